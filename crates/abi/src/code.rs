@@ -1,0 +1,78 @@
+//! Compiled code and what is known about it.
+
+use crate::trap::TrapCode;
+
+/// Position-independent code, with tables sorted by offset.
+#[derive(Debug, Default)]
+pub struct CodeImage {
+    /// The bytes to map executable.
+    pub bytes: Vec<u8>,
+    /// Where each function is, in the order of the index space of defined
+    /// functions; so also sorted.
+    pub functions: Vec<FunctionCode>,
+    /// The offsets of instructions that may trap, and why.
+    pub traps: Vec<(u32, TrapCode)>,
+    /// From which offset on code comes from which byte of the module.
+    pub positions: Vec<(u32, u32)>,
+}
+
+/// Where a function's code is.
+#[derive(Clone, Copy, Debug)]
+pub struct FunctionCode {
+    /// The offset of its first instruction.
+    pub start: u32,
+    /// The offset behind its last one.
+    pub end: u32,
+}
+
+impl CodeImage {
+    /// Why the instruction at an offset traps, if it may.
+    pub fn trap_at(&self, offset: u32) -> Option<TrapCode> {
+        let found = self.traps.binary_search_by_key(&offset, |(offset, _)| *offset);
+        found.ok().map(|i| self.traps[i].1)
+    }
+
+    /// Which of the defined functions an offset lies in.
+    pub fn function_at(&self, offset: u32) -> Option<u32> {
+        let after = self.functions.partition_point(|f| f.start <= offset);
+        let index = after.checked_sub(1)?;
+        (offset < self.functions[index].end).then_some(index as u32)
+    }
+
+    /// Which byte of the module the instruction at an offset comes from.
+    pub fn position_at(&self, offset: u32) -> Option<u32> {
+        let after = self.positions.partition_point(|(start, _)| *start <= offset);
+        let (_, position) = self.positions[after.checked_sub(1)?];
+        (position != NO_POSITION).then_some(position)
+    }
+}
+
+/// Stands in [`CodeImage::positions`] for code that no instruction stands for.
+pub const NO_POSITION: u32 = u32::MAX;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_find_their_function_trap_and_position() {
+        let image = CodeImage {
+            functions: vec![
+                FunctionCode { start: 0, end: 10 },
+                FunctionCode { start: 16, end: 20 },
+            ],
+            traps: vec![(4, TrapCode::Unreachable), (17, TrapCode::IntegerOverflow)],
+            positions: vec![(2, 100), (5, NO_POSITION), (16, 200)],
+            ..CodeImage::default()
+        };
+        assert_eq!(image.function_at(9), Some(0));
+        assert_eq!(image.function_at(10), None);
+        assert_eq!(image.function_at(16), Some(1));
+        assert_eq!(image.trap_at(4), Some(TrapCode::Unreachable));
+        assert_eq!(image.trap_at(5), None);
+        assert_eq!(image.position_at(1), None);
+        assert_eq!(image.position_at(3), Some(100));
+        assert_eq!(image.position_at(6), None);
+        assert_eq!(image.position_at(18), Some(200));
+    }
+}

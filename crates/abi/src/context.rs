@@ -1,0 +1,192 @@
+//! The records that generated code reads and writes.
+
+use crate::builtin::BuiltinPointer;
+use std::ffi::c_void;
+use std::ptr;
+
+/// A value in a place wide enough for any.
+///
+/// Numbers narrower than the place are at its beginning; what follows them is
+/// unspecified.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C, align(16))]
+pub struct RawVal([u8; 16]);
+
+macro_rules! raw_values {
+    ($($(#[$doc:meta])* $ty:ty: $from:ident, $get:ident;)*) => {
+        impl RawVal {
+            $(
+                $(#[$doc])*
+                pub fn $from(value: $ty) -> RawVal {
+                    let bytes = value.to_le_bytes();
+                    let mut place = RawVal::ZERO;
+                    place.0[..bytes.len()].copy_from_slice(&bytes);
+                    place
+                }
+
+                /// The value of that type which is in the place.
+                pub fn $get(self) -> $ty {
+                    const SIZE: usize = size_of::<$ty>();
+                    let bytes: [u8; SIZE] = self.0[..SIZE].try_into().expect("of that size");
+                    <$ty>::from_le_bytes(bytes)
+                }
+            )*
+        }
+    };
+}
+
+raw_values! {
+    /// An `i32`, or the bits of an `f32`.
+    u32: from_u32, u32;
+    /// An `i64`, the bits of an `f64`, or a reference, where zero is null.
+    u64: from_u64, u64;
+    /// A `v128`.
+    u128: from_u128, u128;
+}
+
+impl RawVal {
+    /// All bits zero, which is the default value of every type that has one.
+    pub const ZERO: RawVal = RawVal([0; 16]);
+}
+
+impl Default for RawVal {
+    fn default() -> Self {
+        RawVal::ZERO
+    }
+}
+
+/// A stack: where its memory is, and where it was left.
+///
+/// ```text
+///   low                                                      high
+///    | guard |  unused  |  newest frame  | ... |  first frame  |
+///            ^limit     ^sp
+/// ```
+///
+/// `sp` and `fp` are meaningful only while the stack is suspended or its
+/// computation is in a host call. They, and the chain of frame pointers that
+/// starts at `fp`, are all that is rewritten when the memory moves.
+#[derive(Debug)]
+#[repr(C)]
+pub struct ControlBlock {
+    /// The stack pointer at which the computation was left. The address where
+    /// it continues is the word there.
+    pub sp: usize,
+    /// The frame pointer that belongs to `sp`.
+    pub fp: usize,
+    /// The lowest usable address; the guard lies below.
+    pub limit: usize,
+    /// The address behind the highest usable one.
+    pub high: usize,
+}
+
+/// What generated code needs of a store. Its address never changes.
+#[derive(Debug)]
+#[repr(C)]
+pub struct StoreContext {
+    /// The stack that runs, or from which the running host call was made.
+    pub stack: *mut ControlBlock,
+    /// The host's stack pointer to which a host call or the end of the
+    /// activation returns.
+    pub host_sp: usize,
+    /// The stub that calls a builtin.
+    pub call_builtin: *const c_void,
+    /// The stub that calls a host function.
+    pub call_host: *const c_void,
+    /// Parameters and results that do not travel in registers:
+    /// [`TRANSFER_SLOTS`](crate::signature::TRANSFER_SLOTS) values.
+    pub transfer: *mut RawVal,
+    /// The runtime's functions, in the order of [`Builtin::ALL`].
+    ///
+    /// [`Builtin::ALL`]: crate::Builtin::ALL
+    pub builtins: *const BuiltinPointer,
+    /// The store that this belongs to, for the runtime's use.
+    pub store: *mut c_void,
+}
+
+/// A function as a value: what a non-null `funcref` points to.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct FuncRef {
+    /// Its code, in the `tail` convention: the context, then the parameters.
+    pub code: *const c_void,
+    /// Its first argument: an [`InstanceHeader`] or a [`HostContext`].
+    pub context: *mut c_void,
+    /// The engine's number for its type.
+    pub type_id: u32,
+    /// Whether the context is a [`HostContext`].
+    pub is_host: bool,
+}
+
+/// An imported function, as calls use it.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct FuncImport {
+    /// Its code.
+    pub code: *const c_void,
+    /// Its first argument.
+    pub context: *mut c_void,
+}
+
+/// The first argument of a host function's trampoline.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct HostContext {
+    /// The store. First, as in [`InstanceHeader`], so that the stubs find it.
+    pub store: *mut StoreContext,
+    /// The function to call on the host's stack:
+    /// `extern "C" fn(&HostContext, *mut RawVal) -> Outcome`.
+    pub function: *const c_void,
+    /// What the function closes over.
+    pub data: *const c_void,
+    /// The instance that imported the function, or null.
+    pub importer: *mut InstanceHeader,
+}
+
+/// A memory, as generated code sees it.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct MemoryDef {
+    /// The address of its first byte.
+    pub base: *mut u8,
+    /// Its size in bytes.
+    pub len: usize,
+}
+
+/// A table, as generated code sees it: each element is one 64-bit word.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct TableDef {
+    /// The address of its first element.
+    pub base: *mut u64,
+    /// How many elements it has.
+    pub len: usize,
+}
+
+impl MemoryDef {
+    /// A memory of no bytes.
+    pub const EMPTY: MemoryDef = MemoryDef { base: ptr::null_mut(), len: 0 };
+}
+
+impl TableDef {
+    /// A table of no elements.
+    pub const EMPTY: TableDef = TableDef { base: ptr::null_mut(), len: 0 };
+}
+
+/// The beginning of an instance; the rest lies behind it as
+/// [`InstanceLayout`](crate::InstanceLayout) says.
+#[derive(Debug)]
+#[repr(C)]
+pub struct InstanceHeader {
+    /// The store it lives in.
+    pub store: *mut StoreContext,
+    /// Its number in the store.
+    pub index: usize,
+}
+
+/// How many bytes behind the end of a 32-bit memory's reservation, or of a
+/// 64-bit memory, are inaccessible, so that an access with a static offset
+/// below this needs no check of the offset.
+pub const MEMORY_GUARD: u64 = 32 << 20;
+/// How many bytes of address space a 32-bit memory takes before its guard.
+pub const MEMORY32_RESERVATION: u64 = 4 << 30;

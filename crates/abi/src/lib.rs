@@ -1,0 +1,31 @@
+//! What generated code and the runtime share.
+//!
+//! Every record here is `#[repr(C)]`; the compiler takes its offsets with
+//! `offset_of!`, so no layout is written down twice. The crate knows nothing
+//! of Cranelift and nothing of how a store manages its objects.
+//!
+//! | file | what it holds |
+//! | --- | --- |
+//! | [`types`] | value, function, memory, table and global types |
+//! | [`module`] | what a compiled module says about itself |
+//! | [`layout`] | where things are inside an instance |
+//! | [`context`] | the records that generated code reads and writes |
+//! | [`code`] | compiled code and its tables |
+//! | [`signature`] | which parameters and results travel outside registers |
+//! | [`builtin`] | the functions of the runtime that generated code calls |
+//! | [`trap`] | why a computation was ended |
+
+pub mod builtin;
+pub mod code;
+pub mod context;
+pub mod layout;
+pub mod module;
+pub mod signature;
+pub mod trap;
+pub mod types;
+
+pub use builtin::Builtin;
+pub use context::*;
+pub use layout::InstanceLayout;
+pub use trap::TrapCode;
+pub use types::*;

@@ -1,0 +1,219 @@
+//! What a compiled module says about itself.
+//!
+//! Index spaces start with the imports, as in the specification.
+
+use crate::types::{ExternType, FuncType, GlobalType, MemoryType, RefType, TableType};
+use std::ops::Range;
+
+/// A module without its code.
+#[derive(Debug, Default)]
+pub struct ModuleInfo {
+    /// Its name, from the name section.
+    pub name: Option<String>,
+    /// The function types, by type index.
+    pub types: Vec<FuncType>,
+    /// The imports, in order.
+    pub imports: Vec<Import>,
+    /// The exports, in order.
+    pub exports: Vec<Export>,
+    /// For each function, the index of its type.
+    pub functions: Vec<u32>,
+    /// How many of the functions are imported.
+    pub imported_functions: u32,
+    /// The tables.
+    pub tables: Vec<TableType>,
+    /// How many of the tables are imported.
+    pub imported_tables: u32,
+    /// The initial elements of the defined tables, where not null.
+    pub table_inits: Vec<Option<ConstExpr>>,
+    /// The memories.
+    pub memories: Vec<MemoryType>,
+    /// How many of the memories are imported.
+    pub imported_memories: u32,
+    /// The globals.
+    pub globals: Vec<GlobalType>,
+    /// How many of the globals are imported.
+    pub imported_globals: u32,
+    /// The initial values of the defined globals.
+    pub global_inits: Vec<ConstExpr>,
+    /// The element segments.
+    pub elements: Vec<ElementSegment>,
+    /// The data segments.
+    pub data: Vec<DataSegment>,
+    /// The bytes of all data segments.
+    pub data_bytes: Vec<u8>,
+    /// The start function.
+    pub start: Option<u32>,
+    /// For each function that is used as a value, its number among those;
+    /// `u32::MAX` for the others.
+    pub func_refs: Vec<u32>,
+    /// How many functions are used as values.
+    pub func_ref_count: u32,
+    /// Names of functions, from the name section, sorted by index.
+    pub function_names: Vec<(u32, String)>,
+}
+
+impl ModuleInfo {
+    /// The type of a function.
+    pub fn function_type(&self, function: u32) -> &FuncType {
+        &self.types[self.functions[function as usize] as usize]
+    }
+
+    /// The name of a function, if the name section or an export gives one.
+    pub fn function_name(&self, function: u32) -> Option<&str> {
+        if let Ok(i) = self.function_names.binary_search_by_key(&function, |(index, _)| *index) {
+            return Some(&self.function_names[i].1);
+        }
+        let export = self.exports.iter().find(|e| e.item == Item::Func(function));
+        export.map(|e| e.name.as_str())
+    }
+
+    /// The type of an item.
+    pub fn item_type(&self, item: Item) -> ExternType {
+        match item {
+            Item::Func(i) => ExternType::Func(self.function_type(i).clone()),
+            Item::Table(i) => ExternType::Table(self.tables[i as usize]),
+            Item::Memory(i) => ExternType::Memory(self.memories[i as usize]),
+            Item::Global(i) => ExternType::Global(self.globals[i as usize]),
+        }
+    }
+
+    /// Notes that a function is used as a value.
+    pub fn make_func_ref(&mut self, function: u32) {
+        let slot = &mut self.func_refs[function as usize];
+        if *slot == u32::MAX {
+            *slot = self.func_ref_count;
+            self.func_ref_count += 1;
+        }
+    }
+}
+
+/// An import.
+#[derive(Debug)]
+pub struct Import {
+    /// The module it is taken from.
+    pub module: String,
+    /// Its name there.
+    pub name: String,
+    /// What it becomes here.
+    pub item: Item,
+}
+
+/// An export.
+#[derive(Debug)]
+pub struct Export {
+    /// Its name.
+    pub name: String,
+    /// What is exported.
+    pub item: Item,
+}
+
+/// An entry of one of the index spaces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Item {
+    /// A function.
+    Func(u32),
+    /// A table.
+    Table(u32),
+    /// A memory.
+    Memory(u32),
+    /// A global.
+    Global(u32),
+}
+
+/// A constant expression, in evaluation order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConstExpr(pub Vec<ConstOp>);
+
+/// An instruction of a constant expression.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ConstOp {
+    /// `i32.const`.
+    I32(i32),
+    /// `i64.const`.
+    I64(i64),
+    /// `f32.const`, as bits.
+    F32(u32),
+    /// `f64.const`, as bits.
+    F64(u64),
+    /// `v128.const`.
+    V128([u8; 16]),
+    /// `ref.null` of any type.
+    RefNull,
+    /// `ref.func`.
+    RefFunc(u32),
+    /// `global.get`.
+    GlobalGet(u32),
+    /// `i32.add`.
+    I32Add,
+    /// `i32.sub`.
+    I32Sub,
+    /// `i32.mul`.
+    I32Mul,
+    /// `i64.add`.
+    I64Add,
+    /// `i64.sub`.
+    I64Sub,
+    /// `i64.mul`.
+    I64Mul,
+}
+
+/// An element segment.
+#[derive(Debug)]
+pub struct ElementSegment {
+    /// What becomes of it.
+    pub mode: SegmentMode,
+    /// The type of its elements.
+    pub ty: RefType,
+    /// Its elements.
+    pub items: ElementItems,
+}
+
+/// The elements of a segment.
+#[derive(Debug)]
+pub enum ElementItems {
+    /// Functions, by index.
+    Functions(Vec<u32>),
+    /// One expression for each.
+    Expressions(Vec<ConstExpr>),
+}
+
+impl ElementItems {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        match self {
+            ElementItems::Functions(items) => items.len(),
+            ElementItems::Expressions(items) => items.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// A data segment.
+#[derive(Debug)]
+pub struct DataSegment {
+    /// What becomes of it.
+    pub mode: SegmentMode,
+    /// Its part of [`ModuleInfo::data_bytes`].
+    pub bytes: Range<usize>,
+}
+
+/// What becomes of a segment at instantiation.
+#[derive(Debug)]
+pub enum SegmentMode {
+    /// It waits for `memory.init` or `table.init`.
+    Passive,
+    /// It is copied and dropped.
+    Active {
+        /// The index of the table or memory.
+        target: u32,
+        /// Where to.
+        offset: ConstExpr,
+    },
+    /// It only declares functions; it is dropped at once.
+    Declared,
+}

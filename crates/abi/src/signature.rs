@@ -1,0 +1,75 @@
+//! Which parameters and results travel outside registers and stack arguments.
+//!
+//! The `tail` convention returns at most eight integers and eight floats in
+//! registers, and a caller-provided return area would be a pointer into a
+//! stack, which relocatable frames may not hold. Whatever does not fit travels
+//! through the store's transfer area ([`StoreContext::transfer`]), written
+//! right before the return and read right after it.
+//!
+//! Parameters do the same beyond the first 64, so that a tail call never
+//! lowers the stack pointer by more than a guard page without touching it.
+//!
+//! [`StoreContext::transfer`]: crate::StoreContext::transfer
+
+use crate::types::ValType;
+
+/// How many parameters travel in registers and on the stack.
+pub const DIRECT_PARAMS: usize = 64;
+/// How many integer results, and how many float results, travel in registers.
+pub const DIRECT_RESULTS_PER_CLASS: usize = 8;
+/// How many values the transfer area holds: the most parameters or results
+/// that a function may have.
+pub const TRANSFER_SLOTS: usize = 1000;
+
+/// Where a parameter or result travels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// As the next parameter or result of the machine-level signature.
+    Direct,
+    /// In this slot of the transfer area.
+    Transfer(u32),
+}
+
+/// The places of a function's parameters, in order.
+pub fn param_places(params: &[ValType]) -> impl Iterator<Item = Place> {
+    (0..params.len()).map(|i| match i.checked_sub(DIRECT_PARAMS) {
+        None => Place::Direct,
+        Some(slot) => Place::Transfer(slot as u32),
+    })
+}
+
+/// The places of a function's results, in order.
+pub fn result_places(results: &[ValType]) -> impl Iterator<Item = Place> {
+    let (mut integers, mut floats, mut transferred) = (0, 0, 0);
+    results.iter().map(move |ty| {
+        let class = if ty.is_float_class() { &mut floats } else { &mut integers };
+        *class += 1;
+        if *class <= DIRECT_RESULTS_PER_CLASS {
+            return Place::Direct;
+        }
+        transferred += 1;
+        Place::Transfer(transferred - 1)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_of_results_overflow_on_their_own() {
+        let results = [[ValType::I32; 9].as_slice(), &[ValType::V128; 9]].concat();
+        let places: Vec<_> = result_places(&results).collect();
+        assert_eq!(places[7], Place::Direct);
+        assert_eq!(places[8], Place::Transfer(0));
+        assert_eq!(places[16], Place::Direct);
+        assert_eq!(places[17], Place::Transfer(1));
+    }
+
+    #[test]
+    fn params_overflow_together() {
+        let places: Vec<_> = param_places(&[ValType::I64; 66]).collect();
+        assert_eq!(places[63], Place::Direct);
+        assert_eq!(places[64..], [Place::Transfer(0), Place::Transfer(1)]);
+    }
+}

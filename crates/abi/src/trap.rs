@@ -1,0 +1,80 @@
+//! Why a computation was ended.
+
+use std::fmt;
+
+macro_rules! trap_codes {
+    ($($(#[$doc:meta])* $name:ident = $number:literal, $message:literal;)*) => {
+        /// The reason of a trap. The numbers stand in the trap tables of
+        /// compiled code.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(u8)]
+        #[non_exhaustive]
+        pub enum TrapCode {
+            $($(#[$doc])* $name = $number,)*
+        }
+
+        impl TrapCode {
+            /// Every trap there is.
+            pub const ALL: &'static [TrapCode] = &[$(TrapCode::$name,)*];
+
+            /// The trap with this number, if there is one.
+            pub fn from_number(number: u8) -> Option<Self> {
+                match number {
+                    $($number => Some(TrapCode::$name),)*
+                    _ => None,
+                }
+            }
+
+            /// The message, in the words of the specification's scripts.
+            pub fn message(self) -> &'static str {
+                match self {
+                    $(TrapCode::$name => $message,)*
+                }
+            }
+        }
+    };
+}
+
+trap_codes! {
+    /// The `unreachable` instruction was executed.
+    Unreachable = 1, "unreachable";
+    /// A memory access beyond the memory's end.
+    MemoryOutOfBounds = 2, "out of bounds memory access";
+    /// A table access beyond the table's end.
+    TableOutOfBounds = 3, "out of bounds table access";
+    /// `call_indirect` with an index beyond the table's end.
+    UndefinedElement = 4, "undefined element";
+    /// `call_indirect` of a null table element.
+    UninitializedElement = 5, "uninitialized element";
+    /// `call_indirect` of a function of another type.
+    IndirectCallTypeMismatch = 6, "indirect call type mismatch";
+    /// An integer division or remainder by zero.
+    IntegerDivideByZero = 7, "integer divide by zero";
+    /// An integer result that does not fit.
+    IntegerOverflow = 8, "integer overflow";
+    /// A conversion of a NaN to an integer.
+    InvalidConversionToInteger = 9, "invalid conversion to integer";
+    /// A stack has no room for another frame.
+    CallStackExhausted = 10, "call stack exhausted";
+    /// A limit on stacks or on their memory was reached.
+    TooManyStacks = 11, "too many stacks";
+}
+
+impl fmt::Display for TrapCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.message())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_name_their_traps() {
+        for &code in TrapCode::ALL {
+            assert_eq!(TrapCode::from_number(code as u8), Some(code));
+        }
+        assert_eq!(TrapCode::from_number(0), None);
+    }
+}
