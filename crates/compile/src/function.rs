@@ -1,0 +1,171 @@
+//! Compiling one function.
+
+use crate::environment::Environment;
+use crate::target::Target;
+use crate::{CompileError, relocatable, translate};
+use cranelift_codegen::binemit::Reloc;
+use cranelift_codegen::control::ControlPlane;
+use cranelift_codegen::ir::{self, LibCall, UserFuncName};
+use cranelift_codegen::{CompiledCode, Context, FinalizedRelocTarget};
+use cranelift_frontend::FunctionBuilderContext;
+use ropewalk_abi::TrapCode;
+use ropewalk_abi::code::NO_POSITION;
+use wasmparser::{FuncToValidate, FuncValidatorAllocations, FunctionBody, ValidatorResources};
+
+/// The machine code of one function, before it has a place.
+pub(crate) struct MachineFunction {
+    pub code: Vec<u8>,
+    pub alignment: u32,
+    pub calls: Vec<NearCall>,
+    pub traps: Vec<(u32, TrapCode)>,
+    pub positions: Vec<(u32, u32)>,
+}
+
+/// A call whose distance is known only when everything has its place.
+pub(crate) struct NearCall {
+    /// Where in the code the distance stands, as 32 bits.
+    pub at: u32,
+    pub callee: NearCallee,
+    pub addend: i64,
+}
+
+pub(crate) enum NearCallee {
+    /// A function of the module, by index.
+    Function(u32),
+    /// The stub that probes large frames.
+    ProbeStack,
+}
+
+/// What compiling reuses from one function to the next.
+pub(crate) struct FunctionCompiler {
+    context: Context,
+    regalloc: regalloc2::Ctx,
+    builder_context: FunctionBuilderContext,
+    allocations: FuncValidatorAllocations,
+}
+
+impl Default for FunctionCompiler {
+    fn default() -> Self {
+        FunctionCompiler {
+            context: Context::new(),
+            regalloc: regalloc2::Ctx::default(),
+            builder_context: FunctionBuilderContext::new(),
+            allocations: FuncValidatorAllocations::default(),
+        }
+    }
+}
+
+impl FunctionCompiler {
+    /// Validates and compiles a body.
+    pub fn compile(
+        &mut self,
+        env: &Environment<'_>,
+        func: FuncToValidate<ValidatorResources>,
+        body: &FunctionBody<'_>,
+    ) -> Result<MachineFunction, CompileError> {
+        let index = func.index;
+        let mut validator = func.into_validator(std::mem::take(&mut self.allocations));
+        self.context.clear();
+        self.context.func.name = UserFuncName::user(0, index);
+        let func = &mut self.context.func;
+        let translated =
+            translate::translate(env, &mut self.builder_context, func, &mut validator, body);
+        self.allocations = validator.into_allocations();
+        if let Err(error) = translated {
+            // Half a function may be left in it.
+            self.builder_context = FunctionBuilderContext::new();
+            return Err(error.into());
+        }
+        generate(env, &mut self.context, &mut self.regalloc, index)
+    }
+}
+
+/// Generates code for the function in the context.
+pub(crate) fn generate(
+    target: &Target,
+    context: &mut Context,
+    regalloc: &mut regalloc2::Ctx,
+    index: u32,
+) -> Result<MachineFunction, CompileError> {
+    let failed = |message: String| CompileError::Codegen { function: index, message };
+    let isa = &*target.isa;
+    let mut control = ControlPlane::default();
+    context.optimize(isa, &mut control).map_err(|error| failed(format!("{error}")))?;
+    relocatable::make_relocatable(&mut context.func)
+        .map_err(|immovable| failed(format!("the frame cannot move: {}", immovable.0)))?;
+    let stencil = isa
+        .compile_function(
+            &context.func,
+            &context.domtree,
+            regalloc,
+            false,
+            &mut control,
+        )
+        .map_err(|error| failed(format!("{error}")))?;
+    let code = stencil.apply_params(&context.func.params);
+    machine_function(&context.func, &code).map_err(failed)
+}
+
+fn machine_function(func: &ir::Function, code: &CompiledCode) -> Result<MachineFunction, String> {
+    let buffer = &code.buffer;
+    let traps = buffer.traps().iter().map(|trap| (trap.offset, trap_code(trap.code)));
+    let mut function = MachineFunction {
+        code: buffer.data().to_vec(),
+        alignment: buffer.alignment,
+        calls: Vec::new(),
+        traps: traps.collect(),
+        positions: Vec::new(),
+    };
+    for reloc in buffer.relocs() {
+        function.calls.push(near_call(func, reloc)?);
+    }
+    for range in buffer.get_srclocs_sorted() {
+        let position = if range.loc.is_default() { NO_POSITION } else { range.loc.bits() };
+        push_position(&mut function.positions, range.start, position);
+        push_position(&mut function.positions, range.end, NO_POSITION);
+    }
+    Ok(function)
+}
+
+/// Adds the beginning of a range, merging it with what it continues.
+fn push_position(positions: &mut Vec<(u32, u32)>, start: u32, position: u32) {
+    if positions.last().is_some_and(|(last, _)| *last == start) {
+        positions.pop();
+    }
+    if positions.last().is_none_or(|(_, last)| *last != position) {
+        positions.push((start, position));
+    }
+}
+
+fn near_call(
+    func: &ir::Function,
+    reloc: &cranelift_codegen::FinalizedMachReloc,
+) -> Result<NearCall, String> {
+    let callee = match &reloc.target {
+        FinalizedRelocTarget::ExternalName(ir::ExternalName::User(name)) => {
+            NearCallee::Function(func.params.user_named_funcs()[*name].index)
+        }
+        FinalizedRelocTarget::ExternalName(ir::ExternalName::LibCall(LibCall::Probestack)) => {
+            NearCallee::ProbeStack
+        }
+        other => return Err(format!("unexpected reference to {other:?}")),
+    };
+    match reloc.kind {
+        Reloc::X86CallPCRel4 | Reloc::X86PCRel4 => {
+            Ok(NearCall { at: reloc.offset, callee, addend: reloc.addend })
+        }
+        kind => Err(format!("unexpected relocation {kind:?}")),
+    }
+}
+
+fn trap_code(code: ir::TrapCode) -> TrapCode {
+    match code {
+        ir::TrapCode::STACK_OVERFLOW => TrapCode::CallStackExhausted,
+        ir::TrapCode::INTEGER_OVERFLOW => TrapCode::IntegerOverflow,
+        ir::TrapCode::HEAP_OUT_OF_BOUNDS => TrapCode::MemoryOutOfBounds,
+        ir::TrapCode::INTEGER_DIVISION_BY_ZERO => TrapCode::IntegerDivideByZero,
+        ir::TrapCode::BAD_CONVERSION_TO_INTEGER => TrapCode::InvalidConversionToInteger,
+        user => TrapCode::from_number(user.as_raw().get())
+            .expect("translation uses only the numbers of our traps"),
+    }
+}

@@ -1,0 +1,51 @@
+//! From WebAssembly to machine code.
+//!
+//! wasmparser decodes and validates, [`translate`] turns each function into
+//! Cranelift IR in the same pass, Cranelift generates code, [`image`] puts it
+//! together. The crate knows nothing of stores and instances but the offsets
+//! that `ropewalk-abi` tells.
+//!
+//! ```text
+//! bytes -- module.rs --> ModuleInfo + bodies
+//! body  -- translate --> IR -- optimiser --> IR -- relocatable.rs --> IR
+//!       -- Cranelift --> code of one function -- image.rs --> CodeImage
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod convert;
+mod environment;
+mod function;
+mod image;
+mod module;
+mod relocatable;
+mod signature;
+mod target;
+mod trampoline;
+mod translate;
+
+pub use module::{CompiledModule, compile_module};
+pub use target::{OptLevel, Target};
+pub use trampoline::{entry_trampoline, host_trampoline};
+
+/// Why a module could not be compiled.
+#[derive(Debug, thiserror::Error)]
+pub enum CompileError {
+    /// It is malformed or invalid.
+    #[error("{0}")]
+    Invalid(#[from] wasmparser::BinaryReaderError),
+    /// It is larger than the engine can handle.
+    #[error("the module is too large: {0}")]
+    TooLarge(String),
+    /// The machine cannot run compiled code.
+    #[error("this machine is not supported: {0}")]
+    Machine(String),
+    /// Cranelift failed, which is a bug in this engine.
+    #[error("the code generator failed in function {function}: {message}")]
+    Codegen {
+        /// The index of the function.
+        function: u32,
+        /// What the code generator said.
+        message: String,
+    },
+}

@@ -1,0 +1,292 @@
+//! Reading a module's sections, and compiling its functions in parallel.
+
+use crate::environment::Environment;
+use crate::function::{FunctionCompiler, MachineFunction};
+use crate::target::Target;
+use crate::{CompileError, convert, image};
+use rayon::prelude::*;
+use ropewalk_abi::InstanceLayout;
+use ropewalk_abi::code::CodeImage;
+use ropewalk_abi::module::{
+    DataSegment, ElementItems, ElementSegment, Export, Import, Item, ModuleInfo, SegmentMode,
+};
+use wasmparser::{
+    ElementKind, ExternalKind, FuncToValidate, FunctionBody, Name, Parser, Payload, TableInit,
+    TypeRef, ValidPayload, Validator, ValidatorResources, WasmFeatures,
+};
+
+/// A module, ready to be loaded.
+#[derive(Debug)]
+pub struct CompiledModule {
+    /// What it says about itself.
+    pub info: ModuleInfo,
+    /// How its instances are laid out.
+    pub layout: InstanceLayout,
+    /// Its code.
+    pub code: CodeImage,
+}
+
+type Body<'a> = (FuncToValidate<ValidatorResources>, FunctionBody<'a>);
+
+/// Validates and compiles a binary module.
+pub fn compile_module(
+    target: &Target,
+    features: WasmFeatures,
+    bytes: &[u8],
+) -> Result<CompiledModule, CompileError> {
+    let mut reader = ModuleReader::default();
+    let mut validator = Validator::new_with_features(features);
+    for payload in Parser::new(0).parse_all(bytes) {
+        let payload = payload?;
+        if let ValidPayload::Func(func, body) = validator.payload(&payload)? {
+            reader.bodies.push((func, body));
+        }
+        reader.payload(payload)?;
+    }
+    let ModuleReader { mut info, bodies } = reader;
+    collect_func_refs(&mut info, &bodies)?;
+    let layout = InstanceLayout::new(&info)
+        .map_err(|_| CompileError::TooLarge("its instances exceed 2 GiB".to_string()))?;
+    let functions = compile_bodies(&Environment::new(&info, &layout, target), bodies)?;
+    let code = image::link(functions, info.imported_functions)?;
+    Ok(CompiledModule { info, layout, code })
+}
+
+fn compile_bodies(
+    env: &Environment<'_>,
+    bodies: Vec<Body<'_>>,
+) -> Result<Vec<MachineFunction>, CompileError> {
+    bodies
+        .into_par_iter()
+        .map_init(FunctionCompiler::default, |compiler, (func, body)| {
+            compiler.compile(env, func, &body)
+        })
+        .collect()
+}
+
+/// Notes which functions are used as values: those that are exported, stand in
+/// element segments or constant expressions, or are named by `ref.func`.
+///
+/// A function that a body names must also be declared outside of bodies, so
+/// the module's sections tell all of them.
+fn collect_func_refs(info: &mut ModuleInfo, _bodies: &[Body<'_>]) -> Result<(), CompileError> {
+    use ropewalk_abi::module::{ConstExpr, ConstOp};
+    info.func_refs = vec![u32::MAX; info.functions.len()];
+    let mut functions: Vec<u32> = Vec::new();
+    let mut in_expr = |expr: &ConstExpr| {
+        functions.extend(expr.0.iter().filter_map(|op| match op {
+            ConstOp::RefFunc(function) => Some(*function),
+            _ => None,
+        }));
+    };
+    info.global_inits.iter().for_each(&mut in_expr);
+    info.table_inits.iter().flatten().for_each(&mut in_expr);
+    for segment in &info.elements {
+        if let ElementItems::Expressions(items) = &segment.items {
+            items.iter().for_each(&mut in_expr);
+        }
+    }
+    for segment in &info.elements {
+        if let ElementItems::Functions(items) = &segment.items {
+            functions.extend(items);
+        }
+    }
+    functions.extend(info.exports.iter().filter_map(|export| match export.item {
+        Item::Func(function) => Some(function),
+        _ => None,
+    }));
+    functions.extend(info.start);
+    functions.into_iter().for_each(|function| info.make_func_ref(function));
+    Ok(())
+}
+
+/// Collects what the sections say.
+#[derive(Default)]
+struct ModuleReader<'a> {
+    info: ModuleInfo,
+    bodies: Vec<Body<'a>>,
+}
+
+impl ModuleReader<'_> {
+    fn payload(&mut self, payload: Payload<'_>) -> wasmparser::Result<()> {
+        match payload {
+            Payload::TypeSection(section) => self.types(section),
+            Payload::ImportSection(section) => self.imports(section),
+            Payload::FunctionSection(section) => self.functions(section),
+            Payload::TableSection(section) => self.tables(section),
+            Payload::MemorySection(section) => self.memories(section),
+            Payload::GlobalSection(section) => self.globals(section),
+            Payload::ExportSection(section) => self.exports(section),
+            Payload::StartSection { func, .. } => {
+                self.info.start = Some(func);
+                Ok(())
+            }
+            Payload::ElementSection(section) => self.elements(section),
+            Payload::DataSection(section) => self.data(section),
+            Payload::CustomSection(section) => {
+                if let wasmparser::KnownCustom::Name(names) = section.as_known() {
+                    self.names(names);
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn types(&mut self, section: wasmparser::TypeSectionReader<'_>) -> wasmparser::Result<()> {
+        for ty in section.into_iter_err_on_gc_types() {
+            self.info.types.push(convert::func_type(&ty?));
+        }
+        Ok(())
+    }
+
+    fn imports(&mut self, section: wasmparser::ImportSectionReader<'_>) -> wasmparser::Result<()> {
+        let info = &mut self.info;
+        for import in section.into_imports() {
+            let import = import?;
+            let item = match import.ty {
+                TypeRef::Func(ty) | TypeRef::FuncExact(ty) => {
+                    info.functions.push(ty);
+                    info.imported_functions += 1;
+                    Item::Func(info.imported_functions - 1)
+                }
+                TypeRef::Table(ty) => {
+                    info.tables.push(convert::table_type(ty));
+                    info.imported_tables += 1;
+                    Item::Table(info.imported_tables - 1)
+                }
+                TypeRef::Memory(ty) => {
+                    info.memories.push(convert::memory_type(ty));
+                    info.imported_memories += 1;
+                    Item::Memory(info.imported_memories - 1)
+                }
+                TypeRef::Global(ty) => {
+                    info.globals.push(convert::global_type(ty));
+                    info.imported_globals += 1;
+                    Item::Global(info.imported_globals - 1)
+                }
+                TypeRef::Tag(_) => unreachable!("the engine's features do not admit tags"),
+            };
+            let (module, name) = (import.module.to_string(), import.name.to_string());
+            info.imports.push(Import { module, name, item });
+        }
+        Ok(())
+    }
+
+    fn functions(
+        &mut self,
+        section: wasmparser::FunctionSectionReader<'_>,
+    ) -> wasmparser::Result<()> {
+        for ty in section {
+            self.info.functions.push(ty?);
+        }
+        Ok(())
+    }
+
+    fn tables(&mut self, section: wasmparser::TableSectionReader<'_>) -> wasmparser::Result<()> {
+        for table in section {
+            let table = table?;
+            self.info.tables.push(convert::table_type(table.ty));
+            self.info.table_inits.push(match table.init {
+                TableInit::RefNull => None,
+                TableInit::Expr(expr) => Some(convert::const_expr(&expr)?),
+            });
+        }
+        Ok(())
+    }
+
+    fn memories(&mut self, section: wasmparser::MemorySectionReader<'_>) -> wasmparser::Result<()> {
+        for memory in section {
+            self.info.memories.push(convert::memory_type(memory?));
+        }
+        Ok(())
+    }
+
+    fn globals(&mut self, section: wasmparser::GlobalSectionReader<'_>) -> wasmparser::Result<()> {
+        for global in section {
+            let global = global?;
+            self.info.globals.push(convert::global_type(global.ty));
+            self.info.global_inits.push(convert::const_expr(&global.init_expr)?);
+        }
+        Ok(())
+    }
+
+    fn exports(&mut self, section: wasmparser::ExportSectionReader<'_>) -> wasmparser::Result<()> {
+        for export in section {
+            let export = export?;
+            let item = match export.kind {
+                ExternalKind::Func | ExternalKind::FuncExact => Item::Func(export.index),
+                ExternalKind::Table => Item::Table(export.index),
+                ExternalKind::Memory => Item::Memory(export.index),
+                ExternalKind::Global => Item::Global(export.index),
+                ExternalKind::Tag => unreachable!("the engine's features do not admit tags"),
+            };
+            self.info.exports.push(Export { name: export.name.to_string(), item });
+        }
+        Ok(())
+    }
+
+    fn elements(
+        &mut self,
+        section: wasmparser::ElementSectionReader<'_>,
+    ) -> wasmparser::Result<()> {
+        for element in section {
+            let element = element?;
+            let mode = match element.kind {
+                ElementKind::Passive => SegmentMode::Passive,
+                ElementKind::Declared => SegmentMode::Declared,
+                ElementKind::Active { table_index, offset_expr } => SegmentMode::Active {
+                    target: table_index.unwrap_or(0),
+                    offset: convert::const_expr(&offset_expr)?,
+                },
+            };
+            let (ty, items) = match element.items {
+                wasmparser::ElementItems::Functions(items) => {
+                    let items = items.into_iter().collect::<wasmparser::Result<_>>()?;
+                    (ropewalk_abi::RefType::FUNCREF, ElementItems::Functions(items))
+                }
+                wasmparser::ElementItems::Expressions(ty, items) => {
+                    let items = items.into_iter().map(|expr| convert::const_expr(&expr?));
+                    let items = items.collect::<wasmparser::Result<_>>()?;
+                    (convert::ref_type(ty), ElementItems::Expressions(items))
+                }
+            };
+            self.info.elements.push(ElementSegment { mode, ty, items });
+        }
+        Ok(())
+    }
+
+    fn data(&mut self, section: wasmparser::DataSectionReader<'_>) -> wasmparser::Result<()> {
+        for data in section {
+            let data = data?;
+            let mode = match data.kind {
+                wasmparser::DataKind::Passive => SegmentMode::Passive,
+                wasmparser::DataKind::Active { memory_index, offset_expr } => SegmentMode::Active {
+                    target: memory_index,
+                    offset: convert::const_expr(&offset_expr)?,
+                },
+            };
+            let start = self.info.data_bytes.len();
+            self.info.data_bytes.extend_from_slice(data.data);
+            let bytes = start..self.info.data_bytes.len();
+            self.info.data.push(DataSegment { mode, bytes });
+        }
+        Ok(())
+    }
+
+    /// Names are a courtesy: what is wrong with them is ignored.
+    fn names(&mut self, section: wasmparser::NameSectionReader<'_>) {
+        for name in section.into_iter().map_while(Result::ok) {
+            match name {
+                Name::Module { name, .. } => self.info.name = Some(name.to_string()),
+                Name::Function(names) => {
+                    let names = names.into_iter().map_while(Result::ok);
+                    self.info.function_names =
+                        names.map(|name| (name.index, name.name.to_string())).collect();
+                    self.info.function_names.sort_by_key(|(index, _)| *index);
+                }
+                _ => {}
+            }
+        }
+    }
+}

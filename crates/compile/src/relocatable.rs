@@ -1,0 +1,133 @@
+//! Frames that can move.
+//!
+//! No word of a suspended stack may point into stack memory, except the chain
+//! of frame pointers. Cranelift does not promise that: an address of a stack
+//! slot can be shared between uses and so live across a call. It stays out of
+//! registers only where it is folded into the addressing mode of a load or
+//! store. On x86-64 that happens for every store and for `atomic_load`, but
+//! not for an ordinary load that gets fused into an arithmetic instruction.
+//!
+//! So, after the optimiser, [`make_relocatable`] gives each use of a slot's
+//! address an address of its own right before it, turns loads from slots into
+//! atomic loads (which are ordinary `mov`s on this machine), and fails if an
+//! address is used for anything else.
+
+use cranelift_codegen::cursor::{Cursor, FuncCursor};
+use cranelift_codegen::ir::{
+    Function, Inst, InstBuilder, InstructionData, Opcode, Value, ValueDef, types::*,
+};
+
+/// An instruction that makes a frame immovable.
+#[derive(Debug)]
+pub(crate) struct Immovable(pub String);
+
+/// Makes the frames of a function relocatable, or says what prevents it.
+pub(crate) fn make_relocatable(func: &mut Function) -> Result<(), Immovable> {
+    if func.sized_stack_slots.is_empty() && func.dynamic_stack_slots.is_empty() {
+        return no_stack_pointer(func);
+    }
+    let mut cursor = FuncCursor::new(func);
+    while cursor.next_block().is_some() {
+        while let Some(inst) = cursor.next_inst() {
+            localise(&mut cursor, inst);
+        }
+    }
+    check(func)
+}
+
+/// Moves the address of a slot that a load or store uses right before it.
+fn localise(cursor: &mut FuncCursor<'_>, inst: Inst) {
+    match cursor.func.dfg.insts[inst] {
+        InstructionData::Load { opcode: Opcode::Load, arg, offset, flags } => {
+            let Some((slot, base)) = slot_address(cursor.func, arg) else { return };
+            let ty = cursor.func.dfg.value_type(cursor.func.dfg.first_result(inst));
+            let address = cursor.ins().stack_addr(I64, slot, base + i32::from(offset));
+            cursor.func.dfg.insts[inst] = match ty {
+                I32 | I64 => InstructionData::LoadNoOffset {
+                    opcode: Opcode::AtomicLoad,
+                    arg: address,
+                    flags,
+                },
+                _ => InstructionData::Load {
+                    opcode: Opcode::Load,
+                    arg: address,
+                    offset: 0.into(),
+                    flags,
+                },
+            };
+        }
+        InstructionData::Store { opcode: Opcode::Store, args: [value, arg], offset, flags } => {
+            let Some((slot, base)) = slot_address(cursor.func, arg) else { return };
+            let address = cursor.ins().stack_addr(I64, slot, base + i32::from(offset));
+            cursor.func.dfg.insts[inst] = InstructionData::Store {
+                opcode: Opcode::Store,
+                args: [value, address],
+                offset: 0.into(),
+                flags,
+            };
+        }
+        _ => {}
+    }
+}
+
+fn slot_address(
+    func: &Function,
+    value: Value,
+) -> Option<(cranelift_codegen::ir::StackSlot, i32)> {
+    let value = func.dfg.resolve_aliases(value);
+    let ValueDef::Result(inst, _) = func.dfg.value_def(value) else { return None };
+    match func.dfg.insts[inst] {
+        InstructionData::StackAddr { stack_slot, offset, .. } => {
+            Some((stack_slot, i32::from(offset)))
+        }
+        _ => None,
+    }
+}
+
+/// Every address of a slot may only be the address of a load or store.
+fn check(func: &Function) -> Result<(), Immovable> {
+    no_stack_pointer(func)?;
+    for block in func.layout.blocks() {
+        for inst in func.layout.block_insts(block) {
+            let allowed = match func.dfg.insts[inst] {
+                InstructionData::LoadNoOffset { opcode: Opcode::AtomicLoad, arg, .. } => Some(arg),
+                InstructionData::Load { opcode: Opcode::Load, arg, .. } => Some(arg),
+                InstructionData::Store { opcode: Opcode::Store, args, .. } => {
+                    if slot_address(func, args[0]).is_some() {
+                        return Err(immovable(func, inst));
+                    }
+                    Some(args[1])
+                }
+                _ => None,
+            };
+            let stray = func
+                .dfg
+                .inst_values(inst)
+                .any(|value| Some(value) != allowed && slot_address(func, value).is_some());
+            if stray {
+                return Err(immovable(func, inst));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Nothing may read the stack or frame pointer.
+fn no_stack_pointer(func: &Function) -> Result<(), Immovable> {
+    for block in func.layout.blocks() {
+        for inst in func.layout.block_insts(block) {
+            let opcode = func.dfg.insts[inst].opcode();
+            if matches!(
+                opcode,
+                Opcode::GetStackPointer | Opcode::GetFramePointer | Opcode::StackSwitch
+            ) {
+                return Err(immovable(func, inst));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn immovable(func: &Function, inst: Inst) -> Immovable {
+    Immovable(func.dfg.display_inst(inst).to_string())
+}

@@ -1,0 +1,48 @@
+//! Machine-level signatures.
+
+use crate::translate::clif_type;
+use cranelift_codegen::ir::{AbiParam, Signature, types::I64};
+use cranelift_codegen::isa::CallConv;
+use ropewalk_abi::signature::{Place, param_places, result_places};
+use ropewalk_abi::{FuncType, ValType};
+
+/// How many words the stub for builtins takes: the context, up to four words
+/// for the builtin, and the builtin itself.
+pub(crate) const BUILTIN_STUB_PARAMS: usize = 6;
+
+/// The signature of a WebAssembly function: its context, then those parameters
+/// that travel directly.
+pub(crate) fn wasm(ty: &FuncType) -> Signature {
+    let mut signature = Signature::new(CallConv::Tail);
+    signature.params.push(AbiParam::new(I64));
+    signature.params.extend(direct(ty.params(), param_places(ty.params())));
+    signature.returns.extend(direct(ty.results(), result_places(ty.results())));
+    signature
+}
+
+fn direct(types: &[ValType], places: impl Iterator<Item = Place>) -> Vec<AbiParam> {
+    let direct = types.iter().zip(places).filter(|(_, place)| *place == Place::Direct);
+    direct.map(|(&ty, _)| AbiParam::new(clif_type(ty))).collect()
+}
+
+/// The stub that calls a builtin on the host's stack.
+pub(crate) fn builtin_stub() -> Signature {
+    words(BUILTIN_STUB_PARAMS, 1)
+}
+
+/// The stub that calls a host function: its context, the values, the function.
+pub(crate) fn host_stub() -> Signature {
+    words(3, 0)
+}
+
+/// The code that a host uses to enter: the values, the context, the function.
+pub(crate) fn entry() -> Signature {
+    words(3, 0)
+}
+
+fn words(params: usize, results: usize) -> Signature {
+    let mut signature = Signature::new(CallConv::SystemV);
+    signature.params = vec![AbiParam::new(I64); params];
+    signature.returns = vec![AbiParam::new(I64); results];
+    signature
+}

@@ -1,0 +1,85 @@
+//! The machine to compile for, and how.
+
+use crate::CompileError;
+use cranelift_codegen::isa::OwnedTargetIsa;
+use cranelift_codegen::settings::{self, Configurable};
+
+/// How hard to try to make code fast.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OptLevel {
+    /// Compile fast.
+    None,
+    /// Make code that runs fast.
+    #[default]
+    Speed,
+    /// Make code that runs fast and is small.
+    SpeedAndSize,
+}
+
+/// The machine that this process runs on, as a target for code.
+pub struct Target {
+    pub(crate) isa: OwnedTargetIsa,
+    /// Whether the machine multiplies and adds in one step.
+    pub(crate) has_fma: bool,
+}
+
+impl std::fmt::Debug for Target {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Target").field("isa", &self.isa.name()).finish_non_exhaustive()
+    }
+}
+
+impl Target {
+    /// This machine. Fails on one that lacks what generated code relies on.
+    pub fn host(opt_level: OptLevel) -> Result<Target, CompileError> {
+        check_machine()?;
+        let builder = cranelift_native::builder()
+            .map_err(|reason| CompileError::Machine(reason.to_string()))?;
+        let flags = settings::Flags::new(flags(opt_level));
+        let isa =
+            builder.finish(flags).map_err(|error| CompileError::Machine(error.to_string()))?;
+        Ok(Target { isa, has_fma: std::arch::is_x86_feature_detected!("fma") })
+    }
+}
+
+/// Without these, Cranelift would call functions for rounding, which would run
+/// on a WebAssembly stack.
+fn check_machine() -> Result<(), CompileError> {
+    let has = std::arch::is_x86_feature_detected!("sse4.2")
+        && std::arch::is_x86_feature_detected!("ssse3")
+        && std::arch::is_x86_feature_detected!("popcnt");
+    match has {
+        true => Ok(()),
+        false => Err(CompileError::Machine("the processor lacks SSE4.2 or POPCNT".to_string())),
+    }
+}
+
+fn flags(opt_level: OptLevel) -> settings::Builder {
+    let opt_level = match opt_level {
+        OptLevel::None => "none",
+        OptLevel::Speed => "speed",
+        OptLevel::SpeedAndSize => "speed_and_size",
+    };
+    let verify = if cfg!(debug_assertions) { "true" } else { "false" };
+    let mut builder = settings::builder();
+    for (name, value) in [
+        ("opt_level", opt_level),
+        ("enable_verifier", verify),
+        // Stack walks and relocation follow frame pointers.
+        ("preserve_frame_pointers", "true"),
+        // Frames larger than a page are probed by a stub of ours that keeps no
+        // address of the stack in a register.
+        ("enable_probestack", "true"),
+        ("probestack_strategy", "outline"),
+        // Results that do not fit into registers travel through the store: a
+        // return area would be a pointer into a stack.
+        ("enable_multi_ret_implicit_sret", "false"),
+        ("use_colocated_libcalls", "true"),
+        ("unwind_info", "false"),
+        ("enable_heap_access_spectre_mitigation", "false"),
+        ("enable_table_access_spectre_mitigation", "false"),
+    ] {
+        builder.set(name, value).expect("Cranelift knows its own settings");
+    }
+    builder
+}

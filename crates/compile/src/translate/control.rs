@@ -1,0 +1,310 @@
+//! Structured control: blocks, branches, and what cannot be reached.
+
+use super::{Translator, clif_type, trap};
+use cranelift_codegen::ir::{self, Block, BlockArg, InstBuilder, Value};
+use ropewalk_abi::signature::result_places;
+use ropewalk_abi::{FuncType, TrapCode, ValType};
+use wasmparser::{BlockType, BrTable};
+
+/// A block, loop, if or function body that is open.
+pub(super) struct Control {
+    kind: Kind,
+    params: usize,
+    results: usize,
+    /// The height of the operand stack below its parameters.
+    height: usize,
+    /// Where control goes on behind it; its parameters are the results.
+    end: Block,
+    /// Whether a branch leads to `end`.
+    end_used: bool,
+    /// Whether its beginning could be reached.
+    reachable: bool,
+}
+
+enum Kind {
+    Function,
+    Block,
+    Loop {
+        header: Block,
+    },
+    If {
+        alternative: Block,
+        /// The parameters, which the else arm gets too.
+        operands: Vec<Value>,
+        /// Whether `else` has been seen.
+        has_else: bool,
+        /// Whether the end of the then arm could be reached.
+        then_falls_through: bool,
+    },
+}
+
+impl Control {
+    /// What a branch to it goes to, with how many values.
+    fn target(&self) -> (Block, usize) {
+        match self.kind {
+            Kind::Loop { header } => (header, self.params),
+            _ => (self.end, self.results),
+        }
+    }
+}
+
+impl Translator<'_> {
+    pub fn is_reachable(&self) -> bool {
+        self.reachable
+    }
+
+    /// What follows, up to the end of the enclosing block, cannot be reached.
+    pub fn set_unreachable(&mut self) {
+        self.reachable = false;
+    }
+
+    pub(super) fn push_function_frame(&mut self, ty: &FuncType) {
+        let end = self.block_with(ty.results());
+        self.controls.push(Control {
+            kind: Kind::Function,
+            params: 0,
+            results: ty.results().len(),
+            height: 0,
+            end,
+            end_used: false,
+            reachable: true,
+        });
+    }
+
+    pub fn block(&mut self, ty: BlockType) {
+        self.open(Kind::Block, ty);
+    }
+
+    pub fn loop_(&mut self, ty: BlockType) {
+        let (params, _) = self.block_type(ty);
+        let header = self.block_with(&params);
+        let operands = self.top(params.len());
+        self.jump(header, &operands);
+        self.builder.switch_to_block(header);
+        let height = self.stack.len() - params.len();
+        self.stack.truncate(height);
+        self.stack.extend_from_slice(self.builder.block_params(header));
+        self.open(Kind::Loop { header }, ty);
+    }
+
+    pub fn if_(&mut self, ty: BlockType) {
+        let condition = self.pop();
+        let (params, _) = self.block_type(ty);
+        let operands = self.top(params.len());
+        let consequence = self.builder.create_block();
+        let alternative = self.builder.create_block();
+        self.builder.ins().brif(condition, consequence, &[], alternative, &[]);
+        self.enter_sealed(consequence);
+        self.builder.seal_block(alternative);
+        let kind = Kind::If { alternative, operands, has_else: false, then_falls_through: false };
+        self.open(kind, ty);
+    }
+
+    /// `block`, `loop` or `if` in code that cannot be reached.
+    pub fn open_unreachable(&mut self) {
+        self.unreachable_depth += 1;
+    }
+
+    fn open(&mut self, kind: Kind, ty: BlockType) {
+        let (params, results) = self.block_type(ty);
+        let end = self.block_with(&results);
+        self.controls.push(Control {
+            kind,
+            params: params.len(),
+            results: results.len(),
+            height: self.stack.len() - params.len(),
+            end,
+            end_used: false,
+            reachable: true,
+        });
+    }
+
+    pub fn else_(&mut self) {
+        if self.unreachable_depth > 0 {
+            return;
+        }
+        let fell_through = self.reachable;
+        if fell_through {
+            self.jump_to_end();
+        }
+        let control = self.controls.last_mut().expect("validation matched else with if");
+        let height = control.height;
+        let Kind::If { alternative, operands, has_else, then_falls_through } = &mut control.kind
+        else {
+            unreachable!("validation matched else with if");
+        };
+        *has_else = true;
+        *then_falls_through = fell_through;
+        let alternative = *alternative;
+        let operands = std::mem::take(operands);
+        self.stack.truncate(height);
+        self.stack.extend(operands);
+        self.builder.switch_to_block(alternative);
+        self.reachable = true;
+    }
+
+    pub fn end(&mut self) {
+        if self.unreachable_depth > 0 {
+            self.unreachable_depth -= 1;
+            return;
+        }
+        if self.reachable {
+            self.jump_to_end();
+        }
+        let control = self.controls.pop().expect("validation matched the ends");
+        let mut end_used = control.end_used;
+        self.stack.truncate(control.height);
+        match control.kind {
+            Kind::Loop { header } => self.builder.seal_block(header),
+            Kind::If { alternative, operands, has_else: false, .. } => {
+                self.builder.switch_to_block(alternative);
+                self.jump(control.end, &operands);
+                end_used = true;
+            }
+            Kind::Function => return self.end_function(control.end, end_used),
+            Kind::If { .. } | Kind::Block => {}
+        }
+        self.reachable = end_used && control.reachable;
+        if self.reachable {
+            self.enter_sealed(control.end);
+            self.stack.extend_from_slice(self.builder.block_params(control.end));
+        } else {
+            self.builder.seal_block(control.end);
+        }
+    }
+
+    fn end_function(&mut self, end: Block, end_used: bool) {
+        self.reachable = false;
+        if !end_used {
+            self.builder.seal_block(end);
+            return;
+        }
+        self.enter_sealed(end);
+        let values = self.builder.block_params(end).to_vec();
+        self.return_values(&values);
+    }
+
+    // ---- branches
+
+    pub fn br(&mut self, depth: u32) {
+        let (block, operands) = self.branch(depth);
+        self.jump(block, &operands);
+        self.set_unreachable();
+    }
+
+    pub fn br_if(&mut self, depth: u32) {
+        let condition = self.pop();
+        let (block, operands) = self.branch(depth);
+        let next = self.builder.create_block();
+        let args = block_args(&operands);
+        self.builder.ins().brif(condition, block, &args, next, &[]);
+        self.enter_sealed(next);
+    }
+
+    pub fn br_table(&mut self, table: &BrTable<'_>) {
+        let index = self.pop();
+        let depths: Vec<u32> = table
+            .targets()
+            .collect::<wasmparser::Result<_>>()
+            .expect("validation has read the targets");
+        let default = self.table_target(table.default());
+        let targets: Vec<_> = depths.iter().map(|&depth| self.table_target(depth)).collect();
+        let data = ir::JumpTableData::new(default, &targets);
+        let jump_table = self.builder.create_jump_table(data);
+        self.builder.ins().br_table(index, jump_table);
+        self.set_unreachable();
+    }
+
+    fn table_target(&mut self, depth: u32) -> ir::BlockCall {
+        let (block, operands) = self.branch(depth);
+        self.builder.func.dfg.block_call(block, &block_args(&operands))
+    }
+
+    pub fn return_(&mut self) {
+        let results = self.controls[0].results;
+        let values = self.top(results);
+        self.return_values(&values);
+        self.set_unreachable();
+    }
+
+    pub fn unreachable(&mut self) {
+        self.builder.ins().trap(trap(TrapCode::Unreachable));
+        self.set_unreachable();
+    }
+
+    fn return_values(&mut self, values: &[Value]) {
+        let env = self.env;
+        let results = env.info.function_type(self.function_index()).results();
+        let direct = self.scatter(values, result_places(results));
+        self.builder.ins().return_(&direct);
+    }
+
+    fn function_index(&self) -> u32 {
+        match &self.builder.func.name {
+            ir::UserFuncName::User(name) => name.index,
+            ir::UserFuncName::Testcase(_) => unreachable!("functions are named by index"),
+        }
+    }
+
+    /// A branch: its block, and the operands that go along.
+    fn branch(&mut self, depth: u32) -> (Block, Vec<Value>) {
+        let index = self.controls.len() - 1 - depth as usize;
+        let control = &mut self.controls[index];
+        control.end_used |= !matches!(control.kind, Kind::Loop { .. });
+        let (block, count) = control.target();
+        (block, self.top(count))
+    }
+
+    fn jump_to_end(&mut self) {
+        let control = self.controls.last_mut().expect("a function is a block");
+        control.end_used = true;
+        let (end, results) = (control.end, control.results);
+        let operands = self.top(results);
+        self.jump(end, &operands);
+    }
+
+    fn jump(&mut self, block: Block, operands: &[Value]) {
+        self.builder.ins().jump(block, &block_args(operands));
+    }
+
+    // ---- helpers
+
+    fn enter_sealed(&mut self, block: Block) {
+        self.builder.switch_to_block(block);
+        self.builder.seal_block(block);
+    }
+
+    /// The topmost operands, which stay.
+    fn top(&self, count: usize) -> Vec<Value> {
+        self.stack[self.stack.len() - count..].to_vec()
+    }
+
+    fn block_with(&mut self, types: &[ValType]) -> Block {
+        let block = self.builder.create_block();
+        for &ty in types {
+            self.builder.append_block_param(block, clif_type(ty));
+        }
+        block
+    }
+
+    fn block_type(&self, ty: BlockType) -> (Vec<ValType>, Vec<ValType>) {
+        match ty {
+            BlockType::Empty => (vec![], vec![]),
+            BlockType::Type(ty) => (vec![], vec![crate::convert::val_type(ty)]),
+            BlockType::FuncType(index) => {
+                let ty = &self.env.info.types[index as usize];
+                (ty.params().to_vec(), ty.results().to_vec())
+            }
+        }
+    }
+
+    pub fn select(&mut self) {
+        let (a, b, condition) = self.pop3();
+        let value = self.builder.ins().select(condition, a, b);
+        self.push(value);
+    }
+}
+
+fn block_args(values: &[Value]) -> Vec<BlockArg> {
+    values.iter().map(|&value| BlockArg::Value(value)).collect()
+}

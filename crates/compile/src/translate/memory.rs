@@ -1,0 +1,212 @@
+//! Linear memory: addresses, loads and stores, and the bulk operations.
+//!
+//! A 32-bit memory lies in a reservation of 4 GiB with a guard behind it, so an
+//! address needs no check as long as its static offset stays below the guard's
+//! size. A 64-bit memory compares the index with the memory's length; the
+//! guard behind it then takes care of small offsets too.
+
+use super::{Translator, constant_flags, trap};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, Value, types::*};
+use ropewalk_abi::{Builtin, MEMORY_GUARD, MemoryDef, MemoryType, TrapCode};
+use std::mem::offset_of;
+use wasmparser::{MemArg, MemArgTarget};
+
+/// A checked address: the access is at `base + offset`.
+#[derive(Clone, Copy)]
+pub(crate) struct Address {
+    pub base: Value,
+    pub offset: i32,
+    pub flags: MemFlagsData,
+}
+
+impl Translator<'_> {
+    /// Pops an index and makes it the address of an access of `size` bytes.
+    pub fn address(&mut self, memarg: &MemArg, size: u32) -> Address {
+        let index = self.pop();
+        self.address_at(index, memarg, size)
+    }
+
+    /// The address of an access of `size` bytes at an index.
+    pub fn address_at(&mut self, index: Value, memarg: &MemArg, size: u32) -> Address {
+        let memory = target(memarg);
+        let ty = self.env.info.memories[memory as usize];
+        let index = self.widen(index);
+        let small_offset = memarg.offset.saturating_add(u64::from(size)) <= MEMORY_GUARD;
+        if !small_offset {
+            self.check_end(memarg, size, index, ty.memory64);
+        } else if ty.memory64 {
+            self.check_index(memory, index);
+        }
+        let start = self.memory_base(memory);
+        let base = self.builder.ins().iadd(start, index);
+        let (base, offset) = if small_offset {
+            (base, memarg.offset as i32)
+        } else {
+            let offset = self.builder.ins().iconst(I64, memarg.offset as i64);
+            (self.builder.ins().iadd(base, offset), 0)
+        };
+        let flags = MemFlagsData::new()
+            .with_endianness(ir::Endianness::Little)
+            .with_trap_code(Some(trap(TrapCode::MemoryOutOfBounds)));
+        Address { base, offset, flags }
+    }
+
+    /// Traps unless the index itself lies in the memory.
+    fn check_index(&mut self, memory: u32, index: Value) {
+        let len = self.memory_len(memory);
+        let outside = self.builder.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, index, len);
+        self.builder.ins().trapnz(outside, trap(TrapCode::MemoryOutOfBounds));
+    }
+
+    /// Traps unless the end of an access with a large static offset lies in
+    /// the memory.
+    fn check_end(&mut self, memarg: &MemArg, size: u32, index: Value, memory64: bool) {
+        let code = trap(TrapCode::MemoryOutOfBounds);
+        let Some(distance) = memarg.offset.checked_add(u64::from(size)) else {
+            // No index makes this access fit: the offset alone is too large.
+            let never = self.builder.ins().iconst(I8, 1);
+            self.builder.ins().trapnz(never, code);
+            return;
+        };
+        let distance = self.builder.ins().iconst(I64, distance as i64);
+        let end = if memory64 {
+            self.builder.ins().uadd_overflow_trap(index, distance, code)
+        } else {
+            self.builder.ins().iadd(index, distance)
+        };
+        let len = self.memory_len(target(memarg));
+        let outside = self.builder.ins().icmp(IntCC::UnsignedGreaterThan, end, len);
+        self.builder.ins().trapnz(outside, code);
+    }
+
+    /// The record of a memory, as a base and an offset from it.
+    fn memory_def(&mut self, memory: u32) -> (Value, i32) {
+        if memory < self.env.info.imported_memories {
+            let offset = self.env.layout.imported_memory(memory);
+            return (self.load_constant(self.context, offset), 0);
+        }
+        (self.context, self.env.layout.defined_memory(memory))
+    }
+
+    fn memory_base(&mut self, memory: u32) -> Value {
+        let (def, offset) = self.memory_def(memory);
+        // A 32-bit memory grows in place.
+        let flags = match self.env.info.memories[memory as usize].memory64 {
+            false => constant_flags(),
+            true => MemFlagsData::trusted(),
+        };
+        let offset = offset + offset_of!(MemoryDef, base) as i32;
+        self.builder.ins().load(I64, flags, def, offset)
+    }
+
+    fn memory_len(&mut self, memory: u32) -> Value {
+        let (def, offset) = self.memory_def(memory);
+        let offset = offset + offset_of!(MemoryDef, len) as i32;
+        self.builder.ins().load(I64, MemFlagsData::trusted(), def, offset)
+    }
+
+    // ---- loads and stores of whole values
+
+    pub fn load(&mut self, ty: ir::Type, memarg: &MemArg) {
+        let at = self.address(memarg, ty.bytes());
+        let value = self.builder.ins().load(ty, at.flags, at.base, at.offset);
+        self.push(value);
+    }
+
+    pub fn store(&mut self, memarg: &MemArg) {
+        let value = self.pop();
+        let size = self.builder.func.dfg.value_type(value).bytes();
+        let at = self.address(memarg, size);
+        self.builder.ins().store(at.flags, value, at.base, at.offset);
+    }
+
+    /// A load of `narrow` bits, extended to `ty`.
+    pub fn load_extend(&mut self, ty: ir::Type, narrow: ir::Type, signed: bool, memarg: &MemArg) {
+        let at = self.address(memarg, narrow.bytes());
+        let (flags, base, offset) = (at.flags, at.base, at.offset);
+        let ins = self.builder.ins();
+        let value = match (narrow, signed) {
+            (I8, false) => ins.uload8(ty, flags, base, offset),
+            (I8, true) => ins.sload8(ty, flags, base, offset),
+            (I16, false) => ins.uload16(ty, flags, base, offset),
+            (I16, true) => ins.sload16(ty, flags, base, offset),
+            (I32, false) => ins.uload32(flags, base, offset),
+            (I32, true) => ins.sload32(flags, base, offset),
+            _ => unreachable!("no load narrows to {narrow}"),
+        };
+        self.push(value);
+    }
+
+    /// A store of the low bits of an integer.
+    pub fn store_narrow(&mut self, narrow: ir::Type, memarg: &MemArg) {
+        let value = self.pop();
+        let at = self.address(memarg, narrow.bytes());
+        let (flags, base, offset) = (at.flags, at.base, at.offset);
+        let ins = self.builder.ins();
+        match narrow {
+            I8 => ins.istore8(flags, value, base, offset),
+            I16 => ins.istore16(flags, value, base, offset),
+            I32 => ins.istore32(flags, value, base, offset),
+            _ => unreachable!("no store narrows to {narrow}"),
+        };
+    }
+
+    // ---- size and bulk operations
+
+    fn is_memory32(&self, memory: u32) -> bool {
+        !self.env.info.memories[memory as usize].memory64
+    }
+
+    pub fn memory_size(&mut self, memory: u32) {
+        let len = self.memory_len(memory);
+        let pages =
+            self.builder.ins().ushr_imm_u(len, i64::from(MemoryType::PAGE_SIZE.trailing_zeros()));
+        let pages = self.narrow_if(self.is_memory32(memory), pages);
+        self.push(pages);
+    }
+
+    pub fn memory_grow(&mut self, memory: u32) {
+        let pages = self.pop();
+        let pages = self.widen(pages);
+        let size = self.call_builtin(Builtin::memory_grow, u64::from(memory), &[pages]);
+        let size = self.narrow_if(self.is_memory32(memory), size);
+        self.push(size);
+    }
+
+    pub fn memory_copy(&mut self, to: u32, from: u32) {
+        self.bulk(Builtin::memory_copy, pair(to, from));
+    }
+
+    pub fn memory_fill(&mut self, memory: u32) {
+        self.bulk(Builtin::memory_fill, u64::from(memory));
+    }
+
+    pub fn memory_init(&mut self, segment: u32, memory: u32) {
+        self.bulk(Builtin::memory_init, pair(memory, segment));
+    }
+
+    pub fn data_drop(&mut self, segment: u32) {
+        self.call_builtin(Builtin::data_drop, u64::from(segment), &[]);
+    }
+
+    /// Calls a builtin that takes the three topmost operands.
+    pub fn bulk(&mut self, builtin: Builtin, indices: u64) {
+        let (a, b, c) = self.pop3();
+        let operands = [self.widen(a), self.widen(b), self.widen(c)];
+        self.call_builtin(builtin, indices, &operands);
+    }
+}
+
+/// The memory that an access goes to.
+fn target(memarg: &MemArg) -> u32 {
+    match memarg.target {
+        MemArgTarget::Memory(memory) => memory,
+        MemArgTarget::Array(_) => unreachable!("the engine's features admit only memories"),
+    }
+}
+
+/// Two indices as one word.
+pub(super) fn pair(high: u32, low: u32) -> u64 {
+    u64::from(high) << 32 | u64::from(low)
+}

@@ -1,0 +1,254 @@
+//! From the operators of one function body to Cranelift IR.
+//!
+//! The operand stack of WebAssembly is a stack of Cranelift values here, its
+//! locals are Cranelift variables, and [`dispatch`] calls one function for
+//! each operator, in the file of its chapter.
+
+pub(crate) mod call;
+mod control;
+mod dispatch;
+mod memory;
+mod numeric;
+mod simd;
+mod table;
+mod variable;
+
+use crate::environment::Environment;
+use crate::signature;
+pub(crate) use call::transfer_offset;
+use control::Control;
+use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, Value, types::*};
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
+use ropewalk_abi::signature::param_places;
+use ropewalk_abi::{InstanceHeader, StoreContext, TrapCode, ValType};
+use std::mem::offset_of;
+use wasmparser::{FuncValidator, FunctionBody, OperatorsReader, ValidatorResources};
+
+/// The state of translating one function.
+pub(crate) struct Translator<'a> {
+    pub env: &'a Environment<'a>,
+    pub builder: FunctionBuilder<'a>,
+    /// The operand stack. A `v128` is always an `I8X16` here.
+    pub stack: Vec<Value>,
+    controls: Vec<Control>,
+    /// How many blocks deep we are in code that cannot be reached.
+    unreachable_depth: usize,
+    reachable: bool,
+    locals: Vec<Variable>,
+    /// The context of the instance, the function's first argument.
+    pub context: Value,
+    caches: call::CallCaches,
+}
+
+/// Validates a body and translates it into `func`, in one pass over it.
+pub(crate) fn translate(
+    env: &Environment<'_>,
+    builder_context: &mut FunctionBuilderContext,
+    func: &mut ir::Function,
+    validator: &mut FuncValidator<ValidatorResources>,
+    body: &FunctionBody<'_>,
+) -> wasmparser::Result<()> {
+    let ty = env.info.function_type(validator.index()).clone();
+    func.signature = signature::wasm(&ty);
+    let builder = FunctionBuilder::new(func, builder_context);
+    let mut translator = Translator::new(env, builder);
+    translator.enter_function(&ty);
+
+    let mut reader = read_locals(&mut translator, validator, body)?;
+    while !reader.eof() {
+        let offset = reader.original_position();
+        translator.builder.set_srcloc(ir::SourceLoc::new(offset as u32));
+        let operator = reader.read()?;
+        validator.op(offset, &operator)?;
+        translator.operator(&operator);
+    }
+    reader.finish()?;
+    translator.finish();
+    Ok(())
+}
+
+/// Reads the locals of a body, which come before its operators.
+fn read_locals<'b>(
+    translator: &mut Translator<'_>,
+    validator: &mut FuncValidator<ValidatorResources>,
+    body: &FunctionBody<'b>,
+) -> wasmparser::Result<OperatorsReader<'b>> {
+    let mut locals = body.get_locals_reader()?;
+    for _ in 0..locals.get_count() {
+        let offset = locals.original_position();
+        let (count, ty) = locals.read()?;
+        validator.define_locals(offset, count, ty)?;
+        translator.declare_locals(count, crate::convert::val_type(ty));
+    }
+    Ok(OperatorsReader::new(locals.get_binary_reader()))
+}
+
+impl<'a> Translator<'a> {
+    fn new(env: &'a Environment<'a>, builder: FunctionBuilder<'a>) -> Self {
+        Translator {
+            env,
+            builder,
+            stack: Vec::new(),
+            controls: Vec::new(),
+            unreachable_depth: 0,
+            reachable: true,
+            locals: Vec::new(),
+            context: Value::from_u32(0),
+            caches: call::CallCaches::default(),
+        }
+    }
+
+    /// Opens the function's body: its parameters become the first locals.
+    fn enter_function(&mut self, ty: &ropewalk_abi::FuncType) {
+        let entry = self.builder.create_block();
+        self.builder.append_block_params_for_function_params(entry);
+        self.builder.switch_to_block(entry);
+        self.builder.seal_block(entry);
+        self.context = self.builder.block_params(entry)[0];
+        let direct = self.builder.block_params(entry)[1..].to_vec();
+        let params = self.gather(&direct, ty.params(), param_places(ty.params()));
+        for (value, &ty) in params.into_iter().zip(ty.params()) {
+            let local = self.builder.declare_var(clif_type(ty));
+            self.builder.def_var(local, value);
+            self.locals.push(local);
+        }
+        self.push_function_frame(ty);
+    }
+
+    fn declare_locals(&mut self, count: u32, ty: ValType) {
+        if count == 0 {
+            return;
+        }
+        let zero = self.zero(ty);
+        for _ in 0..count {
+            let local = self.builder.declare_var(clif_type(ty));
+            self.builder.def_var(local, zero);
+            self.locals.push(local);
+        }
+    }
+
+    fn finish(self) {
+        self.builder.finalize(self.env.isa.frontend_config());
+    }
+
+    // ---- the operand stack
+
+    pub fn push(&mut self, value: Value) {
+        self.stack.push(value);
+    }
+
+    pub fn pop(&mut self) -> Value {
+        self.stack.pop().expect("validation keeps the operand stack balanced")
+    }
+
+    /// Pops two operands, the first one pushed first.
+    pub fn pop2(&mut self) -> (Value, Value) {
+        let b = self.pop();
+        let a = self.pop();
+        (a, b)
+    }
+
+    /// Pops three operands, the first one pushed first.
+    pub fn pop3(&mut self) -> (Value, Value, Value) {
+        let c = self.pop();
+        let (a, b) = self.pop2();
+        (a, b, c)
+    }
+
+    /// Pops a `v128` as a vector of another shape.
+    pub fn pop_vector(&mut self, ty: ir::Type) -> Value {
+        let value = self.pop();
+        self.as_vector(value, ty)
+    }
+
+    /// Pops two `v128` as vectors of another shape, the first one pushed first.
+    pub fn pop2_vectors(&mut self, ty: ir::Type) -> (Value, Value) {
+        let b = self.pop_vector(ty);
+        let a = self.pop_vector(ty);
+        (a, b)
+    }
+
+    /// Pushes a vector of any shape.
+    pub fn push_vector(&mut self, value: Value) {
+        let value = self.as_vector(value, I8X16);
+        self.push(value);
+    }
+
+    pub fn as_vector(&mut self, value: Value, ty: ir::Type) -> Value {
+        if self.builder.func.dfg.value_type(value) == ty {
+            return value;
+        }
+        let flags = MemFlagsData::new().with_endianness(ir::Endianness::Little);
+        self.builder.ins().bitcast(ty, flags, value)
+    }
+
+    // ---- values
+
+    /// The default value of a type.
+    pub fn zero(&mut self, ty: ValType) -> Value {
+        match ty {
+            ValType::F32 => self.builder.ins().f32const(0.0),
+            ValType::F64 => self.builder.ins().f64const(0.0),
+            ValType::V128 => {
+                let zero = self.builder.func.dfg.constants.insert(vec![0; 16].into());
+                self.builder.ins().vconst(I8X16, zero)
+            }
+            ValType::I32 | ValType::I64 | ValType::Ref(_) => {
+                self.builder.ins().iconst(clif_type(ty), 0)
+            }
+        }
+    }
+
+    /// An integer operand as 64 bits, zero-extended.
+    pub fn widen(&mut self, value: Value) -> Value {
+        match self.builder.func.dfg.value_type(value) {
+            I64 => value,
+            _ => self.builder.ins().uextend(I64, value),
+        }
+    }
+
+    /// The low 32 bits of a word if `narrow`, else the word.
+    pub fn narrow_if(&mut self, narrow: bool, value: Value) -> Value {
+        if narrow { self.builder.ins().ireduce(I32, value) } else { value }
+    }
+
+    // ---- the contexts
+
+    /// The context of the store.
+    pub fn store_context(&mut self) -> Value {
+        let offset = offset_of!(InstanceHeader, store);
+        self.load_constant(self.context, offset as i32)
+    }
+
+    /// Loads a pointer-sized word that never changes while the code runs.
+    pub fn load_constant(&mut self, base: Value, offset: i32) -> Value {
+        self.builder.ins().load(I64, constant_flags(), base, offset)
+    }
+
+    /// The beginning of the store's transfer area.
+    pub fn transfer_area(&mut self) -> Value {
+        let store = self.store_context();
+        self.load_constant(store, offset_of!(StoreContext, transfer) as i32)
+    }
+}
+
+/// The flags of a load that always succeeds and always gives the same word.
+pub(crate) fn constant_flags() -> MemFlagsData {
+    MemFlagsData::trusted().with_readonly().with_can_move()
+}
+
+/// Cranelift's name for one of our traps.
+pub(crate) fn trap(code: TrapCode) -> ir::TrapCode {
+    ir::TrapCode::unwrap_user(code as u8)
+}
+
+/// The type in which values of a type are computed.
+pub(crate) fn clif_type(ty: ValType) -> ir::Type {
+    match ty {
+        ValType::I32 => I32,
+        ValType::I64 | ValType::Ref(_) => I64,
+        ValType::F32 => F32,
+        ValType::F64 => F64,
+        ValType::V128 => I8X16,
+    }
+}

@@ -1,0 +1,122 @@
+//! Tables and references.
+
+use super::memory::pair;
+use super::{Translator, constant_flags, trap};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types::*};
+use ropewalk_abi::{Builtin, TableDef, TrapCode};
+use std::mem::offset_of;
+
+impl Translator<'_> {
+    /// The address of the element at an index; traps with `code` beyond the end.
+    pub fn element_address(&mut self, table: u32, index: Value, code: TrapCode) -> Value {
+        let index = self.widen(index);
+        let len = self.table_len(table);
+        let outside = self.builder.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, index, len);
+        self.builder.ins().trapnz(outside, trap(code));
+        let base = self.table_base(table);
+        let offset = self.builder.ins().ishl_imm_u(index, 3);
+        self.builder.ins().iadd(base, offset)
+    }
+
+    /// Whether the table has the same size forever.
+    fn fixed_size(&self, table: u32) -> Option<u64> {
+        let ty = &self.env.info.tables[table as usize];
+        (ty.maximum == Some(ty.minimum)).then_some(ty.minimum)
+    }
+
+    fn table_def(&mut self, table: u32) -> (Value, i32) {
+        if table < self.env.info.imported_tables {
+            let offset = self.env.layout.imported_table(table);
+            return (self.load_constant(self.context, offset), 0);
+        }
+        (self.context, self.env.layout.defined_table(table))
+    }
+
+    fn table_base(&mut self, table: u32) -> Value {
+        let (def, offset) = self.table_def(table);
+        let flags = match self.fixed_size(table) {
+            Some(_) => constant_flags(),
+            None => MemFlagsData::trusted(),
+        };
+        let offset = offset + offset_of!(TableDef, base) as i32;
+        self.builder.ins().load(I64, flags, def, offset)
+    }
+
+    fn table_len(&mut self, table: u32) -> Value {
+        if let Some(len) = self.fixed_size(table) {
+            return self.builder.ins().iconst(I64, len as i64);
+        }
+        let (def, offset) = self.table_def(table);
+        let offset = offset + offset_of!(TableDef, len) as i32;
+        self.builder.ins().load(I64, MemFlagsData::trusted(), def, offset)
+    }
+
+    fn is_table32(&self, table: u32) -> bool {
+        !self.env.info.tables[table as usize].table64
+    }
+
+    pub fn table_get(&mut self, table: u32) {
+        let index = self.pop();
+        let at = self.element_address(table, index, TrapCode::TableOutOfBounds);
+        let value = self.builder.ins().load(I64, MemFlagsData::trusted(), at, 0);
+        self.push(value);
+    }
+
+    pub fn table_set(&mut self, table: u32) {
+        let (index, value) = self.pop2();
+        let at = self.element_address(table, index, TrapCode::TableOutOfBounds);
+        self.builder.ins().store(MemFlagsData::trusted(), value, at, 0);
+    }
+
+    pub fn table_size(&mut self, table: u32) {
+        let len = self.table_len(table);
+        let len = self.narrow_if(self.is_table32(table), len);
+        self.push(len);
+    }
+
+    pub fn table_grow(&mut self, table: u32) {
+        let (init, delta) = self.pop2();
+        let delta = self.widen(delta);
+        let size = self.call_builtin(Builtin::table_grow, u64::from(table), &[init, delta]);
+        let size = self.narrow_if(self.is_table32(table), size);
+        self.push(size);
+    }
+
+    pub fn table_fill(&mut self, table: u32) {
+        self.bulk(Builtin::table_fill, u64::from(table));
+    }
+
+    pub fn table_copy(&mut self, to: u32, from: u32) {
+        self.bulk(Builtin::table_copy, pair(to, from));
+    }
+
+    pub fn table_init(&mut self, segment: u32, table: u32) {
+        self.bulk(Builtin::table_init, pair(table, segment));
+    }
+
+    pub fn elem_drop(&mut self, segment: u32) {
+        self.call_builtin(Builtin::elem_drop, u64::from(segment), &[]);
+    }
+
+    // ---- references
+
+    pub fn ref_null(&mut self) {
+        let null = self.builder.ins().iconst(I64, 0);
+        self.push(null);
+    }
+
+    pub fn ref_is_null(&mut self) {
+        let reference = self.pop();
+        let null = self.builder.ins().icmp_imm_u(IntCC::Equal, reference, 0);
+        let null = self.builder.ins().uextend(I32, null);
+        self.push(null);
+    }
+
+    pub fn ref_func(&mut self, function: u32) {
+        let number = self.env.info.func_refs[function as usize];
+        let offset = self.env.layout.func_ref(number);
+        let reference = self.builder.ins().iadd_imm_s(self.context, i64::from(offset));
+        self.push(reference);
+    }
+}

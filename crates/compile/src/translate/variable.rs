@@ -1,0 +1,46 @@
+//! Locals and globals.
+
+use super::{Translator, clif_type};
+use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value};
+
+impl Translator<'_> {
+    pub fn local_get(&mut self, local: u32) {
+        let value = self.builder.use_var(self.locals[local as usize]);
+        self.push(value);
+    }
+
+    pub fn local_set(&mut self, local: u32) {
+        let value = self.pop();
+        self.builder.def_var(self.locals[local as usize], value);
+    }
+
+    pub fn local_tee(&mut self, local: u32) {
+        self.local_set(local);
+        self.local_get(local);
+    }
+
+    pub fn global_get(&mut self, global: u32) {
+        let ty = self.env.info.globals[global as usize];
+        let (base, offset) = self.global_place(global);
+        let mut flags = MemFlagsData::trusted();
+        if !ty.mutable {
+            flags = flags.with_readonly();
+        }
+        let value = self.builder.ins().load(clif_type(ty.content), flags, base, offset);
+        self.push(value);
+    }
+
+    pub fn global_set(&mut self, global: u32) {
+        let value = self.pop();
+        let (base, offset) = self.global_place(global);
+        self.builder.ins().store(MemFlagsData::trusted(), value, base, offset);
+    }
+
+    fn global_place(&mut self, global: u32) -> (Value, i32) {
+        if global < self.env.info.imported_globals {
+            let offset = self.env.layout.imported_global(global);
+            return (self.load_constant(self.context, offset), 0);
+        }
+        (self.context, self.env.layout.defined_global(global))
+    }
+}
