@@ -1,0 +1,183 @@
+//! Where a computation was, from the innermost frame outwards, through all
+//! activations.
+
+use crate::activation::Left;
+use crate::code::LoadedModule;
+use crate::store::Store;
+use std::fmt;
+use std::sync::Arc;
+
+/// The frames of WebAssembly functions, the innermost first.
+#[derive(Clone, Default)]
+pub struct Backtrace {
+    frames: Vec<Frame>,
+    /// How many more there were.
+    omitted: usize,
+}
+
+/// How many frames a backtrace keeps: enough to see where a runaway recursion
+/// came from, and not a megabyte of text.
+const MAX_FRAMES: usize = 64;
+
+/// A frame of a WebAssembly function.
+#[derive(Clone)]
+pub struct Frame {
+    module: Arc<LoadedModule>,
+    function: u32,
+    offset: Option<u32>,
+}
+
+impl Frame {
+    /// The name of the module, if it has one.
+    pub fn module_name(&self) -> Option<&str> {
+        self.module.info.name.as_deref()
+    }
+
+    /// The index of the function in its module.
+    pub fn function_index(&self) -> u32 {
+        self.function
+    }
+
+    /// The name of the function, if the name section or an export gives one.
+    pub fn function_name(&self) -> Option<&str> {
+        self.module.info.function_name(self.function)
+    }
+
+    /// Which byte of the module the instruction begins at.
+    pub fn offset(&self) -> Option<u32> {
+        self.offset
+    }
+}
+
+impl fmt::Display for Frame {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(offset) = self.offset {
+            write!(f, "{offset:#8x}: ")?;
+        }
+        f.write_str(self.module_name().unwrap_or("<module>"))?;
+        match self.function_name() {
+            Some(name) => write!(f, "!{name}"),
+            None => write!(f, "!<function {}>", self.function),
+        }
+    }
+}
+
+impl fmt::Debug for Frame {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Backtrace {
+    /// The frames, the innermost first; of very many, only the first ones.
+    pub fn frames(&self) -> &[Frame] {
+        &self.frames
+    }
+
+    /// How many outer frames are left out.
+    pub fn omitted(&self) -> usize {
+        self.omitted
+    }
+
+    /// The frames of a store whose newest activation was left.
+    ///
+    /// # Safety
+    ///
+    /// The newest activation must have been left as `left` says, and its
+    /// stacks not be used since.
+    pub(crate) unsafe fn capture(store: &Store, left: &Left) -> Backtrace {
+        let mut walker = Walker { store, trace: Backtrace::default() };
+        // SAFETY: the caller's promise.
+        unsafe { walker.walk_left(left) };
+        for activation in store.outer_activations() {
+            // SAFETY: outer activations are in host calls, so their control
+            // blocks say where they were left.
+            unsafe { walker.walk_left(&Left::in_host_call(&*activation.stack)) };
+        }
+        walker.trace
+    }
+}
+
+struct Walker<'a> {
+    store: &'a Store,
+    trace: Backtrace,
+}
+
+impl Walker<'_> {
+    unsafe fn walk_left(&mut self, left: &Left) {
+        self.push(left.pc, !left.at_fault);
+        // SAFETY: `sp` was the stack pointer when it was left.
+        let missing = unsafe { self.unlinked_caller(left) };
+        if let Some(pc) = missing {
+            self.push(pc, true);
+        }
+        let mut fp = left.fp;
+        while fp != 0 {
+            // SAFETY: `fp` is a link of the chain, so a saved frame pointer
+            // and a return address are there.
+            let (next, pc) = unsafe { (*(fp as *const usize), *((fp + 8) as *const usize)) };
+            self.push(pc, true);
+            fp = next;
+        }
+    }
+
+    /// The return address of a function that faulted before its frame was
+    /// linked into the chain, or of the stub that probes its frame.
+    unsafe fn unlinked_caller(&self, left: &Left) -> Option<usize> {
+        if !left.at_fault {
+            return None;
+        }
+        let (module, offset) = self.store.module_at(left.pc)?;
+        let image = module.code.image();
+        let start = image.function_at(offset).map(|f| image.functions[f as usize].start);
+        // `push rbp` is one byte long, `mov rbp, rsp` follows it.
+        let place = match start {
+            None => 0,
+            Some(start) if offset == start => 0,
+            Some(start) if offset == start + 1 => 8,
+            Some(_) => return None,
+        };
+        // SAFETY: before its frame is linked, the return address of a function
+        // is on top of the stack, or below what it has pushed.
+        Some(unsafe { *((left.sp + place) as *const usize) })
+    }
+
+    /// Adds the frame of the function that contains an address: the address of
+    /// an instruction, or behind a call.
+    fn push(&mut self, pc: usize, is_return_address: bool) {
+        let address = if is_return_address { pc - 1 } else { pc };
+        let Some((module, offset)) = self.store.module_at(address) else { return };
+        let Some(number) = module.code.image().function_at(offset) else { return };
+        if self.trace.frames.len() >= MAX_FRAMES {
+            self.trace.omitted += 1;
+            return;
+        }
+        self.trace.frames.push(Frame {
+            function: module.info.imported_functions + number,
+            offset: module.code.image().position_at(offset),
+            module: module.clone(),
+        });
+    }
+}
+
+impl fmt::Display for Backtrace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("wasm backtrace:")?;
+        for (i, frame) in self.frames.iter().enumerate() {
+            write!(f, "\n  {i:2}: {frame}")?;
+        }
+        if self.omitted > 0 {
+            write!(f, "\n  ... and {} more", self.omitted)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Backtrace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// A backtrace can stand as context on an error of a host function.
+impl std::error::Error for Backtrace {}

@@ -1,0 +1,227 @@
+//! What generated code calls, on the host's stack.
+//!
+//! Each function answers an [`Outcome`]: go on, perhaps with a value, or end
+//! the activation with the trap that it has noted in the store.
+
+use crate::activation::Ending;
+use crate::instance::Instance;
+use crate::store::Store;
+use ropewalk_abi::builtin::{BuiltinPointer, Outcome};
+use ropewalk_abi::{Builtin, InstanceHeader, TrapCode};
+use std::ops::Range;
+
+type Result<T> = std::result::Result<T, TrapCode>;
+
+/// The instance that called, and the store it lives in.
+struct Calling<'a> {
+    store: &'a mut Store,
+    instance: usize,
+}
+
+impl Calling<'_> {
+    fn instance(&mut self) -> &mut Instance {
+        &mut self.store.instances[self.instance]
+    }
+
+    fn memory_index(&self, memory: u64) -> usize {
+        self.store.instances[self.instance].memories[memory as usize]
+    }
+
+    fn table_index(&self, table: u64) -> usize {
+        self.store.instances[self.instance].tables[table as usize]
+    }
+}
+
+/// Defines the functions of the table: each finds the instance and the store,
+/// and runs the function of that name below.
+macro_rules! define {
+    ($($name:ident($($param:ident),*);)*) => {
+        mod entry {
+            use super::*;
+            $(
+                pub(super) unsafe extern "C" fn $name(
+                    instance: *mut InstanceHeader,
+                    $($param: u64),*
+                ) -> Outcome {
+                    // SAFETY: generated code passes its instance, and holds no
+                    // reference to the store.
+                    let (store, instance) = unsafe {
+                        (Store::from_context((*instance).store), (*instance).index)
+                    };
+                    match super::$name(&mut Calling { store, instance }, $($param),*) {
+                        Ok(value) => Outcome::go_on(value),
+                        Err(code) => {
+                            store.set_ending(Ending::Trap(code));
+                            Outcome::END
+                        }
+                    }
+                }
+            )*
+        }
+
+        /// The functions, in the order of [`Builtin::ALL`].
+        pub(crate) static TABLE: Table = Table([$(entry::$name as *const ()),*]);
+    };
+}
+
+/// The table that stores point to.
+pub(crate) struct Table([BuiltinPointer; Builtin::COUNT]);
+
+// SAFETY: pointers to code.
+unsafe impl Sync for Table {}
+
+impl Table {
+    pub fn as_ptr(&self) -> *const BuiltinPointer {
+        self.0.as_ptr()
+    }
+}
+
+ropewalk_abi::for_each_builtin!(define);
+
+/// What -1 means as the answer of `memory.grow` and `table.grow`.
+const FAILED: u64 = u64::MAX;
+
+fn memory_grow(calling: &mut Calling<'_>, memory: u64, pages: u64) -> Result<u64> {
+    let memory = calling.memory_index(memory);
+    Ok(calling.store.memories[memory].grow(pages).unwrap_or(FAILED))
+}
+
+fn memory_copy(
+    calling: &mut Calling<'_>,
+    memories: u64,
+    to: u64,
+    from: u64,
+    len: u64,
+) -> Result<u64> {
+    let (to_index, from_index) = unpair(memories);
+    let (to_memory, from_memory) =
+        (calling.memory_index(to_index), calling.memory_index(from_index));
+    let memories = &mut calling.store.memories;
+    let out = TrapCode::MemoryOutOfBounds;
+    let from = range(from, len, memories[from_memory].data().len()).ok_or(out)?;
+    let to = range(to, len, memories[to_memory].data().len()).ok_or(out)?;
+    if to_memory == from_memory {
+        memories[to_memory].data_mut().copy_within(from, to.start);
+        return Ok(0);
+    }
+    let [to_memory, from_memory] = memories
+        .get_disjoint_mut([to_memory, from_memory])
+        .expect("different memories of the store");
+    to_memory.data_mut()[to].copy_from_slice(&from_memory.data()[from]);
+    Ok(0)
+}
+
+fn memory_fill(
+    calling: &mut Calling<'_>,
+    memory: u64,
+    to: u64,
+    byte: u64,
+    len: u64,
+) -> Result<u64> {
+    let memory = calling.memory_index(memory);
+    let data = calling.store.memories[memory].data_mut();
+    let to = range(to, len, data.len()).ok_or(TrapCode::MemoryOutOfBounds)?;
+    data[to].fill(byte as u8);
+    Ok(0)
+}
+
+fn memory_init(
+    calling: &mut Calling<'_>,
+    memory_and_segment: u64,
+    to: u64,
+    from: u64,
+    len: u64,
+) -> Result<u64> {
+    let (memory, segment) = unpair(memory_and_segment);
+    let memory = calling.memory_index(memory);
+    let instance = &calling.store.instances[calling.instance];
+    let segment = instance.data_segment(segment as usize);
+    let data = calling.store.memories[memory].data_mut();
+    let out = TrapCode::MemoryOutOfBounds;
+    let from = range(from, len, segment.len()).ok_or(out)?;
+    let to = range(to, len, data.len()).ok_or(out)?;
+    data[to].copy_from_slice(&segment[from]);
+    Ok(0)
+}
+
+fn data_drop(calling: &mut Calling<'_>, segment: u64) -> Result<u64> {
+    calling.instance().drop_data(segment as usize);
+    Ok(0)
+}
+
+fn table_grow(calling: &mut Calling<'_>, table: u64, init: u64, delta: u64) -> Result<u64> {
+    let table = calling.table_index(table);
+    Ok(calling.store.tables[table].grow(delta, init).unwrap_or(FAILED))
+}
+
+fn table_copy(
+    calling: &mut Calling<'_>,
+    tables: u64,
+    to: u64,
+    from: u64,
+    len: u64,
+) -> Result<u64> {
+    let (to_index, from_index) = unpair(tables);
+    let (to_table, from_table) = (calling.table_index(to_index), calling.table_index(from_index));
+    let tables = &mut calling.store.tables;
+    let out = TrapCode::TableOutOfBounds;
+    let from = range(from, len, tables[from_table].elements().len()).ok_or(out)?;
+    let to = range(to, len, tables[to_table].elements().len()).ok_or(out)?;
+    if to_table == from_table {
+        tables[to_table].elements_mut().copy_within(from, to.start);
+        return Ok(0);
+    }
+    let [to_table, from_table] = tables
+        .get_disjoint_mut([to_table, from_table])
+        .expect("different tables of the store");
+    to_table.elements_mut()[to].copy_from_slice(&from_table.elements()[from]);
+    Ok(0)
+}
+
+fn table_fill(
+    calling: &mut Calling<'_>,
+    table: u64,
+    to: u64,
+    value: u64,
+    len: u64,
+) -> Result<u64> {
+    let table = calling.table_index(table);
+    let elements = calling.store.tables[table].elements_mut();
+    let to = range(to, len, elements.len()).ok_or(TrapCode::TableOutOfBounds)?;
+    elements[to].fill(value);
+    Ok(0)
+}
+
+fn table_init(
+    calling: &mut Calling<'_>,
+    table_and_segment: u64,
+    to: u64,
+    from: u64,
+    len: u64,
+) -> Result<u64> {
+    let (table, segment) = unpair(table_and_segment);
+    let table = calling.table_index(table);
+    let segment = &calling.store.instances[calling.instance].elements[segment as usize];
+    let elements = calling.store.tables[table].elements_mut();
+    let out = TrapCode::TableOutOfBounds;
+    let from = range(from, len, segment.len()).ok_or(out)?;
+    let to = range(to, len, elements.len()).ok_or(out)?;
+    elements[to].copy_from_slice(&segment[from]);
+    Ok(0)
+}
+
+fn elem_drop(calling: &mut Calling<'_>, segment: u64) -> Result<u64> {
+    calling.instance().elements[segment as usize] = Box::default();
+    Ok(0)
+}
+
+/// The indices that travel as one word.
+fn unpair(word: u64) -> (u64, u64) {
+    (word >> 32, word & 0xffff_ffff)
+}
+
+/// A range of `len` from `start` that lies within `end`.
+pub(crate) fn range(start: u64, len: u64, end: usize) -> Option<Range<usize>> {
+    let stop = start.checked_add(len)?;
+    (stop <= end as u64).then(|| start as usize..stop as usize)
+}

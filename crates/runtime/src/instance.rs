@@ -1,0 +1,412 @@
+//! Instances and how they come to be.
+//!
+//! Instantiation follows the specification: allocate everything, evaluate the
+//! globals, then the element segments, then the data segments; the caller runs
+//! the start function. What went before a trap stays done.
+
+use crate::builtins::range;
+use crate::code::LoadedModule;
+use crate::const_expr::{self, Constants};
+use crate::link::{self, ImportValue, LinkError};
+use crate::memory::{Memory, MemoryError};
+use crate::store::{GlobalItem, GlobalPlace, HostFunction, Store};
+use crate::table::{Table, TableError};
+use crate::trap::Trap;
+use crate::types::TypeRegistry;
+use ropewalk_abi::module::{ElementItems, Item, SegmentMode};
+use ropewalk_abi::{
+    FuncImport, FuncRef, HostContext, InstanceHeader, MemoryDef, RawVal, TableDef, TrapCode,
+};
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+
+/// An instance of a module.
+#[derive(Debug)]
+pub struct Instance {
+    place: Place,
+    module: Arc<LoadedModule>,
+    /// For each memory of the module, its number in the store.
+    pub(crate) memories: Vec<usize>,
+    /// For each table of the module, its number in the store.
+    pub(crate) tables: Vec<usize>,
+    /// The element segments; dropped ones are empty.
+    pub(crate) elements: Vec<Box<[u64]>>,
+    /// Which data segments were dropped.
+    dropped_data: Vec<bool>,
+}
+
+/// Why a module could not be instantiated.
+#[derive(Debug, thiserror::Error)]
+pub enum InstantiateError {
+    /// An import is missing or does not fit.
+    #[error(transparent)]
+    Link(#[from] LinkError),
+    /// A memory could not be had.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+    /// A table could not be had.
+    #[error(transparent)]
+    Table(#[from] TableError),
+    /// An active segment does not fit.
+    #[error(transparent)]
+    Trap(#[from] Trap),
+}
+
+/// The memory of an instance, which generated code knows by its address.
+#[derive(Debug)]
+struct Place {
+    header: NonNull<InstanceHeader>,
+    layout: Layout,
+}
+
+// SAFETY: the memory is used only together with the store that owns it.
+unsafe impl Send for Place {}
+// SAFETY: as above.
+unsafe impl Sync for Place {}
+
+impl Place {
+    fn new(size: usize) -> Place {
+        let layout = Layout::from_size_align(size, 16).expect("instances are smaller than 2 GiB");
+        // SAFETY: an instance has at least its header.
+        let memory = unsafe { alloc_zeroed(layout) };
+        match NonNull::new(memory.cast()) {
+            Some(header) => Place { header, layout },
+            None => handle_alloc_error(layout),
+        }
+    }
+
+    /// A pointer to what is at an offset that the layout gave.
+    fn at<T>(&self, offset: i32) -> NonNull<T> {
+        let offset = offset as usize;
+        assert!(offset + size_of::<T>() <= self.layout.size());
+        // SAFETY: the offset lies in the allocation.
+        unsafe { self.header.cast::<u8>().add(offset).cast() }
+    }
+
+    fn write<T>(&self, offset: i32, value: T) {
+        // SAFETY: `at` checks the bounds; layouts align their offsets.
+        unsafe { self.at(offset).write(value) }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        // SAFETY: allocated in `new` with this layout.
+        unsafe { dealloc(self.header.as_ptr().cast(), self.layout) }
+    }
+}
+
+impl Instance {
+    /// The module it is an instance of.
+    pub fn module(&self) -> &Arc<LoadedModule> {
+        &self.module
+    }
+
+    pub(crate) fn header(&self) -> NonNull<InstanceHeader> {
+        self.place.header
+    }
+
+    /// A function, as a value; only for those that are used as values.
+    pub fn func_ref(&self, function: u32) -> NonNull<FuncRef> {
+        let number = self.module.info.func_refs[function as usize];
+        self.place.at(self.module.layout.func_ref(number))
+    }
+
+    /// A table, by its number in the store.
+    pub fn table(&self, table: u32) -> usize {
+        self.tables[table as usize]
+    }
+
+    /// A memory, by its number in the store.
+    pub fn memory(&self, memory: u32) -> usize {
+        self.memories[memory as usize]
+    }
+
+    /// A global.
+    pub fn global(&self, global: u32) -> GlobalItem {
+        let ty = self.module.info.globals[global as usize];
+        GlobalItem { place: GlobalPlace(self.global_place(global)), ty }
+    }
+
+    fn global_place(&self, global: u32) -> NonNull<RawVal> {
+        let layout = &self.module.layout;
+        if global >= self.module.info.imported_globals {
+            return self.place.at(layout.defined_global(global));
+        }
+        // SAFETY: imports are in place before anything asks for them.
+        unsafe { self.place.at::<NonNull<RawVal>>(layout.imported_global(global)).read() }
+    }
+
+    pub(crate) fn data_segment(&self, segment: usize) -> &[u8] {
+        if self.dropped_data[segment] {
+            return &[];
+        }
+        &self.module.info.data_bytes[self.module.info.data[segment].bytes.clone()]
+    }
+
+    pub(crate) fn drop_data(&mut self, segment: usize) {
+        self.dropped_data[segment] = true;
+    }
+}
+
+impl Constants for Instance {
+    fn global(&self, global: u32) -> RawVal {
+        // SAFETY: the place is valid, and generated code does not run.
+        unsafe { self.global_place(global).read() }
+    }
+
+    fn func_ref(&self, function: u32) -> u64 {
+        self.func_ref(function).as_ptr() as u64
+    }
+}
+
+impl Store {
+    /// Makes an instance; answers its number. The start function is not run.
+    ///
+    /// The instance stays in the store even if an active segment traps, since
+    /// its functions may by then be in tables of others.
+    pub fn instantiate(
+        &mut self,
+        types: &TypeRegistry,
+        module: &Arc<LoadedModule>,
+        imports: &[ImportValue],
+    ) -> Result<usize, InstantiateError> {
+        link::check(self, types, module, imports)?;
+        let (memories, tables) = (self.memories.len(), self.tables.len());
+        let index = self.allocate(module, imports).inspect_err(|_| {
+            // Their records were in the instance, which is gone.
+            self.memories.truncate(memories);
+            self.tables.truncate(tables);
+        })?;
+        self.initialise_tables(index)?;
+        self.initialise_memories(index)?;
+        Ok(index)
+    }
+
+    /// Makes an instance with everything in place but the contents of tables
+    /// and memories.
+    fn allocate(
+        &mut self,
+        module: &Arc<LoadedModule>,
+        imports: &[ImportValue],
+    ) -> Result<usize, InstantiateError> {
+        self.add_module(module);
+        let index = self.instances.len();
+        let place = Place::new(module.layout.size());
+        place.write(0, InstanceHeader { store: self.context_ptr(), index });
+        let mut instance = Instance {
+            place,
+            module: module.clone(),
+            memories: Vec::with_capacity(module.info.memories.len()),
+            tables: Vec::with_capacity(module.info.tables.len()),
+            elements: Vec::new(),
+            dropped_data: vec![false; module.info.data.len()],
+        };
+        self.place_types(&instance);
+        self.place_imports(&mut instance, imports);
+        place_functions(&instance);
+        self.place_memories(&mut instance)?;
+        place_globals(&instance);
+        self.place_tables(&mut instance)?;
+        instance.elements = evaluate_elements(&instance);
+        self.instances.push(instance);
+        Ok(index)
+    }
+
+    fn place_types(&self, instance: &Instance) {
+        for (i, id) in instance.module.type_ids.iter().enumerate() {
+            instance.place.write(instance.module.layout.type_id(i as u32), *id);
+        }
+    }
+
+    fn place_imports(&mut self, instance: &mut Instance, imports: &[ImportValue]) {
+        let module = instance.module.clone();
+        let layout = &module.layout;
+        for (import, value) in module.info.imports.iter().zip(imports) {
+            match (import.item, value) {
+                (Item::Func(function), ImportValue::Func(func_ref)) => {
+                    self.place_func_ref(instance, function, *func_ref);
+                }
+                (Item::Func(function), ImportValue::Host(host)) => {
+                    self.place_host(instance, function, host);
+                }
+                (Item::Table(table), ImportValue::Table(number)) => {
+                    let def = self.tables[*number].def();
+                    instance.place.write(layout.imported_table(table), def);
+                    instance.tables.push(*number);
+                }
+                (Item::Memory(memory), ImportValue::Memory(number)) => {
+                    let def = self.memories[*number].def();
+                    instance.place.write(layout.imported_memory(memory), def);
+                    instance.memories.push(*number);
+                }
+                (Item::Global(global), ImportValue::Global(item)) => {
+                    instance.place.write(layout.imported_global(global), item.place.0);
+                }
+                _ => unreachable!("`link::check` has compared the kinds"),
+            }
+        }
+    }
+
+    /// An import of a function that is a value of the store already. One of
+    /// the host gets a context of its own, that says who imported it.
+    fn place_func_ref(&self, instance: &Instance, function: u32, func_ref: NonNull<FuncRef>) {
+        // SAFETY: functions live as long as the store.
+        let FuncRef { code, mut context, is_host, .. } = unsafe { func_ref.read() };
+        if is_host {
+            // SAFETY: that is what `is_host` says.
+            let host = unsafe { context.cast::<HostContext>().read() };
+            context = place_host_context(instance, function, host);
+        }
+        let offset = instance.module.layout.imported_function(function);
+        instance.place.write(offset, FuncImport { code, context });
+    }
+
+    fn place_host(&mut self, instance: &Instance, function: u32, host: &Arc<HostFunction>) {
+        let context = host.context(self.context_ptr());
+        let context = place_host_context(instance, function, context);
+        let import = FuncImport { code: host.trampoline, context };
+        instance.place.write(instance.module.layout.imported_function(function), import);
+        self.kept.push(host.clone());
+    }
+
+    fn place_memories(&mut self, instance: &mut Instance) -> Result<(), MemoryError> {
+        let module = instance.module.clone();
+        let imported = module.info.imported_memories;
+        for (i, ty) in module.info.memories.iter().enumerate().skip(imported as usize) {
+            let def = instance.place.at::<MemoryDef>(module.layout.defined_memory(i as u32));
+            // SAFETY: instances live as long as the store, which owns the memory.
+            self.memories.push(unsafe { Memory::new(*ty, def) }?);
+            instance.memories.push(self.memories.len() - 1);
+        }
+        Ok(())
+    }
+
+    fn place_tables(&mut self, instance: &mut Instance) -> Result<(), TableError> {
+        let module = instance.module.clone();
+        let info = &module.info;
+        let defined = info.tables.iter().enumerate().skip(info.imported_tables as usize);
+        for ((i, ty), init) in defined.zip(&info.table_inits) {
+            let init = init.as_ref().map_or(0, |expr| const_expr::evaluate(expr, instance).u64());
+            let def = instance.place.at::<TableDef>(module.layout.defined_table(i as u32));
+            // SAFETY: instances live as long as the store, which owns the table.
+            self.tables.push(unsafe { Table::new(*ty, init, def) }?);
+            instance.tables.push(self.tables.len() - 1);
+        }
+        Ok(())
+    }
+
+    /// Copies the active element segments, in order, and drops them.
+    fn initialise_tables(&mut self, index: usize) -> Result<(), Trap> {
+        let module = self.instances[index].module.clone();
+        for (i, segment) in module.info.elements.iter().enumerate() {
+            match &segment.mode {
+                SegmentMode::Passive => continue,
+                SegmentMode::Declared => {}
+                SegmentMode::Active { target, offset } => {
+                    let instance = &self.instances[index];
+                    let offset = const_expr::evaluate(offset, instance);
+                    let offset = match module.info.tables[*target as usize].table64 {
+                        true => offset.u64(),
+                        false => u64::from(offset.u32()),
+                    };
+                    let items = &instance.elements[i];
+                    let elements = self.tables[instance.tables[*target as usize]].elements_mut();
+                    let to = range(offset, items.len() as u64, elements.len())
+                        .ok_or_else(|| Trap::from_code(TrapCode::TableOutOfBounds))?;
+                    elements[to].copy_from_slice(items);
+                }
+            }
+            self.instances[index].elements[i] = Box::default();
+        }
+        Ok(())
+    }
+
+    /// Copies the active data segments, in order, and drops them.
+    fn initialise_memories(&mut self, index: usize) -> Result<(), Trap> {
+        let module = self.instances[index].module.clone();
+        for (i, segment) in module.info.data.iter().enumerate() {
+            let SegmentMode::Active { target, offset } = &segment.mode else { continue };
+            let instance = &self.instances[index];
+            let offset = const_expr::evaluate(offset, instance);
+            let offset = match module.info.memories[*target as usize].memory64 {
+                true => offset.u64(),
+                false => u64::from(offset.u32()),
+            };
+            let bytes = &module.info.data_bytes[segment.bytes.clone()];
+            let data = self.memories[instance.memories[*target as usize]].data_mut();
+            let to = range(offset, bytes.len() as u64, data.len())
+                .ok_or_else(|| Trap::from_code(TrapCode::MemoryOutOfBounds))?;
+            data[to].copy_from_slice(bytes);
+            self.instances[index].drop_data(i);
+        }
+        Ok(())
+    }
+}
+
+fn place_host_context(
+    instance: &Instance,
+    function: u32,
+    context: HostContext,
+) -> *mut std::ffi::c_void {
+    let offset = instance.module.layout.host_context(function);
+    instance.place.write(offset, HostContext { importer: instance.header().as_ptr(), ..context });
+    instance.place.at::<HostContext>(offset).as_ptr().cast()
+}
+
+/// Writes the records of the functions that are used as values.
+fn place_functions(instance: &Instance) {
+    let module = &instance.module;
+    for (function, number) in module.info.func_refs.iter().enumerate() {
+        if *number == u32::MAX {
+            continue;
+        }
+        let function = function as u32;
+        let type_id = module.type_ids[module.info.functions[function as usize] as usize];
+        let func_ref = match function.checked_sub(module.info.imported_functions) {
+            Some(defined) => FuncRef {
+                code: module.code.function(defined),
+                context: instance.header().as_ptr().cast(),
+                type_id,
+                is_host: false,
+            },
+            None => imported_func_ref(instance, function, type_id),
+        };
+        instance.place.write(module.layout.func_ref(*number), func_ref);
+    }
+}
+
+fn imported_func_ref(instance: &Instance, function: u32, type_id: u32) -> FuncRef {
+    let layout = &instance.module.layout;
+    let import = instance.place.at::<FuncImport>(layout.imported_function(function));
+    // SAFETY: imports are in place before functions.
+    let FuncImport { code, context } = unsafe { import.read() };
+    let host = instance.place.at::<HostContext>(layout.host_context(function));
+    let is_host = ptr::eq(host.as_ptr().cast(), context);
+    FuncRef { code, context, type_id, is_host }
+}
+
+fn place_globals(instance: &Instance) {
+    let info = &instance.module.info;
+    for (i, init) in info.global_inits.iter().enumerate() {
+        let global = info.imported_globals + i as u32;
+        let value = const_expr::evaluate(init, instance);
+        instance.place.write(instance.module.layout.defined_global(global), value);
+    }
+}
+
+fn evaluate_elements(instance: &Instance) -> Vec<Box<[u64]>> {
+    let segments = instance.module.info.elements.iter();
+    segments
+        .map(|segment| match &segment.items {
+            _ if matches!(segment.mode, SegmentMode::Declared) => Box::default(),
+            ElementItems::Functions(functions) => {
+                functions.iter().map(|f| instance.func_ref(*f).as_ptr() as u64).collect()
+            }
+            ElementItems::Expressions(items) => {
+                items.iter().map(|expr| const_expr::evaluate(expr, instance).u64()).collect()
+            }
+        })
+        .collect()
+}

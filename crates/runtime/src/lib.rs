@@ -1,0 +1,44 @@
+//! Stores and what lives in them: instances, memories, tables, stacks; entering
+//! WebAssembly, leaving it, and what happens when it goes wrong.
+//!
+//! The crate knows nothing of Cranelift: it gets code as bytes with tables.
+//!
+//! | file | what it holds |
+//! | --- | --- |
+//! | [`store`] | a store: the owner of everything else |
+//! | [`instance`], [`link`] | instantiation |
+//! | [`memory`], [`table`] | what instances are made of |
+//! | [`stack`] | the memory of stacks, and moving it |
+//! | [`stub`] | the few instructions of assembly between the two kinds of stacks |
+//! | [`activation`] | a call from the host into WebAssembly |
+//! | [`builtins`] | what generated code calls |
+//! | [`signal`] | faults become traps |
+//! | [`backtrace`], [`trap`] | what an embedder sees of a trap |
+//! | [`code`], [`types`] | loaded code; the numbers of types |
+
+pub mod activation;
+pub mod backtrace;
+mod builtins;
+pub mod code;
+mod const_expr;
+pub mod instance;
+pub mod link;
+mod map;
+pub mod memory;
+mod signal;
+pub mod stack;
+pub mod store;
+mod stub;
+pub mod table;
+pub mod trap;
+pub mod types;
+
+pub use activation::{Ending, call};
+pub use backtrace::{Backtrace, Frame};
+pub use code::{CodeMemory, LoadedModule};
+pub use instance::{Instance, InstantiateError};
+pub use link::{ImportValue, LinkError};
+pub use signal::install as install_signal_handlers;
+pub use store::{HostFunction, Store, StoreId, StoreOptions};
+pub use trap::Trap;
+pub use types::TypeRegistry;

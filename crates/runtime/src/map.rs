@@ -1,0 +1,118 @@
+//! Pieces of address space.
+
+use rustix::mm::{self, MapFlags, MprotectFlags, ProtFlags};
+use std::ffi::c_void;
+use std::io;
+use std::ptr::{self, NonNull};
+
+/// The size of a page of the machine.
+pub(crate) const PAGE: usize = 4096;
+
+/// A piece of address space of our own, unmapped when dropped.
+#[derive(Debug)]
+pub(crate) struct Map {
+    base: NonNull<u8>,
+    len: usize,
+}
+
+// SAFETY: a map owns its address space; nothing in it depends on a thread.
+unsafe impl Send for Map {}
+// SAFETY: a shared map only tells where it is.
+unsafe impl Sync for Map {}
+
+impl Map {
+    /// Reserves address space that cannot be accessed yet.
+    pub fn reserve(len: usize) -> io::Result<Map> {
+        Map::new(len, ProtFlags::empty())
+    }
+
+    /// Maps memory that can be read and written; pages appear when touched.
+    pub fn read_write(len: usize) -> io::Result<Map> {
+        Map::new(len, ProtFlags::READ | ProtFlags::WRITE)
+    }
+
+    fn new(len: usize, protection: ProtFlags) -> io::Result<Map> {
+        let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
+        // SAFETY: a fresh anonymous mapping touches no memory that exists.
+        let base = unsafe { mm::mmap_anonymous(ptr::null_mut(), len.max(PAGE), protection, flags) }?;
+        let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(Map { base, len: len.max(PAGE) })
+    }
+
+    pub fn base(&self) -> *mut u8 {
+        self.base.as_ptr()
+    }
+
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Makes a part readable and writable.
+    pub fn open(&self, start: usize, len: usize) -> io::Result<()> {
+        self.protect(start, len, MprotectFlags::READ | MprotectFlags::WRITE)
+    }
+
+    /// Makes a part inaccessible.
+    pub fn close(&self, start: usize, len: usize) -> io::Result<()> {
+        self.protect(start, len, MprotectFlags::empty())
+    }
+
+    /// Makes everything readable and executable, and no longer writable.
+    pub fn make_executable(&self) -> io::Result<()> {
+        self.protect(0, self.len, MprotectFlags::READ | MprotectFlags::EXEC)
+    }
+
+    fn protect(&self, start: usize, len: usize, flags: MprotectFlags) -> io::Result<()> {
+        if len == 0 {
+            return Ok(());
+        }
+        assert!(start.checked_add(len).is_some_and(|end| end <= self.len));
+        // SAFETY: the range lies in this mapping, which nobody else owns.
+        unsafe { mm::mprotect(self.at(start), len, flags) }?;
+        Ok(())
+    }
+
+    /// Installs a guard that needs no mapping of its own, or makes the part
+    /// inaccessible where the kernel cannot do that.
+    pub fn guard(&self, start: usize, len: usize) -> io::Result<()> {
+        assert!(start.checked_add(len).is_some_and(|end| end <= self.len));
+        // SAFETY: the range lies in this mapping; its contents are given up.
+        let result = unsafe { libc::madvise(self.at(start), len, MADV_GUARD_INSTALL) };
+        if result == 0 { Ok(()) } else { self.close(start, len) }
+    }
+
+    /// Moves the first `len` bytes of another map to the beginning of this one.
+    pub fn take_pages(&mut self, from: &Map, len: usize) -> io::Result<()> {
+        if len == 0 {
+            return Ok(());
+        }
+        assert!(len <= from.len && len <= self.len);
+        // SAFETY: both ranges lie in mappings of ours; the caller gives up the
+        // contents of the other one.
+        unsafe {
+            mm::mremap_fixed(
+                from.at(0),
+                len,
+                len,
+                mm::MremapFlags::MAYMOVE,
+                self.at(0),
+            )
+        }?;
+        Ok(())
+    }
+
+    fn at(&self, offset: usize) -> *mut c_void {
+        self.base.as_ptr().wrapping_add(offset).cast()
+    }
+}
+
+/// `MADV_GUARD_INSTALL`, in Linux since 6.13.
+const MADV_GUARD_INSTALL: i32 = 102;
+
+impl Drop for Map {
+    fn drop(&mut self) {
+        // SAFETY: whoever drops the map has given up all pointers into it. An
+        // error would only leak address space.
+        let _ = unsafe { mm::munmap(self.at(0), self.len) };
+    }
+}

@@ -1,0 +1,150 @@
+//! Linear memories.
+//!
+//! A 32-bit memory reserves all the address space that an index can reach, and
+//! a guard; growing only makes more of it accessible. A 64-bit memory reserves
+//! some room to grow and moves when that is used up; the guard is what of the
+//! reservation lies behind its end.
+
+use crate::map::Map;
+use ropewalk_abi::{MEMORY_GUARD, MEMORY32_RESERVATION, MemoryDef, MemoryType};
+use std::ptr::NonNull;
+
+/// How much more address space than it needs a 64-bit memory reserves.
+const MEMORY64_ROOM: u64 = 1 << 30;
+
+/// A memory.
+#[derive(Debug)]
+pub struct Memory {
+    /// What generated code sees, inside an instance or in `own_def`.
+    def: NonNull<MemoryDef>,
+    /// The record of a memory that belongs to no instance.
+    _own_def: Option<Box<MemoryDef>>,
+    map: Map,
+    ty: MemoryType,
+}
+
+// SAFETY: a memory is used only together with the store that owns it.
+unsafe impl Send for Memory {}
+// SAFETY: as above.
+unsafe impl Sync for Memory {}
+
+/// Why there is no memory.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot allocate a memory of {pages} pages: {reason}")]
+pub struct MemoryError {
+    pages: u64,
+    reason: String,
+}
+
+impl Memory {
+    /// A new memory whose record is at `def`.
+    ///
+    /// # Safety
+    ///
+    /// `def` must stay valid as long as the memory.
+    pub(crate) unsafe fn new(
+        ty: MemoryType,
+        def: NonNull<MemoryDef>,
+    ) -> Result<Memory, MemoryError> {
+        let failed = |reason: String| MemoryError { pages: ty.minimum, reason };
+        let len = ty
+            .minimum
+            .checked_mul(MemoryType::PAGE_SIZE)
+            .filter(|len| *len < 1 << 46)
+            .ok_or_else(|| failed("it exceeds the address space".to_string()))?;
+        let map = reserve(&ty, len).map_err(|error| failed(error.to_string()))?;
+        map.open(0, len as usize).map_err(|error| failed(error.to_string()))?;
+        // SAFETY: the caller says that `def` is valid.
+        unsafe { def.write(MemoryDef { base: map.base(), len: len as usize }) };
+        Ok(Memory { def, _own_def: None, map, ty })
+    }
+
+    /// A new memory that belongs to no instance.
+    pub(crate) fn standalone(ty: MemoryType) -> Result<Memory, MemoryError> {
+        let mut own = Box::new(MemoryDef::EMPTY);
+        // SAFETY: the record is on the heap, and the memory owns it.
+        let memory = unsafe { Memory::new(ty, NonNull::from(&mut *own)) }?;
+        Ok(Memory { _own_def: Some(own), ..memory })
+    }
+
+    /// Its record.
+    pub fn def(&self) -> NonNull<MemoryDef> {
+        self.def
+    }
+
+    fn current(&self) -> MemoryDef {
+        // SAFETY: the record is valid as long as the memory.
+        unsafe { self.def.read() }
+    }
+
+    /// Its type, with the present size as the minimum.
+    pub fn ty(&self) -> MemoryType {
+        MemoryType { minimum: self.size(), ..self.ty }
+    }
+
+    /// Its size in pages.
+    pub fn size(&self) -> u64 {
+        self.current().len as u64 / MemoryType::PAGE_SIZE
+    }
+
+    /// Its bytes.
+    pub fn data(&self) -> &[u8] {
+        let MemoryDef { base, len } = self.current();
+        // SAFETY: these bytes are accessible, and whoever could write them has
+        // the store borrowed.
+        unsafe { std::slice::from_raw_parts(base, len) }
+    }
+
+    /// Its bytes, to change them.
+    pub fn data_mut(&mut self) -> &mut [u8] {
+        let MemoryDef { base, len } = self.current();
+        // SAFETY: as in `data`, and the store is borrowed mutably.
+        unsafe { std::slice::from_raw_parts_mut(base, len) }
+    }
+
+    /// Grows it; answers the old size in pages.
+    pub fn grow(&mut self, delta: u64) -> Option<u64> {
+        let old = self.size();
+        let new = old.checked_add(delta)?;
+        let maximum = self.ty.maximum.unwrap_or(u64::MAX).min(self.ty.address_limit());
+        if new > maximum {
+            return None;
+        }
+        let new_len = usize::try_from(new.checked_mul(MemoryType::PAGE_SIZE)?).ok()?;
+        let old_len = self.current().len;
+        if new_len as u64 + MEMORY_GUARD > self.map.len() as u64 {
+            self.relocate(old_len, new_len as u64)?;
+        }
+        self.map.open(old_len, new_len - old_len).ok()?;
+        // SAFETY: the record is valid as long as the memory.
+        unsafe { self.def.write(MemoryDef { base: self.map.base(), len: new_len }) };
+        Some(old)
+    }
+
+    /// Gives a 64-bit memory a larger reservation.
+    fn relocate(&mut self, old_len: usize, new_len: u64) -> Option<()> {
+        let room = new_len.saturating_add(new_len / 2);
+        let mut map = reserve(&self.ty, room).or_else(|_| reserve(&self.ty, new_len)).ok()?;
+        map.take_pages(&self.map, old_len).ok()?;
+        self.map = map;
+        Some(())
+    }
+
+    /// Whether an access of this memory may fault at an address.
+    pub(crate) fn may_fault_at(&self, address: usize) -> bool {
+        let base = self.map.base() as usize;
+        (base..base + self.map.len()).contains(&address)
+    }
+}
+
+fn reserve(ty: &MemoryType, len: u64) -> std::io::Result<Map> {
+    let reservation = match ty.memory64 {
+        false => MEMORY32_RESERVATION,
+        true => {
+            let maximum = ty.maximum.unwrap_or(u64::MAX).saturating_mul(MemoryType::PAGE_SIZE);
+            len.saturating_add(MEMORY64_ROOM).min(maximum.max(len))
+        }
+    };
+    let total = reservation.saturating_add(MEMORY_GUARD);
+    Map::reserve(usize::try_from(total).map_err(|_| std::io::ErrorKind::OutOfMemory)?)
+}

@@ -1,0 +1,84 @@
+//! Moving a stack to other memory.
+//!
+//! No word of a suspended stack points into its memory but the saved stack
+//! pointer, the saved frame pointer, and the chain of frame pointers:
+//!
+//! ```text
+//!   ControlBlock          memory
+//!     sp -------------->  | return address of the stub |
+//!     fp ------------+    | ...                        |
+//!                    +--> | saved fp  --------------+  |
+//!                         | return address          |  |
+//!                         | ...                     v  |
+//!                         | 0: the first frame         |  high
+//! ```
+//!
+//! So moving is copying everything from `sp` up, and adding the distance to
+//! each link.
+
+use super::arena::{GUARD, Stack};
+use crate::map::Map;
+use std::io;
+
+/// Memory that a stack was moved away from. It stays inaccessible until the
+/// next move, so that a stale address faults.
+#[derive(Debug, Default)]
+pub(crate) struct Quarantine(Option<Map>);
+
+/// Moves a stack whose computation is in a host call, and makes the old place
+/// inaccessible.
+pub(crate) fn move_running_stack(
+    stack: &mut Stack,
+    quarantine: &mut Quarantine,
+) -> io::Result<()> {
+    let (sp, old_high) = (stack.block.sp, stack.block.high);
+    let size = old_high - stack.block.limit;
+    let place = match quarantine.0.take() {
+        Some(map) if map.len() == GUARD + size => {
+            map.open(GUARD, size)?;
+            Some(map)
+        }
+        _ => None,
+    };
+    let old = stack.replace_memory(place)?;
+    let distance = stack.block.high.wrapping_sub(old_high);
+    // SAFETY: `sp` to `old_high` is the live part of the old memory, which is
+    // still mapped; the new memory has the same size, so the same part of it
+    // is writable. They are different mappings.
+    unsafe {
+        std::ptr::copy_nonoverlapping(
+            sp as *const u8,
+            sp.wrapping_add(distance) as *mut u8,
+            old_high - sp,
+        );
+    }
+    stack.block.sp = sp.wrapping_add(distance);
+    if stack.block.fp != 0 {
+        stack.block.fp = stack.block.fp.wrapping_add(distance);
+        // SAFETY: the chain was copied along with everything else.
+        unsafe { move_links(stack.block.fp, distance) };
+    }
+    old.close(0, GUARD + size)?;
+    quarantine.0 = Some(old);
+    Ok(())
+}
+
+/// Adds `distance` to each link of a chain of frame pointers that was copied.
+///
+/// # Safety
+///
+/// `fp` must point to a copied frame, and the links in it be those of the
+/// original.
+unsafe fn move_links(mut fp: usize, distance: usize) {
+    loop {
+        let link = fp as *mut usize;
+        // SAFETY: a link is the first word of a frame, or zero in the first.
+        let next = unsafe { *link };
+        if next == 0 {
+            return;
+        }
+        fp = next.wrapping_add(distance);
+        // SAFETY: as above.
+        unsafe { *link = fp };
+    }
+}

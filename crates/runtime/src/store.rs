@@ -1,0 +1,380 @@
+//! A store: everything that instances are made of, and the stacks they run on.
+
+use crate::activation::{Activation, Ending};
+use crate::code::LoadedModule;
+use crate::instance::Instance;
+use crate::memory::Memory;
+use crate::stack::{self, Arena, Quarantine, Stack};
+use crate::table::Table;
+use crate::{builtins, stub};
+use ropewalk_abi::signature::TRANSFER_SLOTS;
+use ropewalk_abi::{FuncRef, GlobalType, HostContext, RawVal, StoreContext};
+use std::any::Any;
+use std::cell::UnsafeCell;
+use std::ffi::c_void;
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Tells stores apart. Never reused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct StoreId(u64);
+
+impl StoreId {
+    fn next() -> StoreId {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        StoreId(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// How a store behaves.
+#[derive(Clone, Debug)]
+pub struct StoreOptions {
+    /// Where its stacks come from.
+    pub arena: Arc<Arena>,
+    /// How many activations may be nested.
+    pub max_activations: usize,
+    /// Whether the running stack moves at every host call, to show that it can.
+    pub move_stacks: bool,
+}
+
+/// A store.
+pub struct Store {
+    /// What generated code sees of it. Generated code writes it while the
+    /// store is borrowed by whoever called.
+    context: UnsafeCell<StoreContext>,
+    id: StoreId,
+    pub(crate) options: StoreOptions,
+    pub(crate) instances: Vec<Instance>,
+    pub(crate) memories: Vec<Memory>,
+    pub(crate) tables: Vec<Table>,
+    globals: Vec<Box<UnsafeCell<RawVal>>>,
+    host_functions: Vec<Box<StoredHostFunction>>,
+    /// What host contexts inside instances point to.
+    pub(crate) kept: Vec<Arc<HostFunction>>,
+    externs: Vec<Box<dyn Any + Send + Sync>>,
+    /// The modules whose code may run, by address.
+    modules: Vec<Arc<LoadedModule>>,
+    pub(crate) roots: Vec<Stack>,
+    pub(crate) idle_roots: Vec<Stack>,
+    pub(crate) activations: Vec<Activation>,
+    quarantine: Quarantine,
+    ending: Option<Ending>,
+    /// What [`StoreContext::transfer`] points to.
+    _transfer: Box<[UnsafeCell<RawVal>]>,
+    /// The embedder's part of the store.
+    owner: *mut c_void,
+}
+
+// SAFETY: nothing in a store depends on the thread it is used on, and the
+// embedder's part is its own business.
+unsafe impl Send for Store {}
+// SAFETY: a shared store can only be read; what generated code writes is
+// written while it is borrowed mutably.
+unsafe impl Sync for Store {}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Store").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+/// A function of the host, for any number of stores.
+pub struct HostFunction {
+    /// The engine's number for its type.
+    pub type_id: u32,
+    /// The trampoline that functions call it by.
+    pub trampoline: *const c_void,
+    /// `extern "C" fn(&HostContext, *mut RawVal) -> Outcome`.
+    pub function: *const c_void,
+    /// What it closes over.
+    pub data: Box<dyn Any + Send + Sync>,
+}
+
+// SAFETY: the pointers are to code, which lives as long as the engine.
+unsafe impl Send for HostFunction {}
+// SAFETY: as above.
+unsafe impl Sync for HostFunction {}
+
+impl std::fmt::Debug for HostFunction {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HostFunction").field("type_id", &self.type_id).finish_non_exhaustive()
+    }
+}
+
+impl HostFunction {
+    /// The context for calls of it in a store.
+    pub(crate) fn context(&self, store: *mut StoreContext) -> HostContext {
+        HostContext {
+            store,
+            function: self.function,
+            data: ptr::from_ref(&*self.data).cast(),
+            importer: ptr::null_mut(),
+        }
+    }
+}
+
+/// A host function that belongs to no instance.
+struct StoredHostFunction {
+    func_ref: FuncRef,
+    context: HostContext,
+}
+
+impl Store {
+    /// A new store. It is boxed because generated code knows its address.
+    pub fn new(options: StoreOptions) -> Box<Store> {
+        let (call_builtin, call_host) = match options.move_stacks {
+            false => (stub::call_builtin as *const (), stub::call_host as *const ()),
+            true => (stub::call_builtin_moving as *const (), stub::call_host_moving as *const ()),
+        };
+        // SAFETY: all zeroes is a value.
+        let transfer: Box<[UnsafeCell<RawVal>]> =
+            unsafe { Box::new_zeroed_slice(TRANSFER_SLOTS).assume_init() };
+        let context = StoreContext {
+            stack: ptr::null_mut(),
+            host_sp: 0,
+            call_builtin: call_builtin.cast(),
+            call_host: call_host.cast(),
+            transfer: UnsafeCell::raw_get(transfer.as_ptr()),
+            builtins: builtins::TABLE.as_ptr(),
+            store: ptr::null_mut(),
+        };
+        let mut store = Box::new(Store {
+            context: UnsafeCell::new(context),
+            id: StoreId::next(),
+            options,
+            instances: Vec::new(),
+            memories: Vec::new(),
+            tables: Vec::new(),
+            globals: Vec::new(),
+            host_functions: Vec::new(),
+            kept: Vec::new(),
+            externs: Vec::new(),
+            modules: Vec::new(),
+            roots: Vec::new(),
+            idle_roots: Vec::new(),
+            activations: Vec::new(),
+            quarantine: Quarantine::default(),
+            ending: None,
+            _transfer: transfer,
+            owner: ptr::null_mut(),
+        });
+        store.context.get_mut().store = ptr::from_mut(&mut *store).cast();
+        store
+    }
+
+    /// Tells this store from others.
+    pub fn id(&self) -> StoreId {
+        self.id
+    }
+
+    pub(crate) fn context(&self) -> &StoreContext {
+        // SAFETY: generated code, the only writer behind the store's back, does
+        // not run while the store is borrowed.
+        unsafe { &*self.context.get() }
+    }
+
+    pub(crate) fn context_mut(&mut self) -> &mut StoreContext {
+        self.context.get_mut()
+    }
+
+    /// The address that generated code knows.
+    pub fn context_ptr(&self) -> *mut StoreContext {
+        self.context.get()
+    }
+
+    /// The store that a context belongs to.
+    ///
+    /// # Safety
+    ///
+    /// The context must be that of a store, of which no reference is in use.
+    pub unsafe fn from_context<'a>(context: *mut StoreContext) -> &'a mut Store {
+        // SAFETY: `new` set the pointer, and the caller has the store to itself.
+        unsafe { &mut *(*context).store.cast::<Store>() }
+    }
+
+    /// The embedder's part of the store.
+    pub fn owner(&self) -> *mut c_void {
+        self.owner
+    }
+
+    /// Sets the embedder's part of the store.
+    pub fn set_owner(&mut self, owner: *mut c_void) {
+        self.owner = owner;
+    }
+
+    // ---- how the newest activation ends
+
+    /// Says why the newest activation is about to end.
+    pub fn set_ending(&mut self, ending: Ending) {
+        self.ending = Some(ending);
+    }
+
+    pub(crate) fn take_ending(&mut self) -> Ending {
+        self.ending.take().expect("whoever ends an activation says why")
+    }
+
+    // ---- code
+
+    /// Makes the code of a module known for traps and backtraces.
+    pub(crate) fn add_module(&mut self, module: &Arc<LoadedModule>) {
+        let start = module.code.start();
+        let place = self.modules.partition_point(|m| m.code.start() < start);
+        if self.modules.get(place).is_none_or(|m| m.code.start() != start) {
+            self.modules.insert(place, module.clone());
+        }
+    }
+
+    /// The module whose code contains an address, and the offset there.
+    pub(crate) fn module_at(&self, address: usize) -> Option<(&Arc<LoadedModule>, u32)> {
+        let after = self.modules.partition_point(|m| m.code.start() <= address);
+        let module = &self.modules[after.checked_sub(1)?];
+        module.code.offset_of(address).map(|offset| (module, offset))
+    }
+
+    pub(crate) fn memory_may_fault_at(&self, address: usize) -> bool {
+        self.memories.iter().any(|memory| memory.may_fault_at(address))
+    }
+
+    // ---- objects
+
+    /// An instance.
+    pub fn instance(&self, index: usize) -> &Instance {
+        &self.instances[index]
+    }
+
+    /// A memory.
+    pub fn memory(&self, index: usize) -> &Memory {
+        &self.memories[index]
+    }
+
+    /// A memory, to change it.
+    pub fn memory_mut(&mut self, index: usize) -> &mut Memory {
+        &mut self.memories[index]
+    }
+
+    /// A table.
+    pub fn table(&self, index: usize) -> &Table {
+        &self.tables[index]
+    }
+
+    /// A table, to change it.
+    pub fn table_mut(&mut self, index: usize) -> &mut Table {
+        &mut self.tables[index]
+    }
+
+    /// A new memory that belongs to no instance.
+    pub fn add_memory(
+        &mut self,
+        ty: ropewalk_abi::MemoryType,
+    ) -> Result<usize, crate::memory::MemoryError> {
+        self.memories.push(Memory::standalone(ty)?);
+        Ok(self.memories.len() - 1)
+    }
+
+    /// A new table that belongs to no instance.
+    pub fn add_table(
+        &mut self,
+        ty: ropewalk_abi::TableType,
+        init: u64,
+    ) -> Result<usize, crate::table::TableError> {
+        self.tables.push(Table::standalone(ty, init)?);
+        Ok(self.tables.len() - 1)
+    }
+
+    /// A new global that belongs to no instance.
+    pub fn add_global(&mut self, value: RawVal) -> GlobalPlace {
+        let global = Box::new(UnsafeCell::new(value));
+        let place = NonNull::new(global.get()).expect("boxes are not null");
+        self.globals.push(global);
+        GlobalPlace(place)
+    }
+
+    /// A host function as a value of this store.
+    pub fn add_host_function(&mut self, function: Arc<HostFunction>) -> NonNull<FuncRef> {
+        let context = function.context(self.context_ptr());
+        let func_ref = FuncRef {
+            code: function.trampoline,
+            context: ptr::null_mut(),
+            type_id: function.type_id,
+            is_host: true,
+        };
+        let mut stored = Box::new(StoredHostFunction { func_ref, context });
+        stored.func_ref.context = ptr::from_mut(&mut stored.context).cast();
+        let place = NonNull::from(&stored.func_ref);
+        self.host_functions.push(stored);
+        self.kept.push(function);
+        place
+    }
+
+    /// A host value, as the word that stands for it.
+    pub fn add_extern(&mut self, value: Box<dyn Any + Send + Sync>) -> u64 {
+        self.externs.push(value);
+        self.externs.len() as u64
+    }
+
+    /// The host value that a word stands for.
+    pub fn extern_value(&self, word: u64) -> Option<&(dyn Any + Send + Sync)> {
+        let index = usize::try_from(word).ok()?.checked_sub(1)?;
+        self.externs.get(index).map(|value| &**value)
+    }
+
+    fn move_stack(&mut self) {
+        let root = self.roots.last_mut().expect("an activation runs");
+        stack::move_running_stack(root, &mut self.quarantine).expect("there is memory to move to");
+    }
+}
+
+/// Moves the running stack of a store. Called by the stubs of the stress mode.
+pub(crate) unsafe extern "C" fn move_stack_of(context: *mut StoreContext) {
+    // SAFETY: the stub was called by generated code, which holds no reference
+    // to the store.
+    unsafe { Store::from_context(context) }.move_stack();
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        self.options.arena.put(self.idle_roots.drain(..));
+    }
+}
+
+/// Where the value of a global is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct GlobalPlace(pub(crate) NonNull<RawVal>);
+
+// SAFETY: a place is used only together with the store that it belongs to.
+unsafe impl Send for GlobalPlace {}
+// SAFETY: as above.
+unsafe impl Sync for GlobalPlace {}
+
+impl GlobalPlace {
+    /// Its value.
+    ///
+    /// # Safety
+    ///
+    /// The place must belong to the store.
+    pub unsafe fn get(self, _store: &Store) -> RawVal {
+        // SAFETY: places live as long as their store, whose generated code
+        // does not run now.
+        unsafe { self.0.read() }
+    }
+
+    /// Sets its value.
+    ///
+    /// # Safety
+    ///
+    /// The place must belong to the store, and the value have its type.
+    pub unsafe fn set(self, _store: &mut Store, value: RawVal) {
+        // SAFETY: as in `get`.
+        unsafe { self.0.write(value) }
+    }
+}
+
+/// A global: where it is and what it holds.
+#[derive(Clone, Copy, Debug)]
+pub struct GlobalItem {
+    /// Where its value is.
+    pub place: GlobalPlace,
+    /// Its type.
+    pub ty: GlobalType,
+}

@@ -1,0 +1,249 @@
+//! The few instructions between the host's stack and WebAssembly's.
+//!
+//! Entering. `enter` saves what the host's convention wants preserved on the
+//! host's stack, notes that place in the store, and calls the entry trampoline
+//! on a root stack:
+//!
+//! ```text
+//!   host's stack                        root stack
+//!   | frames of the host     |          | (empty)              | high
+//!   | return address         |          | return into `enter`  |
+//!   | rbp rbx r12 r13 r14 r15|          | entry trampoline     |
+//!   | store                  | <------- | functions ...        |
+//!     ^ StoreContext::host_sp             ^ rsp
+//! ```
+//!
+//! Calling the host. The stub notes where WebAssembly was left in the control
+//! block of the running stack, goes to the host's stack below `host_sp` (for a
+//! host function below its values, which the trampoline put there), and calls:
+//!
+//! ```text
+//!   | store                  | host_sp  | functions ...        |
+//!   | values                 |          | trampoline           |
+//!   | store                  |          | return into it       |
+//!   | return into the stub   |            ^ ControlBlock::sp
+//!   | frames of the host     |
+//!     ^ rsp
+//! ```
+//!
+//! When it returns, rsp and rbp come from the control block again, wherever the
+//! memory of the stack is by then. The host preserves the registers that its
+//! convention wants preserved, so WebAssembly's values in them survive.
+//!
+//! Ending. `leave` goes back to `host_sp` and returns from `enter`, whatever is
+//! left on any WebAssembly stack. A builtin or host function that does not want
+//! WebAssembly to go on gets there by answering nonzero, and the handler of
+//! signals by making it the place where the thread continues.
+
+use ropewalk_abi::builtin::Outcome;
+use ropewalk_abi::{ControlBlock, RawVal, StoreContext};
+use std::ffi::c_void;
+use std::mem::offset_of;
+
+/// Runs an entry trampoline on the stack that ends at `top`. Answers zero when
+/// it returned, nonzero when WebAssembly was left by [`leave`].
+///
+/// # Safety
+///
+/// The store's running stack must be the one that ends at `top` and have
+/// nothing on it, and the trampoline fit the function and the values.
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn enter(
+    store: *mut StoreContext,
+    top: usize,
+    trampoline: *const c_void,
+    values: *mut RawVal,
+    context: *mut c_void,
+    code: *const c_void,
+) -> u64 {
+    core::arch::naked_asm!(
+        "push rbp",
+        "push rbx",
+        "push r12",
+        "push r13",
+        "push r14",
+        "push r15",
+        "push rdi", // the store; it also aligns the stack to 16 bytes
+        "mov [rdi + {host_sp}], rsp",
+        "mov rbx, rdi",
+        "mov rsp, rsi", // from here on, on the root stack
+        "mov rax, rdx",
+        "mov rdi, rcx", // the trampoline's arguments: values, context, code
+        "mov rsi, r8",
+        "mov rdx, r9",
+        "xor ebp, ebp", // ends the chain of frame pointers
+        "call rax",
+        "mov rsp, [rbx + {host_sp}]", // the trampoline preserves rbx
+        "xor eax, eax",
+        "add rsp, 8",
+        "pop r15",
+        "pop r14",
+        "pop r13",
+        "pop r12",
+        "pop rbx",
+        "pop rbp",
+        "ret",
+        host_sp = const offset_of!(StoreContext, host_sp),
+    )
+}
+
+/// Ends the activation: returns nonzero from the [`enter`] that began it. The
+/// store's context is in `r10`. Jumped to, never called.
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn leave() {
+    core::arch::naked_asm!(
+        "mov rsp, [r10 + {host_sp}]",
+        "mov eax, 1",
+        "add rsp, 8",
+        "pop r15",
+        "pop r14",
+        "pop r13",
+        "pop r12",
+        "pop rbx",
+        "pop rbp",
+        "ret",
+        host_sp = const offset_of!(StoreContext, host_sp),
+    )
+}
+
+/// Calls the builtin in `r9` with up to five words, of which the first is the
+/// instance's context; answers its value.
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn call_builtin() {
+    core::arch::naked_asm!(
+        "mov r10, [rdi]", // any context begins with the store
+        "mov r11, [r10 + {stack}]",
+        "mov [r11 + {sp}], rsp",
+        "mov [r11 + {fp}], rbp",
+        "mov rsp, [r10 + {host_sp}]", // from here on, on the host's stack
+        "push r10",
+        "sub rsp, 8",
+        "call r9",
+        "mov r10, [rsp + 8]",
+        "test rax, rax",
+        "jnz {leave}",
+        "mov r11, [r10 + {stack}]",
+        "mov rsp, [r11 + {sp}]",
+        "mov rbp, [r11 + {fp}]",
+        "mov rax, rdx",
+        "ret",
+        stack = const offset_of!(StoreContext, stack),
+        host_sp = const offset_of!(StoreContext, host_sp),
+        sp = const offset_of!(ControlBlock, sp),
+        fp = const offset_of!(ControlBlock, fp),
+        leave = sym leave,
+    )
+}
+
+/// Calls the host function in `rdx` with its context in `rdi` and its values
+/// in `rsi`, which lie right below the host's stack pointer.
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn call_host() {
+    core::arch::naked_asm!(
+        "mov r10, [rdi]",
+        "mov r11, [r10 + {stack}]",
+        "mov [r11 + {sp}], rsp",
+        "mov [r11 + {fp}], rbp",
+        "mov rsp, rsi", // from here on, on the host's stack
+        "push r10",
+        "sub rsp, 8",
+        "call rdx",
+        "mov r10, [rsp + 8]",
+        "test rax, rax",
+        "jnz {leave}",
+        "mov r11, [r10 + {stack}]",
+        "mov rsp, [r11 + {sp}]",
+        "mov rbp, [r11 + {fp}]",
+        "ret",
+        stack = const offset_of!(StoreContext, stack),
+        sp = const offset_of!(ControlBlock, sp),
+        fp = const offset_of!(ControlBlock, fp),
+        leave = sym leave,
+    )
+}
+
+/// As [`call_builtin`], but first moves the running stack to other memory.
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn call_builtin_moving() {
+    core::arch::naked_asm!(
+        "mov r10, [rdi]",
+        "mov r11, [r10 + {stack}]",
+        "mov [r11 + {sp}], rsp",
+        "mov [r11 + {fp}], rbp",
+        "mov rsp, [r10 + {host_sp}]",
+        "push r10",
+        "push rdi",
+        "push rsi",
+        "push rdx",
+        "push rcx",
+        "push r8",
+        "push r9",
+        "sub rsp, 8",
+        "mov rdi, r10",
+        "call {move_stack}",
+        "add rsp, 8",
+        "pop r9",
+        "pop r8",
+        "pop rcx",
+        "pop rdx",
+        "pop rsi",
+        "pop rdi",
+        "sub rsp, 8",
+        "call r9",
+        "mov r10, [rsp + 8]",
+        "test rax, rax",
+        "jnz {leave}",
+        "mov r11, [r10 + {stack}]",
+        "mov rsp, [r11 + {sp}]",
+        "mov rbp, [r11 + {fp}]",
+        "mov rax, rdx",
+        "ret",
+        stack = const offset_of!(StoreContext, stack),
+        host_sp = const offset_of!(StoreContext, host_sp),
+        sp = const offset_of!(ControlBlock, sp),
+        fp = const offset_of!(ControlBlock, fp),
+        leave = sym leave,
+        move_stack = sym crate::store::move_stack_of,
+    )
+}
+
+/// As [`call_host`], but first moves the running stack to other memory.
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn call_host_moving() {
+    core::arch::naked_asm!(
+        "mov r10, [rdi]",
+        "mov r11, [r10 + {stack}]",
+        "mov [r11 + {sp}], rsp",
+        "mov [r11 + {fp}], rbp",
+        "mov rsp, rsi",
+        "push r10",
+        "push rdi",
+        "push rsi",
+        "push rdx",
+        "mov rdi, r10",
+        "call {move_stack}",
+        "pop rdx",
+        "pop rsi",
+        "pop rdi",
+        "sub rsp, 8",
+        "call rdx",
+        "mov r10, [rsp + 8]",
+        "test rax, rax",
+        "jnz {leave}",
+        "mov r11, [r10 + {stack}]",
+        "mov rsp, [r11 + {sp}]",
+        "mov rbp, [r11 + {fp}]",
+        "ret",
+        stack = const offset_of!(StoreContext, stack),
+        sp = const offset_of!(ControlBlock, sp),
+        fp = const offset_of!(ControlBlock, fp),
+        leave = sym leave,
+        move_stack = sym crate::store::move_stack_of,
+    )
+}
+
+// The stubs test `rax` for a nonzero `ended` and take `value` from `rdx`.
+const _: () = assert!(offset_of!(Outcome, ended) == 0 && offset_of!(Outcome, value) == 8);
+// The stubs load the store from the first word of any context.
+const _: () = assert!(offset_of!(ropewalk_abi::InstanceHeader, store) == 0);
+const _: () = assert!(offset_of!(ropewalk_abi::HostContext, store) == 0);

@@ -1,0 +1,45 @@
+//! Traps, as an embedder sees them.
+
+use crate::backtrace::Backtrace;
+use ropewalk_abi::TrapCode;
+use std::fmt;
+
+/// A trap: why a computation ended, and where.
+#[derive(Debug)]
+pub struct Trap {
+    code: TrapCode,
+    backtrace: Backtrace,
+}
+
+impl Trap {
+    pub(crate) fn new(code: TrapCode, backtrace: Backtrace) -> Trap {
+        Trap { code, backtrace }
+    }
+
+    /// A trap that a host function raises; it has no frames of its own.
+    pub fn from_code(code: TrapCode) -> Trap {
+        Trap { code, backtrace: Backtrace::default() }
+    }
+
+    /// Why.
+    pub fn code(&self) -> TrapCode {
+        self.code
+    }
+
+    /// Where: the innermost frame first.
+    pub fn backtrace(&self) -> &Backtrace {
+        &self.backtrace
+    }
+}
+
+impl fmt::Display for Trap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "wasm trap: {}", self.code)?;
+        if self.backtrace.frames().is_empty() {
+            return Ok(());
+        }
+        write!(f, "\n{}", self.backtrace)
+    }
+}
+
+impl std::error::Error for Trap {}
