@@ -1,0 +1,91 @@
+//! How an engine behaves.
+
+use wasmparser::WasmFeatures;
+
+pub use ropewalk_compile::OptLevel;
+
+/// The settings of an [`Engine`](crate::Engine).
+///
+/// ```
+/// use ropewalk::{Config, Engine, OptLevel};
+///
+/// let mut config = Config::new();
+/// config.opt_level(OptLevel::Speed).max_wasm_stack(256 << 10);
+/// let engine = Engine::new(&config)?;
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Config {
+    pub(crate) features: WasmFeatures,
+    pub(crate) opt_level: OptLevel,
+    pub(crate) max_wasm_stack: usize,
+    pub(crate) max_activations: usize,
+    pub(crate) move_stacks: bool,
+}
+
+/// What the engine implements.
+const IMPLEMENTED: WasmFeatures = WasmFeatures::WASM2
+    .union(WasmFeatures::TAIL_CALL)
+    .union(WasmFeatures::EXTENDED_CONST)
+    .union(WasmFeatures::MULTI_MEMORY)
+    .union(WasmFeatures::MEMORY64)
+    .union(WasmFeatures::RELAXED_SIMD)
+    .union(WasmFeatures::WIDE_ARITHMETIC);
+
+impl Default for Config {
+    fn default() -> Self {
+        Config {
+            features: IMPLEMENTED,
+            opt_level: OptLevel::Speed,
+            max_wasm_stack: 1 << 20,
+            max_activations: 1000,
+            move_stacks: false,
+        }
+    }
+}
+
+impl Config {
+    /// The default settings: everything that is implemented is on.
+    pub fn new() -> Config {
+        Config::default()
+    }
+
+    /// Turns features of the language on or off. Turning on one that is not
+    /// implemented makes [`Engine::new`](crate::Engine::new) fail.
+    pub fn wasm_features(&mut self, features: WasmFeatures, enable: bool) -> &mut Config {
+        self.features.set(features, enable);
+        self
+    }
+
+    /// How hard the compiler tries.
+    pub fn opt_level(&mut self, level: OptLevel) -> &mut Config {
+        self.opt_level = level;
+        self
+    }
+
+    /// How many bytes the stack of a call from the host has. One mebibyte by
+    /// default.
+    pub fn max_wasm_stack(&mut self, bytes: usize) -> &mut Config {
+        self.max_wasm_stack = bytes;
+        self
+    }
+
+    /// How deep calls from the host into WebAssembly may nest. Each uses some
+    /// of the host's stack too. 1000 by default.
+    pub fn max_activations(&mut self, count: usize) -> &mut Config {
+        self.max_activations = count;
+        self
+    }
+
+    /// Moves the running stack to other memory at every host call. Slow; for
+    /// testing that nothing depends on where a stack is.
+    pub fn move_stacks(&mut self, enable: bool) -> &mut Config {
+        self.move_stacks = enable;
+        self
+    }
+
+    /// The features that are on but not implemented.
+    pub(crate) fn unimplemented(&self) -> WasmFeatures {
+        self.features.difference(IMPLEMENTED)
+    }
+}

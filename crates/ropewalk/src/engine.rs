@@ -1,0 +1,123 @@
+//! The engine: what all modules and stores share.
+
+use crate::config::Config;
+use anyhow::{Context, Result, bail};
+use ropewalk_abi::FuncType;
+use ropewalk_compile::Target;
+use ropewalk_runtime::stack::{Arena, ArenaOptions};
+use ropewalk_runtime::{CodeMemory, StoreOptions, TypeRegistry};
+use std::collections::HashMap;
+use std::ffi::c_void;
+use std::sync::{Arc, RwLock};
+
+/// Compiles modules, and has what their instances share: types, trampolines
+/// and the memory of stacks. A cheap handle; clones are the same engine.
+#[derive(Clone)]
+pub struct Engine {
+    inner: Arc<EngineInner>,
+}
+
+struct EngineInner {
+    config: Config,
+    target: Target,
+    types: TypeRegistry,
+    arena: Arc<Arena>,
+    /// By the number of the type.
+    entries: Trampolines,
+    hosts: Trampolines,
+}
+
+type Trampolines = RwLock<HashMap<u32, CodeMemory>>;
+type Compile =
+    fn(&Target, &FuncType) -> Result<ropewalk_abi::code::CodeImage, ropewalk_compile::CompileError>;
+
+impl Default for Engine {
+    /// An engine with the default settings.
+    ///
+    /// # Panics
+    ///
+    /// On a machine that the engine does not support.
+    fn default() -> Self {
+        Engine::new(&Config::default()).expect("this machine is supported")
+    }
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine").field("config", &self.inner.config).finish_non_exhaustive()
+    }
+}
+
+impl Engine {
+    /// An engine with these settings.
+    pub fn new(config: &Config) -> Result<Engine> {
+        let unimplemented = config.unimplemented();
+        if !unimplemented.is_empty() {
+            let names: Vec<_> = unimplemented.iter_names().map(|(name, _)| name).collect();
+            bail!("these features are not implemented: {}", names.join(", "));
+        }
+        ropewalk_runtime::install_signal_handlers()
+            .context("cannot install the handlers of signals")?;
+        let arena = ArenaOptions { root_size: config.max_wasm_stack, ..ArenaOptions::default() };
+        Ok(Engine {
+            inner: Arc::new(EngineInner {
+                target: Target::host(config.opt_level)?,
+                config: config.clone(),
+                types: TypeRegistry::default(),
+                arena: Arc::new(Arena::new(arena)),
+                entries: Trampolines::default(),
+                hosts: Trampolines::default(),
+            }),
+        })
+    }
+
+    /// Whether both are the same engine.
+    pub fn same(a: &Engine, b: &Engine) -> bool {
+        Arc::ptr_eq(&a.inner, &b.inner)
+    }
+
+    pub(crate) fn config(&self) -> &Config {
+        &self.inner.config
+    }
+
+    pub(crate) fn target(&self) -> &Target {
+        &self.inner.target
+    }
+
+    pub(crate) fn types(&self) -> &TypeRegistry {
+        &self.inner.types
+    }
+
+    pub(crate) fn store_options(&self) -> StoreOptions {
+        StoreOptions {
+            arena: self.inner.arena.clone(),
+            max_activations: self.config().max_activations,
+            move_stacks: self.config().move_stacks,
+        }
+    }
+
+    /// The code by which the host calls functions of a type.
+    pub(crate) fn entry_trampoline(&self, type_id: u32) -> Result<*const c_void> {
+        self.trampoline(&self.inner.entries, type_id, ropewalk_compile::entry_trampoline)
+    }
+
+    /// The code by which functions of a type call the host.
+    pub(crate) fn host_trampoline(&self, type_id: u32) -> Result<*const c_void> {
+        self.trampoline(&self.inner.hosts, type_id, ropewalk_compile::host_trampoline)
+    }
+
+    fn trampoline(
+        &self,
+        known: &Trampolines,
+        type_id: u32,
+        compile: Compile,
+    ) -> Result<*const c_void> {
+        if let Some(code) = known.read().expect("never poisoned").get(&type_id) {
+            return Ok(code.function(0));
+        }
+        let image = compile(self.target(), &self.types().get(type_id))?;
+        let code = CodeMemory::load(image).context("cannot load code")?;
+        let mut known = known.write().expect("never poisoned");
+        Ok(known.entry(type_id).or_insert(code).function(0))
+    }
+}

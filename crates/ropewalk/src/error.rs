@@ -1,0 +1,107 @@
+//! What can be wrong with a module, and with how the API is used.
+
+use ropewalk_compile::CompileError;
+use ropewalk_text::TextError;
+use std::fmt;
+
+/// A module that is malformed, invalid, or more than the engine can handle.
+///
+/// For a module in the text format it shows the place in the source.
+#[derive(Debug)]
+pub struct ModuleError {
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    /// Found in text, or in what the text says.
+    Text(TextError),
+    /// Found in a binary, at an offset.
+    Binary { message: String, offset: usize },
+    /// Found at no place in particular.
+    Other(String),
+}
+
+impl ModuleError {
+    /// What is wrong, without the place.
+    pub fn message(&self) -> &str {
+        match &self.kind {
+            Kind::Text(error) => error.message(),
+            Kind::Binary { message, .. } | Kind::Other(message) => message,
+        }
+    }
+
+    /// The line and column in the source, for text.
+    pub fn position(&self) -> Option<(usize, usize)> {
+        match &self.kind {
+            Kind::Text(error) => error.position().map(|place| (place.line, place.column)),
+            _ => None,
+        }
+    }
+
+    /// The offset in the module, for a binary.
+    pub fn offset(&self) -> Option<usize> {
+        match &self.kind {
+            Kind::Binary { offset, .. } => Some(*offset),
+            _ => None,
+        }
+    }
+
+    /// Says which file the text comes from.
+    pub fn with_path(self, path: impl Into<String>) -> ModuleError {
+        match self.kind {
+            Kind::Text(error) => ModuleError { kind: Kind::Text(error.with_path(path)) },
+            kind => ModuleError { kind },
+        }
+    }
+
+    /// The error of a binary that was encoded from text.
+    pub(crate) fn in_text(self, text: &ropewalk_text::Text) -> ModuleError {
+        match self.kind {
+            Kind::Binary { message, offset } => text.error_at(offset, &message).into(),
+            kind => ModuleError { kind },
+        }
+    }
+}
+
+impl From<TextError> for ModuleError {
+    fn from(error: TextError) -> Self {
+        ModuleError { kind: Kind::Text(error) }
+    }
+}
+
+impl From<CompileError> for ModuleError {
+    fn from(error: CompileError) -> Self {
+        let kind = match error {
+            CompileError::Invalid(error) => Kind::Binary {
+                message: error.message().to_string(),
+                offset: error.offset() as usize,
+            },
+            other => Kind::Other(other.to_string()),
+        };
+        ModuleError { kind }
+    }
+}
+
+impl From<wasmparser::BinaryReaderError> for ModuleError {
+    fn from(error: wasmparser::BinaryReaderError) -> Self {
+        CompileError::Invalid(error).into()
+    }
+}
+
+impl fmt::Display for ModuleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            Kind::Text(error) => error.fmt(f),
+            Kind::Binary { message, offset } => write!(f, "{message} (at offset {offset:#x})"),
+            Kind::Other(message) => f.write_str(message),
+        }
+    }
+}
+
+impl std::error::Error for ModuleError {}
+
+/// A value was used with a store that it does not belong to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a {0} was used with a store that it does not belong to")]
+pub struct WrongStore(pub(crate) &'static str);

@@ -1,0 +1,76 @@
+//! What can be imported and exported.
+
+use crate::func::Func;
+use crate::global::Global;
+use crate::memory::Memory;
+use crate::store::AsContext;
+use crate::table::Table;
+use anyhow::Result;
+use ropewalk_abi::ExternType;
+use ropewalk_runtime::{ImportValue, Store as RuntimeStore};
+
+/// A function, table, memory or global of a store.
+#[derive(Clone, Copy, Debug)]
+pub enum Extern {
+    /// A function.
+    Func(Func),
+    /// A table.
+    Table(Table),
+    /// A memory.
+    Memory(Memory),
+    /// A global.
+    Global(Global),
+}
+
+impl Extern {
+    /// The function, if it is one.
+    pub fn into_func(self) -> Option<Func> {
+        if let Extern::Func(func) = self { Some(func) } else { None }
+    }
+
+    /// The table, if it is one.
+    pub fn into_table(self) -> Option<Table> {
+        if let Extern::Table(table) = self { Some(table) } else { None }
+    }
+
+    /// The memory, if it is one.
+    pub fn into_memory(self) -> Option<Memory> {
+        if let Extern::Memory(memory) = self { Some(memory) } else { None }
+    }
+
+    /// The global, if it is one.
+    pub fn into_global(self) -> Option<Global> {
+        if let Extern::Global(global) = self { Some(global) } else { None }
+    }
+
+    /// Its type.
+    pub fn ty(&self, store: impl AsContext) -> Result<ExternType> {
+        Ok(match self {
+            Extern::Func(func) => ExternType::Func(func.ty(store)?),
+            Extern::Table(table) => ExternType::Table(table.ty(store)?),
+            Extern::Memory(memory) => ExternType::Memory(memory.ty(store)?),
+            Extern::Global(global) => ExternType::Global(global.ty(store)?),
+        })
+    }
+
+    pub(crate) fn import(&self, runtime: &RuntimeStore) -> Result<ImportValue> {
+        Ok(match self {
+            Extern::Func(func) => ImportValue::Func(func.in_store(runtime)?),
+            Extern::Table(table) => ImportValue::Table(table.in_store(runtime)?),
+            Extern::Memory(memory) => ImportValue::Memory(memory.in_store(runtime)?),
+            Extern::Global(global) => ImportValue::Global(global.in_store(runtime)?),
+        })
+    }
+}
+
+macro_rules! from {
+    ($($ty:ident)*) => {
+        $(impl From<$ty> for Extern {
+            fn from(item: $ty) -> Extern {
+                Extern::$ty(item)
+            }
+        })*
+    };
+}
+
+from! { Func Table Memory Global }

@@ -1,0 +1,151 @@
+//! Functions.
+
+use crate::host::{self, IntoFunc};
+use crate::store::{self, AsContext, AsContextMut};
+use crate::typed::{TypedFunc, WasmParams, WasmResults};
+use crate::val::Val;
+use anyhow::{Context, Result, ensure};
+use ropewalk_abi::{FuncRef, FuncType, RawVal};
+use ropewalk_runtime::{Store as RuntimeStore, StoreId};
+use std::ptr::NonNull;
+
+/// A function of a store: of WebAssembly or of the host.
+#[derive(Clone, Copy, Debug)]
+pub struct Func {
+    store: StoreId,
+    func_ref: NonNull<FuncRef>,
+}
+
+// SAFETY: the pointer is used only together with the store, and is valid as
+// long as that lives.
+unsafe impl Send for Func {}
+// SAFETY: as above.
+unsafe impl Sync for Func {}
+
+impl Func {
+    /// A function that calls a closure, whose type says that of the function.
+    ///
+    /// ```
+    /// use ropewalk::*;
+    ///
+    /// let mut store = Store::new(&Engine::default(), 40);
+    /// let add = Func::wrap(&mut store, |caller: Caller<'_, i32>, x: i32| caller.data() + x);
+    /// assert_eq!(add.typed::<i32, i32>(&store)?.call(&mut store, 2)?, 42);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn wrap<T, Params, Results>(
+        mut store: impl AsContextMut<Data = T>,
+        func: impl IntoFunc<T, Params, Results>,
+    ) -> Func {
+        let store = store.as_context_mut();
+        let host = host::wrap(store.engine(), func);
+        let host = host.expect("a trampoline for a type that Rust can write compiles");
+        let func_ref = store.0.runtime.add_host_function(host);
+        Func::from_ref(&store.0.runtime, func_ref)
+    }
+
+    /// A function of a type that is known only at run time. The closure gets
+    /// the arguments and fills in the results.
+    pub fn new<T: 'static>(
+        mut store: impl AsContextMut<Data = T>,
+        ty: FuncType,
+        func: impl Fn(crate::Caller<'_, T>, &[Val], &mut [Val]) -> Result<()> + Send + Sync + 'static,
+    ) -> Result<Func> {
+        let store = store.as_context_mut();
+        let host = host::new(store.engine(), ty, func)?;
+        let func_ref = store.0.runtime.add_host_function(host);
+        Ok(Func::from_ref(&store.0.runtime, func_ref))
+    }
+
+    pub(crate) fn from_ref(runtime: &RuntimeStore, func_ref: NonNull<FuncRef>) -> Func {
+        Func { store: runtime.id(), func_ref }
+    }
+
+    /// The function that a word of the store stands for, unless it is null.
+    ///
+    /// # Safety
+    ///
+    /// The word must be a function reference of the store.
+    pub(crate) unsafe fn from_word(runtime: &RuntimeStore, word: u64) -> Option<Func> {
+        Some(Func::from_ref(runtime, NonNull::new(word as *mut FuncRef)?))
+    }
+
+    pub(crate) fn to_word(self, runtime: &RuntimeStore) -> Result<u64> {
+        Ok(self.in_store(runtime)?.as_ptr() as u64)
+    }
+
+    pub(crate) fn in_store(&self, runtime: &RuntimeStore) -> Result<NonNull<FuncRef>> {
+        store::check(runtime, self.store, "function")?;
+        Ok(self.func_ref)
+    }
+
+    pub(crate) fn type_id(&self, runtime: &RuntimeStore) -> Result<u32> {
+        let func_ref = self.in_store(runtime)?;
+        // SAFETY: it belongs to the store, which is alive.
+        Ok(unsafe { func_ref.as_ref() }.type_id)
+    }
+
+    /// Its type.
+    pub fn ty(&self, store: impl AsContext) -> Result<FuncType> {
+        let store = store.as_context();
+        let id = self.type_id(store.runtime())?;
+        Ok((*store.engine().types().get(id)).clone())
+    }
+
+    /// This function, to be called with Rust's types.
+    pub fn typed<Params: WasmParams, Results: WasmResults>(
+        &self,
+        store: impl AsContext,
+    ) -> Result<TypedFunc<Params, Results>> {
+        TypedFunc::new(store.as_context(), *self)
+    }
+
+    /// Calls it. The arguments must have the types of its parameters, and
+    /// there must be as many places as it has results.
+    pub fn call(
+        &self,
+        mut store: impl AsContextMut,
+        arguments: &[Val],
+        results: &mut [Val],
+    ) -> Result<()> {
+        let mut store = store.as_context_mut();
+        let type_id = self.type_id(&store.0.runtime)?;
+        let ty = store.engine().types().get(type_id);
+        let mut values = raw_arguments(&store.0.runtime, &ty, arguments)?;
+        let count = ty.results().len();
+        ensure!(
+            results.len() == count,
+            "expected room for {count} results, found {}",
+            results.len()
+        );
+        let trampoline = store.engine().entry_trampoline(type_id)?;
+        values.resize(values.len().max(count), RawVal::ZERO);
+        let runtime = store.enter();
+        // SAFETY: the function belongs to the store, the trampoline to its
+        // type, and the values are its arguments with room for its results.
+        unsafe {
+            ropewalk_runtime::call(runtime, self.func_ref, trampoline, values.as_mut_ptr())?;
+        }
+        for ((result, value), ty) in results.iter_mut().zip(values).zip(ty.results()) {
+            // SAFETY: the function has put values of these types there.
+            *result = unsafe { Val::from_raw(&store.0.runtime, value, *ty) };
+        }
+        Ok(())
+    }
+}
+
+fn raw_arguments(runtime: &RuntimeStore, ty: &FuncType, arguments: &[Val]) -> Result<Vec<RawVal>> {
+    let params = ty.params();
+    ensure!(
+        arguments.len() == params.len(),
+        "expected {} arguments, found {}",
+        params.len(),
+        arguments.len()
+    );
+    let arguments = arguments.iter().zip(params).enumerate();
+    arguments
+        .map(|(i, (value, ty))| {
+            value.to_raw(runtime, *ty).with_context(|| format!("in argument {i}"))
+        })
+        .collect()
+}

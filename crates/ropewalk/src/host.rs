@@ -1,0 +1,295 @@
+//! Functions of the host.
+//!
+//! A host function is an `extern "C"` function, instantiated for each closure,
+//! that takes its arguments out of an array, calls the closure and puts its
+//! results into the array. It runs on the host's stack, so a panic unwinds
+//! only frames of Rust; it is caught there and goes on where WebAssembly was
+//! called from.
+
+use crate::caller::Caller;
+use crate::engine::Engine;
+use crate::instance::Instance;
+use crate::store::{StoreContextMut, StoreInner};
+use crate::typed::{WasmResults, WasmTy};
+use crate::val::Val;
+use anyhow::{Context, Result};
+use ropewalk_abi::builtin::Outcome;
+use ropewalk_abi::{FuncType, HostContext, RawVal, ValType};
+use ropewalk_runtime::{Ending, HostFunction, Store as RuntimeStore};
+use std::any::Any;
+use std::ffi::c_void;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+/// What a closure may answer: nothing, a [`WasmTy`], a tuple of them, or a
+/// `Result` of these.
+pub trait WasmRet {
+    #[doc(hidden)]
+    type Values: WasmResults;
+
+    #[doc(hidden)]
+    fn into_values(self) -> Result<Self::Values>;
+}
+
+impl<R: WasmResults> WasmRet for R {
+    type Values = R;
+
+    #[inline]
+    fn into_values(self) -> Result<R> {
+        Ok(self)
+    }
+}
+
+impl<R: WasmResults, E: Into<anyhow::Error>> WasmRet for Result<R, E> {
+    type Values = R;
+
+    #[inline]
+    fn into_values(self) -> Result<R> {
+        self.map_err(Into::into)
+    }
+}
+
+/// A closure that can be a function: it takes up to 16 [`WasmTy`]s, after a
+/// [`Caller`] if it wants one, and answers a [`WasmRet`].
+pub trait IntoFunc<T, Params, Results>: Send + Sync + 'static {
+    #[doc(hidden)]
+    fn ty() -> FuncType;
+
+    #[doc(hidden)]
+    fn entry() -> *const c_void;
+}
+
+/// The shape of [`HostContext::function`].
+type HostEntry = unsafe extern "C" fn(*const HostContext, *mut RawVal) -> Outcome;
+
+macro_rules! into_func {
+    ($(($($name:ident $index:tt),*))*) => {
+        $(
+            impl<T, Fun, $($name,)* Ret> IntoFunc<T, ($($name,)*), Ret> for Fun
+            where
+                Fun: Fn($($name),*) -> Ret + Send + Sync + 'static,
+                $($name: WasmTy,)*
+                Ret: WasmRet,
+            {
+                fn ty() -> FuncType {
+                    function_type::<Ret>(vec![$($name::ty()),*])
+                }
+
+                #[allow(unused_variables, reason = "a function without parameters has no values")]
+                fn entry() -> *const c_void {
+                    unsafe extern "C" fn entry<T, Fun, $($name,)* Ret>(
+                        context: *const HostContext,
+                        values: *mut RawVal,
+                    ) -> Outcome
+                    where
+                        Fun: Fn($($name),*) -> Ret + Send + Sync + 'static,
+                        $($name: WasmTy,)*
+                        Ret: WasmRet,
+                    {
+                        // SAFETY: the trampoline passes the context of this
+                        // function, and values of its type.
+                        unsafe {
+                            run::<T, Fun, Ret>(context, values, |func, store, _| {
+                                func($($name::from_raw(&store.0.runtime, *values.add($index))),*)
+                            })
+                        }
+                    }
+                    entry::<T, Fun, $($name,)* Ret> as HostEntry as *const c_void
+                }
+            }
+
+            impl<T, Fun, $($name,)* Ret> IntoFunc<T, (Caller<'_, T>, $($name,)*), Ret> for Fun
+            where
+                Fun: Fn(Caller<'_, T>, $($name),*) -> Ret + Send + Sync + 'static,
+                $($name: WasmTy,)*
+                Ret: WasmRet,
+            {
+                fn ty() -> FuncType {
+                    function_type::<Ret>(vec![$($name::ty()),*])
+                }
+
+                fn entry() -> *const c_void {
+                    unsafe extern "C" fn entry<T, Fun, $($name,)* Ret>(
+                        context: *const HostContext,
+                        values: *mut RawVal,
+                    ) -> Outcome
+                    where
+                        Fun: Fn(Caller<'_, T>, $($name),*) -> Ret + Send + Sync + 'static,
+                        $($name: WasmTy,)*
+                        Ret: WasmRet,
+                    {
+                        // SAFETY: the trampoline passes the context of this
+                        // function, and values of its type.
+                        #[allow(non_snake_case, reason = "values are named after their types")]
+                        unsafe {
+                            run::<T, Fun, Ret>(context, values, |func, store, importer| {
+                                $(let $name = $name::from_raw(&store.0.runtime, *values.add($index));)*
+                                func(Caller { store, importer }, $($name),*)
+                            })
+                        }
+                    }
+                    entry::<T, Fun, $($name,)* Ret> as HostEntry as *const c_void
+                }
+            }
+        )*
+    };
+}
+
+into_func! {
+    ()
+    (A 0)
+    (A 0, B 1)
+    (A 0, B 1, C 2)
+    (A 0, B 1, C 2, D 3)
+    (A 0, B 1, C 2, D 3, E 4)
+    (A 0, B 1, C 2, D 3, E 4, F 5)
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6)
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7)
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8)
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9)
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10)
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11)
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11, M 12)
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11, M 12, N 13)
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11, M 12, N 13, O 14)
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11, M 12, N 13, O 14, P 15)
+}
+
+fn function_type<Ret: WasmRet>(params: Vec<ValType>) -> FuncType {
+    use crate::typed::WasmParams;
+    FuncType::new(params, <Ret::Values as WasmParams>::types())
+}
+
+/// Calls a closure and puts its results where the trampoline expects them.
+///
+/// # Safety
+///
+/// The context must be that of a host function which closes over a `Fun`, in a
+/// store with data of type `T`, and `values` have room for the results.
+#[inline]
+unsafe fn run<T, Fun, Ret: WasmRet>(
+    context: *const HostContext,
+    values: *mut RawVal,
+    call: impl FnOnce(&Fun, StoreContextMut<'_, T>, Option<Instance>) -> Ret,
+) -> Outcome {
+    // SAFETY: the caller's promise; nothing else uses the store while its
+    // host function runs.
+    let (context, runtime) = unsafe { (&*context, RuntimeStore::from_context((*context).store)) };
+    let owner = runtime.owner().cast::<StoreInner<T>>();
+    let result = catch_unwind(AssertUnwindSafe(|| {
+        // SAFETY: as above; `owner` was set when WebAssembly was entered.
+        unsafe {
+            let importer = importer(context);
+            let func = &*context.data.cast::<Fun>();
+            let results = call(func, StoreContextMut(&mut *owner), importer).into_values()?;
+            crate::typed::WasmParams::store(results, &(*owner).runtime, values)
+        }
+    }));
+    // SAFETY: as above; the closure's borrow has ended.
+    conclude(unsafe { &mut (*owner).runtime }, result)
+}
+
+/// The instance that imported the function with this context.
+unsafe fn importer(context: &HostContext) -> Option<Instance> {
+    if context.importer.is_null() {
+        return None;
+    }
+    // SAFETY: the instance is alive, it belongs to the store.
+    unsafe {
+        let runtime = RuntimeStore::from_context(context.store);
+        Some(Instance::from_index(runtime, (*context.importer).index))
+    }
+}
+
+#[inline]
+fn conclude(runtime: &mut RuntimeStore, result: std::thread::Result<Result<()>>) -> Outcome {
+    let ending = match result {
+        Ok(Ok(())) => return Outcome::go_on(0),
+        Ok(Err(error)) => Ending::Error(error),
+        Err(panic) => Ending::Panic(panic),
+    };
+    runtime.set_ending(ending);
+    Outcome::END
+}
+
+/// A closure as a function for any store with data of type `T`.
+pub(crate) fn wrap<T, Params, Results, F: IntoFunc<T, Params, Results>>(
+    engine: &Engine,
+    func: F,
+) -> Result<Arc<HostFunction>> {
+    host_function(engine, &F::ty(), F::entry(), Box::new(func))
+}
+
+/// A function of a type that is known only at run time.
+pub(crate) fn new<T: 'static>(
+    engine: &Engine,
+    ty: FuncType,
+    func: impl Fn(Caller<'_, T>, &[Val], &mut [Val]) -> Result<()> + Send + Sync + 'static,
+) -> Result<Arc<HostFunction>> {
+    let dynamic = Dynamic::<T> { ty: ty.clone(), func: Box::new(func) };
+    host_function(engine, &ty, call_dynamic::<T> as HostEntry as *const c_void, Box::new(dynamic))
+}
+
+fn host_function(
+    engine: &Engine,
+    ty: &FuncType,
+    function: *const c_void,
+    data: Box<dyn Any + Send + Sync>,
+) -> Result<Arc<HostFunction>> {
+    let type_id = engine.types().register(ty);
+    let trampoline = engine.host_trampoline(type_id)?;
+    Ok(Arc::new(HostFunction { type_id, trampoline, function, data }))
+}
+
+type DynamicClosure<T> =
+    dyn Fn(Caller<'_, T>, &[Val], &mut [Val]) -> Result<()> + Send + Sync + 'static;
+
+/// A closure with its type.
+struct Dynamic<T> {
+    ty: FuncType,
+    func: Box<DynamicClosure<T>>,
+}
+
+unsafe extern "C" fn call_dynamic<T: 'static>(
+    context: *const HostContext,
+    values: *mut RawVal,
+) -> Outcome {
+    // SAFETY: the trampoline passes the context of this function, and values
+    // of its type.
+    unsafe {
+        run::<T, Dynamic<T>, Result<()>>(context, values, |dynamic, store, importer| {
+            dynamic.call(store, importer, values)
+        })
+    }
+}
+
+impl<T> Dynamic<T> {
+    /// # Safety
+    ///
+    /// `values` must be arguments of the function's type, with room for the
+    /// results.
+    unsafe fn call(
+        &self,
+        store: StoreContextMut<'_, T>,
+        importer: Option<Instance>,
+        values: *mut RawVal,
+    ) -> Result<()> {
+        let runtime: *const RuntimeStore = &*store.0.runtime;
+        // SAFETY: the caller's promise.
+        let argument = |(i, ty): (usize, &ValType)| unsafe {
+            Val::from_raw(&*runtime, *values.add(i), *ty)
+        };
+        let arguments: Vec<Val> = self.ty.params().iter().enumerate().map(argument).collect();
+        let results = self.ty.results().iter();
+        let mut results: Vec<Val> = results.map(|ty| Val::default_for(*ty)).collect();
+        (self.func)(Caller { store, importer }, &arguments, &mut results)?;
+        for (i, (result, ty)) in results.into_iter().zip(self.ty.results()).enumerate() {
+            // SAFETY: there is room for the results, and the store is alive.
+            unsafe {
+                let value = result.to_raw(&*runtime, *ty);
+                values.add(i).write(value.with_context(|| format!("in result {i}"))?);
+            }
+        }
+        Ok(())
+    }
+}

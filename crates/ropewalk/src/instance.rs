@@ -1,0 +1,139 @@
+//! Instances.
+
+use crate::export::Extern;
+use crate::func::Func;
+use crate::global::Global;
+use crate::memory::Memory;
+use crate::module::Module;
+use crate::store::{self, AsContextMut};
+use crate::table::Table;
+use crate::typed::{TypedFunc, WasmParams, WasmResults};
+use anyhow::{Result, anyhow, ensure};
+use ropewalk_abi::module::Item;
+use ropewalk_runtime::{ImportValue, InstantiateError, Store as RuntimeStore, StoreId};
+
+/// An instance of a module in a store.
+#[derive(Clone, Copy, Debug)]
+pub struct Instance {
+    store: StoreId,
+    index: usize,
+}
+
+impl Instance {
+    /// Instantiates a module with these imports, in order, and runs its start
+    /// function.
+    pub fn new(
+        mut store: impl AsContextMut,
+        module: &Module,
+        imports: &[Extern],
+    ) -> Result<Instance> {
+        let store = &mut store.as_context_mut();
+        let expected = module.imports().len();
+        ensure!(
+            imports.len() <= expected,
+            "expected {expected} imports, found {}",
+            imports.len()
+        );
+        let imports = imports.iter().map(|import| import.import(&store.0.runtime));
+        let imports = imports.collect::<Result<Vec<_>>>()?;
+        Instance::instantiate(store, module, &imports)
+    }
+
+    pub(crate) fn instantiate(
+        mut store: impl AsContextMut,
+        module: &Module,
+        imports: &[ImportValue],
+    ) -> Result<Instance> {
+        let mut store = store.as_context_mut();
+        let engine = store.engine().clone();
+        ensure!(
+            crate::Engine::same(&engine, module.engine()),
+            "the module and the store belong to different engines"
+        );
+        let runtime = &mut store.0.runtime;
+        let index = runtime
+            .instantiate(engine.types(), module.loaded(), imports)
+            .map_err(instantiate_error)?;
+        let instance = Instance { store: runtime.id(), index };
+        if let Some(start) = module.loaded().info.start {
+            let start = Func::from_ref(runtime, runtime.instance(index).func_ref(start));
+            start.call(&mut store, &[], &mut [])?;
+        }
+        Ok(instance)
+    }
+
+    pub(crate) fn from_index(runtime: &RuntimeStore, index: usize) -> Instance {
+        Instance { store: runtime.id(), index }
+    }
+
+    /// What it exports under a name. Nothing if it belongs to another store.
+    pub fn get_export(&self, mut store: impl AsContextMut, name: &str) -> Option<Extern> {
+        let runtime = &store.as_context_mut().0.runtime;
+        store::check(runtime, self.store, "instance").ok()?;
+        let module = runtime.instance(self.index).module().clone();
+        let export = module.info.exports.iter().find(|export| export.name == name)?;
+        Some(self.item(runtime, export.item))
+    }
+
+    /// Everything it exports, in order.
+    pub fn exports(&self, mut store: impl AsContextMut) -> Result<Vec<(String, Extern)>> {
+        let runtime = &store.as_context_mut().0.runtime;
+        store::check(runtime, self.store, "instance")?;
+        let module = runtime.instance(self.index).module().clone();
+        let exports = module.info.exports.iter();
+        Ok(exports.map(|e| (e.name.clone(), self.item(runtime, e.item))).collect())
+    }
+
+    fn item(&self, runtime: &RuntimeStore, item: Item) -> Extern {
+        let instance = runtime.instance(self.index);
+        match item {
+            Item::Func(i) => Func::from_ref(runtime, instance.func_ref(i)).into(),
+            Item::Table(i) => Table::from_index(runtime, instance.table(i)).into(),
+            Item::Memory(i) => Memory::from_index(runtime, instance.memory(i)).into(),
+            Item::Global(i) => Global::from_item(runtime, instance.global(i)).into(),
+        }
+    }
+
+    /// The function that it exports under a name.
+    pub fn get_func(&self, store: impl AsContextMut, name: &str) -> Option<Func> {
+        self.get_export(store, name)?.into_func()
+    }
+
+    /// The memory that it exports under a name.
+    pub fn get_memory(&self, store: impl AsContextMut, name: &str) -> Option<Memory> {
+        self.get_export(store, name)?.into_memory()
+    }
+
+    /// The table that it exports under a name.
+    pub fn get_table(&self, store: impl AsContextMut, name: &str) -> Option<Table> {
+        self.get_export(store, name)?.into_table()
+    }
+
+    /// The global that it exports under a name.
+    pub fn get_global(&self, store: impl AsContextMut, name: &str) -> Option<Global> {
+        self.get_export(store, name)?.into_global()
+    }
+
+    /// The function that it exports under a name, to be called with Rust's
+    /// types.
+    pub fn get_typed_func<Params: WasmParams, Results: WasmResults>(
+        &self,
+        mut store: impl AsContextMut,
+        name: &str,
+    ) -> Result<TypedFunc<Params, Results>> {
+        let func = self
+            .get_func(&mut store, name)
+            .ok_or_else(|| anyhow!("there is no exported function \"{name}\""))?;
+        func.typed(store)
+    }
+}
+
+/// Errors are what they wrap, so that embedders find them.
+fn instantiate_error(error: InstantiateError) -> anyhow::Error {
+    match error {
+        InstantiateError::Link(error) => error.into(),
+        InstantiateError::Memory(error) => error.into(),
+        InstantiateError::Table(error) => error.into(),
+        InstantiateError::Trap(error) => error.into(),
+    }
+}

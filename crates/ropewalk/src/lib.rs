@@ -1,0 +1,81 @@
+//! Ropewalk: a WebAssembly engine built around stack switching.
+//!
+//! An [`Engine`] compiles [`Module`]s; a [`Store`] holds [`Instance`]s of them
+//! and the host's data; a [`Linker`] says what imports mean.
+//!
+//! ```
+//! use ropewalk::*;
+//!
+//! # fn main() -> Result<()> {
+//! let engine = Engine::default();
+//! let module = Module::new(&engine, r#"
+//!     (module
+//!       (import "host" "double" (func $double (param i32) (result i32)))
+//!       (func (export "run") (param i32) (result i32)
+//!         (i32.add (call $double (local.get 0)) (i32.const 1))))
+//! "#)?;
+//! let mut linker = Linker::new(&engine);
+//! linker.func_wrap("host", "double", |x: i32| x * 2)?;
+//! let mut store = Store::new(&engine, ());
+//! let instance = linker.instantiate(&mut store, &module)?;
+//! let run = instance.get_typed_func::<i32, i32>(&mut store, "run")?;
+//! assert_eq!(run.call(&mut store, 20)?, 41);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Errors
+//!
+//! Everything that can fail answers an [`Error`], which is `anyhow`'s. What it
+//! is can be asked with `downcast_ref`: a [`ModuleError`], a [`LinkError`], a
+//! [`Trap`], or what a host function answered. Misuse, such as a value of
+//! another store, is an error too.
+//!
+//! # Signals
+//!
+//! Traps are found by the hardware, so the engine handles `SIGSEGV`, `SIGBUS`,
+//! `SIGILL` and `SIGFPE`, and passes on what is not its own. WebAssembly runs
+//! on small stacks: handlers that an embedder installs for other signals must
+//! be installed with `SA_ONSTACK`.
+
+mod caller;
+mod config;
+mod engine;
+mod error;
+mod export;
+mod externref;
+mod func;
+mod global;
+mod host;
+mod instance;
+mod linker;
+mod memory;
+mod module;
+mod store;
+mod table;
+mod typed;
+mod val;
+
+pub use anyhow::{Error, Result};
+pub use caller::Caller;
+pub use config::{Config, OptLevel};
+pub use engine::Engine;
+pub use error::{ModuleError, WrongStore};
+pub use export::Extern;
+pub use externref::ExternRef;
+pub use func::Func;
+pub use global::Global;
+pub use host::{IntoFunc, WasmRet};
+pub use instance::Instance;
+pub use linker::Linker;
+pub use memory::Memory;
+pub use module::{ExportType, ImportType, Module};
+pub use ropewalk_abi::{
+    ExternType, FuncType, GlobalType, HeapType, MemoryType, RefType, TableType, TrapCode, ValType,
+};
+pub use ropewalk_runtime::{Backtrace, Frame, LinkError, Trap};
+pub use store::{AsContext, AsContextMut, Store, StoreContext, StoreContextMut};
+pub use table::Table;
+pub use typed::{TypedFunc, WasmParams, WasmResults, WasmTy};
+pub use val::Val;
+pub use wasmparser::WasmFeatures;

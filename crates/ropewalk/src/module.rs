@@ -1,0 +1,163 @@
+//! Modules.
+
+use crate::engine::Engine;
+use crate::error::ModuleError;
+use anyhow::{Context, Result};
+use ropewalk_abi::ExternType;
+use ropewalk_runtime::{CodeMemory, LoadedModule};
+use ropewalk_text::Text;
+use std::sync::Arc;
+use wasmparser::Validator;
+
+/// A compiled module. A cheap handle; clones are the same module.
+#[derive(Clone, Debug)]
+pub struct Module {
+    engine: Engine,
+    loaded: Arc<LoadedModule>,
+}
+
+/// An import of a module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImportType<'a> {
+    module: &'a str,
+    name: &'a str,
+    ty: ExternType,
+}
+
+/// An export of a module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExportType<'a> {
+    name: &'a str,
+    ty: ExternType,
+}
+
+impl<'a> ImportType<'a> {
+    /// The module that is imported from.
+    pub fn module(&self) -> &'a str {
+        self.module
+    }
+
+    /// The name of the import there.
+    pub fn name(&self) -> &'a str {
+        self.name
+    }
+
+    /// What is expected.
+    pub fn ty(&self) -> &ExternType {
+        &self.ty
+    }
+}
+
+impl<'a> ExportType<'a> {
+    /// The name of the export.
+    pub fn name(&self) -> &'a str {
+        self.name
+    }
+
+    /// What is exported.
+    pub fn ty(&self) -> &ExternType {
+        &self.ty
+    }
+}
+
+impl Module {
+    /// Compiles a module in the binary or the text format.
+    pub fn new(engine: &Engine, bytes: impl AsRef<[u8]>) -> Result<Module> {
+        match input(bytes.as_ref())? {
+            Input::Binary(bytes) => Ok(Module::compile(engine, bytes)?),
+            Input::Text(text) => {
+                let compiled = Module::compile(engine, text.binary());
+                Ok(compiled.map_err(|error| error.in_text(&text))?)
+            }
+        }
+    }
+
+    /// Compiles a module in the binary format.
+    pub fn from_binary(engine: &Engine, bytes: &[u8]) -> Result<Module> {
+        Ok(Module::compile(engine, bytes)?)
+    }
+
+    /// Compiles the module in a file.
+    pub fn from_file(engine: &Engine, path: impl AsRef<std::path::Path>) -> Result<Module> {
+        let path = path.as_ref();
+        let name = path.display().to_string();
+        let bytes = std::fs::read(path).with_context(|| format!("cannot read {name}"))?;
+        Module::new(engine, bytes).map_err(|error| match error.downcast::<ModuleError>() {
+            Ok(error) => error.with_path(name).into(),
+            Err(error) => error,
+        })
+    }
+
+    /// Checks a module in the binary or the text format without compiling it.
+    pub fn validate(engine: &Engine, bytes: impl AsRef<[u8]>) -> Result<()> {
+        let validate = |bytes: &[u8]| {
+            let mut validator = Validator::new_with_features(engine.config().features);
+            validator.validate_all(bytes).map(|_| ()).map_err(ModuleError::from)
+        };
+        match input(bytes.as_ref())? {
+            Input::Binary(bytes) => Ok(validate(bytes)?),
+            Input::Text(text) => Ok(validate(text.binary()).map_err(|e| e.in_text(&text))?),
+        }
+    }
+
+    fn compile(engine: &Engine, bytes: &[u8]) -> Result<Module, ModuleError> {
+        let features = engine.config().features;
+        let compiled = ropewalk_compile::compile_module(engine.target(), features, bytes)?;
+        let types = compiled.info.types.iter();
+        let type_ids = types.map(|ty| engine.types().register(ty)).collect();
+        let code = CodeMemory::load(compiled.code).map_err(|error| {
+            ropewalk_compile::CompileError::TooLarge(format!("cannot map its code: {error}"))
+        })?;
+        let (info, layout) = (compiled.info, compiled.layout);
+        let loaded = Arc::new(LoadedModule { info, layout, code, type_ids });
+        Ok(Module { engine: engine.clone(), loaded })
+    }
+
+    /// The engine that compiled it.
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// Its name, if it has one.
+    pub fn name(&self) -> Option<&str> {
+        self.loaded.info.name.as_deref()
+    }
+
+    /// Its imports, in order.
+    pub fn imports(&self) -> impl ExactSizeIterator<Item = ImportType<'_>> {
+        let info = &self.loaded.info;
+        info.imports.iter().map(|import| ImportType {
+            module: &import.module,
+            name: &import.name,
+            ty: info.item_type(import.item),
+        })
+    }
+
+    /// Its exports, in order.
+    pub fn exports(&self) -> impl ExactSizeIterator<Item = ExportType<'_>> {
+        let info = &self.loaded.info;
+        let exports = info.exports.iter();
+        exports.map(|export| ExportType { name: &export.name, ty: info.item_type(export.item) })
+    }
+
+    pub(crate) fn loaded(&self) -> &Arc<LoadedModule> {
+        &self.loaded
+    }
+}
+
+enum Input<'a> {
+    Binary(&'a [u8]),
+    Text(Text),
+}
+
+/// A module whose first byte is zero is a binary; no text begins like that.
+fn input(bytes: &[u8]) -> Result<Input<'_>> {
+    if bytes.first() == Some(&0) {
+        return Ok(Input::Binary(bytes));
+    }
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Ok(Input::Text(Text::parse(text).map_err(ModuleError::from)?)),
+        // Neither; the decoder of binaries says what it misses.
+        Err(_) => Ok(Input::Binary(bytes)),
+    }
+}

@@ -1,0 +1,194 @@
+//! Stores: instances, what they are made of, and the host's data.
+
+use crate::engine::Engine;
+use crate::error::WrongStore;
+use ropewalk_runtime::{Store as RuntimeStore, StoreId};
+use std::ptr::{self, NonNull};
+
+/// Instances, everything they are made of, and data of the host's.
+///
+/// A store can be sent to another thread between calls.
+#[derive(Debug)]
+pub struct Store<T> {
+    /// Boxed, since host functions find it by its address.
+    inner: Box<StoreInner<T>>,
+}
+
+#[derive(Debug)]
+pub(crate) struct StoreInner<T> {
+    pub runtime: Box<RuntimeStore>,
+    engine: Engine,
+    data: T,
+}
+
+impl<T> Store<T> {
+    /// A store of an engine.
+    pub fn new(engine: &Engine, data: T) -> Store<T> {
+        let runtime = RuntimeStore::new(engine.store_options());
+        Store { inner: Box::new(StoreInner { runtime, engine: engine.clone(), data }) }
+    }
+
+    /// Its engine.
+    pub fn engine(&self) -> &Engine {
+        &self.inner.engine
+    }
+
+    /// The host's data.
+    pub fn data(&self) -> &T {
+        &self.inner.data
+    }
+
+    /// The host's data, to change it.
+    pub fn data_mut(&mut self) -> &mut T {
+        &mut self.inner.data
+    }
+
+    /// The host's data, without the store.
+    pub fn into_data(self) -> T {
+        self.inner.data
+    }
+}
+
+impl<T: Default> Default for Store<T> {
+    fn default() -> Self {
+        Store::new(&Engine::default(), T::default())
+    }
+}
+
+/// A borrowed store.
+#[derive(Debug)]
+pub struct StoreContext<'a, T>(pub(crate) &'a StoreInner<T>);
+
+/// A mutably borrowed store.
+#[derive(Debug)]
+pub struct StoreContextMut<'a, T>(pub(crate) &'a mut StoreInner<T>);
+
+/// Something that a store can be borrowed from.
+pub trait AsContext {
+    /// The host's data in the store.
+    type Data;
+
+    /// Borrows the store.
+    fn as_context(&self) -> StoreContext<'_, Self::Data>;
+}
+
+/// Something that a store can be borrowed mutably from.
+pub trait AsContextMut: AsContext {
+    /// Borrows the store mutably.
+    fn as_context_mut(&mut self) -> StoreContextMut<'_, Self::Data>;
+}
+
+impl<T> AsContext for Store<T> {
+    type Data = T;
+
+    fn as_context(&self) -> StoreContext<'_, T> {
+        StoreContext(&self.inner)
+    }
+}
+
+impl<T> AsContextMut for Store<T> {
+    fn as_context_mut(&mut self) -> StoreContextMut<'_, T> {
+        StoreContextMut(&mut self.inner)
+    }
+}
+
+impl<T> AsContext for StoreContext<'_, T> {
+    type Data = T;
+
+    fn as_context(&self) -> StoreContext<'_, T> {
+        StoreContext(self.0)
+    }
+}
+
+impl<T> AsContext for StoreContextMut<'_, T> {
+    type Data = T;
+
+    fn as_context(&self) -> StoreContext<'_, T> {
+        StoreContext(self.0)
+    }
+}
+
+impl<T> AsContextMut for StoreContextMut<'_, T> {
+    fn as_context_mut(&mut self) -> StoreContextMut<'_, T> {
+        StoreContextMut(self.0)
+    }
+}
+
+impl<C: AsContext> AsContext for &C {
+    type Data = C::Data;
+
+    fn as_context(&self) -> StoreContext<'_, C::Data> {
+        C::as_context(self)
+    }
+}
+
+impl<C: AsContext> AsContext for &mut C {
+    type Data = C::Data;
+
+    fn as_context(&self) -> StoreContext<'_, C::Data> {
+        C::as_context(self)
+    }
+}
+
+impl<C: AsContextMut> AsContextMut for &mut C {
+    fn as_context_mut(&mut self) -> StoreContextMut<'_, C::Data> {
+        C::as_context_mut(self)
+    }
+}
+
+impl<'a, T> StoreContext<'a, T> {
+    /// The engine of the store.
+    pub fn engine(&self) -> &Engine {
+        &self.0.engine
+    }
+
+    /// The host's data.
+    pub fn data(&self) -> &'a T {
+        &self.0.data
+    }
+
+    pub(crate) fn runtime(&self) -> &'a RuntimeStore {
+        &self.0.runtime
+    }
+}
+
+impl<'a, T> StoreContextMut<'a, T> {
+    /// The engine of the store.
+    pub fn engine(&self) -> &Engine {
+        &self.0.engine
+    }
+
+    /// The host's data.
+    pub fn data(&self) -> &T {
+        &self.0.data
+    }
+
+    /// The host's data, to change it.
+    pub fn data_mut(&mut self) -> &mut T {
+        &mut self.0.data
+    }
+
+    pub(crate) fn into_parts(self) -> (&'a mut RuntimeStore, &'a mut T) {
+        (&mut self.0.runtime, &mut self.0.data)
+    }
+
+    /// Readies the store for entering WebAssembly: host functions will find it
+    /// through what this answers.
+    pub(crate) fn enter(&mut self) -> NonNull<RuntimeStore> {
+        let owner = ptr::from_mut(&mut *self.0);
+        self.0.runtime.set_owner(owner.cast());
+        // The pointer is derived from the owner's, as those that host functions
+        // get will be, so that none invalidates another.
+        // SAFETY: `owner` is valid, it was just made from a reference.
+        unsafe { NonNull::from(&mut *(*owner).runtime) }
+    }
+}
+
+/// Fails unless a value of `kind` that belongs to store `id` is used with it.
+pub(crate) fn check(
+    runtime: &RuntimeStore,
+    id: StoreId,
+    kind: &'static str,
+) -> Result<(), WrongStore> {
+    if runtime.id() == id { Ok(()) } else { Err(WrongStore(kind)) }
+}

@@ -1,0 +1,266 @@
+//! Functions with Rust's types.
+
+use crate::externref::ExternRef;
+use crate::func::Func;
+use crate::store::{AsContextMut, StoreContext};
+use anyhow::{Result, ensure};
+use ropewalk_abi::{FuncType, RawVal, ValType};
+use ropewalk_runtime::Store as RuntimeStore;
+use std::ffi::c_void;
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+
+/// A type of Rust that stands for a type of WebAssembly.
+///
+/// # Safety
+///
+/// `from_raw` must accept every value of the type that `ty` says, and `to_raw`
+/// answer only such.
+pub unsafe trait WasmTy: Sized + Send {
+    /// The type of WebAssembly.
+    fn ty() -> ValType;
+
+    #[doc(hidden)]
+    fn to_raw(self, runtime: &RuntimeStore) -> Result<RawVal>;
+
+    #[doc(hidden)]
+    /// # Safety
+    ///
+    /// The value must be of the store and of the type.
+    unsafe fn from_raw(runtime: &RuntimeStore, raw: RawVal) -> Self;
+}
+
+macro_rules! numbers {
+    ($($ty:ty: $val:ident, |$value:ident| $to:expr, |$raw:ident| $from:expr;)*) => {
+        $(
+            // SAFETY: every bit pattern is a value.
+            unsafe impl WasmTy for $ty {
+                fn ty() -> ValType {
+                    ValType::$val
+                }
+
+                #[inline]
+                fn to_raw(self, _: &RuntimeStore) -> Result<RawVal> {
+                    let $value = self;
+                    Ok($to)
+                }
+
+                #[inline]
+                unsafe fn from_raw(_: &RuntimeStore, $raw: RawVal) -> $ty {
+                    $from
+                }
+            }
+        )*
+    };
+}
+
+numbers! {
+    i32: I32, |value| RawVal::from_u32(value as u32), |raw| raw.u32() as i32;
+    u32: I32, |value| RawVal::from_u32(value), |raw| raw.u32();
+    i64: I64, |value| RawVal::from_u64(value as u64), |raw| raw.u64() as i64;
+    u64: I64, |value| RawVal::from_u64(value), |raw| raw.u64();
+    f32: F32, |value| RawVal::from_u32(value.to_bits()), |raw| f32::from_bits(raw.u32());
+    f64: F64, |value| RawVal::from_u64(value.to_bits()), |raw| f64::from_bits(raw.u64());
+    u128: V128, |value| RawVal::from_u128(value), |raw| raw.u128();
+}
+
+// SAFETY: a function reference is null or points to a function of its store.
+unsafe impl WasmTy for Option<Func> {
+    fn ty() -> ValType {
+        ValType::FUNCREF
+    }
+
+    fn to_raw(self, runtime: &RuntimeStore) -> Result<RawVal> {
+        self.map_or(Ok(RawVal::ZERO), |func| Ok(RawVal::from_u64(func.to_word(runtime)?)))
+    }
+
+    unsafe fn from_raw(runtime: &RuntimeStore, raw: RawVal) -> Self {
+        // SAFETY: the caller's promise.
+        unsafe { Func::from_word(runtime, raw.u64()) }
+    }
+}
+
+// SAFETY: an external reference is null or names a value of its store.
+unsafe impl WasmTy for Option<ExternRef> {
+    fn ty() -> ValType {
+        ValType::EXTERNREF
+    }
+
+    fn to_raw(self, runtime: &RuntimeStore) -> Result<RawVal> {
+        self.map_or(Ok(RawVal::ZERO), |value| Ok(RawVal::from_u64(value.to_word(runtime)?)))
+    }
+
+    unsafe fn from_raw(runtime: &RuntimeStore, raw: RawVal) -> Self {
+        ExternRef::from_word(runtime, raw.u64())
+    }
+}
+
+/// The parameters of a function: one [`WasmTy`], or a tuple of them.
+///
+/// # Safety
+///
+/// The values written must have the types that are told.
+pub unsafe trait WasmParams: Send {
+    #[doc(hidden)]
+    const COUNT: usize;
+
+    #[doc(hidden)]
+    fn types() -> Vec<ValType>;
+
+    #[doc(hidden)]
+    /// # Safety
+    ///
+    /// There must be room for `COUNT` values.
+    unsafe fn store(self, runtime: &RuntimeStore, values: *mut RawVal) -> Result<()>;
+}
+
+/// The results of a function: one [`WasmTy`], or a tuple of them.
+///
+/// # Safety
+///
+/// Values of the types that are told must be accepted.
+pub unsafe trait WasmResults: WasmParams + Sized {
+    #[doc(hidden)]
+    /// # Safety
+    ///
+    /// There must be `COUNT` values of the right types.
+    unsafe fn load(runtime: &RuntimeStore, values: *const RawVal) -> Self;
+}
+
+// SAFETY: it is as its type says.
+unsafe impl<A: WasmTy> WasmParams for A {
+    const COUNT: usize = 1;
+
+    fn types() -> Vec<ValType> {
+        vec![A::ty()]
+    }
+
+    #[inline]
+    unsafe fn store(self, runtime: &RuntimeStore, values: *mut RawVal) -> Result<()> {
+        // SAFETY: there is room for one value.
+        unsafe { values.write(self.to_raw(runtime)?) };
+        Ok(())
+    }
+}
+
+// SAFETY: it is as its type says.
+unsafe impl<A: WasmTy> WasmResults for A {
+    #[inline]
+    unsafe fn load(runtime: &RuntimeStore, values: *const RawVal) -> Self {
+        // SAFETY: there is one value, of that type.
+        unsafe { A::from_raw(runtime, values.read()) }
+    }
+}
+
+macro_rules! tuples {
+    ($(($($name:ident $index:tt),*))*) => {
+        $(
+            // SAFETY: each is as its type says.
+            #[allow(unused_variables, reason = "the empty tuple has no values")]
+            unsafe impl<$($name: WasmTy),*> WasmParams for ($($name,)*) {
+                const COUNT: usize = <[usize]>::len(&[$($index),*]);
+
+                fn types() -> Vec<ValType> {
+                    vec![$($name::ty()),*]
+                }
+
+                #[inline]
+                unsafe fn store(self, runtime: &RuntimeStore, values: *mut RawVal) -> Result<()> {
+                    // SAFETY: there is room for as many values.
+                    $(unsafe { values.add($index).write(self.$index.to_raw(runtime)?) };)*
+                    Ok(())
+                }
+            }
+
+            // SAFETY: each is as its type says.
+            #[allow(unused_variables, clippy::unused_unit, reason = "the empty tuple has no values")]
+            unsafe impl<$($name: WasmTy),*> WasmResults for ($($name,)*) {
+                #[inline]
+                unsafe fn load(runtime: &RuntimeStore, values: *const RawVal) -> Self {
+                    // SAFETY: there are as many values, of these types.
+                    ($(unsafe { $name::from_raw(runtime, values.add($index).read()) },)*)
+                }
+            }
+        )*
+    };
+}
+
+tuples! {
+    ()
+    (A 0)
+    (A 0, B 1)
+    (A 0, B 1, C 2)
+    (A 0, B 1, C 2, D 3)
+    (A 0, B 1, C 2, D 3, E 4)
+    (A 0, B 1, C 2, D 3, E 4, F 5)
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6)
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7)
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8)
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9)
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10)
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11)
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11, M 12)
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11, M 12, N 13)
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11, M 12, N 13, O 14)
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11, M 12, N 13, O 14, P 15)
+}
+
+/// The most values that a tuple has.
+const MAX_VALUES: usize = 16;
+
+/// A function with Rust's types, checked once.
+pub struct TypedFunc<Params, Results> {
+    func: Func,
+    trampoline: *const c_void,
+    _types: PhantomData<fn(Params) -> Results>,
+}
+
+// SAFETY: the pointer is to code, which lives as long as the engine.
+unsafe impl<Params, Results> Send for TypedFunc<Params, Results> {}
+// SAFETY: as above.
+unsafe impl<Params, Results> Sync for TypedFunc<Params, Results> {}
+
+impl<Params, Results> Clone for TypedFunc<Params, Results> {
+    fn clone(&self) -> Self {
+        TypedFunc { func: self.func, trampoline: self.trampoline, _types: PhantomData }
+    }
+}
+
+impl<Params, Results> std::fmt::Debug for TypedFunc<Params, Results> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TypedFunc").field("func", &self.func).finish_non_exhaustive()
+    }
+}
+
+impl<Params: WasmParams, Results: WasmResults> TypedFunc<Params, Results> {
+    pub(crate) fn new<T>(store: StoreContext<'_, T>, func: Func) -> Result<Self> {
+        let type_id = func.type_id(store.runtime())?;
+        let found = store.engine().types().get(type_id);
+        let expected = FuncType::new(Params::types(), Results::types());
+        ensure!(*found == expected, "expected a function of type {expected}, found {found}");
+        let trampoline = store.engine().entry_trampoline(type_id)?;
+        Ok(TypedFunc { func, trampoline, _types: PhantomData })
+    }
+
+    /// The function without Rust's types.
+    pub fn func(&self) -> &Func {
+        &self.func
+    }
+
+    /// Calls it.
+    #[inline]
+    pub fn call(&self, mut store: impl AsContextMut, params: Params) -> Result<Results> {
+        const { assert!(Params::COUNT <= MAX_VALUES && Results::COUNT <= MAX_VALUES) };
+        let mut store = store.as_context_mut();
+        let func_ref = self.func.in_store(&store.0.runtime)?;
+        let mut values = [MaybeUninit::<RawVal>::uninit(); MAX_VALUES];
+        let values: *mut RawVal = values.as_mut_ptr().cast();
+        // SAFETY: there is room for as many values as the function takes and
+        // gives, which have the types that were checked in `new`.
+        unsafe {
+            params.store(&store.0.runtime, values)?;
+            ropewalk_runtime::call(store.enter(), func_ref, self.trampoline, values)?;
+            Ok(Results::load(&store.0.runtime, values))
+        }
+    }
+}
