@@ -1,9 +1,7 @@
 //! From wasmparser's types to ours.
 
 use ropewalk_abi::module::{ConstExpr, ConstOp};
-use ropewalk_abi::{
-    FuncType, GlobalType, HeapType, MemoryType, RefType, TableType, ValType,
-};
+use ropewalk_abi::{FuncType, GlobalType, HeapType, MemoryType, RefType, TableType, ValType};
 use wasmparser::{AbstractHeapType, Operator};
 
 pub(crate) fn val_type(ty: wasmparser::ValType) -> ValType {

@@ -94,13 +94,7 @@ pub(crate) fn generate(
     relocatable::make_relocatable(&mut context.func)
         .map_err(|immovable| failed(format!("the frame cannot move: {}", immovable.0)))?;
     let stencil = isa
-        .compile_function(
-            &context.func,
-            &context.domtree,
-            regalloc,
-            false,
-            &mut control,
-        )
+        .compile_function(&context.func, &context.domtree, regalloc, false, &mut control)
         .map_err(|error| failed(format!("{error}")))?;
     let code = stencil.apply_params(&context.func.params);
     machine_function(&context.func, &code).map_err(failed)

@@ -70,10 +70,7 @@ fn localise(cursor: &mut FuncCursor<'_>, inst: Inst) {
     }
 }
 
-fn slot_address(
-    func: &Function,
-    value: Value,
-) -> Option<(cranelift_codegen::ir::StackSlot, i32)> {
+fn slot_address(func: &Function, value: Value) -> Option<(cranelift_codegen::ir::StackSlot, i32)> {
     let value = func.dfg.resolve_aliases(value);
     let ValueDef::Result(inst, _) = func.dfg.value_def(value) else { return None };
     match func.dfg.insts[inst] {

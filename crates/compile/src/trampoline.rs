@@ -16,9 +16,7 @@ use crate::target::Target;
 use crate::translate::{clif_type, constant_flags, transfer_offset};
 use crate::{CompileError, image, signature};
 use cranelift_codegen::Context;
-use cranelift_codegen::ir::{
-    self, InstBuilder, MemFlagsData, UserFuncName, Value, types::I64,
-};
+use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, UserFuncName, Value, types::I64};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use ropewalk_abi::code::CodeImage;
 use ropewalk_abi::signature::{Place, param_places, result_places};

@@ -276,9 +276,8 @@ impl<T> Dynamic<T> {
     ) -> Result<()> {
         let runtime: *const RuntimeStore = &*store.0.runtime;
         // SAFETY: the caller's promise.
-        let argument = |(i, ty): (usize, &ValType)| unsafe {
-            Val::from_raw(&*runtime, *values.add(i), *ty)
-        };
+        let argument =
+            |(i, ty): (usize, &ValType)| unsafe { Val::from_raw(&*runtime, *values.add(i), *ty) };
         let arguments: Vec<Val> = self.ty.params().iter().enumerate().map(argument).collect();
         let results = self.ty.results().iter();
         let mut results: Vec<Val> = results.map(|ty| Val::default_for(*ty)).collect();

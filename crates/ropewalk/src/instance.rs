@@ -29,11 +29,7 @@ impl Instance {
     ) -> Result<Instance> {
         let store = &mut store.as_context_mut();
         let expected = module.imports().len();
-        ensure!(
-            imports.len() <= expected,
-            "expected {expected} imports, found {}",
-            imports.len()
-        );
+        ensure!(imports.len() <= expected, "expected {expected} imports, found {}", imports.len());
         let imports = imports.iter().map(|import| import.import(&store.0.runtime));
         let imports = imports.collect::<Result<Vec<_>>>()?;
         Instance::instantiate(store, module, &imports)

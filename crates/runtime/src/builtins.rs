@@ -154,13 +154,7 @@ fn table_grow(calling: &mut Calling<'_>, table: u64, init: u64, delta: u64) -> R
     Ok(calling.store.tables[table].grow(delta, init).unwrap_or(FAILED))
 }
 
-fn table_copy(
-    calling: &mut Calling<'_>,
-    tables: u64,
-    to: u64,
-    from: u64,
-    len: u64,
-) -> Result<u64> {
+fn table_copy(calling: &mut Calling<'_>, tables: u64, to: u64, from: u64, len: u64) -> Result<u64> {
     let (to_index, from_index) = unpair(tables);
     let (to_table, from_table) = (calling.table_index(to_index), calling.table_index(from_index));
     let tables = &mut calling.store.tables;
@@ -171,20 +165,13 @@ fn table_copy(
         tables[to_table].elements_mut().copy_within(from, to.start);
         return Ok(0);
     }
-    let [to_table, from_table] = tables
-        .get_disjoint_mut([to_table, from_table])
-        .expect("different tables of the store");
+    let [to_table, from_table] =
+        tables.get_disjoint_mut([to_table, from_table]).expect("different tables of the store");
     to_table.elements_mut()[to].copy_from_slice(&from_table.elements()[from]);
     Ok(0)
 }
 
-fn table_fill(
-    calling: &mut Calling<'_>,
-    table: u64,
-    to: u64,
-    value: u64,
-    len: u64,
-) -> Result<u64> {
+fn table_fill(calling: &mut Calling<'_>, table: u64, to: u64, value: u64, len: u64) -> Result<u64> {
     let table = calling.table_index(table);
     let elements = calling.store.tables[table].elements_mut();
     let to = range(to, len, elements.len()).ok_or(TrapCode::TableOutOfBounds)?;

@@ -34,7 +34,8 @@ impl Map {
     fn new(len: usize, protection: ProtFlags) -> io::Result<Map> {
         let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
         // SAFETY: a fresh anonymous mapping touches no memory that exists.
-        let base = unsafe { mm::mmap_anonymous(ptr::null_mut(), len.max(PAGE), protection, flags) }?;
+        let base =
+            unsafe { mm::mmap_anonymous(ptr::null_mut(), len.max(PAGE), protection, flags) }?;
         let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
         Ok(Map { base, len: len.max(PAGE) })
     }
@@ -89,15 +90,7 @@ impl Map {
         assert!(len <= from.len && len <= self.len);
         // SAFETY: both ranges lie in mappings of ours; the caller gives up the
         // contents of the other one.
-        unsafe {
-            mm::mremap_fixed(
-                from.at(0),
-                len,
-                len,
-                mm::MremapFlags::MAYMOVE,
-                self.at(0),
-            )
-        }?;
+        unsafe { mm::mremap_fixed(from.at(0), len, len, mm::MremapFlags::MAYMOVE, self.at(0)) }?;
         Ok(())
     }
 

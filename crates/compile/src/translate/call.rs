@@ -134,11 +134,7 @@ impl Translator<'_> {
 
     /// Puts values into their places: answers the direct ones, and stores the
     /// others into the transfer area.
-    pub fn scatter(
-        &mut self,
-        values: &[Value],
-        places: impl Iterator<Item = Place>,
-    ) -> Vec<Value> {
+    pub fn scatter(&mut self, values: &[Value], places: impl Iterator<Item = Place>) -> Vec<Value> {
         let mut direct = Vec::with_capacity(values.len());
         for (&value, place) in values.iter().zip(places) {
             match place {

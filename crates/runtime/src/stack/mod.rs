@@ -3,8 +3,8 @@
 mod arena;
 mod relocate;
 
-pub use arena::{Arena, ArenaOptions};
 pub(crate) use arena::Stack;
+pub use arena::{Arena, ArenaOptions};
 pub(crate) use relocate::{Quarantine, move_running_stack};
 
 use ropewalk_abi::ControlBlock;

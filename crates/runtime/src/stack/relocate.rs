@@ -27,10 +27,7 @@ pub(crate) struct Quarantine(Option<Map>);
 
 /// Moves a stack whose computation is in a host call, and makes the old place
 /// inaccessible.
-pub(crate) fn move_running_stack(
-    stack: &mut Stack,
-    quarantine: &mut Quarantine,
-) -> io::Result<()> {
+pub(crate) fn move_running_stack(stack: &mut Stack, quarantine: &mut Quarantine) -> io::Result<()> {
     let (sp, old_high) = (stack.block.sp, stack.block.high);
     let size = old_high - stack.block.limit;
     let place = match quarantine.0.take() {
