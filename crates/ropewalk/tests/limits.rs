@@ -1,0 +1,176 @@
+//! Limits: stacks, memories, tables, modules. Each is an error, and the store
+//! goes on.
+
+mod common;
+use common::*;
+use ropewalk::*;
+
+#[test]
+fn a_stack_holds_as_much_as_it_was_configured_to() {
+    let text = r#"(module
+        (func $down (export "down") (param i32) (result i32)
+          (if (result i32) (i32.eqz (local.get 0)) (then (i32.const 0))
+            (else (i32.add (i32.const 1) (call $down (i32.sub (local.get 0) (i32.const 1))))))))"#;
+    let deepest = |bytes: usize| {
+        let engine = Engine::new(Config::new().max_wasm_stack(bytes)).unwrap();
+        let (mut store, instance) = instantiate_in(&engine, text);
+        let down = instance.get_typed_func::<i32, i32>(&mut store, "down").unwrap();
+        let (mut low, mut high) = (0, 1 << 24);
+        while high - low > 1 {
+            let middle = (low + high) / 2;
+            match down.call(&mut store, middle) {
+                Ok(found) => {
+                    assert_eq!(found, middle);
+                    low = middle;
+                }
+                Err(error) => {
+                    assert_eq!(trap(&error).code(), TrapCode::CallStackExhausted);
+                    high = middle;
+                }
+            }
+        }
+        low
+    };
+    let (small, large) = (deepest(64 << 10), deepest(640 << 10));
+    assert!(small >= 1000, "{small}");
+    assert!((9 * small..11 * small).contains(&large), "{small} {large}");
+}
+
+/// A function with so many live values that its frame has many pages.
+fn huge_frame(values: usize) -> String {
+    let mut text = String::from("(module (memory 1) (func $huge (export \"huge\") (param i32)");
+    for i in 0..values {
+        text += &format!("(local $v{i} v128)");
+    }
+    for i in 0..values {
+        text += &format!("(local.set $v{i} (v128.load (i32.const {})))", i % 4096);
+    }
+    text += "(if (local.get 0) (then (call $huge (i32.sub (local.get 0) (i32.const 1)))))";
+    for i in 0..values {
+        text += &format!("(v128.store (i32.const {}) (local.get $v{i}))", i % 4096);
+    }
+    text += "))";
+    text
+}
+
+#[test]
+fn a_huge_frame_overflows_cleanly() {
+    let text = huge_frame(2000);
+    let configs = [
+        (Config::new(), true),
+        (Config::new().max_wasm_stack(16 << 10).clone(), false),
+        (Config::new().move_stacks(true).clone(), true),
+    ];
+    for (config, has_room_for_ten) in configs {
+        let engine = Engine::new(&config).unwrap();
+        let (mut store, instance) = instantiate_in(&engine, &text);
+        for _ in 0..3 {
+            let error = call(&mut store, instance, "huge", &[Val::I32(1000)]).unwrap_err();
+            assert_eq!(trap(&error).code(), TrapCode::CallStackExhausted);
+            assert_eq!(trap(&error).backtrace().frames()[0].function_name(), Some("huge"));
+        }
+        let ten = call(&mut store, instance, "huge", &[Val::I32(10)]);
+        assert_eq!(ten.is_ok(), has_room_for_ten);
+    }
+}
+
+#[test]
+fn memories_that_cannot_be_had_are_an_error() {
+    let engine = Engine::default();
+    let mut store = Store::new(&engine, ());
+    let text = "(module (memory i64 0x1_0000_0000_0000))";
+    let module = Module::new(&engine, text).unwrap();
+    let error = Instance::new(&mut store, &module, &[]).unwrap_err();
+    assert!(
+        error.to_string().contains("cannot allocate a memory of 281474976710656 pages"),
+        "{error}"
+    );
+    let text = "(module (table 4000000000 funcref))";
+    let error = match Module::new(&engine, text) {
+        Ok(module) => Instance::new(&mut store, &module, &[]).unwrap_err(),
+        Err(error) => error,
+    };
+    assert!(error.to_string().contains("table"), "{error}");
+    // The store is as good as before.
+    let module = Module::new(&engine, "(module (memory 1) (func (export \"f\")))").unwrap();
+    let instance = Instance::new(&mut store, &module, &[]).unwrap();
+    call(&mut store, instance, "f", &[]).unwrap();
+}
+
+#[test]
+fn growing_beyond_what_can_be_had_answers_minus_one() {
+    let text = r#"(module
+        (memory $m 1) (memory $n i64 1)
+        (table $t 1 funcref)
+        (func (export "memory") (param i32) (result i32) (memory.grow $m (local.get 0)))
+        (func (export "memory64") (param i64) (result i64) (memory.grow $n (local.get 0)))
+        (func (export "table") (param i32) (result i32)
+          (table.grow $t (ref.null func) (local.get 0))))"#;
+    let (mut store, instance) = instantiate(text);
+    for (name, argument, expected) in [
+        ("memory", Val::I32(65536), Val::I32(-1)),
+        ("memory", Val::I32(-1), Val::I32(-1)),
+        ("memory", Val::I32(1), Val::I32(1)),
+        ("memory64", Val::I64(-1), Val::I64(-1)),
+        ("memory64", Val::I64(1 << 40), Val::I64(-1)),
+        ("memory64", Val::I64(1), Val::I64(1)),
+        ("table", Val::I32(-1), Val::I32(-1)),
+        ("table", Val::I32(1), Val::I32(1)),
+    ] {
+        let found = call(&mut store, instance, name, &[argument]).unwrap();
+        assert_eq!(format!("{:?}", found[0]), format!("{expected:?}"), "{name} {argument:?}");
+    }
+}
+
+#[test]
+fn a_64_bit_memory_keeps_its_contents_when_it_moves() {
+    let text = r#"(module
+        (memory (export "m") i64 1)
+        (func (export "grow") (param i64) (result i64) (memory.grow (local.get 0)))
+        (func (export "store") (param i64 i64) (i64.store (local.get 0) (local.get 1)))
+        (func (export "load") (param i64) (result i64) (i64.load (local.get 0))))"#;
+    let (mut store, instance) = instantiate(text);
+    call(&mut store, instance, "store", &[Val::I64(8), Val::I64(42)]).unwrap();
+    // More than the room that is reserved at first.
+    let pages = (3 << 30) / 65536;
+    assert_eq!(call(&mut store, instance, "grow", &[Val::I64(pages)]).unwrap()[0].i64(), Some(1));
+    let last = (pages + 1) * 65536 - 8;
+    call(&mut store, instance, "store", &[Val::I64(last), Val::I64(43)]).unwrap();
+    let found = call(&mut store, instance, "load", &[Val::I64(8)]).unwrap();
+    assert_eq!(found[0].i64(), Some(42));
+    let found = call(&mut store, instance, "load", &[Val::I64(last)]).unwrap();
+    assert_eq!(found[0].i64(), Some(43));
+    let error = call(&mut store, instance, "load", &[Val::I64(last + 1)]).unwrap_err();
+    assert_eq!(trap(&error).code(), TrapCode::MemoryOutOfBounds);
+}
+
+#[test]
+fn many_stores_share_an_engine() {
+    let engine = Engine::default();
+    let module = Module::new(
+        &engine,
+        "(module (memory 1) (func (export \"f\") (result i32) (i32.const 3)))",
+    )
+    .unwrap();
+    for _ in 0..1000 {
+        let mut store = Store::new(&engine, ());
+        let instance = Instance::new(&mut store, &module, &[]).unwrap();
+        let found = call(&mut store, instance, "f", &[]).unwrap();
+        assert_eq!(found[0].i32(), Some(3));
+    }
+}
+
+#[test]
+fn stores_and_their_values_can_be_sent_between_threads() {
+    fn sendable<T: Send>() {}
+    fn shareable<T: Send + Sync>() {}
+    sendable::<Store<Vec<u8>>>();
+    shareable::<Engine>();
+    shareable::<Module>();
+    shareable::<Linker<()>>();
+    shareable::<Func>();
+    shareable::<TypedFunc<i32, i32>>();
+    shareable::<Memory>();
+    shareable::<Instance>();
+    shareable::<Error>();
+}

@@ -1,0 +1,206 @@
+//! Traps: their codes, their backtraces, and that the store survives them.
+
+mod common;
+use common::*;
+use ropewalk::*;
+
+const TRAPS: &str = r#"
+(module $traps
+  (type $t (func)) (type $u (func (param i32)))
+  (table $table 2 2 funcref)
+  (table $grows 1 funcref)
+  (memory 1)
+  (elem (table $table) (i32.const 0) func $nop)
+  (func $nop)
+  (func (export "unreachable") unreachable)
+  (func (export "load") (drop (i32.load (i32.const 65533))))
+  (func (export "store") (i64.store8 offset=65535 (i32.const 1) (i64.const 0)))
+  (func (export "large offset") (drop (i32.load offset=0xffffffff (i32.const 0xffffffff))))
+  (func (export "table.get") (drop (table.get $grows (i32.const 1))))
+  (func (export "undefined") (call_indirect $table (type $t) (i32.const 2)))
+  (func (export "uninitialized") (call_indirect $table (type $t) (i32.const 1)))
+  (func (export "mismatch") (call_indirect $table (type $u) (i32.const 0) (i32.const 0)))
+  (func (export "divide") (drop (i32.div_s (i32.const 1) (global.get $zero))))
+  (func (export "remainder") (drop (i64.rem_u (i64.const 1) (i64.const 0))))
+  (func (export "overflow") (drop (i32.div_s (i32.const 0x80000000) (i32.sub (global.get $zero) (i32.const 1)))))
+  (func (export "truncate NaN") (drop (i32.trunc_f32_s (f32.const nan))))
+  (func (export "truncate large") (drop (i64.trunc_f64_u (f64.const 1e300))))
+  (func $forever (export "recursion") (call $forever))
+  (func (export "memory.fill") (memory.fill (i32.const 0) (i32.const 0) (i32.const 65537)))
+  (func (export "table.copy") (table.copy $table $table (i32.const 1) (i32.const 0) (i32.const 2)))
+  (func (export "fine") (result i32) (i32.const 42))
+  (global $zero (mut i32) (i32.const 0)))
+"#;
+
+#[test]
+fn every_trap_has_its_code_and_leaves_the_store_usable() {
+    use TrapCode::*;
+    let expected = [
+        ("unreachable", Unreachable),
+        ("load", MemoryOutOfBounds),
+        ("store", MemoryOutOfBounds),
+        ("large offset", MemoryOutOfBounds),
+        ("table.get", TableOutOfBounds),
+        ("undefined", UndefinedElement),
+        ("uninitialized", UninitializedElement),
+        ("mismatch", IndirectCallTypeMismatch),
+        ("divide", IntegerDivideByZero),
+        ("remainder", IntegerDivideByZero),
+        ("overflow", IntegerOverflow),
+        ("truncate NaN", InvalidConversionToInteger),
+        ("truncate large", IntegerOverflow),
+        ("recursion", CallStackExhausted),
+        ("memory.fill", MemoryOutOfBounds),
+        ("table.copy", TableOutOfBounds),
+    ];
+    for engine in engines() {
+        let (mut store, instance) = instantiate_in(&engine, TRAPS);
+        for (name, code) in expected {
+            for _ in 0..3 {
+                let error = call(&mut store, instance, name, &[]).unwrap_err();
+                assert_eq!(trap(&error).code(), code, "{name}");
+                assert_eq!(
+                    trap(&error).backtrace().frames()[0].function_name(),
+                    Some(match name {
+                        "recursion" => "forever",
+                        name => name,
+                    })
+                );
+                let fine = call(&mut store, instance, "fine", &[]).unwrap();
+                assert_eq!(fine[0].i32(), Some(42));
+            }
+        }
+    }
+}
+
+fn names(error: &Error) -> Vec<String> {
+    let frames = match error.downcast_ref::<Backtrace>() {
+        Some(backtrace) => backtrace.frames(),
+        None => trap(error).backtrace().frames(),
+    };
+    frames.iter().map(|f| f.function_name().unwrap_or("?").to_string()).collect()
+}
+
+#[test]
+fn backtraces_name_functions_and_offsets() {
+    let text = r#"(module $m
+        (func $inner unreachable)
+        (func $middle (call $inner))
+        (func $outer (export "outer") (nop) (call $middle)))"#;
+    let (mut store, instance) = instantiate(text);
+    let error = call(&mut store, instance, "outer", &[]).unwrap_err();
+    assert_eq!(names(&error), ["inner", "middle", "outer"]);
+    let frames = trap(&error).backtrace().frames();
+    assert_eq!(frames[0].module_name(), Some("m"));
+    assert_eq!(frames.iter().map(Frame::function_index).collect::<Vec<_>>(), [0, 1, 2]);
+    let offsets: Vec<u32> = frames.iter().map(|f| f.offset().unwrap()).collect();
+    assert!(offsets.is_sorted(), "{offsets:?}");
+    let shown = error.to_string();
+    assert!(shown.starts_with("wasm trap: unreachable\nwasm backtrace:\n   0:"), "{shown}");
+    assert!(shown.contains("m!inner") && shown.contains("m!outer"), "{shown}");
+}
+
+#[test]
+fn the_offset_of_a_frame_is_that_of_its_instruction() {
+    let text = "(module (func (export \"f\") (nop) (nop) (unreachable)))";
+    let binary = ropewalk_text::Text::parse(text).unwrap().binary().to_vec();
+    let unreachable = binary.iter().rposition(|b| *b == 0x00).unwrap();
+    let (mut store, instance) = instantiate(text);
+    let error = call(&mut store, instance, "f", &[]).unwrap_err();
+    assert_eq!(trap(&error).backtrace().frames()[0].offset(), Some(unreachable as u32));
+}
+
+#[test]
+fn an_overflow_in_a_prologue_does_not_lose_the_caller() {
+    let text = r#"(module
+        (func $a (param i64) (call $b (local.get 0)))
+        (func $b (param i64) (call $a (local.get 0)))
+        (func (export "run") (call $a (i64.const 1))))"#;
+    // Different sizes make the overflow hit different instructions.
+    for pages in 4..12 {
+        let engine = Engine::new(Config::new().max_wasm_stack(pages * 4096)).unwrap();
+        let (mut store, instance) = instantiate_in(&engine, text);
+        let error = call(&mut store, instance, "run", &[]).unwrap_err();
+        let names = names(&error);
+        for pair in names.windows(2) {
+            assert_ne!(pair[0], pair[1], "a and b alternate: {names:?}");
+        }
+    }
+}
+
+const NESTED: &str = r#"(module
+    (import "host" "reenter" (func $reenter (param i32)))
+    (func $down (export "down") (param i32)
+      (if (i32.eqz (local.get 0)) (then unreachable))
+      (call $reenter (i32.sub (local.get 0) (i32.const 1)))))"#;
+
+#[test]
+fn backtraces_go_through_nested_host_calls() {
+    for engine in engines() {
+        let module = Module::new(&engine, NESTED).unwrap();
+        let mut linker = Linker::new(&engine);
+        linker
+            .func_wrap("host", "reenter", |mut caller: Caller<'_, ()>, n: i32| -> Result<()> {
+                let down = caller.get_export("down").and_then(Extern::into_func).unwrap();
+                down.call(&mut caller, &[n.into()], &mut [])
+            })
+            .unwrap();
+        let mut store = Store::new(&engine, ());
+        let instance = linker.instantiate(&mut store, &module).unwrap();
+        let error = call(&mut store, instance, "down", &[Val::I32(3)]).unwrap_err();
+        assert_eq!(trap(&error).code(), TrapCode::Unreachable);
+        assert_eq!(names(&error), ["down"; 4]);
+    }
+}
+
+#[test]
+fn a_long_backtrace_is_cut() {
+    let (mut store, instance) = instantiate(TRAPS);
+    let error = call(&mut store, instance, "recursion", &[]).unwrap_err();
+    let backtrace = trap(&error).backtrace();
+    assert!(backtrace.omitted() > 1000);
+    assert!(backtrace.to_string().lines().count() < 100);
+}
+
+#[test]
+fn active_segments_that_do_not_fit_trap() {
+    let engine = Engine::default();
+    for (text, code) in [
+        ("(module (memory 1) (data (i32.const 65536) \"x\"))", TrapCode::MemoryOutOfBounds),
+        (
+            "(module (table 1 funcref) (elem (i32.const 1) $f) (func $f))",
+            TrapCode::TableOutOfBounds,
+        ),
+    ] {
+        let module = Module::new(&engine, text).unwrap();
+        let mut store = Store::new(&engine, ());
+        let error = Instance::new(&mut store, &module, &[]).unwrap_err();
+        assert_eq!(trap(&error).code(), code);
+    }
+}
+
+#[test]
+fn a_start_function_that_traps_fails_the_instantiation() {
+    let engine = Engine::default();
+    let module = Module::new(&engine, "(module (func $s unreachable) (start $s))").unwrap();
+    let mut store = Store::new(&engine, ());
+    let error = Instance::new(&mut store, &module, &[]).unwrap_err();
+    assert_eq!(trap(&error).code(), TrapCode::Unreachable);
+}
+
+#[test]
+fn traps_work_on_any_thread() {
+    let engine = Engine::default();
+    let (mut store, instance) = instantiate_in(&engine, TRAPS);
+    for _ in 0..4 {
+        store = std::thread::spawn(move || {
+            let error = call(&mut store, instance, "load", &[]).unwrap_err();
+            assert_eq!(trap(&error).code(), TrapCode::MemoryOutOfBounds);
+            let error = call(&mut store, instance, "recursion", &[]).unwrap_err();
+            assert_eq!(trap(&error).code(), TrapCode::CallStackExhausted);
+            store
+        })
+        .join()
+        .unwrap();
+    }
+}
