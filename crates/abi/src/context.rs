@@ -17,6 +17,7 @@ macro_rules! raw_values {
         impl RawVal {
             $(
                 $(#[$doc])*
+                #[inline]
                 pub fn $from(value: $ty) -> RawVal {
                     let bytes = value.to_le_bytes();
                     let mut place = RawVal::ZERO;
@@ -25,7 +26,8 @@ macro_rules! raw_values {
                 }
 
                 /// The value of that type which is in the place.
-                pub fn $get(self) -> $ty {
+                #[inline]
+                pub fn $get(&self) -> $ty {
                     const SIZE: usize = size_of::<$ty>();
                     let bytes: [u8; SIZE] = self.0[..SIZE].try_into().expect("of that size");
                     <$ty>::from_le_bytes(bytes)

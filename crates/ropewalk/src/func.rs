@@ -74,6 +74,7 @@ impl Func {
         Ok(self.in_store(runtime)?.as_ptr() as u64)
     }
 
+    #[inline]
     pub(crate) fn in_store(&self, runtime: &RuntimeStore) -> Result<NonNull<FuncRef>> {
         store::check(runtime, self.store, "function")?;
         Ok(self.func_ref)
@@ -128,7 +129,7 @@ impl Func {
         }
         for ((result, value), ty) in results.iter_mut().zip(values).zip(ty.results()) {
             // SAFETY: the function has put values of these types there.
-            *result = unsafe { Val::from_raw(&store.0.runtime, value, *ty) };
+            *result = unsafe { Val::from_raw(&store.0.runtime, &value, *ty) };
         }
         Ok(())
     }

@@ -42,7 +42,7 @@ impl Global {
         let runtime = store.as_context().runtime();
         let GlobalItem { place, ty } = self.in_store(runtime)?;
         // SAFETY: it belongs to the store, and its value has its type.
-        Ok(unsafe { Val::from_raw(runtime, place.get(runtime), ty.content) })
+        Ok(unsafe { Val::from_raw(runtime, &place.get(runtime), ty.content) })
     }
 
     /// Sets its value.

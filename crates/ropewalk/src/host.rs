@@ -90,7 +90,7 @@ macro_rules! into_func {
                         // function, and values of its type.
                         unsafe {
                             run::<T, Fun, Ret>(context, values, |func, store, _| {
-                                func($($name::from_raw(&store.0.runtime, *values.add($index))),*)
+                                func($($name::from_raw(&store.0.runtime, &*values.add($index))),*)
                             })
                         }
                     }
@@ -123,7 +123,7 @@ macro_rules! into_func {
                         #[allow(non_snake_case, reason = "values are named after their types")]
                         unsafe {
                             run::<T, Fun, Ret>(context, values, |func, store, importer| {
-                                $(let $name = $name::from_raw(&store.0.runtime, *values.add($index));)*
+                                $(let $name = $name::from_raw(&store.0.runtime, &*values.add($index));)*
                                 func(Caller { store, importer }, $($name),*)
                             })
                         }
@@ -277,7 +277,7 @@ impl<T> Dynamic<T> {
         let runtime: *const RuntimeStore = &*store.0.runtime;
         // SAFETY: the caller's promise.
         let argument =
-            |(i, ty): (usize, &ValType)| unsafe { Val::from_raw(&*runtime, *values.add(i), *ty) };
+            |(i, ty): (usize, &ValType)| unsafe { Val::from_raw(&*runtime, &*values.add(i), *ty) };
         let arguments: Vec<Val> = self.ty.params().iter().enumerate().map(argument).collect();
         let results = self.ty.results().iter();
         let mut results: Vec<Val> = results.map(|ty| Val::default_for(*ty)).collect();

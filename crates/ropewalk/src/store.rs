@@ -174,6 +174,7 @@ impl<'a, T> StoreContextMut<'a, T> {
 
     /// Readies the store for entering WebAssembly: host functions will find it
     /// through what this answers.
+    #[inline]
     pub(crate) fn enter(&mut self) -> NonNull<RuntimeStore> {
         let owner = ptr::from_mut(&mut *self.0);
         self.0.runtime.set_owner(owner.cast());
@@ -185,6 +186,7 @@ impl<'a, T> StoreContextMut<'a, T> {
 }
 
 /// Fails unless a value of `kind` that belongs to store `id` is used with it.
+#[inline]
 pub(crate) fn check(
     runtime: &RuntimeStore,
     id: StoreId,

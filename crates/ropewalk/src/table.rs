@@ -54,7 +54,7 @@ impl Table {
         let Some(&word) = element else { bail!(beyond(index, elements.len())) };
         let ty = ValType::Ref(table.ty().element);
         // SAFETY: the elements of a table have its type.
-        Ok(unsafe { Val::from_raw(runtime, RawVal::from_u64(word), ty) })
+        Ok(unsafe { Val::from_raw(runtime, &RawVal::from_u64(word), ty) })
     }
 
     /// Sets the element at an index.

@@ -27,7 +27,7 @@ pub unsafe trait WasmTy: Sized + Send {
     /// # Safety
     ///
     /// The value must be of the store and of the type.
-    unsafe fn from_raw(runtime: &RuntimeStore, raw: RawVal) -> Self;
+    unsafe fn from_raw(runtime: &RuntimeStore, raw: &RawVal) -> Self;
 }
 
 macro_rules! numbers {
@@ -46,7 +46,7 @@ macro_rules! numbers {
                 }
 
                 #[inline]
-                unsafe fn from_raw(_: &RuntimeStore, $raw: RawVal) -> $ty {
+                unsafe fn from_raw(_: &RuntimeStore, $raw: &RawVal) -> $ty {
                     $from
                 }
             }
@@ -74,7 +74,7 @@ unsafe impl WasmTy for Option<Func> {
         self.map_or(Ok(RawVal::ZERO), |func| Ok(RawVal::from_u64(func.to_word(runtime)?)))
     }
 
-    unsafe fn from_raw(runtime: &RuntimeStore, raw: RawVal) -> Self {
+    unsafe fn from_raw(runtime: &RuntimeStore, raw: &RawVal) -> Self {
         // SAFETY: the caller's promise.
         unsafe { Func::from_word(runtime, raw.u64()) }
     }
@@ -90,7 +90,7 @@ unsafe impl WasmTy for Option<ExternRef> {
         self.map_or(Ok(RawVal::ZERO), |value| Ok(RawVal::from_u64(value.to_word(runtime)?)))
     }
 
-    unsafe fn from_raw(runtime: &RuntimeStore, raw: RawVal) -> Self {
+    unsafe fn from_raw(runtime: &RuntimeStore, raw: &RawVal) -> Self {
         ExternRef::from_word(runtime, raw.u64())
     }
 }
@@ -148,7 +148,7 @@ unsafe impl<A: WasmTy> WasmResults for A {
     #[inline]
     unsafe fn load(runtime: &RuntimeStore, values: *const RawVal) -> Self {
         // SAFETY: there is one value, of that type.
-        unsafe { A::from_raw(runtime, values.read()) }
+        unsafe { A::from_raw(runtime, &*values) }
     }
 }
 
@@ -178,7 +178,7 @@ macro_rules! tuples {
                 #[inline]
                 unsafe fn load(runtime: &RuntimeStore, values: *const RawVal) -> Self {
                     // SAFETY: there are as many values, of these types.
-                    ($(unsafe { $name::from_raw(runtime, values.add($index).read()) },)*)
+                    ($(unsafe { $name::from_raw(runtime, &*values.add($index)) },)*)
                 }
             }
         )*

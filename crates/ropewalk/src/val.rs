@@ -104,7 +104,7 @@ impl Val {
     /// # Safety
     ///
     /// `raw` must be a value of the store and of the type.
-    pub(crate) unsafe fn from_raw(runtime: &RuntimeStore, raw: RawVal, ty: ValType) -> Val {
+    pub(crate) unsafe fn from_raw(runtime: &RuntimeStore, raw: &RawVal, ty: ValType) -> Val {
         match ty {
             ValType::I32 => Val::I32(raw.u32() as i32),
             ValType::I64 => Val::I64(raw.u64() as i64),

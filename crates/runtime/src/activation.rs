@@ -5,7 +5,6 @@
 
 use crate::backtrace::Backtrace;
 use crate::signal;
-use crate::stack::Stack;
 use crate::store::Store;
 use crate::stub;
 use crate::trap::Trap;
@@ -14,13 +13,13 @@ use std::any::Any;
 use std::ffi::c_void;
 use std::ptr::NonNull;
 
-/// What is to be restored when an activation ends.
+/// An activation. It lies on the host's stack, in the frame of [`call`].
 #[derive(Debug)]
 pub(crate) struct Activation {
-    /// Its stack, or the one it has switched to.
-    pub stack: *mut ControlBlock,
-    /// The host's stack pointer of the activation outside of it.
-    host_sp: usize,
+    /// The one outside of it, or null.
+    outer: *const Activation,
+    /// The stack that was running there, in the host call that led here.
+    outer_stack: *mut ControlBlock,
 }
 
 /// Why WebAssembly did not return.
@@ -72,30 +71,39 @@ pub unsafe fn call(
     values: *mut RawVal,
 ) -> anyhow::Result<()> {
     signal::prepare_thread();
-    // SAFETY: the caller has the store borrowed, and no reference into it
-    // lives across `enter`.
-    let stack = unsafe { store.as_mut() }.begin_activation()?;
-    // SAFETY: the store is alive.
-    let context = unsafe { store.as_ref() }.context_ptr();
-    let outer = signal::set_running(context);
+    // SAFETY (of the borrows here and below): the caller has the store
+    // borrowed, and no reference into it lives across `enter`.
+    // SAFETY: see above.
+    let inner = unsafe { store.as_mut() };
+    let root = inner.root_for_activation()?;
+    // These stay in registers; what is in memory is for walks of the stacks.
+    let outer = inner.newest;
+    let (outer_stack, outer_sp) = (inner.context().stack, inner.context().host_sp);
+    let activation = Activation { outer, outer_stack };
+    inner.newest = &activation;
+    inner.depth += 1;
+    inner.context_mut().stack = root;
+    let context = inner.context_ptr();
+    let outer_store = signal::set_running(context);
     // SAFETY: the stack has nothing on it and is the running one; the rest is
     // the caller's promise.
     let ended = unsafe {
         let FuncRef { code, context: callee, .. } = function.read();
-        stub::enter(context, (*stack).high, trampoline, values, callee, code)
+        stub::enter(context, (*root).high, trampoline, values, callee, code)
     };
-    signal::set_running(outer);
-    // SAFETY: as above.
-    let store = unsafe { store.as_mut() };
-    if ended == 0 {
-        store.end_activation();
-        return Ok(());
-    }
-    let error = take_ending(store);
-    store.end_activation();
-    match error {
-        Ok(error) => Err(error),
-        Err(panic) => std::panic::resume_unwind(panic),
+    signal::set_running(outer_store);
+    // SAFETY: see above.
+    let inner = unsafe { store.as_mut() };
+    let ending = if ended == 0 { Ok(()) } else { Err(take_ending(inner)) };
+    inner.newest = outer;
+    inner.depth -= 1;
+    let context = inner.context_mut();
+    context.stack = outer_stack;
+    context.host_sp = outer_sp;
+    match ending {
+        Ok(()) => Ok(()),
+        Err(Ok(error)) => Err(error),
+        Err(Err(panic)) => std::panic::resume_unwind(panic),
     }
 }
 
@@ -142,44 +150,37 @@ fn has_backtrace(error: &anyhow::Error) -> bool {
 }
 
 impl Store {
-    /// Makes a root stack the running one.
+    /// The root stack for the next activation.
     #[inline]
-    fn begin_activation(&mut self) -> anyhow::Result<*mut ControlBlock> {
-        let mut root = match self.idle_roots.pop() {
-            Some(root) => root,
-            None => self.new_root()?,
-        };
-        let block: *mut ControlBlock = &mut *root.block;
-        self.roots.push(root);
-        let context = self.context_mut();
-        let outer = Activation { stack: context.stack, host_sp: context.host_sp };
-        context.stack = block;
-        self.activations.push(outer);
-        Ok(block)
+    fn root_for_activation(&mut self) -> anyhow::Result<*mut ControlBlock> {
+        if self.depth == self.roots.len() {
+            self.add_root()?;
+        }
+        Ok(&mut *self.roots[self.depth].block)
     }
 
     #[cold]
-    fn new_root(&mut self) -> anyhow::Result<Stack> {
+    fn add_root(&mut self) -> anyhow::Result<()> {
         if self.roots.len() >= self.options.max_activations {
             return Err(Trap::from_code(TrapCode::CallStackExhausted).into());
         }
         let stack = self.options.arena.take();
-        stack.map_err(|_| Trap::from_code(TrapCode::TooManyStacks).into())
+        self.roots.push(stack.map_err(|_| Trap::from_code(TrapCode::TooManyStacks))?);
+        Ok(())
     }
 
-    /// Gives the root stack back and makes the outer activation the newest.
-    #[inline]
-    fn end_activation(&mut self) {
-        let outer = self.activations.pop().expect("one began");
-        let context = self.context_mut();
-        context.stack = outer.stack;
-        context.host_sp = outer.host_sp;
-        let root = self.roots.pop().expect("one for each activation");
-        self.idle_roots.push(root);
-    }
-
-    /// The activations outside of the newest one, innermost first.
-    pub(crate) fn outer_activations(&self) -> impl Iterator<Item = &Activation> {
-        self.activations.iter().rev().filter(|activation| !activation.stack.is_null())
+    /// The stacks of the activations outside of the newest one, innermost
+    /// first. Each is in a host call.
+    pub(crate) fn outer_stacks(&self) -> impl Iterator<Item = &ControlBlock> {
+        let mut next = self.newest;
+        std::iter::from_fn(move || {
+            // SAFETY: activations are linked as long as their calls last, and
+            // their stacks live longer.
+            unsafe {
+                let activation = next.as_ref()?;
+                next = activation.outer;
+                activation.outer_stack.as_ref()
+            }
+        })
     }
 }

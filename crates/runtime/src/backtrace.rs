@@ -89,10 +89,10 @@ impl Backtrace {
         let mut walker = Walker { store, trace: Backtrace::default() };
         // SAFETY: the caller's promise.
         unsafe { walker.walk_left(left) };
-        for activation in store.outer_activations() {
+        for stack in store.outer_stacks() {
             // SAFETY: outer activations are in host calls, so their control
             // blocks say where they were left.
-            unsafe { walker.walk_left(&Left::in_host_call(&*activation.stack)) };
+            unsafe { walker.walk_left(&Left::in_host_call(stack)) };
         }
         walker.trace
     }

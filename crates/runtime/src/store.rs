@@ -55,9 +55,12 @@ pub struct Store {
     externs: Vec<Box<dyn Any + Send + Sync>>,
     /// The modules whose code may run, by address.
     modules: Vec<Arc<LoadedModule>>,
+    /// A root stack for each activation, and some that are idle.
     pub(crate) roots: Vec<Stack>,
-    pub(crate) idle_roots: Vec<Stack>,
-    pub(crate) activations: Vec<Activation>,
+    /// The newest activation, or null.
+    pub(crate) newest: *const Activation,
+    /// How many activations there are.
+    pub(crate) depth: usize,
     quarantine: Quarantine,
     ending: Option<Ending>,
     /// What [`StoreContext::transfer`] points to.
@@ -152,8 +155,8 @@ impl Store {
             externs: Vec::new(),
             modules: Vec::new(),
             roots: Vec::new(),
-            idle_roots: Vec::new(),
-            activations: Vec::new(),
+            newest: ptr::null(),
+            depth: 0,
             quarantine: Quarantine::default(),
             ending: None,
             _transfer: transfer,
@@ -320,7 +323,7 @@ impl Store {
     }
 
     fn move_stack(&mut self) {
-        let root = self.roots.last_mut().expect("an activation runs");
+        let root = &mut self.roots[self.depth - 1];
         stack::move_running_stack(root, &mut self.quarantine).expect("there is memory to move to");
     }
 }
@@ -334,7 +337,7 @@ pub(crate) unsafe extern "C" fn move_stack_of(context: *mut StoreContext) {
 
 impl Drop for Store {
     fn drop(&mut self) {
-        self.options.arena.put(self.idle_roots.drain(..));
+        self.options.arena.put(self.roots.drain(..));
     }
 }
 
