@@ -36,7 +36,9 @@ pub fn compile_module(
 ) -> Result<CompiledModule, CompileError> {
     let mut reader = ModuleReader::default();
     let mut validator = Validator::new_with_features(features);
-    for payload in Parser::new(0).parse_all(bytes) {
+    let mut parser = Parser::new(0);
+    parser.set_features(features);
+    for payload in parser.parse_all(bytes) {
         let payload = payload?;
         if let ValidPayload::Func(func, body) = validator.payload(&payload)? {
             reader.bodies.push((func, body));
@@ -44,7 +46,7 @@ pub fn compile_module(
         reader.payload(payload)?;
     }
     let ModuleReader { mut info, bodies } = reader;
-    collect_func_refs(&mut info, &bodies)?;
+    collect_func_refs(&mut info);
     let layout = InstanceLayout::new(&info)
         .map_err(|_| CompileError::TooLarge("its instances exceed 2 GiB".to_string()))?;
     let functions = compile_bodies(&Environment::new(&info, &layout, target), bodies)?;
@@ -69,7 +71,7 @@ fn compile_bodies(
 ///
 /// A function that a body names must also be declared outside of bodies, so
 /// the module's sections tell all of them.
-fn collect_func_refs(info: &mut ModuleInfo, _bodies: &[Body<'_>]) -> Result<(), CompileError> {
+fn collect_func_refs(info: &mut ModuleInfo) {
     use ropewalk_abi::module::{ConstExpr, ConstOp};
     info.func_refs = vec![u32::MAX; info.functions.len()];
     let mut functions: Vec<u32> = Vec::new();
@@ -97,7 +99,6 @@ fn collect_func_refs(info: &mut ModuleInfo, _bodies: &[Body<'_>]) -> Result<(), 
     }));
     functions.extend(info.start);
     functions.into_iter().for_each(|function| info.make_func_ref(function));
-    Ok(())
 }
 
 /// Collects what the sections say.
