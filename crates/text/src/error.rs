@@ -1,0 +1,102 @@
+//! Errors that show the source.
+
+use std::fmt;
+
+use crate::position::{Line, Position};
+use crate::snippet::Snippet;
+
+/// Something is wrong at a position of a source text.
+///
+/// It is printed with the line and a caret under the position:
+///
+/// ```
+/// let error = ropewalk_text::Text::parse("(func\n  local.get $y)").unwrap_err();
+/// assert_eq!(error.message(), "unknown local: failed to find name `$y`");
+/// assert_eq!(
+///     error.to_string(),
+///     "\
+/// unknown local: failed to find name `$y`
+///   --> 2:13
+///    |
+///  2 |   local.get $y)
+///    |             ^"
+/// );
+/// ```
+#[derive(Debug, Clone)]
+pub struct TextError {
+    message: String,
+    path: Option<String>,
+    place: Option<(Position, Snippet)>,
+}
+
+impl TextError {
+    /// The error for something found at a byte offset of `source`.
+    pub(crate) fn new(source: &str, offset: usize, message: impl Into<String>) -> TextError {
+        let line = Line::of(source, offset);
+        let place = (line.position(), Snippet::new(line.text, line.at));
+        TextError { message: message.into(), path: None, place: Some(place) }
+    }
+
+    /// The error for something that concerns a source as a whole.
+    pub(crate) fn whole(message: impl Into<String>) -> TextError {
+        TextError { message: message.into(), path: None, place: None }
+    }
+
+    /// What is wrong.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// Where it is, unless it concerns the text as a whole.
+    pub fn position(&self) -> Option<Position> {
+        self.place.as_ref().map(|(position, _)| *position)
+    }
+
+    /// The file in which it is, if that is known.
+    pub fn path(&self) -> Option<&str> {
+        self.path.as_deref()
+    }
+
+    /// The same error, in the file `path`.
+    ///
+    /// ```
+    /// let error = ropewalk_text::Text::parse("(modul)").unwrap_err().with_path("lib/sum.wat");
+    /// assert!(error.to_string().contains("--> lib/sum.wat:1:2"));
+    /// ```
+    #[must_use]
+    pub fn with_path(self, path: impl Into<String>) -> TextError {
+        TextError { path: Some(path.into()), ..self }
+    }
+}
+
+impl std::error::Error for TextError {}
+
+impl fmt::Display for TextError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        match (&self.place, &self.path) {
+            (Some((position, snippet)), Some(path)) => {
+                write_place(f, *position, format_args!("{path}:{position}"), snippet)
+            }
+            (Some((position, snippet)), None) => {
+                write_place(f, *position, format_args!("{position}"), snippet)
+            }
+            (None, Some(path)) => write!(f, "\n --> {path}"),
+            (None, None) => Ok(()),
+        }
+    }
+}
+
+fn write_place(
+    f: &mut fmt::Formatter<'_>,
+    position: Position,
+    name: fmt::Arguments<'_>,
+    snippet: &Snippet,
+) -> fmt::Result {
+    let number = position.line.to_string();
+    let margin = " ".repeat(number.len() + 1);
+    let Snippet { text, caret } = snippet;
+    write!(f, "\n{margin}--> {name}\n{margin} |")?;
+    write!(f, "\n {number} | {text}")?;
+    write!(f, "\n{margin} | {:caret$}^", "")
+}

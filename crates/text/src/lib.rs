@@ -1,0 +1,71 @@
+//! Reads WebAssembly text and finds the source of every error.
+//!
+//! A [`Text`] is a module in the text format together with its binary. What
+//! is wrong with the text itself (a missing parenthesis, an unknown name) is
+//! found when it is parsed. What is wrong with the module (a type mismatch)
+//! is found later, by whoever validates the binary, at an offset of the
+//! binary; the text knows where in the source that is.
+//!
+//! ```
+//! use ropewalk_text::Text;
+//!
+//! let text = Text::parse(
+//!     "(module
+//!        (func (result i32)
+//!          (i32.add
+//!            (i32.const 1)
+//!            (i64.const 2))))",
+//! )?;
+//! let error = wasmparser::validate(text.binary()).err().unwrap();
+//! let error = text.error_at(error.offset() as usize, error.message());
+//! assert_eq!(
+//!     error.with_path("sum.wat").to_string(),
+//!     "\
+//! type mismatch: expected i32, found i64
+//!   --> sum.wat:3:11
+//!    |
+//!  3 |          (i32.add
+//!    |           ^"
+//! );
+//! # Ok::<(), ropewalk_text::TextError>(())
+//! ```
+//!
+//! An offset becomes a place in the source in two steps, and only when an
+//! error asks for it: the binary is walked up to the offset, which names, say,
+//! operator 2 of function 0; a table of what was parsed says where that stands.
+//!
+//! | file | what it holds |
+//! | --- | --- |
+//! | `text` | a module in the text format and its binary |
+//! | `encoded` | a module that was encoded, however it is written |
+//! | `place` | what a byte of a binary belongs to |
+//! | `locate` | from an offset of a binary to a place |
+//! | `spans` | from a place to the source |
+//! | `fields` | how the spans of a parsed module are gathered |
+//! | `scan` | the parts of a field that the parser gives no span |
+//! | `literal` | modules written as string literals |
+//! | `position` | lines and columns |
+//! | `error` | errors that show the source |
+//! | `snippet` | the part of a line that an error shows |
+//! | `width` | how many columns a character takes |
+//!
+//! The crate knows nothing of the engine, and does not validate.
+
+#![forbid(unsafe_code)]
+
+mod encoded;
+mod error;
+mod fields;
+mod literal;
+mod locate;
+mod place;
+mod position;
+mod scan;
+mod snippet;
+mod spans;
+mod text;
+mod width;
+
+pub use error::TextError;
+pub use position::Position;
+pub use text::Text;

@@ -1,0 +1,145 @@
+//! A module in the text format and its binary.
+
+use std::sync::Arc;
+
+use wast::QuoteWat;
+use wast::core::Module;
+
+use crate::encoded::Encoded;
+use crate::error::TextError;
+use crate::position::{Line, Position};
+
+/// A module in the text format, its binary, and where in the source
+/// everything in the binary comes from.
+///
+/// ```
+/// use ropewalk_text::{Position, Text};
+///
+/// let text = Text::parse("(module\n  (start 1)\n  (func))")?;
+/// assert!(text.binary().starts_with(b"\0asm"));
+///
+/// let error = wasmparser::validate(text.binary()).err().unwrap();
+/// let position = text.position(error.offset() as usize);
+/// assert_eq!(position, Some(Position { line: 2, column: 10 }));
+/// # Ok::<(), ropewalk_text::TextError>(())
+/// ```
+#[derive(Debug)]
+pub struct Text {
+    source: Arc<str>,
+    encoded: Encoded,
+}
+
+impl Text {
+    /// Parses one module, and encodes it.
+    ///
+    /// The module is written `(module ..)`, as its fields alone, `(module
+    /// binary "..")`, or `(module quote "..")`. It is not validated.
+    ///
+    /// ```
+    /// use ropewalk_text::Text;
+    ///
+    /// let add = "(func (param i32 i32) (result i32) (i32.add (local.get 0) (local.get 1)))";
+    /// let text = Text::parse(add)?;
+    /// assert_eq!(text.binary(), Text::parse(&format!("(module {add})"))?.binary());
+    /// # Ok::<(), ropewalk_text::TextError>(())
+    /// ```
+    pub fn parse(source: &str) -> Result<Text, TextError> {
+        Text::new(source.into(), || Encoded::parse(source))
+    }
+
+    /// Encodes a module that was parsed as part of a script. Positions are
+    /// those of the script, which is `source`; a `source` that is an
+    /// `Arc<str>` is not copied.
+    ///
+    /// Only a [`ParseBuffer`](wast::parser::ParseBuffer) that tracks the spans
+    /// of instructions gives the positions of instructions; without, they have
+    /// that of their field.
+    ///
+    /// ```
+    /// use ropewalk_text::{Position, Text};
+    /// use wast::parser::{self, ParseBuffer};
+    /// use wast::{Wast, WastDirective};
+    ///
+    /// let script = "(module)\n(module (global i32 (i64.const 0)))";
+    /// let mut buffer = ParseBuffer::new(script)?;
+    /// buffer.track_instr_spans(true);
+    /// let mut directives = parser::parse::<Wast>(&buffer)?.directives;
+    /// let WastDirective::Module(module) = &mut directives[1] else { panic!() };
+    ///
+    /// let text = Text::from_wast(module, script)?;
+    /// let error = wasmparser::validate(text.binary()).err().unwrap();
+    /// let position = text.position(error.offset() as usize);
+    /// assert_eq!(position, Some(Position { line: 2, column: 22 }));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn from_wast(
+        module: &mut QuoteWat<'_>,
+        source: impl Into<Arc<str>>,
+    ) -> Result<Text, TextError> {
+        let source = source.into();
+        Text::new(Arc::clone(&source), || Encoded::quote_wat(module, &source))
+    }
+
+    /// Encodes a module that was parsed from `source`, as
+    /// [`from_wast`](Text::from_wast) does.
+    pub fn from_module(
+        module: &mut Module<'_>,
+        source: impl Into<Arc<str>>,
+    ) -> Result<Text, TextError> {
+        let source = source.into();
+        Text::new(Arc::clone(&source), || Encoded::module(module, &source))
+    }
+
+    /// The module in the binary format.
+    pub fn binary(&self) -> &[u8] {
+        &self.encoded.binary
+    }
+
+    /// The error for something that was found at a byte offset of the binary,
+    /// at its position in the source. Where only the module stands for the
+    /// byte, that is the position of the module.
+    ///
+    /// ```
+    /// let text = ropewalk_text::Text::parse("(func i32.const 1)")?;
+    /// let error = wasmparser::validate(text.binary()).err().unwrap();
+    /// let error = text.error_at(error.offset() as usize, "a value is left behind");
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "\
+    /// a value is left behind
+    ///   --> 1:18
+    ///    |
+    ///  1 | (func i32.const 1)
+    ///    |                  ^"
+    /// );
+    /// # Ok::<(), ropewalk_text::TextError>(())
+    /// ```
+    pub fn error_at(&self, offset: usize, message: &str) -> TextError {
+        TextError::new(&self.source, self.find(offset).unwrap_or(self.encoded.module), message)
+    }
+
+    /// The position in the source of a byte of the binary, if something in
+    /// the source other than the whole module stands for it.
+    pub fn position(&self, offset: usize) -> Option<Position> {
+        self.find(offset).map(|found| Line::of(&self.source, found).position())
+    }
+
+    /// Where in the source a byte of the binary comes from.
+    fn find(&self, offset: usize) -> Option<usize> {
+        self.encoded.find(&self.source, offset)
+    }
+
+    fn new(
+        source: Arc<str>,
+        encode: impl FnOnce() -> Result<Encoded, wast::Error>,
+    ) -> Result<Text, TextError> {
+        // Spans take four bytes.
+        if u32::try_from(source.len()).is_err() {
+            return Err(TextError::whole("the text is larger than 4 GiB"));
+        }
+        match encode() {
+            Ok(encoded) => Ok(Text { source, encoded }),
+            Err(error) => Err(TextError::new(&source, error.span().offset(), error.message())),
+        }
+    }
+}
