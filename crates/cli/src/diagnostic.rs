@@ -1,0 +1,28 @@
+//! Errors, and the exit codes that they mean.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use ropewalk::{Error, Trap};
+
+/// The input is at fault: a file, a module, its imports, or an argument.
+pub(crate) const INPUT_ERROR: u8 = 1;
+/// The program trapped. A process that aborts ends with the same code.
+pub(crate) const TRAP: u8 = 134;
+
+/// Prints an error, and says how the process ends for it.
+pub(crate) fn report(error: &Error) -> ExitCode {
+    print(error);
+    ExitCode::from(if error.is::<Trap>() { TRAP } else { INPUT_ERROR })
+}
+
+/// Prints an error. If even that fails, there is nobody left to tell.
+pub(crate) fn print(error: &Error) {
+    let _ = writeln!(io::stderr(), "error: {error:#}");
+}
+
+/// Prints what is wrong with the command line, or the help that it asks for.
+pub(crate) fn usage(error: &clap::Error) -> ExitCode {
+    let _ = error.print();
+    ExitCode::from(if error.use_stderr() { INPUT_ERROR } else { 0 })
+}

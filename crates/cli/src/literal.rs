@@ -1,0 +1,69 @@
+//! Results, from values to what the user reads.
+
+use ropewalk::Val;
+
+/// The value as a literal: integers signed, floats as short as they can be
+/// and still be read back, vectors in hexadecimal.
+pub(crate) fn literal(value: &Val) -> String {
+    match value {
+        Val::I32(value) => value.to_string(),
+        Val::I64(value) => value.to_string(),
+        Val::F32(bits) => f32_literal(f32::from_bits(*bits)),
+        Val::F64(bits) => f64_literal(f64::from_bits(*bits)),
+        Val::V128(bits) => format!("{bits:#034x}"),
+        Val::FuncRef(None) | Val::ExternRef(None) => "null".to_owned(),
+        Val::FuncRef(Some(_)) => "func".to_owned(),
+        Val::ExternRef(Some(_)) => "extern".to_owned(),
+    }
+}
+
+/// Sign and payload of a NaN are not shown: mostly they are the machine's.
+fn f32_literal(value: f32) -> String {
+    match value.abs() {
+        _ if value.is_nan() => "nan".to_owned(),
+        0.0 | 1e-5..1e16 | f32::INFINITY => value.to_string(),
+        _ => format!("{value:e}"),
+    }
+}
+
+fn f64_literal(value: f64) -> String {
+    match value.abs() {
+        _ if value.is_nan() => "nan".to_owned(),
+        0.0 | 1e-5..1e16 | f64::INFINITY => value.to_string(),
+        _ => format!("{value:e}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn floats_are_short_and_can_be_read_back() {
+        let values = [
+            (0.0, "0"),
+            (-0.0, "-0"),
+            (1.0, "1"),
+            (0.1, "0.1"),
+            (-2.5, "-2.5"),
+            (1e300, "1e300"),
+            (5e-324, "5e-324"),
+            (f64::INFINITY, "inf"),
+            (f64::NEG_INFINITY, "-inf"),
+            (f64::NAN, "nan"),
+            (-f64::NAN, "nan"),
+        ];
+        for (value, expected) in values {
+            assert_eq!(f64_literal(value), expected);
+            let again: f64 = expected.parse().unwrap();
+            assert!(again == value || value.is_nan(), "{expected}");
+        }
+        assert_eq!(f32_literal(0.1), "0.1");
+        assert_eq!(f32_literal(3.4e38), "3.4e38");
+    }
+
+    #[test]
+    fn vectors_show_all_their_digits() {
+        assert_eq!(literal(&Val::V128(1)), "0x00000000000000000000000000000001");
+    }
+}

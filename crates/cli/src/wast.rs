@@ -1,0 +1,47 @@
+//! `ropewalk wast`: runs scripts.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use ropewalk::{Engine, Result};
+use ropewalk_wast::{Report, WastRunner};
+
+use crate::{diagnostic, input, output};
+
+/// Run test scripts. Prints a line for each failure, and a summary.
+#[derive(Args)]
+pub(crate) struct Wast {
+    /// The scripts.
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+}
+
+impl Wast {
+    pub(crate) fn execute(self) -> Result<ExitCode> {
+        let runner = WastRunner::new(&Engine::default());
+        let (mut total, mut unreadable) = (Report::default(), 0);
+        for file in &self.files {
+            match run(&runner, file) {
+                Ok(report) => total.merge(report),
+                Err(error) => {
+                    diagnostic::print(&error);
+                    unreadable += 1;
+                }
+            }
+        }
+        output::line(format_args!("{} passed, {} failed", total.passed, total.failed()))?;
+        let success = unreadable == 0 && total.failed() == 0;
+        Ok(ExitCode::from(if success { 0 } else { diagnostic::INPUT_ERROR }))
+    }
+}
+
+/// Runs a script, and prints its failures before the next one starts.
+fn run(runner: &WastRunner, file: &Path) -> Result<Report> {
+    let text = input::text(file)?;
+    let report = runner.run_script(&file.display().to_string(), &text);
+    for failure in &report.failures {
+        output::line(failure)?;
+    }
+    Ok(report)
+}

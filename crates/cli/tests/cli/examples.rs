@@ -1,0 +1,53 @@
+//! Every example says how to run it and what it prints, and does so.
+//!
+//! The comment at the head of an example has lines like
+//!
+//! ```text
+//! ;;   $ ropewalk run examples/fib.wat --invoke fib 20
+//! ;;   6765
+//! ```
+
+use std::fs;
+use std::path::PathBuf;
+
+use crate::process::{root, ropewalk};
+
+/// A command, and what it prints.
+struct Claim {
+    arguments: Vec<String>,
+    output: String,
+}
+
+#[test]
+fn examples_print_what_they_say() {
+    for example in examples() {
+        let text = fs::read_to_string(&example).expect("the example is text");
+        let claims = claims(&text);
+        assert!(!claims.is_empty(), "{} does not say how to run it", example.display());
+        for claim in claims {
+            let arguments: Vec<_> = claim.arguments.iter().map(String::as_str).collect();
+            ropewalk(&arguments).prints(&claim.output);
+        }
+    }
+}
+
+fn examples() -> Vec<PathBuf> {
+    let folder = fs::read_dir(root().join("examples")).expect("there are examples");
+    let files = folder.map(|entry| entry.expect("the folder can be read").path());
+    files.filter(|path| path.extension().is_some_and(|extension| extension == "wat")).collect()
+}
+
+/// The claims in the comment that the example begins with.
+fn claims(text: &str) -> Vec<Claim> {
+    let mut claims: Vec<Claim> = Vec::new();
+    for line in text.lines().map_while(|line| line.strip_prefix(";;")) {
+        if let Some(command) = line.strip_prefix("   $ ropewalk ") {
+            let arguments = command.split_whitespace().map(str::to_owned).collect();
+            claims.push(Claim { arguments, output: String::new() });
+        } else if let (Some(output), Some(claim)) = (line.strip_prefix("   "), claims.last_mut()) {
+            claim.output.push_str(output);
+            claim.output.push('\n');
+        }
+    }
+    claims
+}

@@ -1,0 +1,8 @@
+//! Tests of the command as a process: what it prints, and how it ends.
+
+mod examples;
+mod pipe;
+mod process;
+mod run;
+mod validate;
+mod wast;

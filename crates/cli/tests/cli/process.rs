@@ -1,0 +1,63 @@
+//! Runs the command and looks at what it leaves behind.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What a run of the command left behind.
+#[derive(Debug)]
+pub struct Outcome {
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Outcome {
+    /// The run succeeded, printed this, and no error.
+    #[track_caller]
+    pub fn prints(&self, stdout: &str) {
+        assert_eq!(self.code, Some(0), "{self:?}");
+        assert_eq!(self.stdout, stdout, "{self:?}");
+        assert_eq!(self.stderr, "", "{self:?}");
+    }
+
+    /// The run failed with this exit code, printed nothing but an error, and
+    /// the error says all of this.
+    #[track_caller]
+    pub fn fails(&self, code: i32, says: &[&str]) {
+        assert_eq!(self.code, Some(code), "{self:?}");
+        assert_eq!(self.stdout, "", "{self:?}");
+        for part in says {
+            assert!(self.stderr.contains(part), "{part:?} is missing in {:?}", self.stderr);
+        }
+    }
+}
+
+/// Runs the command in the root of the workspace.
+pub fn ropewalk(arguments: &[&str]) -> Outcome {
+    let output = command(arguments).output().expect("the command starts");
+    Outcome {
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout).expect("the output is text"),
+        stderr: String::from_utf8(output.stderr).expect("the errors are text"),
+    }
+}
+
+/// The command, not started yet.
+pub fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ropewalk"));
+    command.args(arguments).current_dir(root()).stdin(Stdio::null());
+    command
+}
+
+/// The root of the workspace.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// A file with these contents in a directory for tests. The name must be
+/// unique among all tests.
+pub fn file(name: &str, contents: impl AsRef<[u8]>) -> String {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&path, contents).expect("the file can be written");
+    path.into_os_string().into_string().expect("the path is text")
+}

@@ -1,0 +1,71 @@
+//! The directives that assert something.
+
+use anyhow::{anyhow, bail};
+use ropewalk::{LinkError, Result, Trap, Val};
+use wast::{QuoteWat, WastExecute, WastInvoke, WastRet, Wat};
+
+use crate::message::{found, is_rejection, is_trap};
+use crate::pattern;
+use crate::script::Script;
+
+impl Script<'_> {
+    /// The execution returns the expected results.
+    pub(crate) fn assert_return(&mut self, exec: WastExecute, results: &[WastRet]) -> Result<()> {
+        match self.execute(exec) {
+            Ok(values) => pattern::check(&self.store, results, &values),
+            Err(error) => bail!("expected {}, {}", pattern::describe(results)?, found(&error)),
+        }
+    }
+
+    /// The execution traps for the expected reason.
+    pub(crate) fn assert_trap(&mut self, exec: WastExecute, message: &str) -> Result<()> {
+        let outcome = self.execute(exec);
+        expect_trap(outcome, message)
+    }
+
+    /// The invocation runs out of stack.
+    pub(crate) fn assert_exhaustion(&mut self, call: &WastInvoke, message: &str) -> Result<()> {
+        let outcome = self.invoke(call);
+        expect_trap(outcome, message)
+    }
+
+    /// The module is malformed or invalid. The message is not compared: every
+    /// tool has its own words.
+    pub(crate) fn assert_rejected(&mut self, mut module: QuoteWat, what: &str) -> Result<()> {
+        match self.compile(&mut module) {
+            Ok(_) => bail!("expected {what}, found a valid module"),
+            Err(error) if is_rejection(&error) => Ok(()),
+            Err(error) => bail!("expected {what}, {}", found(&error)),
+        }
+    }
+
+    /// The module is valid, and does not link.
+    pub(crate) fn assert_unlinkable(&mut self, module: Wat, message: &str) -> Result<()> {
+        let module = self.compile(&mut QuoteWat::Wat(module))?;
+        match self.instantiate(&module) {
+            Ok(_) => bail!("expected link error: {message}, found an instance"),
+            Err(error) if error.is::<LinkError>() => Ok(()),
+            Err(error) => bail!("expected link error: {message}, {}", found(&error)),
+        }
+    }
+
+    /// The execution ends with an exception that nothing catches.
+    pub(crate) fn assert_exception(&mut self, _: WastExecute) -> Result<()> {
+        bail!("assert_exception is not supported yet")
+    }
+
+    /// The execution suspends with a tag that nothing handles.
+    pub(crate) fn assert_suspension(&mut self, _: WastExecute, _message: &str) -> Result<()> {
+        bail!("assert_suspension is not supported yet")
+    }
+}
+
+fn expect_trap(outcome: Result<Vec<Val>>, message: &str) -> Result<()> {
+    let Err(error) = outcome else {
+        bail!("expected trap: {message}, found a return");
+    };
+    match error.downcast_ref::<Trap>() {
+        Some(trap) if is_trap(message, trap.code().message()) => Ok(()),
+        _ => Err(anyhow!("expected trap: {message}, {}", found(&error))),
+    }
+}

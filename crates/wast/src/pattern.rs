@@ -1,0 +1,210 @@
+//! The results that an assertion expects.
+
+use std::fmt;
+
+use anyhow::{bail, ensure};
+use ropewalk::{ExternRef, Result, Store, Val};
+use wast::WastRet;
+use wast::core::{AbstractHeapType, HeapType, V128Pattern, WastRetCore};
+
+use crate::number::{Kind, Number};
+
+/// Fails unless the values are the ones expected.
+pub(crate) fn check(store: &Store<()>, expected: &[WastRet], found: &[Val]) -> Result<()> {
+    let expected = patterns(expected)?;
+    let same = expected.len() == found.len()
+        && expected.iter().zip(found).all(|(pattern, value)| pattern.accepts(store, value));
+    ensure!(same, "expected {}, found {}", list(&expected), found_list(store, &expected, found));
+    Ok(())
+}
+
+/// The results that are expected, as a script writes them.
+pub(crate) fn describe(expected: &[WastRet]) -> Result<String> {
+    Ok(list(&patterns(expected)?))
+}
+
+fn patterns(expected: &[WastRet]) -> Result<Vec<Pattern>> {
+    expected.iter().map(Pattern::new).collect()
+}
+
+/// What a result may be.
+enum Pattern {
+    Number(Kind, Number),
+    Vector(Kind, Vec<Number>),
+    Null(Option<Heap>),
+    Extern(Option<u32>),
+    Func,
+    Either(Vec<Pattern>),
+}
+
+/// The hierarchies of references that values can belong to.
+#[derive(Clone, Copy, PartialEq)]
+enum Heap {
+    Func,
+    Extern,
+}
+
+impl Pattern {
+    fn new(expected: &WastRet) -> Result<Self> {
+        match expected {
+            WastRet::Core(expected) => Pattern::core(expected),
+            _ => bail!("results of components are not supported"),
+        }
+    }
+
+    fn core(expected: &WastRetCore) -> Result<Self> {
+        Ok(match expected {
+            WastRetCore::I32(value) => Pattern::Number(Kind::I32, bits(*value as u32)),
+            WastRetCore::I64(value) => Pattern::Number(Kind::I64, bits(*value as u64)),
+            WastRetCore::F32(value) => Pattern::Number(Kind::F32, (*value).into()),
+            WastRetCore::F64(value) => Pattern::Number(Kind::F64, (*value).into()),
+            WastRetCore::V128(value) => Pattern::vector(value),
+            WastRetCore::RefNull(heap) => Pattern::Null(heap.map(hierarchy).transpose()?),
+            WastRetCore::RefExtern(number) => Pattern::Extern(*number),
+            WastRetCore::RefFunc(_) => Pattern::Func,
+            WastRetCore::Either(cases) => {
+                Pattern::Either(cases.iter().map(Pattern::core).collect::<Result<_>>()?)
+            }
+            other => bail!("results of the form {other:?} are not supported yet"),
+        })
+    }
+
+    fn vector(expected: &V128Pattern) -> Self {
+        let (kind, lanes) = match expected {
+            V128Pattern::I8x16(lanes) => (Kind::I8, numbers(lanes, |lane| bits(lane as u8))),
+            V128Pattern::I16x8(lanes) => (Kind::I16, numbers(lanes, |lane| bits(lane as u16))),
+            V128Pattern::I32x4(lanes) => (Kind::I32, numbers(lanes, |lane| bits(lane as u32))),
+            V128Pattern::I64x2(lanes) => (Kind::I64, numbers(lanes, |lane| bits(lane as u64))),
+            V128Pattern::F32x4(lanes) => (Kind::F32, numbers(lanes, Number::from)),
+            V128Pattern::F64x2(lanes) => (Kind::F64, numbers(lanes, Number::from)),
+        };
+        Pattern::Vector(kind, lanes)
+    }
+
+    fn accepts(&self, store: &Store<()>, value: &Val) -> bool {
+        match (self, value) {
+            (Pattern::Number(kind, number), value) => {
+                scalar(value).is_some_and(|(k, bits)| k == *kind && number.accepts(k, bits))
+            }
+            (Pattern::Vector(kind, lanes), Val::V128(vector)) => (0..)
+                .zip(lanes)
+                .all(|(index, number)| number.accepts(*kind, kind.lane(*vector, index))),
+            (Pattern::Null(heap), Val::FuncRef(None)) => *heap != Some(Heap::Extern),
+            (Pattern::Null(heap), Val::ExternRef(None)) => *heap != Some(Heap::Func),
+            (Pattern::Extern(None), Val::ExternRef(Some(_))) => true,
+            (Pattern::Extern(number), Val::ExternRef(Some(value))) => {
+                host_number(store, value) == *number
+            }
+            (Pattern::Func, Val::FuncRef(Some(_))) => true,
+            (Pattern::Either(cases), value) => cases.iter().any(|case| case.accepts(store, value)),
+            _ => false,
+        }
+    }
+
+    /// The kind of lanes to show a vector by, when this was expected.
+    fn lanes(&self) -> Kind {
+        match self {
+            Pattern::Vector(kind, _) => *kind,
+            Pattern::Either(cases) => cases.first().map_or(Kind::I32, Pattern::lanes),
+            _ => Kind::I32,
+        }
+    }
+}
+
+fn bits(value: impl Into<u64>) -> Number {
+    Number::Bits(value.into())
+}
+
+fn numbers<T: Copy>(lanes: &[T], number: impl Fn(T) -> Number) -> Vec<Number> {
+    lanes.iter().map(|&lane| number(lane)).collect()
+}
+
+fn hierarchy(heap: HeapType) -> Result<Heap> {
+    use AbstractHeapType::{Extern, Func, NoExtern, NoFunc};
+    match heap {
+        HeapType::Abstract { ty: Func | NoFunc, .. } => Ok(Heap::Func),
+        HeapType::Abstract { ty: Extern | NoExtern, .. } => Ok(Heap::Extern),
+        _ => bail!("a null of type {heap:?} is not supported yet"),
+    }
+}
+
+/// The kind and the bits of a value that is a number.
+fn scalar(value: &Val) -> Option<(Kind, u64)> {
+    match *value {
+        Val::I32(value) => Some((Kind::I32, u64::from(value as u32))),
+        Val::I64(value) => Some((Kind::I64, value as u64)),
+        Val::F32(bits) => Some((Kind::F32, bits.into())),
+        Val::F64(bits) => Some((Kind::F64, bits)),
+        _ => None,
+    }
+}
+
+/// The number that a `ref.extern` of the script was made from.
+fn host_number(store: &Store<()>, value: &ExternRef) -> Option<u32> {
+    value.data(store).ok()?.downcast_ref().copied()
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Pattern::Number(kind, number) => f.write_str(&constant(*kind, &number.literal(*kind))),
+            Pattern::Vector(kind, lanes) => {
+                f.write_str(&vector(*kind, lanes.iter().map(|lane| lane.literal(*kind))))
+            }
+            Pattern::Null(None) => f.write_str("(ref.null)"),
+            Pattern::Null(Some(Heap::Func)) => f.write_str("(ref.null func)"),
+            Pattern::Null(Some(Heap::Extern)) => f.write_str("(ref.null extern)"),
+            Pattern::Extern(None) => f.write_str("(ref.extern)"),
+            Pattern::Extern(Some(number)) => write!(f, "(ref.extern {number})"),
+            Pattern::Func => f.write_str("(ref.func)"),
+            Pattern::Either(cases) => write!(f, "(either {})", list(cases)),
+        }
+    }
+}
+
+/// A value, as a script would write it.
+fn show(store: &Store<()>, value: &Val, lanes: Kind) -> String {
+    match value {
+        Val::V128(bits) => {
+            vector(lanes, (0..lanes.lanes()).map(|i| lanes.literal(lanes.lane(*bits, i))))
+        }
+        Val::FuncRef(None) => "(ref.null func)".to_owned(),
+        Val::FuncRef(Some(_)) => "(ref.func)".to_owned(),
+        Val::ExternRef(None) => "(ref.null extern)".to_owned(),
+        Val::ExternRef(Some(value)) => match host_number(store, value) {
+            Some(number) => format!("(ref.extern {number})"),
+            None => "(ref.extern)".to_owned(),
+        },
+        number => scalar(number)
+            .map_or_else(String::new, |(kind, bits)| constant(kind, &kind.literal(bits))),
+    }
+}
+
+fn constant(kind: Kind, literal: &str) -> String {
+    let name = match kind {
+        Kind::I64 => "i64",
+        Kind::F32 => "f32",
+        Kind::F64 => "f64",
+        _ => "i32",
+    };
+    format!("({name}.const {literal})")
+}
+
+fn vector(kind: Kind, lanes: impl Iterator<Item = String>) -> String {
+    let lanes: Vec<_> = lanes.collect();
+    format!("(v128.const {} {})", kind.shape(), lanes.join(" "))
+}
+
+fn list(patterns: &[Pattern]) -> String {
+    join(patterns.iter().map(Pattern::to_string))
+}
+
+fn found_list(store: &Store<()>, expected: &[Pattern], found: &[Val]) -> String {
+    let lanes = |index| expected.get(index).map_or(Kind::I32, Pattern::lanes);
+    join(found.iter().enumerate().map(|(index, value)| show(store, value, lanes(index))))
+}
+
+fn join(values: impl Iterator<Item = String>) -> String {
+    let values: Vec<_> = values.collect();
+    if values.is_empty() { "no result".to_owned() } else { values.join(" ") }
+}

@@ -1,0 +1,56 @@
+//! What passed and what did not.
+
+use std::fmt;
+
+/// The outcome of a script, or of several.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// How many directives did what they should.
+    pub passed: usize,
+    /// The directives that did not, in the order of the script.
+    pub failures: Vec<Failure>,
+}
+
+impl Report {
+    /// How many directives failed.
+    pub fn failed(&self) -> usize {
+        self.failures.len()
+    }
+
+    pub(crate) fn fail(&mut self, file: &str, line: usize, message: String) {
+        self.failures.push(Failure { file: file.to_owned(), line, message });
+    }
+
+    /// Adds the outcome of another script.
+    pub fn merge(&mut self, other: Report) {
+        self.passed += other.passed;
+        self.failures.extend(other.failures);
+    }
+}
+
+/// A line for each failure, and last `N passed, M failed`.
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for failure in &self.failures {
+            writeln!(f, "{failure}")?;
+        }
+        write!(f, "{} passed, {} failed", self.passed, self.failed())
+    }
+}
+
+/// A directive that did not do what it should.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// The name of the script.
+    pub file: String,
+    /// The line of the directive; the first line is 1.
+    pub line: usize,
+    /// What was expected, and what was found.
+    pub message: String,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.file, self.line, self.message)
+    }
+}

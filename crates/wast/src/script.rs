@@ -1,0 +1,176 @@
+//! The state of a script, and what its directives do to it.
+
+use anyhow::{Context, bail};
+use ropewalk::{Engine, Instance, Linker, Module, Result, Store, Val};
+use wast::lexer::Lexer;
+use wast::parser::{self, ParseBuffer};
+use wast::token::Id;
+use wast::{QuoteWat, QuoteWatTest, Wast, WastDirective, WastExecute, WastInvoke};
+
+use crate::message::describe;
+use crate::named::Named;
+use crate::report::Report;
+use crate::{argument, source, spectest};
+
+/// Runs the script `text` in a fresh store.
+pub(crate) fn run(engine: &Engine, name: &str, text: &str) -> Report {
+    let mut report = Report::default();
+    let parsed = lex(text).and_then(|buffer| {
+        let directives = parser::parse::<Wast>(&buffer)?.directives;
+        run_directives(engine, name, text, directives, &mut report);
+        Ok(())
+    });
+    if let Err(error) = parsed {
+        let line = source::line(text, error.span());
+        report.fail(name, line, source::diagnostic(text, &error));
+    }
+    report
+}
+
+/// Scripts contain, on purpose, characters that could mislead a reader.
+fn lex(text: &str) -> Result<ParseBuffer<'_>, wast::Error> {
+    let mut lexer = Lexer::new(text);
+    lexer.allow_confusing_unicode(true);
+    ParseBuffer::new_with_lexer(lexer)
+}
+
+fn run_directives(
+    engine: &Engine,
+    name: &str,
+    text: &str,
+    directives: Vec<WastDirective>,
+    report: &mut Report,
+) {
+    let mut script = match Script::new(engine) {
+        Ok(script) => script,
+        Err(error) => return report.fail(name, 1, describe(&error)),
+    };
+    for directive in directives {
+        let span = directive.span();
+        match script.directive(directive) {
+            Ok(()) => report.passed += 1,
+            Err(error) => report.fail(name, source::line(text, span), describe(&error)),
+        }
+    }
+}
+
+/// A running script.
+pub(crate) struct Script<'e> {
+    engine: &'e Engine,
+    pub(crate) store: Store<()>,
+    linker: Linker<()>,
+    definitions: Named<Module>,
+    instances: Named<Instance>,
+}
+
+impl<'e> Script<'e> {
+    fn new(engine: &'e Engine) -> Result<Self> {
+        let mut store = Store::new(engine, ());
+        let mut linker = Linker::new(engine);
+        linker.allow_shadowing(true);
+        spectest::define(&mut linker, &mut store)?;
+        let definitions = Named::new("module");
+        let instances = Named::new("instance");
+        Ok(Script { engine, store, linker, definitions, instances })
+    }
+
+    fn directive(&mut self, directive: WastDirective) -> Result<()> {
+        use WastDirective as D;
+        match directive {
+            D::Module(module) => self.module(module),
+            D::ModuleDefinition(module) => self.module_definition(module),
+            D::ModuleInstance { instance, module, .. } => self.module_instance(instance, module),
+            D::Register { name, module, .. } => self.register(name, module),
+            D::Invoke(call) => self.invoke(&call).map(drop),
+            D::AssertReturn { exec, results, .. } => self.assert_return(exec, &results),
+            D::AssertTrap { exec, message, .. } => self.assert_trap(exec, message),
+            D::AssertExhaustion { call, message, .. } => self.assert_exhaustion(&call, message),
+            D::AssertUnlinkable { module, message, .. } => self.assert_unlinkable(module, message),
+            D::AssertException { exec, .. } => self.assert_exception(exec),
+            D::AssertSuspension { exec, message, .. } => self.assert_suspension(exec, message),
+            D::AssertMalformed { module, .. } | D::AssertMalformedCustom { module, .. } => {
+                self.assert_rejected(module, "a malformed module")
+            }
+            D::AssertInvalid { module, .. } | D::AssertInvalidCustom { module, .. } => {
+                self.assert_rejected(module, "an invalid module")
+            }
+            D::Thread(_) => bail!("thread is not supported"),
+            D::Wait { .. } => bail!("wait is not supported"),
+        }
+    }
+
+    /// `(module ...)`: a definition and an instance of it.
+    fn module(&mut self, module: QuoteWat) -> Result<()> {
+        let name = module.name();
+        self.instances.forget(name);
+        self.module_definition(module)?;
+        self.module_instance(name, name)
+    }
+
+    /// `(module definition ...)`.
+    fn module_definition(&mut self, mut module: QuoteWat) -> Result<()> {
+        self.definitions.forget(module.name());
+        let compiled = self.compile(&mut module)?;
+        self.definitions.insert(module.name(), compiled);
+        Ok(())
+    }
+
+    /// `(module instance ...)`.
+    fn module_instance(&mut self, name: Option<Id>, definition: Option<Id>) -> Result<()> {
+        self.instances.forget(name);
+        let module = self.definitions.get(definition)?;
+        let instance = self.instantiate(&module)?;
+        self.instances.insert(name, instance);
+        Ok(())
+    }
+
+    /// `(register ...)`: makes the exports of an instance available to imports.
+    fn register(&mut self, name: &str, instance: Option<Id>) -> Result<()> {
+        let instance = self.instances.get(instance)?;
+        self.linker.instance(&mut self.store, name, instance)?;
+        Ok(())
+    }
+
+    pub(crate) fn compile(&self, module: &mut QuoteWat) -> Result<Module> {
+        match module.to_test()? {
+            QuoteWatTest::Binary(bytes) => Module::from_binary(self.engine, &bytes),
+            QuoteWatTest::Text(text) => Module::new(self.engine, text),
+        }
+    }
+
+    pub(crate) fn instantiate(&mut self, module: &Module) -> Result<Instance> {
+        self.linker.instantiate(&mut self.store, module)
+    }
+
+    /// What stands inside an assertion: an invocation, the value of a global,
+    /// or the instantiation of a module.
+    pub(crate) fn execute(&mut self, exec: WastExecute) -> Result<Vec<Val>> {
+        match exec {
+            WastExecute::Invoke(call) => self.invoke(&call),
+            WastExecute::Get { module, global, .. } => Ok(vec![self.get(module, global)?]),
+            WastExecute::Wat(module) => {
+                let module = self.compile(&mut QuoteWat::Wat(module))?;
+                self.instantiate(&module).map(|_| Vec::new())
+            }
+        }
+    }
+
+    pub(crate) fn invoke(&mut self, call: &WastInvoke) -> Result<Vec<Val>> {
+        let instance = self.instances.get(call.module)?;
+        let func = instance
+            .get_func(&mut self.store, call.name)
+            .with_context(|| format!("there is no exported function {:?}", call.name))?;
+        let arguments = argument::values(&mut self.store, &call.args)?;
+        let mut results = vec![Val::I32(0); func.ty(&self.store)?.results().len()];
+        func.call(&mut self.store, &arguments, &mut results)?;
+        Ok(results)
+    }
+
+    fn get(&mut self, instance: Option<Id>, name: &str) -> Result<Val> {
+        let instance = self.instances.get(instance)?;
+        let global = instance
+            .get_global(&mut self.store, name)
+            .with_context(|| format!("there is no exported global {name:?}"))?;
+        global.get(&self.store)
+    }
+}

@@ -1,0 +1,25 @@
+//! Scripts that are too long and too regular to write by hand. Each is run
+//! twice, the second time while stacks move.
+
+mod frames;
+mod signatures;
+
+use ropewalk::{Config, Engine};
+use ropewalk_wast::WastRunner;
+
+/// Runs a script, which must pass whole.
+#[track_caller]
+fn check(name: &str, script: &str) {
+    for move_stacks in [false, true] {
+        let mut config = Config::new();
+        config.move_stacks(move_stacks);
+        let engine = Engine::new(&config).expect("the configuration is supported");
+        let report = WastRunner::new(&engine).run_script(name, script);
+        assert!(report.failures.is_empty(), "{report}, moving stacks: {move_stacks}");
+    }
+}
+
+/// The same text for each number below `count`.
+fn repeat(count: usize, text: impl Fn(usize) -> String) -> String {
+    (0..count).map(|i| text(i) + " ").collect()
+}

@@ -1,0 +1,277 @@
+//! The runner notices what is wrong, and says so: each script here fails.
+
+use ropewalk::Engine;
+use ropewalk_wast::WastRunner;
+
+/// Runs a script and compares the failures, each as `line: message`.
+#[track_caller]
+fn check(text: &str, failures: &[&str]) {
+    let report = WastRunner::new(&Engine::default()).run_script("s", text);
+    let found: Vec<_> = report.failures.iter().map(ToString::to_string).collect();
+    let expected: Vec<_> = failures.iter().map(|failure| format!("s:{failure}")).collect();
+    assert_eq!(found, expected);
+}
+
+/// The same for assertions on one module, which stands on line 1.
+#[track_caller]
+fn check_module(module: &str, assertions: &str, failures: &[&str]) {
+    check(&format!("(module {})\n{assertions}", module.replace('\n', " ")), failures);
+}
+
+#[test]
+fn wrong_numbers() {
+    check_module(
+        r#"(func (export "i32") (result i32) (i32.const -1))
+           (func (export "i64") (result i64) (i64.const 7))
+           (func (export "f32") (result f32) (f32.const 0.5))
+           (func (export "f64") (result f64) (f64.const -0))
+           (func (export "nan") (result f64) (f64.const nan:0x1))"#,
+        r#"(assert_return (invoke "i32") (i32.const 1))
+           (assert_return (invoke "i64") (i32.const 7))
+           (assert_return (invoke "f32") (f32.const 0.25))
+           (assert_return (invoke "f64") (f64.const 0))
+           (assert_return (invoke "nan") (f64.const nan:arithmetic))
+           (assert_return (invoke "f32") (f32.const nan:canonical))"#,
+        &[
+            "2: expected (i32.const 1), found (i32.const -1)",
+            "3: expected (i32.const 7), found (i64.const 7)",
+            "4: expected (f32.const 0.25), found (f32.const 0.5)",
+            "5: expected (f64.const 0.0), found (f64.const -0.0)",
+            "6: expected (f64.const nan:arithmetic), found (f64.const nan:0x1)",
+            "7: expected (f32.const nan:canonical), found (f32.const 0.5)",
+        ],
+    );
+}
+
+#[test]
+fn wrong_vectors_are_shown_in_the_shape_expected() {
+    check_module(
+        r#"(func (export "v") (result v128) (v128.const f32x4 1 2 nan -0))"#,
+        r#"(assert_return (invoke "v") (v128.const f32x4 1 2 nan:canonical -0))
+           (assert_return (invoke "v") (v128.const f32x4 1 2 nan:canonical 0))
+           (assert_return (invoke "v") (v128.const i64x2 1 2))"#,
+        &[
+            "3: expected (v128.const f32x4 1.0 2.0 nan:canonical 0.0), \
+             found (v128.const f32x4 1.0 2.0 nan:0x400000 -0.0)",
+            "4: expected (v128.const i64x2 1 2), \
+             found (v128.const i64x2 4611686019492741120 -9223372034711486464)",
+        ],
+    );
+}
+
+#[test]
+fn wrong_references() {
+    check_module(
+        r#"(func (export "func") (result funcref) (ref.null func))
+           (func $f (export "self") (result funcref) (ref.func $f))
+           (func (export "echo") (param externref) (result externref) (local.get 0))"#,
+        r#"(assert_return (invoke "func") (ref.null func))
+           (assert_return (invoke "func") (ref.null))
+           (assert_return (invoke "func") (ref.null extern))
+           (assert_return (invoke "func") (ref.func))
+           (assert_return (invoke "self") (ref.null))
+           (assert_return (invoke "echo" (ref.extern 7)) (ref.extern 7))
+           (assert_return (invoke "echo" (ref.extern 7)) (ref.extern))
+           (assert_return (invoke "echo" (ref.extern 7)) (ref.extern 8))
+           (assert_return (invoke "echo" (ref.null extern)) (ref.extern))
+           (assert_return (invoke "echo" (ref.extern 7)) (ref.null extern))"#,
+        &[
+            "4: expected (ref.null extern), found (ref.null func)",
+            "5: expected (ref.func), found (ref.null func)",
+            "6: expected (ref.null), found (ref.func)",
+            "9: expected (ref.extern 8), found (ref.extern 7)",
+            "10: expected (ref.extern), found (ref.null extern)",
+            "11: expected (ref.null extern), found (ref.extern 7)",
+        ],
+    );
+}
+
+#[test]
+fn one_of_several_results() {
+    check_module(
+        r#"(func (export "one") (result i32) (i32.const 1))"#,
+        r#"(assert_return (invoke "one") (either (i32.const 0) (i32.const 1)))
+           (assert_return (invoke "one") (either (i32.const 2) (i32.const 3)))"#,
+        &["3: expected (either (i32.const 2) (i32.const 3)), found (i32.const 1)"],
+    );
+}
+
+#[test]
+fn a_wrong_number_of_results() {
+    check_module(
+        r#"(func (export "none")) (func (export "two") (result i32 i32) (i32.const 1) (i32.const 2))"#,
+        r#"(assert_return (invoke "none") (i32.const 1))
+           (assert_return (invoke "two"))
+           (assert_return (invoke "two") (i32.const 1))"#,
+        &[
+            "2: expected (i32.const 1), found no result",
+            "3: expected no result, found (i32.const 1) (i32.const 2)",
+            "4: expected (i32.const 1), found (i32.const 1) (i32.const 2)",
+        ],
+    );
+}
+
+#[test]
+fn traps_of_another_kind() {
+    check_module(
+        r#"(func (export "trap") (unreachable))
+           (func (export "fine"))
+           (func $f (export "endless") (call $f))"#,
+        r#"(assert_trap (invoke "trap") "unreachable")
+           (assert_trap (invoke "trap") "unreach")
+           (assert_trap (invoke "trap") "unreachable code")
+           (assert_trap (invoke "trap") "integer overflow")
+           (assert_trap (invoke "fine") "unreachable")
+           (assert_return (invoke "trap"))
+           (invoke "trap")
+           (assert_exhaustion (invoke "endless") "call stack exhausted")
+           (assert_exhaustion (invoke "trap") "call stack exhausted")
+           (assert_trap (module (func $f) (start $f)) "unreachable")"#,
+        &[
+            "5: expected trap: integer overflow, found trap: unreachable",
+            "6: expected trap: unreachable, found a return",
+            "7: expected no result, found trap: unreachable",
+            "8: trap: unreachable",
+            "10: expected trap: call stack exhausted, found trap: unreachable",
+            "11: expected trap: unreachable, found a return",
+        ],
+    );
+}
+
+#[test]
+fn modules_that_are_better_than_expected() {
+    check(
+        r#"(assert_malformed (module quote "(func)") "")
+           (assert_invalid (module (func)) "")
+           (assert_malformed (module binary "\00asm" "\01\00\00\00") "")
+           (assert_unlinkable (module) "unknown import")
+           (assert_malformed (module quote "(fun)") "")
+           (assert_malformed (module quote "(func call $f)") "")
+           (assert_invalid (module (func (result i32))) "")
+           (assert_unlinkable (module (import "a" "b" (func))) "unknown import")
+           (assert_unlinkable (module (func $f unreachable) (start $f)) "unknown import")"#,
+        &[
+            "1: expected a malformed module, found a valid module",
+            "2: expected an invalid module, found a valid module",
+            "3: expected a malformed module, found a valid module",
+            "4: expected link error: unknown import, found an instance",
+            "9: expected link error: unknown import, found trap: unreachable",
+        ],
+    );
+}
+
+#[test]
+fn a_link_error_is_no_trap() {
+    let text = r#"(assert_trap (module (import "a" "b" (func))) "unreachable")"#;
+    let report = WastRunner::new(&Engine::default()).run_script("s", text);
+    let message = &report.failures[0].message;
+    assert!(message.starts_with("expected trap: unreachable, found link error: "), "{message}");
+}
+
+#[test]
+fn names_that_do_not_exist() {
+    check(
+        r#"(invoke "f")
+           (module $M (func (export "f")))
+           (invoke "g")
+           (invoke $N "f")
+           (assert_return (get "g") (i32.const 1))
+           (register "N" $N)
+           (module instance $I $N)
+           (assert_trap (invoke "g") "unreachable")
+           (invoke $M "f")"#,
+        &[
+            "1: there is no instance",
+            "3: there is no exported function \"g\"",
+            "4: there is no instance $N",
+            "5: expected (i32.const 1), found error: there is no exported global \"g\"",
+            "6: there is no instance $N",
+            "7: there is no module $N",
+            "8: expected trap: unreachable, found error: there is no instance",
+        ],
+    );
+}
+
+#[test]
+fn after_a_module_that_fails_nothing_runs_on_the_one_before() {
+    check(
+        r#"(module $M (func (export "f")))
+           (module $M (func $f unreachable) (start $f))
+           (invoke "f")
+           (invoke $M "f")"#,
+        &["2: trap: unreachable", "3: there is no instance", "4: there is no instance $M"],
+    );
+}
+
+#[test]
+fn definitions_and_instances() {
+    check(
+        r#"(module definition $D
+             (global $g (mut i32) (i32.const 0))
+             (func (export "next") (result i32)
+               (global.set $g (i32.add (global.get $g) (i32.const 1)))
+               (global.get $g)))
+           (module instance $A $D)
+           (module instance $B $D)
+           (assert_return (invoke $A "next") (i32.const 1))
+           (assert_return (invoke $A "next") (i32.const 2))
+           (assert_return (invoke $B "next") (i32.const 1))
+           (assert_return (invoke "next") (i32.const 2))
+           (module instance)
+           (assert_return (invoke "next") (i32.const 1))"#,
+        &[],
+    );
+}
+
+#[test]
+fn later_registrations_replace_earlier_ones() {
+    check(
+        r#"(module $A (func (export "f") (result i32) (i32.const 1)))
+           (register "m" $A)
+           (module $B (func (export "f") (result i32) (i32.const 2)))
+           (register "m")
+           (module
+             (import "m" "f" (func $f (result i32)))
+             (func (export "call") (result i32) (call $f)))
+           (assert_return (invoke "call") (i32.const 2))"#,
+        &[],
+    );
+}
+
+#[test]
+fn directives_of_later_work_fail() {
+    check(
+        r#"(module (func (export "f")))
+           (assert_exception (invoke "f"))
+           (assert_suspension (invoke "f") "unhandled")
+           (thread $t (invoke "f"))
+           (wait $t)"#,
+        &[
+            "2: assert_exception is not supported yet",
+            "3: assert_suspension is not supported yet",
+            "4: thread is not supported",
+            "5: wait is not supported",
+        ],
+    );
+}
+
+#[test]
+fn a_text_that_is_no_script() {
+    let report = WastRunner::new(&Engine::default()).run_script("s", "(module)\n  (modul)");
+    let failure = report.failures[0].to_string();
+    assert!(failure.starts_with("s:2: unexpected token"), "{failure}");
+    assert!(failure.ends_with("\n      (modul)\n       ^"), "{failure}");
+    assert_eq!((report.passed, report.failed()), (0, 1));
+}
+
+#[test]
+fn wrong_arguments_fail_and_do_not_trap() {
+    let text = r#"(module (func (export "f") (param i32)))
+                  (invoke "f")
+                  (invoke "f" (i64.const 1))
+                  (assert_trap (invoke "f") "unreachable")
+                  (invoke "f" (i32.const 1))"#;
+    let report = WastRunner::new(&Engine::default()).run_script("s", text);
+    let lines: Vec<_> = report.failures.iter().map(|failure| failure.line).collect();
+    assert_eq!((lines, report.passed), (vec![2, 3, 4], 2));
+}

@@ -1,0 +1,71 @@
+;; In a memory with 64-bit addresses, address plus offset may overflow, which
+;; must trap and not wrap.
+
+(module
+  (memory i64 1)
+  (func (export "load") (param i64) (result i32) (i32.load (local.get 0)))
+  (func (export "load8") (param i64) (result i32) (i32.load8_u (local.get 0)))
+  (func (export "store") (param i64) (i64.store (local.get 0) (i64.const -1)))
+  (func (export "load 8") (param i64) (result i32) (i32.load offset=8 (local.get 0)))
+  (func (export "load 4G") (param i64) (result i32)
+    (i32.load offset=0x1_0000_0000 (local.get 0)))
+  (func (export "load 2^63") (param i64) (result i32)
+    (i32.load offset=0x8000_0000_0000_0000 (local.get 0)))
+  (func (export "load last") (param i64) (result i32)
+    (i32.load8_u offset=0xffff_ffff_ffff_ffff (local.get 0)))
+  (func (export "load last v128") (param i64) (result v128)
+    (v128.load offset=0xffff_ffff_ffff_ffff (local.get 0)))
+  (func (export "store last") (param i64)
+    (i32.store8 offset=0xffff_ffff_ffff_ffff (local.get 0) (i32.const 1)))
+  (func (export "wrapped") (result i32)
+    (i32.load8_u offset=0xffff_ffff_ffff_ffff (i64.const 1))))
+
+(assert_return (invoke "load" (i64.const 0)) (i32.const 0))
+(assert_return (invoke "load" (i64.const 65532)) (i32.const 0))
+(assert_return (invoke "load8" (i64.const 65535)) (i32.const 0))
+(assert_trap (invoke "load" (i64.const 65533)) "out of bounds memory access")
+(assert_trap (invoke "load" (i64.const -1)) "out of bounds memory access")
+(assert_trap (invoke "load" (i64.const -4)) "out of bounds memory access")
+(assert_trap (invoke "load8" (i64.const 65536)) "out of bounds memory access")
+(assert_trap (invoke "load8" (i64.const -1)) "out of bounds memory access")
+(assert_trap (invoke "load8" (i64.const 0x1_0000_0000)) "out of bounds memory access")
+(assert_trap (invoke "load8" (i64.const 0x8000_0000_0000_0000)) "out of bounds memory access")
+(assert_trap (invoke "store" (i64.const 65529)) "out of bounds memory access")
+(assert_return (invoke "load" (i64.const 65532)) (i32.const 0))
+
+(assert_return (invoke "load 8" (i64.const 65524)) (i32.const 0))
+(assert_trap (invoke "load 8" (i64.const 65525)) "out of bounds memory access")
+(assert_trap (invoke "load 8" (i64.const -8)) "out of bounds memory access")
+(assert_trap (invoke "load 8" (i64.const -4)) "out of bounds memory access")
+(assert_trap (invoke "load 4G" (i64.const 0)) "out of bounds memory access")
+(assert_trap (invoke "load 4G" (i64.const 0xffff_ffff_0000_0000)) "out of bounds memory access")
+(assert_trap (invoke "load 2^63" (i64.const 0)) "out of bounds memory access")
+(assert_trap (invoke "load 2^63" (i64.const 0x8000_0000_0000_0000)) "out of bounds memory access")
+(assert_trap (invoke "load last" (i64.const 0)) "out of bounds memory access")
+(assert_trap (invoke "load last" (i64.const 1)) "out of bounds memory access")
+(assert_trap (invoke "load last v128" (i64.const 1)) "out of bounds memory access")
+(assert_trap (invoke "load last v128" (i64.const -1)) "out of bounds memory access")
+(assert_trap (invoke "store last" (i64.const 1)) "out of bounds memory access")
+(assert_trap (invoke "wrapped") "out of bounds memory access")
+
+;; More than 4 GiB of addresses, one access at each end.
+(module
+  (memory i64 65538)
+  (func (export "store") (param i64 i32) (i32.store (local.get 0) (local.get 1)))
+  (func (export "load") (param i64) (result i32) (i32.load (local.get 0)))
+  (func (export "load 4G") (param i64) (result i32)
+    (i32.load offset=0x1_0000_0000 (local.get 0))))
+(assert_return (invoke "store" (i64.const 0x1_0000_0000) (i32.const 42)))
+(assert_return (invoke "load" (i64.const 0x1_0000_0000)) (i32.const 42))
+(assert_return (invoke "load 4G" (i64.const 0)) (i32.const 42))
+(assert_return (invoke "load" (i64.const 0)) (i32.const 0))
+(assert_return (invoke "store" (i64.const 0x1_0001_fffc) (i32.const 7)))
+(assert_return (invoke "load 4G" (i64.const 0x1_fffc)) (i32.const 7))
+(assert_trap (invoke "store" (i64.const 0x1_0001_fffd) (i32.const 7)) "out of bounds memory access")
+
+;; A 32-bit memory takes no such offset.
+(assert_invalid
+  (module
+    (memory 1)
+    (func (result i32) (i32.load offset=0x1_0000_0000 (i32.const 0))))
+  "offset out of range")

@@ -1,0 +1,152 @@
+;; Whatever a function holds when it calls the host is there afterwards, though
+;; the host may have moved the stack.
+
+(module
+  (import "spectest" "print" (func $host))
+  (import "spectest" "print_i32" (func $host1 (param i32)))
+  (import "spectest" "print_f64_f64" (func $host2 (param f64 f64)))
+  (memory 1)
+  (global $g (mut i64) (i64.const 5))
+  (table 1 externref)
+
+  (func (export "parameters") (param i32 i64 f32 f64 v128 externref)
+    (result i32 i64 f32 f64 v128 externref)
+    (call $host)
+    (local.get 0) (local.get 1) (local.get 2)
+    (call $host2 (local.get 3) (local.get 3))
+    (local.get 3) (local.get 4)
+    (call $host)
+    (local.get 5))
+
+  (func (export "operands") (param i32) (result i64)
+    (i64.add
+      (i64.extend_i32_u (i32.mul (local.get 0) (i32.const 3)))
+      (block (result i64)
+        (call $host1 (local.get 0))
+        (i64.mul
+          (i64.extend_i32_u (local.get 0))
+          (block (result i64) (call $host) (i64.const 1000))))))
+
+  ;; Many live values of each class, more than there are registers.
+  (func (export "spilled") (param i64 f64) (result i64 f64)
+    (local i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64)
+    (local f64 f64 f64 f64 f64 f64 f64 f64 f64 f64 f64 f64 f64 f64 f64 f64 f64 f64)
+    (local.set 2 (i64.add (local.get 0) (i64.const 1)))
+    (local.set 3 (i64.mul (local.get 2) (local.get 0)))
+    (local.set 4 (i64.xor (local.get 3) (local.get 2)))
+    (local.set 5 (i64.sub (local.get 4) (local.get 0)))
+    (local.set 6 (i64.mul (local.get 5) (local.get 3)))
+    (local.set 7 (i64.rotl (local.get 6) (local.get 0)))
+    (local.set 8 (i64.add (local.get 7) (local.get 5)))
+    (local.set 9 (i64.or (local.get 8) (local.get 2)))
+    (local.set 10 (i64.sub (local.get 9) (local.get 7)))
+    (local.set 11 (i64.mul (local.get 10) (local.get 9)))
+    (local.set 12 (i64.xor (local.get 11) (local.get 6)))
+    (local.set 13 (i64.add (local.get 12) (local.get 8)))
+    (local.set 14 (i64.mul (local.get 13) (local.get 4)))
+    (local.set 15 (i64.sub (local.get 14) (local.get 10)))
+    (local.set 16 (i64.rotr (local.get 15) (local.get 3)))
+    (local.set 17 (i64.add (local.get 16) (local.get 11)))
+    (local.set 18 (i64.xor (local.get 17) (local.get 12)))
+    (local.set 19 (i64.mul (local.get 18) (local.get 13)))
+    (local.set 20 (f64.add (local.get 1) (f64.const 1)))
+    (local.set 21 (f64.mul (local.get 20) (local.get 1)))
+    (local.set 22 (f64.sub (local.get 21) (local.get 20)))
+    (local.set 23 (f64.add (local.get 22) (local.get 21)))
+    (local.set 24 (f64.mul (local.get 23) (f64.const 0.5)))
+    (local.set 25 (f64.sub (local.get 24) (local.get 22)))
+    (local.set 26 (f64.add (local.get 25) (local.get 23)))
+    (local.set 27 (f64.mul (local.get 26) (f64.const 0.25)))
+    (local.set 28 (f64.sub (local.get 27) (local.get 25)))
+    (local.set 29 (f64.add (local.get 28) (local.get 24)))
+    (local.set 30 (f64.sub (local.get 29) (local.get 27)))
+    (local.set 31 (f64.add (local.get 30) (local.get 26)))
+    (local.set 32 (f64.mul (local.get 31) (f64.const 0.125)))
+    (local.set 33 (f64.sub (local.get 32) (local.get 28)))
+    (local.set 34 (f64.add (local.get 33) (local.get 29)))
+    (local.set 35 (f64.sub (local.get 34) (local.get 30)))
+    (local.set 36 (f64.add (local.get 35) (local.get 31)))
+    (local.set 37 (f64.sub (local.get 36) (local.get 32)))
+    (call $host)
+    ;; Everything is computed again and compared.
+    (call $same (local.get 2) (i64.add (local.get 0) (i64.const 1)))
+    (call $same (local.get 3) (i64.mul (local.get 2) (local.get 0)))
+    (call $same (local.get 4) (i64.xor (local.get 3) (local.get 2)))
+    (call $same (local.get 5) (i64.sub (local.get 4) (local.get 0)))
+    (call $same (local.get 6) (i64.mul (local.get 5) (local.get 3)))
+    (call $same (local.get 7) (i64.rotl (local.get 6) (local.get 0)))
+    (call $same (local.get 8) (i64.add (local.get 7) (local.get 5)))
+    (call $same (local.get 9) (i64.or (local.get 8) (local.get 2)))
+    (call $same (local.get 10) (i64.sub (local.get 9) (local.get 7)))
+    (call $same (local.get 11) (i64.mul (local.get 10) (local.get 9)))
+    (call $same (local.get 12) (i64.xor (local.get 11) (local.get 6)))
+    (call $same (local.get 13) (i64.add (local.get 12) (local.get 8)))
+    (call $same (local.get 14) (i64.mul (local.get 13) (local.get 4)))
+    (call $same (local.get 15) (i64.sub (local.get 14) (local.get 10)))
+    (call $same (local.get 16) (i64.rotr (local.get 15) (local.get 3)))
+    (call $same (local.get 17) (i64.add (local.get 16) (local.get 11)))
+    (call $same (local.get 18) (i64.xor (local.get 17) (local.get 12)))
+    (call $same (local.get 19) (i64.mul (local.get 18) (local.get 13)))
+    (i64.sub (local.get 2) (local.get 0))
+    (f64.sub
+      (f64.add
+        (f64.add (f64.add (local.get 20) (local.get 21)) (f64.add (local.get 22) (local.get 23)))
+        (f64.add (f64.add (local.get 24) (local.get 25)) (f64.add (local.get 26) (local.get 27))))
+      (f64.add
+        (f64.add
+          (f64.add (f64.add (local.get 20) (local.get 21)) (f64.add (local.get 22) (local.get 23)))
+          (f64.add (f64.add (local.get 24) (local.get 25)) (f64.add (local.get 26) (local.get 27))))
+        (f64.sub
+          (local.get 37)
+          (f64.sub
+            (f64.add
+              (f64.sub
+                (f64.add (f64.sub (local.get 32) (local.get 28)) (local.get 29))
+                (local.get 30))
+              (local.get 31))
+            (local.get 32))))))
+  (func $same (param i64 i64)
+    (call $host)
+    (if (i64.ne (local.get 0) (local.get 1)) (then (unreachable))))
+
+  ;; The host is called at every depth, on the way down and up.
+  (func $deep (export "deep") (param i32) (result i32)
+    (local $kept i32)
+    (local.set $kept (i32.mul (local.get 0) (i32.const 7)))
+    (call $host1 (local.get $kept))
+    (if (result i32) (i32.eqz (local.get 0))
+      (then (i32.const 0))
+      (else
+        (call $deep (i32.sub (local.get 0) (i32.const 1)))
+        (call $host)
+        (i32.add (i32.sub (local.get $kept) (i32.mul (local.get 0) (i32.const 6)))))))
+
+  ;; Memory, globals and tables are where they were.
+  (func (export "instance") (param externref) (result i32 i64 externref)
+    (i32.store (i32.const 0) (i32.const 1))
+    (global.set $g (i64.const 6))
+    (table.set 0 (i32.const 0) (local.get 0))
+    (call $host)
+    (i32.store (i32.const 4) (i32.load (i32.const 0)))
+    (call $host)
+    (i32.load (i32.const 4)) (global.get $g) (table.get 0 (i32.const 0)))
+
+  ;; A trap after a host call is still the right trap.
+  (func (export "trap") (param i32) (result i32)
+    (call $host)
+    (i32.load (local.get 0)))
+  (func $endless (export "endless") (call $host) (call $endless) (call $host)))
+
+(assert_return
+  (invoke "parameters"
+    (i32.const 1) (i64.const 2) (f32.const 3) (f64.const 4) (v128.const i64x2 5 6) (ref.extern 7))
+  (i32.const 1) (i64.const 2) (f32.const 3) (f64.const 4) (v128.const i64x2 5 6) (ref.extern 7))
+(assert_return (invoke "operands" (i32.const 7)) (i64.const 7021))
+(assert_return (invoke "spilled" (i64.const 0x123456789) (f64.const 3)) (i64.const 1) (f64.const 0))
+(assert_return (invoke "spilled" (i64.const -5) (f64.const -8)) (i64.const 1) (f64.const 0))
+(assert_return (invoke "deep" (i32.const 100)) (i32.const 5050))
+(assert_return (invoke "instance" (ref.extern 9)) (i32.const 1) (i64.const 6) (ref.extern 9))
+(assert_return (invoke "trap" (i32.const 0)) (i32.const 1))
+(assert_trap (invoke "trap" (i32.const 65536)) "out of bounds memory access")
+(assert_exhaustion (invoke "endless") "call stack exhausted")
+(assert_return (invoke "deep" (i32.const 100)) (i32.const 5050))
