@@ -12,6 +12,9 @@ use std::ptr::NonNull;
 /// How much more address space than it needs a 64-bit memory reserves.
 const MEMORY64_ROOM: u64 = 1 << 30;
 
+/// No memory can be this large: a process has less address space.
+const ADDRESS_SPACE: u64 = 1 << 46;
+
 /// A memory.
 #[derive(Debug)]
 pub struct Memory {
@@ -50,7 +53,7 @@ impl Memory {
         let len = ty
             .minimum
             .checked_mul(MemoryType::PAGE_SIZE)
-            .filter(|len| *len < 1 << 46)
+            .filter(|len| *len < ADDRESS_SPACE)
             .ok_or_else(|| failed("it exceeds the address space".to_string()))?;
         let map = reserve(&ty, len).map_err(|error| failed(error.to_string()))?;
         map.open(0, len as usize).map_err(|error| failed(error.to_string()))?;
@@ -110,7 +113,8 @@ impl Memory {
         if new > maximum {
             return None;
         }
-        let new_len = usize::try_from(new.checked_mul(MemoryType::PAGE_SIZE)?).ok()?;
+        let new_len = new.checked_mul(MemoryType::PAGE_SIZE).filter(|len| *len < ADDRESS_SPACE)?;
+        let new_len = new_len as usize;
         let old_len = self.current().len;
         if new_len as u64 + MEMORY_GUARD > self.map.len() as u64 {
             self.relocate(old_len, new_len as u64)?;
