@@ -80,3 +80,11 @@
 (assert_return (invoke "grow" (i64.const -1)) (i64.const -1))
 (assert_return (invoke "grow" (i64.const 0x1_0000_0000)) (i64.const -1))
 (assert_return (invoke "size") (i64.const 2))
+
+;; Sizes near the end of the address space are refused, too.
+(module
+  (memory i64 1)
+  (func (export "grow") (param i64) (result i64) (memory.grow (local.get 0))))
+(assert_return (invoke "grow" (i64.const 0x100000000)) (i64.const -1))
+(assert_return (invoke "grow" (i64.const 0x7fffffffffff)) (i64.const -1))
+(assert_return (invoke "grow" (i64.const 0xfffffffffffe)) (i64.const -1))
