@@ -7,20 +7,31 @@
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Outcome {
-    /// Zero to go on; anything else ends the activation, whose trap or panic
-    /// then stands in the store.
+    /// How to go on: one of the constants.
     pub ended: u64,
-    /// The result of a builtin that has one.
+    /// The result of a builtin that has one, or the exception that is thrown.
     pub value: u64,
 }
 
+/// Goes on behind the call.
+pub const GO_ON: u64 = 0;
+/// Ends the activation; why, stands in the store.
+pub const END: u64 = 1;
+/// Goes on at the handler that the control block names, with an exception.
+pub const CATCH: u64 = 2;
+
 impl Outcome {
     /// Ends the activation.
-    pub const END: Outcome = Outcome { ended: 1, value: 0 };
+    pub const END: Outcome = Outcome { ended: END, value: 0 };
 
     /// Goes on with a result.
     pub fn go_on(value: u64) -> Outcome {
-        Outcome { ended: 0, value }
+        Outcome { ended: GO_ON, value }
+    }
+
+    /// Goes on at a handler with an exception.
+    pub fn catch(exception: u64) -> Outcome {
+        Outcome { ended: CATCH, value: exception }
     }
 }
 
@@ -81,6 +92,27 @@ builtins! {
     table_init(table_and_segment, to, from, len);
     /// Drops an element segment.
     elem_drop(segment);
+    /// Makes room for an object of a type and of so many bytes, collecting if
+    /// need be; answers where it is. Everything but its header is zero.
+    heap_allocate(ty, size) -> object;
+    /// A new array full of zeroes.
+    array_new_default(ty, len) -> array;
+    /// A new array full of what the transfer area begins with.
+    array_new(ty, len) -> array;
+    /// A new array with elements from a data segment: `type << 32 | segment`.
+    array_new_data(type_and_segment, from, len) -> array;
+    /// A new array with elements from an element segment: `type << 32 | segment`.
+    array_new_elem(type_and_segment, from, len) -> array;
+    /// Fills elements, `to << 32 | len`, with what the transfer area begins with.
+    array_fill(array, to_and_len);
+    /// Copies elements; those to copy are `from_index << 32 | len`.
+    array_copy(to, to_index, from, from_index_and_len);
+    /// Copies from a data segment the elements `from << 32 | len`.
+    array_init_data(segment, array, to, from_and_len);
+    /// Copies from an element segment the elements `from << 32 | len`.
+    array_init_elem(segment, array, to, from_and_len);
+    /// Throws an exception.
+    throw(exception);
 }
 
 /// The shape in which builtins stand in the store's table. Each really takes

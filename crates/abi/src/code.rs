@@ -1,6 +1,7 @@
 //! Compiled code and what is known about it.
 
 use crate::trap::TrapCode;
+use std::ops::Range;
 
 /// Position-independent code, with tables sorted by offset.
 #[derive(Debug, Default)]
@@ -14,6 +15,39 @@ pub struct CodeImage {
     pub traps: Vec<(u32, TrapCode)>,
     /// From which offset on code comes from which byte of the module.
     pub positions: Vec<(u32, u32)>,
+    /// What is known of the frames at calls.
+    pub sites: Vec<CallSite>,
+    /// What [`CallSite::references`] is a range of.
+    pub references: Vec<u32>,
+    /// What [`CallSite::handlers`] is a range of.
+    pub handlers: Vec<Handler>,
+}
+
+/// A call in whose frame there are references, or that has handlers.
+#[derive(Clone, Debug)]
+pub struct CallSite {
+    /// The offset behind the call.
+    pub return_offset: u32,
+    /// How far the stack pointer is below the frame pointer at the call.
+    pub frame_size: u32,
+    /// The offsets from the stack pointer at which references are, as a range
+    /// of [`CodeImage::references`].
+    pub references: Range<u32>,
+    /// Its handlers, the first to be asked first, as a range of
+    /// [`CodeImage::handlers`].
+    pub handlers: Range<u32>,
+}
+
+/// A place where an exception can go on.
+#[derive(Clone, Copy, Debug)]
+pub struct Handler {
+    /// The index of the tag, or none for all exceptions.
+    pub tag: Option<u32>,
+    /// Where the context of the instance that the tag belongs to lies in the
+    /// frame, from the stack pointer.
+    pub context: u32,
+    /// The offset of the code.
+    pub code: u32,
 }
 
 /// Where a function's code is.
@@ -30,6 +64,22 @@ impl CodeImage {
     pub fn trap_at(&self, offset: u32) -> Option<TrapCode> {
         let found = self.traps.binary_search_by_key(&offset, |(offset, _)| *offset);
         found.ok().map(|i| self.traps[i].1)
+    }
+
+    /// What is known of the frame whose call returns to an offset.
+    pub fn site_at(&self, return_offset: u32) -> Option<&CallSite> {
+        let found = self.sites.binary_search_by_key(&return_offset, |site| site.return_offset);
+        found.ok().map(|i| &self.sites[i])
+    }
+
+    /// The references in the frame of a call.
+    pub fn references_of(&self, site: &CallSite) -> &[u32] {
+        &self.references[site.references.start as usize..site.references.end as usize]
+    }
+
+    /// The handlers of a call.
+    pub fn handlers_of(&self, site: &CallSite) -> &[Handler] {
+        &self.handlers[site.handlers.start as usize..site.handlers.end as usize]
     }
 
     /// Which of the defined functions an offset lies in.

@@ -1,6 +1,7 @@
 //! The records that generated code reads and writes.
 
 use crate::builtin::BuiltinPointer;
+use crate::types::TypeKind;
 use std::ffi::c_void;
 use std::ptr;
 
@@ -76,6 +77,8 @@ pub struct ControlBlock {
     pub sp: usize,
     /// The frame pointer that belongs to `sp`.
     pub fp: usize,
+    /// Where an exception goes on, while one is being thrown.
+    pub ip: usize,
     /// The lowest usable address; the guard lies below.
     pub limit: usize,
     /// The address behind the highest usable one.
@@ -102,6 +105,10 @@ pub struct StoreContext {
     ///
     /// [`Builtin::ALL`]: crate::Builtin::ALL
     pub builtins: *const BuiltinPointer,
+    /// Where the next object of the heap goes.
+    pub heap_next: usize,
+    /// The end of the free part of the heap.
+    pub heap_end: usize,
     /// The store that this belongs to, for the runtime's use.
     pub store: *mut c_void,
 }
@@ -114,8 +121,8 @@ pub struct FuncRef {
     pub code: *const c_void,
     /// Its first argument: an [`InstanceHeader`] or a [`HostContext`].
     pub context: *mut c_void,
-    /// The engine's number for its type.
-    pub type_id: u32,
+    /// Its type.
+    pub ty: *const TypeInfo,
     /// Whether the context is a [`HostContext`].
     pub is_host: bool,
 }
@@ -143,6 +150,48 @@ pub struct HostContext {
     pub data: *const c_void,
     /// The instance that imported the function, or null.
     pub importer: *mut InstanceHeader,
+}
+
+/// How many supertypes a type may have, counting itself.
+pub const MAX_DEPTH: usize = 64;
+
+/// A defined type at run time. Each type of an engine has one, so that equal
+/// types are equal pointers; objects of the heap begin with a pointer to it.
+#[derive(Debug)]
+#[repr(C)]
+pub struct TypeInfo {
+    /// Its supertypes by their depth, itself at its own depth, then nulls. So
+    /// it is a subtype of another if it has that one at that one's depth.
+    pub supertypes: [*const TypeInfo; MAX_DEPTH],
+    /// How many supertypes it has, without itself.
+    pub depth: u32,
+    /// The engine's number for it.
+    pub id: u32,
+    /// The size of an object: of a struct, of an exception, or of the element
+    /// of an array.
+    pub size: u32,
+    /// Which kind of objects it describes.
+    pub kind: TypeKind,
+    /// Whether the elements of an array are references that are followed.
+    pub elements_are_collected: bool,
+    /// The offsets of the references in a struct or exception that are
+    /// followed.
+    pub references: *const u32,
+    /// How many there are.
+    pub reference_count: u32,
+}
+
+// SAFETY: it never changes, and what it points to belongs to the engine.
+unsafe impl Send for TypeInfo {}
+// SAFETY: as above.
+unsafe impl Sync for TypeInfo {}
+
+/// A tag. Tags are the same if they are at the same address.
+#[derive(Debug)]
+#[repr(C)]
+pub struct TagDef {
+    /// The function type of its values.
+    pub ty: *const TypeInfo,
 }
 
 /// A memory, as generated code sees it.

@@ -8,7 +8,8 @@
 //! *RawVal        for each imported global
 //! MemoryDef      for each defined memory
 //! TableDef       for each defined table
-//! u32            for each type: the engine's number for it
+//! *TypeInfo      for each type
+//! *TagDef        for each tag
 //! RawVal         for each defined global
 //! FuncRef        for each function that is used as a value
 //! HostContext    for each imported function; used by those of the host
@@ -27,7 +28,8 @@ pub struct InstanceLayout {
     imported_globals: u32,
     defined_memories: u32,
     defined_tables: u32,
-    type_ids: u32,
+    types: u32,
+    tags: u32,
     defined_globals: u32,
     func_refs: u32,
     host_contexts: u32,
@@ -69,7 +71,8 @@ impl InstanceLayout {
                 size_of::<TableDef>(),
                 8,
             )?,
-            type_ids: array(module.types.len(), size_of::<u32>(), 8)?,
+            types: array(module.types.len(), pointer, 8)?,
+            tags: array(module.tags.len(), pointer, 8)?,
             defined_globals: array(
                 defined(module.globals.len(), module.imported_globals),
                 size_of::<RawVal>(),
@@ -128,9 +131,14 @@ impl InstanceLayout {
         at(self.defined_globals, global - self.first_global, size_of::<RawVal>())
     }
 
-    /// The engine's number for a type.
-    pub fn type_id(&self, ty: u32) -> i32 {
-        at(self.type_ids, ty, size_of::<u32>())
+    /// The pointer to the [`TypeInfo`] of a type.
+    pub fn type_info(&self, ty: u32) -> i32 {
+        at(self.types, ty, size_of::<usize>())
+    }
+
+    /// The pointer to the [`TagDef`] of a tag.
+    pub fn tag(&self, tag: u32) -> i32 {
+        at(self.tags, tag, size_of::<usize>())
     }
 
     /// The [`FuncRef`] with this number among [`ModuleInfo::func_refs`].
@@ -156,7 +164,7 @@ mod tests {
     #[test]
     fn arrays_follow_each_other_aligned() {
         let module = ModuleInfo {
-            types: vec![FuncType::default(); 3],
+            types: vec![SubType::func(FuncType::default()); 3],
             functions: vec![0, 1],
             imported_functions: 1,
             globals: vec![GlobalType { content: ValType::V128, mutable: true }; 2],

@@ -8,6 +8,7 @@
 //! | --- | --- |
 //! | [`types`] | value, function, memory, table and global types |
 //! | [`module`] | what a compiled module says about itself |
+//! | [`heap`] | the layout of objects in the heap |
 //! | [`layout`] | where things are inside an instance |
 //! | [`context`] | the records that generated code reads and writes |
 //! | [`code`] | compiled code and its tables |
@@ -18,6 +19,7 @@
 pub mod builtin;
 pub mod code;
 pub mod context;
+pub mod heap;
 pub mod layout;
 pub mod module;
 pub mod signature;

@@ -2,7 +2,7 @@
 //!
 //! Index spaces start with the imports, as in the specification.
 
-use crate::types::{ExternType, FuncType, GlobalType, MemoryType, RefType, TableType};
+use crate::types::*;
 use std::ops::Range;
 
 /// A module without its code.
@@ -10,8 +10,10 @@ use std::ops::Range;
 pub struct ModuleInfo {
     /// Its name, from the name section.
     pub name: Option<String>,
-    /// The function types, by type index.
-    pub types: Vec<FuncType>,
+    /// The types, by type index.
+    pub types: Vec<SubType>,
+    /// The recursive groups of types, in order; together all types.
+    pub groups: Vec<Range<u32>>,
     /// The imports, in order.
     pub imports: Vec<Import>,
     /// The exports, in order.
@@ -36,6 +38,10 @@ pub struct ModuleInfo {
     pub imported_globals: u32,
     /// The initial values of the defined globals.
     pub global_inits: Vec<ConstExpr>,
+    /// For each tag, the index of its type.
+    pub tags: Vec<u32>,
+    /// How many of the tags are imported.
+    pub imported_tags: u32,
     /// The element segments.
     pub elements: Vec<ElementSegment>,
     /// The data segments.
@@ -56,7 +62,31 @@ pub struct ModuleInfo {
 impl ModuleInfo {
     /// The type of a function.
     pub fn function_type(&self, function: u32) -> &FuncType {
-        &self.types[self.functions[function as usize] as usize]
+        self.func_type(self.functions[function as usize])
+    }
+
+    /// The function type at a type index.
+    ///
+    /// # Panics
+    ///
+    /// If another kind of type is there, which validation excludes.
+    pub fn func_type(&self, ty: u32) -> &FuncType {
+        self.types[ty as usize].composite.as_func().expect("validated to be a function type")
+    }
+
+    /// The function type of a tag.
+    pub fn tag_type(&self, tag: u32) -> &FuncType {
+        self.func_type(self.tags[tag as usize])
+    }
+
+    /// The kind of the type at a type index.
+    pub fn type_kind(&self, ty: u32) -> TypeKind {
+        self.types[ty as usize].composite.kind()
+    }
+
+    /// Whether the collector follows values of a type.
+    pub fn is_collected(&self, ty: ValType) -> bool {
+        ty.is_collected(|ty| self.type_kind(ty))
     }
 
     /// The name of a function, if the name section or an export gives one.
@@ -68,13 +98,14 @@ impl ModuleInfo {
         export.map(|e| e.name.as_str())
     }
 
-    /// The type of an item.
+    /// The type of an item, with the module's own type indices in it.
     pub fn item_type(&self, item: Item) -> ExternType {
         match item {
             Item::Func(i) => ExternType::Func(self.function_type(i).clone()),
             Item::Table(i) => ExternType::Table(self.tables[i as usize]),
             Item::Memory(i) => ExternType::Memory(self.memories[i as usize]),
             Item::Global(i) => ExternType::Global(self.globals[i as usize]),
+            Item::Tag(i) => ExternType::Tag(TagType { ty: self.tag_type(i).clone() }),
         }
     }
 
@@ -119,6 +150,8 @@ pub enum Item {
     Memory(u32),
     /// A global.
     Global(u32),
+    /// A tag.
+    Tag(u32),
 }
 
 /// A constant expression, in evaluation order.
@@ -156,6 +189,18 @@ pub enum ConstOp {
     I64Sub,
     /// `i64.mul`.
     I64Mul,
+    /// `struct.new`.
+    StructNew(u32),
+    /// `struct.new_default`.
+    StructNewDefault(u32),
+    /// `array.new`.
+    ArrayNew(u32),
+    /// `array.new_default`.
+    ArrayNewDefault(u32),
+    /// `array.new_fixed`, with so many elements.
+    ArrayNewFixed(u32, u32),
+    /// `ref.i31`.
+    RefI31,
 }
 
 /// An element segment.

@@ -58,6 +58,24 @@ trap_codes! {
     CallStackExhausted = 10, "call stack exhausted";
     /// A limit on stacks or on their memory was reached.
     TooManyStacks = 11, "too many stacks";
+    /// A null where something was needed.
+    NullReference = 12, "null reference";
+    /// A call of a null function.
+    NullFunctionReference = 13, "null function reference";
+    /// An access of a null struct.
+    NullStructReference = 14, "null structure reference";
+    /// An access of a null array.
+    NullArrayReference = 15, "null array reference";
+    /// The value of a null `i31`.
+    NullI31Reference = 16, "null i31 reference";
+    /// A null exception was thrown.
+    NullExceptionReference = 17, "null exception reference";
+    /// An array access beyond the array's end.
+    ArrayOutOfBounds = 18, "out of bounds array access";
+    /// A cast to a type that the value does not have.
+    CastFailure = 19, "cast failure";
+    /// The heap has reached its limit.
+    OutOfMemory = 20, "out of memory";
 }
 
 impl fmt::Display for TrapCode {

@@ -25,6 +25,19 @@ impl ValType {
     /// `externref`, a nullable reference to a host value.
     pub const EXTERNREF: ValType = ValType::Ref(RefType::EXTERNREF);
 
+    /// This type with its heap type, if it has one, mapped.
+    pub fn map_heap_type(self, map: &mut impl FnMut(HeapType) -> HeapType) -> ValType {
+        match self {
+            ValType::Ref(ty) => ValType::Ref(RefType { heap: map(ty.heap), ..ty }),
+            number => number,
+        }
+    }
+
+    /// Whether the collector follows values of this type.
+    pub fn is_collected(self, kind_of: impl Fn(u32) -> TypeKind) -> bool {
+        matches!(self, ValType::Ref(ty) if ty.heap.is_collected(kind_of))
+    }
+
     /// Whether values of this type travel in vector registers.
     pub fn is_float_class(self) -> bool {
         matches!(self, ValType::F32 | ValType::F64 | ValType::V128)
@@ -58,6 +71,10 @@ impl RefType {
     pub const FUNCREF: RefType = RefType { nullable: true, heap: HeapType::Func };
     /// `(ref null extern)`.
     pub const EXTERNREF: RefType = RefType { nullable: true, heap: HeapType::Extern };
+    /// `(ref null any)`.
+    pub const ANYREF: RefType = RefType { nullable: true, heap: HeapType::Any };
+    /// `(ref null exn)`.
+    pub const EXNREF: RefType = RefType { nullable: true, heap: HeapType::Exn };
 }
 
 impl fmt::Display for RefType {
@@ -65,6 +82,9 @@ impl fmt::Display for RefType {
         match (self.nullable, self.heap) {
             (true, HeapType::Func) => f.write_str("funcref"),
             (true, HeapType::Extern) => f.write_str("externref"),
+            (true, HeapType::Any) => f.write_str("anyref"),
+            (true, HeapType::Exn) => f.write_str("exnref"),
+            (true, heap) => write!(f, "(ref null {heap})"),
             (false, heap) => write!(f, "(ref {heap})"),
         }
     }
@@ -75,16 +95,198 @@ impl fmt::Display for RefType {
 pub enum HeapType {
     /// Any function.
     Func,
+    /// No function.
+    NoFunc,
     /// A value of the host.
     Extern,
+    /// No value of the host.
+    NoExtern,
+    /// Any internal value.
+    Any,
+    /// A value that can be compared.
+    Eq,
+    /// A 31-bit integer.
+    I31,
+    /// Any struct.
+    Struct,
+    /// Any array.
+    Array,
+    /// No internal value.
+    None,
+    /// An exception.
+    Exn,
+    /// No exception.
+    NoExn,
+    /// A defined type: its index in a [`ModuleInfo`](crate::module::ModuleInfo),
+    /// its number in the engine everywhere else.
+    Concrete(u32),
+}
+
+impl HeapType {
+    /// Whether the collector follows references to this.
+    pub fn is_collected(self, kind_of: impl Fn(u32) -> TypeKind) -> bool {
+        match self {
+            HeapType::Func | HeapType::NoFunc => false,
+            HeapType::Concrete(ty) => kind_of(ty) != TypeKind::Func,
+            _ => true,
+        }
+    }
 }
 
 impl fmt::Display for HeapType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             HeapType::Func => "func",
+            HeapType::NoFunc => "nofunc",
             HeapType::Extern => "extern",
+            HeapType::NoExtern => "noextern",
+            HeapType::Any => "any",
+            HeapType::Eq => "eq",
+            HeapType::I31 => "i31",
+            HeapType::Struct => "struct",
+            HeapType::Array => "array",
+            HeapType::None => "none",
+            HeapType::Exn => "exn",
+            HeapType::NoExn => "noexn",
+            HeapType::Concrete(ty) => return write!(f, "type {ty}"),
         })
+    }
+}
+
+/// The kinds of defined types, and of what lies in the heap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum TypeKind {
+    /// Functions; in the heap, exceptions whose tag has this type.
+    Func = 0,
+    /// Structs.
+    Struct = 1,
+    /// Arrays.
+    Array = 2,
+    /// Values of the host, which no defined type describes.
+    Extern = 3,
+}
+
+/// A defined type with its place among the others.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SubType {
+    /// Whether it can have no subtypes.
+    pub is_final: bool,
+    /// Its supertype.
+    pub supertype: Option<u32>,
+    /// What it is.
+    pub composite: CompositeType,
+}
+
+impl SubType {
+    /// The type of functions without subtypes or supertypes.
+    pub fn func(ty: FuncType) -> SubType {
+        SubType { is_final: true, supertype: None, composite: CompositeType::Func(ty) }
+    }
+}
+
+/// A defined type.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum CompositeType {
+    /// A function type.
+    Func(FuncType),
+    /// A struct type.
+    Struct(StructType),
+    /// An array type.
+    Array(ArrayType),
+}
+
+impl CompositeType {
+    /// Which kind it is.
+    pub fn kind(&self) -> TypeKind {
+        match self {
+            CompositeType::Func(_) => TypeKind::Func,
+            CompositeType::Struct(_) => TypeKind::Struct,
+            CompositeType::Array(_) => TypeKind::Array,
+        }
+    }
+
+    /// The function type that it is.
+    pub fn as_func(&self) -> Option<&FuncType> {
+        if let CompositeType::Func(ty) = self { Some(ty) } else { None }
+    }
+
+    /// Each heap type that it mentions.
+    pub fn map_heap_types(&self, map: &mut impl FnMut(HeapType) -> HeapType) -> CompositeType {
+        match self {
+            CompositeType::Func(ty) => CompositeType::Func(ty.map_heap_types(map)),
+            CompositeType::Struct(ty) => CompositeType::Struct(StructType {
+                fields: ty.fields.iter().map(|field| field.map_heap_types(map)).collect(),
+            }),
+            CompositeType::Array(ty) => {
+                CompositeType::Array(ArrayType { element: ty.element.map_heap_types(map) })
+            }
+        }
+    }
+}
+
+/// The type of a struct.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct StructType {
+    /// Its fields.
+    pub fields: Box<[FieldType]>,
+}
+
+/// The type of an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ArrayType {
+    /// Its elements.
+    pub element: FieldType,
+}
+
+/// The type of a field of a struct or an element of an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FieldType {
+    /// How it is stored.
+    pub storage: StorageType,
+    /// Whether it can be set.
+    pub mutable: bool,
+}
+
+impl FieldType {
+    fn map_heap_types(&self, map: &mut impl FnMut(HeapType) -> HeapType) -> FieldType {
+        let storage = match self.storage {
+            StorageType::Val(ty) => StorageType::Val(ty.map_heap_type(map)),
+            packed => packed,
+        };
+        FieldType { storage, ..*self }
+    }
+}
+
+/// How a field is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum StorageType {
+    /// Eight bits.
+    I8,
+    /// Sixteen bits.
+    I16,
+    /// A value of that type.
+    Val(ValType),
+}
+
+impl StorageType {
+    /// The type of the values that are read from it and written to it.
+    pub fn unpacked(self) -> ValType {
+        match self {
+            StorageType::I8 | StorageType::I16 => ValType::I32,
+            StorageType::Val(ty) => ty,
+        }
+    }
+
+    /// How many bytes it takes, which is also its alignment but for vectors.
+    pub fn size(self) -> u32 {
+        match self {
+            StorageType::I8 => 1,
+            StorageType::I16 => 2,
+            StorageType::Val(ValType::I32 | ValType::F32) => 4,
+            StorageType::Val(ValType::I64 | ValType::F64 | ValType::Ref(_)) => 8,
+            StorageType::Val(ValType::V128) => 16,
+        }
     }
 }
 
@@ -102,6 +304,12 @@ impl FuncType {
         results: impl IntoIterator<Item = ValType>,
     ) -> Self {
         FuncType { params: params.into_iter().collect(), results: results.into_iter().collect() }
+    }
+
+    /// This type with each heap type mapped.
+    pub fn map_heap_types(&self, map: &mut impl FnMut(HeapType) -> HeapType) -> FuncType {
+        let mut all = |types: &[ValType]| types.iter().map(|ty| ty.map_heap_type(map)).collect();
+        FuncType { params: all(&self.params), results: all(&self.results) }
     }
 
     /// The types of the parameters.
@@ -208,6 +416,19 @@ impl fmt::Display for GlobalType {
     }
 }
 
+/// The type of a tag: of the values that go with it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TagType {
+    /// A function type; exceptions have no results.
+    pub ty: FuncType,
+}
+
+impl fmt::Display for TagType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "tag {}", self.ty)
+    }
+}
+
 /// The type of an import or export.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ExternType {
@@ -219,6 +440,8 @@ pub enum ExternType {
     Memory(MemoryType),
     /// A global.
     Global(GlobalType),
+    /// A tag.
+    Tag(TagType),
 }
 
 impl ExternType {
@@ -229,6 +452,7 @@ impl ExternType {
             ExternType::Table(_) => "table",
             ExternType::Memory(_) => "memory",
             ExternType::Global(_) => "global",
+            ExternType::Tag(_) => "tag",
         }
     }
 }
@@ -240,6 +464,7 @@ impl fmt::Display for ExternType {
             ExternType::Table(ty) => fmt::Display::fmt(ty, f),
             ExternType::Memory(ty) => fmt::Display::fmt(ty, f),
             ExternType::Global(ty) => fmt::Display::fmt(ty, f),
+            ExternType::Tag(ty) => fmt::Display::fmt(ty, f),
         }
     }
 }

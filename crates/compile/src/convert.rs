@@ -1,8 +1,11 @@
 //! From wasmparser's types to ours.
 
 use ropewalk_abi::module::{ConstExpr, ConstOp};
-use ropewalk_abi::{FuncType, GlobalType, HeapType, MemoryType, RefType, TableType, ValType};
-use wasmparser::{AbstractHeapType, Operator};
+use ropewalk_abi::{
+    ArrayType, CompositeType, FieldType, FuncType, GlobalType, HeapType, MemoryType, RefType,
+    StorageType, StructType, SubType, TableType, ValType,
+};
+use wasmparser::{AbstractHeapType, CompositeInnerType, Operator, UnpackedIndex};
 
 pub(crate) fn val_type(ty: wasmparser::ValType) -> ValType {
     match ty {
@@ -19,16 +22,66 @@ pub(crate) fn ref_type(ty: wasmparser::RefType) -> RefType {
     RefType { nullable: ty.is_nullable(), heap: heap_type(ty.heap_type()) }
 }
 
-fn heap_type(ty: wasmparser::HeapType) -> HeapType {
+pub(crate) fn heap_type(ty: wasmparser::HeapType) -> HeapType {
     match ty {
-        wasmparser::HeapType::Abstract { shared: false, ty: AbstractHeapType::Func } => {
-            HeapType::Func
-        }
-        wasmparser::HeapType::Abstract { shared: false, ty: AbstractHeapType::Extern } => {
-            HeapType::Extern
-        }
+        wasmparser::HeapType::Abstract { shared: false, ty } => abstract_heap_type(ty),
+        wasmparser::HeapType::Concrete(UnpackedIndex::Module(index)) => HeapType::Concrete(index),
         other => unreachable!("the engine's features do not admit {other:?}"),
     }
+}
+
+fn abstract_heap_type(ty: AbstractHeapType) -> HeapType {
+    match ty {
+        AbstractHeapType::Func => HeapType::Func,
+        AbstractHeapType::NoFunc => HeapType::NoFunc,
+        AbstractHeapType::Extern => HeapType::Extern,
+        AbstractHeapType::NoExtern => HeapType::NoExtern,
+        AbstractHeapType::Any => HeapType::Any,
+        AbstractHeapType::Eq => HeapType::Eq,
+        AbstractHeapType::I31 => HeapType::I31,
+        AbstractHeapType::Struct => HeapType::Struct,
+        AbstractHeapType::Array => HeapType::Array,
+        AbstractHeapType::None => HeapType::None,
+        AbstractHeapType::Exn => HeapType::Exn,
+        AbstractHeapType::NoExn => HeapType::NoExn,
+        other => unreachable!("the engine's features do not admit {other:?}"),
+    }
+}
+
+pub(crate) fn sub_type(ty: &wasmparser::SubType) -> SubType {
+    let supertype = ty.supertype_idxs.first().map(|index| match index.unpack() {
+        UnpackedIndex::Module(index) => index,
+        other => unreachable!("a module's own types are named by index, not {other:?}"),
+    });
+    SubType {
+        is_final: ty.is_final,
+        supertype,
+        composite: composite_type(&ty.composite_type.inner),
+    }
+}
+
+fn composite_type(ty: &CompositeInnerType) -> CompositeType {
+    match ty {
+        CompositeInnerType::Func(ty) => CompositeType::Func(func_type(ty)),
+        CompositeInnerType::Struct(ty) => CompositeType::Struct(StructType {
+            fields: ty.fields.iter().map(|field| field_type(*field)).collect(),
+        }),
+        CompositeInnerType::Array(ty) => {
+            CompositeType::Array(ArrayType { element: field_type(ty.0) })
+        }
+        CompositeInnerType::Cont(_) => {
+            unreachable!("the engine's features do not admit continuations")
+        }
+    }
+}
+
+fn field_type(ty: wasmparser::FieldType) -> FieldType {
+    let storage = match ty.element_type {
+        wasmparser::StorageType::I8 => StorageType::I8,
+        wasmparser::StorageType::I16 => StorageType::I16,
+        wasmparser::StorageType::Val(ty) => StorageType::Val(val_type(ty)),
+    };
+    FieldType { storage, mutable: ty.mutable }
 }
 
 pub(crate) fn func_type(ty: &wasmparser::FuncType) -> FuncType {
@@ -74,6 +127,20 @@ pub(crate) fn const_expr(expr: &wasmparser::ConstExpr<'_>) -> wasmparser::Result
             Operator::I64Add => ConstOp::I64Add,
             Operator::I64Sub => ConstOp::I64Sub,
             Operator::I64Mul => ConstOp::I64Mul,
+            Operator::StructNew { struct_type_index } => ConstOp::StructNew(struct_type_index),
+            Operator::StructNewDefault { struct_type_index } => {
+                ConstOp::StructNewDefault(struct_type_index)
+            }
+            Operator::ArrayNew { array_type_index } => ConstOp::ArrayNew(array_type_index),
+            Operator::ArrayNewDefault { array_type_index } => {
+                ConstOp::ArrayNewDefault(array_type_index)
+            }
+            Operator::ArrayNewFixed { array_type_index, array_size } => {
+                ConstOp::ArrayNewFixed(array_type_index, array_size)
+            }
+            Operator::RefI31 => ConstOp::RefI31,
+            // The same word on both sides.
+            Operator::AnyConvertExtern | Operator::ExternConvertAny => continue,
             Operator::End => break,
             other => unreachable!("{other:?} is not constant"),
         });

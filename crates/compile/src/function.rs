@@ -6,10 +6,12 @@ use crate::{CompileError, relocatable, translate};
 use cranelift_codegen::binemit::Reloc;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::{self, LibCall, UserFuncName};
-use cranelift_codegen::{CompiledCode, Context, FinalizedRelocTarget};
+use cranelift_codegen::{
+    CompiledCode, Context, ExceptionContextLoc, FinalizedMachExceptionHandler, FinalizedRelocTarget,
+};
 use cranelift_frontend::FunctionBuilderContext;
 use ropewalk_abi::TrapCode;
-use ropewalk_abi::code::NO_POSITION;
+use ropewalk_abi::code::{Handler, NO_POSITION};
 use wasmparser::{FuncToValidate, FuncValidatorAllocations, FunctionBody, ValidatorResources};
 
 /// The machine code of one function, before it has a place.
@@ -19,6 +21,15 @@ pub(crate) struct MachineFunction {
     pub calls: Vec<NearCall>,
     pub traps: Vec<(u32, TrapCode)>,
     pub positions: Vec<(u32, u32)>,
+    pub sites: Vec<Site>,
+}
+
+/// A call with references in its frame, or with handlers.
+pub(crate) struct Site {
+    pub return_offset: u32,
+    pub frame_size: u32,
+    pub references: Vec<u32>,
+    pub handlers: Vec<Handler>,
 }
 
 /// A call whose distance is known only when everything has its place.
@@ -109,6 +120,7 @@ fn machine_function(func: &ir::Function, code: &CompiledCode) -> Result<MachineF
         calls: Vec::new(),
         traps: traps.collect(),
         positions: Vec::new(),
+        sites: sites(code)?,
     };
     for reloc in buffer.relocs() {
         function.calls.push(near_call(func, reloc)?);
@@ -119,6 +131,52 @@ fn machine_function(func: &ir::Function, code: &CompiledCode) -> Result<MachineF
         push_position(&mut function.positions, range.end, NO_POSITION);
     }
     Ok(function)
+}
+
+/// The calls with references or handlers, by their return addresses.
+fn sites(code: &CompiledCode) -> Result<Vec<Site>, String> {
+    let maps = code.buffer.user_stack_maps();
+    let mut maps = maps.iter().peekable();
+    let mut sites = Vec::new();
+    for call in code.buffer.call_sites() {
+        let return_offset = call.ret_addr;
+        let map = maps.next_if(|(offset, ..)| *offset == return_offset);
+        let references =
+            map.map_or(vec![], |(_, _, map)| map.entries().map(|(_, at)| at).collect());
+        let handlers = handlers(call.exception_handlers)?;
+        if references.is_empty() && handlers.is_empty() {
+            continue;
+        }
+        let frame_size = call.frame_offset.or(map.map(|(_, size, _)| *size));
+        let frame_size = frame_size.ok_or("a call whose frame has no known size")?;
+        sites.push(Site { return_offset, frame_size, references, handlers });
+    }
+    match maps.next() {
+        None => Ok(sites),
+        Some((offset, ..)) => Err(format!("a stack map at {offset:#x}, where no call returns")),
+    }
+}
+
+/// The handlers of a call, each with the context that applies to it.
+fn handlers(table: &[FinalizedMachExceptionHandler]) -> Result<Vec<Handler>, String> {
+    let mut context = None;
+    let mut handlers = Vec::new();
+    for item in table {
+        let (tag, code) = match item {
+            FinalizedMachExceptionHandler::Context(ExceptionContextLoc::SPOffset(offset)) => {
+                context = Some(*offset);
+                continue;
+            }
+            FinalizedMachExceptionHandler::Context(other) => {
+                return Err(format!("a context in {other:?}, where it does not survive a call"));
+            }
+            FinalizedMachExceptionHandler::Tag(tag, code) => (Some(tag.as_u32()), *code),
+            FinalizedMachExceptionHandler::Default(code) => (None, *code),
+        };
+        let context = context.ok_or("a handler without a context")?;
+        handlers.push(Handler { tag, context, code });
+    }
+    Ok(handlers)
 }
 
 /// Adds the beginning of a range, merging it with what it continues.

@@ -1,8 +1,8 @@
 //! Putting the functions of a module together into one piece of code.
 
 use crate::CompileError;
-use crate::function::{MachineFunction, NearCall, NearCallee};
-use ropewalk_abi::code::{CodeImage, FunctionCode, NO_POSITION};
+use crate::function::{MachineFunction, NearCall, NearCallee, Site};
+use ropewalk_abi::code::{CallSite, CodeImage, FunctionCode, Handler, NO_POSITION};
 
 /// Probes a frame of `eax` bytes page by page, so that a frame larger than the
 /// guard cannot jump over it.
@@ -65,9 +65,26 @@ fn place(image: &mut CodeImage, function: &MachineFunction) -> Result<u32, Compi
     let end = start + function.code.len() as u32;
     image.functions.push(FunctionCode { start, end });
     image.traps.extend(function.traps.iter().map(|&(at, code)| (start + at, code)));
+    for site in &function.sites {
+        place_site(image, start, site);
+    }
     image.positions.push((start, NO_POSITION));
     image.positions.extend(function.positions.iter().map(|&(at, pos)| (start + at, pos)));
     Ok(start)
+}
+
+fn place_site(image: &mut CodeImage, start: u32, site: &Site) {
+    let references = image.references.len() as u32;
+    image.references.extend_from_slice(&site.references);
+    let handlers = image.handlers.len() as u32;
+    let moved = site.handlers.iter().map(|h| Handler { code: start + h.code, ..*h });
+    image.handlers.extend(moved);
+    image.sites.push(CallSite {
+        return_offset: start + site.return_offset,
+        frame_size: site.frame_size,
+        references: references..image.references.len() as u32,
+        handlers: handlers..image.handlers.len() as u32,
+    });
 }
 
 fn too_large() -> CompileError {

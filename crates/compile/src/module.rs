@@ -49,7 +49,8 @@ pub fn compile_module(
     collect_func_refs(&mut info);
     let layout = InstanceLayout::new(&info)
         .map_err(|_| CompileError::TooLarge("its instances exceed 2 GiB".to_string()))?;
-    let functions = compile_bodies(&Environment::new(&info, &layout, target), bodies)?;
+    let env = Environment::new(&info, &layout, target);
+    let functions = compile_bodies(&env, bodies)?;
     let code = image::link(functions, info.imported_functions)?;
     Ok(CompiledModule { info, layout, code })
 }
@@ -116,6 +117,7 @@ impl ModuleReader<'_> {
             Payload::FunctionSection(section) => self.functions(section),
             Payload::TableSection(section) => self.tables(section),
             Payload::MemorySection(section) => self.memories(section),
+            Payload::TagSection(section) => self.tags(section),
             Payload::GlobalSection(section) => self.globals(section),
             Payload::ExportSection(section) => self.exports(section),
             Payload::StartSection { func, .. } => {
@@ -135,8 +137,10 @@ impl ModuleReader<'_> {
     }
 
     fn types(&mut self, section: wasmparser::TypeSectionReader<'_>) -> wasmparser::Result<()> {
-        for ty in section.into_iter_err_on_gc_types() {
-            self.info.types.push(convert::func_type(&ty?));
+        for group in section {
+            let start = self.info.types.len() as u32;
+            self.info.types.extend(group?.types().map(convert::sub_type));
+            self.info.groups.push(start..self.info.types.len() as u32);
         }
         Ok(())
     }
@@ -166,7 +170,11 @@ impl ModuleReader<'_> {
                     info.imported_globals += 1;
                     Item::Global(info.imported_globals - 1)
                 }
-                TypeRef::Tag(_) => unreachable!("the engine's features do not admit tags"),
+                TypeRef::Tag(ty) => {
+                    info.tags.push(ty.func_type_idx);
+                    info.imported_tags += 1;
+                    Item::Tag(info.imported_tags - 1)
+                }
             };
             let (module, name) = (import.module.to_string(), import.name.to_string());
             info.imports.push(Import { module, name, item });
@@ -203,6 +211,13 @@ impl ModuleReader<'_> {
         Ok(())
     }
 
+    fn tags(&mut self, section: wasmparser::TagSectionReader<'_>) -> wasmparser::Result<()> {
+        for tag in section {
+            self.info.tags.push(tag?.func_type_idx);
+        }
+        Ok(())
+    }
+
     fn globals(&mut self, section: wasmparser::GlobalSectionReader<'_>) -> wasmparser::Result<()> {
         for global in section {
             let global = global?;
@@ -220,7 +235,7 @@ impl ModuleReader<'_> {
                 ExternalKind::Table => Item::Table(export.index),
                 ExternalKind::Memory => Item::Memory(export.index),
                 ExternalKind::Global => Item::Global(export.index),
-                ExternalKind::Tag => unreachable!("the engine's features do not admit tags"),
+                ExternalKind::Tag => Item::Tag(export.index),
             };
             self.info.exports.push(Export { name: export.name.to_string(), item });
         }

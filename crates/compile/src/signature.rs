@@ -25,9 +25,11 @@ fn direct(types: &[ValType], places: impl Iterator<Item = Place>) -> Vec<AbiPara
     direct.map(|(&ty, _)| AbiParam::new(clif_type(ty))).collect()
 }
 
-/// The stub that calls a builtin on the host's stack.
-pub(crate) fn builtin_stub() -> Signature {
-    words(BUILTIN_STUB_PARAMS, 1)
+/// The stub that calls a builtin on the host's stack. Both conventions pass
+/// these words in the same registers; one that may throw uses `tail`, in which
+/// a call with handlers expects no register to be preserved.
+pub(crate) fn builtin_stub(convention: CallConv) -> Signature {
+    Signature { call_conv: convention, ..words(BUILTIN_STUB_PARAMS, 1) }
 }
 
 /// The stub that calls a host function: its context, the values, the function.

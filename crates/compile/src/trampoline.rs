@@ -23,6 +23,9 @@ use ropewalk_abi::signature::{Place, param_places, result_places};
 use ropewalk_abi::{FuncType, HostContext, RawVal, StoreContext};
 use std::mem::{offset_of, size_of};
 
+/// The size of a page of the machine.
+const PAGE: usize = 4096;
+
 /// Code by which a host calls functions of a type.
 pub fn entry_trampoline(target: &Target, ty: &FuncType) -> Result<CodeImage, CompileError> {
     build(target, signature::entry(), |builder, params| {
@@ -63,6 +66,13 @@ pub fn host_trampoline(target: &Target, ty: &FuncType) -> Result<CodeImage, Comp
             offset_of!(StoreContext, host_sp) as i32,
         );
         let size = ty.params().len().max(ty.results().len()) * size_of::<RawVal>();
+        // Many values could reach beyond the guard of the host's stack, so
+        // touch every page on the way.
+        for page in 1..=size / PAGE {
+            let zero = builder.ins().iconst(I64, 0);
+            let offset = -((page * PAGE) as i32);
+            builder.ins().store(MemFlagsData::trusted(), zero, host_sp, offset);
+        }
         let values = builder.ins().iadd_imm_s(host_sp, -(size as i64));
         let mut emit = Emit { builder, values, context };
         for (i, (&ty, place)) in ty.params().iter().zip(param_places(ty.params())).enumerate() {

@@ -1,5 +1,6 @@
 //! How an engine behaves.
 
+use ropewalk_runtime::HeapOptions;
 use wasmparser::WasmFeatures;
 
 pub use ropewalk_compile::OptLevel;
@@ -21,16 +22,12 @@ pub struct Config {
     pub(crate) max_wasm_stack: usize,
     pub(crate) max_activations: usize,
     pub(crate) move_stacks: bool,
+    pub(crate) heap: HeapOptions,
 }
 
 /// What the engine implements.
-const IMPLEMENTED: WasmFeatures = WasmFeatures::WASM2
-    .union(WasmFeatures::TAIL_CALL)
-    .union(WasmFeatures::EXTENDED_CONST)
-    .union(WasmFeatures::MULTI_MEMORY)
-    .union(WasmFeatures::MEMORY64)
-    .union(WasmFeatures::RELAXED_SIMD)
-    .union(WasmFeatures::WIDE_ARITHMETIC);
+const IMPLEMENTED: WasmFeatures =
+    WasmFeatures::WASM3.difference(WasmFeatures::THREADS).union(WasmFeatures::WIDE_ARITHMETIC);
 
 impl Default for Config {
     fn default() -> Self {
@@ -40,6 +37,7 @@ impl Default for Config {
             max_wasm_stack: 1 << 20,
             max_activations: 1000,
             move_stacks: false,
+            heap: HeapOptions::default(),
         }
     }
 }
@@ -81,6 +79,20 @@ impl Config {
     /// testing that nothing depends on where a stack is.
     pub fn move_stacks(&mut self, enable: bool) -> &mut Config {
         self.move_stacks = enable;
+        self
+    }
+
+    /// How many bytes the objects of a store's heap may take. 4 GiB by default.
+    /// Beyond that an allocation traps with `out of memory`.
+    pub fn max_heap(&mut self, bytes: usize) -> &mut Config {
+        self.heap.maximum = bytes;
+        self
+    }
+
+    /// Collects garbage at every allocation. Slow; for testing that every
+    /// reference is known.
+    pub fn collect_always(&mut self, enable: bool) -> &mut Config {
+        self.heap.collect_always = enable;
         self
     }
 

@@ -20,7 +20,7 @@ pub struct Engine {
 struct EngineInner {
     config: Config,
     target: Target,
-    types: TypeRegistry,
+    types: Arc<TypeRegistry>,
     arena: Arc<Arena>,
     /// By the number of the type.
     entries: Trampolines,
@@ -63,7 +63,7 @@ impl Engine {
             inner: Arc::new(EngineInner {
                 target: Target::host(config.opt_level)?,
                 config: config.clone(),
-                types: TypeRegistry::default(),
+                types: Arc::default(),
                 arena: Arc::new(Arena::new(arena)),
                 entries: Trampolines::default(),
                 hosts: Trampolines::default(),
@@ -91,6 +91,8 @@ impl Engine {
     pub(crate) fn store_options(&self) -> StoreOptions {
         StoreOptions {
             arena: self.inner.arena.clone(),
+            types: self.inner.types.clone(),
+            heap: self.config().heap,
             max_activations: self.config().max_activations,
             move_stacks: self.config().move_stacks,
         }
@@ -115,7 +117,7 @@ impl Engine {
         if let Some(code) = known.read().expect("never poisoned").get(&type_id) {
             return Ok(code.function(0));
         }
-        let image = compile(self.target(), &self.types().get(type_id))?;
+        let image = compile(self.target(), &self.types().func_type(type_id))?;
         let code = CodeMemory::load(image).context("cannot load code")?;
         let mut known = known.write().expect("never poisoned");
         Ok(known.entry(type_id).or_insert(code).function(0))

@@ -5,11 +5,12 @@ use crate::global::Global;
 use crate::memory::Memory;
 use crate::store::AsContext;
 use crate::table::Table;
+use crate::tag::Tag;
 use anyhow::Result;
 use ropewalk_abi::ExternType;
 use ropewalk_runtime::{ImportValue, Store as RuntimeStore};
 
-/// A function, table, memory or global of a store.
+/// A function, table, memory, global or tag of a store.
 #[derive(Clone, Copy, Debug)]
 pub enum Extern {
     /// A function.
@@ -20,6 +21,8 @@ pub enum Extern {
     Memory(Memory),
     /// A global.
     Global(Global),
+    /// A tag.
+    Tag(Tag),
 }
 
 impl Extern {
@@ -43,6 +46,11 @@ impl Extern {
         if let Extern::Global(global) = self { Some(global) } else { None }
     }
 
+    /// The tag, if it is one.
+    pub fn into_tag(self) -> Option<Tag> {
+        if let Extern::Tag(tag) = self { Some(tag) } else { None }
+    }
+
     /// Its type.
     pub fn ty(&self, store: impl AsContext) -> Result<ExternType> {
         Ok(match self {
@@ -50,6 +58,7 @@ impl Extern {
             Extern::Table(table) => ExternType::Table(table.ty(store)?),
             Extern::Memory(memory) => ExternType::Memory(memory.ty(store)?),
             Extern::Global(global) => ExternType::Global(global.ty(store)?),
+            Extern::Tag(tag) => ExternType::Tag(tag.ty(store)?),
         })
     }
 
@@ -59,6 +68,7 @@ impl Extern {
             Extern::Table(table) => ImportValue::Table(table.in_store(runtime)?),
             Extern::Memory(memory) => ImportValue::Memory(memory.in_store(runtime)?),
             Extern::Global(global) => ImportValue::Global(global.in_store(runtime)?),
+            Extern::Tag(tag) => ImportValue::Tag(tag.in_store(runtime)?),
         })
     }
 }
@@ -73,4 +83,4 @@ macro_rules! from {
     };
 }
 
-from! { Func Table Memory Global }
+from! { Func Table Memory Global Tag }

@@ -82,15 +82,15 @@ impl Func {
 
     pub(crate) fn type_id(&self, runtime: &RuntimeStore) -> Result<u32> {
         let func_ref = self.in_store(runtime)?;
-        // SAFETY: it belongs to the store, which is alive.
-        Ok(unsafe { func_ref.as_ref() }.type_id)
+        // SAFETY: it belongs to the store, which is alive, and so is its type.
+        Ok(unsafe { (*func_ref.as_ref().ty).id })
     }
 
     /// Its type.
     pub fn ty(&self, store: impl AsContext) -> Result<FuncType> {
         let store = store.as_context();
         let id = self.type_id(store.runtime())?;
-        Ok((*store.engine().types().get(id)).clone())
+        Ok(store.engine().types().func_type(id))
     }
 
     /// This function, to be called with Rust's types.
@@ -111,7 +111,7 @@ impl Func {
     ) -> Result<()> {
         let mut store = store.as_context_mut();
         let type_id = self.type_id(&store.0.runtime)?;
-        let ty = store.engine().types().get(type_id);
+        let ty = store.engine().types().func_type(type_id);
         let mut values = raw_arguments(&store.0.runtime, &ty, arguments)?;
         let count = ty.results().len();
         ensure!(
@@ -125,11 +125,11 @@ impl Func {
         // SAFETY: the function belongs to the store, the trampoline to its
         // type, and the values are its arguments with room for its results.
         unsafe {
-            ropewalk_runtime::call(runtime, self.func_ref, trampoline, values.as_mut_ptr())?;
+            crate::call::call(runtime, self.func_ref, trampoline, values.as_mut_ptr())?;
         }
         for ((result, value), ty) in results.iter_mut().zip(values).zip(ty.results()) {
             // SAFETY: the function has put values of these types there.
-            *result = unsafe { Val::from_raw(&store.0.runtime, &value, *ty) };
+            *result = unsafe { Val::from_raw(&mut store.0.runtime, &value, *ty) };
         }
         Ok(())
     }

@@ -19,7 +19,7 @@ impl Global {
     pub fn new(mut store: impl AsContextMut, ty: GlobalType, value: Val) -> Result<Global> {
         let runtime = &mut store.as_context_mut().0.runtime;
         let value = value.to_raw(runtime, ty.content)?;
-        let place = runtime.add_global(value);
+        let place = runtime.add_global(ty, value);
         Ok(Global::from_item(runtime, GlobalItem { place, ty }))
     }
 
@@ -38,11 +38,14 @@ impl Global {
     }
 
     /// Its value.
-    pub fn get(&self, store: impl AsContext) -> Result<Val> {
-        let runtime = store.as_context().runtime();
+    pub fn get(&self, mut store: impl AsContextMut) -> Result<Val> {
+        let runtime = &mut *store.as_context_mut().0.runtime;
         let GlobalItem { place, ty } = self.in_store(runtime)?;
         // SAFETY: it belongs to the store, and its value has its type.
-        Ok(unsafe { Val::from_raw(runtime, &place.get(runtime), ty.content) })
+        unsafe {
+            let value = place.get(runtime);
+            Ok(Val::from_raw(runtime, &value, ty.content))
+        }
     }
 
     /// Sets its value.

@@ -8,6 +8,7 @@
 
 use crate::caller::Caller;
 use crate::engine::Engine;
+use crate::exception::Exception;
 use crate::instance::Instance;
 use crate::store::{StoreContextMut, StoreInner};
 use crate::typed::{WasmResults, WasmTy};
@@ -88,9 +89,11 @@ macro_rules! into_func {
                     {
                         // SAFETY: the trampoline passes the context of this
                         // function, and values of its type.
+                        #[allow(non_snake_case, reason = "values are named after their types")]
                         unsafe {
                             run::<T, Fun, Ret>(context, values, |func, store, _| {
-                                func($($name::from_raw(&store.0.runtime, &*values.add($index))),*)
+                                $(let $name = $name::from_raw(&mut store.0.runtime, &*values.add($index));)*
+                                func($($name),*)
                             })
                         }
                     }
@@ -123,7 +126,7 @@ macro_rules! into_func {
                         #[allow(non_snake_case, reason = "values are named after their types")]
                         unsafe {
                             run::<T, Fun, Ret>(context, values, |func, store, importer| {
-                                $(let $name = $name::from_raw(&store.0.runtime, &*values.add($index));)*
+                                $(let $name = $name::from_raw(&mut store.0.runtime, &*values.add($index));)*
                                 func(Caller { store, importer }, $($name),*)
                             })
                         }
@@ -176,6 +179,7 @@ unsafe fn run<T, Fun, Ret: WasmRet>(
     // host function runs.
     let (context, runtime) = unsafe { (&*context, RuntimeStore::from_context((*context).store)) };
     let owner = runtime.owner().cast::<StoreInner<T>>();
+    let scope = runtime.begin_scope();
     let result = catch_unwind(AssertUnwindSafe(|| {
         // SAFETY: as above; `owner` was set when WebAssembly was entered.
         unsafe {
@@ -186,7 +190,14 @@ unsafe fn run<T, Fun, Ret: WasmRet>(
         }
     }));
     // SAFETY: as above; the closure's borrow has ended.
-    conclude(unsafe { &mut (*owner).runtime }, result)
+    let runtime = unsafe { &mut *(*owner).runtime };
+    let outcome = match result {
+        Ok(Ok(())) => Outcome::go_on(0),
+        failed => fail(runtime, failed),
+    };
+    // The results are words by now, which nothing moves before they are read.
+    runtime.end_scope(scope);
+    outcome
 }
 
 /// The instance that imported the function with this context.
@@ -201,15 +212,24 @@ unsafe fn importer(context: &HostContext) -> Option<Instance> {
     }
 }
 
-#[inline]
-fn conclude(runtime: &mut RuntimeStore, result: std::thread::Result<Result<()>>) -> Outcome {
+/// Throws an exception, or ends the activation.
+#[cold]
+fn fail(runtime: &mut RuntimeStore, result: std::thread::Result<Result<()>>) -> Outcome {
     let ending = match result {
-        Ok(Ok(())) => return Outcome::go_on(0),
-        Ok(Err(error)) => Ending::Error(error),
+        Ok(Ok(())) => unreachable!("it did not fail"),
+        Ok(Err(error)) => match thrown(runtime, &error) {
+            Some(exception) => return runtime.throw(exception),
+            None => Ending::Error(error),
+        },
         Err(panic) => Ending::Panic(panic),
     };
     runtime.set_ending(ending);
     Outcome::END
+}
+
+/// The exception that an error is, if it is one of this store.
+fn thrown(runtime: &RuntimeStore, error: &anyhow::Error) -> Option<u64> {
+    error.downcast_ref::<Exception>()?.owned().word(runtime).ok()
 }
 
 /// A closure as a function for any store with data of type `T`.
@@ -236,9 +256,10 @@ fn host_function(
     function: *const c_void,
     data: Box<dyn Any + Send + Sync>,
 ) -> Result<Arc<HostFunction>> {
-    let type_id = engine.types().register(ty);
-    let trampoline = engine.host_trampoline(type_id)?;
-    Ok(Arc::new(HostFunction { type_id, trampoline, function, data }))
+    let number = engine.types().register_func(ty);
+    let trampoline = engine.host_trampoline(number)?;
+    let ty = engine.types().get(number).info();
+    Ok(Arc::new(HostFunction { ty, trampoline, function, data }))
 }
 
 type DynamicClosure<T> =
@@ -274,10 +295,11 @@ impl<T> Dynamic<T> {
         importer: Option<Instance>,
         values: *mut RawVal,
     ) -> Result<()> {
-        let runtime: *const RuntimeStore = &*store.0.runtime;
+        let runtime: *mut RuntimeStore = &mut *store.0.runtime;
         // SAFETY: the caller's promise.
-        let argument =
-            |(i, ty): (usize, &ValType)| unsafe { Val::from_raw(&*runtime, &*values.add(i), *ty) };
+        let argument = |(i, ty): (usize, &ValType)| unsafe {
+            Val::from_raw(&mut *runtime, &*values.add(i), *ty)
+        };
         let arguments: Vec<Val> = self.ty.params().iter().enumerate().map(argument).collect();
         let results = self.ty.results().iter();
         let mut results: Vec<Val> = results.map(|ty| Val::default_for(*ty)).collect();

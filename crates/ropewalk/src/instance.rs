@@ -7,6 +7,7 @@ use crate::memory::Memory;
 use crate::module::Module;
 use crate::store::{self, AsContextMut};
 use crate::table::Table;
+use crate::tag::Tag;
 use crate::typed::{TypedFunc, WasmParams, WasmResults};
 use anyhow::{Result, anyhow, ensure};
 use ropewalk_abi::module::Item;
@@ -47,9 +48,7 @@ impl Instance {
             "the module and the store belong to different engines"
         );
         let runtime = &mut store.0.runtime;
-        let index = runtime
-            .instantiate(engine.types(), module.loaded(), imports)
-            .map_err(instantiate_error)?;
+        let index = runtime.instantiate(module.loaded(), imports).map_err(instantiate_error)?;
         let instance = Instance { store: runtime.id(), index };
         if let Some(start) = module.loaded().info.start {
             let start = Func::from_ref(runtime, runtime.instance(index).func_ref(start));
@@ -87,6 +86,7 @@ impl Instance {
             Item::Table(i) => Table::from_index(runtime, instance.table(i)).into(),
             Item::Memory(i) => Memory::from_index(runtime, instance.memory(i)).into(),
             Item::Global(i) => Global::from_item(runtime, instance.global(i)).into(),
+            Item::Tag(i) => Tag::from_def(runtime, instance.tag(i)).into(),
         }
     }
 
@@ -108,6 +108,11 @@ impl Instance {
     /// The global that it exports under a name.
     pub fn get_global(&self, store: impl AsContextMut, name: &str) -> Option<Global> {
         self.get_export(store, name)?.into_global()
+    }
+
+    /// The tag that it exports under a name.
+    pub fn get_tag(&self, store: impl AsContextMut, name: &str) -> Option<Tag> {
+        self.get_export(store, name)?.into_tag()
     }
 
     /// The function that it exports under a name, to be called with Rust's

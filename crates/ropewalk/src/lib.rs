@@ -38,12 +38,13 @@
 //! on small stacks: handlers that an embedder installs for other signals must
 //! be installed with `SA_ONSTACK`.
 
+mod call;
 mod caller;
 mod config;
 mod engine;
 mod error;
+mod exception;
 mod export;
-mod externref;
 mod func;
 mod global;
 mod host;
@@ -51,8 +52,10 @@ mod instance;
 mod linker;
 mod memory;
 mod module;
+mod reference;
 mod store;
 mod table;
+mod tag;
 mod typed;
 mod val;
 
@@ -61,8 +64,8 @@ pub use caller::Caller;
 pub use config::{Config, OptLevel};
 pub use engine::Engine;
 pub use error::{ModuleError, WrongStore};
+pub use exception::Exception;
 pub use export::Extern;
-pub use externref::ExternRef;
 pub use func::Func;
 pub use global::Global;
 pub use host::{IntoFunc, WasmRet};
@@ -70,12 +73,15 @@ pub use instance::Instance;
 pub use linker::Linker;
 pub use memory::Memory;
 pub use module::{ExportType, ImportType, Module};
+pub use reference::{AnyRef, ArrayRef, ExnRef, ExternRef, Owned, Reference, RootScope, StructRef};
 pub use ropewalk_abi::{
-    ExternType, FuncType, GlobalType, HeapType, MemoryType, RefType, TableType, TrapCode, ValType,
+    ExternType, FuncType, GlobalType, HeapType, MemoryType, RefType, TableType, TagType, TrapCode,
+    ValType,
 };
 pub use ropewalk_runtime::{Backtrace, Frame, LinkError, Trap};
 pub use store::{AsContext, AsContextMut, Store, StoreContext, StoreContextMut};
 pub use table::Table;
+pub use tag::Tag;
 pub use typed::{TypedFunc, WasmParams, WasmResults, WasmTy};
 pub use val::Val;
 pub use wasmparser::WasmFeatures;

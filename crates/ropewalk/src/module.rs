@@ -4,6 +4,7 @@ use crate::engine::Engine;
 use crate::error::ModuleError;
 use anyhow::{Context, Result};
 use ropewalk_abi::ExternType;
+use ropewalk_runtime::code::TypePointer;
 use ropewalk_runtime::{CodeMemory, LoadedModule};
 use ropewalk_text::Text;
 use std::sync::Arc;
@@ -103,13 +104,14 @@ impl Module {
     fn compile(engine: &Engine, bytes: &[u8]) -> Result<Module, ModuleError> {
         let features = engine.config().features;
         let compiled = ropewalk_compile::compile_module(engine.target(), features, bytes)?;
-        let types = compiled.info.types.iter();
-        let type_ids = types.map(|ty| engine.types().register(ty)).collect();
+        let type_ids = engine.types().register_module(&compiled.info);
+        let info_of = |id: &u32| TypePointer(engine.types().get(*id).info());
+        let type_infos = type_ids.iter().map(info_of).collect();
         let code = CodeMemory::load(compiled.code).map_err(|error| {
             ropewalk_compile::CompileError::TooLarge(format!("cannot map its code: {error}"))
         })?;
         let (info, layout) = (compiled.info, compiled.layout);
-        let loaded = Arc::new(LoadedModule { info, layout, code, type_ids });
+        let loaded = Arc::new(LoadedModule { info, layout, code, type_ids, type_infos });
         Ok(Module { engine: engine.clone(), loaded })
     }
 
@@ -129,7 +131,7 @@ impl Module {
         info.imports.iter().map(|import| ImportType {
             module: &import.module,
             name: &import.name,
-            ty: info.item_type(import.item),
+            ty: self.loaded.item_type(import.item),
         })
     }
 
@@ -137,7 +139,8 @@ impl Module {
     pub fn exports(&self) -> impl ExactSizeIterator<Item = ExportType<'_>> {
         let info = &self.loaded.info;
         let exports = info.exports.iter();
-        exports.map(|export| ExportType { name: &export.name, ty: info.item_type(export.item) })
+        exports
+            .map(|export| ExportType { name: &export.name, ty: self.loaded.item_type(export.item) })
     }
 
     pub(crate) fn loaded(&self) -> &Arc<LoadedModule> {

@@ -43,6 +43,21 @@ impl<T> Store<T> {
         &mut self.inner.data
     }
 
+    /// Collects garbage.
+    pub fn gc(&mut self) {
+        self.inner.runtime.gc();
+    }
+
+    /// How many collections there were.
+    pub fn collections(&self) -> u64 {
+        self.inner.runtime.collections()
+    }
+
+    /// How many bytes the objects of the heap take, with garbage.
+    pub fn heap_used(&self) -> usize {
+        self.inner.runtime.heap_used()
+    }
+
     /// The host's data, without the store.
     pub fn into_data(self) -> T {
         self.inner.data

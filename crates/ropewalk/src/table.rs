@@ -46,8 +46,8 @@ impl Table {
     }
 
     /// The element at an index.
-    pub fn get(&self, store: impl AsContext, index: u64) -> Result<Val> {
-        let runtime = store.as_context().runtime();
+    pub fn get(&self, mut store: impl AsContextMut, index: u64) -> Result<Val> {
+        let runtime = &mut *store.as_context_mut().0.runtime;
         let table = runtime.table(self.in_store(runtime)?);
         let elements = table.elements();
         let element = usize::try_from(index).ok().and_then(|index| elements.get(index));

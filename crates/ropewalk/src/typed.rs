@@ -1,10 +1,11 @@
 //! Functions with Rust's types.
 
-use crate::externref::ExternRef;
 use crate::func::Func;
+use crate::reference::{AnyRef, ArrayRef, ExnRef, ExternRef, StructRef};
 use crate::store::{AsContextMut, StoreContext};
+use crate::val::rooted;
 use anyhow::{Result, ensure};
-use ropewalk_abi::{FuncType, RawVal, ValType};
+use ropewalk_abi::{FuncType, HeapType, RawVal, RefType, ValType};
 use ropewalk_runtime::Store as RuntimeStore;
 use std::ffi::c_void;
 use std::marker::PhantomData;
@@ -27,7 +28,7 @@ pub unsafe trait WasmTy: Sized + Send {
     /// # Safety
     ///
     /// The value must be of the store and of the type.
-    unsafe fn from_raw(runtime: &RuntimeStore, raw: &RawVal) -> Self;
+    unsafe fn from_raw(runtime: &mut RuntimeStore, raw: &RawVal) -> Self;
 }
 
 macro_rules! numbers {
@@ -46,7 +47,7 @@ macro_rules! numbers {
                 }
 
                 #[inline]
-                unsafe fn from_raw(_: &RuntimeStore, $raw: &RawVal) -> $ty {
+                unsafe fn from_raw(_: &mut RuntimeStore, $raw: &RawVal) -> $ty {
                     $from
                 }
             }
@@ -74,25 +75,70 @@ unsafe impl WasmTy for Option<Func> {
         self.map_or(Ok(RawVal::ZERO), |func| Ok(RawVal::from_u64(func.to_word(runtime)?)))
     }
 
-    unsafe fn from_raw(runtime: &RuntimeStore, raw: &RawVal) -> Self {
+    unsafe fn from_raw(runtime: &mut RuntimeStore, raw: &RawVal) -> Self {
         // SAFETY: the caller's promise.
         unsafe { Func::from_word(runtime, raw.u64()) }
     }
 }
 
-// SAFETY: an external reference is null or names a value of its store.
-unsafe impl WasmTy for Option<ExternRef> {
+// SAFETY: a function reference that is not null points to a function.
+unsafe impl WasmTy for Func {
     fn ty() -> ValType {
-        ValType::EXTERNREF
+        ValType::Ref(RefType { nullable: false, heap: HeapType::Func })
     }
 
     fn to_raw(self, runtime: &RuntimeStore) -> Result<RawVal> {
-        self.map_or(Ok(RawVal::ZERO), |value| Ok(RawVal::from_u64(value.to_word(runtime)?)))
+        Ok(RawVal::from_u64(self.to_word(runtime)?))
     }
 
-    unsafe fn from_raw(runtime: &RuntimeStore, raw: &RawVal) -> Self {
-        ExternRef::from_word(runtime, raw.u64())
+    unsafe fn from_raw(runtime: &mut RuntimeStore, raw: &RawVal) -> Self {
+        // SAFETY: the caller's promise.
+        unsafe { Func::from_word(runtime, raw.u64()) }.expect("not null")
     }
+}
+
+macro_rules! references {
+    ($($ty:ident: $heap:ident;)*) => {
+        $(
+            // SAFETY: a reference of that type is null or names what it says.
+            unsafe impl WasmTy for Option<$ty> {
+                fn ty() -> ValType {
+                    ValType::Ref(RefType { nullable: true, heap: HeapType::$heap })
+                }
+
+                fn to_raw(self, runtime: &RuntimeStore) -> Result<RawVal> {
+                    self.map_or(Ok(RawVal::ZERO), |value| value.to_raw(runtime))
+                }
+
+                unsafe fn from_raw(runtime: &mut RuntimeStore, raw: &RawVal) -> Self {
+                    rooted(runtime, raw.u64())
+                }
+            }
+
+            // SAFETY: a reference of that type names what it says.
+            unsafe impl WasmTy for $ty {
+                fn ty() -> ValType {
+                    ValType::Ref(RefType { nullable: false, heap: HeapType::$heap })
+                }
+
+                fn to_raw(self, runtime: &RuntimeStore) -> Result<RawVal> {
+                    Ok(RawVal::from_u64(self.0.word(runtime)?))
+                }
+
+                unsafe fn from_raw(runtime: &mut RuntimeStore, raw: &RawVal) -> Self {
+                    rooted(runtime, raw.u64()).expect("not null")
+                }
+            }
+        )*
+    };
+}
+
+references! {
+    ExternRef: Extern;
+    AnyRef: Any;
+    StructRef: Struct;
+    ArrayRef: Array;
+    ExnRef: Exn;
 }
 
 /// The parameters of a function: one [`WasmTy`], or a tuple of them.
@@ -124,7 +170,7 @@ pub unsafe trait WasmResults: WasmParams + Sized {
     /// # Safety
     ///
     /// There must be `COUNT` values of the right types.
-    unsafe fn load(runtime: &RuntimeStore, values: *const RawVal) -> Self;
+    unsafe fn load(runtime: &mut RuntimeStore, values: *const RawVal) -> Self;
 }
 
 // SAFETY: it is as its type says.
@@ -146,7 +192,7 @@ unsafe impl<A: WasmTy> WasmParams for A {
 // SAFETY: it is as its type says.
 unsafe impl<A: WasmTy> WasmResults for A {
     #[inline]
-    unsafe fn load(runtime: &RuntimeStore, values: *const RawVal) -> Self {
+    unsafe fn load(runtime: &mut RuntimeStore, values: *const RawVal) -> Self {
         // SAFETY: there is one value, of that type.
         unsafe { A::from_raw(runtime, &*values) }
     }
@@ -176,7 +222,7 @@ macro_rules! tuples {
             #[allow(unused_variables, clippy::unused_unit, reason = "the empty tuple has no values")]
             unsafe impl<$($name: WasmTy),*> WasmResults for ($($name,)*) {
                 #[inline]
-                unsafe fn load(runtime: &RuntimeStore, values: *const RawVal) -> Self {
+                unsafe fn load(runtime: &mut RuntimeStore, values: *const RawVal) -> Self {
                     // SAFETY: there are as many values, of these types.
                     ($(unsafe { $name::from_raw(runtime, &*values.add($index)) },)*)
                 }
@@ -235,9 +281,15 @@ impl<Params, Results> std::fmt::Debug for TypedFunc<Params, Results> {
 impl<Params: WasmParams, Results: WasmResults> TypedFunc<Params, Results> {
     pub(crate) fn new<T>(store: StoreContext<'_, T>, func: Func) -> Result<Self> {
         let type_id = func.type_id(store.runtime())?;
-        let found = store.engine().types().get(type_id);
+        let types = store.engine().types();
+        let found = types.func_type(type_id);
         let expected = FuncType::new(Params::types(), Results::types());
-        ensure!(*found == expected, "expected a function of type {expected}, found {found}");
+        let all = |a: &[ValType], b: &[ValType]| {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| types.is_subtype(*a, *b))
+        };
+        let fits =
+            all(expected.params(), found.params()) && all(found.results(), expected.results());
+        ensure!(fits, "expected a function of type {expected}, found {found}");
         let trampoline = store.engine().entry_trampoline(type_id)?;
         Ok(TypedFunc { func, trampoline, _types: PhantomData })
     }
@@ -259,8 +311,8 @@ impl<Params: WasmParams, Results: WasmResults> TypedFunc<Params, Results> {
         // gives, which have the types that were checked in `new`.
         unsafe {
             params.store(&store.0.runtime, values)?;
-            ropewalk_runtime::call(store.enter(), func_ref, self.trampoline, values)?;
-            Ok(Results::load(&store.0.runtime, values))
+            crate::call::call(store.enter(), func_ref, self.trampoline, values)?;
+            Ok(Results::load(&mut store.0.runtime, values))
         }
     }
 }

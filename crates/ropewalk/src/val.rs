@@ -1,9 +1,9 @@
 //! Values of any type.
 
-use crate::externref::ExternRef;
 use crate::func::Func;
+use crate::reference::{AnyRef, ExnRef, ExternRef, Handle, Reference};
 use anyhow::{Result, ensure};
-use ropewalk_abi::{HeapType, RawVal, RefType, ValType};
+use ropewalk_abi::{HeapType, RawVal, RefType, TypeKind, ValType};
 use ropewalk_runtime::Store as RuntimeStore;
 
 /// A value of WebAssembly.
@@ -23,10 +23,14 @@ pub enum Val {
     FuncRef(Option<Func>),
     /// A host value or null.
     ExternRef(Option<ExternRef>),
+    /// An internal value or null.
+    AnyRef(Option<AnyRef>),
+    /// An exception or null.
+    ExnRef(Option<ExnRef>),
 }
 
 impl Val {
-    /// Its type.
+    /// Its type; of a reference, the most general one of its kind.
     pub fn ty(&self) -> ValType {
         match self {
             Val::I32(_) => ValType::I32,
@@ -36,14 +40,18 @@ impl Val {
             Val::V128(_) => ValType::V128,
             Val::FuncRef(_) => ValType::FUNCREF,
             Val::ExternRef(_) => ValType::EXTERNREF,
+            Val::AnyRef(_) => ValType::Ref(RefType::ANYREF),
+            Val::ExnRef(_) => ValType::Ref(RefType::EXNREF),
         }
     }
 
     /// The null of a reference type.
     pub fn null(ty: RefType) -> Val {
         match ty.heap {
-            HeapType::Func => Val::FuncRef(None),
-            HeapType::Extern => Val::ExternRef(None),
+            HeapType::Func | HeapType::NoFunc => Val::FuncRef(None),
+            HeapType::Extern | HeapType::NoExtern => Val::ExternRef(None),
+            HeapType::Exn | HeapType::NoExn => Val::ExnRef(None),
+            _ => Val::AnyRef(None),
         }
     }
 
@@ -84,19 +92,46 @@ impl Val {
         if let Val::V128(value) = self { Some(*value) } else { None }
     }
 
-    /// The value as a store keeps it, checked to have the type.
+    /// The value as a store keeps it, checked to have the type. A reference is
+    /// valid until the next allocation.
     pub(crate) fn to_raw(self, runtime: &RuntimeStore, ty: ValType) -> Result<RawVal> {
-        ensure!(self.ty() == ty, "expected a value of type {ty}, found one of type {}", self.ty());
-        Ok(match self {
+        let raw = match self {
             Val::I32(value) => RawVal::from_u32(value as u32),
             Val::I64(value) => RawVal::from_u64(value as u64),
             Val::F32(bits) => RawVal::from_u32(bits),
             Val::F64(bits) => RawVal::from_u64(bits),
             Val::V128(value) => RawVal::from_u128(value),
-            Val::FuncRef(None) | Val::ExternRef(None) => RawVal::ZERO,
             Val::FuncRef(Some(func)) => RawVal::from_u64(func.to_word(runtime)?),
-            Val::ExternRef(Some(value)) => RawVal::from_u64(value.to_word(runtime)?),
-        })
+            Val::ExternRef(Some(value)) => RawVal::from_u64(value.0.word(runtime)?),
+            Val::AnyRef(Some(value)) => RawVal::from_u64(value.0.word(runtime)?),
+            Val::ExnRef(Some(value)) => RawVal::from_u64(value.0.word(runtime)?),
+            Val::FuncRef(None) | Val::ExternRef(None) => RawVal::ZERO,
+            Val::AnyRef(None) | Val::ExnRef(None) => RawVal::ZERO,
+        };
+        let fits = match ty {
+            ValType::Ref(ty) => {
+                // SAFETY: it is a reference of the store, and of that hierarchy.
+                self.same_hierarchy(runtime, ty) && unsafe { runtime.has_type(raw.u64(), ty) }
+            }
+            number => self.ty() == number,
+        };
+        ensure!(fits, "expected a value of type {ty}, found one of type {}", self.ty());
+        Ok(raw)
+    }
+
+    /// Whether it is a reference of the same kind as those of a type.
+    fn same_hierarchy(&self, runtime: &RuntimeStore, ty: RefType) -> bool {
+        let is_func = match ty.heap {
+            HeapType::Concrete(number) => runtime.types().kind(number) == TypeKind::Func,
+            heap => matches!(heap, HeapType::Func | HeapType::NoFunc),
+        };
+        match self {
+            Val::FuncRef(_) => is_func,
+            Val::ExternRef(_) => matches!(ty.heap, HeapType::Extern | HeapType::NoExtern),
+            Val::ExnRef(_) => matches!(ty.heap, HeapType::Exn | HeapType::NoExn),
+            Val::AnyRef(_) => !is_func && matches!(Val::null(ty), Val::AnyRef(_)),
+            _ => false,
+        }
     }
 
     /// The value that a store keeps as `raw`.
@@ -104,20 +139,42 @@ impl Val {
     /// # Safety
     ///
     /// `raw` must be a value of the store and of the type.
-    pub(crate) unsafe fn from_raw(runtime: &RuntimeStore, raw: &RawVal, ty: ValType) -> Val {
+    pub(crate) unsafe fn from_raw(runtime: &mut RuntimeStore, raw: &RawVal, ty: ValType) -> Val {
         match ty {
             ValType::I32 => Val::I32(raw.u32() as i32),
             ValType::I64 => Val::I64(raw.u64() as i64),
             ValType::F32 => Val::F32(raw.u32()),
             ValType::F64 => Val::F64(raw.u64()),
             ValType::V128 => Val::V128(raw.u128()),
-            ValType::Ref(ty) => match ty.heap {
-                // SAFETY: the caller says that it is a function or null.
-                HeapType::Func => Val::FuncRef(unsafe { Func::from_word(runtime, raw.u64()) }),
-                HeapType::Extern => Val::ExternRef(ExternRef::from_word(runtime, raw.u64())),
-            },
+            // SAFETY: the caller's promise.
+            ValType::Ref(ty) => unsafe { Val::from_word(runtime, raw.u64(), ty.heap) },
         }
     }
+
+    /// # Safety
+    ///
+    /// The word must be a reference of the store and of the type.
+    unsafe fn from_word(runtime: &mut RuntimeStore, word: u64, heap: HeapType) -> Val {
+        match heap {
+            // SAFETY: the caller says that it is a function or null.
+            HeapType::Func => Val::FuncRef(unsafe { Func::from_word(runtime, word) }),
+            HeapType::Extern => Val::ExternRef(rooted(runtime, word)),
+            HeapType::Exn => Val::ExnRef(rooted(runtime, word)),
+            HeapType::NoFunc => Val::FuncRef(None),
+            HeapType::NoExtern => Val::ExternRef(None),
+            HeapType::NoExn => Val::ExnRef(None),
+            HeapType::Concrete(number) if runtime.types().kind(number) == TypeKind::Func => {
+                // SAFETY: the caller says that it is a function or null.
+                Val::FuncRef(unsafe { Func::from_word(runtime, word) })
+            }
+            _ => Val::AnyRef(rooted(runtime, word)),
+        }
+    }
+}
+
+/// The reference that a word is, unless it is null.
+pub(crate) fn rooted<R: Reference>(runtime: &mut RuntimeStore, word: u64) -> Option<R> {
+    (word != 0).then(|| R::from_handle(Handle::new(runtime, word)))
 }
 
 macro_rules! from {
@@ -138,4 +195,6 @@ from! {
     u128 => |value| Val::V128(value);
     Func => |value| Val::FuncRef(Some(value));
     ExternRef => |value| Val::ExternRef(Some(value));
+    AnyRef => |value| Val::AnyRef(Some(value));
+    ExnRef => |value| Val::ExnRef(Some(value));
 }

@@ -37,12 +37,12 @@ fn values_of_another_store_are_refused() {
     assert_eq!(message(memory.data_mut(&mut other)), wrong("memory"));
     assert_eq!(message(memory.grow(&mut other, 1)), wrong("memory"));
     assert_eq!(message(memory.write(&mut other, 0, b"x")), wrong("memory"));
-    assert_eq!(message(table.get(&other, 0)), wrong("table"));
+    assert_eq!(message(table.get(&mut other, 0)), wrong("table"));
     assert_eq!(message(table.set(&mut other, 0, Val::FuncRef(None))), wrong("table"));
     assert_eq!(message(table.grow(&mut other, 1, Val::FuncRef(None))), wrong("table"));
-    assert_eq!(message(global.get(&other)), wrong("global"));
+    assert_eq!(message(global.get(&mut other)), wrong("global"));
     assert_eq!(message(global.set(&mut other, Val::I32(0))), wrong("global"));
-    assert_eq!(message(value.data(&other)), wrong("externref"));
+    assert_eq!(message(value.data(&other)), wrong("reference"));
     assert_eq!(message(instance.exports(&mut other)), wrong("instance"));
     assert!(instance.get_export(&mut other, "f").is_none());
 
@@ -107,7 +107,7 @@ fn memories_tables_and_globals_refuse_what_does_not_fit() {
         message(memory.grow(&mut store, 2)),
         "cannot grow a memory of type memory 1 2 by 2 pages"
     );
-    assert_eq!(message(table.get(&store, 1)), "index 1 is beyond the table's 1 elements");
+    assert_eq!(message(table.get(&mut store, 1)), "index 1 is beyond the table's 1 elements");
     assert_eq!(
         message(table.set(&mut store, 0, Val::ExternRef(None))),
         "expected a value of type funcref, found one of type externref"

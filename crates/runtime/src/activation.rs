@@ -4,8 +4,9 @@
 //! WebAssembly again, and then only the newest activation runs.
 
 use crate::backtrace::Backtrace;
+use crate::heap::OwnedRoot;
 use crate::signal;
-use crate::store::Store;
+use crate::store::{Store, StoreId};
 use crate::stub;
 use crate::trap::Trap;
 use ropewalk_abi::{ControlBlock, FuncRef, RawVal, TrapCode};
@@ -31,6 +32,8 @@ pub enum Ending {
     Fault(TrapCode, Left),
     /// A host function answered an error.
     Error(anyhow::Error),
+    /// Nothing caught an exception.
+    Exception(OwnedRoot),
     /// A host function panicked.
     Panic(Box<dyn Any + Send>),
 }
@@ -128,6 +131,11 @@ fn take_ending(store: &mut Store) -> Result<anyhow::Error, Box<dyn Any + Send>> 
             let backtrace = unsafe { Backtrace::capture(store, &in_host_call(store)) };
             Ok(Trap::new(code, backtrace).into())
         }
+        Ending::Exception(exception) => {
+            // SAFETY: see above.
+            let backtrace = unsafe { Backtrace::capture(store, &in_host_call(store)) };
+            Ok(UncaughtException { exception, store: store.id(), backtrace }.into())
+        }
         Ending::Error(error) => {
             if has_backtrace(&error) {
                 return Ok(error);
@@ -141,6 +149,29 @@ fn take_ending(store: &mut Store) -> Result<anyhow::Error, Box<dyn Any + Send>> 
         }
     }
 }
+
+/// An exception that nothing in WebAssembly caught.
+#[derive(Debug)]
+pub struct UncaughtException {
+    /// The exception.
+    pub exception: OwnedRoot,
+    /// The store that it belongs to.
+    pub store: StoreId,
+    /// Where it was thrown.
+    pub backtrace: Backtrace,
+}
+
+impl std::fmt::Display for UncaughtException {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("uncaught exception")?;
+        match self.backtrace.frames() {
+            [] => Ok(()),
+            _ => write!(f, "\n{}", self.backtrace),
+        }
+    }
+}
+
+impl std::error::Error for UncaughtException {}
 
 /// Whether an error comes from an inner activation, whose backtrace contains
 /// ours.
@@ -167,6 +198,14 @@ impl Store {
         let stack = self.options.arena.take();
         self.roots.push(stack.map_err(|_| Trap::from_code(TrapCode::TooManyStacks))?);
         Ok(())
+    }
+
+    /// The stacks of all activations, innermost first, when the newest one is
+    /// in a host call too.
+    pub(crate) fn stacks_in_host_calls(&self) -> impl Iterator<Item = &ControlBlock> {
+        // SAFETY: the running stack's block is alive.
+        let newest = unsafe { self.context().stack.as_ref() };
+        newest.into_iter().chain(self.outer_stacks())
     }
 
     /// The stacks of the activations outside of the newest one, innermost

@@ -1,9 +1,12 @@
 //! Loaded code.
 
 use crate::map::{Map, PAGE};
-use ropewalk_abi::InstanceLayout;
 use ropewalk_abi::code::{CodeImage, FunctionCode};
-use ropewalk_abi::module::ModuleInfo;
+use ropewalk_abi::module::{Item, ModuleInfo};
+use ropewalk_abi::{
+    ExternType, FuncType, GlobalType, HeapType, InstanceLayout, RefType, TableType, TagType,
+    TypeInfo, ValType,
+};
 use std::ffi::c_void;
 use std::io;
 
@@ -65,4 +68,52 @@ pub struct LoadedModule {
     pub code: CodeMemory,
     /// The engine's numbers for its types.
     pub type_ids: Vec<u32>,
+    /// What objects of its types point to.
+    pub type_infos: Vec<TypePointer>,
+}
+
+/// A pointer to a type, which lives as long as the engine.
+#[derive(Clone, Copy, Debug)]
+pub struct TypePointer(pub *const TypeInfo);
+
+// SAFETY: types never change.
+unsafe impl Send for TypePointer {}
+// SAFETY: as above.
+unsafe impl Sync for TypePointer {}
+
+impl LoadedModule {
+    /// A type in which others are named by their numbers in the engine.
+    pub fn engine_type(&self, ty: ValType) -> ValType {
+        ty.map_heap_type(&mut |heap| self.engine_heap_type(heap))
+    }
+
+    fn engine_heap_type(&self, heap: HeapType) -> HeapType {
+        match heap {
+            HeapType::Concrete(index) => HeapType::Concrete(self.type_ids[index as usize]),
+            other => other,
+        }
+    }
+
+    /// The type of a table, naming others by their numbers in the engine.
+    pub fn engine_table_type(&self, ty: TableType) -> TableType {
+        let heap = self.engine_heap_type(ty.element.heap);
+        TableType { element: RefType { heap, ..ty.element }, ..ty }
+    }
+
+    /// The type of a global, naming others by their numbers in the engine.
+    pub fn engine_global_type(&self, ty: GlobalType) -> GlobalType {
+        GlobalType { content: self.engine_type(ty.content), ..ty }
+    }
+
+    /// The type of an item, naming others by their numbers in the engine.
+    pub fn item_type(&self, item: Item) -> ExternType {
+        let func_type = |ty: &FuncType| ty.map_heap_types(&mut |heap| self.engine_heap_type(heap));
+        match self.info.item_type(item) {
+            ExternType::Func(ty) => ExternType::Func(func_type(&ty)),
+            ExternType::Table(ty) => ExternType::Table(self.engine_table_type(ty)),
+            ExternType::Memory(ty) => ExternType::Memory(ty),
+            ExternType::Global(ty) => ExternType::Global(self.engine_global_type(ty)),
+            ExternType::Tag(ty) => ExternType::Tag(TagType { ty: func_type(&ty.ty) }),
+        }
+    }
 }

@@ -1,51 +1,170 @@
-//! Evaluating constant expressions.
+//! Evaluating constant expressions, which may allocate objects.
 
-use ropewalk_abi::RawVal;
+use crate::heap::{Object, write_storage};
+use crate::store::Store;
+use ropewalk_abi::heap::{array_size, i31};
 use ropewalk_abi::module::{ConstExpr, ConstOp};
+use ropewalk_abi::{CompositeType, RawVal, StorageType, TrapCode};
 
-/// What constant expressions can refer to.
-pub(crate) trait Constants {
-    /// The value of a global.
-    fn global(&self, global: u32) -> RawVal;
-    /// A reference to a function.
-    fn func_ref(&self, function: u32) -> u64;
+/// A value on the stack of a constant expression. The collector follows those
+/// that are references to objects.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum ConstValue {
+    Other(RawVal),
+    Reference(u64),
 }
 
-/// The value of an expression that validation has accepted.
-pub(crate) fn evaluate(expr: &ConstExpr, constants: &impl Constants) -> RawVal {
-    let mut stack: Vec<RawVal> = Vec::new();
-    for op in &expr.0 {
-        let value = match *op {
-            ConstOp::I32(value) => RawVal::from_u32(value as u32),
-            ConstOp::I64(value) => RawVal::from_u64(value as u64),
-            ConstOp::F32(bits) => RawVal::from_u32(bits),
-            ConstOp::F64(bits) => RawVal::from_u64(bits),
-            ConstOp::V128(bytes) => RawVal::from_u128(u128::from_le_bytes(bytes)),
-            ConstOp::RefNull => RawVal::ZERO,
-            ConstOp::RefFunc(function) => RawVal::from_u64(constants.func_ref(function)),
-            ConstOp::GlobalGet(global) => constants.global(global),
-            ConstOp::I32Add => binary32(&mut stack, u32::wrapping_add),
-            ConstOp::I32Sub => binary32(&mut stack, u32::wrapping_sub),
-            ConstOp::I32Mul => binary32(&mut stack, u32::wrapping_mul),
-            ConstOp::I64Add => binary64(&mut stack, u64::wrapping_add),
-            ConstOp::I64Sub => binary64(&mut stack, u64::wrapping_sub),
-            ConstOp::I64Mul => binary64(&mut stack, u64::wrapping_mul),
-        };
-        stack.push(value);
+impl ConstValue {
+    fn raw(self) -> RawVal {
+        match self {
+            ConstValue::Other(value) => value,
+            ConstValue::Reference(reference) => RawVal::from_u64(reference),
+        }
     }
-    pop(&mut stack)
 }
 
-fn binary32(stack: &mut Vec<RawVal>, op: fn(u32, u32) -> u32) -> RawVal {
-    let (b, a) = (pop(stack).u32(), pop(stack).u32());
-    RawVal::from_u32(op(a, b))
+impl Store {
+    /// The value of an expression of an instance's module.
+    pub(crate) fn evaluate(
+        &mut self,
+        instance: usize,
+        expr: &ConstExpr,
+    ) -> Result<RawVal, TrapCode> {
+        let height = self.const_stack.len();
+        let result = expr.0.iter().try_for_each(|op| self.evaluate_op(instance, *op));
+        let value = self.const_stack.pop();
+        self.const_stack.truncate(height);
+        result?;
+        Ok(value.expect("validation keeps the stack balanced").raw())
+    }
+
+    fn evaluate_op(&mut self, instance: usize, op: ConstOp) -> Result<(), TrapCode> {
+        let number = ConstValue::Other;
+        let value = match op {
+            ConstOp::I32(value) => number(RawVal::from_u32(value as u32)),
+            ConstOp::I64(value) => number(RawVal::from_u64(value as u64)),
+            ConstOp::F32(bits) => number(RawVal::from_u32(bits)),
+            ConstOp::F64(bits) => number(RawVal::from_u64(bits)),
+            ConstOp::V128(bytes) => number(RawVal::from_u128(u128::from_le_bytes(bytes))),
+            ConstOp::RefNull => number(RawVal::ZERO),
+            ConstOp::RefFunc(function) => {
+                let reference = self.instances[instance].func_ref(function).as_ptr() as u64;
+                number(RawVal::from_u64(reference))
+            }
+            ConstOp::GlobalGet(global) => self.global_value(instance, global),
+            ConstOp::I32Add => self.binary32(u32::wrapping_add),
+            ConstOp::I32Sub => self.binary32(u32::wrapping_sub),
+            ConstOp::I32Mul => self.binary32(u32::wrapping_mul),
+            ConstOp::I64Add => self.binary64(u64::wrapping_add),
+            ConstOp::I64Sub => self.binary64(u64::wrapping_sub),
+            ConstOp::I64Mul => self.binary64(u64::wrapping_mul),
+            ConstOp::RefI31 => number(RawVal::from_u64(i31(self.pop_const().u32()))),
+            ConstOp::StructNew(ty) => self.const_struct(instance, ty, true)?,
+            ConstOp::StructNewDefault(ty) => self.const_struct(instance, ty, false)?,
+            ConstOp::ArrayNew(ty) => {
+                let len = self.pop_const().u32();
+                self.const_array(instance, ty, len, Elements::Repeated)?
+            }
+            ConstOp::ArrayNewDefault(ty) => {
+                let len = self.pop_const().u32();
+                self.const_array(instance, ty, len, Elements::Zero)?
+            }
+            ConstOp::ArrayNewFixed(ty, len) => {
+                self.const_array(instance, ty, len, Elements::Listed)?
+            }
+        };
+        self.const_stack.push(value);
+        Ok(())
+    }
+
+    fn pop_const(&mut self) -> RawVal {
+        self.const_stack.pop().expect("validation keeps the stack balanced").raw()
+    }
+
+    fn binary32(&mut self, op: fn(u32, u32) -> u32) -> ConstValue {
+        let (b, a) = (self.pop_const().u32(), self.pop_const().u32());
+        ConstValue::Other(RawVal::from_u32(op(a, b)))
+    }
+
+    fn binary64(&mut self, op: fn(u64, u64) -> u64) -> ConstValue {
+        let (b, a) = (self.pop_const().u64(), self.pop_const().u64());
+        ConstValue::Other(RawVal::from_u64(op(a, b)))
+    }
+
+    fn global_value(&self, instance: usize, global: u32) -> ConstValue {
+        let item = self.instances[instance].global(global);
+        // SAFETY: the global belongs to the store.
+        let value = unsafe { item.place.get(self) };
+        match self.options.types.is_collected(item.ty.content) {
+            true => ConstValue::Reference(value.u64()),
+            false => ConstValue::Other(value),
+        }
+    }
+
+    fn const_struct(
+        &mut self,
+        instance: usize,
+        ty: u32,
+        with_fields: bool,
+    ) -> Result<ConstValue, TrapCode> {
+        let ty = self.options.types.get(self.instances[instance].module().type_ids[ty as usize]);
+        let object = self.allocate(ty.info(), u64::from(ty.layout().size))?;
+        if with_fields {
+            let CompositeType::Struct(fields) = &ty.ty().composite else {
+                unreachable!("validated to be a struct type");
+            };
+            let places = fields.fields.iter().zip(&ty.layout().offsets).rev();
+            for (field, offset) in places {
+                let value = self.pop_const();
+                // SAFETY: the layout says that there is room.
+                unsafe { write_storage(object.at(*offset), field.storage, &value) };
+            }
+        }
+        Ok(ConstValue::Reference(object.reference()))
+    }
+
+    fn const_array(
+        &mut self,
+        instance: usize,
+        ty: u32,
+        len: u32,
+        elements: Elements,
+    ) -> Result<ConstValue, TrapCode> {
+        let ty = self.options.types.get(self.instances[instance].module().type_ids[ty as usize]);
+        let CompositeType::Array(array) = ty.ty().composite else {
+            unreachable!("validated to be an array type");
+        };
+        let storage = array.element.storage;
+        let object = self.allocate(ty.info(), array_size(storage.size(), len))?;
+        object.set_len(len);
+        match elements {
+            Elements::Zero => {}
+            Elements::Repeated => {
+                let value = self.pop_const();
+                (0..len).for_each(|index| write_element(object, index, storage, &value));
+            }
+            Elements::Listed => {
+                for index in (0..len).rev() {
+                    let value = self.pop_const();
+                    write_element(object, index, storage, &value);
+                }
+            }
+        }
+        Ok(ConstValue::Reference(object.reference()))
+    }
 }
 
-fn binary64(stack: &mut Vec<RawVal>, op: fn(u64, u64) -> u64) -> RawVal {
-    let (b, a) = (pop(stack).u64(), pop(stack).u64());
-    RawVal::from_u64(op(a, b))
+/// What a new array is filled with.
+enum Elements {
+    Zero,
+    /// With one value from the stack.
+    Repeated,
+    /// With as many values from the stack.
+    Listed,
 }
 
-fn pop(stack: &mut Vec<RawVal>) -> RawVal {
-    stack.pop().expect("validation keeps the stack balanced")
+fn write_element(array: Object, index: u32, storage: StorageType, value: &RawVal) {
+    debug_assert!(index < array.len());
+    // SAFETY: the index is less than the length.
+    unsafe { write_storage(array.element(index), storage, value) }
 }

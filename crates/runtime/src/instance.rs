@@ -6,16 +6,15 @@
 
 use crate::builtins::range;
 use crate::code::LoadedModule;
-use crate::const_expr::{self, Constants};
 use crate::link::{self, ImportValue, LinkError};
 use crate::memory::{Memory, MemoryError};
 use crate::store::{GlobalItem, GlobalPlace, HostFunction, Store};
 use crate::table::{Table, TableError};
 use crate::trap::Trap;
-use crate::types::TypeRegistry;
 use ropewalk_abi::module::{ElementItems, Item, SegmentMode};
 use ropewalk_abi::{
-    FuncImport, FuncRef, HostContext, InstanceHeader, MemoryDef, RawVal, TableDef, TrapCode,
+    FuncImport, FuncRef, HostContext, InstanceHeader, MemoryDef, RawVal, TableDef, TagDef,
+    TrapCode, TypeInfo, ValType,
 };
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ptr::{self, NonNull};
@@ -31,7 +30,7 @@ pub struct Instance {
     /// For each table of the module, its number in the store.
     pub(crate) tables: Vec<usize>,
     /// The element segments; dropped ones are empty.
-    pub(crate) elements: Vec<Box<[u64]>>,
+    pub(crate) elements: Vec<Vec<u64>>,
     /// Which data segments were dropped.
     dropped_data: Vec<bool>,
 }
@@ -125,7 +124,7 @@ impl Instance {
 
     /// A global.
     pub fn global(&self, global: u32) -> GlobalItem {
-        let ty = self.module.info.globals[global as usize];
+        let ty = self.module.engine_global_type(self.module.info.globals[global as usize]);
         GlobalItem { place: GlobalPlace(self.global_place(global)), ty }
     }
 
@@ -136,6 +135,23 @@ impl Instance {
         }
         // SAFETY: imports are in place before anything asks for them.
         unsafe { self.place.at::<NonNull<RawVal>>(layout.imported_global(global)).read() }
+    }
+
+    /// A tag.
+    pub fn tag(&self, tag: u32) -> NonNull<TagDef> {
+        // SAFETY: tags are in place before anything asks for them.
+        unsafe { self.place.at::<NonNull<TagDef>>(self.module.layout.tag(tag)).read() }
+    }
+
+    /// Calls a function with the references in element segments that are
+    /// followed.
+    pub(crate) fn visit_elements(&mut self, visit: &mut impl FnMut(&mut u64)) {
+        let info = &self.module.info;
+        for (segment, elements) in info.elements.iter().zip(&mut self.elements) {
+            if info.is_collected(ValType::Ref(segment.ty)) {
+                elements.iter_mut().for_each(&mut *visit);
+            }
+        }
     }
 
     pub(crate) fn data_segment(&self, segment: usize) -> &[u8] {
@@ -150,17 +166,6 @@ impl Instance {
     }
 }
 
-impl Constants for Instance {
-    fn global(&self, global: u32) -> RawVal {
-        // SAFETY: the place is valid, and generated code does not run.
-        unsafe { self.global_place(global).read() }
-    }
-
-    fn func_ref(&self, function: u32) -> u64 {
-        self.func_ref(function).as_ptr() as u64
-    }
-}
-
 impl Store {
     /// Makes an instance; answers its number. The start function is not run.
     ///
@@ -168,17 +173,20 @@ impl Store {
     /// its functions may by then be in tables of others.
     pub fn instantiate(
         &mut self,
-        types: &TypeRegistry,
         module: &Arc<LoadedModule>,
         imports: &[ImportValue],
     ) -> Result<usize, InstantiateError> {
-        link::check(self, types, module, imports)?;
-        let (memories, tables) = (self.memories.len(), self.tables.len());
-        let index = self.allocate(module, imports).inspect_err(|_| {
-            // Their records were in the instance, which is gone.
-            self.memories.truncate(memories);
-            self.tables.truncate(tables);
-        })?;
+        link::check(self, module, imports)?;
+        let index = self.instances.len();
+        let sizes = (self.memories.len(), self.tables.len(), self.collected_globals.len());
+        if let Err(error) = self.allocate_instance(module, imports) {
+            // What was in the instance is gone.
+            self.instances.truncate(index);
+            self.memories.truncate(sizes.0);
+            self.tables.truncate(sizes.1);
+            self.collected_globals.truncate(sizes.2);
+            return Err(error);
+        }
         self.initialise_tables(index)?;
         self.initialise_memories(index)?;
         Ok(index)
@@ -186,11 +194,11 @@ impl Store {
 
     /// Makes an instance with everything in place but the contents of tables
     /// and memories.
-    fn allocate(
+    fn allocate_instance(
         &mut self,
         module: &Arc<LoadedModule>,
         imports: &[ImportValue],
-    ) -> Result<usize, InstantiateError> {
+    ) -> Result<(), InstantiateError> {
         self.add_module(module);
         let index = self.instances.len();
         let place = Place::new(module.layout.size());
@@ -200,24 +208,66 @@ impl Store {
             module: module.clone(),
             memories: Vec::with_capacity(module.info.memories.len()),
             tables: Vec::with_capacity(module.info.tables.len()),
-            elements: Vec::new(),
+            elements: vec![Vec::new(); module.info.elements.len()],
             dropped_data: vec![false; module.info.data.len()],
         };
-        self.place_types(&instance);
+        place_types(&instance);
         self.place_imports(&mut instance, imports);
+        self.place_tags(&instance);
         place_functions(&instance);
         self.place_memories(&mut instance)?;
-        place_globals(&instance);
-        self.place_tables(&mut instance)?;
-        instance.elements = evaluate_elements(&instance);
+        // From here on expressions are evaluated, which the collector watches.
         self.instances.push(instance);
-        Ok(index)
+        self.place_globals(index)?;
+        self.place_tables(index)?;
+        self.evaluate_elements(index)?;
+        Ok(())
     }
 
-    fn place_types(&self, instance: &Instance) {
-        for (i, id) in instance.module.type_ids.iter().enumerate() {
-            instance.place.write(instance.module.layout.type_id(i as u32), *id);
+    fn place_tags(&mut self, instance: &Instance) {
+        let module = &instance.module;
+        let defined = module.info.tags.iter().enumerate();
+        for (i, ty) in defined.skip(module.info.imported_tags as usize) {
+            let tag = self.add_tag(module.type_infos[*ty as usize].0);
+            instance.place.write(module.layout.tag(i as u32), tag);
         }
+    }
+
+    fn place_globals(&mut self, index: usize) -> Result<(), Trap> {
+        let module = self.instances[index].module.clone();
+        for (i, init) in module.info.global_inits.iter().enumerate() {
+            let value = self.evaluate(index, init).map_err(Trap::from_code)?;
+            let instance = &self.instances[index];
+            let global = module.info.imported_globals + i as u32;
+            instance.place.write(module.layout.defined_global(global), value);
+            let GlobalItem { place, ty } = instance.global(global);
+            self.note_global(place, ty.content);
+        }
+        Ok(())
+    }
+
+    fn evaluate_elements(&mut self, index: usize) -> Result<(), Trap> {
+        let module = self.instances[index].module.clone();
+        for (i, segment) in module.info.elements.iter().enumerate() {
+            if matches!(segment.mode, SegmentMode::Declared) {
+                continue;
+            }
+            match &segment.items {
+                ElementItems::Functions(functions) => {
+                    let instance = &mut self.instances[index];
+                    let functions = functions.iter();
+                    let items = functions.map(|f| instance.func_ref(*f).as_ptr() as u64).collect();
+                    instance.elements[i] = items;
+                }
+                ElementItems::Expressions(items) => {
+                    for expr in items {
+                        let value = self.evaluate(index, expr).map_err(Trap::from_code)?;
+                        self.instances[index].elements[i].push(value.u64());
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     fn place_imports(&mut self, instance: &mut Instance, imports: &[ImportValue]) {
@@ -243,6 +293,9 @@ impl Store {
                 }
                 (Item::Global(global), ImportValue::Global(item)) => {
                     instance.place.write(layout.imported_global(global), item.place.0);
+                }
+                (Item::Tag(tag), ImportValue::Tag(def)) => {
+                    instance.place.write(layout.tag(tag), *def);
                 }
                 _ => unreachable!("`link::check` has compared the kinds"),
             }
@@ -283,15 +336,21 @@ impl Store {
         Ok(())
     }
 
-    fn place_tables(&mut self, instance: &mut Instance) -> Result<(), TableError> {
-        let module = instance.module.clone();
+    fn place_tables(&mut self, index: usize) -> Result<(), InstantiateError> {
+        let module = self.instances[index].module.clone();
         let info = &module.info;
         let defined = info.tables.iter().enumerate().skip(info.imported_tables as usize);
         for ((i, ty), init) in defined.zip(&info.table_inits) {
-            let init = init.as_ref().map_or(0, |expr| const_expr::evaluate(expr, instance).u64());
+            let init = match init {
+                Some(expr) => self.evaluate(index, expr).map_err(Trap::from_code)?.u64(),
+                None => 0,
+            };
+            let is_collected = info.is_collected(ValType::Ref(ty.element));
+            let ty = module.engine_table_type(*ty);
+            let instance = &mut self.instances[index];
             let def = instance.place.at::<TableDef>(module.layout.defined_table(i as u32));
             // SAFETY: instances live as long as the store, which owns the table.
-            self.tables.push(unsafe { Table::new(*ty, init, def) }?);
+            self.tables.push(unsafe { Table::new(ty, is_collected, init, def) }?);
             instance.tables.push(self.tables.len() - 1);
         }
         Ok(())
@@ -305,8 +364,8 @@ impl Store {
                 SegmentMode::Passive => continue,
                 SegmentMode::Declared => {}
                 SegmentMode::Active { target, offset } => {
+                    let offset = self.evaluate(index, offset).map_err(Trap::from_code)?;
                     let instance = &self.instances[index];
-                    let offset = const_expr::evaluate(offset, instance);
                     let offset = match module.info.tables[*target as usize].table64 {
                         true => offset.u64(),
                         false => u64::from(offset.u32()),
@@ -318,7 +377,7 @@ impl Store {
                     elements[to].copy_from_slice(items);
                 }
             }
-            self.instances[index].elements[i] = Box::default();
+            self.instances[index].elements[i] = Vec::new();
         }
         Ok(())
     }
@@ -328,8 +387,8 @@ impl Store {
         let module = self.instances[index].module.clone();
         for (i, segment) in module.info.data.iter().enumerate() {
             let SegmentMode::Active { target, offset } = &segment.mode else { continue };
+            let offset = self.evaluate(index, offset).map_err(Trap::from_code)?;
             let instance = &self.instances[index];
-            let offset = const_expr::evaluate(offset, instance);
             let offset = match module.info.memories[*target as usize].memory64 {
                 true => offset.u64(),
                 false => u64::from(offset.u32()),
@@ -355,6 +414,12 @@ fn place_host_context(
     instance.place.at::<HostContext>(offset).as_ptr().cast()
 }
 
+fn place_types(instance: &Instance) {
+    for (i, info) in instance.module.type_infos.iter().enumerate() {
+        instance.place.write(instance.module.layout.type_info(i as u32), info.0);
+    }
+}
+
 /// Writes the records of the functions that are used as values.
 fn place_functions(instance: &Instance) {
     let module = &instance.module;
@@ -363,50 +428,26 @@ fn place_functions(instance: &Instance) {
             continue;
         }
         let function = function as u32;
-        let type_id = module.type_ids[module.info.functions[function as usize] as usize];
+        let ty = module.type_infos[module.info.functions[function as usize] as usize].0;
         let func_ref = match function.checked_sub(module.info.imported_functions) {
             Some(defined) => FuncRef {
                 code: module.code.function(defined),
                 context: instance.header().as_ptr().cast(),
-                type_id,
+                ty,
                 is_host: false,
             },
-            None => imported_func_ref(instance, function, type_id),
+            None => imported_func_ref(instance, function, ty),
         };
         instance.place.write(module.layout.func_ref(*number), func_ref);
     }
 }
 
-fn imported_func_ref(instance: &Instance, function: u32, type_id: u32) -> FuncRef {
+fn imported_func_ref(instance: &Instance, function: u32, ty: *const TypeInfo) -> FuncRef {
     let layout = &instance.module.layout;
     let import = instance.place.at::<FuncImport>(layout.imported_function(function));
     // SAFETY: imports are in place before functions.
     let FuncImport { code, context } = unsafe { import.read() };
     let host = instance.place.at::<HostContext>(layout.host_context(function));
     let is_host = ptr::eq(host.as_ptr().cast(), context);
-    FuncRef { code, context, type_id, is_host }
-}
-
-fn place_globals(instance: &Instance) {
-    let info = &instance.module.info;
-    for (i, init) in info.global_inits.iter().enumerate() {
-        let global = info.imported_globals + i as u32;
-        let value = const_expr::evaluate(init, instance);
-        instance.place.write(instance.module.layout.defined_global(global), value);
-    }
-}
-
-fn evaluate_elements(instance: &Instance) -> Vec<Box<[u64]>> {
-    let segments = instance.module.info.elements.iter();
-    segments
-        .map(|segment| match &segment.items {
-            _ if matches!(segment.mode, SegmentMode::Declared) => Box::default(),
-            ElementItems::Functions(functions) => {
-                functions.iter().map(|f| instance.func_ref(*f).as_ptr() as u64).collect()
-            }
-            ElementItems::Expressions(items) => {
-                items.iter().map(|expr| const_expr::evaluate(expr, instance).u64()).collect()
-            }
-        })
-        .collect()
+    FuncRef { code, context, ty, is_host }
 }

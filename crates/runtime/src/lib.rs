@@ -8,6 +8,8 @@
 //! | [`store`] | a store: the owner of everything else |
 //! | [`instance`], [`link`] | instantiation |
 //! | [`memory`], [`table`] | what instances are made of |
+//! | [`heap`] | objects and the collector |
+//! | [`exception`], [`frames`] | throwing, and walking the frames of a stack |
 //! | [`stack`] | the memory of stacks, and moving it |
 //! | [`stub`] | the few instructions of assembly between the two kinds of stacks |
 //! | [`activation`] | a call from the host into WebAssembly |
@@ -21,6 +23,9 @@ pub mod backtrace;
 mod builtins;
 pub mod code;
 mod const_expr;
+mod exception;
+mod frames;
+pub mod heap;
 pub mod instance;
 pub mod link;
 mod map;
@@ -33,12 +38,13 @@ pub mod table;
 pub mod trap;
 pub mod types;
 
-pub use activation::{Ending, call};
+pub use activation::{Ending, UncaughtException, call};
 pub use backtrace::{Backtrace, Frame};
 pub use code::{CodeMemory, LoadedModule};
+pub use heap::{HeapOptions, OwnedRoot, Root};
 pub use instance::{Instance, InstantiateError};
 pub use link::{ImportValue, LinkError};
 pub use signal::install as install_signal_handlers;
 pub use store::{HostFunction, Store, StoreId, StoreOptions};
 pub use trap::Trap;
-pub use types::TypeRegistry;
+pub use types::{RegisteredType, TypeRegistry};

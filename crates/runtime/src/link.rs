@@ -2,9 +2,11 @@
 
 use crate::code::LoadedModule;
 use crate::store::{GlobalItem, HostFunction, Store};
-use crate::types::TypeRegistry;
+use crate::types::is_subtype;
 use ropewalk_abi::module::{Import, Item};
-use ropewalk_abi::{ExternType, FuncRef, MemoryType, TableType};
+use ropewalk_abi::{
+    ExternType, FuncRef, GlobalType, MemoryType, TableType, TagDef, TagType, TypeInfo,
+};
 use std::fmt;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -22,6 +24,8 @@ pub enum ImportValue {
     Memory(usize),
     /// A global.
     Global(GlobalItem),
+    /// A tag.
+    Tag(NonNull<TagDef>),
 }
 
 /// An import that is missing or does not fit.
@@ -58,7 +62,7 @@ pub fn missing(module: &LoadedModule, import: &Import) -> LinkError {
     LinkError {
         module: import.module.clone(),
         name: import.name.clone(),
-        expected: module.info.item_type(import.item),
+        expected: module.item_type(import.item),
         found: None,
     }
 }
@@ -66,13 +70,12 @@ pub fn missing(module: &LoadedModule, import: &Import) -> LinkError {
 /// Checks that what is given fits what the module asks for.
 pub(crate) fn check(
     store: &Store,
-    types: &TypeRegistry,
     module: &LoadedModule,
     imports: &[ImportValue],
 ) -> Result<(), LinkError> {
     for (import, value) in module.info.imports.iter().zip(imports) {
         if !fits(store, module, import.item, value) {
-            let found = Some(type_of(store, types, value));
+            let found = Some(type_of(store, value));
             return Err(LinkError { found, ..missing(module, import) });
         }
     }
@@ -87,23 +90,35 @@ fn fits(store: &Store, module: &LoadedModule, item: Item, value: &ImportValue) -
     match (item, value) {
         (Item::Func(function), ImportValue::Func(func_ref)) => {
             // SAFETY: functions live as long as the store that they belong to.
-            let type_id = unsafe { func_ref.as_ref() }.type_id;
-            type_id == module.type_ids[info.functions[function as usize] as usize]
+            let found = unsafe { func_ref.as_ref() }.ty;
+            function_fits(module, info.functions[function as usize], found)
         }
         (Item::Func(function), ImportValue::Host(host)) => {
-            host.type_id == module.type_ids[info.functions[function as usize] as usize]
+            function_fits(module, info.functions[function as usize], host.ty)
         }
         (Item::Table(table), ImportValue::Table(index)) => {
-            table_fits(&store.table(*index).ty(), &info.tables[table as usize])
+            let expected = module.engine_table_type(info.tables[table as usize]);
+            table_fits(&store.table(*index).ty(), &expected)
         }
         (Item::Memory(memory), ImportValue::Memory(index)) => {
             memory_fits(&store.memory(*index).ty(), &info.memories[memory as usize])
         }
         (Item::Global(global), ImportValue::Global(item)) => {
-            item.ty == info.globals[global as usize]
+            let expected = module.engine_global_type(info.globals[global as usize]);
+            global_fits(store, &item.ty, &expected)
+        }
+        (Item::Tag(tag), ImportValue::Tag(def)) => {
+            let expected = module.type_infos[info.tags[tag as usize] as usize].0;
+            // SAFETY: tags live as long as the store that they belong to.
+            std::ptr::eq(unsafe { def.as_ref() }.ty, expected)
         }
         _ => false,
     }
+}
+
+fn function_fits(module: &LoadedModule, expected: u32, found: *const TypeInfo) -> bool {
+    // SAFETY: types live as long as the engine.
+    unsafe { is_subtype(&*found, &*module.type_infos[expected as usize].0) }
 }
 
 fn table_fits(found: &TableType, expected: &TableType) -> bool {
@@ -126,16 +141,30 @@ fn limits_fit(found: (u64, Option<u64>), expected: (u64, Option<u64>)) -> bool {
     found.0 >= expected.0 && maximum_fits
 }
 
-fn type_of(store: &Store, types: &TypeRegistry, value: &ImportValue) -> ExternType {
+/// What can be set must have the very type; what cannot may have a subtype.
+fn global_fits(store: &Store, found: &GlobalType, expected: &GlobalType) -> bool {
+    match (found.mutable, expected.mutable) {
+        (true, true) => found.content == expected.content,
+        (false, false) => store.options.types.is_subtype(found.content, expected.content),
+        _ => false,
+    }
+}
+
+fn type_of(store: &Store, value: &ImportValue) -> ExternType {
+    let func_type = |ty: *const TypeInfo| {
+        // SAFETY: types live as long as the engine.
+        store.options.types.func_type(unsafe { (*ty).id })
+    };
     match value {
-        ImportValue::Func(func_ref) => {
-            // SAFETY: functions live as long as the store that they belong to.
-            let type_id = unsafe { func_ref.as_ref() }.type_id;
-            ExternType::Func((*types.get(type_id)).clone())
-        }
-        ImportValue::Host(host) => ExternType::Func((*types.get(host.type_id)).clone()),
+        // SAFETY: functions live as long as the store that they belong to.
+        ImportValue::Func(func_ref) => ExternType::Func(func_type(unsafe { func_ref.as_ref() }.ty)),
+        ImportValue::Host(host) => ExternType::Func(func_type(host.ty)),
         ImportValue::Table(index) => ExternType::Table(store.table(*index).ty()),
         ImportValue::Memory(index) => ExternType::Memory(store.memory(*index).ty()),
         ImportValue::Global(item) => ExternType::Global(item.ty),
+        // SAFETY: tags live as long as the store that they belong to.
+        ImportValue::Tag(def) => {
+            ExternType::Tag(TagType { ty: func_type(unsafe { def.as_ref() }.ty) })
+        }
     }
 }

@@ -169,15 +169,23 @@ fn trap_code(
     if memory_fault && stack::in_guard(block, address) {
         return Some(TrapCode::CallStackExhausted);
     }
+    let (module, offset) = store.module_at(left.pc)?;
     // A foreign handler without an alternate stack found no room for its frame.
     if signal == libc::SIGSEGV && si_code == SI_KERNEL && left.sp < block.limit + SIGNAL_FRAME {
         return Some(TrapCode::CallStackExhausted);
     }
-    let (module, offset) = store.module_at(left.pc)?;
     let code = module.code.image().trap_at(offset)?;
     let plausible = match code {
         TrapCode::MemoryOutOfBounds if memory_fault => store.memory_may_fault_at(address),
-        TrapCode::UninitializedElement if memory_fault => address < NULL_PAGE,
+        TrapCode::UninitializedElement
+        | TrapCode::NullFunctionReference
+        | TrapCode::NullStructReference
+        | TrapCode::NullArrayReference
+        | TrapCode::CastFailure
+            if memory_fault =>
+        {
+            address < NULL_PAGE
+        }
         _ => !memory_fault,
     };
     plausible.then_some(code)

@@ -2,13 +2,20 @@
 
 use crate::activation::{Activation, Ending};
 use crate::code::LoadedModule;
+use crate::const_expr::ConstValue;
+use crate::heap::{Heap, HeapOptions, Object};
 use crate::instance::Instance;
 use crate::memory::Memory;
 use crate::stack::{self, Arena, Quarantine, Stack};
 use crate::table::Table;
+use crate::types::TypeRegistry;
 use crate::{builtins, stub};
+use ropewalk_abi::heap::EXTERN_SIZE;
 use ropewalk_abi::signature::TRANSFER_SLOTS;
-use ropewalk_abi::{FuncRef, GlobalType, HostContext, RawVal, StoreContext};
+use ropewalk_abi::{
+    FuncRef, GlobalType, HostContext, RawVal, StoreContext, TagDef, TrapCode, TypeInfo, TypeKind,
+    ValType,
+};
 use std::any::Any;
 use std::cell::UnsafeCell;
 use std::ffi::c_void;
@@ -32,6 +39,10 @@ impl StoreId {
 pub struct StoreOptions {
     /// Where its stacks come from.
     pub arena: Arc<Arena>,
+    /// The types of the engine.
+    pub types: Arc<TypeRegistry>,
+    /// How its heap behaves.
+    pub heap: HeapOptions,
     /// How many activations may be nested.
     pub max_activations: usize,
     /// Whether the running stack moves at every host call, to show that it can.
@@ -52,7 +63,12 @@ pub struct Store {
     host_functions: Vec<Box<StoredHostFunction>>,
     /// What host contexts inside instances point to.
     pub(crate) kept: Vec<Arc<HostFunction>>,
-    externs: Vec<Box<dyn Any + Send + Sync>>,
+    pub(crate) tags: Vec<Box<TagDef>>,
+    pub(crate) heap: Heap,
+    /// The globals whose values the collector follows.
+    pub(crate) collected_globals: Vec<GlobalPlace>,
+    /// The operands of constant expressions that are being evaluated.
+    pub(crate) const_stack: Vec<ConstValue>,
     /// The modules whose code may run, by address.
     modules: Vec<Arc<LoadedModule>>,
     /// A root stack for each activation, and some that are idle.
@@ -84,8 +100,8 @@ impl std::fmt::Debug for Store {
 
 /// A function of the host, for any number of stores.
 pub struct HostFunction {
-    /// The engine's number for its type.
-    pub type_id: u32,
+    /// Its type.
+    pub ty: *const TypeInfo,
     /// The trampoline that functions call it by.
     pub trampoline: *const c_void,
     /// `extern "C" fn(&HostContext, *mut RawVal) -> Outcome`.
@@ -101,7 +117,7 @@ unsafe impl Sync for HostFunction {}
 
 impl std::fmt::Debug for HostFunction {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("HostFunction").field("type_id", &self.type_id).finish_non_exhaustive()
+        f.debug_struct("HostFunction").field("ty", &self.ty).finish_non_exhaustive()
     }
 }
 
@@ -140,8 +156,11 @@ impl Store {
             call_host: call_host.cast(),
             transfer: UnsafeCell::raw_get(transfer.as_ptr()),
             builtins: builtins::TABLE.as_ptr(),
+            heap_next: 0,
+            heap_end: 0,
             store: ptr::null_mut(),
         };
+        let heap = Heap::new(options.heap);
         let mut store = Box::new(Store {
             context: UnsafeCell::new(context),
             id: StoreId::next(),
@@ -152,7 +171,10 @@ impl Store {
             globals: Vec::new(),
             host_functions: Vec::new(),
             kept: Vec::new(),
-            externs: Vec::new(),
+            tags: Vec::new(),
+            heap,
+            collected_globals: Vec::new(),
+            const_stack: Vec::new(),
             modules: Vec::new(),
             roots: Vec::new(),
             newest: ptr::null(),
@@ -281,16 +303,33 @@ impl Store {
         ty: ropewalk_abi::TableType,
         init: u64,
     ) -> Result<usize, crate::table::TableError> {
-        self.tables.push(Table::standalone(ty, init)?);
+        let is_collected = self.options.types.is_collected(ValType::Ref(ty.element));
+        self.tables.push(Table::standalone(ty, is_collected, init)?);
         Ok(self.tables.len() - 1)
     }
 
     /// A new global that belongs to no instance.
-    pub fn add_global(&mut self, value: RawVal) -> GlobalPlace {
+    pub fn add_global(&mut self, ty: GlobalType, value: RawVal) -> GlobalPlace {
         let global = Box::new(UnsafeCell::new(value));
-        let place = NonNull::new(global.get()).expect("boxes are not null");
+        let place = GlobalPlace(NonNull::new(global.get()).expect("boxes are not null"));
         self.globals.push(global);
-        GlobalPlace(place)
+        self.note_global(place, ty.content);
+        place
+    }
+
+    /// Lets the collector follow a global if its type says so.
+    pub(crate) fn note_global(&mut self, place: GlobalPlace, ty: ValType) {
+        if self.options.types.is_collected(ty) {
+            self.collected_globals.push(place);
+        }
+    }
+
+    /// A new tag.
+    pub fn add_tag(&mut self, ty: *const TypeInfo) -> NonNull<TagDef> {
+        let tag = Box::new(TagDef { ty });
+        let place = NonNull::from(&*tag);
+        self.tags.push(tag);
+        place
     }
 
     /// A host function as a value of this store.
@@ -299,7 +338,7 @@ impl Store {
         let func_ref = FuncRef {
             code: function.trampoline,
             context: ptr::null_mut(),
-            type_id: function.type_id,
+            ty: function.ty,
             is_host: true,
         };
         let mut stored = Box::new(StoredHostFunction { func_ref, context });
@@ -310,16 +349,31 @@ impl Store {
         place
     }
 
-    /// A host value, as the word that stands for it.
-    pub fn add_extern(&mut self, value: Box<dyn Any + Send + Sync>) -> u64 {
-        self.externs.push(value);
-        self.externs.len() as u64
+    /// A reference to a host value.
+    pub fn add_extern(&mut self, value: Box<dyn Any + Send + Sync>) -> Result<u64, TrapCode> {
+        let object = self.allocate(self.options.types.extern_info(), u64::from(EXTERN_SIZE))?;
+        let number = self.heap.add_extern(value);
+        object.set_extern_number(number);
+        Ok(object.reference())
     }
 
-    /// The host value that a word stands for.
-    pub fn extern_value(&self, word: u64) -> Option<&(dyn Any + Send + Sync)> {
-        let index = usize::try_from(word).ok()?.checked_sub(1)?;
-        self.externs.get(index).map(|value| &**value)
+    /// The host value that a reference refers to.
+    ///
+    /// # Safety
+    ///
+    /// The reference must be of the store.
+    pub unsafe fn extern_value(&self, reference: u64) -> Option<&(dyn Any + Send + Sync)> {
+        // SAFETY: the caller's promise.
+        let object = unsafe { Object::from_reference(reference) }?;
+        match object.ty().kind {
+            TypeKind::Extern => self.heap.extern_value(object.extern_number()),
+            _ => None,
+        }
+    }
+
+    /// The types of the engine.
+    pub fn types(&self) -> &Arc<TypeRegistry> {
+        &self.options.types
     }
 
     fn move_stack(&mut self) {

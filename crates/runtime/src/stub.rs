@@ -34,8 +34,12 @@
 //! left on any WebAssembly stack. A builtin or host function that does not want
 //! WebAssembly to go on gets there by answering nonzero, and the handler of
 //! signals by making it the place where the thread continues.
+//!
+//! Catching. One that throws an exception answers so after it has written into
+//! the control block where the handler's frame is and its code; the stub goes
+//! on there.
 
-use ropewalk_abi::builtin::Outcome;
+use ropewalk_abi::builtin::{CATCH, Outcome};
 use ropewalk_abi::{ControlBlock, RawVal, StoreContext};
 use std::ffi::c_void;
 use std::mem::offset_of;
@@ -106,6 +110,28 @@ pub(crate) unsafe extern "C" fn leave() {
     )
 }
 
+/// Does not go on behind the call: ends the activation, or continues at the
+/// handler of an exception. The store's context is in `r10`, the outcome in
+/// `rax` and `rdx`. Jumped to, never called.
+#[unsafe(naked)]
+unsafe extern "C" fn depart() {
+    core::arch::naked_asm!(
+        "cmp rax, {catch}",
+        "jne {leave}",
+        "mov r11, [r10 + {stack}]",
+        "mov rsp, [r11 + {sp}]",
+        "mov rbp, [r11 + {fp}]",
+        "mov rax, rdx", // a handler gets the exception in rax
+        "jmp [r11 + {ip}]",
+        catch = const CATCH,
+        leave = sym leave,
+        stack = const offset_of!(StoreContext, stack),
+        sp = const offset_of!(ControlBlock, sp),
+        fp = const offset_of!(ControlBlock, fp),
+        ip = const offset_of!(ControlBlock, ip),
+    )
+}
+
 /// Calls the builtin in `r9` with up to five words, of which the first is the
 /// instance's context; answers its value.
 #[unsafe(naked)]
@@ -121,7 +147,7 @@ pub(crate) unsafe extern "C" fn call_builtin() {
         "call r9",
         "mov r10, [rsp + 8]",
         "test rax, rax",
-        "jnz {leave}",
+        "jnz {depart}",
         "mov r11, [r10 + {stack}]",
         "mov rsp, [r11 + {sp}]",
         "mov rbp, [r11 + {fp}]",
@@ -131,7 +157,7 @@ pub(crate) unsafe extern "C" fn call_builtin() {
         host_sp = const offset_of!(StoreContext, host_sp),
         sp = const offset_of!(ControlBlock, sp),
         fp = const offset_of!(ControlBlock, fp),
-        leave = sym leave,
+        depart = sym depart,
     )
 }
 
@@ -150,7 +176,7 @@ pub(crate) unsafe extern "C" fn call_host() {
         "call rdx",
         "mov r10, [rsp + 8]",
         "test rax, rax",
-        "jnz {leave}",
+        "jnz {depart}",
         "mov r11, [r10 + {stack}]",
         "mov rsp, [r11 + {sp}]",
         "mov rbp, [r11 + {fp}]",
@@ -158,7 +184,7 @@ pub(crate) unsafe extern "C" fn call_host() {
         stack = const offset_of!(StoreContext, stack),
         sp = const offset_of!(ControlBlock, sp),
         fp = const offset_of!(ControlBlock, fp),
-        leave = sym leave,
+        depart = sym depart,
     )
 }
 
@@ -192,7 +218,7 @@ pub(crate) unsafe extern "C" fn call_builtin_moving() {
         "call r9",
         "mov r10, [rsp + 8]",
         "test rax, rax",
-        "jnz {leave}",
+        "jnz {depart}",
         "mov r11, [r10 + {stack}]",
         "mov rsp, [r11 + {sp}]",
         "mov rbp, [r11 + {fp}]",
@@ -202,7 +228,7 @@ pub(crate) unsafe extern "C" fn call_builtin_moving() {
         host_sp = const offset_of!(StoreContext, host_sp),
         sp = const offset_of!(ControlBlock, sp),
         fp = const offset_of!(ControlBlock, fp),
-        leave = sym leave,
+        depart = sym depart,
         move_stack = sym crate::store::move_stack_of,
     )
 }
@@ -229,7 +255,7 @@ pub(crate) unsafe extern "C" fn call_host_moving() {
         "call rdx",
         "mov r10, [rsp + 8]",
         "test rax, rax",
-        "jnz {leave}",
+        "jnz {depart}",
         "mov r11, [r10 + {stack}]",
         "mov rsp, [r11 + {sp}]",
         "mov rbp, [r11 + {fp}]",
@@ -237,7 +263,7 @@ pub(crate) unsafe extern "C" fn call_host_moving() {
         stack = const offset_of!(StoreContext, stack),
         sp = const offset_of!(ControlBlock, sp),
         fp = const offset_of!(ControlBlock, fp),
-        leave = sym leave,
+        depart = sym depart,
         move_stack = sym crate::store::move_stack_of,
     )
 }

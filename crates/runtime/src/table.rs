@@ -15,6 +15,8 @@ pub struct Table {
     _own_def: Option<Box<TableDef>>,
     elements: Vec<u64>,
     ty: TableType,
+    /// Whether the collector follows its elements.
+    is_collected: bool,
 }
 
 // SAFETY: a table is used only together with the store that owns it.
@@ -35,19 +37,24 @@ impl Table {
     /// `def` must stay valid as long as the table.
     pub(crate) unsafe fn new(
         ty: TableType,
+        is_collected: bool,
         init: u64,
         def: NonNull<TableDef>,
     ) -> Result<Table, TableError> {
-        let mut table = Table { def, _own_def: None, elements: Vec::new(), ty };
+        let mut table = Table { def, _own_def: None, elements: Vec::new(), ty, is_collected };
         table.extend(ty.minimum, init).ok_or(TableError(ty.minimum))?;
         Ok(table)
     }
 
     /// A new table that belongs to no instance.
-    pub(crate) fn standalone(ty: TableType, init: u64) -> Result<Table, TableError> {
+    pub(crate) fn standalone(
+        ty: TableType,
+        is_collected: bool,
+        init: u64,
+    ) -> Result<Table, TableError> {
         let mut own = Box::new(TableDef::EMPTY);
         // SAFETY: the record is on the heap, and the table owns it.
-        let table = unsafe { Table::new(ty, init, NonNull::from(&mut *own)) }?;
+        let table = unsafe { Table::new(ty, is_collected, init, NonNull::from(&mut *own)) }?;
         Ok(Table { _own_def: Some(own), ..table })
     }
 
@@ -59,6 +66,10 @@ impl Table {
     /// Its type, with the present size as the minimum.
     pub fn ty(&self) -> TableType {
         TableType { minimum: self.elements.len() as u64, ..self.ty }
+    }
+
+    pub(crate) fn is_collected(&self) -> bool {
+        self.is_collected
     }
 
     /// Its elements.

@@ -1,59 +1,325 @@
-//! The numbers of types.
+//! The types of an engine.
 //!
-//! Equal types have equal numbers throughout an engine, so that generated code
-//! compares types by comparing numbers.
+//! Types are the same if they are at the same place in equal recursive groups.
+//! A group is kept under a key in which types of other groups are named by
+//! their numbers, and types of the group itself by their place in it; so equal
+//! groups of different modules find the same entry. Each type has one
+//! [`TypeInfo`], by whose address generated code compares types.
 
-use ropewalk_abi::FuncType;
+use ropewalk_abi::heap::{EXTERN_SIZE, ObjectLayout};
+use ropewalk_abi::module::ModuleInfo;
+use ropewalk_abi::{
+    CompositeType, FuncType, HeapType, MAX_DEPTH, RefType, StorageType, SubType, TypeInfo,
+    TypeKind, ValType,
+};
 use std::collections::HashMap;
+use std::ptr;
 use std::sync::{Arc, RwLock};
 
 /// All types that modules of an engine use.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct TypeRegistry {
     inner: RwLock<Inner>,
+    extern_info: Box<TypeInfo>,
 }
 
 #[derive(Debug, Default)]
 struct Inner {
-    numbers: HashMap<Arc<FuncType>, u32>,
-    types: Vec<Arc<FuncType>>,
+    /// The number of the first type of each group.
+    groups: HashMap<Box<[SubType]>, u32>,
+    types: Vec<Arc<RegisteredType>>,
+}
+
+/// A type of an engine.
+#[derive(Debug)]
+pub struct RegisteredType {
+    info: Box<TypeInfo>,
+    /// What the info's `references` points to.
+    _references: Box<[u32]>,
+    /// The type, naming others by their numbers.
+    ty: SubType,
+    layout: ObjectLayout,
+}
+
+impl RegisteredType {
+    /// What generated code and objects point to.
+    pub fn info(&self) -> *const TypeInfo {
+        &*self.info
+    }
+
+    /// The type, naming others by their numbers.
+    pub fn ty(&self) -> &SubType {
+        &self.ty
+    }
+
+    /// The layout of the objects that it describes.
+    pub fn layout(&self) -> &ObjectLayout {
+        &self.layout
+    }
+}
+
+/// In a key, the types of the group itself have numbers from here on.
+const OWN_GROUP: u32 = 1 << 31;
+
+impl Default for TypeRegistry {
+    fn default() -> Self {
+        let mut extern_info = blank_info(TypeKind::Extern);
+        extern_info.size = EXTERN_SIZE;
+        TypeRegistry { inner: RwLock::default(), extern_info }
+    }
+}
+
+fn blank_info(kind: TypeKind) -> Box<TypeInfo> {
+    Box::new(TypeInfo {
+        supertypes: [ptr::null(); MAX_DEPTH],
+        depth: 0,
+        id: u32::MAX,
+        size: 0,
+        kind,
+        elements_are_collected: false,
+        references: ptr::null(),
+        reference_count: 0,
+    })
 }
 
 impl TypeRegistry {
-    /// The number of a type, which gets one if it has none.
-    pub fn register(&self, ty: &FuncType) -> u32 {
-        if let Some(&number) = self.inner.read().expect("never poisoned").numbers.get(ty) {
-            return number;
+    /// The numbers of a module's types.
+    pub fn register_module(&self, module: &ModuleInfo) -> Vec<u32> {
+        let mut numbers: Vec<u32> = Vec::with_capacity(module.types.len());
+        for group in &module.groups {
+            let types = &module.types[group.start as usize..group.end as usize];
+            let rename = |index: u32| match index.checked_sub(group.start) {
+                Some(place) => OWN_GROUP + place,
+                None => numbers[index as usize],
+            };
+            let key: Box<[SubType]> = types.iter().map(|ty| renamed(ty, &rename)).collect();
+            let first = self.register_group(key);
+            numbers.extend((0..types.len() as u32).map(|place| first + place));
         }
-        let mut inner = self.inner.write().expect("never poisoned");
-        if let Some(&number) = inner.numbers.get(ty) {
-            return number;
-        }
-        let number = u32::try_from(inner.types.len()).expect("fewer types than bytes");
-        let ty = Arc::new(ty.clone());
-        inner.types.push(ty.clone());
-        inner.numbers.insert(ty, number);
-        number
+        numbers
     }
 
-    /// The type with a number that [`register`](Self::register) gave.
-    pub fn get(&self, number: u32) -> Arc<FuncType> {
+    /// The number of a function type that names others by their numbers.
+    pub fn register_func(&self, ty: &FuncType) -> u32 {
+        self.register_group(Box::new([SubType::func(ty.clone())]))
+    }
+
+    /// The number of the first type of a group.
+    fn register_group(&self, key: Box<[SubType]>) -> u32 {
+        if let Some(&first) = self.inner.read().expect("never poisoned").groups.get(&key) {
+            return first;
+        }
+        let mut inner = self.inner.write().expect("never poisoned");
+        if let Some(&first) = inner.groups.get(&key) {
+            return first;
+        }
+        let first = u32::try_from(inner.types.len()).expect("fewer types than bytes");
+        let kinds: Vec<TypeKind> = key.iter().map(|ty| ty.composite.kind()).collect();
+        for (place, ty) in key.iter().enumerate() {
+            let rename = |number: u32| match number.checked_sub(OWN_GROUP) {
+                Some(place) => first + place,
+                None => number,
+            };
+            let ty = renamed(ty, &rename);
+            let registered = inner.registered(first + place as u32, ty, |number| {
+                match number.checked_sub(first) {
+                    Some(place) => kinds[place as usize],
+                    None => TypeKind::Func,
+                }
+            });
+            inner.types.push(Arc::new(registered));
+        }
+        inner.groups.insert(key, first);
+        first
+    }
+
+    /// The type with a number.
+    pub fn get(&self, number: u32) -> Arc<RegisteredType> {
         self.inner.read().expect("never poisoned").types[number as usize].clone()
+    }
+
+    /// The type with a number, if there is one.
+    pub fn try_get(&self, number: u32) -> Option<Arc<RegisteredType>> {
+        self.inner.read().expect("never poisoned").types.get(number as usize).cloned()
+    }
+
+    /// The function type with a number.
+    ///
+    /// # Panics
+    ///
+    /// If another kind of type has the number.
+    pub fn func_type(&self, number: u32) -> FuncType {
+        self.get(number).ty.composite.as_func().expect("a function type").clone()
+    }
+
+    /// The kind of the type with a number.
+    pub fn kind(&self, number: u32) -> TypeKind {
+        self.inner.read().expect("never poisoned").types[number as usize].info.kind
+    }
+
+    /// What host values in the heap point to.
+    pub fn extern_info(&self) -> *const TypeInfo {
+        &*self.extern_info
+    }
+
+    /// Whether the collector follows values of a type.
+    pub fn is_collected(&self, ty: ValType) -> bool {
+        ty.is_collected(|number| self.kind(number))
+    }
+
+    /// Whether values of one type are values of another.
+    pub fn is_subtype(&self, a: ValType, b: ValType) -> bool {
+        match (a, b) {
+            (ValType::Ref(a), ValType::Ref(b)) => self.is_ref_subtype(a, b),
+            (a, b) => a == b,
+        }
+    }
+
+    fn is_ref_subtype(&self, a: RefType, b: RefType) -> bool {
+        (b.nullable || !a.nullable) && self.is_heap_subtype(a.heap, b.heap)
+    }
+
+    fn is_heap_subtype(&self, a: HeapType, b: HeapType) -> bool {
+        use HeapType::*;
+        match (a, b) {
+            (a, b) if a == b => true,
+            (Concrete(a), Concrete(b)) => {
+                let (a, b) = (self.get(a), self.get(b));
+                is_subtype(&a.info, &b.info)
+            }
+            (Concrete(a), b) => match self.kind(a) {
+                TypeKind::Func => b == Func,
+                TypeKind::Struct => matches!(b, Struct | Eq | Any),
+                TypeKind::Array => matches!(b, Array | Eq | Any),
+                TypeKind::Extern => false,
+            },
+            (NoFunc, Concrete(b)) => self.kind(b) == TypeKind::Func,
+            (None, Concrete(b)) => self.kind(b) != TypeKind::Func,
+            (NoFunc, Func) | (NoExtern, Extern) | (NoExn, Exn) => true,
+            (None, Any | Eq | I31 | Struct | Array) => true,
+            (I31 | Struct | Array, Eq | Any) | (Eq, Any) => true,
+            _ => false,
+        }
+    }
+}
+
+/// Whether a type is another, or a subtype of it.
+pub fn is_subtype(a: &TypeInfo, b: &TypeInfo) -> bool {
+    ptr::eq(a.supertypes[b.depth as usize], b)
+}
+
+/// A type in which others are named otherwise.
+fn renamed(ty: &SubType, rename: &impl Fn(u32) -> u32) -> SubType {
+    let mut heap_type = |heap| match heap {
+        HeapType::Concrete(index) => HeapType::Concrete(rename(index)),
+        other => other,
+    };
+    SubType {
+        is_final: ty.is_final,
+        supertype: ty.supertype.map(rename),
+        composite: ty.composite.map_heap_types(&mut heap_type),
+    }
+}
+
+impl Inner {
+    /// A new type; `own_kind` tells the kinds of its group.
+    fn registered(
+        &self,
+        number: u32,
+        ty: SubType,
+        own_kind: impl Fn(u32) -> TypeKind,
+    ) -> RegisteredType {
+        let kind_of = |other: u32| match self.types.get(other as usize) {
+            Some(known) => known.info.kind,
+            None => own_kind(other),
+        };
+        let layout = ObjectLayout::of(&ty.composite, kind_of);
+        let references: Box<[u32]> = layout.references.as_slice().into();
+        let mut info = blank_info(ty.composite.kind());
+        info.id = number;
+        info.size = layout.size;
+        info.references = references.as_ptr();
+        info.reference_count = references.len() as u32;
+        if let CompositeType::Array(array) = &ty.composite {
+            info.elements_are_collected = match array.element.storage {
+                StorageType::Val(ty) => ty.is_collected(kind_of),
+                StorageType::I8 | StorageType::I16 => false,
+            };
+        }
+        if let Some(supertype) = ty.supertype {
+            let supertype = &self.types[supertype as usize].info;
+            info.supertypes = supertype.supertypes;
+            info.depth = supertype.depth + 1;
+        }
+        info.supertypes[info.depth as usize] = &*info;
+        RegisteredType { info, _references: references, ty, layout }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ropewalk_abi::ValType;
+    use ropewalk_abi::{FieldType, StructType};
+
+    fn list_module() -> ModuleInfo {
+        let reference = |index| {
+            StorageType::Val(ValType::Ref(RefType {
+                nullable: true,
+                heap: HeapType::Concrete(index),
+            }))
+        };
+        let node = |index: u32, supertype| SubType {
+            is_final: false,
+            supertype,
+            composite: CompositeType::Struct(StructType {
+                fields: [FieldType { storage: reference(index), mutable: true }].into(),
+            }),
+        };
+        ModuleInfo {
+            types: vec![
+                SubType::func(FuncType::default()),
+                node(2, None),
+                node(1, None),
+                node(2, Some(1)),
+            ],
+            groups: vec![0..1, 1..3, 3..4],
+            ..ModuleInfo::default()
+        }
+    }
 
     #[test]
-    fn equal_types_have_equal_numbers() {
+    fn equal_groups_of_different_modules_are_the_same_types() {
+        let registry = TypeRegistry::default();
+        let a = registry.register_module(&list_module());
+        let mut other = list_module();
+        other.types.remove(0);
+        other.groups = vec![0..2, 2..3];
+        for ty in &mut other.types {
+            *ty = renamed(ty, &|index| index - 1);
+        }
+        let b = registry.register_module(&other);
+        assert_eq!(a[1..], b[..]);
+        assert_ne!(a[1], a[2]);
+    }
+
+    #[test]
+    fn a_type_has_its_supertypes_at_their_depths() {
+        let registry = TypeRegistry::default();
+        let numbers = registry.register_module(&list_module());
+        let (sub, sup, other) =
+            (registry.get(numbers[3]), registry.get(numbers[1]), registry.get(numbers[2]));
+        assert!(is_subtype(&sub.info, &sup.info));
+        assert!(!is_subtype(&sup.info, &sub.info));
+        assert!(!is_subtype(&sub.info, &other.info));
+        assert_eq!(sub.layout().references, [8]);
+    }
+
+    #[test]
+    fn equal_function_types_have_equal_numbers() {
         let registry = TypeRegistry::default();
         let a = FuncType::new([ValType::I32], []);
         let b = FuncType::new([], [ValType::I32]);
-        assert_eq!(registry.register(&a), registry.register(&a.clone()));
-        assert_ne!(registry.register(&a), registry.register(&b));
-        assert_eq!(*registry.get(registry.register(&b)), b);
+        assert_eq!(registry.register_func(&a), registry.register_func(&a.clone()));
+        assert_ne!(registry.register_func(&a), registry.register_func(&b));
     }
 }

@@ -4,9 +4,10 @@ use super::{Translator, clif_type, trap};
 use crate::signature;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, SigRef, Value, types::*};
+use cranelift_codegen::isa::CallConv;
 use ropewalk_abi::signature::{Place, param_places, result_places};
 use ropewalk_abi::{
-    Builtin, FuncImport, FuncRef, FuncType, RawVal, StoreContext, TrapCode, ValType,
+    Builtin, FuncImport, FuncRef, FuncType, RawVal, StoreContext, TrapCode, TypeInfo, ValType,
 };
 use std::collections::HashMap;
 use std::mem::{offset_of, size_of};
@@ -22,7 +23,7 @@ pub(super) struct CallCaches {
 }
 
 /// What a call calls.
-enum Callee {
+pub(super) enum Callee {
     /// A function of this module.
     Direct(ir::FuncRef),
     /// Code at an address.
@@ -43,13 +44,13 @@ impl Translator<'_> {
     pub fn call_indirect(&mut self, ty: u32, table: u32) {
         let (callee, context) = self.indirect_callee(ty, table);
         let env = self.env;
-        self.emit_call(callee, context, &env.info.types[ty as usize]);
+        self.emit_call(callee, context, env.info.func_type(ty));
     }
 
     pub fn return_call_indirect(&mut self, ty: u32, table: u32) {
         let (callee, context) = self.indirect_callee(ty, table);
         let env = self.env;
-        self.emit_return_call(callee, context, &env.info.types[ty as usize]);
+        self.emit_return_call(callee, context, env.info.func_type(ty));
     }
 
     /// A function by its index: what to call, with which context.
@@ -90,26 +91,95 @@ impl Translator<'_> {
             .with_aligned()
             .with_readonly()
             .with_trap_code(Some(trap(TrapCode::UninitializedElement)));
-        let offset = offset_of!(FuncRef, type_id) as i32;
-        let actual = self.builder.ins().load(I32, flags, function, offset);
-        let expected = self.env.layout.type_id(ty);
-        let expected =
-            self.builder.ins().load(I32, super::constant_flags(), self.context, expected);
-        let same = self.builder.ins().icmp(IntCC::Equal, actual, expected);
-        self.builder.ins().trapz(same, trap(TrapCode::IndirectCallTypeMismatch));
+        let actual = self.builder.ins().load(I64, flags, function, offset_of!(FuncRef, ty) as i32);
+        let expected = self.type_info(ty);
+        let is_final = self.env.info.types[ty as usize].is_final;
+        let fits = match is_final {
+            true => self.builder.ins().icmp(IntCC::Equal, actual, expected),
+            false => self.is_subtype(actual, ty, expected),
+        };
+        self.builder.ins().trapz(fits, trap(TrapCode::IndirectCallTypeMismatch));
+    }
+
+    /// The [`TypeInfo`](ropewalk_abi::TypeInfo) of a type.
+    pub fn type_info(&mut self, ty: u32) -> Value {
+        let offset = self.env.layout.type_info(ty);
+        self.load_constant(self.context, offset)
+    }
+
+    /// Whether the type `actual`, not null, is a subtype of one that is known:
+    /// it has that one at that one's depth.
+    pub fn is_subtype(&mut self, actual: Value, ty: u32, expected: Value) -> Value {
+        let depth = self.env.type_depth(ty) * size_of::<usize>();
+        let offset = offset_of!(TypeInfo, supertypes) + depth;
+        let flags = super::constant_flags();
+        let at_depth = self.builder.ins().load(I64, flags, actual, offset as i32);
+        self.builder.ins().icmp(IntCC::Equal, at_depth, expected)
+    }
+
+    pub fn call_ref(&mut self, ty: u32) {
+        let (callee, context) = self.ref_callee(ty);
+        let env = self.env;
+        self.emit_call(callee, context, env.info.func_type(ty));
+    }
+
+    pub fn return_call_ref(&mut self, ty: u32) {
+        let (callee, context) = self.ref_callee(ty);
+        let env = self.env;
+        self.emit_return_call(callee, context, env.info.func_type(ty));
+    }
+
+    /// The function on top of the operand stack. Null faults on the load of its
+    /// code.
+    fn ref_callee(&mut self, ty: u32) -> (Callee, Value) {
+        let function = self.pop();
+        let flags = MemFlagsData::new()
+            .with_aligned()
+            .with_readonly()
+            .with_trap_code(Some(trap(TrapCode::NullFunctionReference)));
+        let code = self.builder.ins().load(I64, flags, function, offset_of!(FuncRef, code) as i32);
+        let flags = MemFlagsData::trusted().with_readonly();
+        let context = offset_of!(FuncRef, context) as i32;
+        let context = self.builder.ins().load(I64, flags, function, context);
+        (Callee::Indirect(self.signature(ty), code), context)
     }
 
     fn emit_call(&mut self, callee: Callee, context: Value, ty: &FuncType) {
         let args = self.pop_arguments(context, ty);
+        let direct = match self.handlers.is_empty() {
+            true => self.plain_call(callee, &args),
+            false => self.guarded_call(callee, &args),
+        };
+        let results = self.gather(&direct, ty.results(), result_places(ty.results()));
+        for (value, &ty) in results.into_iter().zip(ty.results()) {
+            self.push_typed(value, ty);
+        }
+    }
+
+    fn plain_call(&mut self, callee: Callee, args: &[Value]) -> Vec<Value> {
         let call = match callee {
-            Callee::Direct(function) => self.builder.ins().call(function, &args),
+            Callee::Direct(function) => self.builder.ins().call(function, args),
             Callee::Indirect(signature, code) => {
-                self.builder.ins().call_indirect(signature, code, &args)
+                self.builder.ins().call_indirect(signature, code, args)
             }
         };
-        let direct = self.builder.inst_results(call).to_vec();
-        let results = self.gather(&direct, ty.results(), result_places(ty.results()));
-        self.stack.extend(results);
+        self.builder.inst_results(call).to_vec()
+    }
+
+    /// A call inside a `try_table`: where it returns to, and where exceptions
+    /// go on.
+    pub(super) fn guarded_call(&mut self, callee: Callee, args: &[Value]) -> Vec<Value> {
+        let signature = match callee {
+            Callee::Direct(function) => self.builder.func.dfg.ext_funcs[function].signature,
+            Callee::Indirect(signature, _) => signature,
+        };
+        let (table, next) = self.exception_table(signature);
+        match callee {
+            Callee::Direct(function) => self.builder.ins().try_call(function, args, table),
+            Callee::Indirect(_, code) => self.builder.ins().try_call_indirect(code, args, table),
+        };
+        self.enter_sealed(next);
+        self.builder.block_params(next).to_vec()
     }
 
     fn emit_return_call(&mut self, callee: Callee, context: Value, ty: &FuncType) {
@@ -171,32 +241,42 @@ impl Translator<'_> {
         values
     }
 
-    /// Calls a function of the runtime, on the host's stack, with an index or
-    /// two and up to three operands; answers its result.
-    pub fn call_builtin(&mut self, builtin: Builtin, indices: u64, operands: &[Value]) -> Value {
-        assert_eq!(1 + operands.len(), builtin.params());
+    /// Calls a function of the runtime, on the host's stack, with up to four
+    /// words; answers its result.
+    pub fn call_builtin(&mut self, builtin: Builtin, operands: &[Value]) -> Value {
         let signature = match self.caches.builtin {
             Some(signature) => signature,
-            None => self.builder.import_signature(signature::builtin_stub()),
+            None => self.builder.import_signature(signature::builtin_stub(CallConv::SystemV)),
         };
         self.caches.builtin = Some(signature);
+        let (stub, args) = self.builtin_call(builtin, operands);
+        let call = self.builder.ins().call_indirect(signature, stub, &args);
+        self.builder.inst_results(call)[0]
+    }
+
+    /// The stub that calls a builtin, and its arguments.
+    pub(super) fn builtin_call(
+        &mut self,
+        builtin: Builtin,
+        operands: &[Value],
+    ) -> (Value, Vec<Value>) {
+        assert_eq!(operands.len(), builtin.params());
         let store = self.store_context();
         let stub = self.load_constant(store, offset_of!(StoreContext, call_builtin) as i32);
         let table = self.load_constant(store, offset_of!(StoreContext, builtins) as i32);
         let function = self.load_constant(table, (builtin as usize * size_of::<usize>()) as i32);
-        let mut args = vec![self.context, self.builder.ins().iconst(I64, indices as i64)];
+        let mut args = vec![self.context];
         args.extend(operands);
         args.resize(signature::BUILTIN_STUB_PARAMS - 1, self.context);
         args.push(function);
-        let call = self.builder.ins().call_indirect(signature, stub, &args);
-        self.builder.inst_results(call)[0]
+        (stub, args)
     }
 
     fn signature(&mut self, ty: u32) -> SigRef {
         if let Some(&signature) = self.caches.signatures.get(&ty) {
             return signature;
         }
-        let signature = signature::wasm(&self.env.info.types[ty as usize]);
+        let signature = signature::wasm(self.env.info.func_type(ty));
         let signature = self.builder.import_signature(signature);
         self.caches.signatures.insert(ty, signature);
         signature

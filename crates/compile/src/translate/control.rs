@@ -27,6 +27,7 @@ enum Kind {
     Loop {
         header: Block,
     },
+    Try,
     If {
         alternative: Block,
         /// The parameters, which the else arm gets too.
@@ -100,7 +101,12 @@ impl Translator<'_> {
         self.open(kind, ty);
     }
 
-    /// `block`, `loop` or `if` in code that cannot be reached.
+    pub fn try_table(&mut self, table: &wasmparser::TryTable) {
+        self.open_handlers(&table.catches);
+        self.open(Kind::Try, table.ty);
+    }
+
+    /// `block`, `loop`, `if` or `try_table` in code that cannot be reached.
     pub fn open_unreachable(&mut self) {
         self.unreachable_depth += 1;
     }
@@ -161,6 +167,7 @@ impl Translator<'_> {
                 self.jump(control.end, &operands);
                 end_used = true;
             }
+            Kind::Try => self.close_handlers(),
             Kind::Function => return self.end_function(control.end, end_used),
             Kind::If { .. } | Kind::Block => {}
         }
@@ -247,7 +254,7 @@ impl Translator<'_> {
     }
 
     /// A branch: its block, and the operands that go along.
-    fn branch(&mut self, depth: u32) -> (Block, Vec<Value>) {
+    pub(super) fn branch(&mut self, depth: u32) -> (Block, Vec<Value>) {
         let index = self.controls.len() - 1 - depth as usize;
         let control = &mut self.controls[index];
         control.end_used |= !matches!(control.kind, Kind::Loop { .. });
@@ -263,26 +270,27 @@ impl Translator<'_> {
         self.jump(end, &operands);
     }
 
-    fn jump(&mut self, block: Block, operands: &[Value]) {
+    pub(super) fn jump(&mut self, block: Block, operands: &[Value]) {
         self.builder.ins().jump(block, &block_args(operands));
     }
 
     // ---- helpers
 
-    fn enter_sealed(&mut self, block: Block) {
+    pub(super) fn enter_sealed(&mut self, block: Block) {
         self.builder.switch_to_block(block);
         self.builder.seal_block(block);
     }
 
     /// The topmost operands, which stay.
-    fn top(&self, count: usize) -> Vec<Value> {
+    pub(super) fn top(&self, count: usize) -> Vec<Value> {
         self.stack[self.stack.len() - count..].to_vec()
     }
 
     fn block_with(&mut self, types: &[ValType]) -> Block {
         let block = self.builder.create_block();
         for &ty in types {
-            self.builder.append_block_param(block, clif_type(ty));
+            let param = self.builder.append_block_param(block, clif_type(ty));
+            self.declare(param, ty);
         }
         block
     }
@@ -292,19 +300,23 @@ impl Translator<'_> {
             BlockType::Empty => (vec![], vec![]),
             BlockType::Type(ty) => (vec![], vec![crate::convert::val_type(ty)]),
             BlockType::FuncType(index) => {
-                let ty = &self.env.info.types[index as usize];
+                let ty = self.env.info.func_type(index);
                 (ty.params().to_vec(), ty.results().to_vec())
             }
         }
     }
 
-    pub fn select(&mut self) {
+    /// `select`, of values of a type if it is given.
+    pub fn select(&mut self, ty: Option<wasmparser::ValType>) {
         let (a, b, condition) = self.pop3();
         let value = self.builder.ins().select(condition, a, b);
-        self.push(value);
+        match ty {
+            Some(ty) => self.push_typed(value, crate::convert::val_type(ty)),
+            None => self.push(value),
+        }
     }
 }
 
-fn block_args(values: &[Value]) -> Vec<BlockArg> {
+pub(super) fn block_args(values: &[Value]) -> Vec<BlockArg> {
     values.iter().map(|&value| BlockArg::Value(value)).collect()
 }

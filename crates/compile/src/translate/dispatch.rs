@@ -10,7 +10,7 @@ impl Translator<'_> {
         if !self.is_reachable() {
             return self.unreachable_operator(op);
         }
-        if self.core(op) || self.memory(op) || self.numeric(op) || self.simd(op) {
+        if self.core(op) || self.memory(op) || self.numeric(op) || self.gc(op) || self.simd(op) {
             return;
         }
         unreachable!("the engine's features admit {op:?}, which has no translation");
@@ -20,7 +20,10 @@ impl Translator<'_> {
     /// closes.
     fn unreachable_operator(&mut self, op: &Operator<'_>) {
         match op {
-            Operator::Block { .. } | Operator::Loop { .. } | Operator::If { .. } => {
+            Operator::Block { .. }
+            | Operator::Loop { .. }
+            | Operator::If { .. }
+            | Operator::TryTable { .. } => {
                 self.open_unreachable();
             }
             Operator::Else => self.else_(),
@@ -51,9 +54,16 @@ impl Translator<'_> {
             Operator::ReturnCallIndirect { type_index, table_index } => {
                 self.return_call_indirect(*type_index, *table_index);
             }
+            Operator::CallRef { type_index } => self.call_ref(*type_index),
+            Operator::ReturnCallRef { type_index } => self.return_call_ref(*type_index),
+
+            Operator::TryTable { try_table } => self.try_table(try_table),
+            Operator::Throw { tag_index } => self.throw(*tag_index),
+            Operator::ThrowRef => self.throw_ref(),
 
             Operator::Drop => drop(self.pop()),
-            Operator::Select | Operator::TypedSelect { .. } => self.select(),
+            Operator::Select => self.select(None),
+            Operator::TypedSelect { ty } => self.select(Some(*ty)),
 
             Operator::LocalGet { local_index } => self.local_get(*local_index),
             Operator::LocalSet { local_index } => self.local_set(*local_index),
@@ -64,6 +74,9 @@ impl Translator<'_> {
             Operator::RefNull { .. } => self.ref_null(),
             Operator::RefIsNull => self.ref_is_null(),
             Operator::RefFunc { function_index } => self.ref_func(*function_index),
+            Operator::RefAsNonNull => self.ref_as_non_null(),
+            Operator::BrOnNull { relative_depth } => self.br_on_null(*relative_depth),
+            Operator::BrOnNonNull { relative_depth } => self.br_on_non_null(*relative_depth),
 
             Operator::TableGet { table } => self.table_get(*table),
             Operator::TableSet { table } => self.table_set(*table),

@@ -169,7 +169,8 @@ impl Translator<'_> {
     pub fn memory_grow(&mut self, memory: u32) {
         let pages = self.pop();
         let pages = self.widen(pages);
-        let size = self.call_builtin(Builtin::memory_grow, u64::from(memory), &[pages]);
+        let index = self.index(u64::from(memory));
+        let size = self.call_builtin(Builtin::memory_grow, &[index, pages]);
         let size = self.narrow_if(self.is_memory32(memory), size);
         self.push(size);
     }
@@ -187,14 +188,21 @@ impl Translator<'_> {
     }
 
     pub fn data_drop(&mut self, segment: u32) {
-        self.call_builtin(Builtin::data_drop, u64::from(segment), &[]);
+        let segment = self.index(u64::from(segment));
+        self.call_builtin(Builtin::data_drop, &[segment]);
+    }
+
+    /// An index, or two as one word, as an argument of a builtin.
+    pub fn index(&mut self, index: u64) -> Value {
+        self.builder.ins().iconst(I64, index as i64)
     }
 
     /// Calls a builtin that takes the three topmost operands.
     pub fn bulk(&mut self, builtin: Builtin, indices: u64) {
         let (a, b, c) = self.pop3();
-        let operands = [self.widen(a), self.widen(b), self.widen(c)];
-        self.call_builtin(builtin, indices, &operands);
+        let indices = self.index(indices);
+        let operands = [indices, self.widen(a), self.widen(b), self.widen(c)];
+        self.call_builtin(builtin, &operands);
     }
 }
 

@@ -7,8 +7,11 @@
 pub(crate) mod call;
 mod control;
 mod dispatch;
+mod exception;
+mod gc;
 mod memory;
 mod numeric;
+mod reference;
 mod simd;
 mod table;
 mod variable;
@@ -38,6 +41,8 @@ pub(crate) struct Translator<'a> {
     /// The context of the instance, the function's first argument.
     pub context: Value,
     caches: call::CallCaches,
+    /// The handlers of the `try_table`s around, the innermost last.
+    handlers: Vec<exception::Handlers>,
 }
 
 /// Validates a body and translates it into `func`, in one pass over it.
@@ -95,6 +100,7 @@ impl<'a> Translator<'a> {
             locals: Vec::new(),
             context: Value::from_u32(0),
             caches: call::CallCaches::default(),
+            handlers: Vec::new(),
         }
     }
 
@@ -108,9 +114,8 @@ impl<'a> Translator<'a> {
         let direct = self.builder.block_params(entry)[1..].to_vec();
         let params = self.gather(&direct, ty.params(), param_places(ty.params()));
         for (value, &ty) in params.into_iter().zip(ty.params()) {
-            let local = self.builder.declare_var(clif_type(ty));
+            let local = self.declare_local(ty);
             self.builder.def_var(local, value);
-            self.locals.push(local);
         }
         self.push_function_frame(ty);
     }
@@ -121,9 +126,8 @@ impl<'a> Translator<'a> {
         }
         let zero = self.zero(ty);
         for _ in 0..count {
-            let local = self.builder.declare_var(clif_type(ty));
+            let local = self.declare_local(ty);
             self.builder.def_var(local, zero);
-            self.locals.push(local);
         }
     }
 
@@ -135,6 +139,30 @@ impl<'a> Translator<'a> {
 
     pub fn push(&mut self, value: Value) {
         self.stack.push(value);
+    }
+
+    /// Pushes a value of a type. If the collector follows such values, it will
+    /// find this one in its frame at every call during which it is needed.
+    pub fn push_typed(&mut self, value: Value, ty: ValType) {
+        self.declare(value, ty);
+        self.push(value);
+    }
+
+    /// Lets the collector find a value of a type in its frame.
+    pub fn declare(&mut self, value: Value, ty: ValType) {
+        if self.env.info.is_collected(ty) {
+            self.builder.declare_value_needs_stack_map(value);
+        }
+    }
+
+    /// A variable for a local of a type.
+    fn declare_local(&mut self, ty: ValType) -> Variable {
+        let local = self.builder.declare_var(clif_type(ty));
+        if self.env.info.is_collected(ty) {
+            self.builder.declare_var_needs_stack_map(local);
+        }
+        self.locals.push(local);
+        local
     }
 
     pub fn pop(&mut self) -> Value {

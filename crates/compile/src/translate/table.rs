@@ -4,7 +4,7 @@ use super::memory::pair;
 use super::{Translator, constant_flags, trap};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types::*};
-use ropewalk_abi::{Builtin, TableDef, TrapCode};
+use ropewalk_abi::{Builtin, TableDef, TrapCode, ValType};
 use std::mem::offset_of;
 
 impl Translator<'_> {
@@ -60,7 +60,8 @@ impl Translator<'_> {
         let index = self.pop();
         let at = self.element_address(table, index, TrapCode::TableOutOfBounds);
         let value = self.builder.ins().load(I64, MemFlagsData::trusted(), at, 0);
-        self.push(value);
+        let element = self.env.info.tables[table as usize].element;
+        self.push_typed(value, ValType::Ref(element));
     }
 
     pub fn table_set(&mut self, table: u32) {
@@ -78,7 +79,8 @@ impl Translator<'_> {
     pub fn table_grow(&mut self, table: u32) {
         let (init, delta) = self.pop2();
         let delta = self.widen(delta);
-        let size = self.call_builtin(Builtin::table_grow, u64::from(table), &[init, delta]);
+        let table_value = self.index(u64::from(table));
+        let size = self.call_builtin(Builtin::table_grow, &[table_value, init, delta]);
         let size = self.narrow_if(self.is_table32(table), size);
         self.push(size);
     }
@@ -96,27 +98,7 @@ impl Translator<'_> {
     }
 
     pub fn elem_drop(&mut self, segment: u32) {
-        self.call_builtin(Builtin::elem_drop, u64::from(segment), &[]);
-    }
-
-    // ---- references
-
-    pub fn ref_null(&mut self) {
-        let null = self.builder.ins().iconst(I64, 0);
-        self.push(null);
-    }
-
-    pub fn ref_is_null(&mut self) {
-        let reference = self.pop();
-        let null = self.builder.ins().icmp_imm_u(IntCC::Equal, reference, 0);
-        let null = self.builder.ins().uextend(I32, null);
-        self.push(null);
-    }
-
-    pub fn ref_func(&mut self, function: u32) {
-        let number = self.env.info.func_refs[function as usize];
-        let offset = self.env.layout.func_ref(number);
-        let reference = self.builder.ins().iadd_imm_s(self.context, i64::from(offset));
-        self.push(reference);
+        let segment = self.index(u64::from(segment));
+        self.call_builtin(Builtin::elem_drop, &[segment]);
     }
 }

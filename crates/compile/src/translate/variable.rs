@@ -23,11 +23,12 @@ impl Translator<'_> {
         let ty = self.env.info.globals[global as usize];
         let (base, offset) = self.global_place(global);
         let mut flags = MemFlagsData::trusted();
-        if !ty.mutable {
+        // A collection may change a reference.
+        if !ty.mutable && !self.env.info.is_collected(ty.content) {
             flags = flags.with_readonly();
         }
         let value = self.builder.ins().load(clif_type(ty.content), flags, base, offset);
-        self.push(value);
+        self.push_typed(value, ty.content);
     }
 
     pub fn global_set(&mut self, global: u32) {

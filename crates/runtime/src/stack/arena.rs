@@ -76,7 +76,7 @@ impl Stack {
         let memory = Stack::memory(size)?;
         let limit = memory.base() as usize + GUARD;
         let high = limit + size;
-        let block = Box::new(ControlBlock { sp: high, fp: 0, limit, high });
+        let block = Box::new(ControlBlock { sp: high, fp: 0, ip: 0, limit, high });
         Ok(Stack { block, memory })
     }
 

@@ -6,9 +6,12 @@
 use crate::activation::Ending;
 use crate::instance::Instance;
 use crate::store::Store;
+use arrays::*;
 use ropewalk_abi::builtin::{BuiltinPointer, Outcome};
 use ropewalk_abi::{Builtin, InstanceHeader, TrapCode};
 use std::ops::Range;
+
+mod arrays;
 
 type Result<T> = std::result::Result<T, TrapCode>;
 
@@ -48,13 +51,8 @@ macro_rules! define {
                     let (store, instance) = unsafe {
                         (Store::from_context((*instance).store), (*instance).index)
                     };
-                    match super::$name(&mut Calling { store, instance }, $($param),*) {
-                        Ok(value) => Outcome::go_on(value),
-                        Err(code) => {
-                            store.set_ending(Ending::Trap(code));
-                            Outcome::END
-                        }
-                    }
+                    let result = super::$name(&mut Calling { store, instance }, $($param),*);
+                    result.conclude(store)
                 }
             )*
         }
@@ -62,6 +60,29 @@ macro_rules! define {
         /// The functions, in the order of [`Builtin::ALL`].
         pub(crate) static TABLE: Table = Table([$(entry::$name as *const ()),*]);
     };
+}
+
+/// What the functions below answer.
+trait Conclude {
+    fn conclude(self, store: &mut Store) -> Outcome;
+}
+
+impl Conclude for Result<u64> {
+    fn conclude(self, store: &mut Store) -> Outcome {
+        match self {
+            Ok(value) => Outcome::go_on(value),
+            Err(code) => {
+                store.set_ending(Ending::Trap(code));
+                Outcome::END
+            }
+        }
+    }
+}
+
+impl Conclude for Outcome {
+    fn conclude(self, _: &mut Store) -> Outcome {
+        self
+    }
 }
 
 /// The table that stores point to.
@@ -198,8 +219,12 @@ fn table_init(
 }
 
 fn elem_drop(calling: &mut Calling<'_>, segment: u64) -> Result<u64> {
-    calling.instance().elements[segment as usize] = Box::default();
+    calling.instance().elements[segment as usize] = Vec::new();
     Ok(0)
+}
+
+fn throw(calling: &mut Calling<'_>, exception: u64) -> Outcome {
+    calling.store.throw(exception)
 }
 
 /// The indices that travel as one word.

@@ -1,0 +1,151 @@
+//! Exceptions.
+//!
+//! A call inside a `try_table` is a `try_call`: its exception table names, for
+//! each clause of the `try_table`s around it from the inside out, the block
+//! where such an exception goes on. That block gets the exception, takes its
+//! values out and branches to the clause's label. Nothing of this is executed
+//! unless something is thrown.
+
+use super::call::Callee;
+use super::{Translator, clif_type, trap};
+use crate::signature;
+use cranelift_codegen::ir::{
+    Block, BlockArg, BlockCall, ExceptionTable, ExceptionTableData, ExceptionTableItem,
+    ExceptionTag, InstBuilder, MemFlagsData, SigRef, Value, types::*,
+};
+use cranelift_codegen::isa::CallConv;
+use ropewalk_abi::heap::{EXCEPTION_TAG, ObjectLayout};
+use ropewalk_abi::{Builtin, RefType, TrapCode, ValType};
+use wasmparser::Catch;
+
+/// The clauses of a `try_table`, in order.
+pub(super) struct Handlers(Vec<Handler>);
+
+struct Handler {
+    /// The tag, or none for all exceptions.
+    tag: Option<u32>,
+    /// Where it goes on; its parameter is the exception.
+    landing: Block,
+}
+
+const EXN: ValType = ValType::Ref(RefType::EXNREF);
+
+impl Translator<'_> {
+    /// Makes the blocks where exceptions go on, and continues behind them.
+    pub(super) fn open_handlers(&mut self, catches: &[Catch]) {
+        let body = self.builder.create_block();
+        self.jump(body, &[]);
+        let handlers = catches.iter().map(|catch| self.landing(catch)).collect();
+        self.handlers.push(Handlers(handlers));
+        self.enter_sealed(body);
+    }
+
+    /// After the end of a `try_table` nothing leads to its handlers any more.
+    pub(super) fn close_handlers(&mut self) {
+        let Handlers(handlers) = self.handlers.pop().expect("opened with the block");
+        for handler in handlers {
+            self.builder.seal_block(handler.landing);
+        }
+    }
+
+    fn landing(&mut self, catch: &Catch) -> Handler {
+        let (tag, label, with_reference) = match *catch {
+            Catch::One { tag, label } => (Some(tag), label, false),
+            Catch::OneRef { tag, label } => (Some(tag), label, true),
+            Catch::All { label } => (None, label, false),
+            Catch::AllRef { label } => (None, label, true),
+        };
+        let landing = self.builder.create_block();
+        self.builder.set_cold_block(landing);
+        let exception = self.builder.append_block_param(landing, I64);
+        self.declare(exception, EXN);
+        self.builder.switch_to_block(landing);
+        let height = self.stack.len();
+        if let Some(tag) = tag {
+            self.push_values_of(exception, tag);
+        }
+        if with_reference {
+            self.push(exception);
+        }
+        let (block, operands) = self.branch(label);
+        self.jump(block, &operands);
+        self.stack.truncate(height);
+        Handler { tag, landing }
+    }
+
+    fn push_values_of(&mut self, exception: Value, tag: u32) {
+        let env = self.env;
+        let ty = env.info.tag_type(tag);
+        let layout = self.exception_layout(tag);
+        for (&ty, &offset) in ty.params().iter().zip(&layout.offsets) {
+            let flags = MemFlagsData::new().with_notrap();
+            let value = self.builder.ins().load(clif_type(ty), flags, exception, offset as i32);
+            self.push_typed(value, ty);
+        }
+    }
+
+    fn exception_layout(&self, tag: u32) -> ObjectLayout {
+        self.env.objects[self.env.info.tags[tag as usize] as usize].clone()
+    }
+
+    /// The exception table of a call, and the block where it returns to, whose
+    /// parameters are the results.
+    pub(super) fn exception_table(&mut self, signature: SigRef) -> (ExceptionTable, Block) {
+        let results = self.builder.func.dfg.signatures[signature].returns.clone();
+        let next = self.builder.create_block();
+        for result in &results {
+            self.builder.append_block_param(next, result.value_type);
+        }
+        let dfg = &mut self.builder.func.dfg;
+        let returned = (0..results.len() as u32).map(BlockArg::TryCallRet);
+        let returned = BlockCall::new(next, returned, &mut dfg.value_lists);
+        let mut items = vec![ExceptionTableItem::Context(self.context)];
+        for handler in self.handlers.iter().rev().flat_map(|handlers| &handlers.0) {
+            let thrown = [BlockArg::TryCallExn(0)];
+            let target = BlockCall::new(handler.landing, thrown, &mut dfg.value_lists);
+            items.push(match handler.tag {
+                Some(tag) => ExceptionTableItem::Tag(ExceptionTag::from_u32(tag), target),
+                None => ExceptionTableItem::Default(target),
+            });
+        }
+        let table = ExceptionTableData::new(signature, returned, items);
+        (dfg.exception_tables.push(table), next)
+    }
+
+    pub fn throw(&mut self, tag: u32) {
+        let env = self.env;
+        let ty = env.info.tag_type(tag);
+        let layout = self.exception_layout(tag);
+        let values = self.stack.split_off(self.stack.len() - ty.params().len());
+        let object = self.allocate(env.info.tags[tag as usize], layout.size);
+        let identity = self.load_constant(self.context, env.layout.tag(tag));
+        let flags = MemFlagsData::new().with_notrap();
+        self.builder.ins().store(flags, identity, object, EXCEPTION_TAG as i32);
+        for (value, offset) in values.into_iter().zip(layout.offsets) {
+            self.builder.ins().store(flags, value, object, offset as i32);
+        }
+        self.throw_object(object);
+    }
+
+    pub fn throw_ref(&mut self) {
+        let exception = self.pop();
+        self.builder.ins().trapz(exception, trap(TrapCode::NullExceptionReference));
+        self.throw_object(exception);
+    }
+
+    fn throw_object(&mut self, exception: Value) {
+        let (stub, args) = self.builtin_call(Builtin::throw, &[exception]);
+        let signature = signature::builtin_stub(CallConv::Tail);
+        let signature = self.builder.import_signature(signature);
+        match self.handlers.is_empty() {
+            true => {
+                self.builder.ins().call_indirect(signature, stub, &args);
+            }
+            false => {
+                self.guarded_call(Callee::Indirect(signature, stub), &args);
+            }
+        }
+        // The stub does not return here.
+        self.unreachable();
+    }
+}

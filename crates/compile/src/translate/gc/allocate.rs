@@ -1,0 +1,66 @@
+//! Making room for objects.
+//!
+//! The free part of the heap lies between two addresses in the store's
+//! context. An object that fits takes the first bytes of it; otherwise the
+//! runtime is asked, which may collect.
+
+use super::access::Part;
+use crate::translate::Translator;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Value, types::*};
+use ropewalk_abi::{Builtin, StoreContext};
+use std::mem::offset_of;
+
+/// The free part of the heap: its beginning, and that of what is left of it
+/// behind a new object.
+struct Free {
+    next: Value,
+    rest: Value,
+    /// Whether the object does not fit.
+    full: Value,
+}
+
+impl Translator<'_> {
+    /// A new object of a type and a size in bytes. Only its header is written:
+    /// the caller stores the rest before anything else can collect.
+    pub fn allocate(&mut self, ty: u32, size: u32) -> Value {
+        let ty = self.type_info(ty);
+        let free = self.free(size);
+        let [fast, slow, done] = [(); 3].map(|()| self.builder.create_block());
+        let object = self.builder.append_block_param(done, I64);
+        self.builder.declare_value_needs_stack_map(object);
+        self.builder.set_cold_block(slow);
+        self.builder.ins().brif(free.full, slow, &[], fast, &[]);
+        self.allocate_fast(fast, ty, &free, done);
+        self.allocate_slow(slow, ty, size, done);
+        self.enter_sealed(done);
+        object
+    }
+
+    fn free(&mut self, size: u32) -> Free {
+        let store = self.store_context();
+        let flags = MemFlagsData::trusted();
+        let [next, end] = [offset_of!(StoreContext, heap_next), offset_of!(StoreContext, heap_end)]
+            .map(|offset| self.builder.ins().load(I64, flags, store, offset as i32));
+        let rest = self.builder.ins().iadd_imm_u(next, i64::from(size));
+        let full = self.builder.ins().icmp(IntCC::UnsignedGreaterThan, rest, end);
+        Free { next, rest, full }
+    }
+
+    fn allocate_fast(&mut self, block: Block, ty: Value, free: &Free, done: Block) {
+        self.enter_sealed(block);
+        let store = self.store_context();
+        let next = offset_of!(StoreContext, heap_next) as i32;
+        self.builder.ins().store(MemFlagsData::trusted(), free.rest, store, next);
+        let flags = self.heap_flags(Part::Head, None);
+        self.builder.ins().store(flags, ty, free.next, 0);
+        self.jump(done, &[free.next]);
+    }
+
+    fn allocate_slow(&mut self, block: Block, ty: Value, size: u32, done: Block) {
+        self.enter_sealed(block);
+        let size = self.index(u64::from(size));
+        let object = self.call_builtin(Builtin::heap_allocate, &[ty, size]);
+        self.jump(done, &[object]);
+    }
+}

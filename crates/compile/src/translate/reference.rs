@@ -1,0 +1,54 @@
+//! References of every kind: null, functions, and branches on null.
+
+use super::control::block_args;
+use super::{Translator, trap};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, types::*};
+use ropewalk_abi::TrapCode;
+
+impl Translator<'_> {
+    pub fn ref_null(&mut self) {
+        let null = self.builder.ins().iconst(I64, 0);
+        self.push(null);
+    }
+
+    pub fn ref_is_null(&mut self) {
+        let reference = self.pop();
+        let null = self.builder.ins().icmp_imm_u(IntCC::Equal, reference, 0);
+        let null = self.builder.ins().uextend(I32, null);
+        self.push(null);
+    }
+
+    pub fn ref_func(&mut self, function: u32) {
+        let number = self.env.info.func_refs[function as usize];
+        let offset = self.env.layout.func_ref(number);
+        let reference = self.builder.ins().iadd_imm_s(self.context, i64::from(offset));
+        self.push(reference);
+    }
+
+    pub fn ref_as_non_null(&mut self) {
+        let reference = self.pop();
+        self.builder.ins().trapz(reference, trap(TrapCode::NullReference));
+        self.push(reference);
+    }
+
+    pub fn br_on_null(&mut self, depth: u32) {
+        let reference = self.pop();
+        let (block, operands) = self.branch(depth);
+        let next = self.builder.create_block();
+        let args = block_args(&operands);
+        self.builder.ins().brif(reference, next, &[], block, &args);
+        self.enter_sealed(next);
+        self.push(reference);
+    }
+
+    pub fn br_on_non_null(&mut self, depth: u32) {
+        let reference = *self.stack.last().expect("validated");
+        let (block, operands) = self.branch(depth);
+        let next = self.builder.create_block();
+        let args = block_args(&operands);
+        self.builder.ins().brif(reference, block, &args, next, &[]);
+        self.enter_sealed(next);
+        self.pop();
+    }
+}

@@ -1,0 +1,35 @@
+//! Values of the host as references.
+
+use super::{AnyRef, Handle};
+use crate::store::{AsContext, AsContextMut};
+use anyhow::{Result, anyhow};
+use ropewalk_runtime::Trap;
+use std::any::Any;
+
+/// A reference to a value of the host, of any type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ExternRef(pub(crate) Handle);
+
+impl ExternRef {
+    /// Moves a value into the store; it is dropped when nothing refers to it
+    /// any more.
+    pub fn new<T: Any + Send + Sync>(mut store: impl AsContextMut, value: T) -> Result<ExternRef> {
+        let runtime = &mut store.as_context_mut().0.runtime;
+        let word = runtime.add_extern(Box::new(value)).map_err(Trap::from_code)?;
+        Ok(ExternRef(Handle::new(runtime, word)))
+    }
+
+    /// The value.
+    pub fn data<'a, C: AsContext>(&self, store: &'a C) -> Result<&'a (dyn Any + Send + Sync)> {
+        let runtime = store.as_context().runtime();
+        let word = self.0.word(runtime)?;
+        // SAFETY: the handle belongs to the store.
+        let value = unsafe { runtime.extern_value(word) };
+        value.ok_or_else(|| anyhow!("the reference is to a value of WebAssembly, not of the host"))
+    }
+
+    /// The same reference as `any.convert_extern` gives it.
+    pub fn to_any(self) -> AnyRef {
+        AnyRef(self.0)
+    }
+}

@@ -1,0 +1,198 @@
+//! Allocation, and the operations on whole arrays.
+
+use super::{Calling, Result, range, unpair};
+use crate::heap::Object;
+use crate::types::RegisteredType;
+use ropewalk_abi::heap::array_size;
+use ropewalk_abi::{RawVal, TrapCode, TypeInfo};
+use std::sync::Arc;
+
+pub(super) fn heap_allocate(calling: &mut Calling<'_>, ty: u64, size: u64) -> Result<u64> {
+    let object = calling.store.allocate(ty as *const TypeInfo, size)?;
+    Ok(object.reference())
+}
+
+/// A new array of zeroes.
+fn new_array(calling: &mut Calling<'_>, ty: *const TypeInfo, len: u32) -> Result<Object> {
+    // SAFETY: generated code passes types of its instance.
+    let element = unsafe { (*ty).size };
+    let array = calling.store.allocate(ty, array_size(element, len))?;
+    array.set_len(len);
+    Ok(array)
+}
+
+pub(super) fn array_new_default(calling: &mut Calling<'_>, ty: u64, len: u64) -> Result<u64> {
+    Ok(new_array(calling, ty as *const TypeInfo, len as u32)?.reference())
+}
+
+pub(super) fn array_new(calling: &mut Calling<'_>, ty: u64, len: u64) -> Result<u64> {
+    let ty = ty as *const TypeInfo;
+    // SAFETY: generated code passes types of its instance.
+    let is_collected = unsafe { (*ty).elements_are_collected };
+    let height = calling.store.heap.roots.len();
+    let root = is_collected.then(|| {
+        let value = transfer_value(calling).u64();
+        calling.store.heap.roots.add(value)
+    });
+    let array = new_array(calling, ty, len as u32);
+    let moved = root.and_then(|root| calling.store.heap.roots.get(root));
+    calling.store.heap.roots.truncate(height);
+    let array = array?;
+    let value = moved.map_or_else(|| transfer_value(calling), RawVal::from_u64);
+    fill(array, 0, len as u32, &value);
+    Ok(array.reference())
+}
+
+/// The first value of the transfer area.
+fn transfer_value(calling: &Calling<'_>) -> RawVal {
+    // SAFETY: the area belongs to the store, and generated code does not run.
+    unsafe { *calling.store.context().transfer }
+}
+
+/// Fills elements with a value, of which an element takes the first bytes.
+fn fill(array: Object, to: u32, len: u32, value: &RawVal) {
+    fn slice<'a, T>(array: Object, to: u32, len: u32) -> &'a mut [T] {
+        // SAFETY: the caller has checked the bounds, and elements have that
+        // size; vectors are only read and written as two words.
+        unsafe { std::slice::from_raw_parts_mut(array.element(to).cast::<T>(), len as usize) }
+    }
+    match array.ty().size {
+        1 => slice::<u8>(array, to, len).fill(value.u32() as u8),
+        2 => slice::<u16>(array, to, len).fill(value.u32() as u16),
+        4 => slice::<u32>(array, to, len).fill(value.u32()),
+        8 => slice::<u64>(array, to, len).fill(value.u64()),
+        size => {
+            debug_assert_eq!(size, 16);
+            let halves = [value.u128() as u64, (value.u128() >> 64) as u64];
+            slice::<[u64; 2]>(array, to, len).fill(halves);
+        }
+    }
+}
+
+/// The type that a word of a type index and a segment index names, and the
+/// segment.
+fn type_and_segment(calling: &Calling<'_>, word: u64) -> (Arc<RegisteredType>, usize) {
+    let (ty, segment) = unpair(word);
+    let id = calling.store.instances[calling.instance].module().type_ids[ty as usize];
+    (calling.store.options.types.get(id), segment as usize)
+}
+
+pub(super) fn array_new_data(
+    calling: &mut Calling<'_>,
+    word: u64,
+    from: u64,
+    len: u64,
+) -> Result<u64> {
+    let (ty, segment) = type_and_segment(calling, word);
+    let bytes = len * u64::from(ty.layout().size);
+    let segment_len = calling.instance().data_segment(segment).len();
+    let from = range(from, bytes, segment_len).ok_or(TrapCode::MemoryOutOfBounds)?;
+    let array = new_array(calling, ty.info(), len as u32)?;
+    let segment = &calling.instance().data_segment(segment)[from];
+    // SAFETY: the array has room for as many bytes.
+    unsafe { std::ptr::copy_nonoverlapping(segment.as_ptr(), array.element(0), segment.len()) };
+    Ok(array.reference())
+}
+
+pub(super) fn array_new_elem(
+    calling: &mut Calling<'_>,
+    word: u64,
+    from: u64,
+    len: u64,
+) -> Result<u64> {
+    let (ty, segment) = type_and_segment(calling, word);
+    let segment_len = calling.instance().elements[segment].len();
+    let from = range(from, len, segment_len).ok_or(TrapCode::TableOutOfBounds)?;
+    let array = new_array(calling, ty.info(), len as u32)?;
+    let segment = &calling.instance().elements[segment][from];
+    // SAFETY: the array has room for as many references.
+    unsafe {
+        std::ptr::copy_nonoverlapping(segment.as_ptr(), array.element(0).cast(), segment.len());
+    }
+    Ok(array.reference())
+}
+
+/// The array that a reference refers to.
+fn array_at(reference: u64) -> Result<Object> {
+    // SAFETY: generated code passes references to arrays.
+    unsafe { Object::from_reference(reference) }.ok_or(TrapCode::NullArrayReference)
+}
+
+/// Checks that elements are within an array.
+fn check(array: Object, from: u64, len: u64) -> Result<()> {
+    let fits = range(from, len, array.len() as usize).is_some();
+    if fits { Ok(()) } else { Err(TrapCode::ArrayOutOfBounds) }
+}
+
+pub(super) fn array_fill(calling: &mut Calling<'_>, array: u64, to_and_len: u64) -> Result<u64> {
+    let array = array_at(array)?;
+    let (to, len) = unpair(to_and_len);
+    check(array, to, len)?;
+    let value = transfer_value(calling);
+    fill(array, to as u32, len as u32, &value);
+    Ok(0)
+}
+
+pub(super) fn array_copy(
+    _: &mut Calling<'_>,
+    to: u64,
+    to_index: u64,
+    from: u64,
+    from_index_and_len: u64,
+) -> Result<u64> {
+    let (to, from) = (array_at(to)?, array_at(from)?);
+    let (from_index, len) = unpair(from_index_and_len);
+    check(to, to_index, len)?;
+    check(from, from_index, len)?;
+    let bytes = len as usize * to.ty().size as usize;
+    // SAFETY: both ranges are within their arrays, whose elements have the
+    // same size; they may overlap.
+    unsafe {
+        let source = from.element(from_index as u32);
+        std::ptr::copy(source, to.element(to_index as u32), bytes);
+    }
+    Ok(0)
+}
+
+pub(super) fn array_init_data(
+    calling: &mut Calling<'_>,
+    segment: u64,
+    array: u64,
+    to: u64,
+    from_and_len: u64,
+) -> Result<u64> {
+    let array = array_at(array)?;
+    let (from, len) = unpair(from_and_len);
+    check(array, to, len)?;
+    let segment = calling.instance().data_segment(segment as usize);
+    let bytes = len * u64::from(array.ty().size);
+    let from = range(from, bytes, segment.len()).ok_or(TrapCode::MemoryOutOfBounds)?;
+    let segment = &segment[from];
+    // SAFETY: the range is within the array.
+    unsafe {
+        let target = array.element(to as u32);
+        std::ptr::copy_nonoverlapping(segment.as_ptr(), target, segment.len());
+    }
+    Ok(0)
+}
+
+pub(super) fn array_init_elem(
+    calling: &mut Calling<'_>,
+    segment: u64,
+    array: u64,
+    to: u64,
+    from_and_len: u64,
+) -> Result<u64> {
+    let array = array_at(array)?;
+    let (from, len) = unpair(from_and_len);
+    check(array, to, len)?;
+    let segment = &calling.instance().elements[segment as usize];
+    let from = range(from, len, segment.len()).ok_or(TrapCode::TableOutOfBounds)?;
+    let segment = &segment[from];
+    // SAFETY: the range is within the array.
+    unsafe {
+        let target = array.element(to as u32).cast();
+        std::ptr::copy_nonoverlapping(segment.as_ptr(), target, segment.len());
+    }
+    Ok(0)
+}

@@ -1,0 +1,98 @@
+//! Throwing exceptions.
+//!
+//! The frames are searched outwards for a handler. Its frame becomes the
+//! newest one: the control block says where it was, and the stub continues
+//! there. Without a handler the activation ends and the host gets the
+//! exception.
+
+use crate::activation::Ending;
+use crate::frames::{Frame, Frames};
+use crate::heap::Object;
+use crate::store::Store;
+use ropewalk_abi::builtin::Outcome;
+use ropewalk_abi::{RawVal, StorageType, TagDef};
+use std::ffi::c_void;
+
+/// Where an exception goes on.
+struct Landing {
+    sp: usize,
+    fp: usize,
+    ip: usize,
+}
+
+impl Store {
+    /// Throws an exception in the newest activation, whose computation is in a
+    /// host call.
+    pub fn throw(&mut self, exception: u64) -> Outcome {
+        // SAFETY: only exceptions are thrown, and they are never null.
+        let object = unsafe { Object::from_reference(exception) }.expect("not null");
+        match self.find_handler(object.tag()) {
+            Some(Landing { sp, fp, ip }) => {
+                let stack = self.context().stack;
+                // SAFETY: the running stack's block is alive.
+                let block = unsafe { &mut *stack };
+                (block.sp, block.fp, block.ip) = (sp, fp, ip);
+                Outcome::catch(exception)
+            }
+            None => {
+                let exception = self.heap.roots.own(exception);
+                self.set_ending(Ending::Exception(exception));
+                Outcome::END
+            }
+        }
+    }
+
+    fn find_handler(&self, tag: *const TagDef) -> Option<Landing> {
+        // SAFETY: the running stack's block is alive.
+        let stack = unsafe { &*self.context().stack };
+        Frames::of_host_call(self, stack).find_map(|frame| handler_in(&frame, tag))
+    }
+
+    /// A new exception with these values, which must have the types of the tag.
+    pub fn new_exception(
+        &mut self,
+        tag: *const TagDef,
+        values: impl Fn(&mut Store) -> anyhow::Result<Vec<RawVal>>,
+    ) -> anyhow::Result<u64> {
+        // SAFETY: tags live as long as the store.
+        let ty = unsafe { (*tag).ty };
+        // SAFETY: types live as long as the engine.
+        let id = unsafe { (*ty).id };
+        let registered = self.options.types.get(id);
+        let size = u64::from(registered.layout().size);
+        let object = self.allocate(ty, size).map_err(crate::trap::Trap::from_code)?;
+        object.set_tag(tag);
+        // From here on nothing is allocated, so the object does not move.
+        let values = values(self)?;
+        let params = registered.ty().composite.as_func().expect("tags have function types");
+        let params = params.params().iter().zip(&registered.layout().offsets);
+        for (value, (ty, offset)) in values.iter().zip(params) {
+            // SAFETY: the layout of the type says that there is room.
+            unsafe {
+                crate::heap::write_storage(object.at(*offset), StorageType::Val(*ty), value);
+            }
+        }
+        Ok(object.reference())
+    }
+}
+
+/// The first handler of a frame for a tag.
+fn handler_in(frame: &Frame<'_>, tag: *const TagDef) -> Option<Landing> {
+    let (image, site, sp) = frame.site()?;
+    let (module, _) = frame.code?;
+    let handlers = image.handlers_of(site).iter();
+    let found = handlers.into_iter().find(|handler| match handler.tag {
+        None => true,
+        Some(index) => {
+            // SAFETY: the exception table says that the context of an instance
+            // of the frame's module is there.
+            let its_tag = unsafe {
+                let context = *((sp + handler.context as usize) as *const *const c_void);
+                let place = context.byte_offset(module.layout.tag(index) as isize);
+                *place.cast::<*const TagDef>()
+            };
+            std::ptr::eq(its_tag, tag)
+        }
+    })?;
+    Some(Landing { sp, fp: frame.fp, ip: module.code.start() + found.code as usize })
+}

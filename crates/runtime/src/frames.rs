@@ -1,0 +1,61 @@
+//! The frames of a stack whose computation is in a host call.
+
+use crate::code::LoadedModule;
+use crate::store::Store;
+use ropewalk_abi::ControlBlock;
+use ropewalk_abi::code::{CallSite, CodeImage};
+use std::sync::Arc;
+
+/// Walks from the newest frame outwards.
+pub(crate) struct Frames<'a> {
+    store: &'a Store,
+    pc: usize,
+    fp: usize,
+}
+
+/// A frame: where its call returns to, and its frame pointer.
+pub(crate) struct Frame<'a> {
+    pub fp: usize,
+    /// The module that its function belongs to, and the offset of the return
+    /// address in the code. None for trampolines.
+    pub code: Option<(&'a Arc<LoadedModule>, u32)>,
+}
+
+impl<'a> Frames<'a> {
+    /// The frames of a stack that was left by a call of the host.
+    pub fn of_host_call(store: &'a Store, stack: &ControlBlock) -> Frames<'a> {
+        // SAFETY: the stubs leave the return address at the stack pointer.
+        let pc = unsafe { *(stack.sp as *const usize) };
+        Frames { store, pc, fp: stack.fp }
+    }
+}
+
+impl<'a> Iterator for Frames<'a> {
+    type Item = Frame<'a>;
+
+    fn next(&mut self) -> Option<Frame<'a>> {
+        if self.fp == 0 {
+            return None;
+        }
+        let fp = self.fp;
+        // A call may be the last instruction of the code.
+        let code = self.store.module_at(self.pc - 1).map(|(module, offset)| (module, offset + 1));
+        // SAFETY: `fp` is a link of the chain, so a saved frame pointer and a
+        // return address are there.
+        unsafe {
+            self.fp = *(fp as *const usize);
+            self.pc = *((fp + 8) as *const usize);
+        }
+        Some(Frame { fp, code })
+    }
+}
+
+impl<'a> Frame<'a> {
+    /// What is known of the call, and the stack pointer there.
+    pub fn site(&self) -> Option<(&'a CodeImage, &'a CallSite, usize)> {
+        let (module, offset) = self.code?;
+        let image = module.code.image();
+        let site = image.site_at(offset)?;
+        Some((image, site, self.fp - site.frame_size as usize))
+    }
+}

@@ -1,0 +1,207 @@
+//! What the host does with references.
+
+use super::object::{Object, read_storage, write_storage};
+use super::roots::{OwnedRoot, Root};
+use crate::store::Store;
+use crate::types::{RegisteredType, is_subtype};
+use ropewalk_abi::heap::array_size;
+use ropewalk_abi::{
+    CompositeType, FieldType, FuncRef, HeapType, RawVal, RefType, StorageType, TagDef, TrapCode,
+    TypeKind,
+};
+use std::sync::Arc;
+
+impl Store {
+    /// Puts a reference into the hands of the host, until its scope ends.
+    pub fn root(&mut self, reference: u64) -> Root {
+        self.heap.roots.add(reference)
+    }
+
+    /// The reference in the hands of the host, unless its scope has ended.
+    pub fn rooted(&self, root: Root) -> Option<u64> {
+        self.heap.roots.get(root)
+    }
+
+    /// Puts a reference into the hands of the host, as long as somebody has it.
+    pub fn own(&mut self, reference: u64) -> OwnedRoot {
+        self.heap.roots.own(reference)
+    }
+
+    /// The reference that somebody owns.
+    pub fn owned(&self, root: &OwnedRoot) -> u64 {
+        root.reference()
+    }
+
+    /// Where a scope of references begins that are made from now on.
+    #[inline]
+    pub fn begin_scope(&self) -> usize {
+        self.heap.roots.len()
+    }
+
+    /// Ends a scope.
+    #[inline]
+    pub fn end_scope(&mut self, begin: usize) {
+        if self.heap.roots.len() != begin {
+            self.heap.roots.truncate(begin);
+        }
+    }
+
+    /// Collects garbage.
+    pub fn gc(&mut self) {
+        // Without a need for room this fails only for want of memory to copy
+        // to, and then everything stays where it is.
+        let _ = self.collect(0);
+    }
+
+    /// How many collections there were.
+    pub fn collections(&self) -> u64 {
+        self.heap.collections()
+    }
+
+    /// How many bytes the objects of the heap take, with garbage.
+    pub fn heap_used(&self) -> usize {
+        let base = self.heap.space.as_ref().map_or(0, |space| space.base() as usize);
+        self.context().heap_next - base
+    }
+
+    /// Whether a reference has a type.
+    ///
+    /// # Safety
+    ///
+    /// The reference must be of the store, and of the hierarchy of the type.
+    pub unsafe fn has_type(&self, reference: u64, ty: RefType) -> bool {
+        if reference == 0 {
+            return ty.nullable;
+        }
+        let types = &self.options.types;
+        match ty.heap {
+            HeapType::Func | HeapType::Extern | HeapType::Any | HeapType::Exn => true,
+            HeapType::NoFunc | HeapType::NoExtern | HeapType::None | HeapType::NoExn => false,
+            HeapType::Concrete(number) if types.kind(number) == TypeKind::Func => {
+                let expected = types.get(number);
+                // SAFETY: a function reference points to a function, whose type
+                // lives as long as the engine.
+                unsafe { is_subtype(&*(*(reference as *const FuncRef)).ty, &*expected.info()) }
+            }
+            heap => {
+                // SAFETY: the caller's promise.
+                let object = unsafe { Object::from_reference(reference) };
+                match (object, heap) {
+                    (None, heap) => matches!(heap, HeapType::I31 | HeapType::Eq),
+                    (Some(object), heap) => self.object_has_type(object, heap),
+                }
+            }
+        }
+    }
+
+    fn object_has_type(&self, object: Object, heap: HeapType) -> bool {
+        let kind = object.ty().kind;
+        match heap {
+            HeapType::Eq => matches!(kind, TypeKind::Struct | TypeKind::Array),
+            HeapType::Struct => kind == TypeKind::Struct,
+            HeapType::Array => kind == TypeKind::Array,
+            HeapType::Concrete(number) => {
+                let expected = self.options.types.get(number);
+                // SAFETY: types live as long as the engine.
+                is_subtype(object.ty(), unsafe { &*expected.info() })
+            }
+            _ => false,
+        }
+    }
+
+    /// The kind of the object that a reference refers to; none for null and
+    /// `i31`.
+    ///
+    /// # Safety
+    ///
+    /// The reference must be of the store, and not to a function.
+    pub unsafe fn object_type(&self, reference: u64) -> Option<ObjectType> {
+        // SAFETY: the caller's promise.
+        let object = unsafe { Object::from_reference(reference) }?;
+        let ty = object.ty();
+        Some(match ty.kind {
+            TypeKind::Extern => ObjectType::Extern,
+            TypeKind::Func => ObjectType::Exception(object.tag()),
+            TypeKind::Struct => ObjectType::Struct(self.options.types.get(ty.id)),
+            TypeKind::Array => ObjectType::Array(self.options.types.get(ty.id), object.len()),
+        })
+    }
+
+    /// A new object of a struct or array type, of zeroes; `len` is an array's.
+    pub fn new_object(&mut self, ty: &RegisteredType, len: u32) -> Result<u64, TrapCode> {
+        let size = match ty.ty().composite.kind() {
+            TypeKind::Array => array_size(ty.layout().size, len),
+            _ => u64::from(ty.layout().size),
+        };
+        let object = self.allocate(ty.info(), size)?;
+        if ty.ty().composite.kind() == TypeKind::Array {
+            object.set_len(len);
+        }
+        Ok(object.reference())
+    }
+
+    /// Reads a field of a struct, an element of an array, or a value of an
+    /// exception; packed integers are zero-extended.
+    ///
+    /// # Safety
+    ///
+    /// The reference must be of the store, to an object that has it.
+    pub unsafe fn read_slot(&self, reference: u64, index: u32) -> RawVal {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let (place, storage) = self.slot(reference, index);
+            read_storage(place, storage)
+        }
+    }
+
+    /// Writes a field of a struct, an element of an array, or a value of an
+    /// exception.
+    ///
+    /// # Safety
+    ///
+    /// The reference must be of the store, to an object that has it, and the
+    /// value have its type.
+    pub unsafe fn write_slot(&mut self, reference: u64, index: u32, value: &RawVal) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let (place, storage) = self.slot(reference, index);
+            write_storage(place, storage, value);
+        }
+    }
+
+    unsafe fn slot(&self, reference: u64, index: u32) -> (*mut u8, StorageType) {
+        // SAFETY: the caller's promise.
+        let object = unsafe { Object::from_reference(reference) }.expect("not null");
+        let ty = self.options.types.get(object.ty().id);
+        let storage = slot_type(&ty, index).storage;
+        let place = match ty.ty().composite.kind() {
+            TypeKind::Array => object.element(index),
+            _ => object.at(ty.layout().offsets[index as usize]),
+        };
+        (place, storage)
+    }
+}
+
+/// The type of a field, an element, or a value of an exception.
+pub fn slot_type(ty: &RegisteredType, index: u32) -> FieldType {
+    match &ty.ty().composite {
+        CompositeType::Struct(ty) => ty.fields[index as usize],
+        CompositeType::Array(ty) => ty.element,
+        CompositeType::Func(ty) => {
+            FieldType { storage: StorageType::Val(ty.params()[index as usize]), mutable: false }
+        }
+    }
+}
+
+/// What an object is.
+#[derive(Debug)]
+pub enum ObjectType {
+    /// A struct of a type.
+    Struct(Arc<RegisteredType>),
+    /// An array of a type, with so many elements.
+    Array(Arc<RegisteredType>, u32),
+    /// A host value.
+    Extern,
+    /// An exception with a tag.
+    Exception(*const TagDef),
+}

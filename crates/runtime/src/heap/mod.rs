@@ -1,0 +1,184 @@
+//! The heap: objects that a copying collector moves.
+//!
+//! Objects are allocated one after another in a space. When it is full, those
+//! that can still be reached are copied to another space, which becomes the
+//! one to allocate in; the old one is kept for the next time. The bounds of
+//! the free part are in the [`StoreContext`](ropewalk_abi::StoreContext), so
+//! that generated code allocates by itself.
+
+mod access;
+mod collect;
+mod object;
+mod roots;
+
+pub use access::{ObjectType, slot_type};
+pub(crate) use object::{Object, write_storage};
+pub(crate) use roots::Roots;
+pub use roots::{OwnedRoot, Root};
+
+use crate::map::{Map, PAGE};
+use crate::store::Store;
+use ropewalk_abi::{TrapCode, TypeInfo};
+use std::any::Any;
+
+/// How a heap behaves.
+#[derive(Clone, Copy, Debug)]
+pub struct HeapOptions {
+    /// How many bytes of objects there may be.
+    pub maximum: usize,
+    /// Whether to collect at every allocation, to show that every reference is
+    /// known.
+    pub collect_always: bool,
+}
+
+impl Default for HeapOptions {
+    fn default() -> Self {
+        HeapOptions { maximum: 4 << 30, collect_always: false }
+    }
+}
+
+/// The least size of a space: what fits into a cache.
+const SMALLEST_SPACE: usize = 1 << 20;
+
+/// The heap of a store.
+#[derive(Debug)]
+pub(crate) struct Heap {
+    options: HeapOptions,
+    space: Option<Map>,
+    /// The space before the last collection.
+    spare: Option<Map>,
+    pub roots: Roots,
+    externs: Externs,
+    collections: u64,
+}
+
+/// Values of the host, by number.
+#[derive(Debug, Default)]
+struct Externs {
+    values: Vec<Option<Box<dyn Any + Send + Sync>>>,
+    free: Vec<usize>,
+    /// Which of them the running collection has reached.
+    reached: Vec<bool>,
+}
+
+impl Heap {
+    pub fn new(options: HeapOptions) -> Heap {
+        Heap {
+            options,
+            space: None,
+            spare: None,
+            roots: Roots::default(),
+            externs: Externs::default(),
+            collections: 0,
+        }
+    }
+
+    /// The value with a number.
+    pub fn extern_value(&self, number: u64) -> Option<&(dyn Any + Send + Sync)> {
+        self.externs.values.get(number as usize)?.as_deref()
+    }
+
+    pub fn add_extern(&mut self, value: Box<dyn Any + Send + Sync>) -> u64 {
+        self.externs.add(value)
+    }
+
+    pub fn collections(&self) -> u64 {
+        self.collections
+    }
+}
+
+impl Externs {
+    fn add(&mut self, value: Box<dyn Any + Send + Sync>) -> u64 {
+        let number = self.free.pop().unwrap_or_else(|| {
+            self.values.push(None);
+            self.values.len() - 1
+        });
+        self.values[number] = Some(value);
+        number as u64
+    }
+
+    /// Drops the values that the collection has not reached.
+    fn sweep(&mut self) {
+        for (number, value) in self.values.iter_mut().enumerate() {
+            let reached = self.reached.get(number).is_some_and(|reached| *reached);
+            if value.is_some() && !reached {
+                *value = None;
+                self.free.push(number);
+            }
+        }
+        self.reached.clear();
+    }
+}
+
+impl Store {
+    /// Makes room for an object of a type, collecting if need be. Everything
+    /// but the header is zero.
+    pub(crate) fn allocate(&mut self, ty: *const TypeInfo, size: u64) -> Result<Object, TrapCode> {
+        let size = usize::try_from(size).map_err(|_| TrapCode::OutOfMemory)?;
+        if self.heap.options.collect_always || !self.has_room(size) {
+            self.collect(size)?;
+        }
+        let context = self.context_mut();
+        let place = context.heap_next;
+        context.heap_next += size;
+        if self.heap.options.collect_always {
+            // Generated code never has room, so it always asks.
+            self.context_mut().heap_end = 0;
+        }
+        // SAFETY: the place lies in the space and was free.
+        Ok(unsafe { Object::create(place, ty, size) })
+    }
+
+    fn has_room(&self, size: usize) -> bool {
+        let context = self.context();
+        context.heap_end.checked_sub(context.heap_next).is_some_and(|room| room >= size)
+    }
+
+    /// Collects, and makes room for `needed` bytes more.
+    pub(crate) fn collect(&mut self, needed: usize) -> Result<(), TrapCode> {
+        let maximum = self.heap.options.maximum;
+        let used = match &self.heap.space {
+            Some(space) => self.context().heap_next - space.base() as usize,
+            None => 0,
+        };
+        if needed > maximum {
+            return Err(TrapCode::OutOfMemory);
+        }
+        let space = self.heap.take_space(room_for(used) + needed)?;
+        let (base, len) = (space.base() as usize, space.len());
+        let next = collect::copy_reachable(self, base);
+        self.heap.replace_space(space);
+        let live = next - base;
+        let enough = (room_for(live) + needed).min(maximum).min(len);
+        let fits = live + needed <= enough;
+        let context = self.context_mut();
+        context.heap_next = next;
+        context.heap_end = base + enough.max(live);
+        if fits { Ok(()) } else { Err(TrapCode::OutOfMemory) }
+    }
+}
+
+/// How large a space should be for so many bytes of live objects. They are
+/// copied again and again, so there is three times as much room for others,
+/// whose allocation pays for the copy.
+fn room_for(live: usize) -> usize {
+    (live * 4).max(SMALLEST_SPACE)
+}
+
+impl Heap {
+    /// A space of at least so many bytes to copy to.
+    fn take_space(&mut self, len: usize) -> Result<Map, TrapCode> {
+        match self.spare.take() {
+            Some(spare) if spare.len() >= len => Ok(spare),
+            _ => Map::read_write(len.next_multiple_of(PAGE)).map_err(|_| TrapCode::OutOfMemory),
+        }
+    }
+
+    /// Makes a space the current one, and keeps the old one for the next time.
+    fn replace_space(&mut self, space: Map) {
+        let old = self.space.replace(space);
+        // In the stress mode, a forgotten reference to the old space faults.
+        self.spare = old.filter(|_| !self.options.collect_always);
+        self.collections += 1;
+    }
+}

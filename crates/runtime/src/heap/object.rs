@@ -1,0 +1,189 @@
+//! Objects, as the runtime reads and writes them.
+
+use ropewalk_abi::heap::{
+    ARRAY_ELEMENTS, ARRAY_LENGTH, EXCEPTION_TAG, EXTERN_NUMBER, HEADER_SIZE, array_size,
+};
+use ropewalk_abi::{RawVal, StorageType, TagDef, TypeInfo, TypeKind, ValType};
+
+/// The address of an object. Valid until the next collection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Object(usize);
+
+impl Object {
+    /// The object that a reference refers to, unless it is null or an `i31`.
+    ///
+    /// # Safety
+    ///
+    /// The reference must be of the store, and no collection have happened
+    /// since it was read.
+    pub unsafe fn from_reference(reference: u64) -> Option<Object> {
+        ropewalk_abi::heap::is_object(reference).then_some(Object(reference as usize))
+    }
+
+    /// Makes an object of free memory, all zero but for the header.
+    ///
+    /// # Safety
+    ///
+    /// The memory must be free, of that size, and writable.
+    pub unsafe fn create(place: usize, ty: *const TypeInfo, size: usize) -> Object {
+        // SAFETY: the caller's promise; every object has a header.
+        unsafe {
+            std::ptr::write_bytes(place as *mut u8, 0, size);
+            *(place as *mut *const TypeInfo) = ty;
+        }
+        Object(place)
+    }
+
+    /// The reference to it.
+    pub fn reference(self) -> u64 {
+        self.0 as u64
+    }
+
+    /// Its type.
+    pub fn ty(self) -> &'static TypeInfo {
+        // SAFETY: types live as long as the engine, which outlives all objects.
+        unsafe { &**(self.0 as *const *const TypeInfo) }
+    }
+
+    /// A pointer to what is at an offset.
+    pub fn at<T>(self, offset: u32) -> *mut T {
+        (self.0 + offset as usize) as *mut T
+    }
+
+    /// The length of an array.
+    pub fn len(self) -> u32 {
+        debug_assert_eq!(self.ty().kind, TypeKind::Array);
+        // SAFETY: arrays have it there.
+        unsafe { *self.at::<u32>(ARRAY_LENGTH) }
+    }
+
+    /// Sets the length of a new array.
+    pub fn set_len(self, len: u32) {
+        // SAFETY: arrays have it there.
+        unsafe { *self.at::<u32>(ARRAY_LENGTH) = len }
+    }
+
+    /// A pointer to an element of an array.
+    pub fn element(self, index: u32) -> *mut u8 {
+        let offset = u64::from(self.ty().size) * u64::from(index);
+        (self.0 + ARRAY_ELEMENTS as usize + offset as usize) as *mut u8
+    }
+
+    /// The tag of an exception.
+    pub fn tag(self) -> *const TagDef {
+        // SAFETY: exceptions have it there.
+        unsafe { *self.at::<*const TagDef>(EXCEPTION_TAG) }
+    }
+
+    /// Sets the tag of a new exception.
+    pub fn set_tag(self, tag: *const TagDef) {
+        // SAFETY: exceptions have it there.
+        unsafe { *self.at::<*const TagDef>(EXCEPTION_TAG) = tag }
+    }
+
+    /// The number of a host value.
+    pub fn extern_number(self) -> u64 {
+        debug_assert_eq!(self.ty().kind, TypeKind::Extern);
+        // SAFETY: host values have it there.
+        unsafe { *self.at::<u64>(EXTERN_NUMBER) }
+    }
+
+    /// Sets the number of a new host value.
+    pub fn set_extern_number(self, number: u64) {
+        // SAFETY: host values have it there.
+        unsafe { *self.at::<u64>(EXTERN_NUMBER) = number }
+    }
+
+    /// How many bytes it takes.
+    pub fn size(self) -> usize {
+        let ty = self.ty();
+        match ty.kind {
+            TypeKind::Array => array_size(ty.size, self.len()) as usize,
+            TypeKind::Struct | TypeKind::Func | TypeKind::Extern => ty.size as usize,
+        }
+    }
+
+    /// Calls a function with each reference in it that is followed.
+    pub fn visit_references(self, mut visit: impl FnMut(&mut u64)) {
+        let ty = self.ty();
+        // SAFETY: references are where the type says, and nobody else looks at
+        // the object now.
+        unsafe {
+            if ty.elements_are_collected {
+                let elements = self.element(0).cast::<u64>();
+                for i in 0..self.len() as usize {
+                    visit(&mut *elements.add(i));
+                }
+            }
+            for i in 0..ty.reference_count as usize {
+                visit(&mut *self.at::<u64>(*ty.references.add(i)));
+            }
+        }
+    }
+
+    /// Where a copy of it is, once it was made.
+    pub fn forwarded(self) -> Option<Object> {
+        // SAFETY: every object has a header.
+        let header = unsafe { *(self.0 as *const usize) };
+        (header & 1 == 1).then_some(Object(header & !1))
+    }
+
+    /// Copies it to a place, and notes there that it is a copy of this.
+    ///
+    /// # Safety
+    ///
+    /// The place must be free, writable and large enough.
+    pub unsafe fn copy_to(self, place: usize, size: usize) -> Object {
+        debug_assert!(size >= HEADER_SIZE as usize);
+        // SAFETY: the caller's promise; the spaces are different mappings.
+        unsafe {
+            std::ptr::copy_nonoverlapping(self.0 as *const u8, place as *mut u8, size);
+            *(self.0 as *mut usize) = place | 1;
+        }
+        Object(place)
+    }
+}
+
+/// Reads what is stored at a place; packed integers are zero-extended.
+///
+/// # Safety
+///
+/// A value that is stored like that must be there.
+pub(crate) unsafe fn read_storage(place: *const u8, storage: StorageType) -> RawVal {
+    // SAFETY: the caller's promise. Vectors may be unaligned.
+    unsafe {
+        match storage {
+            StorageType::I8 => RawVal::from_u32(u32::from(*place)),
+            StorageType::I16 => RawVal::from_u32(u32::from(*place.cast::<u16>())),
+            StorageType::Val(ValType::I32 | ValType::F32) => RawVal::from_u32(*place.cast()),
+            StorageType::Val(ValType::I64 | ValType::F64 | ValType::Ref(_)) => {
+                RawVal::from_u64(*place.cast())
+            }
+            StorageType::Val(ValType::V128) => {
+                RawVal::from_u128(place.cast::<u128>().read_unaligned())
+            }
+        }
+    }
+}
+
+/// Stores a value at a place; packed integers are wrapped.
+///
+/// # Safety
+///
+/// There must be room for a value that is stored like that.
+pub(crate) unsafe fn write_storage(place: *mut u8, storage: StorageType, value: &RawVal) {
+    // SAFETY: the caller's promise. Vectors may be unaligned.
+    unsafe {
+        match storage {
+            StorageType::I8 => *place = value.u32() as u8,
+            StorageType::I16 => *place.cast::<u16>() = value.u32() as u16,
+            StorageType::Val(ValType::I32 | ValType::F32) => *place.cast::<u32>() = value.u32(),
+            StorageType::Val(ValType::I64 | ValType::F64 | ValType::Ref(_)) => {
+                *place.cast::<u64>() = value.u64();
+            }
+            StorageType::Val(ValType::V128) => {
+                place.cast::<u128>().write_unaligned(value.u128());
+            }
+        }
+    }
+}
