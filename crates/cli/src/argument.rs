@@ -6,7 +6,7 @@
 //! `i32x4:1,2,3,4`. The only reference that one can type is `null`.
 
 use anyhow::{Context, ensure};
-use ropewalk::{FuncType, HeapType, Result, Val, ValType};
+use ropewalk::{FuncType, Result, Val, ValType};
 use wast::core::V128Const;
 use wast::parser::{self, Parse, ParseBuffer};
 use wast::token::{F32, F64};
@@ -41,7 +41,7 @@ fn value(ty: ValType, argument: &str) -> Option<Val> {
         ValType::F32 => token(argument).map(|value: F32| Val::F32(value.bits)),
         ValType::F64 => token(argument).map(|value: F64| Val::F64(value.bits)),
         ValType::V128 => vector(argument).map(Val::V128),
-        ValType::Ref(ty) if ty.nullable && argument == "null" => Some(null(ty.heap)),
+        ValType::Ref(ty) if ty.nullable && argument == "null" => Some(Val::null(ty)),
         ValType::Ref(_) => None,
     }
 }
@@ -54,13 +54,6 @@ fn hint(ty: ValType) -> &'static str {
         ValType::V128 => "not a vector (like 0xff, i32x4:1,2,3,4 or f64x2:0.5,1)",
         ValType::Ref(ty) if ty.nullable => "not `null`, the only reference that can be typed",
         ValType::Ref(_) => "no such reference: none can be typed",
-    }
-}
-
-fn null(heap: HeapType) -> Val {
-    match heap {
-        HeapType::Func => Val::FuncRef(None),
-        HeapType::Extern => Val::ExternRef(None),
     }
 }
 

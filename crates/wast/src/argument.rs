@@ -26,15 +26,19 @@ fn core_value(store: &mut Store<()>, argument: &WastArgCore) -> Result<Val> {
         WastArgCore::V128(value) => Val::V128(u128::from_le_bytes(value.to_le_bytes())),
         WastArgCore::RefNull(heap) => null(heap)?,
         WastArgCore::RefExtern(number) => Val::ExternRef(Some(ExternRef::new(store, *number)?)),
-        WastArgCore::RefHost(_) => bail!("ref.host is not supported yet"),
+        WastArgCore::RefHost(number) => ExternRef::new(store, *number)?.to_any().into(),
     })
 }
 
 fn null(heap: &HeapType) -> Result<Val> {
-    use AbstractHeapType::{Extern, Func, NoExtern, NoFunc};
+    use AbstractHeapType::*;
     match heap {
-        HeapType::Abstract { ty: Func | NoFunc, .. } => Ok(Val::FuncRef(None)),
-        HeapType::Abstract { ty: Extern | NoExtern, .. } => Ok(Val::ExternRef(None)),
+        HeapType::Abstract { ty: Func | NoFunc, .. } => Ok(Val::FuncRef(Option::None)),
+        HeapType::Abstract { ty: Extern | NoExtern, .. } => Ok(Val::ExternRef(Option::None)),
+        HeapType::Abstract { ty: Exn | NoExn, .. } => Ok(Val::ExnRef(Option::None)),
+        HeapType::Abstract { ty: Any | Eq | I31 | Struct | Array | None, .. } => {
+            Ok(Val::AnyRef(Option::None))
+        }
         _ => bail!("a null of type {heap:?} is not supported yet"),
     }
 }

@@ -1,7 +1,7 @@
 //! The directives that assert something.
 
 use anyhow::{anyhow, bail};
-use ropewalk::{LinkError, Result, Trap, Val};
+use ropewalk::{Exception, LinkError, Result, Trap, Val};
 use wast::{QuoteWat, WastExecute, WastInvoke, WastRet, Wat};
 
 use crate::message::{found, is_rejection, is_trap};
@@ -50,8 +50,12 @@ impl Script<'_> {
     }
 
     /// The execution ends with an exception that nothing catches.
-    pub(crate) fn assert_exception(&mut self, _: WastExecute) -> Result<()> {
-        bail!("assert_exception is not supported yet")
+    pub(crate) fn assert_exception(&mut self, exec: WastExecute) -> Result<()> {
+        match self.execute(exec) {
+            Ok(_) => bail!("expected an exception, found a return"),
+            Err(error) if error.is::<Exception>() => Ok(()),
+            Err(error) => bail!("expected an exception, {}", found(&error)),
+        }
     }
 
     /// The execution suspends with a tag that nothing handles.

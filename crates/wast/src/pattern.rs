@@ -3,7 +3,7 @@
 use std::fmt;
 
 use anyhow::{bail, ensure};
-use ropewalk::{ExternRef, Result, Store, Val};
+use ropewalk::{AnyRef, ExternRef, Result, Store, Val};
 use wast::WastRet;
 use wast::core::{AbstractHeapType, HeapType, V128Pattern, WastRetCore};
 
@@ -34,6 +34,7 @@ enum Pattern {
     Null(Option<Heap>),
     Extern(Option<u32>),
     Func,
+    Internal(Internal),
     Either(Vec<Pattern>),
 }
 
@@ -42,6 +43,49 @@ enum Pattern {
 enum Heap {
     Func,
     Extern,
+    Any,
+    Exn,
+}
+
+/// The kinds of internal references.
+#[derive(Clone, Copy)]
+enum Internal {
+    Any,
+    Eq,
+    I31,
+    Struct,
+    Array,
+    /// A host value, made from that number.
+    Host(u32),
+}
+
+impl Internal {
+    fn accepts(self, store: &Store<()>, value: &AnyRef) -> Result<bool> {
+        let is_i31 = value.as_i31(store)?.is_some();
+        let is_struct = value.as_struct(store)?.is_some();
+        let is_array = value.as_array(store)?.is_some();
+        Ok(match self {
+            Internal::Any => true,
+            Internal::Eq => is_i31 || is_struct || is_array,
+            Internal::I31 => is_i31,
+            Internal::Struct => is_struct,
+            Internal::Array => is_array,
+            Internal::Host(number) => {
+                value.as_extern(store)?.and_then(|value| host_number(store, &value)) == Some(number)
+            }
+        })
+    }
+
+    fn word(self) -> String {
+        match self {
+            Internal::Any => "(ref.any)".to_owned(),
+            Internal::Eq => "(ref.eq)".to_owned(),
+            Internal::I31 => "(ref.i31)".to_owned(),
+            Internal::Struct => "(ref.struct)".to_owned(),
+            Internal::Array => "(ref.array)".to_owned(),
+            Internal::Host(number) => format!("(ref.host {number})"),
+        }
+    }
 }
 
 impl Pattern {
@@ -62,6 +106,12 @@ impl Pattern {
             WastRetCore::RefNull(heap) => Pattern::Null(heap.map(hierarchy).transpose()?),
             WastRetCore::RefExtern(number) => Pattern::Extern(*number),
             WastRetCore::RefFunc(_) => Pattern::Func,
+            WastRetCore::RefAny => Pattern::Internal(Internal::Any),
+            WastRetCore::RefEq => Pattern::Internal(Internal::Eq),
+            WastRetCore::RefI31 => Pattern::Internal(Internal::I31),
+            WastRetCore::RefStruct => Pattern::Internal(Internal::Struct),
+            WastRetCore::RefArray => Pattern::Internal(Internal::Array),
+            WastRetCore::RefHost(number) => Pattern::Internal(Internal::Host(*number)),
             WastRetCore::Either(cases) => {
                 Pattern::Either(cases.iter().map(Pattern::core).collect::<Result<_>>()?)
             }
@@ -89,8 +139,13 @@ impl Pattern {
             (Pattern::Vector(kind, lanes), Val::V128(vector)) => (0..)
                 .zip(lanes)
                 .all(|(index, number)| number.accepts(*kind, kind.lane(*vector, index))),
-            (Pattern::Null(heap), Val::FuncRef(None)) => *heap != Some(Heap::Extern),
-            (Pattern::Null(heap), Val::ExternRef(None)) => *heap != Some(Heap::Func),
+            (Pattern::Null(heap), Val::FuncRef(None)) => heap.is_none_or(|h| h == Heap::Func),
+            (Pattern::Null(heap), Val::ExternRef(None)) => heap.is_none_or(|h| h == Heap::Extern),
+            (Pattern::Null(heap), Val::AnyRef(None)) => heap.is_none_or(|h| h == Heap::Any),
+            (Pattern::Null(heap), Val::ExnRef(None)) => heap.is_none_or(|h| h == Heap::Exn),
+            (Pattern::Internal(kind), Val::AnyRef(Some(value))) => {
+                kind.accepts(store, value).unwrap_or(false)
+            }
             (Pattern::Extern(None), Val::ExternRef(Some(_))) => true,
             (Pattern::Extern(number), Val::ExternRef(Some(value))) => {
                 host_number(store, value) == *number
@@ -120,10 +175,12 @@ fn numbers<T: Copy>(lanes: &[T], number: impl Fn(T) -> Number) -> Vec<Number> {
 }
 
 fn hierarchy(heap: HeapType) -> Result<Heap> {
-    use AbstractHeapType::{Extern, Func, NoExtern, NoFunc};
+    use AbstractHeapType::*;
     match heap {
         HeapType::Abstract { ty: Func | NoFunc, .. } => Ok(Heap::Func),
         HeapType::Abstract { ty: Extern | NoExtern, .. } => Ok(Heap::Extern),
+        HeapType::Abstract { ty: Any | Eq | I31 | Struct | Array | None, .. } => Ok(Heap::Any),
+        HeapType::Abstract { ty: Exn | NoExn, .. } => Ok(Heap::Exn),
         _ => bail!("a null of type {heap:?} is not supported yet"),
     }
 }
@@ -154,6 +211,9 @@ impl fmt::Display for Pattern {
             Pattern::Null(None) => f.write_str("(ref.null)"),
             Pattern::Null(Some(Heap::Func)) => f.write_str("(ref.null func)"),
             Pattern::Null(Some(Heap::Extern)) => f.write_str("(ref.null extern)"),
+            Pattern::Null(Some(Heap::Any)) => f.write_str("(ref.null any)"),
+            Pattern::Null(Some(Heap::Exn)) => f.write_str("(ref.null exn)"),
+            Pattern::Internal(kind) => f.write_str(&kind.word()),
             Pattern::Extern(None) => f.write_str("(ref.extern)"),
             Pattern::Extern(Some(number)) => write!(f, "(ref.extern {number})"),
             Pattern::Func => f.write_str("(ref.func)"),
@@ -175,9 +235,19 @@ fn show(store: &Store<()>, value: &Val, lanes: Kind) -> String {
             Some(number) => format!("(ref.extern {number})"),
             None => "(ref.extern)".to_owned(),
         },
+        Val::AnyRef(None) => "(ref.null any)".to_owned(),
+        Val::AnyRef(Some(value)) => shown_internal(store, value),
+        Val::ExnRef(None) => "(ref.null exn)".to_owned(),
+        Val::ExnRef(Some(_)) => "(ref.exn)".to_owned(),
         number => scalar(number)
             .map_or_else(String::new, |(kind, bits)| constant(kind, &kind.literal(bits))),
     }
+}
+
+fn shown_internal(store: &Store<()>, value: &AnyRef) -> String {
+    let kinds = [Internal::I31, Internal::Struct, Internal::Array];
+    let kind = kinds.into_iter().find(|kind| kind.accepts(store, value).unwrap_or(false));
+    kind.unwrap_or(Internal::Any).word()
 }
 
 fn constant(kind: Kind, literal: &str) -> String {

@@ -171,6 +171,6 @@ impl<'e> Script<'e> {
         let global = instance
             .get_global(&mut self.store, name)
             .with_context(|| format!("there is no exported global {name:?}"))?;
-        global.get(&self.store)
+        global.get(&mut self.store)
     }
 }

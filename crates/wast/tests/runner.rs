@@ -242,15 +242,33 @@ fn later_registrations_replace_earlier_ones() {
 fn directives_of_later_work_fail() {
     check(
         r#"(module (func (export "f")))
-           (assert_exception (invoke "f"))
            (assert_suspension (invoke "f") "unhandled")
            (thread $t (invoke "f"))
            (wait $t)"#,
         &[
-            "2: assert_exception is not supported yet",
-            "3: assert_suspension is not supported yet",
-            "4: thread is not supported",
-            "5: wait is not supported",
+            "2: assert_suspension is not supported yet",
+            "3: thread is not supported",
+            "4: wait is not supported",
+        ],
+    );
+}
+
+#[test]
+fn an_exception_is_told_from_a_return_and_a_trap() {
+    check(
+        r#"(module
+             (tag $e)
+             (func (export "returns"))
+             (func (export "traps") unreachable)
+             (func (export "throws") (throw $e)))
+           (assert_exception (invoke "returns"))
+           (assert_exception (invoke "traps"))
+           (assert_exception (invoke "throws"))
+           (assert_trap (invoke "throws") "unreachable")"#,
+        &[
+            "6: expected an exception, found a return",
+            "7: expected an exception, found trap: unreachable",
+            "9: expected trap: unreachable, found error: uncaught exception",
         ],
     );
 }

@@ -14,9 +14,6 @@ use wasmparser::WasmFeatures;
 /// What does not pass, and why. An entry is a script or, with a line, one
 /// directive of it. One that starts to pass fails the test.
 const EXPECTED_FAILURES: &[(&str, Option<usize>, &str)] = &[
-    ("bulk-memory/table-sub.wast", None, "needs typed function references"),
-    ("bulk-memory/table_init.wast", Some(2272), "needs arrays"),
-    ("bulk-memory/table_init.wast", Some(2286), "needs arrays"),
     ("mutable-global/linking.wast", Some(206), SEGMENT_TRAPS),
     ("mutable-global/linking.wast", Some(227), SEGMENT_TRAPS),
     ("mutable-global/linking.wast", Some(236), SEGMENT_STAYS),
@@ -48,6 +45,13 @@ macro_rules! suites {
                 }
 
                 #[test]
+                fn passes_while_always_collecting() {
+                    let mut config = config($features);
+                    config.collect_always(true);
+                    check(stringify!($name), $scripts.collect(), &config);
+                }
+
+                #[test]
                 fn passes_while_stacks_move() {
                     let mut config = config($features);
                     config.move_stacks(true);
@@ -67,17 +71,25 @@ macro_rules! suites {
 
 const WASM1: WasmFeatures = WasmFeatures::WASM1;
 const WASM2: WasmFeatures = WasmFeatures::WASM2;
+const TYPED_FUNCTIONS: WasmFeatures =
+    WASM2.union(WasmFeatures::FUNCTION_REFERENCES).union(WasmFeatures::TAIL_CALL);
+const WASM3: WasmFeatures = WasmFeatures::WASM3.difference(WasmFeatures::THREADS);
 
 suites! {
     core_1_0: spec(SpecVersion::V1), WASM1;
     core_2_0: spec(SpecVersion::V2), WASM2;
+    core_3_0: spec(SpecVersion::V3), WASM3;
+    core_latest: spec(SpecVersion::Latest), WASM3;
+    function_references: proposal(Proposal::FunctionReferences), TYPED_FUNCTIONS;
+    gc: proposal(Proposal::GC), WASM3;
+    exceptions: proposal(Proposal::ExceptionHandling), WASM3;
     mutable_global: proposal(Proposal::MutableGlobal), WASM1;
     sign_extension_ops: proposal(Proposal::SignExtensionOps), WASM2;
     nontrapping_float_to_int_conversions:
         proposal(Proposal::NontrappingFloatToIntConversions), WASM2;
     multi_value: proposal(Proposal::MultiValue), WASM2;
     reference_types: proposal(Proposal::ReferenceTypes), WASM2;
-    bulk_memory: proposal(Proposal::BulkMemoryOperations), WASM2;
+    bulk_memory: proposal(Proposal::BulkMemoryOperations), WASM3;
     simd: proposal(Proposal::Simd), WASM2.union(WasmFeatures::MULTI_MEMORY);
     relaxed_simd: proposal(Proposal::RelaxedSimd), WASM2.union(WasmFeatures::RELAXED_SIMD);
     extended_const: proposal(Proposal::ExtendedConst), WASM2.union(WasmFeatures::EXTENDED_CONST);
