@@ -52,7 +52,7 @@ pub fn entry_trampoline(target: &Target, ty: &FuncType) -> Result<CodeImage, Com
 pub fn host_trampoline(target: &Target, ty: &FuncType) -> Result<CodeImage, CompileError> {
     build(target, signature::wasm(ty), |builder, params| {
         let context = params[0];
-        let mut direct = params[1..].to_vec().into_iter();
+        let mut direct = params[1..].iter().copied();
         let store = builder.ins().load(
             I64,
             constant_flags(),

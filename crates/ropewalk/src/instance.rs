@@ -132,7 +132,7 @@ impl Instance {
 /// Errors are what they wrap, so that embedders find them.
 fn instantiate_error(error: InstantiateError) -> anyhow::Error {
     match error {
-        InstantiateError::Link(error) => error.into(),
+        InstantiateError::Link(error) => (*error).into(),
         InstantiateError::Memory(error) => error.into(),
         InstantiateError::Table(error) => error.into(),
         InstantiateError::Trap(error) => error.into(),

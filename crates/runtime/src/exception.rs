@@ -12,6 +12,7 @@ use crate::store::Store;
 use ropewalk_abi::builtin::Outcome;
 use ropewalk_abi::{RawVal, StorageType, TagDef};
 use std::ffi::c_void;
+use std::ptr::NonNull;
 
 /// Where an exception goes on.
 struct Landing {
@@ -51,17 +52,17 @@ impl Store {
     /// A new exception with these values, which must have the types of the tag.
     pub fn new_exception(
         &mut self,
-        tag: *const TagDef,
+        tag: NonNull<TagDef>,
         values: impl Fn(&mut Store) -> anyhow::Result<Vec<RawVal>>,
     ) -> anyhow::Result<u64> {
         // SAFETY: tags live as long as the store.
-        let ty = unsafe { (*tag).ty };
+        let ty = unsafe { tag.as_ref() }.ty;
         // SAFETY: types live as long as the engine.
         let id = unsafe { (*ty).id };
         let registered = self.options.types.get(id);
         let size = u64::from(registered.layout().size);
         let object = self.allocate(ty, size).map_err(crate::trap::Trap::from_code)?;
-        object.set_tag(tag);
+        object.set_tag(tag.as_ptr());
         // From here on nothing is allocated, so the object does not move.
         let values = values(self)?;
         let params = registered.ty().composite.as_func().expect("tags have function types");

@@ -40,7 +40,7 @@ pub struct Instance {
 pub enum InstantiateError {
     /// An import is missing or does not fit.
     #[error(transparent)]
-    Link(#[from] LinkError),
+    Link(#[from] Box<LinkError>),
     /// A memory could not be had.
     #[error(transparent)]
     Memory(#[from] MemoryError),

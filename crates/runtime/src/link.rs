@@ -72,15 +72,15 @@ pub(crate) fn check(
     store: &Store,
     module: &LoadedModule,
     imports: &[ImportValue],
-) -> Result<(), LinkError> {
+) -> Result<(), Box<LinkError>> {
     for (import, value) in module.info.imports.iter().zip(imports) {
         if !fits(store, module, import.item, value) {
             let found = Some(type_of(store, value));
-            return Err(LinkError { found, ..missing(module, import) });
+            return Err(Box::new(LinkError { found, ..missing(module, import) }));
         }
     }
     match module.info.imports.get(imports.len()) {
-        Some(import) => Err(missing(module, import)),
+        Some(import) => Err(Box::new(missing(module, import))),
         None => Ok(()),
     }
 }
@@ -162,8 +162,8 @@ fn type_of(store: &Store, value: &ImportValue) -> ExternType {
         ImportValue::Table(index) => ExternType::Table(store.table(*index).ty()),
         ImportValue::Memory(index) => ExternType::Memory(store.memory(*index).ty()),
         ImportValue::Global(item) => ExternType::Global(item.ty),
-        // SAFETY: tags live as long as the store that they belong to.
         ImportValue::Tag(def) => {
+            // SAFETY: tags live as long as the store that they belong to.
             ExternType::Tag(TagType { ty: func_type(unsafe { def.as_ref() }.ty) })
         }
     }

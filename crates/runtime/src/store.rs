@@ -59,10 +59,13 @@ pub struct Store {
     pub(crate) instances: Vec<Instance>,
     pub(crate) memories: Vec<Memory>,
     pub(crate) tables: Vec<Table>,
+    #[expect(clippy::vec_box, reason = "generated code knows their addresses")]
     globals: Vec<Box<UnsafeCell<RawVal>>>,
+    #[expect(clippy::vec_box, reason = "generated code knows their addresses")]
     host_functions: Vec<Box<StoredHostFunction>>,
     /// What host contexts inside instances point to.
     pub(crate) kept: Vec<Arc<HostFunction>>,
+    #[expect(clippy::vec_box, reason = "generated code knows their addresses")]
     pub(crate) tags: Vec<Box<TagDef>>,
     pub(crate) heap: Heap,
     /// The globals whose values the collector follows.

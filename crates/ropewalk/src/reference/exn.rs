@@ -34,7 +34,7 @@ impl ExnRef {
         };
         raw(runtime)?;
         let tag = tag.in_store(runtime)?;
-        let word = runtime.new_exception(tag.as_ptr(), |runtime| raw(runtime))?;
+        let word = runtime.new_exception(tag, |runtime| raw(runtime))?;
         Ok(ExnRef(Handle::new(runtime, word)))
     }
 

@@ -235,5 +235,5 @@ fn unpair(word: u64) -> (u64, u64) {
 /// A range of `len` from `start` that lies within `end`.
 pub(crate) fn range(start: u64, len: u64, end: usize) -> Option<Range<usize>> {
     let stop = start.checked_add(len)?;
-    (stop <= end as u64).then(|| start as usize..stop as usize)
+    (stop <= end as u64).then_some(start as usize..stop as usize)
 }
