@@ -1,0 +1,124 @@
+//! The rows that are measured from Rust: compiling, instantiating, entering.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use crate::clock::Clock;
+use crate::engine::Engine;
+use crate::generate::big_module;
+use crate::row::{Row, Run, Side, Size, Workload, row};
+
+/// A memory, a table, globals and segments: what a small real module has.
+const FURNISHED: &str = include_str!("../programs/furnished.wat");
+/// Nothing but two functions.
+const BARE: &str = include_str!("../programs/bare.wat");
+
+/// Compiles the big generated module.
+struct Compile {
+    /// How many threads may share the work.
+    threads: usize,
+}
+
+/// Makes a store and an instance of a program in it, and drops both.
+struct Instantiate(&'static str);
+
+/// Calls a function that does nothing.
+struct EnterEmpty;
+
+/// Calls a function that returns its argument.
+struct EnterIdentity;
+
+/// All of them, in the order of the table.
+#[rustfmt::skip]
+pub fn rows() -> Vec<Row> {
+    let all = std::thread::available_parallelism().map_or(1, usize::from);
+    let module = Size { tiny: 0, large: 1, operations: 1 };
+    vec![
+        row("enter [] -> []", "a call from Rust", Size::of(15_000_000), EnterEmpty),
+        row("enter [i64] -> [i64]", "a call from Rust", Size::of(15_000_000), EnterIdentity),
+        row("instantiate bare", "a store and an instance", Size::of(150_000), Instantiate(BARE)),
+        row("instantiate furnished", "a store and an instance", Size::of(10_000), Instantiate(FURNISHED)),
+        row("compile", "a module of 1 MB", module, Compile { threads: all }),
+        row("compile, one thread", "a module of 1 MB", module, Compile { threads: 1 }),
+    ]
+}
+
+impl Workload for Compile {
+    /// Both engines share their work out with rayon, so the pool that they run in
+    /// decides how many threads they have. A size of 0 compiles nothing.
+    fn prepare<E: Engine>(&self) -> Result<Side> {
+        let pool = ThreadPoolBuilder::new().num_threads(self.threads).build()?;
+        let engine = E::new()?;
+        let wasm = big_module();
+        Ok(Box::new(move |_, size| match size {
+            0 => Ok(Run { time: Duration::ZERO, result: 0 }),
+            _ => compile(&pool, &engine, &wasm),
+        }))
+    }
+}
+
+/// The result is what the compiled code computes, so that it is known to work.
+fn compile<E: Engine>(pool: &ThreadPool, engine: &E, wasm: &[u8]) -> Result<Run> {
+    let clock = if pool.current_num_threads() == 1 { Clock::Thread } else { Clock::Wall };
+    let mut module = None;
+    let mut run = pool.install(|| {
+        clock.time(|| {
+            module = Some(engine.compile(wasm)?);
+            Ok(0)
+        })
+    })?;
+    let mut instance = engine.instantiate(&module.context("nothing compiled")?)?;
+    let function = engine.function(&mut instance, "run")?;
+    run.result = engine.call(&mut instance, &function, 1)?;
+    Ok(run)
+}
+
+impl Workload for Instantiate {
+    fn prepare<E: Engine>(&self) -> Result<Side> {
+        let engine = E::new()?;
+        let module = engine.compile(&wat::parse_str(self.0)?)?;
+        Ok(Box::new(move |_, times| {
+            Clock::Thread.time(|| {
+                for _ in 0..times {
+                    drop(engine.instantiate(&module)?);
+                }
+                Ok(times)
+            })
+        }))
+    }
+}
+
+impl Workload for EnterEmpty {
+    fn prepare<E: Engine>(&self) -> Result<Side> {
+        let engine = E::new()?;
+        let mut instance = engine.instantiate(&engine.compile(&wat::parse_str(BARE)?)?)?;
+        let function = engine.empty(&mut instance, "empty")?;
+        Ok(Box::new(move |_, times| {
+            Clock::Thread.time(|| {
+                for _ in 0..times {
+                    engine.enter(&mut instance, &function)?;
+                }
+                Ok(times)
+            })
+        }))
+    }
+}
+
+impl Workload for EnterIdentity {
+    fn prepare<E: Engine>(&self) -> Result<Side> {
+        let engine = E::new()?;
+        let mut instance = engine.instantiate(&engine.compile(&wat::parse_str(BARE)?)?)?;
+        let function = engine.function(&mut instance, "identity")?;
+        Ok(Box::new(move |_, times| {
+            Clock::Thread.time(|| {
+                let mut sum = 0;
+                for i in 0..times {
+                    sum += engine.call(&mut instance, &function, i)?;
+                }
+                Ok(sum)
+            })
+        }))
+    }
+}

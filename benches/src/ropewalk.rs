@@ -1,0 +1,64 @@
+//! Ropewalk behind the common verbs.
+
+use anyhow::Result;
+
+use crate::engine::Engine;
+
+/// The engine, and a linker that knows the host's functions.
+pub struct Ropewalk {
+    engine: ::ropewalk::Engine,
+    linker: ::ropewalk::Linker<()>,
+}
+
+/// An instance together with the store that it lives in.
+pub struct Instance {
+    store: ::ropewalk::Store<()>,
+    instance: ::ropewalk::Instance,
+}
+
+impl Engine for Ropewalk {
+    type Module = ::ropewalk::Module;
+    type Instance = Instance;
+    type Function = ::ropewalk::TypedFunc<i64, i64>;
+    type Empty = ::ropewalk::TypedFunc<(), ()>;
+
+    fn new() -> Result<Self> {
+        let mut config = ::ropewalk::Config::new();
+        config.opt_level(::ropewalk::OptLevel::Speed);
+        let engine = ::ropewalk::Engine::new(&config)?;
+        let mut linker = ::ropewalk::Linker::new(&engine);
+        linker.func_wrap("host", "inc", |x: i64| x + 1)?;
+        Ok(Self { engine, linker })
+    }
+
+    fn compile(&self, wasm: &[u8]) -> Result<Self::Module> {
+        ::ropewalk::Module::new(&self.engine, wasm)
+    }
+
+    fn instantiate(&self, module: &Self::Module) -> Result<Instance> {
+        let mut store = ::ropewalk::Store::new(&self.engine, ());
+        let instance = self.linker.instantiate(&mut store, module)?;
+        Ok(Instance { store, instance })
+    }
+
+    fn function(&self, instance: &mut Instance, export: &str) -> Result<Self::Function> {
+        instance.instance.get_typed_func(&mut instance.store, export)
+    }
+
+    fn call(
+        &self,
+        instance: &mut Instance,
+        function: &Self::Function,
+        argument: i64,
+    ) -> Result<i64> {
+        function.call(&mut instance.store, argument)
+    }
+
+    fn empty(&self, instance: &mut Instance, export: &str) -> Result<Self::Empty> {
+        instance.instance.get_typed_func(&mut instance.store, export)
+    }
+
+    fn enter(&self, instance: &mut Instance, function: &Self::Empty) -> Result<()> {
+        function.call(&mut instance.store, ())
+    }
+}
