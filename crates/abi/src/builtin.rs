@@ -113,6 +113,22 @@ builtins! {
     array_init_elem(segment, array, to, from_and_len);
     /// Throws an exception.
     throw(exception);
+    /// Makes a new stack ready, because there was none.
+    new_stack() -> block;
+    /// Traps, because a reference to a stack was not valid.
+    invalid_stack(reference, kind);
+    /// Gives a stack whose generations are used up another block; answers it.
+    renew_block(block) -> block;
+    /// Puts the bound arguments of a stack before the others.
+    unbind(block);
+    /// Binds as many arguments of the transfer area; answers the new reference.
+    bind(reference, ty, count) -> reference;
+    /// Searches for the handler of a tag: answers the number of the clause, and
+    /// leaves the outermost stack in the store.
+    find_handler(handler_word) -> clause;
+    /// Continues a stack with an exception: a reference, an exception and the
+    /// handlers.
+    resume_throw(reference, exception, handlers);
 }
 
 /// The shape in which builtins stand in the store's table. Each really takes

@@ -1,9 +1,11 @@
 //! The records that generated code reads and writes.
 
 use crate::builtin::BuiltinPointer;
+use crate::stack::StackState;
 use crate::types::TypeKind;
 use std::ffi::c_void;
 use std::ptr;
+use std::sync::atomic::AtomicPtr;
 
 /// A value in a place wide enough for any.
 ///
@@ -58,7 +60,7 @@ impl Default for RawVal {
     }
 }
 
-/// A stack: where its memory is, and where it was left.
+/// A stack: where its memory is, where it was left, and what it is linked to.
 ///
 /// ```text
 ///   low                                                      high
@@ -66,17 +68,40 @@ impl Default for RawVal {
 ///            ^limit     ^sp
 /// ```
 ///
-/// `sp` and `fp` are meaningful only while the stack is suspended or its
-/// computation is in a host call. They, and the chain of frame pointers that
-/// starts at `fp`, are all that is rewritten when the memory moves.
+/// `sp` and `fp` are meaningful only while the stack is not running: the word
+/// at `sp` is the address where it continues. They, and the chain of frame
+/// pointers that starts at `fp`, are all that is rewritten when the memory
+/// moves.
 #[derive(Debug)]
-#[repr(C)]
+#[repr(C, align(128))]
 pub struct ControlBlock {
-    /// The stack pointer at which the computation was left. The address where
-    /// it continues is the word there.
+    /// The stack pointer at which the computation was left.
     pub sp: usize,
     /// The frame pointer that belongs to `sp`.
     pub fp: usize,
+    /// The stack that resumed this one; a block without handlers for a root.
+    pub parent: *mut ControlBlock,
+    /// The handlers of the `resume` in which this stack waits: words that
+    /// [`handler_word`](crate::stack::handler_word) makes, then zero.
+    pub handlers: *const u64,
+    /// The reference that will be valid for this stack when it is suspended
+    /// the next time, or is while it is suspended.
+    pub reference: u64,
+    /// The stack to continue when this one is resumed: the innermost of those
+    /// that were suspended together with it.
+    pub innermost: *mut ControlBlock,
+    /// How many of its arguments are bound already.
+    pub bound: u64,
+    /// The function of a stack that has not started.
+    pub function: *const FuncRef,
+    /// The code that calls that function.
+    pub entry: *const c_void,
+    /// The next free stack, while this one is free.
+    pub next_free: *mut ControlBlock,
+    /// Where the first frame begins.
+    pub top: usize,
+    /// What becomes of it.
+    pub state: StackState,
     /// Where an exception goes on, while one is being thrown.
     pub ip: usize,
     /// The lowest usable address; the guard lies below.
@@ -109,6 +134,19 @@ pub struct StoreContext {
     pub heap_next: usize,
     /// The end of the free part of the heap.
     pub heap_end: usize,
+    /// The control blocks of the stacks that references name.
+    pub blocks: *mut ControlBlock,
+    /// Stacks that are ready for new continuations.
+    pub free_stacks: *mut ControlBlock,
+    /// The stub that switches between stacks.
+    pub switch: *const c_void,
+    /// Where a stack starts that has not run yet.
+    pub start: *const c_void,
+    /// The stub that goes back to the parent for good.
+    pub finish: *const c_void,
+    /// The result of a search for a handler: the outermost stack that is
+    /// captured.
+    pub found: *mut ControlBlock,
     /// The store that this belongs to, for the runtime's use.
     pub store: *mut c_void,
 }
@@ -174,6 +212,9 @@ pub struct TypeInfo {
     pub kind: TypeKind,
     /// Whether the elements of an array are references that are followed.
     pub elements_are_collected: bool,
+    /// The code that calls functions of this type on a stack of their own, for
+    /// a function type that continuations are made of.
+    pub entry: AtomicPtr<c_void>,
     /// The offsets of the references in a struct or exception that are
     /// followed.
     pub references: *const u32,

@@ -10,7 +10,8 @@
 //!
 //! The type of an exception is the function type of its tag. Sizes are
 //! multiples of eight. A reference is the address of an object, an `i31` with
-//! the lowest bit set, or zero for null.
+//! the lowest bit set, a stack with the second lowest set (see
+//! [`stack`](crate::stack)), or zero for null.
 
 use crate::types::{CompositeType, FuncType, StorageType, TypeKind};
 
@@ -36,7 +37,7 @@ pub fn i31(value: u32) -> u64 {
 
 /// Whether a word is the address of an object.
 pub fn is_object(reference: u64) -> bool {
-    reference != 0 && reference & 1 == 0
+    reference != 0 && reference & 3 == 0
 }
 
 /// Where the fields of a struct, or the values of an exception, are.
@@ -88,6 +89,7 @@ impl ObjectLayout {
             CompositeType::Array(ty) => {
                 ObjectLayout { size: ty.element.storage.size(), ..ObjectLayout::default() }
             }
+            CompositeType::Cont(_) => ObjectLayout::default(),
         }
     }
 }

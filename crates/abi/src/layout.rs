@@ -10,6 +10,7 @@
 //! TableDef       for each defined table
 //! *TypeInfo      for each type
 //! *TagDef        for each tag
+//! u64 ... 0      for each list of handlers: words that `stack::handler_word` makes
 //! RawVal         for each defined global
 //! FuncRef        for each function that is used as a value
 //! HostContext    for each imported function; used by those of the host
@@ -30,6 +31,9 @@ pub struct InstanceLayout {
     defined_tables: u32,
     types: u32,
     tags: u32,
+    handler_tables: u32,
+    /// The place of each list among the words of all.
+    handler_places: Vec<u32>,
     defined_globals: u32,
     func_refs: u32,
     host_contexts: u32,
@@ -53,6 +57,12 @@ impl InstanceLayout {
             end += count as u64 * size as u64;
             u32::try_from(start).map_err(|_| InstanceTooLarge)
         };
+        let mut handler_words = 0;
+        let mut handler_places = Vec::new();
+        for table in &module.handler_tables {
+            handler_places.push(handler_words);
+            handler_words += table.len() as u32 + 1;
+        }
         let pointer = size_of::<usize>();
         let imported = module.imported_functions as usize;
         let defined = |all: usize, imported: u32| all - imported as usize;
@@ -73,6 +83,8 @@ impl InstanceLayout {
             )?,
             types: array(module.types.len(), pointer, 8)?,
             tags: array(module.tags.len(), pointer, 8)?,
+            handler_tables: array(handler_words as usize, size_of::<u64>(), 8)?,
+            handler_places,
             defined_globals: array(
                 defined(module.globals.len(), module.imported_globals),
                 size_of::<RawVal>(),
@@ -139,6 +151,12 @@ impl InstanceLayout {
     /// The pointer to the [`TagDef`] of a tag.
     pub fn tag(&self, tag: u32) -> i32 {
         at(self.tags, tag, size_of::<usize>())
+    }
+
+    /// The first word of a list of handlers, by its number among
+    /// [`ModuleInfo::handler_tables`].
+    pub fn handler_table(&self, number: u32) -> i32 {
+        at(self.handler_tables, self.handler_places[number as usize], size_of::<u64>())
     }
 
     /// The [`FuncRef`] with this number among [`ModuleInfo::func_refs`].

@@ -12,6 +12,7 @@
 //! | [`layout`] | where things are inside an instance |
 //! | [`context`] | the records that generated code reads and writes |
 //! | [`code`] | compiled code and its tables |
+//! | [`stack`] | references to stacks |
 //! | [`signature`] | which parameters and results travel outside registers |
 //! | [`builtin`] | the functions of the runtime that generated code calls |
 //! | [`trap`] | why a computation was ended |
@@ -23,6 +24,7 @@ pub mod heap;
 pub mod layout;
 pub mod module;
 pub mod signature;
+pub mod stack;
 pub mod trap;
 pub mod types;
 

@@ -50,6 +50,9 @@ pub struct ModuleInfo {
     pub data_bytes: Vec<u8>,
     /// The start function.
     pub start: Option<u32>,
+    /// The clause lists of `resume`, without repetition; each clause is a tag
+    /// and whether it is a `switch` clause.
+    pub handler_tables: Vec<Vec<(u32, bool)>>,
     /// For each function that is used as a value, its number among those;
     /// `u32::MAX` for the others.
     pub func_refs: Vec<u32>,
@@ -72,6 +75,18 @@ impl ModuleInfo {
     /// If another kind of type is there, which validation excludes.
     pub fn func_type(&self, ty: u32) -> &FuncType {
         self.types[ty as usize].composite.as_func().expect("validated to be a function type")
+    }
+
+    /// The type index of the functions that a continuation type is made of.
+    ///
+    /// # Panics
+    ///
+    /// If another kind of type is there, which validation excludes.
+    pub fn cont_function(&self, ty: u32) -> u32 {
+        match self.types[ty as usize].composite {
+            CompositeType::Cont(HeapType::Concrete(function)) => function,
+            _ => panic!("validated to be a continuation type"),
+        }
     }
 
     /// The function type of a tag.

@@ -76,6 +76,14 @@ trap_codes! {
     CastFailure = 19, "cast failure";
     /// The heap has reached its limit.
     OutOfMemory = 20, "out of memory";
+    /// A continuation was needed and there was null.
+    NullContinuation = 21, "null continuation reference";
+    /// A continuation was used a second time.
+    ContinuationConsumed = 22, "continuation already consumed";
+    /// Nothing handles the tag of a `suspend` or `switch`.
+    UnhandledTag = 23, "unhandled tag";
+    /// A reference of one design of stack switching was used as another's.
+    OtherDesign = 24, "reference of another design";
 }
 
 impl fmt::Display for TrapCode {

@@ -117,6 +117,10 @@ pub enum HeapType {
     Exn,
     /// No exception.
     NoExn,
+    /// A continuation.
+    Cont,
+    /// No continuation.
+    NoCont,
     /// A defined type: its index in a [`ModuleInfo`](crate::module::ModuleInfo),
     /// its number in the engine everywhere else.
     Concrete(u32),
@@ -148,6 +152,8 @@ impl fmt::Display for HeapType {
             HeapType::None => "none",
             HeapType::Exn => "exn",
             HeapType::NoExn => "noexn",
+            HeapType::Cont => "cont",
+            HeapType::NoCont => "nocont",
             HeapType::Concrete(ty) => return write!(f, "type {ty}"),
         })
     }
@@ -165,6 +171,8 @@ pub enum TypeKind {
     Array = 2,
     /// Values of the host, which no defined type describes.
     Extern = 3,
+    /// Continuations, which do not lie in the heap.
+    Cont = 4,
 }
 
 /// A defined type with its place among the others.
@@ -194,6 +202,8 @@ pub enum CompositeType {
     Struct(StructType),
     /// An array type.
     Array(ArrayType),
+    /// The type of continuations of functions of a type.
+    Cont(HeapType),
 }
 
 impl CompositeType {
@@ -203,6 +213,7 @@ impl CompositeType {
             CompositeType::Func(_) => TypeKind::Func,
             CompositeType::Struct(_) => TypeKind::Struct,
             CompositeType::Array(_) => TypeKind::Array,
+            CompositeType::Cont(_) => TypeKind::Cont,
         }
     }
 
@@ -221,6 +232,7 @@ impl CompositeType {
             CompositeType::Array(ty) => {
                 CompositeType::Array(ArrayType { element: ty.element.map_heap_types(map) })
             }
+            CompositeType::Cont(function) => CompositeType::Cont(map(*function)),
         }
     }
 }

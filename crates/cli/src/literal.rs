@@ -12,11 +12,12 @@ pub(crate) fn literal(value: &Val) -> String {
         Val::F64(bits) => f64_literal(f64::from_bits(*bits)),
         Val::V128(bits) => format!("{bits:#034x}"),
         Val::FuncRef(None) | Val::ExternRef(None) => "null".to_owned(),
-        Val::AnyRef(None) | Val::ExnRef(None) => "null".to_owned(),
+        Val::AnyRef(None) | Val::ExnRef(None) | Val::ContRef(None) => "null".to_owned(),
         Val::FuncRef(Some(_)) => "func".to_owned(),
         Val::ExternRef(Some(_)) => "extern".to_owned(),
         Val::AnyRef(Some(_)) => "any".to_owned(),
         Val::ExnRef(Some(_)) => "exn".to_owned(),
+        Val::ContRef(Some(_)) => "cont".to_owned(),
     }
 }
 

@@ -44,7 +44,8 @@ fn abstract_heap_type(ty: AbstractHeapType) -> HeapType {
         AbstractHeapType::None => HeapType::None,
         AbstractHeapType::Exn => HeapType::Exn,
         AbstractHeapType::NoExn => HeapType::NoExn,
-        other => unreachable!("the engine's features do not admit {other:?}"),
+        AbstractHeapType::Cont => HeapType::Cont,
+        AbstractHeapType::NoCont => HeapType::NoCont,
     }
 }
 
@@ -69,9 +70,10 @@ fn composite_type(ty: &CompositeInnerType) -> CompositeType {
         CompositeInnerType::Array(ty) => {
             CompositeType::Array(ArrayType { element: field_type(ty.0) })
         }
-        CompositeInnerType::Cont(_) => {
-            unreachable!("the engine's features do not admit continuations")
-        }
+        CompositeInnerType::Cont(ty) => match ty.0.unpack() {
+            UnpackedIndex::Module(function) => CompositeType::Cont(HeapType::Concrete(function)),
+            other => unreachable!("a module's own types are named by index, not {other:?}"),
+        },
     }
 }
 

@@ -16,6 +16,7 @@
 mod convert;
 mod environment;
 mod function;
+mod handlers;
 mod image;
 mod module;
 mod relocatable;
@@ -26,7 +27,7 @@ mod translate;
 
 pub use module::{CompiledModule, compile_module};
 pub use target::{OptLevel, Target};
-pub use trampoline::{entry_trampoline, host_trampoline};
+pub use trampoline::{entry_trampoline, host_trampoline, stack_trampoline};
 
 /// Why a module could not be compiled.
 #[derive(Debug, thiserror::Error)]

@@ -3,7 +3,7 @@
 use crate::environment::Environment;
 use crate::function::{FunctionCompiler, MachineFunction};
 use crate::target::Target;
-use crate::{CompileError, convert, image};
+use crate::{CompileError, convert, handlers, image};
 use rayon::prelude::*;
 use ropewalk_abi::InstanceLayout;
 use ropewalk_abi::code::CodeImage;
@@ -47,6 +47,7 @@ pub fn compile_module(
     }
     let ModuleReader { mut info, bodies } = reader;
     collect_func_refs(&mut info);
+    handlers::collect(&mut info, bodies.iter().map(|(_, body)| body));
     let layout = InstanceLayout::new(&info)
         .map_err(|_| CompileError::TooLarge("its instances exceed 2 GiB".to_string()))?;
     let env = Environment::new(&info, &layout, target);

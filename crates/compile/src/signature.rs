@@ -32,6 +32,22 @@ pub(crate) fn builtin_stub(convention: CallConv) -> Signature {
     Signature { call_conv: convention, ..words(BUILTIN_STUB_PARAMS, 1) }
 }
 
+/// The stub that switches between stacks: from, to, a signal, and what was
+/// captured. The last two are its results, from whoever switches back.
+pub(crate) fn switch_stub() -> Signature {
+    Signature { call_conv: CallConv::Tail, ..words(4, 2) }
+}
+
+/// The code that calls a function on a stack of its own.
+pub(crate) fn stack_entry() -> Signature {
+    words(1, 0)
+}
+
+/// The stub that goes back to the parent for good.
+pub(crate) fn finish_stub() -> Signature {
+    words(1, 0)
+}
+
 /// The stub that calls a host function: its context, the values, the function.
 pub(crate) fn host_stub() -> Signature {
     words(3, 0)

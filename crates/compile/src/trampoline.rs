@@ -20,7 +20,7 @@ use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, UserFuncName, Value
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use ropewalk_abi::code::CodeImage;
 use ropewalk_abi::signature::{Place, param_places, result_places};
-use ropewalk_abi::{FuncType, HostContext, RawVal, StoreContext};
+use ropewalk_abi::{FuncRef, FuncType, HostContext, RawVal, StoreContext, TrapCode};
 use std::mem::{offset_of, size_of};
 
 /// The size of a page of the machine.
@@ -86,6 +86,43 @@ pub fn host_trampoline(target: &Target, ty: &FuncType) -> Result<CodeImage, Comp
             emit.put(place, value, &mut returned);
         }
         emit.builder.ins().return_(&returned);
+    })
+}
+
+/// Code that calls a function of a type on a stack of its own: it takes the
+/// arguments from the transfer area, puts the results there, and goes back to
+/// the parent for good.
+pub fn stack_trampoline(target: &Target, ty: &FuncType) -> Result<CodeImage, CompileError> {
+    build(target, signature::stack_entry(), |builder, params| {
+        let func_ref = params[0];
+        let load = |builder: &mut FunctionBuilder<'_>, base, offset: usize| {
+            builder.ins().load(I64, constant_flags(), base, offset as i32)
+        };
+        let code = load(builder, func_ref, offset_of!(FuncRef, code));
+        let context = load(builder, func_ref, offset_of!(FuncRef, context));
+        let store = load(builder, context, 0);
+        let values = load(builder, store, offset_of!(StoreContext, transfer));
+        let mut emit = Emit { builder, values, context };
+        // All arguments are read before any is moved on.
+        let params = ty.params().iter().enumerate();
+        let arguments: Vec<_> = params.map(|(i, ty)| emit.load_value(i, clif_type(*ty))).collect();
+        let mut args = vec![context];
+        for (value, place) in arguments.into_iter().zip(param_places(ty.params())) {
+            emit.put(place, value, &mut args);
+        }
+        let callee = emit.builder.import_signature(signature::wasm(ty));
+        let call = emit.builder.ins().call_indirect(callee, code, &args);
+        let mut direct = emit.builder.inst_results(call).to_vec().into_iter();
+        let places = ty.results().iter().zip(result_places(ty.results()));
+        let results: Vec<_> =
+            places.map(|(ty, place)| emit.take(place, clif_type(*ty), &mut direct)).collect();
+        for (i, value) in results.into_iter().enumerate() {
+            emit.store_value(i, value);
+        }
+        let finish = load(emit.builder, store, offset_of!(StoreContext, finish));
+        let signature = emit.builder.import_signature(signature::finish_stub());
+        emit.builder.ins().call_indirect(signature, finish, &[store]);
+        emit.builder.ins().trap(ir::TrapCode::unwrap_user(TrapCode::Unreachable as u8));
     })
 }
 

@@ -21,13 +21,16 @@ pub struct Config {
     pub(crate) opt_level: OptLevel,
     pub(crate) max_wasm_stack: usize,
     pub(crate) max_activations: usize,
+    pub(crate) max_stacks: usize,
     pub(crate) move_stacks: bool,
     pub(crate) heap: HeapOptions,
 }
 
 /// What the engine implements.
-const IMPLEMENTED: WasmFeatures =
-    WasmFeatures::WASM3.difference(WasmFeatures::THREADS).union(WasmFeatures::WIDE_ARITHMETIC);
+const IMPLEMENTED: WasmFeatures = WasmFeatures::WASM3
+    .difference(WasmFeatures::THREADS)
+    .union(WasmFeatures::WIDE_ARITHMETIC)
+    .union(WasmFeatures::STACK_SWITCHING);
 
 impl Default for Config {
     fn default() -> Self {
@@ -36,6 +39,7 @@ impl Default for Config {
             opt_level: OptLevel::Speed,
             max_wasm_stack: 1 << 20,
             max_activations: 1000,
+            max_stacks: 4 << 20,
             move_stacks: false,
             heap: HeapOptions::default(),
         }
@@ -72,6 +76,13 @@ impl Config {
     /// of the host's stack too. 1000 by default.
     pub fn max_activations(&mut self, count: usize) -> &mut Config {
         self.max_activations = count;
+        self
+    }
+
+    /// How many continuations of a store may be live at the same time. Four
+    /// million by default. Beyond that, `cont.new` traps with `too many stacks`.
+    pub fn max_stacks(&mut self, count: usize) -> &mut Config {
+        self.max_stacks = count;
         self
     }
 

@@ -8,6 +8,7 @@ use ropewalk_runtime::stack::{Arena, ArenaOptions};
 use ropewalk_runtime::{CodeMemory, StoreOptions, TypeRegistry};
 use std::collections::HashMap;
 use std::ffi::c_void;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, RwLock};
 
 /// Compiles modules, and has what their instances share: types, trampolines
@@ -25,6 +26,7 @@ struct EngineInner {
     /// By the number of the type.
     entries: Trampolines,
     hosts: Trampolines,
+    stacks: Trampolines,
 }
 
 type Trampolines = RwLock<HashMap<u32, CodeMemory>>;
@@ -67,6 +69,7 @@ impl Engine {
                 arena: Arc::new(Arena::new(arena)),
                 entries: Trampolines::default(),
                 hosts: Trampolines::default(),
+                stacks: Trampolines::default(),
             }),
         })
     }
@@ -94,6 +97,7 @@ impl Engine {
             types: self.inner.types.clone(),
             heap: self.config().heap,
             max_activations: self.config().max_activations,
+            max_stacks: self.config().max_stacks,
             move_stacks: self.config().move_stacks,
         }
     }
@@ -106,6 +110,16 @@ impl Engine {
     /// The code by which functions of a type call the host.
     pub(crate) fn host_trampoline(&self, type_id: u32) -> Result<*const c_void> {
         self.trampoline(&self.inner.hosts, type_id, ropewalk_compile::host_trampoline)
+    }
+
+    /// Lets continuations be made of functions of a type.
+    pub(crate) fn prepare_continuations(&self, type_id: u32) -> Result<()> {
+        let known = &self.inner.stacks;
+        let code = self.trampoline(known, type_id, ropewalk_compile::stack_trampoline)?;
+        let info = self.types().get(type_id).info();
+        // SAFETY: types live as long as the engine.
+        unsafe { (*info).entry.store(code.cast_mut(), Ordering::Relaxed) };
+        Ok(())
     }
 
     fn trampoline(

@@ -73,7 +73,9 @@ pub use instance::Instance;
 pub use linker::Linker;
 pub use memory::Memory;
 pub use module::{ExportType, ImportType, Module};
-pub use reference::{AnyRef, ArrayRef, ExnRef, ExternRef, Owned, Reference, RootScope, StructRef};
+pub use reference::{
+    AnyRef, ArrayRef, ContRef, ExnRef, ExternRef, Owned, Reference, RootScope, StructRef,
+};
 pub use ropewalk_abi::{
     ExternType, FuncType, GlobalType, HeapType, MemoryType, RefType, TableType, TagType, TrapCode,
     ValType,

@@ -3,7 +3,7 @@
 use crate::engine::Engine;
 use crate::error::ModuleError;
 use anyhow::{Context, Result};
-use ropewalk_abi::ExternType;
+use ropewalk_abi::{CompositeType, ExternType, HeapType};
 use ropewalk_runtime::code::TypePointer;
 use ropewalk_runtime::{CodeMemory, LoadedModule};
 use ropewalk_text::Text;
@@ -104,12 +104,20 @@ impl Module {
     fn compile(engine: &Engine, bytes: &[u8]) -> Result<Module, ModuleError> {
         let features = engine.config().features;
         let compiled = ropewalk_compile::compile_module(engine.target(), features, bytes)?;
-        let type_ids = engine.types().register_module(&compiled.info);
+        let type_ids: Vec<u32> = engine.types().register_module(&compiled.info);
         let info_of = |id: &u32| TypePointer(engine.types().get(*id).info());
         let type_infos = type_ids.iter().map(info_of).collect();
         let code = CodeMemory::load(compiled.code).map_err(|error| {
             ropewalk_compile::CompileError::TooLarge(format!("cannot map its code: {error}"))
         })?;
+        for ty in &compiled.info.types {
+            if let CompositeType::Cont(HeapType::Concrete(function)) = ty.composite {
+                let number = type_ids[function as usize];
+                engine.prepare_continuations(number).map_err(|error| {
+                    ropewalk_compile::CompileError::TooLarge(format!("{error:#}"))
+                })?;
+            }
+        }
         let (info, layout) = (compiled.info, compiled.layout);
         let loaded = Arc::new(LoadedModule { info, layout, code, type_ids, type_infos });
         Ok(Module { engine: engine.clone(), loaded })

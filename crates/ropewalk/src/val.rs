@@ -1,7 +1,7 @@
 //! Values of any type.
 
 use crate::func::Func;
-use crate::reference::{AnyRef, ExnRef, ExternRef, Handle, Reference};
+use crate::reference::{AnyRef, ContRef, ExnRef, ExternRef, Handle, Reference};
 use anyhow::{Result, ensure};
 use ropewalk_abi::{HeapType, RawVal, RefType, TypeKind, ValType};
 use ropewalk_runtime::Store as RuntimeStore;
@@ -27,6 +27,8 @@ pub enum Val {
     AnyRef(Option<AnyRef>),
     /// An exception or null.
     ExnRef(Option<ExnRef>),
+    /// A continuation or null.
+    ContRef(Option<ContRef>),
 }
 
 impl Val {
@@ -42,6 +44,7 @@ impl Val {
             Val::ExternRef(_) => ValType::EXTERNREF,
             Val::AnyRef(_) => ValType::Ref(RefType::ANYREF),
             Val::ExnRef(_) => ValType::Ref(RefType::EXNREF),
+            Val::ContRef(_) => ValType::Ref(RefType { nullable: true, heap: HeapType::Cont }),
         }
     }
 
@@ -51,6 +54,7 @@ impl Val {
             HeapType::Func | HeapType::NoFunc => Val::FuncRef(None),
             HeapType::Extern | HeapType::NoExtern => Val::ExternRef(None),
             HeapType::Exn | HeapType::NoExn => Val::ExnRef(None),
+            HeapType::Cont | HeapType::NoCont => Val::ContRef(None),
             _ => Val::AnyRef(None),
         }
     }
@@ -105,8 +109,9 @@ impl Val {
             Val::ExternRef(Some(value)) => RawVal::from_u64(value.0.word(runtime)?),
             Val::AnyRef(Some(value)) => RawVal::from_u64(value.0.word(runtime)?),
             Val::ExnRef(Some(value)) => RawVal::from_u64(value.0.word(runtime)?),
+            Val::ContRef(Some(value)) => RawVal::from_u64(value.handle.word(runtime)?),
             Val::FuncRef(None) | Val::ExternRef(None) => RawVal::ZERO,
-            Val::AnyRef(None) | Val::ExnRef(None) => RawVal::ZERO,
+            Val::AnyRef(None) | Val::ExnRef(None) | Val::ContRef(None) => RawVal::ZERO,
         };
         let fits = match ty {
             ValType::Ref(ty) => {
@@ -121,15 +126,27 @@ impl Val {
 
     /// Whether it is a reference of the same kind as those of a type.
     fn same_hierarchy(&self, runtime: &RuntimeStore, ty: RefType) -> bool {
-        let is_func = match ty.heap {
-            HeapType::Concrete(number) => runtime.types().kind(number) == TypeKind::Func,
-            heap => matches!(heap, HeapType::Func | HeapType::NoFunc),
+        let kind = match ty.heap {
+            HeapType::Concrete(number) => Some(runtime.types().kind(number)),
+            _ => None,
+        };
+        let is_func = match kind {
+            Some(kind) => kind == TypeKind::Func,
+            None => matches!(ty.heap, HeapType::Func | HeapType::NoFunc),
+        };
+        let is_cont = match kind {
+            Some(kind) => kind == TypeKind::Cont,
+            None => matches!(ty.heap, HeapType::Cont | HeapType::NoCont),
         };
         match self {
             Val::FuncRef(_) => is_func,
             Val::ExternRef(_) => matches!(ty.heap, HeapType::Extern | HeapType::NoExtern),
             Val::ExnRef(_) => matches!(ty.heap, HeapType::Exn | HeapType::NoExn),
-            Val::AnyRef(_) => !is_func && matches!(Val::null(ty), Val::AnyRef(_)),
+            Val::ContRef(None) => is_cont,
+            Val::ContRef(Some(value)) => {
+                is_cont && runtime.types().is_subtype(value.ty(), ValType::Ref(ty))
+            }
+            Val::AnyRef(_) => !is_func && !is_cont && matches!(Val::null(ty), Val::AnyRef(_)),
             _ => false,
         }
     }
@@ -167,6 +184,11 @@ impl Val {
                 // SAFETY: the caller says that it is a function or null.
                 Val::FuncRef(unsafe { Func::from_word(runtime, word) })
             }
+            HeapType::Concrete(number) if runtime.types().kind(number) == TypeKind::Cont => {
+                Val::ContRef(ContRef::from_word(runtime, word, heap))
+            }
+            HeapType::Cont => Val::ContRef(ContRef::from_word(runtime, word, heap)),
+            HeapType::NoCont => Val::ContRef(None),
             _ => Val::AnyRef(rooted(runtime, word)),
         }
     }

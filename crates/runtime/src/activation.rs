@@ -12,7 +12,7 @@ use crate::trap::Trap;
 use ropewalk_abi::{ControlBlock, FuncRef, RawVal, TrapCode};
 use std::any::Any;
 use std::ffi::c_void;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 
 /// An activation. It lies on the host's stack, in the frame of [`call`].
 #[derive(Debug)]
@@ -97,7 +97,13 @@ pub unsafe fn call(
     signal::set_running(outer_store);
     // SAFETY: see above.
     let inner = unsafe { store.as_mut() };
-    let ending = if ended == 0 { Ok(()) } else { Err(take_ending(inner)) };
+    let ending = if ended == 0 {
+        Ok(())
+    } else {
+        let error = take_ending(inner);
+        inner.release_running(root);
+        Err(error)
+    };
     inner.newest = outer;
     inner.depth -= 1;
     let context = inner.context_mut();
@@ -187,7 +193,8 @@ impl Store {
         if self.depth == self.roots.len() {
             self.add_root()?;
         }
-        Ok(&mut *self.roots[self.depth].block)
+        let root: *mut ControlBlock = &mut *self.roots[self.depth].block;
+        Ok(root)
     }
 
     #[cold]
@@ -196,7 +203,9 @@ impl Store {
             return Err(Trap::from_code(TrapCode::CallStackExhausted).into());
         }
         let stack = self.options.arena.take();
-        self.roots.push(stack.map_err(|_| Trap::from_code(TrapCode::TooManyStacks))?);
+        let mut stack = stack.map_err(|_| Trap::from_code(TrapCode::TooManyStacks))?;
+        stack.block.parent = self.no_parent();
+        self.roots.push(stack);
         Ok(())
     }
 
@@ -205,7 +214,20 @@ impl Store {
     pub(crate) fn stacks_in_host_calls(&self) -> impl Iterator<Item = &ControlBlock> {
         // SAFETY: the running stack's block is alive.
         let newest = unsafe { self.context().stack.as_ref() };
-        newest.into_iter().chain(self.outer_stacks())
+        let all = newest.into_iter().chain(self.outer_stacks());
+        all.flat_map(|stack| self.with_parents(stack))
+    }
+
+    /// A stack that runs and its parents, up to the root.
+    pub(crate) fn with_parents<'a>(
+        &'a self,
+        stack: &'a ControlBlock,
+    ) -> impl Iterator<Item = &'a ControlBlock> {
+        std::iter::successors(Some(stack), |stack| {
+            // SAFETY: parents are alive as long as their children run.
+            let parent = unsafe { &*stack.parent };
+            (!ptr::eq(parent, self.no_parent())).then_some(parent)
+        })
     }
 
     /// The stacks of the activations outside of the newest one, innermost

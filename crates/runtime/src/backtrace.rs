@@ -89,9 +89,11 @@ impl Backtrace {
         let mut walker = Walker { store, trace: Backtrace::default() };
         // SAFETY: the caller's promise.
         unsafe { walker.walk_left(left) };
-        for stack in store.outer_stacks() {
-            // SAFETY: outer activations are in host calls, so their control
-            // blocks say where they were left.
+        // The first of the stacks is the one that was left.
+        for stack in store.stacks_in_host_calls().skip(1) {
+            // SAFETY: parents wait for their children, and outer activations
+            // are in host calls, so their control blocks say where they were
+            // left.
             unsafe { walker.walk_left(&Left::in_host_call(stack)) };
         }
         walker.trace

@@ -10,9 +10,9 @@ use crate::frames::{Frame, Frames};
 use crate::heap::Object;
 use crate::store::Store;
 use ropewalk_abi::builtin::Outcome;
-use ropewalk_abi::{RawVal, StorageType, TagDef};
+use ropewalk_abi::{ControlBlock, RawVal, StorageType, TagDef};
 use std::ffi::c_void;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 
 /// Where an exception goes on.
 struct Landing {
@@ -28,8 +28,8 @@ impl Store {
         // SAFETY: only exceptions are thrown, and they are never null.
         let object = unsafe { Object::from_reference(exception) }.expect("not null");
         match self.find_handler(object.tag()) {
-            Some(Landing { sp, fp, ip }) => {
-                let stack = self.context().stack;
+            Some((stack, Landing { sp, fp, ip })) => {
+                self.release_running(stack);
                 // SAFETY: the running stack's block is alive.
                 let block = unsafe { &mut *stack };
                 (block.sp, block.fp, block.ip) = (sp, fp, ip);
@@ -43,10 +43,15 @@ impl Store {
         }
     }
 
-    fn find_handler(&self, tag: *const TagDef) -> Option<Landing> {
+    /// The nearest handler on the running stack or its parents.
+    fn find_handler(&self, tag: *const TagDef) -> Option<(*mut ControlBlock, Landing)> {
         // SAFETY: the running stack's block is alive.
-        let stack = unsafe { &*self.context().stack };
-        Frames::of_host_call(self, stack).find_map(|frame| handler_in(&frame, tag))
+        let running = unsafe { &*self.context().stack };
+        self.with_parents(running).find_map(|stack| {
+            let mut frames = Frames::of_host_call(self, stack);
+            let landing = frames.find_map(|frame| handler_in(&frame, tag))?;
+            Some((ptr::from_ref(stack).cast_mut(), landing))
+        })
     }
 
     /// A new exception with these values, which must have the types of the tag.

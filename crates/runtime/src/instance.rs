@@ -12,6 +12,7 @@ use crate::store::{GlobalItem, GlobalPlace, HostFunction, Store};
 use crate::table::{Table, TableError};
 use crate::trap::Trap;
 use ropewalk_abi::module::{ElementItems, Item, SegmentMode};
+use ropewalk_abi::stack::handler_word;
 use ropewalk_abi::{
     FuncImport, FuncRef, HostContext, InstanceHeader, MemoryDef, RawVal, TableDef, TagDef,
     TrapCode, TypeInfo, ValType,
@@ -214,6 +215,7 @@ impl Store {
         place_types(&instance);
         self.place_imports(&mut instance, imports);
         self.place_tags(&instance);
+        place_handlers(&instance);
         place_functions(&instance);
         self.place_memories(&mut instance)?;
         // From here on expressions are evaluated, which the collector watches.
@@ -417,6 +419,19 @@ fn place_host_context(
 fn place_types(instance: &Instance) {
     for (i, info) in instance.module.type_infos.iter().enumerate() {
         instance.place.write(instance.module.layout.type_info(i as u32), info.0);
+    }
+}
+
+/// Writes the clause lists of `resume`.
+fn place_handlers(instance: &Instance) {
+    let module = &instance.module;
+    for (number, table) in module.info.handler_tables.iter().enumerate() {
+        let start = module.layout.handler_table(number as u32);
+        for (i, (tag, is_switch)) in table.iter().enumerate() {
+            let word = handler_word(instance.tag(*tag).as_ptr() as usize, *is_switch);
+            instance.place.write(start + (i * size_of::<u64>()) as i32, word);
+        }
+        // The zero behind the last one is there already.
     }
 }
 

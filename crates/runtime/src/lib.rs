@@ -23,6 +23,7 @@ pub mod backtrace;
 mod builtins;
 pub mod code;
 mod const_expr;
+mod continuation;
 mod exception;
 mod frames;
 pub mod heap;

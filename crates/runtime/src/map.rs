@@ -82,6 +82,12 @@ impl Map {
         if result == 0 { Ok(()) } else { self.close(start, len) }
     }
 
+    /// Asks for small pages: large ones would commit memory that is not used.
+    pub fn no_huge_pages(&self) {
+        // SAFETY: advice about a mapping of ours. It may be refused.
+        unsafe { libc::madvise(self.at(0), self.len, libc::MADV_NOHUGEPAGE) };
+    }
+
     /// Moves the first `len` bytes of another map to the beginning of this one.
     pub fn take_pages(&mut self, from: &Map, len: usize) -> io::Result<()> {
         if len == 0 {

@@ -181,6 +181,7 @@ fn trap_code(
         | TrapCode::NullFunctionReference
         | TrapCode::NullStructReference
         | TrapCode::NullArrayReference
+        | TrapCode::NullContinuation
         | TrapCode::CastFailure
             if memory_fault =>
         {

@@ -6,15 +6,15 @@ use crate::const_expr::ConstValue;
 use crate::heap::{Heap, HeapOptions, Object};
 use crate::instance::Instance;
 use crate::memory::Memory;
-use crate::stack::{self, Arena, Quarantine, Stack};
+use crate::stack::{self, Arena, Quarantine, Stack, Stacks};
 use crate::table::Table;
 use crate::types::TypeRegistry;
 use crate::{builtins, stub};
 use ropewalk_abi::heap::EXTERN_SIZE;
 use ropewalk_abi::signature::TRANSFER_SLOTS;
 use ropewalk_abi::{
-    FuncRef, GlobalType, HostContext, RawVal, StoreContext, TagDef, TrapCode, TypeInfo, TypeKind,
-    ValType,
+    ControlBlock, FuncRef, GlobalType, HostContext, RawVal, StoreContext, TagDef, TrapCode,
+    TypeInfo, TypeKind, ValType,
 };
 use std::any::Any;
 use std::cell::UnsafeCell;
@@ -43,6 +43,8 @@ pub struct StoreOptions {
     pub types: Arc<TypeRegistry>,
     /// How its heap behaves.
     pub heap: HeapOptions,
+    /// How many stacks of continuations there may be.
+    pub max_stacks: usize,
     /// How many activations may be nested.
     pub max_activations: usize,
     /// Whether the running stack moves at every host call, to show that it can.
@@ -76,6 +78,9 @@ pub struct Store {
     modules: Vec<Arc<LoadedModule>>,
     /// A root stack for each activation, and some that are idle.
     pub(crate) roots: Vec<Stack>,
+    pub(crate) stacks: Stacks,
+    /// What root stacks have as their parent.
+    no_parent: Box<ControlBlock>,
     /// The newest activation, or null.
     pub(crate) newest: *const Activation,
     /// How many activations there are.
@@ -161,9 +166,16 @@ impl Store {
             builtins: builtins::TABLE.as_ptr(),
             heap_next: 0,
             heap_end: 0,
+            blocks: ptr::null_mut(),
+            free_stacks: ptr::null_mut(),
+            switch: stub::switch as *const c_void,
+            start: stub::start as *const c_void,
+            finish: stub::finish as *const c_void,
+            found: ptr::null_mut(),
             store: ptr::null_mut(),
         };
         let heap = Heap::new(options.heap);
+        let max_stacks = options.max_stacks;
         let mut store = Box::new(Store {
             context: UnsafeCell::new(context),
             id: StoreId::next(),
@@ -180,6 +192,8 @@ impl Store {
             const_stack: Vec::new(),
             modules: Vec::new(),
             roots: Vec::new(),
+            stacks: Stacks::new(max_stacks),
+            no_parent: stack::without_handlers(),
             newest: ptr::null(),
             depth: 0,
             quarantine: Quarantine::default(),
@@ -379,9 +393,22 @@ impl Store {
         &self.options.types
     }
 
+    /// The block that root stacks have as their parent.
+    pub(crate) fn no_parent(&self) -> *mut ControlBlock {
+        ptr::from_ref(&*self.no_parent).cast_mut()
+    }
+
     fn move_stack(&mut self) {
-        let root = &mut self.roots[self.depth - 1];
-        stack::move_running_stack(root, &mut self.quarantine).expect("there is memory to move to");
+        let running = self.context().stack;
+        let moved = match self.stacks.number_of(running) {
+            // SAFETY: the running stack's block is alive.
+            Some(_) => self.stacks.relocate(unsafe { &mut *running }).is_ok(),
+            None => {
+                let root = &mut self.roots[self.depth - 1];
+                stack::move_running_stack(root, &mut self.quarantine).is_ok()
+            }
+        };
+        assert!(moved, "there is memory to move to");
     }
 }
 

@@ -35,11 +35,15 @@
 //! WebAssembly to go on gets there by answering nonzero, and the handler of
 //! signals by making it the place where the thread continues.
 //!
+//! Switching. `switch` leaves one WebAssembly stack and continues another; both
+//! are left like in a host call, with the address to continue at on top.
+//!
 //! Catching. One that throws an exception answers so after it has written into
 //! the control block where the handler's frame is and its code; the stub goes
 //! on there.
 
 use ropewalk_abi::builtin::{CATCH, Outcome};
+use ropewalk_abi::stack::StackState;
 use ropewalk_abi::{ControlBlock, RawVal, StoreContext};
 use std::ffi::c_void;
 use std::mem::offset_of;
@@ -265,6 +269,66 @@ pub(crate) unsafe extern "C" fn call_host_moving() {
         fp = const offset_of!(ControlBlock, fp),
         depart = sym depart,
         move_stack = sym crate::store::move_stack_of,
+    )
+}
+
+/// Leaves the stack `rdi` and continues the stack `rsi`, which gets the signal
+/// in `rdx` as `rax`, and what was captured in `rcx` as it is. Every register
+/// but these is lost.
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn switch() {
+    core::arch::naked_asm!(
+        "mov [rdi + {sp}], rsp", // the return address is the word there
+        "mov [rdi + {fp}], rbp",
+        "mov rsp, [rsi + {sp}]",
+        "mov rbp, [rsi + {fp}]",
+        "mov rax, rdx",
+        "pop r8",
+        "jmp r8", // not `ret`, which would be predicted to go elsewhere
+        sp = const offset_of!(ControlBlock, sp),
+        fp = const offset_of!(ControlBlock, fp),
+    )
+}
+
+/// Where a stack starts: calls its function. The stack's block is in `rsi`, as
+/// [`switch`] leaves it.
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn start() {
+    core::arch::naked_asm!(
+        "mov rdi, [rsi + {function}]",
+        "xor ebp, ebp", // ends the chain of frame pointers
+        "call [rsi + {entry}]",
+        "ud2", // it goes back to the parent by itself
+        function = const offset_of!(ControlBlock, function),
+        entry = const offset_of!(ControlBlock, entry),
+    )
+}
+
+/// Frees the running stack of the store in `rdi` and continues its parent, with
+/// the signal that it has returned.
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn finish() {
+    core::arch::naked_asm!(
+        "mov r10, [rdi + {stack}]",
+        "mov r11, [r10 + {parent}]",
+        "mov rax, [rdi + {free_stacks}]",
+        "mov [r10 + {next_free}], rax",
+        "mov qword ptr [r10 + {state}], {free}",
+        "mov [rdi + {free_stacks}], r10",
+        "mov [rdi + {stack}], r11",
+        "mov rsp, [r11 + {sp}]",
+        "mov rbp, [r11 + {fp}]",
+        "xor eax, eax",
+        "pop r8",
+        "jmp r8",
+        stack = const offset_of!(StoreContext, stack),
+        free_stacks = const offset_of!(StoreContext, free_stacks),
+        parent = const offset_of!(ControlBlock, parent),
+        next_free = const offset_of!(ControlBlock, next_free),
+        state = const offset_of!(ControlBlock, state),
+        free = const StackState::Free as u64,
+        sp = const offset_of!(ControlBlock, sp),
+        fp = const offset_of!(ControlBlock, fp),
     )
 }
 

@@ -14,6 +14,7 @@ use ropewalk_abi::{
 };
 use std::collections::HashMap;
 use std::ptr;
+use std::sync::atomic::AtomicPtr;
 use std::sync::{Arc, RwLock};
 
 /// All types that modules of an engine use.
@@ -77,6 +78,7 @@ fn blank_info(kind: TypeKind) -> Box<TypeInfo> {
         size: 0,
         kind,
         elements_are_collected: false,
+        entry: AtomicPtr::new(ptr::null_mut()),
         references: ptr::null(),
         reference_count: 0,
     })
@@ -191,11 +193,13 @@ impl TypeRegistry {
                 TypeKind::Func => b == Func,
                 TypeKind::Struct => matches!(b, Struct | Eq | Any),
                 TypeKind::Array => matches!(b, Array | Eq | Any),
+                TypeKind::Cont => b == Cont,
                 TypeKind::Extern => false,
             },
             (NoFunc, Concrete(b)) => self.kind(b) == TypeKind::Func,
-            (None, Concrete(b)) => self.kind(b) != TypeKind::Func,
-            (NoFunc, Func) | (NoExtern, Extern) | (NoExn, Exn) => true,
+            (None, Concrete(b)) => matches!(self.kind(b), TypeKind::Struct | TypeKind::Array),
+            (NoCont, Concrete(b)) => self.kind(b) == TypeKind::Cont,
+            (NoFunc, Func) | (NoExtern, Extern) | (NoExn, Exn) | (NoCont, Cont) => true,
             (None, Any | Eq | I31 | Struct | Array) => true,
             (I31 | Struct | Array, Eq | Any) | (Eq, Any) => true,
             _ => false,

@@ -1,7 +1,7 @@
 //! The directives that assert something.
 
 use anyhow::{anyhow, bail};
-use ropewalk::{Exception, LinkError, Result, Trap, Val};
+use ropewalk::{Exception, LinkError, Result, Trap, TrapCode, Val};
 use wast::{QuoteWat, WastExecute, WastInvoke, WastRet, Wat};
 
 use crate::message::{found, is_rejection, is_trap};
@@ -59,8 +59,15 @@ impl Script<'_> {
     }
 
     /// The execution suspends with a tag that nothing handles.
-    pub(crate) fn assert_suspension(&mut self, _: WastExecute, _message: &str) -> Result<()> {
-        bail!("assert_suspension is not supported yet")
+    pub(crate) fn assert_suspension(&mut self, exec: WastExecute, message: &str) -> Result<()> {
+        let outcome = self.execute(exec);
+        let Err(error) = outcome else {
+            bail!("expected suspension: {message}, found a return");
+        };
+        match error.downcast_ref::<Trap>() {
+            Some(trap) if trap.code() == TrapCode::UnhandledTag => Ok(()),
+            _ => Err(anyhow!("expected suspension: {message}, {}", found(&error))),
+        }
     }
 }
 

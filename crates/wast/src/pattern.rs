@@ -45,6 +45,7 @@ enum Heap {
     Extern,
     Any,
     Exn,
+    Cont,
 }
 
 /// The kinds of internal references.
@@ -143,6 +144,7 @@ impl Pattern {
             (Pattern::Null(heap), Val::ExternRef(None)) => heap.is_none_or(|h| h == Heap::Extern),
             (Pattern::Null(heap), Val::AnyRef(None)) => heap.is_none_or(|h| h == Heap::Any),
             (Pattern::Null(heap), Val::ExnRef(None)) => heap.is_none_or(|h| h == Heap::Exn),
+            (Pattern::Null(heap), Val::ContRef(None)) => heap.is_none_or(|h| h == Heap::Cont),
             (Pattern::Internal(kind), Val::AnyRef(Some(value))) => {
                 kind.accepts(store, value).unwrap_or(false)
             }
@@ -181,6 +183,7 @@ fn hierarchy(heap: HeapType) -> Result<Heap> {
         HeapType::Abstract { ty: Extern | NoExtern, .. } => Ok(Heap::Extern),
         HeapType::Abstract { ty: Any | Eq | I31 | Struct | Array | None, .. } => Ok(Heap::Any),
         HeapType::Abstract { ty: Exn | NoExn, .. } => Ok(Heap::Exn),
+        HeapType::Abstract { ty: Cont | NoCont, .. } => Ok(Heap::Cont),
         _ => bail!("a null of type {heap:?} is not supported yet"),
     }
 }
@@ -213,6 +216,7 @@ impl fmt::Display for Pattern {
             Pattern::Null(Some(Heap::Extern)) => f.write_str("(ref.null extern)"),
             Pattern::Null(Some(Heap::Any)) => f.write_str("(ref.null any)"),
             Pattern::Null(Some(Heap::Exn)) => f.write_str("(ref.null exn)"),
+            Pattern::Null(Some(Heap::Cont)) => f.write_str("(ref.null cont)"),
             Pattern::Internal(kind) => f.write_str(&kind.word()),
             Pattern::Extern(None) => f.write_str("(ref.extern)"),
             Pattern::Extern(Some(number)) => write!(f, "(ref.extern {number})"),
@@ -239,6 +243,8 @@ fn show(store: &Store<()>, value: &Val, lanes: Kind) -> String {
         Val::AnyRef(Some(value)) => shown_internal(store, value),
         Val::ExnRef(None) => "(ref.null exn)".to_owned(),
         Val::ExnRef(Some(_)) => "(ref.exn)".to_owned(),
+        Val::ContRef(None) => "(ref.null cont)".to_owned(),
+        Val::ContRef(Some(_)) => "(ref.cont)".to_owned(),
         number => scalar(number)
             .map_or_else(String::new, |(kind, bits)| constant(kind, &kind.literal(bits))),
     }

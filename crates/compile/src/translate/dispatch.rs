@@ -61,6 +61,24 @@ impl Translator<'_> {
             Operator::Throw { tag_index } => self.throw(*tag_index),
             Operator::ThrowRef => self.throw_ref(),
 
+            Operator::ContNew { cont_type_index } => self.cont_new(*cont_type_index),
+            Operator::ContBind { argument_index, result_index } => {
+                self.cont_bind(*argument_index, *result_index);
+            }
+            Operator::Suspend { tag_index } => self.suspend(*tag_index),
+            Operator::Resume { cont_type_index, resume_table } => {
+                self.resume(*cont_type_index, resume_table);
+            }
+            Operator::ResumeThrow { cont_type_index, tag_index, resume_table } => {
+                self.resume_throw(*cont_type_index, *tag_index, resume_table);
+            }
+            Operator::ResumeThrowRef { cont_type_index, resume_table } => {
+                self.resume_throw_ref(*cont_type_index, resume_table);
+            }
+            Operator::Switch { cont_type_index, tag_index } => {
+                self.switch(*cont_type_index, *tag_index);
+            }
+
             Operator::Drop => drop(self.pop()),
             Operator::Select => self.select(None),
             Operator::TypedSelect { ty } => self.select(Some(*ty)),

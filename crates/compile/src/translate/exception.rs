@@ -99,7 +99,10 @@ impl Translator<'_> {
         let dfg = &mut self.builder.func.dfg;
         let returned = (0..results.len() as u32).map(BlockArg::TryCallRet);
         let returned = BlockCall::new(next, returned, &mut dfg.value_lists);
-        let mut items = vec![ExceptionTableItem::Context(self.context)];
+        let mut items = Vec::new();
+        if !self.handlers.is_empty() {
+            items.push(ExceptionTableItem::Context(self.context));
+        }
         for handler in self.handlers.iter().rev().flat_map(|handlers| &handlers.0) {
             let thrown = [BlockArg::TryCallExn(0)];
             let target = BlockCall::new(handler.landing, thrown, &mut dfg.value_lists);
@@ -113,6 +116,12 @@ impl Translator<'_> {
     }
 
     pub fn throw(&mut self, tag: u32) {
+        let object = self.new_exception(tag);
+        self.throw_object(object);
+    }
+
+    /// A new exception with the topmost operands as its values.
+    pub(super) fn new_exception(&mut self, tag: u32) -> Value {
         let env = self.env;
         let ty = env.info.tag_type(tag);
         let layout = self.exception_layout(tag);
@@ -124,7 +133,7 @@ impl Translator<'_> {
         for (value, offset) in values.into_iter().zip(layout.offsets) {
             self.builder.ins().store(flags, value, object, offset as i32);
         }
-        self.throw_object(object);
+        object
     }
 
     pub fn throw_ref(&mut self) {

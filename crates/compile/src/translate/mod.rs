@@ -5,6 +5,7 @@
 //! each operator, in the file of its chapter.
 
 pub(crate) mod call;
+mod continuation;
 mod control;
 mod dispatch;
 mod exception;

@@ -7,6 +7,7 @@
 
 mod any;
 mod array;
+mod cont;
 mod exn;
 mod external;
 mod scope;
@@ -14,6 +15,7 @@ mod structure;
 
 pub use any::AnyRef;
 pub use array::ArrayRef;
+pub use cont::ContRef;
 pub use exn::ExnRef;
 pub use external::ExternRef;
 pub use scope::{Owned, RootScope};

@@ -8,7 +8,7 @@ use crate::instance::Instance;
 use crate::store::Store;
 use arrays::*;
 use ropewalk_abi::builtin::{BuiltinPointer, Outcome};
-use ropewalk_abi::{Builtin, InstanceHeader, TrapCode};
+use ropewalk_abi::{Builtin, ControlBlock, InstanceHeader, TrapCode, TypeInfo};
 use std::ops::Range;
 
 mod arrays;
@@ -225,6 +225,42 @@ fn elem_drop(calling: &mut Calling<'_>, segment: u64) -> Result<u64> {
 
 fn throw(calling: &mut Calling<'_>, exception: u64) -> Outcome {
     calling.store.throw(exception)
+}
+
+fn new_stack(calling: &mut Calling<'_>) -> Result<u64> {
+    Ok(calling.store.new_stack()? as u64)
+}
+
+fn invalid_stack(calling: &mut Calling<'_>, reference: u64, kind: u64) -> Result<u64> {
+    Err(calling.store.invalid_stack(reference, kind))
+}
+
+fn renew_block(calling: &mut Calling<'_>, block: u64) -> Result<u64> {
+    // SAFETY: generated code passes the block of a valid reference.
+    Ok(unsafe { calling.store.stacks.renew(block as *mut ControlBlock) }? as u64)
+}
+
+fn unbind(calling: &mut Calling<'_>, block: u64) -> Result<u64> {
+    calling.store.unbind(block as *mut ControlBlock);
+    Ok(0)
+}
+
+fn bind(calling: &mut Calling<'_>, reference: u64, ty: u64, count: u64) -> Result<u64> {
+    // SAFETY: generated code passes types of its instance.
+    calling.store.bind(reference, unsafe { &*(ty as *const TypeInfo) }, count as usize)
+}
+
+fn find_handler(calling: &mut Calling<'_>, word: u64) -> Result<u64> {
+    calling.store.find_clause(word)
+}
+
+fn resume_throw(
+    calling: &mut Calling<'_>,
+    reference: u64,
+    exception: u64,
+    handlers: u64,
+) -> Outcome {
+    calling.store.resume_throw(reference, exception, handlers as *const u64)
 }
 
 /// The indices that travel as one word.

@@ -77,6 +77,10 @@ impl Store {
         match ty.heap {
             HeapType::Func | HeapType::Extern | HeapType::Any | HeapType::Exn => true,
             HeapType::NoFunc | HeapType::NoExtern | HeapType::None | HeapType::NoExn => false,
+            // What type a continuation has is known only by whoever has it.
+            HeapType::Cont => true,
+            HeapType::NoCont => false,
+            HeapType::Concrete(number) if types.kind(number) == TypeKind::Cont => true,
             HeapType::Concrete(number) if types.kind(number) == TypeKind::Func => {
                 let expected = types.get(number);
                 // SAFETY: a function reference points to a function, whose type
@@ -124,6 +128,7 @@ impl Store {
             TypeKind::Func => ObjectType::Exception(object.tag()),
             TypeKind::Struct => ObjectType::Struct(self.options.types.get(ty.id)),
             TypeKind::Array => ObjectType::Array(self.options.types.get(ty.id), object.len()),
+            TypeKind::Cont => unreachable!("continuations do not lie in the heap"),
         })
     }
 
@@ -187,6 +192,7 @@ pub fn slot_type(ty: &RegisteredType, index: u32) -> FieldType {
     match &ty.ty().composite {
         CompositeType::Struct(ty) => ty.fields[index as usize],
         CompositeType::Array(ty) => ty.element,
+        CompositeType::Cont(_) => unreachable!("continuations have no parts"),
         CompositeType::Func(ty) => {
             FieldType { storage: StorageType::Val(ty.params()[index as usize]), mutable: false }
         }

@@ -8,36 +8,59 @@ use super::object::Object;
 use crate::const_expr::ConstValue;
 use crate::frames::Frames;
 use crate::store::Store;
-use ropewalk_abi::TypeKind;
+use ropewalk_abi::stack::{block_number, is_stack};
+use ropewalk_abi::{ControlBlock, RawVal, TypeKind};
 
 /// Copies every object that can be reached to free memory from `base` on, and
-/// updates all references. Answers the end of the copies.
+/// updates all references; frees the stacks that cannot be reached. Answers the
+/// end of the copies.
 pub(super) fn copy_reachable(store: &mut Store, base: usize) -> usize {
-    let mut copier =
-        Copier { next: base, reached: std::mem::take(&mut store.heap.externs.reached) };
-    store.visit_roots(|reference| copier.forward(reference));
+    let mut copier = Copier {
+        next: base,
+        externs: std::mem::take(&mut store.heap.externs.reached),
+        stacks: vec![false; store.stacks.len() + 1],
+        pending: Vec::new(),
+    };
+    store.visit_roots(&mut copier);
     let mut scan = base;
-    while scan < copier.next {
-        // SAFETY: copies lie one after another.
-        let object = unsafe { Object::from_reference(scan as u64) }.expect("objects are aligned");
-        object.visit_references(|reference| copier.forward(reference));
-        scan += object.size();
+    loop {
+        while scan < copier.next {
+            // SAFETY: copies lie one after another.
+            let object = unsafe { Object::from_reference(scan as u64) };
+            let object = object.expect("objects are aligned");
+            object.visit_references(|reference| copier.forward(reference));
+            scan += object.size();
+        }
+        match copier.pending.pop() {
+            Some(reference) => store.visit_suspended(reference, &mut copier),
+            None => break,
+        }
     }
-    store.heap.externs.reached = copier.reached;
+    let Copier { next, externs, stacks, .. } = copier;
+    store.heap.externs.reached = externs;
     store.heap.externs.sweep();
-    copier.next
+    store.sweep_stacks(stacks);
+    next
 }
 
 struct Copier {
     /// Where the next copy goes.
     next: usize,
     /// Which host values were reached.
-    reached: Vec<bool>,
+    externs: Vec<bool>,
+    /// Which stacks were reached, by their blocks.
+    stacks: Vec<bool>,
+    /// References to stacks that were reached and whose frames are not yet
+    /// visited.
+    pending: Vec<u64>,
 }
 
 impl Copier {
     /// Makes a reference refer to the copy.
     fn forward(&mut self, reference: &mut u64) {
+        if is_stack(*reference) {
+            return self.reach_stack(*reference);
+        }
         // SAFETY: roots and fields are references of the store, and each is
         // updated once.
         let Some(object) = (unsafe { Object::from_reference(*reference) }) else { return };
@@ -45,11 +68,18 @@ impl Copier {
         *reference = copy.reference();
     }
 
+    fn reach_stack(&mut self, reference: u64) {
+        let number = block_number(reference);
+        if !std::mem::replace(&mut self.stacks[number], true) {
+            self.pending.push(reference);
+        }
+    }
+
     fn copy(&mut self, object: Object) -> Object {
         if object.ty().kind == TypeKind::Extern {
             let number = object.extern_number() as usize;
-            self.reached.resize(self.reached.len().max(number + 1), false);
-            self.reached[number] = true;
+            self.externs.resize(self.externs.len().max(number + 1), false);
+            self.externs[number] = true;
         }
         let size = object.size();
         let place = self.next;
@@ -60,9 +90,15 @@ impl Copier {
 }
 
 impl Store {
-    /// Calls a function with every reference outside the heap that is followed.
-    fn visit_roots(&mut self, mut visit: impl FnMut(&mut u64)) {
-        self.visit_frames(&mut visit);
+    /// Visits every reference outside the heap that is followed.
+    fn visit_roots(&mut self, copier: &mut Copier) {
+        for stack in self.stacks_in_host_calls() {
+            if let Some(number) = self.stacks.number_of(stack) {
+                copier.stacks[number] = true;
+            }
+            self.visit_frames(stack, copier);
+        }
+        let mut visit = |reference: &mut u64| copier.forward(reference);
         self.heap.roots.visit(&mut visit);
         for table in self.tables.iter_mut().filter(|table| table.is_collected()) {
             table.elements_mut().iter_mut().for_each(&mut visit);
@@ -82,17 +118,49 @@ impl Store {
         }
     }
 
-    /// The references in the frames of every activation.
-    fn visit_frames(&self, visit: &mut impl FnMut(&mut u64)) {
-        for stack in self.stacks_in_host_calls() {
-            for frame in Frames::of_host_call(self, stack) {
-                let Some((image, site, sp)) = frame.site() else { continue };
-                for offset in image.references_of(site) {
-                    // SAFETY: the stack map says that a reference is there, and
-                    // the frame is suspended.
-                    unsafe { visit(&mut *((sp + *offset as usize) as *mut u64)) };
+    /// Visits the frames of what was suspended under a reference, if that is
+    /// still valid.
+    fn visit_suspended(&mut self, reference: u64, copier: &mut Copier) {
+        let Some(outermost) = self.stacks.valid(reference) else { return };
+        // SAFETY: the chain leads from the innermost stack to the outermost.
+        let mut stack = unsafe { (*outermost).innermost };
+        loop {
+            let number = self.stacks.number_of(stack).expect("only roots are not in the table");
+            copier.stacks[number] = true;
+            // SAFETY: stacks in use are alive.
+            self.visit_frames(unsafe { &*stack }, copier);
+            if let Some(bound) = self.stacks.bound.get_mut(&number) {
+                for (value, _) in bound.iter_mut().filter(|(_, is_collected)| *is_collected) {
+                    let mut reference = value.u64();
+                    copier.forward(&mut reference);
+                    *value = RawVal::from_u64(reference);
                 }
             }
+            if stack == outermost {
+                return;
+            }
+            // SAFETY: as above.
+            stack = unsafe { (*stack).parent };
         }
+    }
+
+    /// Visits the references in the frames of a stack that is not running.
+    fn visit_frames(&self, stack: &ControlBlock, copier: &mut Copier) {
+        for frame in Frames::of_host_call(self, stack) {
+            let Some((image, site, sp)) = frame.site() else { continue };
+            for offset in image.references_of(site) {
+                // SAFETY: the stack map says that a reference is there, and
+                // the frame is suspended.
+                unsafe { copier.forward(&mut *((sp + *offset as usize) as *mut u64)) };
+            }
+        }
+    }
+
+    fn sweep_stacks(&mut self, reached: Vec<bool>) {
+        self.stacks.reached = reached;
+        let mut free = self.context().free_stacks;
+        let in_use = self.stacks.sweep(&mut free);
+        self.context_mut().free_stacks = free;
+        self.stacks.threshold = self.stacks.threshold.max(in_use * 2);
     }
 }

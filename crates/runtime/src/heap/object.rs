@@ -100,6 +100,7 @@ impl Object {
         match ty.kind {
             TypeKind::Array => array_size(ty.size, self.len()) as usize,
             TypeKind::Struct | TypeKind::Func | TypeKind::Extern => ty.size as usize,
+            TypeKind::Cont => unreachable!("continuations do not lie in the heap"),
         }
     }
 

@@ -14,7 +14,9 @@
 
 use crate::map::{Map, PAGE};
 use ropewalk_abi::ControlBlock;
+use ropewalk_abi::stack::StackState;
 use std::io;
+use std::ptr;
 use std::sync::Mutex;
 
 /// The size of the guard below a stack. Generated code touches at least every
@@ -50,6 +52,10 @@ pub(crate) struct Stack {
     memory: Map,
 }
 
+// SAFETY: the pointers in the block of a stack that nothing runs on are not
+// used.
+unsafe impl Send for Stack {}
+
 impl Arena {
     /// An arena without any stacks.
     pub fn new(options: ArenaOptions) -> Arena {
@@ -76,7 +82,23 @@ impl Stack {
         let memory = Stack::memory(size)?;
         let limit = memory.base() as usize + GUARD;
         let high = limit + size;
-        let block = Box::new(ControlBlock { sp: high, fp: 0, ip: 0, limit, high });
+        let block = Box::new(ControlBlock {
+            sp: high,
+            fp: 0,
+            parent: ptr::null_mut(),
+            handlers: ptr::null(),
+            reference: 0,
+            innermost: ptr::null_mut(),
+            bound: 0,
+            function: ptr::null(),
+            entry: ptr::null(),
+            next_free: ptr::null_mut(),
+            top: high,
+            state: StackState::InUse,
+            ip: 0,
+            limit,
+            high,
+        });
         Ok(Stack { block, memory })
     }
 

@@ -2,12 +2,16 @@
 
 mod arena;
 mod relocate;
+mod table;
 
 pub(crate) use arena::Stack;
 pub use arena::{Arena, ArenaOptions};
 pub(crate) use relocate::{Quarantine, move_running_stack};
+pub(crate) use table::{Stacks, release};
 
 use ropewalk_abi::ControlBlock;
+use ropewalk_abi::stack::StackState;
+use std::ptr;
 
 /// Whether an address lies in a stack or close enough below it to be an
 /// overflow of it.
@@ -23,3 +27,25 @@ pub(crate) fn in_guard(block: &ControlBlock, address: usize) -> bool {
 /// How far generated code may lower the stack pointer before it touches what
 /// is there: a frame that is not probed, and the arguments of a tail call.
 const LARGEST_STEP: usize = 16 << 10;
+
+/// A block without handlers, which ends every chain of parents.
+pub(crate) fn without_handlers() -> Box<ControlBlock> {
+    static NO_HANDLERS: u64 = 0;
+    Box::new(ControlBlock {
+        sp: 0,
+        fp: 0,
+        parent: ptr::null_mut(),
+        handlers: &NO_HANDLERS,
+        reference: 0,
+        innermost: ptr::null_mut(),
+        bound: 0,
+        function: ptr::null(),
+        entry: ptr::null(),
+        next_free: ptr::null_mut(),
+        top: 0,
+        state: StackState::InUse,
+        ip: 0,
+        limit: 0,
+        high: 0,
+    })
+}

@@ -18,6 +18,7 @@
 
 use super::arena::{GUARD, Stack};
 use crate::map::Map;
+use ropewalk_abi::ControlBlock;
 use std::io;
 
 /// Memory that a stack was moved away from. It stays inaccessible until the
@@ -28,7 +29,7 @@ pub(crate) struct Quarantine(Option<Map>);
 /// Moves a stack whose computation is in a host call, and makes the old place
 /// inaccessible.
 pub(crate) fn move_running_stack(stack: &mut Stack, quarantine: &mut Quarantine) -> io::Result<()> {
-    let (sp, old_high) = (stack.block.sp, stack.block.high);
+    let old_high = stack.block.high;
     let size = old_high - stack.block.limit;
     let place = match quarantine.0.take() {
         Some(map) if map.len() == GUARD + size => {
@@ -39,25 +40,39 @@ pub(crate) fn move_running_stack(stack: &mut Stack, quarantine: &mut Quarantine)
     };
     let old = stack.replace_memory(place)?;
     let distance = stack.block.high.wrapping_sub(old_high);
-    // SAFETY: `sp` to `old_high` is the live part of the old memory, which is
-    // still mapped; the new memory has the same size, so the same part of it
-    // is writable. They are different mappings.
+    stack.block.high = old_high;
+    // SAFETY: the old memory is still mapped; the new memory has the same size,
+    // so the same part of it is writable.
+    unsafe { copy_and_link(&mut stack.block, distance) };
+    stack.block.high = old_high.wrapping_add(distance);
+    old.close(0, GUARD + size)?;
+    quarantine.0 = Some(old);
+    Ok(())
+}
+
+/// Copies the live part of a stack, from its stack pointer up to `high`, by a
+/// distance, and moves all its links.
+///
+/// # Safety
+///
+/// The live part must be accessible, and the same part of the new memory be
+/// writable and free.
+pub(super) unsafe fn copy_and_link(block: &mut ControlBlock, distance: usize) {
+    let sp = block.sp;
+    // SAFETY: the caller's promise.
     unsafe {
         std::ptr::copy_nonoverlapping(
             sp as *const u8,
             sp.wrapping_add(distance) as *mut u8,
-            old_high - sp,
+            block.high - sp,
         );
     }
-    stack.block.sp = sp.wrapping_add(distance);
-    if stack.block.fp != 0 {
-        stack.block.fp = stack.block.fp.wrapping_add(distance);
+    block.sp = sp.wrapping_add(distance);
+    if block.fp != 0 {
+        block.fp = block.fp.wrapping_add(distance);
         // SAFETY: the chain was copied along with everything else.
-        unsafe { move_links(stack.block.fp, distance) };
+        unsafe { move_links(block.fp, distance) };
     }
-    old.close(0, GUARD + size)?;
-    quarantine.0 = Some(old);
-    Ok(())
 }
 
 /// Adds `distance` to each link of a chain of frame pointers that was copied.

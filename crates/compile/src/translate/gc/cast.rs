@@ -97,12 +97,14 @@ impl Translator<'_> {
     fn ask(&mut self, question: &Question, answer: &Answer) {
         let &Question { reference, to, .. } = question;
         let fits = match to.heap {
-            HeapType::Any | HeapType::Extern | HeapType::Exn | HeapType::Func => {
+            HeapType::Any | HeapType::Extern | HeapType::Exn | HeapType::Func | HeapType::Cont => {
                 self.is_any(reference, to.nullable)
             }
-            HeapType::None | HeapType::NoExtern | HeapType::NoExn | HeapType::NoFunc => {
-                self.is_none(reference, to.nullable)
-            }
+            HeapType::None
+            | HeapType::NoExtern
+            | HeapType::NoExn
+            | HeapType::NoFunc
+            | HeapType::NoCont => self.is_none(reference, to.nullable),
             HeapType::I31 => self.is_i31_or_null(reference, to.nullable),
             HeapType::Eq | HeapType::Struct | HeapType::Array | HeapType::Concrete(_) => {
                 self.is_object_of(question, answer)

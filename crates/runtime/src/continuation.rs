@@ -1,0 +1,168 @@
+//! What continuations need of the runtime: the uncommon cases.
+
+use crate::activation::Ending;
+use crate::stack;
+use crate::store::Store;
+use ropewalk_abi::builtin::Outcome;
+use ropewalk_abi::stack::{KIND_SHIFT, NEXT_GENERATION, StackKind, is_stack};
+use ropewalk_abi::{CompositeType, ControlBlock, RawVal, TrapCode, TypeInfo};
+
+impl Store {
+    /// Makes a stack ready, because there was none: collects if it is time, and
+    /// puts some on the list. Answers the first.
+    pub(crate) fn new_stack(&mut self) -> Result<*mut ControlBlock, TrapCode> {
+        if self.stacks.len() >= self.stacks.threshold || self.stacks.is_full() {
+            self.collect(0)?;
+        }
+        if self.context().free_stacks.is_null() {
+            let list = self.stacks.make_ready()?;
+            let blocks = self.stacks.base();
+            let context = self.context_mut();
+            context.free_stacks = list;
+            context.blocks = blocks;
+        }
+        Ok(self.context().free_stacks)
+    }
+
+    /// Why a reference to a stack is not valid.
+    pub(crate) fn invalid_stack(&self, reference: u64, kind: u64) -> TrapCode {
+        match reference {
+            0 => TrapCode::NullContinuation,
+            _ if (reference >> KIND_SHIFT) & 7 != kind => TrapCode::OtherDesign,
+            _ => TrapCode::ContinuationConsumed,
+        }
+    }
+
+    /// The block that a reference names, which is used up.
+    fn consume(&mut self, reference: u64) -> Result<*mut ControlBlock, TrapCode> {
+        debug_assert!(reference == 0 || is_stack(reference));
+        let block = self.stacks.valid(reference);
+        let kind = StackKind::Continuation as u64;
+        let block = block.ok_or_else(|| self.invalid_stack(reference, kind))?;
+        match reference.checked_add(NEXT_GENERATION) {
+            // SAFETY: a valid reference names a stack that is suspended or new.
+            Some(next) => unsafe { (*block).reference = next },
+            // SAFETY: as above.
+            None => return unsafe { self.stacks.renew(block) },
+        }
+        Ok(block)
+    }
+
+    /// Binds the first values of the transfer area to a continuation; answers
+    /// the new reference.
+    pub(crate) fn bind(
+        &mut self,
+        reference: u64,
+        ty: &TypeInfo,
+        count: usize,
+    ) -> Result<u64, TrapCode> {
+        let block = self.consume(reference)?;
+        let number = self.stacks.number_of(block).expect("it was named by a reference");
+        let ty = self.options.types.get(ty.id);
+        let CompositeType::Func(ty) = &ty.ty().composite else {
+            unreachable!("continuations are made of functions");
+        };
+        let values = (0..count).map(|i| {
+            // SAFETY: generated code has put as many values there.
+            let value = unsafe { *self.context().transfer.add(i) };
+            (value, self.options.types.is_collected(ty.params()[i]))
+        });
+        let values: Vec<_> = values.collect();
+        self.stacks.bound.entry(number).or_default().extend(values);
+        // SAFETY: the block lies in the table.
+        unsafe {
+            (*block).bound += count as u64;
+            Ok((*block).reference)
+        }
+    }
+
+    /// Puts the bound values of a stack before the arguments that are in the
+    /// transfer area already.
+    pub(crate) fn unbind(&mut self, block: *mut ControlBlock) {
+        for (i, value) in self.take_bound(block).into_iter().enumerate() {
+            // SAFETY: a function has no more parameters than the area places.
+            unsafe { self.context().transfer.add(i).write(value) };
+        }
+    }
+
+    fn take_bound(&mut self, block: *mut ControlBlock) -> Vec<RawVal> {
+        let number = self.stacks.number_of(block).expect("a block of the table");
+        // SAFETY: the block lies in the table.
+        unsafe { (*block).bound = 0 };
+        let bound = self.stacks.bound.remove(&number).unwrap_or_default();
+        bound.into_iter().map(|(value, _)| value).collect()
+    }
+
+    /// Searches outwards for the clause of a handler word; answers its signal
+    /// and leaves the outermost captured stack in the context.
+    pub(crate) fn find_clause(&mut self, word: u64) -> Result<u64, TrapCode> {
+        let mut stack = self.context().stack;
+        loop {
+            // SAFETY: running stacks and their parents are alive; the last
+            // parent is a block without handlers, which has no parent.
+            unsafe {
+                let parent = (*stack).parent;
+                if parent == self.no_parent() {
+                    return Err(TrapCode::UnhandledTag);
+                }
+                if let Some(clause) = position((*parent).handlers, word) {
+                    self.context_mut().found = stack;
+                    return Ok(clause + 1);
+                }
+                stack = parent;
+            }
+        }
+    }
+
+    /// Continues a continuation with an exception.
+    pub(crate) fn resume_throw(
+        &mut self,
+        reference: u64,
+        exception: u64,
+        handlers: *const u64,
+    ) -> Outcome {
+        let block = match self.consume(reference) {
+            Ok(block) => block,
+            Err(code) => {
+                self.set_ending(Ending::Trap(code));
+                return Outcome::END;
+            }
+        };
+        self.take_bound(block);
+        let current = self.context().stack;
+        // SAFETY: both blocks are alive.
+        unsafe {
+            (*current).handlers = handlers;
+            (*block).parent = current;
+            self.context_mut().stack = (*block).innermost;
+        }
+        self.throw(exception)
+    }
+
+    /// Frees the running stack and its parents up to, without, another.
+    pub(crate) fn release_running(&mut self, until: *mut ControlBlock) {
+        let mut stack = self.context().stack;
+        while stack != until {
+            // SAFETY: running stacks and their parents are alive, and the other
+            // one is among the parents.
+            unsafe {
+                let parent = (*stack).parent;
+                self.take_bound(stack);
+                stack::release(&mut *stack, &mut self.context_mut().free_stacks);
+                stack = parent;
+            }
+        }
+        self.context_mut().stack = until;
+    }
+}
+
+/// The place of a word in a list that ends in zero.
+///
+/// # Safety
+///
+/// It must be such a list.
+unsafe fn position(list: *const u64, word: u64) -> Option<u64> {
+    // SAFETY: the caller's promise.
+    let words = (0..).map(|i| (i, unsafe { *list.add(i) })).take_while(|(_, found)| *found != 0);
+    words.into_iter().find(|(_, found)| *found == word).map(|(i, _)| i as u64)
+}

@@ -1,0 +1,301 @@
+//! The stacks that references name: their blocks, their memory, their lives.
+//!
+//! Blocks lie in a table that never moves. Block 0 is never used, so that null
+//! names a block too, and fails the same comparison as a stale reference.
+//! Memory comes in chunks of many slots:
+//!
+//! ```text
+//!   chunk | slot | slot | slot | ...
+//!   slot  | guard | usable                 top | colour |
+//! ```
+//!
+//! A stack keeps its slot when it becomes free, and goes on the list of free
+//! stacks from which generated code takes it, last in, first out. The first
+//! frames of neighbouring stacks begin at different cache lines: were they all
+//! alike, they would compete for the same few places in the caches.
+
+use super::arena::GUARD;
+use crate::map::Map;
+use ropewalk_abi::stack::{
+    MAX_BLOCKS, NEXT_GENERATION, StackKind, StackState, block_number, first_reference,
+};
+use ropewalk_abi::{ControlBlock, RawVal, TrapCode};
+use std::collections::HashMap;
+use std::ptr;
+
+/// How many bytes of address space a stack has, with its guard.
+pub(crate) const SLOT: usize = 64 << 10;
+/// How many slots a chunk has.
+const SLOTS_PER_CHUNK: usize = 256;
+/// How many stacks are made ready at a time.
+const BATCH: usize = 16;
+/// How many different places first frames begin at, a cache line apart.
+const COLOURS: usize = 29;
+
+/// The stacks of a store that references name.
+#[derive(Debug)]
+pub(crate) struct Stacks {
+    blocks: Option<Map>,
+    /// How many blocks were ever used, counting block 0.
+    count: usize,
+    chunks: Vec<Map>,
+    /// How many slots of the last chunk are in use.
+    used_slots: usize,
+    /// How many stacks there may be.
+    maximum: usize,
+    /// From how many stacks on a collection comes before new ones.
+    pub threshold: usize,
+    /// The values that are bound to stacks, and whether each is followed.
+    pub bound: HashMap<usize, Vec<(RawVal, bool)>>,
+    /// Blocks whose generations are used up, until a collection has shown that
+    /// no reference to them is left.
+    retired: Vec<usize>,
+    /// Blocks without memory that can be used again.
+    spare: Vec<usize>,
+    /// Slots that stacks were moved away from.
+    spare_slots: Vec<usize>,
+    /// What the running collection has reached, by block.
+    pub reached: Vec<bool>,
+}
+
+const FIRST_THRESHOLD: usize = 4096;
+
+impl Stacks {
+    pub fn new(maximum: usize) -> Stacks {
+        Stacks {
+            blocks: None,
+            count: 1,
+            chunks: Vec::new(),
+            used_slots: SLOTS_PER_CHUNK,
+            maximum: maximum.min(MAX_BLOCKS - 1),
+            threshold: FIRST_THRESHOLD,
+            bound: HashMap::new(),
+            retired: Vec::new(),
+            spare: Vec::new(),
+            spare_slots: Vec::new(),
+            reached: Vec::new(),
+        }
+    }
+
+    /// The first block, or null before there are any.
+    pub fn base(&self) -> *mut ControlBlock {
+        self.blocks.as_ref().map_or(ptr::null_mut(), |map| map.base().cast())
+    }
+
+    /// How many stacks there are, free or not.
+    pub fn len(&self) -> usize {
+        self.count - 1
+    }
+
+    pub fn is_full(&self) -> bool {
+        self.len() >= self.maximum
+    }
+
+    /// The block with a number.
+    pub fn block(&self, number: usize) -> *mut ControlBlock {
+        assert!(number < self.count);
+        self.base().wrapping_add(number)
+    }
+
+    /// The number of a block, if it belongs to the table.
+    pub fn number_of(&self, block: *const ControlBlock) -> Option<usize> {
+        let offset = (block as usize).checked_sub(self.base() as usize)?;
+        let number = offset / size_of::<ControlBlock>();
+        (!self.base().is_null() && number < self.count).then_some(number)
+    }
+
+    /// The block that a reference names, if the reference is valid.
+    pub fn valid(&self, reference: u64) -> Option<*mut ControlBlock> {
+        let number = block_number(reference);
+        if number == 0 || number >= self.count {
+            return None;
+        }
+        let block = self.block(number);
+        // SAFETY: blocks of the table are always initialised.
+        (unsafe { (*block).reference } == reference).then_some(block)
+    }
+
+    /// Makes some stacks ready; answers a list of them.
+    pub fn make_ready(&mut self) -> Result<*mut ControlBlock, TrapCode> {
+        let mut list = ptr::null_mut();
+        for _ in 0..BATCH.min(self.maximum - self.len()).max(1) {
+            match self.make_one() {
+                Ok(block) => {
+                    // SAFETY: just made.
+                    unsafe { (*block).next_free = list };
+                    list = block;
+                }
+                Err(code) if list.is_null() => return Err(code),
+                Err(_) => break,
+            }
+        }
+        Ok(list)
+    }
+
+    fn make_one(&mut self) -> Result<*mut ControlBlock, TrapCode> {
+        let slot = self.take_slot()?;
+        let number = self.take_number()?;
+        let (limit, high) = (slot + GUARD, slot + SLOT);
+        let colour = number % COLOURS * 64;
+        let block = self.block(number);
+        // SAFETY: the block lies in the table.
+        unsafe {
+            block.write(ControlBlock {
+                sp: 0,
+                fp: 0,
+                parent: ptr::null_mut(),
+                handlers: ptr::null(),
+                reference: first_reference(StackKind::Continuation, number),
+                innermost: block,
+                bound: 0,
+                function: ptr::null(),
+                entry: ptr::null(),
+                next_free: ptr::null_mut(),
+                // The stub that starts a stack pops one word and then wants
+                // the stack pointer aligned.
+                top: high - colour - 24,
+                state: StackState::Free,
+                ip: 0,
+                limit,
+                high,
+            });
+        }
+        Ok(block)
+    }
+
+    fn take_number(&mut self) -> Result<usize, TrapCode> {
+        if let Some(number) = self.spare.pop() {
+            return Ok(number);
+        }
+        if self.is_full() {
+            return Err(TrapCode::TooManyStacks);
+        }
+        if self.blocks.is_none() {
+            let map = Map::read_write(MAX_BLOCKS * size_of::<ControlBlock>());
+            let map = map.map_err(|_| TrapCode::TooManyStacks)?;
+            // SAFETY: the table begins with block 0. No reference is all ones,
+            // so nothing that names this block is valid.
+            unsafe { (*map.base().cast::<ControlBlock>()).reference = u64::MAX };
+            self.blocks = Some(map);
+        }
+        self.count += 1;
+        Ok(self.count - 1)
+    }
+
+    /// The lowest address of an unused slot, its guard in place.
+    fn take_slot(&mut self) -> Result<usize, TrapCode> {
+        if let Some(slot) = self.spare_slots.pop() {
+            return Ok(slot);
+        }
+        if self.used_slots == SLOTS_PER_CHUNK {
+            let chunk = Map::read_write(SLOTS_PER_CHUNK * SLOT);
+            let chunk = chunk.map_err(|_| TrapCode::TooManyStacks)?;
+            chunk.no_huge_pages();
+            self.chunks.push(chunk);
+            self.used_slots = 0;
+        }
+        let chunk = self.chunks.last().expect("just made");
+        let offset = self.used_slots * SLOT;
+        chunk.guard(offset, GUARD).map_err(|_| TrapCode::TooManyStacks)?;
+        self.used_slots += 1;
+        Ok(chunk.base() as usize + offset)
+    }
+
+    /// Gives a stack whose generations are used up another block.
+    ///
+    /// # Safety
+    ///
+    /// The block must be that of a stack that is suspended or new.
+    pub unsafe fn renew(&mut self, old: *mut ControlBlock) -> Result<*mut ControlBlock, TrapCode> {
+        let number = self.take_number()?;
+        let new = self.block(number);
+        // SAFETY: both blocks lie in the table; the chain from the innermost
+        // stack leads to the old one.
+        unsafe {
+            ptr::copy_nonoverlapping(old, new, 1);
+            (*new).reference = first_reference(StackKind::Continuation, number);
+            let mut stack = (*old).innermost;
+            if stack == old {
+                (*new).innermost = new;
+            } else {
+                while (*stack).parent != old {
+                    stack = (*stack).parent;
+                }
+                (*stack).parent = new;
+            }
+            (*old).reference = 0;
+            (*old).state = StackState::Free;
+        }
+        let old = self.number_of(old).expect("a block of the table");
+        if let Some(bound) = self.bound.remove(&old) {
+            self.bound.insert(number, bound);
+        }
+        self.retired.push(old);
+        Ok(new)
+    }
+
+    /// After a collection: frees the stacks in use that it has not reached, and
+    /// makes retired blocks usable again that nothing names. Answers how many
+    /// stacks are in use.
+    pub fn sweep(&mut self, free: &mut *mut ControlBlock) -> usize {
+        let mut in_use = 0;
+        self.reached.resize(self.count, false);
+        for number in 1..self.count {
+            let block = self.block(number);
+            // SAFETY: blocks of the table are always initialised.
+            let stack = unsafe { &mut *block };
+            if stack.state == StackState::Free {
+                continue;
+            }
+            if self.reached[number] {
+                in_use += 1;
+                continue;
+            }
+            self.bound.remove(&number);
+            release(stack, free);
+        }
+        let reached = &self.reached;
+        let (retired, spare) = self.retired.iter().partition::<Vec<_>, _>(|n| reached[**n]);
+        self.retired = retired;
+        self.spare.extend(spare);
+        self.reached.clear();
+        in_use
+    }
+
+    /// Moves a stack that is not running to another slot.
+    pub fn relocate(&mut self, block: &mut ControlBlock) -> Result<(), TrapCode> {
+        let slot = self.take_slot()?;
+        let old = block.limit - GUARD;
+        let distance = slot.wrapping_sub(old);
+        // SAFETY: the live part of the old slot is copied to the same place in
+        // the new one, then its links are moved.
+        unsafe { super::relocate::copy_and_link(block, distance) };
+        block.limit = block.limit.wrapping_add(distance);
+        block.high = block.high.wrapping_add(distance);
+        block.top = block.top.wrapping_add(distance);
+        // The old slot stays closed, so that a stale address faults.
+        let chunk = self.chunks.iter().find(|chunk| {
+            (chunk.base() as usize..chunk.base() as usize + chunk.len()).contains(&old)
+        });
+        let chunk = chunk.expect("slots lie in chunks");
+        chunk.close(old - chunk.base() as usize, SLOT).map_err(|_| TrapCode::TooManyStacks)
+    }
+}
+
+/// Puts a stack on a list of free ones.
+pub(crate) fn release(stack: &mut ControlBlock, free: &mut *mut ControlBlock) {
+    debug_assert_eq!(stack.state, StackState::InUse);
+    // What named it does not any more.
+    let next = stack.reference.checked_add(NEXT_GENERATION);
+    stack.state = StackState::Free;
+    match next {
+        Some(next) => {
+            stack.reference = next;
+            stack.next_free = *free;
+            *free = stack;
+        }
+        // Its generations are used up; it is not worth the trouble to save the
+        // memory of one in 30 thousand million.
+        None => stack.reference = 0,
+    }
+}
