@@ -239,14 +239,14 @@ fn later_registrations_replace_earlier_ones() {
 }
 
 #[test]
-fn directives_of_later_work_fail() {
+fn suspensions_are_told_from_returns_and_threads_are_not_known() {
     check(
         r#"(module (func (export "f")))
            (assert_suspension (invoke "f") "unhandled")
            (thread $t (invoke "f"))
            (wait $t)"#,
         &[
-            "2: assert_suspension is not supported yet",
+            "2: expected suspension: unhandled, found a return",
             "3: thread is not supported",
             "4: wait is not supported",
         ],
