@@ -134,6 +134,10 @@ pub struct StoreContext {
     pub heap_next: usize,
     /// The end of the free part of the heap.
     pub heap_end: usize,
+    /// Copies a few bytes: to, from, how many.
+    pub copy_bytes: *const c_void,
+    /// Fills a few bytes: to, the byte, how many.
+    pub fill_bytes: *const c_void,
     /// The control blocks of the stacks that references name.
     pub blocks: *mut ControlBlock,
     /// Stacks that are ready for new continuations.
@@ -280,5 +284,7 @@ pub struct InstanceHeader {
 /// 64-bit memory, are inaccessible, so that an access with a static offset
 /// below this needs no check of the offset.
 pub const MEMORY_GUARD: u64 = 32 << 20;
+/// Up to how many bytes are copied or filled without calling the host.
+pub const FEW_BYTES: u64 = 1024;
 /// How many bytes of address space a 32-bit memory takes before its guard.
 pub const MEMORY32_RESERVATION: u64 = 4 << 30;

@@ -4,6 +4,7 @@ use crate::config::Config;
 use anyhow::{Context, Result, bail};
 use ropewalk_abi::FuncType;
 use ropewalk_compile::Target;
+use ropewalk_runtime::memory::MemoryPool;
 use ropewalk_runtime::stack::{Arena, ArenaOptions};
 use ropewalk_runtime::{CodeMemory, StoreOptions, TypeRegistry};
 use std::collections::HashMap;
@@ -23,6 +24,7 @@ struct EngineInner {
     target: Target,
     types: Arc<TypeRegistry>,
     arena: Arc<Arena>,
+    memories: Arc<MemoryPool>,
     /// By the number of the type.
     entries: Trampolines,
     hosts: Trampolines,
@@ -67,6 +69,7 @@ impl Engine {
                 config: config.clone(),
                 types: Arc::default(),
                 arena: Arc::new(Arena::new(arena)),
+                memories: Arc::default(),
                 entries: Trampolines::default(),
                 hosts: Trampolines::default(),
                 stacks: Trampolines::default(),
@@ -94,6 +97,7 @@ impl Engine {
     pub(crate) fn store_options(&self) -> StoreOptions {
         StoreOptions {
             arena: self.inner.arena.clone(),
+            memories: self.inner.memories.clone(),
             types: self.inner.types.clone(),
             heap: self.config().heap,
             max_activations: self.config().max_activations,

@@ -174,3 +174,41 @@ fn stores_and_their_values_can_be_sent_between_threads() {
     shareable::<Instance>();
     shareable::<Error>();
 }
+
+#[test]
+fn a_memory_is_zero_whatever_was_in_the_one_before() {
+    let engine = Engine::default();
+    let small = "(module (memory (export \"m\") 1) (data (i32.const 100) \"secret\"))";
+    let large = "(module (memory (export \"m\") 2))";
+    for text in [small, large, small, large] {
+        let (mut store, instance) = instantiate_in(&engine, text);
+        let memory = instance.get_memory(&mut store, "m").unwrap();
+        let data = memory.data_mut(&mut store).unwrap();
+        let expected = if text == small { b"secret" } else { &[0; 6] };
+        assert_eq!(&data[100..106], expected);
+        assert!(data[200..].iter().all(|byte| *byte == 0));
+        data.fill(0xff);
+        memory.grow(&mut store, 1).unwrap();
+        memory.data_mut(&mut store).unwrap().fill(0xee);
+    }
+}
+
+#[test]
+fn a_smaller_memory_in_the_place_of_a_larger_one_still_traps_at_its_end() {
+    let engine = Engine::default();
+    let text = |pages: u32| {
+        format!(
+            "(module (memory {pages})
+               (func (export \"load\") (param i32) (result i32) (i32.load (local.get 0))))"
+        )
+    };
+    for pages in [3, 1, 2, 0, 3] {
+        let (mut store, instance) = instantiate_in(&engine, &text(pages));
+        let end = (pages * 65536) as i32;
+        if pages > 0 {
+            call(&mut store, instance, "load", &[Val::I32(end - 4)]).unwrap();
+        }
+        let error = call(&mut store, instance, "load", &[Val::I32(end - 3)]).unwrap_err();
+        assert_eq!(trap(&error).code(), TrapCode::MemoryOutOfBounds);
+    }
+}

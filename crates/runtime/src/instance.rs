@@ -332,7 +332,7 @@ impl Store {
         for (i, ty) in module.info.memories.iter().enumerate().skip(imported as usize) {
             let def = instance.place.at::<MemoryDef>(module.layout.defined_memory(i as u32));
             // SAFETY: instances live as long as the store, which owns the memory.
-            self.memories.push(unsafe { Memory::new(*ty, def) }?);
+            self.memories.push(unsafe { Memory::new(*ty, def, &self.options.memories) }?);
             instance.memories.push(self.memories.len() - 1);
         }
         Ok(())

@@ -14,6 +14,7 @@
 //! | [`stub`] | the few instructions of assembly between the two kinds of stacks |
 //! | [`activation`] | a call from the host into WebAssembly |
 //! | [`builtins`] | what generated code calls |
+//! | [`bytes`] | copying and filling a few bytes |
 //! | [`signal`] | faults become traps |
 //! | [`backtrace`], [`trap`] | what an embedder sees of a trap |
 //! | [`code`], [`types`] | loaded code; the numbers of types |
@@ -21,6 +22,7 @@
 pub mod activation;
 pub mod backtrace;
 mod builtins;
+mod bytes;
 pub mod code;
 mod const_expr;
 mod continuation;

@@ -8,6 +8,7 @@
 use crate::map::Map;
 use ropewalk_abi::{MEMORY_GUARD, MEMORY32_RESERVATION, MemoryDef, MemoryType};
 use std::ptr::NonNull;
+use std::sync::{Arc, Mutex};
 
 /// How much more address space than it needs a 64-bit memory reserves.
 const MEMORY64_ROOM: u64 = 1 << 30;
@@ -22,8 +23,13 @@ pub struct Memory {
     def: NonNull<MemoryDef>,
     /// The record of a memory that belongs to no instance.
     _own_def: Option<Box<MemoryDef>>,
-    map: Map,
+    /// None only while it is dropped.
+    map: Option<Map>,
     ty: MemoryType,
+    /// Its length, also when the instance with its record is gone.
+    len: usize,
+    /// Where its address space goes afterwards.
+    pool: Arc<MemoryPool>,
 }
 
 // SAFETY: a memory is used only together with the store that owns it.
@@ -48,6 +54,7 @@ impl Memory {
     pub(crate) unsafe fn new(
         ty: MemoryType,
         def: NonNull<MemoryDef>,
+        pool: &Arc<MemoryPool>,
     ) -> Result<Memory, MemoryError> {
         let failed = |reason: String| MemoryError { pages: ty.minimum, reason };
         let len = ty
@@ -55,19 +62,23 @@ impl Memory {
             .checked_mul(MemoryType::PAGE_SIZE)
             .filter(|len| *len < ADDRESS_SPACE)
             .ok_or_else(|| failed("it exceeds the address space".to_string()))?;
-        let map = reserve(&ty, len).map_err(|error| failed(error.to_string()))?;
-        map.open(0, len as usize).map_err(|error| failed(error.to_string()))?;
+        let map = pool.take(&ty, len as usize).map_err(|error| failed(error.to_string()))?;
         // SAFETY: the caller says that `def` is valid.
         unsafe { def.write(MemoryDef { base: map.base(), len: len as usize }) };
-        Ok(Memory { def, _own_def: None, map, ty })
+        let len = len as usize;
+        Ok(Memory { def, _own_def: None, map: Some(map), ty, len, pool: pool.clone() })
     }
 
     /// A new memory that belongs to no instance.
-    pub(crate) fn standalone(ty: MemoryType) -> Result<Memory, MemoryError> {
+    pub(crate) fn standalone(
+        ty: MemoryType,
+        pool: &Arc<MemoryPool>,
+    ) -> Result<Memory, MemoryError> {
         let mut own = Box::new(MemoryDef::EMPTY);
         // SAFETY: the record is on the heap, and the memory owns it.
-        let memory = unsafe { Memory::new(ty, NonNull::from(&mut *own)) }?;
-        Ok(Memory { _own_def: Some(own), ..memory })
+        let mut memory = unsafe { Memory::new(ty, NonNull::from(&mut *own), pool) }?;
+        memory._own_def = Some(own);
+        Ok(memory)
     }
 
     /// Its record.
@@ -116,12 +127,14 @@ impl Memory {
         let new_len = new.checked_mul(MemoryType::PAGE_SIZE).filter(|len| *len < ADDRESS_SPACE)?;
         let new_len = new_len as usize;
         let old_len = self.current().len;
-        if new_len as u64 + MEMORY_GUARD > self.map.len() as u64 {
+        if new_len as u64 + MEMORY_GUARD > self.map().len() as u64 {
             self.relocate(old_len, new_len as u64)?;
         }
-        self.map.open(old_len, new_len - old_len).ok()?;
+        self.map().open(old_len, new_len - old_len).ok()?;
+        let base = self.map().base();
         // SAFETY: the record is valid as long as the memory.
-        unsafe { self.def.write(MemoryDef { base: self.map.base(), len: new_len }) };
+        unsafe { self.def.write(MemoryDef { base, len: new_len }) };
+        self.len = new_len;
         Some(old)
     }
 
@@ -129,15 +142,79 @@ impl Memory {
     fn relocate(&mut self, old_len: usize, new_len: u64) -> Option<()> {
         let room = new_len.saturating_add(new_len / 2);
         let mut map = reserve(&self.ty, room).or_else(|_| reserve(&self.ty, new_len)).ok()?;
-        map.take_pages(&self.map, old_len).ok()?;
-        self.map = map;
+        map.take_pages(self.map(), old_len).ok()?;
+        self.map = Some(map);
         Some(())
     }
 
     /// Whether an access of this memory may fault at an address.
     pub(crate) fn may_fault_at(&self, address: usize) -> bool {
-        let base = self.map.base() as usize;
-        (base..base + self.map.len()).contains(&address)
+        let base = self.map().base() as usize;
+        (base..base + self.map().len()).contains(&address)
+    }
+
+    fn map(&self) -> &Map {
+        self.map.as_ref().expect("there until it is dropped")
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        if let Some(map) = self.map.take() {
+            self.pool.put(&self.ty, map, self.len);
+        }
+    }
+}
+
+/// Address space for 32-bit memories that stores have given up: reserving it
+/// again, and having its pages touched for the first time again, would take
+/// longer than to clear it.
+#[derive(Debug, Default)]
+pub struct MemoryPool {
+    free: Mutex<Vec<Pooled>>,
+}
+
+/// A reservation of which so many bytes are accessible, and zero.
+#[derive(Debug)]
+struct Pooled {
+    map: Map,
+    open: usize,
+}
+
+/// How many reservations to keep.
+const KEEP: usize = 16;
+/// How large a memory may be to be cleared and kept.
+const KEEP_LEN: usize = 256 << 10;
+
+impl MemoryPool {
+    /// A reservation for a memory, accessible up to its length.
+    fn take(&self, ty: &MemoryType, len: usize) -> std::io::Result<Map> {
+        let pooled = match ty.memory64 {
+            false => self.free.lock().expect("nobody panics with it").pop(),
+            true => None,
+        };
+        let Pooled { map, open } = match pooled {
+            Some(pooled) => pooled,
+            None => Pooled { map: reserve(ty, len as u64)?, open: 0 },
+        };
+        if len > open {
+            map.open(open, len - open)?;
+        } else {
+            map.close(len, open - len)?;
+        }
+        Ok(map)
+    }
+
+    fn put(&self, ty: &MemoryType, map: Map, len: usize) {
+        if ty.memory64 || len > KEEP_LEN {
+            return;
+        }
+        // SAFETY: so many bytes are accessible, and nobody uses them any more.
+        unsafe { std::ptr::write_bytes(map.base(), 0, len) };
+        let mut free = self.free.lock().expect("nobody panics with it");
+        if free.len() < KEEP {
+            free.push(Pooled { map, open: len });
+        }
     }
 }
 

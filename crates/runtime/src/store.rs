@@ -5,11 +5,11 @@ use crate::code::LoadedModule;
 use crate::const_expr::ConstValue;
 use crate::heap::{Heap, HeapOptions, Object};
 use crate::instance::Instance;
-use crate::memory::Memory;
+use crate::memory::{Memory, MemoryPool};
 use crate::stack::{self, Arena, Quarantine, Stack, Stacks};
 use crate::table::Table;
 use crate::types::TypeRegistry;
-use crate::{builtins, stub};
+use crate::{builtins, bytes, stub};
 use ropewalk_abi::heap::EXTERN_SIZE;
 use ropewalk_abi::signature::TRANSFER_SLOTS;
 use ropewalk_abi::{
@@ -39,6 +39,8 @@ impl StoreId {
 pub struct StoreOptions {
     /// Where its stacks come from.
     pub arena: Arc<Arena>,
+    /// Where the address space of its memories comes from.
+    pub memories: Arc<MemoryPool>,
     /// The types of the engine.
     pub types: Arc<TypeRegistry>,
     /// How its heap behaves.
@@ -166,6 +168,8 @@ impl Store {
             builtins: builtins::TABLE.as_ptr(),
             heap_next: 0,
             heap_end: 0,
+            copy_bytes: bytes::copy as *const c_void,
+            fill_bytes: bytes::fill as *const c_void,
             blocks: ptr::null_mut(),
             free_stacks: ptr::null_mut(),
             switch: stub::switch as *const c_void,
@@ -310,7 +314,7 @@ impl Store {
         &mut self,
         ty: ropewalk_abi::MemoryType,
     ) -> Result<usize, crate::memory::MemoryError> {
-        self.memories.push(Memory::standalone(ty)?);
+        self.memories.push(Memory::standalone(ty, &self.options.memories)?);
         Ok(self.memories.len() - 1)
     }
 

@@ -89,7 +89,7 @@ impl Translator<'_> {
         (self.context, self.env.layout.defined_memory(memory))
     }
 
-    fn memory_base(&mut self, memory: u32) -> Value {
+    pub(super) fn memory_base(&mut self, memory: u32) -> Value {
         let (def, offset) = self.memory_def(memory);
         // A 32-bit memory grows in place.
         let flags = match self.env.info.memories[memory as usize].memory64 {
@@ -100,7 +100,7 @@ impl Translator<'_> {
         self.builder.ins().load(I64, flags, def, offset)
     }
 
-    fn memory_len(&mut self, memory: u32) -> Value {
+    pub(super) fn memory_len(&mut self, memory: u32) -> Value {
         let (def, offset) = self.memory_def(memory);
         let offset = offset + offset_of!(MemoryDef, len) as i32;
         self.builder.ins().load(I64, MemFlagsData::trusted(), def, offset)
@@ -173,14 +173,6 @@ impl Translator<'_> {
         let size = self.call_builtin(Builtin::memory_grow, &[index, pages]);
         let size = self.narrow_if(self.is_memory32(memory), size);
         self.push(size);
-    }
-
-    pub fn memory_copy(&mut self, to: u32, from: u32) {
-        self.bulk(Builtin::memory_copy, pair(to, from));
-    }
-
-    pub fn memory_fill(&mut self, memory: u32) {
-        self.bulk(Builtin::memory_fill, u64::from(memory));
     }
 
     pub fn memory_init(&mut self, segment: u32, memory: u32) {

@@ -4,6 +4,7 @@
 //! locals are Cranelift variables, and [`dispatch`] calls one function for
 //! each operator, in the file of its chapter.
 
+mod bulk;
 pub(crate) mod call;
 mod continuation;
 mod control;

@@ -1,0 +1,162 @@
+//! Copying and filling parts of memories.
+//!
+//! The bounds are checked in line. A small constant number of bytes is moved in
+//! line too, a few bytes by a routine that uses no stack, and many by the host.
+
+use super::memory::pair;
+use super::{Translator, trap};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{
+    AbiParam, InstBuilder, InstructionData, MemFlagsData, Opcode, SigRef, Signature, Value,
+    ValueDef, types::*,
+};
+use cranelift_codegen::isa::CallConv;
+use ropewalk_abi::{Builtin, FEW_BYTES, StoreContext, TrapCode};
+use std::mem::offset_of;
+
+/// Up to how many bytes are moved in line: as many as fit into registers.
+const MAX_INLINE: u64 = 128;
+/// Up to how many bytes are filled in line.
+const MAX_INLINE_FILL: u64 = 256;
+
+impl Translator<'_> {
+    pub fn memory_copy(&mut self, to: u32, from: u32) {
+        let (target, source, count) = self.pop3();
+        let constant = self.constant(count);
+        let [target, source, count] = [target, source, count].map(|value| self.widen(value));
+        let source_address = self.range(from, source, count);
+        let target_address = self.range(to, target, count);
+        if let Some(count) = constant.filter(|count| *count <= MAX_INLINE) {
+            return self.copy_inline(target_address, source_address, count as u32);
+        }
+        let few = offset_of!(StoreContext, copy_bytes);
+        let indices = self.index(pair(to, from));
+        let many = [indices, target, source, count];
+        let few_args = [target_address, source_address, count];
+        self.few_or_many(few, &few_args, Builtin::memory_copy, &many);
+    }
+
+    pub fn memory_fill(&mut self, memory: u32) {
+        let (target, byte, count) = self.pop3();
+        let constant = self.constant(count);
+        let [target, byte, count] = [target, byte, count].map(|value| self.widen(value));
+        let address = self.range(memory, target, count);
+        let in_line = |count: &u64| (16..=MAX_INLINE_FILL).contains(count);
+        if let Some(count) = constant.filter(in_line) {
+            return self.fill_inline(address, byte, count as u32);
+        }
+        let few = offset_of!(StoreContext, fill_bytes);
+        let index = self.index(u64::from(memory));
+        let many = [index, target, byte, count];
+        self.few_or_many(few, &[address, byte, count], Builtin::memory_fill, &many);
+    }
+
+    /// The address of a range of a memory; traps unless it lies there.
+    fn range(&mut self, memory: u32, start: Value, count: Value) -> Value {
+        let code = trap(TrapCode::MemoryOutOfBounds);
+        let end = match self.env.info.memories[memory as usize].memory64 {
+            true => self.builder.ins().uadd_overflow_trap(start, count, code),
+            false => self.builder.ins().iadd(start, count),
+        };
+        let len = self.memory_len(memory);
+        let outside = self.builder.ins().icmp(IntCC::UnsignedGreaterThan, end, len);
+        self.builder.ins().trapnz(outside, code);
+        let base = self.memory_base(memory);
+        self.builder.ins().iadd(base, start)
+    }
+
+    /// The value of a constant.
+    fn constant(&self, value: Value) -> Option<u64> {
+        let dfg = &self.builder.func.dfg;
+        let ValueDef::Result(inst, _) = dfg.value_def(dfg.resolve_aliases(value)) else {
+            return None;
+        };
+        match dfg.insts[inst] {
+            InstructionData::UnaryImm { opcode: Opcode::Iconst, imm } => {
+                let bits = dfg.value_type(value).bits();
+                Some(imm.bits() as u64 & (u64::MAX >> (64 - bits)))
+            }
+            _ => None,
+        }
+    }
+
+    /// Loads everything before it stores anything, since ranges may overlap.
+    fn copy_inline(&mut self, to: Value, from: Value, count: u32) {
+        let flags = MemFlagsData::new().with_notrap();
+        let loads: Vec<_> = pieces(count)
+            .into_iter()
+            .map(|(ty, at)| (self.builder.ins().load(ty, flags, from, at), at))
+            .collect();
+        for (value, at) in loads {
+            self.builder.ins().store(flags, value, to, at);
+        }
+    }
+
+    fn fill_inline(&mut self, to: Value, byte: Value, count: u32) {
+        let byte = self.builder.ins().ireduce(I8, byte);
+        let bytes = self.builder.ins().splat(I8X16, byte);
+        let flags = MemFlagsData::new().with_notrap();
+        for (_, at) in pieces(count) {
+            self.builder.ins().store(flags, bytes, to, at);
+        }
+    }
+
+    /// Calls a routine of the store for a few bytes, and a builtin for many.
+    fn few_or_many(&mut self, few: usize, args: &[Value], builtin: Builtin, operands: &[Value]) {
+        let count = *args.last().expect("the number of bytes");
+        let limit = FEW_BYTES as i64;
+        let is_few = self.builder.ins().icmp_imm_u(IntCC::UnsignedLessThanOrEqual, count, limit);
+        let [small, large, next] = std::array::from_fn(|_| self.builder.create_block());
+        self.builder.ins().brif(is_few, small, &[], large, &[]);
+        self.enter_sealed(small);
+        let store = self.store_context();
+        let routine = self.load_constant(store, few as i32);
+        let signature = self.routine_signature();
+        self.builder.ins().call_indirect(signature, routine, args);
+        self.jump(next, &[]);
+        self.enter_sealed(large);
+        self.call_builtin(builtin, operands);
+        self.jump(next, &[]);
+        self.enter_sealed(next);
+    }
+
+    fn routine_signature(&mut self) -> SigRef {
+        let mut signature = Signature::new(CallConv::SystemV);
+        signature.params = vec![AbiParam::new(I64); 3];
+        self.builder.import_signature(signature)
+    }
+}
+
+/// How to cut a number of bytes into pieces; the last one may overlap the one
+/// before.
+fn pieces(count: u32) -> Vec<(cranelift_codegen::ir::Type, i32)> {
+    let mut pieces = Vec::new();
+    let mut at = 0;
+    for ty in [I8X16, I64, I32, I16, I8] {
+        while count - at >= ty.bytes() {
+            pieces.push((ty, at as i32));
+            at += ty.bytes();
+        }
+        if ty == I8X16 && count > 16 && at < count {
+            pieces.push((ty, (count - 16) as i32));
+            return pieces;
+        }
+    }
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_cover_every_byte() {
+        for count in 0..=MAX_INLINE as u32 {
+            let mut covered = vec![false; count as usize];
+            for (ty, at) in pieces(count) {
+                covered[at as usize..at as usize + ty.bytes() as usize].fill(true);
+            }
+            assert!(covered.iter().all(|byte| *byte), "{count}");
+        }
+    }
+}
