@@ -186,7 +186,9 @@ pub struct HostContext {
     /// The store. First, as in [`InstanceHeader`], so that the stubs find it.
     pub store: *mut StoreContext,
     /// The function to call on the host's stack:
-    /// `extern "C" fn(&HostContext, *mut RawVal) -> Outcome`.
+    /// `extern "C" fn(&HostContext, *mut RawVal) -> Outcome`, or, if
+    /// [`host_in_registers`](crate::signature::host_in_registers),
+    /// `extern "C" fn(&HostContext, u64, u64, u64, u64) -> Outcome`.
     pub function: *const c_void,
     /// What the function closes over.
     pub data: *const c_void,

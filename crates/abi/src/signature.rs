@@ -11,7 +11,7 @@
 //!
 //! [`StoreContext::transfer`]: crate::StoreContext::transfer
 
-use crate::types::ValType;
+use crate::types::{FuncType, ValType};
 
 /// How many parameters travel in registers and on the stack.
 pub const DIRECT_PARAMS: usize = 64;
@@ -20,6 +20,19 @@ pub const DIRECT_RESULTS_PER_CLASS: usize = 8;
 /// How many values the transfer area holds: the most parameters or results
 /// that a function may have.
 pub const TRANSFER_SLOTS: usize = 1000;
+
+/// How many parameters a host function gets in registers.
+pub const HOST_WORDS: usize = 4;
+
+/// Whether a host function of this type gets its arguments, and gives its
+/// result, as words in registers and not in an array: if they are few and none
+/// is a vector.
+pub fn host_in_registers(ty: &FuncType) -> bool {
+    let is_word = |ty: &ValType| *ty != ValType::V128;
+    ty.params().len() <= HOST_WORDS
+        && ty.results().len() <= 1
+        && ty.params().iter().chain(ty.results()).all(is_word)
+}
 
 /// Where a parameter or result travels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,7 +14,8 @@ use crate::store::{StoreContextMut, StoreInner};
 use crate::typed::{WasmResults, WasmTy};
 use crate::val::Val;
 use anyhow::{Context, Result};
-use ropewalk_abi::builtin::Outcome;
+use ropewalk_abi::builtin::{GO_ON, Outcome};
+use ropewalk_abi::signature::{HOST_WORDS, host_in_registers};
 use ropewalk_abi::{FuncType, HostContext, RawVal, ValType};
 use ropewalk_runtime::{Ending, HostFunction, Store as RuntimeStore};
 use std::any::Any;
@@ -63,6 +64,22 @@ pub trait IntoFunc<T, Params, Results>: Send + Sync + 'static {
 /// The shape of [`HostContext::function`].
 type HostEntry = unsafe extern "C" fn(*const HostContext, *mut RawVal) -> Outcome;
 
+/// The same, for functions that take and give few words.
+type RegisterEntry = unsafe extern "C" fn(*const HostContext, u64, u64, u64, u64) -> Outcome;
+
+/// Calls a function that takes its words, and leaves its result, in an array.
+#[inline(always)]
+unsafe fn with_array(
+    words: [u64; HOST_WORDS],
+    call: impl FnOnce(*mut RawVal) -> Outcome,
+) -> Outcome {
+    let mut values = words.map(RawVal::from_u64);
+    match call(values.as_mut_ptr()) {
+        Outcome { ended: GO_ON, .. } => Outcome::go_on(values[0].u64()),
+        outcome => outcome,
+    }
+}
+
 macro_rules! into_func {
     ($(($($name:ident $index:tt),*))*) => {
         $(
@@ -97,7 +114,30 @@ macro_rules! into_func {
                             })
                         }
                     }
-                    entry::<T, Fun, $($name,)* Ret> as HostEntry as *const c_void
+                    unsafe extern "C" fn in_registers<T, Fun, $($name,)* Ret>(
+                        context: *const HostContext,
+                        a: u64,
+                        b: u64,
+                        c: u64,
+                        d: u64,
+                    ) -> Outcome
+                    where
+                        Fun: Fn($($name),*) -> Ret + Send + Sync + 'static,
+                        $($name: WasmTy,)*
+                        Ret: WasmRet,
+                    {
+                        // SAFETY: the trampoline passes the context of this
+                        // function, which takes and gives few enough words.
+                        unsafe { with_array([a, b, c, d], |values| {
+                            entry::<T, Fun, $($name,)* Ret>(context, values)
+                        }) }
+                    }
+                    match host_in_registers(&<Fun as IntoFunc<T, ($($name,)*), Ret>>::ty()) {
+                        true => {
+                            in_registers::<T, Fun, $($name,)* Ret> as RegisterEntry as *const c_void
+                        }
+                        false => entry::<T, Fun, $($name,)* Ret> as HostEntry as *const c_void,
+                    }
                 }
             }
 
@@ -131,7 +171,30 @@ macro_rules! into_func {
                             })
                         }
                     }
-                    entry::<T, Fun, $($name,)* Ret> as HostEntry as *const c_void
+                    unsafe extern "C" fn in_registers<T, Fun, $($name,)* Ret>(
+                        context: *const HostContext,
+                        a: u64,
+                        b: u64,
+                        c: u64,
+                        d: u64,
+                    ) -> Outcome
+                    where
+                        Fun: Fn(Caller<'_, T>, $($name),*) -> Ret + Send + Sync + 'static,
+                        $($name: WasmTy,)*
+                        Ret: WasmRet,
+                    {
+                        // SAFETY: the trampoline passes the context of this
+                        // function, which takes and gives few enough words.
+                        unsafe { with_array([a, b, c, d], |values| {
+                            entry::<T, Fun, $($name,)* Ret>(context, values)
+                        }) }
+                    }
+                    match host_in_registers(&<Fun as IntoFunc<T, (Caller<'_, T>, $($name,)*), Ret>>::ty()) {
+                        true => {
+                            in_registers::<T, Fun, $($name,)* Ret> as RegisterEntry as *const c_void
+                        }
+                        false => entry::<T, Fun, $($name,)* Ret> as HostEntry as *const c_void,
+                    }
                 }
             }
         )*
@@ -247,7 +310,11 @@ pub(crate) fn new<T: 'static>(
     func: impl Fn(Caller<'_, T>, &[Val], &mut [Val]) -> Result<()> + Send + Sync + 'static,
 ) -> Result<Arc<HostFunction>> {
     let dynamic = Dynamic::<T> { ty: ty.clone(), func: Box::new(func) };
-    host_function(engine, &ty, call_dynamic::<T> as HostEntry as *const c_void, Box::new(dynamic))
+    let entry = match host_in_registers(&ty) {
+        true => call_dynamic_in_registers::<T> as RegisterEntry as *const c_void,
+        false => call_dynamic::<T> as HostEntry as *const c_void,
+    };
+    host_function(engine, &ty, entry, Box::new(dynamic))
 }
 
 fn host_function(
@@ -282,6 +349,17 @@ unsafe extern "C" fn call_dynamic<T: 'static>(
             dynamic.call(store, importer, values)
         })
     }
+}
+
+unsafe extern "C" fn call_dynamic_in_registers<T: 'static>(
+    context: *const HostContext,
+    a: u64,
+    b: u64,
+    c: u64,
+    d: u64,
+) -> Outcome {
+    // SAFETY: as for `call_dynamic`, and the type takes and gives few enough.
+    unsafe { with_array([a, b, c, d], |values| call_dynamic::<T>(context, values)) }
 }
 
 impl<T> Dynamic<T> {

@@ -114,7 +114,7 @@ pub struct HostFunction {
     pub ty: *const TypeInfo,
     /// The trampoline that functions call it by.
     pub trampoline: *const c_void,
-    /// `extern "C" fn(&HostContext, *mut RawVal) -> Outcome`.
+    /// What [`HostContext::function`] says.
     pub function: *const c_void,
     /// What it closes over.
     pub data: Box<dyn Any + Send + Sync>,
