@@ -85,7 +85,7 @@ impl FunctionCompiler {
         if let Err(error) = translated {
             // Half a function may be left in it.
             self.builder_context = FunctionBuilderContext::new();
-            return Err(error.into());
+            return Err(error);
         }
         generate(env, &mut self.context, &mut self.regalloc, index)
     }

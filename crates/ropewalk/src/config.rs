@@ -22,6 +22,7 @@ pub struct Config {
     pub(crate) max_wasm_stack: usize,
     pub(crate) max_activations: usize,
     pub(crate) max_stacks: usize,
+    pub(crate) first_generation: u64,
     pub(crate) move_stacks: bool,
     pub(crate) heap: HeapOptions,
 }
@@ -40,6 +41,7 @@ impl Default for Config {
             max_wasm_stack: 1 << 20,
             max_activations: 1000,
             max_stacks: 4 << 20,
+            first_generation: 0,
             move_stacks: false,
             heap: HeapOptions::default(),
         }
@@ -83,6 +85,13 @@ impl Config {
     /// million by default. Beyond that, `cont.new` traps with `too many stacks`.
     pub fn max_stacks(&mut self, count: usize) -> &mut Config {
         self.max_stacks = count;
+        self
+    }
+
+    /// The generation that references to new stacks begin with, of which only
+    /// the lowest 35 bits count. For testing what happens at the last one.
+    pub fn first_generation(&mut self, generation: u64) -> &mut Config {
+        self.first_generation = generation;
         self
     }
 

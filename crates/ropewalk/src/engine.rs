@@ -102,6 +102,7 @@ impl Engine {
             heap: self.config().heap,
             max_activations: self.config().max_activations,
             max_stacks: self.config().max_stacks,
+            first_generation: self.config().first_generation,
             move_stacks: self.config().move_stacks,
         }
     }

@@ -73,13 +73,20 @@ impl From<TextError> for ModuleError {
 impl From<CompileError> for ModuleError {
     fn from(error: CompileError) -> Self {
         let kind = match error {
-            CompileError::Invalid(error) => Kind::Binary {
-                message: error.message().to_string(),
-                offset: error.offset() as usize,
-            },
+            CompileError::Invalid(error) => {
+                Kind::Binary { message: one_line(error.message()), offset: error.offset() as usize }
+            }
             other => Kind::Other(other.to_string()),
         };
         ModuleError { kind }
+    }
+}
+
+/// The decoder lists the bytes that it found instead of the magic ones.
+fn one_line(message: &str) -> String {
+    match message.starts_with("magic header not detected") {
+        true => "not a WebAssembly module: it does not begin with \\0asm".to_string(),
+        false => message.to_string(),
     }
 }
 

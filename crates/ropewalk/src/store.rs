@@ -2,7 +2,7 @@
 
 use crate::engine::Engine;
 use crate::error::WrongStore;
-use ropewalk_runtime::{Store as RuntimeStore, StoreId};
+use ropewalk_runtime::{StackStatistics, Store as RuntimeStore, StoreId};
 use std::ptr::{self, NonNull};
 
 /// Instances, everything they are made of, and data of the host's.
@@ -41,6 +41,11 @@ impl<T> Store<T> {
     /// The host's data, to change it.
     pub fn data_mut(&mut self) -> &mut T {
         &mut self.inner.data
+    }
+
+    /// How many stacks of continuations there are.
+    pub fn stack_statistics(&self) -> StackStatistics {
+        self.inner.runtime.stack_statistics()
     }
 
     /// Collects garbage.

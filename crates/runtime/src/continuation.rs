@@ -24,6 +24,28 @@ impl Store {
         Ok(self.context().free_stacks)
     }
 
+    /// Gives a stack whose generations are used up another block, collecting if
+    /// there is none.
+    ///
+    /// # Safety
+    ///
+    /// The block must be that of a stack that is suspended or new.
+    pub(crate) unsafe fn renew_block(
+        &mut self,
+        block: *mut ControlBlock,
+    ) -> Result<*mut ControlBlock, TrapCode> {
+        if self.stacks.is_full() {
+            let scope = self.begin_scope();
+            // SAFETY: the caller's promise.
+            self.root(unsafe { (*block).reference });
+            let collected = self.collect(0);
+            self.end_scope(scope);
+            collected?;
+        }
+        // SAFETY: the caller's promise.
+        unsafe { self.stacks.renew(block) }
+    }
+
     /// Why a reference to a stack is not valid.
     pub(crate) fn invalid_stack(&self, reference: u64, kind: u64) -> TrapCode {
         match reference {

@@ -48,6 +48,6 @@ pub use heap::{HeapOptions, OwnedRoot, Root};
 pub use instance::{Instance, InstantiateError};
 pub use link::{ImportValue, LinkError};
 pub use signal::install as install_signal_handlers;
-pub use store::{HostFunction, Store, StoreId, StoreOptions};
+pub use store::{HostFunction, StackStatistics, Store, StoreId, StoreOptions};
 pub use trap::Trap;
 pub use types::{RegisteredType, TypeRegistry};

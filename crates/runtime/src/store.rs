@@ -47,6 +47,9 @@ pub struct StoreOptions {
     pub heap: HeapOptions,
     /// How many stacks of continuations there may be.
     pub max_stacks: usize,
+    /// The generation that references to new stacks begin with; for tests of
+    /// what happens at the last one.
+    pub first_generation: u64,
     /// How many activations may be nested.
     pub max_activations: usize,
     /// Whether the running stack moves at every host call, to show that it can.
@@ -106,6 +109,18 @@ impl std::fmt::Debug for Store {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Store").field("id", &self.id).finish_non_exhaustive()
     }
+}
+
+/// How many stacks of continuations a store has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StackStatistics {
+    /// How many belong to continuations that are new, suspended or running, or
+    /// abandoned and not yet collected.
+    pub live: usize,
+    /// How many wait to be used again.
+    pub pooled: usize,
+    /// How much address space they have.
+    pub reserved_bytes: usize,
 }
 
 /// A function of the host, for any number of stores.
@@ -179,7 +194,7 @@ impl Store {
             store: ptr::null_mut(),
         };
         let heap = Heap::new(options.heap);
-        let max_stacks = options.max_stacks;
+        let (max_stacks, first_generation) = (options.max_stacks, options.first_generation);
         let mut store = Box::new(Store {
             context: UnsafeCell::new(context),
             id: StoreId::next(),
@@ -196,7 +211,7 @@ impl Store {
             const_stack: Vec::new(),
             modules: Vec::new(),
             roots: Vec::new(),
-            stacks: Stacks::new(max_stacks),
+            stacks: Stacks::new(max_stacks, first_generation),
             no_parent: stack::without_handlers(),
             newest: ptr::null(),
             depth: 0,
@@ -395,6 +410,13 @@ impl Store {
     /// The types of the engine.
     pub fn types(&self) -> &Arc<TypeRegistry> {
         &self.options.types
+    }
+
+    /// How many stacks of continuations there are.
+    pub fn stack_statistics(&self) -> StackStatistics {
+        let total = self.stacks.len();
+        let pooled = self.stacks.count_free(self.context().free_stacks);
+        StackStatistics { live: total - pooled, pooled, reserved_bytes: self.stacks.reserved() }
     }
 
     /// The block that root stacks have as their parent.

@@ -1,6 +1,7 @@
 //! Structured control: blocks, branches, and what cannot be reached.
 
 use super::{Translator, clif_type, trap};
+use crate::CompileError;
 use cranelift_codegen::ir::{self, Block, BlockArg, InstBuilder, Value};
 use ropewalk_abi::signature::result_places;
 use ropewalk_abi::{FuncType, TrapCode, ValType};
@@ -39,6 +40,9 @@ enum Kind {
     },
 }
 
+/// How deep blocks may nest.
+const MAX_NESTING: usize = 20_000;
+
 impl Control {
     /// What a branch to it goes to, with how many values.
     fn target(&self) -> (Block, usize) {
@@ -50,6 +54,18 @@ impl Control {
 }
 
 impl Translator<'_> {
+    /// Compiling takes quadratic time in the depth of nesting, so there is a
+    /// limit far beyond what programs need.
+    pub(super) fn check_nesting(&self) -> Result<(), CompileError> {
+        match self.controls.len() > MAX_NESTING {
+            false => Ok(()),
+            true => Err(CompileError::TooLarge(format!(
+                "function {} nests more than {MAX_NESTING} blocks",
+                self.function_index()
+            ))),
+        }
+    }
+
     pub fn is_reachable(&self) -> bool {
         self.reachable
     }

@@ -18,6 +18,7 @@ mod simd;
 mod table;
 mod variable;
 
+use crate::CompileError;
 use crate::environment::Environment;
 use crate::signature;
 pub(crate) use call::transfer_offset;
@@ -54,7 +55,7 @@ pub(crate) fn translate(
     func: &mut ir::Function,
     validator: &mut FuncValidator<ValidatorResources>,
     body: &FunctionBody<'_>,
-) -> wasmparser::Result<()> {
+) -> Result<(), CompileError> {
     let ty = env.info.function_type(validator.index()).clone();
     func.signature = signature::wasm(&ty);
     let builder = FunctionBuilder::new(func, builder_context);
@@ -68,6 +69,7 @@ pub(crate) fn translate(
         let operator = reader.read()?;
         validator.op(offset, &operator)?;
         translator.operator(&operator);
+        translator.check_nesting()?;
     }
     reader.finish()?;
     translator.finish();

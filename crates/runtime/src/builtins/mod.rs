@@ -237,7 +237,7 @@ fn invalid_stack(calling: &mut Calling<'_>, reference: u64, kind: u64) -> Result
 
 fn renew_block(calling: &mut Calling<'_>, block: u64) -> Result<u64> {
     // SAFETY: generated code passes the block of a valid reference.
-    Ok(unsafe { calling.store.stacks.renew(block as *mut ControlBlock) }? as u64)
+    Ok(unsafe { calling.store.renew_block(block as *mut ControlBlock) }? as u64)
 }
 
 fn unbind(calling: &mut Calling<'_>, block: u64) -> Result<u64> {

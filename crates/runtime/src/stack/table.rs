@@ -43,6 +43,8 @@ pub(crate) struct Stacks {
     used_slots: usize,
     /// How many stacks there may be.
     maximum: usize,
+    /// The generation that new blocks begin with.
+    first_generation: u64,
     /// From how many stacks on a collection comes before new ones.
     pub threshold: usize,
     /// The values that are bound to stacks, and whether each is followed.
@@ -61,13 +63,14 @@ pub(crate) struct Stacks {
 const FIRST_THRESHOLD: usize = 4096;
 
 impl Stacks {
-    pub fn new(maximum: usize) -> Stacks {
+    pub fn new(maximum: usize, first_generation: u64) -> Stacks {
         Stacks {
             blocks: None,
             count: 1,
             chunks: Vec::new(),
             used_slots: SLOTS_PER_CHUNK,
             maximum: maximum.min(MAX_BLOCKS - 1),
+            first_generation,
             threshold: FIRST_THRESHOLD,
             bound: HashMap::new(),
             retired: Vec::new(),
@@ -145,7 +148,7 @@ impl Stacks {
                 fp: 0,
                 parent: ptr::null_mut(),
                 handlers: ptr::null(),
-                reference: first_reference(StackKind::Continuation, number),
+                reference: self.first_reference(number),
                 innermost: block,
                 bound: 0,
                 function: ptr::null(),
@@ -161,6 +164,27 @@ impl Stacks {
             });
         }
         Ok(block)
+    }
+
+    fn first_reference(&self, number: usize) -> u64 {
+        let generation = self.first_generation.wrapping_mul(NEXT_GENERATION);
+        first_reference(StackKind::Continuation, number) | generation
+    }
+
+    /// How many of the stacks are free.
+    pub fn count_free(&self, mut list: *mut ControlBlock) -> usize {
+        let mut count = 0;
+        // SAFETY: the list of free stacks ends in null.
+        while let Some(block) = unsafe { list.as_ref() } {
+            count += 1;
+            list = block.next_free;
+        }
+        count
+    }
+
+    /// How many bytes of address space the stacks have.
+    pub fn reserved(&self) -> usize {
+        self.chunks.iter().map(Map::len).sum()
     }
 
     fn take_number(&mut self) -> Result<usize, TrapCode> {
@@ -213,7 +237,7 @@ impl Stacks {
         // stack leads to the old one.
         unsafe {
             ptr::copy_nonoverlapping(old, new, 1);
-            (*new).reference = first_reference(StackKind::Continuation, number);
+            (*new).reference = self.first_reference(number);
             let mut stack = (*old).innermost;
             if stack == old {
                 (*new).innermost = new;
@@ -251,6 +275,8 @@ impl Stacks {
                 in_use += 1;
                 continue;
             }
+            // Nothing names it, so it can begin anew.
+            stack.reference = self.first_reference(number);
             self.bound.remove(&number);
             release(stack, free);
         }
@@ -282,20 +308,11 @@ impl Stacks {
     }
 }
 
-/// Puts a stack on a list of free ones.
+/// Puts a stack on a list of free ones. Nobody has the reference that it would
+/// be suspended under the next time, so that can serve its next computation.
 pub(crate) fn release(stack: &mut ControlBlock, free: &mut *mut ControlBlock) {
     debug_assert_eq!(stack.state, StackState::InUse);
-    // What named it does not any more.
-    let next = stack.reference.checked_add(NEXT_GENERATION);
     stack.state = StackState::Free;
-    match next {
-        Some(next) => {
-            stack.reference = next;
-            stack.next_free = *free;
-            *free = stack;
-        }
-        // Its generations are used up; it is not worth the trouble to save the
-        // memory of one in 30 thousand million.
-        None => stack.reference = 0,
-    }
+    stack.next_free = *free;
+    *free = stack;
 }

@@ -1,0 +1,110 @@
+//! References to stacks stay used up, also when generations end.
+
+mod common;
+use common::*;
+use ropewalk::*;
+
+/// A generator whose every reference is kept in a table, a global, a struct and
+/// an array; each use but the last must fail.
+const KEEPER: &str = r#"(module
+    (type $f (func)) (type $c (cont $f))
+    (type $box (struct (field (mut (ref null $c)))))
+    (type $boxes (array (mut (ref null $c))))
+    (tag $yield)
+    (tag $carry (param (ref null $c)))
+    (table $t 64 (ref null $c))
+    (global $g (mut (ref null $c)) (ref.null $c))
+    (global $b (ref $box) (struct.new $box (ref.null $c)))
+    (global $a (ref $boxes) (array.new $boxes (ref.null $c) (i32.const 64)))
+    (func $body (loop $l (suspend $yield) (br $l)))
+    (elem declare func $body)
+    (func (export "start") (param i32)
+      (call $keep (local.get 0) (cont.new $c (ref.func $body))))
+    (func $keep (param $i i32) (param $k (ref null $c))
+      (table.set $t (local.get $i) (local.get $k))
+      (array.set $boxes (global.get $a) (local.get $i) (local.get $k))
+      (struct.set $box 0 (global.get $b) (local.get $k))
+      (global.set $g (local.get $k)))
+    (func $step (param $k (ref null $c)) (result (ref null $c))
+      (block $on (result (ref $c))
+        (resume $c (on $yield $on) (local.get $k))
+        (unreachable)))
+    (func (export "step table") (param $i i32)
+      (call $keep (i32.add (local.get $i) (i32.const 1))
+        (call $step (table.get $t (local.get $i)))))
+    (func (export "stale table") (param $i i32) (drop (call $step (table.get $t (local.get $i)))))
+    (func (export "stale array") (param $i i32)
+      (drop (call $step (array.get $boxes (global.get $a) (local.get $i)))))
+    (func (export "stale struct") (param $i i32)
+      (local $old (ref null $c))
+      (local.set $old (struct.get $box 0 (global.get $b)))
+      (struct.set $box 0 (global.get $b) (call $step (local.get $old)))
+      (drop (call $step (local.get $old))))
+    (func (export "stale exception") (param $i i32)
+      (drop (call $step (block $h (result (ref null $c))
+        (try_table (catch $carry $h) (throw $carry (table.get $t (local.get $i))))
+        (unreachable))))))"#;
+
+#[test]
+fn a_stack_whose_generations_end_goes_on_and_stale_references_stay_stale() {
+    // The last generation has all 35 bits set.
+    let last = (1 << 35) - 1;
+    for before in [0, 1, 5, 11] {
+        let mut config = Config::new();
+        config.first_generation(last - before);
+        for config in [config.clone(), config.collect_always(true).move_stacks(true).clone()] {
+            let engine = Engine::new(&config).unwrap();
+            let (mut store, instance) = instantiate_in(&engine, KEEPER);
+            let mut run = |name: &str, i: i32| call(&mut store, instance, name, &[Val::I32(i)]);
+            run("start", 0).unwrap();
+            for i in 0..20 {
+                run("step table", i).unwrap();
+                for stale in 0..=i {
+                    for name in ["stale table", "stale array", "stale exception"] {
+                        let error = run(name, stale).unwrap_err();
+                        let code = trap(&error).code();
+                        assert_eq!(code, TrapCode::ContinuationConsumed, "{name} {stale} of {i}");
+                    }
+                }
+            }
+            let error = run("stale struct", 0).unwrap_err();
+            assert_eq!(trap(&error).code(), TrapCode::ContinuationConsumed);
+        }
+    }
+}
+
+#[test]
+fn retired_numbers_are_used_again_only_when_nothing_names_them() {
+    let mut config = Config::new();
+    config.first_generation((1 << 35) - 2).max_stacks(40);
+    let engine = Engine::new(&config).unwrap();
+    let (mut store, instance) = instantiate_in(&engine, KEEPER);
+    let mut run = |name: &str, i: i32| call(&mut store, instance, name, &[Val::I32(i)]);
+    // Each step or two uses up a block; far more than there are.
+    run("start", 0).unwrap();
+    for _ in 0..200 {
+        for i in 0..8 {
+            run("step table", i).unwrap();
+        }
+        // The newest reference is the only one that counts.
+        let error = run("stale table", 3).unwrap_err();
+        assert_eq!(trap(&error).code(), TrapCode::ContinuationConsumed);
+        run("start", 0).unwrap();
+    }
+}
+
+#[test]
+fn statistics_count_the_stacks() {
+    let (mut store, instance) = instantiate(KEEPER);
+    assert_eq!(store.stack_statistics().live, 0);
+    call(&mut store, instance, "start", &[Val::I32(0)]).unwrap();
+    call(&mut store, instance, "start", &[Val::I32(1)]).unwrap();
+    let statistics = store.stack_statistics();
+    assert_eq!(statistics.live, 2);
+    assert!(statistics.pooled > 0 && statistics.reserved_bytes > 0);
+    for i in 0..2 {
+        call(&mut store, instance, "start", &[Val::I32(i)]).unwrap();
+    }
+    store.gc();
+    assert!(store.stack_statistics().live <= 3, "{:?}", store.stack_statistics());
+}
