@@ -1,6 +1,7 @@
 //! How an engine behaves.
 
 use ropewalk_runtime::HeapOptions;
+use ropewalk_runtime::stack::StackOptions;
 use wasmparser::WasmFeatures;
 
 pub use ropewalk_compile::OptLevel;
@@ -21,8 +22,7 @@ pub struct Config {
     pub(crate) opt_level: OptLevel,
     pub(crate) max_wasm_stack: usize,
     pub(crate) max_activations: usize,
-    pub(crate) max_stacks: usize,
-    pub(crate) first_generation: u64,
+    pub(crate) stacks: StackOptions,
     pub(crate) move_stacks: bool,
     pub(crate) heap: HeapOptions,
 }
@@ -40,8 +40,7 @@ impl Default for Config {
             opt_level: OptLevel::Speed,
             max_wasm_stack: 1 << 20,
             max_activations: 1000,
-            max_stacks: 4 << 20,
-            first_generation: 0,
+            stacks: StackOptions::default(),
             move_stacks: false,
             heap: HeapOptions::default(),
         }
@@ -84,14 +83,21 @@ impl Config {
     /// How many continuations of a store may be live at the same time. Four
     /// million by default. Beyond that, `cont.new` traps with `too many stacks`.
     pub fn max_stacks(&mut self, count: usize) -> &mut Config {
-        self.max_stacks = count;
+        self.stacks.maximum = count;
+        self
+    }
+
+    /// How many bytes the stack of a continuation has. 60 KiB by default, of
+    /// which only the pages that are used take memory.
+    pub fn stack_size(&mut self, bytes: usize) -> &mut Config {
+        self.stacks.size = bytes;
         self
     }
 
     /// The generation that references to new stacks begin with, of which only
     /// the lowest 35 bits count. For testing what happens at the last one.
     pub fn first_generation(&mut self, generation: u64) -> &mut Config {
-        self.first_generation = generation;
+        self.stacks.first_generation = generation;
         self
     }
 

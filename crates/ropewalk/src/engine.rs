@@ -101,8 +101,7 @@ impl Engine {
             types: self.inner.types.clone(),
             heap: self.config().heap,
             max_activations: self.config().max_activations,
-            max_stacks: self.config().max_stacks,
-            first_generation: self.config().first_generation,
+            stacks: self.config().stacks,
             move_stacks: self.config().move_stacks,
         }
     }

@@ -80,7 +80,7 @@ pub use ropewalk_abi::{
     ExternType, FuncType, GlobalType, HeapType, MemoryType, RefType, TableType, TagType, TrapCode,
     ValType,
 };
-pub use ropewalk_runtime::{Backtrace, Frame, LinkError, StackStatistics, Trap};
+pub use ropewalk_runtime::{Backtrace, Boundary, Frame, LinkError, StackStatistics, Trap};
 pub use store::{AsContext, AsContextMut, Store, StoreContext, StoreContextMut};
 pub use table::Table;
 pub use tag::Tag;

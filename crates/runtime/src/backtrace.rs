@@ -25,9 +25,26 @@ pub struct Frame {
     module: Arc<LoadedModule>,
     function: u32,
     offset: Option<u32>,
+    boundary: Option<Boundary>,
+}
+
+/// What lies between a frame and the one inside of it, if they are on different
+/// stacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Boundary {
+    /// This frame resumed the stack of the inner one.
+    Resume,
+    /// This frame called the host, which called the inner one.
+    Host,
 }
 
 impl Frame {
+    /// What lies between this frame and the one inside of it, if they are on
+    /// different stacks.
+    pub fn boundary(&self) -> Option<Boundary> {
+        self.boundary
+    }
+
     /// The name of the module, if it has one.
     pub fn module_name(&self) -> Option<&str> {
         self.module.info.name.as_deref()
@@ -86,15 +103,25 @@ impl Backtrace {
     /// The newest activation must have been left as `left` says, and its
     /// stacks not be used since.
     pub(crate) unsafe fn capture(store: &Store, left: &Left) -> Backtrace {
-        let mut walker = Walker { store, trace: Backtrace::default() };
+        let mut walker = Walker { store, trace: Backtrace::default(), boundary: None };
         // SAFETY: the caller's promise.
         unsafe { walker.walk_left(left) };
-        // The first of the stacks is the one that was left.
-        for stack in store.stacks_in_host_calls().skip(1) {
-            // SAFETY: parents wait for their children, and outer activations
-            // are in host calls, so their control blocks say where they were
-            // left.
-            unsafe { walker.walk_left(&Left::in_host_call(stack)) };
+        // SAFETY: the running stack's block is alive.
+        let newest = unsafe { &*store.context().stack };
+        for (i, outermost) in std::iter::once(newest).chain(store.outer_stacks()).enumerate() {
+            for (depth, stack) in store.with_parents(outermost).enumerate() {
+                let boundary = match (i, depth) {
+                    // This is the one that was left.
+                    (0, 0) => continue,
+                    (_, 0) => Boundary::Host,
+                    _ => Boundary::Resume,
+                };
+                walker.boundary = Some(boundary);
+                // SAFETY: parents wait for their children, and outer
+                // activations are in host calls, so their control blocks say
+                // where they were left.
+                unsafe { walker.walk_left(&Left::in_host_call(stack)) };
+            }
         }
         walker.trace
     }
@@ -103,6 +130,8 @@ impl Backtrace {
 struct Walker<'a> {
     store: &'a Store,
     trace: Backtrace,
+    /// What lies before the next frame.
+    boundary: Option<Boundary>,
 }
 
 impl Walker<'_> {
@@ -158,6 +187,7 @@ impl Walker<'_> {
             function: module.info.imported_functions + number,
             offset: module.code.image().position_at(offset),
             module: module.clone(),
+            boundary: self.boundary.take(),
         });
     }
 }
@@ -166,6 +196,13 @@ impl fmt::Display for Backtrace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("wasm backtrace:")?;
         for (i, frame) in self.frames.iter().enumerate() {
+            match frame.boundary {
+                Some(Boundary::Resume) => f.write_str("\n      -- resumed by")?,
+                Some(Boundary::Host) => {
+                    f.write_str("\n      -- called by the host, which was called by")?
+                }
+                None => {}
+            }
             write!(f, "\n  {i:2}: {frame}")?;
         }
         if self.omitted > 0 {

@@ -42,7 +42,7 @@ pub mod trap;
 pub mod types;
 
 pub use activation::{Ending, UncaughtException, call};
-pub use backtrace::{Backtrace, Frame};
+pub use backtrace::{Backtrace, Boundary, Frame};
 pub use code::{CodeMemory, LoadedModule};
 pub use heap::{HeapOptions, OwnedRoot, Root};
 pub use instance::{Instance, InstantiateError};

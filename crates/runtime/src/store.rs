@@ -6,7 +6,7 @@ use crate::const_expr::ConstValue;
 use crate::heap::{Heap, HeapOptions, Object};
 use crate::instance::Instance;
 use crate::memory::{Memory, MemoryPool};
-use crate::stack::{self, Arena, Quarantine, Stack, Stacks};
+use crate::stack::{self, Arena, Quarantine, Stack, StackOptions, Stacks};
 use crate::table::Table;
 use crate::types::TypeRegistry;
 use crate::{builtins, bytes, stub};
@@ -45,11 +45,8 @@ pub struct StoreOptions {
     pub types: Arc<TypeRegistry>,
     /// How its heap behaves.
     pub heap: HeapOptions,
-    /// How many stacks of continuations there may be.
-    pub max_stacks: usize,
-    /// The generation that references to new stacks begin with; for tests of
-    /// what happens at the last one.
-    pub first_generation: u64,
+    /// How the stacks of continuations are.
+    pub stacks: StackOptions,
     /// How many activations may be nested.
     pub max_activations: usize,
     /// Whether the running stack moves at every host call, to show that it can.
@@ -194,7 +191,7 @@ impl Store {
             store: ptr::null_mut(),
         };
         let heap = Heap::new(options.heap);
-        let (max_stacks, first_generation) = (options.max_stacks, options.first_generation);
+        let stacks = Stacks::new(&options.stacks);
         let mut store = Box::new(Store {
             context: UnsafeCell::new(context),
             id: StoreId::next(),
@@ -211,7 +208,7 @@ impl Store {
             const_stack: Vec::new(),
             modules: Vec::new(),
             roots: Vec::new(),
-            stacks: Stacks::new(max_stacks, first_generation),
+            stacks,
             no_parent: stack::without_handlers(),
             newest: ptr::null(),
             depth: 0,

@@ -7,6 +7,7 @@ mod table;
 pub(crate) use arena::Stack;
 pub use arena::{Arena, ArenaOptions};
 pub(crate) use relocate::{Quarantine, move_running_stack};
+pub use table::StackOptions;
 pub(crate) use table::{Stacks, release};
 
 use ropewalk_abi::ControlBlock;

@@ -15,7 +15,7 @@
 //! alike, they would compete for the same few places in the caches.
 
 use super::arena::GUARD;
-use crate::map::Map;
+use crate::map::{Map, PAGE};
 use ropewalk_abi::stack::{
     MAX_BLOCKS, NEXT_GENERATION, StackKind, StackState, block_number, first_reference,
 };
@@ -23,14 +23,30 @@ use ropewalk_abi::{ControlBlock, RawVal, TrapCode};
 use std::collections::HashMap;
 use std::ptr;
 
-/// How many bytes of address space a stack has, with its guard.
-pub(crate) const SLOT: usize = 64 << 10;
 /// How many slots a chunk has.
 const SLOTS_PER_CHUNK: usize = 256;
 /// How many stacks are made ready at a time.
 const BATCH: usize = 16;
 /// How many different places first frames begin at, a cache line apart.
 const COLOURS: usize = 29;
+
+/// How the stacks of continuations are.
+#[derive(Clone, Copy, Debug)]
+pub struct StackOptions {
+    /// How many bytes each has, without its guard.
+    pub size: usize,
+    /// How many there may be.
+    pub maximum: usize,
+    /// The generation that references to new ones begin with; for tests of what
+    /// happens at the last one.
+    pub first_generation: u64,
+}
+
+impl Default for StackOptions {
+    fn default() -> Self {
+        StackOptions { size: (64 << 10) - GUARD, maximum: 4 << 20, first_generation: 0 }
+    }
+}
 
 /// The stacks of a store that references name.
 #[derive(Debug)]
@@ -41,6 +57,8 @@ pub(crate) struct Stacks {
     chunks: Vec<Map>,
     /// How many slots of the last chunk are in use.
     used_slots: usize,
+    /// How many bytes of address space a stack has, with its guard.
+    slot: usize,
     /// How many stacks there may be.
     maximum: usize,
     /// The generation that new blocks begin with.
@@ -63,12 +81,14 @@ pub(crate) struct Stacks {
 const FIRST_THRESHOLD: usize = 4096;
 
 impl Stacks {
-    pub fn new(maximum: usize, first_generation: u64) -> Stacks {
+    pub fn new(options: &StackOptions) -> Stacks {
+        let StackOptions { size, maximum, first_generation } = *options;
         Stacks {
             blocks: None,
             count: 1,
             chunks: Vec::new(),
             used_slots: SLOTS_PER_CHUNK,
+            slot: size.next_multiple_of(PAGE).max(2 * PAGE) + GUARD,
             maximum: maximum.min(MAX_BLOCKS - 1),
             first_generation,
             threshold: FIRST_THRESHOLD,
@@ -138,7 +158,7 @@ impl Stacks {
     fn make_one(&mut self) -> Result<*mut ControlBlock, TrapCode> {
         let slot = self.take_slot()?;
         let number = self.take_number()?;
-        let (limit, high) = (slot + GUARD, slot + SLOT);
+        let (limit, high) = (slot + GUARD, slot + self.slot);
         let colour = number % COLOURS * 64;
         let block = self.block(number);
         // SAFETY: the block lies in the table.
@@ -212,14 +232,14 @@ impl Stacks {
             return Ok(slot);
         }
         if self.used_slots == SLOTS_PER_CHUNK {
-            let chunk = Map::read_write(SLOTS_PER_CHUNK * SLOT);
+            let chunk = Map::read_write(SLOTS_PER_CHUNK * self.slot);
             let chunk = chunk.map_err(|_| TrapCode::TooManyStacks)?;
             chunk.no_huge_pages();
             self.chunks.push(chunk);
             self.used_slots = 0;
         }
         let chunk = self.chunks.last().expect("just made");
-        let offset = self.used_slots * SLOT;
+        let offset = self.used_slots * self.slot;
         chunk.guard(offset, GUARD).map_err(|_| TrapCode::TooManyStacks)?;
         self.used_slots += 1;
         Ok(chunk.base() as usize + offset)
@@ -304,7 +324,7 @@ impl Stacks {
             (chunk.base() as usize..chunk.base() as usize + chunk.len()).contains(&old)
         });
         let chunk = chunk.expect("slots lie in chunks");
-        chunk.close(old - chunk.base() as usize, SLOT).map_err(|_| TrapCode::TooManyStacks)
+        chunk.close(old - chunk.base() as usize, self.slot).map_err(|_| TrapCode::TooManyStacks)
     }
 }
 

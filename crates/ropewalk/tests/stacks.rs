@@ -1,4 +1,4 @@
-//! References to stacks stay used up, also when generations end.
+//! The stacks of continuations: generations, statistics, sizes, backtraces.
 
 mod common;
 use common::*;
@@ -107,4 +107,43 @@ fn statistics_count_the_stacks() {
     }
     store.gc();
     assert!(store.stack_statistics().live <= 3, "{:?}", store.stack_statistics());
+}
+
+#[test]
+fn backtraces_mark_where_one_stack_resumed_another() {
+    let text = r#"(module
+        (type $f (func)) (type $c (cont $f))
+        (func $inner unreachable)
+        (func $middle (resume $c (cont.new $c (ref.func $inner))))
+        (func $outer (export "outer") (resume $c (cont.new $c (ref.func $middle))))
+        (elem declare func $inner $middle))"#;
+    let (mut store, instance) = instantiate(text);
+    let error = call(&mut store, instance, "outer", &[]).unwrap_err();
+    let frames = trap(&error).backtrace().frames();
+    let names: Vec<_> = frames.iter().map(|f| f.function_name().unwrap()).collect();
+    assert_eq!(names, ["inner", "middle", "outer"]);
+    let boundaries: Vec<_> = frames.iter().map(Frame::boundary).collect();
+    assert_eq!(boundaries, [None, Some(Boundary::Resume), Some(Boundary::Resume)]);
+    assert_eq!(error.to_string().matches("-- resumed by").count(), 2);
+}
+
+#[test]
+fn small_stacks_overflow_early_and_cleanly() {
+    let text = r#"(module
+        (type $f (func (param i32) (result i32))) (type $c (cont $f))
+        (func $down (type $f) (if (result i32) (i32.eqz (local.get 0)) (then (i32.const 0))
+          (else (i32.add (i32.const 1) (call $down (i32.sub (local.get 0) (i32.const 1)))))))
+        (elem declare func $down)
+        (func (export "run") (param i32) (result i32)
+          (resume $c (local.get 0) (cont.new $c (ref.func $down)))))"#;
+    for (bytes, depth) in [(8 << 10, 100), (60 << 10, 1000), (1 << 20, 16000)] {
+        let engine = Engine::new(Config::new().stack_size(bytes)).unwrap();
+        let (mut store, instance) = instantiate_in(&engine, text);
+        for _ in 0..3 {
+            let found = call(&mut store, instance, "run", &[Val::I32(depth)]).unwrap();
+            assert_eq!(found[0].i32(), Some(depth));
+            let error = call(&mut store, instance, "run", &[Val::I32(1 << 20)]).unwrap_err();
+            assert_eq!(trap(&error).code(), TrapCode::CallStackExhausted);
+        }
+    }
 }
