@@ -142,8 +142,6 @@ pub struct StoreContext {
     pub blocks: *mut ControlBlock,
     /// Stacks that are ready for new continuations.
     pub free_stacks: *mut ControlBlock,
-    /// The stub that switches between stacks.
-    pub switch: *const c_void,
     /// Where a stack starts that has not run yet.
     pub start: *const c_void,
     /// The stub that goes back to the parent for good.

@@ -45,7 +45,14 @@ pub(crate) enum NearCallee {
     Function(u32),
     /// The stub that probes large frames.
     ProbeStack,
+    /// The code that switches between stacks.
+    Switch,
 }
+
+/// The name space of the module's functions, by index.
+pub(crate) const FUNCTIONS: u32 = 0;
+/// The name space of the code that switches between stacks.
+pub(crate) const SWITCH: u32 = 1;
 
 /// What compiling reuses from one function to the next.
 pub(crate) struct FunctionCompiler {
@@ -195,7 +202,10 @@ fn near_call(
 ) -> Result<NearCall, String> {
     let callee = match &reloc.target {
         FinalizedRelocTarget::ExternalName(ir::ExternalName::User(name)) => {
-            NearCallee::Function(func.params.user_named_funcs()[*name].index)
+            match func.params.user_named_funcs()[*name] {
+                ir::UserExternalName { namespace: FUNCTIONS, index } => NearCallee::Function(index),
+                _ => NearCallee::Switch,
+            }
         }
         FinalizedRelocTarget::ExternalName(ir::ExternalName::LibCall(LibCall::Probestack)) => {
             NearCallee::ProbeStack

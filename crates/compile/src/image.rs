@@ -2,7 +2,9 @@
 
 use crate::CompileError;
 use crate::function::{MachineFunction, NearCall, NearCallee, Site};
+use ropewalk_abi::ControlBlock;
 use ropewalk_abi::code::{CallSite, CodeImage, FunctionCode, Handler, NO_POSITION};
+use std::mem::offset_of;
 
 /// Probes a frame of `eax` bytes page by page, so that a frame larger than the
 /// guard cannot jump over it.
@@ -19,6 +21,33 @@ const PROBE_STACK: &[u8] = &[
     0x73, 0xe7, // jae 1b
     0xc3, // ret
 ];
+
+/// Leaves the stack whose block is in `rdi` and continues the one in `rsi`,
+/// which gets the signal in `rdx` as `rax`, and what was captured in `rcx` as
+/// it is. Every register but these is lost.
+///
+/// Each place that switches has a copy, to which it jumps. Were it a call, the
+/// processor would expect a return from it, and mispredict the returns of the
+/// functions around it. The first instruction makes the address behind the
+/// jump, which lies as far away as the four bytes at 3 say.
+const SWITCH: &[u8] = &[
+    0x4c, 0x8d, 0x05, 0, 0, 0, 0, // lea r8, [rip + behind the jump]
+    0x41, 0x50, // push r8
+    0x48, 0x89, 0x67, SP, // mov [rdi + sp], rsp
+    0x48, 0x89, 0x6f, FP, // mov [rdi + fp], rbp
+    0x48, 0x8b, 0x66, SP, // mov rsp, [rsi + sp]
+    0x48, 0x8b, 0x6e, FP, // mov rbp, [rsi + fp]
+    0x48, 0x89, 0xd0, // mov rax, rdx
+    0x41, 0x58, // pop r8
+    0x41, 0xff, 0xe0, // jmp r8
+];
+const SP: u8 = offset_of!(ControlBlock, sp) as u8;
+const FP: u8 = offset_of!(ControlBlock, fp) as u8;
+const _: () = assert!(offset_of!(ControlBlock, sp) < 128 && offset_of!(ControlBlock, fp) < 128);
+
+/// The opcodes of a near call and of a near jump.
+const CALL: u8 = 0xe8;
+const JUMP: u8 = 0xe9;
 
 /// Fills the gaps between functions: `int3`.
 const PADDING: u8 = 0xcc;
@@ -44,6 +73,7 @@ pub(crate) fn link(
                 i64::from(image.functions[(index - imported_functions) as usize].start)
             }
             NearCallee::ProbeStack => probe_stack,
+            NearCallee::Switch => place_switch(&mut image, start + call.at)?,
         };
         let at = start + call.at;
         let distance = target + call.addend - i64::from(at);
@@ -51,6 +81,20 @@ pub(crate) fn link(
         image.bytes[at as usize..][..4].copy_from_slice(&distance.to_le_bytes());
     }
     Ok(image)
+}
+
+/// Appends the code for a switch whose distance stands at `at`, and makes the
+/// call there a jump; answers where the code is.
+fn place_switch(image: &mut CodeImage, at: u32) -> Result<i64, CompileError> {
+    let opcode = &mut image.bytes[at as usize - 1];
+    assert_eq!(*opcode, CALL, "a near call");
+    *opcode = JUMP;
+    let place = image.bytes.len();
+    let behind = i64::from(at) + 4;
+    let distance = i32::try_from(behind - (place as i64 + 7)).map_err(|_| too_large())?;
+    image.bytes.extend_from_slice(SWITCH);
+    image.bytes[place + 3..place + 7].copy_from_slice(&distance.to_le_bytes());
+    Ok(place as i64)
 }
 
 /// Appends a function and its tables; answers where it begins.

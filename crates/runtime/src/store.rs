@@ -184,7 +184,6 @@ impl Store {
             fill_bytes: bytes::fill as *const c_void,
             blocks: ptr::null_mut(),
             free_stacks: ptr::null_mut(),
-            switch: stub::switch as *const c_void,
             start: stub::start as *const c_void,
             finish: stub::finish as *const c_void,
             found: ptr::null_mut(),

@@ -35,8 +35,9 @@
 //! WebAssembly to go on gets there by answering nonzero, and the handler of
 //! signals by making it the place where the thread continues.
 //!
-//! Switching. `switch` leaves one WebAssembly stack and continues another; both
-//! are left like in a host call, with the address to continue at on top.
+//! Switching. Generated code leaves one WebAssembly stack and continues another
+//! by itself; both are left like in a host call, with the address to continue
+//! at on top. A new stack continues at `start`, and ends in `finish`.
 //!
 //! Catching. One that throws an exception answers so after it has written into
 //! the control block where the handler's frame is and its code; the stub goes
@@ -272,26 +273,8 @@ pub(crate) unsafe extern "C" fn call_host_moving() {
     )
 }
 
-/// Leaves the stack `rdi` and continues the stack `rsi`, which gets the signal
-/// in `rdx` as `rax`, and what was captured in `rcx` as it is. Every register
-/// but these is lost.
-#[unsafe(naked)]
-pub(crate) unsafe extern "C" fn switch() {
-    core::arch::naked_asm!(
-        "mov [rdi + {sp}], rsp", // the return address is the word there
-        "mov [rdi + {fp}], rbp",
-        "mov rsp, [rsi + {sp}]",
-        "mov rbp, [rsi + {fp}]",
-        "mov rax, rdx",
-        "pop r8",
-        "jmp r8", // not `ret`, which would be predicted to go elsewhere
-        sp = const offset_of!(ControlBlock, sp),
-        fp = const offset_of!(ControlBlock, fp),
-    )
-}
-
 /// Where a stack starts: calls its function. The stack's block is in `rsi`, as
-/// [`switch`] leaves it.
+/// the code that switches leaves it.
 #[unsafe(naked)]
 pub(crate) unsafe extern "C" fn start() {
     core::arch::naked_asm!(

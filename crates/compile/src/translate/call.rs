@@ -1,6 +1,7 @@
 //! Calls: direct, through imports, indirect, tail calls, and of the runtime.
 
 use super::{Translator, clif_type, trap};
+use crate::function::FUNCTIONS;
 use crate::signature;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, SigRef, Value, types::*};
@@ -287,7 +288,7 @@ impl Translator<'_> {
             return function;
         }
         let signature = self.signature(self.env.info.functions[function as usize]);
-        let name = ir::UserExternalName::new(0, function);
+        let name = ir::UserExternalName::new(FUNCTIONS, function);
         let name = self.builder.func.declare_imported_user_function(name);
         let reference = self.builder.import_function(ir::ExtFuncData {
             name: ir::ExternalName::user(name),

@@ -2,7 +2,8 @@
 //!
 //! Everything that succeeds is done in line: the check of the reference, the
 //! links between the stacks, the search if the nearest clause fits. Then one
-//! call to a stub switches stacks. It is a call like any other to Cranelift, so
+//! call switches stacks; [`image`](crate::image) makes it a jump to code of its
+//! own. It is a call like any other to Cranelift, so
 //! it has a stack map and exception edges; with the exception table, even if
 //! that is empty, every register counts as lost. Values travel through the
 //! transfer area.
@@ -13,9 +14,10 @@
 
 use super::call::Callee;
 use super::{Translator, clif_type, constant_flags, transfer_offset, trap};
+use crate::function::SWITCH;
 use crate::{handlers, signature};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types::*};
+use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, Value, types::*};
 use cranelift_codegen::isa::CallConv;
 use ropewalk_abi::stack::{NEXT_GENERATION, OFFSET_MASK, OFFSET_SHIFT, StackKind, StackState};
 use ropewalk_abi::{
@@ -329,11 +331,17 @@ impl Translator<'_> {
         captured: Value,
     ) -> (Value, Value) {
         self.store_to_store(to, offset_of!(StoreContext, stack));
-        let store = self.store_context();
-        let stub = self.load_constant(store, offset_of!(StoreContext, switch) as i32);
         let signature = self.builder.import_signature(signature::switch_stub());
+        let name = ir::UserExternalName::new(SWITCH, 0);
+        let name = self.builder.func.declare_imported_user_function(name);
+        let switch = self.builder.import_function(ir::ExtFuncData {
+            name: ir::ExternalName::user(name),
+            signature,
+            colocated: true,
+            patchable: false,
+        });
         let args = [from, to, signal, captured];
-        let results = self.guarded_call(Callee::Indirect(signature, stub), &args);
+        let results = self.guarded_call(Callee::Direct(switch), &args);
         (results[0], results[1])
     }
 
