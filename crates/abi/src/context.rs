@@ -90,8 +90,18 @@ pub struct ControlBlock {
     /// The stack to continue when this one is resumed: the innermost of those
     /// that were suspended together with it.
     pub innermost: *mut ControlBlock,
+    /// The stack that was named by the reference by which this one was
+    /// continued, as long as nothing that it resumed has come back since. Until
+    /// then nothing between the two can have changed.
+    pub through: *mut ControlBlock,
+    /// What this stack searched a handler for the last time, beyond its parent.
+    pub sought: u64,
+    /// The outermost stack that was captured then.
+    pub sought_outermost: *mut ControlBlock,
     /// How many of its arguments are bound already.
-    pub bound: u64,
+    pub bound: u32,
+    /// What becomes of it.
+    pub state: StackState,
     /// The function of a stack that has not started.
     pub function: *const FuncRef,
     /// The code that calls that function.
@@ -100,10 +110,6 @@ pub struct ControlBlock {
     pub next_free: *mut ControlBlock,
     /// Where the first frame begins.
     pub top: usize,
-    /// What becomes of it.
-    pub state: StackState,
-    /// Where an exception goes on, while one is being thrown.
-    pub ip: usize,
     /// The lowest usable address; the guard lies below.
     pub limit: usize,
     /// The address behind the highest usable one.
@@ -146,6 +152,8 @@ pub struct StoreContext {
     pub start: *const c_void,
     /// The stub that goes back to the parent for good.
     pub finish: *const c_void,
+    /// Where an exception goes on, while one is being thrown.
+    pub landing: usize,
     /// The result of a search for a handler: the outermost stack that is
     /// captured.
     pub found: *mut ControlBlock,

@@ -48,7 +48,7 @@ pub enum StackKind {
 
 /// What becomes of a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u64)]
+#[repr(u32)]
 pub enum StackState {
     /// It waits to be used.
     Free = 0,

@@ -2,7 +2,7 @@
 //!
 //! These run on a WebAssembly stack, which code of the host never does; so they
 //! are written here, use no stack, and are called only for ranges that were
-//! checked. Up to 256 bytes everything is loaded before anything is stored, so
+//! checked. Up to 128 bytes everything is loaded before anything is stored, so
 //! that overlapping does not matter; each size class loads its beginning and
 //! its end, which may overlap too. Longer ranges are copied 64 bytes at a time,
 //! from the end that does not overwrite what is still to be copied.

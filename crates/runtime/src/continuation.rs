@@ -6,6 +6,7 @@ use crate::store::Store;
 use ropewalk_abi::builtin::Outcome;
 use ropewalk_abi::stack::{KIND_SHIFT, NEXT_GENERATION, StackKind, is_stack};
 use ropewalk_abi::{CompositeType, ControlBlock, RawVal, TrapCode, TypeInfo};
+use std::ptr;
 
 impl Store {
     /// Makes a stack ready, because there was none: collects if it is time, and
@@ -93,7 +94,7 @@ impl Store {
         self.stacks.bound.entry(number).or_default().extend(values);
         // SAFETY: the block lies in the table.
         unsafe {
-            (*block).bound += count as u64;
+            (*block).bound += count as u32;
             Ok((*block).reference)
         }
     }
@@ -128,10 +129,24 @@ impl Store {
                     return Err(TrapCode::UnhandledTag);
                 }
                 if let Some(clause) = position((*parent).handlers, word) {
+                    self.remember(word, clause, stack);
                     self.context_mut().found = stack;
                     return Ok(clause + 1);
                 }
                 stack = parent;
+            }
+        }
+    }
+
+    /// Notes where the running stack found a handler, so that generated code
+    /// finds it by itself the next time. It looks only at first clauses.
+    fn remember(&mut self, word: u64, clause: u64, outermost: *mut ControlBlock) {
+        let running = self.context().stack;
+        if clause == 0 {
+            // SAFETY: the running stack's block is alive.
+            unsafe {
+                (*running).sought = word;
+                (*running).sought_outermost = outermost;
             }
         }
     }
@@ -155,8 +170,11 @@ impl Store {
         // SAFETY: both blocks are alive.
         unsafe {
             (*current).handlers = handlers;
+            (*current).through = ptr::null_mut();
             (*block).parent = current;
-            self.context_mut().stack = (*block).innermost;
+            let innermost = (*block).innermost;
+            (*innermost).through = block;
+            self.context_mut().stack = innermost;
         }
         self.throw(exception)
     }

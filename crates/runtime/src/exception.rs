@@ -32,7 +32,8 @@ impl Store {
                 self.release_running(stack);
                 // SAFETY: the running stack's block is alive.
                 let block = unsafe { &mut *stack };
-                (block.sp, block.fp, block.ip) = (sp, fp, ip);
+                (block.sp, block.fp) = (sp, fp);
+                self.context_mut().landing = ip;
                 Outcome::catch(exception)
             }
             None => {

@@ -10,14 +10,15 @@
 //! | [`memory`], [`table`] | what instances are made of |
 //! | [`heap`] | objects and the collector |
 //! | [`exception`], [`frames`] | throwing, and walking the frames of a stack |
-//! | [`stack`] | the memory of stacks, and moving it |
+//! | [`stack`] | the table of stacks, their memory, and moving it |
 //! | [`stub`] | the few instructions of assembly between the two kinds of stacks |
 //! | [`activation`] | a call from the host into WebAssembly |
 //! | [`builtins`] | what generated code calls |
 //! | [`bytes`] | copying and filling a few bytes |
 //! | [`signal`] | faults become traps |
 //! | [`backtrace`], [`trap`] | what an embedder sees of a trap |
-//! | [`code`], [`types`] | loaded code; the numbers of types |
+//! | [`continuation`] | what continuations need beyond generated code |
+//! | [`code`], [`types`] | loaded code; types that are the same throughout an engine |
 
 pub mod activation;
 pub mod backtrace;

@@ -186,6 +186,7 @@ impl Store {
             free_stacks: ptr::null_mut(),
             start: stub::start as *const c_void,
             finish: stub::finish as *const c_void,
+            landing: 0,
             found: ptr::null_mut(),
             store: ptr::null_mut(),
         };
@@ -410,7 +411,7 @@ impl Store {
 
     /// How many stacks of continuations there are.
     pub fn stack_statistics(&self) -> StackStatistics {
-        let total = self.stacks.len();
+        let total = self.stacks.count_stacks();
         let pooled = self.stacks.count_free(self.context().free_stacks);
         StackStatistics { live: total - pooled, pooled, reserved_bytes: self.stacks.reserved() }
     }

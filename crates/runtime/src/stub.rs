@@ -32,8 +32,7 @@
 //!
 //! Ending. `leave` goes back to `host_sp` and returns from `enter`, whatever is
 //! left on any WebAssembly stack. A builtin or host function that does not want
-//! WebAssembly to go on gets there by answering nonzero, and the handler of
-//! signals by making it the place where the thread continues.
+//! WebAssembly to go on gets there by answering so, and the handler of signals by making it the place where the thread continues.
 //!
 //! Switching. Generated code leaves one WebAssembly stack and continues another
 //! by itself; both are left like in a host call, with the address to continue
@@ -127,13 +126,13 @@ unsafe extern "C" fn depart() {
         "mov rsp, [r11 + {sp}]",
         "mov rbp, [r11 + {fp}]",
         "mov rax, rdx", // a handler gets the exception in rax
-        "jmp [r11 + {ip}]",
+        "jmp [r10 + {landing}]",
         catch = const CATCH,
         leave = sym leave,
         stack = const offset_of!(StoreContext, stack),
         sp = const offset_of!(ControlBlock, sp),
         fp = const offset_of!(ControlBlock, fp),
-        ip = const offset_of!(ControlBlock, ip),
+        landing = const offset_of!(StoreContext, landing),
     )
 }
 
@@ -296,7 +295,7 @@ pub(crate) unsafe extern "C" fn finish() {
         "mov r11, [r10 + {parent}]",
         "mov rax, [rdi + {free_stacks}]",
         "mov [r10 + {next_free}], rax",
-        "mov qword ptr [r10 + {state}], {free}",
+        "mov dword ptr [r10 + {state}], {free}",
         "mov [rdi + {free_stacks}], r10",
         "mov [rdi + {stack}], r11",
         "mov rsp, [r11 + {sp}]",
@@ -309,7 +308,7 @@ pub(crate) unsafe extern "C" fn finish() {
         parent = const offset_of!(ControlBlock, parent),
         next_free = const offset_of!(ControlBlock, next_free),
         state = const offset_of!(ControlBlock, state),
-        free = const StackState::Free as u64,
+        free = const StackState::Free as u32,
         sp = const offset_of!(ControlBlock, sp),
         fp = const offset_of!(ControlBlock, fp),
     )

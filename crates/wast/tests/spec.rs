@@ -1,7 +1,7 @@
-//! Runs the official test suites: WebAssembly 1.0 and 2.0, and the proposals
+//! Runs the official test suites: WebAssembly 1.0, 2.0 and 3.0, and the proposals
 //! that the engine knows, each with the features that it needs and no others,
-//! since scripts assert that what came later is invalid. Every suite runs a
-//! second time while stacks move.
+//! since scripts assert that what came later is invalid. Every suite runs
+//! again while stacks move, and while every allocation collects.
 
 use std::sync::Mutex;
 use std::thread;

@@ -17,7 +17,7 @@ use super::{Translator, clif_type, constant_flags, transfer_offset, trap};
 use crate::function::SWITCH;
 use crate::{handlers, signature};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, Value, types::*};
+use cranelift_codegen::ir::{self, Block, InstBuilder, MemFlagsData, Value, types::*};
 use cranelift_codegen::isa::CallConv;
 use ropewalk_abi::stack::{NEXT_GENERATION, OFFSET_MASK, OFFSET_SHIFT, StackKind, StackState};
 use ropewalk_abi::{
@@ -63,13 +63,15 @@ impl Translator<'_> {
         let top = self.load_word(block, offset_of!(ControlBlock, top));
         self.builder.ins().store(MemFlagsData::trusted(), start, top, 0);
         let zero = self.builder.ins().iconst(I64, 0);
-        let in_use = self.builder.ins().iconst(I64, StackState::InUse as i64);
+        let none = self.builder.ins().iconst(I32, 0);
+        let in_use = self.builder.ins().iconst(I32, StackState::InUse as i64);
         self.store_word(top, block, offset_of!(ControlBlock, sp));
         self.store_word(zero, block, offset_of!(ControlBlock, fp));
         self.store_word(function, block, offset_of!(ControlBlock, function));
         self.store_word(entry, block, offset_of!(ControlBlock, entry));
         self.store_word(block, block, offset_of!(ControlBlock, innermost));
-        self.store_word(zero, block, offset_of!(ControlBlock, bound));
+        self.store_word(zero, block, offset_of!(ControlBlock, sought));
+        self.store_word(none, block, offset_of!(ControlBlock, bound));
         self.store_word(in_use, block, offset_of!(ControlBlock, state));
         let reference = self.load_word(block, offset_of!(ControlBlock, reference));
         self.push_typed(reference, CONT);
@@ -114,6 +116,9 @@ impl Translator<'_> {
         let current = self.current_stack();
         let handlers = self.handler_table(table);
         self.store_word(handlers, current, offset_of!(ControlBlock, handlers));
+        // When the child comes back, something above may have changed.
+        let nothing = self.builder.ins().iconst(I64, 0);
+        self.store_word(nothing, current, offset_of!(ControlBlock, through));
         let (signal, captured) = self.continue_stack(&target, current, current, &arguments);
         self.after_resume(signal, captured, function, table);
     }
@@ -271,6 +276,7 @@ impl Translator<'_> {
         self.store_word(parent, target.block, offset_of!(ControlBlock, parent));
         self.put_arguments(target.block, arguments);
         let innermost = self.load_word(target.block, offset_of!(ControlBlock, innermost));
+        self.store_word(target.block, innermost, offset_of!(ControlBlock, through));
         let zero = self.builder.ins().iconst(I64, 0);
         self.switch_stacks(current, innermost, zero, zero)
     }
@@ -279,7 +285,8 @@ impl Translator<'_> {
     /// bound already.
     fn put_arguments(&mut self, block: Value, arguments: &[Value]) {
         let area = self.transfer_area();
-        let bound = self.load_word(block, offset_of!(ControlBlock, bound));
+        let bound = offset_of!(ControlBlock, bound) as i32;
+        let bound = self.builder.ins().uload32(MemFlagsData::trusted(), block, bound);
         let offset = self.builder.ins().ishl_imm_u(bound, 4);
         let place = self.builder.ins().iadd(area, offset);
         self.put(place, arguments);
@@ -312,6 +319,7 @@ impl Translator<'_> {
         let found = [current.into(), parent.into(), one.into()];
         self.builder.ins().brif(is_first, next, &found, cold, &[]);
         self.enter_sealed(cold);
+        self.capture_again(current, word, next);
         let signal = self.call_builtin(Builtin::find_handler, &[word]);
         let outermost = self.load_from_store(offset_of!(StoreContext, found));
         let parent = self.load_word(outermost, offset_of!(ControlBlock, parent));
@@ -319,6 +327,29 @@ impl Translator<'_> {
         self.enter_sealed(next);
         self.store_word(current, capture.outermost, offset_of!(ControlBlock, innermost));
         capture
+    }
+
+    /// A stack that was suspended together with others, was continued together
+    /// with them and now searches for the same finds it at the same place: goes
+    /// on at `next` if that is so, else behind.
+    fn capture_again(&mut self, current: Value, word: Value, next: Block) {
+        let through = self.load_word(current, offset_of!(ControlBlock, through));
+        let sought = self.load_word(current, offset_of!(ControlBlock, sought));
+        let outermost = self.load_word(current, offset_of!(ControlBlock, sought_outermost));
+        let same_word = self.builder.ins().icmp(IntCC::Equal, sought, word);
+        let same_stack = self.builder.ins().icmp(IntCC::Equal, through, outermost);
+        let same = self.builder.ins().band(same_word, same_stack);
+        let [again, other] = [self.builder.create_block(), self.builder.create_block()];
+        self.builder.ins().brif(same, again, &[], other, &[]);
+        self.enter_sealed(again);
+        let parent = self.load_word(through, offset_of!(ControlBlock, parent));
+        let handlers = self.load_word(parent, offset_of!(ControlBlock, handlers));
+        let first = self.load_word(handlers, 0);
+        let is_first = self.builder.ins().icmp(IntCC::Equal, first, word);
+        let one = self.builder.ins().iconst(I64, 1);
+        let found = [through.into(), parent.into(), one.into()];
+        self.builder.ins().brif(is_first, next, &found, other, &[]);
+        self.enter_sealed(other);
     }
 
     /// Leaves one stack and continues another; answers the signal and the

@@ -7,6 +7,7 @@
 use super::object::Object;
 use crate::const_expr::ConstValue;
 use crate::frames::Frames;
+use crate::stack::Reached;
 use crate::store::Store;
 use ropewalk_abi::stack::{block_number, is_stack};
 use ropewalk_abi::{ControlBlock, RawVal, TypeKind};
@@ -18,7 +19,7 @@ pub(super) fn copy_reachable(store: &mut Store, base: usize) -> usize {
     let mut copier = Copier {
         next: base,
         externs: std::mem::take(&mut store.heap.externs.reached),
-        stacks: vec![false; store.stacks.len() + 1],
+        stacks: vec![Reached::default(); store.stacks.len() + 1],
         pending: Vec::new(),
     };
     store.visit_roots(&mut copier);
@@ -48,10 +49,9 @@ struct Copier {
     next: usize,
     /// Which host values were reached.
     externs: Vec<bool>,
-    /// Which stacks were reached, by their blocks.
-    stacks: Vec<bool>,
-    /// References to stacks that were reached and whose frames are not yet
-    /// visited.
+    /// What is known of each stack, by its block.
+    stacks: Vec<Reached>,
+    /// References to stacks whose frames were not visited when they were met.
     pending: Vec<u64>,
 }
 
@@ -68,9 +68,12 @@ impl Copier {
         *reference = copy.reference();
     }
 
+    /// Notes that something names a block. Whether the reference is valid is
+    /// seen later: a stale one must not hide a valid one.
     fn reach_stack(&mut self, reference: u64) {
-        let number = block_number(reference);
-        if !std::mem::replace(&mut self.stacks[number], true) {
+        let stack = &mut self.stacks[block_number(reference)];
+        stack.is_named = true;
+        if !stack.is_live {
             self.pending.push(reference);
         }
     }
@@ -94,7 +97,7 @@ impl Store {
     fn visit_roots(&mut self, copier: &mut Copier) {
         for stack in self.stacks_in_host_calls() {
             if let Some(number) = self.stacks.number_of(stack) {
-                copier.stacks[number] = true;
+                copier.stacks[number].is_live = true;
             }
             self.visit_frames(stack, copier);
         }
@@ -122,11 +125,14 @@ impl Store {
     /// still valid.
     fn visit_suspended(&mut self, reference: u64, copier: &mut Copier) {
         let Some(outermost) = self.stacks.valid(reference) else { return };
+        if copier.stacks[block_number(reference)].is_live {
+            return;
+        }
         // SAFETY: the chain leads from the innermost stack to the outermost.
         let mut stack = unsafe { (*outermost).innermost };
         loop {
             let number = self.stacks.number_of(stack).expect("only roots are not in the table");
-            copier.stacks[number] = true;
+            copier.stacks[number].is_live = true;
             // SAFETY: stacks in use are alive.
             self.visit_frames(unsafe { &*stack }, copier);
             if let Some(bound) = self.stacks.bound.get_mut(&number) {
@@ -156,10 +162,9 @@ impl Store {
         }
     }
 
-    fn sweep_stacks(&mut self, reached: Vec<bool>) {
-        self.stacks.reached = reached;
+    fn sweep_stacks(&mut self, reached: Vec<Reached>) {
         let mut free = self.context().free_stacks;
-        let in_use = self.stacks.sweep(&mut free);
+        let in_use = self.stacks.sweep(reached, &mut free);
         self.context_mut().free_stacks = free;
         self.stacks.threshold = self.stacks.threshold.max(in_use * 2);
     }

@@ -8,7 +8,7 @@ pub(crate) use arena::Stack;
 pub use arena::{Arena, ArenaOptions};
 pub(crate) use relocate::{Quarantine, move_running_stack};
 pub use table::StackOptions;
-pub(crate) use table::{Stacks, release};
+pub(crate) use table::{Reached, Stacks, release};
 
 use ropewalk_abi::ControlBlock;
 use ropewalk_abi::stack::StackState;
@@ -39,13 +39,15 @@ pub(crate) fn without_handlers() -> Box<ControlBlock> {
         handlers: &NO_HANDLERS,
         reference: 0,
         innermost: ptr::null_mut(),
+        through: ptr::null_mut(),
+        sought: 0,
+        sought_outermost: ptr::null_mut(),
         bound: 0,
         function: ptr::null(),
         entry: ptr::null(),
         next_free: ptr::null_mut(),
         top: 0,
         state: StackState::InUse,
-        ip: 0,
         limit: 0,
         high: 0,
     })

@@ -72,10 +72,15 @@ pub(crate) struct Stacks {
     retired: Vec<usize>,
     /// Blocks without memory that can be used again.
     spare: Vec<usize>,
-    /// Slots that stacks were moved away from.
-    spare_slots: Vec<usize>,
-    /// What the running collection has reached, by block.
-    pub reached: Vec<bool>,
+}
+
+/// What a collection has found out about a block.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Reached {
+    /// Some reference names it, valid or not.
+    pub is_named: bool,
+    /// Its stack runs, or is suspended and can be continued.
+    pub is_live: bool,
 }
 
 const FIRST_THRESHOLD: usize = 4096;
@@ -95,8 +100,6 @@ impl Stacks {
             bound: HashMap::new(),
             retired: Vec::new(),
             spare: Vec::new(),
-            spare_slots: Vec::new(),
-            reached: Vec::new(),
         }
     }
 
@@ -105,9 +108,14 @@ impl Stacks {
         self.blocks.as_ref().map_or(ptr::null_mut(), |map| map.base().cast())
     }
 
-    /// How many stacks there are, free or not.
+    /// How many blocks there are, with those of no stack.
     pub fn len(&self) -> usize {
         self.count - 1
+    }
+
+    /// How many stacks there are, free or not.
+    pub fn count_stacks(&self) -> usize {
+        self.len() - self.retired.len() - self.spare.len()
     }
 
     pub fn is_full(&self) -> bool {
@@ -170,6 +178,9 @@ impl Stacks {
                 handlers: ptr::null(),
                 reference: self.first_reference(number),
                 innermost: block,
+                through: ptr::null_mut(),
+                sought: 0,
+                sought_outermost: ptr::null_mut(),
                 bound: 0,
                 function: ptr::null(),
                 entry: ptr::null(),
@@ -178,7 +189,6 @@ impl Stacks {
                 // the stack pointer aligned.
                 top: high - colour - 24,
                 state: StackState::Free,
-                ip: 0,
                 limit,
                 high,
             });
@@ -228,9 +238,6 @@ impl Stacks {
 
     /// The lowest address of an unused slot, its guard in place.
     fn take_slot(&mut self) -> Result<usize, TrapCode> {
-        if let Some(slot) = self.spare_slots.pop() {
-            return Ok(slot);
-        }
         if self.used_slots == SLOTS_PER_CHUNK {
             let chunk = Map::read_write(SLOTS_PER_CHUNK * self.slot);
             let chunk = chunk.map_err(|_| TrapCode::TooManyStacks)?;
@@ -281,9 +288,8 @@ impl Stacks {
     /// After a collection: frees the stacks in use that it has not reached, and
     /// makes retired blocks usable again that nothing names. Answers how many
     /// stacks are in use.
-    pub fn sweep(&mut self, free: &mut *mut ControlBlock) -> usize {
+    pub fn sweep(&mut self, reached: Vec<Reached>, free: &mut *mut ControlBlock) -> usize {
         let mut in_use = 0;
-        self.reached.resize(self.count, false);
         for number in 1..self.count {
             let block = self.block(number);
             // SAFETY: blocks of the table are always initialised.
@@ -291,20 +297,22 @@ impl Stacks {
             if stack.state == StackState::Free {
                 continue;
             }
-            if self.reached[number] {
+            if reached[number].is_live {
                 in_use += 1;
                 continue;
             }
-            // Nothing names it, so it can begin anew.
-            stack.reference = self.first_reference(number);
+            // If nothing names it, it can begin anew. Else nobody has its
+            // present reference, which can serve the next computation.
+            if !reached[number].is_named {
+                stack.reference = self.first_reference(number);
+            }
             self.bound.remove(&number);
             release(stack, free);
         }
-        let reached = &self.reached;
-        let (retired, spare) = self.retired.iter().partition::<Vec<_>, _>(|n| reached[**n]);
+        let is_named = |number: &&usize| reached[**number].is_named;
+        let (retired, spare) = self.retired.iter().partition::<Vec<_>, _>(is_named);
         self.retired = retired;
         self.spare.extend(spare);
-        self.reached.clear();
         in_use
     }
 
