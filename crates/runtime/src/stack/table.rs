@@ -290,20 +290,20 @@ impl Stacks {
     /// stacks are in use.
     pub fn sweep(&mut self, reached: Vec<Reached>, free: &mut *mut ControlBlock) -> usize {
         let mut in_use = 0;
-        for number in 1..self.count {
+        for (number, reached) in reached.iter().enumerate().skip(1) {
             let block = self.block(number);
             // SAFETY: blocks of the table are always initialised.
             let stack = unsafe { &mut *block };
             if stack.state == StackState::Free {
                 continue;
             }
-            if reached[number].is_live {
+            if reached.is_live {
                 in_use += 1;
                 continue;
             }
             // If nothing names it, it can begin anew. Else nobody has its
             // present reference, which can serve the next computation.
-            if !reached[number].is_named {
+            if !reached.is_named {
                 stack.reference = self.first_reference(number);
             }
             self.bound.remove(&number);
