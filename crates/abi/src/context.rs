@@ -116,6 +116,29 @@ pub struct ControlBlock {
     pub high: usize,
 }
 
+impl ControlBlock {
+    /// A block of no stack.
+    pub const BLANK: ControlBlock = ControlBlock {
+        sp: 0,
+        fp: 0,
+        parent: ptr::null_mut(),
+        handlers: ptr::null(),
+        reference: 0,
+        innermost: ptr::null_mut(),
+        through: ptr::null_mut(),
+        sought: 0,
+        sought_outermost: ptr::null_mut(),
+        bound: 0,
+        state: StackState::Free,
+        function: ptr::null(),
+        entry: ptr::null(),
+        next_free: ptr::null_mut(),
+        top: 0,
+        limit: 0,
+        high: 0,
+    };
+}
+
 /// What generated code needs of a store. Its address never changes.
 #[derive(Debug)]
 #[repr(C)]

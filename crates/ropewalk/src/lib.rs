@@ -38,6 +38,9 @@
 //! on small stacks: handlers that an embedder installs for other signals must
 //! be installed with `SA_ONSTACK`.
 
+#[macro_use]
+mod tuples;
+
 mod call;
 mod caller;
 mod config;

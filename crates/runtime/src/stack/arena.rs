@@ -16,7 +16,6 @@ use crate::map::{Map, PAGE};
 use ropewalk_abi::ControlBlock;
 use ropewalk_abi::stack::StackState;
 use std::io;
-use std::ptr;
 use std::sync::Mutex;
 
 /// The size of the guard below a stack. Generated code touches at least every
@@ -84,22 +83,11 @@ impl Stack {
         let high = limit + size;
         let block = Box::new(ControlBlock {
             sp: high,
-            fp: 0,
-            parent: ptr::null_mut(),
-            handlers: ptr::null(),
-            reference: 0,
-            innermost: ptr::null_mut(),
-            through: ptr::null_mut(),
-            sought: 0,
-            sought_outermost: ptr::null_mut(),
-            bound: 0,
-            function: ptr::null(),
-            entry: ptr::null(),
-            next_free: ptr::null_mut(),
             top: high,
             state: StackState::InUse,
             limit,
             high,
+            ..ControlBlock::BLANK
         });
         Ok(Stack { block, memory })
     }

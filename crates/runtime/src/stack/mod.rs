@@ -12,7 +12,6 @@ pub(crate) use table::{Reached, Stacks, release};
 
 use ropewalk_abi::ControlBlock;
 use ropewalk_abi::stack::StackState;
-use std::ptr;
 
 /// Whether an address lies in a stack or close enough below it to be an
 /// overflow of it.
@@ -33,22 +32,8 @@ const LARGEST_STEP: usize = 16 << 10;
 pub(crate) fn without_handlers() -> Box<ControlBlock> {
     static NO_HANDLERS: u64 = 0;
     Box::new(ControlBlock {
-        sp: 0,
-        fp: 0,
-        parent: ptr::null_mut(),
         handlers: &NO_HANDLERS,
-        reference: 0,
-        innermost: ptr::null_mut(),
-        through: ptr::null_mut(),
-        sought: 0,
-        sought_outermost: ptr::null_mut(),
-        bound: 0,
-        function: ptr::null(),
-        entry: ptr::null(),
-        next_free: ptr::null_mut(),
-        top: 0,
         state: StackState::InUse,
-        limit: 0,
-        high: 0,
+        ..ControlBlock::BLANK
     })
 }

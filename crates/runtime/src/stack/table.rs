@@ -172,25 +172,14 @@ impl Stacks {
         // SAFETY: the block lies in the table.
         unsafe {
             block.write(ControlBlock {
-                sp: 0,
-                fp: 0,
-                parent: ptr::null_mut(),
-                handlers: ptr::null(),
                 reference: self.first_reference(number),
                 innermost: block,
-                through: ptr::null_mut(),
-                sought: 0,
-                sought_outermost: ptr::null_mut(),
-                bound: 0,
-                function: ptr::null(),
-                entry: ptr::null(),
-                next_free: ptr::null_mut(),
                 // The stub that starts a stack pops one word and then wants
                 // the stack pointer aligned.
                 top: high - colour - 24,
-                state: StackState::Free,
                 limit,
                 high,
+                ..ControlBlock::BLANK
             });
         }
         Ok(block)
