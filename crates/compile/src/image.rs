@@ -2,8 +2,8 @@
 
 use crate::CompileError;
 use crate::function::{MachineFunction, NearCall, NearCallee, Site};
-use ropewalk_abi::ControlBlock;
 use ropewalk_abi::code::{CallSite, CodeImage, FunctionCode, Handler, NO_POSITION};
+use ropewalk_abi::{ControlBlock, StoreContext};
 use std::mem::offset_of;
 
 /// Probes a frame of `eax` bytes page by page, so that a frame larger than the
@@ -24,26 +24,30 @@ const PROBE_STACK: &[u8] = &[
 
 /// Leaves the stack whose block is in `rdi` and continues the one in `rsi`,
 /// which gets the signal in `rdx` as `rax`, and what was captured in `rcx` as
-/// it is. Every register but these is lost.
+/// it is. The store's context is in `r8`; it names the stack that runs, so it
+/// is written when nothing more can fault. Every other register is lost.
 ///
 /// Each place that switches has a copy, to which it jumps. Were it a call, the
 /// processor would expect a return from it, and mispredict the returns of the
 /// functions around it. The first instruction makes the address behind the
 /// jump, which lies as far away as the four bytes at 3 say.
 const SWITCH: &[u8] = &[
-    0x4c, 0x8d, 0x05, 0, 0, 0, 0, // lea r8, [rip + behind the jump]
-    0x41, 0x50, // push r8
+    0x4c, 0x8d, 0x0d, 0, 0, 0, 0, // lea r9, [rip + behind the jump]
+    0x41, 0x51, // push r9
     0x48, 0x89, 0x67, SP, // mov [rdi + sp], rsp
     0x48, 0x89, 0x6f, FP, // mov [rdi + fp], rbp
+    0x49, 0x89, 0x70, STACK, // mov [r8 + stack], rsi
     0x48, 0x8b, 0x66, SP, // mov rsp, [rsi + sp]
     0x48, 0x8b, 0x6e, FP, // mov rbp, [rsi + fp]
     0x48, 0x89, 0xd0, // mov rax, rdx
     0x41, 0x58, // pop r8
     0x41, 0xff, 0xe0, // jmp r8
 ];
+const STACK: u8 = offset_of!(StoreContext, stack) as u8;
 const SP: u8 = offset_of!(ControlBlock, sp) as u8;
 const FP: u8 = offset_of!(ControlBlock, fp) as u8;
 const _: () = assert!(offset_of!(ControlBlock, sp) < 128 && offset_of!(ControlBlock, fp) < 128);
+const _: () = assert!(offset_of!(StoreContext, stack) < 128);
 
 /// The opcodes of a near call and of a near jump.
 const CALL: u8 = 0xe8;

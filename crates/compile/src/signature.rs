@@ -32,10 +32,11 @@ pub(crate) fn builtin_stub(convention: CallConv) -> Signature {
     Signature { call_conv: convention, ..words(BUILTIN_STUB_PARAMS, 1) }
 }
 
-/// The stub that switches between stacks: from, to, a signal, and what was
-/// captured. The last two are its results, from whoever switches back.
+/// The code that switches between stacks: from, to, a signal, what was
+/// captured, and the store. Its results are a signal and what was captured,
+/// from whoever switches back.
 pub(crate) fn switch_stub() -> Signature {
-    Signature { call_conv: CallConv::Tail, ..words(4, 2) }
+    Signature { call_conv: CallConv::Tail, ..words(5, 2) }
 }
 
 /// The code that calls a function on a stack of its own.

@@ -87,7 +87,7 @@ impl Config {
         self
     }
 
-    /// How many bytes the stack of a continuation has. 60 KiB by default, of
+    /// How many bytes the stack of a continuation has. 68 KiB by default, of
     /// which only the pages that are used take memory.
     pub fn stack_size(&mut self, bytes: usize) -> &mut Config {
         self.stacks.size = bytes;

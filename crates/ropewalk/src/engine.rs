@@ -1,8 +1,8 @@
 //! The engine: what all modules and stores share.
 
 use crate::config::Config;
-use anyhow::{Context, Result, bail};
-use ropewalk_abi::FuncType;
+use anyhow::{Context, Result, bail, ensure};
+use ropewalk_abi::{FuncType, ValType};
 use ropewalk_compile::Target;
 use ropewalk_runtime::memory::MemoryPool;
 use ropewalk_runtime::stack::{Arena, ArenaOptions};
@@ -29,6 +29,25 @@ struct EngineInner {
     entries: Trampolines,
     hosts: Trampolines,
     stacks: Trampolines,
+}
+
+/// How many parameters or results a function may have.
+const MAX_VALUES: usize = 1000;
+
+/// Fails unless a function type that an embedder made can be one.
+pub(crate) fn check_func_type(types: &TypeRegistry, ty: &FuncType) -> Result<()> {
+    let most = ty.params().len().max(ty.results().len());
+    ensure!(
+        most <= MAX_VALUES,
+        "a function has at most {MAX_VALUES} parameters and results, found {most}"
+    );
+    ty.params().iter().chain(ty.results()).try_for_each(|ty| check_type(types, *ty))
+}
+
+/// Fails unless the type that a type names is one of the engine.
+pub(crate) fn check_type(types: &TypeRegistry, ty: ValType) -> Result<()> {
+    ensure!(types.knows(ty), "the engine does not know {ty}");
+    Ok(())
 }
 
 type Trampolines = RwLock<HashMap<u32, CodeMemory>>;
@@ -92,6 +111,12 @@ impl Engine {
 
     pub(crate) fn types(&self) -> &TypeRegistry {
         &self.inner.types
+    }
+
+    /// The number of a function type that an embedder made.
+    pub(crate) fn register_func(&self, ty: &FuncType) -> Result<u32> {
+        check_func_type(self.types(), ty)?;
+        Ok(self.types().register_func(ty))
     }
 
     pub(crate) fn store_options(&self) -> StoreOptions {

@@ -18,6 +18,7 @@ impl Global {
     /// A new global that belongs to no instance.
     pub fn new(mut store: impl AsContextMut, ty: GlobalType, value: Val) -> Result<Global> {
         let runtime = &mut store.as_context_mut().0.runtime;
+        crate::engine::check_type(runtime.types(), ty.content)?;
         let value = value.to_raw(runtime, ty.content)?;
         let place = runtime.add_global(ty, value);
         Ok(Global::from_item(runtime, GlobalItem { place, ty }))

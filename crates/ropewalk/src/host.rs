@@ -305,7 +305,7 @@ fn host_function(
     function: *const c_void,
     data: Box<dyn Any + Send + Sync>,
 ) -> Result<Arc<HostFunction>> {
-    let number = engine.types().register_func(ty);
+    let number = engine.register_func(ty)?;
     let trampoline = engine.host_trampoline(number)?;
     let ty = engine.types().get(number).info();
     Ok(Arc::new(HostFunction { ty, trampoline, function, data }))

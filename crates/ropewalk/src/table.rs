@@ -20,6 +20,7 @@ impl Table {
             bail!("the maximum of a table must not be less than its minimum: {ty}");
         }
         let runtime = &mut store.as_context_mut().0.runtime;
+        crate::engine::check_type(runtime.types(), ValType::Ref(ty.element))?;
         let init = init.to_raw(runtime, ValType::Ref(ty.element))?;
         let index = runtime.add_table(ty, init.u64())?;
         Ok(Table::from_index(runtime, index))

@@ -24,6 +24,7 @@ impl Tag {
     pub fn new(mut store: impl AsContextMut, ty: TagType) -> Result<Tag> {
         ensure!(ty.ty.results().is_empty(), "the tag of an exception has no results: {ty}");
         let runtime = &mut store.as_context_mut().0.runtime;
+        crate::engine::check_func_type(runtime.types(), &ty.ty)?;
         let number = runtime.types().register_func(&ty.ty);
         let info = runtime.types().get(number).info();
         let def = runtime.add_tag(info);

@@ -212,3 +212,41 @@ fn bad_modules_say_where() {
         assert!(Module::new(&engine, garbage).is_err(), "{garbage:?}");
     }
 }
+
+#[test]
+fn types_that_the_engine_does_not_know_are_refused() {
+    let mut store = Store::new(&Engine::default(), ());
+    for number in [12345, 1 << 31, u32::MAX] {
+        let element = RefType { nullable: true, heap: HeapType::Concrete(number) };
+        let unknown = ValType::Ref(element);
+        let expected = format!("the engine does not know (ref null type {number})");
+        let func = Func::new(&mut store, FuncType::new([unknown], []), |_, _, _| Ok(()));
+        assert_eq!(message(func), expected);
+        assert_eq!(message(Tag::with_params(&mut store, [unknown])), expected);
+        let ty = GlobalType { content: unknown, mutable: true };
+        assert_eq!(message(Global::new(&mut store, ty, Val::AnyRef(None))), expected);
+        let ty = TableType { table64: false, element, minimum: 1, maximum: None };
+        assert_eq!(message(Table::new(&mut store, ty, Val::AnyRef(None))), expected);
+    }
+    Func::wrap(&mut store, || 1i32);
+}
+
+#[test]
+fn functions_have_at_most_a_thousand_parameters_and_results() {
+    let mut store = Store::new(&Engine::default(), ());
+    let many = |count| FuncType::new(vec![ValType::I64; count], vec![ValType::I64; count]);
+    let refused = Func::new(&mut store, many(1001), |_, _, _| Ok(()));
+    let expected = "a function has at most 1000 parameters and results, found 1001";
+    assert_eq!(message(refused), expected);
+    let reverse = Func::new(&mut store, many(1000), |_, arguments, results| {
+        results.copy_from_slice(arguments);
+        results.reverse();
+        Ok(())
+    })
+    .unwrap();
+    let arguments: Vec<Val> = (0..1000).map(Val::I64).collect();
+    let mut results = arguments.clone();
+    reverse.call(&mut store, &arguments, &mut results).unwrap();
+    assert_eq!(results[0].i64(), Some(999));
+    assert_eq!(results[999].i64(), Some(0));
+}

@@ -147,3 +147,87 @@ fn small_stacks_overflow_early_and_cleanly() {
         }
     }
 }
+
+/// Calls down to every depth near the end of a stack, and there does something
+/// that needs a little more.
+fn at_every_depth_near_the_end(what: &str, types: &str) -> String {
+    format!(
+        r#"(module
+        (type $f (func (param i32))) (type $c (cont $f)) (type $g (func)) (type $k (cont $g))
+        (tag $yield) {types}
+        (func $down (param i32)
+          (if (i32.eqz (local.get 0)) (then {what})
+            (else (call $down (i32.sub (local.get 0) (i32.const 1))))))
+        (elem declare func $down)
+        (func (export "run") (param i32)
+          (block $h (result (ref $k))
+            (resume $c (on $yield $h) (local.get 0) (cont.new $c (ref.func $down)))
+            (return))
+          (drop)))"#
+    )
+}
+
+#[test]
+fn an_overflow_at_any_instruction_is_exhaustion() {
+    let many = "i64 ".repeat(64);
+    let gets = "(i64.const 1) ".repeat(64);
+    let wide = format!("(func $wide (param {many})) (func $tail (return_call $wide {gets}))");
+    let programs = [
+        at_every_depth_near_the_end("(suspend $yield)", ""),
+        at_every_depth_near_the_end("(call $tail)", &wide),
+        at_every_depth_near_the_end(
+            "(resume $k (cont.new $k (ref.func $nop)))",
+            "(func $nop) (elem declare func $nop)",
+        ),
+    ];
+    for text in programs {
+        // Different sizes make different instructions the first to have no room.
+        for size in [8192, 8192 + 4096] {
+            let engine = Engine::new(Config::new().stack_size(size)).unwrap();
+            let (mut store, instance) = instantiate_in(&engine, &text);
+            let mut exhausted = 0;
+            for depth in 0..800 {
+                if let Err(error) = call(&mut store, instance, "run", &[Val::I32(depth)]) {
+                    assert_eq!(trap(&error).code(), TrapCode::CallStackExhausted);
+                    exhausted += 1;
+                }
+            }
+            assert!(exhausted > 0 && exhausted < 800, "{exhausted}");
+        }
+    }
+}
+
+#[test]
+fn a_stack_holds_a_thousand_frames_of_a_function_that_suspends() {
+    let text = at_every_depth_near_the_end("(suspend $yield)", "");
+    let (mut store, instance) = instantiate(&text);
+    for _ in 0..40 {
+        call(&mut store, instance, "run", &[Val::I32(1000)]).unwrap();
+    }
+}
+
+#[test]
+fn a_host_value_that_panics_when_it_is_dropped_leaves_the_heap_whole() {
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic!("dropped");
+        }
+    }
+    let text = r#"(module (type $s (struct))
+        (func (export "churn") (param i32)
+          (loop $l (drop (struct.new $s))
+            (br_if $l (local.tee 0 (i32.sub (local.get 0) (i32.const 1)))))))"#;
+    let (mut store, instance) = instantiate(text);
+    for by_host in [true, false] {
+        ExternRef::new(RootScope::new(&mut store), Bomb).unwrap();
+        let kept = ExternRef::new(&mut store, 5i32).unwrap();
+        let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| match by_host {
+            true => store.gc(),
+            false => drop(call(&mut store, instance, "churn", &[Val::I32(1_000_000)])),
+        }));
+        assert_eq!(panic.unwrap_err().downcast_ref::<&str>(), Some(&"dropped"));
+        store.gc();
+        assert_eq!(kept.data(&store).unwrap().downcast_ref(), Some(&5i32));
+    }
+}

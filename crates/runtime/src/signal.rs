@@ -129,12 +129,13 @@ unsafe fn become_trap(signal: c_int, info: &siginfo_t, context: &mut ucontext_t)
     }
     let registers = &mut context.uc_mcontext.gregs;
     let register = |number: c_int| registers[number as usize] as usize;
-    let left = Left {
+    let mut left = Left {
         pc: register(libc::REG_RIP),
         fp: register(libc::REG_RBP),
         sp: register(libc::REG_RSP),
         at_fault: true,
     };
+    let saved_fp = register(libc::REG_R11);
     // SAFETY: the store is alive while its activation runs, and the thread was
     // in generated code, which holds no reference to it: only that runs on a
     // WebAssembly stack, which is checked first.
@@ -142,6 +143,12 @@ unsafe fn become_trap(signal: c_int, info: &siginfo_t, context: &mut ucontext_t)
         let block = (*running).stack;
         if block.is_null() || !stack::near(&*block, left.sp) {
             return false;
+        }
+        // A function that needs room for a tail call lowers its frame pointer
+        // before it saves the old one, which it has in r11 until then.
+        if left.fp != 0 && left.fp < (*block).limit {
+            let is_link = ((*block).limit..(*block).high).contains(&saved_fp);
+            left.fp = if is_link { saved_fp } else { 0 };
         }
         &mut *(*running).store.cast::<Store>()
     };

@@ -140,6 +140,16 @@ impl TypeRegistry {
         self.inner.read().expect("never poisoned").types[number as usize].clone()
     }
 
+    /// Whether every type that a type names is one of this engine.
+    pub fn knows(&self, ty: ValType) -> bool {
+        match ty {
+            ValType::Ref(RefType { heap: HeapType::Concrete(number), .. }) => {
+                self.try_get(number).is_some()
+            }
+            _ => true,
+        }
+    }
+
     /// The type with a number, if there is one.
     pub fn try_get(&self, number: u32) -> Option<Arc<RegisteredType>> {
         self.inner.read().expect("never poisoned").types.get(number as usize).cloned()

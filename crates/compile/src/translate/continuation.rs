@@ -361,7 +361,7 @@ impl Translator<'_> {
         signal: Value,
         captured: Value,
     ) -> (Value, Value) {
-        self.store_to_store(to, offset_of!(StoreContext, stack));
+        let store = self.store_context();
         let signature = self.builder.import_signature(signature::switch_stub());
         let name = ir::UserExternalName::new(SWITCH, 0);
         let name = self.builder.func.declare_imported_user_function(name);
@@ -371,7 +371,7 @@ impl Translator<'_> {
             colocated: true,
             patchable: false,
         });
-        let args = [from, to, signal, captured];
+        let args = [from, to, signal, captured, store];
         let results = self.guarded_call(Callee::Direct(switch), &args);
         (results[0], results[1])
     }

@@ -69,6 +69,10 @@ trait Conclude {
 
 impl Conclude for Result<u64> {
     fn conclude(self, store: &mut Store) -> Outcome {
+        if let Some(panic) = store.heap.panic.take() {
+            store.set_ending(Ending::Panic(panic));
+            return Outcome::END;
+        }
         match self {
             Ok(value) => Outcome::go_on(value),
             Err(code) => {

@@ -51,6 +51,9 @@ impl Store {
         // Without a need for room this fails only for want of memory to copy
         // to, and then everything stays where it is.
         let _ = self.collect(0);
+        if let Some(panic) = self.heap.panic.take() {
+            std::panic::resume_unwind(panic);
+        }
     }
 
     /// How many collections there were.

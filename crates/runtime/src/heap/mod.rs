@@ -20,6 +20,7 @@ use crate::map::{Map, PAGE};
 use crate::store::Store;
 use ropewalk_abi::{TrapCode, TypeInfo};
 use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// How a heap behaves.
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +51,8 @@ pub(crate) struct Heap {
     pub roots: Roots,
     externs: Externs,
     collections: u64,
+    /// What a host value panicked with when it was dropped.
+    pub panic: Option<Box<dyn Any + Send>>,
 }
 
 /// Values of the host, by number.
@@ -59,6 +62,8 @@ struct Externs {
     free: Vec<usize>,
     /// Which of them the running collection has reached.
     reached: Vec<bool>,
+    /// Those that it has not, until the heap is whole again.
+    dead: Vec<Box<dyn Any + Send + Sync>>,
 }
 
 impl Heap {
@@ -70,6 +75,7 @@ impl Heap {
             roots: Roots::default(),
             externs: Externs::default(),
             collections: 0,
+            panic: None,
         }
     }
 
@@ -97,12 +103,13 @@ impl Externs {
         number as u64
     }
 
-    /// Drops the values that the collection has not reached.
+    /// Takes out the values that the collection has not reached. They are
+    /// dropped later: their `drop` is code of the embedder's.
     fn sweep(&mut self) {
         for (number, value) in self.values.iter_mut().enumerate() {
             let reached = self.reached.get(number).is_some_and(|reached| *reached);
             if value.is_some() && !reached {
-                *value = None;
+                self.dead.extend(value.take());
                 self.free.push(number);
             }
         }
@@ -154,7 +161,21 @@ impl Store {
         let context = self.context_mut();
         context.heap_next = next;
         context.heap_end = base + enough.max(live);
+        self.drop_dead();
         if fits { Ok(()) } else { Err(TrapCode::OutOfMemory) }
+    }
+}
+
+impl Store {
+    /// Drops the host values that the last collection has not reached. A panic
+    /// goes on where the embedder can see it.
+    fn drop_dead(&mut self) {
+        for value in std::mem::take(&mut self.heap.externs.dead) {
+            let dropped = catch_unwind(AssertUnwindSafe(|| drop(value)));
+            if let Err(panic) = dropped {
+                self.heap.panic.get_or_insert(panic);
+            }
+        }
     }
 }
 

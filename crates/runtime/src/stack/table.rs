@@ -44,7 +44,9 @@ pub struct StackOptions {
 
 impl Default for StackOptions {
     fn default() -> Self {
-        StackOptions { size: (64 << 10) - GUARD, maximum: 4 << 20, first_generation: 0 }
+        // A thousand frames of a function that saves every register, and the
+        // colours.
+        StackOptions { size: 68 << 10, maximum: 4 << 20, first_generation: 0 }
     }
 }
 
@@ -164,8 +166,8 @@ impl Stacks {
     }
 
     fn make_one(&mut self) -> Result<*mut ControlBlock, TrapCode> {
-        let slot = self.take_slot()?;
         let number = self.take_number()?;
+        let slot = self.take_slot().inspect_err(|_| self.spare.push(number))?;
         let (limit, high) = (slot + GUARD, slot + self.slot);
         let colour = number % COLOURS * 64;
         let block = self.block(number);
