@@ -31,6 +31,6 @@ impl Clock {
     pub fn time(self, work: impl FnOnce() -> Result<i64>) -> Result<Run> {
         let start = self.now();
         let result = work()?;
-        Ok(Run { time: self.now() - start, result })
+        Ok(Run { cost: (self.now() - start).as_secs_f64(), result })
     }
 }

@@ -1,4 +1,4 @@
-//! Runs the same modules on Ropewalk and on Wasmtime and prints how they compare.
+//! Runs the same modules on Ropewalk and on its rivals and prints how they compare.
 //!
 //! ```text
 //! cargo run --release -p ropewalk-bench [-- FILTER..] [--rounds N] [--markdown]
@@ -9,13 +9,19 @@
 //! between the engines. The engines must agree on every result; a row on which
 //! they do not has no figures and makes the command fail.
 
+mod apart;
 mod clock;
+mod continuations;
 mod embedding;
 mod engine;
+mod exceptions;
+mod gc;
 mod generate;
 mod machine;
 mod measure;
+mod native;
 mod programs;
+mod resident;
 mod ropewalk;
 mod row;
 mod table;
@@ -24,8 +30,11 @@ mod wasmtime;
 use std::io::{IsTerminal, Write, stderr};
 use std::process::ExitCode;
 
+use anyhow::{Result, anyhow};
 use clap::Parser;
 
+use apart::Which;
+use measure::Sides;
 use row::Row;
 use table::Style;
 
@@ -42,6 +51,10 @@ struct Arguments {
     /// Print the table as Markdown
     #[arg(long)]
     markdown: bool,
+
+    /// Do one run, as the process that asks for it wants it
+    #[arg(long, hide = true)]
+    apart: Option<String>,
 }
 
 impl Arguments {
@@ -56,12 +69,31 @@ impl Arguments {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    let rows = all_rows();
+    match &arguments.apart {
+        None => print_table(&rows, &arguments),
+        Some(request) => answer(&rows, request),
+    }
+}
+
+fn answer(rows: &[Row], request: &str) -> ExitCode {
+    match apart::answer(rows, request) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{}", error.root_cause());
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn print_table(rows: &[Row], arguments: &Arguments) -> ExitCode {
     let style = arguments.style();
     let mut good = true;
     style.print_head();
-    for row in all_rows().iter().filter(|row| arguments.wants(row)) {
+    for (index, row) in rows.iter().enumerate().filter(|(_, row)| arguments.wants(row)) {
         progress(row.name);
-        let outcome = measure::measure(row, arguments.rounds.into());
+        let outcome = sides(index, row)
+            .and_then(|sides| measure::measure(row, sides, arguments.rounds.into()));
         progress("");
         style.print_row(row, &outcome);
         good &= outcome.is_ok();
@@ -69,10 +101,27 @@ fn main() -> ExitCode {
     if good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
+fn sides(index: usize, row: &Row) -> Result<Sides> {
+    if row.apart {
+        let [ours, theirs] = [Which::Ours, Which::Theirs].map(|which| apart::side(index, which));
+        return Ok(Sides { ours, theirs: Ok(theirs) });
+    }
+    let theirs = match &row.rival {
+        None => Err(anyhow!("nobody")),
+        Some(rival) => (rival.prepare)(),
+    };
+    Ok(Sides { ours: (row.ours)()?, theirs })
+}
+
 fn all_rows() -> Vec<Row> {
-    let mut rows = programs::rows();
-    rows.extend(embedding::rows());
-    rows
+    let tables = [
+        programs::rows(),
+        embedding::rows(),
+        gc::rows(),
+        exceptions::rows(),
+        continuations::rows(),
+    ];
+    tables.into_iter().flatten().collect()
 }
 
 /// Shows what is under way, on a terminal only; the next call replaces it.
@@ -88,12 +137,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn engines_agree_on_tiny_runs() -> anyhow::Result<()> {
+    fn engines_agree_on_tiny_runs() -> Result<()> {
         for row in all_rows() {
-            let mut sides = (row.prepare)()?;
-            let ours = (sides.ours)(0, row.size.tiny)?;
-            let theirs = (sides.theirs)(0, row.size.tiny)?;
-            assert_eq!(ours.result, theirs.result, "{}", row.name);
+            let ours = (row.ours)()?(0, row.size.tiny)?;
+            if let Some(rival) = &row.rival {
+                let theirs = (rival.prepare)()?(0, rival.size.tiny)?;
+                assert_eq!(ours.result, theirs.result, "{}", row.name);
+            }
         }
         Ok(())
     }

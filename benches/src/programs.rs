@@ -4,6 +4,9 @@
 //! add a row, add a line to the table in [`rows`], with a size that takes some
 //! 100 ms.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
 use anyhow::Result;
 
 use crate::clock::Clock;
@@ -11,9 +14,10 @@ use crate::engine::Engine;
 use crate::row::{Row, Side, Size, Workload, row};
 
 /// A program and the export of type `[i64] -> [i64]` to call in it.
-struct Program {
-    source: &'static str,
-    export: &'static str,
+#[derive(Clone, Copy)]
+pub struct Program {
+    pub source: &'static str,
+    pub export: &'static str,
 }
 
 /// In how many ways the code of a program is placed.
@@ -24,12 +28,18 @@ impl Workload for Program {
     /// each round places the code in another way. Every run has a fresh instance,
     /// so that none is lucky with its memory for all rounds.
     fn prepare<E: Engine>(&self) -> Result<Side> {
-        let export = self.export;
+        let Self { source, export } = *self;
         let engine = E::new()?;
-        let compile = |placement| engine.compile(&wat::parse_str(placed(self.source, placement))?);
-        let modules = (0..PLACEMENTS).map(compile).collect::<Result<Vec<_>>>()?;
+        let mut modules = HashMap::new();
         Ok(Box::new(move |round, size| {
-            let mut instance = engine.instantiate(&modules[round % PLACEMENTS])?;
+            let module = match modules.entry(round % PLACEMENTS) {
+                Entry::Occupied(module) => module.into_mut(),
+                Entry::Vacant(place) => {
+                    let source = placed(source, *place.key());
+                    place.insert(engine.compile(&wat::parse_str(source)?)?)
+                }
+            };
+            let mut instance = engine.instantiate(module)?;
             let function = engine.function(&mut instance, export)?;
             Clock::Thread.time(|| engine.call(&mut instance, &function, size))
         }))
@@ -66,14 +76,19 @@ fn shift(placement: usize, function: usize) -> usize {
 /// `program!("fib", "other")` is its export `other`.
 macro_rules! program {
     ($file:literal) => {
-        program!($file, "run")
+        $crate::programs::program!($file, "run")
     };
     ($file:literal, $export:literal) => {
-        Program { source: include_str!(concat!("../programs/", $file, ".wat")), export: $export }
+        $crate::programs::Program {
+            source: include_str!(concat!("../programs/", $file, ".wat")),
+            export: $export,
+        }
     };
 }
 
-/// All of them, in the order of the table.
+pub(crate) use program;
+
+/// Those of numbers and memory, in the order of the table.
 #[rustfmt::skip]
 pub fn rows() -> Vec<Row> {
     vec![
@@ -101,7 +116,7 @@ pub fn rows() -> Vec<Row> {
 }
 
 /// The size is the argument of `fib`, an operation is a call.
-fn fib(n: i64) -> Size {
+pub fn fib(n: i64) -> Size {
     Size { tiny: 1, large: n, operations: calls_of_fib(n) - calls_of_fib(1) }
 }
 

@@ -1,28 +1,31 @@
-//! A row of the table: one kind of operation, done by two sides.
-
-use std::time::Duration;
+//! A row of the table: one kind of operation, done by us and perhaps by a rival.
 
 use anyhow::Result;
 
 use crate::engine::Engine;
 use crate::ropewalk::Ropewalk;
-use crate::wasmtime::Wasmtime;
+use crate::wasmtime::{Plain, Wasmtime};
 
 /// What came of doing some operations.
 pub struct Run {
-    pub time: Duration,
+    /// In the unit of the row: seconds or bytes.
+    pub cost: f64,
     /// Must be the same on both sides.
     pub result: i64,
 }
 
-/// One side of a row, prepared: runs a size and says how long it took. The first
+/// One side of a row, prepared: runs a size and says what it cost. The first
 /// argument numbers the rounds, for sides that do not do the same in all of them.
 pub type Side = Box<dyn FnMut(usize, i64) -> Result<Run>>;
 
-/// Both sides of a row, prepared.
-pub struct Sides {
-    pub ours: Side,
-    pub theirs: Side,
+/// Compiles, instantiates and so on; nothing of this is measured.
+pub type Prepare = Box<dyn Fn() -> Result<Side>>;
+
+/// What a row measures.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    Seconds,
+    Bytes,
 }
 
 /// How large the two runs are whose difference is measured.
@@ -40,28 +43,75 @@ pub struct Row {
     pub name: &'static str,
     /// What one operation is.
     pub operation: &'static str,
+    pub unit: Unit,
     pub size: Size,
-    /// Compiles, instantiates and so on; nothing of this is measured.
-    pub prepare: Box<dyn Fn() -> Result<Sides>>,
+    pub ours: Prepare,
+    pub rival: Option<Rival>,
+    /// Whether every run has a process of its own, for runs that may crash, or that
+    /// must find the memory as it was.
+    pub apart: bool,
+}
+
+/// What a row compares us with.
+pub struct Rival {
+    pub name: &'static str,
+    pub size: Size,
+    pub prepare: Prepare,
 }
 
 /// Work that any engine can be given.
-pub trait Workload: 'static {
+pub trait Workload: Copy + 'static {
+    /// What it measures.
+    const UNIT: Unit = Unit::Seconds;
+
     /// Does everything that comes before the measurement.
     fn prepare<E: Engine>(&self) -> Result<Side>;
 }
 
-/// A row that gives the same work to both engines.
+/// A row that gives the same work to us and to Wasmtime.
 pub fn row(
     name: &'static str,
     operation: &'static str,
     size: Size,
     workload: impl Workload,
 ) -> Row {
-    let prepare = move || {
-        Ok(Sides { ours: workload.prepare::<Ropewalk>()?, theirs: workload.prepare::<Wasmtime>()? })
-    };
-    Row { name, operation, size, prepare: Box::new(prepare) }
+    ours(name, operation, size, workload).against_engine::<Wasmtime<Plain>>("wasmtime", workload)
+}
+
+/// A row that gives work to us alone.
+pub fn ours<W: Workload>(
+    name: &'static str,
+    operation: &'static str,
+    size: Size,
+    workload: W,
+) -> Row {
+    let prepare = move || workload.prepare::<Ropewalk>();
+    Row { name, operation, unit: W::UNIT, size, ours: Box::new(prepare), rival: None, apart: false }
+}
+
+impl Row {
+    /// Compares with anything.
+    pub fn against(self, name: &'static str, prepare: Prepare) -> Self {
+        Self { rival: Some(Rival { name, size: self.size, prepare }), ..self }
+    }
+
+    /// Compares with an engine.
+    pub fn against_engine<E: Engine>(self, name: &'static str, workload: impl Workload) -> Self {
+        self.against(name, Box::new(move || workload.prepare::<E>()))
+    }
+
+    /// Gives the rival less to do, because it is slow or cannot do as much.
+    pub fn with_rival_size(mut self, size: Size) -> Self {
+        if let Some(rival) = &mut self.rival {
+            rival.size = size;
+        }
+        self
+    }
+
+    /// Gives every run a process of its own.
+    pub fn apart(self) -> Self {
+        Self { apart: true, ..self }
+    }
 }
 
 impl Size {

@@ -3,15 +3,17 @@
 use anyhow::{Error, Result};
 
 use crate::machine::description;
-use crate::measure::{LONG_ENOUGH, Measured};
-use crate::row::Row;
+use crate::measure::{Comparison, LONG_ENOUGH, Measured, Theirs};
+use crate::row::{Row, Unit};
 
-const HEAD: [&str; 7] =
-    ["program", "one operation", "ropewalk", "wasmtime", "ratio", "median", "spread"];
+const COLUMNS: usize = 8;
+
+const HEAD: [&str; COLUMNS] =
+    ["program", "one operation", "against", "ropewalk", "rival", "ratio", "median", "spread"];
 
 /// The widths of the columns; text is flush left, figures are flush right.
-const WIDTHS: [usize; 7] = [22, 25, 10, 10, 6, 6, 12];
-const COLUMNS_OF_TEXT: usize = 2;
+const WIDTHS: [usize; COLUMNS] = [25, 28, 17, 10, 10, 7, 7, 14];
+const COLUMNS_OF_TEXT: usize = 3;
 
 /// How the table looks.
 #[derive(Clone, Copy)]
@@ -24,10 +26,10 @@ impl Style {
     /// What stands above the first row.
     pub fn print_head(self) {
         println!("{}", description());
-        println!("Time per operation; ratio is ropewalk to wasmtime, below 1 is faster.\n");
+        println!("Cost of an operation; ratio is ropewalk to its rival, below 1 is better.\n");
         self.print_cells(&HEAD.map(str::to_owned));
         if let Self::Markdown = self {
-            println!("| --- | --- | ---: | ---: | ---: | ---: | ---: |");
+            println!("| --- | --- | --- | ---: | ---: | ---: | ---: | ---: |");
         }
     }
 
@@ -39,7 +41,7 @@ impl Style {
         }
     }
 
-    fn print_cells(self, cells: &[String; 7]) {
+    fn print_cells(self, cells: &[String; COLUMNS]) {
         match self {
             Self::Terminal => println!("{}", aligned(cells)),
             Self::Markdown => println!("| {} |", cells.join(" | ")),
@@ -47,33 +49,55 @@ impl Style {
     }
 
     fn print_failure(self, row: &Row, error: &Error) {
-        let message = format!("{error:#}").replace('\n', " ");
+        let message = one_line(error);
         match self {
-            Self::Terminal => println!("{:<22} FAILED: {message}", row.name),
-            Self::Markdown => println!("| {} | **failed**: {message} | | | | | |", row.name),
+            Self::Terminal => println!("{:<25} FAILED: {message}", row.name),
+            Self::Markdown => println!("| {} | **failed**: {message} | | | | | | |", row.name),
         }
     }
 }
 
-fn cells(row: &Row, measured: &Measured) -> [String; 7] {
-    let [least, middle, most] = measured.rounds;
-    [
-        row.name.to_owned(),
-        row.operation.to_owned(),
-        time(measured.ours),
-        time(measured.theirs),
-        format!("{:.2}{}", measured.ratio, doubt(measured)),
-        format!("{middle:.2}"),
-        format!("{least:.2}..{most:.2}"),
-    ]
+fn one_line(error: &Error) -> String {
+    format!("{error:#}").replace('\n', " ")
+}
+
+fn cells(row: &Row, measured: &Measured) -> [String; COLUMNS] {
+    let figure = |cost| match row.unit {
+        Unit::Seconds => time(cost),
+        Unit::Bytes => format!("{cost:.0} B"),
+    };
+    let rival = row.rival.as_ref().map_or("", |rival| rival.name);
+    let [theirs, ratio, middle, spread] = match &measured.theirs {
+        Theirs::Nobody => Default::default(),
+        Theirs::Fails(error) => {
+            [format!("fails: {}", error.root_cause()), String::new(), String::new(), String::new()]
+        }
+        Theirs::Compared(comparison) => {
+            let [ratio, middle, spread] = ratios(comparison, doubt(row, measured));
+            [figure(comparison.theirs), ratio, middle, spread]
+        }
+    };
+    let [name, operation, rival] = [row.name, row.operation, rival].map(str::to_owned);
+    [name, operation, rival, figure(measured.ours), theirs, ratio, middle, spread]
+}
+
+fn ratios(comparison: &Comparison, doubt: &str) -> [String; 3] {
+    let [least, middle, most] = comparison.rounds.map(ratio);
+    [format!("{}{doubt}", ratio(comparison.ratio)), middle, format!("{least}..{most}")]
+}
+
+/// A ratio with two digits after the point, or more if it is small.
+fn ratio(value: f64) -> String {
+    if value.abs() < 0.1 { format!("{value:.4}") } else { format!("{value:.2}") }
 }
 
 /// A mark for a ratio of runs that were too short to trust.
-fn doubt(measured: &Measured) -> &'static str {
-    if measured.shortest < LONG_ENOUGH { "?" } else { "" }
+fn doubt(row: &Row, measured: &Measured) -> &'static str {
+    let doubtful = row.unit == Unit::Seconds && measured.shortest < LONG_ENOUGH;
+    if doubtful { "?" } else { "" }
 }
 
-fn aligned(cells: &[String; 7]) -> String {
+fn aligned(cells: &[String; COLUMNS]) -> String {
     let pad = |(column, (cell, width)): (usize, (&String, usize))| match column {
         ..COLUMNS_OF_TEXT => format!("{cell:<width$}"),
         _ => format!("{cell:>width$}"),

@@ -1,13 +1,34 @@
-//! Wasmtime behind the common verbs.
+//! Wasmtime behind the common verbs, in several settings.
 
+use std::marker::PhantomData;
+
+use ::wasmtime::{Collector, Config};
 use anyhow::Result;
 
 use crate::engine::Engine;
 
+/// What is set besides speed.
+pub trait Settings: Sync + 'static {
+    /// Sets it.
+    fn apply(config: &mut Config);
+}
+
+/// As it comes.
+pub struct Plain;
+/// With the copying collector, the default.
+pub struct Copying;
+/// With the collector that counts references.
+pub struct ReferenceCounting;
+/// With the collector that never collects.
+pub struct Null;
+/// With typed continuations.
+pub struct StackSwitching;
+
 /// The engine, and a linker that knows the host's functions.
-pub struct Wasmtime {
+pub struct Wasmtime<S> {
     engine: ::wasmtime::Engine,
     linker: ::wasmtime::Linker<()>,
+    settings: PhantomData<S>,
 }
 
 /// An instance together with the store that it lives in.
@@ -16,19 +37,49 @@ pub struct Instance {
     instance: ::wasmtime::Instance,
 }
 
-impl Engine for Wasmtime {
+impl Settings for Plain {
+    fn apply(_: &mut Config) {}
+}
+
+impl Settings for Copying {
+    fn apply(config: &mut Config) {
+        config.collector(Collector::Copying);
+    }
+}
+
+impl Settings for ReferenceCounting {
+    fn apply(config: &mut Config) {
+        config.collector(Collector::DeferredReferenceCounting);
+    }
+}
+
+impl Settings for Null {
+    fn apply(config: &mut Config) {
+        config.collector(Collector::Null);
+    }
+}
+
+impl Settings for StackSwitching {
+    fn apply(config: &mut Config) {
+        config.wasm_stack_switching(true);
+    }
+}
+
+impl<S: Settings> Engine for Wasmtime<S> {
     type Module = ::wasmtime::Module;
     type Instance = Instance;
     type Function = ::wasmtime::TypedFunc<i64, i64>;
     type Empty = ::wasmtime::TypedFunc<(), ()>;
 
     fn new() -> Result<Self> {
-        let mut config = ::wasmtime::Config::new();
+        let mut config = Config::new();
         config.cranelift_opt_level(::wasmtime::OptLevel::Speed);
+        config.wasm_function_references(true).wasm_gc(true).wasm_exceptions(true);
+        S::apply(&mut config);
         let engine = ::wasmtime::Engine::new(&config)?;
         let mut linker = ::wasmtime::Linker::new(&engine);
         linker.func_wrap("host", "inc", |x: i64| x + 1)?;
-        Ok(Self { engine, linker })
+        Ok(Self { engine, linker, settings: PhantomData })
     }
 
     fn compile(&self, wasm: &[u8]) -> Result<Self::Module> {

@@ -1,0 +1,113 @@
+//! The rows about continuations: against Wasmtime, against a library of native
+//! coroutines, and against ourselves.
+
+use crate::native;
+use crate::programs::{Program, fib, program};
+use crate::resident::Resident;
+use crate::ropewalk::Ropewalk;
+use crate::row::{Row, Size, Workload, ours};
+use crate::wasmtime::{StackSwitching, Wasmtime};
+
+/// Wasmtime gives up after some 32,000 continuations in one store.
+const FEW: i64 = 20_000;
+
+/// If memory is bounded, what four million leave is what one million leave.
+const MILLIONS: Size = Size { tiny: 1_000_000, large: 4_000_000, operations: 3 };
+
+/// All of them, in the order of the table.
+pub fn rows() -> Vec<Row> {
+    let mut rows = switching();
+    rows.extend(creating());
+    rows.extend(together());
+    rows.extend(by_ourselves());
+    rows
+}
+
+/// Going back and forth.
+#[rustfmt::skip]
+fn switching() -> Vec<Row> {
+    let round_trip = ours("round trip", "a suspend, a resume", Size::of(20_000_000), ROUND_TRIP);
+    vec![
+        wasmtime("round trip", "a suspend, a resume", Size::of(10_000_000), ROUND_TRIP),
+        round_trip.against("corosensei", native::native(native::round_trip)),
+        wasmtime("switch", "a switch", Size::of(10_000_000), program!("symmetric")),
+    ]
+}
+
+/// Making continuations, and leaving them.
+#[rustfmt::skip]
+fn creating() -> Vec<Row> {
+    let finish = || ours("create, finish", "a cont.new, a resume", Size::of(10_000_000), FINISH);
+    vec![
+        finish().against_engine::<Switching>("wasmtime, 20,000", FINISH).apart().with_rival_size(Size::of(FEW)),
+        finish().against("corosensei", native::native(native::finish)),
+        ours("create, abandon", "a cont.new, a suspend", Size::of(3_000_000), ABANDON),
+        ours("abandon, resident", "growth for a further million", MILLIONS, Resident(ABANDON)).apart(),
+        wasmtime("live, 20,000", "create, suspend, finish", Size::of(FEW), LIVE),
+        ours("live, 1,000,000", "create, suspend, finish", Size::of(1_000_000), LIVE).apart(),
+        wasmtime("live, 20,000, resident", "memory of each", Size::of(FEW), Resident(KEEP)),
+        ours("live, 1,000,000, resident", "memory of each", Size::of(1_000_000), Resident(KEEP)).apart(),
+    ]
+}
+
+/// Programs that are made of many continuations.
+#[rustfmt::skip]
+fn together() -> Vec<Row> {
+    let tasks_10 = || ours("scheduler, 10", "a turn of a task", Size::steps(1_000_000, 10), TASKS_10);
+    let tasks_10_000 = || ours("scheduler, 10,000", "a turn of a task", Size::steps(500, 10_000), TASKS_10_000);
+    vec![
+        ours("skynet, 10^6", "a leaf", skynet(6), SKYNET)
+            .against_engine::<Switching>("wasmtime, 10^4", SKYNET).apart().with_rival_size(skynet(4)),
+        wasmtime("skynet, 10^6", "a leaf", skynet(6), SKYNET),
+        wasmtime("generators", "a prime", Size::of(2_000), program!("generators")),
+        tasks_10().against_engine::<Switching>("wasmtime", TASKS_10).apart(),
+        tasks_10().against("corosensei", native::native(native::schedule_10)),
+        tasks_10_000().against_engine::<Switching>("wasmtime", TASKS_10_000).apart(),
+        tasks_10_000().against("corosensei", native::native(native::schedule_10_000)),
+    ]
+}
+
+/// What only the ratio to ourselves says something about.
+#[rustfmt::skip]
+fn by_ourselves() -> Vec<Row> {
+    let first = program!("enclosing", "the_1st");
+    let tenth = program!("enclosing", "the_10th");
+    let hundredth = program!("enclosing", "the_100th");
+    vec![
+        ours("compute inside", "a recursive call", fib(35), program!("compute", "inside"))
+            .against_engine::<Ropewalk>("outside", program!("compute", "outside")),
+        ours("to the 1st handler", "a suspend, a resume", Size::of(20_000_000), first),
+        ours("to the 10th handler", "a suspend, a resume", Size::of(5_000_000), tenth)
+            .against_engine::<Ropewalk>("to the 1st", first)
+                .with_rival_size(Size::of(10_000_000)),
+        ours("to the 100th handler", "a suspend, a resume", Size::of(1_000_000), hundredth)
+            .against_engine::<Ropewalk>("to the 1st", first)
+                .with_rival_size(Size::of(10_000_000)),
+    ]
+}
+
+type Switching = Wasmtime<StackSwitching>;
+
+const ROUND_TRIP: Program = program!("round_trip");
+const FINISH: Program = program!("create", "finish");
+const ABANDON: Program = program!("create", "abandon");
+const SKYNET: Program = program!("skynet");
+const LIVE: Program = program!("live", "finish");
+const KEEP: Program = program!("live", "keep");
+const TASKS_10: Program = program!("scheduler", "of_10");
+const TASKS_10_000: Program = program!("scheduler", "of_10_000");
+
+/// A row against Wasmtime, apart, because that can crash.
+fn wasmtime(
+    name: &'static str,
+    operation: &'static str,
+    size: Size,
+    workload: impl Workload,
+) -> Row {
+    ours(name, operation, size, workload).against_engine::<Switching>("wasmtime", workload).apart()
+}
+
+/// The size is the number of levels.
+fn skynet(levels: u32) -> Size {
+    Size { tiny: 1, large: levels.into(), operations: 10_i64.pow(levels) - 10 }
+}
