@@ -1,5 +1,6 @@
 //! Runs the scripts in `scripts/`. Each is named after the property that it
-//! shows, and must pass whole, also while stacks move.
+//! shows, and must pass whole, also while stacks move, and while every
+//! allocation collects garbage.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,9 +15,17 @@ fn every_script_passes() {
 
 #[test]
 fn every_script_passes_while_stacks_move() {
-    let mut config = Config::new();
-    config.move_stacks(true);
-    check(&config);
+    check(Config::new().move_stacks(true));
+}
+
+#[test]
+fn every_script_passes_while_every_allocation_collects() {
+    check(Config::new().collect_always(true));
+}
+
+#[test]
+fn every_script_passes_while_stacks_move_and_every_allocation_collects() {
+    check(Config::new().move_stacks(true).collect_always(true));
 }
 
 fn check(config: &Config) {

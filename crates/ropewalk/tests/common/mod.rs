@@ -35,8 +35,34 @@ pub fn trap(error: &Error) -> &Trap {
     error.downcast_ref::<Trap>().unwrap_or_else(|| panic!("expected a trap, found: {error:?}"))
 }
 
-/// Both ways in which stacks behave.
+/// Every way in which stacks and heaps behave: as they are, and in the stress
+/// modes.
 pub fn engines() -> Vec<Engine> {
-    let moving = Engine::new(Config::new().move_stacks(true)).unwrap();
-    vec![Engine::default(), moving]
+    let modes = [(false, false), (true, false), (false, true), (true, true)];
+    modes.into_iter().map(|(moving, collecting)| engine(moving, collecting)).collect()
+}
+
+/// An engine whose stacks move at every host call, or whose heaps are collected
+/// at every allocation, or both.
+pub fn engine(moving: bool, collecting: bool) -> Engine {
+    Engine::new(Config::new().move_stacks(moving).collect_always(collecting)).unwrap()
+}
+
+/// Calls an exported function without arguments, for one `i32`.
+pub fn call_i32<T>(store: &mut Store<T>, instance: Instance, name: &str) -> i32 {
+    let results = call(store, instance, name, &[]);
+    results.unwrap_or_else(|error| panic!("{name}: {error:?}"))[0].i32().expect("an i32")
+}
+
+/// The message of an error, with those that caused it.
+pub fn message<T>(result: Result<T>) -> String {
+    format!("{:#}", result.err().expect("an error"))
+}
+
+/// The number of the type that a parameter or result of a function refers to.
+pub fn type_number(ty: ValType) -> u32 {
+    match ty {
+        ValType::Ref(RefType { heap: HeapType::Concrete(number), .. }) => number,
+        other => panic!("expected a reference to a defined type, found {other}"),
+    }
 }

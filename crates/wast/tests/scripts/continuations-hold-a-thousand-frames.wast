@@ -1,0 +1,55 @@
+;; A continuation has room for a thousand small frames, suspended in the
+;; deepest; a recursion without end exhausts its stack, and nothing else.
+
+(module
+  (type $f (func (param i32) (result i32)))
+  (type $k (cont $f))
+  (tag $yield (result i32))
+  (elem declare func $down $forever $forever-nested $catches)
+  (func $down (param i32) (result i32)
+    (if (i32.eqz (local.get 0)) (then (return (call $suspends))))
+    (i32.add (i32.const 1) (call $down (i32.sub (local.get 0) (i32.const 1)))))
+  (func $suspends (result i32) (suspend $yield))
+  (global $deep (mut (ref null $k)) (ref.null $k))
+  (func (export "start") (param i32)
+    (block $h (result (ref $k))
+      (drop (resume $k (on $yield $h) (local.get 0) (cont.new $k (ref.func $down))))
+      (return))
+    (global.set $deep))
+  (func (export "go on") (result i32) (resume $k (i32.const 5) (global.get $deep)))
+
+  (func $forever (param i32) (result i32)
+    (i32.add (i32.const 1) (call $forever (local.get 0))))
+  (func (export "forever") (result i32)
+    (resume $k (i32.const 0) (cont.new $k (ref.func $forever))))
+  ;; n stacks deep.
+  (func $forever-nested (param i32) (result i32)
+    (if (i32.eqz (local.get 0)) (then (return (call $forever (i32.const 0)))))
+    (resume $k (i32.sub (local.get 0) (i32.const 1)) (cont.new $k (ref.func $forever-nested))))
+  (func (export "forever in a depth of") (param i32) (result i32)
+    (call $forever-nested (local.get 0)))
+  ;; It is a trap, not an exception.
+  (func $catches (param i32) (result i32)
+    (block $h
+      (try_table (catch_all $h) (return (call $forever (i32.const 0)))))
+    (i32.const 1))
+  (func (export "caught") (result i32)
+    (resume $k (i32.const 0) (cont.new $k (ref.func $catches))))
+  ;; A chain of ten thousand stacks is no deep recursion.
+  (func $nested (param i32) (result i32)
+    (if (i32.eqz (local.get 0)) (then (return (i32.const 0))))
+    (i32.add (i32.const 1)
+      (resume $k (i32.sub (local.get 0) (i32.const 1)) (cont.new $k (ref.func $nested)))))
+  (elem declare func $nested)
+  (func (export "nested") (param i32) (result i32) (call $nested (local.get 0))))
+
+(assert_return (invoke "start" (i32.const 1000)))
+(assert_exhaustion (invoke "forever") "call stack exhausted")
+(assert_exhaustion (invoke "forever in a depth of" (i32.const 3)) "call stack exhausted")
+(assert_exhaustion (invoke "caught") "call stack exhausted")
+(assert_return (invoke "go on") (i32.const 1005))
+(assert_trap (invoke "go on") "continuation already consumed")
+(assert_return (invoke "nested" (i32.const 10000)) (i32.const 10000))
+(assert_return (invoke "start" (i32.const 1000)))
+(assert_exhaustion (invoke "forever") "call stack exhausted")
+(assert_return (invoke "go on") (i32.const 1005))

@@ -1,0 +1,88 @@
+;; An exception leaves any number of frames at once; frames between keep
+;; nothing from being caught, and a loop may catch any number of them.
+
+(module
+  (tag $e (param i32))
+  (tag $other)
+  (type $cell (struct (field (mut i32))))
+
+  (func $down (param $n i32) (result i32)
+    (local $a i64) (local $v v128)
+    (if (i32.eqz (local.get $n)) (then (throw $e (i32.const 77))))
+    (local.set $a (i64.extend_i32_s (local.get $n)))
+    (local.set $v (i32x4.splat (local.get $n)))
+    (call $down (i32.sub (local.get $n) (i32.const 1)))
+    (i32.add (i32.wrap_i64 (local.get $a)))
+    (i32.add (i32x4.extract_lane 1 (local.get $v))))
+  (func (export "down") (param i32) (result i32)
+    (block $h (result i32)
+      (try_table (catch $e $h) (drop (call $down (local.get 0))))
+      (unreachable)))
+
+  ;; Each frame has a `try_table` that does not fit.
+  (func $through (param $n i32)
+    (block $h
+      (try_table (catch $other $h)
+        (if (i32.eqz (local.get $n)) (then (throw $e (i32.const 78))))
+        (call $through (i32.sub (local.get $n) (i32.const 1))))
+      (return))
+    (unreachable))
+  (func (export "through") (param i32) (result i32)
+    (block $h (result i32)
+      (try_table (catch $e $h) (call $through (local.get 0)))
+      (unreachable)))
+
+  ;; Each frame catches, and throws a new one.
+  (func $replace (param $n i32)
+    (if (i32.eqz (local.get $n)) (then (throw $e (i32.const 0))))
+    (block $h (result i32)
+      (try_table (catch $e $h) (call $replace (i32.sub (local.get $n) (i32.const 1))))
+      (unreachable))
+    (throw $e (i32.add (i32.const 1))))
+  (func (export "replace") (param i32) (result i32)
+    (block $h (result i32)
+      (try_table (catch $e $h) (call $replace (local.get 0)))
+      (unreachable)))
+
+  ;; A frame that catches keeps its own values, in locals and operands, of
+  ;; before the call and of inside the `try_table`.
+  (func $keeps (param $n i32) (result i32)
+    (local $before i32) (local $during i64) (local $vector v128) (local $cell (ref $cell))
+    (local $float f64)
+    (local.set $before (i32.mul (local.get $n) (i32.const 3)))
+    (local.set $cell (struct.new $cell (i32.const 1)))
+    (local.set $vector (i32x4.splat (local.get $n)))
+    (local.set $float (f64.convert_i32_s (local.get $n)))
+    (i32.const 1000)
+    (block $h (result i32)
+      (try_table (result i32) (catch $e $h)
+        (local.set $during (i64.const 5))
+        (struct.set $cell 0 (local.get $cell) (i32.const 2))
+        (i32.const 1_000_000)
+        (drop (call $down (local.get $n)))
+        (local.set $during (i64.const 6))))
+    (i32.add)
+    (i32.add (local.get $before))
+    (i32.add (i32.wrap_i64 (local.get $during)))
+    (i32.add (i32x4.extract_lane 3 (local.get $vector)))
+    (i32.add (i32.trunc_f64_s (local.get $float)))
+    (i32.add (struct.get $cell 0 (local.get $cell))))
+  (func (export "keeps") (param i32) (result i32) (call $keeps (local.get 0)))
+
+  (func (export "loop") (param $n i32) (result i32)
+    (local $sum i32)
+    (loop $next
+      (block $h (result i32)
+        (try_table (result i32) (catch $e $h) (call $down (i32.const 3))))
+      (local.set $sum (i32.add (local.get $sum)))
+      (br_if $next (local.tee $n (i32.sub (local.get $n) (i32.const 1)))))
+    (local.get $sum)))
+
+(assert_return (invoke "down" (i32.const 0)) (i32.const 77))
+(assert_return (invoke "down" (i32.const 1)) (i32.const 77))
+(assert_return (invoke "down" (i32.const 5000)) (i32.const 77))
+(assert_return (invoke "through" (i32.const 5000)) (i32.const 78))
+(assert_return (invoke "replace" (i32.const 500)) (i32.const 500))
+(assert_return (invoke "keeps" (i32.const 10)) (i32.const 1134))
+(assert_return (invoke "loop" (i32.const 1)) (i32.const 77))
+(assert_return (invoke "loop" (i32.const 10_000)) (i32.const 770_000))

@@ -1,0 +1,52 @@
+;; `ref.eq` compares identities: of objects, however alike; of `i31` by value;
+;; and null with null.
+
+(module
+  (type $s (sub (struct (field (mut i32)))))
+  (type $t (sub $s (struct (field (mut i32)) (field i32))))
+  (type $a (array (mut i32)))
+  (table $t 16 eqref)
+  (func (export "init")
+    (table.set $t (i32.const 0) (ref.null none))
+    (table.set $t (i32.const 1) (ref.null $s))
+    (table.set $t (i32.const 2) (ref.i31 (i32.const 0)))
+    (table.set $t (i32.const 3) (ref.i31 (i32.const 7)))
+    (table.set $t (i32.const 4) (ref.i31 (i32.const 7)))
+    (table.set $t (i32.const 5) (struct.new $s (i32.const 1)))
+    (table.set $t (i32.const 6) (struct.new $s (i32.const 1)))
+    (table.set $t (i32.const 7) (table.get $t (i32.const 6)))
+    (table.set $t (i32.const 8) (struct.new $t (i32.const 1) (i32.const 2)))
+    (table.set $t (i32.const 9) (ref.cast (ref $s) (table.get $t (i32.const 8))))
+    (table.set $t (i32.const 10) (array.new_default $a (i32.const 0)))
+    (table.set $t (i32.const 11) (array.new_default $a (i32.const 0))))
+  (func (export "eq") (param i32 i32) (result i32)
+    (ref.eq (table.get $t (local.get 0)) (table.get $t (local.get 1))))
+  ;; The identity is that of the object, not of what it holds.
+  (func (export "changed") (result i32)
+    (struct.set $s 0 (ref.cast (ref $s) (table.get $t (i32.const 7))) (i32.const 50))
+    (struct.get $s 0 (ref.cast (ref $s) (table.get $t (i32.const 6)))))
+  (func (export "itself") (result i32)
+    (local $s (ref $s))
+    (local.set $s (struct.new $s (i32.const 1)))
+    (ref.eq (local.get $s) (local.get $s))))
+
+(assert_return (invoke "init"))
+(assert_return (invoke "eq" (i32.const 0) (i32.const 1)) (i32.const 1))
+(assert_return (invoke "eq" (i32.const 0) (i32.const 2)) (i32.const 0))
+(assert_return (invoke "eq" (i32.const 2) (i32.const 3)) (i32.const 0))
+(assert_return (invoke "eq" (i32.const 3) (i32.const 4)) (i32.const 1))
+(assert_return (invoke "eq" (i32.const 5) (i32.const 6)) (i32.const 0))
+(assert_return (invoke "eq" (i32.const 6) (i32.const 7)) (i32.const 1))
+(assert_return (invoke "eq" (i32.const 5) (i32.const 0)) (i32.const 0))
+(assert_return (invoke "eq" (i32.const 8) (i32.const 9)) (i32.const 1))
+(assert_return (invoke "eq" (i32.const 10) (i32.const 11)) (i32.const 0))
+(assert_return (invoke "eq" (i32.const 10) (i32.const 10)) (i32.const 1))
+(assert_return (invoke "changed") (i32.const 50))
+(assert_return (invoke "itself") (i32.const 1))
+
+(assert_invalid
+  (module (func (param funcref) (drop (ref.eq (local.get 0) (local.get 0)))))
+  "type mismatch")
+(assert_invalid
+  (module (func (param anyref) (drop (ref.eq (local.get 0) (local.get 0)))))
+  "type mismatch")
