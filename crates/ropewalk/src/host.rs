@@ -17,7 +17,7 @@ use anyhow::{Context, Result};
 use ropewalk_abi::builtin::{GO_ON, Outcome};
 use ropewalk_abi::signature::{HOST_WORDS, host_in_registers};
 use ropewalk_abi::{FuncType, HostContext, RawVal, ValType};
-use ropewalk_runtime::{Ending, HostFunction, Store as RuntimeStore};
+use ropewalk_runtime::{Backtrace, Ending, HostFunction, Store as RuntimeStore};
 use std::any::Any;
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -263,7 +263,7 @@ fn fail(runtime: &mut RuntimeStore, result: std::thread::Result<Result<()>>) -> 
     let ending = match result {
         Ok(Ok(())) => unreachable!("it did not fail"),
         Ok(Err(error)) => match thrown(runtime, &error) {
-            Some(exception) => return runtime.throw(exception),
+            Some((exception, backtrace)) => return runtime.throw_from(exception, backtrace),
             None => Ending::Error(error),
         },
         Err(panic) => Ending::Panic(panic),
@@ -272,9 +272,12 @@ fn fail(runtime: &mut RuntimeStore, result: std::thread::Result<Result<()>>) -> 
     Outcome::END
 }
 
-/// The exception that an error is, if it is one of this store.
-fn thrown(runtime: &RuntimeStore, error: &anyhow::Error) -> Option<u64> {
-    error.downcast_ref::<Exception>()?.owned().word(runtime).ok()
+/// The exception that an error is, if it is one of this store, and where it was
+/// thrown.
+fn thrown(runtime: &RuntimeStore, error: &anyhow::Error) -> Option<(u64, Backtrace)> {
+    let exception = error.downcast_ref::<Exception>()?;
+    let word = exception.owned().word(runtime).ok()?;
+    Some((word, exception.backtrace().clone()))
 }
 
 /// A closure as a function for any store with data of type `T`.

@@ -410,7 +410,6 @@ fn an_exception_that_passed_the_host_is_the_same_error() {
 }
 
 #[test]
-#[ignore = "it begins anew with every host function that it passes"]
 fn the_backtrace_of_an_exception_that_passed_the_host_begins_where_it_was_thrown() {
     for engine in engines() {
         let (mut store, instance) = with_host(&engine, THROUGH, through(Reaction::Return));

@@ -32,8 +32,9 @@ pub enum Ending {
     Fault(TrapCode, Left),
     /// A host function answered an error.
     Error(anyhow::Error),
-    /// Nothing caught an exception.
-    Exception(OwnedRoot),
+    /// Nothing caught an exception, which was thrown there if that is known
+    /// already.
+    Exception(OwnedRoot, Backtrace),
     /// A host function panicked.
     Panic(Box<dyn Any + Send>),
 }
@@ -137,9 +138,12 @@ fn take_ending(store: &mut Store) -> Result<anyhow::Error, Box<dyn Any + Send>> 
             let backtrace = unsafe { Backtrace::capture(store, &in_host_call(store)) };
             Ok(Trap::new(code, backtrace).into())
         }
-        Ending::Exception(exception) => {
-            // SAFETY: see above.
-            let backtrace = unsafe { Backtrace::capture(store, &in_host_call(store)) };
+        Ending::Exception(exception, known) => {
+            let backtrace = match known.frames() {
+                // SAFETY: see above.
+                [] => unsafe { Backtrace::capture(store, &in_host_call(store)) },
+                _ => known,
+            };
             Ok(UncaughtException { exception, store: store.id(), backtrace }.into())
         }
         Ending::Error(error) => {

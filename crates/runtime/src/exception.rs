@@ -6,6 +6,7 @@
 //! exception.
 
 use crate::activation::Ending;
+use crate::backtrace::Backtrace;
 use crate::frames::{Frame, Frames};
 use crate::heap::Object;
 use crate::store::Store;
@@ -25,6 +26,12 @@ impl Store {
     /// Throws an exception in the newest activation, whose computation is in a
     /// host call.
     pub fn throw(&mut self, exception: u64) -> Outcome {
+        self.throw_from(exception, Backtrace::default())
+    }
+
+    /// The same; if nothing catches it, it was thrown where the backtrace says,
+    /// unless that is empty.
+    pub fn throw_from(&mut self, exception: u64, backtrace: Backtrace) -> Outcome {
         // SAFETY: only exceptions are thrown, and they are never null.
         let object = unsafe { Object::from_reference(exception) }.expect("not null");
         match self.find_handler(object.tag()) {
@@ -38,7 +45,7 @@ impl Store {
             }
             None => {
                 let exception = self.heap.roots.own(exception);
-                self.set_ending(Ending::Exception(exception));
+                self.set_ending(Ending::Exception(exception, backtrace));
                 Outcome::END
             }
         }
