@@ -676,14 +676,14 @@ fn an_exception_has_as_many_values_as_its_tag_says() {
         let module = Module::new(&engine, &text).unwrap();
         let mut store = Store::new(&engine, ());
         let tag = Tag::with_params(&mut store, params.clone()).unwrap();
-        let value = move |mut store: &mut dyn FnMut(u32) -> AnyRef, i: u32, ty: ValType| match ty {
+        let value = move |number: &mut dyn FnMut(u32) -> AnyRef, i: u32, ty: ValType| match ty {
             ValType::I32 => Val::I32(i as i32),
             ValType::I64 => Val::I64(i.into()),
             ValType::F32 => Val::from(i as f32),
             ValType::F64 => Val::from(f64::from(i)),
             ValType::V128 => Val::V128(u128::from(i) << 64),
-            ValType::EXTERNREF => (store)(i).to_extern().into(),
-            _ => (&mut store)(i).into(),
+            ValType::EXTERNREF => number(i).to_extern().into(),
+            _ => number(i).into(),
         };
         let all = params.clone();
         let throw = Func::wrap(&mut store, move |mut caller: Caller<'_, ()>| -> Result<()> {
