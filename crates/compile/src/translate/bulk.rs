@@ -102,7 +102,13 @@ impl Translator<'_> {
     }
 
     /// Calls a routine of the store for a few bytes, and a builtin for many.
-    fn few_or_many(&mut self, few: usize, args: &[Value], builtin: Builtin, operands: &[Value]) {
+    pub(super) fn few_or_many(
+        &mut self,
+        few: usize,
+        args: &[Value],
+        builtin: Builtin,
+        operands: &[Value],
+    ) {
         let count = *args.last().expect("the number of bytes");
         let limit = FEW_BYTES as i64;
         let is_few = self.builder.ins().icmp_imm_u(IntCC::UnsignedLessThanOrEqual, count, limit);

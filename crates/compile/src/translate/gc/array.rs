@@ -112,7 +112,7 @@ impl Translator<'_> {
     }
 
     /// The length of an array. Null faults on the load.
-    fn length(&mut self, array: Value) -> Value {
+    pub(super) fn length(&mut self, array: Value) -> Value {
         let flags = self.heap_flags(Part::Head, Some(TrapCode::NullArrayReference));
         self.builder.ins().load(I32, flags, array, ARRAY_LENGTH as i32)
     }
@@ -130,7 +130,7 @@ impl Translator<'_> {
         Place { base, offset: ARRAY_ELEMENTS as i32, storage, null: None }
     }
 
-    fn element_storage(&self, ty: u32) -> StorageType {
+    pub(super) fn element_storage(&self, ty: u32) -> StorageType {
         match &self.env.info.types[ty as usize].composite {
             CompositeType::Array(ty) => ty.element.storage,
             other => unreachable!("validated to be an array type, not {other:?}"),

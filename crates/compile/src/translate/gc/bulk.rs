@@ -1,10 +1,14 @@
-//! Arrays, many elements at a time. The runtime does all of it, the checks for
-//! null and bounds too; these only bring the operands into its order.
+//! Arrays, many elements at a time. The runtime does most of it, the checks for
+//! null and bounds too; these only bring the operands into its order. A few
+//! bytes are copied without it.
 
-use crate::translate::Translator;
 use crate::translate::memory::pair;
+use crate::translate::{Translator, trap};
+use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value};
-use ropewalk_abi::Builtin;
+use ropewalk_abi::heap::ARRAY_ELEMENTS;
+use ropewalk_abi::{Builtin, StoreContext, TrapCode};
+use std::mem::offset_of;
 
 impl Translator<'_> {
     pub fn array_new_data(&mut self, ty: u32, segment: u32) {
@@ -29,10 +33,35 @@ impl Translator<'_> {
         self.call_builtin(Builtin::array_fill, &[array, to_and_len]);
     }
 
-    pub fn array_copy(&mut self) {
+    pub fn array_copy(&mut self, ty: u32) {
         let [to, to_index, from, from_index, len] = self.pop_all();
-        let operands = [to, self.widen(to_index), from, self.join(from_index, len)];
-        self.call_builtin(Builtin::array_copy, &operands);
+        let many = [to, self.widen(to_index), from, self.join(from_index, len)];
+        let [to_len, from_len] = [to, from].map(|array| self.length(array));
+        let len = self.widen(len);
+        let shift = i64::from(self.element_storage(ty).size().trailing_zeros());
+        let to = self.elements(to, to_len, to_index, len, shift);
+        let from = self.elements(from, from_len, from_index, len, shift);
+        let bytes = self.builder.ins().ishl_imm_u(len, shift);
+        let few = offset_of!(StoreContext, copy_bytes);
+        self.few_or_many(few, &[to, from, bytes], Builtin::array_copy, &many);
+    }
+
+    /// The address of so many elements from an index on; traps beyond the end.
+    fn elements(
+        &mut self,
+        array: Value,
+        array_len: Value,
+        index: Value,
+        len: Value,
+        shift: i64,
+    ) -> Value {
+        let (index, array_len) = (self.widen(index), self.widen(array_len));
+        let end = self.builder.ins().iadd(index, len);
+        let outside = self.builder.ins().icmp(IntCC::UnsignedGreaterThan, end, array_len);
+        self.builder.ins().trapnz(outside, trap(TrapCode::ArrayOutOfBounds));
+        let distance = self.builder.ins().ishl_imm_u(index, shift);
+        let start = self.builder.ins().iadd(array, distance);
+        self.builder.ins().iadd_imm_s(start, i64::from(ARRAY_ELEMENTS))
     }
 
     pub fn array_init_data(&mut self, segment: u32) {

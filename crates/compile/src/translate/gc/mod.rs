@@ -90,7 +90,9 @@ impl Translator<'_> {
                 self.array_new_elem(array_type_index, array_elem_index);
             }
             Operator::ArrayFill { .. } => self.array_fill(),
-            Operator::ArrayCopy { .. } => self.array_copy(),
+            Operator::ArrayCopy { array_type_index_dst, .. } => {
+                self.array_copy(array_type_index_dst);
+            }
             Operator::ArrayInitData { array_data_index, .. } => {
                 self.array_init_data(array_data_index);
             }
