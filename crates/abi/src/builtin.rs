@@ -121,8 +121,9 @@ builtins! {
     renew_block(block) -> block;
     /// Puts the bound arguments of a stack before the others.
     unbind(block);
-    /// Binds as many arguments of the transfer area; answers the new reference.
-    bind(reference, ty, count) -> reference;
+    /// Binds arguments of the transfer area to a stack, `kind << 32 | count`;
+    /// answers the new reference.
+    bind(reference, ty, kind_and_count) -> reference;
     /// Searches for the handler of a tag: answers the number of the clause, and
     /// leaves the outermost stack in the store.
     find_handler(handler_word) -> clause;

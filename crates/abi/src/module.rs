@@ -2,6 +2,7 @@
 //!
 //! Index spaces start with the imports, as in the specification.
 
+use crate::stack::ClauseKind;
 use crate::types::*;
 use std::ops::Range;
 
@@ -50,9 +51,8 @@ pub struct ModuleInfo {
     pub data_bytes: Vec<u8>,
     /// The start function.
     pub start: Option<u32>,
-    /// The clause lists of `resume`, without repetition; each clause is a tag
-    /// and whether it is a `switch` clause.
-    pub handler_tables: Vec<Vec<(u32, bool)>>,
+    /// The clause lists of the instructions that have some, without repetition.
+    pub handler_tables: Vec<Vec<(u32, ClauseKind)>>,
     /// For each function that is used as a value, its number among those;
     /// `u32::MAX` for the others.
     pub func_refs: Vec<u32>,

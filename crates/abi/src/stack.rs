@@ -13,7 +13,7 @@
 //! comparison. The lowest bits tell such a word from the address of an object
 //! and from an `i31`.
 
-use crate::context::ControlBlock;
+use crate::context::{ControlBlock, TagDef};
 
 /// The lowest bits of a reference to a stack.
 pub const TAG: u64 = 0b10;
@@ -21,6 +21,8 @@ pub const TAG: u64 = 0b10;
 pub const TAG_MASK: u64 = 0b11;
 /// Where the kind begins.
 pub const KIND_SHIFT: u32 = 2;
+/// Which bits the kind is.
+pub const KIND_MASK: u64 = 0b111 << KIND_SHIFT;
 /// Where the number of the block begins.
 pub const NUMBER_SHIFT: u32 = 5;
 /// How many bits the number has.
@@ -38,23 +40,69 @@ pub const OFFSET_MASK: u64 = ((MAX_BLOCKS as u64) - 1) * size_of::<ControlBlock>
 
 const _: () = assert!(size_of::<ControlBlock>() == 128);
 
-/// The designs of stack switching.
+/// The designs of stack switching, as references tell them apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum StackKind {
     /// Typed continuations.
     Continuation = 0,
+    /// Bag of stacks.
+    Coroutine = 1,
+    /// Tasks.
+    Task = 2,
+    /// Fibers.
+    Fiber = 3,
+    /// First-class stacks.
+    FirstClass = 4,
 }
 
-/// What becomes of a stack.
+impl StackKind {
+    /// The kind of a reference, if it has one.
+    pub fn of(reference: u64) -> Option<StackKind> {
+        use StackKind::*;
+        let all = [Continuation, Coroutine, Task, Fiber, FirstClass];
+        all.into_iter().find(|kind| (reference & KIND_MASK) >> KIND_SHIFT == *kind as u64)
+    }
+}
+
+/// What a stack is used for. Those that are not free are new, suspended,
+/// running, or wait for another stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum StackState {
     /// It waits to be used.
     Free = 0,
-    /// It belongs to a computation: new, suspended, running, or waiting for
-    /// another stack.
-    InUse = 1,
+    /// By a continuation.
+    Continuation = 1,
+    /// By a coroutine of the bag of stacks: a base.
+    Coroutine = 2,
+    /// By a task.
+    Task = 3,
+    /// By a fiber.
+    Fiber = 4,
+    /// By a stack of the first-class design: a base.
+    FirstClass = 5,
+    /// By an activation, or kept for the next one: a base.
+    Root = 6,
+}
+
+impl StackState {
+    /// Whether references to it stay the same for all its life.
+    pub fn has_identity(self) -> bool {
+        matches!(self, StackState::Task | StackState::Fiber)
+    }
+}
+
+/// What a clause looks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum ClauseKind {
+    /// A `suspend`.
+    Suspend = 0,
+    /// A `switch`.
+    Switch = 1,
+    /// An event of a fiber or of a first-class stack.
+    Event = 2,
 }
 
 /// Whether a word is a reference to a stack.
@@ -72,11 +120,18 @@ pub fn block_number(reference: u64) -> usize {
     (reference >> NUMBER_SHIFT) as usize & (MAX_BLOCKS - 1)
 }
 
-/// How a clause of a `resume` stands in its table: the address of the tag, with
-/// the lowest bit set for a `switch` clause.
-pub fn handler_word(tag: usize, is_switch: bool) -> u64 {
-    tag as u64 | u64::from(is_switch)
+/// The same reference, but of another kind.
+pub fn with_kind(reference: u64, kind: StackKind) -> u64 {
+    reference & !KIND_MASK | (kind as u64) << KIND_SHIFT
 }
+
+/// How a clause stands in its table: the address of the tag, and its kind in
+/// the lowest bits.
+pub fn handler_word(tag: usize, kind: ClauseKind) -> u64 {
+    tag as u64 | kind as u64
+}
+
+const _: () = assert!(align_of::<TagDef>() > ClauseKind::Event as usize);
 
 #[cfg(test)]
 mod tests {

@@ -84,6 +84,48 @@ trap_codes! {
     UnhandledTag = 23, "unhandled tag";
     /// A reference of one design of stack switching was used as another's.
     OtherDesign = 24, "reference of another design";
+    /// A stack was needed and there was null.
+    NullStack = 25, "null stack reference";
+    /// A reference to a stack was used a second time.
+    StackUsed = 26, "stack reference already used";
+    /// The function of a coroutine returned.
+    CoroutineReturned = 27, "coroutine function returned";
+    /// An exception left the function of a coroutine.
+    CoroutineException = 28, "exception escaped a coroutine";
+    /// A switch to the root stack of an activation that is not the newest.
+    AcrossHostFrame = 29, "switch across a host frame";
+    /// A task was needed and there was null.
+    NullTask = 30, "null task reference";
+    /// A task has ended.
+    TaskMoribund = 31, "task is moribund";
+    /// A task was to be resumed or released that is not suspended.
+    TaskNotSuspended = 32, "task is not suspended";
+    /// A task was to be suspended that is not running.
+    TaskNotRunning = 33, "task is not running";
+    /// A fiber was needed and there was null.
+    NullFiber = 34, "null fiber reference";
+    /// A fiber has ended.
+    FiberMoribund = 35, "fiber is moribund";
+    /// A fiber was to be suspended that is not running.
+    FiberNotRunning = 36, "fiber is not running";
+    /// A fiber was to be resumed or released that has a control parent.
+    FiberHasParent = 37, "fiber already has a control parent";
+    /// The control parent does not handle the event of a fiber's return.
+    UnhandledReturn = 38, "unhandled return event";
+    /// The function of a fiber without a return event returned.
+    FiberReturned = 39, "fiber function returned";
+    /// A linear slot was to be set that is not empty.
+    SlotNotEmpty = 40, "linear slot is not empty";
+    /// A rout without an event returned.
+    RoutReturned = 41, "rout returned";
+    /// A function without an event returned to a suspended stack.
+    ReturnedToSuspended = 42, "function returned to a suspended stack";
+    /// No answer to a `call_stack` was found.
+    NoAnswer = 43, "no answer on the stack";
+    /// An event was delivered to a stack without frames.
+    EventReachedGround = 44, "event reached the ground of a stack";
+    /// An exception left the last frame of a stack.
+    UncaughtOnStack = 45, "uncaught exception on a stack";
 }
 
 impl fmt::Display for TrapCode {

@@ -5,14 +5,15 @@
 //! generated, so a module with continuation types is searched for them first.
 
 use ropewalk_abi::module::ModuleInfo;
+use ropewalk_abi::stack::ClauseKind;
 use ropewalk_abi::{TypeKind, types::CompositeType};
 use wasmparser::{FunctionBody, Handle, Operator, ResumeTable};
 
-/// The clauses of a list: tags, and whether each is a `switch` clause.
-pub(crate) fn clauses(table: &ResumeTable) -> Vec<(u32, bool)> {
+/// The clauses of a list.
+pub(crate) fn clauses(table: &ResumeTable) -> Vec<(u32, ClauseKind)> {
     let clause = |handle: &Handle| match *handle {
-        Handle::OnLabel { tag, .. } => (tag, false),
-        Handle::OnSwitch { tag } => (tag, true),
+        Handle::OnLabel { tag, .. } => (tag, ClauseKind::Suspend),
+        Handle::OnSwitch { tag } => (tag, ClauseKind::Switch),
     };
     table.handlers.iter().map(clause).collect()
 }

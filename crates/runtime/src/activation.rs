@@ -102,7 +102,7 @@ pub unsafe fn call(
         Ok(())
     } else {
         let error = take_ending(inner);
-        inner.release_running(root);
+        inner.end_by_trap();
         Err(error)
     };
     inner.newest = outer;
@@ -197,8 +197,7 @@ impl Store {
         if self.depth == self.roots.len() {
             self.add_root()?;
         }
-        let root: *mut ControlBlock = &mut *self.roots[self.depth].block;
-        Ok(root)
+        Ok(self.roots[self.depth].block)
     }
 
     #[cold]
@@ -206,10 +205,13 @@ impl Store {
         if self.roots.len() >= self.options.max_activations {
             return Err(Trap::from_code(TrapCode::CallStackExhausted).into());
         }
-        let stack = self.options.arena.take();
-        let mut stack = stack.map_err(|_| Trap::from_code(TrapCode::TooManyStacks))?;
-        stack.block.parent = self.no_parent();
-        self.roots.push(stack);
+        let too_many = |_| Trap::from_code(TrapCode::TooManyStacks);
+        let memory = self.options.arena.take().map_err(too_many)?;
+        let root = self.stacks.make_root(memory).map_err(Trap::from_code)?;
+        // SAFETY: just made.
+        unsafe { (*root.block).parent = self.no_parent() };
+        self.roots.push(root);
+        self.context_mut().blocks = self.stacks.base();
         Ok(())
     }
 

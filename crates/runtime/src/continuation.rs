@@ -1,10 +1,9 @@
 //! What continuations need of the runtime: the uncommon cases.
 
 use crate::activation::Ending;
-use crate::stack;
 use crate::store::Store;
 use ropewalk_abi::builtin::Outcome;
-use ropewalk_abi::stack::{KIND_SHIFT, NEXT_GENERATION, StackKind, is_stack};
+use ropewalk_abi::stack::{NEXT_GENERATION, StackKind, is_stack};
 use ropewalk_abi::{CompositeType, ControlBlock, RawVal, TrapCode, TypeInfo};
 use std::ptr;
 
@@ -12,7 +11,7 @@ impl Store {
     /// Makes a stack ready, because there was none: collects if it is time, and
     /// puts some on the list. Answers the first.
     pub(crate) fn new_stack(&mut self) -> Result<*mut ControlBlock, TrapCode> {
-        if self.stacks.len() >= self.stacks.threshold || self.stacks.is_full() {
+        if self.stacks.without_roots() >= self.stacks.threshold || self.stacks.is_full() {
             self.collect(0)?;
         }
         if self.context().free_stacks.is_null() {
@@ -47,21 +46,15 @@ impl Store {
         unsafe { self.stacks.renew(block) }
     }
 
-    /// Why a reference to a stack is not valid.
-    pub(crate) fn invalid_stack(&self, reference: u64, kind: u64) -> TrapCode {
-        match reference {
-            0 => TrapCode::NullContinuation,
-            _ if (reference >> KIND_SHIFT) & 7 != kind => TrapCode::OtherDesign,
-            _ => TrapCode::ContinuationConsumed,
-        }
-    }
-
-    /// The block that a reference names, which is used up.
-    fn consume(&mut self, reference: u64) -> Result<*mut ControlBlock, TrapCode> {
+    /// The block that a reference of a kind names, which is used up.
+    pub(crate) fn consume(
+        &mut self,
+        reference: u64,
+        kind: StackKind,
+    ) -> Result<*mut ControlBlock, TrapCode> {
         debug_assert!(reference == 0 || is_stack(reference));
-        let block = self.stacks.valid(reference);
-        let kind = StackKind::Continuation as u64;
-        let block = block.ok_or_else(|| self.invalid_stack(reference, kind))?;
+        let block = self.stacks.valid(reference).filter(|_| StackKind::of(reference) == Some(kind));
+        let block = block.ok_or_else(|| invalid_stack(reference, kind))?;
         match reference.checked_add(NEXT_GENERATION) {
             // SAFETY: a valid reference names a stack that is suspended or new.
             Some(next) => unsafe { (*block).reference = next },
@@ -78,8 +71,9 @@ impl Store {
         reference: u64,
         ty: &TypeInfo,
         count: usize,
+        kind: StackKind,
     ) -> Result<u64, TrapCode> {
-        let block = self.consume(reference)?;
+        let block = self.consume(reference, kind)?;
         let number = self.stacks.number_of(block).expect("it was named by a reference");
         let ty = self.options.types.get(ty.id);
         let CompositeType::Func(ty) = &ty.ty().composite else {
@@ -108,7 +102,7 @@ impl Store {
         }
     }
 
-    fn take_bound(&mut self, block: *mut ControlBlock) -> Vec<RawVal> {
+    pub(crate) fn take_bound(&mut self, block: *mut ControlBlock) -> Vec<RawVal> {
         let number = self.stacks.number_of(block).expect("a block of the table");
         // SAFETY: the block lies in the table.
         unsafe { (*block).bound = 0 };
@@ -158,7 +152,7 @@ impl Store {
         exception: u64,
         handlers: *const u64,
     ) -> Outcome {
-        let block = match self.consume(reference) {
+        let block = match self.consume(reference, StackKind::Continuation) {
             Ok(block) => block,
             Err(code) => {
                 self.set_ending(Ending::Trap(code));
@@ -178,21 +172,23 @@ impl Store {
         }
         self.throw(exception)
     }
+}
 
-    /// Frees the running stack and its parents up to, without, another.
-    pub(crate) fn release_running(&mut self, until: *mut ControlBlock) {
-        let mut stack = self.context().stack;
-        while stack != until {
-            // SAFETY: running stacks and their parents are alive, and the other
-            // one is among the parents.
-            unsafe {
-                let parent = (*stack).parent;
-                self.take_bound(stack);
-                stack::release(&mut *stack, &mut self.context_mut().free_stacks);
-                stack = parent;
-            }
-        }
-        self.context_mut().stack = until;
+/// Why a reference is not a valid one of a kind.
+pub(crate) fn invalid_stack(reference: u64, kind: StackKind) -> TrapCode {
+    use StackKind::*;
+    if reference != 0 && StackKind::of(reference) != Some(kind) {
+        return TrapCode::OtherDesign;
+    }
+    match (kind, reference == 0) {
+        (Continuation, true) => TrapCode::NullContinuation,
+        (Continuation, false) => TrapCode::ContinuationConsumed,
+        (Coroutine | FirstClass, true) => TrapCode::NullStack,
+        (Coroutine | FirstClass, false) => TrapCode::StackUsed,
+        (Task, true) => TrapCode::NullTask,
+        (Task, false) => TrapCode::TaskMoribund,
+        (Fiber, true) => TrapCode::NullFiber,
+        (Fiber, false) => TrapCode::FiberMoribund,
     }
 }
 

@@ -11,7 +11,8 @@ use crate::frames::{Frame, Frames};
 use crate::heap::Object;
 use crate::store::Store;
 use ropewalk_abi::builtin::Outcome;
-use ropewalk_abi::{ControlBlock, RawVal, StorageType, TagDef};
+use ropewalk_abi::stack::StackState;
+use ropewalk_abi::{ControlBlock, RawVal, StorageType, TagDef, TrapCode};
 use std::ffi::c_void;
 use std::ptr::{self, NonNull};
 
@@ -44,11 +45,22 @@ impl Store {
                 Outcome::catch(exception)
             }
             None => {
-                let exception = self.heap.roots.own(exception);
-                self.set_ending(Ending::Exception(exception, backtrace));
+                let ending = match self.base_of_running().state {
+                    StackState::Coroutine => Ending::Trap(TrapCode::CoroutineException),
+                    StackState::FirstClass => Ending::Trap(TrapCode::UncaughtOnStack),
+                    _ => Ending::Exception(self.heap.roots.own(exception), backtrace),
+                };
+                self.set_ending(ending);
                 Outcome::END
             }
         }
+    }
+
+    /// The base of the running stack.
+    fn base_of_running(&self) -> &ControlBlock {
+        // SAFETY: the running stack's block is alive.
+        let running = unsafe { &*self.context().stack };
+        self.with_parents(running).last().expect("at least the stack itself")
     }
 
     /// The nearest handler on the running stack or its parents.

@@ -427,8 +427,8 @@ fn place_handlers(instance: &Instance) {
     let module = &instance.module;
     for (number, table) in module.info.handler_tables.iter().enumerate() {
         let start = module.layout.handler_table(number as u32);
-        for (i, (tag, is_switch)) in table.iter().enumerate() {
-            let word = handler_word(instance.tag(*tag).as_ptr() as usize, *is_switch);
+        for (i, (tag, kind)) in table.iter().enumerate() {
+            let word = handler_word(instance.tag(*tag).as_ptr() as usize, *kind);
             instance.place.write(start + (i * size_of::<u64>()) as i32, word);
         }
         // The zero behind the last one is there already.

@@ -34,6 +34,7 @@ pub mod instance;
 pub mod link;
 mod map;
 pub mod memory;
+mod release;
 mod signal;
 pub mod stack;
 pub mod store;

@@ -6,7 +6,7 @@ use crate::const_expr::ConstValue;
 use crate::heap::{Heap, HeapOptions, Object};
 use crate::instance::Instance;
 use crate::memory::{Memory, MemoryPool};
-use crate::stack::{self, Arena, Quarantine, Stack, StackOptions, Stacks};
+use crate::stack::{self, Arena, Quarantine, RootStack, StackOptions, Stacks};
 use crate::table::Table;
 use crate::types::TypeRegistry;
 use crate::{builtins, bytes, stub};
@@ -79,7 +79,7 @@ pub struct Store {
     /// The modules whose code may run, by address.
     modules: Vec<Arc<LoadedModule>>,
     /// A root stack for each activation, and some that are idle.
-    pub(crate) roots: Vec<Stack>,
+    pub(crate) roots: Vec<RootStack>,
     pub(crate) stacks: Stacks,
     /// What root stacks have as their parent.
     no_parent: Box<ControlBlock>,
@@ -423,13 +423,10 @@ impl Store {
 
     fn move_stack(&mut self) {
         let running = self.context().stack;
-        let moved = match self.stacks.number_of(running) {
+        let moved = match self.roots.iter_mut().find(|root| root.block == running) {
+            Some(root) => stack::move_root(root, &mut self.quarantine).is_ok(),
             // SAFETY: the running stack's block is alive.
-            Some(_) => self.stacks.relocate(unsafe { &mut *running }).is_ok(),
-            None => {
-                let root = &mut self.roots[self.depth - 1];
-                stack::move_running_stack(root, &mut self.quarantine).is_ok()
-            }
+            None => self.stacks.relocate(unsafe { &mut *running }).is_ok(),
         };
         assert!(moved, "there is memory to move to");
     }

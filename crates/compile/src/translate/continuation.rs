@@ -19,7 +19,9 @@ use crate::{handlers, signature};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, Block, InstBuilder, MemFlagsData, Value, types::*};
 use cranelift_codegen::isa::CallConv;
-use ropewalk_abi::stack::{NEXT_GENERATION, OFFSET_MASK, OFFSET_SHIFT, StackKind, StackState};
+use ropewalk_abi::stack::{
+    KIND_MASK, NEXT_GENERATION, OFFSET_MASK, OFFSET_SHIFT, StackKind, StackState,
+};
 use ropewalk_abi::{
     Builtin, ControlBlock, FuncType, HeapType, RefType, StoreContext, TrapCode, TypeInfo, ValType,
 };
@@ -64,7 +66,7 @@ impl Translator<'_> {
         self.builder.ins().store(MemFlagsData::trusted(), start, top, 0);
         let zero = self.builder.ins().iconst(I64, 0);
         let none = self.builder.ins().iconst(I32, 0);
-        let in_use = self.builder.ins().iconst(I32, StackState::InUse as i64);
+        let in_use = self.builder.ins().iconst(I32, StackState::Continuation as i64);
         self.store_word(top, block, offset_of!(ControlBlock, sp));
         self.store_word(zero, block, offset_of!(ControlBlock, fp));
         self.store_word(function, block, offset_of!(ControlBlock, function));
@@ -74,6 +76,8 @@ impl Translator<'_> {
         self.store_word(none, block, offset_of!(ControlBlock, bound));
         self.store_word(in_use, block, offset_of!(ControlBlock, state));
         let reference = self.load_word(block, offset_of!(ControlBlock, reference));
+        let reference = self.builder.ins().band_imm_u(reference, !KIND_MASK as i64);
+        self.store_word(reference, block, offset_of!(ControlBlock, reference));
         self.push_typed(reference, CONT);
     }
 
@@ -101,8 +105,9 @@ impl Translator<'_> {
         let area = self.transfer_area();
         self.put(area, &values);
         let info = self.type_info(from_function);
-        let count = self.index(count as u64);
-        let bound = self.call_builtin(Builtin::bind, &[reference, info, count]);
+        let kind = StackKind::Continuation as u64;
+        let kind_and_count = self.index(kind << 32 | count as u64);
+        let bound = self.call_builtin(Builtin::bind, &[reference, info, kind_and_count]);
         self.push_typed(bound, CONT);
     }
 

@@ -4,10 +4,12 @@
 //! the activation with the trap that it has noted in the store.
 
 use crate::activation::Ending;
+use crate::continuation;
 use crate::instance::Instance;
 use crate::store::Store;
 use arrays::*;
 use ropewalk_abi::builtin::{BuiltinPointer, Outcome};
+use ropewalk_abi::stack::{KIND_SHIFT, StackKind};
 use ropewalk_abi::{Builtin, ControlBlock, InstanceHeader, TrapCode, TypeInfo};
 use std::ops::Range;
 
@@ -235,8 +237,8 @@ fn new_stack(calling: &mut Calling<'_>) -> Result<u64> {
     Ok(calling.store.new_stack()? as u64)
 }
 
-fn invalid_stack(calling: &mut Calling<'_>, reference: u64, kind: u64) -> Result<u64> {
-    Err(calling.store.invalid_stack(reference, kind))
+fn invalid_stack(_: &mut Calling<'_>, reference: u64, kind: u64) -> Result<u64> {
+    Err(continuation::invalid_stack(reference, stack_kind(kind)))
 }
 
 fn renew_block(calling: &mut Calling<'_>, block: u64) -> Result<u64> {
@@ -249,9 +251,11 @@ fn unbind(calling: &mut Calling<'_>, block: u64) -> Result<u64> {
     Ok(0)
 }
 
-fn bind(calling: &mut Calling<'_>, reference: u64, ty: u64, count: u64) -> Result<u64> {
+fn bind(calling: &mut Calling<'_>, reference: u64, ty: u64, kind_and_count: u64) -> Result<u64> {
+    let (kind, count) = unpair(kind_and_count);
     // SAFETY: generated code passes types of its instance.
-    calling.store.bind(reference, unsafe { &*(ty as *const TypeInfo) }, count as usize)
+    let ty = unsafe { &*(ty as *const TypeInfo) };
+    calling.store.bind(reference, ty, count as usize, stack_kind(kind))
 }
 
 fn find_handler(calling: &mut Calling<'_>, word: u64) -> Result<u64> {
@@ -265,6 +269,11 @@ fn resume_throw(
     handlers: u64,
 ) -> Outcome {
     calling.store.resume_throw(reference, exception, handlers as *const u64)
+}
+
+/// A kind that generated code passes as a word.
+fn stack_kind(word: u64) -> StackKind {
+    StackKind::of(word << KIND_SHIFT).expect("generated code passes kinds")
 }
 
 /// The indices that travel as one word.

@@ -96,9 +96,8 @@ impl Store {
     /// Visits every reference outside the heap that is followed.
     fn visit_roots(&mut self, copier: &mut Copier) {
         for stack in self.stacks_in_host_calls() {
-            if let Some(number) = self.stacks.number_of(stack) {
-                copier.stacks[number].is_live = true;
-            }
+            let number = self.stacks.number_of(stack).expect("blocks lie in the table");
+            copier.stacks[number].is_live = true;
             self.visit_frames(stack, copier);
         }
         let mut visit = |reference: &mut u64| copier.forward(reference);
@@ -131,7 +130,7 @@ impl Store {
         // SAFETY: the chain leads from the innermost stack to the outermost.
         let mut stack = unsafe { (*outermost).innermost };
         loop {
-            let number = self.stacks.number_of(stack).expect("only roots are not in the table");
+            let number = self.stacks.number_of(stack).expect("blocks lie in the table");
             copier.stacks[number].is_live = true;
             // SAFETY: stacks in use are alive.
             self.visit_frames(unsafe { &*stack }, copier);

@@ -41,19 +41,16 @@ impl Default for ArenaOptions {
 #[derive(Debug)]
 pub struct Arena {
     options: ArenaOptions,
-    free: Mutex<Vec<Stack>>,
+    free: Mutex<Vec<Map>>,
 }
 
-/// A stack: its control block, which never moves, and its memory.
+/// A root stack: its control block, which lies in the table of the store and
+/// never moves, and its memory.
 #[derive(Debug)]
-pub(crate) struct Stack {
-    pub block: Box<ControlBlock>,
+pub(crate) struct RootStack {
+    pub block: *mut ControlBlock,
     memory: Map,
 }
-
-// SAFETY: the pointers in the block of a stack that nothing runs on are not
-// used.
-unsafe impl Send for Stack {}
 
 impl Arena {
     /// An arena without any stacks.
@@ -62,48 +59,60 @@ impl Arena {
         Arena { options: ArenaOptions { root_size, ..options }, free: Mutex::new(Vec::new()) }
     }
 
-    /// A stack for an activation.
-    pub(crate) fn take(&self) -> io::Result<Stack> {
+    /// The memory for the stack of an activation.
+    pub(crate) fn take(&self) -> io::Result<Map> {
         let free = self.free.lock().expect("nobody panics with it").pop();
-        free.map_or_else(|| Stack::new(self.options.root_size), Ok)
+        free.map_or_else(|| root_memory(self.options.root_size), Ok)
     }
 
-    /// Takes stacks back when a store dies.
-    pub(crate) fn put(&self, stacks: impl IntoIterator<Item = Stack>) {
+    /// Takes memory back when a store dies.
+    pub(crate) fn put(&self, stacks: impl IntoIterator<Item = RootStack>) {
         let mut free = self.free.lock().expect("nobody panics with it");
         let room = self.options.keep.saturating_sub(free.len());
-        free.extend(stacks.into_iter().take(room));
+        free.extend(stacks.into_iter().take(room).map(|stack| stack.memory));
     }
 }
 
-impl Stack {
-    fn new(size: usize) -> io::Result<Stack> {
-        let memory = Stack::memory(size)?;
-        let limit = memory.base() as usize + GUARD;
-        let high = limit + size;
-        let block = Box::new(ControlBlock {
+fn root_memory(size: usize) -> io::Result<Map> {
+    let memory = Map::read_write(GUARD + size)?;
+    memory.guard(0, GUARD)?;
+    Ok(memory)
+}
+
+impl RootStack {
+    /// Gives a block memory, and thereby the life of a root.
+    pub fn new(block: *mut ControlBlock, reference: u64, memory: Map) -> RootStack {
+        let (limit, high) = bounds(&memory);
+        let root = ControlBlock {
             sp: high,
+            reference,
+            innermost: block,
             top: high,
-            state: StackState::InUse,
+            state: StackState::Root,
             limit,
             high,
             ..ControlBlock::BLANK
-        });
-        Ok(Stack { block, memory })
-    }
-
-    fn memory(size: usize) -> io::Result<Map> {
-        let memory = Map::read_write(GUARD + size)?;
-        memory.guard(0, GUARD)?;
-        Ok(memory)
+        };
+        // SAFETY: the block lies in the table of the store, which lives as long
+        // as this.
+        unsafe { block.write(root) };
+        RootStack { block, memory }
     }
 
     /// Gives the stack new memory of the same size; answers the old one.
     pub fn replace_memory(&mut self, new: Option<Map>) -> io::Result<Map> {
-        let size = self.block.high - self.block.limit;
-        let new = new.map_or_else(|| Stack::memory(size), Ok)?;
-        self.block.limit = new.base() as usize + GUARD;
-        self.block.high = self.block.limit + size;
+        let size = self.memory.len() - GUARD;
+        let new = new.map_or_else(|| root_memory(size), Ok)?;
+        // SAFETY: as in `new`.
+        let block = unsafe { &mut *self.block };
+        (block.limit, block.high) = bounds(&new);
         Ok(std::mem::replace(&mut self.memory, new))
     }
+}
+
+/// The lowest usable address of a stack's memory, and the one behind the
+/// highest.
+fn bounds(memory: &Map) -> (usize, usize) {
+    let base = memory.base() as usize;
+    (base + GUARD, base + memory.len())
 }

@@ -4,9 +4,9 @@ mod arena;
 mod relocate;
 mod table;
 
-pub(crate) use arena::Stack;
+pub(crate) use arena::RootStack;
 pub use arena::{Arena, ArenaOptions};
-pub(crate) use relocate::{Quarantine, move_running_stack};
+pub(crate) use relocate::{Quarantine, move_root};
 pub use table::StackOptions;
 pub(crate) use table::{Reached, Stacks, release};
 
@@ -33,7 +33,7 @@ pub(crate) fn without_handlers() -> Box<ControlBlock> {
     static NO_HANDLERS: u64 = 0;
     Box::new(ControlBlock {
         handlers: &NO_HANDLERS,
-        state: StackState::InUse,
+        state: StackState::Root,
         ..ControlBlock::BLANK
     })
 }

@@ -16,7 +16,7 @@
 //! So moving is copying everything from `sp` up, and adding the distance to
 //! each link.
 
-use super::arena::{GUARD, Stack};
+use super::arena::{GUARD, RootStack};
 use crate::map::Map;
 use ropewalk_abi::ControlBlock;
 use std::io;
@@ -28,9 +28,11 @@ pub(crate) struct Quarantine(Option<Map>);
 
 /// Moves a stack whose computation is in a host call, and makes the old place
 /// inaccessible.
-pub(crate) fn move_running_stack(stack: &mut Stack, quarantine: &mut Quarantine) -> io::Result<()> {
-    let old_high = stack.block.high;
-    let size = old_high - stack.block.limit;
+pub(crate) fn move_root(root: &mut RootStack, quarantine: &mut Quarantine) -> io::Result<()> {
+    // SAFETY: blocks of the table live as long as the store, whose generated
+    // code does not run now.
+    let (old_high, limit) = unsafe { ((*root.block).high, (*root.block).limit) };
+    let size = old_high - limit;
     let place = match quarantine.0.take() {
         Some(map) if map.len() == GUARD + size => {
             map.open(GUARD, size)?;
@@ -38,13 +40,16 @@ pub(crate) fn move_running_stack(stack: &mut Stack, quarantine: &mut Quarantine)
         }
         _ => None,
     };
-    let old = stack.replace_memory(place)?;
-    let distance = stack.block.high.wrapping_sub(old_high);
-    stack.block.high = old_high;
+    let old = root.replace_memory(place)?;
+    // SAFETY: as above.
+    let block = unsafe { &mut *root.block };
+    let distance = block.high.wrapping_sub(old_high);
+    block.high = old_high;
     // SAFETY: the old memory is still mapped; the new memory has the same size,
     // so the same part of it is writable.
-    unsafe { copy_and_link(&mut stack.block, distance) };
-    stack.block.high = old_high.wrapping_add(distance);
+    unsafe { copy_and_link(block, distance) };
+    block.high = old_high.wrapping_add(distance);
+    block.top = block.high;
     old.close(0, GUARD + size)?;
     quarantine.0 = Some(old);
     Ok(())

@@ -14,7 +14,7 @@
 //! frames of neighbouring stacks begin at different cache lines: were they all
 //! alike, they would compete for the same few places in the caches.
 
-use super::arena::GUARD;
+use super::arena::{GUARD, RootStack};
 use crate::map::{Map, PAGE};
 use ropewalk_abi::stack::{
     MAX_BLOCKS, NEXT_GENERATION, StackKind, StackState, block_number, first_reference,
@@ -56,6 +56,8 @@ pub(crate) struct Stacks {
     blocks: Option<Map>,
     /// How many blocks were ever used, counting block 0.
     count: usize,
+    /// How many of them are those of roots.
+    roots: usize,
     chunks: Vec<Map>,
     /// How many slots of the last chunk are in use.
     used_slots: usize,
@@ -93,6 +95,7 @@ impl Stacks {
         Stacks {
             blocks: None,
             count: 1,
+            roots: 0,
             chunks: Vec::new(),
             used_slots: SLOTS_PER_CHUNK,
             slot: size.next_multiple_of(PAGE).max(2 * PAGE) + GUARD,
@@ -110,18 +113,24 @@ impl Stacks {
         self.blocks.as_ref().map_or(ptr::null_mut(), |map| map.base().cast())
     }
 
-    /// How many blocks there are, with those of no stack.
+    /// How many blocks there are, with those of roots and of no stack.
     pub fn len(&self) -> usize {
         self.count - 1
     }
 
-    /// How many stacks there are, free or not.
+    /// How many stacks there are, free or not, without roots.
     pub fn count_stacks(&self) -> usize {
-        self.len() - self.retired.len() - self.spare.len()
+        self.without_roots() - self.retired.len() - self.spare.len()
+    }
+
+    /// How many blocks there are, with those of no stack, without those of
+    /// roots.
+    pub fn without_roots(&self) -> usize {
+        self.len() - self.roots
     }
 
     pub fn is_full(&self) -> bool {
-        self.len() >= self.maximum
+        self.without_roots() >= self.maximum || self.len() >= MAX_BLOCKS - 1
     }
 
     /// The block with a number.
@@ -151,7 +160,7 @@ impl Stacks {
     /// Makes some stacks ready; answers a list of them.
     pub fn make_ready(&mut self) -> Result<*mut ControlBlock, TrapCode> {
         let mut list = ptr::null_mut();
-        for _ in 0..BATCH.min(self.maximum - self.len()).max(1) {
+        for _ in 0..BATCH.min(self.maximum.saturating_sub(self.without_roots())).max(1) {
             match self.make_one() {
                 Ok(block) => {
                     // SAFETY: just made.
@@ -187,6 +196,23 @@ impl Stacks {
         Ok(block)
     }
 
+    /// Makes a root stack of memory.
+    pub fn make_root(&mut self, memory: Map) -> Result<RootStack, TrapCode> {
+        let number = self.next_number()?;
+        self.roots += 1;
+        let reference = self.first_reference(number);
+        Ok(RootStack::new(self.block(number), reference, memory))
+    }
+
+    /// Takes the block of a root out of use whose generations are used up.
+    pub fn retire_root(&mut self, root: &RootStack) {
+        let number = self.number_of(root.block).expect("blocks of roots lie in the table");
+        // SAFETY: blocks of the table are always initialised.
+        unsafe { *root.block = ControlBlock::BLANK };
+        self.roots -= 1;
+        self.retired.push(number);
+    }
+
     fn first_reference(&self, number: usize) -> u64 {
         let generation = self.first_generation.wrapping_mul(NEXT_GENERATION);
         first_reference(StackKind::Continuation, number) | generation
@@ -213,6 +239,14 @@ impl Stacks {
             return Ok(number);
         }
         if self.is_full() {
+            return Err(TrapCode::TooManyStacks);
+        }
+        self.next_number()
+    }
+
+    /// The number of a block that was never used.
+    fn next_number(&mut self) -> Result<usize, TrapCode> {
+        if self.len() >= MAX_BLOCKS - 1 {
             return Err(TrapCode::TooManyStacks);
         }
         if self.blocks.is_none() {
@@ -288,6 +322,13 @@ impl Stacks {
             if stack.state == StackState::Free {
                 continue;
             }
+            if stack.state == StackState::Root {
+                if !reached.is_live {
+                    // Nobody can continue what was suspended with it.
+                    stack.innermost = block;
+                }
+                continue;
+            }
             if reached.is_live {
                 in_use += 1;
                 continue;
@@ -328,9 +369,14 @@ impl Stacks {
 }
 
 /// Puts a stack on a list of free ones. Nobody has the reference that it would
-/// be suspended under the next time, so that can serve its next computation.
+/// be suspended under the next time, so that can serve its next computation;
+/// but a task or fiber had one all its life.
 pub(crate) fn release(stack: &mut ControlBlock, free: &mut *mut ControlBlock) {
-    debug_assert_eq!(stack.state, StackState::InUse);
+    debug_assert!(!matches!(stack.state, StackState::Free | StackState::Root));
+    if stack.state.has_identity() {
+        // When it was made, this generation was not the last.
+        stack.reference += NEXT_GENERATION;
+    }
     stack.state = StackState::Free;
     stack.next_free = *free;
     *free = stack;
