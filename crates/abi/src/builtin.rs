@@ -130,6 +130,26 @@ builtins! {
     /// Continues a stack with an exception: a reference, an exception and the
     /// handlers.
     resume_throw(reference, exception, handlers);
+    /// Gives the first of the free stacks, whose generations are used up,
+    /// another block; answers it.
+    renew_free() -> block;
+    /// The base of the running stack.
+    find_base() -> block;
+    /// Traps unless a root is that of the newest activation.
+    check_root(block);
+    /// Switches to a coroutine with an exception, whose value at an offset is
+    /// to be the stack that is left.
+    switch_throw(reference, exception, offset);
+    /// Traps unless a task or fiber is among the parents of the running stack.
+    check_running(block, kind);
+    /// Traps, because the reference to a fiber to suspend was not valid.
+    fiber_not_running(reference);
+    /// Frees the running stack and its parents up to and with another.
+    release_running(block);
+    /// Frees a suspended stack and what is suspended with it.
+    release_suspended(block);
+    /// Frees a fiber without a parent, unless it has ended.
+    release_fiber(reference);
 }
 
 /// The shape in which builtins stand in the store's table. Each really takes

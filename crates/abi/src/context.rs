@@ -85,7 +85,7 @@ pub struct ControlBlock {
     /// [`handler_word`](crate::stack::handler_word) makes, then zero.
     pub handlers: *const u64,
     /// The reference that will be valid for this stack when it is suspended
-    /// the next time, or is while it is suspended.
+    /// the next time, or is while it is suspended; without its kind.
     pub reference: u64,
     /// The stack to continue when this one is resumed: the innermost of those
     /// that were suspended together with it.
@@ -175,6 +175,10 @@ pub struct StoreContext {
     pub start: *const c_void,
     /// The stub that goes back to the parent for good.
     pub finish: *const c_void,
+    /// The stub that goes back to the parent for good, with a signal.
+    pub finish_with: *const c_void,
+    /// The parent of bases: a block without handlers.
+    pub no_parent: *mut ControlBlock,
     /// Where an exception goes on, while one is being thrown.
     pub landing: usize,
     /// The result of a search for a handler: the outermost stack that is

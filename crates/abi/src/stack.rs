@@ -7,11 +7,12 @@
 //!  | generation             | block number  | kind | 10 |
 //! ```
 //!
-//! A stack's control block has the only word that is valid for it. Using it
-//! compares the whole word and adds one to the generation, so that null, a
-//! second use, a stale reference and one of another kind all fail the same
-//! comparison. The lowest bits tell such a word from the address of an object
-//! and from an `i31`.
+//! A stack's control block has the only word that is valid for it, with zero as
+//! its kind; a reference gets its kind when it is handed out. Using it takes
+//! the expected kind off, compares the whole word and adds one to the
+//! generation, so that null, a second use, a stale reference and one of another
+//! kind all fail the same comparison. The lowest bits tell such a word from the
+//! address of an object and from an `i31`.
 
 use crate::context::{ControlBlock, TagDef};
 
@@ -105,14 +106,18 @@ pub enum ClauseKind {
     Event = 2,
 }
 
+/// How many values stand behind the arguments of a new fiber: the instance that
+/// made it, and the word of its return event.
+pub const FIBER_EXTRAS: usize = 2;
+
 /// Whether a word is a reference to a stack.
 pub fn is_stack(word: u64) -> bool {
     word & TAG_MASK == TAG
 }
 
-/// The first reference to the stack with a number.
-pub fn first_reference(kind: StackKind, number: usize) -> u64 {
-    (number as u64) << NUMBER_SHIFT | (kind as u64) << KIND_SHIFT | TAG
+/// The first reference to the stack with a number, without a kind.
+pub fn first_reference(number: usize) -> u64 {
+    (number as u64) << NUMBER_SHIFT | TAG
 }
 
 /// The number of the block that a reference names.
@@ -120,9 +125,9 @@ pub fn block_number(reference: u64) -> usize {
     (reference >> NUMBER_SHIFT) as usize & (MAX_BLOCKS - 1)
 }
 
-/// The same reference, but of another kind.
-pub fn with_kind(reference: u64, kind: StackKind) -> u64 {
-    reference & !KIND_MASK | (kind as u64) << KIND_SHIFT
+/// The bits of a kind in a reference.
+pub fn kind_bits(kind: StackKind) -> u64 {
+    (kind as u64) << KIND_SHIFT
 }
 
 /// How a clause stands in its table: the address of the tag, and its kind in
@@ -140,7 +145,7 @@ mod tests {
     #[test]
     fn a_reference_leads_to_its_block() {
         for number in [0, 1, 77, MAX_BLOCKS - 1] {
-            let reference = first_reference(StackKind::Continuation, number);
+            let reference = first_reference(number);
             assert!(is_stack(reference));
             let used = reference.wrapping_add(NEXT_GENERATION);
             assert_eq!(block_number(used), number);
@@ -151,7 +156,7 @@ mod tests {
 
     #[test]
     fn the_generation_ends_in_an_overflow() {
-        let last = u64::MAX << GENERATION_SHIFT | first_reference(StackKind::Continuation, 5);
+        let last = u64::MAX << GENERATION_SHIFT | first_reference(5);
         assert_eq!(last.checked_add(NEXT_GENERATION), None);
     }
 }

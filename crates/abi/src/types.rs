@@ -127,6 +127,35 @@ pub enum HeapType {
 }
 
 impl HeapType {
+    /// Whether it is a subtype of another, where the caller knows the kinds of
+    /// defined types and how they relate.
+    pub fn is_subtype(
+        self,
+        other: HeapType,
+        kind: impl Fn(u32) -> TypeKind,
+        is_defined_subtype: impl Fn(u32, u32) -> bool,
+    ) -> bool {
+        use HeapType::*;
+        match (self, other) {
+            (a, b) if a == b => true,
+            (Concrete(a), Concrete(b)) => is_defined_subtype(a, b),
+            (Concrete(a), b) => match kind(a) {
+                TypeKind::Func => b == Func,
+                TypeKind::Struct => matches!(b, Struct | Eq | Any),
+                TypeKind::Array => matches!(b, Array | Eq | Any),
+                TypeKind::Cont => b == Cont,
+                TypeKind::Extern => false,
+            },
+            (NoFunc, Concrete(b)) => kind(b) == TypeKind::Func,
+            (None, Concrete(b)) => matches!(kind(b), TypeKind::Struct | TypeKind::Array),
+            (NoCont, Concrete(b)) => kind(b) == TypeKind::Cont,
+            (NoFunc, Func) | (NoExtern, Extern) | (NoExn, Exn) | (NoCont, Cont) => true,
+            (None, Any | Eq | I31 | Struct | Array) => true,
+            (I31 | Struct | Array, Eq | Any) | (Eq, Any) => true,
+            _ => false,
+        }
+    }
+
     /// Whether the collector follows references to this.
     pub fn is_collected(self, kind_of: impl Fn(u32) -> TypeKind) -> bool {
         match self {

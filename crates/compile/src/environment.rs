@@ -1,10 +1,19 @@
 //! What translating a function needs to know about its module and machine.
 
+use crate::intrinsic::{Canonical, Intrinsics, Subtyping};
 use crate::target::Target;
+use crate::thunk::Thunk;
 use ropewalk_abi::heap::ObjectLayout;
 use ropewalk_abi::module::ModuleInfo;
 use ropewalk_abi::{InstanceLayout, SubType};
 use std::ops::Deref;
+
+/// What is known of the reserved imports of a module.
+pub(crate) struct Reserved {
+    pub intrinsics: Intrinsics,
+    pub thunks: Vec<Thunk>,
+    pub canonical: Canonical,
+}
 
 /// The module that a function belongs to, and the machine it is compiled for.
 pub(crate) struct Environment<'a> {
@@ -12,14 +21,31 @@ pub(crate) struct Environment<'a> {
     pub layout: &'a InstanceLayout,
     /// The layout of the objects that each type describes.
     pub objects: Vec<ObjectLayout>,
+    /// The reserved imports.
+    pub intrinsics: Intrinsics,
+    /// Where the stacks of reserved imports begin.
+    pub thunks: Vec<Thunk>,
+    /// Which of its types are equal.
+    pub canonical: Canonical,
     target: &'a Target,
 }
 
 impl<'a> Environment<'a> {
-    pub fn new(info: &'a ModuleInfo, layout: &'a InstanceLayout, target: &'a Target) -> Self {
+    pub fn new(
+        info: &'a ModuleInfo,
+        layout: &'a InstanceLayout,
+        reserved: Reserved,
+        target: &'a Target,
+    ) -> Self {
+        let Reserved { intrinsics, thunks, canonical } = reserved;
         let layout_of = |ty: &SubType| ObjectLayout::of(&ty.composite, |ty| info.type_kind(ty));
         let objects = info.types.iter().map(layout_of).collect();
-        Environment { info, layout, objects, target }
+        Environment { info, layout, objects, intrinsics, thunks, canonical, target }
+    }
+
+    /// How the module's types relate.
+    pub fn subtyping(&self) -> Subtyping<'_> {
+        Subtyping { info: self.info, canonical: &self.canonical }
     }
 
     /// How many supertypes a type has.

@@ -43,6 +43,8 @@ pub(crate) struct NearCall {
 pub(crate) enum NearCallee {
     /// A function of the module, by index.
     Function(u32),
+    /// The code in which a stack begins, by number.
+    Thunk(u32),
     /// The stub that probes large frames.
     ProbeStack,
     /// The code that switches between stacks.
@@ -53,6 +55,8 @@ pub(crate) enum NearCallee {
 pub(crate) const FUNCTIONS: u32 = 0;
 /// The name space of the code that switches between stacks.
 pub(crate) const SWITCH: u32 = 1;
+/// The name space of the code in which stacks begin, by number.
+pub(crate) const THUNKS: u32 = 2;
 
 /// What compiling reuses from one function to the next.
 pub(crate) struct FunctionCompiler {
@@ -204,6 +208,7 @@ fn near_call(
         FinalizedRelocTarget::ExternalName(ir::ExternalName::User(name)) => {
             match func.params.user_named_funcs()[*name] {
                 ir::UserExternalName { namespace: FUNCTIONS, index } => NearCallee::Function(index),
+                ir::UserExternalName { namespace: THUNKS, index } => NearCallee::Thunk(index),
                 _ => NearCallee::Switch,
             }
         }

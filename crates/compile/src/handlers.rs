@@ -1,9 +1,14 @@
-//! The clause lists of `resume`.
+//! The clause lists of the instructions that have clauses, and the thunks of
+//! new stacks.
 //!
 //! A list stands once in each instance, with the addresses of its tags, so that
-//! a `resume` only notes where it is. Their places must be known before code is
-//! generated, so a module with continuation types is searched for them first.
+//! an instruction only notes where it is. Their places must be known before
+//! code is generated, so a module with continuation types is searched for them
+//! first.
 
+use crate::intrinsic::form::{Forms, Meaning, Use};
+use crate::intrinsic::{Canonical, FiberOp, Intrinsic, Intrinsics, Subtyping};
+use crate::thunk::Thunk;
 use ropewalk_abi::module::ModuleInfo;
 use ropewalk_abi::stack::ClauseKind;
 use ropewalk_abi::{TypeKind, types::CompositeType};
@@ -18,28 +23,73 @@ pub(crate) fn clauses(table: &ResumeTable) -> Vec<(u32, ClauseKind)> {
     table.handlers.iter().map(clause).collect()
 }
 
-/// Notes the lists that the bodies contain, each once.
+/// The clauses of a reserved import: those of its catches that do not name what
+/// it sends.
+pub(crate) fn clauses_of_use(used: &Use) -> Vec<(u32, ClauseKind)> {
+    let all = used.catches.iter().map(|(tag, _)| (*tag, ClauseKind::Event));
+    match used.intrinsic {
+        Intrinsic::Fiber(FiberOp::New) => all.collect(),
+        _ => all.skip(1).collect(),
+    }
+}
+
+/// Notes the lists that the bodies contain, each once; answers the thunks.
 pub(crate) fn collect<'a>(
     info: &mut ModuleInfo,
+    intrinsics: &Intrinsics,
+    canonical: &Canonical,
     bodies: impl Iterator<Item = &'a FunctionBody<'a>>,
-) {
+) -> Vec<Thunk> {
     let is_cont = |ty: &CompositeType| ty.kind() == TypeKind::Cont;
     if !info.types.iter().any(|ty| is_cont(&ty.composite)) {
-        return;
+        return Vec::new();
     }
+    let mut found = Found::default();
     for body in bodies {
-        // What cannot be decoded is an error when the body is compiled.
-        let Ok(operators) = body.get_operators_reader() else { return };
-        for operator in operators.into_iter().map_while(Result::ok) {
-            let table = match &operator {
+        let forms = Forms::new(intrinsics, Subtyping { info, canonical });
+        found.search(body, forms);
+    }
+    info.handler_tables = found.lists;
+    found.thunks
+}
+
+#[derive(Default)]
+struct Found {
+    lists: Vec<Vec<(u32, ClauseKind)>>,
+    thunks: Vec<Thunk>,
+}
+
+impl Found {
+    fn search(&mut self, body: &FunctionBody<'_>, mut forms: Forms<'_>) {
+        // What is wrong is an error when the body is compiled.
+        let Ok(mut reader) = body.get_operators_reader() else { return };
+        while !reader.eof() {
+            let offset = reader.original_position();
+            let Ok(operator) = reader.read() else { return };
+            match &operator {
                 Operator::Resume { resume_table, .. }
                 | Operator::ResumeThrow { resume_table, .. }
-                | Operator::ResumeThrowRef { resume_table, .. } => clauses(resume_table),
-                _ => continue,
-            };
-            if !info.handler_tables.contains(&table) {
-                info.handler_tables.push(table);
+                | Operator::ResumeThrowRef { resume_table, .. } => {
+                    self.add_list(clauses(resume_table));
+                }
+                _ => {}
+            }
+            let Ok(meaning) = forms.meaning(offset, &operator, &reader) else { return };
+            if let Meaning::Calls(used) = meaning {
+                self.add_list(clauses_of_use(&used));
+                self.add_thunk(Thunk::of(&used));
             }
         }
+    }
+
+    fn add_list(&mut self, list: Vec<(u32, ClauseKind)>) {
+        if !self.lists.contains(&list) {
+            self.lists.push(list);
+        }
+    }
+
+    fn add_thunk(&mut self, thunk: Option<Thunk>) {
+        let new = thunk.filter(|thunk| !self.thunks.contains(thunk));
+        self.thunks.extend(new);
     }
 }

@@ -56,10 +56,12 @@ const JUMP: u8 = 0xe9;
 /// Fills the gaps between functions: `int3`.
 const PADDING: u8 = 0xcc;
 
-/// Gives every function its place and resolves the calls between them.
+/// Gives every function its place and resolves the calls between them. Behind
+/// the functions that the module defines come its thunks.
 pub(crate) fn link(
     functions: Vec<MachineFunction>,
     imported_functions: u32,
+    defined_functions: u32,
 ) -> Result<CodeImage, CompileError> {
     let mut image = CodeImage::default();
     let mut calls: Vec<(u32, NearCall)> = Vec::new();
@@ -75,6 +77,9 @@ pub(crate) fn link(
         let target = match call.callee {
             NearCallee::Function(index) => {
                 i64::from(image.functions[(index - imported_functions) as usize].start)
+            }
+            NearCallee::Thunk(number) => {
+                i64::from(image.functions[(defined_functions + number) as usize].start)
             }
             NearCallee::ProbeStack => probe_stack,
             NearCallee::Switch => place_switch(&mut image, start + call.at)?,

@@ -18,10 +18,12 @@ mod environment;
 mod function;
 mod handlers;
 mod image;
+mod intrinsic;
 mod module;
 mod relocatable;
 mod signature;
 mod target;
+mod thunk;
 mod trampoline;
 mod translate;
 
@@ -35,6 +37,14 @@ pub enum CompileError {
     /// It is malformed or invalid.
     #[error("{0}")]
     Invalid(#[from] wasmparser::BinaryReaderError),
+    /// It uses a reserved import in a way that is not allowed.
+    #[error("{message}")]
+    Refused {
+        /// Where in the module.
+        offset: u64,
+        /// What is wrong.
+        message: String,
+    },
     /// It is larger than the engine can handle.
     #[error("the module is too large: {0}")]
     TooLarge(String),

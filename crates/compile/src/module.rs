@@ -1,9 +1,10 @@
 //! Reading a module's sections, and compiling its functions in parallel.
 
-use crate::environment::Environment;
+use crate::environment::{Environment, Reserved};
 use crate::function::{FunctionCompiler, MachineFunction};
+use crate::intrinsic::{Canonical, Intrinsics, ReservedImport, is_reserved};
 use crate::target::Target;
-use crate::{CompileError, convert, handlers, image};
+use crate::{CompileError, convert, handlers, image, thunk};
 use rayon::prelude::*;
 use ropewalk_abi::InstanceLayout;
 use ropewalk_abi::code::CodeImage;
@@ -43,16 +44,26 @@ pub fn compile_module(
         if let ValidPayload::Func(func, body) = validator.payload(&payload)? {
             reader.bodies.push((func, body));
         }
+        if let (Payload::TypeSection(_), Some(types)) = (&payload, validator.types(0)) {
+            reader.canonical = Canonical::of(&types);
+        }
         reader.payload(payload)?;
     }
-    let ModuleReader { mut info, bodies } = reader;
+    let ModuleReader { mut info, canonical, reserved, bodies } = reader;
     collect_func_refs(&mut info);
-    handlers::collect(&mut info, bodies.iter().map(|(_, body)| body));
+    let intrinsics = Intrinsics::resolve(&info, &canonical, &reserved)?;
+    let all = bodies.iter().map(|(_, body)| body);
+    let thunks = handlers::collect(&mut info, &intrinsics, &canonical, all);
     let layout = InstanceLayout::new(&info)
         .map_err(|_| CompileError::TooLarge("its instances exceed 2 GiB".to_string()))?;
-    let env = Environment::new(&info, &layout, target);
-    let functions = compile_bodies(&env, bodies)?;
-    let code = image::link(functions, info.imported_functions)?;
+    let reserved = Reserved { intrinsics, thunks, canonical };
+    let env = Environment::new(&info, &layout, reserved, target);
+    let mut functions = compile_bodies(&env, bodies)?;
+    let defined = functions.len() as u32;
+    for (number, thunk) in (0..).zip(&env.thunks) {
+        functions.push(thunk::compile(&env, thunk, number)?);
+    }
+    let code = image::link(functions, info.imported_functions, defined)?;
     Ok(CompiledModule { info, layout, code })
 }
 
@@ -107,6 +118,10 @@ fn collect_func_refs(info: &mut ModuleInfo) {
 #[derive(Default)]
 struct ModuleReader<'a> {
     info: ModuleInfo,
+    /// Which of its types are equal.
+    canonical: Canonical,
+    /// Imports that are not linked but compiled.
+    reserved: Vec<ReservedImport>,
     bodies: Vec<Body<'a>>,
 }
 
@@ -148,8 +163,8 @@ impl ModuleReader<'_> {
 
     fn imports(&mut self, section: wasmparser::ImportSectionReader<'_>) -> wasmparser::Result<()> {
         let info = &mut self.info;
-        for import in section.into_imports() {
-            let import = import?;
+        for import in section.into_imports_with_offsets() {
+            let (offset, import) = import?;
             let item = match import.ty {
                 TypeRef::Func(ty) | TypeRef::FuncExact(ty) => {
                     info.functions.push(ty);
@@ -178,7 +193,10 @@ impl ModuleReader<'_> {
                 }
             };
             let (module, name) = (import.module.to_string(), import.name.to_string());
-            info.imports.push(Import { module, name, item });
+            match is_reserved(&module) {
+                true => self.reserved.push(ReservedImport { module, name, item, offset }),
+                false => info.imports.push(Import { module, name, item }),
+            }
         }
         Ok(())
     }

@@ -44,6 +44,17 @@ pub(crate) fn stack_entry() -> Signature {
     words(1, 0)
 }
 
+/// The code in which a stack of a reserved import begins: its function, its
+/// block, the arguments that it was made with, and a signal.
+pub(crate) fn thunk() -> Signature {
+    words(4, 0)
+}
+
+/// The stub that goes back to the parent for good, with a signal.
+pub(crate) fn finish_with_stub() -> Signature {
+    words(2, 0)
+}
+
 /// The stub that goes back to the parent for good.
 pub(crate) fn finish_stub() -> Signature {
     words(1, 0)

@@ -272,5 +272,5 @@ fn build(
     body(&mut builder, &params);
     builder.finalize(target.isa.frontend_config());
     let function = generate(target, &mut context, &mut regalloc2::Ctx::default(), 0)?;
-    image::link(vec![function], 0)
+    image::link(vec![function], 0, 1)
 }

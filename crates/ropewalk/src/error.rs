@@ -76,6 +76,9 @@ impl From<CompileError> for ModuleError {
             CompileError::Invalid(error) => {
                 Kind::Binary { message: one_line(error.message()), offset: error.offset() as usize }
             }
+            CompileError::Refused { offset, message } => {
+                Kind::Binary { message, offset: offset as usize }
+            }
             other => Kind::Other(other.to_string()),
         };
         ModuleError { kind }

@@ -3,7 +3,7 @@
 use crate::activation::Ending;
 use crate::store::Store;
 use ropewalk_abi::builtin::Outcome;
-use ropewalk_abi::stack::{NEXT_GENERATION, StackKind, is_stack};
+use ropewalk_abi::stack::{KIND_MASK, NEXT_GENERATION, StackKind, is_stack, kind_bits};
 use ropewalk_abi::{CompositeType, ControlBlock, RawVal, TrapCode, TypeInfo};
 use std::ptr;
 
@@ -55,7 +55,7 @@ impl Store {
         debug_assert!(reference == 0 || is_stack(reference));
         let block = self.stacks.valid(reference).filter(|_| StackKind::of(reference) == Some(kind));
         let block = block.ok_or_else(|| invalid_stack(reference, kind))?;
-        match reference.checked_add(NEXT_GENERATION) {
+        match (reference & !KIND_MASK).checked_add(NEXT_GENERATION) {
             // SAFETY: a valid reference names a stack that is suspended or new.
             Some(next) => unsafe { (*block).reference = next },
             // SAFETY: as above.
@@ -89,7 +89,7 @@ impl Store {
         // SAFETY: the block lies in the table.
         unsafe {
             (*block).bound += count as u32;
-            Ok((*block).reference)
+            Ok((*block).reference | kind_bits(kind))
         }
     }
 

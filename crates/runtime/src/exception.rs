@@ -56,13 +56,6 @@ impl Store {
         }
     }
 
-    /// The base of the running stack.
-    fn base_of_running(&self) -> &ControlBlock {
-        // SAFETY: the running stack's block is alive.
-        let running = unsafe { &*self.context().stack };
-        self.with_parents(running).last().expect("at least the stack itself")
-    }
-
     /// The nearest handler on the running stack or its parents.
     fn find_handler(&self, tag: *const TagDef) -> Option<(*mut ControlBlock, Landing)> {
         // SAFETY: the running stack's block is alive.

@@ -27,6 +27,7 @@ mod bytes;
 pub mod code;
 mod const_expr;
 mod continuation;
+mod coroutine;
 mod exception;
 mod frames;
 pub mod heap;
@@ -40,6 +41,7 @@ pub mod stack;
 pub mod store;
 mod stub;
 pub mod table;
+mod task;
 pub mod trap;
 pub mod types;
 

@@ -40,6 +40,28 @@ impl Store {
         }
     }
 
+    /// Frees the running stack and its parents up to and with another. Its
+    /// frames stay in place until it is used again.
+    ///
+    /// # Safety
+    ///
+    /// The other one must be the running stack or among its parents.
+    pub(crate) unsafe fn release_up_to(&mut self, block: *mut ControlBlock) {
+        let running = self.context().stack;
+        // SAFETY: the caller's promise.
+        unsafe { self.release_chain(running, (*block).parent) };
+    }
+
+    /// Frees a suspended task or fiber and what is suspended with it.
+    ///
+    /// # Safety
+    ///
+    /// It must be suspended, and so have no parent.
+    pub(crate) unsafe fn release_suspended(&mut self, block: *mut ControlBlock) {
+        // SAFETY: the caller's promise.
+        unsafe { self.release_chain((*block).innermost, std::ptr::null_mut()) };
+    }
+
     /// Frees what the newest activation leaves behind when it does not return:
     /// the running stack with its parents, and what is suspended with its root.
     pub(crate) fn end_by_trap(&mut self) {

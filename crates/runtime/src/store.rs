@@ -186,6 +186,8 @@ impl Store {
             free_stacks: ptr::null_mut(),
             start: stub::start as *const c_void,
             finish: stub::finish as *const c_void,
+            finish_with: stub::finish_with as *const c_void,
+            no_parent: ptr::null_mut(),
             landing: 0,
             found: ptr::null_mut(),
             store: ptr::null_mut(),
@@ -217,7 +219,11 @@ impl Store {
             _transfer: transfer,
             owner: ptr::null_mut(),
         });
-        store.context.get_mut().store = ptr::from_mut(&mut *store).cast();
+        let no_parent = store.no_parent();
+        let itself = ptr::from_mut(&mut *store).cast();
+        let context = store.context.get_mut();
+        context.store = itself;
+        context.no_parent = no_parent;
         store
     }
 

@@ -278,6 +278,8 @@ pub(crate) unsafe extern "C" fn call_host_moving() {
 pub(crate) unsafe extern "C" fn start() {
     core::arch::naked_asm!(
         "mov rdi, [rsi + {function}]",
+        "mov rdx, rsp", // the arguments that the stack was made with
+        "mov rcx, rax", // the signal
         "xor ebp, ebp", // ends the chain of frame pointers
         "call [rsi + {entry}]",
         "ud2", // it goes back to the parent by itself
@@ -301,6 +303,34 @@ pub(crate) unsafe extern "C" fn finish() {
         "mov rsp, [r11 + {sp}]",
         "mov rbp, [r11 + {fp}]",
         "xor eax, eax",
+        "pop r8",
+        "jmp r8",
+        stack = const offset_of!(StoreContext, stack),
+        free_stacks = const offset_of!(StoreContext, free_stacks),
+        parent = const offset_of!(ControlBlock, parent),
+        next_free = const offset_of!(ControlBlock, next_free),
+        state = const offset_of!(ControlBlock, state),
+        free = const StackState::Free as u32,
+        sp = const offset_of!(ControlBlock, sp),
+        fp = const offset_of!(ControlBlock, fp),
+    )
+}
+
+/// Frees the running stack of the store in `rdi` and continues its parent, with
+/// the signal in `rsi`.
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn finish_with() {
+    core::arch::naked_asm!(
+        "mov r10, [rdi + {stack}]",
+        "mov r11, [r10 + {parent}]",
+        "mov rax, [rdi + {free_stacks}]",
+        "mov [r10 + {next_free}], rax",
+        "mov dword ptr [r10 + {state}], {free}",
+        "mov [rdi + {free_stacks}], r10",
+        "mov [rdi + {stack}], r11",
+        "mov rsp, [r11 + {sp}]",
+        "mov rbp, [r11 + {fp}]",
+        "mov rax, rsi",
         "pop r8",
         "jmp r8",
         stack = const offset_of!(StoreContext, stack),

@@ -192,28 +192,8 @@ impl TypeRegistry {
     }
 
     fn is_heap_subtype(&self, a: HeapType, b: HeapType) -> bool {
-        use HeapType::*;
-        match (a, b) {
-            (a, b) if a == b => true,
-            (Concrete(a), Concrete(b)) => {
-                let (a, b) = (self.get(a), self.get(b));
-                is_subtype(&a.info, &b.info)
-            }
-            (Concrete(a), b) => match self.kind(a) {
-                TypeKind::Func => b == Func,
-                TypeKind::Struct => matches!(b, Struct | Eq | Any),
-                TypeKind::Array => matches!(b, Array | Eq | Any),
-                TypeKind::Cont => b == Cont,
-                TypeKind::Extern => false,
-            },
-            (NoFunc, Concrete(b)) => self.kind(b) == TypeKind::Func,
-            (None, Concrete(b)) => matches!(self.kind(b), TypeKind::Struct | TypeKind::Array),
-            (NoCont, Concrete(b)) => self.kind(b) == TypeKind::Cont,
-            (NoFunc, Func) | (NoExtern, Extern) | (NoExn, Exn) | (NoCont, Cont) => true,
-            (None, Any | Eq | I31 | Struct | Array) => true,
-            (I31 | Struct | Array, Eq | Any) | (Eq, Any) => true,
-            _ => false,
-        }
+        let defined = |a, b| is_subtype(&self.get(a).info, &self.get(b).info);
+        a.is_subtype(b, |ty| self.kind(ty), defined)
     }
 }
 

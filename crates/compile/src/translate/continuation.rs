@@ -20,7 +20,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, Block, InstBuilder, MemFlagsData, Value, types::*};
 use cranelift_codegen::isa::CallConv;
 use ropewalk_abi::stack::{
-    KIND_MASK, NEXT_GENERATION, OFFSET_MASK, OFFSET_SHIFT, StackKind, StackState,
+    NEXT_GENERATION, OFFSET_MASK, OFFSET_SHIFT, StackKind, StackState, kind_bits,
 };
 use ropewalk_abi::{
     Builtin, ControlBlock, FuncType, HeapType, RefType, StoreContext, TrapCode, TypeInfo, ValType,
@@ -31,9 +31,9 @@ use wasmparser::{Handle, ResumeTable};
 const CONT: ValType = ValType::Ref(RefType { nullable: true, heap: HeapType::Cont });
 
 /// A stack that is about to be continued.
-struct Target {
+pub(super) struct Target {
     /// Its outermost block, which the reference named.
-    block: Value,
+    pub block: Value,
     /// The reference for the next time.
     next: Value,
 }
@@ -76,13 +76,11 @@ impl Translator<'_> {
         self.store_word(none, block, offset_of!(ControlBlock, bound));
         self.store_word(in_use, block, offset_of!(ControlBlock, state));
         let reference = self.load_word(block, offset_of!(ControlBlock, reference));
-        let reference = self.builder.ins().band_imm_u(reference, !KIND_MASK as i64);
-        self.store_word(reference, block, offset_of!(ControlBlock, reference));
         self.push_typed(reference, CONT);
     }
 
     /// The first free stack, which stays on the list.
-    fn free_stack(&mut self) -> Value {
+    pub(super) fn free_stack(&mut self) -> Value {
         let first = self.load_from_store(offset_of!(StoreContext, free_stacks));
         let [cold, next] = [self.builder.create_block(), self.builder.create_block()];
         let block = self.builder.append_block_param(next, I64);
@@ -116,7 +114,7 @@ impl Translator<'_> {
         let function = env.info.func_type(env.info.cont_function(ty));
         let reference = self.pop();
         let arguments = self.stack.split_off(self.stack.len() - function.params().len());
-        let block = self.check_reference(reference);
+        let block = self.check_reference(reference, StackKind::Continuation);
         let target = self.consume(block, reference);
         let current = self.current_stack();
         let handlers = self.handler_table(table);
@@ -205,7 +203,7 @@ impl Translator<'_> {
         let reference = self.pop();
         let count = function.params().len() - 1;
         let mut arguments = self.stack.split_off(self.stack.len() - count);
-        let block = self.check_reference(reference);
+        let block = self.check_reference(reference, StackKind::Continuation);
         let word = self.load_constant(self.context, env.layout.tag(tag));
         let word = self.builder.ins().bor_imm_u(word, 1);
         let capture = self.capture(word);
@@ -224,8 +222,21 @@ impl Translator<'_> {
 
     // ---- the parts
 
-    /// The block that a reference names, if the reference is valid.
-    fn check_reference(&mut self, reference: Value) -> Value {
+    /// The block that a reference of a kind names, if the reference is valid.
+    pub(super) fn check_reference(&mut self, reference: Value, kind: StackKind) -> Value {
+        self.check_reference_or(reference, kind, |this| {
+            let kind = this.index(kind as u64);
+            this.call_builtin(Builtin::invalid_stack, &[reference, kind]);
+        })
+    }
+
+    /// The same; if it is not valid, it does something that traps.
+    pub(super) fn check_reference_or(
+        &mut self,
+        reference: Value,
+        kind: StackKind,
+        complain: impl FnOnce(&mut Self),
+    ) -> Value {
         let blocks = self.load_from_store(offset_of!(StoreContext, blocks));
         let shifted = self.builder.ins().ishl_imm_u(reference, i64::from(OFFSET_SHIFT));
         let offset = self.builder.ins().band_imm_u(shifted, OFFSET_MASK as i64);
@@ -236,13 +247,13 @@ impl Translator<'_> {
             .with_trap_code(Some(trap(TrapCode::NullContinuation)));
         let place = offset_of!(ControlBlock, reference) as i32;
         let valid = self.builder.ins().load(I64, flags, block, place);
-        let is_valid = self.builder.ins().icmp(IntCC::Equal, valid, reference);
+        let plain = self.builder.ins().bxor_imm_u(reference, kind_bits(kind) as i64);
+        let is_valid = self.builder.ins().icmp(IntCC::Equal, valid, plain);
         let [cold, next] = [self.builder.create_block(), self.builder.create_block()];
         self.builder.set_cold_block(cold);
         self.builder.ins().brif(is_valid, next, &[], cold, &[]);
         self.enter_sealed(cold);
-        let kind = self.index(StackKind::Continuation as u64);
-        self.call_builtin(Builtin::invalid_stack, &[reference, kind]);
+        complain(self);
         self.builder.ins().trap(trap(TrapCode::ContinuationConsumed));
         self.enter_sealed(next);
         block
@@ -250,7 +261,7 @@ impl Translator<'_> {
 
     /// Uses up a valid reference. A block whose generations are used up is
     /// replaced by another.
-    fn consume(&mut self, block: Value, reference: Value) -> Target {
+    pub(super) fn consume(&mut self, block: Value, reference: Value) -> Target {
         let one = self.builder.ins().iconst(I64, NEXT_GENERATION as i64);
         let (bumped, overflow) = self.builder.ins().uadd_overflow(reference, one);
         let [cold, next] = [self.builder.create_block(), self.builder.create_block()];
@@ -288,7 +299,7 @@ impl Translator<'_> {
 
     /// Puts arguments where the stack will look for them, behind those that are
     /// bound already.
-    fn put_arguments(&mut self, block: Value, arguments: &[Value]) {
+    pub(super) fn put_arguments(&mut self, block: Value, arguments: &[Value]) {
         let area = self.transfer_area();
         let bound = offset_of!(ControlBlock, bound) as i32;
         let bound = self.builder.ins().uload32(MemFlagsData::trusted(), block, bound);
@@ -359,7 +370,7 @@ impl Translator<'_> {
 
     /// Leaves one stack and continues another; answers the signal and the
     /// reference with which somebody switches back.
-    fn switch_stacks(
+    pub(super) fn switch_stacks(
         &mut self,
         from: Value,
         to: Value,
@@ -381,7 +392,7 @@ impl Translator<'_> {
         (results[0], results[1])
     }
 
-    fn current_stack(&mut self) -> Value {
+    pub(super) fn current_stack(&mut self) -> Value {
         self.load_from_store(offset_of!(StoreContext, stack))
     }
 
@@ -395,7 +406,7 @@ impl Translator<'_> {
     }
 
     /// Puts values one after another.
-    fn put(&mut self, place: Value, values: &[Value]) {
+    pub(super) fn put(&mut self, place: Value, values: &[Value]) {
         for (i, &value) in values.iter().enumerate() {
             let offset = transfer_offset(i as u32);
             self.builder.ins().store(MemFlagsData::trusted(), value, place, offset);
@@ -403,7 +414,7 @@ impl Translator<'_> {
     }
 
     /// Pushes the values that the transfer area begins with.
-    fn take(&mut self, types: &[ValType]) {
+    pub(super) fn take(&mut self, types: &[ValType]) {
         if types.is_empty() {
             return;
         }
@@ -416,20 +427,20 @@ impl Translator<'_> {
         }
     }
 
-    fn load_word(&mut self, base: Value, offset: usize) -> Value {
+    pub(super) fn load_word(&mut self, base: Value, offset: usize) -> Value {
         self.builder.ins().load(I64, MemFlagsData::trusted(), base, offset as i32)
     }
 
-    fn store_word(&mut self, value: Value, base: Value, offset: usize) {
+    pub(super) fn store_word(&mut self, value: Value, base: Value, offset: usize) {
         self.builder.ins().store(MemFlagsData::trusted(), value, base, offset as i32);
     }
 
-    fn load_from_store(&mut self, offset: usize) -> Value {
+    pub(super) fn load_from_store(&mut self, offset: usize) -> Value {
         let store = self.store_context();
         self.load_word(store, offset)
     }
 
-    fn store_to_store(&mut self, value: Value, offset: usize) {
+    pub(super) fn store_to_store(&mut self, value: Value, offset: usize) {
         let store = self.store_context();
         self.store_word(value, store, offset);
     }

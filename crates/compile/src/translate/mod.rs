@@ -11,6 +11,7 @@ mod control;
 mod dispatch;
 mod exception;
 mod gc;
+mod intrinsic;
 mod memory;
 mod numeric;
 mod reference;
@@ -20,11 +21,13 @@ mod variable;
 
 use crate::CompileError;
 use crate::environment::Environment;
+use crate::intrinsic::form::{Forms, Meaning};
 use crate::signature;
 pub(crate) use call::transfer_offset;
 use control::Control;
 use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, Value, types::*};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
+pub(crate) use intrinsic::find_event;
 use ropewalk_abi::signature::param_places;
 use ropewalk_abi::{InstanceHeader, StoreContext, TrapCode, ValType};
 use std::mem::offset_of;
@@ -63,12 +66,17 @@ pub(crate) fn translate(
     translator.enter_function(&ty);
 
     let mut reader = read_locals(&mut translator, validator, body)?;
+    let mut forms = Forms::new(&env.intrinsics, env.subtyping());
     while !reader.eof() {
         let offset = reader.original_position();
         translator.builder.set_srcloc(ir::SourceLoc::new(offset as u32));
         let operator = reader.read()?;
         validator.op(offset, &operator)?;
-        translator.operator(&operator);
+        match forms.meaning(offset, &operator, &reader)? {
+            Meaning::Ordinary => translator.operator(&operator),
+            Meaning::Opens => translator.open_form(&operator),
+            Meaning::Calls(used) => translator.intrinsic(&used),
+        }
         translator.check_nesting()?;
     }
     reader.finish()?;

@@ -12,6 +12,7 @@ use ropewalk_abi::builtin::{BuiltinPointer, Outcome};
 use ropewalk_abi::stack::{KIND_SHIFT, StackKind};
 use ropewalk_abi::{Builtin, ControlBlock, InstanceHeader, TrapCode, TypeInfo};
 use std::ops::Range;
+use std::ptr;
 
 mod arrays;
 
@@ -269,6 +270,52 @@ fn resume_throw(
     handlers: u64,
 ) -> Outcome {
     calling.store.resume_throw(reference, exception, handlers as *const u64)
+}
+
+fn renew_free(calling: &mut Calling<'_>) -> Result<u64> {
+    Ok(calling.store.renew_free()? as u64)
+}
+
+fn find_base(calling: &mut Calling<'_>) -> Result<u64> {
+    Ok(ptr::from_ref(calling.store.base_of_running()) as u64)
+}
+
+fn check_root(calling: &mut Calling<'_>, block: u64) -> Result<u64> {
+    calling.store.check_root(block as *mut ControlBlock)?;
+    Ok(0)
+}
+
+fn switch_throw(calling: &mut Calling<'_>, reference: u64, exception: u64, offset: u64) -> Outcome {
+    calling.store.switch_throw(reference, exception, offset as u32)
+}
+
+fn check_running(calling: &mut Calling<'_>, block: u64, kind: u64) -> Result<u64> {
+    calling.store.check_running(block as *mut ControlBlock, stack_kind(kind))?;
+    Ok(0)
+}
+
+fn fiber_not_running(_: &mut Calling<'_>, reference: u64) -> Result<u64> {
+    match continuation::invalid_stack(reference, StackKind::Fiber) {
+        TrapCode::FiberMoribund => Err(TrapCode::FiberNotRunning),
+        code => Err(code),
+    }
+}
+
+fn release_running(calling: &mut Calling<'_>, block: u64) -> Result<u64> {
+    // SAFETY: generated code passes a running stack or a parent of one.
+    unsafe { calling.store.release_up_to(block as *mut ControlBlock) };
+    Ok(0)
+}
+
+fn release_suspended(calling: &mut Calling<'_>, block: u64) -> Result<u64> {
+    // SAFETY: generated code passes a task that is suspended.
+    unsafe { calling.store.release_suspended(block as *mut ControlBlock) };
+    Ok(0)
+}
+
+fn release_fiber(calling: &mut Calling<'_>, reference: u64) -> Result<u64> {
+    calling.store.release_fiber(reference)?;
+    Ok(0)
 }
 
 /// A kind that generated code passes as a word.

@@ -9,7 +9,7 @@ use crate::const_expr::ConstValue;
 use crate::frames::Frames;
 use crate::stack::Reached;
 use crate::store::Store;
-use ropewalk_abi::stack::{block_number, is_stack};
+use ropewalk_abi::stack::{FIBER_EXTRAS, StackState, block_number, is_stack};
 use ropewalk_abi::{ControlBlock, RawVal, TypeKind};
 
 /// Copies every object that can be reached to free memory from `base` on, and
@@ -124,7 +124,15 @@ impl Store {
     /// still valid.
     fn visit_suspended(&mut self, reference: u64, copier: &mut Copier) {
         let Some(outermost) = self.stacks.valid(reference) else { return };
-        if copier.stacks[block_number(reference)].is_live {
+        let reached = &mut copier.stacks[block_number(reference)];
+        if reached.is_live {
+            return;
+        }
+        // SAFETY: the block of a valid reference is alive.
+        if unsafe { (*outermost).state.has_identity() && !(*outermost).parent.is_null() } {
+            // It runs, or is suspended with others that are reached in another
+            // way or not at all: then it will never go on.
+            reached.is_live = true;
             return;
         }
         // SAFETY: the chain leads from the innermost stack to the outermost.
@@ -134,6 +142,8 @@ impl Store {
             copier.stacks[number].is_live = true;
             // SAFETY: stacks in use are alive.
             self.visit_frames(unsafe { &*stack }, copier);
+            // SAFETY: as above.
+            self.visit_arguments(unsafe { &*stack }, copier);
             if let Some(bound) = self.stacks.bound.get_mut(&number) {
                 for (value, _) in bound.iter_mut().filter(|(_, is_collected)| *is_collected) {
                     let mut reference = value.u64();
@@ -146,6 +156,31 @@ impl Store {
             }
             // SAFETY: as above.
             stack = unsafe { (*stack).parent };
+        }
+    }
+
+    /// Visits the arguments that a task or fiber was made with, if it has not
+    /// begun yet.
+    fn visit_arguments(&self, stack: &ControlBlock, copier: &mut Copier) {
+        // SAFETY: functions live as long as the store.
+        let function = unsafe { stack.function.as_ref() };
+        let (Some(function), 0) = (function, stack.fp) else { return };
+        // SAFETY: types live as long as the engine.
+        let ty = self.options.types.get(unsafe { (*function.ty).id });
+        let ty = ty.ty().composite.as_func().expect("functions have function types");
+        let bound = stack.bound as usize;
+        let params = match stack.state {
+            StackState::Task => &ty.params()[ty.params().len() - bound..],
+            StackState::Fiber => &ty.params()[..bound - FIBER_EXTRAS],
+            _ => return,
+        };
+        let place = (stack.sp + size_of::<usize>()) as *mut RawVal;
+        for (i, ty) in params.iter().enumerate() {
+            if self.options.types.is_collected(*ty) {
+                // SAFETY: the arguments lie behind the first word of a new
+                // stack, in places of 16 bytes.
+                unsafe { copier.forward(&mut *place.add(i).cast::<u64>()) };
+            }
         }
     }
 

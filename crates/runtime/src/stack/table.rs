@@ -17,7 +17,7 @@
 use super::arena::{GUARD, RootStack};
 use crate::map::{Map, PAGE};
 use ropewalk_abi::stack::{
-    MAX_BLOCKS, NEXT_GENERATION, StackKind, StackState, block_number, first_reference,
+    KIND_MASK, MAX_BLOCKS, NEXT_GENERATION, StackState, block_number, first_reference,
 };
 use ropewalk_abi::{ControlBlock, RawVal, TrapCode};
 use std::collections::HashMap;
@@ -146,7 +146,8 @@ impl Stacks {
         (!self.base().is_null() && number < self.count).then_some(number)
     }
 
-    /// The block that a reference names, if the reference is valid.
+    /// The block that a reference names, if the reference, of whatever kind, is
+    /// valid.
     pub fn valid(&self, reference: u64) -> Option<*mut ControlBlock> {
         let number = block_number(reference);
         if number == 0 || number >= self.count {
@@ -154,7 +155,7 @@ impl Stacks {
         }
         let block = self.block(number);
         // SAFETY: blocks of the table are always initialised.
-        (unsafe { (*block).reference } == reference).then_some(block)
+        (unsafe { (*block).reference } == reference & !KIND_MASK).then_some(block)
     }
 
     /// Makes some stacks ready; answers a list of them.
@@ -215,7 +216,7 @@ impl Stacks {
 
     fn first_reference(&self, number: usize) -> u64 {
         let generation = self.first_generation.wrapping_mul(NEXT_GENERATION);
-        first_reference(StackKind::Continuation, number) | generation
+        first_reference(number) | generation
     }
 
     /// How many of the stacks are free.
@@ -299,8 +300,7 @@ impl Stacks {
                 }
                 (*stack).parent = new;
             }
-            (*old).reference = 0;
-            (*old).state = StackState::Free;
+            *old = ControlBlock::BLANK;
         }
         let old = self.number_of(old).expect("a block of the table");
         if let Some(bound) = self.bound.remove(&old) {
@@ -308,6 +308,14 @@ impl Stacks {
         }
         self.retired.push(old);
         Ok(new)
+    }
+
+    /// Gives the first of the free stacks, whose generations are used up,
+    /// another block; answers it.
+    pub fn renew_free(&mut self, free: &mut *mut ControlBlock) -> Result<(), TrapCode> {
+        // SAFETY: a free stack is not in use.
+        *free = unsafe { self.renew(*free) }?;
+        Ok(())
     }
 
     /// After a collection: frees the stacks in use that it has not reached, and

@@ -1,0 +1,96 @@
+//! Which types of a module are subtypes of which.
+
+use ropewalk_abi::module::ModuleInfo;
+use ropewalk_abi::{FuncType, HeapType, RefType, TypeKind, ValType};
+use std::collections::HashMap;
+use wasmparser::types::{CoreTypeId, TypesRef};
+
+/// For each type of a module, a number that equal types share.
+#[derive(Default)]
+pub(crate) struct Canonical(Vec<u32>);
+
+impl Canonical {
+    pub fn of(types: &TypesRef<'_>) -> Canonical {
+        let mut numbers: HashMap<CoreTypeId, u32> = HashMap::new();
+        let ids = (0..types.core_type_count_in_module()).map(|i| types.core_type_at_in_module(i));
+        let number = |(i, id)| *numbers.entry(id).or_insert(i);
+        Canonical((0..).zip(ids).map(number).collect())
+    }
+}
+
+/// The types of a module and how they relate.
+pub(crate) struct Subtyping<'a> {
+    pub info: &'a ModuleInfo,
+    pub canonical: &'a Canonical,
+}
+
+impl Subtyping<'_> {
+    pub fn is_subtype(&self, a: ValType, b: ValType) -> bool {
+        match (a, b) {
+            (ValType::Ref(a), ValType::Ref(b)) => {
+                (b.nullable || !a.nullable)
+                    && a.heap.is_subtype(
+                        b.heap,
+                        |ty| self.info.type_kind(ty),
+                        |a, b| self.is_defined_subtype(a, b),
+                    )
+            }
+            (a, b) => a == b,
+        }
+    }
+
+    /// Whether each type of a list is a subtype of its counterpart.
+    pub fn are_subtypes(&self, a: &[ValType], b: &[ValType]) -> bool {
+        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| self.is_subtype(*a, *b))
+    }
+
+    fn is_defined_subtype(&self, a: u32, b: u32) -> bool {
+        let supertype = |ty: &u32| self.info.types[*ty as usize].supertype;
+        std::iter::successors(Some(a), supertype).any(|ty| self.is_same(ty, b))
+    }
+
+    /// Whether two type indices stand for the same type.
+    pub fn is_same(&self, a: u32, b: u32) -> bool {
+        self.canonical.0[a as usize] == self.canonical.0[b as usize]
+    }
+
+    /// The function type that the continuation type of a reference is made of.
+    pub fn continuation(&self, ty: ValType) -> Option<&FuncType> {
+        let index = self.continuation_index(ty)?;
+        Some(self.info.func_type(self.info.cont_function(index)))
+    }
+
+    /// The index of the continuation type of a reference.
+    pub fn continuation_index(&self, ty: ValType) -> Option<u32> {
+        let ValType::Ref(RefType { heap: HeapType::Concrete(index), .. }) = ty else { return None };
+        (self.info.type_kind(index) == TypeKind::Cont).then_some(index)
+    }
+
+    /// The function type of a reference to functions.
+    pub fn function(&self, ty: ValType) -> Option<&FuncType> {
+        let ValType::Ref(RefType { heap: HeapType::Concrete(index), .. }) = ty else { return None };
+        (self.info.type_kind(index) == TypeKind::Func).then(|| self.info.func_type(index))
+    }
+
+    /// Whether a reference is to the first type of a group of two: a
+    /// continuation type, and the type of its function with so many parameters,
+    /// which are nullable references to the first.
+    pub fn is_brand(&self, ty: ValType, params: usize) -> bool {
+        let Some(index) = self.continuation_index(ty) else { return false };
+        let Some(group) = self.info.groups.iter().find(|group| group.contains(&index)) else {
+            return false;
+        };
+        let own = ValType::Ref(RefType { nullable: true, heap: HeapType::Concrete(index) });
+        let second = index + 1;
+        *group == (index..index + 2)
+            && self.info.cont_function(index) == second
+            && *self.info.func_type(second) == FuncType::new(vec![own; params], vec![])
+            && self.info.types[index as usize].is_final
+            && self.info.types[second as usize].is_final
+    }
+}
+
+/// Whether a type is a reference that can be null.
+pub(super) fn is_nullable(ty: ValType) -> bool {
+    matches!(ty, ValType::Ref(RefType { nullable: true, .. }))
+}

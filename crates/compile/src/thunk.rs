@@ -1,0 +1,281 @@
+//! The code in which the stacks of the other designs begin.
+//!
+//! A stack that has not run yet has a word on top, the address of the stub
+//! `start`, and behind it the arguments that it was made with:
+//!
+//! ```text
+//!   | arguments, 16 bytes each |
+//!   | start                    |  <-- ControlBlock::sp
+//! ```
+//!
+//! `start` calls the stack's thunk. It takes those arguments and what whoever
+//! continues the stack has put into the transfer area, calls the function, and
+//! does what the design wants when that returns.
+
+use crate::environment::Environment;
+use crate::function::{MachineFunction, generate};
+use crate::intrinsic::{FiberOp, Intrinsic, StackOp, TaskOp};
+use crate::translate::{clif_type, constant_flags, find_event, transfer_offset, trap};
+use crate::{CompileError, signature};
+use cranelift_codegen::Context;
+use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, UserFuncName, Value, types::I64};
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Switch};
+use ropewalk_abi::signature::{Place, param_places, result_places};
+use ropewalk_abi::stack::{NEXT_GENERATION, StackKind, kind_bits};
+use ropewalk_abi::{
+    ControlBlock, FuncRef, FuncType, HeapType, RefType, StoreContext, TrapCode, ValType,
+};
+use std::mem::offset_of;
+
+/// Where a stack begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Thunk {
+    /// A coroutine, made by this import.
+    Coroutine(u32),
+    /// A task, made by this import.
+    Task(u32),
+    /// A fiber, made by this import, with a function for each event.
+    Fiber { import: u32, functions: Vec<u32>, returning: bool },
+}
+
+impl Thunk {
+    /// The one of the stacks that a call of a reserved import makes, if it
+    /// makes any.
+    pub fn of(used: &crate::intrinsic::form::Use) -> Option<Thunk> {
+        let import = used.function;
+        let functions = used.functions.clone();
+        match used.intrinsic {
+            Intrinsic::Stack(StackOp::New) => Some(Thunk::Coroutine(import)),
+            Intrinsic::Task(TaskOp::New) => Some(Thunk::Task(import)),
+            Intrinsic::Fiber(FiberOp::New) => {
+                Some(Thunk::Fiber { import, functions, returning: false })
+            }
+            Intrinsic::Fiber(FiberOp::NewReturning) => {
+                Some(Thunk::Fiber { import, functions, returning: true })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Generates the code of a thunk.
+pub(crate) fn compile(
+    env: &Environment<'_>,
+    thunk: &Thunk,
+    number: u32,
+) -> Result<MachineFunction, CompileError> {
+    let mut context = Context::new();
+    let name = UserFuncName::user(1, number);
+    context.func = ir::Function::with_name_signature(name, signature::thunk());
+    let mut builder_context = FunctionBuilderContext::new();
+    let mut builder = FunctionBuilder::new(&mut context.func, &mut builder_context);
+    let entry = builder.create_block();
+    builder.append_block_params_for_function_params(entry);
+    builder.switch_to_block(entry);
+    builder.seal_block(entry);
+    let params = builder.block_params(entry).to_vec();
+    let [function, block, arguments, signal] = params[..] else {
+        unreachable!("a thunk has four parameters")
+    };
+    let mut emit = Emit { env, builder: &mut builder, block, arguments };
+    match thunk {
+        Thunk::Coroutine(import) => emit.coroutine(*import, function),
+        Thunk::Task(import) => emit.task(*import, function),
+        Thunk::Fiber { import, functions, returning } => {
+            emit.fiber(*import, functions, *returning, signal);
+        }
+    }
+    builder.finalize(env.isa.frontend_config());
+    generate(env, &mut context, &mut regalloc2::Ctx::default(), number)
+}
+
+/// The types of a function that is called by reference, and its code.
+struct Callee<'t> {
+    ty: &'t FuncType,
+    code: Value,
+    context: Value,
+    store: Value,
+}
+
+struct Emit<'e, 'b, 'f> {
+    env: &'e Environment<'e>,
+    builder: &'b mut FunctionBuilder<'f>,
+    /// The stack's block.
+    block: Value,
+    /// The arguments that it was made with.
+    arguments: Value,
+}
+
+impl<'e> Emit<'e, '_, '_> {
+    fn coroutine(&mut self, import: u32, function: Value) {
+        let info = self.env.info;
+        let function_type = function_of(info.function_type(import).params().last(), self.env);
+        let callee = self.callee(function, function_type);
+        let received = self.received(&callee, callee.ty.params());
+        self.call(&callee, &received);
+        self.trap(TrapCode::CoroutineReturned);
+    }
+
+    fn task(&mut self, import: u32, function: Value) {
+        let info = self.env.info;
+        let import = info.function_type(import);
+        let callee = self.callee(function, function_of(import.params().last(), self.env));
+        let bound = import.params().len() - 1;
+        let middle = callee.ty.params().len() - bound;
+        let mut values = vec![self.own_reference(StackKind::Task)];
+        values.extend(self.received(&callee, &callee.ty.params()[1..middle]));
+        values.extend(self.bound(&callee.ty.params()[middle..]));
+        let results = self.call(&callee, &values);
+        self.deliver(callee.store, &results);
+        let none = self.builder.ins().iconst(I64, 0);
+        self.finish(callee.store, none);
+    }
+
+    fn fiber(&mut self, import: u32, functions: &[u32], returning: bool, signal: Value) {
+        let bound = self.env.info.function_type(import).params().len() - functions.len();
+        let instance = self.load(self.arguments, transfer_offset(bound as u32) as usize);
+        let mut switch = Switch::new();
+        let blocks: Vec<_> = functions.iter().map(|_| self.builder.create_block()).collect();
+        for (i, block) in blocks.iter().enumerate() {
+            switch.set_entry(i as u128 + 1, *block);
+        }
+        let otherwise = self.builder.create_block();
+        switch.emit(self.builder, signal, otherwise);
+        for (block, function) in blocks.into_iter().zip(functions) {
+            self.builder.switch_to_block(block);
+            self.builder.seal_block(block);
+            self.fiber_function(*function, bound, instance, returning);
+        }
+        self.builder.switch_to_block(otherwise);
+        self.builder.seal_block(otherwise);
+        // Only events that the fiber was made for are delivered to it.
+        self.trap(TrapCode::Unreachable);
+    }
+
+    /// Calls the function of one event of a fiber.
+    fn fiber_function(&mut self, function: u32, bound: usize, instance: Value, returning: bool) {
+        let env = self.env;
+        let number = env.info.func_refs[function as usize];
+        let offset = i64::from(env.layout.func_ref(number));
+        let func_ref = self.builder.ins().iadd_imm_s(instance, offset);
+        let callee = self.callee(func_ref, env.info.function_type(function));
+        let word = self.load(self.arguments, transfer_offset(bound as u32 + 1) as usize);
+        let mut values = self.bound(&callee.ty.params()[..bound]);
+        values.push(self.own_reference(StackKind::Fiber));
+        values.extend(self.received(&callee, &callee.ty.params()[bound + 1..]));
+        let results = self.call(&callee, &values);
+        if !returning {
+            return self.trap(TrapCode::FiberReturned);
+        }
+        self.deliver(callee.store, &results);
+        let current = self.load(callee.store, offset_of!(StoreContext, stack));
+        let parent = self.load(current, offset_of!(ControlBlock, parent));
+        let clauses = self.load(parent, offset_of!(ControlBlock, handlers));
+        let signal = find_event(self.builder, clauses, word);
+        self.builder.ins().trapz(signal, trap(TrapCode::UnhandledReturn));
+        self.finish(callee.store, signal);
+    }
+
+    // ---- the parts
+
+    fn load(&mut self, base: Value, offset: usize) -> Value {
+        self.builder.ins().load(I64, MemFlagsData::trusted(), base, offset as i32)
+    }
+
+    fn constant(&mut self, base: Value, offset: usize) -> Value {
+        self.builder.ins().load(I64, constant_flags(), base, offset as i32)
+    }
+
+    /// The reference to the stack itself.
+    fn own_reference(&mut self, kind: StackKind) -> Value {
+        let reference = self.load(self.block, offset_of!(ControlBlock, reference));
+        self.builder.ins().bor_imm_u(reference, kind_bits(kind) as i64)
+    }
+
+    fn trap(&mut self, code: TrapCode) {
+        self.builder.ins().trap(trap(code));
+    }
+
+    fn callee<'t>(&mut self, func_ref: Value, ty: &'t FuncType) -> Callee<'t> {
+        let code = self.constant(func_ref, offset_of!(FuncRef, code));
+        let context = self.constant(func_ref, offset_of!(FuncRef, context));
+        // Any context begins with the store.
+        let store = self.constant(context, 0);
+        Callee { ty, code, context, store }
+    }
+
+    /// The values that the transfer area begins with.
+    fn received(&mut self, callee: &Callee<'_>, types: &[ValType]) -> Vec<Value> {
+        let area = self.constant(callee.store, offset_of!(StoreContext, transfer));
+        self.values_at(area, types)
+    }
+
+    /// The arguments that the stack was made with.
+    fn bound(&mut self, types: &[ValType]) -> Vec<Value> {
+        self.values_at(self.arguments, types)
+    }
+
+    fn values_at(&mut self, place: Value, types: &[ValType]) -> Vec<Value> {
+        let flags = MemFlagsData::trusted();
+        let value = |(i, ty): (u32, &ValType)| {
+            self.builder.ins().load(clif_type(*ty), flags, place, transfer_offset(i))
+        };
+        (0..).zip(types).map(value).collect()
+    }
+
+    /// Calls the function; answers its results.
+    fn call(&mut self, callee: &Callee<'_>, values: &[Value]) -> Vec<Value> {
+        let area = self.constant(callee.store, offset_of!(StoreContext, transfer));
+        let flags = MemFlagsData::trusted();
+        let mut direct = vec![callee.context];
+        for (value, place) in values.iter().zip(param_places(callee.ty.params())) {
+            match place {
+                Place::Direct => direct.push(*value),
+                Place::Transfer(slot) => {
+                    self.builder.ins().store(flags, *value, area, transfer_offset(slot));
+                }
+            }
+        }
+        let signature = self.builder.import_signature(signature::wasm(callee.ty));
+        let call = self.builder.ins().call_indirect(signature, callee.code, &direct);
+        let mut direct = self.builder.inst_results(call).to_vec().into_iter();
+        let types = callee.ty.results();
+        let result = |(ty, place): (&ValType, Place)| match place {
+            Place::Direct => direct.next().expect("as many as there are direct places"),
+            Place::Transfer(slot) => {
+                self.builder.ins().load(clif_type(*ty), flags, area, transfer_offset(slot))
+            }
+        };
+        types.iter().zip(result_places(types)).map(result).collect()
+    }
+
+    /// Puts values into the transfer area.
+    fn deliver(&mut self, store: Value, values: &[Value]) {
+        let area = self.constant(store, offset_of!(StoreContext, transfer));
+        for (i, value) in (0..).zip(values) {
+            self.builder.ins().store(MemFlagsData::trusted(), *value, area, transfer_offset(i));
+        }
+    }
+
+    /// Makes the reference to the running stack stale, frees the stack and
+    /// continues its parent with a signal.
+    fn finish(&mut self, store: Value, signal: Value) {
+        let current = self.load(store, offset_of!(StoreContext, stack));
+        let reference = self.load(current, offset_of!(ControlBlock, reference));
+        let next = self.builder.ins().iadd_imm_s(reference, NEXT_GENERATION as i64);
+        let offset = offset_of!(ControlBlock, reference) as i32;
+        self.builder.ins().store(MemFlagsData::trusted(), next, current, offset);
+        let finish = self.constant(store, offset_of!(StoreContext, finish_with));
+        let signature = self.builder.import_signature(signature::finish_with_stub());
+        self.builder.ins().call_indirect(signature, finish, &[store, signal]);
+        self.trap(TrapCode::Unreachable);
+    }
+}
+
+/// The function type of an operand that is a function.
+fn function_of<'e>(operand: Option<&ValType>, env: &Environment<'e>) -> &'e FuncType {
+    match operand {
+        Some(ValType::Ref(RefType { heap: HeapType::Concrete(ty), .. })) => env.info.func_type(*ty),
+        _ => unreachable!("the types of reserved imports are checked"),
+    }
+}

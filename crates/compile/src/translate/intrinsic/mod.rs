@@ -1,0 +1,331 @@
+//! The reserved imports, in line.
+//!
+//! All designs share the parts of [typed continuations](super::continuation):
+//! the check of a reference, and the switch. A stack that is suspended without
+//! a parent is one of these:
+//!
+//! * a base, or several stacks up to a base, of which the base's reference is
+//!   good for one use (bag of stacks);
+//! * a task or fiber, or several stacks up to one, whose reference stays the
+//!   same and whose parent is null exactly while it is suspended.
+
+mod fiber;
+mod stack;
+mod task;
+
+use super::{Translator, constant_flags, trap};
+use crate::function::THUNKS;
+use crate::handlers::clauses_of_use;
+use crate::intrinsic::Intrinsic;
+use crate::intrinsic::form::Use;
+use crate::thunk::Thunk;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, Value, types::*};
+use cranelift_frontend::FunctionBuilder;
+use ropewalk_abi::signature::DIRECT_PARAMS;
+use ropewalk_abi::stack::{ClauseKind, NEXT_GENERATION, StackKind, StackState, kind_bits};
+use ropewalk_abi::{Builtin, ControlBlock, RawVal, StoreContext, TrapCode};
+use std::mem::offset_of;
+use wasmparser::Operator;
+
+impl Translator<'_> {
+    /// Opens the `try_table` around a reserved import. It catches no
+    /// exceptions.
+    pub fn open_form(&mut self, operator: &Operator<'_>) {
+        let Operator::TryTable { try_table } = operator else {
+            unreachable!("only these open a form");
+        };
+        match self.is_reachable() {
+            true => self.block(try_table.ty),
+            false => self.open_unreachable(),
+        }
+    }
+
+    /// Translates a call of a reserved import.
+    pub fn intrinsic(&mut self, used: &Use) {
+        if !self.is_reachable() {
+            return;
+        }
+        match used.intrinsic {
+            Intrinsic::Stack(op) => self.stack_intrinsic(op, used),
+            Intrinsic::Task(op) => self.task_intrinsic(op, used),
+            Intrinsic::Fiber(op) => self.fiber_intrinsic(op, used),
+        }
+    }
+
+    /// Pops the operands of a call, the first one first.
+    fn pop_operands(&mut self, used: &Use) -> Vec<Value> {
+        let env = self.env;
+        let count = env.info.function_type(used.function).params().len();
+        self.stack.split_off(self.stack.len() - count)
+    }
+
+    // ---- new stacks
+
+    /// A new stack: what it is for, where it begins, its function, and the
+    /// values that it is made with. Answers its block.
+    fn new_stack(
+        &mut self,
+        kind: StackKind,
+        used: &Use,
+        function: Value,
+        values: &[Value],
+    ) -> Value {
+        let block = match kind {
+            StackKind::Task | StackKind::Fiber => self.free_stack_for_life(),
+            _ => self.free_stack(),
+        };
+        let next = self.load_word(block, offset_of!(ControlBlock, next_free));
+        self.store_to_store(next, offset_of!(StoreContext, free_stacks));
+        let sp = self.put_on_new_stack(block, values);
+        let state = match kind {
+            StackKind::Continuation => StackState::Continuation,
+            StackKind::Coroutine => StackState::Coroutine,
+            StackKind::Task => StackState::Task,
+            StackKind::Fiber => StackState::Fiber,
+            StackKind::FirstClass => StackState::FirstClass,
+        };
+        let parent = match kind {
+            StackKind::Task | StackKind::Fiber => self.builder.ins().iconst(I64, 0),
+            _ => self.no_parent(),
+        };
+        let entry = self.thunk_address(used);
+        let zero = self.builder.ins().iconst(I64, 0);
+        let count = self.builder.ins().iconst(I32, values.len() as i64);
+        let state = self.builder.ins().iconst(I32, state as i64);
+        self.store_word(sp, block, offset_of!(ControlBlock, sp));
+        self.store_word(zero, block, offset_of!(ControlBlock, fp));
+        self.store_word(function, block, offset_of!(ControlBlock, function));
+        self.store_word(entry, block, offset_of!(ControlBlock, entry));
+        self.store_word(block, block, offset_of!(ControlBlock, innermost));
+        self.store_word(parent, block, offset_of!(ControlBlock, parent));
+        self.store_word(zero, block, offset_of!(ControlBlock, sought));
+        self.store_word(zero, block, offset_of!(ControlBlock, through));
+        self.store_word(count, block, offset_of!(ControlBlock, bound));
+        self.store_word(state, block, offset_of!(ControlBlock, state));
+        block
+    }
+
+    /// The reference of a block, as one of a kind.
+    fn reference_of_kind(&mut self, block: Value, kind: StackKind) -> Value {
+        let reference = self.load_word(block, offset_of!(ControlBlock, reference));
+        self.builder.ins().bor_imm_u(reference, kind_bits(kind) as i64)
+    }
+
+    /// The first free stack, as [`free_stack`](Self::free_stack), whose present
+    /// generation is not the last: it is for one that is made stale in the end.
+    fn free_stack_for_life(&mut self) -> Value {
+        let first = self.free_stack();
+        let reference = self.load_word(first, offset_of!(ControlBlock, reference));
+        let one = self.builder.ins().iconst(I64, NEXT_GENERATION as i64);
+        let (_, overflow) = self.builder.ins().uadd_overflow(reference, one);
+        let [cold, next] = [self.builder.create_block(), self.builder.create_block()];
+        let block = self.builder.append_block_param(next, I64);
+        self.builder.set_cold_block(cold);
+        self.builder.ins().brif(overflow, cold, &[], next, &[first.into()]);
+        self.enter_sealed(cold);
+        let renewed = self.call_builtin(Builtin::renew_free, &[]);
+        self.jump(next, &[renewed]);
+        self.enter_sealed(next);
+        block
+    }
+
+    /// Puts the address where stacks begin on top of a new one, and values
+    /// behind it; answers the stack pointer.
+    fn put_on_new_stack(&mut self, block: Value, values: &[Value]) -> Value {
+        let size = values.len() * size_of::<RawVal>();
+        let top = self.load_word(block, offset_of!(ControlBlock, top));
+        let sp = self.builder.ins().iadd_imm_s(top, -(size as i64));
+        if values.len() > DIRECT_PARAMS {
+            let limit = self.load_word(block, offset_of!(ControlBlock, limit));
+            let fits = self.builder.ins().icmp(IntCC::UnsignedGreaterThan, sp, limit);
+            self.builder.ins().trapz(fits, trap(TrapCode::CallStackExhausted));
+        }
+        let store = self.store_context();
+        let start = self.load_constant(store, offset_of!(StoreContext, start) as i32);
+        self.store_word(start, sp, 0);
+        let values_at = self.builder.ins().iadd_imm_s(sp, size_of::<usize>() as i64);
+        self.put(values_at, values);
+        sp
+    }
+
+    /// The code in which the stacks that a call makes begin.
+    fn thunk_address(&mut self, used: &Use) -> Value {
+        let thunk = Thunk::of(used).expect("the call makes a stack");
+        let number = self.env.thunks.iter().position(|known| *known == thunk);
+        let number = number.expect("collected before") as u32;
+        let signature = self.builder.import_signature(crate::signature::thunk());
+        let name = ir::UserExternalName::new(THUNKS, number);
+        let name = self.builder.func.declare_imported_user_function(name);
+        let function = self.builder.import_function(ir::ExtFuncData {
+            name: ir::ExternalName::user(name),
+            signature,
+            colocated: true,
+            patchable: false,
+        });
+        self.builder.ins().func_addr(I64, function)
+    }
+
+    // ---- tasks and fibers
+
+    /// Traps unless a task or fiber that is not the running stack is among its
+    /// parents.
+    fn check_running(&mut self, block: Value, kind: StackKind) {
+        let current = self.current_stack();
+        let is_current = self.builder.ins().icmp(IntCC::Equal, block, current);
+        let [cold, next] = [self.builder.create_block(), self.builder.create_block()];
+        self.builder.set_cold_block(cold);
+        self.builder.ins().brif(is_current, next, &[], cold, &[]);
+        self.enter_sealed(cold);
+        let kind = self.index(kind as u64);
+        self.call_builtin(Builtin::check_running, &[block, kind]);
+        self.jump(next, &[]);
+        self.enter_sealed(next);
+    }
+
+    /// Makes the current stack wait for another, with the clauses of a call.
+    fn wait(&mut self, used: &Use) {
+        let current = self.current_stack();
+        let clauses = self.clause_list(used);
+        let nothing = self.builder.ins().iconst(I64, 0);
+        self.store_word(clauses, current, offset_of!(ControlBlock, handlers));
+        self.store_word(nothing, current, offset_of!(ControlBlock, through));
+    }
+
+    /// Takes the running stack and its parents up to a task or fiber out of the
+    /// running ones; answers the parent.
+    fn detach(&mut self, block: Value) -> Value {
+        let current = self.current_stack();
+        let parent = self.load_word(block, offset_of!(ControlBlock, parent));
+        let nothing = self.builder.ins().iconst(I64, 0);
+        self.store_word(current, block, offset_of!(ControlBlock, innermost));
+        self.store_word(nothing, block, offset_of!(ControlBlock, parent));
+        parent
+    }
+
+    /// Gives a suspended stack a parent; answers the innermost one of those
+    /// that are suspended with it.
+    fn attach(&mut self, block: Value, parent: Value) -> Value {
+        let innermost = self.load_word(block, offset_of!(ControlBlock, innermost));
+        let nothing = self.builder.ins().iconst(I64, 0);
+        self.store_word(parent, block, offset_of!(ControlBlock, parent));
+        self.store_word(nothing, innermost, offset_of!(ControlBlock, through));
+        innermost
+    }
+
+    /// Frees the running stack and its parents up to and with another.
+    fn release_up_to(&mut self, block: Value) {
+        let current = self.current_stack();
+        let is_current = self.builder.ins().icmp(IntCC::Equal, block, current);
+        let state = offset_of!(ControlBlock, state) as i32;
+        let actual = self.builder.ins().load(I32, MemFlagsData::trusted(), block, state);
+        let is_root = self.builder.ins().icmp_imm_u(IntCC::Equal, actual, StackState::Root as i64);
+        let is_other = self.builder.ins().icmp_imm_u(IntCC::Equal, is_current, 0);
+        let is_uncommon = self.builder.ins().bor(is_other, is_root);
+        let [cold, common, next] = std::array::from_fn(|_| self.builder.create_block());
+        self.builder.set_cold_block(cold);
+        self.builder.ins().brif(is_uncommon, cold, &[], common, &[]);
+        self.enter_sealed(cold);
+        self.call_builtin(Builtin::release_running, &[block]);
+        self.jump(next, &[]);
+        self.enter_sealed(common);
+        let reference = self.load_word(block, offset_of!(ControlBlock, reference));
+        let stale = self.builder.ins().iadd_imm_s(reference, NEXT_GENERATION as i64);
+        let is_one_shot =
+            self.builder.ins().icmp_imm_u(IntCC::Equal, actual, StackState::Coroutine as i64);
+        let reference = self.builder.ins().select(is_one_shot, reference, stale);
+        let free = self.load_from_store(offset_of!(StoreContext, free_stacks));
+        let state = self.builder.ins().iconst(I32, StackState::Free as i64);
+        self.store_word(reference, block, offset_of!(ControlBlock, reference));
+        self.store_word(free, block, offset_of!(ControlBlock, next_free));
+        self.store_word(state, block, offset_of!(ControlBlock, state));
+        self.store_to_store(block, offset_of!(StoreContext, free_stacks));
+        self.jump(next, &[]);
+        self.enter_sealed(next);
+    }
+
+    /// Traps unless a word is zero.
+    fn trap_unless_zero(&mut self, word: Value, code: TrapCode) {
+        self.builder.ins().trapnz(word, trap(code));
+    }
+
+    // ---- events
+
+    /// The address of the clauses of a call.
+    fn clause_list(&mut self, used: &Use) -> Value {
+        let clauses = clauses_of_use(used);
+        let tables = &self.env.info.handler_tables;
+        let number = tables.iter().position(|known| *known == clauses).expect("collected before");
+        let offset = self.env.layout.handler_table(number as u32);
+        self.builder.ins().iadd_imm_s(self.context, i64::from(offset))
+    }
+
+    /// The word by which clauses for an event are found.
+    fn event_word(&mut self, tag: u32) -> Value {
+        let tag = self.load_constant(self.context, self.env.layout.tag(tag));
+        self.builder.ins().bor_imm_u(tag, ClauseKind::Event as i64)
+    }
+
+    /// Branches to the label of the clause that a signal names, with the values
+    /// that the transfer area begins with. Each signal names one.
+    fn branch_to_clause(&mut self, signal: Value, clauses: &[(u32, u32)]) {
+        let env = self.env;
+        for (i, (tag, label)) in clauses.iter().enumerate() {
+            let number = i as i64 + 1;
+            let is_clause = self.builder.ins().icmp_imm_u(IntCC::Equal, signal, number);
+            let [clause, next] = [self.builder.create_block(), self.builder.create_block()];
+            match i + 1 == clauses.len() {
+                true => self.jump(clause, &[]),
+                false => {
+                    self.builder.ins().brif(is_clause, clause, &[], next, &[]);
+                }
+            }
+            self.enter_sealed(clause);
+            let height = self.stack.len();
+            self.take(env.info.tag_type(*tag).params());
+            // Seen from inside, the try_table is one more.
+            let (block, operands) = self.branch(*label + 1);
+            self.jump(block, &operands);
+            self.stack.truncate(height);
+            self.enter_sealed(next);
+        }
+    }
+
+    fn no_parent(&mut self) -> Value {
+        let store = self.store_context();
+        self.load_constant(store, offset_of!(StoreContext, no_parent) as i32)
+    }
+}
+
+/// The number of a word in a list of clauses, counted from one; or zero.
+pub(crate) fn find_event(builder: &mut FunctionBuilder<'_>, list: Value, word: Value) -> Value {
+    let [search, compare, again, found] = std::array::from_fn(|_| builder.create_block());
+    let number = builder.append_block_param(search, I64);
+    let signal = builder.append_block_param(found, I64);
+    let size = size_of::<u64>() as i64;
+    let load = |builder: &mut FunctionBuilder<'_>, place| {
+        builder.ins().load(I64, constant_flags(), place, 0)
+    };
+    let first = load(builder, list);
+    let is_first = builder.ins().icmp(IntCC::Equal, first, word);
+    let one = builder.ins().iconst(I64, 1);
+    let zero = builder.ins().iconst(I64, 0);
+    builder.ins().brif(is_first, found, &[one.into()], search, &[zero.into()]);
+    builder.switch_to_block(search);
+    let offset = builder.ins().imul_imm_s(number, size);
+    let place = builder.ins().iadd(list, offset);
+    let clause = builder.ins().load(I64, MemFlagsData::trusted(), place, 0);
+    builder.ins().brif(clause, compare, &[], found, &[zero.into()]);
+    builder.switch_to_block(compare);
+    builder.seal_block(compare);
+    let next = builder.ins().iadd_imm_s(number, 1);
+    let is_this = builder.ins().icmp(IntCC::Equal, clause, word);
+    builder.ins().brif(is_this, found, &[next.into()], again, &[]);
+    builder.switch_to_block(again);
+    builder.seal_block(again);
+    builder.ins().jump(search, &[next.into()]);
+    builder.seal_block(search);
+    builder.switch_to_block(found);
+    builder.seal_block(found);
+    signal
+}

@@ -1,0 +1,108 @@
+//! Tasks.
+
+use crate::intrinsic::TaskOp;
+use crate::intrinsic::form::Use;
+use crate::translate::Translator;
+use cranelift_codegen::ir::{InstBuilder, Value, types::*};
+use ropewalk_abi::stack::StackKind;
+use ropewalk_abi::{Builtin, ControlBlock, TrapCode};
+use std::mem::offset_of;
+
+const KIND: StackKind = StackKind::Task;
+
+impl Translator<'_> {
+    pub(super) fn task_intrinsic(&mut self, op: TaskOp, used: &Use) {
+        match op {
+            TaskOp::New => self.task_new(used),
+            TaskOp::Resume => self.task_resume(used),
+            TaskOp::Suspend => self.task_suspend(used),
+            TaskOp::SwitchTo => self.task_switchto(used),
+            TaskOp::Retire => self.task_retire(used),
+            TaskOp::Release => self.task_release(used),
+        }
+    }
+
+    fn task_new(&mut self, used: &Use) {
+        let mut values = self.pop_operands(used);
+        let function = values.pop().expect("the last operand is the function");
+        let block = self.new_stack(KIND, used, function, &values);
+        let reference = self.reference_of_kind(block, KIND);
+        let made = self.env.info.function_type(used.function).results()[0];
+        self.push_typed(reference, made);
+    }
+
+    fn task_resume(&mut self, used: &Use) {
+        let values = self.pop_operands(used);
+        let task = self.suspended_task(values[0]);
+        self.wait(used);
+        let current = self.current_stack();
+        let innermost = self.attach(task, current);
+        self.pass_values(&values[1..], innermost);
+        self.take_results(used);
+    }
+
+    fn task_suspend(&mut self, used: &Use) {
+        let values = self.pop_operands(used);
+        let task = self.running_task(values[0]);
+        let parent = self.detach(task);
+        self.pass_values(&values[1..], parent);
+        self.take_results(used);
+    }
+
+    fn task_switchto(&mut self, used: &Use) {
+        let values = self.pop_operands(used);
+        let from = self.running_task(values[0]);
+        let to = self.suspended_task(values[1]);
+        let parent = self.detach(from);
+        let innermost = self.attach(to, parent);
+        self.pass_values(&values[2..], innermost);
+        self.take_results(used);
+    }
+
+    fn task_retire(&mut self, used: &Use) {
+        let values = self.pop_operands(used);
+        let task = self.running_task(values[0]);
+        let parent = self.load_word(task, offset_of!(ControlBlock, parent));
+        self.release_up_to(task);
+        self.pass_values(&values[1..], parent);
+        self.unreachable();
+    }
+
+    fn task_release(&mut self, used: &Use) {
+        let values = self.pop_operands(used);
+        let task = self.suspended_task(values[0]);
+        self.call_builtin(Builtin::release_suspended, &[task]);
+    }
+
+    // ---- the parts
+
+    /// The block of a task, which must be suspended.
+    fn suspended_task(&mut self, reference: Value) -> Value {
+        let block = self.check_reference(reference, KIND);
+        let parent = self.load_word(block, offset_of!(ControlBlock, parent));
+        self.trap_unless_zero(parent, TrapCode::TaskNotSuspended);
+        block
+    }
+
+    /// The block of a task, which must be the running one or above it.
+    fn running_task(&mut self, reference: Value) -> Value {
+        let block = self.check_reference(reference, KIND);
+        self.check_running(block, KIND);
+        block
+    }
+
+    /// Leaves the running stack and continues another with values.
+    fn pass_values(&mut self, values: &[Value], to: Value) {
+        let area = self.transfer_area();
+        self.put(area, values);
+        let current = self.current_stack();
+        let none = self.builder.ins().iconst(I64, 0);
+        self.switch_stacks(current, to, none, none);
+    }
+
+    /// Pushes the values with which the running stack was continued.
+    fn take_results(&mut self, used: &Use) {
+        let env = self.env;
+        self.take(env.info.function_type(used.function).results());
+    }
+}
