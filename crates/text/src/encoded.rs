@@ -4,8 +4,10 @@ use wast::core::{Module, ModuleKind};
 use wast::lexer::Lexer;
 use wast::parser::{self, Parse, ParseBuffer, Parser};
 use wast::token::Span;
-use wast::{Error, QuoteWat, Wat, kw};
+use wast::{QuoteWat, Wat, kw};
 
+use crate::dialect::{self, Lowered, Script, SpanMap};
+use crate::fault::{Fault, Result};
 use crate::fields;
 use crate::literal::Literals;
 use crate::locate::locate;
@@ -29,19 +31,62 @@ enum Origin {
     Binary(Literals),
     /// `(module quote "..")`, what it says, and what leads there.
     Quote(Literals, Box<str>, Box<Origin>),
+    /// A dialect module, its standard text, and what leads there.
+    Lowered(SpanMap, Box<str>, Box<Origin>),
 }
 
 impl Encoded {
     /// Encodes the module that `source` consists of.
-    pub fn parse(source: &str) -> Result<Encoded, Error> {
+    pub fn parse(source: &str) -> Result<Encoded> {
+        if let Some(lowered) = dialect::lower(source, 0..source.len())? {
+            return Encoded::lowered(lowered, Lexer::new);
+        }
         let mut buffer = ParseBuffer::new(source)?;
         buffer.track_instr_spans(true);
         let mut file = parser::parse::<File>(&buffer)?;
         Encoded::quote_wat(&mut file.0, source)
     }
 
+    /// Encodes a module of a script that may use dialects.
+    pub fn script(module: &mut QuoteWat, script: &Script) -> Result<Encoded> {
+        let span = match module {
+            QuoteWat::Wat(module) => module.span(),
+            QuoteWat::QuoteModule(span, _) | QuoteWat::QuoteComponent(span, _) => *span,
+        };
+        let source = script.source();
+        match script.range(span.offset()) {
+            None => Encoded::quote_wat(module, source),
+            Some(range) => match dialect::lower(source, range)? {
+                Some(lowered) => Encoded::lowered(lowered, lenient),
+                None => Encoded::quote_wat(module, source),
+            },
+        }
+    }
+
+    /// Encodes the standard text of a dialect module.
+    fn lowered(lowered: Lowered, lexer: fn(&str) -> Lexer<'_>) -> Result<Encoded> {
+        let in_source = |fault: Fault| fault.moved(|offset| lowered.map.find(offset));
+        let encoded = Encoded::text(&lowered.text, lexer).map_err(in_source)?;
+        lowered.check(&encoded.binary)?;
+        let Lowered { text, map, module, .. } = lowered;
+        let origin = Origin::Lowered(map, text.into(), Box::new(encoded.origin));
+        Ok(Encoded { binary: encoded.binary, module, origin })
+    }
+
+    /// Encodes a standard text with one module.
+    fn text(text: &str, lexer: fn(&str) -> Lexer<'_>) -> Result<Encoded> {
+        let mut buffer = ParseBuffer::new_with_lexer(lexer(text))?;
+        buffer.track_instr_spans(true);
+        Encoded::wat(&mut parser::parse(&buffer)?, text)
+    }
+
+    /// The standard text of a dialect module.
+    pub fn standard(&self) -> Option<&str> {
+        self.origin.standard()
+    }
+
     /// Encodes a module of a script.
-    pub fn quote_wat(module: &mut QuoteWat, source: &str) -> Result<Encoded, Error> {
+    pub fn quote_wat(module: &mut QuoteWat, source: &str) -> Result<Encoded> {
         match module {
             QuoteWat::Wat(module) => Encoded::wat(module, source),
             QuoteWat::QuoteModule(span, _) => Encoded::quote(span.offset(), source),
@@ -49,7 +94,8 @@ impl Encoded {
         }
     }
 
-    fn wat(module: &mut Wat, source: &str) -> Result<Encoded, Error> {
+    /// Encodes a module that was parsed from `source`.
+    pub fn wat(module: &mut Wat, source: &str) -> Result<Encoded> {
         match module {
             Wat::Module(module) => Encoded::module(module, source),
             Wat::Component(component) => Err(not_a_module(component.span)),
@@ -57,7 +103,7 @@ impl Encoded {
     }
 
     /// Encodes a module that is not quoted.
-    pub fn module(module: &mut Module, source: &str) -> Result<Encoded, Error> {
+    pub fn module(module: &mut Module, source: &str) -> Result<Encoded> {
         let binary = module.encode()?;
         let span = module.span.offset();
         let origin = match &module.kind {
@@ -68,12 +114,10 @@ impl Encoded {
     }
 
     /// Encodes what `(module quote "..")` says.
-    fn quote(module: usize, source: &str) -> Result<Encoded, Error> {
+    fn quote(module: usize, source: &str) -> Result<Encoded> {
         let (literals, contents) = Literals::read(source, module, b" ");
-        let unquote = |error: Error| {
-            let offset = literals.find(source, error.span().offset()).unwrap_or(module);
-            Error::new(Span::from_offset(offset), error.message())
-        };
+        let unquote =
+            |fault: Fault| fault.moved(|offset| literals.find(source, offset).unwrap_or(module));
         let text = utf8(contents).map_err(unquote)?;
         let encoded = Encoded::quoted(&text).map_err(unquote)?;
         let origin = Origin::Quote(literals, text.into(), Box::new(encoded.origin));
@@ -82,12 +126,11 @@ impl Encoded {
 
     /// Encodes a text that was quoted. Characters that mislead a reader of
     /// the source were found when the source was parsed.
-    fn quoted(text: &str) -> Result<Encoded, Error> {
-        let mut lexer = Lexer::new(text);
-        lexer.allow_confusing_unicode(true);
-        let mut buffer = ParseBuffer::new_with_lexer(lexer)?;
-        buffer.track_instr_spans(true);
-        Encoded::wat(&mut parser::parse(&buffer)?, text)
+    fn quoted(text: &str) -> Result<Encoded> {
+        match dialect::lower(text, 0..text.len())? {
+            Some(lowered) => Encoded::lowered(lowered, lenient),
+            None => Encoded::text(text, lenient),
+        }
     }
 
     /// Where in `source` a byte of the binary comes from.
@@ -104,8 +147,26 @@ impl Origin {
             Origin::Quote(literals, text, origin) => {
                 literals.find(source, origin.find(text, binary, offset)?)
             }
+            Origin::Lowered(map, text, origin) => {
+                origin.find(text, binary, offset).map(|offset| map.find(offset))
+            }
         }
     }
+
+    fn standard(&self) -> Option<&str> {
+        match self {
+            Origin::Fields(_) | Origin::Binary(_) => None,
+            Origin::Quote(_, _, origin) => origin.standard(),
+            Origin::Lowered(_, text, _) => Some(text),
+        }
+    }
+}
+
+/// A lexer that accepts characters that could mislead a reader.
+fn lenient(text: &str) -> Lexer<'_> {
+    let mut lexer = Lexer::new(text);
+    lexer.allow_confusing_unicode(true);
+    lexer
 }
 
 /// A file with one module.
@@ -121,13 +182,12 @@ impl<'a> Parse<'a> for File<'a> {
     }
 }
 
-fn utf8(bytes: Vec<u8>) -> Result<String, Error> {
+fn utf8(bytes: Vec<u8>) -> Result<String> {
     String::from_utf8(bytes).map_err(|error| {
-        let span = Span::from_offset(error.utf8_error().valid_up_to());
-        Error::new(span, "malformed UTF-8 encoding".to_string())
+        Fault::malformed(error.utf8_error().valid_up_to(), "malformed UTF-8 encoding")
     })
 }
 
-fn not_a_module(span: Span) -> Error {
-    Error::new(span, "expected a module, found a component".to_string())
+fn not_a_module(span: Span) -> Fault {
+    Fault::malformed(span.offset(), "expected a module, found a component")
 }

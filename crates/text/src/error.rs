@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::fault::Fault;
 use crate::position::{Line, Position};
 use crate::snippet::Snippet;
 
@@ -27,24 +28,31 @@ pub struct TextError {
     message: String,
     path: Option<String>,
     place: Option<(Position, Snippet)>,
+    invalid: bool,
 }
 
 impl TextError {
-    /// The error for something found at a byte offset of `source`.
-    pub(crate) fn new(source: &str, offset: usize, message: impl Into<String>) -> TextError {
-        let line = Line::of(source, offset);
-        let place = (line.position(), Snippet::new(line.text, line.at));
-        TextError { message: message.into(), path: None, place: Some(place) }
+    /// The error for a fault in `source`.
+    pub(crate) fn new(source: &str, fault: Fault) -> TextError {
+        let line = Line::of(source, fault.offset);
+        let place = Some((line.position(), Snippet::new(line.text, line.at)));
+        TextError { message: fault.message, path: None, place, invalid: fault.invalid }
     }
 
     /// The error for something that concerns a source as a whole.
     pub(crate) fn whole(message: impl Into<String>) -> TextError {
-        TextError { message: message.into(), path: None, place: None }
+        TextError { message: message.into(), path: None, place: None, invalid: false }
     }
 
     /// What is wrong.
     pub fn message(&self) -> &str {
         &self.message
+    }
+
+    /// Whether the text can be read, but a type or a condition is wrong: the
+    /// module is invalid. If not, it is malformed: words or names are unknown.
+    pub fn is_invalid(&self) -> bool {
+        self.invalid
     }
 
     /// Where it is, unless it concerns the text as a whole.

@@ -44,17 +44,27 @@
 //! | `fields` | how the spans of a parsed module are gathered |
 //! | `scan` | the parts of a field that the parser gives no span |
 //! | `literal` | modules written as string literals |
+//! | `dialect` | text of the other designs becomes standard text |
+//! | `fault` | what is wrong at which byte |
 //! | `position` | lines and columns |
 //! | `error` | errors that show the source |
 //! | `snippet` | the part of a line that an error shows |
 //! | `width` | how many columns a character takes |
 //!
-//! The crate knows nothing of the engine, and does not validate.
+//! Bag of stacks, tasks, fibers and first-class stacks are dialects of the
+//! text. A module that uses one is lowered to standard text first, which
+//! [`Text::lowered`] shows; errors are shown in the source all the same.
+//!
+//! The crate knows nothing of the engine, and does not validate, with one
+//! exception: that the kinds of different designs do not match each other
+//! cannot be seen in the binary, so it is checked here.
 
 #![forbid(unsafe_code)]
 
+mod dialect;
 mod encoded;
 mod error;
+mod fault;
 mod fields;
 mod literal;
 mod locate;
@@ -66,6 +76,7 @@ mod spans;
 mod text;
 mod width;
 
+pub use dialect::Script;
 pub use error::TextError;
 pub use position::Position;
 pub use text::Text;

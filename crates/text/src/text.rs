@@ -5,8 +5,10 @@ use std::sync::Arc;
 use wast::QuoteWat;
 use wast::core::Module;
 
+use crate::dialect::Script;
 use crate::encoded::Encoded;
 use crate::error::TextError;
+use crate::fault::Fault;
 use crate::position::{Line, Position};
 
 /// A module in the text format, its binary, and where in the source
@@ -33,7 +35,8 @@ impl Text {
     /// Parses one module, and encodes it.
     ///
     /// The module is written `(module ..)`, as its fields alone, `(module
-    /// binary "..")`, or `(module quote "..")`. It is not validated.
+    /// binary "..")`, or `(module quote "..")`, and may use dialects. It is
+    /// not validated.
     ///
     /// ```
     /// use ropewalk_text::Text;
@@ -90,6 +93,29 @@ impl Text {
         Text::new(Arc::clone(&source), || Encoded::module(module, &source))
     }
 
+    /// Encodes a module of a script that may use dialects. It was parsed from
+    /// [`Script::text`]; positions are those of the script.
+    pub fn from_script(module: &mut QuoteWat<'_>, script: &Script) -> Result<Text, TextError> {
+        Text::new(Arc::clone(script.source()), || Encoded::script(module, script))
+    }
+
+    /// The standard text of a module that uses dialects.
+    ///
+    /// ```
+    /// use ropewalk_text::Text;
+    ///
+    /// let text = Text::parse("(type $c (stack (param i32) (ref null $c)))")?;
+    /// assert_eq!(
+    ///     text.lowered(),
+    ///     Some("(rec (type $c.func (func (param i32 (ref null $c)))) (type $c (cont $c.func)))"),
+    /// );
+    /// assert_eq!(Text::parse("(func)")?.lowered(), None);
+    /// # Ok::<(), ropewalk_text::TextError>(())
+    /// ```
+    pub fn lowered(&self) -> Option<&str> {
+        self.encoded.standard()
+    }
+
     /// The module in the binary format.
     pub fn binary(&self) -> &[u8] {
         &self.encoded.binary
@@ -115,7 +141,8 @@ impl Text {
     /// # Ok::<(), ropewalk_text::TextError>(())
     /// ```
     pub fn error_at(&self, offset: usize, message: &str) -> TextError {
-        TextError::new(&self.source, self.find(offset).unwrap_or(self.encoded.module), message)
+        let found = self.find(offset).unwrap_or(self.encoded.module);
+        TextError::new(&self.source, Fault::invalid(found, message))
     }
 
     /// The position in the source of a byte of the binary, if something in
@@ -131,7 +158,7 @@ impl Text {
 
     fn new(
         source: Arc<str>,
-        encode: impl FnOnce() -> Result<Encoded, wast::Error>,
+        encode: impl FnOnce() -> Result<Encoded, Fault>,
     ) -> Result<Text, TextError> {
         // Spans take four bytes.
         if u32::try_from(source.len()).is_err() {
@@ -139,7 +166,7 @@ impl Text {
         }
         match encode() {
             Ok(encoded) => Ok(Text { source, encoded }),
-            Err(error) => Err(TextError::new(&source, error.span().offset(), error.message())),
+            Err(fault) => Err(TextError::new(&source, fault)),
         }
     }
 }

@@ -1,0 +1,120 @@
+//! What a design does: the verbs that every folder of a design implements.
+
+use std::fmt;
+
+use super::instruction::Instruction;
+use super::lowering::Lowering;
+use super::module::{Module, TypeDef};
+use super::output::Pieces;
+use super::tree::{Node, Tree};
+use super::types::Signature;
+use super::word::Word;
+use crate::fault::{Fault, Result};
+
+/// The designs, in the order in which they are asked.
+pub(crate) const DESIGNS: &[&dyn Design] = &[&super::stack::BagOfStacks];
+
+/// What a word of a design stands for, and with it the verb that lowers it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// The head of a definition of a type: `(type $x (stack ..))`.
+    Type,
+    /// What a reference refers to: `(ref null stack)`, `ref.null stack`.
+    HeapType,
+    /// A value type in one word: `fiberref`.
+    #[allow(dead_code, reason = "for designs with a type in one word")]
+    ValueType,
+    /// An instruction.
+    Instruction,
+    /// A field of the module, or what an import or export says it is.
+    #[allow(dead_code, reason = "for designs with fields")]
+    Field,
+}
+
+/// A design: a set of words with their types and instructions, and how they
+/// are said in the standard text.
+///
+/// A module is lowered in this order: each word is recognised; definitions are
+/// read, the module over, before anything is lowered, so that they may stand
+/// in any order; then the module is walked once from front to back, and types
+/// are defined, fields and instructions lowered, and heap and value types
+/// printed where they stand. The walk is made twice, for the standard text
+/// and for the [shadow](super::shadow); a design asks the lowering which.
+pub(crate) trait Design: Sync + fmt::Debug {
+    /// The name of the design, unlike that of any other.
+    fn name(&self) -> &'static str;
+
+    /// What the design calls its types: `a stack type`.
+    fn describe_type(&self) -> &'static str;
+
+    /// Parts of words, one of which is in every text with a form of this
+    /// design. Other texts may have them too.
+    fn hints(&self) -> &'static [&'static str];
+
+    /// What a word stands for, if it is one of this design.
+    fn recognise(&self, word: &Word<'_, '_>) -> Option<Role>;
+
+    /// Reads a definition of a type, `(stack ..)`.
+    fn read_type<'a>(&self, tree: &Tree<'a>, list: Node) -> Result<Signature<'a>> {
+        Err(unexpected(tree, list))
+    }
+
+    /// Reads a field of the module, or what an import says it is, and adds to
+    /// the module what it defines.
+    fn read_field<'a>(&self, tree: &Tree<'a>, list: Node, module: &mut Module<'a>) -> Result<()> {
+        let _ = module;
+        Err(unexpected(tree, list))
+    }
+
+    /// Makes what the whole module needs, such as a type that stands for all
+    /// references. Called once, before anything is lowered, if the module has
+    /// a word of this design.
+    fn prepare<'a>(&self, lowering: &mut Lowering<'a, '_>) -> Result<()> {
+        let _ = lowering;
+        Ok(())
+    }
+
+    /// The standard types for a type, each `(type ..)`, in the order in which
+    /// they stand in one recursion group.
+    fn define<'a>(
+        &self,
+        lowering: &mut Lowering<'a, '_>,
+        definition: &TypeDef<'a>,
+    ) -> Result<Vec<Pieces>>;
+
+    /// The standard heap type for a word, if it is a heap type of this design.
+    fn heap_type(&self, lowering: &Lowering<'_, '_>, word: &str) -> Option<String> {
+        let _ = (lowering, word);
+        None
+    }
+
+    /// The standard value type for a word, if it is one of this design.
+    fn value_type(&self, lowering: &Lowering<'_, '_>, word: &str) -> Option<String> {
+        let _ = (lowering, word);
+        None
+    }
+
+    /// Lowers a field of the module, or what an import or export says it is.
+    /// The walk goes on inside it.
+    fn lower_field<'a>(&self, lowering: &mut Lowering<'a, '_>, list: Node) -> Result<()> {
+        let _ = (lowering, list);
+        Ok(())
+    }
+
+    /// Lowers an instruction. It has read its immediates then; its operands,
+    /// if it is folded, are lowered by the walk.
+    fn lower<'a>(
+        &self,
+        lowering: &mut Lowering<'a, '_>,
+        instruction: &mut Instruction<'a>,
+    ) -> Result<()>;
+
+    /// How types of the shadow are called in errors: what to replace, by what.
+    fn shadow_words(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
+}
+
+fn unexpected(tree: &Tree<'_>, list: Node) -> Fault {
+    Fault::malformed(tree.start(list), format!("unexpected {}", tree.describe(list)))
+}

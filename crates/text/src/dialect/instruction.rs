@@ -1,0 +1,77 @@
+//! An instruction of a design: its immediates, and whether it is folded.
+
+use super::name::Name;
+use super::tree::{Node, Tree};
+use crate::fault::{Fault, Result};
+
+/// An instruction of a design. Its immediates are read one after another.
+#[derive(Debug)]
+pub(crate) struct Instruction<'a> {
+    /// The keyword.
+    pub word: &'a str,
+    pub keyword: Node,
+    /// The list that it is the head of, if it is folded.
+    pub list: Option<Node>,
+    /// The first node behind the immediates that were read.
+    pub next: Node,
+}
+
+impl<'a> Instruction<'a> {
+    /// The instruction with this keyword.
+    pub fn new(tree: &Tree<'a>, keyword: Node) -> Instruction<'a> {
+        let list = tree.parent(keyword).filter(|list| list + 1 == keyword);
+        let word = tree.word(keyword).unwrap_or_default();
+        Instruction { word, keyword, list, next: keyword + 1 }
+    }
+
+    /// Where the keyword stands.
+    pub fn at(&self, tree: &Tree<'a>) -> usize {
+        tree.start(self.keyword)
+    }
+
+    /// Where the keyword and the immediates that were read end.
+    pub fn end(&self, tree: &Tree<'a>) -> usize {
+        tree.end(self.next - 1)
+    }
+
+    /// The next immediate, a name; `what` is what it should name.
+    pub fn name(&mut self, tree: &Tree<'a>, what: &str) -> Result<Name<'a>> {
+        let node = self.next;
+        match self.optional_name(tree)? {
+            Some(name) => Ok(name),
+            None => {
+                let (word, found) = (self.word, tree.describe(node));
+                let message = format!("`{word}` expects the name of {what} here, found {found}");
+                Err(Fault::malformed(tree.start(node), message))
+            }
+        }
+    }
+
+    /// The next immediate, if it is a name.
+    pub fn optional_name(&mut self, tree: &Tree<'a>) -> Result<Option<Name<'a>>> {
+        if tree.is_number(self.next) {
+            return Err(numeric(tree, self.next, "what is here"));
+        }
+        let name = Name::read(tree, self.next);
+        self.next += usize::from(name.is_some());
+        Ok(name)
+    }
+
+    /// The next immediate, if it is a list with this head, such as `(on ..)`.
+    #[allow(dead_code, reason = "for designs whose instructions have clauses")]
+    pub fn list(&mut self, tree: &Tree<'a>, head: &str) -> Option<Node> {
+        let list = Some(self.next).filter(|&node| tree.head(node) == Some(head))?;
+        self.next = tree.last(list) + 1;
+        Some(list)
+    }
+}
+
+/// Refuses a numeric index.
+pub(crate) fn numeric(tree: &Tree<'_>, node: Node, what: &str) -> Fault {
+    let text = tree.text(node);
+    let message = format!(
+        "expected a name, found the number {text}: lowering a dialect adds types and functions, \
+         so give {what} a name and use that"
+    );
+    Fault::malformed(tree.start(node), message)
+}

@@ -1,0 +1,246 @@
+//! A module that is being lowered: what the designs change and add.
+
+use std::collections::HashMap;
+
+use super::design::DESIGNS;
+use super::instruction::Instruction;
+use super::module::{Item, Module};
+use super::name::{Name, Names};
+use super::output::{Edits, Pieces};
+use super::tree::{Node, Tree};
+use super::types::{HeapType, Signature, ValKind, ValType};
+
+/// What is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rendering {
+    /// The standard text, in which the kinds of all designs are continuations.
+    Standard,
+    /// A text that is only validated, in which no kind matches another.
+    Shadow,
+}
+
+/// A module that is being lowered.
+pub(crate) struct Lowering<'a, 'm> {
+    pub tree: &'m Tree<'a>,
+    pub module: &'m Module<'a>,
+    pub rendering: Rendering,
+    pub names: Names,
+    pub edits: Edits,
+    /// Fields in front of, and behind, those of the source.
+    pub front: Pieces,
+    pub back: Pieces,
+    /// Names of what was added, by what was asked for.
+    added: HashMap<String, String>,
+    /// Names that designs keep for the module.
+    brands: HashMap<&'static str, String>,
+    /// Where the function that is being lowered declares locals.
+    locals_at: Option<usize>,
+}
+
+impl<'a, 'm> Lowering<'a, 'm> {
+    pub fn new(
+        tree: &'m Tree<'a>,
+        module: &'m Module<'a>,
+        rendering: Rendering,
+    ) -> Lowering<'a, 'm> {
+        Lowering {
+            tree,
+            module,
+            rendering,
+            names: Names::of(tree),
+            edits: Edits::default(),
+            front: Pieces::new(),
+            back: Pieces::new(),
+            added: HashMap::new(),
+            brands: HashMap::new(),
+            locals_at: None,
+        }
+    }
+
+    pub fn is_shadow(&self) -> bool {
+        self.rendering == Rendering::Shadow
+    }
+
+    /// Keeps a name for the whole module: the type that stands for `word`.
+    #[allow(dead_code, reason = "for designs with one type for all references")]
+    pub fn set_brand(&mut self, word: &'static str, name: String) {
+        self.brands.insert(word, name);
+    }
+
+    /// The name that was kept for `word`.
+    #[allow(dead_code, reason = "for designs with one type for all references")]
+    pub fn brand(&self, word: &str) -> &str {
+        self.brands.get(word).map_or("", String::as_str)
+    }
+
+    /// The name of what is added beside something of the source: the same each
+    /// time for the same owner.
+    pub fn companion(&mut self, owner: Name<'_>, what: &str) -> String {
+        let key = format!("{what} of {}", owner.key());
+        if let Some(added) = self.added.get(&key) {
+            return added.clone();
+        }
+        let added = self.names.fresh_for(Some(owner), what);
+        self.added.insert(key, added.clone());
+        added
+    }
+
+    /// Enters a function, which declares further locals at a byte.
+    pub fn enter_function(&mut self, locals_at: Option<usize>) {
+        self.locals_at = locals_at;
+    }
+
+    /// A new local of the current function, behind its own.
+    #[allow(dead_code, reason = "for designs that must put values aside")]
+    pub fn local(&mut self, wish: &str, ty: &str, at: usize) -> String {
+        let name = self.names.fresh(wish);
+        if let Some(locals_at) = self.locals_at {
+            self.edits.insert(locals_at, Pieces::text(format!(" (local {name} {ty})"), at));
+        }
+        name
+    }
+
+    /// The import of a primitive of a reserved module, with a type in the
+    /// standard text. The same import is added once.
+    pub fn primitive(&mut self, module: &str, name: &str, ty: &str, at: usize) -> String {
+        let import = format!("(import \"ropewalk:{module}\" \"{name}\" (func");
+        let key = format!("{import} {ty}");
+        if let Some(added) = self.added.get(&key) {
+            return added.clone();
+        }
+        let added = self.names.fresh(&format!("{module}.{name}"));
+        self.front.push(format!("{import} {added}{ty}))\n  "), at);
+        self.added.insert(key, added.clone());
+        added
+    }
+
+    /// A function type with this signature, added to the module once. Its name
+    /// is like `wish`.
+    pub fn function_type(&mut self, signature: &Signature<'a>, wish: &str, at: usize) -> String {
+        let definition = format!("(func{})", self.signature(&signature.params, &signature.results));
+        if let Some(added) = self.added.get(&definition) {
+            return added.clone();
+        }
+        let added = self.names.fresh(wish);
+        self.back.push(format!("\n  (type {added} {definition})"), at);
+        self.added.insert(definition, added.clone());
+        added
+    }
+
+    /// The name of the type of a function.
+    pub fn type_of(&mut self, name: Name<'_>, function: &Item<'a>) -> String {
+        match function.type_use {
+            Some(name) => name.text.to_string(),
+            None => {
+                let wish = format!("{}.type", name.key());
+                self.function_type(&function.inline, &wish, name.at)
+            }
+        }
+    }
+
+    /// Makes `ref.func` of a function valid.
+    pub fn declare(&mut self, function: Name<'_>) {
+        let field = format!("\n  (elem declare func {})", function.text);
+        if self.added.insert(field.clone(), String::new()).is_none() {
+            self.back.push(field, function.at);
+        }
+    }
+
+    /// Requires that values of the types `from` may stand where the types `to`
+    /// are expected. It is checked in the shadow, by a function that returns
+    /// its parameters; if that is not valid, `message` says what is wrong.
+    ///
+    /// There are as many types in `from` as in `to`.
+    pub fn require(&mut self, from: &[ValType<'a>], to: &[ValType<'a>], at: usize, message: &str) {
+        if self.is_shadow() {
+            let ty = self.signature(from, to);
+            let values: String = (0..from.len()).map(|n| format!(" (local.get {n})")).collect();
+            self.back.push_noted(format!("\n  (func{ty}{values})"), at, message);
+        }
+    }
+
+    /// ` (param ..) (result ..)`, with a space in front, or nothing.
+    pub fn signature(&self, params: &[ValType<'a>], results: &[ValType<'a>]) -> String {
+        let list = |word: &str, types: &[ValType<'a>]| match types {
+            [] => String::new(),
+            types => {
+                let types: String = types.iter().map(|&ty| format!(" {}", self.ty(ty))).collect();
+                format!(" ({word}{types})")
+            }
+        };
+        list("param", params) + &list("result", results)
+    }
+
+    /// A value type in the standard text.
+    pub fn ty(&self, ty: ValType<'a>) -> String {
+        match ty.kind {
+            ValKind::Word(word) => self.value_word(word),
+            ValKind::Verbatim(text) => text.to_string(),
+            ValKind::Ref { nullable, heap } => {
+                let null = if nullable { "null " } else { "" };
+                format!("(ref {null}{})", self.heap_type(heap))
+            }
+        }
+    }
+
+    /// A value type in the standard text, in pieces that stand for its parts.
+    pub fn ty_pieces(&self, ty: ValType<'a>) -> Pieces {
+        let ValKind::Ref { nullable, heap } = ty.kind else {
+            return Pieces::text(self.ty(ty), ty.at);
+        };
+        let mut pieces = Pieces::text(if nullable { "(ref null " } else { "(ref " }, ty.at);
+        let (HeapType::Word(_, at) | HeapType::Type(Name { at, .. })) = heap;
+        pieces.push(self.heap_type(heap), at);
+        pieces.push(")", ty.at);
+        pieces
+    }
+
+    fn heap_type(&self, heap: HeapType<'a>) -> String {
+        match heap {
+            HeapType::Type(name) => name.text.to_string(),
+            HeapType::Word(word, _) => {
+                let found = DESIGNS.iter().find_map(|design| design.heap_type(self, word));
+                found.unwrap_or_else(|| word.to_string())
+            }
+        }
+    }
+
+    fn value_word(&self, word: &str) -> String {
+        let found = DESIGNS.iter().find_map(|design| design.value_type(self, word));
+        found.unwrap_or_else(|| word.to_string())
+    }
+
+    /// Puts standard instructions in place of an instruction whose immediates
+    /// were read: those of `folded`, each in parentheses, and then `last`,
+    /// which is plain and has none.
+    ///
+    /// In a folded instruction they follow the operands: `(last operands
+    /// folded)`, which the standard text unfolds in just this order. So
+    /// neither what is on the stack already nor locals that the operands set
+    /// are hidden by a block.
+    pub fn emit(&mut self, instruction: &Instruction<'a>, folded: &str, last: Option<&str>) {
+        let tree = self.tree;
+        let at = instruction.at(tree);
+        let head = at..instruction.end(tree);
+        match instruction.list {
+            None => {
+                let space = if folded.is_empty() || last.is_none() { "" } else { " " };
+                let text = format!("{folded}{space}{}", last.unwrap_or_default());
+                self.edits.replace(head, Pieces::text(text, at));
+            }
+            Some(list) => {
+                self.edits.replace(head, Pieces::text(last.unwrap_or("nop"), at));
+                if !folded.is_empty() {
+                    let close = tree.start(tree.last(list));
+                    self.edits.insert(close, Pieces::text(format!(" {folded}"), at));
+                }
+            }
+        }
+    }
+
+    /// Replaces a word.
+    pub fn replace_word(&mut self, node: Node, text: String) {
+        let range = self.tree.start(node)..self.tree.end(node);
+        self.edits.replace(range, Pieces::text(text, self.tree.start(node)));
+    }
+}

@@ -1,0 +1,159 @@
+//! What a module defines, as far as the designs need to know it.
+
+use std::collections::HashMap;
+
+use super::design::Design;
+use super::name::Name;
+use super::tree::Node;
+use super::types::{Signature, ValType};
+use crate::fault::{Fault, Result};
+
+/// The types, functions and tags of a module.
+#[derive(Debug, Default)]
+pub(crate) struct Module<'a> {
+    pub types: Table<TypeDef<'a>>,
+    pub functions: Table<Item<'a>>,
+    pub tags: Table<Item<'a>>,
+    /// The definitions of types by their lists.
+    types_at: HashMap<Node, usize>,
+}
+
+/// Things of one sort; some have names.
+#[derive(Debug)]
+pub(crate) struct Table<T> {
+    items: Vec<T>,
+    named: HashMap<String, usize>,
+}
+
+impl<T> Default for Table<T> {
+    fn default() -> Table<T> {
+        Table { items: Vec::new(), named: HashMap::new() }
+    }
+}
+
+/// `(type $x ..)`.
+#[derive(Debug)]
+pub(crate) struct TypeDef<'a> {
+    pub name: Option<Name<'a>>,
+    /// The list `(type ..)`, and where it stands.
+    pub list: Node,
+    pub at: usize,
+    /// What `(sub final? $x*` says; nothing without `sub`.
+    pub sub: Option<Sub<'a>>,
+    pub kind: TypeKind<'a>,
+}
+
+/// The start of `(sub final? $x* ..)`.
+#[derive(Debug)]
+pub(crate) struct Sub<'a> {
+    pub is_final: bool,
+    pub supertypes: Vec<Name<'a>>,
+}
+
+/// What a type is.
+#[derive(Debug)]
+pub(crate) enum TypeKind<'a> {
+    Func(Signature<'a>),
+    /// `(cont $function)`.
+    Cont,
+    /// A struct, an array, or what the standard text will complain about.
+    Other,
+    /// A type of a design.
+    Design(&'static dyn Design, Signature<'a>),
+}
+
+impl TypeKind<'_> {
+    /// What the type is, with its article.
+    pub fn describe(&self) -> &'static str {
+        match self {
+            TypeKind::Func(_) => "a function type",
+            TypeKind::Cont => "a continuation type",
+            TypeKind::Other => "a struct or array type",
+            TypeKind::Design(design, _) => design.describe_type(),
+        }
+    }
+}
+
+/// A function or a tag.
+#[derive(Debug)]
+pub(crate) struct Item<'a> {
+    /// `(type $x)`.
+    pub type_use: Option<Name<'a>>,
+    /// `(param ..) (result ..)`.
+    pub inline: Signature<'a>,
+}
+
+impl<T> Table<T> {
+    /// Adds a thing. A name that is used twice is found in the standard text.
+    pub fn add(&mut self, name: Option<Name<'_>>, item: T) {
+        if let Some(name) = name {
+            self.named.entry(name.key().into_owned()).or_insert(self.items.len());
+        }
+        self.items.push(item);
+    }
+
+    /// The thing with this name; `sort` is what it should be.
+    pub fn get(&self, name: Name<'_>, sort: &str) -> Result<&T> {
+        let index = self.named.get(&*name.key()).ok_or_else(|| unknown(name, sort))?;
+        Ok(&self.items[*index])
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.items.iter()
+    }
+}
+
+/// Says that there is no such name.
+fn unknown(name: Name<'_>, sort: &str) -> Fault {
+    let message = format!("unknown {sort}: there is no {sort} named `{}`", name.text);
+    Fault::malformed(name.at, message)
+}
+
+impl<'a> Module<'a> {
+    pub fn add_type(&mut self, definition: TypeDef<'a>) {
+        self.types_at.insert(definition.list, self.types.items.len());
+        self.types.add(definition.name, definition);
+    }
+
+    /// The type that the list `(type ..)` defines.
+    pub fn type_at(&self, list: Node) -> Option<&TypeDef<'a>> {
+        self.types_at.get(&list).map(|&index| &self.types.items[index])
+    }
+
+    pub fn ty(&self, name: Name<'_>) -> Result<&TypeDef<'a>> {
+        self.types.get(name, "type")
+    }
+
+    pub fn function(&self, name: Name<'_>) -> Result<&Item<'a>> {
+        self.functions.get(name, "function")
+    }
+
+    pub fn tag(&self, name: Name<'_>) -> Result<&Item<'a>> {
+        self.tags.get(name, "tag")
+    }
+
+    /// The signature of a function type with this name.
+    pub fn function_type(&self, name: Name<'_>) -> Result<&Signature<'a>> {
+        match &self.ty(name)?.kind {
+            TypeKind::Func(signature) => Ok(signature),
+            other => {
+                let (found, text) = (other.describe(), name.text);
+                let message = format!("expected a function type, but `{text}` is {found}");
+                Err(Fault::invalid(name.at, message))
+            }
+        }
+    }
+
+    /// The signature of a function or a tag.
+    pub fn signature<'m>(&'m self, item: &'m Item<'a>) -> Result<&'m Signature<'a>> {
+        match item.type_use {
+            Some(name) => self.function_type(name),
+            None => Ok(&item.inline),
+        }
+    }
+
+    /// Checks that the types to which value types refer exist.
+    pub fn check_names(&self, types: &[ValType<'_>]) -> Result<()> {
+        types.iter().filter_map(ValType::type_name).try_for_each(|name| self.ty(name).map(drop))
+    }
+}

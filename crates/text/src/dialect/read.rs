@@ -1,0 +1,165 @@
+//! Reads the definitions of a module, before anything is lowered.
+//!
+//! Only what the designs need is read. What is wrong with the rest is found
+//! when the standard text is parsed.
+
+use super::design::Role;
+use super::module::{Item, Module, Sub, TypeDef, TypeKind};
+use super::name::Name;
+use super::tree::{Node, Nodes, Tree};
+use super::types::Signature;
+use super::word::Words;
+use crate::fault::Result;
+
+/// Reads the definitions in the fields of a module.
+pub(crate) fn read<'a>(
+    tree: &Tree<'a>,
+    words: &Words<'_, 'a>,
+    fields: Nodes<'_, 'a>,
+) -> Result<Module<'a>> {
+    let mut reader = Reader { tree, words, module: Module::default() };
+    for field in fields {
+        reader.field(field)?;
+    }
+    reader.check_names()?;
+    Ok(reader.module)
+}
+
+struct Reader<'t, 'a> {
+    tree: &'t Tree<'a>,
+    words: &'t Words<'t, 'a>,
+    module: Module<'a>,
+}
+
+impl<'a> Reader<'_, 'a> {
+    fn field(&mut self, field: Node) -> Result<()> {
+        match self.tree.head(field) {
+            Some("type") => self.ty(field),
+            Some("rec") => self.tree.children(field).skip(1).try_for_each(|ty| self.ty(ty)),
+            Some("import") => self.import(field),
+            _ => self.item(field),
+        }
+    }
+
+    /// `(import "a" "b" (func ..))`, and groups: `(import "a" (item "b" (func ..)))`.
+    fn import(&mut self, import: Node) -> Result<()> {
+        let tree = self.tree;
+        tree.children(import).filter(|&node| tree.is_list(node)).try_for_each(|node| {
+            match tree.head(node) {
+                Some("item") => tree.children(node).try_for_each(|node| self.item(node)),
+                _ => self.item(node),
+            }
+        })
+    }
+
+    /// A function or a tag, defined or imported, or a field of a design.
+    fn item(&mut self, list: Node) -> Result<()> {
+        let tree = self.tree;
+        let Some(head) = tree.head(list) else { return Ok(()) };
+        if let Some((design, Role::Field)) = self.words.find(list + 1) {
+            return design.read_field(tree, list, &mut self.module);
+        }
+        let items = match head {
+            "func" => &mut self.module.functions,
+            "tag" => &mut self.module.tags,
+            _ => return Ok(()),
+        };
+        let header = Header::read(tree, list)?;
+        items.add(header.name, header.item);
+        Ok(())
+    }
+
+    /// `(type $x? (sub final? $y* (func ..)))`, or without `sub`.
+    fn ty(&mut self, list: Node) -> Result<()> {
+        let tree = self.tree;
+        let mut parts = tree.children(list).skip(1).peekable();
+        let name = parts.next_if(|&node| tree.is_name(node));
+        let name = name.and_then(|node| Name::read(tree, node));
+        let Some(mut inner) = parts.next() else { return Ok(()) };
+        let sub = (tree.head(inner) == Some("sub")).then(|| sub(tree, &mut inner));
+        let kind = self.kind(inner)?;
+        let at = tree.start(list + 1);
+        self.module.add_type(TypeDef { name, list, at, sub, kind });
+        Ok(())
+    }
+
+    fn kind(&self, list: Node) -> Result<TypeKind<'a>> {
+        let tree = self.tree;
+        if let Some((design, Role::Type)) = self.words.find(list + 1) {
+            return Ok(TypeKind::Design(design, design.read_type(tree, list)?));
+        }
+        Ok(match tree.head(list) {
+            Some("func") => {
+                let mut parts = tree.children(list);
+                parts.next();
+                TypeKind::Func(Signature::read(tree, &mut parts)?)
+            }
+            Some("cont") => TypeKind::Cont,
+            _ => TypeKind::Other,
+        })
+    }
+
+    /// Checks that every type to which a signature refers exists.
+    fn check_names(&self) -> Result<()> {
+        let module = &self.module;
+        let types = module.types.iter().filter_map(|definition| match &definition.kind {
+            TypeKind::Func(signature) | TypeKind::Design(_, signature) => Some(signature),
+            _ => None,
+        });
+        let items = module.functions.iter().chain(module.tags.iter()).map(|item| &item.inline);
+        types.chain(items).try_for_each(|signature| {
+            module.check_names(&signature.params)?;
+            module.check_names(&signature.results)
+        })
+    }
+}
+
+/// Reads `(sub final? $y* inner)` and goes to the inner list.
+fn sub<'a>(tree: &Tree<'a>, inner: &mut Node) -> Sub<'a> {
+    let parts: Vec<Node> = tree.children(*inner).skip(1).collect();
+    let is_final = parts.iter().any(|&node| tree.word(node) == Some("final"));
+    let supertypes = parts.iter().filter_map(|&node| Name::read(tree, node)).collect();
+    if let Some(&list) = parts.iter().find(|&&node| tree.is_list(node)) {
+        *inner = list;
+    }
+    Sub { is_final, supertypes }
+}
+
+/// The start of a function or a tag: its name, and its type use.
+pub(crate) struct Header<'a> {
+    pub name: Option<Name<'a>>,
+    pub item: Item<'a>,
+    /// The first node behind the type use.
+    pub next: Node,
+}
+
+impl<'a> Header<'a> {
+    /// `(func $x? (export ..)* (import ..)? (type $t)? (param ..)* (result ..)* ..)`.
+    pub fn read(tree: &Tree<'a>, list: Node) -> Result<Header<'a>> {
+        let mut parts = tree.children(list);
+        parts.next();
+        let name = Name::read(tree, parts.peek());
+        if name.is_some() {
+            parts.next();
+        }
+        while matches!(tree.head(parts.peek()), Some("export" | "import")) {
+            parts.next();
+        }
+        let (type_use, inline) = type_use(tree, &mut parts)?;
+        let item = Item { type_use, inline };
+        Ok(Header { name, item, next: parts.peek() })
+    }
+}
+
+/// `(type $t)? (param ..)* (result ..)*`.
+pub(crate) fn type_use<'a>(
+    tree: &Tree<'a>,
+    parts: &mut Nodes<'_, 'a>,
+) -> Result<(Option<Name<'a>>, Signature<'a>)> {
+    let list = Some(parts.peek()).filter(|&node| tree.head(node) == Some("type"));
+    let name = list.and_then(|list| Name::read(tree, list + 2));
+    if list.is_some() {
+        parts.next();
+    }
+    Ok((name, Signature::read(tree, parts)?))
+}

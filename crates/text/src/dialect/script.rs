@@ -1,0 +1,130 @@
+//! The dialect modules of a script.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::design::DESIGNS;
+use super::tree::{Node, Tree};
+use super::word::Words;
+
+/// A script (`.wast`) whose modules may use dialects.
+///
+/// The parser of scripts does not know the dialects. So it is given a copy of
+/// the script, of the same length, in which the fields of dialect modules are
+/// blank; every place in it is that of the script. Where it finds a module,
+/// [`Text::from_script`](crate::Text::from_script) reads the original.
+///
+/// ```
+/// use ropewalk_text::{Script, Text};
+/// use wast::parser::{self, ParseBuffer};
+/// use wast::{Wast, WastDirective};
+///
+/// let script = Script::new(
+///     "(module (type $c (stack (ref null $c))) (func (param (ref $c)) (switch_retire $c (local.get 0))))",
+/// );
+/// let buffer = ParseBuffer::new(script.text())?;
+/// let mut directives = parser::parse::<Wast>(&buffer)?.directives;
+/// let WastDirective::Module(module) = &mut directives[0] else { panic!() };
+/// let text = Text::from_script(module, &script)?;
+/// assert!(text.lowered().unwrap().contains("switch_retire"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Script {
+    source: Arc<str>,
+    text: Arc<str>,
+    /// The dialect modules, by where their keyword `module` stands.
+    modules: HashMap<usize, Range<usize>>,
+}
+
+impl Script {
+    /// Finds the dialect modules of a script.
+    pub fn new(source: impl Into<Arc<str>>) -> Script {
+        let source = source.into();
+        let (modules, blank) = find(&source);
+        let text = if blank.is_empty() { Arc::clone(&source) } else { blanked(&source, &blank) };
+        Script { source, text, modules }
+    }
+
+    /// The script as it was written.
+    pub fn source(&self) -> &Arc<str> {
+        &self.source
+    }
+
+    /// The script with blank dialect modules, for the parser of scripts.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether the module whose keyword stands at a byte is a dialect module.
+    pub fn is_dialect(&self, module: usize) -> bool {
+        self.modules.contains_key(&module)
+    }
+
+    /// Where the dialect module whose keyword stands at a byte is written.
+    pub(crate) fn range(&self, module: usize) -> Option<Range<usize>> {
+        self.modules.get(&module).cloned()
+    }
+}
+
+/// Whether a text has what any dialect module has; a quick look that spares
+/// most texts the rest.
+pub(super) fn may_have_dialects(text: &str) -> bool {
+    DESIGNS.iter().flat_map(|design| design.hints()).any(|hint| text.contains(hint))
+}
+
+/// The dialect modules by their keywords, and what has to be blank.
+fn find(source: &str) -> (HashMap<usize, Range<usize>>, Vec<Range<usize>>) {
+    let mut modules = HashMap::new();
+    let mut blank = Vec::new();
+    if !may_have_dialects(source) {
+        return (modules, blank);
+    }
+    let tree = Tree::parse(source, 0..source.len());
+    if tree.fault().is_some() {
+        // The parser of scripts says why.
+        return (modules, blank);
+    }
+    let directives = tree.top().flat_map(|top| {
+        let inner = tree.is_list(top).then(|| tree.children(top)).into_iter().flatten();
+        std::iter::once(top).chain(inner)
+    });
+    for module in directives.filter(|&node| tree.head(node) == Some("module")) {
+        if is_dialect(&tree, module) {
+            modules.insert(tree.start(module + 1), tree.start(module)..tree.end(module));
+            blank.push(fields(&tree, module));
+        }
+    }
+    (modules, blank)
+}
+
+fn is_dialect(tree: &Tree<'_>, module: Node) -> bool {
+    let words = Words::new(tree, Some(module));
+    (module..tree.last(module)).any(|node| words.find(node).is_some())
+}
+
+/// The fields of a module, behind `(module definition? $x?`.
+fn fields(tree: &Tree<'_>, module: Node) -> Range<usize> {
+    let is_start = |node: &Node| match tree.word(*node) {
+        Some(word) => word == "module" || word == "definition",
+        None => tree.is_name(*node),
+    };
+    let first = tree.children(module).find(|node| !is_start(node));
+    let end = tree.start(tree.last(module));
+    first.map_or(end, |first| tree.start(first))..end
+}
+
+/// A copy of a text in which some parts are blank. Lines keep their ends.
+fn blanked(source: &str, parts: &[Range<usize>]) -> Arc<str> {
+    let mut text = String::with_capacity(source.len());
+    let mut next = 0;
+    for part in parts {
+        text.push_str(&source[next..part.start]);
+        let blank = |byte| if byte == b'\n' || byte == b'\r' { byte as char } else { ' ' };
+        text.extend(source[part.clone()].bytes().map(blank));
+        next = part.end;
+    }
+    text.push_str(&source[next..]);
+    text.into()
+}

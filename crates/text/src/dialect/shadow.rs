@@ -1,0 +1,63 @@
+//! The check that kinds do not match each other.
+//!
+//! In the standard text the references of all designs are continuations, and
+//! the general ones among them match each other. So the module is written once
+//! more, as a *shadow* in which each kind has types of its own sort: types of
+//! the bag of stacks are function types there. The shadow also has functions
+//! that are valid only if a condition holds, with the message for the case
+//! that it does not. Nobody ever runs it.
+//!
+//! What the shadow accepts too much, a stack as a `funcref`, the standard text
+//! refuses. Whoever compiles the standard text finds what is wrong with that,
+//! so the shadow of a module that is not valid is not looked at.
+
+use wasmparser::{Validator, WasmFeatures};
+use wast::Wat;
+use wast::lexer::Lexer;
+use wast::parser::{self, ParseBuffer};
+
+use super::design::DESIGNS;
+use super::output::Output;
+use crate::encoded::Encoded;
+use crate::fault::{Fault, Result};
+
+/// Checks the shadow of a module, if the module itself is valid.
+pub(crate) fn check(shadow: &Output, binary: &[u8]) -> Result<()> {
+    if validate(binary).is_err() {
+        return Ok(());
+    }
+    let encoded = encode(&shadow.text).map_err(|fault| in_source(shadow, fault))?;
+    let Err(error) = validate(&encoded.binary) else { return Ok(()) };
+    let offset = encoded.find(&shadow.text, error.offset() as usize).unwrap_or(encoded.module);
+    Err(in_source(shadow, Fault::invalid(offset, kinds_differ(error.message()))))
+}
+
+fn validate(binary: &[u8]) -> Result<(), wasmparser::BinaryReaderError> {
+    Validator::new_with_features(WasmFeatures::all()).validate_all(binary).map(drop)
+}
+
+fn encode(text: &str) -> Result<Encoded> {
+    let mut lexer = Lexer::new(text);
+    lexer.allow_confusing_unicode(true);
+    let mut buffer = ParseBuffer::new_with_lexer(lexer)?;
+    buffer.track_instr_spans(true);
+    Encoded::wat(&mut parser::parse::<Wat>(&buffer)?, text)
+}
+
+/// The fault at its place in the source, with the message that was prepared
+/// for that place.
+fn in_source(shadow: &Output, fault: Fault) -> Fault {
+    let note = shadow.map.note(fault.offset).map(str::to_string);
+    let message = note.unwrap_or(fault.message);
+    Fault { offset: shadow.map.find(fault.offset), message, invalid: true }
+}
+
+/// What a mismatch means that is only one in the shadow.
+fn kinds_differ(message: &str) -> String {
+    let words = DESIGNS.iter().flat_map(|design| design.shadow_words());
+    let message = words.fold(message.to_string(), |text, (from, to)| text.replace(from, to));
+    format!(
+        "{message} (stack, task, fiber and continuation types are different kinds, \
+         and never match each other)"
+    )
+}

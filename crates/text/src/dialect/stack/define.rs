@@ -1,0 +1,108 @@
+//! The definitions of stack types.
+
+use super::super::lowering::Lowering;
+use super::super::module::{Module, Sub, TypeDef, TypeKind};
+use super::super::name::Name;
+use super::super::output::Pieces;
+use super::super::tree::{Node, Tree};
+use super::super::types::{Signature, ValType, list_of_types};
+use super::stack_type::{ReturnStack, StackType};
+use crate::fault::{Fault, Result};
+
+/// Reads `(stack (param t)* rt)`; `rt` may stand alone or in a `(param ..)`.
+pub(super) fn read<'a>(tree: &Tree<'a>, list: Node) -> Result<Signature<'a>> {
+    let mut params = Vec::new();
+    let mut parts = tree.children(list).skip(1).peekable();
+    while let Some(node) = parts.next() {
+        match tree.head(node) {
+            Some("param") => params.extend(list_of_types(tree, node)?),
+            _ if parts.peek().is_none() => params.push(ValType::read(tree, node)?),
+            _ => return Err(misplaced(tree, node)),
+        }
+    }
+    Ok(Signature { params, results: Vec::new() })
+}
+
+fn misplaced(tree: &Tree<'_>, node: Node) -> Fault {
+    let found = tree.describe(node);
+    let message = format!(
+        "expected `(param ..)`, found {found}: only the last type of a stack type, that of the \
+         stack to return to, may stand alone"
+    );
+    Fault::malformed(tree.start(node), message)
+}
+
+/// `(type $c.func (func (param t* rt)))` and `(type $c (cont $c.func))`; in
+/// the shadow, `(type $c (func (param t* rt)))`. Each has the subtyping of the
+/// definition.
+pub(super) fn define<'a>(
+    lowering: &mut Lowering<'a, '_>,
+    definition: &TypeDef<'a>,
+) -> Result<Vec<Pieces>> {
+    let TypeKind::Design(_, signature) = &definition.kind else { return Ok(Vec::new()) };
+    check(lowering.module, definition, &signature.params)?;
+    let (at, sub) = (definition.at, definition.sub.as_ref());
+    let own = definition.name.map(|name| (name.text.to_string(), name.at));
+    let supertypes = sub.map_or(&[][..], |sub| &sub.supertypes);
+    let own_supertypes = supertypes.iter().map(|name| (name.text.to_string(), name.at)).collect();
+    let function = function(lowering, &signature.params, at);
+    if lowering.is_shadow() {
+        return Ok(vec![standard_type(at, own, sub, own_supertypes, function)]);
+    }
+    let name = match definition.name {
+        Some(name) => lowering.companion(name, "func"),
+        None => lowering.names.fresh("stack.func"),
+    };
+    let function_supertypes =
+        supertypes.iter().map(|&name| (lowering.companion(name, "func"), name.at)).collect();
+    let cont = Pieces::text(format!("(cont {name})"), at);
+    Ok(vec![
+        standard_type(at, Some((name, at)), sub, function_supertypes, function),
+        standard_type(at, own, sub, own_supertypes, cont),
+    ])
+}
+
+/// Checks what the standard text does not say: that the last parameter is a
+/// stack, and that supertypes are stack types.
+fn check<'a>(module: &Module<'a>, definition: &TypeDef<'a>, params: &[ValType<'a>]) -> Result<()> {
+    ReturnStack::find(module, params, definition.at)?;
+    let mut supertypes = definition.sub.iter().flat_map(|sub| &sub.supertypes);
+    supertypes.try_for_each(|&name: &Name<'a>| StackType::find(module, name).map(drop))
+}
+
+/// `(func (param t*))`.
+fn function<'a>(lowering: &Lowering<'a, '_>, params: &[ValType<'a>], at: usize) -> Pieces {
+    let mut pieces = Pieces::text("(func (param", at);
+    for &param in params {
+        pieces.push(" ", param.at);
+        pieces.append(lowering.ty_pieces(param));
+    }
+    pieces.push("))", at);
+    pieces
+}
+
+/// Names, with the place in the source for which they stand.
+type Placed = (String, usize);
+
+/// `(type $name (sub final? $supertype* inner))`, or without `sub`.
+fn standard_type(
+    at: usize,
+    name: Option<Placed>,
+    sub: Option<&Sub<'_>>,
+    supertypes: Vec<Placed>,
+    inner: Pieces,
+) -> Pieces {
+    let mut pieces = Pieces::text("(type ", at);
+    if let Some((name, at)) = name {
+        pieces.push(name + " ", at);
+    }
+    if let Some(sub) = sub {
+        pieces.push(if sub.is_final { "(sub final " } else { "(sub " }, at);
+    }
+    for (name, at) in supertypes {
+        pieces.push(name + " ", at);
+    }
+    pieces.append(inner);
+    pieces.push(if sub.is_some() { "))" } else { ")" }, at);
+    pieces
+}

@@ -1,0 +1,111 @@
+//! Bag of stacks: `(type $c (stack (param t)* rt))`, `stack.new`, `switch`.
+//!
+//! A stack type is a continuation type of a function type with the same
+//! parameters:
+//!
+//! ```wat
+//! (rec (type $c.func (func (param t* rt))) (type $c (cont $c.func)))
+//! ```
+//!
+//! In the shadow it is that function type, and its subtyping is the same:
+//! parameters are contravariant. Below, `$c` is `stack t1* (ref null? $d)`,
+//! and `$d` is `stack t2* rt2`.
+//!
+//! | file | what it holds |
+//! | --- | --- |
+//! | `define` | the definitions of types |
+//! | `stack_type` | what `$c` says about `t1*`, `$d` and `t2*` |
+//! | `lower` | the instructions |
+
+mod define;
+mod lower;
+mod stack_type;
+
+use super::design::{Design, Role};
+use super::instruction::Instruction;
+use super::lowering::Lowering;
+use super::module::TypeDef;
+use super::output::Pieces;
+use super::tree::{Node, Tree};
+use super::types::Signature;
+use super::word::{Place, Word};
+use crate::fault::Result;
+
+/// The design.
+#[derive(Debug)]
+pub(crate) struct BagOfStacks;
+
+impl Design for BagOfStacks {
+    fn name(&self) -> &'static str {
+        "bag of stacks"
+    }
+
+    fn describe_type(&self) -> &'static str {
+        "a stack type"
+    }
+
+    fn hints(&self) -> &'static [&'static str] {
+        &["stack", "switch"]
+    }
+
+    fn recognise(&self, word: &Word<'_, '_>) -> Option<Role> {
+        match word.text {
+            "stack" if word.place == Place::Type => Some(Role::Type),
+            "stack" | "nostack" if word.is_heap_type() => Some(Role::HeapType),
+            // With a type and a tag it is the standard instruction.
+            "switch" if word.is_instruction() && word.indices() == 1 => Some(Role::Instruction),
+            "stack.new"
+            | "stack.new_ref"
+            | "stack.bind"
+            | "switch_retire"
+            | "switch_throw"
+            | "return_switch"
+            | "return_switch_throw"
+                if word.is_instruction() =>
+            {
+                Some(Role::Instruction)
+            }
+            _ => None,
+        }
+    }
+
+    fn read_type<'a>(&self, tree: &Tree<'a>, list: Node) -> Result<Signature<'a>> {
+        define::read(tree, list)
+    }
+
+    fn define<'a>(
+        &self,
+        lowering: &mut Lowering<'a, '_>,
+        definition: &TypeDef<'a>,
+    ) -> Result<Vec<Pieces>> {
+        define::define(lowering, definition)
+    }
+
+    fn heap_type(&self, lowering: &Lowering<'_, '_>, word: &str) -> Option<String> {
+        let heap_type = match (word, lowering.is_shadow()) {
+            ("stack", false) => "cont",
+            ("stack", true) => "func",
+            ("nostack", false) => "nocont",
+            ("nostack", true) => "nofunc",
+            _ => return None,
+        };
+        Some(heap_type.to_string())
+    }
+
+    fn lower<'a>(
+        &self,
+        lowering: &mut Lowering<'a, '_>,
+        instruction: &mut Instruction<'a>,
+    ) -> Result<()> {
+        lower::lower(lowering, instruction)
+    }
+
+    fn shadow_words(&self) -> &'static [(&'static str, &'static str)] {
+        &[
+            ("nullfuncref", "(ref null nostack)"),
+            ("(ref nofunc)", "(ref nostack)"),
+            ("funcref", "(ref null stack)"),
+            ("(ref func)", "(ref stack)"),
+        ]
+    }
+}

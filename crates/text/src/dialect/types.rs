@@ -1,0 +1,117 @@
+//! Value types and signatures, as the source writes them.
+
+use super::name::Name;
+use super::tree::{Node, Nodes, Tree};
+use crate::fault::{Fault, Result};
+
+/// A value type, and where it stands.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ValType<'a> {
+    pub kind: ValKind<'a>,
+    pub at: usize,
+}
+
+/// What a value type is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum ValKind<'a> {
+    /// One word: `i32`, `funcref`, `fiberref`.
+    Word(&'a str),
+    /// `(ref null? ..)`.
+    Ref { nullable: bool, heap: HeapType<'a> },
+    /// A list that no design gives a meaning: `(ref (exact $t))`.
+    Verbatim(&'a str),
+}
+
+/// What a reference refers to, and where that stands.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum HeapType<'a> {
+    /// A word: `func`, `stack`.
+    Word(&'a str, usize),
+    /// A type of the module.
+    Type(Name<'a>),
+}
+
+impl<'a> ValType<'a> {
+    /// The type that a node is.
+    pub fn read(tree: &Tree<'a>, node: Node) -> Result<ValType<'a>> {
+        let kind = match (tree.word(node), tree.head(node)) {
+            (Some(word), _) => ValKind::Word(word),
+            (None, Some("ref")) => reference(tree, node),
+            (None, Some("shared")) => ValKind::Verbatim(tree.text(node)),
+            _ => {
+                let found = tree.describe(node);
+                let message = format!("expected a value type, found {found}");
+                return Err(Fault::malformed(tree.start(node), message));
+            }
+        };
+        Ok(ValType { kind, at: tree.start(node) })
+    }
+
+    /// `(ref $name)` or `(ref null $name)`.
+    pub fn reference(nullable: bool, name: Name<'a>) -> ValType<'a> {
+        let kind = ValKind::Ref { nullable, heap: HeapType::Type(name) };
+        ValType { kind, at: name.at }
+    }
+
+    /// The type of the module to which this is a reference.
+    pub fn type_name(&self) -> Option<Name<'a>> {
+        match self.kind {
+            ValKind::Ref { heap: HeapType::Type(name), .. } => Some(name),
+            _ => None,
+        }
+    }
+}
+
+/// `(ref null? heap)`.
+fn reference<'a>(tree: &Tree<'a>, list: Node) -> ValKind<'a> {
+    let mut parts = tree.children(list).skip(1).peekable();
+    let nullable = parts.next_if(|&node| tree.word(node) == Some("null")).is_some();
+    let heap = parts.next().and_then(|node| match tree.word(node) {
+        Some(word) => Some(HeapType::Word(word, tree.start(node))),
+        None => Name::read(tree, node).map(HeapType::Type),
+    });
+    match (heap, parts.next()) {
+        (Some(heap), None) => ValKind::Ref { nullable, heap },
+        _ => ValKind::Verbatim(tree.text(list)),
+    }
+}
+
+/// What goes in and what comes out.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Signature<'a> {
+    pub params: Vec<ValType<'a>>,
+    pub results: Vec<ValType<'a>>,
+}
+
+impl<'a> Signature<'a> {
+    /// Reads `(param ..)` and `(result ..)` as long as there are some. The
+    /// standard text decides in which order they may stand.
+    pub fn read(tree: &Tree<'a>, nodes: &mut Nodes<'_, 'a>) -> Result<Signature<'a>> {
+        let mut signature = Signature::default();
+        loop {
+            let types = match tree.head(nodes.peek()) {
+                Some("param") => &mut signature.params,
+                Some("result") => &mut signature.results,
+                _ => return Ok(signature),
+            };
+            if let Some(list) = nodes.next() {
+                types.extend(list_of_types(tree, list)?);
+            }
+        }
+    }
+}
+
+/// The types in `(param $x i32)` or `(param i32 i64)`.
+pub(crate) fn list_of_types<'a>(tree: &Tree<'a>, list: Node) -> Result<Vec<ValType<'a>>> {
+    let mut nodes = tree.children(list);
+    let named = nodes.nth(1).filter(|&node| tree.is_name(node));
+    let nodes = tree.children(list).skip(if named.is_some() { 2 } else { 1 });
+    let types: Vec<_> = nodes.map(|node| ValType::read(tree, node)).collect::<Result<_>>()?;
+    match named {
+        Some(name) if types.len() != 1 => {
+            let message = format!("expected one type behind {}", tree.describe(name));
+            Err(Fault::malformed(tree.start(name), message))
+        }
+        _ => Ok(types),
+    }
+}

@@ -1,0 +1,116 @@
+//! Walks through a module from front to back, and lets the designs lower
+//! their words.
+
+use super::design::{Design, Role};
+use super::instruction::Instruction;
+use super::lowering::Lowering;
+use super::module::TypeKind;
+use super::output::Pieces;
+use super::read::Header;
+use super::tree::{Node, Nodes};
+use super::word::Words;
+use crate::fault::Result;
+
+/// Lowers the fields of a module.
+pub(crate) fn walk<'a>(
+    lowering: &mut Lowering<'a, '_>,
+    words: &Words<'_, 'a>,
+    fields: Nodes<'_, 'a>,
+) -> Result<()> {
+    for design in words.designs() {
+        design.prepare(lowering)?;
+    }
+    for field in fields {
+        lowering.enter_function(locals_at(lowering, field)?);
+        nodes(lowering, words, field)?;
+    }
+    Ok(())
+}
+
+/// Where a function declares further locals: behind its own.
+fn locals_at(lowering: &Lowering<'_, '_>, field: Node) -> Result<Option<usize>> {
+    let tree = lowering.tree;
+    if tree.head(field) != Some("func") {
+        return Ok(None);
+    }
+    let next = Header::read(tree, field)?.next;
+    let is_local = |node: &Node| tree.head(*node) == Some("local");
+    let last = tree.between(next, tree.last(field)).take_while(is_local).last();
+    Ok(Some(match last {
+        Some(last) => tree.end(last),
+        None => tree.end(next - 1),
+    }))
+}
+
+/// Lowers the words in a field.
+fn nodes<'a>(lowering: &mut Lowering<'a, '_>, words: &Words<'_, 'a>, field: Node) -> Result<()> {
+    let mut node = field;
+    while node <= lowering.tree.last(field) {
+        node = match words.find(node) {
+            Some((design, role)) => word(lowering, design, role, node)?,
+            None if lowering.tree.is_list(node) => list(lowering, node)?,
+            None => node + 1,
+        };
+    }
+    Ok(())
+}
+
+/// Lowers a word of a design, and answers where to go on.
+fn word<'a>(
+    lowering: &mut Lowering<'a, '_>,
+    design: &'static dyn Design,
+    role: Role,
+    node: Node,
+) -> Result<Node> {
+    let tree = lowering.tree;
+    let text = tree.word(node).unwrap_or_default();
+    match role {
+        Role::Type => {}
+        Role::HeapType => {
+            let replacement = design.heap_type(lowering, text);
+            replacement.into_iter().for_each(|text| lowering.replace_word(node, text));
+        }
+        Role::ValueType => {
+            let replacement = design.value_type(lowering, text);
+            replacement.into_iter().for_each(|text| lowering.replace_word(node, text));
+        }
+        Role::Field => design.lower_field(lowering, node - 1)?,
+        Role::Instruction => {
+            let mut instruction = Instruction::new(tree, node);
+            design.lower(lowering, &mut instruction)?;
+            return Ok(instruction.next);
+        }
+    }
+    Ok(node + 1)
+}
+
+/// Defines the type of a design, or goes into any other list.
+fn list(lowering: &mut Lowering<'_, '_>, list: Node) -> Result<Node> {
+    let Some(definition) = lowering.module.type_at(list) else { return Ok(list + 1) };
+    let TypeKind::Design(design, _) = definition.kind else { return Ok(list + 1) };
+    let tree = lowering.tree;
+    let types = design.define(lowering, definition)?;
+    let is_group = tree.parent(list).is_some_and(|outer| tree.head(outer) == Some("rec"));
+    let pieces = match types.len() > 1 && !is_group {
+        true => group(types, definition.at),
+        false => spaced(types, definition.at),
+    };
+    lowering.edits.replace(tree.start(list)..tree.end(list), pieces);
+    Ok(tree.last(list) + 1)
+}
+
+fn group(types: Vec<Pieces>, at: usize) -> Pieces {
+    let mut pieces = Pieces::text("(rec ", at);
+    pieces.append(spaced(types, at));
+    pieces.push(")", at);
+    pieces
+}
+
+fn spaced(types: Vec<Pieces>, at: usize) -> Pieces {
+    let mut pieces = Pieces::new();
+    for (number, ty) in types.into_iter().enumerate() {
+        pieces.push(if number > 0 { " " } else { "" }, at);
+        pieces.append(ty);
+    }
+    pieces
+}

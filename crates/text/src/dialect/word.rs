@@ -1,0 +1,131 @@
+//! Words: where a keyword stands, and which design it belongs to.
+
+use super::design::{DESIGNS, Design, Role};
+use super::tree::{Node, Tree};
+
+/// A keyword and its surroundings.
+#[derive(Debug)]
+pub(crate) struct Word<'t, 'a> {
+    pub text: &'a str,
+    pub place: Place,
+    pub node: Node,
+    pub tree: &'t Tree<'a>,
+    /// Whether the module defines a type of the bag of stacks. If not, and if
+    /// it has first-class stacks, `ref.null stack` is one of theirs.
+    #[allow(dead_code, reason = "for first-class stacks")]
+    pub has_stack_types: bool,
+}
+
+/// Where a word stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// The head of a list in `(type ..)` or `(sub ..)`.
+    Type,
+    /// In `(ref null? ..)`.
+    HeapType,
+    /// Behind `ref.null`.
+    Null,
+    /// The head of a field of the module.
+    Field,
+    /// The head of a list in `(import ..)` or `(export ..)`.
+    Description,
+    /// The head of any other list: a folded instruction.
+    Folded,
+    /// Anywhere else: a plain instruction, or a value type.
+    Plain,
+}
+
+impl<'a> Word<'_, 'a> {
+    /// How many names or numbers follow the word.
+    pub fn indices(&self) -> usize {
+        let is_index = |node: &Node| self.tree.is_name(*node) || self.tree.is_number(*node);
+        self.tree.siblings(self.node).take_while(is_index).count()
+    }
+
+    /// Whether an instruction can stand here.
+    pub fn is_instruction(&self) -> bool {
+        matches!(self.place, Place::Folded | Place::Plain)
+    }
+
+    /// Whether a heap type stands here.
+    pub fn is_heap_type(&self) -> bool {
+        matches!(self.place, Place::HeapType | Place::Null)
+    }
+}
+
+/// Finds the words of the designs in the text of a module.
+#[derive(Debug)]
+pub(crate) struct Words<'t, 'a> {
+    tree: &'t Tree<'a>,
+    /// The list `(module ..)`, unless the fields stand alone.
+    module: Option<Node>,
+    has_stack_types: bool,
+}
+
+impl<'t, 'a> Words<'t, 'a> {
+    pub fn new(tree: &'t Tree<'a>, module: Option<Node>) -> Words<'t, 'a> {
+        let words = Words { tree, module, has_stack_types: false };
+        let is_stack_type =
+            |node| tree.word(node) == Some("stack") && words.place(node) == Place::Type;
+        let mut nodes = match module {
+            Some(module) => module..tree.last(module),
+            None => 0..tree.len(),
+        };
+        let has_stack_types = nodes.any(is_stack_type);
+        Words { has_stack_types, ..words }
+    }
+
+    /// The design of a word, and what it stands for there.
+    pub fn find(&self, node: Node) -> Option<(&'static dyn Design, Role)> {
+        let word = Word {
+            text: self.tree.word(node)?,
+            place: self.place(node),
+            node,
+            tree: self.tree,
+            has_stack_types: self.has_stack_types,
+        };
+        DESIGNS.iter().find_map(|&design| Some((design, design.recognise(&word)?)))
+    }
+
+    /// The designs that have a word here, without repetition.
+    pub fn designs(&self) -> Vec<&'static dyn Design> {
+        let mut found = vec![false; DESIGNS.len()];
+        for (design, _) in (0..self.tree.len()).filter_map(|node| self.find(node)) {
+            let same = |other: &&dyn Design| other.name() == design.name();
+            if let Some(index) = DESIGNS.iter().position(same) {
+                found[index] = true;
+            }
+        }
+        DESIGNS.iter().zip(found).filter_map(|(&design, found)| found.then_some(design)).collect()
+    }
+
+    /// Whether an `(item ..)` is one of a group of imports.
+    fn is_import(&self, item: Option<Node>) -> bool {
+        let group = item.and_then(|item| self.tree.parent(item));
+        group.is_some_and(|group| self.tree.head(group) == Some("import"))
+    }
+
+    fn place(&self, node: Node) -> Place {
+        let tree = self.tree;
+        let list = tree.parent(node);
+        match list {
+            Some(list) if list + 1 == node => self.place_of_head(list),
+            Some(list) if tree.head(list) == Some("ref") => Place::HeapType,
+            _ if node > 0 && tree.word(node - 1) == Some("ref.null") => Place::Null,
+            _ => Place::Plain,
+        }
+    }
+
+    fn place_of_head(&self, list: Node) -> Place {
+        let outer = self.tree.parent(list);
+        if outer == self.module {
+            return Place::Field;
+        }
+        match outer.and_then(|outer| self.tree.head(outer)) {
+            Some("type" | "sub") => Place::Type,
+            Some("import" | "export") => Place::Description,
+            Some("item") if self.is_import(outer) => Place::Description,
+            _ => Place::Folded,
+        }
+    }
+}
