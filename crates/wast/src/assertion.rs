@@ -2,6 +2,7 @@
 
 use anyhow::{anyhow, bail};
 use ropewalk::{Exception, LinkError, Result, Trap, TrapCode, Val};
+use ropewalk_text::TextError;
 use wast::{QuoteWat, WastExecute, WastInvoke, WastRet, Wat};
 
 use crate::message::{found, is_rejection, is_trap};
@@ -29,13 +30,36 @@ impl Script<'_> {
         expect_trap(outcome, message)
     }
 
+    /// The module cannot be read.
+    pub(crate) fn assert_malformed(&mut self, module: QuoteWat) -> Result<()> {
+        self.assert_rejected(module, "a malformed module", |error| !error.is_invalid())
+    }
+
+    /// The module can be read, and is not valid.
+    pub(crate) fn assert_invalid(&mut self, module: QuoteWat) -> Result<()> {
+        self.assert_rejected(module, "an invalid module", TextError::is_invalid)
+    }
+
     /// The module is malformed or invalid. The message is not compared: every
-    /// tool has its own words.
-    pub(crate) fn assert_rejected(&mut self, mut module: QuoteWat, what: &str) -> Result<()> {
-        match self.compile(&mut module) {
-            Ok(_) => bail!("expected {what}, found a valid module"),
-            Err(error) if is_rejection(&error) => Ok(()),
-            Err(error) => bail!("expected {what}, {}", found(&error)),
+    /// tool has its own words. Which of both it is counts in dialect modules
+    /// only: tools differ in what of the standard they check when.
+    fn assert_rejected(
+        &mut self,
+        mut module: QuoteWat,
+        what: &str,
+        is_expected: fn(&TextError) -> bool,
+    ) -> Result<()> {
+        let is_dialect = self.source.is_dialect(&module);
+        let Err(error) = self.compile(&mut module) else {
+            bail!("expected {what}, found a valid module");
+        };
+        match error.downcast_ref::<TextError>() {
+            Some(text) if is_dialect && !is_expected(text) => {
+                let kind = if text.is_invalid() { "an invalid" } else { "a malformed" };
+                bail!("expected {what}, found {kind} module: {}", text.message())
+            }
+            _ if is_rejection(&error) => Ok(()),
+            _ => bail!("expected {what}, {}", found(&error)),
         }
     }
 

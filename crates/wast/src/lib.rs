@@ -33,8 +33,9 @@
 //! | `source` | places in the text of a script |
 //! | `report` | what passed and what did not |
 //!
-//! The crate uses only the engine's public interface and knows nothing of
-//! how it compiles or runs anything.
+//! The crate uses only the engine's public interface, and the front end that
+//! reads text and dialects; it knows nothing of how anything is compiled or
+//! run.
 
 #![forbid(unsafe_code)]
 

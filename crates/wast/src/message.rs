@@ -1,6 +1,7 @@
 //! Whether an error is the one that a script expects.
 
 use ropewalk::{Error, LinkError, ModuleError, Trap};
+use ropewalk_text::TextError;
 
 /// Whether a trap that we call `found` is the one that a script calls
 /// `expected`. Scripts may say less ("uninitialized") or more
@@ -11,7 +12,7 @@ pub(crate) fn is_trap(expected: &str, found: &str) -> bool {
 
 /// Whether the error says that a module is malformed or invalid.
 pub(crate) fn is_rejection(error: &Error) -> bool {
-    error.is::<ModuleError>() || error.is::<wast::Error>()
+    error.is::<ModuleError>() || error.is::<TextError>()
 }
 
 /// The error in one line, as what a script did not expect.

@@ -1,11 +1,12 @@
 //! The state of a script, and what its directives do to it.
 
 use anyhow::{Context, bail};
-use ropewalk::{Engine, Instance, Linker, Module, Result, Store, Val};
+use ropewalk::{Engine, Instance, Linker, Module, ModuleError, Result, Store, Val};
+use ropewalk_text::Text;
 use wast::lexer::Lexer;
 use wast::parser::{self, ParseBuffer};
 use wast::token::Id;
-use wast::{QuoteWat, QuoteWatTest, Wast, WastDirective, WastExecute, WastInvoke};
+use wast::{QuoteWat, Wast, WastDirective, WastExecute, WastInvoke};
 
 use crate::message::describe;
 use crate::named::Named;
@@ -15,9 +16,10 @@ use crate::{argument, source, spectest};
 /// Runs the script `text` in a fresh store.
 pub(crate) fn run(engine: &Engine, name: &str, text: &str) -> Report {
     let mut report = Report::default();
-    let parsed = lex(text).and_then(|buffer| {
+    let source = ropewalk_text::Script::new(text);
+    let parsed = lex(source.text()).and_then(|buffer| {
         let directives = parser::parse::<Wast>(&buffer)?.directives;
-        run_directives(engine, name, text, directives, &mut report);
+        run_directives(engine, name, &source, directives, &mut report);
         Ok(())
     });
     if let Err(error) = parsed {
@@ -31,17 +33,19 @@ pub(crate) fn run(engine: &Engine, name: &str, text: &str) -> Report {
 fn lex(text: &str) -> Result<ParseBuffer<'_>, wast::Error> {
     let mut lexer = Lexer::new(text);
     lexer.allow_confusing_unicode(true);
-    ParseBuffer::new_with_lexer(lexer)
+    let mut buffer = ParseBuffer::new_with_lexer(lexer)?;
+    buffer.track_instr_spans(true);
+    Ok(buffer)
 }
 
 fn run_directives(
     engine: &Engine,
     name: &str,
-    text: &str,
+    source: &ropewalk_text::Script,
     directives: Vec<WastDirective>,
     report: &mut Report,
 ) {
-    let mut script = match Script::new(engine) {
+    let mut script = match Script::new(engine, source) {
         Ok(script) => script,
         Err(error) => return report.fail(name, 1, describe(&error)),
     };
@@ -49,7 +53,10 @@ fn run_directives(
         let span = directive.span();
         match script.directive(directive) {
             Ok(()) => report.passed += 1,
-            Err(error) => report.fail(name, source::line(text, span), describe(&error)),
+            Err(error) => {
+                let line = source::line(source.source(), span);
+                report.fail(name, line, describe(&error));
+            }
         }
     }
 }
@@ -57,6 +64,7 @@ fn run_directives(
 /// A running script.
 pub(crate) struct Script<'e> {
     engine: &'e Engine,
+    pub(crate) source: &'e ropewalk_text::Script,
     pub(crate) store: Store<()>,
     linker: Linker<()>,
     definitions: Named<Module>,
@@ -64,14 +72,14 @@ pub(crate) struct Script<'e> {
 }
 
 impl<'e> Script<'e> {
-    fn new(engine: &'e Engine) -> Result<Self> {
+    fn new(engine: &'e Engine, source: &'e ropewalk_text::Script) -> Result<Self> {
         let mut store = Store::new(engine, ());
         let mut linker = Linker::new(engine);
         linker.allow_shadowing(true);
         spectest::define(&mut linker, &mut store)?;
         let definitions = Named::new("module");
         let instances = Named::new("instance");
-        Ok(Script { engine, store, linker, definitions, instances })
+        Ok(Script { engine, source, store, linker, definitions, instances })
     }
 
     fn directive(&mut self, directive: WastDirective) -> Result<()> {
@@ -89,10 +97,10 @@ impl<'e> Script<'e> {
             D::AssertException { exec, .. } => self.assert_exception(exec),
             D::AssertSuspension { exec, message, .. } => self.assert_suspension(exec, message),
             D::AssertMalformed { module, .. } | D::AssertMalformedCustom { module, .. } => {
-                self.assert_rejected(module, "a malformed module")
+                self.assert_malformed(module)
             }
             D::AssertInvalid { module, .. } | D::AssertInvalidCustom { module, .. } => {
-                self.assert_rejected(module, "an invalid module")
+                self.assert_invalid(module)
             }
             D::Thread(_) => bail!("thread is not supported"),
             D::Wait { .. } => bail!("wait is not supported"),
@@ -132,10 +140,14 @@ impl<'e> Script<'e> {
     }
 
     pub(crate) fn compile(&self, module: &mut QuoteWat) -> Result<Module> {
-        match module.to_test()? {
-            QuoteWatTest::Binary(bytes) => Module::from_binary(self.engine, &bytes),
-            QuoteWatTest::Text(text) => Module::new(self.engine, text),
-        }
+        let text = Text::from_script(module, self.source)?;
+        Module::from_binary(self.engine, text.binary()).map_err(|error| {
+            let found = error.downcast_ref::<ModuleError>();
+            match found.and_then(|error| Some((error.offset()?, error.message()))) {
+                Some((offset, message)) => text.error_at(offset, message).into(),
+                None => error,
+            }
+        })
     }
 
     pub(crate) fn instantiate(&mut self, module: &Module) -> Result<Instance> {

@@ -70,8 +70,8 @@ impl<'a> Instruction<'a> {
 pub(crate) fn numeric(tree: &Tree<'_>, node: Node, what: &str) -> Fault {
     let text = tree.text(node);
     let message = format!(
-        "expected a name, found the number {text}: lowering a dialect adds types and functions, \
-         so give {what} a name and use that"
+        "expected a name, found the number {text}: lowering a dialect adds some, \
+         and numbers shift; give {what} a name and use that"
     );
     Fault::malformed(tree.start(node), message)
 }

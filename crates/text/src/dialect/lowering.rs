@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::design::DESIGNS;
 use super::instruction::Instruction;
-use super::module::{Item, Module};
+use super::module::{Item, Module, TypeDef, TypeKind};
 use super::name::{Name, Names};
 use super::output::{Edits, Pieces};
 use super::tree::{Node, Tree};
@@ -85,6 +85,18 @@ impl<'a, 'm> Lowering<'a, 'm> {
         added
     }
 
+    /// A label that clashes with none of the source. It is the same each time:
+    /// of labels with one name, the innermost counts.
+    pub fn label(&mut self, wish: &str) -> String {
+        let key = format!("label {wish}");
+        if let Some(added) = self.added.get(&key) {
+            return added.clone();
+        }
+        let added = self.names.fresh(wish);
+        self.added.insert(key, added.clone());
+        added
+    }
+
     /// Enters a function, which declares further locals at a byte.
     pub fn enter_function(&mut self, locals_at: Option<usize>) {
         self.locals_at = locals_at;
@@ -114,17 +126,33 @@ impl<'a, 'm> Lowering<'a, 'm> {
         added
     }
 
-    /// A function type with this signature, added to the module once. Its name
-    /// is like `wish`.
+    /// The function type that a function with this signature has: the first
+    /// one of the source that fits, or one that is added, with a name like
+    /// `wish`.
     pub fn function_type(&mut self, signature: &Signature<'a>, wish: &str, at: usize) -> String {
-        let definition = format!("(func{})", self.signature(&signature.params, &signature.results));
-        if let Some(added) = self.added.get(&definition) {
+        let printed = self.signature(&signature.params, &signature.results);
+        if let Some(added) = self.added.get(&printed) {
             return added.clone();
         }
-        let added = self.names.fresh(wish);
-        self.back.push(format!("\n  (type {added} {definition})"), at);
-        self.added.insert(definition, added.clone());
-        added
+        let name = self.written_type(&printed).unwrap_or_else(|| {
+            let name = self.names.fresh(wish);
+            self.back.push(format!("\n  (type {name} (func{printed}))"), at);
+            name
+        });
+        self.added.insert(printed, name.clone());
+        name
+    }
+
+    /// The first function type of the source with this signature. Those in
+    /// recursion groups are not what a signature without a type means.
+    fn written_type(&self, printed: &str) -> Option<String> {
+        let fits = |definition: &&TypeDef<'a>| match &definition.kind {
+            TypeKind::Func(other) if !definition.is_grouped => {
+                self.signature(&other.params, &other.results) == printed
+            }
+            _ => false,
+        };
+        self.module.types.iter().find(fits)?.name.map(|name| name.text.to_string())
     }
 
     /// The name of the type of a function.
@@ -155,7 +183,10 @@ impl<'a, 'm> Lowering<'a, 'm> {
         if self.is_shadow() {
             let ty = self.signature(from, to);
             let values: String = (0..from.len()).map(|n| format!(" (local.get {n})")).collect();
-            self.back.push_noted(format!("\n  (func{ty}{values})"), at, message);
+            let function = format!("\n  (func{ty}{values})");
+            if self.added.insert(function.clone(), String::new()).is_none() {
+                self.back.push_noted(function, at, message);
+            }
         }
     }
 

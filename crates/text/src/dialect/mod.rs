@@ -63,6 +63,7 @@ pub(crate) use output::SpanMap;
 use std::ops::Range;
 
 use crate::fault::Result;
+use design::DESIGNS;
 use lowering::{Lowering, Rendering};
 use module::Module;
 use output::{Output, Pieces};
@@ -84,13 +85,13 @@ pub(crate) struct Lowered {
 /// Lowers the module in a part of a source. Nothing, if it is no dialect
 /// module.
 pub(crate) fn lower(source: &str, range: Range<usize>) -> Result<Option<Lowered>> {
-    if !script::may_have_dialects(&source[range.clone()]) {
+    if !may_have_dialects(&source[range.clone()]) {
         return Ok(None);
     }
     let tree = Tree::parse(source, range);
     let Some(form) = Form::of(&tree) else { return Ok(None) };
     let words = Words::new(&tree, form.list);
-    if (0..tree.len()).all(|node| words.find(node).is_none()) {
+    if !words.are_there() {
         return Ok(None);
     }
     // Only now: the standard parser says what is wrong with standard text.
@@ -98,6 +99,19 @@ pub(crate) fn lower(source: &str, range: Range<usize>) -> Result<Option<Lowered>
         Some(fault) => Err(fault.clone()),
         None => form.lower(&words).map(Some),
     }
+}
+
+/// Whether a text with one module uses a dialect.
+pub(crate) fn is_dialect(text: &str) -> bool {
+    let tree = Tree::parse(text, 0..text.len());
+    let form = Form::of(&tree).filter(|_| may_have_dialects(text));
+    form.is_some_and(|form| Words::new(&tree, form.list).are_there())
+}
+
+/// Whether a text has what any dialect module has; a quick look that spares
+/// most texts the rest.
+fn may_have_dialects(text: &str) -> bool {
+    DESIGNS.iter().flat_map(|design| design.hints()).any(|hint| text.contains(hint))
 }
 
 impl Lowered {

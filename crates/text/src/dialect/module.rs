@@ -38,6 +38,8 @@ pub(crate) struct TypeDef<'a> {
     /// The list `(type ..)`, and where it stands.
     pub list: Node,
     pub at: usize,
+    /// Whether it stands in a `(rec ..)`.
+    pub is_grouped: bool,
     /// What `(sub final? $x*` says; nothing without `sub`.
     pub sub: Option<Sub<'a>>,
     pub kind: TypeKind<'a>,

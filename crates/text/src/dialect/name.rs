@@ -1,7 +1,7 @@
 //! Names: those of the source, and new ones that clash with none of them.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use wast::lexer::Lexer;
 
@@ -36,23 +36,29 @@ fn key(text: &str) -> Cow<'_, str> {
 #[derive(Debug, Clone)]
 pub(crate) struct Names {
     taken: HashSet<String>,
+    /// How often each name was wished for.
+    wishes: HashMap<String, usize>,
 }
 
 impl Names {
     /// The names in a source, whatever they name.
     pub fn of(tree: &Tree<'_>) -> Names {
         let names = (0..tree.len()).filter_map(|node| Name::read(tree, node));
-        Names { taken: names.map(|name| name.key().into_owned()).collect() }
+        let taken = names.map(|name| name.key().into_owned()).collect();
+        Names { taken, wishes: HashMap::new() }
     }
 
     /// A new name like `wish`, which has no `$`. It is taken from now on.
     pub fn fresh(&mut self, wish: &str) -> String {
         let wish: String = wish.chars().map(|c| if is_plain(c) { c } else { '_' }).collect();
-        let numbered = (1..).map(|number| format!("{wish}.{number}"));
-        let mut candidates = std::iter::once(wish.clone()).chain(numbered);
-        let name = candidates.find(|name| !self.taken.contains(name)).unwrap_or(wish);
-        self.taken.insert(name.clone());
-        format!("${name}")
+        let number = self.wishes.entry(wish.clone()).or_insert(0);
+        loop {
+            let name = if *number == 0 { wish.clone() } else { format!("{wish}.{number}") };
+            *number += 1;
+            if self.taken.insert(name.clone()) {
+                return format!("${name}");
+            }
+        }
     }
 
     /// A new name for something that belongs to `owner`: `$x.func` for `$x`.

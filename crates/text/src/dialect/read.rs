@@ -79,7 +79,8 @@ impl<'a> Reader<'_, 'a> {
         let sub = (tree.head(inner) == Some("sub")).then(|| sub(tree, &mut inner));
         let kind = self.kind(inner)?;
         let at = tree.start(list + 1);
-        self.module.add_type(TypeDef { name, list, at, sub, kind });
+        let is_grouped = tree.parent(list).is_some_and(|outer| tree.head(outer) == Some("rec"));
+        self.module.add_type(TypeDef { name, list, at, is_grouped, sub, kind });
         Ok(())
     }
 

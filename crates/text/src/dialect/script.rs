@@ -4,9 +4,12 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::design::DESIGNS;
+use wast::QuoteWat;
+
 use super::tree::{Node, Tree};
 use super::word::Words;
+use super::{is_dialect, may_have_dialects};
+use crate::literal::Literals;
 
 /// A script (`.wast`) whose modules may use dialects.
 ///
@@ -57,21 +60,23 @@ impl Script {
         &self.text
     }
 
-    /// Whether the module whose keyword stands at a byte is a dialect module.
-    pub fn is_dialect(&self, module: usize) -> bool {
-        self.modules.contains_key(&module)
+    /// Whether a module of the script uses a dialect, in its fields or in what
+    /// it quotes.
+    pub fn is_dialect(&self, module: &QuoteWat<'_>) -> bool {
+        match module {
+            QuoteWat::Wat(module) => self.modules.contains_key(&module.span().offset()),
+            QuoteWat::QuoteModule(span, _) => {
+                let (_, contents) = Literals::read(&self.source, span.offset(), b" ");
+                is_dialect(&String::from_utf8_lossy(&contents))
+            }
+            QuoteWat::QuoteComponent(..) => false,
+        }
     }
 
     /// Where the dialect module whose keyword stands at a byte is written.
     pub(crate) fn range(&self, module: usize) -> Option<Range<usize>> {
         self.modules.get(&module).cloned()
     }
-}
-
-/// Whether a text has what any dialect module has; a quick look that spares
-/// most texts the rest.
-pub(super) fn may_have_dialects(text: &str) -> bool {
-    DESIGNS.iter().flat_map(|design| design.hints()).any(|hint| text.contains(hint))
 }
 
 /// The dialect modules by their keywords, and what has to be blank.
@@ -91,17 +96,12 @@ fn find(source: &str) -> (HashMap<usize, Range<usize>>, Vec<Range<usize>>) {
         std::iter::once(top).chain(inner)
     });
     for module in directives.filter(|&node| tree.head(node) == Some("module")) {
-        if is_dialect(&tree, module) {
+        if Words::new(&tree, Some(module)).are_there() {
             modules.insert(tree.start(module + 1), tree.start(module)..tree.end(module));
             blank.push(fields(&tree, module));
         }
     }
     (modules, blank)
-}
-
-fn is_dialect(tree: &Tree<'_>, module: Node) -> bool {
-    let words = Words::new(tree, Some(module));
-    (module..tree.last(module)).any(|node| words.find(node).is_some())
 }
 
 /// The fields of a module, behind `(module definition? $x?`.

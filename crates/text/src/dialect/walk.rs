@@ -90,10 +90,11 @@ fn list(lowering: &mut Lowering<'_, '_>, list: Node) -> Result<Node> {
     let TypeKind::Design(design, _) = definition.kind else { return Ok(list + 1) };
     let tree = lowering.tree;
     let types = design.define(lowering, definition)?;
-    let is_group = tree.parent(list).is_some_and(|outer| tree.head(outer) == Some("rec"));
-    let pieces = match types.len() > 1 && !is_group {
-        true => group(types, definition.at),
-        false => spaced(types, definition.at),
+    // Also a group of one: a signature without a type must not happen to be
+    // that of a type that stands alone.
+    let pieces = match definition.is_grouped {
+        true => spaced(types, definition.at),
+        false => group(types, definition.at),
     };
     lowering.edits.replace(tree.start(list)..tree.end(list), pieces);
     Ok(tree.last(list) + 1)

@@ -67,12 +67,21 @@ impl<'t, 'a> Words<'t, 'a> {
         let words = Words { tree, module, has_stack_types: false };
         let is_stack_type =
             |node| tree.word(node) == Some("stack") && words.place(node) == Place::Type;
-        let mut nodes = match module {
-            Some(module) => module..tree.last(module),
-            None => 0..tree.len(),
-        };
-        let has_stack_types = nodes.any(is_stack_type);
+        let has_stack_types = words.nodes().any(is_stack_type);
         Words { has_stack_types, ..words }
+    }
+
+    /// Whether there is a word of a design.
+    pub fn are_there(&self) -> bool {
+        self.nodes().any(|node| self.find(node).is_some())
+    }
+
+    /// The tokens of the module.
+    fn nodes(&self) -> std::ops::Range<Node> {
+        match self.module {
+            Some(module) => module..self.tree.last(module),
+            None => 0..self.tree.len(),
+        }
     }
 
     /// The design of a word, and what it stands for there.
@@ -90,7 +99,7 @@ impl<'t, 'a> Words<'t, 'a> {
     /// The designs that have a word here, without repetition.
     pub fn designs(&self) -> Vec<&'static dyn Design> {
         let mut found = vec![false; DESIGNS.len()];
-        for (design, _) in (0..self.tree.len()).filter_map(|node| self.find(node)) {
+        for (design, _) in self.nodes().filter_map(|node| self.find(node)) {
             let same = |other: &&dyn Design| other.name() == design.name();
             if let Some(index) = DESIGNS.iter().position(same) {
                 found[index] = true;

@@ -159,7 +159,7 @@ fn switch_throw<'a>(
     stack: StackType<'_, 'a>,
 ) -> Result<()> {
     let throw = Throw::read(lowering, instruction, stack)?;
-    let after = lowering.names.fresh("after");
+    let after = lowering.label("after");
     let sent = throw.sent(lowering, instruction, &format!("(br {after})"));
     let ty = lowering.signature(&throw.operands, throw.results);
     lowering.emit(instruction, &format!("(block {after}{ty} {sent} (unreachable))"), None);
@@ -277,7 +277,7 @@ impl<'m, 'a> Throw<'m, 'a> {
         then: &str,
     ) -> String {
         let primitive = primitive(lowering, instruction, &self.operands, self.results);
-        let sent = lowering.names.fresh("sent");
+        let sent = lowering.label("sent");
         let outer = lowering.signature(&self.operands, self.payload);
         let inner = lowering.signature(&self.operands, self.results);
         let tag = self.tag.text;
