@@ -293,3 +293,26 @@ fn wrong_arguments_fail_and_do_not_trap() {
     let lines: Vec<_> = report.failures.iter().map(|failure| failure.line).collect();
     assert_eq!((lines, report.passed), (vec![2, 3, 4], 2));
 }
+
+#[test]
+fn malformed_and_invalid_dialect_modules_are_told_apart() {
+    check(
+        r#"(assert_malformed (module (type $c (stack))) "")
+           (assert_invalid (module (type $c (stack (ref $d)))) "")
+           (assert_invalid (module (type $c (stack (ref $c)))) "")
+           (assert_malformed (module quote "(type $c (stack))") "")
+           (module (type $c (stack (ref $d))))"#,
+        &[
+            "1: expected a malformed module, found an invalid module: a stack type ends with the \
+             type of the stack to return to, `(ref null? $d)` where `$d` is a stack type; found no \
+             type at all",
+            "2: expected an invalid module, found a malformed module: unknown type: there is no \
+             type named `$d`",
+            "3: expected an invalid module, found a valid module",
+            "4: expected a malformed module, found an invalid module: a stack type ends with the \
+             type of the stack to return to, `(ref null? $d)` where `$d` is a stack type; found no \
+             type at all",
+            "5: invalid module: unknown type: there is no type named `$d`",
+        ],
+    );
+}

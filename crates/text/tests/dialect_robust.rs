@@ -1,0 +1,100 @@
+//! Nothing makes the front end of dialects panic, overflow, or take forever.
+
+use ropewalk_text::{Script, Text};
+
+const MODULE: &str = r#"(module $m (@name "é漢")
+  (rec (type $a (sub (stack (param $x i32) (ref null $b)))) (type $b (stack (param (ref $a)))))
+  (type $i (stack (param i64 i32) (ref null $b)))
+  (tag $e (param i32 (ref null stack)))
+  (global $g (mut (ref null $a)) (ref.null nostack))
+  (func $f (export "f") (param (ref $a)) (switch_retire $a (i32.const 1) (local.get 0)))
+  (func $h (param i64 i32 (ref null stack)))
+  (func $n (param (ref $a)) (result i32) (local $z (ref null stack))
+    (drop (stack.bind $i $a (i64.const 1) (stack.new $i $h)))
+    stack.new $b $f local.set $z
+    (if (switch_throw $b $e (i32.const 1) (ref.null $b)) (drop) (then nop))
+    (return_switch $a $n (i32.const 1) (local.get 0))))"#;
+
+/// Reads a source as a module and as a script, and prints what is wrong.
+fn exercise(source: &str) {
+    Script::new(source);
+    match Text::parse(source) {
+        Err(error) => drop(error.to_string()),
+        Ok(text) => {
+            for offset in (0..text.binary().len() + 8).step_by(11) {
+                drop(text.error_at(offset, "").to_string());
+            }
+        }
+    }
+}
+
+/// Sources without one character, with another instead, or only up to it.
+fn breakages(source: &str) -> impl Iterator<Item = String> {
+    let pieces = ["", "(", ")", "\"", ";", "$", "0", "é", " stack ", " (ref "];
+    source.char_indices().flat_map(move |(at, c)| {
+        let (before, after) = (&source[..at], &source[at + c.len_utf8()..]);
+        let changed = pieces.map(|piece| format!("{before}{piece}{after}"));
+        changed.into_iter().chain([before.to_string()])
+    })
+}
+
+#[test]
+fn broken_modules() {
+    assert!(Text::parse(MODULE).unwrap().lowered().is_some());
+    breakages(MODULE).for_each(|broken| exercise(&broken));
+}
+
+/// Words in any order, from a simple generator of numbers.
+#[test]
+fn random_words() {
+    let words: Vec<&str> = "( ( ( ) ) ) stack switch $a $b 0 (type (stack (param (ref null stack) \
+        (rec (sub final (func (module switch_throw stack.new stack.bind return_switch (tag $e \
+        ref.null nostack i32 \"x\" (import (export definition (@a"
+        .split(' ')
+        .collect();
+    let mut state = 1u64;
+    let mut random = || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 33) as usize
+    };
+    for _ in 0..20_000 {
+        let length = random() % 40;
+        let text: Vec<&str> = (0..length).map(|_| words[random() % words.len()]).collect();
+        exercise(&text.join(" "));
+    }
+}
+
+#[test]
+fn deep_nesting() {
+    const DEPTH: usize = 100_000;
+    let open = "(drop (switch $c ".repeat(DEPTH);
+    let module = |body: String| format!("(type $c (stack (ref null $c))) (func {body})");
+    let closed = module(format!("{open}(ref.null $c){}", "))".repeat(DEPTH)));
+    assert!(Text::parse(&closed).is_ok());
+    exercise(&module(open));
+    exercise(&"(".repeat(DEPTH));
+    exercise(&format!("(type $c (stack {}", "(ref ".repeat(DEPTH)));
+    exercise(&format!("stack {}", ")".repeat(DEPTH)));
+    let throw = "(switch_throw $c $e ".repeat(DEPTH);
+    let thrown = module(format!("{throw}{} (tag $e (param (ref $c)))", ")".repeat(DEPTH)));
+    exercise(&thrown);
+}
+
+#[test]
+fn many_things() {
+    const COUNT: usize = 5_000;
+    let types: String = (0..COUNT)
+        .map(|n| format!("(type $c{n} (stack (param i32) (ref null $c{n})))\n"))
+        .collect();
+    let uses: String = (0..COUNT)
+        .map(|n| {
+            format!(
+                "(func $f{n} (param i32 (ref null $c{n})))
+                 (func (drop (stack.new $c{n} $f{n}))
+                   (drop (switch $c{n} (i32.const 1) (ref.null $c{n}))) (drop))\n"
+            )
+        })
+        .collect();
+    let text = Text::parse(&format!("(module {types} {uses})")).unwrap();
+    assert_eq!(text.lowered().unwrap().matches("(import").count(), 2 * COUNT);
+}

@@ -1,0 +1,106 @@
+//! Scripts with dialect modules: the parser of scripts reads them, and each
+//! module has positions of the script.
+
+use ropewalk_text::{Script, Text, TextError};
+use wasmparser::{Validator, WasmFeatures};
+use wast::parser::{self, ParseBuffer};
+use wast::{QuoteWat, Wast, WastDirective, WastExecute};
+
+const SCRIPT: &str = r#"(module $standard (func (export "switch")))
+(module $m (type $c (stack (ref $c))) ;; é
+  (func (export "f") (result i32) (i32.const 1)))
+(module definition $d
+  (type $c (stack (ref null $c))))
+(assert_invalid (module (type $c (stack
+  (param i32)))) "stack")
+(assert_malformed (module quote "(type $c (stack" "(ref $x)))") "unknown type")
+(assert_malformed (module (type $c (stack (ref $c))) (func (switch $x))) "unknown type")
+(assert_unlinkable (module (type $c (stack (ref $c))) (import "a" "b" (func))) "import")
+(assert_trap (module (type $c (stack (ref $c))) (start $f) (func $f unreachable)) "unreachable")
+(assert_return (invoke $m "f") (i32.const 1))
+(assert_invalid (module (type $c (stack (ref $c))) (func (result i32) (i64.const 1))) "type")
+"#;
+
+/// The modules of the script, read one after another.
+fn modules() -> Vec<Result<Text, TextError>> {
+    let script = Script::new(SCRIPT);
+    assert_eq!(script.text().len(), SCRIPT.len());
+    let mut buffer = ParseBuffer::new(script.text()).unwrap();
+    buffer.track_instr_spans(true);
+    let directives = parser::parse::<Wast>(&buffer).unwrap().directives;
+    let read = |mut module: QuoteWat<'_>| Text::from_script(&mut module, &script);
+    directives.into_iter().filter_map(module).map(read).collect()
+}
+
+fn module(directive: WastDirective<'_>) -> Option<QuoteWat<'_>> {
+    match directive {
+        WastDirective::Module(module)
+        | WastDirective::ModuleDefinition(module)
+        | WastDirective::AssertInvalid { module, .. }
+        | WastDirective::AssertMalformed { module, .. } => Some(module),
+        WastDirective::AssertUnlinkable { module, .. }
+        | WastDirective::AssertTrap { exec: WastExecute::Wat(module), .. } => {
+            Some(QuoteWat::Wat(module))
+        }
+        _ => None,
+    }
+}
+
+#[test]
+fn every_module_is_read() {
+    let found: Vec<String> = modules().iter().map(describe).collect();
+    assert_eq!(
+        found,
+        [
+            "standard",
+            "lowered",
+            "lowered",
+            "7:10 invalid",
+            "8:57 malformed",
+            "9:68 malformed",
+            "lowered",
+            "lowered",
+            "lowered"
+        ]
+    );
+}
+
+fn describe(module: &Result<Text, TextError>) -> String {
+    match module {
+        Ok(text) if text.lowered().is_some() => "lowered".to_string(),
+        Ok(_) => "standard".to_string(),
+        Err(error) => {
+            let kind = if error.is_invalid() { "invalid" } else { "malformed" };
+            format!("{} {kind}", error.position().unwrap())
+        }
+    }
+}
+
+#[test]
+fn positions_are_those_of_the_script() {
+    let text = modules().pop().unwrap().unwrap();
+    let features = WasmFeatures::WASM3 | WasmFeatures::STACK_SWITCHING;
+    let error = Validator::new_with_features(features).validate_all(text.binary()).err().unwrap();
+    assert_eq!(text.position(error.offset() as usize).unwrap().to_string(), "13:84");
+}
+
+#[test]
+fn definitions_become_modules() {
+    let text = modules().remove(2).unwrap();
+    let lowered = text.lowered().unwrap();
+    assert!(lowered.starts_with("(module  $d"), "{lowered}");
+    assert!(wasmprinter::print_bytes(text.binary()).unwrap().starts_with("(module $d"));
+}
+
+#[test]
+fn a_script_without_dialects_is_not_copied() {
+    let script = Script::new("(module (func (export \"stack\")))");
+    assert_eq!(script.text().as_ptr(), script.source().as_ptr());
+}
+
+#[test]
+fn a_script_that_cannot_be_read_is_left_alone() {
+    for source in ["(module (type $c (stack (ref $c)))", "stack \u{1}", "(module (stack)))"] {
+        assert_eq!(Script::new(source).text(), source);
+    }
+}
