@@ -57,6 +57,17 @@ impl<'a> Instruction<'a> {
         Ok(name)
     }
 
+    /// The next immediate, a name or a number, which stands for a local, a
+    /// global or a table: `what` is which.
+    #[allow(dead_code, reason = "for designs with instructions on locals")]
+    pub fn index(&mut self, tree: &Tree<'a>, what: &str) -> Result<&'a str> {
+        if tree.is_number(self.next) {
+            self.next += 1;
+            return Ok(tree.text(self.next - 1));
+        }
+        self.name(tree, what).map(|name| name.text)
+    }
+
     /// The next immediate, if it is a list with this head, such as `(on ..)`.
     #[allow(dead_code, reason = "for designs whose instructions have clauses")]
     pub fn list(&mut self, tree: &Tree<'a>, head: &str) -> Option<Node> {

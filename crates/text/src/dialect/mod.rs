@@ -38,7 +38,19 @@
 //! | `stack` | bag of stacks |
 //!
 //! A further design is a folder like `stack` that implements
-//! [`Design`](design::Design), and an entry in its list.
+//! [`Design`](design::Design), and an entry in its list. What it may rely on:
+//!
+//! * [`Lowering::emit`] replaces an instruction, plain or folded, and leaves
+//!   its operands where they are.
+//! * [`Lowering::primitive`], [`Lowering::function_type`],
+//!   [`Lowering::declare`], [`Lowering::local`] and [`Lowering::label`] add
+//!   what the new instructions need, with names that clash with none.
+//! * [`Lowering::require`] states that types match; validators check it.
+//! * Numbers (how many parameters there are) and kinds (whether `$c` is a
+//!   stack type) are for the design to check, with an error that says what was
+//!   expected, what was found, and what to do.
+//! * What it prints through [`Lowering::ty`] and [`Lowering::signature`] is
+//!   right in the standard text and in the shadow.
 
 mod design;
 mod index;
