@@ -150,7 +150,48 @@ builtins! {
     release_suspended(block);
     /// Frees a fiber without a parent, unless it has ended.
     release_fiber(reference);
+    /// Delivers an event, whose values are in the transfer area, to a stack as
+    /// an exception; what becomes of the running one is
+    /// [`LEAVE_SUSPENDED`] or [`LEAVE_FREED`].
+    event_throw(reference, event_word, leaving);
+    /// Throws an event, whose values are in the transfer area, at the frame
+    /// below the thunk that calls this.
+    event_return(event_word);
+    /// Ends an extension: answers the stack that has extended the running one,
+    /// and leaves the base in the store.
+    extension_end() -> block;
+    /// Frees a stack of the first-class design, unless it is null or used.
+    drop_stack(reference);
+    /// Makes the reference in an exception stale; answers a new one.
+    deliver_stack(reference) -> reference;
+    /// Frees the running stack and throws an exception where another is
+    /// suspended; with null, throws it here.
+    redirect(exception, reference);
+    /// Removes the newest marks until so many are left.
+    leave_to(level);
+    /// Leaves a mark: a function answers a call tag.
+    enter_answer(tag, function, env);
+    /// Leaves a mark: walks go on in the stack in a box.
+    enter_redirect(boxed);
+    /// Leaves a mark: walks go on in the stack that a function tells, which is
+    /// handed back to another.
+    enter_redirect_to(function, taker, env);
+    /// Begins a walk for a call tag; answers its number among the marks.
+    walk_begin(tag) -> number;
+    /// Walks on: answers whether a function is to be called that tells where
+    /// to go on, or else the answer is found.
+    walk_on(tag, number) -> asks;
+    /// Tells where a walk goes on.
+    walk_target(number, reference);
+    /// Undoes a walk step by step: answers whether a function is to be called
+    /// that takes a stack back, or else all is done.
+    walk_back(number) -> gives;
 }
+
+/// What becomes of the running stack when an event leaves it: it is suspended.
+pub const LEAVE_SUSPENDED: u64 = 0;
+/// It is freed.
+pub const LEAVE_FREED: u64 = 1;
 
 /// The shape in which builtins stand in the store's table. Each really takes
 /// as many words as [`Builtin::params`] says.

@@ -100,8 +100,10 @@ pub struct ControlBlock {
     pub sought_outermost: *mut ControlBlock,
     /// How many of its arguments are bound already.
     pub bound: u32,
-    /// What becomes of it.
+    /// What it is used for. Generated code writes it together with `marks`.
     pub state: StackState,
+    /// How many marks `answer` and the redirections have left on it.
+    pub marks: u16,
     /// The function of a stack that has not started.
     pub function: *const FuncRef,
     /// The code that calls that function.
@@ -130,6 +132,7 @@ impl ControlBlock {
         sought_outermost: ptr::null_mut(),
         bound: 0,
         state: StackState::Free,
+        marks: 0,
         function: ptr::null(),
         entry: ptr::null(),
         next_free: ptr::null_mut(),
@@ -138,6 +141,10 @@ impl ControlBlock {
         high: 0,
     };
 }
+
+const _: () = assert!(
+    std::mem::offset_of!(ControlBlock, marks) == std::mem::offset_of!(ControlBlock, state) + 2
+);
 
 /// What generated code needs of a store. Its address never changes.
 #[derive(Debug)]
@@ -184,6 +191,16 @@ pub struct StoreContext {
     /// The result of a search for a handler: the outermost stack that is
     /// captured.
     pub found: *mut ControlBlock,
+    /// The base of the stack that is being extended, or null.
+    pub extended: *mut ControlBlock,
+    /// The frame below the first one of a blank stack.
+    pub ground: *const c_void,
+    /// What a walk has found: the function to call.
+    pub walk_function: *const FuncRef,
+    /// The structure that it gets first.
+    pub walk_env: u64,
+    /// The stack that is handed back to it.
+    pub walk_stack: u64,
     /// The store that this belongs to, for the runtime's use.
     pub store: *mut c_void,
 }

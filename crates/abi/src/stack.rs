@@ -69,7 +69,7 @@ impl StackKind {
 /// What a stack is used for. Those that are not free are new, suspended,
 /// running, or wait for another stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
+#[repr(u16)]
 pub enum StackState {
     /// It waits to be used.
     Free = 0,

@@ -126,6 +126,8 @@ trap_codes! {
     EventReachedGround = 44, "event reached the ground of a stack";
     /// An exception left the last frame of a stack.
     UncaughtOnStack = 45, "uncaught exception on a stack";
+    /// `stack.start` was executed while no stack is extended.
+    NotExtended = 46, "no stack is being extended";
 }
 
 impl fmt::Display for TrapCode {

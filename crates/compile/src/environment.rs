@@ -1,11 +1,11 @@
 //! What translating a function needs to know about its module and machine.
 
-use crate::intrinsic::{Canonical, Intrinsics, Subtyping};
+use crate::intrinsic::{Canonical, Intrinsics, STACK_BRAND, Subtyping};
 use crate::target::Target;
 use crate::thunk::Thunk;
 use ropewalk_abi::heap::ObjectLayout;
 use ropewalk_abi::module::ModuleInfo;
-use ropewalk_abi::{InstanceLayout, SubType};
+use ropewalk_abi::{HeapType, InstanceLayout, RefType, SubType, ValType};
 use std::ops::Deref;
 
 /// What is known of the reserved imports of a module.
@@ -27,6 +27,8 @@ pub(crate) struct Environment<'a> {
     pub thunks: Vec<Thunk>,
     /// Which of its types are equal.
     pub canonical: Canonical,
+    /// Whether it has the reserved type of first-class stacks.
+    pub has_stackrefs: bool,
     target: &'a Target,
 }
 
@@ -40,7 +42,12 @@ impl<'a> Environment<'a> {
         let Reserved { intrinsics, thunks, canonical } = reserved;
         let layout_of = |ty: &SubType| ObjectLayout::of(&ty.composite, |ty| info.type_kind(ty));
         let objects = info.types.iter().map(layout_of).collect();
-        Environment { info, layout, objects, intrinsics, thunks, canonical, target }
+        let subtyping = Subtyping { info, canonical: &canonical };
+        let has_stackrefs = (0..info.types.len() as u32).any(|index| {
+            let ty = RefType { nullable: true, heap: HeapType::Concrete(index) };
+            subtyping.is_brand(ValType::Ref(ty), STACK_BRAND)
+        });
+        Environment { info, layout, objects, intrinsics, thunks, canonical, has_stackrefs, target }
     }
 
     /// How the module's types relate.

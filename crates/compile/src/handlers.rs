@@ -7,7 +7,7 @@
 //! first.
 
 use crate::intrinsic::form::{Forms, Meaning, Use};
-use crate::intrinsic::{Canonical, FiberOp, Intrinsic, Intrinsics, Subtyping};
+use crate::intrinsic::{Canonical, Intrinsics, Subtyping};
 use crate::thunk::Thunk;
 use ropewalk_abi::module::ModuleInfo;
 use ropewalk_abi::stack::ClauseKind;
@@ -23,14 +23,9 @@ pub(crate) fn clauses(table: &ResumeTable) -> Vec<(u32, ClauseKind)> {
     table.handlers.iter().map(clause).collect()
 }
 
-/// The clauses of a reserved import: those of its catches that do not name what
-/// it sends.
+/// The clauses of a reserved import.
 pub(crate) fn clauses_of_use(used: &Use) -> Vec<(u32, ClauseKind)> {
-    let all = used.catches.iter().map(|(tag, _)| (*tag, ClauseKind::Event));
-    match used.intrinsic {
-        Intrinsic::Fiber(FiberOp::New) => all.collect(),
-        _ => all.skip(1).collect(),
-    }
+    used.clauses.iter().map(|(tag, _)| (*tag, ClauseKind::Event)).collect()
 }
 
 /// Notes the lists that the bodies contain, each once; answers the thunks.

@@ -50,6 +50,17 @@ pub(crate) fn thunk() -> Signature {
     words(4, 0)
 }
 
+/// The code in which a function begins that runs on top of a suspended stack.
+/// It gets what the code that switches leaves in registers, among it the stack's
+/// block, the word of an event as the signal and the function as what was
+/// captured; and it returns to the suspended stack as that code does.
+pub(crate) fn call_thunk() -> Signature {
+    Signature {
+        returns: switch_stub().returns,
+        ..Signature { call_conv: CallConv::Tail, ..words(4, 0) }
+    }
+}
+
 /// The stub that goes back to the parent for good, with a signal.
 pub(crate) fn finish_with_stub() -> Signature {
     words(2, 0)

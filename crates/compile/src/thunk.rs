@@ -14,16 +14,17 @@
 
 use crate::environment::Environment;
 use crate::function::{MachineFunction, generate};
-use crate::intrinsic::{FiberOp, Intrinsic, StackOp, TaskOp};
+use crate::intrinsic::{FiberOp, FirstClassOp, Intrinsic, StackOp, TaskOp};
 use crate::translate::{clif_type, constant_flags, find_event, transfer_offset, trap};
 use crate::{CompileError, signature};
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, UserFuncName, Value, types::I64};
+use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Switch};
 use ropewalk_abi::signature::{Place, param_places, result_places};
 use ropewalk_abi::stack::{NEXT_GENERATION, StackKind, kind_bits};
 use ropewalk_abi::{
-    ControlBlock, FuncRef, FuncType, HeapType, RefType, StoreContext, TrapCode, ValType,
+    Builtin, ControlBlock, FuncRef, FuncType, HeapType, RefType, StoreContext, TrapCode, ValType,
 };
 use std::mem::offset_of;
 
@@ -34,6 +35,8 @@ pub(crate) enum Thunk {
     Coroutine(u32),
     /// A task, made by this import.
     Task(u32),
+    /// A function that runs on top of a suspended stack, called by this import.
+    Call { import: u32, delivers: bool, extends: bool },
     /// A fiber, made by this import, with a function for each event.
     Fiber { import: u32, functions: Vec<u32>, returning: bool },
 }
@@ -53,7 +56,26 @@ impl Thunk {
             Intrinsic::Fiber(FiberOp::NewReturning) => {
                 Some(Thunk::Fiber { import, functions, returning: true })
             }
+            Intrinsic::FirstClass(op) => Thunk::of_call(op, import),
             _ => None,
+        }
+    }
+
+    fn of_call(op: FirstClassOp, import: u32) -> Option<Thunk> {
+        let (delivers, extends) = match op {
+            FirstClassOp::SwitchCall => (true, false),
+            FirstClassOp::SwitchCallTrap => (false, false),
+            FirstClassOp::Extend => (true, true),
+            FirstClassOp::ExtendTrap => (false, true),
+            _ => return None,
+        };
+        Some(Thunk::Call { import, delivers, extends })
+    }
+
+    fn signature(&self) -> ir::Signature {
+        match self {
+            Thunk::Call { .. } => signature::call_thunk(),
+            _ => signature::thunk(),
         }
     }
 }
@@ -66,7 +88,7 @@ pub(crate) fn compile(
 ) -> Result<MachineFunction, CompileError> {
     let mut context = Context::new();
     let name = UserFuncName::user(1, number);
-    context.func = ir::Function::with_name_signature(name, signature::thunk());
+    context.func = ir::Function::with_name_signature(name, thunk.signature());
     let mut builder_context = FunctionBuilderContext::new();
     let mut builder = FunctionBuilder::new(&mut context.func, &mut builder_context);
     let entry = builder.create_block();
@@ -77,6 +99,14 @@ pub(crate) fn compile(
     let [function, block, arguments, signal] = params[..] else {
         unreachable!("a thunk has four parameters")
     };
+    if let Thunk::Call { import, delivers, extends } = *thunk {
+        // In this one they mean something else.
+        let (word, func_ref) = (arguments, signal);
+        let mut emit = Emit { env, builder: &mut builder, block, arguments };
+        emit.call_on_top(import, func_ref, delivers.then_some(word), extends);
+        builder.finalize(env.isa.frontend_config());
+        return generate(env, &mut context, &mut regalloc2::Ctx::default(), number);
+    }
     let mut emit = Emit { env, builder: &mut builder, block, arguments };
     match thunk {
         Thunk::Coroutine(import) => emit.coroutine(*import, function),
@@ -84,6 +114,7 @@ pub(crate) fn compile(
         Thunk::Fiber { import, functions, returning } => {
             emit.fiber(*import, functions, *returning, signal);
         }
+        Thunk::Call { .. } => unreachable!("emitted above"),
     }
     builder.finalize(env.isa.frontend_config());
     generate(env, &mut context, &mut regalloc2::Ctx::default(), number)
@@ -174,6 +205,57 @@ impl<'e> Emit<'e, '_, '_> {
         let signal = find_event(self.builder, clauses, word);
         self.builder.ins().trapz(signal, trap(TrapCode::UnhandledReturn));
         self.finish(callee.store, signal);
+    }
+
+    /// Calls a function on top of a suspended stack, as if the instruction at
+    /// which that is suspended had called it; then continues that instruction
+    /// with an event.
+    fn call_on_top(&mut self, import: u32, func_ref: Value, event: Option<Value>, extends: bool) {
+        let import = self.env.info.function_type(import);
+        let callee = self.callee(func_ref, function_of(import.params().last(), self.env));
+        // While the function runs, others may wait on this stack.
+        let clauses = self.load(self.block, offset_of!(ControlBlock, handlers));
+        let received = self.received(&callee, callee.ty.params());
+        let results = self.call(&callee, &received);
+        if extends {
+            // A rout that has not started has nothing to return to.
+            let extended = self.load(callee.store, offset_of!(StoreContext, extended));
+            self.builder.ins().trapnz(extended, trap(TrapCode::RoutReturned));
+        }
+        let Some(word) = event else {
+            return self.trap(match extends {
+                true => TrapCode::RoutReturned,
+                false => TrapCode::ReturnedToSuspended,
+            });
+        };
+        self.deliver(callee.store, &results);
+        let signal = find_event(self.builder, clauses, word);
+        let [caught, thrown] = [self.builder.create_block(), self.builder.create_block()];
+        self.builder.set_cold_block(thrown);
+        self.builder.ins().brif(signal, caught, &[], thrown, &[]);
+        self.builder.switch_to_block(thrown);
+        self.builder.seal_block(thrown);
+        self.throw_event(&callee, word);
+        self.builder.switch_to_block(caught);
+        self.builder.seal_block(caught);
+        let none = self.builder.ins().iconst(I64, 0);
+        self.builder.ins().return_(&[signal, none]);
+    }
+
+    /// Throws an event where the stack was suspended.
+    fn throw_event(&mut self, callee: &Callee<'_>, word: Value) {
+        let store = callee.store;
+        let stub = self.constant(store, offset_of!(StoreContext, call_builtin));
+        let table = self.constant(store, offset_of!(StoreContext, builtins));
+        let number = Builtin::event_return as usize * size_of::<usize>();
+        let function = self.constant(table, number);
+        let mut args = vec![callee.context, word];
+        args.resize(signature::BUILTIN_STUB_PARAMS - 1, word);
+        args.push(function);
+        let signature = signature::builtin_stub(CallConv::SystemV);
+        let signature = self.builder.import_signature(signature);
+        self.builder.ins().call_indirect(signature, stub, &args);
+        self.trap(TrapCode::Unreachable);
     }
 
     // ---- the parts

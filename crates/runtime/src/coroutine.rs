@@ -66,7 +66,7 @@ impl Store {
 
     /// Checks that a reference is valid and does not name a root that control
     /// cannot go to.
-    fn check_target(&self, reference: u64, kind: StackKind) -> Result<(), TrapCode> {
+    pub(crate) fn check_target(&self, reference: u64, kind: StackKind) -> Result<(), TrapCode> {
         let valid = self.stacks.valid(reference).filter(|_| StackKind::of(reference) == Some(kind));
         let block = valid.ok_or_else(|| crate::continuation::invalid_stack(reference, kind))?;
         // SAFETY: the block of a valid reference is alive.

@@ -41,6 +41,7 @@ impl Store {
                 // SAFETY: the running stack's block is alive.
                 let block = unsafe { &mut *stack };
                 (block.sp, block.fp) = (sp, fp);
+                self.leave_marks_above(stack, sp);
                 self.context_mut().landing = ip;
                 Outcome::catch(exception)
             }

@@ -33,7 +33,10 @@ impl Store {
             let block = unsafe { &mut *stack };
             self.take_bound(stack);
             match block.state {
-                StackState::Root => block.innermost = stack,
+                StackState::Root => {
+                    block.innermost = stack;
+                    block.marks = 0;
+                }
                 _ => stack::release(block, &mut self.context_mut().free_stacks),
             }
             stack = block.parent;
@@ -65,6 +68,7 @@ impl Store {
     /// Frees what the newest activation leaves behind when it does not return:
     /// the running stack with its parents, and what is suspended with its root.
     pub(crate) fn end_by_trap(&mut self) {
+        self.context_mut().extended = std::ptr::null_mut();
         let base = self.no_parent();
         let root = self.roots[self.depth - 1].block;
         let running = self.context().stack;

@@ -5,6 +5,7 @@ use crate::code::LoadedModule;
 use crate::const_expr::ConstValue;
 use crate::heap::{Heap, HeapOptions, Object};
 use crate::instance::Instance;
+use crate::marks::Marks;
 use crate::memory::{Memory, MemoryPool};
 use crate::stack::{self, Arena, Quarantine, RootStack, StackOptions, Stacks};
 use crate::table::Table;
@@ -81,6 +82,7 @@ pub struct Store {
     /// A root stack for each activation, and some that are idle.
     pub(crate) roots: Vec<RootStack>,
     pub(crate) stacks: Stacks,
+    pub(crate) marks: Marks,
     /// What root stacks have as their parent.
     no_parent: Box<ControlBlock>,
     /// The newest activation, or null.
@@ -188,6 +190,11 @@ impl Store {
             finish: stub::finish as *const c_void,
             finish_with: stub::finish_with as *const c_void,
             no_parent: ptr::null_mut(),
+            extended: ptr::null_mut(),
+            ground: stub::ground as *const c_void,
+            walk_function: ptr::null(),
+            walk_env: 0,
+            walk_stack: 0,
             landing: 0,
             found: ptr::null_mut(),
             store: ptr::null_mut(),
@@ -211,6 +218,7 @@ impl Store {
             modules: Vec::new(),
             roots: Vec::new(),
             stacks,
+            marks: Marks::default(),
             no_parent: stack::without_handlers(),
             newest: ptr::null(),
             depth: 0,

@@ -297,7 +297,7 @@ pub(crate) unsafe extern "C" fn finish() {
         "mov r11, [r10 + {parent}]",
         "mov rax, [rdi + {free_stacks}]",
         "mov [r10 + {next_free}], rax",
-        "mov dword ptr [r10 + {state}], {free}",
+        "mov dword ptr [r10 + {state}], {free}", // and no marks
         "mov [rdi + {free_stacks}], r10",
         "mov [rdi + {stack}], r11",
         "mov rsp, [r11 + {sp}]",
@@ -342,6 +342,13 @@ pub(crate) unsafe extern "C" fn finish_with() {
         sp = const offset_of!(ControlBlock, sp),
         fp = const offset_of!(ControlBlock, fp),
     )
+}
+
+/// The frame below the first one of a blank stack. Nothing returns to it: what
+/// would is found out before.
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn ground() {
+    core::arch::naked_asm!("ud2")
 }
 
 // The stubs test `rax` for a nonzero `ended` and take `value` from `rdx`.

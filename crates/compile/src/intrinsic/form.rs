@@ -1,8 +1,8 @@
 //! The prescribed forms in which reserved imports are called.
 
-use super::{FiberOp, Intrinsic, Intrinsics, StackOp, Subtyping, TaskOp};
+use super::{FiberOp, FirstClassOp, Intrinsic, Intrinsics, StackOp, Subtyping, TaskOp};
 use crate::CompileError;
-use ropewalk_abi::{HeapType, RefType, ValType};
+use ropewalk_abi::{FuncType, HeapType, RefType, ValType};
 use wasmparser::{Catch, Operator, OperatorsReader};
 
 /// A call of a reserved import in its form.
@@ -16,6 +16,9 @@ pub(crate) struct Use {
     /// The tag of each catch of the `try_table` around it, and the label, as
     /// seen from outside of the `try_table`.
     pub catches: Vec<(u32, u32)>,
+    /// The events that may arrive here, and the labels where each goes on, as
+    /// seen from the call.
+    pub clauses: Vec<(u32, u32)>,
 }
 
 /// What an operator is to the reserved imports.
@@ -52,6 +55,15 @@ fn tags(intrinsic: Intrinsic) -> Tags {
             FiberOp::DismountRelease | FiberOp::SwitchRelease => Tags::One,
             FiberOp::Release => Tags::None,
         },
+        Intrinsic::FirstClass(op) => match op {
+            FirstClassOp::Switch
+            | FirstClassOp::SwitchDrop
+            | FirstClassOp::SwitchCall
+            | FirstClassOp::Extend
+            | FirstClassOp::EnterAnswer
+            | FirstClassOp::CallStack => Tags::One,
+            _ => Tags::None,
+        },
     }
 }
 
@@ -63,11 +75,14 @@ pub(crate) struct Forms<'a> {
     ref_funcs: Vec<u32>,
     /// The catches of the `try_table` that was just opened for a form.
     open: Option<Vec<(u32, u32)>>,
+    /// The blocks that are open, the function's own first, with the catches of
+    /// those that catch exceptions.
+    blocks: Vec<Vec<Catch>>,
 }
 
 impl<'a> Forms<'a> {
     pub fn new(intrinsics: &'a Intrinsics, types: Subtyping<'a>) -> Forms<'a> {
-        Forms { intrinsics, types, ref_funcs: Vec::new(), open: None }
+        Forms { intrinsics, types, ref_funcs: Vec::new(), open: None, blocks: vec![Vec::new()] }
     }
 
     /// Says what an operator is; `rest` reads those behind it.
@@ -88,7 +103,20 @@ impl<'a> Forms<'a> {
             }
             Operator::TryTable { try_table } if self.is_form(rest.clone()) => {
                 self.open = Some(plain_catches(&try_table.catches).map_err(refused)?);
+                self.blocks.push(Vec::new());
                 Meaning::Opens
+            }
+            Operator::TryTable { try_table } => {
+                self.blocks.push(try_table.catches.clone());
+                Meaning::Ordinary
+            }
+            Operator::Block { .. } | Operator::Loop { .. } | Operator::If { .. } => {
+                self.blocks.push(Vec::new());
+                Meaning::Ordinary
+            }
+            Operator::End => {
+                self.blocks.pop();
+                Meaning::Ordinary
             }
             Operator::Call { function_index } => match self.intrinsics.get(*function_index) {
                 None => Meaning::Ordinary,
@@ -158,7 +186,8 @@ impl<'a> Forms<'a> {
         if !is_known {
             return Err("unknown tag or function".to_string());
         }
-        let used = Use { intrinsic, function, functions, catches };
+        let clauses = self.clauses(intrinsic, &catches);
+        let used = Use { intrinsic, function, functions, catches, clauses };
         self.check_types(&used).map_err(|expected| {
             format!("the tags or functions of `{module}` `{name}` do not fit: expected {expected}")
         })?;
@@ -166,6 +195,37 @@ impl<'a> Forms<'a> {
             return Err(format!("`{module}` `{name}` must be directly followed by return_call"));
         }
         Ok(used)
+    }
+
+    /// The events that may arrive at a call.
+    fn clauses(&self, intrinsic: Intrinsic, catches: &[(u32, u32)]) -> Vec<(u32, u32)> {
+        // Seen from the call, the try_table around it is one more.
+        let from_call = |(tag, label): &(u32, u32)| (*tag, *label + 1);
+        match intrinsic {
+            Intrinsic::Fiber(FiberOp::New) => catches.iter().map(from_call).collect(),
+            Intrinsic::Fiber(_) => catches.iter().skip(1).map(from_call).collect(),
+            Intrinsic::FirstClass(
+                FirstClassOp::Switch
+                | FirstClassOp::SwitchCall
+                | FirstClassOp::SwitchCallTrap
+                | FirstClassOp::Start,
+            ) => self.events_caught_around(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The events that the `try_table`s around catch, from the inside out, up
+    /// to a catch that needs an exception.
+    fn events_caught_around(&self) -> Vec<(u32, u32)> {
+        let innermost = self.blocks.len() - 1;
+        let catches = self.blocks.iter().enumerate().rev();
+        let catches = catches.flat_map(|(i, catches)| catches.iter().map(move |catch| (i, catch)));
+        let event = |(i, catch): (usize, &Catch)| match *catch {
+            // A label counts from outside of the try_table.
+            Catch::One { tag, label } => Some((tag, (innermost - i) as u32 + 1 + label)),
+            _ => None,
+        };
+        catches.map_while(event).collect()
     }
 
     /// Checks the types of what the call names beside its operands.
@@ -183,6 +243,7 @@ impl<'a> Forms<'a> {
             Intrinsic::Fiber(FiberOp::Release) | Intrinsic::Stack(_) | Intrinsic::Task(_) => {
                 return Ok(());
             }
+            Intrinsic::FirstClass(op) => self.first_class(op, used),
             Intrinsic::Fiber(FiberOp::Switch | FiberOp::SwitchRelease) => {
                 (self.sends(used, &ty.params()[..ty.params().len() - 2]), "an event with tr*")
             }
@@ -193,6 +254,50 @@ impl<'a> Forms<'a> {
         match fits {
             true => Ok(()),
             false => Err(expected),
+        }
+    }
+
+    /// Whether the tag and the functions of a first-class stack fit.
+    fn first_class(&self, op: FirstClassOp, used: &Use) -> (bool, &'static str) {
+        let ty = self.types.info.function_type(used.function);
+        let params = ty.params();
+        match op {
+            FirstClassOp::Switch => {
+                (self.sends(used, params), "an event with t* (ref null $stack)")
+            }
+            FirstClassOp::SwitchDrop => {
+                (self.sends(used, &params[..params.len() - 1]), "an event with t*")
+            }
+            FirstClassOp::SwitchCall | FirstClassOp::Extend => {
+                let function = params.last().and_then(|ty| self.types.function(*ty));
+                let fits = function.is_some_and(|function| self.sends(used, function.results()));
+                (fits, "an event with o*")
+            }
+            FirstClassOp::EnterAnswer => {
+                let function = params.last().and_then(|ty| self.types.function(*ty));
+                let fits = self.call_tag(used).zip(function).is_some_and(|(tag, function)| {
+                    let arguments = function.params().get(1..).unwrap_or_default();
+                    self.types.are_subtypes(tag.params(), arguments)
+                        && self.types.are_subtypes(function.results(), tag.results())
+                });
+                (fits, "a call tag [a*] -> [b*]")
+            }
+            FirstClassOp::CallStack => {
+                let fits = self.call_tag(used).is_some_and(|tag| {
+                    self.types.are_subtypes(params, tag.params())
+                        && self.types.are_subtypes(tag.results(), ty.results())
+                });
+                (fits, "a call tag [a*] -> [b*]")
+            }
+            _ => (true, ""),
+        }
+    }
+
+    /// The function type of the call tag that a call names.
+    fn call_tag(&self, used: &Use) -> Option<&FuncType> {
+        match self.types.info.tag_type(used.catches[0].0).params() {
+            [ty] => self.types.function(*ty),
+            _ => None,
         }
     }
 
@@ -250,10 +355,26 @@ fn plain_catches(catches: &[Catch]) -> Result<Vec<(u32, u32)>, String> {
 fn function_operands(intrinsic: Intrinsic, catches: &[(u32, u32)]) -> Option<usize> {
     match (tags(intrinsic), intrinsic) {
         (Tags::NewFiber { returning }, _) => catches.len().checked_sub(usize::from(returning)),
+        (Tags::One, Intrinsic::FirstClass(op)) => {
+            (catches.len() == 1).then_some(first_class_functions(op))
+        }
         (Tags::One, _) => (catches.len() == 1).then_some(0),
         (Tags::Clauses, _) => (!catches.is_empty()).then_some(0),
         (Tags::None, Intrinsic::Task(TaskOp::New)) => Some(1),
+        (Tags::None, Intrinsic::FirstClass(op)) => Some(first_class_functions(op)),
         (Tags::None, _) => Some(0),
+    }
+}
+
+fn first_class_functions(op: FirstClassOp) -> usize {
+    match op {
+        FirstClassOp::SwitchCall
+        | FirstClassOp::SwitchCallTrap
+        | FirstClassOp::Extend
+        | FirstClassOp::ExtendTrap
+        | FirstClassOp::EnterAnswer => 1,
+        FirstClassOp::EnterRedirectTo => 2,
+        _ => 0,
     }
 }
 

@@ -11,7 +11,7 @@ mod subtyping;
 
 use crate::CompileError;
 use ropewalk_abi::module::{Item, ModuleInfo};
-pub(crate) use subtyping::{Canonical, Subtyping};
+pub(crate) use subtyping::{Canonical, STACK_BRAND, Subtyping};
 
 macro_rules! intrinsics {
     ($($design:ident $op:ident $module:literal { $($variant:ident = $name:literal,)* })*) => {
@@ -74,6 +74,24 @@ intrinsics! {
         Release = "release",
         DismountRelease = "dismount_release",
         SwitchRelease = "switch_release",
+    }
+    FirstClass FirstClassOp "ropewalk:first-class" {
+        NewStack = "new_stack",
+        Switch = "switch",
+        SwitchDrop = "switch_drop",
+        SwitchCall = "switch_call",
+        SwitchCallTrap = "switch_call_trap",
+        Extend = "extend",
+        ExtendTrap = "extend_trap",
+        Start = "start",
+        CheckCleared = "check_cleared",
+        Redirect = "redirect",
+        Level = "level",
+        LeaveTo = "leave_to",
+        EnterAnswer = "enter_answer",
+        EnterRedirect = "enter_redirect",
+        EnterRedirectTo = "enter_redirect_to",
+        CallStack = "call_stack",
     }
 }
 

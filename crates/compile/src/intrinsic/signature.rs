@@ -2,9 +2,9 @@
 //!
 //! Each check answers what was expected, in the words of the documentation.
 
-use super::subtyping::is_nullable;
-use super::{FiberOp, Intrinsic, StackOp, Subtyping, TaskOp};
-use ropewalk_abi::{FuncType, ValType};
+use super::subtyping::{FIBER_BRAND, STACK_BRAND, is_nullable};
+use super::{FiberOp, FirstClassOp, Intrinsic, StackOp, Subtyping, TaskOp};
+use ropewalk_abi::{FuncType, HeapType, RefType, StorageType, ValType};
 
 /// Checks the type of an import.
 pub(super) fn check(
@@ -16,6 +16,7 @@ pub(super) fn check(
         Intrinsic::Stack(op) => stack(op, ty, types),
         Intrinsic::Task(op) => task(op, ty, types),
         Intrinsic::Fiber(op) => fiber(op, ty, types),
+        Intrinsic::FirstClass(op) => first_class(op, ty, types),
     };
     match fits {
         Some(true) => Ok(()),
@@ -209,9 +210,6 @@ fn task_release(ty: &FuncType, types: &Subtyping<'_>) -> Option<bool> {
 
 // ---- fibers
 
-/// How many parameters the function of the reserved type of fibers has.
-const FIBER_BRAND: usize = 1;
-
 fn fiber(op: FiberOp, ty: &FuncType, types: &Subtyping<'_>) -> Verdict {
     let expected = match op {
         FiberOp::New | FiberOp::NewReturning => {
@@ -241,4 +239,121 @@ fn fiber(op: FiberOp, ty: &FuncType, types: &Subtyping<'_>) -> Verdict {
         are_fibers && takes_values && ty.results().is_empty()
     });
     (fits, expected)
+}
+
+// ---- first-class stacks
+
+fn first_class(op: FirstClassOp, ty: &FuncType, types: &Subtyping<'_>) -> Verdict {
+    use FirstClassOp::*;
+    let is_stack = |ty: &ValType| types.is_brand(*ty, STACK_BRAND) && is_nullable(*ty);
+    let (params, results) = (ty.params(), ty.results());
+    let fits = match op {
+        NewStack => matches!((params, results), ([], [made]) if is_stack(made)),
+        Switch | SwitchDrop => matches!((params, results), ([.., target], []) if is_stack(target)),
+        SwitchCall | SwitchCallTrap => {
+            results.is_empty() && called(ty, types, |target| vec![target]) == Some(true)
+        }
+        Extend | ExtendTrap => {
+            matches!(results, [extended] if is_stack(extended))
+                && called(ty, types, |_| vec![]) == Some(true)
+        }
+        Start => params.is_empty() && results.is_empty(),
+        CheckCleared => matches!((params, results), ([stack], []) if is_stack(stack)),
+        Redirect => {
+            let exception = ValType::Ref(RefType::EXNREF);
+            matches!((params, results), ([thrown, stack], [])
+                if is_stack(stack) && types.is_subtype(*thrown, exception))
+        }
+        Level => params.is_empty() && *results == [ValType::I32],
+        LeaveTo => *params == [ValType::I32] && results.is_empty(),
+        EnterAnswer => enters(ty, types, 1) == Some(true),
+        EnterRedirect => {
+            matches!((params, results), ([boxed], []) if is_box(*boxed, types) == Some(true))
+        }
+        EnterRedirectTo => enters(ty, types, 2) == Some(true) && redirects(ty, types) == Some(true),
+        CallStack => true,
+    };
+    (Some(fits), expected_first_class(op))
+}
+
+fn expected_first_class(op: FirstClassOp) -> &'static str {
+    use FirstClassOp::*;
+    match op {
+        NewStack => "[] -> [(ref null $stack)]",
+        Switch | SwitchDrop => "[t* (ref null $stack)] -> []",
+        SwitchCall | SwitchCallTrap => {
+            "[a* (ref null $stack) (ref $f)] -> [], where $f takes a* (ref null $stack)"
+        }
+        Extend | ExtendTrap => {
+            "[a* (ref null $stack) (ref $f)] -> [(ref null $stack)], where $f takes a*"
+        }
+        Start => "[] -> []",
+        CheckCleared => "[(ref null $stack)] -> []",
+        Redirect => "[exnref (ref null $stack)] -> []",
+        Level => "[] -> [i32]",
+        LeaveTo => "[i32] -> []",
+        EnterAnswer => "[(ref $env) (ref $f)] -> [], where $f takes (ref $env) first",
+        EnterRedirect => {
+            "[(ref $box)] -> [], where $box is a struct whose first field is a mutable \
+             (ref null $stack)"
+        }
+        EnterRedirectTo => {
+            "[(ref $env) (ref $f) (ref $g)] -> [], where $f is \
+             [(ref $env)] -> [(ref null $stack)] and $g is [(ref $env) (ref null $stack)] -> []"
+        }
+        CallStack => "[a*] -> [b*]",
+    }
+}
+
+/// Whether the last operand is a function that takes what precedes the stack,
+/// and then something for it.
+fn called(
+    ty: &FuncType,
+    types: &Subtyping<'_>,
+    last: impl Fn(ValType) -> Vec<ValType>,
+) -> Option<bool> {
+    let [arguments @ .., target, function] = ty.params() else { return None };
+    let given = [arguments, &last(*target)].concat();
+    let function = types.function(*function)?;
+    Some(
+        types.is_brand(*target, STACK_BRAND)
+            && is_nullable(*target)
+            && types.are_subtypes(&given, function.params()),
+    )
+}
+
+/// Whether the operands are a struct and so many functions that take it first.
+fn enters(ty: &FuncType, types: &Subtyping<'_>, count: usize) -> Option<bool> {
+    let (env, functions) = ty.params().split_first()?;
+    types.structure(*env)?;
+    let takes_env = |function: &ValType| {
+        let first = types.function(*function)?.params().first()?;
+        Some(types.is_subtype(*env, *first))
+    };
+    let fits = functions.iter().all(|function| takes_env(function) == Some(true));
+    Some(fits && functions.len() == count && !is_nullable(*env) && ty.results().is_empty())
+}
+
+/// Whether the functions of `enter_redirect_to` give and take a stack.
+fn redirects(ty: &FuncType, types: &Subtyping<'_>) -> Option<bool> {
+    let [_, giver, taker] = ty.params() else { return None };
+    let (giver, taker) = (types.function(*giver)?, types.function(*taker)?);
+    let is_stack = |ty: &ValType| types.is_brand(*ty, STACK_BRAND) && is_nullable(*ty);
+    Some(
+        matches!((giver.params(), giver.results()), ([_], [stack]) if is_stack(stack))
+            && matches!((taker.params(), taker.results()), ([_, stack], []) if is_stack(stack)),
+    )
+}
+
+/// Whether a reference is to a struct whose first field is a stack.
+fn is_box(ty: ValType, types: &Subtyping<'_>) -> Option<bool> {
+    let fields = types.structure(ty)?;
+    let first = fields.first()?;
+    let StorageType::Val(held @ ValType::Ref(RefType { heap: HeapType::Concrete(_), .. })) =
+        first.storage
+    else {
+        return None;
+    };
+    let is_stack = types.is_brand(held, STACK_BRAND) && is_nullable(held);
+    Some(is_stack && first.mutable && !is_nullable(ty))
 }

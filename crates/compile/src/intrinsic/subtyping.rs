@@ -1,20 +1,26 @@
 //! Which types of a module are subtypes of which.
 
 use ropewalk_abi::module::ModuleInfo;
-use ropewalk_abi::{FuncType, HeapType, RefType, TypeKind, ValType};
+use ropewalk_abi::{CompositeType, FieldType, FuncType, HeapType, RefType, TypeKind, ValType};
 use std::collections::HashMap;
+use wasmparser::UnpackedIndex;
 use wasmparser::types::{CoreTypeId, TypesRef};
 
 /// For each type of a module, a number that equal types share.
 #[derive(Default)]
-pub(crate) struct Canonical(Vec<u32>);
+pub(crate) struct Canonical {
+    numbers: Vec<u32>,
+    /// The first type for each of the validator's.
+    first: HashMap<CoreTypeId, u32>,
+}
 
 impl Canonical {
     pub fn of(types: &TypesRef<'_>) -> Canonical {
-        let mut numbers: HashMap<CoreTypeId, u32> = HashMap::new();
+        let mut first: HashMap<CoreTypeId, u32> = HashMap::new();
         let ids = (0..types.core_type_count_in_module()).map(|i| types.core_type_at_in_module(i));
-        let number = |(i, id)| *numbers.entry(id).or_insert(i);
-        Canonical((0..).zip(ids).map(number).collect())
+        let number = |(i, id)| *first.entry(id).or_insert(i);
+        let numbers = (0..).zip(ids).map(number).collect();
+        Canonical { numbers, first }
     }
 }
 
@@ -51,7 +57,19 @@ impl Subtyping<'_> {
 
     /// Whether two type indices stand for the same type.
     pub fn is_same(&self, a: u32, b: u32) -> bool {
-        self.canonical.0[a as usize] == self.canonical.0[b as usize]
+        self.canonical.numbers[a as usize] == self.canonical.numbers[b as usize]
+    }
+
+    /// Whether a type of the validator is a reference to a first-class stack.
+    pub fn is_stackref(&self, ty: wasmparser::ValType) -> bool {
+        let wasmparser::ValType::Ref(ty) = ty else { return false };
+        let index = match ty.type_index().map(|index| index.unpack()) {
+            Some(UnpackedIndex::Id(id)) => self.canonical.first.get(&id).copied(),
+            Some(UnpackedIndex::Module(index)) => Some(index),
+            _ => None,
+        };
+        let reference = |index| RefType { nullable: true, heap: HeapType::Concrete(index) };
+        index.is_some_and(|index| self.is_brand(ValType::Ref(reference(index)), STACK_BRAND))
     }
 
     /// The function type that the continuation type of a reference is made of.
@@ -72,6 +90,15 @@ impl Subtyping<'_> {
         (self.info.type_kind(index) == TypeKind::Func).then(|| self.info.func_type(index))
     }
 
+    /// The fields of the struct type of a reference.
+    pub fn structure(&self, ty: ValType) -> Option<&[FieldType]> {
+        let ValType::Ref(RefType { heap: HeapType::Concrete(index), .. }) = ty else { return None };
+        match &self.info.types[index as usize].composite {
+            CompositeType::Struct(ty) => Some(&ty.fields),
+            _ => None,
+        }
+    }
+
     /// Whether a reference is to the first type of a group of two: a
     /// continuation type, and the type of its function with so many parameters,
     /// which are nullable references to the first.
@@ -89,6 +116,11 @@ impl Subtyping<'_> {
             && self.info.types[second as usize].is_final
     }
 }
+
+/// How many parameters the function of the reserved type of fibers has.
+pub(crate) const FIBER_BRAND: usize = 1;
+/// How many that of the reserved type of first-class stacks has.
+pub(crate) const STACK_BRAND: usize = 2;
 
 /// Whether a type is a reference that can be null.
 pub(super) fn is_nullable(ty: ValType) -> bool {

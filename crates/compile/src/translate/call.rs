@@ -145,7 +145,7 @@ impl Translator<'_> {
         (Callee::Indirect(self.signature(ty), code), context)
     }
 
-    fn emit_call(&mut self, callee: Callee, context: Value, ty: &FuncType) {
+    pub(super) fn emit_call(&mut self, callee: Callee, context: Value, ty: &FuncType) {
         let args = self.pop_arguments(context, ty);
         let direct = match self.handlers.is_empty() {
             true => self.plain_call(callee, &args),

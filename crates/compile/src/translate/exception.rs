@@ -73,6 +73,22 @@ impl Translator<'_> {
         Handler { tag, landing }
     }
 
+    /// Makes a block where any exception goes on that what follows throws; the
+    /// block's parameter is the exception.
+    pub(super) fn open_cleanup(&mut self) -> Block {
+        let landing = self.builder.create_block();
+        self.builder.set_cold_block(landing);
+        let exception = self.builder.append_block_param(landing, I64);
+        self.declare(exception, EXN);
+        self.handlers.push(Handlers(vec![Handler { tag: None, landing }]));
+        landing
+    }
+
+    /// What follows no longer leads there.
+    pub(super) fn close_cleanup(&mut self) {
+        self.handlers.pop().expect("opened before");
+    }
+
     fn push_values_of(&mut self, exception: Value, tag: u32) {
         let env = self.env;
         let ty = env.info.tag_type(tag);
@@ -80,6 +96,7 @@ impl Translator<'_> {
         for (&ty, &offset) in ty.params().iter().zip(&layout.offsets) {
             let flags = MemFlagsData::new().with_notrap();
             let value = self.builder.ins().load(clif_type(ty), flags, exception, offset as i32);
+            let value = self.deliver_stack(value, ty);
             self.push_typed(value, ty);
         }
     }
@@ -143,6 +160,12 @@ impl Translator<'_> {
     }
 
     fn throw_object(&mut self, exception: Value) {
+        self.throw_again(exception);
+        self.set_unreachable();
+    }
+
+    /// Throws an exception, and ends the current block.
+    pub(super) fn throw_again(&mut self, exception: Value) {
         let (stub, args) = self.builtin_call(Builtin::throw, &[exception]);
         let signature = signature::builtin_stub(CallConv::Tail);
         let signature = self.builder.import_signature(signature);
@@ -155,6 +178,6 @@ impl Translator<'_> {
             }
         }
         // The stub does not return here.
-        self.unreachable();
+        self.builder.ins().trap(trap(TrapCode::Unreachable));
     }
 }

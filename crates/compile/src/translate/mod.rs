@@ -71,8 +71,10 @@ pub(crate) fn translate(
         let offset = reader.original_position();
         translator.builder.set_srcloc(ir::SourceLoc::new(offset as u32));
         let operator = reader.read()?;
+        let is_stack = env.has_stackrefs && is_top_stackref(env, validator);
         validator.op(offset, &operator)?;
         match forms.meaning(offset, &operator, &reader)? {
+            Meaning::Ordinary if is_stack && translator.linear(&operator) => {}
             Meaning::Ordinary => translator.operator(&operator),
             Meaning::Opens => translator.open_form(&operator),
             Meaning::Calls(used) => translator.intrinsic(&used),
@@ -82,6 +84,12 @@ pub(crate) fn translate(
     reader.finish()?;
     translator.finish();
     Ok(())
+}
+
+/// Whether a first-class stack is on top of the operand stack.
+fn is_top_stackref(env: &Environment<'_>, validator: &FuncValidator<ValidatorResources>) -> bool {
+    let top = validator.get_operand_type(0).flatten();
+    top.is_some_and(|ty| env.subtyping().is_stackref(ty))
 }
 
 /// Reads the locals of a body, which come before its operators.

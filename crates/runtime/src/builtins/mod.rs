@@ -6,11 +6,12 @@
 use crate::activation::Ending;
 use crate::continuation;
 use crate::instance::Instance;
+use crate::marks::MarkKind;
 use crate::store::Store;
 use arrays::*;
-use ropewalk_abi::builtin::{BuiltinPointer, Outcome};
+use ropewalk_abi::builtin::{BuiltinPointer, LEAVE_FREED, Outcome};
 use ropewalk_abi::stack::{KIND_SHIFT, StackKind};
-use ropewalk_abi::{Builtin, ControlBlock, InstanceHeader, TrapCode, TypeInfo};
+use ropewalk_abi::{Builtin, ControlBlock, FuncRef, InstanceHeader, TagDef, TrapCode, TypeInfo};
 use std::ops::Range;
 use std::ptr;
 
@@ -316,6 +317,75 @@ fn release_suspended(calling: &mut Calling<'_>, block: u64) -> Result<u64> {
 fn release_fiber(calling: &mut Calling<'_>, reference: u64) -> Result<u64> {
     calling.store.release_fiber(reference)?;
     Ok(0)
+}
+
+fn event_throw(calling: &mut Calling<'_>, reference: u64, word: u64, leaving: u64) -> Outcome {
+    calling.store.event_throw(reference, word, leaving == LEAVE_FREED)
+}
+
+fn event_return(calling: &mut Calling<'_>, word: u64) -> Outcome {
+    calling.store.event_return(word)
+}
+
+fn extension_end(calling: &mut Calling<'_>) -> Result<u64> {
+    Ok(calling.store.extension_end()? as u64)
+}
+
+fn drop_stack(calling: &mut Calling<'_>, reference: u64) -> Result<u64> {
+    calling.store.drop_stack(reference);
+    Ok(0)
+}
+
+fn deliver_stack(calling: &mut Calling<'_>, reference: u64) -> Result<u64> {
+    Ok(calling.store.deliver_stack(reference))
+}
+
+fn redirect(calling: &mut Calling<'_>, exception: u64, reference: u64) -> Outcome {
+    calling.store.redirect(exception, reference)
+}
+
+fn leave_to(calling: &mut Calling<'_>, level: u64) -> Result<u64> {
+    calling.store.leave_to(level as usize);
+    Ok(0)
+}
+
+fn enter_answer(calling: &mut Calling<'_>, tag: u64, function: u64, env: u64) -> Result<u64> {
+    let tag = tag as *const TagDef;
+    calling.store.add_mark(MarkKind::Answer { tag, function: function as *const FuncRef, env })?;
+    Ok(0)
+}
+
+fn enter_redirect(calling: &mut Calling<'_>, boxed: u64) -> Result<u64> {
+    calling.store.add_mark(MarkKind::Redirect { boxed })?;
+    Ok(0)
+}
+
+fn enter_redirect_to(
+    calling: &mut Calling<'_>,
+    function: u64,
+    taker: u64,
+    env: u64,
+) -> Result<u64> {
+    let (function, taker) = (function as *const FuncRef, taker as *const FuncRef);
+    calling.store.add_mark(MarkKind::RedirectTo { function, taker, env })?;
+    Ok(0)
+}
+
+fn walk_begin(calling: &mut Calling<'_>, _tag: u64) -> Result<u64> {
+    Ok(calling.store.walk_begin()? as u64)
+}
+
+fn walk_on(calling: &mut Calling<'_>, tag: u64, number: u64) -> Result<u64> {
+    Ok(u64::from(calling.store.walk_on(tag as *const TagDef, number as usize)?))
+}
+
+fn walk_target(calling: &mut Calling<'_>, number: u64, reference: u64) -> Result<u64> {
+    calling.store.walk_target(number as usize, reference)?;
+    Ok(0)
+}
+
+fn walk_back(calling: &mut Calling<'_>, number: u64) -> Result<u64> {
+    Ok(u64::from(calling.store.walk_back(number as usize)?))
 }
 
 /// A kind that generated code passes as a word.

@@ -11,6 +11,7 @@ use crate::stack::Reached;
 use crate::store::Store;
 use ropewalk_abi::stack::{FIBER_EXTRAS, StackState, block_number, is_stack};
 use ropewalk_abi::{ControlBlock, RawVal, TypeKind};
+use std::ptr;
 
 /// Copies every object that can be reached to free memory from `base` on, and
 /// updates all references; frees the stacks that cannot be reached. Answers the
@@ -100,6 +101,10 @@ impl Store {
             copier.stacks[number].is_live = true;
             self.visit_frames(stack, copier);
         }
+        let running: Vec<_> = self.stacks_in_host_calls().map(ptr::from_ref).collect();
+        for stack in running {
+            self.visit_marks(stack, copier);
+        }
         let mut visit = |reference: &mut u64| copier.forward(reference);
         self.heap.roots.visit(&mut visit);
         for table in self.tables.iter_mut().filter(|table| table.is_collected()) {
@@ -144,6 +149,7 @@ impl Store {
             self.visit_frames(unsafe { &*stack }, copier);
             // SAFETY: as above.
             self.visit_arguments(unsafe { &*stack }, copier);
+            self.visit_marks(stack, copier);
             if let Some(bound) = self.stacks.bound.get_mut(&number) {
                 for (value, _) in bound.iter_mut().filter(|(_, is_collected)| *is_collected) {
                     let mut reference = value.u64();
@@ -182,6 +188,14 @@ impl Store {
                 unsafe { copier.forward(&mut *place.add(i).cast::<u64>()) };
             }
         }
+    }
+
+    /// Visits the references in the marks of a stack.
+    fn visit_marks(&mut self, stack: *const ControlBlock, copier: &mut Copier) {
+        let number = self.stacks.number_of(stack).expect("blocks lie in the table");
+        // SAFETY: stacks that are visited are alive.
+        let count = unsafe { (*stack).marks };
+        self.marks.visit(number, count, |reference| copier.forward(reference));
     }
 
     /// Visits the references in the frames of a stack that is not running.

@@ -386,6 +386,7 @@ pub(crate) fn release(stack: &mut ControlBlock, free: &mut *mut ControlBlock) {
         stack.reference += NEXT_GENERATION;
     }
     stack.state = StackState::Free;
+    stack.marks = 0;
     stack.next_free = *free;
     *free = stack;
 }

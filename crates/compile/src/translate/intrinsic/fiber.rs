@@ -173,7 +173,7 @@ impl Translator<'_> {
         let current = self.current_stack();
         let none = self.builder.ins().iconst(I64, 0);
         let (signal, _) = self.switch_stacks(current, receiver, signal, none);
-        self.branch_to_clause(signal, &used.catches[1..]);
+        self.branch_to_clause(signal, &used.clauses);
         // Without clauses nothing comes back but exceptions.
         self.builder.ins().trap(trap(TrapCode::Unreachable));
         self.enter_sealed(unhandled);

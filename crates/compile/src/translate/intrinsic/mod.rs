@@ -9,9 +9,12 @@
 //! * a task or fiber, or several stacks up to one, whose reference stays the
 //!   same and whose parent is null exactly while it is suspended.
 
+mod base;
 mod fiber;
+mod first_class;
 mod stack;
 mod task;
+mod walk;
 
 use super::{Translator, constant_flags, trap};
 use crate::function::THUNKS;
@@ -50,6 +53,7 @@ impl Translator<'_> {
             Intrinsic::Stack(op) => self.stack_intrinsic(op, used),
             Intrinsic::Task(op) => self.task_intrinsic(op, used),
             Intrinsic::Fiber(op) => self.fiber_intrinsic(op, used),
+            Intrinsic::FirstClass(op) => self.first_class_intrinsic(op, used),
         }
     }
 
@@ -217,9 +221,8 @@ impl Translator<'_> {
     fn release_up_to(&mut self, block: Value) {
         let current = self.current_stack();
         let is_current = self.builder.ins().icmp(IntCC::Equal, block, current);
-        let state = offset_of!(ControlBlock, state) as i32;
-        let actual = self.builder.ins().load(I32, MemFlagsData::trusted(), block, state);
-        let is_root = self.builder.ins().icmp_imm_u(IntCC::Equal, actual, StackState::Root as i64);
+        let actual = self.load_state(block);
+        let is_root = self.is_state(actual, StackState::Root);
         let is_other = self.builder.ins().icmp_imm_u(IntCC::Equal, is_current, 0);
         let is_uncommon = self.builder.ins().bor(is_other, is_root);
         let [cold, common, next] = std::array::from_fn(|_| self.builder.create_block());
@@ -231,9 +234,10 @@ impl Translator<'_> {
         self.enter_sealed(common);
         let reference = self.load_word(block, offset_of!(ControlBlock, reference));
         let stale = self.builder.ins().iadd_imm_s(reference, NEXT_GENERATION as i64);
-        let is_one_shot =
-            self.builder.ins().icmp_imm_u(IntCC::Equal, actual, StackState::Coroutine as i64);
-        let reference = self.builder.ins().select(is_one_shot, reference, stale);
+        let is_task = self.is_state(actual, StackState::Task);
+        let is_fiber = self.is_state(actual, StackState::Fiber);
+        let had_one = self.builder.ins().bor(is_task, is_fiber);
+        let reference = self.builder.ins().select(had_one, stale, reference);
         let free = self.load_from_store(offset_of!(StoreContext, free_stacks));
         let state = self.builder.ins().iconst(I32, StackState::Free as i64);
         self.store_word(reference, block, offset_of!(ControlBlock, reference));
@@ -242,6 +246,16 @@ impl Translator<'_> {
         self.store_to_store(block, offset_of!(StoreContext, free_stacks));
         self.jump(next, &[]);
         self.enter_sealed(next);
+    }
+
+    /// What a stack is used for.
+    fn load_state(&mut self, block: Value) -> Value {
+        let offset = offset_of!(ControlBlock, state) as i32;
+        self.builder.ins().uload16(I32, MemFlagsData::trusted(), block, offset)
+    }
+
+    fn is_state(&mut self, actual: Value, state: StackState) -> Value {
+        self.builder.ins().icmp_imm_u(IntCC::Equal, actual, state as i64)
     }
 
     /// Traps unless a word is zero.
@@ -283,8 +297,7 @@ impl Translator<'_> {
             self.enter_sealed(clause);
             let height = self.stack.len();
             self.take(env.info.tag_type(*tag).params());
-            // Seen from inside, the try_table is one more.
-            let (block, operands) = self.branch(*label + 1);
+            let (block, operands) = self.branch(*label);
             self.jump(block, &operands);
             self.stack.truncate(height);
             self.enter_sealed(next);

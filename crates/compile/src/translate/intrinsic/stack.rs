@@ -4,14 +4,11 @@ use crate::intrinsic::StackOp;
 use crate::intrinsic::form::Use;
 use crate::signature;
 use crate::translate::call::Callee;
-use crate::translate::continuation::Target;
 use crate::translate::{Translator, trap};
-use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types::*};
+use cranelift_codegen::ir::{InstBuilder, types::*};
 use cranelift_codegen::isa::CallConv;
-use ropewalk_abi::stack::{StackKind, StackState, kind_bits};
-use ropewalk_abi::{Builtin, ControlBlock, TrapCode};
-use std::mem::offset_of;
+use ropewalk_abi::stack::StackKind;
+use ropewalk_abi::{Builtin, TrapCode};
 
 const KIND: StackKind = StackKind::Coroutine;
 
@@ -40,9 +37,9 @@ impl Translator<'_> {
     fn coroutine_switch(&mut self, used: &Use) {
         let mut values = self.pop_operands(used);
         let reference = values.pop().expect("the last operand is the stack");
-        let block = self.check_target(reference);
-        let target = self.consume_stack(block, reference);
-        let (base, current) = self.suspend_to_base();
+        let block = self.check_target(reference, KIND);
+        let target = self.consume_stack(block, reference, KIND);
+        let (base, current) = self.suspend_to_base(KIND);
         values.push(base);
         self.put_arguments(target.block, &values);
         let innermost = self.continued(target.block);
@@ -55,8 +52,8 @@ impl Translator<'_> {
     fn coroutine_retire(&mut self, used: &Use) {
         let mut values = self.pop_operands(used);
         let reference = values.pop().expect("the last operand is the stack");
-        let block = self.check_target(reference);
-        let target = self.consume_stack(block, reference);
+        let block = self.check_target(reference, KIND);
+        let target = self.consume_stack(block, reference, KIND);
         values.push(self.builder.ins().iconst(I64, 0));
         self.put_arguments(target.block, &values);
         let innermost = self.continued(target.block);
@@ -110,64 +107,5 @@ impl Translator<'_> {
         let handlers = std::mem::take(&mut self.handlers);
         emit(self);
         self.handlers = handlers;
-    }
-
-    // ---- the parts
-
-    /// The block of a stack to switch to: valid, and not the root of another
-    /// activation.
-    fn check_target(&mut self, reference: Value) -> Value {
-        let block = self.check_reference(reference, KIND);
-        let state = offset_of!(ControlBlock, state) as i32;
-        let state = self.builder.ins().load(I32, MemFlagsData::trusted(), block, state);
-        let is_root = self.builder.ins().icmp_imm_u(IntCC::Equal, state, StackState::Root as i64);
-        let [cold, next] = [self.builder.create_block(), self.builder.create_block()];
-        self.builder.set_cold_block(cold);
-        self.builder.ins().brif(is_root, cold, &[], next, &[]);
-        self.enter_sealed(cold);
-        self.call_builtin(Builtin::check_root, &[block]);
-        self.jump(next, &[]);
-        self.enter_sealed(next);
-        block
-    }
-
-    /// Uses up a valid reference.
-    fn consume_stack(&mut self, block: Value, reference: Value) -> Target {
-        let plain = self.builder.ins().bxor_imm_u(reference, kind_bits(KIND) as i64);
-        self.consume(block, plain)
-    }
-
-    /// The base of the running stack.
-    fn base(&mut self) -> Value {
-        let current = self.current_stack();
-        let parent = self.load_word(current, offset_of!(ControlBlock, parent));
-        let no_parent = self.no_parent();
-        let is_base = self.builder.ins().icmp(IntCC::Equal, parent, no_parent);
-        let [cold, next] = [self.builder.create_block(), self.builder.create_block()];
-        let base = self.builder.append_block_param(next, I64);
-        self.builder.set_cold_block(cold);
-        self.builder.ins().brif(is_base, next, &[current.into()], cold, &[]);
-        self.enter_sealed(cold);
-        let found = self.call_builtin(Builtin::find_base, &[]);
-        self.jump(next, &[found]);
-        self.enter_sealed(next);
-        base
-    }
-
-    /// Suspends everything from the running stack to its base; answers the
-    /// reference to that, and the running stack.
-    fn suspend_to_base(&mut self) -> (Value, Value) {
-        let base = self.base();
-        let current = self.current_stack();
-        self.store_word(current, base, offset_of!(ControlBlock, innermost));
-        (self.reference_of_kind(base, KIND), current)
-    }
-
-    /// The stack to continue when a base is.
-    fn continued(&mut self, base: Value) -> Value {
-        let innermost = self.load_word(base, offset_of!(ControlBlock, innermost));
-        let nothing = self.builder.ins().iconst(I64, 0);
-        self.store_word(nothing, innermost, offset_of!(ControlBlock, through));
-        innermost
     }
 }

@@ -1,0 +1,116 @@
+//! Walks through stacks: `call_stack` and the marks that it finds.
+
+use crate::intrinsic::form::Use;
+use crate::signature;
+use crate::translate::Translator;
+use crate::translate::call::Callee;
+use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Signature, Value, types::*};
+use ropewalk_abi::{
+    Builtin, ControlBlock, FuncRef, FuncType, HeapType, RefType, StoreContext, ValType,
+};
+use std::mem::offset_of;
+
+/// How the structure of an answer is passed.
+const ENV: ValType = ValType::Ref(RefType { nullable: false, heap: HeapType::Struct });
+/// How a stack is passed.
+const STACK: ValType = ValType::Ref(RefType { nullable: true, heap: HeapType::Cont });
+
+impl Translator<'_> {
+    pub(super) fn level(&mut self) {
+        let current = self.current_stack();
+        let offset = offset_of!(ControlBlock, marks) as i32;
+        let level = self.builder.ins().uload16(I32, MemFlagsData::trusted(), current, offset);
+        self.push(level);
+    }
+
+    pub(super) fn leave_to(&mut self) {
+        let level = self.pop();
+        let level = self.widen(level);
+        self.call_builtin(Builtin::leave_to, &[level]);
+    }
+
+    pub(super) fn enter_answer(&mut self, used: &Use) {
+        let (env, function) = self.pop2();
+        let tag = self.load_constant(self.context, self.env.layout.tag(used.catches[0].0));
+        self.call_builtin(Builtin::enter_answer, &[tag, function, env]);
+    }
+
+    pub(super) fn enter_redirect(&mut self) {
+        let boxed = self.pop();
+        self.call_builtin(Builtin::enter_redirect, &[boxed]);
+    }
+
+    pub(super) fn enter_redirect_to(&mut self) {
+        let (env, function, taker) = self.pop3();
+        self.call_builtin(Builtin::enter_redirect_to, &[function, taker, env]);
+    }
+
+    /// Walks to the answer, calls it, and undoes the walk, also if the answer
+    /// throws.
+    pub(super) fn call_stack(&mut self, used: &Use) {
+        let env = self.env;
+        let ty = env.info.function_type(used.function);
+        let arguments = self.pop_operands(used);
+        let tag = self.load_constant(self.context, env.layout.tag(used.catches[0].0));
+        let number = self.call_builtin(Builtin::walk_begin, &[tag]);
+        let landing = self.open_cleanup();
+        self.walk_to_answer(tag, number);
+        let params = [&[ENV], ty.params()].concat();
+        let answer = FuncType::new(params, ty.results().iter().copied());
+        self.call_found(&answer, &arguments);
+        self.close_cleanup();
+        self.walk_back(number);
+        let after = self.builder.create_block();
+        self.jump(after, &[]);
+        self.enter_sealed(landing);
+        self.walk_back(number);
+        let exception = self.builder.block_params(landing)[0];
+        self.throw_again(exception);
+        self.enter_sealed(after);
+    }
+
+    /// Goes on until the answer is found, asking on the way where to go on.
+    fn walk_to_answer(&mut self, tag: Value, number: Value) {
+        let [walk, ask, found] = std::array::from_fn(|_| self.builder.create_block());
+        self.jump(walk, &[]);
+        self.builder.switch_to_block(walk);
+        let asks = self.call_builtin(Builtin::walk_on, &[tag, number]);
+        self.builder.ins().brif(asks, ask, &[], found, &[]);
+        self.enter_sealed(ask);
+        self.call_found(&FuncType::new([ENV], [STACK]), &[]);
+        let target = self.pop();
+        self.call_builtin(Builtin::walk_target, &[number, target]);
+        self.jump(walk, &[]);
+        self.builder.seal_block(walk);
+        self.enter_sealed(found);
+    }
+
+    /// Gives back what the walk has taken.
+    fn walk_back(&mut self, number: Value) {
+        let [back, give, done] = std::array::from_fn(|_| self.builder.create_block());
+        self.jump(back, &[]);
+        self.builder.switch_to_block(back);
+        let gives = self.call_builtin(Builtin::walk_back, &[number]);
+        self.builder.ins().brif(gives, give, &[], done, &[]);
+        self.enter_sealed(give);
+        let stack = self.load_from_store(offset_of!(StoreContext, walk_stack));
+        self.call_found(&FuncType::new([ENV, STACK], []), &[stack]);
+        self.jump(back, &[]);
+        self.builder.seal_block(back);
+        self.enter_sealed(done);
+    }
+
+    /// Calls the function that a walk has found, with its structure and
+    /// arguments; pushes its results.
+    fn call_found(&mut self, ty: &FuncType, arguments: &[Value]) {
+        let function = self.load_from_store(offset_of!(StoreContext, walk_function));
+        let env = self.load_from_store(offset_of!(StoreContext, walk_env));
+        let code = self.load_word(function, offset_of!(FuncRef, code));
+        let context = self.load_word(function, offset_of!(FuncRef, context));
+        let signature: Signature = signature::wasm(ty);
+        let signature = self.builder.import_signature(signature);
+        self.push(env);
+        self.stack.extend_from_slice(arguments);
+        self.emit_call(Callee::Indirect(signature, code), context, ty);
+    }
+}

@@ -1,0 +1,182 @@
+//! What first-class stacks need of the runtime: events that are thrown, stacks
+//! that are dropped, extensions.
+
+use crate::activation::Ending;
+use crate::store::Store;
+use ropewalk_abi::builtin::Outcome;
+use ropewalk_abi::stack::{ClauseKind, StackKind, StackState, kind_bits};
+use ropewalk_abi::{ControlBlock, RawVal, TagDef, TrapCode};
+use std::ptr::{self, NonNull};
+
+const KIND: StackKind = StackKind::FirstClass;
+
+impl Store {
+    /// Leaves the running stack, and throws an event where another is
+    /// suspended. Its values are in the transfer area; if the running stack is
+    /// not freed, a reference to it is the last.
+    pub(crate) fn event_throw(&mut self, reference: u64, word: u64, frees: bool) -> Outcome {
+        let thrown = self.switch_for_event(reference, word, frees);
+        self.throw_or_trap(thrown)
+    }
+
+    /// Throws an event whose values are in the transfer area at the frame below
+    /// the thunk that called this.
+    pub(crate) fn event_return(&mut self, word: u64) -> Outcome {
+        // SAFETY: the running stack's block is alive, and the newest frame on
+        // it is that of the thunk.
+        let below = unsafe { *(((*self.context().stack).fp + size_of::<usize>()) as *const usize) };
+        if below == self.context().ground as usize {
+            self.set_ending(Ending::Trap(TrapCode::EventReachedGround));
+            return Outcome::END;
+        }
+        let thrown = self.event_exception(word, None);
+        self.throw_or_trap(thrown)
+    }
+
+    fn throw_or_trap(&mut self, thrown: Result<u64, TrapCode>) -> Outcome {
+        match thrown {
+            Ok(exception) => self.throw(exception),
+            Err(code) => {
+                self.set_ending(Ending::Trap(code));
+                Outcome::END
+            }
+        }
+    }
+
+    /// Switches to a stack; answers the exception to throw there.
+    fn switch_for_event(
+        &mut self,
+        reference: u64,
+        word: u64,
+        frees: bool,
+    ) -> Result<u64, TrapCode> {
+        self.check_target(reference, KIND)?;
+        let target = self.consume(reference, KIND)?;
+        let current = self.context().stack;
+        let base = ptr::from_ref(self.base_of_running()).cast_mut();
+        // SAFETY: blocks in use are alive.
+        let (left, innermost) = unsafe {
+            (*base).innermost = current;
+            ((*base).reference | kind_bits(KIND), (*target).innermost)
+        };
+        let scope = self.begin_scope();
+        // SAFETY: as above.
+        self.root(unsafe { (*target).reference | kind_bits(KIND) });
+        let exception = self.event_exception(word, (!frees).then_some(left));
+        self.end_scope(scope);
+        let exception = exception?;
+        if self.is_at_ground(innermost) {
+            return Err(TrapCode::EventReachedGround);
+        }
+        if frees {
+            // SAFETY: the base is a parent of the running stack.
+            unsafe { self.release_up_to(base) };
+        }
+        // SAFETY: as above.
+        unsafe { (*innermost).through = ptr::null_mut() };
+        self.context_mut().stack = innermost;
+        Ok(exception)
+    }
+
+    /// Whether a suspended stack is blank.
+    fn is_at_ground(&self, stack: *const ControlBlock) -> bool {
+        // SAFETY: suspended stacks have the address where they continue on top.
+        unsafe { *((*stack).sp as *const usize) == self.context().ground as usize }
+    }
+
+    /// The exception for an event with the values in the transfer area, and
+    /// perhaps one more.
+    fn event_exception(&mut self, word: u64, last: Option<u64>) -> Result<u64, TrapCode> {
+        let tag = (word - ClauseKind::Event as u64) as *mut TagDef;
+        let tag = NonNull::new(tag).expect("events are tags");
+        // SAFETY: tags live as long as the store, types as long as the engine.
+        let ty = self.options.types.get(unsafe { (*tag.as_ref().ty).id });
+        let params = ty.ty().composite.as_func().expect("tags have function types").params();
+        let scope = self.begin_scope();
+        let given = params.len() - usize::from(last.is_some());
+        // SAFETY: generated code has put as many values there.
+        let mut values: Vec<RawVal> =
+            (0..given).map(|i| unsafe { *self.context().transfer.add(i) }).collect();
+        values.extend(last.map(RawVal::from_u64));
+        let is_collected = |i: usize| self.options.types.is_collected(params[i]);
+        let roots: Vec<_> =
+            (0..params.len()).map(|i| is_collected(i).then(|| values[i].u64())).collect();
+        let roots: Vec<_> =
+            roots.into_iter().map(|root| root.map(|root| self.root(root))).collect();
+        let exception = self.new_exception(tag, |store| {
+            let moved = roots.iter().map(|root| root.and_then(|root| store.rooted(root)));
+            let now =
+                |(value, moved): (&RawVal, Option<u64>)| moved.map_or(*value, RawVal::from_u64);
+            Ok(values.iter().zip(moved).map(now).collect())
+        });
+        self.end_scope(scope);
+        exception.map_err(|_| TrapCode::OutOfMemory)
+    }
+
+    // ---- references
+
+    /// Frees a stack, unless the reference is null or used.
+    pub(crate) fn drop_stack(&mut self, reference: u64) {
+        let Ok(block) = self.consume(reference, KIND) else { return };
+        // SAFETY: a valid reference named the base of suspended stacks.
+        unsafe { self.release_chain((*block).innermost, self.no_parent()) };
+    }
+
+    /// A new reference for a suspended stack, which makes the old one stale.
+    pub(crate) fn deliver_stack(&mut self, reference: u64) -> u64 {
+        match self.consume(reference, KIND) {
+            // SAFETY: the block is alive.
+            Ok(block) => unsafe { (*block).reference | kind_bits(KIND) },
+            Err(_) => reference,
+        }
+    }
+
+    /// Frees the running stack, and throws an exception where another is
+    /// suspended; with null, throws it here.
+    pub(crate) fn redirect(&mut self, exception: u64, reference: u64) -> Outcome {
+        let thrown = match reference {
+            0 => Ok(exception),
+            _ => self.switch_for_exception(reference).map(|()| exception),
+        };
+        self.throw_or_trap(thrown)
+    }
+
+    fn switch_for_exception(&mut self, reference: u64) -> Result<(), TrapCode> {
+        self.check_target(reference, KIND)?;
+        let target = self.consume(reference, KIND)?;
+        let base = ptr::from_ref(self.base_of_running()).cast_mut();
+        // SAFETY: blocks in use are alive, and the base is a parent of the
+        // running stack.
+        unsafe {
+            self.release_up_to(base);
+            let innermost = (*target).innermost;
+            (*innermost).through = ptr::null_mut();
+            self.context_mut().stack = innermost;
+        }
+        Ok(())
+    }
+
+    // ---- extensions
+
+    /// Suspends what was extended; answers the stack that has extended it, and
+    /// leaves the base in the context.
+    pub(crate) fn extension_end(&mut self) -> Result<*mut ControlBlock, TrapCode> {
+        let base = self.context().extended;
+        let running = self.context().stack;
+        // SAFETY: the running stack's block is alive.
+        let runs = self.with_parents(unsafe { &*running }).any(|stack| ptr::eq(stack, base));
+        if !runs {
+            return Err(TrapCode::NotExtended);
+        }
+        // SAFETY: the base is among the running stacks.
+        let extender = unsafe {
+            debug_assert_ne!((*base).state, StackState::Free);
+            (*base).innermost = running;
+            std::mem::replace(&mut (*base).parent, self.no_parent())
+        };
+        let context = self.context_mut();
+        context.extended = ptr::null_mut();
+        context.found = base;
+        Ok(extender)
+    }
+}
