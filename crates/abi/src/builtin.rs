@@ -130,6 +130,9 @@ builtins! {
     /// Continues a stack with an exception: a reference, an exception and the
     /// handlers.
     resume_throw(reference, exception, handlers);
+    /// Moves a stack that does not run to other memory; a stress mode does that
+    /// before every switch to it.
+    move_stack(block);
     /// Gives the first of the free stacks, whose generations are used up,
     /// another block; answers it.
     renew_free() -> block;

@@ -21,6 +21,8 @@ pub struct Target {
     pub(crate) isa: OwnedTargetIsa,
     /// Whether the machine multiplies and adds in one step.
     pub(crate) has_fma: bool,
+    /// Whether a stack is moved to other memory before every switch to it.
+    pub(crate) move_stacks: bool,
 }
 
 impl std::fmt::Debug for Target {
@@ -38,7 +40,13 @@ impl Target {
         let flags = settings::Flags::new(flags(opt_level));
         let isa =
             builder.finish(flags).map_err(|error| CompileError::Machine(error.to_string()))?;
-        Ok(Target { isa, has_fma: std::arch::is_x86_feature_detected!("fma") })
+        let has_fma = std::arch::is_x86_feature_detected!("fma");
+        Ok(Target { isa, has_fma, move_stacks: false })
+    }
+
+    /// The same, for code that moves a stack before every switch to it.
+    pub fn move_stacks(self, enable: bool) -> Target {
+        Target { move_stacks: enable, ..self }
     }
 }
 

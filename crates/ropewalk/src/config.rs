@@ -87,7 +87,7 @@ impl Config {
         self
     }
 
-    /// How many bytes the stack of a continuation has. 68 KiB by default, of
+    /// How many bytes the stack of a continuation has. 112 KiB by default, of
     /// which only the pages that are used take memory.
     pub fn stack_size(&mut self, bytes: usize) -> &mut Config {
         self.stacks.size = bytes;
@@ -101,8 +101,16 @@ impl Config {
         self
     }
 
-    /// Moves the running stack to other memory at every host call. Slow; for
-    /// testing that nothing depends on where a stack is.
+    /// How many stacks of continuations are made ready at a time, and kept ready
+    /// at least. 16 by default.
+    pub fn stack_pool(&mut self, count: usize) -> &mut Config {
+        self.stacks.pool = count.max(1);
+        self
+    }
+
+    /// Moves the running stack to other memory at every host call, and every
+    /// other stack when it is continued. Slow; for testing that nothing depends
+    /// on where a stack is.
     pub fn move_stacks(&mut self, enable: bool) -> &mut Config {
         self.move_stacks = enable;
         self

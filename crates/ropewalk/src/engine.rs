@@ -84,7 +84,7 @@ impl Engine {
         let arena = ArenaOptions { root_size: config.max_wasm_stack, ..ArenaOptions::default() };
         Ok(Engine {
             inner: Arc::new(EngineInner {
-                target: Target::host(config.opt_level)?,
+                target: Target::host(config.opt_level)?.move_stacks(config.move_stacks),
                 config: config.clone(),
                 types: Arc::default(),
                 arena: Arc::new(Arena::new(arena)),

@@ -109,6 +109,66 @@ fn statistics_count_the_stacks() {
     assert!(store.stack_statistics().live <= 3, "{:?}", store.stack_statistics());
 }
 
+/// Makes as many continuations, has each suspend, and resumes them all.
+const CROWD: &str = r#"(module
+    (type $f (func)) (type $c (cont $f))
+    (tag $yield)
+    (table $t 20000 (ref null $c))
+    (func $body (suspend $yield))
+    (elem declare func $body)
+    (func (export "crowd") (param $n i32) (local $i i32)
+      (loop $l
+        (table.set $t (local.get $i)
+          (block $on (result (ref $c))
+            (resume $c (on $yield $on) (cont.new $c (ref.func $body)))
+            (unreachable)))
+        (br_if $l (i32.lt_u
+          (local.tee $i (i32.add (local.get $i) (i32.const 1))) (local.get $n)))))
+    (func (export "finish") (param $n i32)
+      (loop $l
+        (local.set $n (i32.sub (local.get $n) (i32.const 1)))
+        (resume $c (table.get $t (local.get $n)))
+        (br_if $l (local.get $n)))))"#;
+
+#[test]
+fn the_peak_is_how_many_were_live_at_the_same_time() {
+    let (mut store, instance) = instantiate(CROWD);
+    for n in [5, 100, 40] {
+        call(&mut store, instance, "crowd", &[Val::I32(n)]).unwrap();
+        assert_eq!(store.stack_statistics().live, n as usize);
+        call(&mut store, instance, "finish", &[Val::I32(n)]).unwrap();
+        assert_eq!(store.stack_statistics().live, 0);
+    }
+    assert_eq!(store.stack_statistics().peak, 100);
+}
+
+#[test]
+fn memory_of_many_idle_stacks_goes_back_to_the_kernel() {
+    let (mut store, instance) = instantiate(CROWD);
+    const MANY: i32 = 20_000;
+    for _ in 0..2 {
+        call(&mut store, instance, "crowd", &[Val::I32(MANY)]).unwrap();
+        let full = store.stack_statistics();
+        assert!(full.committed_bytes >= MANY as usize * 4096, "{full:?}");
+        call(&mut store, instance, "finish", &[Val::I32(MANY)]).unwrap();
+        store.gc();
+        let idle = store.stack_statistics();
+        assert!(idle.committed_bytes < full.committed_bytes / 10, "{idle:?} after {full:?}");
+        assert_eq!((idle.live, idle.peak), (0, MANY as usize));
+    }
+}
+
+#[test]
+fn a_pool_of_one_makes_one_stack_at_a_time() {
+    let engine = Engine::new(Config::new().stack_pool(1)).unwrap();
+    let module = Module::new(&engine, CROWD).unwrap();
+    let mut store = Store::new(&engine, ());
+    let instance = Instance::new(&mut store, &module, &[]).unwrap();
+    call(&mut store, instance, "crowd", &[Val::I32(3)]).unwrap();
+    let statistics = store.stack_statistics();
+    assert_eq!((statistics.live, statistics.pooled), (3, 0));
+}
+
 #[test]
 fn backtraces_mark_where_one_stack_resumed_another() {
     let text = r#"(module

@@ -14,6 +14,9 @@ use std::any::Any;
 use std::ffi::c_void;
 use std::ptr::{self, NonNull};
 
+/// How many free stacks keep their memory while nothing runs.
+const IDLE_STACKS: usize = 256;
+
 /// An activation. It lies on the host's stack, in the frame of [`call`].
 #[derive(Debug)]
 pub(crate) struct Activation {
@@ -107,6 +110,9 @@ pub unsafe fn call(
     };
     inner.newest = outer;
     inner.depth -= 1;
+    if inner.stacks.has_grown() && inner.depth == 0 {
+        inner.trim_stacks();
+    }
     let context = inner.context_mut();
     context.stack = outer_stack;
     context.host_sp = outer_sp;
@@ -213,6 +219,13 @@ impl Store {
         self.roots.push(root);
         self.context_mut().blocks = self.stacks.base();
         Ok(())
+    }
+
+    /// Gives memory of stacks back that the last activation has needed.
+    #[cold]
+    fn trim_stacks(&mut self) {
+        let free = self.context().free_stacks;
+        self.stacks.trim(free, IDLE_STACKS);
     }
 
     /// The stacks of all activations, innermost first, when the newest one is

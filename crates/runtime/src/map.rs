@@ -88,6 +88,22 @@ impl Map {
         unsafe { libc::madvise(self.at(0), self.len, libc::MADV_NOHUGEPAGE) };
     }
 
+    /// Gives the memory of a part back to the kernel; it is zero afterwards.
+    pub fn give_back(&self, start: usize, len: usize) {
+        assert!(start.checked_add(len).is_some_and(|end| end <= self.len));
+        // SAFETY: the range lies in this mapping; its contents are given up.
+        unsafe { libc::madvise(self.at(start), len, libc::MADV_DONTNEED) };
+    }
+
+    /// How many bytes of it have memory.
+    pub fn committed(&self) -> usize {
+        let mut pages = vec![0; self.len.div_ceil(PAGE)];
+        // SAFETY: there is a byte for each page of this mapping.
+        let result = unsafe { libc::mincore(self.at(0), self.len, pages.as_mut_ptr()) };
+        assert_eq!(result, 0, "the mapping is ours");
+        pages.iter().filter(|page| **page & 1 != 0).count() * PAGE
+    }
+
     /// Moves the first `len` bytes of another map to the beginning of this one.
     pub fn take_pages(&mut self, from: &Map, len: usize) -> io::Result<()> {
         if len == 0 {

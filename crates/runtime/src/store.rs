@@ -116,8 +116,12 @@ pub struct StackStatistics {
     /// How many belong to continuations that are new, suspended or running, or
     /// abandoned and not yet collected.
     pub live: usize,
+    /// How many were live at the same time at most.
+    pub peak: usize,
     /// How many wait to be used again.
     pub pooled: usize,
+    /// How much memory they have.
+    pub committed_bytes: usize,
     /// How much address space they have.
     pub reserved_bytes: usize,
 }
@@ -427,7 +431,13 @@ impl Store {
     pub fn stack_statistics(&self) -> StackStatistics {
         let total = self.stacks.count_stacks();
         let pooled = self.stacks.count_free(self.context().free_stacks);
-        StackStatistics { live: total - pooled, pooled, reserved_bytes: self.stacks.reserved() }
+        StackStatistics {
+            live: total - pooled,
+            peak: self.stacks.peak(),
+            pooled,
+            committed_bytes: self.stacks.committed(),
+            reserved_bytes: self.stacks.reserved(),
+        }
     }
 
     /// The block that root stacks have as their parent.
@@ -435,14 +445,18 @@ impl Store {
         ptr::from_ref(&*self.no_parent).cast_mut()
     }
 
-    fn move_stack(&mut self) {
-        let running = self.context().stack;
-        let moved = match self.roots.iter_mut().find(|root| root.block == running) {
-            Some(root) => stack::move_root(root, &mut self.quarantine).is_ok(),
-            // SAFETY: the running stack's block is alive.
-            None => self.stacks.relocate(unsafe { &mut *running }).is_ok(),
+    /// Moves a stack that does not run, or is in a host call, to other memory.
+    ///
+    /// # Safety
+    ///
+    /// It must be alive.
+    pub(crate) unsafe fn move_stack(&mut self, block: *mut ControlBlock) {
+        let moved = match self.roots.iter_mut().find(|root| root.block == block) {
+            Some(root) => stack::move_root(root, &mut self.quarantine),
+            // SAFETY: the caller's promise.
+            None => self.stacks.relocate(unsafe { &mut *block }),
         };
-        assert!(moved, "there is memory to move to");
+        moved.expect("there is memory to move to");
     }
 }
 
@@ -450,7 +464,9 @@ impl Store {
 pub(crate) unsafe extern "C" fn move_stack_of(context: *mut StoreContext) {
     // SAFETY: the stub was called by generated code, which holds no reference
     // to the store.
-    unsafe { Store::from_context(context) }.move_stack();
+    let store = unsafe { Store::from_context(context) };
+    // SAFETY: the running stack is alive.
+    unsafe { store.move_stack(store.context().stack) };
 }
 
 impl Drop for Store {

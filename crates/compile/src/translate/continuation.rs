@@ -377,6 +377,9 @@ impl Translator<'_> {
         signal: Value,
         captured: Value,
     ) -> (Value, Value) {
+        if self.env.move_stacks {
+            self.call_builtin(Builtin::move_stack, &[to]);
+        }
         let store = self.store_context();
         let signature = self.builder.import_signature(signature::switch_stub());
         let name = ir::UserExternalName::new(SWITCH, 0);

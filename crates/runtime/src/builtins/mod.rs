@@ -273,6 +273,12 @@ fn resume_throw(
     calling.store.resume_throw(reference, exception, handlers as *const u64)
 }
 
+fn move_stack(calling: &mut Calling<'_>, block: u64) -> Result<u64> {
+    // SAFETY: generated code passes a stack that it is about to continue.
+    unsafe { calling.store.move_stack(block as *mut ControlBlock) };
+    Ok(0)
+}
+
 fn renew_free(calling: &mut Calling<'_>) -> Result<u64> {
     Ok(calling.store.renew_free()? as u64)
 }

@@ -45,6 +45,9 @@ pub(super) fn copy_reachable(store: &mut Store, base: usize) -> usize {
     next
 }
 
+/// How many free stacks keep their memory after a collection at least.
+const KEPT: usize = 1024;
+
 struct Copier {
     /// Where the next copy goes.
     next: usize,
@@ -214,6 +217,7 @@ impl Store {
         let mut free = self.context().free_stacks;
         let in_use = self.stacks.sweep(reached, &mut free);
         self.context_mut().free_stacks = free;
+        self.stacks.trim(free, in_use.max(KEPT));
         self.stacks.threshold = self.stacks.threshold.max(in_use * 2);
     }
 }

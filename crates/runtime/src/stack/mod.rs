@@ -2,6 +2,7 @@
 
 mod arena;
 mod relocate;
+mod slots;
 mod table;
 
 pub(crate) use arena::RootStack;

@@ -2,31 +2,23 @@
 //!
 //! Blocks lie in a table that never moves. Block 0 is never used, so that null
 //! names a block too, and fails the same comparison as a stale reference.
-//! Memory comes in chunks of many slots:
-//!
-//! ```text
-//!   chunk | slot | slot | slot | ...
-//!   slot  | guard | usable                 top | colour |
-//! ```
 //!
 //! A stack keeps its slot when it becomes free, and goes on the list of free
 //! stacks from which generated code takes it, last in, first out. The first
 //! frames of neighbouring stacks begin at different cache lines: were they all
 //! alike, they would compete for the same few places in the caches.
 
-use super::arena::{GUARD, RootStack};
-use crate::map::{Map, PAGE};
+use super::arena::RootStack;
+use super::slots::Slots;
+use crate::map::Map;
 use ropewalk_abi::stack::{
     KIND_MASK, MAX_BLOCKS, NEXT_GENERATION, StackState, block_number, first_reference,
 };
 use ropewalk_abi::{ControlBlock, RawVal, TrapCode};
 use std::collections::HashMap;
+use std::io;
 use std::ptr;
 
-/// How many slots a chunk has.
-const SLOTS_PER_CHUNK: usize = 256;
-/// How many stacks are made ready at a time.
-const BATCH: usize = 16;
 /// How many different places first frames begin at, a cache line apart.
 const COLOURS: usize = 29;
 
@@ -37,6 +29,8 @@ pub struct StackOptions {
     pub size: usize,
     /// How many there may be.
     pub maximum: usize,
+    /// How many are made ready at a time, and kept ready at least.
+    pub pool: usize,
     /// The generation that references to new ones begin with; for tests of what
     /// happens at the last one.
     pub first_generation: u64,
@@ -44,9 +38,8 @@ pub struct StackOptions {
 
 impl Default for StackOptions {
     fn default() -> Self {
-        // A thousand frames of a function that saves every register, and the
-        // colours.
-        StackOptions { size: 68 << 10, maximum: 4 << 20, first_generation: 0 }
+        // A thousand frames of a function that switches, and the colours.
+        StackOptions { size: 112 << 10, maximum: 4 << 20, pool: 16, first_generation: 0 }
     }
 }
 
@@ -58,11 +51,13 @@ pub(crate) struct Stacks {
     count: usize,
     /// How many of them are those of roots.
     roots: usize,
-    chunks: Vec<Map>,
-    /// How many slots of the last chunk are in use.
-    used_slots: usize,
-    /// How many bytes of address space a stack has, with its guard.
-    slot: usize,
+    slots: Slots,
+    /// How many free stacks are kept ready at least.
+    pool: usize,
+    /// How many were in use at the same time when that was last counted.
+    peak: usize,
+    /// How many were made since memory was given back.
+    made_since_trim: usize,
     /// How many stacks there may be.
     maximum: usize,
     /// The generation that new blocks begin with.
@@ -88,17 +83,23 @@ pub(crate) struct Reached {
 }
 
 const FIRST_THRESHOLD: usize = 4096;
+/// After how many new stacks memory is given back.
+const GROWTH: usize = 1024;
+/// The stack pointer of a free stack that has not been used since it had no
+/// memory.
+const NEVER_USED: usize = 0;
 
 impl Stacks {
     pub fn new(options: &StackOptions) -> Stacks {
-        let StackOptions { size, maximum, first_generation } = *options;
+        let StackOptions { size, maximum, pool, first_generation } = *options;
         Stacks {
             blocks: None,
             count: 1,
             roots: 0,
-            chunks: Vec::new(),
-            used_slots: SLOTS_PER_CHUNK,
-            slot: size.next_multiple_of(PAGE).max(2 * PAGE) + GUARD,
+            slots: Slots::new(size),
+            pool,
+            peak: 0,
+            made_since_trim: 0,
             maximum: maximum.min(MAX_BLOCKS - 1),
             first_generation,
             threshold: FIRST_THRESHOLD,
@@ -161,7 +162,7 @@ impl Stacks {
     /// Makes some stacks ready; answers a list of them.
     pub fn make_ready(&mut self) -> Result<*mut ControlBlock, TrapCode> {
         let mut list = ptr::null_mut();
-        for _ in 0..BATCH.min(self.maximum.saturating_sub(self.without_roots())).max(1) {
+        for _ in 0..self.pool.min(self.maximum.saturating_sub(self.without_roots())).max(1) {
             match self.make_one() {
                 Ok(block) => {
                     // SAFETY: just made.
@@ -177,8 +178,11 @@ impl Stacks {
 
     fn make_one(&mut self) -> Result<*mut ControlBlock, TrapCode> {
         let number = self.take_number()?;
-        let slot = self.take_slot().inspect_err(|_| self.spare.push(number))?;
-        let (limit, high) = (slot + GUARD, slot + self.slot);
+        let Ok((limit, high)) = self.slots.take() else {
+            self.spare.push(number);
+            return Err(TrapCode::TooManyStacks);
+        };
+        self.made_since_trim += 1;
         let colour = number % COLOURS * 64;
         let block = self.block(number);
         // SAFETY: the block lies in the table.
@@ -232,7 +236,12 @@ impl Stacks {
 
     /// How many bytes of address space the stacks have.
     pub fn reserved(&self) -> usize {
-        self.chunks.iter().map(Map::len).sum()
+        self.slots.reserved()
+    }
+
+    /// How many bytes of memory the stacks have.
+    pub fn committed(&self) -> usize {
+        self.slots.committed()
     }
 
     fn take_number(&mut self) -> Result<usize, TrapCode> {
@@ -260,22 +269,6 @@ impl Stacks {
         }
         self.count += 1;
         Ok(self.count - 1)
-    }
-
-    /// The lowest address of an unused slot, its guard in place.
-    fn take_slot(&mut self) -> Result<usize, TrapCode> {
-        if self.used_slots == SLOTS_PER_CHUNK {
-            let chunk = Map::read_write(SLOTS_PER_CHUNK * self.slot);
-            let chunk = chunk.map_err(|_| TrapCode::TooManyStacks)?;
-            chunk.no_huge_pages();
-            self.chunks.push(chunk);
-            self.used_slots = 0;
-        }
-        let chunk = self.chunks.last().expect("just made");
-        let offset = self.used_slots * self.slot;
-        chunk.guard(offset, GUARD).map_err(|_| TrapCode::TooManyStacks)?;
-        self.used_slots += 1;
-        Ok(chunk.base() as usize + offset)
     }
 
     /// Gives a stack whose generations are used up another block.
@@ -357,22 +350,54 @@ impl Stacks {
     }
 
     /// Moves a stack that is not running to another slot.
-    pub fn relocate(&mut self, block: &mut ControlBlock) -> Result<(), TrapCode> {
-        let slot = self.take_slot()?;
-        let old = block.limit - GUARD;
-        let distance = slot.wrapping_sub(old);
+    pub fn relocate(&mut self, block: &mut ControlBlock) -> io::Result<()> {
+        let (limit, _) = self.slots.take()?;
+        let old = block.limit;
+        let distance = limit.wrapping_sub(old);
         // SAFETY: the live part of the old slot is copied to the same place in
         // the new one, then its links are moved.
         unsafe { super::relocate::copy_and_link(block, distance) };
         block.limit = block.limit.wrapping_add(distance);
         block.high = block.high.wrapping_add(distance);
         block.top = block.top.wrapping_add(distance);
-        // The old slot stays closed, so that a stale address faults.
-        let chunk = self.chunks.iter().find(|chunk| {
-            (chunk.base() as usize..chunk.base() as usize + chunk.len()).contains(&old)
-        });
-        let chunk = chunk.expect("slots lie in chunks");
-        chunk.close(old - chunk.base() as usize, self.slot).map_err(|_| TrapCode::TooManyStacks)
+        self.slots.close(old)
+    }
+
+    // ---- memory that is not needed
+
+    /// Gives the memory of free stacks back that are not likely to be used
+    /// soon: those behind the first ones of the list.
+    pub fn trim(&mut self, free: *mut ControlBlock, keep: usize) {
+        self.peak = self.peak();
+        self.made_since_trim = 0;
+        let mut list = free;
+        for number in 0.. {
+            // SAFETY: the list of free stacks ends in null.
+            let Some(block) = (unsafe { list.as_mut() }) else { return };
+            if number >= keep.max(self.pool) && block.sp != NEVER_USED {
+                self.slots.give_back(block.limit);
+                block.sp = NEVER_USED;
+            }
+            list = block.next_free;
+        }
+    }
+
+    /// How many stacks were in use at the same time at most. They are used last
+    /// in, first out, so a new one is used only if all others are in use.
+    pub fn peak(&self) -> usize {
+        let blocks = (1..self.count).map(|number| self.block(number));
+        // SAFETY: blocks of the table are always initialised.
+        let was_used = |block: &*mut ControlBlock| unsafe {
+            (**block).limit != 0
+                && (**block).state != StackState::Root
+                && (**block).sp != NEVER_USED
+        };
+        self.peak.max(blocks.filter(was_used).count())
+    }
+
+    /// Whether so many stacks were made that some may not be needed any more.
+    pub fn has_grown(&self) -> bool {
+        self.made_since_trim > GROWTH
     }
 }
 
