@@ -60,6 +60,8 @@ pub struct ModuleInfo {
     pub func_ref_count: u32,
     /// Names of functions, from the name section, sorted by index.
     pub function_names: Vec<(u32, String)>,
+    /// Names of tags, from the name section, sorted by index.
+    pub tag_names: Vec<(u32, String)>,
 }
 
 impl ModuleInfo {
@@ -106,11 +108,21 @@ impl ModuleInfo {
 
     /// The name of a function, if the name section or an export gives one.
     pub fn function_name(&self, function: u32) -> Option<&str> {
-        if let Ok(i) = self.function_names.binary_search_by_key(&function, |(index, _)| *index) {
-            return Some(&self.function_names[i].1);
+        self.name(&self.function_names, function, Item::Func(function))
+    }
+
+    /// The name of a tag, if the name section or an export gives one.
+    pub fn tag_name(&self, tag: u32) -> Option<&str> {
+        self.name(&self.tag_names, tag, Item::Tag(tag))
+    }
+
+    /// The name of an item, from the name section or else from an export.
+    fn name<'a>(&'a self, names: &'a [(u32, String)], index: u32, item: Item) -> Option<&'a str> {
+        if let Ok(i) = names.binary_search_by_key(&index, |(index, _)| *index) {
+            return Some(&names[i].1);
         }
-        let export = self.exports.iter().find(|e| e.item == Item::Func(function));
-        export.map(|e| e.name.as_str())
+        let export = self.exports.iter().find(|export| export.item == item);
+        export.map(|export| export.name.as_str())
     }
 
     /// The type of an item, with the module's own type indices in it.

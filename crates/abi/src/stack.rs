@@ -136,6 +136,11 @@ pub fn handler_word(tag: usize, kind: ClauseKind) -> u64 {
     tag as u64 | kind as u64
 }
 
+/// The address of the tag of a clause.
+pub fn tag_of_handler(word: u64) -> usize {
+    (word & !0b11) as usize
+}
+
 const _: () = assert!(align_of::<TagDef>() > ClauseKind::Event as usize);
 
 #[cfg(test)]

@@ -314,14 +314,18 @@ impl ModuleReader<'_> {
         for name in section.into_iter().map_while(Result::ok) {
             match name {
                 Name::Module { name, .. } => self.info.name = Some(name.to_string()),
-                Name::Function(names) => {
-                    let names = names.into_iter().map_while(Result::ok);
-                    self.info.function_names =
-                        names.map(|name| (name.index, name.name.to_string())).collect();
-                    self.info.function_names.sort_by_key(|(index, _)| *index);
-                }
+                Name::Function(names) => self.info.function_names = sorted(names),
+                Name::Tag(names) => self.info.tag_names = sorted(names),
                 _ => {}
             }
         }
     }
+}
+
+/// Names with their indices, by index.
+fn sorted(names: wasmparser::NameMap<'_>) -> Vec<(u32, String)> {
+    let names = names.into_iter().map_while(Result::ok);
+    let mut names: Vec<_> = names.map(|name| (name.index, name.name.to_string())).collect();
+    names.sort_by_key(|(index, _)| *index);
+    names
 }

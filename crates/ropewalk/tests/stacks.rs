@@ -174,8 +174,13 @@ fn backtraces_mark_where_one_stack_resumed_another() {
     let text = r#"(module
         (type $f (func)) (type $c (cont $f))
         (func $inner unreachable)
+        (tag $yield) (tag $stop)
         (func $middle (resume $c (cont.new $c (ref.func $inner))))
-        (func $outer (export "outer") (resume $c (cont.new $c (ref.func $middle))))
+        (func $outer (export "outer")
+          (block $on (result (ref $c))
+            (resume $c (on $yield $on) (on $stop switch) (cont.new $c (ref.func $middle)))
+            (return))
+          (drop))
         (elem declare func $inner $middle))"#;
     let (mut store, instance) = instantiate(text);
     let error = call(&mut store, instance, "outer", &[]).unwrap_err();
@@ -183,8 +188,14 @@ fn backtraces_mark_where_one_stack_resumed_another() {
     let names: Vec<_> = frames.iter().map(|f| f.function_name().unwrap()).collect();
     assert_eq!(names, ["inner", "middle", "outer"]);
     let boundaries: Vec<_> = frames.iter().map(Frame::boundary).collect();
-    assert_eq!(boundaries, [None, Some(Boundary::Resume), Some(Boundary::Resume)]);
-    assert_eq!(error.to_string().matches("-- resumed by").count(), 2);
+    let resume = |tags: &[&str]| Boundary::Resume {
+        instruction: "resume",
+        tags: tags.iter().map(|tag| tag.to_string()).collect(),
+    };
+    assert_eq!(boundaries, [None, Some(&resume(&[])), Some(&resume(&["yield", "stop"]))]);
+    let text = error.to_string();
+    assert!(text.contains("-- resumed by resume\n"), "{text}");
+    assert!(text.contains("-- resumed by resume (on $yield) (on $stop)\n"), "{text}");
 }
 
 #[test]

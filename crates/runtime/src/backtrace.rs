@@ -4,6 +4,8 @@
 use crate::activation::Left;
 use crate::code::LoadedModule;
 use crate::store::Store;
+use ropewalk_abi::ControlBlock;
+use ropewalk_abi::stack::{StackState, tag_of_handler};
 use std::fmt;
 use std::sync::Arc;
 
@@ -30,19 +32,37 @@ pub struct Frame {
 
 /// What lies between a frame and the one inside of it, if they are on different
 /// stacks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Boundary {
     /// This frame resumed the stack of the inner one.
-    Resume,
+    Resume {
+        /// The instruction by which it did, such as `resume` or `fiber.mount`.
+        instruction: &'static str,
+        /// The names of the tags that it handles; those without a name are
+        /// numbers.
+        tags: Vec<String>,
+    },
     /// This frame called the host, which called the inner one.
     Host,
+}
+
+impl fmt::Display for Boundary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Boundary::Resume { instruction, tags } => {
+                write!(f, "resumed by {instruction}")?;
+                tags.iter().try_for_each(|tag| write!(f, " (on ${tag})"))
+            }
+            Boundary::Host => f.write_str("called by the host, which was called by"),
+        }
+    }
 }
 
 impl Frame {
     /// What lies between this frame and the one inside of it, if they are on
     /// different stacks.
-    pub fn boundary(&self) -> Option<Boundary> {
-        self.boundary
+    pub fn boundary(&self) -> Option<&Boundary> {
+        self.boundary.as_ref()
     }
 
     /// The name of the module, if it has one.
@@ -108,13 +128,14 @@ impl Backtrace {
         unsafe { walker.walk_left(left) };
         // SAFETY: the running stack's block is alive.
         let newest = unsafe { &*store.context().stack };
-        for (i, outermost) in std::iter::once(newest).chain(store.outer_stacks()).enumerate() {
-            for (depth, stack) in store.with_parents(outermost).enumerate() {
-                let boundary = match (i, depth) {
+        for (i, innermost) in std::iter::once(newest).chain(store.outer_stacks()).enumerate() {
+            let mut child = None;
+            for stack in store.with_parents(innermost) {
+                let boundary = match child.replace(stack) {
+                    Some(child) => store.resume_boundary(child, stack),
                     // This is the one that was left.
-                    (0, 0) => continue,
-                    (_, 0) => Boundary::Host,
-                    _ => Boundary::Resume,
+                    None if i == 0 => continue,
+                    None => Boundary::Host,
                 };
                 walker.boundary = Some(boundary);
                 // SAFETY: parents wait for their children, and outer
@@ -124,6 +145,35 @@ impl Backtrace {
             }
         }
         walker.trace
+    }
+}
+
+impl Store {
+    /// What lies between a stack and its parent.
+    fn resume_boundary(&self, child: &ControlBlock, parent: &ControlBlock) -> Boundary {
+        let instruction = match child.state {
+            StackState::Task => "task.resume",
+            StackState::Fiber => "fiber.mount",
+            StackState::FirstClass => "stack.extend",
+            _ => "resume",
+        };
+        // SAFETY: a stack that waits for another has noted its clauses, a list
+        // that ends in zero.
+        let words = (0..).map(|i| unsafe { *parent.handlers.add(i) });
+        let words = words.take_while(|word| *word != 0);
+        let tags = words.map(|word| self.tag_name(tag_of_handler(word)));
+        Boundary::Resume { instruction, tags: tags.collect() }
+    }
+
+    /// The name of a tag in some module that has it.
+    fn tag_name(&self, tag: usize) -> String {
+        let named = self.instances.iter().find_map(|instance| {
+            let info = &instance.module().info;
+            let mut tags = 0..info.tags.len() as u32;
+            let index = tags.find(|index| instance.tag(*index).addr().get() == tag)?;
+            Some(info.tag_name(index).map_or_else(|| index.to_string(), str::to_string))
+        });
+        named.unwrap_or_else(|| "?".to_string())
     }
 }
 
@@ -179,12 +229,17 @@ impl Walker<'_> {
         let address = if is_return_address { pc - 1 } else { pc };
         let Some((module, offset)) = self.store.module_at(address) else { return };
         let Some(number) = module.code.image().function_at(offset) else { return };
+        // Behind the functions of a module come the thunks of its stacks.
+        let function = module.info.imported_functions + number;
+        if function as usize >= module.info.functions.len() {
+            return;
+        }
         if self.trace.frames.len() >= MAX_FRAMES {
             self.trace.omitted += 1;
             return;
         }
         self.trace.frames.push(Frame {
-            function: module.info.imported_functions + number,
+            function,
             offset: module.code.image().position_at(offset),
             module: module.clone(),
             boundary: self.boundary.take(),
@@ -196,12 +251,8 @@ impl fmt::Display for Backtrace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("wasm backtrace:")?;
         for (i, frame) in self.frames.iter().enumerate() {
-            match frame.boundary {
-                Some(Boundary::Resume) => f.write_str("\n      -- resumed by")?,
-                Some(Boundary::Host) => {
-                    f.write_str("\n      -- called by the host, which was called by")?
-                }
-                None => {}
+            if let Some(boundary) = &frame.boundary {
+                write!(f, "\n      -- {boundary}")?;
             }
             write!(f, "\n  {i:2}: {frame}")?;
         }
