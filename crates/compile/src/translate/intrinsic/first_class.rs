@@ -108,8 +108,6 @@ impl Translator<'_> {
         let mut values = self.pop_operands(used);
         let reference = values.pop().expect("the last operand is the stack");
         let block = self.check_target(reference, KIND);
-        let area = self.transfer_area();
-        self.put(area, &values);
         self.wait(used);
         let innermost = self.load_word(block, offset_of!(ControlBlock, innermost));
         let list = self.load_word(innermost, offset_of!(ControlBlock, handlers));
@@ -120,12 +118,18 @@ impl Translator<'_> {
         self.builder.set_cold_block(thrown);
         self.builder.ins().brif(signal, caught, &[], thrown, &[]);
         self.enter_sealed(thrown);
+        let area = self.transfer_area();
+        self.put(area, &values);
         let thrown_back = self.throw_at(reference, word, leaving);
         self.jump(back, &[thrown_back]);
         self.enter_sealed(caught);
         let target = self.consume_stack(block, reference, KIND);
         let innermost = self.continued(target.block);
         let current = self.current_stack();
+        // To use up a reference may take a collection, which does not know of
+        // what is in the transfer area.
+        let area = self.transfer_area();
+        self.put(area, &values);
         if leaving == LEAVE_SUSPENDED {
             let (left, _) = self.suspend_to_base(KIND);
             let place = transfer_offset(values.len() as u32);
