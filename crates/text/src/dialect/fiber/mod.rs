@@ -1,0 +1,130 @@
+//! Fibers: `fiberref`, `fiber.new`, `fiber.mount`, `fiber.switch`,
+//! `fiber.dismount`.
+//!
+//! All fibers have one type. It is the first of a group that no program would
+//! write by chance:
+//!
+//! ```wat
+//! (rec (type $fiber (cont $fiber.func)) (type $fiber.func (func (param (ref null $fiber)))))
+//! ```
+//!
+//! In the shadow it is a struct. Events are tags without results. Below, `$e`
+//! is an event with the values `te*`, and the return event `$ret` has `to*`.
+//!
+//! | file | what it holds |
+//! | --- | --- |
+//! | `event` | events, and the clauses `(on $e $x)` |
+//! | `new` | `fiber.new`, and which functions start a fiber |
+//! | `send` | the instructions that send an event |
+//! | `enter` | `fiber.mount_new` and `fiber.switch_new`: both in one |
+
+mod enter;
+mod event;
+mod new;
+mod send;
+
+use super::design::{Design, Role};
+use super::instruction::Instruction;
+use super::lowering::Lowering;
+use super::module::TypeDef;
+use super::output::Pieces;
+use super::types::{HeapType, ValKind, ValType};
+use super::word::{Place, Word};
+use crate::fault::Result;
+
+/// The design.
+#[derive(Debug)]
+pub(crate) struct Fibers;
+
+impl Design for Fibers {
+    fn name(&self) -> &'static str {
+        "fibers"
+    }
+
+    fn describe_type(&self) -> &'static str {
+        "a fiber type"
+    }
+
+    fn hints(&self) -> &'static [&'static str] {
+        &["fiber"]
+    }
+
+    fn recognise(&self, word: &Word<'_, '_>) -> Option<Role> {
+        match word.text {
+            "fiber" if word.is_heap_type() => Some(Role::HeapType),
+            "fiberref" if word.place == Place::Plain => Some(Role::ValueType),
+            "fiber.new"
+            | "fiber.mount"
+            | "fiber.switch"
+            | "fiber.dismount"
+            | "fiber.release"
+            | "fiber.mount_new"
+            | "fiber.switch_new"
+            | "fiber.dismount_release"
+            | "fiber.switch_release"
+                if word.is_instruction() =>
+            {
+                Some(Role::Instruction)
+            }
+            _ => None,
+        }
+    }
+
+    /// Makes the type of all fibers.
+    fn prepare<'a>(&self, lowering: &mut Lowering<'a, '_>) -> Result<()> {
+        let fiber = lowering.names.fresh("fiber");
+        let function = lowering.names.fresh("fiber.func");
+        let inner = match lowering.is_shadow() {
+            false => format!("(cont {function})"),
+            true => format!("(struct (field (ref null {fiber})))"),
+        };
+        let group = format!(
+            "(rec (type {fiber} {inner}) (type {function} (func (param (ref null {fiber})))))\n  "
+        );
+        lowering.front.push(group, lowering.tree.range().start);
+        lowering.set_brand("fiber", fiber);
+        Ok(())
+    }
+
+    fn define<'a>(&self, _: &mut Lowering<'a, '_>, _: &TypeDef<'a>) -> Result<Vec<Pieces>> {
+        Ok(Vec::new())
+    }
+
+    fn heap_type(&self, lowering: &Lowering<'_, '_>, word: &str) -> Option<String> {
+        (word == "fiber").then(|| lowering.brand("fiber").to_string())
+    }
+
+    fn value_type(&self, lowering: &Lowering<'_, '_>, word: &str) -> Option<String> {
+        (word == "fiberref").then(|| format!("(ref null {})", lowering.brand("fiber")))
+    }
+
+    fn lower<'a>(
+        &self,
+        lowering: &mut Lowering<'a, '_>,
+        instruction: &mut Instruction<'a>,
+    ) -> Result<()> {
+        match instruction.word {
+            "fiber.new" => new::lower(lowering, instruction),
+            "fiber.mount_new" | "fiber.switch_new" => enter::lower(lowering, instruction),
+            "fiber.release" => {
+                send::release(lowering, instruction);
+                Ok(())
+            }
+            _ => send::lower(lowering, instruction),
+        }
+    }
+}
+
+/// `fiberref` or `(ref fiber)`.
+fn fiber_type<'a>(nullable: bool, at: usize) -> ValType<'a> {
+    ValType { kind: ValKind::Ref { nullable, heap: HeapType::Word("fiber", at) }, at }
+}
+
+/// Whether a type is that of fibers.
+fn is_fiber(ty: ValType<'_>) -> bool {
+    match ty.kind {
+        ValKind::Word(word) => word == "fiberref",
+        ValKind::Ref { heap: HeapType::Word(word, _), .. } => word == "fiber",
+        _ => false,
+    }
+}
