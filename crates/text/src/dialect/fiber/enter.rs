@@ -9,10 +9,10 @@ use super::super::lowering::Lowering;
 use super::super::output::Pieces;
 use super::super::types::ValType;
 use super::event::{Clause, Event};
-use super::fiber_type;
 use super::new::{NewFiber, Start};
 use super::send::Sent;
-use crate::fault::{Fault, Result};
+use super::{fiber_type, operands_message};
+use crate::fault::Result;
 
 /// `fiber.mount_new $ret $f (on $e $l)*`, and the same for `switch_new`.
 pub(super) fn lower<'a>(
@@ -23,11 +23,6 @@ pub(super) fn lower<'a>(
     let function = instruction.name(lowering.tree, "a function")?;
     let clauses = Clause::read_all(lowering, instruction, "a label")?;
     let at = instruction.at(lowering.tree);
-    if !lowering.is_in_function() {
-        let word = instruction.word;
-        let message = format!("constant expression required: `{word}` stands in a function only");
-        return Err(Fault::invalid(at, message));
-    }
     let start = start_event(lowering);
     let starts = vec![Start { event: start.clone(), at, values: &[], function }];
     let new = NewFiber::new(lowering, Some(returns), starts)?;
@@ -81,7 +76,7 @@ impl Entering {
         returns: Event<'_, 'a>,
         clauses: &[Clause<'_, 'a>],
     ) {
-        let left = self.put_aside_left(lowering, instruction);
+        let left = self.put_aside_left(lowering, instruction, new.arguments);
         self.pieces.append(new.form(lowering, instruction));
         let ty = lowering.ty(fiber_type(false, self.at));
         self.fiber = lowering.local("new", &ty, self.at);
@@ -109,12 +104,16 @@ impl Entering {
         &mut self,
         lowering: &mut Lowering<'a, '_>,
         instruction: &Instruction<'a>,
+        arguments: &[ValType<'a>],
     ) -> Option<String> {
         let switches = instruction.word == "fiber.switch_new";
         switches.then(|| {
-            let ty = lowering.ty(fiber_type(true, self.at));
+            let fiber = fiber_type(true, self.at);
+            let ty = lowering.ty(fiber);
             let left = lowering.local("left", &ty, self.at);
-            self.push(format!("(local.set {left}) "));
+            let operands: Vec<_> = arguments.iter().copied().chain([fiber]).collect();
+            let message = operands_message(instruction, &operands);
+            self.pieces.push_noted(format!("(local.set {left}) "), self.at, message);
             left
         })
     }

@@ -30,7 +30,7 @@ use super::module::TypeDef;
 use super::output::Pieces;
 use super::types::{HeapType, ValKind, ValType};
 use super::word::{Place, Word};
-use crate::fault::Result;
+use crate::fault::{Fault, Result};
 
 /// The design.
 #[derive(Debug)]
@@ -103,6 +103,9 @@ impl Design for Fibers {
         lowering: &mut Lowering<'a, '_>,
         instruction: &mut Instruction<'a>,
     ) -> Result<()> {
+        if !lowering.is_in_function() {
+            return Err(outside(lowering, instruction));
+        }
         match instruction.word {
             "fiber.new" => new::lower(lowering, instruction),
             "fiber.mount_new" | "fiber.switch_new" => enter::lower(lowering, instruction),
@@ -115,9 +118,28 @@ impl Design for Fibers {
     }
 }
 
+/// No instruction of fibers is constant.
+fn outside(lowering: &Lowering<'_, '_>, instruction: &Instruction<'_>) -> Fault {
+    let word = instruction.word;
+    let message = format!("constant expression required: `{word}` stands only in functions");
+    Fault::invalid(instruction.at(lowering.tree), message)
+}
+
 /// `fiberref` or `(ref fiber)`.
 fn fiber_type<'a>(nullable: bool, at: usize) -> ValType<'a> {
-    ValType { kind: ValKind::Ref { nullable, heap: HeapType::Word("fiber", at) }, at }
+    let kind = match nullable {
+        true => ValKind::Word("fiberref"),
+        false => ValKind::Ref { nullable, heap: HeapType::Word("fiber", at) },
+    };
+    ValType { kind, at }
+}
+
+/// What is wrong if operands do not fit, for the first instruction that takes
+/// them.
+fn operands_message(instruction: &Instruction<'_>, operands: &[ValType<'_>]) -> String {
+    let types: Vec<String> = operands.iter().map(ValType::to_string).collect();
+    let (word, types) = (instruction.word, types.join(" "));
+    format!("type mismatch: `{word}` takes `[{types}]` here, which is not what is on the stack")
 }
 
 /// Whether a type is that of fibers.

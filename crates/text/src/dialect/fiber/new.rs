@@ -6,7 +6,7 @@ use super::super::name::Name;
 use super::super::output::Pieces;
 use super::super::types::{Signature, ValType};
 use super::event::{Clause, Event};
-use super::{fiber_type, is_fiber};
+use super::{fiber_type, is_fiber, operands_message};
 use crate::fault::{Fault, Result};
 
 /// `fiber.new $ret? (on $e $f)*`.
@@ -89,7 +89,8 @@ impl<'m, 'a> NewFiber<'m, 'a> {
         let made = lowering.label("made");
         let mut pieces = Pieces::new();
         if !blocks.is_empty() {
-            pieces.push(format!("(block {made}{inner} "), at);
+            let message = operands_message(instruction, self.arguments);
+            pieces.push_noted(format!("(block {made}{inner} "), at, message);
         }
         for (label, ty) in &blocks {
             pieces.push(format!("(block {label}{ty} "), at);

@@ -7,7 +7,7 @@ use super::super::lowering::Lowering;
 use super::super::output::Pieces;
 use super::super::types::ValType;
 use super::event::{Clause, Event};
-use super::fiber_type;
+use super::{fiber_type, operands_message};
 use crate::fault::{Fault, Result};
 
 /// Lowers an instruction that sends an event.
@@ -42,8 +42,18 @@ pub(super) fn lower<'a>(
 /// `fiber.release`.
 pub(super) fn release<'a>(lowering: &mut Lowering<'a, '_>, instruction: &Instruction<'a>) {
     let at = instruction.at(lowering.tree);
-    let ty = lowering.signature(&[fiber_type(true, at)], &[]);
+    let operands = [fiber_type(true, at)];
+    let ty = lowering.signature(&operands, &[]);
     let primitive = lowering.primitive("fiber", "release", &ty, at);
+    if lowering.is_shadow() {
+        let mut call = Pieces::new();
+        call.push_noted(
+            format!("(call {primitive})"),
+            at,
+            operands_message(instruction, &operands),
+        );
+        return lowering.emit_pieces(instruction, call, None);
+    }
     lowering.emit(instruction, "", Some(&format!("call {primitive}")));
 }
 
@@ -101,12 +111,11 @@ impl<'a> Sent<'_, 'a> {
         let primitive = lowering.primitive("fiber", self.name, &ty, at);
         let [after, sent] = ["after", "sent"].map(|wish| lowering.label(wish));
         let event = self.event;
-        let mut pieces = Pieces::text(
-            format!(
-                "(block {after}{ty} (block {sent}{outer} (try_table{ty} (catch {event} {sent})"
-            ),
-            at,
-        );
+        let mut pieces = Pieces::new();
+        let message = operands_message(instruction, &operands);
+        pieces.push_noted(format!("(block {after}{ty}"), at, message);
+        let form = format!(" (block {sent}{outer} (try_table{ty} (catch {event} {sent})");
+        pieces.push(form, at);
         pieces.append(catches);
         pieces.push(format!(" (call {primitive})) (br {after})) (unreachable))"), at);
         pieces
