@@ -43,7 +43,22 @@ impl Store {
             collected?;
         }
         // SAFETY: the caller's promise.
-        unsafe { self.stacks.renew(block) }
+        unsafe { self.renew(block) }
+    }
+
+    /// Gives a stack whose generations are used up another block. A root that
+    /// is suspended stays that of its activation.
+    ///
+    /// # Safety
+    ///
+    /// The block must be that of a stack that is suspended or new.
+    unsafe fn renew(&mut self, block: *mut ControlBlock) -> Result<*mut ControlBlock, TrapCode> {
+        // SAFETY: the caller's promise.
+        let new = unsafe { self.stacks.renew(block) }?;
+        if let Some(root) = self.roots.iter_mut().find(|root| root.block == block) {
+            root.block = new;
+        }
+        Ok(new)
     }
 
     /// The block that a reference of a kind names, which is used up.
@@ -59,7 +74,7 @@ impl Store {
             // SAFETY: a valid reference names a stack that is suspended or new.
             Some(next) => unsafe { (*block).reference = next },
             // SAFETY: as above.
-            None => return unsafe { self.stacks.renew(block) },
+            None => return unsafe { self.renew(block) },
         }
         Ok(block)
     }

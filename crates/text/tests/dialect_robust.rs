@@ -15,6 +15,16 @@ const MODULE: &str = r#"(module $m (@name "é漢")
     (if (switch_throw $b $e (i32.const 1) (ref.null $b)) (drop) (then nop))
     (return_switch $a $n (i32.const 1) (local.get 0))))"#;
 
+const FIBERS: &str = r#"(module
+  (tag $e) (tag $n (param i32 (ref fiber))) (global $g (mut fiberref) (ref.null fiber))
+  (func $f (param i64 fiberref)) (func $h (param i64 (ref fiber) i32 (ref fiber)))
+  (func (param i64) (local $x fiberref)
+    (global.set $g (fiber.new $e (on $e $f) (on $n $h) (local.get 0)))
+    (block $l (fiber.mount $e (on $e $l) (global.get $g)) fiber.new fiber.release)
+    (block $m (result (ref fiber) i32 (ref fiber))
+      (drop (fiber.switch_new $e $f (on $n $m) (local.get 0) (local.get $x))) (unreachable))
+    (unreachable) (fiber.dismount_release $n)))"#;
+
 /// Reads a source as a module and as a script, and prints what is wrong.
 fn exercise(source: &str) {
     Script::new(source);
@@ -30,7 +40,7 @@ fn exercise(source: &str) {
 
 /// Sources without one character, with another instead, or only up to it.
 fn breakages(source: &str) -> impl Iterator<Item = String> {
-    let pieces = ["", "(", ")", "\"", ";", "$", "0", "é", " stack ", " (ref "];
+    let pieces = ["", "(", ")", "\"", ";", "$", "0", "é", " stack ", " (ref ", " (on "];
     source.char_indices().flat_map(move |(at, c)| {
         let (before, after) = (&source[..at], &source[at + c.len_utf8()..]);
         let changed = pieces.map(|piece| format!("{before}{piece}{after}"));
@@ -40,8 +50,10 @@ fn breakages(source: &str) -> impl Iterator<Item = String> {
 
 #[test]
 fn broken_modules() {
-    assert!(Text::parse(MODULE).unwrap().lowered().is_some());
-    breakages(MODULE).for_each(|broken| exercise(&broken));
+    for module in [MODULE, FIBERS] {
+        assert!(Text::parse(module).unwrap().lowered().is_some());
+        breakages(module).for_each(|broken| exercise(&broken));
+    }
 }
 
 /// Words in any order, from a simple generator of numbers.
@@ -78,6 +90,8 @@ fn deep_nesting() {
     let throw = "(switch_throw $c $e ".repeat(DEPTH);
     let thrown = module(format!("{throw}{} (tag $e (param (ref $c)))", ")".repeat(DEPTH)));
     exercise(&thrown);
+    let mount = "(fiber.mount $e (on $e $l) ".repeat(DEPTH);
+    exercise(&format!("(tag $e) (func (block $l {mount}{}", ")".repeat(DEPTH + 2)));
 }
 
 #[test]

@@ -308,6 +308,13 @@ impl Stacks {
     pub fn renew_free(&mut self, free: &mut *mut ControlBlock) -> Result<(), TrapCode> {
         // SAFETY: a free stack is not in use.
         *free = unsafe { self.renew(*free) }?;
+        // SAFETY: blocks of the table are always initialised.
+        let block = unsafe { &mut **free };
+        if block.reference.checked_add(NEXT_GENERATION).is_none() {
+            // Where the first generation is set to the last one. Nothing names
+            // the block, so that any will do.
+            block.reference = first_reference(block_number(block.reference));
+        }
         Ok(())
     }
 
@@ -334,13 +341,13 @@ impl Stacks {
                 in_use += 1;
                 continue;
             }
+            self.bound.remove(&number);
+            release(stack, free);
             // If nothing names it, it can begin anew. Else nobody has its
             // present reference, which can serve the next computation.
             if !reached.is_named {
                 stack.reference = self.first_reference(number);
             }
-            self.bound.remove(&number);
-            release(stack, free);
         }
         let is_named = |number: &&usize| reached[**number].is_named;
         let (retired, spare) = self.retired.iter().partition::<Vec<_>, _>(is_named);

@@ -12,7 +12,7 @@ use super::word::Word;
 use crate::fault::{Fault, Result};
 
 /// The designs, in the order in which they are asked.
-pub(crate) const DESIGNS: &[&dyn Design] = &[&super::stack::BagOfStacks];
+pub(crate) const DESIGNS: &[&dyn Design] = &[&super::stack::BagOfStacks, &super::fiber::Fibers];
 
 /// What a word of a design stands for, and with it the verb that lowers it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +22,6 @@ pub(crate) enum Role {
     /// What a reference refers to: `(ref null stack)`, `ref.null stack`.
     HeapType,
     /// A value type in one word: `fiberref`.
-    #[allow(dead_code, reason = "for designs with a type in one word")]
     ValueType,
     /// An instruction.
     Instruction,

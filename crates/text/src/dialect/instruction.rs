@@ -69,7 +69,6 @@ impl<'a> Instruction<'a> {
     }
 
     /// The next immediate, if it is a list with this head, such as `(on ..)`.
-    #[allow(dead_code, reason = "for designs whose instructions have clauses")]
     pub fn list(&mut self, tree: &Tree<'a>, head: &str) -> Option<Node> {
         let list = Some(self.next).filter(|&node| tree.head(node) == Some(head))?;
         self.next = tree.last(list) + 1;

@@ -62,13 +62,11 @@ impl<'a, 'm> Lowering<'a, 'm> {
     }
 
     /// Keeps a name for the whole module: the type that stands for `word`.
-    #[allow(dead_code, reason = "for designs with one type for all references")]
     pub fn set_brand(&mut self, word: &'static str, name: String) {
         self.brands.insert(word, name);
     }
 
     /// The name that was kept for `word`.
-    #[allow(dead_code, reason = "for designs with one type for all references")]
     pub fn brand(&self, word: &str) -> &str {
         self.brands.get(word).map_or("", String::as_str)
     }
@@ -102,8 +100,12 @@ impl<'a, 'm> Lowering<'a, 'm> {
         self.locals_at = locals_at;
     }
 
+    /// Whether a function is being lowered, which can declare locals.
+    pub fn is_in_function(&self) -> bool {
+        self.locals_at.is_some()
+    }
+
     /// A new local of the current function, behind its own.
-    #[allow(dead_code, reason = "for designs that must put values aside")]
     pub fn local(&mut self, wish: &str, ty: &str, at: usize) -> String {
         let name = self.names.fresh(wish);
         if let Some(locals_at) = self.locals_at {
@@ -250,20 +252,32 @@ impl<'a, 'm> Lowering<'a, 'm> {
     /// neither what is on the stack already nor locals that the operands set
     /// are hidden by a block.
     pub fn emit(&mut self, instruction: &Instruction<'a>, folded: &str, last: Option<&str>) {
+        let at = instruction.at(self.tree);
+        self.emit_pieces(instruction, Pieces::text(folded, at), last);
+    }
+
+    /// The same, with pieces that stand for the immediates.
+    pub fn emit_pieces(
+        &mut self,
+        instruction: &Instruction<'a>,
+        mut folded: Pieces,
+        last: Option<&str>,
+    ) {
         let tree = self.tree;
         let at = instruction.at(tree);
         let head = at..instruction.end(tree);
         match instruction.list {
             None => {
                 let space = if folded.is_empty() || last.is_none() { "" } else { " " };
-                let text = format!("{folded}{space}{}", last.unwrap_or_default());
-                self.edits.replace(head, Pieces::text(text, at));
+                folded.push(format!("{space}{}", last.unwrap_or_default()), at);
+                self.edits.replace(head, folded);
             }
             Some(list) => {
                 self.edits.replace(head, Pieces::text(last.unwrap_or("nop"), at));
                 if !folded.is_empty() {
                     let close = tree.start(tree.last(list));
-                    self.edits.insert(close, Pieces::text(format!(" {folded}"), at));
+                    self.edits.insert(close, Pieces::text(" ", at));
+                    self.edits.insert(close, folded);
                 }
             }
         }

@@ -50,6 +50,12 @@ impl Pieces {
         self.0.push(Piece::Moved(range));
     }
 
+    /// Whether there is no text in it.
+    pub fn is_empty(&self) -> bool {
+        let is_empty = |piece: &Piece| matches!(piece, Piece::New { text, .. } if text.is_empty());
+        self.0.iter().all(is_empty)
+    }
+
     pub fn append(&mut self, other: Pieces) {
         self.0.extend(other.0);
     }

@@ -9,7 +9,8 @@
 //!
 //! What the shadow accepts too much, a stack as a `funcref`, the standard text
 //! refuses. Whoever compiles the standard text finds what is wrong with that,
-//! so the shadow of a module that is not valid is not looked at.
+//! so of the shadow of a module that is not valid only those conditions count:
+//! they say better what is wrong.
 
 use wasmparser::{Validator, WasmFeatures};
 use wast::Wat;
@@ -21,14 +22,18 @@ use super::output::Output;
 use crate::encoded::Encoded;
 use crate::fault::{Fault, Result};
 
-/// Checks the shadow of a module, if the module itself is valid.
+/// Checks the shadow of a module.
 pub(crate) fn check(shadow: &Output, binary: &[u8]) -> Result<()> {
-    if validate(binary).is_err() {
-        return Ok(());
-    }
-    let encoded = encode(&shadow.text).map_err(|fault| in_source(shadow, fault))?;
+    let encoded = match encode(&shadow.text) {
+        Ok(encoded) => encoded,
+        Err(_) if validate(binary).is_err() => return Ok(()),
+        Err(fault) => return Err(in_source(shadow, fault)),
+    };
     let Err(error) = validate(&encoded.binary) else { return Ok(()) };
     let offset = encoded.find(&shadow.text, error.offset() as usize).unwrap_or(encoded.module);
+    if shadow.map.note(offset).is_none() && validate(binary).is_err() {
+        return Ok(());
+    }
     Err(in_source(shadow, Fault::invalid(offset, kinds_differ(error.message()))))
 }
 

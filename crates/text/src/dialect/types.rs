@@ -1,5 +1,7 @@
 //! Value types and signatures, as the source writes them.
 
+use std::fmt;
+
 use super::name::Name;
 use super::tree::{Node, Nodes, Tree};
 use crate::fault::{Fault, Result};
@@ -58,6 +60,19 @@ impl<'a> ValType<'a> {
         match self.kind {
             ValKind::Ref { heap: HeapType::Type(name), .. } => Some(name),
             _ => None,
+        }
+    }
+}
+
+/// As the source writes it.
+impl fmt::Display for ValType<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kind {
+            ValKind::Word(text) | ValKind::Verbatim(text) => f.write_str(text),
+            ValKind::Ref { nullable, heap } => {
+                let (HeapType::Word(heap, _) | HeapType::Type(Name { text: heap, .. })) = heap;
+                write!(f, "(ref {}{heap})", if nullable { "null " } else { "" })
+            }
         }
     }
 }

@@ -1,0 +1,121 @@
+//! Events, and clauses that name them.
+
+use super::super::instruction::Instruction;
+use super::super::lowering::Lowering;
+use super::super::module::Module;
+use super::super::name::Name;
+use super::super::output::Pieces;
+use super::super::tree::{Node, Tree};
+use super::super::types::ValType;
+use crate::fault::{Fault, Result};
+
+/// `$e : [te*]`, a tag without results.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Event<'m, 'a> {
+    pub name: Name<'a>,
+    /// `te*`.
+    pub values: &'m [ValType<'a>],
+}
+
+impl<'m, 'a> Event<'m, 'a> {
+    /// The next immediate of an instruction.
+    pub fn read(
+        lowering: &Lowering<'a, 'm>,
+        instruction: &mut Instruction<'a>,
+    ) -> Result<Event<'m, 'a>> {
+        Event::find(lowering.module, instruction.name(lowering.tree, "a tag")?)
+    }
+
+    /// The event with this name.
+    pub fn find(module: &'m Module<'a>, name: Name<'a>) -> Result<Event<'m, 'a>> {
+        let signature = module.signature(module.tag(name)?)?;
+        if !signature.results.is_empty() {
+            let e = name.text;
+            let message = format!(
+                "an event of fibers is a tag without results, but `{e}` has results; \
+                 answers are events of their own"
+            );
+            return Err(Fault::invalid(name.at, message));
+        }
+        Ok(Event { name, values: &signature.params })
+    }
+}
+
+/// `(on $e $x)`, where `$x` is a label or a function.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Clause<'m, 'a> {
+    pub event: Event<'m, 'a>,
+    pub target: Name<'a>,
+}
+
+impl<'m, 'a> Clause<'m, 'a> {
+    /// The clauses that follow; `target` is what their second names name.
+    pub fn read_all(
+        lowering: &Lowering<'a, 'm>,
+        instruction: &mut Instruction<'a>,
+        target: &str,
+    ) -> Result<Vec<Clause<'m, 'a>>> {
+        let tree = lowering.tree;
+        let mut clauses = Vec::new();
+        while let Some(list) = instruction.list(tree, "on") {
+            let [event, name] = names(tree, list, target)?;
+            let event = Event::find(lowering.module, event)?;
+            clauses.push(Clause { event, target: name });
+        }
+        Ok(clauses)
+    }
+
+    /// ` (catch $e $label)`, which stands for the clause.
+    pub fn catch(&self, label: &str) -> Pieces {
+        let mut pieces = Pieces::text(" (catch ", self.event.name.at);
+        pieces.push(self.event.name.text, self.event.name.at);
+        pieces.push(format!(" {label})"), self.target.at);
+        pieces
+    }
+
+    /// In the shadow, code that is valid only if the label takes values of
+    /// these types. A `br` may have more on the stack than its label takes;
+    /// the labels of a `br_table` all take as many.
+    pub fn require_label(
+        &self,
+        lowering: &mut Lowering<'a, '_>,
+        values: &[ValType<'a>],
+        message: &str,
+    ) -> Pieces {
+        let mut pieces = Pieces::new();
+        if lowering.is_shadow() {
+            let (ty, label) = (lowering.signature(&[], values), self.target.text);
+            let same = lowering.label("same");
+            let values = format!("(block{ty} (unreachable))");
+            let branch = format!("(br_table {label} {same} {values} (i32.const 0))");
+            let block = format!("(block {same}{ty} {branch})");
+            let code = format!("(if (i32.const 0) (then {block} (unreachable))) ");
+            pieces.push_noted(code, self.target.at, message);
+        }
+        pieces
+    }
+}
+
+/// The two names in `(on $e $x)`.
+fn names<'a>(tree: &Tree<'a>, list: Node, target: &str) -> Result<[Name<'a>; 2]> {
+    let mut parts = tree.children(list);
+    parts.next();
+    let mut name = |what: &str| {
+        let node = parts.peek();
+        parts.next();
+        Name::read(tree, node).ok_or_else(|| {
+            let found = tree.describe(node);
+            let message = format!("`(on ..)` expects the name of {what} here, found {found}");
+            Fault::malformed(tree.start(node), message)
+        })
+    };
+    let names = [name("a tag")?, name(target)?];
+    match parts.next() {
+        None => Ok(names),
+        Some(node) => {
+            let found = tree.describe(node);
+            let message = format!("expected `)` behind the two names of a clause, found {found}");
+            Err(Fault::malformed(tree.start(node), message))
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Fibers: `fiberref`, `fiber.new`, `fiber.mount`, `fiber.switch`,
+//! `fiber.dismount`.
+//!
+//! All fibers have one type. It is the first of a group that no program would
+//! write by chance:
+//!
+//! ```wat
+//! (rec (type $fiber (cont $fiber.func)) (type $fiber.func (func (param (ref null $fiber)))))
+//! ```
+//!
+//! In the shadow it is a struct. Events are tags without results. Below, `$e`
+//! is an event with the values `te*`, and the return event `$ret` has `to*`.
+//!
+//! | file | what it holds |
+//! | --- | --- |
+//! | `event` | events, and the clauses `(on $e $x)` |
+//! | `new` | `fiber.new`, and which functions start a fiber |
+//! | `send` | the instructions that send an event |
+//! | `enter` | `fiber.mount_new` and `fiber.switch_new`: both in one |
+
+mod enter;
+mod event;
+mod new;
+mod send;
+
+use super::design::{Design, Role};
+use super::instruction::Instruction;
+use super::lowering::Lowering;
+use super::module::TypeDef;
+use super::output::Pieces;
+use super::types::{HeapType, ValKind, ValType};
+use super::word::{Place, Word};
+use crate::fault::{Fault, Result};
+
+/// The design.
+#[derive(Debug)]
+pub(crate) struct Fibers;
+
+impl Design for Fibers {
+    fn name(&self) -> &'static str {
+        "fibers"
+    }
+
+    fn describe_type(&self) -> &'static str {
+        "a fiber type"
+    }
+
+    fn hints(&self) -> &'static [&'static str] {
+        &["fiber"]
+    }
+
+    fn recognise(&self, word: &Word<'_, '_>) -> Option<Role> {
+        match word.text {
+            "fiber" if word.is_heap_type() => Some(Role::HeapType),
+            "fiberref" if word.place == Place::Plain => Some(Role::ValueType),
+            "fiber.new"
+            | "fiber.mount"
+            | "fiber.switch"
+            | "fiber.dismount"
+            | "fiber.release"
+            | "fiber.mount_new"
+            | "fiber.switch_new"
+            | "fiber.dismount_release"
+            | "fiber.switch_release"
+                if word.is_instruction() =>
+            {
+                Some(Role::Instruction)
+            }
+            _ => None,
+        }
+    }
+
+    /// Makes the type of all fibers.
+    fn prepare<'a>(&self, lowering: &mut Lowering<'a, '_>) -> Result<()> {
+        let fiber = lowering.names.fresh("fiber");
+        let function = lowering.names.fresh("fiber.func");
+        let inner = match lowering.is_shadow() {
+            false => format!("(cont {function})"),
+            true => format!("(struct (field (ref null {fiber})))"),
+        };
+        let group = format!(
+            "(rec (type {fiber} {inner}) (type {function} (func (param (ref null {fiber})))))\n  "
+        );
+        lowering.front.push(group, lowering.tree.range().start);
+        lowering.set_brand("fiber", fiber);
+        Ok(())
+    }
+
+    fn define<'a>(&self, _: &mut Lowering<'a, '_>, _: &TypeDef<'a>) -> Result<Vec<Pieces>> {
+        Ok(Vec::new())
+    }
+
+    fn heap_type(&self, lowering: &Lowering<'_, '_>, word: &str) -> Option<String> {
+        (word == "fiber").then(|| lowering.brand("fiber").to_string())
+    }
+
+    fn value_type(&self, lowering: &Lowering<'_, '_>, word: &str) -> Option<String> {
+        (word == "fiberref").then(|| format!("(ref null {})", lowering.brand("fiber")))
+    }
+
+    fn lower<'a>(
+        &self,
+        lowering: &mut Lowering<'a, '_>,
+        instruction: &mut Instruction<'a>,
+    ) -> Result<()> {
+        if !lowering.is_in_function() {
+            return Err(outside(lowering, instruction));
+        }
+        match instruction.word {
+            "fiber.new" => new::lower(lowering, instruction),
+            "fiber.mount_new" | "fiber.switch_new" => enter::lower(lowering, instruction),
+            "fiber.release" => {
+                send::release(lowering, instruction);
+                Ok(())
+            }
+            _ => send::lower(lowering, instruction),
+        }
+    }
+}
+
+/// No instruction of fibers is constant.
+fn outside(lowering: &Lowering<'_, '_>, instruction: &Instruction<'_>) -> Fault {
+    let word = instruction.word;
+    let message = format!("constant expression required: `{word}` stands only in functions");
+    Fault::invalid(instruction.at(lowering.tree), message)
+}
+
+/// `fiberref` or `(ref fiber)`.
+fn fiber_type<'a>(nullable: bool, at: usize) -> ValType<'a> {
+    let kind = match nullable {
+        true => ValKind::Word("fiberref"),
+        false => ValKind::Ref { nullable, heap: HeapType::Word("fiber", at) },
+    };
+    ValType { kind, at }
+}
+
+/// What is wrong if operands do not fit, for the first instruction that takes
+/// them.
+fn operands_message(instruction: &Instruction<'_>, operands: &[ValType<'_>]) -> String {
+    let types: Vec<String> = operands.iter().map(ValType::to_string).collect();
+    let (word, types) = (instruction.word, types.join(" "));
+    format!("type mismatch: `{word}` takes `[{types}]` here, which is not what is on the stack")
+}
+
+/// Whether a type is that of fibers.
+fn is_fiber(ty: ValType<'_>) -> bool {
+    match ty.kind {
+        ValKind::Word(word) => word == "fiberref",
+        ValKind::Ref { heap: HeapType::Word(word, _), .. } => word == "fiber",
+        _ => false,
+    }
+}

@@ -1,0 +1,123 @@
+//! The instructions that send an event: `fiber.mount`, `fiber.switch`,
+//! `fiber.dismount`, and the forms of the last two that release what they
+//! leave.
+
+use super::super::instruction::Instruction;
+use super::super::lowering::Lowering;
+use super::super::output::Pieces;
+use super::super::types::ValType;
+use super::event::{Clause, Event};
+use super::{fiber_type, operands_message};
+use crate::fault::{Fault, Result};
+
+/// Lowers an instruction that sends an event.
+pub(super) fn lower<'a>(
+    lowering: &mut Lowering<'a, '_>,
+    instruction: &mut Instruction<'a>,
+) -> Result<()> {
+    let event = Event::read(lowering, instruction)?;
+    let (releases, fibers) = match instruction.word {
+        "fiber.dismount_release" => (true, 1),
+        "fiber.switch_release" => (true, 2),
+        "fiber.switch" => (false, 2),
+        _ => (false, 1),
+    };
+    let clauses = match releases {
+        true => refuse_clauses(lowering, instruction)?,
+        false => Clause::read_all(lowering, instruction, "a label")?,
+    };
+    let mut pieces = Pieces::new();
+    let mut catches = Pieces::new();
+    for clause in &clauses {
+        pieces.append(clause.require_label(lowering, clause.event.values, &label_message(clause)));
+        catches.append(clause.catch(clause.target.text));
+    }
+    let name = instruction.word.trim_start_matches("fiber.");
+    let sent = Sent { name, event: event.name.text, values: event.values, fibers };
+    pieces.append(sent.form(lowering, instruction, catches));
+    lowering.emit_pieces(instruction, pieces, None);
+    Ok(())
+}
+
+/// `fiber.release`.
+pub(super) fn release<'a>(lowering: &mut Lowering<'a, '_>, instruction: &Instruction<'a>) {
+    let at = instruction.at(lowering.tree);
+    let operands = [fiber_type(true, at)];
+    let ty = lowering.signature(&operands, &[]);
+    let primitive = lowering.primitive("fiber", "release", &ty, at);
+    if lowering.is_shadow() {
+        let mut call = Pieces::new();
+        call.push_noted(
+            format!("(call {primitive})"),
+            at,
+            operands_message(instruction, &operands),
+        );
+        return lowering.emit_pieces(instruction, call, None);
+    }
+    lowering.emit(instruction, "", Some(&format!("call {primitive}")));
+}
+
+/// Nothing comes back to what is released.
+fn refuse_clauses<'m, 'a>(
+    lowering: &Lowering<'a, '_>,
+    instruction: &mut Instruction<'a>,
+) -> Result<Vec<Clause<'m, 'a>>> {
+    let (tree, word) = (lowering.tree, instruction.word);
+    match instruction.list(tree, "on") {
+        None => Ok(Vec::new()),
+        Some(list) => {
+            let message = format!(
+                "unexpected `(on ..)`: `{word}` has no clauses, since nothing comes back to a \
+                 fiber that is released"
+            );
+            Err(Fault::malformed(tree.start(list), message))
+        }
+    }
+}
+
+fn label_message(clause: &Clause<'_, '_>) -> String {
+    let (l, e) = (clause.target.text, clause.event.name.text);
+    format!(
+        "type mismatch: the label `{l}` must take the values of the event `{e}`, no more and no less"
+    )
+}
+
+/// An event that is sent.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sent<'s, 'a> {
+    /// The name of the primitive.
+    pub name: &'s str,
+    pub event: &'s str,
+    /// `tr*`.
+    pub values: &'s [ValType<'a>],
+    /// How many fibers are operands, behind the values.
+    pub fibers: usize,
+}
+
+impl<'a> Sent<'_, 'a> {
+    /// The primitive in its form, which goes on behind it if nobody receives
+    /// the event.
+    pub fn form(
+        &self,
+        lowering: &mut Lowering<'a, '_>,
+        instruction: &Instruction<'a>,
+        catches: Pieces,
+    ) -> Pieces {
+        let at = instruction.at(lowering.tree);
+        let fibers = std::iter::repeat_n(fiber_type(true, at), self.fibers);
+        let operands: Vec<_> = self.values.iter().copied().chain(fibers).collect();
+        let ty = lowering.signature(&operands, &[]);
+        let outer = lowering.signature(&operands, self.values);
+        let primitive = lowering.primitive("fiber", self.name, &ty, at);
+        let [after, sent] = ["after", "sent"].map(|wish| lowering.label(wish));
+        let event = self.event;
+        let mut pieces = Pieces::new();
+        let message = operands_message(instruction, &operands);
+        pieces.push_noted(format!("(block {after}{ty}"), at, message);
+        let form = format!(" (block {sent}{outer} (try_table{ty} (catch {event} {sent})");
+        pieces.push(form, at);
+        pieces.append(catches);
+        pieces.push(format!(" (call {primitive})) (br {after})) (unreachable))"), at);
+        pieces
+    }
+}

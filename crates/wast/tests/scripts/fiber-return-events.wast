@@ -1,0 +1,123 @@
+;; When the function of a fiber returns, its control parent receives the return
+;; event with the results; without one, returning traps.
+
+(module
+  (tag $go)
+  (tag $pair (param i32 i64))
+  (tag $done)
+  (tag $one (param i32))
+  (func $pair (param $self fiberref) (result i32 i64) (i32.const 1) (i64.const 2))
+  (func $none (param $self fiberref))
+  (func $early (param $n i32) (param $self fiberref) (result i32)
+    (if (local.get $n) (then (return (i32.const 10))))
+    (i32.const 20))
+  (func $tail (param $n i32) (param $self fiberref) (result i32)
+    (return_call $early (local.get $n) (local.get $self)))
+
+  (func (export "two results") (result i32 i64)
+    (block $pair (result i32 i64)
+      (fiber.mount $go (on $pair $pair) (fiber.new $pair (on $go $pair)))
+      (unreachable)))
+  (func (export "no result") (result i32)
+    (block $done
+      (fiber.mount $go (on $done $done) (fiber.new $done (on $go $none)))
+      (return (i32.const 0)))
+    (i32.const 1))
+  (func (export "early") (param i32) (result i32)
+    (block $one (result i32)
+      (fiber.mount $go (on $one $one) (fiber.new $one (on $go $early) (local.get 0)))
+      (unreachable)))
+  (func (export "by a tail call") (param i32) (result i32)
+    (block $one (result i32)
+      (fiber.mount $go (on $one $one) (fiber.new $one (on $go $tail) (local.get 0)))
+      (unreachable)))
+
+  ;; The return event is an event like others: it can also be sent.
+  (func $sends (param $self fiberref) (result i32)
+    (block $go
+      (fiber.dismount $one (on $go $go) (i32.const 1) (local.get $self))
+      (unreachable))
+    (i32.const 2))
+  (func (export "sent and returned") (result i32)
+    (local $f fiberref) (local $sum i32)
+    (local.set $f (fiber.new $one (on $go $sends)))
+    (block $first (result i32)
+      (fiber.mount $go (on $one $first) (local.get $f))
+      (unreachable))
+    (local.set $sum)
+    (block $second (result i32)
+      (fiber.mount $go (on $one $second) (local.get $f))
+      (unreachable))
+    (i32.add (i32.mul (local.get $sum) (i32.const 10))))
+
+  ;; A fiber can wait for its own return event.
+  (func $waits (param $self fiberref) (result i32)
+    (block $one (result i32)
+      (fiber.dismount $done (on $one $one) (local.get $self))
+      (unreachable))
+    (i32.const 1)
+    (i32.add))
+  (func (export "received and returned") (result i32)
+    (local $f fiberref)
+    (local.set $f (fiber.new $one (on $go $waits)))
+    (block $done
+      (fiber.mount $go (on $done $done) (local.get $f))
+      (unreachable))
+    (block $one (result i32)
+      (fiber.mount $one (on $one $one) (i32.const 5) (local.get $f))
+      (unreachable)))
+
+  ;; It arrives at whoever is the control parent then.
+  (func $first (param $other fiberref) (param $self fiberref) (result i32)
+    (block $go
+      (fiber.switch $go (on $go $go) (local.get $self) (local.get $other))
+      (unreachable))
+    (i32.const 1))
+  (func $second (param $self fiberref) (result i32) (i32.const 2))
+  (func (export "after a switch") (result i32 i32)
+    (local $f fiberref)
+    (local.set $f (fiber.new $one (on $go $first) (fiber.new $one (on $go $second))))
+    (block $two (result i32)
+      (fiber.mount $go (on $one $two) (local.get $f))
+      (unreachable))
+    (block $three (result i32)
+      (fiber.mount $go (on $one $three) (local.get $f))
+      (unreachable)))
+
+  ;; Afterwards it is moribund.
+  (global $f (mut fiberref) (ref.null fiber))
+  (func (export "return one")
+    (global.set $f (fiber.new $done (on $go $none)))
+    (block $done
+      (fiber.mount $go (on $done $done) (global.get $f))
+      (unreachable)))
+  (func (export "mount it") (fiber.mount $go (global.get $f)))
+  (func (export "release it") (fiber.release (global.get $f)))
+
+  ;; Unhandled, or none.
+  (func (export "unhandled") (result i32)
+    (block $one (result i32)
+      (fiber.mount $go (on $one $one) (fiber.new $done (on $go $none)))
+      (unreachable)))
+  (func (export "no return event")
+    (block $done
+      (fiber.mount $go (on $done $done) (fiber.new (on $go $none)))))
+  (func (export "results, but no return event")
+    (block $done
+      (fiber.mount $go (on $done $done) (fiber.new (on $go $pair))))))
+
+(assert_return (invoke "two results") (i32.const 1) (i64.const 2))
+(assert_return (invoke "no result") (i32.const 1))
+(assert_return (invoke "early" (i32.const 1)) (i32.const 10))
+(assert_return (invoke "early" (i32.const 0)) (i32.const 20))
+(assert_return (invoke "by a tail call" (i32.const 1)) (i32.const 10))
+(assert_return (invoke "sent and returned") (i32.const 12))
+(assert_return (invoke "received and returned") (i32.const 6))
+(assert_return (invoke "after a switch") (i32.const 2) (i32.const 1))
+(assert_return (invoke "return one"))
+(assert_trap (invoke "mount it") "fiber is moribund")
+(assert_return (invoke "release it"))
+(assert_trap (invoke "mount it") "fiber is moribund")
+(assert_trap (invoke "unhandled") "unhandled return event")
+(assert_trap (invoke "no return event") "fiber function returned")
+(assert_trap (invoke "results, but no return event") "fiber function returned")

@@ -1,0 +1,76 @@
+;; A fiber may switch to itself: the event arrives at the very instruction that
+;; sends it, or falls through if that has no clause for it.
+
+(module
+  (tag $go)
+  (tag $n (param i32))
+  (tag $done (param i32))
+  (func $jumps (param $self fiberref) (result i32)
+    (local $sum i32)
+    (block $no
+      (block $n (result i32)
+        (fiber.switch $n (on $go $no) (on $n $n)
+          (i32.const 7) (local.get $self) (local.get $self))
+        (unreachable))
+      (local.set $sum)
+      (fiber.switch $n (on $go $no) (i32.const 8) (local.get $self) (local.get $self))
+      (return (local.get $sum)))
+    (i32.const -1))
+  (func (export "itself") (result i32)
+    (block $done (result i32)
+      (fiber.mount $go (on $done $done) (fiber.new $done (on $go $jumps)))
+      (unreachable)))
+
+  ;; An ancestor to itself: the innermost instruction is again the sender.
+  (func $inner (param $outer fiberref) (param $self fiberref) (result i32)
+    (block $n (result i32)
+      (fiber.switch $n (on $n $n) (i32.const 5) (local.get $outer) (local.get $outer))
+      (unreachable)))
+  (func $outer (param $self fiberref) (result i32)
+    (block $done (result i32)
+      (fiber.mount $go (on $done $done) (fiber.new $done (on $go $inner) (local.get $self)))
+      (unreachable))
+    (i32.mul (i32.const 10)))
+  (func (export "an ancestor to itself") (result i32)
+    (block $done (result i32)
+      (fiber.mount $go (on $done $done) (fiber.new $done (on $go $outer)))
+      (unreachable)))
+
+  ;; Its control parent stays.
+  (func $again (param $self fiberref) (result i32)
+    (local $i i32)
+    (loop $next
+      (local.set $i (i32.add (local.get $i) (i32.const 1)))
+      (if (i32.lt_u (local.get $i) (i32.const 1000))
+        (then
+          (fiber.switch $go (on $go $next) (local.get $self) (local.get $self))
+          (unreachable))))
+    (fiber.dismount $n (local.get $i) (local.get $self))
+    (unreachable))
+  (func (export "and leaves") (result i32)
+    (block $n (result i32)
+      (fiber.mount $go (on $n $n) (fiber.new $done (on $go $again)))
+      (unreachable)))
+
+  ;; The child of an ancestor cannot be the target, nor the other way round.
+  (func $to-parent (param $outer fiberref) (param $self fiberref) (result i32)
+    (fiber.switch $go (local.get $self) (local.get $outer))
+    (unreachable))
+  (func $to-child (param $outer fiberref) (param $self fiberref) (result i32)
+    (fiber.switch $go (local.get $outer) (local.get $self))
+    (unreachable))
+  (func $runs (param $kind i32) (param $self fiberref) (result i32)
+    (block $done (result i32)
+      (fiber.mount $go (on $done $done)
+        (if (result fiberref) (local.get $kind)
+          (then (fiber.new $done (on $go $to-parent) (local.get $self)))
+          (else (fiber.new $done (on $go $to-child) (local.get $self)))))
+      (unreachable)))
+  (func (export "related") (param $kind i32)
+    (fiber.mount $go (fiber.new $done (on $go $runs) (local.get $kind)))))
+
+(assert_return (invoke "itself") (i32.const 7))
+(assert_return (invoke "an ancestor to itself") (i32.const 50))
+(assert_return (invoke "and leaves") (i32.const 1000))
+(assert_trap (invoke "related" (i32.const 1)) "fiber already has a control parent")
+(assert_trap (invoke "related" (i32.const 0)) "fiber already has a control parent")

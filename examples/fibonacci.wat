@@ -1,0 +1,112 @@
+;; A generator and its consumer as fibers that switch to each other. The
+;; generator of the Fibonacci numbers first offers a bare integer; if whoever
+;; waits for it has no clause for that, nothing is switched, and it offers a
+;; boxed one, which everyone takes.
+;;
+;; The sum of the first numbers, for a consumer that takes integers, and how
+;; many boxes were made:
+;;
+;;   $ ropewalk run examples/fibonacci.wat --invoke sum 3
+;;   2
+;;   0
+;;   $ ropewalk run examples/fibonacci.wat --invoke sum 10
+;;   88
+;;   0
+;;
+;; For one that was written for all kinds of objects:
+;;
+;;   $ ropewalk run examples/fibonacci.wat --invoke sum-of-objects 10
+;;   88
+;;   10
+
+(module
+  (type $object (struct (field $value i32)))
+
+  ;; What the consumer sends: give the next one to that fiber.
+  (tag $next (param fiberref))
+  ;; What the generator sends. This one never ends, but others do.
+  (tag $yield-int (param i32))
+  (tag $yield-object (param (ref $object)))
+  (tag $end)
+  ;; What a consumer is started with, and what it returns.
+  (tag $start (param i32))
+  (tag $sum (param i32))
+
+  (global $boxes (mut i32) (i32.const 0))
+  (func $box (param $value i32) (result (ref $object))
+    (global.set $boxes (i32.add (global.get $boxes) (i32.const 1)))
+    (struct.new $object (local.get $value)))
+
+  ;; ---- the generator
+
+  ;; It never returns, so it needs no return event.
+  (func $fibonacci (result (ref fiber)) (fiber.new (on $next $generate)))
+
+  (func $generate (param $this fiberref) (param $other fiberref)
+    (local $i i32) (local $j i32) (local $k i32)
+    (local.set $j (i32.const 1))
+    (loop $loop
+      (block $handle-next (result fiberref)
+        (fiber.switch $yield-int (on $next $handle-next)
+          (local.get $i) (local.get $this) (local.get $other))
+        ;; Only reached if the other fiber does not take integers.
+        (fiber.switch $yield-object (on $next $handle-next)
+          (call $box (local.get $i)) (local.get $this) (local.get $other))
+        (unreachable))
+      (local.set $other)
+      (local.set $k (i32.add (local.get $i) (local.get $j)))
+      (local.set $i (local.get $j))
+      (local.set $j (local.get $k))
+      (br $loop)))
+
+  ;; ---- the consumers
+
+  (func $sum (param $this fiberref) (param $count i32) (result i32)
+    (local $iterator fiberref) (local $sum i32)
+    (local.set $iterator (call $fibonacci))
+    (block $handle-end
+      (loop $loop
+        (br_if $handle-end (i32.eqz (local.get $count)))
+        (block $handle-int (result i32)
+          (block $handle-object (result (ref $object))
+            (fiber.switch $next
+              (on $yield-int $handle-int)
+              (on $yield-object $handle-object)
+              (on $end $handle-end)
+              (local.get $this) (local.get $this) (local.get $iterator))
+            (unreachable))
+          (struct.get $object $value))
+        (local.set $sum (i32.add (local.get $sum)))
+        (local.set $count (i32.sub (local.get $count) (i32.const 1)))
+        (br $loop)))
+    (fiber.release (local.get $iterator))
+    (local.get $sum))
+
+  (func $sum-of-objects (param $this fiberref) (param $count i32) (result i32)
+    (local $iterator fiberref) (local $sum i32)
+    (local.set $iterator (call $fibonacci))
+    (block $handle-end
+      (loop $loop
+        (br_if $handle-end (i32.eqz (local.get $count)))
+        (block $handle-object (result (ref $object))
+          (fiber.switch $next (on $yield-object $handle-object) (on $end $handle-end)
+            (local.get $this) (local.get $this) (local.get $iterator))
+          (unreachable))
+        (struct.get $object $value)
+        (local.set $sum (i32.add (local.get $sum)))
+        (local.set $count (i32.sub (local.get $count) (i32.const 1)))
+        (br $loop)))
+    (fiber.release (local.get $iterator))
+    (local.get $sum))
+
+  ;; ---- from outside: the consumers run on a fiber, so that they can switch
+
+  (func $run (param $consumer fiberref) (param $count i32) (result i32 i32)
+    (block $done (result i32)
+      (fiber.mount $start (on $sum $done) (local.get $count) (local.get $consumer))
+      (unreachable))
+    (global.get $boxes))
+  (func (export "sum") (param $count i32) (result i32 i32)
+    (call $run (fiber.new $sum (on $start $sum)) (local.get $count)))
+  (func (export "sum-of-objects") (param $count i32) (result i32 i32)
+    (call $run (fiber.new $sum (on $start $sum-of-objects)) (local.get $count))))
