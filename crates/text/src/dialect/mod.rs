@@ -36,6 +36,7 @@
 //! | `shadow` | the check that kinds do not match each other |
 //! | `script` | the dialect modules of a script |
 //! | `stack` | bag of stacks |
+//! | `task` | tasks |
 //!
 //! A further design is a folder like `stack` that implements
 //! [`Design`](design::Design), and an entry in its list. What it may rely on:
@@ -63,6 +64,7 @@ mod read;
 mod script;
 mod shadow;
 mod stack;
+mod task;
 mod tree;
 mod types;
 mod walk;
