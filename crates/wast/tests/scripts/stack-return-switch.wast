@@ -80,9 +80,10 @@
     (call $handler-inside (i32.const 7)))
 
   ;; Other results, more values and fewer than the function that leaves has.
-  (type $many (stack
-    (param i32 i64 f32 f64 v128 i32 i64 f32 f64 v128 i32 i64 f32 f64 v128) (ref null $few)))
-  (type $few (stack (ref null $many)))
+  (rec
+    (type $many (stack
+      (param i32 i64 f32 f64 v128 i32 i64 f32 f64 v128 i32 i64 f32 f64 v128) (ref null $few)))
+    (type $few (stack (ref null $many))))
   (func $sends-many (param $from (ref null $many))
     (switch_retire $many
       (i32.const 1) (i64.const 2) (f32.const 3) (f64.const 4) (v128.const i32x4 5 0 0 0)
