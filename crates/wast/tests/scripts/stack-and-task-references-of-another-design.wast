@@ -43,7 +43,7 @@
   (rec (type $f (func (param (ref null $k)))) (type $k (cont $f)))
   (tag $x)
   (elem declare func $body)
-  (func $body (param (ref null $k)))
+  (func $body (type $f))
   (func (export "new") (result (ref null $k)) (cont.new $k (ref.func $body)))
   (func (export "resume") (param (ref null $k)) (resume $k (ref.null $k) (local.get 0)))
   (func (export "resume_throw") (param (ref null $k)) (resume_throw $k $x (local.get 0)))
