@@ -147,10 +147,7 @@ fn a_switch_does_not_cross_a_host_frame() {
                 });
             // The reference was not used by the trap: the coroutine goes back.
             assert_eq!(number(&mut store, instance, "run", &[4]).unwrap(), 5);
-            assert_eq!(
-                code(number(&mut store, instance, "run", &[0])),
-                TrapCode::AcrossHostFrame
-            );
+            assert_eq!(code(number(&mut store, instance, "run", &[0])), TrapCode::AcrossHostFrame);
             assert_eq!(number(&mut store, instance, "run", &[5]).unwrap(), 6);
             // That root is over.
             assert_eq!(code(number(&mut store, instance, way, &[0])), TrapCode::StackUsed);
