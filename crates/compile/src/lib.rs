@@ -26,10 +26,12 @@ mod target;
 mod thunk;
 mod trampoline;
 mod translate;
+mod validate;
 
 pub use module::{CompiledModule, compile_module};
 pub use target::{OptLevel, Target};
 pub use trampoline::{entry_trampoline, host_trampoline, stack_trampoline};
+pub use validate::validate_module;
 
 /// Why a module could not be compiled.
 #[derive(Debug, thiserror::Error)]

@@ -35,22 +35,7 @@ pub fn compile_module(
     features: WasmFeatures,
     bytes: &[u8],
 ) -> Result<CompiledModule, CompileError> {
-    let mut reader = ModuleReader::default();
-    let mut validator = Validator::new_with_features(features);
-    let mut parser = Parser::new(0);
-    parser.set_features(features);
-    for payload in parser.parse_all(bytes) {
-        let payload = payload?;
-        if let ValidPayload::Func(func, body) = validator.payload(&payload)? {
-            reader.bodies.push((func, body));
-        }
-        if let (Payload::TypeSection(_), Some(types)) = (&payload, validator.types(0)) {
-            reader.canonical = Canonical::of(&types);
-        }
-        reader.payload(payload)?;
-    }
-    let ModuleReader { mut info, canonical, reserved, bodies } = reader;
-    collect_func_refs(&mut info);
+    let ModuleReader { mut info, canonical, reserved, bodies } = read_sections(features, bytes)?;
     let intrinsics = Intrinsics::resolve(&info, &canonical, &reserved)?;
     let all = bodies.iter().map(|(_, body)| body);
     let thunks = handlers::collect(&mut info, &intrinsics, &canonical, all);
@@ -65,6 +50,29 @@ pub fn compile_module(
     }
     let code = image::link(functions, info.imported_functions, defined)?;
     Ok(CompiledModule { info, layout, code })
+}
+
+/// Reads all sections, and validates all but the bodies.
+pub(crate) fn read_sections(
+    features: WasmFeatures,
+    bytes: &[u8],
+) -> Result<ModuleReader<'_>, CompileError> {
+    let mut reader = ModuleReader::default();
+    let mut validator = Validator::new_with_features(features);
+    let mut parser = Parser::new(0);
+    parser.set_features(features);
+    for payload in parser.parse_all(bytes) {
+        let payload = payload?;
+        if let ValidPayload::Func(func, body) = validator.payload(&payload)? {
+            reader.bodies.push((func, body));
+        }
+        if let (Payload::TypeSection(_), Some(types)) = (&payload, validator.types(0)) {
+            reader.canonical = Canonical::of(&types);
+        }
+        reader.payload(payload)?;
+    }
+    collect_func_refs(&mut reader.info);
+    Ok(reader)
 }
 
 fn compile_bodies(
@@ -116,13 +124,13 @@ fn collect_func_refs(info: &mut ModuleInfo) {
 
 /// Collects what the sections say.
 #[derive(Default)]
-struct ModuleReader<'a> {
-    info: ModuleInfo,
+pub(crate) struct ModuleReader<'a> {
+    pub info: ModuleInfo,
     /// Which of its types are equal.
-    canonical: Canonical,
+    pub canonical: Canonical,
     /// Imports that are not linked but compiled.
-    reserved: Vec<ReservedImport>,
-    bodies: Vec<Body<'a>>,
+    pub reserved: Vec<ReservedImport>,
+    pub bodies: Vec<Body<'a>>,
 }
 
 impl ModuleReader<'_> {

@@ -8,7 +8,6 @@ use ropewalk_runtime::code::TypePointer;
 use ropewalk_runtime::{CodeMemory, LoadedModule};
 use ropewalk_text::Text;
 use std::sync::Arc;
-use wasmparser::Validator;
 
 /// A compiled module. A cheap handle; clones are the same module.
 #[derive(Clone, Debug)]
@@ -91,9 +90,9 @@ impl Module {
 
     /// Checks a module in the binary or the text format without compiling it.
     pub fn validate(engine: &Engine, bytes: impl AsRef<[u8]>) -> Result<()> {
+        let features = engine.config().features;
         let validate = |bytes: &[u8]| {
-            let mut validator = Validator::new_with_features(engine.config().features);
-            validator.validate_all(bytes).map(|_| ()).map_err(ModuleError::from)
+            ropewalk_compile::validate_module(features, bytes).map_err(ModuleError::from)
         };
         match input(bytes.as_ref())? {
             Input::Binary(bytes) => Ok(validate(bytes)?),

@@ -12,7 +12,8 @@ use super::word::Word;
 use crate::fault::{Fault, Result};
 
 /// The designs, in the order in which they are asked.
-pub(crate) const DESIGNS: &[&dyn Design] = &[&super::stack::BagOfStacks, &super::fiber::Fibers];
+pub(crate) const DESIGNS: &[&dyn Design] =
+    &[&super::stack::BagOfStacks, &super::task::Tasks, &super::fiber::Fibers];
 
 /// What a word of a design stands for, and with it the verb that lowers it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -228,6 +228,24 @@ impl<'a, 'm> Lowering<'a, 'm> {
         pieces
     }
 
+    /// `(func (param ..) (result ..))`, in pieces that stand for its parts.
+    pub fn func(&self, signature: &Signature<'a>, at: usize) -> Pieces {
+        let mut pieces = Pieces::text("(func", at);
+        for (word, types) in [("param", &signature.params), ("result", &signature.results)] {
+            if types.is_empty() {
+                continue;
+            }
+            pieces.push(format!(" ({word}"), at);
+            for &ty in types {
+                pieces.push(" ", ty.at);
+                pieces.append(self.ty_pieces(ty));
+            }
+            pieces.push(")", at);
+        }
+        pieces.push(")", at);
+        pieces
+    }
+
     fn heap_type(&self, heap: HeapType<'a>) -> String {
         match heap {
             HeapType::Type(name) => name.text.to_string(),

@@ -36,6 +36,7 @@
 //! | `shadow` | the check that kinds do not match each other |
 //! | `script` | the dialect modules of a script |
 //! | `stack` | bag of stacks |
+//! | `task` | tasks |
 //! | `fiber` | fibers |
 //!
 //! A further design is a folder like `stack` that implements
@@ -65,6 +66,7 @@ mod read;
 mod script;
 mod shadow;
 mod stack;
+mod task;
 mod tree;
 mod types;
 mod walk;

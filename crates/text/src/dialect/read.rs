@@ -9,7 +9,7 @@ use super::name::Name;
 use super::tree::{Node, Nodes, Tree};
 use super::types::Signature;
 use super::word::Words;
-use crate::fault::Result;
+use crate::fault::{Fault, Result};
 
 /// Reads the definitions in the fields of a module.
 pub(crate) fn read<'a>(
@@ -22,6 +22,7 @@ pub(crate) fn read<'a>(
         reader.field(field)?;
     }
     reader.check_names()?;
+    reader.check_order()?;
     Ok(reader.module)
 }
 
@@ -75,9 +76,16 @@ impl<'a> Reader<'_, 'a> {
         let mut parts = tree.children(list).skip(1).peekable();
         let name = parts.next_if(|&node| tree.is_name(node));
         let name = name.and_then(|node| Name::read(tree, node));
-        let Some(mut inner) = parts.next() else { return Ok(()) };
-        let sub = (tree.head(inner) == Some("sub")).then(|| sub(tree, &mut inner));
+        let Some(outer) = parts.next() else { return Ok(()) };
+        let (sub, inner) = match tree.head(outer) {
+            Some("sub") => sub(tree, outer),
+            _ => (None, outer),
+        };
         let kind = self.kind(inner)?;
+        if let TypeKind::Design(..) = kind {
+            end_of_list(tree, inner)?;
+            end_of_list(tree, outer)?;
+        }
         let at = tree.start(list + 1);
         let is_grouped = tree.parent(list).is_some_and(|outer| tree.head(outer) == Some("rec"));
         self.module.add_type(TypeDef { name, list, at, is_grouped, sub, kind });
@@ -113,17 +121,60 @@ impl<'a> Reader<'_, 'a> {
             module.check_names(&signature.results)
         })
     }
+
+    /// Checks that types refer only to earlier ones and to those of their own
+    /// group. In the standard text it would be a number that is unknown.
+    fn check_order(&self) -> Result<()> {
+        let tree = self.tree;
+        self.module.types.iter().try_for_each(|definition| {
+            let group = tree.parent(definition.list).filter(|_| definition.is_grouped);
+            let end = tree.last(group.unwrap_or(definition.list));
+            let names = (definition.list..end).filter(|&node| is_reference(tree, node));
+            let mut names = names.filter_map(|node| Name::read(tree, node));
+            match names.find(|name| self.module.ty(*name).is_ok_and(|ty| ty.list > end)) {
+                None => Ok(()),
+                Some(name) => {
+                    let message = format!(
+                        "unknown type: `{}` is defined only later; types that refer to each other \
+                         stand in one `(rec ..)`",
+                        name.text
+                    );
+                    Err(Fault::invalid(name.at, message))
+                }
+            }
+        })
+    }
 }
 
-/// Reads `(sub final? $y* inner)` and goes to the inner list.
-fn sub<'a>(tree: &Tree<'a>, inner: &mut Node) -> Sub<'a> {
-    let parts: Vec<Node> = tree.children(*inner).skip(1).collect();
-    let is_final = parts.iter().any(|&node| tree.word(node) == Some("final"));
-    let supertypes = parts.iter().filter_map(|&node| Name::read(tree, node)).collect();
-    if let Some(&list) = parts.iter().find(|&&node| tree.is_list(node)) {
-        *inner = list;
+/// Whether a name in a definition of a type is that of another type.
+fn is_reference(tree: &Tree<'_>, name: Node) -> bool {
+    let list = tree.parent(name).and_then(|list| tree.head(list));
+    matches!(list, Some("ref" | "cont" | "sub" | "exact"))
+}
+
+/// Reads `(sub final? $y* inner)`, and answers the inner list too. What is
+/// written otherwise stays for the standard text to complain about.
+fn sub<'a>(tree: &Tree<'a>, list: Node) -> (Option<Sub<'a>>, Node) {
+    let mut parts = tree.children(list).skip(1).peekable();
+    let is_final = parts.next_if(|&node| tree.word(node) == Some("final")).is_some();
+    let names = std::iter::from_fn(|| parts.next_if(|&node| tree.is_name(node)));
+    let supertypes = names.filter_map(|node| Name::read(tree, node)).collect();
+    match parts.next().filter(|&node| tree.is_list(node)) {
+        Some(inner) => (Some(Sub { is_final, supertypes }), inner),
+        None => (None, list),
     }
-    Sub { is_final, supertypes }
+}
+
+/// Checks that nothing follows a type in the list that it stands in: what is
+/// written for the type would take its place.
+fn end_of_list(tree: &Tree<'_>, node: Node) -> Result<()> {
+    match tree.siblings(node).next() {
+        None => Ok(()),
+        Some(node) => {
+            let message = format!("expected `)` behind the type, found {}", tree.describe(node));
+            Err(Fault::malformed(tree.start(node), message))
+        }
+    }
 }
 
 /// The start of a function or a tag: its name, and its type use.

@@ -45,7 +45,7 @@ pub(super) fn define<'a>(
     let own = definition.name.map(|name| (name.text.to_string(), name.at));
     let supertypes = sub.map_or(&[][..], |sub| &sub.supertypes);
     let own_supertypes = supertypes.iter().map(|name| (name.text.to_string(), name.at)).collect();
-    let function = function(lowering, &signature.params, at);
+    let function = lowering.func(signature, at);
     if lowering.is_shadow() {
         return Ok(vec![standard_type(at, own, sub, own_supertypes, function)]);
     }
@@ -68,17 +68,6 @@ fn check<'a>(module: &Module<'a>, definition: &TypeDef<'a>, params: &[ValType<'a
     ReturnStack::find(module, params, definition.at)?;
     let mut supertypes = definition.sub.iter().flat_map(|sub| &sub.supertypes);
     supertypes.try_for_each(|&name: &Name<'a>| StackType::find(module, name).map(drop))
-}
-
-/// `(func (param t*))`.
-fn function<'a>(lowering: &Lowering<'a, '_>, params: &[ValType<'a>], at: usize) -> Pieces {
-    let mut pieces = Pieces::text("(func (param", at);
-    for &param in params {
-        pieces.push(" ", param.at);
-        pieces.append(lowering.ty_pieces(param));
-    }
-    pieces.push("))", at);
-    pieces
 }
 
 /// Names, with the place in the source for which they stand.

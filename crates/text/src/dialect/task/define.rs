@@ -1,0 +1,112 @@
+//! The definitions of task types.
+
+use super::super::lowering::Lowering;
+use super::super::module::{Sub, TypeDef, TypeKind};
+use super::super::output::Pieces;
+use super::super::tree::{Node, Tree};
+use super::super::types::{Signature, ValType};
+use crate::fault::{Fault, Result};
+
+/// Reads `(task (param r*) (result s*))` or `(taskref (r*) (s*))`.
+pub(super) fn read<'a>(tree: &Tree<'a>, list: Node) -> Result<Signature<'a>> {
+    match tree.head(list) {
+        Some("taskref") => read_taskref(tree, list),
+        _ => read_task(tree, list),
+    }
+}
+
+/// `(task (param ..)* (result ..)*)`.
+fn read_task<'a>(tree: &Tree<'a>, list: Node) -> Result<Signature<'a>> {
+    let is_result = |node| tree.head(node) == Some("result");
+    let behind = tree.children(list).skip(1).skip_while(|&node| !is_result(node));
+    let misplaced = behind.into_iter().find(|&node| tree.head(node) == Some("param"));
+    if let Some(node) = misplaced {
+        let message = "a task type has its parameters before its results";
+        return Err(Fault::malformed(tree.start(node), message));
+    }
+    let mut parts = tree.children(list);
+    parts.next();
+    let signature = Signature::read(tree, &mut parts)?;
+    match parts.next() {
+        None => Ok(signature),
+        Some(node) => {
+            let found = tree.describe(node);
+            let message = format!(
+                "expected `(param ..)` or `(result ..)`, found {found}: a task type is written \
+                 `(task (param r*) (result s*))` or `(taskref (r*) (s*))`"
+            );
+            Err(Fault::malformed(tree.start(node), message))
+        }
+    }
+}
+
+/// `(taskref (r*) (s*))`.
+fn read_taskref<'a>(tree: &Tree<'a>, list: Node) -> Result<Signature<'a>> {
+    let mut parts = tree.children(list);
+    parts.next();
+    let mut types = || {
+        let node = parts.peek();
+        match parts.next().filter(|&node| tree.is_list(node)) {
+            Some(list) => tree.children(list).map(|node| ValType::read(tree, node)).collect(),
+            None => Err(not_two_lists(tree, node)),
+        }
+    };
+    let (params, results): (Vec<_>, Vec<_>) = (types()?, types()?);
+    match parts.next() {
+        None => Ok(Signature { params, results }),
+        Some(node) => Err(not_two_lists(tree, node)),
+    }
+}
+
+fn not_two_lists(tree: &Tree<'_>, node: Node) -> Fault {
+    let found = tree.describe(node);
+    let message = format!(
+        "`taskref` has two lists of types, `(taskref (r*) (s*))`: what a task receives, and what \
+         it gives; found {found}"
+    );
+    Fault::malformed(tree.start(node), message)
+}
+
+/// `(type $t.func (func (param r*) (result s*)))` and `(type $t (cont
+/// $t.func))`; in the shadow the second is `(struct (field (ref $t.func)))`.
+pub(super) fn define<'a>(
+    lowering: &mut Lowering<'a, '_>,
+    definition: &TypeDef<'a>,
+) -> Result<Vec<Pieces>> {
+    let TypeKind::Design(_, signature) = &definition.kind else { return Ok(Vec::new()) };
+    check(definition)?;
+    let at = definition.at;
+    let function = match definition.name {
+        Some(name) => lowering.companion(name, "func"),
+        None => lowering.names.fresh("task.func"),
+    };
+    let mut first = Pieces::text(format!("(type {function} "), at);
+    first.append(lowering.func(signature, at));
+    first.push(")", at);
+    let mut second = Pieces::text("(type ", at);
+    if let Some(name) = definition.name {
+        second.push(format!("{} ", name.text), name.at);
+    }
+    second.push(
+        match lowering.is_shadow() {
+            false => format!("(cont {function}))"),
+            true => format!("(struct (field (ref {function}))))"),
+        },
+        at,
+    );
+    Ok(vec![first, second])
+}
+
+/// Checks that a task type is final. Through a supertype a task could be sent,
+/// and could give, what the other side does not expect.
+fn check(definition: &TypeDef<'_>) -> Result<()> {
+    let Some(Sub { is_final, supertypes }) = &definition.sub else { return Ok(()) };
+    let at = match supertypes.first() {
+        Some(supertype) => supertype.at,
+        None if *is_final => return Ok(()),
+        None => definition.at,
+    };
+    let message = "a task type is final and has no supertype, since tasks both send and receive: \
+                   a sub type could not match its super type; leave out the `sub`";
+    Err(Fault::invalid(at, message))
+}

@@ -1,0 +1,136 @@
+//! The instructions of tasks.
+
+use super::super::instruction::Instruction;
+use super::super::lowering::Lowering;
+use super::super::name::Name;
+use super::super::types::{Signature, ValType};
+use super::task_type::TaskType;
+use crate::fault::{Fault, Result};
+
+/// Lowers an instruction.
+pub(super) fn lower<'a>(
+    lowering: &mut Lowering<'a, '_>,
+    instruction: &mut Instruction<'a>,
+) -> Result<()> {
+    let name = instruction.name(lowering.tree, "a task type")?;
+    let task = TaskType::find(lowering.module, name)?;
+    let operands = |values: &[ValType<'a>]| [&[task.nullable()], values].concat();
+    match instruction.word {
+        "task.new" => return new(lowering, instruction, task),
+        "task.switchto" => return switchto(lowering, instruction, task),
+        "task.retire" => retire(lowering, instruction, &operands(task.given)),
+        "task.resume" => call(lowering, instruction, &operands(task.received), task.given),
+        "task.suspend" => call(lowering, instruction, &operands(task.given), task.received),
+        _ => call(lowering, instruction, &operands(&[]), &[]),
+    }
+    Ok(())
+}
+
+/// A call of the primitive with the name of the instruction.
+fn call<'a>(
+    lowering: &mut Lowering<'a, '_>,
+    instruction: &Instruction<'a>,
+    params: &[ValType<'a>],
+    results: &[ValType<'a>],
+) {
+    let ty = lowering.signature(params, results);
+    let primitive = primitive(lowering, instruction, &ty);
+    lowering.emit(instruction, "", Some(&format!("call {primitive}")));
+}
+
+/// `task.retire $t`: the primitive does not return.
+fn retire<'a>(
+    lowering: &mut Lowering<'a, '_>,
+    instruction: &Instruction<'a>,
+    params: &[ValType<'a>],
+) {
+    let ty = lowering.signature(params, &[]);
+    let primitive = primitive(lowering, instruction, &ty);
+    lowering.emit(instruction, &format!("(call {primitive})"), Some("unreachable"));
+}
+
+/// `task.new $t $f`: a `ref.func`, and the primitive.
+fn new<'a>(
+    lowering: &mut Lowering<'a, '_>,
+    instruction: &mut Instruction<'a>,
+    task: TaskType<'_, 'a>,
+) -> Result<()> {
+    let name = instruction.name(lowering.tree, "a function")?;
+    let module = lowering.module;
+    let function = module.function(name)?;
+    let arguments = require_body(lowering, task, name, module.signature(function)?)?;
+    lowering.declare(name);
+    let function_type = lowering.type_of(name, function);
+    let types: String = arguments.iter().map(|&ty| lowering.ty(ty) + " ").collect();
+    let ty = format!(" (param {types}(ref {function_type})) (result (ref {}))", task.name.text);
+    let primitive = primitive(lowering, instruction, &ty);
+    let function = format!("(ref.func {})", name.text);
+    lowering.emit(instruction, &function, Some(&format!("call {primitive}")));
+    Ok(())
+}
+
+/// Checks that a function can be that of a task, `[(ref null? $t) r* a*] ->
+/// [s*]`, and answers `a*`.
+fn require_body<'a, 'm>(
+    lowering: &mut Lowering<'a, '_>,
+    task: TaskType<'_, 'a>,
+    name: Name<'a>,
+    body: &'m Signature<'a>,
+) -> Result<&'m [ValType<'a>]> {
+    let (t, f) = (task.name.text, name.text);
+    let start = format!("`{f}` cannot be the function of a task of type `{t}`:");
+    let given = format!("{start} it must give what `{t}` gives");
+    if body.results.len() != task.given.len() {
+        let (expected, found) = (task.given.len(), body.results.len());
+        let message = format!("{given}: expected {expected} results, found {found}");
+        return Err(Fault::invalid(name.at, message));
+    }
+    let itself = format!("{start} its first parameter must be the task, `(ref null? {t})`");
+    let Some((first, params)) = body.params.split_first() else {
+        return Err(Fault::invalid(name.at, format!("{itself}; it has no parameters")));
+    };
+    let received = format!("{start} behind the task it must take what `{t}` receives");
+    let Some((values, arguments)) = params.split_at_checked(task.received.len()) else {
+        let (expected, found) = (task.received.len(), params.len());
+        let message = format!("{received}: expected {expected} or more parameters, found {found}");
+        return Err(Fault::invalid(name.at, message));
+    };
+    lowering.require(&[task.reference()], &[*first], name.at, &itself);
+    lowering.require(task.received, values, name.at, &format!("{received}; the types do not fit"));
+    lowering.require(&body.results, task.given, name.at, &format!("{given}; the types do not fit"));
+    Ok(arguments)
+}
+
+/// `task.switchto $t $u`: suspends `$t`, and continues `$u` in its place.
+fn switchto<'a>(
+    lowering: &mut Lowering<'a, '_>,
+    instruction: &mut Instruction<'a>,
+    task: TaskType<'_, 'a>,
+) -> Result<()> {
+    let name = instruction.name(lowering.tree, "a task type")?;
+    let next = TaskType::find(lowering.module, name)?;
+    let (t, u) = (task.name.text, name.text);
+    let message = format!(
+        "`task.switchto` puts `{u}` in the place of `{t}`, so what `{u}` gives must match what \
+         `{t}` gives"
+    );
+    if next.given.len() != task.given.len() {
+        let (expected, found) = (task.given.len(), next.given.len());
+        let message = format!("{message}: `{t}` gives {expected}, and `{u}` gives {found}");
+        return Err(Fault::invalid(name.at, message));
+    }
+    lowering.require(next.given, task.given, name.at, &message);
+    let operands = [&[task.nullable(), next.nullable()], next.received].concat();
+    call(lowering, instruction, &operands, task.received);
+    Ok(())
+}
+
+/// The import of the primitive with the name of the instruction.
+fn primitive<'a>(
+    lowering: &mut Lowering<'a, '_>,
+    instruction: &Instruction<'a>,
+    ty: &str,
+) -> String {
+    let name = instruction.word.trim_start_matches("task.");
+    lowering.primitive("task", name, ty, instruction.at(lowering.tree))
+}

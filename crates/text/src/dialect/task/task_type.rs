@@ -1,0 +1,46 @@
+//! What a task type says.
+
+use super::super::module::{Module, TypeKind};
+use super::super::name::Name;
+use super::super::types::{Signature, ValType};
+use super::{Design, Tasks};
+use crate::fault::{Fault, Result};
+
+/// `$t = task (param r*) (result s*)`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TaskType<'m, 'a> {
+    /// `$t`, where it was named.
+    pub name: Name<'a>,
+    /// `r*`, what a task receives when it is resumed.
+    pub received: &'m [ValType<'a>],
+    /// `s*`, what a task gives when it suspends, retires or returns.
+    pub given: &'m [ValType<'a>],
+}
+
+impl<'m, 'a> TaskType<'m, 'a> {
+    /// The task type with this name.
+    pub fn find(module: &'m Module<'a>, name: Name<'a>) -> Result<TaskType<'m, 'a>> {
+        match &module.ty(name)?.kind {
+            TypeKind::Design(design, Signature { params, results })
+                if design.name() == Tasks.name() =>
+            {
+                Ok(TaskType { name, received: params, given: results })
+            }
+            other => {
+                let (text, found) = (name.text, other.describe());
+                let message = format!("expected a task type, but `{text}` is {found}");
+                Err(Fault::invalid(name.at, message))
+            }
+        }
+    }
+
+    /// `(ref $t)`.
+    pub fn reference(&self) -> ValType<'a> {
+        ValType::reference(false, self.name)
+    }
+
+    /// `(ref null $t)`.
+    pub fn nullable(&self) -> ValType<'a> {
+        ValType::reference(true, self.name)
+    }
+}

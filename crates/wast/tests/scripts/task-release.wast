@@ -1,0 +1,73 @@
+;; `task.release` ends a suspended task and those attached to it, without running
+;; their code.
+
+(module
+  (type $t (task (param i32) (result i32)))
+  (type $u (task))
+  (global $a (mut (ref null $t)) (ref.null $t))
+  (global $b (mut (ref null $u)) (ref.null $u))
+  (global $ran (mut i32) (i32.const 0))
+  (func (export "ran") (result i32) (global.get $ran))
+  (func $waits (param $me (ref null $t)) (param $n i32) (result i32)
+    (block $h
+      (try_table (catch_all $h)
+        (drop (task.suspend $t (local.get $me) (i32.const 1)))))
+    (global.set $ran (i32.const 1))
+    (i32.const 2))
+  (func $chain (param $me (ref null $t)) (param $n i32) (result i32)
+    (global.set $b (task.new $u $below))
+    (block $h (try_table (catch_all $h) (task.resume $u (global.get $b))))
+    (global.set $ran (i32.const 1))
+    (i32.const 3))
+  (func $below (param $me (ref null $u))
+    (drop (task.suspend $t (global.get $a) (i32.const 4)))
+    (global.set $ran (i32.const 1)))
+
+  (func (export "new") (global.set $a (task.new $t $waits)))
+  (func (export "new chain") (global.set $a (task.new $t $chain)))
+  (func (export "resume") (result i32) (task.resume $t (global.get $a) (i32.const 0)))
+  (func (export "resume below") (task.resume $u (global.get $b)))
+  (func (export "release") (task.release $t (global.get $a)))
+  (func (export "release plain")
+    global.get $a
+    task.release $t)
+  (func (export "release below") (task.release $u (global.get $b)))
+  (func (export "suspend") (result i32) (task.suspend $t (global.get $a) (i32.const 0)))
+  (func (export "retire") (task.retire $t (global.get $a) (i32.const 0)))
+  (func (export "switch to") (result i32)
+    (task.resume $t (task.new $t $switches) (i32.const 0)))
+  (func $switches (param $me (ref null $t)) (param $n i32) (result i32)
+    (task.switchto $t $t (local.get $me) (global.get $a) (i32.const 0)))
+  ;; By a task that is not its parent.
+  (func $releases (param $me (ref null $u)) (task.release $t (global.get $a)))
+  (func (export "release from a task") (task.resume $u (task.new $u $releases))))
+
+;; Fresh.
+(assert_return (invoke "new"))
+(assert_return (invoke "release"))
+(assert_trap (invoke "resume") "task is moribund")
+(assert_trap (invoke "release") "task is moribund")
+(assert_trap (invoke "suspend") "task is moribund")
+(assert_trap (invoke "retire") "task is moribund")
+(assert_trap (invoke "switch to") "task is moribund")
+(assert_trap (invoke "release from a task") "task is moribund")
+;; Suspended by itself.
+(assert_return (invoke "new"))
+(assert_return (invoke "resume") (i32.const 1))
+(assert_return (invoke "release plain"))
+(assert_trap (invoke "resume") "task is moribund")
+(assert_trap (invoke "release plain") "task is moribund")
+;; By another task.
+(assert_return (invoke "new"))
+(assert_return (invoke "resume") (i32.const 1))
+(assert_return (invoke "release from a task"))
+(assert_trap (invoke "resume") "task is moribund")
+;; With another below it.
+(assert_return (invoke "new chain"))
+(assert_return (invoke "resume") (i32.const 4))
+(assert_trap (invoke "release below") "task is not suspended")
+(assert_return (invoke "release"))
+(assert_trap (invoke "resume") "task is moribund")
+(assert_trap (invoke "resume below") "task is moribund")
+(assert_trap (invoke "release below") "task is moribund")
+(assert_return (invoke "ran") (i32.const 0))

@@ -1,0 +1,43 @@
+;; Two state machines that talk by switching stacks. Each state is a function, and
+;; `return_switch` goes to the next one: it leaves the function that runs, switches
+;; to the other stack, and has another function run in its place when control is
+;; back. So neither stack grows, however long they talk.
+;;
+;; A lamp that goes from red to green to yellow and back, one step each time it is
+;; asked, and a walker who asks until the lamp has been green so many times. How
+;; often did the walker ask?
+;;
+;;   $ ropewalk run examples/stack-in-place.wat --invoke crossings 1
+;;   2
+;;   $ ropewalk run examples/stack-in-place.wat --invoke crossings 1000000
+;;   2999999
+
+(module
+  ;; The walker is told whether it is green; the lamp is told nothing.
+  (rec
+    (type $to-walker (stack (param $green i32) (ref null $to-lamp)))
+    (type $to-lamp (stack (ref null $to-walker))))
+
+  ;; ---- the lamp: three functions, one for each state
+
+  (func $red (param $walker (ref null $to-walker))
+    (return_switch $to-walker $green (i32.const 0) (local.get $walker)))
+  (func $green (param $walker (ref null $to-walker))
+    (return_switch $to-walker $yellow (i32.const 1) (local.get $walker)))
+  (func $yellow (param $walker (ref null $to-walker))
+    (return_switch $to-walker $red (i32.const 0) (local.get $walker)))
+
+  ;; ---- the walker: one function, which is called anew for each answer
+
+  (global $wanted (mut i32) (i32.const 0))
+  (global $asked (mut i32) (i32.const 0))
+
+  (func $look (param $green i32) (param $lamp (ref null $to-lamp)) (result i32)
+    (global.set $asked (i32.add (global.get $asked) (i32.const 1)))
+    (global.set $wanted (i32.sub (global.get $wanted) (local.get $green)))
+    (if (i32.eqz (global.get $wanted)) (then (return (global.get $asked))))
+    (return_switch $to-lamp $look (local.get $lamp)))
+
+  (func (export "crossings") (param $wanted i32) (result i32)
+    (global.set $wanted (local.get $wanted))
+    (return_switch $to-lamp $look (stack.new $to-lamp $red))))
