@@ -36,6 +36,7 @@
 //! | `shadow` | the check that kinds do not match each other |
 //! | `script` | the dialect modules of a script |
 //! | `stack` | bag of stacks |
+//! | `first_class` | first-class stacks |
 //!
 //! A further design is a folder like `stack` that implements
 //! [`Design`](design::Design), and an entry in its list. What it may rely on:
@@ -53,6 +54,7 @@
 //!   right in the standard text and in the shadow.
 
 mod design;
+mod first_class;
 mod index;
 mod instruction;
 mod lowering;
