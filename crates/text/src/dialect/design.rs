@@ -12,8 +12,12 @@ use super::word::Word;
 use crate::fault::{Fault, Result};
 
 /// The designs, in the order in which they are asked.
-pub(crate) const DESIGNS: &[&dyn Design] =
-    &[&super::stack::BagOfStacks, &super::task::Tasks, &super::fiber::Fibers];
+pub(crate) const DESIGNS: &[&dyn Design] = &[
+    &super::stack::BagOfStacks,
+    &super::task::Tasks,
+    &super::fiber::Fibers,
+    &super::first_class::FirstClass,
+];
 
 /// What a word of a design stands for, and with it the verb that lowers it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,8 +31,9 @@ pub(crate) enum Role {
     /// An instruction.
     Instruction,
     /// A field of the module, or what an import or export says it is.
-    #[allow(dead_code, reason = "for designs with fields")]
     Field,
+    /// A field of the module that is a function, except for its keyword.
+    Function,
 }
 
 /// A design: a set of words with their types and instructions, and how they
@@ -97,6 +102,13 @@ pub(crate) trait Design: Sync + fmt::Debug {
     /// Lowers a field of the module, or what an import or export says it is.
     /// The walk goes on inside it.
     fn lower_field<'a>(&self, lowering: &mut Lowering<'a, '_>, list: Node) -> Result<()> {
+        let _ = (lowering, list);
+        Ok(())
+    }
+
+    /// Looks at a whole function before the walk goes through it, if the module
+    /// has a word of this design.
+    fn enter_function<'a>(&self, lowering: &mut Lowering<'a, '_>, list: Node) -> Result<()> {
         let _ = (lowering, list);
         Ok(())
     }

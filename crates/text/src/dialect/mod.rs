@@ -38,6 +38,7 @@
 //! | `stack` | bag of stacks |
 //! | `task` | tasks |
 //! | `fiber` | fibers |
+//! | `first_class` | first-class stacks |
 //!
 //! A further design is a folder like `stack` that implements
 //! [`Design`](design::Design), and an entry in its list. What it may rely on:
@@ -56,6 +57,7 @@
 
 mod design;
 mod fiber;
+mod first_class;
 mod index;
 mod instruction;
 mod lowering;
