@@ -19,9 +19,7 @@ use crate::{handlers, signature};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, Block, InstBuilder, MemFlagsData, Value, types::*};
 use cranelift_codegen::isa::CallConv;
-use ropewalk_abi::stack::{
-    NEXT_GENERATION, OFFSET_MASK, OFFSET_SHIFT, StackKind, StackState, kind_bits,
-};
+use ropewalk_abi::stack::{NEXT_GENERATION, OFFSET_MASK, StackKind, StackState, kind_bits};
 use ropewalk_abi::{
     Builtin, ControlBlock, FuncType, HeapType, RefType, StoreContext, TrapCode, TypeInfo, ValType,
 };
@@ -238,8 +236,7 @@ impl Translator<'_> {
         complain: impl FnOnce(&mut Self),
     ) -> Value {
         let blocks = self.load_from_store(offset_of!(StoreContext, blocks));
-        let shifted = self.builder.ins().ishl_imm_u(reference, i64::from(OFFSET_SHIFT));
-        let offset = self.builder.ins().band_imm_u(shifted, OFFSET_MASK as i64);
+        let offset = self.builder.ins().band_imm_u(reference, OFFSET_MASK as i64);
         let block = self.builder.ins().iadd(blocks, offset);
         // Without any stacks there are no blocks, and every reference is null.
         let flags = MemFlagsData::new()
