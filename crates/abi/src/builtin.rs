@@ -121,6 +121,10 @@ builtins! {
     renew_block(block) -> block;
     /// Puts the bound arguments of a stack before the others.
     unbind(block);
+    /// Uses up a reference, and puts the bound arguments of the stack before as
+    /// many others in the transfer area; answers the block, which is another one
+    /// if the generations are used up.
+    ready(reference, ty, count) -> block;
     /// Binds arguments of the transfer area to a stack, `kind << 32 | count`;
     /// answers the new reference.
     bind(reference, ty, kind_and_count) -> reference;

@@ -4,6 +4,7 @@ use crate::builtin::BuiltinPointer;
 use crate::stack::StackState;
 use crate::types::TypeKind;
 use std::ffi::c_void;
+use std::mem::offset_of;
 use std::ptr;
 use std::sync::atomic::AtomicPtr;
 
@@ -88,18 +89,22 @@ pub struct ControlBlock {
     /// the next time, or is while it is suspended; without its kind.
     pub reference: u64,
     /// The stack to continue when this one is resumed: the innermost of those
-    /// that were suspended together with it.
+    /// that were suspended together with it. The stack itself, if it is a
+    /// continuation and not suspended with others.
     pub innermost: *mut ControlBlock,
-    /// The stack that was named by the reference by which this one was
-    /// continued, as long as nothing that it resumed has come back since. Until
-    /// then nothing between the two can have changed.
+    /// The stack, if another, that was named by the reference by which this one
+    /// was continued, as long as nothing that this one resumed has come back
+    /// since. Until then nothing between the two can have changed.
     pub through: *mut ControlBlock,
     /// What this stack searched a handler for the last time, beyond its parent.
     pub sought: u64,
     /// The outermost stack that was captured then.
     pub sought_outermost: *mut ControlBlock,
     /// How many of its arguments are bound already.
-    pub bound: u32,
+    pub bound: u16,
+    /// Whether `innermost` is another stack or `through` is not null. It lies
+    /// beside `bound`, so that one comparison tells that there is neither.
+    pub is_entangled: u16,
     /// What it is used for. Generated code writes it together with `marks`.
     pub state: StackState,
     /// How many marks `answer` and the redirections have left on it.
@@ -131,6 +136,7 @@ impl ControlBlock {
         sought: 0,
         sought_outermost: ptr::null_mut(),
         bound: 0,
+        is_entangled: 0,
         state: StackState::Free,
         marks: 0,
         function: ptr::null(),
@@ -140,10 +146,32 @@ impl ControlBlock {
         limit: 0,
         high: 0,
     };
+
+    /// Prepares for continuing the innermost of the stacks that were suspended
+    /// together with this one; answers it.
+    ///
+    /// # Safety
+    ///
+    /// The innermost stack must be alive.
+    pub unsafe fn disentangle(&mut self) -> *mut ControlBlock {
+        let this = ptr::from_mut(self);
+        let innermost = self.innermost;
+        self.innermost = this;
+        self.is_entangled = 0;
+        let is_alone = innermost == this;
+        // SAFETY: the caller's promise.
+        unsafe {
+            (*innermost).through = if is_alone { ptr::null_mut() } else { this };
+            (*innermost).is_entangled = u16::from(!is_alone);
+        }
+        innermost
+    }
 }
 
+const _: () = assert!(offset_of!(ControlBlock, marks) == offset_of!(ControlBlock, state) + 2);
 const _: () = assert!(
-    std::mem::offset_of!(ControlBlock, marks) == std::mem::offset_of!(ControlBlock, state) + 2
+    offset_of!(ControlBlock, is_entangled) == offset_of!(ControlBlock, bound) + 2
+        && offset_of!(ControlBlock, bound) % 4 == 0
 );
 
 /// What generated code needs of a store. Its address never changes.

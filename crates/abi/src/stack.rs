@@ -3,8 +3,8 @@
 //! A reference is one word:
 //!
 //! ```text
-//!   63                    29 28            5 4   2 1 0
-//!  | generation             | block number  | kind | 10 |
+//!   63                 30 29            7 6  5 4    2 1 0
+//!  | generation          | block number  | 00 | kind | 10 |
 //! ```
 //!
 //! A stack's control block has the only word that is valid for it, with zero as
@@ -25,18 +25,16 @@ pub const KIND_SHIFT: u32 = 2;
 /// Which bits the kind is.
 pub const KIND_MASK: u64 = 0b111 << KIND_SHIFT;
 /// Where the number of the block begins.
-pub const NUMBER_SHIFT: u32 = 5;
+pub const NUMBER_SHIFT: u32 = size_of::<ControlBlock>().trailing_zeros();
 /// How many bits the number has.
-pub const NUMBER_BITS: u32 = 24;
+pub const NUMBER_BITS: u32 = 23;
 /// Where the generation begins.
 pub const GENERATION_SHIFT: u32 = NUMBER_SHIFT + NUMBER_BITS;
 /// What is added to a reference when it is used.
 pub const NEXT_GENERATION: u64 = 1 << GENERATION_SHIFT;
 /// How many blocks there can be.
 pub const MAX_BLOCKS: usize = 1 << NUMBER_BITS;
-/// How far a reference is shifted left to become the offset of its block.
-pub const OFFSET_SHIFT: u32 = size_of::<ControlBlock>().trailing_zeros() - NUMBER_SHIFT;
-/// Which bits of the shifted reference are the offset.
+/// Which bits of a reference are the offset of its block.
 pub const OFFSET_MASK: u64 = ((MAX_BLOCKS as u64) - 1) * size_of::<ControlBlock>() as u64;
 
 const _: () = assert!(size_of::<ControlBlock>() == 128);
@@ -154,7 +152,7 @@ mod tests {
             assert!(is_stack(reference));
             let used = reference.wrapping_add(NEXT_GENERATION);
             assert_eq!(block_number(used), number);
-            let offset = (used << OFFSET_SHIFT) & OFFSET_MASK;
+            let offset = used & OFFSET_MASK;
             assert_eq!(offset as usize, number * size_of::<ControlBlock>());
         }
     }

@@ -28,6 +28,45 @@ pub(crate) fn clauses_of_use(used: &Use) -> Vec<(u32, ClauseKind)> {
     used.clauses.iter().map(|(tag, _)| (*tag, ClauseKind::Event)).collect()
 }
 
+/// What a body contains.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Contents {
+    /// An instruction that switches between stacks.
+    pub switches: bool,
+    /// One that suspends the running stack.
+    pub suspends: bool,
+    /// A loop.
+    pub loops: bool,
+}
+
+/// Looks through a body, if there can be anything of interest in it.
+pub(crate) fn contents(info: &ModuleInfo, body: &FunctionBody<'_>) -> Contents {
+    let mut contents = Contents::default();
+    let Ok(operators) = body.get_operators_reader() else { return contents };
+    if !has_continuations(info) {
+        return contents;
+    }
+    for operator in operators.into_iter().map_while(Result::ok) {
+        match operator {
+            Operator::Loop { .. } => contents.loops = true,
+            Operator::Suspend { .. } | Operator::Switch { .. } => {
+                contents.suspends = true;
+                contents.switches = true;
+            }
+            Operator::Resume { .. }
+            | Operator::ResumeThrow { .. }
+            | Operator::ResumeThrowRef { .. } => contents.switches = true,
+            _ => {}
+        }
+    }
+    contents
+}
+
+fn has_continuations(info: &ModuleInfo) -> bool {
+    let is_cont = |ty: &CompositeType| ty.kind() == TypeKind::Cont;
+    info.types.iter().any(|ty| is_cont(&ty.composite))
+}
+
 /// Notes the lists that the bodies contain, each once; answers the thunks.
 pub(crate) fn collect<'a>(
     info: &mut ModuleInfo,
@@ -35,8 +74,7 @@ pub(crate) fn collect<'a>(
     canonical: &Canonical,
     bodies: impl Iterator<Item = &'a FunctionBody<'a>>,
 ) -> Vec<Thunk> {
-    let is_cont = |ty: &CompositeType| ty.kind() == TypeKind::Cont;
-    if !info.types.iter().any(|ty| is_cont(&ty.composite)) {
+    if !has_continuations(info) {
         return Vec::new();
     }
     let mut found = Found::default();

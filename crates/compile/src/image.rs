@@ -22,10 +22,11 @@ const PROBE_STACK: &[u8] = &[
     0xc3, // ret
 ];
 
-/// Leaves the stack whose block is in `rdi` and continues the one in `rsi`,
-/// which gets the signal in `rdx` as `rax`, and what was captured in `rcx` as
-/// it is. The store's context is in `r8`; it names the stack that runs, so it
-/// is written when nothing more can fault. Every other register is lost.
+/// Leaves the stack whose block is in `rdi` and continues the one in `rsi`.
+/// That one gets these registers as they are, and with them the signal in
+/// `rdx`, what was captured in `rcx`, and the store's context in `r8`. This
+/// names the stack that runs, so it is written when nothing more can fault.
+/// Every other register is lost.
 ///
 /// Each place that switches has a copy, to which it jumps. Were it a call, the
 /// processor would expect a return from it, and mispredict the returns of the
@@ -39,9 +40,8 @@ const SWITCH: &[u8] = &[
     0x49, 0x89, 0x70, STACK, // mov [r8 + stack], rsi
     0x48, 0x8b, 0x66, SP, // mov rsp, [rsi + sp]
     0x48, 0x8b, 0x6e, FP, // mov rbp, [rsi + fp]
-    0x48, 0x89, 0xd0, // mov rax, rdx
-    0x41, 0x58, // pop r8
-    0x41, 0xff, 0xe0, // jmp r8
+    0x41, 0x59, // pop r9
+    0x41, 0xff, 0xe1, // jmp r9
 ];
 const STACK: u8 = offset_of!(StoreContext, stack) as u8;
 const SP: u8 = offset_of!(ControlBlock, sp) as u8;

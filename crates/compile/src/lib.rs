@@ -13,6 +13,7 @@
 
 #![forbid(unsafe_code)]
 
+mod carry;
 mod convert;
 mod environment;
 mod function;

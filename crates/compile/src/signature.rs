@@ -1,7 +1,8 @@
 //! Machine-level signatures.
 
+use crate::carry::{CARRIED, carrier_type};
 use crate::translate::clif_type;
-use cranelift_codegen::ir::{AbiParam, Signature, types::I64};
+use cranelift_codegen::ir::{self, AbiParam, Signature, types::I8X16, types::I64};
 use cranelift_codegen::isa::CallConv;
 use ropewalk_abi::signature::{Place, param_places, result_places};
 use ropewalk_abi::{FuncType, ValType};
@@ -32,16 +33,25 @@ pub(crate) fn builtin_stub(convention: CallConv) -> Signature {
     Signature { call_conv: convention, ..words(BUILTIN_STUB_PARAMS, 1) }
 }
 
-/// The code that switches between stacks: from, to, a signal, what was
-/// captured, and the store. Its results are a signal and what was captured,
-/// from whoever switches back.
-pub(crate) fn switch_stub() -> Signature {
-    Signature { call_conv: CallConv::Tail, ..words(5, 2) }
+/// The code that switches between stacks: from, to, a signal, a reference, the
+/// store, and values as they travel. Its results, when somebody switches back,
+/// are what that one passes, in the same registers but in another order: nothing,
+/// a reference, a signal, the stack itself, the one that is left, the store; then
+/// the values, as vectors.
+pub(crate) fn switch_stub(sent: &[ir::Type], delivered: usize) -> Signature {
+    let mut signature = Signature { call_conv: CallConv::Tail, ..words(5, SWITCH_WORDS) };
+    signature.params.extend(sent.iter().map(|ty| AbiParam::new(*ty)));
+    signature.returns.extend([AbiParam::new(I8X16)].repeat(delivered));
+    signature
 }
 
-/// The code that calls a function on a stack of its own.
-pub(crate) fn stack_entry() -> Signature {
-    words(1, 0)
+/// How many words a switch has as results before the values.
+pub(crate) const SWITCH_WORDS: usize = 6;
+
+/// The values that travel in registers, of so many types.
+fn carried(types: &[ValType]) -> impl Iterator<Item = AbiParam> {
+    let types = types.iter().take(CARRIED);
+    types.map(|ty| AbiParam::new(carrier_type(clif_type(*ty))))
 }
 
 /// The code in which a stack of a reserved import begins: its function, its
@@ -56,7 +66,7 @@ pub(crate) fn thunk() -> Signature {
 /// captured; and it returns to the suspended stack as that code does.
 pub(crate) fn call_thunk() -> Signature {
     Signature {
-        returns: switch_stub().returns,
+        returns: switch_stub(&[], 0).returns,
         ..Signature { call_conv: CallConv::Tail, ..words(4, 0) }
     }
 }
@@ -66,9 +76,20 @@ pub(crate) fn finish_with_stub() -> Signature {
     words(2, 0)
 }
 
-/// The stub that goes back to the parent for good.
-pub(crate) fn finish_stub() -> Signature {
-    words(1, 0)
+/// The code that calls a function on a stack of its own: the function, and
+/// arguments as they travel.
+pub(crate) fn stack_entry(ty: &FuncType) -> Signature {
+    let mut signature = words(1, 0);
+    signature.params.extend(carried(ty.params()));
+    signature
+}
+
+/// The stub that goes back to the parent for good: the store, and results as
+/// they travel.
+pub(crate) fn finish_stub(ty: &FuncType) -> Signature {
+    let mut signature = words(1, 0);
+    signature.params.extend(carried(ty.results()));
+    signature
 }
 
 /// The stub that calls a host function: its context, the values, the function.

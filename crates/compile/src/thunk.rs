@@ -239,7 +239,8 @@ impl<'e> Emit<'e, '_, '_> {
         self.builder.switch_to_block(caught);
         self.builder.seal_block(caught);
         let none = self.builder.ins().iconst(I64, 0);
-        self.builder.ins().return_(&[signal, none]);
+        let stack = self.load(callee.store, offset_of!(StoreContext, stack));
+        self.builder.ins().return_(&[none, none, signal, stack, none, callee.store]);
     }
 
     /// Throws an event where the stack was suspended.

@@ -12,6 +12,7 @@
 //!   there, and takes the results out of it. A few words, and one as the
 //!   result, stay in registers.
 
+use crate::carry::{CARRIED, from_carrier, to_carrier};
 use crate::function::generate;
 use crate::target::Target;
 use crate::translate::{clif_type, constant_flags, transfer_offset};
@@ -154,11 +155,11 @@ fn array_host_trampoline(target: &Target, ty: &FuncType) -> Result<CodeImage, Co
 }
 
 /// Code that calls a function of a type on a stack of its own: it takes the
-/// arguments from the transfer area, puts the results there, and goes back to
-/// the parent for good.
+/// arguments from registers and the transfer area, puts the results there, and
+/// goes back to the parent for good.
 pub fn stack_trampoline(target: &Target, ty: &FuncType) -> Result<CodeImage, CompileError> {
-    build(target, signature::stack_entry(), |builder, params| {
-        let func_ref = params[0];
+    build(target, signature::stack_entry(ty), |builder, params| {
+        let (func_ref, carried) = (params[0], &params[1..]);
         let load = |builder: &mut FunctionBuilder<'_>, base, offset: usize| {
             builder.ins().load(I64, constant_flags(), base, offset as i32)
         };
@@ -169,7 +170,11 @@ pub fn stack_trampoline(target: &Target, ty: &FuncType) -> Result<CodeImage, Com
         let mut emit = Emit { builder, values, context };
         // All arguments are read before any is moved on.
         let params = ty.params().iter().enumerate();
-        let arguments: Vec<_> = params.map(|(i, ty)| emit.load_value(i, clif_type(*ty))).collect();
+        let arguments = params.map(|(i, ty)| match carried.get(i) {
+            Some(carrier) => from_carrier(emit.builder, *carrier, clif_type(*ty)),
+            None => emit.load_value(i, clif_type(*ty)),
+        });
+        let arguments: Vec<_> = arguments.collect();
         let mut args = vec![context];
         for (value, place) in arguments.into_iter().zip(param_places(ty.params())) {
             emit.put(place, value, &mut args);
@@ -180,12 +185,16 @@ pub fn stack_trampoline(target: &Target, ty: &FuncType) -> Result<CodeImage, Com
         let places = ty.results().iter().zip(result_places(ty.results()));
         let results: Vec<_> =
             places.map(|(ty, place)| emit.take(place, clif_type(*ty), &mut direct)).collect();
+        let mut args = vec![store];
         for (i, value) in results.into_iter().enumerate() {
-            emit.store_value(i, value);
+            match i < CARRIED {
+                true => args.push(to_carrier(emit.builder, value)),
+                false => emit.store_value(i, value),
+            }
         }
         let finish = load(emit.builder, store, offset_of!(StoreContext, finish));
-        let signature = emit.builder.import_signature(signature::finish_stub());
-        emit.builder.ins().call_indirect(signature, finish, &[store]);
+        let signature = emit.builder.import_signature(signature::finish_stub(ty));
+        emit.builder.ins().call_indirect(signature, finish, &args);
         emit.builder.ins().trap(ir::TrapCode::unwrap_user(TrapCode::Unreachable as u8));
     })
 }

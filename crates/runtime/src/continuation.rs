@@ -61,6 +61,60 @@ impl Store {
         Ok(new)
     }
 
+    /// Uses up a valid reference, and puts the bound values of the stack before
+    /// the arguments, of a type, that are in the transfer area; answers its block.
+    pub(crate) fn ready(
+        &mut self,
+        reference: u64,
+        ty: &TypeInfo,
+        count: usize,
+    ) -> Result<*mut ControlBlock, TrapCode> {
+        if (reference & !KIND_MASK).checked_add(NEXT_GENERATION).is_none() && self.stacks.is_full()
+        {
+            self.collect_before(reference, ty, count)?;
+        }
+        let kind = StackKind::of(reference).expect("a valid reference");
+        let block = self.consume(reference, kind)?;
+        let bound = self.take_bound(block);
+        let area = self.context().transfer;
+        // SAFETY: a function has no more parameters than the area places.
+        unsafe {
+            ptr::copy(area, area.add(bound.len()), count);
+            ptr::copy_nonoverlapping(bound.as_ptr(), area, bound.len());
+        }
+        Ok(block)
+    }
+
+    /// Collects while a reference and the arguments, of a type, that are in the
+    /// transfer area are still needed.
+    fn collect_before(
+        &mut self,
+        reference: u64,
+        ty: &TypeInfo,
+        count: usize,
+    ) -> Result<(), TrapCode> {
+        let scope = self.begin_scope();
+        self.root(reference);
+        let params = self.options.types.get(ty.id);
+        let CompositeType::Func(params) = &params.ty().composite else {
+            unreachable!("continuations are made of functions");
+        };
+        let followed = (0..count).filter(|&i| self.options.types.is_collected(params.params()[i]));
+        let followed: Vec<usize> = followed.collect();
+        let area = self.context().transfer;
+        // SAFETY: generated code has put as many values there.
+        let values = followed.iter().map(|&i| unsafe { (*area.add(i)).u64() });
+        let roots: Vec<_> = values.map(|value| self.root(value)).collect();
+        let collected = self.collect(0);
+        for (&i, root) in followed.iter().zip(roots) {
+            let value = self.rooted(root).expect("its scope has not ended");
+            // SAFETY: as above.
+            unsafe { area.add(i).write(RawVal::from_u64(value)) };
+        }
+        self.end_scope(scope);
+        collected
+    }
+
     /// The block that a reference of a kind names, which is used up.
     pub(crate) fn consume(
         &mut self,
@@ -103,7 +157,7 @@ impl Store {
         self.stacks.bound.entry(number).or_default().extend(values);
         // SAFETY: the block lies in the table.
         unsafe {
-            (*block).bound += count as u32;
+            (*block).bound += count as u16;
             Ok((*block).reference | kind_bits(kind))
         }
     }
@@ -180,10 +234,9 @@ impl Store {
         unsafe {
             (*current).handlers = handlers;
             (*current).through = ptr::null_mut();
+            (*current).is_entangled = 0;
             (*block).parent = current;
-            let innermost = (*block).innermost;
-            (*innermost).through = block;
-            self.context_mut().stack = innermost;
+            self.context_mut().stack = (*block).disentangle();
         }
         self.throw(exception)
     }

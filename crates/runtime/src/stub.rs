@@ -278,8 +278,8 @@ pub(crate) unsafe extern "C" fn call_host_moving() {
 pub(crate) unsafe extern "C" fn start() {
     core::arch::naked_asm!(
         "mov rdi, [rsi + {function}]",
+        "mov rcx, rdx", // the signal
         "mov rdx, rsp", // the arguments that the stack was made with
-        "mov rcx, rax", // the signal
         "xor ebp, ebp", // ends the chain of frame pointers
         "call [rsi + {entry}]",
         "ud2", // it goes back to the parent by itself
@@ -289,22 +289,23 @@ pub(crate) unsafe extern "C" fn start() {
 }
 
 /// Frees the running stack of the store in `rdi` and continues its parent, with
-/// the signal that it has returned.
+/// the signal that it has returned and the same registers as after a switch.
 #[unsafe(naked)]
 pub(crate) unsafe extern "C" fn finish() {
     core::arch::naked_asm!(
-        "mov r10, [rdi + {stack}]",
-        "mov r11, [r10 + {parent}]",
-        "mov rax, [rdi + {free_stacks}]",
-        "mov [r10 + {next_free}], rax",
-        "mov dword ptr [r10 + {state}], {free}", // and no marks
-        "mov [rdi + {free_stacks}], r10",
-        "mov [rdi + {stack}], r11",
-        "mov rsp, [r11 + {sp}]",
-        "mov rbp, [r11 + {fp}]",
-        "xor eax, eax",
-        "pop r8",
-        "jmp r8",
+        "mov r8, rdi",
+        "mov rdi, [r8 + {stack}]",
+        "mov rsi, [rdi + {parent}]",
+        "mov rax, [r8 + {free_stacks}]",
+        "mov [rdi + {next_free}], rax",
+        "mov dword ptr [rdi + {state}], {free}", // and no marks
+        "mov [r8 + {free_stacks}], rdi",
+        "mov [r8 + {stack}], rsi",
+        "mov rsp, [rsi + {sp}]",
+        "mov rbp, [rsi + {fp}]",
+        "xor edx, edx",
+        "pop r9",
+        "jmp r9",
         stack = const offset_of!(StoreContext, stack),
         free_stacks = const offset_of!(StoreContext, free_stacks),
         parent = const offset_of!(ControlBlock, parent),
@@ -317,22 +318,23 @@ pub(crate) unsafe extern "C" fn finish() {
 }
 
 /// Frees the running stack of the store in `rdi` and continues its parent, with
-/// the signal in `rsi`.
+/// the signal in `rsi` and the same registers as after a switch.
 #[unsafe(naked)]
 pub(crate) unsafe extern "C" fn finish_with() {
     core::arch::naked_asm!(
-        "mov r10, [rdi + {stack}]",
-        "mov r11, [r10 + {parent}]",
-        "mov rax, [rdi + {free_stacks}]",
-        "mov [r10 + {next_free}], rax",
-        "mov dword ptr [r10 + {state}], {free}",
-        "mov [rdi + {free_stacks}], r10",
-        "mov [rdi + {stack}], r11",
-        "mov rsp, [r11 + {sp}]",
-        "mov rbp, [r11 + {fp}]",
-        "mov rax, rsi",
-        "pop r8",
-        "jmp r8",
+        "mov rdx, rsi",
+        "mov r8, rdi",
+        "mov rdi, [r8 + {stack}]",
+        "mov rsi, [rdi + {parent}]",
+        "mov rax, [r8 + {free_stacks}]",
+        "mov [rdi + {next_free}], rax",
+        "mov dword ptr [rdi + {state}], {free}", // and no marks
+        "mov [r8 + {free_stacks}], rdi",
+        "mov [r8 + {stack}], rsi",
+        "mov rsp, [rsi + {sp}]",
+        "mov rbp, [rsi + {fp}]",
+        "pop r9",
+        "jmp r9",
         stack = const offset_of!(StoreContext, stack),
         free_stacks = const offset_of!(StoreContext, free_stacks),
         parent = const offset_of!(ControlBlock, parent),

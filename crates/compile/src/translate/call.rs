@@ -8,7 +8,8 @@ use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, SigRef, Value, type
 use cranelift_codegen::isa::CallConv;
 use ropewalk_abi::signature::{Place, param_places, result_places};
 use ropewalk_abi::{
-    Builtin, FuncImport, FuncRef, FuncType, RawVal, StoreContext, TrapCode, TypeInfo, ValType,
+    Builtin, FuncImport, FuncRef, FuncType, InstanceHeader, RawVal, StoreContext, TrapCode,
+    TypeInfo, ValType,
 };
 use std::collections::HashMap;
 use std::mem::{offset_of, size_of};
@@ -151,6 +152,7 @@ impl Translator<'_> {
             true => self.plain_call(callee, &args),
             false => self.guarded_call(callee, &args),
         };
+        self.find_running();
         let results = self.gather(&direct, ty.results(), result_places(ty.results()));
         for (value, &ty) in results.into_iter().zip(ty.results()) {
             self.push_typed(value, ty);
@@ -170,17 +172,33 @@ impl Translator<'_> {
     /// A call inside a `try_table`: where it returns to, and where exceptions
     /// go on.
     pub(super) fn guarded_call(&mut self, callee: Callee, args: &[Value]) -> Vec<Value> {
-        let signature = match callee {
-            Callee::Direct(function) => self.builder.func.dfg.ext_funcs[function].signature,
-            Callee::Indirect(signature, _) => signature,
-        };
-        let (table, next) = self.exception_table(signature);
+        let signature = self.signature_of(&callee);
+        let results = self.builder.func.dfg.signatures[signature].returns.clone();
+        let next = self.builder.create_block();
+        for result in &results {
+            self.builder.append_block_param(next, result.value_type);
+        }
+        self.guarded_call_to(callee, args, next);
+        self.enter_sealed(next);
+        self.builder.block_params(next).to_vec()
+    }
+
+    /// As [`Self::guarded_call`], but returns to a block whose parameters are the
+    /// results.
+    pub(super) fn guarded_call_to(&mut self, callee: Callee, args: &[Value], next: ir::Block) {
+        let signature = self.signature_of(&callee);
+        let table = self.exception_table(signature, next);
         match callee {
             Callee::Direct(function) => self.builder.ins().try_call(function, args, table),
             Callee::Indirect(_, code) => self.builder.ins().try_call_indirect(code, args, table),
         };
-        self.enter_sealed(next);
-        self.builder.block_params(next).to_vec()
+    }
+
+    fn signature_of(&self, callee: &Callee) -> SigRef {
+        match callee {
+            Callee::Direct(function) => self.builder.func.dfg.ext_funcs[*function].signature,
+            Callee::Indirect(signature, _) => *signature,
+        }
     }
 
     fn emit_return_call(&mut self, callee: Callee, context: Value, ty: &FuncType) {
@@ -262,13 +280,19 @@ impl Translator<'_> {
         operands: &[Value],
     ) -> (Value, Vec<Value>) {
         assert_eq!(operands.len(), builtin.params());
-        let store = self.store_context();
-        let stub = self.load_constant(store, offset_of!(StoreContext, call_builtin) as i32);
-        let table = self.load_constant(store, offset_of!(StoreContext, builtins) as i32);
-        let function = self.load_constant(table, (builtin as usize * size_of::<usize>()) as i32);
-        let mut args = vec![self.context];
+        let context = self.running_context();
+        // Not to be hoisted: mostly it is uncommon that a builtin is called, and
+        // registers are better used for something else.
+        let mut load = |base, offset: usize| {
+            self.builder.ins().load(I64, MemFlagsData::trusted(), base, offset as i32)
+        };
+        let store = load(context, offset_of!(InstanceHeader, store));
+        let stub = load(store, offset_of!(StoreContext, call_builtin));
+        let table = load(store, offset_of!(StoreContext, builtins));
+        let function = load(table, builtin as usize * size_of::<usize>());
+        let mut args = vec![context];
         args.extend(operands);
-        args.resize(signature::BUILTIN_STUB_PARAMS - 1, self.context);
+        args.resize(signature::BUILTIN_STUB_PARAMS - 1, context);
         args.push(function);
         (stub, args)
     }
@@ -302,6 +326,6 @@ impl Translator<'_> {
 }
 
 /// The offset of a slot of the transfer area.
-pub(crate) fn transfer_offset(slot: u32) -> i32 {
+pub(crate) const fn transfer_offset(slot: u32) -> i32 {
     (slot as usize * size_of::<RawVal>()) as i32
 }

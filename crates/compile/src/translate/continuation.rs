@@ -3,24 +3,35 @@
 //! Everything that succeeds is done in line: the check of the reference, the
 //! links between the stacks, the search if the nearest clause fits. Then one
 //! call switches stacks; [`image`](crate::image) makes it a jump to code of its
-//! own. It is a call like any other to Cranelift, so
-//! it has a stack map and exception edges; with the exception table, even if
-//! that is empty, every register counts as lost. Values travel through the
-//! transfer area.
+//! own. It is a call like any other to Cranelift, so it has a stack map and
+//! exception edges; with the exception table, even if that is empty, every
+//! register counts as lost. The first values travel in registers, as
+//! [`carry`](crate::carry) says.
 //!
-//! The call returns when somebody switches back, with two words: a signal, zero
-//! when values are delivered and the number of a clause plus one when a child
-//! suspended; and then the reference to what was suspended.
+//! The call returns when somebody switches back, with what a [`Delivery`] says.
+//!
+//! What costs most is stores, of which the processor makes one at a time, so the
+//! common case makes few: a link is compared before it is written, and nothing
+//! is spilled that a switch would not lose anyway. Therefore what is uncommon
+//! never comes back to the common case before the switch: it ends in a switch of
+//! its own, and both arrive at the same block.
 
 use super::call::Callee;
 use super::{Translator, clif_type, constant_flags, transfer_offset, trap};
+use crate::carry::{self, CARRIED};
 use crate::function::SWITCH;
+use crate::handlers::Contents;
+use crate::signature::SWITCH_WORDS;
 use crate::{handlers, signature};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{self, Block, InstBuilder, MemFlagsData, Value, types::*};
+use cranelift_codegen::ir::{
+    self, Block, InstBuilder, MemFlagsData, StackSlot, StackSlotData, StackSlotKind, Value,
+    types::*,
+};
 use cranelift_codegen::isa::CallConv;
+use cranelift_frontend::Variable;
 use ropewalk_abi::stack::{
-    NEXT_GENERATION, OFFSET_MASK, OFFSET_SHIFT, StackKind, StackState, kind_bits,
+    ClauseKind, NEXT_GENERATION, OFFSET_MASK, StackKind, StackState, kind_bits,
 };
 use ropewalk_abi::{
     Builtin, ControlBlock, FuncType, HeapType, RefType, StoreContext, TrapCode, TypeInfo, ValType,
@@ -30,20 +41,49 @@ use wasmparser::{Handle, ResumeTable};
 
 const CONT: ValType = ValType::Ref(RefType { nullable: true, heap: HeapType::Cont });
 
+/// What runs, in a function that switches: variables, since every switch leaves
+/// them in registers, where the next one finds them sooner than in memory.
+pub(super) struct Running {
+    /// The context of the instance, if there is a loop: as a value that no switch
+    /// changes it would be stored into the frame again and again.
+    context: Option<StackSlot>,
+    /// The context of the store.
+    store: Variable,
+    /// The stack. It may get another block whenever it is suspended.
+    stack: Variable,
+    /// The reference under which the stack will be suspended the next time, if
+    /// the function suspends.
+    reference: Option<Variable>,
+}
+
+/// What comes with a switch.
+struct Delivery {
+    /// Zero, or the number of a clause plus one.
+    signal: Value,
+    /// The reference to what was suspended; with signal zero, that under which
+    /// this stack will be suspended the next time.
+    reference: Value,
+    /// The values that travel in registers.
+    carried: Vec<Value>,
+}
+
+/// Where the values begin in the transfer area that do not travel in registers.
+const FIRST_IN_AREA: i32 = transfer_offset(CARRIED as u32);
+/// Where `is_entangled` begins in the word that it shares with `bound`.
+const ENTANGLED_SHIFT: i64 = 16;
+
 /// A stack that is about to be continued.
-pub(super) struct Target {
+struct Target {
     /// Its outermost block, which the reference named.
-    pub block: Value,
-    /// The reference for the next time.
-    next: Value,
+    block: Value,
+    /// The stack on which execution continues.
+    innermost: Value,
 }
 
 /// Where a suspension goes.
 struct Capture {
-    /// The running stack.
-    current: Value,
-    /// The outermost stack that is captured with it.
-    outermost: Value,
+    /// The reference to what is captured.
+    reference: Value,
     /// The stack that handles it.
     parent: Value,
     /// The signal for it.
@@ -100,7 +140,7 @@ impl Translator<'_> {
         let count = params.len() - env.info.func_type(to_function).params().len();
         let reference = self.pop();
         let values = self.stack.split_off(self.stack.len() - count);
-        let area = self.transfer_area();
+        let area = self.running_area();
         self.put(area, &values);
         let info = self.type_info(from_function);
         let kind = StackKind::Continuation as u64;
@@ -114,16 +154,21 @@ impl Translator<'_> {
         let function = env.info.func_type(env.info.cont_function(ty));
         let reference = self.pop();
         let arguments = self.stack.split_off(self.stack.len() - function.params().len());
-        let block = self.check_reference(reference, StackKind::Continuation);
-        let target = self.consume(block, reference);
-        let current = self.current_stack();
-        let handlers = self.handler_table(table);
-        self.store_word(handlers, current, offset_of!(ControlBlock, handlers));
-        // When the child comes back, something above may have changed.
+        let back = self.back(self.most_delivered(function, table));
         let nothing = self.builder.ins().iconst(I64, 0);
-        self.store_word(nothing, current, offset_of!(ControlBlock, through));
-        let (signal, captured) = self.continue_stack(&target, current, current, &arguments);
-        self.after_resume(signal, captured, function, table);
+        let block = self.check_reference(reference, StackKind::Continuation);
+        let cold = self.cold_block();
+        let next = self.consume_alone(block, reference, cold);
+        self.link(block, table);
+        let carried = self.carry(&arguments);
+        self.switch_to(block, nothing, next, &carried, back);
+        self.enter_sealed(cold);
+        self.put_all(&arguments);
+        let target = self.consume_other(block, ty, arguments.len(), None);
+        self.link_other(target.block, table);
+        self.continue_stack(&target, back);
+        let delivery = self.come_back(back);
+        self.after_resume(delivery, function, table);
     }
 
     pub fn resume_throw(&mut self, ty: u32, tag: u32, table: &ResumeTable) {
@@ -145,56 +190,76 @@ impl Translator<'_> {
         let function = env.info.func_type(env.info.cont_function(ty));
         let handlers = self.handler_table(table);
         let operands = [reference, exception, handlers];
-        let (stub, args) = self.builtin_call(Builtin::resume_throw, &operands);
+        let back = self.back(self.most_delivered(function, table));
+        self.leave_by(Builtin::resume_throw, &operands, back);
+        let delivery = self.come_back(back);
+        self.after_resume(delivery, function, table);
+    }
+
+    /// Calls a builtin that continues another stack. What somebody switches back
+    /// with arrives at `back`.
+    fn leave_by(&mut self, builtin: Builtin, operands: &[Value], back: Block) {
+        let (stub, args) = self.builtin_call(builtin, operands);
         let mut signature = signature::builtin_stub(CallConv::Tail);
-        signature.returns = signature::switch_stub().returns;
+        let delivered = self.builder.block_params(back).len() - SWITCH_WORDS;
+        signature.returns = signature::switch_stub(&[], delivered).returns;
         let signature = self.builder.import_signature(signature);
-        let results = self.guarded_call(Callee::Indirect(signature, stub), &args);
-        self.after_resume(results[0], results[1], function, table);
+        self.guarded_call_to(Callee::Indirect(signature, stub), &args, back);
     }
 
     /// What follows a `resume`: the results, or a branch for each clause.
-    fn after_resume(
-        &mut self,
-        signal: Value,
-        captured: Value,
-        function: &FuncType,
-        table: &ResumeTable,
-    ) {
+    fn after_resume(&mut self, delivery: Delivery, function: &FuncType, table: &ResumeTable) {
+        // Meanwhile this stack may have been suspended together with the child.
+        self.find_running_reference();
         let labels = table.handlers.iter().enumerate().filter_map(|(i, handle)| match handle {
             Handle::OnLabel { tag, label } => Some((i, *tag, *label)),
             Handle::OnSwitch { .. } => None,
         });
         for (i, tag, label) in labels {
             let number = i as i64 + 1;
-            let is_clause = self.builder.ins().icmp_imm_u(IntCC::Equal, signal, number);
+            let is_clause = self.builder.ins().icmp_imm_u(IntCC::Equal, delivery.signal, number);
             let [clause, next] = [self.builder.create_block(), self.builder.create_block()];
             self.builder.ins().brif(is_clause, clause, &[], next, &[]);
             self.enter_sealed(clause);
             let height = self.stack.len();
             let env = self.env;
-            self.take(env.info.tag_type(tag).params());
-            self.push_typed(captured, CONT);
+            self.receive(env.info.tag_type(tag).params(), &delivery);
+            self.push_typed(delivery.reference, CONT);
             let (block, operands) = self.branch(label);
             self.jump(block, &operands);
             self.stack.truncate(height);
             self.enter_sealed(next);
         }
-        self.take(function.results());
+        self.receive(function.results(), &delivery);
+    }
+
+    /// How many values at most come with what a `resume` waits for.
+    fn most_delivered(&self, function: &FuncType, table: &ResumeTable) -> usize {
+        let payloads = table.handlers.iter().map(|handle| match handle {
+            Handle::OnLabel { tag, .. } => self.env.info.tag_type(*tag).params().len(),
+            Handle::OnSwitch { .. } => 0,
+        });
+        payloads.fold(function.results().len(), usize::max).min(CARRIED)
     }
 
     pub fn suspend(&mut self, tag: u32) {
         let env = self.env;
         let ty = env.info.tag_type(tag);
         let values = self.stack.split_off(self.stack.len() - ty.params().len());
-        let area = self.transfer_area();
-        self.put(area, &values);
-        let word = self.load_constant(self.context, env.layout.tag(tag));
-        let capture = self.capture(word);
-        let captured = self.load_word(capture.outermost, offset_of!(ControlBlock, reference));
-        let Capture { current, parent, signal, .. } = capture;
-        self.switch_stacks(current, parent, signal, captured);
-        self.take(ty.results());
+        let back = self.back(ty.results().len());
+        let cold = self.cold_block();
+        let parent = self.capture(tag, ClauseKind::Suspend, cold);
+        let reference = self.current_reference();
+        let first = self.builder.ins().iconst(I64, 1);
+        let carried = self.carry(&values);
+        self.switch_to(parent, first, reference, &carried, back);
+        self.enter_sealed(cold);
+        self.put_all(&values);
+        let other = self.capture_other(tag, ClauseKind::Suspend);
+        let carried = self.load_carried(values.len());
+        self.switch_other(other.parent, other.signal, other.reference, &carried, back);
+        let delivery = self.come_back(back);
+        self.receive(ty.results(), &delivery);
     }
 
     pub fn switch(&mut self, ty: u32, tag: u32) {
@@ -203,21 +268,116 @@ impl Translator<'_> {
         let reference = self.pop();
         let count = function.params().len() - 1;
         let mut arguments = self.stack.split_off(self.stack.len() - count);
-        let block = self.check_reference(reference, StackKind::Continuation);
-        let word = self.load_constant(self.context, env.layout.tag(tag));
-        let word = self.builder.ins().bor_imm_u(word, 1);
-        let capture = self.capture(word);
-        let target = self.consume(block, reference);
-        let captured = self.load_word(capture.outermost, offset_of!(ControlBlock, reference));
-        arguments.push(captured);
-        self.continue_stack(&target, capture.current, capture.parent, &arguments);
-        // Somebody switches back with the parameters of what was passed along.
-        let Some(ValType::Ref(RefType { heap: HeapType::Concrete(back), .. })) =
+        // Somebody switches back with the parameters of what is passed along.
+        let Some(ValType::Ref(RefType { heap: HeapType::Concrete(passed), .. })) =
             function.params().last()
         else {
             unreachable!("validated to be a continuation");
         };
-        self.take(env.info.func_type(env.info.cont_function(*back)).params());
+        let delivered = env.info.func_type(env.info.cont_function(*passed)).params();
+        let back = self.back(delivered.len());
+        let nothing = self.builder.ins().iconst(I64, 0);
+        let block = self.check_reference(reference, StackKind::Continuation);
+        let cold = self.cold_block();
+        let parent = self.capture(tag, ClauseKind::Switch, cold);
+        let next = self.consume_alone(block, reference, cold);
+        self.store_other(parent, block, offset_of!(ControlBlock, parent));
+        arguments.push(self.current_reference());
+        let carried = self.carry(&arguments);
+        self.switch_to(block, nothing, next, &carried, back);
+        self.enter_sealed(cold);
+        self.put_all(&arguments[..count]);
+        // The search loses the registers, and the last place is still free.
+        let area = self.running_area();
+        let place = transfer_offset(count as u32);
+        self.builder.ins().store(MemFlagsData::trusted(), block, area, place);
+        let other = self.capture_other(tag, ClauseKind::Switch);
+        let area = self.running_area();
+        let block = self.builder.ins().load(I64, MemFlagsData::trusted(), area, place);
+        let target = self.consume_other(block, ty, count, Some(other.reference));
+        self.store_word(other.parent, target.block, offset_of!(ControlBlock, parent));
+        self.continue_stack(&target, back);
+        let delivery = self.come_back(back);
+        self.receive(delivered, &delivery);
+    }
+
+    // ---- the parts that the other designs share
+
+    /// Uses up a valid reference. A block whose generations are used up is
+    /// replaced by another.
+    pub(super) fn consume(&mut self, block: Value, reference: Value) -> Value {
+        let one = self.builder.ins().iconst(I64, NEXT_GENERATION as i64);
+        let (bumped, overflow) = self.builder.ins().uadd_overflow(reference, one);
+        let [cold, next] = [self.builder.create_block(), self.builder.create_block()];
+        let [consumed, valid] = self.words(next);
+        self.builder.set_cold_block(cold);
+        self.builder.ins().brif(overflow, cold, &[], next, &[block.into(), bumped.into()]);
+        self.enter_sealed(cold);
+        let renewed = self.call_builtin(Builtin::renew_block, &[block]);
+        let first = self.load_word(renewed, offset_of!(ControlBlock, reference));
+        self.jump(next, &[renewed, first]);
+        self.enter_sealed(next);
+        self.store_word(valid, consumed, offset_of!(ControlBlock, reference));
+        consumed
+    }
+
+    /// Puts arguments where the stack will look for them, behind those that are
+    /// bound already.
+    pub(super) fn put_arguments(&mut self, block: Value, arguments: &[Value]) {
+        let area = self.transfer_area();
+        let bound = offset_of!(ControlBlock, bound) as i32;
+        let bound = self.builder.ins().uload16(I64, MemFlagsData::trusted(), block, bound);
+        let offset = self.builder.ins().ishl_imm_u(bound, 4);
+        let place = self.builder.ins().iadd(area, offset);
+        self.put(place, arguments);
+        let [cold, next] = [self.builder.create_block(), self.builder.create_block()];
+        self.builder.set_cold_block(cold);
+        self.builder.ins().brif(bound, cold, &[], next, &[]);
+        self.enter_sealed(cold);
+        self.call_builtin(Builtin::unbind, &[block]);
+        self.jump(next, &[]);
+        self.enter_sealed(next);
+    }
+
+    /// Pushes the values that the transfer area begins with.
+    pub(super) fn take(&mut self, types: &[ValType]) {
+        if types.is_empty() {
+            return;
+        }
+        let area = self.transfer_area();
+        for (i, &ty) in types.iter().enumerate() {
+            let offset = transfer_offset(i as u32);
+            let flags = MemFlagsData::trusted();
+            let value = self.builder.ins().load(clif_type(ty), flags, area, offset);
+            self.push_typed(value, ty);
+        }
+    }
+
+    /// Leaves one stack and continues another, with values in the transfer area
+    /// only; answers the signal and the reference with which somebody switches
+    /// back.
+    pub(super) fn switch_stacks(
+        &mut self,
+        from: Value,
+        to: Value,
+        signal: Value,
+        reference: Value,
+    ) -> (Value, Value) {
+        let back = self.back(0);
+        self.switch_from(from, to, signal, reference, &[], back);
+        let delivery = self.come_back(back);
+        self.find_running_reference();
+        (delivery.signal, delivery.reference)
+    }
+
+    /// Has the runtime continue another stack; answers the signal with which
+    /// somebody switches back.
+    pub(super) fn switch_by(&mut self, builtin: Builtin, operands: &[Value]) -> Value {
+        let back = self.back(0);
+        self.leave_by(builtin, operands, back);
+        let delivery = self.come_back(back);
+        self.find_running_reference();
+        delivery.signal
     }
 
     // ---- the parts
@@ -238,8 +398,7 @@ impl Translator<'_> {
         complain: impl FnOnce(&mut Self),
     ) -> Value {
         let blocks = self.load_from_store(offset_of!(StoreContext, blocks));
-        let shifted = self.builder.ins().ishl_imm_u(reference, i64::from(OFFSET_SHIFT));
-        let offset = self.builder.ins().band_imm_u(shifted, OFFSET_MASK as i64);
+        let offset = self.builder.ins().band_imm_u(reference, OFFSET_MASK as i64);
         let block = self.builder.ins().iadd(blocks, offset);
         // Without any stacks there are no blocks, and every reference is null.
         let flags = MemFlagsData::new()
@@ -249,8 +408,7 @@ impl Translator<'_> {
         let valid = self.builder.ins().load(I64, flags, block, place);
         let plain = self.builder.ins().bxor_imm_u(reference, kind_bits(kind) as i64);
         let is_valid = self.builder.ins().icmp(IntCC::Equal, valid, plain);
-        let [cold, next] = [self.builder.create_block(), self.builder.create_block()];
-        self.builder.set_cold_block(cold);
+        let [cold, next] = self.cold_and_next();
         self.builder.ins().brif(is_valid, next, &[], cold, &[]);
         self.enter_sealed(cold);
         complain(self);
@@ -259,90 +417,178 @@ impl Translator<'_> {
         block
     }
 
-    /// Uses up a valid reference. A block whose generations are used up is
-    /// replaced by another.
-    pub(super) fn consume(&mut self, block: Value, reference: Value) -> Target {
+    /// Uses up a valid reference in the common case: the stack is suspended
+    /// alone and has no bound arguments, and there is a next generation, whose
+    /// reference is answered. Else goes on at `cold`.
+    fn consume_alone(&mut self, block: Value, reference: Value, cold: Block) -> Value {
+        let one = NEXT_GENERATION as i64;
+        let next = self.builder.ins().iadd_imm_s(reference, one);
+        let overflow = self.builder.ins().icmp_imm_u(IntCC::UnsignedLessThan, next, one);
+        self.go_on_unless(overflow, cold);
+        let flags = self.load_flags(block);
+        self.go_on_unless(flags, cold);
+        self.store_word(next, block, offset_of!(ControlBlock, reference));
+        next
+    }
+
+    /// As `consume_alone` in any other case: the stack becomes ready to continue with
+    /// as many arguments, which are in the transfer area, and maybe a last one.
+    fn consume_other(
+        &mut self,
+        block: Value,
+        ty: u32,
+        count: usize,
+        last: Option<Value>,
+    ) -> Target {
+        let reference = self.load_word(block, offset_of!(ControlBlock, reference));
         let one = self.builder.ins().iconst(I64, NEXT_GENERATION as i64);
         let (bumped, overflow) = self.builder.ins().uadd_overflow(reference, one);
-        let [cold, next] = [self.builder.create_block(), self.builder.create_block()];
-        let target = Target {
-            block: self.builder.append_block_param(next, I64),
-            next: self.builder.append_block_param(next, I64),
-        };
-        self.builder.set_cold_block(cold);
-        self.builder.ins().brif(overflow, cold, &[], next, &[block.into(), bumped.into()]);
-        self.enter_sealed(cold);
-        let renewed = self.call_builtin(Builtin::renew_block, &[block]);
-        let first = self.load_word(renewed, offset_of!(ControlBlock, reference));
-        self.jump(next, &[renewed, first]);
-        self.enter_sealed(next);
-        self.store_word(target.next, target.block, offset_of!(ControlBlock, reference));
-        target
-    }
-
-    /// Links a stack to its new parent, gives it its arguments and switches to
-    /// it from the current one.
-    fn continue_stack(
-        &mut self,
-        target: &Target,
-        current: Value,
-        parent: Value,
-        arguments: &[Value],
-    ) -> (Value, Value) {
-        self.store_word(parent, target.block, offset_of!(ControlBlock, parent));
-        self.put_arguments(target.block, arguments);
-        let innermost = self.load_word(target.block, offset_of!(ControlBlock, innermost));
-        self.store_word(target.block, innermost, offset_of!(ControlBlock, through));
-        let zero = self.builder.ins().iconst(I64, 0);
-        self.switch_stacks(current, innermost, zero, zero)
-    }
-
-    /// Puts arguments where the stack will look for them, behind those that are
-    /// bound already.
-    pub(super) fn put_arguments(&mut self, block: Value, arguments: &[Value]) {
-        let area = self.transfer_area();
         let bound = offset_of!(ControlBlock, bound) as i32;
-        let bound = self.builder.ins().uload32(MemFlagsData::trusted(), block, bound);
-        let offset = self.builder.ins().ishl_imm_u(bound, 4);
-        let place = self.builder.ins().iadd(area, offset);
-        self.put(place, arguments);
-        let [cold, next] = [self.builder.create_block(), self.builder.create_block()];
-        self.builder.set_cold_block(cold);
-        self.builder.ins().brif(bound, cold, &[], next, &[]);
+        let bound = self.builder.ins().uload16(I64, MemFlagsData::trusted(), block, bound);
+        let overflow = self.builder.ins().uextend(I64, overflow);
+        let needs_runtime = self.builder.ins().bor(bound, overflow);
+        let [slow, quick, deep] = std::array::from_fn(|_| self.builder.create_block());
+        for block in [slow, quick, deep] {
+            self.builder.set_cold_block(block);
+        }
+        let [ready] = self.words(deep);
+        self.builder.ins().brif(needs_runtime, slow, &[], quick, &[]);
+        self.enter_sealed(quick);
+        self.store_word(bumped, block, offset_of!(ControlBlock, reference));
+        self.jump(deep, &[block]);
+        self.enter_sealed(slow);
+        let info = self.type_info(self.env.info.cont_function(ty));
+        let operands = [reference, info, self.index(count as u64)];
+        let made = self.call_builtin(Builtin::ready, &operands);
+        self.find_running();
+        self.jump(deep, &[made]);
+        self.enter_sealed(deep);
+        if let Some(last) = last {
+            let area = self.running_area();
+            let offset = self.builder.ins().ishl_imm_u(bound, 4);
+            let place = self.builder.ins().iadd(area, offset);
+            let offset = transfer_offset(count as u32);
+            self.builder.ins().store(MemFlagsData::trusted(), last, place, offset);
+        }
+        let innermost = self.disentangle(ready);
+        Target { block: ready, innermost }
+    }
+
+    /// As [`ControlBlock::disentangle`].
+    fn disentangle(&mut self, block: Value) -> Value {
+        let innermost = self.load_word(block, offset_of!(ControlBlock, innermost));
+        let is_alone = self.builder.ins().icmp(IntCC::Equal, innermost, block);
+        let nothing = self.builder.ins().iconst(I64, 0);
+        let through = self.builder.ins().select(is_alone, nothing, block);
+        self.store_word(block, block, offset_of!(ControlBlock, innermost));
+        self.set_entangled(block, false);
+        self.store_word(through, innermost, offset_of!(ControlBlock, through));
+        let is_other = self.builder.ins().icmp(IntCC::NotEqual, innermost, block);
+        let is_other = self.builder.ins().uextend(I32, is_other);
+        let flags = self.builder.ins().ishl_imm_u(is_other, ENTANGLED_SHIFT);
+        self.store_word(flags, innermost, offset_of!(ControlBlock, bound));
+        innermost
+    }
+
+    /// Loads `bound` and `is_entangled` together.
+    fn load_flags(&mut self, block: Value) -> Value {
+        let place = offset_of!(ControlBlock, bound) as i32;
+        self.builder.ins().load(I32, MemFlagsData::trusted(), block, place)
+    }
+
+    /// Stores `is_entangled`, together with `bound`, which is zero.
+    fn set_entangled(&mut self, block: Value, is_entangled: bool) {
+        let flags = i64::from(is_entangled) << ENTANGLED_SHIFT;
+        let flags = self.builder.ins().iconst(I32, flags);
+        self.store_word(flags, block, offset_of!(ControlBlock, bound));
+    }
+
+    /// Links a stack to the running one, which resumes it, if anything differs
+    /// from the last time: a store costs more than a load.
+    fn link(&mut self, block: Value, table: &ResumeTable) {
+        let current = self.current_stack();
+        self.store_other(current, block, offset_of!(ControlBlock, parent));
+        let handlers = self.handler_table(table);
+        self.store_other(handlers, current, offset_of!(ControlBlock, handlers));
+        let flags = self.load_flags(current);
+        let [cold, next] = self.cold_and_next();
+        self.builder.ins().brif(flags, cold, &[], next, &[]);
         self.enter_sealed(cold);
-        self.call_builtin(Builtin::unbind, &[block]);
+        self.forget_through(current);
         self.jump(next, &[]);
         self.enter_sealed(next);
     }
 
-    /// Finds the handler of a tag, and captures the stacks up to it. Mostly it
-    /// is the first clause of the nearest `resume`.
-    fn capture(&mut self, word: Value) -> Capture {
+    /// As `link`, in the uncommon case.
+    fn link_other(&mut self, block: Value, table: &ResumeTable) {
+        let current = self.current_stack();
+        self.store_word(current, block, offset_of!(ControlBlock, parent));
+        let handlers = self.handler_table(table);
+        self.store_word(handlers, current, offset_of!(ControlBlock, handlers));
+        self.forget_through(current);
+    }
+
+    /// Notes in a stack that resumes another that something above may have
+    /// changed when the other comes back.
+    fn forget_through(&mut self, current: Value) {
+        let nothing = self.builder.ins().iconst(I64, 0);
+        self.store_word(nothing, current, offset_of!(ControlBlock, through));
+        self.set_entangled(current, false);
+    }
+
+    /// Switches to a stack whose arguments are in the transfer area.
+    fn continue_stack(&mut self, target: &Target, back: Block) {
+        let nothing = self.builder.ins().iconst(I64, 0);
+        let next = self.load_word(target.innermost, offset_of!(ControlBlock, reference));
+        let carried = self.load_carried(CARRIED);
+        self.switch_other(target.innermost, nothing, next, &carried, back);
+    }
+
+    /// Finds the handler of a tag in the common case, in which it is the first
+    /// clause of the nearest `resume`, and answers the stack that waits in that.
+    /// Else goes on at `cold`.
+    fn capture(&mut self, tag: u32, kind: ClauseKind, cold: Block) -> Value {
+        let word = self.handler_word(tag, kind);
         let current = self.current_stack();
         let parent = self.load_word(current, offset_of!(ControlBlock, parent));
         let handlers = self.load_word(parent, offset_of!(ControlBlock, handlers));
         let first = self.load_word(handlers, 0);
         let is_first = self.builder.ins().icmp(IntCC::Equal, first, word);
-        let one = self.builder.ins().iconst(I64, 1);
-        let [cold, next] = [self.builder.create_block(), self.builder.create_block()];
-        self.builder.set_cold_block(cold);
-        let capture = Capture {
-            current,
-            outermost: self.builder.append_block_param(next, I64),
-            parent: self.builder.append_block_param(next, I64),
-            signal: self.builder.append_block_param(next, I64),
-        };
-        let found = [current.into(), parent.into(), one.into()];
-        self.builder.ins().brif(is_first, next, &found, cold, &[]);
-        self.enter_sealed(cold);
+        self.go_on_if(is_first, cold);
+        parent
+    }
+
+    /// The word of a clause. It is loaded anew each time: a hoisted one would be
+    /// in memory as well, since no register survives a switch.
+    fn handler_word(&mut self, tag: u32, kind: ClauseKind) -> Value {
+        let offset = self.env.layout.tag(tag);
+        let context = self.running_context();
+        let word = self.builder.ins().load(I64, MemFlagsData::trusted(), context, offset);
+        match kind {
+            ClauseKind::Suspend => word,
+            _ => self.builder.ins().bor_imm_u(word, kind as i64),
+        }
+    }
+
+    /// As `capture` in any other case.
+    fn capture_other(&mut self, tag: u32, kind: ClauseKind) -> Capture {
+        let word = self.handler_word(tag, kind);
+        let next = self.builder.create_block();
+        self.builder.set_cold_block(next);
+        let [outermost, parent, signal] = self.words(next);
+        let current = self.current_stack();
         self.capture_again(current, word, next);
-        let signal = self.call_builtin(Builtin::find_handler, &[word]);
-        let outermost = self.load_from_store(offset_of!(StoreContext, found));
-        let parent = self.load_word(outermost, offset_of!(ControlBlock, parent));
-        self.jump(next, &[outermost, parent, signal]);
+        let clause = self.call_builtin(Builtin::find_handler, &[word]);
+        self.find_running();
+        let found = self.load_from_store(offset_of!(StoreContext, found));
+        let handling = self.load_word(found, offset_of!(ControlBlock, parent));
+        self.jump(next, &[found, handling, clause]);
         self.enter_sealed(next);
-        self.store_word(current, capture.outermost, offset_of!(ControlBlock, innermost));
-        capture
+        let current = self.current_stack();
+        self.store_word(current, outermost, offset_of!(ControlBlock, innermost));
+        self.set_entangled(outermost, true);
+        let reference = self.load_word(outermost, offset_of!(ControlBlock, reference));
+        Capture { reference, parent, signal }
     }
 
     /// A stack that was suspended together with others, was continued together
@@ -356,6 +602,8 @@ impl Translator<'_> {
         let same_stack = self.builder.ins().icmp(IntCC::Equal, through, outermost);
         let same = self.builder.ins().band(same_word, same_stack);
         let [again, other] = [self.builder.create_block(), self.builder.create_block()];
+        self.builder.set_cold_block(again);
+        self.builder.set_cold_block(other);
         self.builder.ins().brif(same, again, &[], other, &[]);
         self.enter_sealed(again);
         let parent = self.load_word(through, offset_of!(ControlBlock, parent));
@@ -368,20 +616,38 @@ impl Translator<'_> {
         self.enter_sealed(other);
     }
 
-    /// Leaves one stack and continues another; answers the signal and the
-    /// reference with which somebody switches back.
-    pub(super) fn switch_stacks(
+    /// Leaves the running stack and continues another with a signal, a reference
+    /// and values. What somebody switches back with arrives at `back`.
+    fn switch_to(
+        &mut self,
+        to: Value,
+        signal: Value,
+        reference: Value,
+        carried: &[Value],
+        back: Block,
+    ) {
+        let from = self.current_stack();
+        self.switch_from(from, to, signal, reference, carried, back);
+    }
+
+    fn switch_from(
         &mut self,
         from: Value,
         to: Value,
         signal: Value,
-        captured: Value,
-    ) -> (Value, Value) {
+        reference: Value,
+        carried: &[Value],
+        back: Block,
+    ) {
         if self.env.move_stacks {
             self.call_builtin(Builtin::move_stack, &[to]);
         }
-        let store = self.store_context();
-        let signature = self.builder.import_signature(signature::switch_stub());
+        let store = self.running_store();
+        let dfg = &self.builder.func.dfg;
+        let sent: Vec<_> = carried.iter().map(|value| dfg.value_type(*value)).collect();
+        let delivered = dfg.block_params(back).len() - SWITCH_WORDS;
+        let signature = signature::switch_stub(&sent, delivered);
+        let signature = self.builder.import_signature(signature);
         let name = ir::UserExternalName::new(SWITCH, 0);
         let name = self.builder.func.declare_imported_user_function(name);
         let switch = self.builder.import_function(ir::ExtFuncData {
@@ -390,13 +656,132 @@ impl Translator<'_> {
             colocated: true,
             patchable: false,
         });
-        let args = [from, to, signal, captured, store];
-        let results = self.guarded_call(Callee::Direct(switch), &args);
-        (results[0], results[1])
+        let mut args = vec![from, to, signal, reference, store];
+        args.extend(carried);
+        self.guarded_call_to(Callee::Direct(switch), &args, back);
+    }
+
+    /// As `switch_to`, in the uncommon case: what leads to `back` from here
+    /// lies apart as well.
+    fn switch_other(
+        &mut self,
+        to: Value,
+        signal: Value,
+        reference: Value,
+        carried: &[Value],
+        back: Block,
+    ) {
+        let delivered = self.builder.block_params(back).len() - SWITCH_WORDS;
+        let apart = self.back(delivered);
+        self.builder.set_cold_block(apart);
+        self.switch_to(to, signal, reference, carried, apart);
+        self.enter_sealed(apart);
+        let results = self.builder.block_params(apart).to_vec();
+        self.jump(back, &results);
+    }
+
+    /// The block where somebody switches back to with so many values.
+    fn back(&mut self, delivered: usize) -> Block {
+        let returns = signature::switch_stub(&[], delivered.min(CARRIED)).returns;
+        let back = self.builder.create_block();
+        for result in returns {
+            self.builder.append_block_param(back, result.value_type);
+        }
+        back
+    }
+
+    /// Goes on where somebody has switched back.
+    fn come_back(&mut self, back: Block) -> Delivery {
+        self.enter_sealed(back);
+        let params = self.builder.block_params(back).to_vec();
+        let &[_, reference, signal, stack, _, store, ref carried @ ..] = params.as_slice() else {
+            unreachable!("the results of a switch");
+        };
+        if let Some(running) = &self.running {
+            self.builder.def_var(running.store, store);
+            self.builder.def_var(running.stack, stack);
+            if let Some(variable) = running.reference {
+                self.builder.def_var(variable, reference);
+            }
+        }
+        Delivery { signal, reference, carried: carried.to_vec() }
+    }
+
+    /// Prepares for switching in a function that does so.
+    pub(super) fn declare_running(&mut self, contents: Contents) {
+        if !contents.switches {
+            return;
+        }
+        let [store, stack] = [I64; 2].map(|ty| self.builder.declare_var(ty));
+        let reference = contents.suspends.then(|| self.builder.declare_var(I64));
+        let context = contents.loops.then(|| {
+            let word = StackSlotData::new(StackSlotKind::ExplicitSlot, 8, 3);
+            let slot = self.builder.create_sized_stack_slot(word);
+            self.builder.ins().stack_store(I64, self.context, slot, 0);
+            slot
+        });
+        self.running = Some(Running { context, store, stack, reference });
+        self.find_running();
+    }
+
+    /// Finds out anew what runs, after something that may have switched.
+    pub(super) fn find_running(&mut self) {
+        let Some(Running { store, stack, .. }) = self.running else { return };
+        let context = self.store_context();
+        self.builder.def_var(store, context);
+        let running = self.load_word(context, offset_of!(StoreContext, stack));
+        self.builder.def_var(stack, running);
+        self.find_running_reference();
+    }
+
+    /// As `find_running`, if only the reference may have changed.
+    fn find_running_reference(&mut self) {
+        let Some(Running { stack, reference: Some(reference), .. }) = self.running else { return };
+        let stack = self.builder.use_var(stack);
+        let next = self.load_word(stack, offset_of!(ControlBlock, reference));
+        self.builder.def_var(reference, next);
+    }
+
+    /// The reference under which the running stack will be suspended if it is
+    /// suspended alone.
+    fn current_reference(&mut self) -> Value {
+        if let Some(Running { reference: Some(reference), .. }) = self.running {
+            return self.builder.use_var(reference);
+        }
+        let current = self.current_stack();
+        self.load_word(current, offset_of!(ControlBlock, reference))
     }
 
     pub(super) fn current_stack(&mut self) -> Value {
-        self.load_from_store(offset_of!(StoreContext, stack))
+        match &self.running {
+            Some(running) => self.builder.use_var(running.stack),
+            None => self.load_from_store(offset_of!(StoreContext, stack)),
+        }
+    }
+
+    /// The context of the instance, where it is least in the way.
+    pub(super) fn running_context(&mut self) -> Value {
+        match self.running {
+            Some(Running { context: Some(slot), .. }) => {
+                self.builder.ins().stack_load(I64, I64, slot, 0)
+            }
+            _ => self.context,
+        }
+    }
+
+    /// The context of the store, out of the register where the last switch left
+    /// it.
+    fn running_store(&mut self) -> Value {
+        match &self.running {
+            Some(running) => self.builder.use_var(running.store),
+            None => self.store_context(),
+        }
+    }
+
+    /// The beginning of the transfer area.
+    fn running_area(&mut self) -> Value {
+        let store = self.running_store();
+        self.load_constant(store, offset_of!(StoreContext, transfer) as i32)
     }
 
     /// The address of the clauses of a `resume`.
@@ -405,7 +790,8 @@ impl Translator<'_> {
         let tables = &self.env.info.handler_tables;
         let number = tables.iter().position(|known| *known == clauses).expect("collected before");
         let offset = self.env.layout.handler_table(number as u32);
-        self.builder.ins().iadd_imm_s(self.context, i64::from(offset))
+        let context = self.running_context();
+        self.builder.ins().iadd_imm_s(context, i64::from(offset))
     }
 
     /// Puts values one after another.
@@ -416,18 +802,90 @@ impl Translator<'_> {
         }
     }
 
-    /// Pushes the values that the transfer area begins with.
-    pub(super) fn take(&mut self, types: &[ValType]) {
-        if types.is_empty() {
-            return;
+    /// Puts all values into the transfer area, for the runtime's use or because
+    /// it loses the registers. They fill their places, since what is loaded in
+    /// one piece should have been stored in one.
+    fn put_all(&mut self, values: &[Value]) {
+        let area = self.running_area();
+        let values = values.iter().map(|value| carry::to_vector(&mut self.builder, *value));
+        let values: Vec<_> = values.collect();
+        self.put(area, &values);
+    }
+
+    /// Puts the values that do not travel in registers into the transfer area;
+    /// answers the others as they travel.
+    fn carry(&mut self, values: &[Value]) -> Vec<Value> {
+        let (carried, others) = values.split_at(values.len().min(CARRIED));
+        if !others.is_empty() {
+            let area = self.running_area();
+            let place = self.builder.ins().iadd_imm_s(area, i64::from(FIRST_IN_AREA));
+            self.put(place, others);
         }
-        let area = self.transfer_area();
-        for (i, &ty) in types.iter().enumerate() {
-            let offset = transfer_offset(i as u32);
+        carried.iter().map(|value| carry::to_carrier(&mut self.builder, *value)).collect()
+    }
+
+    /// Those of so many values in the transfer area that travel in registers.
+    fn load_carried(&mut self, count: usize) -> Vec<Value> {
+        let area = self.running_area();
+        let load = |i| {
             let flags = MemFlagsData::trusted();
-            let value = self.builder.ins().load(clif_type(ty), flags, area, offset);
+            self.builder.ins().load(I8X16, flags, area, transfer_offset(i as u32))
+        };
+        (0..count.min(CARRIED)).map(load).collect()
+    }
+
+    /// Pushes the values that somebody has switched with.
+    fn receive(&mut self, types: &[ValType], delivery: &Delivery) {
+        for (i, &ty) in types.iter().enumerate() {
+            let value = if i < CARRIED {
+                carry::from_carrier(&mut self.builder, delivery.carried[i], clif_type(ty))
+            } else {
+                let area = self.running_area();
+                let flags = MemFlagsData::trusted();
+                self.builder.ins().load(clif_type(ty), flags, area, transfer_offset(i as u32))
+            };
             self.push_typed(value, ty);
         }
+    }
+
+    /// Stores a word unless it is there already: a store costs more than a load.
+    fn store_other(&mut self, value: Value, base: Value, offset: usize) {
+        let present = self.load_word(base, offset);
+        let is_other = self.builder.ins().icmp(IntCC::NotEqual, present, value);
+        let [cold, next] = self.cold_and_next();
+        self.builder.ins().brif(is_other, cold, &[], next, &[]);
+        self.enter_sealed(cold);
+        self.store_word(value, base, offset);
+        self.jump(next, &[]);
+        self.enter_sealed(next);
+    }
+
+    fn cold_block(&mut self) -> Block {
+        let cold = self.builder.create_block();
+        self.builder.set_cold_block(cold);
+        cold
+    }
+
+    /// A block for what is uncommon, and the one where it and the rest meet.
+    fn cold_and_next(&mut self) -> [Block; 2] {
+        [self.cold_block(), self.builder.create_block()]
+    }
+
+    /// Parameters of a block.
+    fn words<const N: usize>(&mut self, block: Block) -> [Value; N] {
+        std::array::from_fn(|_| self.builder.append_block_param(block, I64))
+    }
+
+    fn go_on_if(&mut self, condition: Value, cold: Block) {
+        let next = self.builder.create_block();
+        self.builder.ins().brif(condition, next, &[], cold, &[]);
+        self.enter_sealed(next);
+    }
+
+    fn go_on_unless(&mut self, condition: Value, cold: Block) {
+        let next = self.builder.create_block();
+        self.builder.ins().brif(condition, cold, &[], next, &[]);
+        self.enter_sealed(next);
     }
 
     pub(super) fn load_word(&mut self, base: Value, offset: usize) -> Value {
@@ -439,12 +897,12 @@ impl Translator<'_> {
     }
 
     pub(super) fn load_from_store(&mut self, offset: usize) -> Value {
-        let store = self.store_context();
+        let store = self.running_store();
         self.load_word(store, offset)
     }
 
     pub(super) fn store_to_store(&mut self, value: Value, offset: usize) {
-        let store = self.store_context();
+        let store = self.running_store();
         self.store_word(value, store, offset);
     }
 }

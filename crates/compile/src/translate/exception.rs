@@ -60,6 +60,7 @@ impl Translator<'_> {
         let exception = self.builder.append_block_param(landing, I64);
         self.declare(exception, EXN);
         self.builder.switch_to_block(landing);
+        self.find_running();
         let height = self.stack.len();
         if let Some(tag) = tag {
             self.push_values_of(exception, tag);
@@ -105,16 +106,12 @@ impl Translator<'_> {
         self.env.objects[self.env.info.tags[tag as usize] as usize].clone()
     }
 
-    /// The exception table of a call, and the block where it returns to, whose
-    /// parameters are the results.
-    pub(super) fn exception_table(&mut self, signature: SigRef) -> (ExceptionTable, Block) {
-        let results = self.builder.func.dfg.signatures[signature].returns.clone();
-        let next = self.builder.create_block();
-        for result in &results {
-            self.builder.append_block_param(next, result.value_type);
-        }
+    /// The exception table of a call that returns to a block whose parameters
+    /// are the results.
+    pub(super) fn exception_table(&mut self, signature: SigRef, next: Block) -> ExceptionTable {
         let dfg = &mut self.builder.func.dfg;
-        let returned = (0..results.len() as u32).map(BlockArg::TryCallRet);
+        let results = dfg.signatures[signature].returns.len();
+        let returned = (0..results as u32).map(BlockArg::TryCallRet);
         let returned = BlockCall::new(next, returned, &mut dfg.value_lists);
         let mut items = Vec::new();
         if !self.handlers.is_empty() {
@@ -129,7 +126,7 @@ impl Translator<'_> {
             });
         }
         let table = ExceptionTableData::new(signature, returned, items);
-        (dfg.exception_tables.push(table), next)
+        dfg.exception_tables.push(table)
     }
 
     pub fn throw(&mut self, tag: u32) {

@@ -22,7 +22,7 @@ mod variable;
 use crate::CompileError;
 use crate::environment::Environment;
 use crate::intrinsic::form::{Forms, Meaning};
-use crate::signature;
+use crate::{handlers, signature};
 pub(crate) use call::transfer_offset;
 use control::Control;
 use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, Value, types::*};
@@ -49,6 +49,8 @@ pub(crate) struct Translator<'a> {
     caches: call::CallCaches,
     /// The handlers of the `try_table`s around, the innermost last.
     handlers: Vec<exception::Handlers>,
+    /// What runs, if the function switches between stacks.
+    running: Option<continuation::Running>,
 }
 
 /// Validates a body and translates it into `func`, in one pass over it.
@@ -64,6 +66,7 @@ pub(crate) fn translate(
     let builder = FunctionBuilder::new(func, builder_context);
     let mut translator = Translator::new(env, builder);
     translator.enter_function(&ty);
+    translator.declare_running(handlers::contents(env.info, body));
 
     let mut reader = read_locals(&mut translator, validator, body)?;
     let mut forms = Forms::new(&env.intrinsics, env.subtyping());
@@ -121,6 +124,7 @@ impl<'a> Translator<'a> {
             context: Value::from_u32(0),
             caches: call::CallCaches::default(),
             handlers: Vec::new(),
+            running: None,
         }
     }
 

@@ -253,6 +253,12 @@ fn unbind(calling: &mut Calling<'_>, block: u64) -> Result<u64> {
     Ok(0)
 }
 
+fn ready(calling: &mut Calling<'_>, reference: u64, ty: u64, count: u64) -> Result<u64> {
+    // SAFETY: generated code passes types of its instance.
+    let ty = unsafe { &*(ty as *const TypeInfo) };
+    Ok(calling.store.ready(reference, ty, count as usize)? as u64)
+}
+
 fn bind(calling: &mut Calling<'_>, reference: u64, ty: u64, kind_and_count: u64) -> Result<u64> {
     let (kind, count) = unpair(kind_and_count);
     // SAFETY: generated code passes types of its instance.

@@ -1,7 +1,6 @@
 //! Bases, and what is suspended with them as one.
 
 use crate::translate::Translator;
-use crate::translate::continuation::Target;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types::*};
 use ropewalk_abi::stack::{StackKind, StackState, kind_bits};
@@ -31,7 +30,7 @@ impl Translator<'_> {
         block: Value,
         reference: Value,
         kind: StackKind,
-    ) -> Target {
+    ) -> Value {
         let plain = self.builder.ins().bxor_imm_u(reference, kind_bits(kind) as i64);
         self.consume(block, plain)
     }

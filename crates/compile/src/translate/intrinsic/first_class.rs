@@ -124,7 +124,7 @@ impl Translator<'_> {
         self.jump(back, &[thrown_back]);
         self.enter_sealed(caught);
         let target = self.consume_stack(block, reference, KIND);
-        let innermost = self.continued(target.block);
+        let innermost = self.continued(target);
         let current = self.current_stack();
         // To use up a reference may take a collection, which does not know of
         // what is in the transfer area.
@@ -150,11 +150,7 @@ impl Translator<'_> {
     fn throw_at(&mut self, reference: Value, word: Value, leaving: u64) -> Value {
         let leaving = self.index(leaving);
         let operands = [reference, word, leaving];
-        let (stub, args) = self.builtin_call(Builtin::event_throw, &operands);
-        let mut signature = signature::builtin_stub(CallConv::Tail);
-        signature.returns = signature::switch_stub().returns;
-        let signature = self.builder.import_signature(signature);
-        self.guarded_call(Callee::Indirect(signature, stub), &args)[0]
+        self.switch_by(Builtin::event_throw, &operands)
     }
 
     /// Goes on at the label for the event with which this stack was continued.
@@ -174,7 +170,7 @@ impl Translator<'_> {
         self.wait(used);
         let innermost = self.room_on_top(block);
         let target = self.consume_stack(block, reference, KIND);
-        self.continued(target.block);
+        self.continued(target);
         let (left, current) = self.suspend_to_base(KIND);
         values.push(left);
         let signal = self.run_on_top(used, current, innermost, &values, function);
@@ -189,11 +185,11 @@ impl Translator<'_> {
         self.wait(used);
         let innermost = self.room_on_top(block);
         let target = self.consume_stack(block, reference, KIND);
-        self.continued(target.block);
+        self.continued(target);
         // For the time being it is as if this stack had resumed the other.
         let current = self.current_stack();
-        self.store_word(current, target.block, offset_of!(ControlBlock, parent));
-        self.store_to_store(target.block, offset_of!(StoreContext, extended));
+        self.store_word(current, target, offset_of!(ControlBlock, parent));
+        self.store_to_store(target, offset_of!(StoreContext, extended));
         let (_, extended) = self.run_on_top(used, current, innermost, &values, function);
         let ty = self.env.info.function_type(used.function).results()[0];
         self.push_typed(extended, ty);

@@ -2,11 +2,8 @@
 
 use crate::intrinsic::StackOp;
 use crate::intrinsic::form::Use;
-use crate::signature;
-use crate::translate::call::Callee;
 use crate::translate::{Translator, trap};
 use cranelift_codegen::ir::{InstBuilder, types::*};
-use cranelift_codegen::isa::CallConv;
 use ropewalk_abi::stack::StackKind;
 use ropewalk_abi::{Builtin, TrapCode};
 
@@ -41,8 +38,8 @@ impl Translator<'_> {
         let target = self.consume_stack(block, reference, KIND);
         let (base, current) = self.suspend_to_base(KIND);
         values.push(base);
-        self.put_arguments(target.block, &values);
-        let innermost = self.continued(target.block);
+        self.put_arguments(target, &values);
+        let innermost = self.continued(target);
         let zero = self.builder.ins().iconst(I64, 0);
         self.switch_stacks(current, innermost, zero, zero);
         let env = self.env;
@@ -55,8 +52,8 @@ impl Translator<'_> {
         let block = self.check_target(reference, KIND);
         let target = self.consume_stack(block, reference, KIND);
         values.push(self.builder.ins().iconst(I64, 0));
-        self.put_arguments(target.block, &values);
-        let innermost = self.continued(target.block);
+        self.put_arguments(target, &values);
+        let innermost = self.continued(target);
         let current = self.current_stack();
         let base = self.base();
         self.release_up_to(base);
@@ -94,11 +91,7 @@ impl Translator<'_> {
         let offset = *layout.offsets.last().expect("the last value is the stack");
         let offset = self.index(u64::from(offset));
         let operands = [reference, exception, offset];
-        let (stub, args) = self.builtin_call(Builtin::switch_throw, &operands);
-        let mut signature = signature::builtin_stub(CallConv::Tail);
-        signature.returns = signature::switch_stub().returns;
-        let signature = self.builder.import_signature(signature);
-        self.guarded_call(Callee::Indirect(signature, stub), &args);
+        self.switch_by(Builtin::switch_throw, &operands);
         self.take(env.info.function_type(used.function).results());
     }
 

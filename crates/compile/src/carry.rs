@@ -1,0 +1,65 @@
+//! The values that travel in registers when stacks are switched.
+//!
+//! The first few go in the vector registers, each in the lowest bits of its
+//! own, since the others are taken; the rest goes through the transfer area,
+//! each in the slot of its number. Who sends and who receives them are different
+//! functions, so this does not depend on how many there are.
+
+use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, Value, types::*};
+use cranelift_frontend::FunctionBuilder;
+
+/// How many values travel in registers.
+pub(crate) const CARRIED: usize = 3;
+
+/// The type as which a value of a type travels.
+pub(crate) fn carrier_type(ty: ir::Type) -> ir::Type {
+    match ty {
+        I32 => F32,
+        I64 => F64,
+        other => other,
+    }
+}
+
+/// A value as it travels.
+pub(crate) fn to_carrier(builder: &mut FunctionBuilder<'_>, value: Value) -> Value {
+    let ty = builder.func.dfg.value_type(value);
+    cast(builder, carrier_type(ty), value)
+}
+
+/// A value in the lowest bits of a vector.
+pub(crate) fn to_vector(builder: &mut FunctionBuilder<'_>, value: Value) -> Value {
+    let carrier = to_carrier(builder, value);
+    let lanes = match builder.func.dfg.value_type(carrier) {
+        F32 => F32X4,
+        F64 => F64X2,
+        _ => return carrier,
+    };
+    let vector = builder.ins().scalar_to_vector(lanes, carrier);
+    cast(builder, I8X16, vector)
+}
+
+/// The value of a type that a register contains, which is given as a vector or
+/// as the type travels.
+pub(crate) fn from_carrier(
+    builder: &mut FunctionBuilder<'_>,
+    carrier: Value,
+    ty: ir::Type,
+) -> Value {
+    let lanes = match carrier_type(ty) {
+        _ if builder.func.dfg.value_type(carrier) != I8X16 => return cast(builder, ty, carrier),
+        F32 => F32X4,
+        F64 => F64X2,
+        _ => return carrier,
+    };
+    let vector = cast(builder, lanes, carrier);
+    let lowest = builder.ins().extractlane(vector, 0);
+    cast(builder, ty, lowest)
+}
+
+fn cast(builder: &mut FunctionBuilder<'_>, ty: ir::Type, value: Value) -> Value {
+    if builder.func.dfg.value_type(value) == ty {
+        return value;
+    }
+    let flags = MemFlagsData::new().with_endianness(ir::Endianness::Little);
+    builder.ins().bitcast(ty, flags, value)
+}
