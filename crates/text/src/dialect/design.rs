@@ -12,8 +12,12 @@ use super::word::Word;
 use crate::fault::{Fault, Result};
 
 /// The designs, in the order in which they are asked.
-pub(crate) const DESIGNS: &[&dyn Design] =
-    &[&super::stack::BagOfStacks, &super::task::Tasks, &super::fiber::Fibers];
+pub(crate) const DESIGNS: &[&dyn Design] = &[
+    &super::stack::BagOfStacks,
+    &super::task::Tasks,
+    &super::fiber::Fibers,
+    &super::first_class::FirstClass,
+];
 
 /// What a word of a design stands for, and with it the verb that lowers it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,8 +31,9 @@ pub(crate) enum Role {
     /// An instruction.
     Instruction,
     /// A field of the module, or what an import or export says it is.
-    #[allow(dead_code, reason = "for designs with fields")]
     Field,
+    /// A field of the module that is a function, except for its keyword.
+    Function,
 }
 
 /// A design: a set of words with their types and instructions, and how they
@@ -101,6 +106,13 @@ pub(crate) trait Design: Sync + fmt::Debug {
         Ok(())
     }
 
+    /// Looks at a whole function before the walk goes through it, if the module
+    /// has a word of this design.
+    fn enter_function<'a>(&self, lowering: &mut Lowering<'a, '_>, list: Node) -> Result<()> {
+        let _ = (lowering, list);
+        Ok(())
+    }
+
     /// Lowers an instruction. It has read its immediates then; its operands,
     /// if it is folded, are lowered by the walk.
     fn lower<'a>(
@@ -108,6 +120,13 @@ pub(crate) trait Design: Sync + fmt::Debug {
         lowering: &mut Lowering<'a, '_>,
         instruction: &mut Instruction<'a>,
     ) -> Result<()>;
+
+    /// What is wrong in the binary of the standard text, and at which offset, if
+    /// only its types show that.
+    fn check_binary(&self, binary: &[u8]) -> Option<(usize, &'static str)> {
+        let _ = binary;
+        None
+    }
 
     /// How types of the shadow are called in errors: what to replace, by what.
     fn shadow_words(&self) -> &'static [(&'static str, &'static str)] {

@@ -9,8 +9,8 @@ use super::tree::{Node, Tree};
 use crate::fault::Result;
 
 /// What an index refers to.
-#[derive(Debug, Clone, Copy)]
-enum Space {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Space {
     Type,
     Function,
     Tag,
@@ -19,26 +19,38 @@ enum Space {
 
 /// Refuses the first such index in a text.
 pub(crate) fn check(tree: &Tree<'_>) -> Result<()> {
+    each(tree, |space, node| refuse(tree, node, space))
+}
+
+/// Visits what stands where a type, a function, a tag or a label is named.
+pub(crate) fn each(
+    tree: &Tree<'_>,
+    mut visit: impl FnMut(Space, Node) -> Result<()>,
+) -> Result<()> {
     (0..tree.len()).try_for_each(|node| match tree.word(node) {
-        Some("elem") => segment(tree, node),
-        Some(word) => immediates(tree, node, word),
+        Some("elem") => segment(tree, node, &mut visit),
+        Some(word) => immediates(tree, node, word, &mut visit),
         None => Ok(()),
     })
 }
 
-/// Checks the indices right behind a keyword.
-fn immediates(tree: &Tree<'_>, keyword: Node, word: &str) -> Result<()> {
+/// Visits the indices right behind a keyword.
+fn immediates(
+    tree: &Tree<'_>,
+    keyword: Node,
+    word: &str,
+    visit: &mut impl FnMut(Space, Node) -> Result<()>,
+) -> Result<()> {
     let (spaces, repeated) = spaces(word);
     let mut nodes = tree.siblings(keyword);
     for &space in spaces {
         match nodes.next() {
-            Some(node) => refuse(tree, node, space)?,
+            Some(node) => visit(space, node)?,
             None => return Ok(()),
         }
     }
-    let indices = nodes.take_while(|&node| tree.is_name(node) || tree.is_number(node));
-    repeated
-        .map_or(Ok(()), |space| indices.into_iter().try_for_each(|node| refuse(tree, node, space)))
+    let mut indices = nodes.take_while(|&node| tree.is_name(node) || tree.is_number(node));
+    repeated.map_or(Ok(()), |space| indices.try_for_each(|node| visit(space, node)))
 }
 
 fn refuse(tree: &Tree<'_>, node: Node, space: Space) -> Result<()> {
@@ -75,15 +87,19 @@ fn spaces(word: &str) -> (&'static [Space], Option<Space>) {
     }
 }
 
-/// Checks the functions in an element segment. A number right behind `elem`
+/// Visits the functions in an element segment. A number right behind `elem`
 /// that is followed by a list is that of a table.
-fn segment(tree: &Tree<'_>, keyword: Node) -> Result<()> {
+fn segment(
+    tree: &Tree<'_>,
+    keyword: Node,
+    visit: &mut impl FnMut(Space, Node) -> Result<()>,
+) -> Result<()> {
     let mut nodes = tree.siblings(keyword).peekable();
     let first = nodes.next_if(|&node| tree.is_number(node));
     if let Some(first) = first
         && !nodes.peek().is_some_and(|&node| tree.is_list(node))
     {
-        refuse(tree, first, Space::Function)?;
+        visit(Space::Function, first)?;
     }
-    nodes.try_for_each(|node| refuse(tree, node, Space::Function))
+    nodes.try_for_each(|node| visit(Space::Function, node))
 }

@@ -5,7 +5,7 @@ use super::tree::{Node, Tree};
 use crate::fault::{Fault, Result};
 
 /// An instruction of a design. Its immediates are read one after another.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Instruction<'a> {
     /// The keyword.
     pub word: &'a str,
@@ -59,7 +59,6 @@ impl<'a> Instruction<'a> {
 
     /// The next immediate, a name or a number, which stands for a local, a
     /// global or a table: `what` is which.
-    #[allow(dead_code, reason = "for designs with instructions on locals")]
     pub fn index(&mut self, tree: &Tree<'a>, what: &str) -> Result<&'a str> {
         if tree.is_number(self.next) {
             self.next += 1;

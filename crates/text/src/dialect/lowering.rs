@@ -1,6 +1,7 @@
 //! A module that is being lowered: what the designs change and add.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use super::design::DESIGNS;
 use super::instruction::Instruction;
@@ -33,8 +34,32 @@ pub(crate) struct Lowering<'a, 'm> {
     added: HashMap<String, String>,
     /// Names that designs keep for the module.
     brands: HashMap<&'static str, String>,
-    /// Where the function that is being lowered declares locals.
-    locals_at: Option<usize>,
+    /// The function that is being lowered.
+    function: Option<Function>,
+}
+
+/// A function that is being lowered.
+#[derive(Debug)]
+struct Function {
+    /// Where it declares further locals, and these.
+    locals_at: usize,
+    locals: Pieces,
+    /// What it does first.
+    prologue: Pieces,
+    closures: Vec<Closure>,
+}
+
+/// A part of a function that becomes a function of its own, behind the fields
+/// of the source.
+#[derive(Debug)]
+pub(crate) struct Closure {
+    /// The instructions; an edit takes them away where they stood.
+    pub range: Range<usize>,
+    /// `(func ..`, up to its locals, which are added when the function is left.
+    pub head: Pieces,
+    pub locals: Pieces,
+    /// What it does first.
+    pub prologue: Pieces,
 }
 
 impl<'a, 'm> Lowering<'a, 'm> {
@@ -53,7 +78,7 @@ impl<'a, 'm> Lowering<'a, 'm> {
             back: Pieces::new(),
             added: HashMap::new(),
             brands: HashMap::new(),
-            locals_at: None,
+            function: None,
         }
     }
 
@@ -96,21 +121,83 @@ impl<'a, 'm> Lowering<'a, 'm> {
     }
 
     /// Enters a function, which declares further locals at a byte.
-    pub fn enter_function(&mut self, locals_at: Option<usize>) {
-        self.locals_at = locals_at;
+    pub fn enter_function(&mut self, locals_at: usize) {
+        let (locals, prologue) = (Pieces::new(), Pieces::new());
+        self.function = Some(Function { locals_at, locals, prologue, closures: Vec::new() });
     }
 
-    /// Whether a function is being lowered, which can declare locals.
+    /// Leaves a function: adds its locals, and what became functions of their
+    /// own.
+    pub fn leave_function(&mut self) {
+        let Some(function) = self.function.take() else { return };
+        let mut start = function.locals;
+        start.append(function.prologue);
+        self.edits.insert_early(function.locals_at, start);
+        for Closure { range, head, locals, prologue } in function.closures {
+            let Range { start, end } = range;
+            self.back.push("\n  ", start);
+            self.back.append(head);
+            self.back.append(locals);
+            self.back.append(prologue);
+            self.back.push_moved(range);
+            self.back.push(")", end);
+        }
+    }
+
+    /// Whether a function is being lowered.
     pub fn is_in_function(&self) -> bool {
-        self.locals_at.is_some()
+        self.function.is_some()
     }
 
-    /// A new local of the current function, behind its own.
+    /// Adds what the current function does first.
+    pub fn prologue(&mut self, pieces: Pieces) {
+        if let Some(function) = &mut self.function {
+            function.prologue.append(pieces);
+        }
+    }
+
+    /// Makes a part of the current function a function of its own. One that is
+    /// inside another comes after it.
+    pub fn closure(&mut self, closure: Closure) {
+        if let Some(function) = &mut self.function {
+            function.closures.push(closure);
+        }
+    }
+
+    /// A new local for an instruction at a byte: of the current function, or of
+    /// the part of it that becomes a function of its own.
     pub fn local(&mut self, wish: &str, ty: &str, at: usize) -> String {
         let name = self.names.fresh(wish);
-        if let Some(locals_at) = self.locals_at {
-            self.edits.insert(locals_at, Pieces::text(format!(" (local {name} {ty})"), at));
+        self.named_local(&name, ty, at);
+        name
+    }
+
+    /// The same, with a name that is only used once in the function.
+    pub fn named_local(&mut self, name: &str, ty: &str, at: usize) {
+        if let Some(function) = &mut self.function {
+            let inside = |closure: &&mut Closure| closure.range.contains(&at);
+            let locals = match function.closures.iter_mut().rfind(inside) {
+                Some(closure) => &mut closure.locals,
+                None => &mut function.locals,
+            };
+            locals.push(format!(" (local {name} {ty})"), at);
         }
+    }
+
+    /// The name of a type that was added with [`Lowering::standard_type`].
+    pub fn standard_type_name(&self, definition: &str) -> String {
+        self.added.get(&format!("(type {definition}")).cloned().unwrap_or_default()
+    }
+
+    /// A type of the standard text, added once: `definition` is what it is.
+    pub fn standard_type(&mut self, wish: &str, definition: &str, at: usize) -> String {
+        let key = format!("(type {definition}");
+        if let Some(added) = self.added.get(&key) {
+            return added.clone();
+        }
+        let name = self.names.fresh(wish);
+        self.back.push(format!("\n  (type {name} {definition})"), at);
+        self.added.insert(key, name.clone());
         name
     }
 
@@ -249,11 +336,14 @@ impl<'a, 'm> Lowering<'a, 'm> {
     fn heap_type(&self, heap: HeapType<'a>) -> String {
         match heap {
             HeapType::Type(name) => name.text.to_string(),
-            HeapType::Word(word, _) => {
-                let found = DESIGNS.iter().find_map(|design| design.heap_type(self, word));
-                found.unwrap_or_else(|| word.to_string())
-            }
+            HeapType::Word(word, _) => self.heap_word(word),
         }
+    }
+
+    /// A heap type of one word in the standard text.
+    pub fn heap_word(&self, word: &str) -> String {
+        let found = DESIGNS.iter().find_map(|design| design.heap_type(self, word));
+        found.unwrap_or_else(|| word.to_string())
     }
 
     fn value_word(&self, word: &str) -> String {

@@ -38,6 +38,7 @@
 //! | `stack` | bag of stacks |
 //! | `task` | tasks |
 //! | `fiber` | fibers |
+//! | `first_class` | first-class stacks |
 //!
 //! A further design is a folder like `stack` that implements
 //! [`Design`](design::Design), and an entry in its list. What it may rely on:
@@ -56,6 +57,7 @@
 
 mod design;
 mod fiber;
+mod first_class;
 mod index;
 mod instruction;
 mod lowering;
@@ -131,6 +133,12 @@ fn may_have_dialects(text: &str) -> bool {
 }
 
 impl Lowered {
+    /// What a design finds in the binary of the standard text, and at which
+    /// offset of that.
+    pub fn check_binary(&self, binary: &[u8]) -> Option<(usize, &'static str)> {
+        DESIGNS.iter().find_map(|design| design.check_binary(binary))
+    }
+
     /// Checks that kinds of different designs do not match each other, given
     /// the binary of the standard text.
     pub fn check(&self, binary: &[u8]) -> Result<()> {

@@ -14,6 +14,13 @@ pub(crate) struct Module<'a> {
     pub types: Table<TypeDef<'a>>,
     pub functions: Table<Item<'a>>,
     pub tags: Table<Item<'a>>,
+    /// Functions that only `stack.extend` names, and tags that only
+    /// `call_stack` and `answer` name.
+    pub routs: Table<Item<'a>>,
+    pub call_tags: Table<Item<'a>>,
+    /// What globals and tables hold.
+    pub globals: Table<Slot<'a>>,
+    pub tables: Table<Slot<'a>>,
     /// The definitions of types by their lists.
     types_at: HashMap<Node, usize>,
 }
@@ -85,6 +92,15 @@ pub(crate) struct Item<'a> {
     pub inline: Signature<'a>,
 }
 
+/// A global, or what each element of a table is.
+#[derive(Debug)]
+pub(crate) struct Slot<'a> {
+    /// Nothing, if the standard text will complain about it.
+    pub ty: Option<ValType<'a>>,
+    /// Whether it is a table with an `i64` as its index.
+    pub is_64: bool,
+}
+
 impl<T> Table<T> {
     /// Adds a thing. A name that is used twice is found in the standard text.
     pub fn add(&mut self, name: Option<Name<'_>>, item: T) {
@@ -100,8 +116,30 @@ impl<T> Table<T> {
         Ok(&self.items[*index])
     }
 
+    /// The thing with this name, or with this number.
+    pub fn index(&self, text: &str, at: usize, sort: &str) -> Result<&T> {
+        if text.starts_with('$') {
+            return self.get(Name { text, at }, sort);
+        }
+        let number = number(text).and_then(|number| self.items.get(number));
+        number.ok_or_else(|| Fault::invalid(at, format!("unknown {sort} {text}")))
+    }
+
+    pub fn has(&self, name: Name<'_>) -> bool {
+        self.named.contains_key(&*name.key())
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.items.iter()
+    }
+}
+
+/// The number that an index is.
+pub(crate) fn number(text: &str) -> Option<usize> {
+    let text = text.replace('_', "");
+    match text.strip_prefix("0x") {
+        Some(digits) => usize::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
     }
 }
 
@@ -127,10 +165,16 @@ impl<'a> Module<'a> {
     }
 
     pub fn function(&self, name: Name<'_>) -> Result<&Item<'a>> {
+        if self.routs.has(name) && !self.functions.has(name) {
+            return Err(rout(name));
+        }
         self.functions.get(name, "function")
     }
 
     pub fn tag(&self, name: Name<'_>) -> Result<&Item<'a>> {
+        if self.call_tags.has(name) && !self.tags.has(name) {
+            return Err(call_tag(name));
+        }
         self.tags.get(name, "tag")
     }
 
@@ -158,4 +202,22 @@ impl<'a> Module<'a> {
     pub fn check_names(&self, types: &[ValType<'_>]) -> Result<()> {
         types.iter().filter_map(ValType::type_name).try_for_each(|name| self.ty(name).map(drop))
     }
+}
+
+/// Says that a rout is not a function.
+fn rout(name: Name<'_>) -> Fault {
+    let message = format!(
+        "unknown function: `{}` is a rout, and only `stack.extend` can name a rout",
+        name.text
+    );
+    Fault::invalid(name.at, message)
+}
+
+/// Says that a call tag is not a tag.
+fn call_tag(name: Name<'_>) -> Fault {
+    let message = format!(
+        "unknown tag: `{}` is a call_tag, and only `answer` and `call_stack` can name a call_tag",
+        name.text
+    );
+    Fault::invalid(name.at, message)
 }

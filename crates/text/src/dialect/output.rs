@@ -45,7 +45,6 @@ impl Pieces {
 
     /// Adds a part of the source, with all edits that lie in it. An edit of
     /// the place where it came from should take it away there.
-    #[allow(dead_code, reason = "for designs that move code into functions of their own")]
     pub fn push_moved(&mut self, range: Range<usize>) {
         self.0.push(Piece::Moved(range));
     }
@@ -70,13 +69,15 @@ struct Edit {
     /// What is taken away; empty for an insertion.
     range: Range<usize>,
     pieces: Pieces,
+    /// Whether it stands before other insertions at the same place.
+    is_early: bool,
 }
 
 impl Edits {
     /// Puts `pieces` in place of a part of the source. Edits inside that part
     /// apply only where the part is moved to.
     pub fn replace(&mut self, range: Range<usize>, pieces: Pieces) {
-        self.0.push(Edit { range, pieces });
+        self.0.push(Edit { range, pieces, is_early: false });
     }
 
     /// Puts `pieces` before the byte `at` of the source, behind what was put
@@ -85,10 +86,17 @@ impl Edits {
         self.replace(at..at, pieces);
     }
 
+    /// Puts `pieces` before the byte `at` of the source, and before everything
+    /// else that is put there.
+    pub fn insert_early(&mut self, at: usize, pieces: Pieces) {
+        self.0.push(Edit { range: at..at, pieces, is_early: true });
+    }
+
     /// Writes a part of the source with these edits.
     pub fn render(mut self, source: &str, range: Range<usize>) -> Output {
         self.0.sort_by_key(|edit| {
-            (edit.range.start, !edit.range.is_empty(), Reverse(edit.range.end))
+            let Range { start, end } = edit.range;
+            (start, !edit.range.is_empty(), !edit.is_early, Reverse(end))
         });
         let mut output = Output::default();
         let mut work = vec![Work::Copy(range)];
@@ -222,11 +230,12 @@ mod tests {
         edits.replace(6..8, Pieces::text("bb", 6));
         edits.insert(6, Pieces::text("x", 2));
         edits.insert(6, Pieces::text("y", 3));
+        edits.insert_early(6, Pieces::text("w", 1));
         edits.replace(1..2, Pieces::new());
         edits.insert(10, Pieces::text("z", 0));
-        let map = check(edits, "02345xybb89z");
-        let found: Vec<usize> = (0..12).map(|offset| map.find(offset)).collect();
-        assert_eq!(found, [0, 2, 3, 4, 5, 2, 3, 6, 6, 8, 9, 0]);
+        let map = check(edits, "02345wxybb89z");
+        let found: Vec<usize> = (0..13).map(|offset| map.find(offset)).collect();
+        assert_eq!(found, [0, 2, 3, 4, 5, 1, 2, 3, 6, 6, 8, 9, 0]);
     }
 
     #[test]

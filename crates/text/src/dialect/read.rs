@@ -4,10 +4,10 @@
 //! when the standard text is parsed.
 
 use super::design::Role;
-use super::module::{Item, Module, Sub, TypeDef, TypeKind};
+use super::module::{Item, Module, Slot, Sub, Table, TypeDef, TypeKind};
 use super::name::Name;
 use super::tree::{Node, Nodes, Tree};
-use super::types::Signature;
+use super::types::{Signature, ValType};
 use super::word::Words;
 use crate::fault::{Fault, Result};
 
@@ -57,16 +57,48 @@ impl<'a> Reader<'_, 'a> {
     fn item(&mut self, list: Node) -> Result<()> {
         let tree = self.tree;
         let Some(head) = tree.head(list) else { return Ok(()) };
-        if let Some((design, Role::Field)) = self.words.find(list + 1) {
+        if let Some((design, Role::Field | Role::Function)) = self.words.find(list + 1) {
             return design.read_field(tree, list, &mut self.module);
         }
         let items = match head {
+            "global" => return self.slot(list, |module| &mut module.globals),
+            "table" => return self.slot(list, |module| &mut module.tables),
             "func" => &mut self.module.functions,
             "tag" => &mut self.module.tags,
             _ => return Ok(()),
         };
         let header = Header::read(tree, list)?;
         items.add(header.name, header.item);
+        Ok(())
+    }
+
+    /// `(global $x? (export ..)* (import ..)? (mut t) ..)`, or
+    /// `(table $x? (export ..)* (import ..)? i64? n m? t ..)`.
+    fn slot(
+        &mut self,
+        list: Node,
+        slots: impl for<'m> FnOnce(&'m mut Module<'a>) -> &'m mut Table<Slot<'a>>,
+    ) -> Result<()> {
+        let tree = self.tree;
+        let is_table = tree.head(list) == Some("table");
+        let is_before = |node: &Node| match tree.word(*node) {
+            Some(word) => is_table && matches!(word, "i32" | "i64" | "shared"),
+            None => tree.is_number(*node) || matches!(tree.head(*node), Some("export" | "import")),
+        };
+        let mut parts = tree.children(list).skip(1).peekable();
+        let name = parts.next_if(|&node| tree.is_name(node));
+        let mut is_64 = false;
+        while let Some(node) = parts.next_if(is_before) {
+            is_64 |= tree.word(node) == Some("i64");
+        }
+        let ty = parts.next().map(|node| match tree.head(node) {
+            Some("mut") => ValType::read(tree, node + 2),
+            _ => ValType::read(tree, node),
+        });
+        // The standard text says what is wrong with a type.
+        let ty = ty.and_then(Result::ok);
+        let name = name.and_then(|node| Name::read(tree, node));
+        slots(&mut self.module).add(name, Slot { ty, is_64 });
         Ok(())
     }
 
@@ -115,7 +147,8 @@ impl<'a> Reader<'_, 'a> {
             TypeKind::Func(signature) | TypeKind::Design(_, signature) => Some(signature),
             _ => None,
         });
-        let items = module.functions.iter().chain(module.tags.iter()).map(|item| &item.inline);
+        let items = [&module.functions, &module.tags, &module.routs, &module.call_tags];
+        let items = items.into_iter().flat_map(Table::iter).map(|item| &item.inline);
         types.chain(items).try_for_each(|signature| {
             module.check_names(&signature.params)?;
             module.check_names(&signature.results)

@@ -17,29 +17,36 @@ pub(crate) fn walk<'a>(
     words: &Words<'_, 'a>,
     fields: Nodes<'_, 'a>,
 ) -> Result<()> {
-    for design in words.designs() {
+    let designs = words.designs();
+    for design in &designs {
         design.prepare(lowering)?;
     }
     for field in fields {
-        lowering.enter_function(locals_at(lowering, field)?);
+        if is_function(lowering, words, field) {
+            lowering.enter_function(locals_at(lowering, field)?);
+            designs.iter().try_for_each(|design| design.enter_function(lowering, field))?;
+        }
         nodes(lowering, words, field)?;
+        lowering.leave_function();
     }
     Ok(())
 }
 
+fn is_function(lowering: &Lowering<'_, '_>, words: &Words<'_, '_>, field: Node) -> bool {
+    let is_of_design = || matches!(words.find(field + 1), Some((_, Role::Function)));
+    lowering.tree.head(field).is_some_and(|head| head == "func" || is_of_design())
+}
+
 /// Where a function declares further locals: behind its own.
-fn locals_at(lowering: &Lowering<'_, '_>, field: Node) -> Result<Option<usize>> {
+fn locals_at(lowering: &Lowering<'_, '_>, field: Node) -> Result<usize> {
     let tree = lowering.tree;
-    if tree.head(field) != Some("func") {
-        return Ok(None);
-    }
     let next = Header::read(tree, field)?.next;
     let is_local = |node: &Node| tree.head(*node) == Some("local");
     let last = tree.between(next, tree.last(field)).take_while(is_local).last();
-    Ok(Some(match last {
+    Ok(match last {
         Some(last) => tree.end(last),
         None => tree.end(next - 1),
-    }))
+    })
 }
 
 /// Lowers the words in a field.
@@ -74,7 +81,7 @@ fn word<'a>(
             let replacement = design.value_type(lowering, text);
             replacement.into_iter().for_each(|text| lowering.replace_word(node, text));
         }
-        Role::Field => design.lower_field(lowering, node - 1)?,
+        Role::Field | Role::Function => design.lower_field(lowering, node - 1)?,
         Role::Instruction => {
             let mut instruction = Instruction::new(tree, node);
             design.lower(lowering, &mut instruction)?;

@@ -1,6 +1,7 @@
 //! Words: where a keyword stands, and which design it belongs to.
 
 use super::design::{DESIGNS, Design, Role};
+use super::first_class::FirstClass;
 use super::tree::{Node, Tree};
 
 /// A keyword and its surroundings.
@@ -10,10 +11,9 @@ pub(crate) struct Word<'t, 'a> {
     pub place: Place,
     pub node: Node,
     pub tree: &'t Tree<'a>,
-    /// Whether the module defines a type of the bag of stacks. If not, and if
-    /// it has first-class stacks, `ref.null stack` is one of theirs.
-    #[allow(dead_code, reason = "for first-class stacks")]
-    pub has_stack_types: bool,
+    /// Whether the module has first-class stacks. If so, `ref.null stack` may
+    /// be one of theirs.
+    pub has_first_class: bool,
 }
 
 /// Where a word stands.
@@ -59,16 +59,18 @@ pub(crate) struct Words<'t, 'a> {
     tree: &'t Tree<'a>,
     /// The list `(module ..)`, unless the fields stand alone.
     module: Option<Node>,
-    has_stack_types: bool,
+    has_first_class: bool,
 }
 
 impl<'t, 'a> Words<'t, 'a> {
     pub fn new(tree: &'t Tree<'a>, module: Option<Node>) -> Words<'t, 'a> {
-        let words = Words { tree, module, has_stack_types: false };
-        let is_stack_type =
-            |node| tree.word(node) == Some("stack") && words.place(node) == Place::Type;
-        let has_stack_types = words.nodes().any(is_stack_type);
-        Words { has_stack_types, ..words }
+        let words = Words { tree, module, has_first_class: false };
+        let is_first_class = |node| {
+            let word = words.word(node);
+            word.is_some_and(|word| FirstClass.recognise(&word).is_some())
+        };
+        let has_first_class = words.nodes().any(is_first_class);
+        Words { has_first_class, ..words }
     }
 
     /// Whether there is a word of a design.
@@ -84,15 +86,19 @@ impl<'t, 'a> Words<'t, 'a> {
         }
     }
 
-    /// The design of a word, and what it stands for there.
-    pub fn find(&self, node: Node) -> Option<(&'static dyn Design, Role)> {
-        let word = Word {
+    fn word(&self, node: Node) -> Option<Word<'t, 'a>> {
+        Some(Word {
             text: self.tree.word(node)?,
             place: self.place(node),
             node,
             tree: self.tree,
-            has_stack_types: self.has_stack_types,
-        };
+            has_first_class: self.has_first_class,
+        })
+    }
+
+    /// The design of a word, and what it stands for there.
+    pub fn find(&self, node: Node) -> Option<(&'static dyn Design, Role)> {
+        let word = self.word(node)?;
         DESIGNS.iter().find_map(|&design| Some((design, design.recognise(&word)?)))
     }
 

@@ -51,6 +51,8 @@ impl Design for BagOfStacks {
     fn recognise(&self, word: &Word<'_, '_>) -> Option<Role> {
         match word.text {
             "stack" if word.place == Place::Type => Some(Role::Type),
+            // Of first-class stacks: a stackref.
+            "stack" if word.place == Place::Null && word.has_first_class => None,
             "stack" | "nostack" if word.is_heap_type() => Some(Role::HeapType),
             // With a type and a tag it is the standard instruction.
             "switch" if word.is_instruction() && word.indices() == 1 => Some(Role::Instruction),

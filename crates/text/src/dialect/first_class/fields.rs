@@ -1,0 +1,183 @@
+//! Events, call tags, routs, and the import of `new_stack`.
+
+use super::super::index::{self, Space};
+use super::super::lowering::Lowering;
+use super::super::module::{Item, Module};
+use super::super::name::Name;
+use super::super::output::Pieces;
+use super::super::read::Header;
+use super::super::tree::{Node, Tree};
+use super::is_stackref;
+use crate::fault::{Fault, Result};
+
+/// Reads a field, or what an import says it is.
+pub(super) fn read<'a>(tree: &Tree<'a>, list: Node, module: &mut Module<'a>) -> Result<()> {
+    let header = Header::read(tree, list)?;
+    let items = match tree.head(list) {
+        Some("event") => &mut module.tags,
+        Some("call_tag") => &mut module.call_tags,
+        _ => &mut module.routs,
+    };
+    items.add(header.name, header.item);
+    Ok(())
+}
+
+/// Checks that where functions and tags are named there are no routs and call
+/// tags.
+pub(super) fn check_names(lowering: &Lowering<'_, '_>) -> Result<()> {
+    let (tree, module) = (lowering.tree, lowering.module);
+    index::each(tree, |space, node| match (Name::read(tree, node), space) {
+        (Some(name), Space::Function) if module.routs.has(name) => module.function(name).map(drop),
+        (Some(name), Space::Tag) if module.call_tags.has(name) => module.tag(name).map(drop),
+        _ => Ok(()),
+    })
+}
+
+/// Lowers a field, or what an import or export says it is.
+pub(super) fn lower(lowering: &mut Lowering<'_, '_>, list: Node) -> Result<()> {
+    let tree = lowering.tree;
+    let is_export = tree.parent(list).is_some_and(|outer| tree.head(outer) == Some("export"));
+    match tree.head(list) {
+        Some("event") if is_export => export(lowering, list, |module, name| module.tag(name)),
+        Some("event") => event(lowering, list),
+        Some("call_tag") if is_export => export(lowering, list, call_tag),
+        Some("call_tag") => define_call_tag(lowering, list),
+        _ => rout(lowering, list),
+    }
+}
+
+/// `(export "a" (event $e))`.
+fn export<'a, 'm>(
+    lowering: &mut Lowering<'a, 'm>,
+    list: Node,
+    find: fn(&'m Module<'a>, Name<'a>) -> Result<&'m Item<'a>>,
+) -> Result<()> {
+    let tree = lowering.tree;
+    let Some(name) = Name::read(tree, list + 2) else {
+        let found = tree.describe(list + 2);
+        let message = format!("expected a name, found {found}: what is exported is named");
+        return Err(Fault::malformed(tree.start(list + 2), message));
+    };
+    find(lowering.module, name)?;
+    lowering.replace_word(list + 1, "tag".to_string());
+    Ok(())
+}
+
+/// `(event $e (param t*))`, which is a tag.
+fn event(lowering: &mut Lowering<'_, '_>, list: Node) -> Result<()> {
+    let header = Header::read(lowering.tree, list)?;
+    if !lowering.module.signature(&header.item)?.results.is_empty() {
+        let at = lowering.tree.start(list + 1);
+        return Err(Fault::invalid(at, "an event has no results"));
+    }
+    lowering.replace_word(list + 1, "tag".to_string());
+    Ok(())
+}
+
+/// The call tag with this name.
+pub(super) fn call_tag<'a, 'm>(module: &'m Module<'a>, name: Name<'a>) -> Result<&'m Item<'a>> {
+    if module.tags.has(name) && !module.call_tags.has(name) {
+        let message = format!("unknown call_tag: `{}` is a tag or an event", name.text);
+        return Err(Fault::invalid(name.at, message));
+    }
+    module.call_tags.get(name, "call_tag")
+}
+
+/// The function type of a call tag.
+pub(super) fn type_of_call_tag(
+    lowering: &mut Lowering<'_, '_>,
+    name: Option<Name<'_>>,
+    item: &Item<'_>,
+) -> String {
+    match (item.type_use, name) {
+        (Some(ty), _) => ty.text.to_string(),
+        (None, Some(name)) => lowering.companion(name, "call"),
+        (None, None) => lowering.names.fresh("call"),
+    }
+}
+
+/// `(call_tag $ct (param a*) (result b*))`, which is a tag with a reference to
+/// `(func (param a*) (result b*))` as its parameter.
+fn define_call_tag(lowering: &mut Lowering<'_, '_>, list: Node) -> Result<()> {
+    let tree = lowering.tree;
+    let header = Header::read(tree, list)?;
+    let at = tree.start(list + 1);
+    let ty = type_of_call_tag(lowering, header.name, &header.item);
+    if header.item.type_use.is_none() {
+        let signature = &header.item.inline;
+        let signature = lowering.signature(&signature.params, &signature.results);
+        lowering.back.push(format!("\n  (type {ty} (func{signature}))"), at);
+    }
+    lowering.replace_word(list + 1, "tag".to_string());
+    let param = Pieces::text(format!(" (param (ref null {ty}))"), at);
+    let is_type = |node: &Node| matches!(tree.head(*node), Some("type" | "param" | "result"));
+    let start = match tree.between(list + 2, header.next).find(is_type) {
+        Some(first) => tree.start(first),
+        None => tree.end(header.next - 1),
+    };
+    lowering.edits.replace(start..tree.end(header.next - 1), param);
+    Ok(())
+}
+
+/// `(rout $r ..)`, which is a function.
+fn rout(lowering: &mut Lowering<'_, '_>, list: Node) -> Result<()> {
+    let tree = lowering.tree;
+    let is_outside = |node: &Node| matches!(tree.head(*node), Some("import" | "export"));
+    let outside = match lowering.is_in_function() {
+        true => tree.children(list).find(is_outside),
+        false => Some(list),
+    };
+    if let Some(node) = outside {
+        let message = "a rout cannot be imported or exported: only `stack.extend` can name it";
+        return Err(Fault::invalid(tree.start(node), message));
+    }
+    lowering.replace_word(list + 1, "func".to_string());
+    Ok(())
+}
+
+/// Replaces `(import "host" "new_stack" (func $f (result stackref)))` by a
+/// function that calls the primitive.
+pub(super) fn lower_new_stack(lowering: &mut Lowering<'_, '_>) -> Result<()> {
+    let tree = lowering.tree;
+    (0..tree.len()).filter(|&node| tree.head(node) == Some("import")).try_for_each(|import| {
+        let mut names = tree.children(import).skip(1).map(|node| tree.text(node));
+        match (names.next(), names.next()) {
+            (Some("\"host\""), Some("\"new_stack\"")) => new_stack(lowering, import),
+            _ => Ok(()),
+        }
+    })
+}
+
+fn new_stack(lowering: &mut Lowering<'_, '_>, import: Node) -> Result<()> {
+    let tree = lowering.tree;
+    let is_inline = tree.parent(import).is_some_and(|outer| tree.head(outer) == Some("func"));
+    let function = match tree.parent(import) {
+        Some(outer) if is_inline => outer,
+        _ => import + 4,
+    };
+    if tree.head(function) != Some("func") {
+        return Ok(());
+    }
+    let item = Header::read(tree, function)?.item;
+    let signature = lowering.module.signature(&item)?;
+    if !signature.params.is_empty() || !matches!(signature.results[..], [ty] if is_stackref(ty)) {
+        // It is unknown to the host, who says so.
+        return Ok(());
+    }
+    let at = tree.start(function + 1);
+    let close = tree.start(tree.last(function));
+    let mut pieces = Pieces::text("\n  ", at);
+    if is_inline {
+        pieces.push_moved(tree.start(function)..tree.start(import));
+        pieces.push_moved(tree.end(import)..close);
+    } else {
+        pieces.push_moved(tree.start(function)..close);
+    }
+    let result = format!(" (result {})", super::stackref(lowering));
+    let primitive = lowering.primitive("first-class", "new_stack", &result, at);
+    pieces.push(format!(" (call {primitive}))"), at);
+    lowering.back.append(pieces);
+    let field = if is_inline { function } else { import };
+    lowering.edits.replace(tree.start(field)..tree.end(field), Pieces::new());
+    Ok(())
+}

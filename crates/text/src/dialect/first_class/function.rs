@@ -1,0 +1,420 @@
+//! How a function is lowered.
+
+use std::collections::HashMap;
+
+use super::super::instruction::Instruction;
+use super::super::lowering::{Closure, Lowering};
+use super::super::output::Pieces;
+use super::super::read::Header;
+use super::super::tree::Node;
+use super::locals::{Local, Locals};
+use super::shape::{Block, Kind, Shape, Step, What};
+use super::{fields, has_two_nulls, is_stackref, linear, null, rout, stackref};
+use crate::fault::{Fault, Result};
+
+/// Lowers what is in a function, a rout, or the import of one.
+pub(super) fn lower(lowering: &mut Lowering<'_, '_>, list: Node) -> Result<()> {
+    let tree = lowering.tree;
+    let header = Header::read(tree, list)?;
+    let is_import = |node: Node| tree.head(node) == Some("import");
+    if tree.between(list + 2, header.next).any(is_import) {
+        return Ok(());
+    }
+    let mut locals = Locals::read(lowering, list)?;
+    let end = tree.last(list);
+    let is_local = |node: &Node| tree.head(*node) == Some("local");
+    let last = tree.between(header.next, end).take_while(is_local).last();
+    let first = last.map_or(header.next, |last| tree.last(last) + 1);
+    let shape = Shape::read(tree, first, end)?;
+    rout::check(tree, &shape, list)?;
+    locals.survey(tree, &shape);
+    let name = header.name.map_or("func".into(), |name| name.key());
+    let mut function = Function {
+        lowering,
+        shape: &shape,
+        locals,
+        environment: None,
+        level: String::new(),
+        closures: vec![None; shape.parts.len()],
+        temporaries: HashMap::new(),
+        at: tree.start(list + 1),
+    };
+    function.begin(&name)?;
+    for step in &shape.steps {
+        function.step(step)?;
+    }
+    let exit = function.exit(0);
+    lowering.edits.insert(tree.start(end), Pieces::text(exit, tree.start(end)));
+    Ok(())
+}
+
+/// A function that is being lowered.
+pub(super) struct Function<'f, 'a, 'm> {
+    pub lowering: &'f mut Lowering<'a, 'm>,
+    pub shape: &'f Shape<'a>,
+    pub locals: Locals<'a>,
+    environment: Option<Environment>,
+    /// The local that has the number of marks with which its part began.
+    level: String,
+    /// For each part the function that it becomes.
+    closures: Vec<Option<ClosureName>>,
+    /// Locals for values that are put aside, by part and type.
+    temporaries: HashMap<(usize, String), String>,
+    at: usize,
+}
+
+/// The struct with the locals that parts use, and the local that has it.
+#[derive(Debug, Clone)]
+pub(super) struct Environment {
+    pub ty: String,
+    pub local: String,
+}
+
+/// A function that a part became, and its type.
+#[derive(Debug, Clone)]
+pub(super) struct ClosureName {
+    pub function: String,
+    pub ty: String,
+}
+
+/// A field of a struct in which a local is kept.
+#[derive(Debug)]
+pub(super) struct Place {
+    /// The struct, its type and the field.
+    pub object: String,
+    pub field: String,
+}
+
+impl Place {
+    pub fn get(&self) -> String {
+        format!("(struct.get {} {})", self.field, self.object)
+    }
+
+    pub fn set(&self, value: &str) -> String {
+        format!("(struct.set {} {} {value})", self.field, self.object)
+    }
+}
+
+impl<'a> Function<'_, 'a, '_> {
+    /// Makes the boxes and the environment, and the functions that parts become.
+    fn begin(&mut self, name: &str) -> Result<()> {
+        let (shape, at) = (self.shape, self.at);
+        if shape.parts.iter().any(|part| part.has_marks) {
+            self.level = self.lowering.label("level");
+        }
+        if shape.parts[0].has_marks {
+            self.lowering.named_local(&self.level, "i32", at);
+            let level = self.set_level(0);
+            self.lowering.prologue(Pieces::text(level, at));
+        }
+        self.make_boxes()?;
+        if shape.parts.len() > 1 {
+            self.make_environment(name);
+        }
+        for block in &shape.blocks {
+            self.make_closures(block, name)?;
+        }
+        Ok(())
+    }
+
+    /// What a part does first if it leaves marks: it keeps how many there are.
+    fn set_level(&mut self, part: usize) -> String {
+        if !self.shape.parts[part].has_marks {
+            return String::new();
+        }
+        let primitive = self.lowering.primitive("first-class", "level", " (result i32)", self.at);
+        format!(" (local.set {} (call {primitive}))", self.level)
+    }
+
+    fn make_boxes(&mut self) -> Result<()> {
+        for block in self.shape.blocks.iter().filter(|block| block.kind == Kind::Redirect) {
+            if let Some(name) = block.index {
+                self.locals.stackref(name.text, name.at, "stack.redirect")?;
+            }
+        }
+        let boxed: Vec<usize> =
+            (0..self.locals.all.len()).filter(|&n| self.locals.all[n].is_boxed).collect();
+        for number in boxed {
+            let ty = self.box_type();
+            let index = self.locals.all[number].index.clone();
+            let wish = format!("{}.box", index.trim_start_matches('$').trim_matches('"'));
+            let name = self.lowering.local(&wish, &format!("(ref {ty})"), self.at);
+            let made = format!(" (local.set {name} (struct.new {ty} (local.get {index})))");
+            self.lowering.prologue(Pieces::text(made, self.at));
+            self.locals.all[number].box_local = name;
+            self.clear_param(number);
+        }
+        Ok(())
+    }
+
+    /// A stackref that was moved is not left where it was.
+    fn clear_param(&mut self, number: usize) {
+        let local = &self.locals.all[number];
+        if local.is_param && is_stackref(local.ty) {
+            let null = null(self.lowering);
+            let clear = format!(" (local.set {} {null})", local.index);
+            self.lowering.prologue(Pieces::text(clear, self.at));
+        }
+    }
+
+    /// The struct in which a local that `stack.redirect` names is kept.
+    fn box_type(&mut self) -> String {
+        let definition = format!("(struct (field (mut {})))", stackref(self.lowering));
+        self.lowering.standard_type("stackref.box", &definition, self.at)
+    }
+
+    fn make_environment(&mut self, name: &str) {
+        let ty = self.lowering.names.fresh(&format!("{name}.env"));
+        let box_type = self.locals.all.iter().any(|local| local.is_boxed).then(|| self.box_type());
+        let (mut fields, mut values) = (String::new(), String::new());
+        let captured: Vec<usize> =
+            (0..self.locals.all.len()).filter(|&n| self.locals.all[n].is_captured).collect();
+        for &number in &captured {
+            let local = &self.locals.all[number];
+            let name = if local.index.starts_with('$') { local.index.as_str() } else { "" };
+            match &box_type {
+                Some(ty) if local.is_boxed => {
+                    fields += &format!(" (field {name} (ref {ty}))");
+                    values += &format!(" (local.get {})", local.box_local);
+                }
+                _ => {
+                    fields += &format!(" (field {name} (mut {}))", local.field_type(self.lowering));
+                    values += &format!(" {}", local.first_value(self.lowering));
+                }
+            }
+        }
+        self.lowering.back.push(format!("\n  (type {ty} (struct{fields}))"), self.at);
+        let local = self.lowering.label("env");
+        self.lowering.named_local(&local, &format!("(ref {ty})"), self.at);
+        let made = format!(" (local.set {local} (struct.new {ty}{values}))");
+        self.lowering.prologue(Pieces::text(made, self.at));
+        for number in captured {
+            if !self.locals.all[number].is_boxed {
+                self.clear_param(number);
+            }
+        }
+        self.environment = Some(Environment { ty, local });
+    }
+
+    pub fn environment(&self) -> Environment {
+        let none = || Environment { ty: String::new(), local: String::new() };
+        self.environment.clone().unwrap_or_else(none)
+    }
+
+    /// Makes functions of the parts of a block.
+    fn make_closures(&mut self, block: &Block<'a>, name: &str) -> Result<()> {
+        let stackref = stackref(self.lowering);
+        match (block.kind, &block.parts[..]) {
+            (Kind::Answer, &[part]) => {
+                let Some(tag) = block.index else { return Ok(()) };
+                let module = self.lowering.module;
+                let signature = module.signature(fields::call_tag(module, tag)?)?;
+                let types = |types: &[_]| -> Vec<String> {
+                    types.iter().map(|&ty| self.lowering.ty(ty)).collect()
+                };
+                let (params, results) = (types(&signature.params), types(&signature.results));
+                self.make_closure(part, &format!("{name}.answer"), &params, &results);
+            }
+            (Kind::RedirectTo, &[target, back]) => {
+                let types = [stackref];
+                self.make_closure(target, &format!("{name}.target"), &[], &types);
+                self.make_closure(back, &format!("{name}.back"), &types, &[]);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// `(func $name (type $name.type) (param $env (ref $env)) (param ..) (result ..)`;
+    /// it begins with its parameters on the stack.
+    fn make_closure(&mut self, part: usize, wish: &str, params: &[String], results: &[String]) {
+        let range = self.shape.parts[part].range.clone();
+        let at = range.start;
+        let function = self.lowering.names.fresh(wish);
+        let ty = self.lowering.names.fresh(&format!("{wish}.type"));
+        let environment = self.environment();
+        let (env, local) = (&environment.ty, &environment.local);
+        let list = |word: &str, types: &[String]| match types {
+            [] => String::new(),
+            types => format!(" ({word} {})", types.join(" ")),
+        };
+        let rest = list("param", params) + &list("result", results);
+        let definition = format!("\n  (type {ty} (func (param (ref {env})){rest}))");
+        self.lowering.back.push(definition, at);
+        let head = format!("(func {function} (type {ty}) (param {local} (ref {env})){rest}");
+        let has_level = self.shape.parts[part].has_marks;
+        let locals = if has_level { format!(" (local {} i32)", self.level) } else { String::new() };
+        let mut prologue = self.set_level(part);
+        let (stackref, null) = (stackref(self.lowering), null(self.lowering));
+        for (number, param) in params.iter().enumerate() {
+            let number = number + 1;
+            prologue += &format!(" (local.get {number})");
+            if *param == stackref {
+                prologue += &format!(" (local.set {number} {null})");
+            }
+        }
+        self.lowering.closure(Closure {
+            range,
+            head: Pieces::text(head, at),
+            locals: Pieces::text(locals, at),
+            prologue: Pieces::text(prologue, at),
+        });
+        self.closures[part] = Some(ClosureName { function, ty });
+    }
+
+    /// The function that a part became.
+    pub fn closure(&self, part: usize) -> ClosureName {
+        let none = || ClosureName { function: String::new(), ty: String::new() };
+        self.closures[part].clone().unwrap_or_else(none)
+    }
+
+    /// Where a local is kept, if that is not the local itself.
+    pub fn place(&self, local: &Local<'a>, part: usize) -> Option<Place> {
+        let environment = self.environment();
+        let (ty, env) = (&environment.ty, format!("(local.get {})", environment.local));
+        let field = || match local.index.starts_with('$') {
+            true => format!("{ty} {}", local.index),
+            false => format!("{ty} {}", self.field_number(local)),
+        };
+        match (local.is_boxed, local.is_captured) {
+            (false, false) => None,
+            (false, true) => Some(Place { object: env, field: field() }),
+            (true, _) => {
+                let object = match part {
+                    0 => format!("(local.get {})", local.box_local),
+                    _ => format!("(struct.get {} {env})", field()),
+                };
+                Some(Place { object, field: format!("{} 0", self.box_name()) })
+            }
+        }
+    }
+
+    pub fn box_name(&self) -> String {
+        self.lowering
+            .standard_type_name(&format!("(struct (field (mut {})))", stackref(self.lowering)))
+    }
+
+    /// The number of the field of a local without a name.
+    fn field_number(&self, local: &Local<'a>) -> usize {
+        let before = self.locals.all.iter().take_while(|other| other.index != local.index);
+        before.filter(|other| other.is_captured).count()
+    }
+
+    /// A local for a value of a type that is put aside, at a byte of a part.
+    pub fn temporary(&mut self, ty: &str, part: usize, at: usize) -> String {
+        let key = (part, ty.to_string());
+        if let Some(name) = self.temporaries.get(&key) {
+            return name.clone();
+        }
+        let name = self.lowering.local("value", ty, at);
+        self.temporaries.insert(key, name.clone());
+        name
+    }
+
+    /// Removes marks until those are left that are around a step.
+    pub fn leave(&mut self, depth: usize) -> String {
+        let at = self.at;
+        let primitive = self.lowering.primitive("first-class", "leave_to", " (param i32)", at);
+        let level = format!("(local.get {})", self.level);
+        match depth {
+            0 => format!("(call {primitive} {level})"),
+            _ => format!("(call {primitive} (i32.add {level} (i32.const {depth})))"),
+        }
+    }
+
+    /// What is done before the function returns: marks are removed, and the
+    /// stacks in its locals are freed.
+    fn exit(&mut self, depth: usize) -> String {
+        let mut text = match depth {
+            0 => String::new(),
+            _ => format!(" {}", self.leave(0)),
+        };
+        let null = null(self.lowering);
+        for local in self.locals.all.iter().filter(|local| is_stackref(local.ty) && local.is_set) {
+            text += &match self.place(local, 0) {
+                None => format!(" (drop (local.get {}))", local.index),
+                Some(place) => format!(" (drop {}) {}", place.get(), place.set(&null)),
+            };
+        }
+        text
+    }
+
+    fn step(&mut self, step: &Step<'a>) -> Result<()> {
+        match step.what {
+            What::Instruction(instruction) => self.instruction(instruction, step),
+            What::Open(block) => self.open(&self.shape.blocks[block]),
+            What::Close(block) => {
+                self.close(&self.shape.blocks[block]);
+                Ok(())
+            }
+        }
+    }
+
+    fn instruction(&mut self, mut instruction: Instruction<'a>, step: &Step<'a>) -> Result<()> {
+        linear::check_instruction(self.lowering, &self.locals, &instruction)?;
+        let instruction = &mut instruction;
+        match instruction.word {
+            "local.get" | "local.set" | "local.tee" => self.local(instruction, step.part),
+            "local.get_clear" | "local.set_cleared" => {
+                return self.linear_local(instruction, step.part);
+            }
+            "global.get_clear" | "global.set_cleared" => return self.global(instruction),
+            "table.get_clear" | "table.set_cleared" => {
+                return self.table(instruction, step.part);
+            }
+            "ref.null" if has_two_nulls(self.lowering) => self.null_of_two_kinds(instruction),
+            "stack.switch" => return self.switch(instruction),
+            "stack.switch_drop" => return self.switch_drop(instruction),
+            "stack.switch_call" => return self.switch_call(instruction),
+            "stack.extend" => return self.extend(instruction),
+            "stack.start" => self.start(instruction),
+            "call_stack" => return self.call_stack(instruction),
+            word if word.starts_with("return") => return self.leave_function(instruction, step),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn null_of_two_kinds(&mut self, instruction: &mut Instruction<'a>) {
+        if self.lowering.tree.word(instruction.next) == Some("stack") {
+            instruction.next += 1;
+            self.lowering.emit(instruction, "", Some("unreachable"));
+        }
+    }
+
+    /// `return`, a tail call, and what else leaves the function.
+    fn leave_function(&mut self, instruction: &Instruction<'a>, step: &Step<'a>) -> Result<()> {
+        let tree = self.lowering.tree;
+        let at = instruction.at(tree);
+        if step.part != 0 {
+            let message = format!(
+                "`{}` cannot stand in the code of an `answer` or `stack.redirect_to`, which may \
+                 not return from the function",
+                instruction.word
+            );
+            return Err(Fault::invalid(at, message));
+        }
+        let exit = self.exit(step.depth);
+        let exit = exit.trim_start();
+        if exit.is_empty() {
+            return Ok(());
+        }
+        match instruction.list {
+            None => self.lowering.edits.insert(at, Pieces::text(format!("{exit} "), at)),
+            Some(list) => {
+                let close = tree.start(tree.last(list));
+                self.lowering.edits.insert(close, Pieces::text(format!(" {exit}"), at));
+            }
+        }
+        Ok(())
+    }
+
+    /// `(ref null? $stackref)` and its null, for text.
+    pub fn stackref(&self) -> (String, String) {
+        (stackref(self.lowering), null(self.lowering))
+    }
+
+    pub fn primitive(&mut self, name: &str, ty: &str, at: usize) -> String {
+        self.lowering.primitive("first-class", name, ty, at)
+    }
+}

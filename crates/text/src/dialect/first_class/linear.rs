@@ -1,0 +1,112 @@
+//! Where a stackref cannot stand, and which instructions would copy one.
+
+use super::super::instruction::Instruction;
+use super::super::lowering::Lowering;
+use super::super::module::{Slot, Table};
+use super::super::output::Pieces;
+use super::super::tree::{Node, Tree};
+use super::locals::Locals;
+use super::{STACKREF, has_two_nulls, is_stackref};
+use crate::fault::{Fault, Result};
+
+/// Checks where the word `stackref` stands.
+pub(super) fn check_types(tree: &Tree<'_>) -> Result<()> {
+    let mut nodes = (0..tree.len()).filter(|&node| tree.word(node) == Some(STACKREF));
+    nodes.try_for_each(|node| match wrong_place(tree, node) {
+        Some(why) => {
+            let message = format!("a stackref is linear: {why}");
+            Err(Fault::invalid(tree.start(node), message))
+        }
+        None => Ok(()),
+    })
+}
+
+/// Why `stackref` cannot stand where it does.
+fn wrong_place(tree: &Tree<'_>, node: Node) -> Option<&'static str> {
+    let list = tree.parent(node)?;
+    let outer = tree.parent(list);
+    let outer_head = outer.and_then(|outer| tree.head(outer));
+    let field = "it cannot be a field of a struct or an array";
+    match tree.head(list)? {
+        "field" | "struct" | "array" => Some(field),
+        "mut" if outer_head != Some("global") => Some(field),
+        "global" => Some("a global that holds one must be mutable, `(mut stackref)`"),
+        "elem" => Some("it cannot be in an element segment"),
+        "table" if tree.siblings(node).any(|next| tree.head(next) == Some("elem")) => {
+            Some("it cannot be in an element segment")
+        }
+        "result" if outer_head == Some("select") || tree.word(list - 1) == Some("select") => {
+            Some("`select` would lose one of two")
+        }
+        _ => None,
+    }
+}
+
+/// In the shadow, makes what a global or a table of stackrefs holds first a
+/// stackref, if `ref.null stack` could be something else.
+pub(super) fn lower_first_nulls(lowering: &mut Lowering<'_, '_>) {
+    if !has_two_nulls(lowering) {
+        return;
+    }
+    let tree = lowering.tree;
+    for node in 0..tree.len() {
+        if tree.word(node) != Some("ref.null") || tree.word(node + 1) != Some("stack") {
+            continue;
+        }
+        let around = std::iter::successors(tree.parent(node), |&list| tree.parent(list));
+        let mut around = around.filter(|&list| matches!(tree.head(list), Some("global" | "table")));
+        let is_stackref = |list| (list..node).any(|node| tree.word(node) == Some(STACKREF));
+        if around.next().is_some_and(is_stackref) {
+            let null = format!("ref.null {}", lowering.brand(STACKREF));
+            let range = tree.start(node)..tree.end(node + 1);
+            lowering.edits.replace(range, Pieces::text(null, tree.start(node)));
+        }
+    }
+}
+
+/// Checks that a standard instruction does not copy a stackref.
+pub(super) fn check_instruction(
+    lowering: &Lowering<'_, '_>,
+    locals: &Locals<'_>,
+    instruction: &Instruction<'_>,
+) -> Result<()> {
+    let (tree, module) = (lowering.tree, lowering.module);
+    let index = instruction.keyword + 1;
+    let is_slot = match instruction.word {
+        "local.get" | "local.set" | "local.tee" => {
+            locals.find(tree.text(index)).is_some_and(|local| is_stackref(local.ty))
+        }
+        "global.get" | "global.set" => holds_stackref(&module.globals, tree, index),
+        "table.get" | "table.set" | "table.fill" | "table.grow" | "table.copy" | "table.init" => {
+            let has_two = is_index(tree, index) && is_index(tree, index + 1);
+            let other = if has_two { index + 1 } else { index };
+            // With one index, `table.init` names a segment, and the table is the first.
+            let table =
+                if instruction.word == "table.init" && !has_two { tree.len() } else { index };
+            holds_stackref(&module.tables, tree, table)
+                || (instruction.word == "table.copy" && holds_stackref(&module.tables, tree, other))
+        }
+        _ => false,
+    };
+    if !is_slot {
+        return Ok(());
+    }
+    let (kind, word) =
+        (&instruction.word[..instruction.word.find('.').unwrap_or(0)], instruction.word);
+    let message = format!(
+        "a stackref is linear: `{word}` would copy or overwrite one; use `{kind}.get_clear` and \
+         `{kind}.set_cleared`"
+    );
+    Err(Fault::invalid(instruction.at(tree), message))
+}
+
+fn is_index(tree: &Tree<'_>, node: Node) -> bool {
+    tree.is_name(node) || tree.is_number(node)
+}
+
+/// Whether a global or a table holds stackrefs; without an index, the first.
+fn holds_stackref(slots: &Table<Slot<'_>>, tree: &Tree<'_>, index: Node) -> bool {
+    let text = if is_index(tree, index) { tree.text(index) } else { "0" };
+    let slot = slots.index(text, 0, "").ok();
+    slot.and_then(|slot| slot.ty).is_some_and(is_stackref)
+}

@@ -1,0 +1,177 @@
+//! The locals of a function, and where they are kept.
+//!
+//! Code that becomes a function of its own gets an *environment*, a struct with
+//! the locals that it uses; the function it comes from keeps them there too. A
+//! local that `stack.redirect` names is kept in a *box*, a struct of its own,
+//! to which an environment then refers.
+
+use std::collections::HashMap;
+
+use super::super::lowering::Lowering;
+use super::super::module::number;
+use super::super::name::Name;
+use super::super::read::Header;
+use super::super::tree::{Node, Tree};
+use super::super::types::{HeapType, ValKind, ValType, list_of_types};
+use super::is_stackref;
+use super::shape::{Block, Kind, Shape, What};
+use crate::fault::{Fault, Result};
+
+/// The locals of a function, its parameters first.
+#[derive(Debug, Default)]
+pub(super) struct Locals<'a> {
+    pub all: Vec<Local<'a>>,
+    named: HashMap<String, usize>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Local<'a> {
+    /// Its name or its number.
+    pub index: String,
+    pub ty: ValType<'a>,
+    pub is_param: bool,
+    /// Whether code that becomes a function of its own uses it, or
+    /// `stack.redirect` names it.
+    pub is_captured: bool,
+    pub is_boxed: bool,
+    /// Whether an instruction may put a stack there.
+    pub is_set: bool,
+    /// The local that has its box.
+    pub box_local: String,
+}
+
+impl<'a> Locals<'a> {
+    /// Reads the parameters and locals of a function.
+    pub fn read(lowering: &Lowering<'a, '_>, list: Node) -> Result<Locals<'a>> {
+        let tree = lowering.tree;
+        let header = Header::read(tree, list)?;
+        let mut locals = Locals::default();
+        let is_param = |node: &Node| tree.head(*node) == Some("param");
+        let params: Vec<Node> = tree.between(list + 2, header.next).filter(is_param).collect();
+        for &param in &params {
+            locals.add(tree, param, true)?;
+        }
+        if params.is_empty() {
+            for &ty in &lowering.module.signature(&header.item)?.params {
+                locals.push(None, ty, true);
+            }
+        }
+        let is_local = |node: &Node| tree.head(*node) == Some("local");
+        for local in tree.between(header.next, tree.last(list)).take_while(is_local) {
+            locals.add(tree, local, false)?;
+        }
+        Ok(locals)
+    }
+
+    /// `(param $x t)`, `(local t*)`.
+    fn add(&mut self, tree: &Tree<'a>, list: Node, is_param: bool) -> Result<()> {
+        let name = Name::read(tree, list + 2);
+        let types = list_of_types(tree, list)?;
+        types.into_iter().for_each(|ty| self.push(name, ty, is_param));
+        Ok(())
+    }
+
+    fn push(&mut self, name: Option<Name<'a>>, ty: ValType<'a>, is_param: bool) {
+        let number = self.all.len();
+        if let Some(name) = name {
+            self.named.entry(name.key().into_owned()).or_insert(number);
+        }
+        let index = name.map_or_else(|| number.to_string(), |name| name.text.to_string());
+        self.all.push(Local {
+            index,
+            ty,
+            is_param,
+            is_captured: false,
+            is_boxed: false,
+            is_set: is_param,
+            box_local: String::new(),
+        });
+    }
+
+    fn number(&self, text: &str) -> Option<usize> {
+        match text.starts_with('$') {
+            true => self.named.get(&*Name { text, at: 0 }.key()).copied(),
+            false => number(text).filter(|&number| number < self.all.len()),
+        }
+    }
+
+    /// The local with this name or number.
+    pub fn find(&self, text: &str) -> Option<&Local<'a>> {
+        self.number(text).map(|number| &self.all[number])
+    }
+
+    /// The local with this name or number, which must hold a stackref.
+    pub fn stackref(&self, text: &str, at: usize, word: &str) -> Result<&Local<'a>> {
+        let Some(local) = self.find(text) else {
+            let message = format!("unknown local: there is no local `{text}`");
+            return Err(Fault { offset: at, message, invalid: !text.starts_with('$') });
+        };
+        check_stackref(local.ty, text, at, word)?;
+        Ok(local)
+    }
+
+    /// Finds out where the locals must be kept.
+    pub fn survey(&mut self, tree: &Tree<'a>, shape: &Shape<'a>) {
+        for step in &shape.steps {
+            let (index, word) = match step.what {
+                What::Instruction(instruction) if instruction.word.starts_with("local.") => {
+                    (tree.text(instruction.keyword + 1), instruction.word)
+                }
+                What::Open(block) => match &shape.blocks[block] {
+                    Block { kind: Kind::Redirect, index: Some(index), .. } => (index.text, ""),
+                    _ => continue,
+                },
+                _ => continue,
+            };
+            let Some(number) = self.number(index) else { continue };
+            let local = &mut self.all[number];
+            local.is_boxed |= word.is_empty();
+            local.is_captured |= step.part != 0;
+            local.is_set |= word == "local.set_cleared";
+        }
+    }
+}
+
+/// Checks that something holds a stackref.
+pub(super) fn check_stackref(ty: ValType<'_>, text: &str, at: usize, word: &str) -> Result<()> {
+    if is_stackref(ty) {
+        return Ok(());
+    }
+    let message =
+        format!("type mismatch: `{word}` works on a stackref, but `{text}` has another type");
+    Err(Fault::invalid(at, message))
+}
+
+impl<'a> Local<'a> {
+    /// Whether it must be set before it is read.
+    pub fn is_non_null(&self) -> bool {
+        match self.ty.kind {
+            ValKind::Word(_) => false,
+            ValKind::Ref { nullable, .. } => !nullable,
+            ValKind::Verbatim(text) => !text.contains("null"),
+        }
+    }
+
+    /// The type of its field in an environment. What must be set before it is
+    /// read is null before it is set.
+    pub fn field_type(&self, lowering: &Lowering<'a, '_>) -> String {
+        match self.ty.kind {
+            ValKind::Ref { nullable: false, heap } if !self.is_param => {
+                let kind = ValKind::Ref { nullable: true, heap };
+                lowering.ty(ValType { kind, ..self.ty })
+            }
+            _ => lowering.ty(self.ty),
+        }
+    }
+
+    /// What its field in an environment is first.
+    pub fn first_value(&self, lowering: &Lowering<'a, '_>) -> String {
+        match self.ty.kind {
+            ValKind::Ref { nullable: false, heap } if !self.is_param => match heap {
+                HeapType::Type(name) => format!("(ref.null {})", name.text),
+                HeapType::Word(word, _) => format!("(ref.null {})", lowering.heap_word(word)),
+            },
+            _ => format!("(local.get {})", self.index),
+        }
+    }
+}

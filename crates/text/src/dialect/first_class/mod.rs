@@ -1,0 +1,211 @@
+//! First-class stacks: `stackref`, events, call tags, routs, `stack.switch`,
+//! `stack.redirect`, `answer`.
+//!
+//! A `stackref` is a reference to a type that stands for all of them:
+//!
+//! ```wat
+//! (rec (type $stackref (cont $stackref.func))
+//!      (type $stackref.func (func (param (ref null $stackref) (ref null $stackref)))))
+//! ```
+//!
+//! In the shadow it is a struct. Events are tags, routs are functions,
+//! a call tag is a tag whose parameter says its type.
+//!
+//! A function is lowered as a whole, before the walk goes through it, since
+//! most of what is to be done depends on what is around: where locals are
+//! kept, which marks the stack has, which code becomes a function of its own.
+//!
+//! | file | what it holds |
+//! | --- | --- |
+//! | `fields` | events, call tags, routs, and the import of `new_stack` |
+//! | `linear` | where a stackref cannot stand, and what would copy one |
+//! | `shape` | the instructions, blocks and parts of a function |
+//! | `locals` | the locals of a function, and where they are kept |
+//! | `function` | how a function is lowered |
+//! | `regions` | `answer`, `stack.redirect`, `stack.redirect_to`, and their marks |
+//! | `slots` | instructions on locals, globals and tables |
+//! | `switches` | instructions with a tag: switches, `stack.extend`, `call_stack` |
+//! | `rout` | how a rout begins |
+//! | `select` | that `select` does not choose between stackrefs |
+
+mod fields;
+mod function;
+mod linear;
+mod locals;
+mod regions;
+mod rout;
+mod select;
+mod shape;
+mod slots;
+mod switches;
+
+use super::design::{Design, Role};
+use super::instruction::Instruction;
+use super::lowering::Lowering;
+use super::module::{Module, TypeDef, TypeKind};
+use super::output::Pieces;
+use super::stack::BagOfStacks;
+use super::tree::{Node, Tree};
+use super::types::{ValKind, ValType};
+use super::word::{Place, Word};
+use crate::fault::{Fault, Result};
+
+/// The word for the type.
+const STACKREF: &str = "stackref";
+
+/// The design.
+#[derive(Debug)]
+pub(crate) struct FirstClass;
+
+impl Design for FirstClass {
+    fn name(&self) -> &'static str {
+        "first-class stacks"
+    }
+
+    fn describe_type(&self) -> &'static str {
+        "a stackref"
+    }
+
+    fn hints(&self) -> &'static [&'static str] {
+        &["stack", "event", "call_tag", "rout", "answer", "try", "_clear"]
+    }
+
+    fn recognise(&self, word: &Word<'_, '_>) -> Option<Role> {
+        match word.text {
+            STACKREF if word.place == Place::Plain => Some(Role::ValueType),
+            "stack" if word.place == Place::Null && word.has_first_class => Some(Role::HeapType),
+            "event" | "call_tag" if is_field(word) => Some(Role::Field),
+            "rout" if word.place == Place::Field => Some(Role::Function),
+            "rout" if word.place == Place::Description => Some(Role::Field),
+            "try" if word.is_instruction() && !is_legacy(word) => Some(Role::Instruction),
+            "local.get_clear" | "local.set_cleared" | "global.get_clear" | "global.set_cleared"
+            | "table.get_clear" | "table.set_cleared" | "stack.switch" | "stack.switch_call"
+            | "stack.switch_drop" | "stack.extend" | "stack.start" | "stack.redirect"
+            | "stack.redirect_to" | "answer" | "call_stack"
+                if word.is_instruction() =>
+            {
+                Some(Role::Instruction)
+            }
+            _ => None,
+        }
+    }
+
+    fn read_field<'a>(&self, tree: &Tree<'a>, list: Node, module: &mut Module<'a>) -> Result<()> {
+        fields::read(tree, list, module)
+    }
+
+    fn prepare<'a>(&self, lowering: &mut Lowering<'a, '_>) -> Result<()> {
+        linear::check_types(lowering.tree)?;
+        fields::check_names(lowering)?;
+        define_stackref(lowering);
+        linear::lower_first_nulls(lowering);
+        fields::lower_new_stack(lowering)
+    }
+
+    fn define<'a>(
+        &self,
+        _lowering: &mut Lowering<'a, '_>,
+        _definition: &TypeDef<'a>,
+    ) -> Result<Vec<Pieces>> {
+        Ok(Vec::new())
+    }
+
+    /// `ref.null stack`, which is a stackref and a stack of the bag, if the
+    /// module has both.
+    fn heap_type(&self, lowering: &Lowering<'_, '_>, word: &str) -> Option<String> {
+        match (has_stack_types(lowering.module), lowering.is_shadow()) {
+            _ if word != "stack" => None,
+            (false, _) => Some(lowering.brand(STACKREF).to_string()),
+            (true, false) => Some("nocont".to_string()),
+            (true, true) => Some("nofunc".to_string()),
+        }
+    }
+
+    fn value_type(&self, lowering: &Lowering<'_, '_>, word: &str) -> Option<String> {
+        (word == STACKREF).then(|| stackref(lowering))
+    }
+
+    fn lower_field<'a>(&self, lowering: &mut Lowering<'a, '_>, list: Node) -> Result<()> {
+        fields::lower(lowering, list)
+    }
+
+    fn enter_function<'a>(&self, lowering: &mut Lowering<'a, '_>, list: Node) -> Result<()> {
+        function::lower(lowering, list)
+    }
+
+    fn check_binary(&self, binary: &[u8]) -> Option<(usize, &'static str)> {
+        let message = "a stackref is linear: `select` would lose one of two";
+        select::find(binary).map(|offset| (offset, message))
+    }
+
+    /// What is in a function was lowered when that was entered.
+    fn lower<'a>(
+        &self,
+        lowering: &mut Lowering<'a, '_>,
+        instruction: &mut Instruction<'a>,
+    ) -> Result<()> {
+        if lowering.is_in_function() {
+            return Ok(());
+        }
+        let message = format!("`{}` can only stand in a function", instruction.word);
+        Err(Fault::invalid(instruction.at(lowering.tree), message))
+    }
+}
+
+fn is_field(word: &Word<'_, '_>) -> bool {
+    matches!(word.place, Place::Field | Place::Description)
+}
+
+/// Whether a `try` is that of an older proposal, `(try (do ..) ..)`.
+fn is_legacy(word: &Word<'_, '_>) -> bool {
+    let is_do = |node| word.tree.head(node) == Some("do");
+    word.place == Place::Folded && word.tree.siblings(word.node).any(is_do)
+}
+
+/// Whether a module has types of the bag of stacks, too.
+fn has_stack_types(module: &Module<'_>) -> bool {
+    module.types.iter().any(|definition| match definition.kind {
+        TypeKind::Design(design, _) => design.name() == BagOfStacks.name(),
+        _ => false,
+    })
+}
+
+/// Whether `ref.null stack` has two kinds here. In the shadow no null has both:
+/// an instruction is `unreachable` there, after which every type fits.
+fn has_two_nulls(lowering: &Lowering<'_, '_>) -> bool {
+    lowering.is_shadow() && has_stack_types(lowering.module)
+}
+
+/// Whether a type is `stackref`.
+fn is_stackref(ty: ValType<'_>) -> bool {
+    matches!(ty.kind, ValKind::Word(STACKREF))
+}
+
+/// `stackref` in the standard text.
+fn stackref(lowering: &Lowering<'_, '_>) -> String {
+    format!("(ref null {})", lowering.brand(STACKREF))
+}
+
+/// A null stackref in the standard text.
+fn null(lowering: &Lowering<'_, '_>) -> String {
+    format!("(ref.null {})", lowering.brand(STACKREF))
+}
+
+/// Defines the type of all stackrefs, in front of everything else.
+fn define_stackref(lowering: &mut Lowering<'_, '_>) {
+    let name = lowering.names.fresh(STACKREF);
+    let function = lowering.names.fresh("stackref.func");
+    lowering.set_brand(STACKREF, name);
+    let stackref = stackref(lowering);
+    let name = lowering.brand(STACKREF);
+    let signature = format!("(func (param {stackref} {stackref}))");
+    let types = match lowering.is_shadow() {
+        false => format!("(type {name} (cont {function})) (type {function} {signature})"),
+        true => {
+            let fields = format!("(struct (field {stackref} {stackref}))");
+            format!("(type {name} {fields}) (type {function} {signature})")
+        }
+    };
+    let at = lowering.tree.range().start;
+    lowering.front.push(format!("(rec {types})\n  "), at);
+}

@@ -1,0 +1,52 @@
+//! How a rout begins: openings of blocks, and `stack.start`.
+
+use super::super::tree::{Node, Tree};
+use super::shape::{Kind, Shape, What};
+use crate::fault::{Fault, Result};
+
+/// Checks where `stack.start` stands in a function or a rout.
+pub(super) fn check(tree: &Tree<'_>, shape: &Shape<'_>, list: Node) -> Result<()> {
+    let start = match tree.head(list) {
+        Some("rout") => Some(start(tree, shape, list)?),
+        _ => None,
+    };
+    for step in &shape.steps {
+        if let What::Instruction(instruction) = step.what
+            && instruction.word == "stack.start"
+            && Some(instruction.keyword) != start
+        {
+            let message = "`stack.start` can only stand at the beginning of a rout, behind \
+                           openings of blocks";
+            return Err(Fault::invalid(instruction.at(tree), message));
+        }
+    }
+    Ok(())
+}
+
+/// The `stack.start` of a rout.
+fn start(tree: &Tree<'_>, shape: &Shape<'_>, list: Node) -> Result<Node> {
+    let missing = |at| {
+        let message = "a rout begins with openings of `block`, `loop`, `try`, `try_table`, \
+                       `stack.redirect`, `stack.redirect_to` or `answer`, and then `stack.start`";
+        Fault::invalid(at, message)
+    };
+    // The code of answers and the like is not what it begins with.
+    for step in shape.steps.iter().filter(|step| step.part == 0) {
+        match step.what {
+            What::Open(block) if shape.blocks[block].kind != Kind::If => {
+                let block = &shape.blocks[block];
+                if let Some(target) = block.target.filter(|_| block.kind == Kind::Loop) {
+                    let message = "a branch back over `stack.start`: the rout would start again";
+                    return Err(Fault::invalid(tree.start(target), message));
+                }
+            }
+            What::Open(block) => return Err(missing(tree.start(shape.blocks[block].keyword))),
+            What::Instruction(instruction) if instruction.word == "stack.start" => {
+                return Ok(instruction.keyword);
+            }
+            What::Instruction(instruction) => return Err(missing(instruction.at(tree))),
+            What::Close(block) => return Err(missing(tree.start(shape.blocks[block].keyword))),
+        }
+    }
+    Err(missing(tree.start(list + 1)))
+}
