@@ -67,6 +67,10 @@ impl Encoded {
     fn lowered(lowered: Lowered, lexer: fn(&str) -> Lexer<'_>) -> Result<Encoded> {
         let in_source = |fault: Fault| fault.moved(|offset| lowered.map.find(offset));
         let encoded = Encoded::text(&lowered.text, lexer).map_err(in_source)?;
+        if let Some((offset, message)) = lowered.check_binary(&encoded.binary) {
+            let found = encoded.find(&lowered.text, offset).unwrap_or(encoded.module);
+            return Err(Fault::invalid(lowered.map.find(found), message));
+        }
         lowered.check(&encoded.binary)?;
         let Lowered { text, map, module, .. } = lowered;
         let origin = Origin::Lowered(map, text.into(), Box::new(encoded.origin));

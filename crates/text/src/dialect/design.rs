@@ -121,6 +121,13 @@ pub(crate) trait Design: Sync + fmt::Debug {
         instruction: &mut Instruction<'a>,
     ) -> Result<()>;
 
+    /// What is wrong in the binary of the standard text, and at which offset, if
+    /// only its types show that.
+    fn check_binary(&self, binary: &[u8]) -> Option<(usize, &'static str)> {
+        let _ = binary;
+        None
+    }
+
     /// How types of the shadow are called in errors: what to replace, by what.
     fn shadow_words(&self) -> &'static [(&'static str, &'static str)] {
         &[]

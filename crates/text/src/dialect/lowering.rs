@@ -134,13 +134,13 @@ impl<'a, 'm> Lowering<'a, 'm> {
         start.append(function.prologue);
         self.edits.insert_early(function.locals_at, start);
         for Closure { range, head, locals, prologue } in function.closures {
-            let at = range.start;
-            self.back.push("\n  ", at);
+            let Range { start, end } = range;
+            self.back.push("\n  ", start);
             self.back.append(head);
             self.back.append(locals);
             self.back.append(prologue);
             self.back.push_moved(range);
-            self.back.push(")", at);
+            self.back.push(")", end);
         }
     }
 
@@ -168,6 +168,12 @@ impl<'a, 'm> Lowering<'a, 'm> {
     /// the part of it that becomes a function of its own.
     pub fn local(&mut self, wish: &str, ty: &str, at: usize) -> String {
         let name = self.names.fresh(wish);
+        self.named_local(&name, ty, at);
+        name
+    }
+
+    /// The same, with a name that is only used once in the function.
+    pub fn named_local(&mut self, name: &str, ty: &str, at: usize) {
         if let Some(function) = &mut self.function {
             let inside = |closure: &&mut Closure| closure.range.contains(&at);
             let locals = match function.closures.iter_mut().rfind(inside) {
@@ -176,7 +182,6 @@ impl<'a, 'm> Lowering<'a, 'm> {
             };
             locals.push(format!(" (local {name} {ty})"), at);
         }
-        name
     }
 
     /// The name of a type that was added with [`Lowering::standard_type`].

@@ -133,6 +133,12 @@ fn may_have_dialects(text: &str) -> bool {
 }
 
 impl Lowered {
+    /// What a design finds in the binary of the standard text, and at which
+    /// offset of that.
+    pub fn check_binary(&self, binary: &[u8]) -> Option<(usize, &'static str)> {
+        DESIGNS.iter().find_map(|design| design.check_binary(binary))
+    }
+
     /// Checks that kinds of different designs do not match each other, given
     /// the binary of the standard text.
     pub fn check(&self, binary: &[u8]) -> Result<()> {

@@ -139,15 +139,13 @@ fn rout(lowering: &mut Lowering<'_, '_>, list: Node) -> Result<()> {
 /// function that calls the primitive.
 pub(super) fn lower_new_stack(lowering: &mut Lowering<'_, '_>) -> Result<()> {
     let tree = lowering.tree;
-    for node in 0..tree.len() {
-        if tree.head(node) == Some("import")
-            && tree.text(node + 2) == "\"host\""
-            && tree.text(node + 3) == "\"new_stack\""
-        {
-            new_stack(lowering, node)?;
+    (0..tree.len()).filter(|&node| tree.head(node) == Some("import")).try_for_each(|import| {
+        let mut names = tree.children(import).skip(1).map(|node| tree.text(node));
+        match (names.next(), names.next()) {
+            (Some("\"host\""), Some("\"new_stack\"")) => new_stack(lowering, import),
+            _ => Ok(()),
         }
-    }
-    Ok(())
+    })
 }
 
 fn new_stack(lowering: &mut Lowering<'_, '_>, import: Node) -> Result<()> {

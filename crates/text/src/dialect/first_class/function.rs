@@ -99,12 +99,14 @@ impl<'a> Function<'_, 'a, '_> {
     /// Makes the boxes and the environment, and the functions that parts become.
     fn begin(&mut self, name: &str) -> Result<()> {
         let (shape, at) = (self.shape, self.at);
-        self.level = match shape.parts[0].has_marks {
-            true => self.lowering.local("level", "i32", at),
-            false => self.lowering.names.fresh("level"),
-        };
-        let level = self.set_level(0);
-        self.lowering.prologue(Pieces::text(level, at));
+        if shape.parts.iter().any(|part| part.has_marks) {
+            self.level = self.lowering.label("level");
+        }
+        if shape.parts[0].has_marks {
+            self.lowering.named_local(&self.level, "i32", at);
+            let level = self.set_level(0);
+            self.lowering.prologue(Pieces::text(level, at));
+        }
         self.make_boxes()?;
         if shape.parts.len() > 1 {
             self.make_environment(name);
@@ -182,7 +184,8 @@ impl<'a> Function<'_, 'a, '_> {
             }
         }
         self.lowering.back.push(format!("\n  (type {ty} (struct{fields}))"), self.at);
-        let local = self.lowering.local("env", &format!("(ref {ty})"), self.at);
+        let local = self.lowering.label("env");
+        self.lowering.named_local(&local, &format!("(ref {ty})"), self.at);
         let made = format!(" (local.set {local} (struct.new {ty}{values}))");
         self.lowering.prologue(Pieces::text(made, self.at));
         for number in captured {

@@ -34,6 +34,7 @@ mod linear;
 mod locals;
 mod regions;
 mod rout;
+mod select;
 mod shape;
 mod slots;
 mod switches;
@@ -130,6 +131,11 @@ impl Design for FirstClass {
 
     fn enter_function<'a>(&self, lowering: &mut Lowering<'a, '_>, list: Node) -> Result<()> {
         function::lower(lowering, list)
+    }
+
+    fn check_binary(&self, binary: &[u8]) -> Option<(usize, &'static str)> {
+        let message = "a stackref is linear: `select` would lose one of two";
+        select::find(binary).map(|offset| (offset, message))
     }
 
     /// What is in a function was lowered when that was entered.

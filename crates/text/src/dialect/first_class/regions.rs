@@ -79,12 +79,8 @@ impl<'a> Function<'_, 'a, '_> {
     /// Puts text in place of `end`, or of the parenthesis that closes a block.
     fn replace_end(&mut self, block: &Block<'a>, text: String) {
         let tree = self.lowering.tree;
-        let at = tree.start(block.keyword);
-        let end = match block.list {
-            // Not a label: it is that of none.
-            None => tree.start(block.last)..tree.end(block.last),
-            Some(list) => tree.start(tree.last(list))..tree.end(list),
-        };
+        let end = tree.start(block.last)..tree.end(block.last);
+        let at = end.start;
         self.lowering.edits.replace(end, Pieces::text(text, at));
     }
 

@@ -68,7 +68,7 @@ pub(super) struct Block<'a> {
     pub parts: Vec<usize>,
     /// The keywords of `catch $e $l`.
     pub catches: Vec<Node>,
-    /// Its last node: the label behind `end`, `end`, or a parenthesis.
+    /// Its last token: a label behind `end`, `end`, or a parenthesis.
     pub last: Node,
     /// In which part, and how deep in marks, it stands.
     pub part: usize,
@@ -269,10 +269,12 @@ impl<'a> Reader<'_, 'a> {
         match word {
             "end" => {
                 let block = self.block_around().ok_or_else(|| unexpected(tree, node))?;
-                if self.shape.blocks[block].list.is_some() {
+                let Block { list, kind, .. } = self.shape.blocks[block];
+                if list.is_some() {
                     return Err(unexpected(tree, node));
                 }
-                let last = if tree.is_name(node + 1) { node + 1 } else { node };
+                let has_label = !kind.leaves_mark() && tree.is_name(node + 1);
+                let last = if has_label { node + 1 } else { node };
                 self.close(block, node, last)?;
                 Ok(last + 1)
             }
@@ -444,7 +446,8 @@ impl<'a> Reader<'_, 'a> {
 
     /// The label of a block is not known any more.
     fn forget_label(&mut self, number: usize) {
-        let label = self.shape.blocks[number].index;
+        let block = &self.shape.blocks[number];
+        let label = block.index.filter(|_| !block.kind.leaves_mark());
         let blocks = label.and_then(|label| self.labels.get_mut(&*label.key()));
         if let Some(blocks) = blocks.filter(|blocks| blocks.last() == Some(&number)) {
             blocks.pop();

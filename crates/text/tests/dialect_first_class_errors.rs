@@ -1,0 +1,399 @@
+//! What is wrong in text with first-class stacks. Each row is a source, in
+//! which `@@` stands before the place of the error, and a part of the message.
+
+use ropewalk_text::{Position, Text, TextError};
+use wasmparser::{Validator, WasmFeatures};
+
+/// What every module below starts with, on the first line.
+const HEAD: &str = "(import \"host\" \"new_stack\" (func $new (result stackref))) \
+    (event $back (param stackref)) (event $done (param i32)) (event $stop) (tag $tag) \
+    (call_tag $ask (param i32) (result i64)) (call_tag $ping) \
+    (global $g (mut stackref) (ref.null stack)) (global $i (mut i32) (i32.const 0)) \
+    (table $t 4 stackref) (table $u 4 funcref) (type $k.f (func)) (type $k (cont $k.f)) \
+    (func $f (param stackref)) (func $h (param i32)) \
+    (rout $r (stack.start)) (rout $s (param i32) (result i32) (stack.start))\n";
+
+/// The error that reading or validating a source finds.
+#[track_caller]
+fn error(source: &str) -> TextError {
+    let text = match Text::parse(source) {
+        Ok(text) => text,
+        Err(error) => return error,
+    };
+    let features = WasmFeatures::WASM3 | WasmFeatures::STACK_SWITCHING;
+    let mut validator = Validator::new_with_features(features);
+    let error = validator.validate_all(text.binary()).err();
+    let error = error.unwrap_or_else(|| panic!("the module is valid: {source}"));
+    text.error_at(error.offset() as usize, error.message())
+}
+
+/// Checks each row; `invalid` is whether the modules can be read.
+#[track_caller]
+fn check(invalid: bool, rows: &[(&str, &str)]) {
+    for (marked, message) in rows {
+        let (before, _) = marked.split_once("@@").expect("a place is marked");
+        let line = 2 + before.matches('\n').count();
+        let column = 1 + before.rsplit('\n').next().unwrap_or_default().chars().count();
+        let error = error(&format!("{HEAD}{}", marked.replace("@@", "")));
+        let expected = Position { line, column };
+        assert_eq!(error.position(), Some(expected), "{marked}\n{error}");
+        assert!(error.message().contains(message), "{marked}\n{error}");
+        assert_eq!(error.is_invalid(), invalid, "{marked}\n{error}");
+    }
+}
+
+#[test]
+fn what_would_copy_a_stackref() {
+    check(
+        true,
+        &[
+            (
+                "(func (param $x stackref) (drop (@@local.get $x)))",
+                "a stackref is linear: `local.get`",
+            ),
+            ("(func (param stackref) @@local.get 0 drop)", "use `local.get_clear`"),
+            ("(func (local $x stackref) (@@local.set $x (call $new)))", "`local.set_cleared`"),
+            ("(func (local $x stackref) (drop (@@local.tee $x (call $new))))", "linear"),
+            ("(func (drop (@@global.get $g)))", "use `global.get_clear`"),
+            ("(func (drop (@@global.get 0)))", "linear"),
+            ("(func call $new @@global.set $g)", "use `global.get_clear`"),
+            ("(func (drop (@@table.get $t (i32.const 0))))", "use `table.get_clear`"),
+            ("(func (drop (@@table.get (i32.const 0))))", "linear"),
+            ("(func (@@table.set $t (i32.const 0) (call $new)))", "`table.set_cleared`"),
+            ("(func (@@table.fill $t (i32.const 0) (call $new) (i32.const 1)))", "linear"),
+            ("(func (drop (@@table.grow $t (call $new) (i32.const 1))))", "linear"),
+            ("(func (@@table.copy $t $t (i32.const 0) (i32.const 0) (i32.const 0)))", "linear"),
+            ("(func (@@table.copy $u $t (i32.const 0) (i32.const 0) (i32.const 0)))", "linear"),
+            ("(func (@@table.copy (i32.const 0) (i32.const 0) (i32.const 0)))", "linear"),
+            (
+                "(elem $e func) (func (@@table.init $t $e (i32.const 0) (i32.const 0) (i32.const 0)))",
+                "linear",
+            ),
+            (
+                "(elem $e func) (func (@@table.init $e (i32.const 0) (i32.const 0) (i32.const 0)))",
+                "linear",
+            ),
+            ("(elem $e @@stackref (ref.null stack))", "it cannot be in an element segment"),
+            ("(elem declare @@stackref (ref.null stack))", "it cannot be in an element segment"),
+            ("(elem (table $t) (i32.const 0) @@stackref (ref.null stack))", "element segment"),
+            ("(table $v @@stackref (elem (ref.null stack)))", "element segment"),
+            (
+                "(func (drop (select (result @@stackref) (call $new) (call $new) (i32.const 0))))",
+                "`select` would lose one",
+            ),
+            (
+                "(func call $new call $new i32.const 0 select (result @@stackref) drop)",
+                "`select` would lose one",
+            ),
+            ("(type $x (struct (field @@stackref)))", "it cannot be a field"),
+            ("(type $x (struct (field i32) (field $f (mut @@stackref))))", "it cannot be a field"),
+            ("(type $x (array @@stackref))", "it cannot be a field"),
+            ("(type $x (array (mut @@stackref)))", "it cannot be a field"),
+            ("(rec (type $x (sub (struct (field $f @@stackref)))))", "it cannot be a field"),
+            ("(global $h @@stackref (ref.null stack))", "must be mutable"),
+            ("(import \"a\" \"b\" (global $h @@stackref))", "must be mutable"),
+            ("(func (param $x stackref) (answer $ping (drop (@@local.get $x)) within))", "linear"),
+        ],
+    );
+}
+
+#[test]
+fn select_without_a_type() {
+    check(
+        true,
+        &[
+            ("(func (drop (@@select (call $new) (call $new) (i32.const 0))))", "linear: `select`"),
+            ("(func call $new call $new i32.const 0\n @@select drop)", "linear: `select`"),
+            (
+                "(func (result i32) (@@select (i32.const 0) (i64.const 0) (i32.const 0)))",
+                "type mismatch",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn slots_of_another_type() {
+    check(
+        true,
+        &[
+            ("(func (local $x i32) (drop (local.get_clear @@$x)))", "`$x` has another type"),
+            ("(func (local i32) (local.set_cleared @@0 (i32.const 1)))", "`0` has another type"),
+            ("(func (drop (global.get_clear @@$i)))", "type mismatch"),
+            ("(func (global.set_cleared @@$i (i32.const 1)))", "type mismatch"),
+            ("(func (drop (table.get_clear @@$u (i32.const 0))))", "type mismatch"),
+            ("(func (table.set_cleared @@$u (i32.const 0) (ref.null func)))", "type mismatch"),
+            ("(func (local.get_clear @@3))", "unknown local"),
+            ("(func (drop (global.get_clear @@7)))", "unknown global 7"),
+            ("(func (local $x stackref) (@@local.set_cleared $x (i32.const 1)))", "type mismatch"),
+            ("(func (local $x stackref) (@@local.set_cleared $x))", "type mismatch"),
+            ("(func (@@table.set_cleared $t (call $new)))", "type mismatch"),
+            ("(func (local $x i32) (stack.redirect @@$x))", "`$x` has another type"),
+            ("(global $h i32 (@@call_stack $ping))", "`call_stack` can only stand in a function"),
+        ],
+    );
+}
+
+#[test]
+fn events_that_do_not_fit() {
+    check(
+        true,
+        &[
+            (
+                "(func (stack.switch @@$done (i32.const 1) (call $new)))",
+                "type mismatch: `stack.switch` sends",
+            ),
+            (
+                "(func (stack.switch @@$stop (call $new)))",
+                "last parameter of `$stop` is not a stackref",
+            ),
+            ("(func (@@stack.switch $back))", "type mismatch"),
+            ("(func (@@stack.switch $back (i32.const 1)))", "type mismatch"),
+            ("(func (@@stack.switch_drop $back (call $new)))", "type mismatch"),
+            (
+                "(func (stack.switch_call @@$h (i32.const 1) (call $new)))",
+                "its last parameter is not a stackref",
+            ),
+            (
+                "(func (stack.switch_call $f @@$done (call $new)))",
+                "`$done` takes 1, and `$f` has 0",
+            ),
+            (
+                "(func $o (param stackref) (result i64) (i64.const 0)) \
+                 (func (stack.switch_call $o @@$done (call $new)))",
+                "type mismatch: `stack.switch_call` makes the results of `$o` the values of `$done`",
+            ),
+            (
+                "(func (drop (stack.extend $s @@$stop (i32.const 1) (call $new))))",
+                "which takes others",
+            ),
+            ("(func (drop (@@stack.extend $s (call $new))))", "type mismatch"),
+            ("(tag $y (result i32)) (func (stack.switch_drop @@$y (call $new)))", "is no event"),
+            ("(@@event $x (result i32))", "an event has no results"),
+            ("(func (drop (@@call_stack $ask)))", "type mismatch"),
+            (
+                "(func (block $l (result i32) (@@try catch $stop $l) (i32.const 1)) (drop))",
+                "type mismatch",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn names_of_another_sort() {
+    check(
+        true,
+        &[
+            (
+                "(func (drop (stack.extend @@$h (i32.const 1) (call $new))))",
+                "unknown rout: `$h` is a function",
+            ),
+            ("(func (call @@$r))", "`$r` is a rout, and only `stack.extend` can name a rout"),
+            ("(func (return_call @@$r))", "is a rout"),
+            ("(func (drop (ref.func @@$r)))", "is a rout"),
+            ("(elem declare func @@$r)", "is a rout"),
+            ("(elem (table $u) (i32.const 0) func $f @@$r)", "is a rout"),
+            ("(table funcref (elem @@$r))", "is a rout"),
+            ("(export \"r\" (func @@$r))", "is a rout"),
+            ("(start @@$r)", "is a rout"),
+            ("(func (stack.switch_call @@$r (call $new)))", "is a rout"),
+            ("(func (throw @@$ping))", "`$ping` is a call_tag"),
+            ("(func (suspend @@$ping))", "is a call_tag"),
+            ("(func (stack.switch_drop @@$ping (call $new)))", "is a call_tag"),
+            ("(func (block $l (try catch @@$ping $l)))", "is a call_tag"),
+            ("(func (block $l (try_table (catch @@$ping $l))))", "is a call_tag"),
+            ("(export \"a\" (tag @@$ping))", "is a call_tag"),
+            ("(export \"a\" (event @@$ping))", "is a call_tag"),
+            ("(export \"a\" (call_tag @@$stop))", "`$stop` is a tag or an event"),
+            ("(func (call_stack @@$stop))", "`$stop` is a tag or an event"),
+            ("(func (answer @@$tag within))", "`$tag` is a tag or an event"),
+            ("(rout $x @@(export \"x\") (stack.start))", "a rout cannot be imported or exported"),
+            ("(import \"a\" \"b\" @@(rout $x))", "a rout cannot be imported or exported"),
+        ],
+    );
+}
+
+#[test]
+fn unknown_words_and_names() {
+    check(
+        false,
+        &[
+            ("(func (drop (local.get_clear @@$x)))", "unknown local"),
+            ("(func (stack.redirect @@$x))", "unknown local"),
+            ("(func (drop (global.get_clear @@$x)))", "unknown global"),
+            ("(func (drop (table.get_clear @@$x (i32.const 0))))", "unknown table"),
+            ("(func (stack.switch @@$x (call $new)))", "unknown tag"),
+            ("(func (stack.switch_call @@$x (call $new)))", "unknown function"),
+            ("(func (stack.switch_call $f @@$x (call $new)))", "unknown tag"),
+            ("(func (drop (stack.extend @@$x (call $new))))", "unknown rout"),
+            ("(func (call_stack @@$x))", "unknown call_tag"),
+            ("(func (answer @@$x within))", "unknown call_tag"),
+            ("(func (block $l (try catch @@$x $l)))", "unknown tag"),
+            ("(func (try catch $stop @@$l))", "unknown label"),
+            ("(func (@@stack.frob))", "unknown operator"),
+            ("(func (param (ref @@stackref)))", "unexpected token"),
+            ("(event $x (param (ref @@$y)))", "unknown type"),
+        ],
+    );
+}
+
+#[test]
+fn missing_and_superfluous_words() {
+    check(
+        false,
+        &[
+            ("(func (stack.switch@@))", "expects the name of an event here"),
+            ("(func (stack.switch @@0 (call $new)))", "expected a name, found the number"),
+            ("(func (drop (stack.extend @@0 (call $new))))", "expected a name, found the number"),
+            ("(func (block $l (try catch $stop @@0)))", "expected a name, found the number"),
+            ("(func (call_stack @@(nop)))", "expects the name of a call_tag here"),
+            ("(func (drop (local.get_clear@@)))", "expects the name of a local here"),
+            ("(func (stack.redirect_to (call $new) @@within))", "expected `then`, found `within`"),
+            (
+                "(func (stack.redirect_to (call $new) then (drop)@@))",
+                "expected `within`, found `)`",
+            ),
+            ("(func stack.redirect_to call $new @@end)", "expected `then`, found `end`"),
+            ("(func (answer $ping (nop)@@))", "expected `within`"),
+            ("(func answer $ping @@end)", "expected `within`"),
+            ("(func answer $ping within end @@$l)", "mismatching labels"),
+            ("(func (answer $ping within @@within))", "unexpected `within`"),
+            ("(func (answer $ping @@then within))", "expected `within`, found `then`"),
+            ("(func @@within)", "unexpected `within`"),
+            ("(func (block (nop) @@within))", "unexpected `within`"),
+            ("(func answer $ping within@@)", "expected `end`"),
+            ("(func block (nop)@@)", "expected `end`"),
+            ("(func @@end)", "unexpected `end`"),
+            ("(func (answer $ping within block@@))", "expected `end`"),
+            ("(func (answer $ping within) @@end)", "unexpected `end`"),
+            ("(func (block $l (try catch $stop $l @@(nop))))", "expected `catch`"),
+            ("(func block $l try catch $stop $l @@nop end end)", "expected `catch`"),
+            ("(func (block $l (try (catch $stop $l @@(nop)))))", "expected `)`"),
+            ("(func (block $l (try catch $stop@@)))", "expects the name of a label here"),
+        ],
+    );
+}
+
+#[test]
+fn code_that_leaves_its_function() {
+    check(
+        true,
+        &[
+            ("(func (block $l (answer $ping (br @@$l) within)))", "unknown label: `$l` is outside"),
+            ("(func (block $l (answer $ping (br_if @@$l (i32.const 1)) within)))", "outside"),
+            (
+                "(func block $l answer $ping block $m i32.const 0 br_table $m @@$l end within end end)",
+                "outside",
+            ),
+            ("(func (block $l (answer $ping (try_table (catch_all @@$l)) within)))", "outside"),
+            ("(func (block $l (answer $ping (try (catch $stop @@$l)) within)))", "outside"),
+            (
+                "(func (block $l (answer $ping (br_on_null @@$l (call $new)) (drop) within)))",
+                "outside",
+            ),
+            (
+                "(func (block $l (answer $ping (resume $k (on $tag @@$l) (ref.null $k)) within)))",
+                "outside",
+            ),
+            ("(func (block $l (stack.redirect_to (br @@$l) then (drop) within)))", "outside"),
+            (
+                "(func (block $l (stack.redirect_to (call $new) then (drop) (br @@$l) within)))",
+                "outside",
+            ),
+            ("(func (answer $ping (block $l (answer $ping (br @@$l) within)) within))", "outside"),
+            ("(func (answer $ping (@@return) within))", "`return` cannot stand"),
+            ("(func $x (answer $ping (@@return_call $x) within))", "may not return"),
+            (
+                "(func (answer $ping (@@return_call_ref $k.f (ref.null $k.f)) within))",
+                "may not return",
+            ),
+            (
+                "(func answer $ping i32.const 0 @@return_call_indirect $u within end)",
+                "may not return",
+            ),
+            ("(func (stack.redirect_to (@@return) then (drop) within))", "`return` cannot stand"),
+            (
+                "(func (stack.redirect_to (call $new) then (drop) (@@return) within))",
+                "`return` cannot stand",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn types_of_blocks() {
+    check(
+        true,
+        &[
+            ("(func (answer $ping within (i32.const 1)@@))", "type mismatch"),
+            ("(func (answer $ping (i32.const 1) @@within))", "type mismatch"),
+            ("(func (answer $ask @@within))", "type mismatch"),
+            ("(func (local $x stackref) (stack.redirect $x (i32.const 1)@@))", "type mismatch"),
+            ("(func (stack.redirect_to (i32.const 1) @@then (drop) within))", "type mismatch"),
+            ("(func (stack.redirect_to (call $new) then @@within))", "type mismatch"),
+            ("(func (try (i32.const 1)@@))", "type mismatch"),
+        ],
+    );
+}
+
+#[test]
+fn how_routs_begin() {
+    check(
+        true,
+        &[
+            ("(@@rout $x)", "a rout begins with openings"),
+            ("(rout $x (@@nop) (stack.start))", "a rout begins with openings"),
+            ("(rout $x (@@block) (stack.start))", "a rout begins with openings"),
+            ("(rout $x (drop (@@i32.const 1)) (stack.start))", "a rout begins with openings"),
+            ("(rout $x (@@if (i32.const 1) (then (stack.start))))", "a rout begins with openings"),
+            (
+                "(rout $x (answer $ping (stack.start) within (@@nop)))",
+                "a rout begins with openings",
+            ),
+            ("(func (@@stack.start))", "can only stand at the beginning of a rout"),
+            (
+                "(rout $x (stack.start) (@@stack.start))",
+                "can only stand at the beginning of a rout",
+            ),
+            ("(rout $x (answer $ping (@@stack.start) within (stack.start)))", "can only stand at"),
+            (
+                "(rout $x (loop $l (block $m (try (stack.start) catch $stop $m)) (br @@$l)))",
+                "branch back over `stack.start`",
+            ),
+            (
+                "(rout $x (loop $l (try (stack.start) catch $stop @@$l)))",
+                "branch back over `stack.start`",
+            ),
+            (
+                "(rout $x loop $l stack.start i32.const 1 br_if @@$l end)",
+                "branch back over `stack.start`",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn kinds_do_not_match() {
+    check(
+        true,
+        &[
+            (
+                "(func (param (ref null stack)) (@@stack.switch $back (local.get 0)))",
+                "type mismatch",
+            ),
+            ("(func (result (ref null stack)) (call $new)@@)", "type mismatch"),
+            ("(func (param (ref null cont)) (result stackref) (local.get 0)@@)", "type mismatch"),
+            ("(func (result anyref) (call $new)@@)", "type mismatch"),
+            (
+                "(type $c (stack (ref null $c))) (func (param (ref null $c)) (result stackref) (local.get 0)@@)",
+                "type mismatch",
+            ),
+            (
+                "(type $c (stack (ref null $c))) (func (result (ref null stack)) (call $new)@@)",
+                "type mismatch",
+            ),
+            ("(func (drop (@@ref.cast (ref null cont) (call $new))))", "invalid cast"),
+            ("(func (drop (@@ref.eq (call $new) (call $new))))", "type mismatch"),
+        ],
+    );
+}

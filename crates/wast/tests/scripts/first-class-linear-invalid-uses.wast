@@ -1,0 +1,354 @@
+;; A `stackref` is never copied: what would copy it, or lose it, is invalid.
+
+;; What stands in all of them is fine.
+(module
+  (import "host" "new_stack" (func $new (result stackref)))
+  (event $e (param stackref)) (event $n (param i32)) (event $none)
+  (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+  (func (param $s stackref) (drop (local.get_clear $s))))
+
+;; locals
+(assert_invalid
+  (module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $e (param stackref)) (event $n (param i32)) (event $none)
+    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+    (func (param $s stackref) (drop (local.get $s))))
+  "linear")
+(assert_invalid
+  (module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $e (param stackref)) (event $n (param i32)) (event $none)
+    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+    (func (param $s stackref) (result stackref) (local.get $s)))
+  "linear")
+(assert_invalid
+  (module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $e (param stackref)) (event $n (param i32)) (event $none)
+    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+    (func (local $s stackref) (local.set $s (call $new))))
+  "linear")
+(assert_invalid
+  (module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $e (param stackref)) (event $n (param i32)) (event $none)
+    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+    (func (local $s stackref) (drop (local.tee $s (call $new)))))
+  "linear")
+
+;; globals
+(assert_invalid
+  (module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $e (param stackref)) (event $n (param i32)) (event $none)
+    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+    (func (drop (global.get $g))))
+  "linear")
+(assert_invalid
+  (module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $e (param stackref)) (event $n (param i32)) (event $none)
+    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+    (func (global.set $g (call $new))))
+  "linear")
+
+;; tables
+(assert_invalid
+  (module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $e (param stackref)) (event $n (param i32)) (event $none)
+    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+    (func (drop (table.get $t (i32.const 0)))))
+  "linear")
+(assert_invalid
+  (module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $e (param stackref)) (event $n (param i32)) (event $none)
+    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+    (func (table.set $t (i32.const 0) (call $new))))
+  "linear")
+(assert_invalid
+  (module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $e (param stackref)) (event $n (param i32)) (event $none)
+    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+    (func (table.fill $t (i32.const 0) (call $new) (i32.const 1))))
+  "linear")
+(assert_invalid
+  (module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $e (param stackref)) (event $n (param i32)) (event $none)
+    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+    (table $u 4 stackref)
+    (func (table.copy $t $u (i32.const 0) (i32.const 0) (i32.const 1))))
+  "linear")
+(assert_invalid
+  (module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $e (param stackref)) (event $n (param i32)) (event $none)
+    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+    (func (table.copy $t $t (i32.const 0) (i32.const 0) (i32.const 1))))
+  "linear")
+(assert_invalid
+  (module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $e (param stackref)) (event $n (param i32)) (event $none)
+    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+    (func (drop (table.grow $t (call $new) (i32.const 1)))))
+  "linear")
+
+;; element segments
+(assert_invalid
+  (module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $e (param stackref)) (event $n (param i32)) (event $none)
+    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+    (elem $s stackref (ref.null stack)))
+  "linear")
+(assert_invalid
+  (module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $e (param stackref)) (event $n (param i32)) (event $none)
+    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+    (elem declare stackref (ref.null stack)))
+  "linear")
+(assert_invalid
+  (module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $e (param stackref)) (event $n (param i32)) (event $none)
+    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+    (elem (table $t) (i32.const 0) stackref (ref.null stack)))
+  "linear")
+(assert_invalid
+  (module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $e (param stackref)) (event $n (param i32)) (event $none)
+    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+    (elem $s stackref (ref.null stack))
+    (func (table.init $t $s (i32.const 0) (i32.const 0) (i32.const 1))))
+  "linear")
+
+;; select
+(assert_invalid
+  (module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $e (param stackref)) (event $n (param i32)) (event $none)
+    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+    (func (drop (select (result stackref) (call $new) (call $new) (i32.const 0)))))
+  "linear")
+(assert_invalid
+  (module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $e (param stackref)) (event $n (param i32)) (event $none)
+    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+    (func (drop (select (call $new) (call $new) (i32.const 0)))))
+  "linear")
+
+;; fields
+(assert_invalid
+  (module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $e (param stackref)) (event $n (param i32)) (event $none)
+    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+    (type $s (struct (field stackref))))
+  "linear")
+(assert_invalid
+  (module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $e (param stackref)) (event $n (param i32)) (event $none)
+    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+    (type $s (struct (field i32) (field $f (mut stackref)))))
+  "linear")
+(assert_invalid
+  (module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $e (param stackref)) (event $n (param i32)) (event $none)
+    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+    (type $a (array (mut stackref))))
+  "linear")
+(assert_invalid
+  (module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $e (param stackref)) (event $n (param i32)) (event $none)
+    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+    (type $a (array stackref)))
+  "linear")
+
+;; a global can be changed, and begins with null
+(assert_invalid
+  (module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $e (param stackref)) (event $n (param i32)) (event $none)
+    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+    (global $h stackref (ref.null stack)))
+  "linear")
+
+;; casts, tests, and comparisons
+(assert_invalid
+  (module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $e (param stackref)) (event $n (param i32)) (event $none)
+    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+    (func (result i32) (ref.eq (call $new) (call $new))))
+  "type mismatch")
+(assert_invalid
+  (module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $e (param stackref)) (event $n (param i32)) (event $none)
+    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+    (func (result i32) (ref.test (ref cont) (call $new))))
+  "invalid cast")
+(assert_invalid
+  (module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $e (param stackref)) (event $n (param i32)) (event $none)
+    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+    (func (drop (ref.cast (ref null cont) (call $new)))))
+  "invalid cast")
+
+;; a stackref is not a stack of the bag, nor a continuation, nor a fiber
+(assert_invalid
+  (module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $e (param stackref)) (event $n (param i32)) (event $none)
+    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+    (func (param $s (ref null stack)) (stack.switch $e (local.get $s))))
+  "type mismatch")
+(assert_invalid
+  (module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $e (param stackref)) (event $n (param i32)) (event $none)
+    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+    (func (result (ref null stack)) (call $new)))
+  "type mismatch")
+(assert_invalid
+  (module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $e (param stackref)) (event $n (param i32)) (event $none)
+    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+    (func (param $s (ref null cont)) (result stackref) (local.get $s)))
+  "type mismatch")
+(assert_invalid
+  (module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $e (param stackref)) (event $n (param i32)) (event $none)
+    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+    (func (param $f fiberref) (result stackref) (local.get $f)))
+  "type mismatch")
+(assert_invalid
+  (module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $e (param stackref)) (event $n (param i32)) (event $none)
+    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+    (func (result fiberref) (call $new)))
+  "type mismatch")
+(assert_invalid
+  (module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $e (param stackref)) (event $n (param i32)) (event $none)
+    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+    (func (result anyref) (call $new)))
+  "type mismatch")
+
+;; the new instructions are for stackrefs
+(assert_invalid
+  (module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $e (param stackref)) (event $n (param i32)) (event $none)
+    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+    (func (local $i i32) (drop (local.get_clear $i))))
+  "type mismatch")
+(assert_invalid
+  (module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $e (param stackref)) (event $n (param i32)) (event $none)
+    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+    (func (local $f fiberref) (drop (local.get_clear $f))))
+  "type mismatch")
+(assert_invalid
+  (module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $e (param stackref)) (event $n (param i32)) (event $none)
+    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+    (func (local $i i32) (local.set_cleared $i (i32.const 0))))
+  "type mismatch")
+(assert_invalid
+  (module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $e (param stackref)) (event $n (param i32)) (event $none)
+    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+    (global $i (mut i32) (i32.const 0)) (func (drop (global.get_clear $i))))
+  "type mismatch")
+(assert_invalid
+  (module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $e (param stackref)) (event $n (param i32)) (event $none)
+    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+    (global $i (mut i32) (i32.const 0)) (func (global.set_cleared $i (i32.const 0))))
+  "type mismatch")
+(assert_invalid
+  (module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $e (param stackref)) (event $n (param i32)) (event $none)
+    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+    (table $u 4 funcref) (func (drop (table.get_clear $u (i32.const 0)))))
+  "type mismatch")
+(assert_invalid
+  (module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $e (param stackref)) (event $n (param i32)) (event $none)
+    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+    (table $u 4 funcref) (func (table.set_cleared $u (i32.const 0) (ref.null func))))
+  "type mismatch")
+(assert_invalid
+  (module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $e (param stackref)) (event $n (param i32)) (event $none)
+    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+    (func (local $s stackref) (local.set_cleared $s (i32.const 0))))
+  "type mismatch")
+(assert_invalid
+  (module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $e (param stackref)) (event $n (param i32)) (event $none)
+    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+    (func (local $s stackref) (local.set_cleared $s)))
+  "type mismatch")
+(assert_invalid
+  (module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $e (param stackref)) (event $n (param i32)) (event $none)
+    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+    (func (table.set_cleared $t (call $new))))
+  "type mismatch")
+(assert_invalid
+  (module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $e (param stackref)) (event $n (param i32)) (event $none)
+    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+    (func (drop (table.get_clear $t))))
+  "type mismatch")
+
+;; unknown names
+(assert_malformed
+  (module quote
+    "(import \"host\" \"new_stack\" (func $new (result stackref)))"
+    "(event $e (param stackref)) (event $n (param i32)) (event $none)"
+    "(global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)"
+    "(func (drop (local.get_clear $unknown)))")
+  "unknown local")
+(assert_malformed
+  (module quote
+    "(import \"host\" \"new_stack\" (func $new (result stackref)))"
+    "(event $e (param stackref)) (event $n (param i32)) (event $none)"
+    "(global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)"
+    "(func (global.set_cleared $unknown (call $new)))")
+  "unknown global")
+(assert_malformed
+  (module quote
+    "(import \"host\" \"new_stack\" (func $new (result stackref)))"
+    "(event $e (param stackref)) (event $n (param i32)) (event $none)"
+    "(global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)"
+    "(func (drop (table.get_clear $unknown (i32.const 0))))")
+  "unknown table")
