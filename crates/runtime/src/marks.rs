@@ -109,9 +109,10 @@ impl Store {
         // SAFETY: the running stack's block is alive.
         let block = unsafe { &mut *running };
         let depth = block.high - block.sp;
-        block.marks = block.marks.checked_add(1).ok_or(TrapCode::CallStackExhausted)?;
-        let marks = self.marks_of(running);
-        marks.push(Mark { depth, kind });
+        let count = block.marks.checked_add(1).ok_or(TrapCode::CallStackExhausted)?;
+        // Before the count, which must not cover what is left over.
+        self.marks_of(running).push(Mark { depth, kind });
+        block.marks = count;
         Ok(())
     }
 
