@@ -30,7 +30,7 @@
   (import "events" "give" (tag $give (param i32)))
   (import "events" "kept" (table $kept 2 fiberref))
   (import "events" "current" (global $current (mut fiberref)))
-  (import "maker" "make" (func $make (result fiberref)))
+  (import "maker" "make" (func $make (result (ref fiber))))
   (import "maker" "keep" (func $keep))
   (import "maker" "body" (func $body (param fiberref) (result i32)))
   (tag $private)
