@@ -12,6 +12,7 @@
 mod apart;
 mod clock;
 mod continuations;
+mod designs;
 mod embedding;
 mod engine;
 mod exceptions;
@@ -120,6 +121,7 @@ fn all_rows() -> Vec<Row> {
         gc::rows(),
         exceptions::rows(),
         continuations::rows(),
+        designs::rows(),
     ];
     tables.into_iter().flatten().collect()
 }

@@ -1,0 +1,93 @@
+//! The rows about the other designs of stack switching, each against what it is
+//! judged by: mostly the same work done with continuations.
+
+use crate::programs::{Program, program};
+use crate::ropewalk::Ropewalk;
+use crate::row::{Row, Size, ours};
+
+/// All of them, in the order of the table.
+pub fn rows() -> Vec<Row> {
+    let mut rows = bags_of_stacks();
+    rows.extend(tasks());
+    rows.extend(fibers());
+    rows.extend(lives_of_fibers());
+    rows.extend(first_class_stacks());
+    rows
+}
+
+#[rustfmt::skip]
+fn bags_of_stacks() -> Vec<Row> {
+    vec![
+        compared("stack: switch", "a switch", 20_000_000, program!("stack_switch"), CONT_SWITCH),
+        compared("stack: round trip", "a switch, a switch back", 20_000_000, program!("stack_round_trip"), CONT_ROUND_TRIP),
+        compared("stack: create, retire", "a stack.new, a switch", 10_000_000, program!("stack_create", "finish"), CONT_FINISH),
+    ]
+}
+
+#[rustfmt::skip]
+fn tasks() -> Vec<Row> {
+    vec![
+        compared("task: round trip", "a suspend, a resume", 20_000_000, program!("task_round_trip"), CONT_ROUND_TRIP),
+        compared("task: create, finish", "a task.new, a resume", 10_000_000, program!("task_create", "finish"), CONT_FINISH),
+    ]
+}
+
+#[rustfmt::skip]
+fn fibers() -> Vec<Row> {
+    const ONE: Program = program!("fiber_events", "one");
+    const FIRST: Program = program!("fiber_events", "first");
+    const FOURTH: Program = program!("fiber_events", "fourth");
+    const REFUSED: Program = program!("fiber_events", "refused");
+    vec![
+        compared("fiber: switch", "a fiber.switch", 20_000_000, program!("fiber_switch"), CONT_SWITCH),
+        compared("fiber: round trip", "a mount, a dismount", 20_000_000, ONE, CONT_ROUND_TRIP),
+        compared("fiber: 1st of 4 events", "a mount, a dismount", 20_000_000, FIRST, CONT_ROUND_TRIP),
+        compared("fiber: 4th of 4 events", "a mount, a dismount", 20_000_000, FOURTH, Rival("the 1st of 4", FIRST)),
+        compared("fiber: refused event", "a mount that falls through", 30_000_000, REFUSED, Rival("round trip", ONE)),
+    ]
+}
+
+#[rustfmt::skip]
+fn lives_of_fibers() -> Vec<Row> {
+    const ENTERED: Program = program!("fiber_create", "entered");
+    const MOUNTED: Program = program!("fiber_create", "mounted");
+    const CALLED: Program = program!("fiber_create", "called");
+    vec![
+        compared("fiber: create, finish", "a fiber.new, a mount", 10_000_000, MOUNTED, CONT_FINISH),
+        compared("fiber: mount_new", "a fiber.mount_new", 10_000_000, ENTERED, Rival("new, mount", MOUNTED)),
+        compared("fiber: mount_new", "a fiber.mount_new", 10_000_000, ENTERED, Rival("a call", CALLED)).with_rival_size(Size::of(60_000_000)),
+    ]
+}
+
+#[rustfmt::skip]
+fn first_class_stacks() -> Vec<Row> {
+    const CAUGHT: Program = program!("first_class_switch", "caught");
+    const CALLED: Program = program!("first_class_switch", "called");
+    const THROWN: Program = program!("first_class_switch", "thrown");
+    const ANSWERED: Program = program!("call_stack", "answered");
+    const INDIRECT: Program = program!("call_stack", "indirect");
+    vec![
+        compared("first-class: switch", "a stack.switch", 20_000_000, CAUGHT, CONT_SWITCH),
+        compared("first-class: switch_call", "a stack.switch_call", 20_000_000, CALLED, CONT_SWITCH),
+        compared("first-class: thrown", "a stack.switch, an exception", 1_000_000, THROWN, Rival("caught in place", CAUGHT)).with_rival_size(Size::of(10_000_000)),
+        compared("first-class: call_stack", "a call_stack", 3_000_000, ANSWERED, Rival("call_indirect", INDIRECT)).with_rival_size(Size::of(30_000_000)),
+    ]
+}
+
+/// What else we can do, and what it is called in the table.
+struct Rival(&'static str, Program);
+
+const CONT_SWITCH: Rival = Rival("continuations", program!("symmetric"));
+const CONT_ROUND_TRIP: Rival = Rival("continuations", program!("round_trip"));
+const CONT_FINISH: Rival = Rival("continuations", program!("create", "finish"));
+
+/// A row of so many operations, against ourselves.
+fn compared(
+    name: &'static str,
+    operation: &'static str,
+    operations: i64,
+    program: Program,
+    Rival(rival, other): Rival,
+) -> Row {
+    ours(name, operation, Size::of(operations), program).against_engine::<Ropewalk>(rival, other)
+}
