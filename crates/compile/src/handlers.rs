@@ -40,7 +40,11 @@ pub(crate) struct Contents {
 }
 
 /// Looks through a body, if there can be anything of interest in it.
-pub(crate) fn contents(info: &ModuleInfo, body: &FunctionBody<'_>) -> Contents {
+pub(crate) fn contents(
+    info: &ModuleInfo,
+    intrinsics: &Intrinsics,
+    body: &FunctionBody<'_>,
+) -> Contents {
     let mut contents = Contents::default();
     let Ok(operators) = body.get_operators_reader() else { return contents };
     if !has_continuations(info) {
@@ -56,6 +60,9 @@ pub(crate) fn contents(info: &ModuleInfo, body: &FunctionBody<'_>) -> Contents {
             Operator::Resume { .. }
             | Operator::ResumeThrow { .. }
             | Operator::ResumeThrowRef { .. } => contents.switches = true,
+            Operator::Call { function_index } if intrinsics.get(function_index).is_some() => {
+                contents.switches = true;
+            }
             _ => {}
         }
     }

@@ -240,7 +240,10 @@ impl<'e> Emit<'e, '_, '_> {
         self.builder.seal_block(caught);
         let none = self.builder.ins().iconst(I64, 0);
         let stack = self.load(callee.store, offset_of!(StoreContext, stack));
-        self.builder.ins().return_(&[none, none, signal, stack, none, callee.store]);
+        let below = self.constant(callee.store, offset_of!(StoreContext, continue_below));
+        let signature = self.builder.import_signature(signature::switch_stub(&[], 0));
+        let args = [none, stack, signal, none, callee.store];
+        self.builder.ins().return_call_indirect(signature, below, &args);
     }
 
     /// Throws an event where the stack was suspended.

@@ -89,7 +89,10 @@ pub unsafe fn call(
     let activation = Activation { outer, outer_stack };
     inner.newest = &activation;
     inner.depth += 1;
+    // SAFETY: blocks of roots are alive.
+    unsafe { (*root).marks = 0 };
     inner.context_mut().stack = root;
+    inner.context_mut().root = root;
     let context = inner.context_ptr();
     let outer_store = signal::set_running(context);
     // SAFETY: the stack has nothing on it and is the running one; the rest is
@@ -113,8 +116,13 @@ pub unsafe fn call(
     if inner.stacks.has_grown() && inner.depth == 0 {
         inner.trim_stacks();
     }
+    let outer_root = match inner.depth {
+        0 => ptr::null_mut(),
+        depth => inner.roots[depth - 1].block,
+    };
     let context = inner.context_mut();
     context.stack = outer_stack;
+    context.root = outer_root;
     context.host_sp = outer_sp;
     match ending {
         Ok(()) => Ok(()),

@@ -58,6 +58,9 @@ impl Store {
         if let Some(root) = self.roots.iter_mut().find(|root| root.block == block) {
             root.block = new;
         }
+        if self.context().root == block {
+            self.context_mut().root = new;
+        }
         Ok(new)
     }
 

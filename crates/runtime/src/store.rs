@@ -194,6 +194,8 @@ impl Store {
             finish: stub::finish as *const c_void,
             finish_with: stub::finish_with as *const c_void,
             no_parent: ptr::null_mut(),
+            root: ptr::null_mut(),
+            continue_below: stub::continue_below as *const c_void,
             extended: ptr::null_mut(),
             ground: stub::ground as *const c_void,
             walk_function: ptr::null(),

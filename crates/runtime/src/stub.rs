@@ -346,6 +346,14 @@ pub(crate) unsafe extern "C" fn finish_with() {
     )
 }
 
+/// Continues the frame below, which waits in a switch, with what the registers
+/// contain as after a switch. Jumped to. A return would be mispredicted, since
+/// no call has led here.
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn continue_below() {
+    core::arch::naked_asm!("pop r9", "jmp r9")
+}
+
 /// The frame below the first one of a blank stack. Nothing returns to it: what
 /// would is found out before.
 #[unsafe(naked)]

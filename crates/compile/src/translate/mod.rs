@@ -66,7 +66,7 @@ pub(crate) fn translate(
     let builder = FunctionBuilder::new(func, builder_context);
     let mut translator = Translator::new(env, builder);
     translator.enter_function(&ty);
-    translator.declare_running(handlers::contents(env.info, body));
+    translator.declare_running(handlers::contents(env.info, &env.intrinsics, body));
 
     let mut reader = read_locals(&mut translator, validator, body)?;
     let mut forms = Forms::new(&env.intrinsics, env.subtyping());

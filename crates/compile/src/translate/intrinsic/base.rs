@@ -4,7 +4,7 @@ use crate::translate::Translator;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types::*};
 use ropewalk_abi::stack::{StackKind, StackState, kind_bits};
-use ropewalk_abi::{Builtin, ControlBlock};
+use ropewalk_abi::{Builtin, ControlBlock, StoreContext};
 use std::mem::offset_of;
 
 impl Translator<'_> {
@@ -14,9 +14,13 @@ impl Translator<'_> {
         let block = self.check_reference(reference, kind);
         let state = self.load_state(block);
         let is_root = self.is_state(state, StackState::Root);
-        let [cold, next] = [self.builder.create_block(), self.builder.create_block()];
+        let [root, cold, next] = std::array::from_fn(|_| self.builder.create_block());
         self.builder.set_cold_block(cold);
-        self.builder.ins().brif(is_root, cold, &[], next, &[]);
+        self.builder.ins().brif(is_root, root, &[], next, &[]);
+        self.enter_sealed(root);
+        let newest = self.load_from_store(offset_of!(StoreContext, root));
+        let is_newest = self.builder.ins().icmp(IntCC::Equal, block, newest);
+        self.builder.ins().brif(is_newest, next, &[], cold, &[]);
         self.enter_sealed(cold);
         self.call_builtin(Builtin::check_root, &[block]);
         self.jump(next, &[]);
