@@ -1,8 +1,9 @@
-//! The command `ropewalk`: runs and checks WebAssembly modules and scripts.
+//! The command `ropewalk`: runs, checks and lowers WebAssembly modules, and runs
+//! scripts.
 //!
 //! | file | what it holds |
 //! | --- | --- |
-//! | `run` `validate` `wast` | the subcommands |
+//! | `run` `validate` `lower` `wast` | the subcommands |
 //! | `argument` | arguments, from what the user typed to values |
 //! | `literal` | results, from values to what the user reads |
 //! | `input` | reading files |
@@ -15,6 +16,7 @@ mod argument;
 mod diagnostic;
 mod input;
 mod literal;
+mod lower;
 mod output;
 mod run;
 mod validate;
@@ -38,6 +40,7 @@ struct Cli {
 enum Command {
     Run(run::Run),
     Validate(validate::Validate),
+    Lower(lower::Lower),
     Wast(wast::Wast),
 }
 
@@ -49,6 +52,7 @@ fn main() -> ExitCode {
     let outcome = match cli.command {
         Command::Run(command) => command.execute(),
         Command::Validate(command) => command.execute(),
+        Command::Lower(command) => command.execute(),
         Command::Wast(command) => command.execute(),
     };
     outcome.unwrap_or_else(|error| diagnostic::report(&error))

@@ -6,11 +6,24 @@ use std::io::{self, ErrorKind, Write};
 use anyhow::Context;
 use ropewalk::Result;
 
-/// Prints a line. A pipe that nobody reads any more is not an error: whoever
-/// read it has seen enough.
+/// Prints a line.
 pub(crate) fn line(text: impl Display) -> Result<()> {
+    print(format_args!("{text}\n"))
+}
+
+/// Prints a text of several lines, the last of which ends like the others.
+pub(crate) fn text(text: &str) -> Result<()> {
+    match text.ends_with('\n') {
+        true => print(text),
+        false => line(text),
+    }
+}
+
+/// Prints something. A pipe that nobody reads any more is not an error: whoever
+/// read it has seen enough.
+fn print(text: impl Display) -> Result<()> {
     let mut stdout = io::stdout().lock();
-    match writeln!(stdout, "{text}").and_then(|()| stdout.flush()) {
+    match write!(stdout, "{text}").and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             Err(error).context("cannot write to the standard output")
         }

@@ -8,21 +8,20 @@
 //! ```
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::process::{root, ropewalk};
 
 /// A command, and what it prints.
-struct Claim {
-    arguments: Vec<String>,
-    output: String,
+pub struct Claim {
+    pub arguments: Vec<String>,
+    pub output: String,
 }
 
 #[test]
 fn examples_print_what_they_say() {
     for example in examples() {
-        let text = fs::read_to_string(&example).expect("the example is text");
-        let claims = claims(&text);
+        let claims = claims(&example);
         assert!(!claims.is_empty(), "{} does not say how to run it", example.display());
         for claim in claims {
             let arguments: Vec<_> = claim.arguments.iter().map(String::as_str).collect();
@@ -31,14 +30,15 @@ fn examples_print_what_they_say() {
     }
 }
 
-fn examples() -> Vec<PathBuf> {
+pub fn examples() -> Vec<PathBuf> {
     let folder = fs::read_dir(root().join("examples")).expect("there are examples");
     let files = folder.map(|entry| entry.expect("the folder can be read").path());
     files.filter(|path| path.extension().is_some_and(|extension| extension == "wat")).collect()
 }
 
 /// The claims in the comment that the example begins with.
-fn claims(text: &str) -> Vec<Claim> {
+pub fn claims(example: &Path) -> Vec<Claim> {
+    let text = fs::read_to_string(example).expect("the example is text");
     let mut claims: Vec<Claim> = Vec::new();
     for line in text.lines().map_while(|line| line.strip_prefix(";;")) {
         if let Some(command) = line.strip_prefix("   $ ropewalk ") {

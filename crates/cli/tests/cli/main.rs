@@ -1,6 +1,7 @@
 //! Tests of the command as a process: what it prints, and how it ends.
 
 mod examples;
+mod lower;
 mod pipe;
 mod process;
 mod run;

@@ -25,3 +25,11 @@ fn every_bad_file_is_reported() {
     let says = ["validate-malformed.wat", "validate-invalid.wat", "^", "missing.wat"];
     ropewalk(&["validate", &malformed, &valid, &invalid, "missing.wat"]).fails(1, &says);
 }
+
+#[test]
+fn reserved_imports_are_checked() {
+    let text = "(module\n  (import \"ropewalk:task\" \"frob\" (func)))";
+    let module = file("validate-reserved.wat", text);
+    let says = ["no reserved import `ropewalk:task` `frob`", "validate-reserved.wat:2:"];
+    ropewalk(&["validate", &module]).fails(1, &says);
+}

@@ -1,0 +1,71 @@
+//! `ropewalk lower`: shows a module of any design as a standard module.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::Args;
+use ropewalk::{Engine, Module, ModuleError, Result};
+use ropewalk_text::Text;
+
+use crate::{input, output};
+
+/// Lower a module to standard WebAssembly.
+///
+/// Forms of the other designs become calls of reserved imports; text without
+/// any stays as it is. A binary is printed as text.
+#[derive(Args)]
+pub(crate) struct Lower {
+    /// The module, as text (.wat) or binary (.wasm).
+    file: PathBuf,
+
+    /// Where to write it: as binary if the name ends in .wasm, else as text.
+    /// Without, it is printed as text.
+    #[arg(short, long)]
+    output: Option<PathBuf>,
+}
+
+/// A module in both formats.
+struct Lowered {
+    text: String,
+    binary: Vec<u8>,
+}
+
+impl Lower {
+    pub(crate) fn execute(self) -> Result<ExitCode> {
+        let bytes = input::bytes(&self.file)?;
+        let lowered = lower(bytes).map_err(|error| input::in_file(&self.file, error))?;
+        match &self.output {
+            None => output::text(&lowered.text)?,
+            Some(path) => lowered.write(path)?,
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Lowers a module, which is valid then.
+fn lower(bytes: Vec<u8>) -> Result<Lowered> {
+    Module::validate(&Engine::default(), &bytes)?;
+    match String::from_utf8(bytes) {
+        Ok(source) if !source.starts_with('\0') => {
+            let text = Text::parse(&source).map_err(ModuleError::from)?;
+            let lowered = text.lowered().map(str::to_string);
+            Ok(Lowered { text: lowered.unwrap_or(source), binary: text.binary().to_vec() })
+        }
+        // A binary can happen to be UTF-8.
+        other => {
+            let binary = other.map_or_else(|error| error.into_bytes(), String::into_bytes);
+            let text = wasmprinter::print_bytes(&binary)?;
+            Ok(Lowered { text, binary })
+        }
+    }
+}
+
+impl Lowered {
+    fn write(&self, path: &Path) -> Result<()> {
+        let is_binary = path.extension().is_some_and(|extension| extension == "wasm");
+        let bytes = if is_binary { &self.binary } else { self.text.as_bytes() };
+        fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))
+    }
+}
