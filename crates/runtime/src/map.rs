@@ -82,6 +82,14 @@ impl Map {
         if result == 0 { Ok(()) } else { self.close(start, len) }
     }
 
+    /// Removes a guard; what was there is zero.
+    pub fn unguard(&self, start: usize, len: usize) -> io::Result<()> {
+        assert!(start.checked_add(len).is_some_and(|end| end <= self.len));
+        // SAFETY: the range lies in this mapping.
+        let result = unsafe { libc::madvise(self.at(start), len, MADV_GUARD_REMOVE) };
+        if result == 0 { Ok(()) } else { self.open(start, len) }
+    }
+
     /// Asks for small pages: large ones would commit memory that is not used.
     pub fn no_huge_pages(&self) {
         // SAFETY: advice about a mapping of ours. It may be refused.
@@ -123,6 +131,8 @@ impl Map {
 
 /// `MADV_GUARD_INSTALL`, in Linux since 6.13.
 const MADV_GUARD_INSTALL: i32 = 102;
+/// `MADV_GUARD_REMOVE`, likewise.
+const MADV_GUARD_REMOVE: i32 = 103;
 
 impl Drop for Map {
     fn drop(&mut self) {

@@ -63,7 +63,7 @@ impl Slots {
     fn reopen(&mut self) -> io::Result<usize> {
         let slot = self.closed.pop_front().expect("more than the quarantine");
         let (chunk, offset) = self.find(slot);
-        chunk.open(offset + GUARD, self.size - GUARD)?;
+        chunk.unguard(offset + GUARD, self.size - GUARD)?;
         Ok(slot)
     }
 
@@ -72,7 +72,8 @@ impl Slots {
     pub fn close(&mut self, limit: usize) -> io::Result<()> {
         let slot = limit - GUARD;
         let (chunk, offset) = self.find(slot);
-        chunk.close(offset, self.size)?;
+        // One guard more needs no mapping of its own, of which there may be few.
+        chunk.guard(offset, self.size)?;
         self.closed.push_back(slot);
         Ok(())
     }
