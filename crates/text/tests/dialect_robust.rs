@@ -25,6 +25,15 @@ const FIBERS: &str = r#"(module
       (drop (fiber.switch_new $e $f (on $n $m) (local.get 0) (local.get $x))) (unreachable))
     (unreachable) (fiber.dismount_release $n)))"#;
 
+const TASKS: &str = r#"(module (type $t (task (param i32 (ref null $t)) (result i64)))
+  (type $u (sub final (taskref ((ref null $t)) (i64))))
+  (func $f (param (ref null $t) i32 (ref $t) f32) (result i64)
+    task.new $u $g drop (task.suspend $t (local.get 0) (i64.const 1)) drop drop
+    (task.retire $t (local.get 0) (i64.const 2)))
+  (func $g (param (ref $u) (ref null $t)) (result i64)
+    (task.switchto $u $t (local.get 0) (task.new $t $f (f32.const 1)) (i32.const 1) (local.get 1))
+    (task.resume $u (local.get 0))))"#;
+
 /// Reads a source as a module and as a script, and prints what is wrong.
 fn exercise(source: &str) {
     Script::new(source);
@@ -50,7 +59,7 @@ fn breakages(source: &str) -> impl Iterator<Item = String> {
 
 #[test]
 fn broken_modules() {
-    for module in [MODULE, FIBERS] {
+    for module in [MODULE, FIBERS, TASKS] {
         assert!(Text::parse(module).unwrap().lowered().is_some());
         breakages(module).for_each(|broken| exercise(&broken));
     }
@@ -61,7 +70,8 @@ fn broken_modules() {
 fn random_words() {
     let words: Vec<&str> = "( ( ( ) ) ) stack switch $a $b 0 (type (stack (param (ref null stack) \
         (rec (sub final (func (module switch_throw stack.new stack.bind return_switch (tag $e \
-        ref.null nostack i32 \"x\" (import (export definition (@a"
+        ref.null nostack i32 \"x\" (import (export definition (@a (task (taskref ( (result task.new \
+        task.resume task.switchto"
         .split(' ')
         .collect();
     let mut state = 1u64;
@@ -90,6 +100,10 @@ fn deep_nesting() {
     let throw = "(switch_throw $c $e ".repeat(DEPTH);
     let thrown = module(format!("{throw}{} (tag $e (param (ref $c)))", ")".repeat(DEPTH)));
     exercise(&thrown);
+    let resume = "(task.resume $t ".repeat(DEPTH);
+    let resumed = format!("(type $t (task)) (func {resume}{}", ")".repeat(DEPTH + 1));
+    assert!(Text::parse(&resumed).is_ok());
+    exercise(&format!("(type $t (taskref {}", "(".repeat(DEPTH)));
     let mount = "(fiber.mount $e (on $e $l) ".repeat(DEPTH);
     exercise(&format!("(tag $e) (func (block $l {mount}{}", ")".repeat(DEPTH + 2)));
 }

@@ -61,6 +61,11 @@ fn in_source(shadow: &Output, fault: Fault) -> Fault {
 fn kinds_differ(message: &str) -> String {
     let words = DESIGNS.iter().flat_map(|design| design.shadow_words());
     let message = words.fold(message.to_string(), |text, (from, to)| text.replace(from, to));
+    let message = match message.starts_with("non-continuation type") {
+        // Its number is one of the shadow.
+        true => "not a continuation type".to_string(),
+        false => message,
+    };
     format!(
         "{message} (stack, task, fiber and continuation types are different kinds, \
          and never match each other)"

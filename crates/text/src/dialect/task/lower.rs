@@ -82,7 +82,7 @@ fn require_body<'a, 'm>(
     let given = format!("{start} it must give what `{t}` gives");
     if body.results.len() != task.given.len() {
         let (expected, found) = (task.given.len(), body.results.len());
-        let message = format!("{given}: expected {expected} results, found {found}");
+        let message = format!("{given}: `{t}` gives {expected}, and `{f}` gives {found}");
         return Err(Fault::invalid(name.at, message));
     }
     let itself = format!("{start} its first parameter must be the task, `(ref null? {t})`");
@@ -92,7 +92,7 @@ fn require_body<'a, 'm>(
     let received = format!("{start} behind the task it must take what `{t}` receives");
     let Some((values, arguments)) = params.split_at_checked(task.received.len()) else {
         let (expected, found) = (task.received.len(), params.len());
-        let message = format!("{received}: expected {expected} or more parameters, found {found}");
+        let message = format!("{received}: `{t}` receives {expected}, and `{f}` takes {found}");
         return Err(Fault::invalid(name.at, message));
     };
     lowering.require(&[task.reference()], &[*first], name.at, &itself);

@@ -1,0 +1,206 @@
+//! Tasks: programs become standard modules that validators accept and printers
+//! print.
+
+use ropewalk_text::Text;
+use wasmparser::{Validator, WasmFeatures};
+
+/// Types, a function and what goes with it, as the head of a module.
+const HEAD: &str = r#"
+  (type $t (task (param i32) (result i64)))
+  (type $none (task))
+  (func $f (param (ref null $t) i32 f32 f64) (result i64) (i64.const 1))
+"#;
+
+/// Lowers a module, checks that it is valid and can be printed and read, and
+/// returns its standard text.
+#[track_caller]
+fn lower(source: &str) -> String {
+    let text = Text::parse(source).unwrap_or_else(|error| panic!("{error}"));
+    let lowered = text.lowered().expect("a dialect module").to_string();
+    let features = WasmFeatures::WASM3 | WasmFeatures::STACK_SWITCHING;
+    if let Err(error) = Validator::new_with_features(features).validate_all(text.binary()) {
+        panic!("{}\n{lowered}", text.error_at(error.offset() as usize, error.message()));
+    }
+    let printed = wasmprinter::print_bytes(text.binary()).unwrap();
+    assert_eq!(Text::parse(&printed).unwrap().lowered(), None);
+    lowered
+}
+
+/// Lowers a module with the head, and returns what its last field became.
+#[track_caller]
+fn field(source: &str) -> String {
+    let lowered = lower(&format!("(module {HEAD}\n  ;; here\n  {source}\n  ;; there\n)"));
+    let (_, behind) = lowered.split_once(";; here").unwrap();
+    behind.split_once(";; there").unwrap().0.trim().to_string()
+}
+
+#[track_caller]
+fn check(source: &str, expected: &str) {
+    assert_eq!(field(source), expected);
+}
+
+#[test]
+fn types() {
+    check(
+        "(type $a (task (param i32) (param $x i64) (result f32) (result f64)))",
+        "(rec (type $a.func (func (param i32 i64) (result f32 f64))) (type $a (cont $a.func)))",
+    );
+    check(
+        "(type $a (taskref (i32 (ref null $t)) ()))",
+        "(rec (type $a.func (func (param i32 (ref null $t)))) (type $a (cont $a.func)))",
+    );
+    check("(type $a (task))", "(rec (type $a.func (func)) (type $a (cont $a.func)))");
+    check("(type (taskref () ()))", "(rec (type $task.func (func)) (type (cont $task.func)))");
+    check(
+        "(type $a (sub final (task (result i32))))",
+        "(rec (type $a.func (func (result i32))) (type $a (cont $a.func)))",
+    );
+}
+
+#[test]
+fn recursive_types() {
+    check(
+        "(type $a (task (param (ref null $a)) (result (ref $a))))",
+        "(rec (type $a.func (func (param (ref null $a)) (result (ref $a)))) (type $a (cont $a.func)))",
+    );
+    check(
+        "(rec (type $a (task (param (ref $s)))) (type $s (struct (field (ref null $b)))) \
+         (type $b (taskref () ((ref $a) (ref null stack)))))",
+        "(rec (type $a.func (func (param (ref $s)))) (type $a (cont $a.func)) \
+         (type $s (struct (field (ref null $b)))) \
+         (type $b.func (func (result (ref $a) (ref null cont)))) (type $b (cont $b.func)))",
+    );
+}
+
+#[test]
+fn types_that_are_written_alike_are_the_same() {
+    field(
+        "(type $a (taskref (i32) (i64))) (type $b (task (param $x i32) (result i64)))
+         (func (param (ref null $t)) (result (ref null $a)) (local.get 0))
+         (func (param (ref null $a)) (result (ref null $b)) (local.get 0))
+         (func (param (ref null $b)) (drop (task.resume $t (local.get 0) (i32.const 1))))",
+    );
+}
+
+#[test]
+fn plain_instructions() {
+    check(
+        "(func (param (ref $t)) (result i64) local.get 0 i32.const 1 task.resume $t)",
+        "(func (param (ref $t)) (result i64) local.get 0 i32.const 1 call $task.resume)",
+    );
+    check(
+        "(func (param (ref $t)) (result i32) local.get 0 i64.const 1 task.suspend $t)",
+        "(func (param (ref $t)) (result i32) local.get 0 i64.const 1 call $task.suspend)",
+    );
+    check(
+        "(func (result (ref $t)) f32.const 1 f64.const 2 task.new $t $f)",
+        "(func (result (ref $t)) f32.const 1 f64.const 2 (ref.func $f) call $task.new)",
+    );
+    check(
+        "(func (param (ref $t)) (result i32) local.get 0 i64.const 1 task.retire $t)",
+        "(func (param (ref $t)) (result i32) local.get 0 i64.const 1 (call $task.retire) unreachable)",
+    );
+    check(
+        "(func (param (ref $t)) local.get 0 task.release $t)",
+        "(func (param (ref $t)) local.get 0 call $task.release)",
+    );
+    check(
+        "(func (param (ref $t)) local.get 0 local.get 0 i32.const 1 task.switchto $t $t drop)",
+        "(func (param (ref $t)) local.get 0 local.get 0 i32.const 1 call $task.switchto drop)",
+    );
+}
+
+#[test]
+fn folded_instructions() {
+    check(
+        "(func (drop (task.resume $t (task.new $t $f (f32.const 1) (f64.const 2)) (i32.const 3))))",
+        "(func (drop (call $task.resume (call $task.new (f32.const 1) (f64.const 2) (ref.func $f)) \
+         (i32.const 3))))",
+    );
+    check(
+        "(func (param (ref $t)) (task.retire $t (local.get 0) (i64.const 1)))",
+        "(func (param (ref $t)) (unreachable (local.get 0) (i64.const 1) (call $task.retire)))",
+    );
+    check(
+        "(func (task.release $none (ref.null $none)))",
+        "(func (call $task.release (ref.null $none)))",
+    );
+    // From the stack, partly; and an operand that sets a local.
+    field("(func (f32.const 1) (drop (task.new $t $f (f64.const 2))))");
+    field(
+        "(func (param $p (ref $t)) (result (ref $t)) (local $x (ref $t))
+           (task.retire $t (local.tee $x (local.get $p)) (i64.const 1)) (local.get $x))",
+    );
+}
+
+#[test]
+fn imports_say_the_types() {
+    let lowered = lower(&format!(
+        "(module {HEAD} (type $u (task (param f32) (result (ref null extern))))
+           (type $v (task (result externref)))
+           (func (param (ref null $u) (ref null $v))
+             (task.switchto $v $u (local.get 1) (local.get 0) (f32.const 1))
+             (drop (task.new $t $f (f32.const 1) (f64.const 2)))
+             (task.retire $t (ref.null $t) (i64.const 1))))"
+    ));
+    for import in [
+        "\"switchto\" (func $task.switchto (param (ref null $v) (ref null $u) f32)))",
+        "\"new\" (func $task.new (param f32 f64 (ref $f.type)) (result (ref $t))))",
+        "\"retire\" (func $task.retire (param (ref null $t) i64)))",
+        "(elem declare func $f)",
+    ] {
+        assert!(lowered.contains(import), "{import} is missing in\n{lowered}");
+    }
+}
+
+#[test]
+fn functions_are_matched_by_shape() {
+    // By the type that they name, in a group or open, and by what they import.
+    field(
+        "(type $ft (func (param (ref null $none) i32))) (func $a (type $ft))
+         (func (drop (task.new $none $a (i32.const 1))))",
+    );
+    field(
+        "(rec (type $ft (sub (func (param (ref $none))))) (type $s (struct))) (func $a (type $ft))
+         (func (drop (task.new $none $a)))",
+    );
+    lower(
+        "(module (import \"a\" \"b\" (func $a (param (ref null $none)))) (type $none (task))
+           (func (drop (task.new $none $a))))",
+    );
+    // It may take more and give less than the task.
+    field(
+        "(type $u (task (param (ref i31)) (result anyref)))
+         (func $a (param (ref null $u) eqref) (result (ref i31)) (ref.i31 (i32.const 1)))
+         (func (drop (task.new $u $a)))",
+    );
+}
+
+#[test]
+fn what_a_task_gives_in_place_of_another_may_be_less() {
+    field(
+        "(type $any (task (result anyref))) (type $eq (task (result eqref)))
+         (func (param (ref null $any) (ref null $eq))
+           (task.switchto $any $eq (local.get 0) (local.get 1)))",
+    );
+}
+
+#[test]
+fn tasks_carry_the_kinds_of_all_designs() {
+    field(
+        "(type $c (stack (param (ref null $t)) (ref null $c))) (type $kf (func)) (type $k (cont $kf))
+         (type $u (task (param (ref $c) fiberref (ref null stack)) (result (ref null $k) contref)))
+         (func (param (ref null $u) (ref $c) fiberref)
+           (task.resume $u (local.get 0) (local.get 1) (local.get 2) (local.get 1)) drop drop)",
+    );
+}
+
+#[test]
+fn text_without_tasks_is_not_touched() {
+    for source in [
+        "(module (func $task (export \"task.new\")) (@task (type (task))))",
+        "(type $task (func)) (func $task.new (type $task) ;; (task.new)\n)",
+    ] {
+        assert_eq!(Text::parse(source).unwrap().lowered(), None, "{source}");
+    }
+}
