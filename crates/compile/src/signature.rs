@@ -55,9 +55,16 @@ fn carried(types: &[ValType]) -> impl Iterator<Item = AbiParam> {
 }
 
 /// The code in which a stack of a reserved import begins: its function, its
-/// block, the arguments that it was made with, and a signal.
+/// block, the arguments that it was made with, a signal, and values as they
+/// travel.
 pub(crate) fn thunk() -> Signature {
-    words(4, 0)
+    with_vectors(words(4, 0), CARRIED)
+}
+
+/// A signature with vectors as further parameters.
+fn with_vectors(mut signature: Signature, count: usize) -> Signature {
+    signature.params.extend([AbiParam::new(I8X16)].repeat(count));
+    signature
 }
 
 /// The code in which a function begins that runs on top of a suspended stack.
@@ -65,15 +72,14 @@ pub(crate) fn thunk() -> Signature {
 /// block, the word of an event as the signal and the function as what was
 /// captured; and it returns to the suspended stack as that code does.
 pub(crate) fn call_thunk() -> Signature {
-    Signature {
-        returns: switch_stub(&[], 0).returns,
-        ..Signature { call_conv: CallConv::Tail, ..words(4, 0) }
-    }
+    let words = Signature { call_conv: CallConv::Tail, ..words(4, 0) };
+    Signature { returns: switch_stub(&[], 0).returns, ..with_vectors(words, CARRIED) }
 }
 
-/// The stub that goes back to the parent for good, with a signal.
-pub(crate) fn finish_with_stub() -> Signature {
-    words(2, 0)
+/// The stub that goes back to the parent for good, with a signal and so many
+/// values as they travel.
+pub(crate) fn finish_with_stub(delivered: usize) -> Signature {
+    with_vectors(words(2, 0), delivered)
 }
 
 /// The code that calls a function on a stack of its own: the function, and

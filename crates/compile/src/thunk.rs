@@ -12,13 +12,17 @@
 //! continues the stack has put into the transfer area, calls the function, and
 //! does what the design wants when that returns.
 
+use crate::carry::{CARRIED, from_carrier, to_vector};
 use crate::environment::Environment;
 use crate::function::{MachineFunction, generate};
 use crate::intrinsic::{FiberOp, FirstClassOp, Intrinsic, StackOp, TaskOp};
 use crate::translate::{clif_type, constant_flags, find_event, transfer_offset, trap};
 use crate::{CompileError, signature};
 use cranelift_codegen::Context;
-use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, UserFuncName, Value, types::I64};
+use cranelift_codegen::ir::{
+    self, InstBuilder, MemFlagsData, UserFuncName, Value,
+    types::{I8X16, I64},
+};
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Switch};
 use ropewalk_abi::signature::{Place, param_places, result_places};
@@ -96,18 +100,18 @@ pub(crate) fn compile(
     builder.switch_to_block(entry);
     builder.seal_block(entry);
     let params = builder.block_params(entry).to_vec();
-    let [function, block, arguments, signal] = params[..] else {
-        unreachable!("a thunk has four parameters")
+    let [function, block, arguments, signal, ref carried @ ..] = params[..] else {
+        unreachable!("a thunk has four words and then values as parameters")
     };
     if let Thunk::Call { import, delivers, extends } = *thunk {
         // In this one they mean something else.
         let (word, func_ref) = (arguments, signal);
-        let mut emit = Emit { env, builder: &mut builder, block, arguments };
+        let mut emit = Emit { env, builder: &mut builder, block, arguments, carried };
         emit.call_on_top(import, func_ref, delivers.then_some(word), extends);
         builder.finalize(env.isa.frontend_config());
         return generate(env, &mut context, &mut regalloc2::Ctx::default(), number);
     }
-    let mut emit = Emit { env, builder: &mut builder, block, arguments };
+    let mut emit = Emit { env, builder: &mut builder, block, arguments, carried };
     match thunk {
         Thunk::Coroutine(import) => emit.coroutine(*import, function),
         Thunk::Task(import) => emit.task(*import, function),
@@ -135,6 +139,8 @@ struct Emit<'e, 'b, 'f> {
     block: Value,
     /// The arguments that it was made with.
     arguments: Value,
+    /// The values that travelled in registers.
+    carried: &'b [Value],
 }
 
 impl<'e> Emit<'e, '_, '_> {
@@ -157,9 +163,9 @@ impl<'e> Emit<'e, '_, '_> {
         values.extend(self.received(&callee, &callee.ty.params()[1..middle]));
         values.extend(self.bound(&callee.ty.params()[middle..]));
         let results = self.call(&callee, &values);
-        self.deliver(callee.store, &results);
+        let carried = self.deliver(callee.store, &results);
         let none = self.builder.ins().iconst(I64, 0);
-        self.finish(callee.store, none);
+        self.finish(callee.store, none, &carried);
     }
 
     fn fiber(&mut self, import: u32, functions: &[u32], returning: bool, signal: Value) {
@@ -198,13 +204,13 @@ impl<'e> Emit<'e, '_, '_> {
         if !returning {
             return self.trap(TrapCode::FiberReturned);
         }
-        self.deliver(callee.store, &results);
+        let carried = self.deliver(callee.store, &results);
         let current = self.load(callee.store, offset_of!(StoreContext, stack));
         let parent = self.load(current, offset_of!(ControlBlock, parent));
         let clauses = self.load(parent, offset_of!(ControlBlock, handlers));
         let signal = find_event(self.builder, clauses, word);
         self.builder.ins().trapz(signal, trap(TrapCode::UnhandledReturn));
-        self.finish(callee.store, signal);
+        self.finish(callee.store, signal, &carried);
     }
 
     /// Calls a function on top of a suspended stack, as if the instruction at
@@ -228,21 +234,23 @@ impl<'e> Emit<'e, '_, '_> {
                 false => TrapCode::ReturnedToSuspended,
             });
         };
-        self.deliver(callee.store, &results);
         let signal = find_event(self.builder, clauses, word);
         let [caught, thrown] = [self.builder.create_block(), self.builder.create_block()];
         self.builder.set_cold_block(thrown);
         self.builder.ins().brif(signal, caught, &[], thrown, &[]);
         self.builder.switch_to_block(thrown);
         self.builder.seal_block(thrown);
+        self.put_all(callee.store, &results);
         self.throw_event(&callee, word);
         self.builder.switch_to_block(caught);
         self.builder.seal_block(caught);
+        let carried = self.deliver(callee.store, &results);
         let none = self.builder.ins().iconst(I64, 0);
         let stack = self.load(callee.store, offset_of!(StoreContext, stack));
         let below = self.constant(callee.store, offset_of!(StoreContext, continue_below));
-        let signature = self.builder.import_signature(signature::switch_stub(&[], 0));
-        let args = [none, stack, signal, none, callee.store];
+        let signature = signature::switch_stub(&vec![I8X16; carried.len()], 0);
+        let signature = self.builder.import_signature(signature);
+        let args = [&[none, stack, signal, none, callee.store], carried.as_slice()].concat();
         self.builder.ins().return_call_indirect(signature, below, &args);
     }
 
@@ -290,10 +298,18 @@ impl<'e> Emit<'e, '_, '_> {
         Callee { ty, code, context, store }
     }
 
-    /// The values that the transfer area begins with.
+    /// The values with which the stack is continued.
     fn received(&mut self, callee: &Callee<'_>, types: &[ValType]) -> Vec<Value> {
         let area = self.constant(callee.store, offset_of!(StoreContext, transfer));
-        self.values_at(area, types)
+        let value = |(i, ty): (usize, &ValType)| match self.carried.get(i) {
+            Some(carrier) => from_carrier(self.builder, *carrier, clif_type(*ty)),
+            None => {
+                let flags = MemFlagsData::trusted();
+                let offset = transfer_offset(i as u32);
+                self.builder.ins().load(clif_type(*ty), flags, area, offset)
+            }
+        };
+        types.iter().enumerate().map(value).collect()
     }
 
     /// The arguments that the stack was made with.
@@ -336,24 +352,37 @@ impl<'e> Emit<'e, '_, '_> {
     }
 
     /// Puts values into the transfer area.
-    fn deliver(&mut self, store: Value, values: &[Value]) {
+    fn put_all(&mut self, store: Value, values: &[Value]) {
         let area = self.constant(store, offset_of!(StoreContext, transfer));
         for (i, value) in (0..).zip(values) {
             self.builder.ins().store(MemFlagsData::trusted(), *value, area, transfer_offset(i));
         }
     }
 
+    /// Puts values into the transfer area that do not travel in registers;
+    /// answers the others.
+    fn deliver(&mut self, store: Value, values: &[Value]) -> Vec<Value> {
+        let area = self.constant(store, offset_of!(StoreContext, transfer));
+        for (i, value) in (0..).zip(values).skip(CARRIED) {
+            self.builder.ins().store(MemFlagsData::trusted(), *value, area, transfer_offset(i));
+        }
+        let carried = values.iter().take(CARRIED);
+        carried.map(|value| to_vector(self.builder, *value)).collect()
+    }
+
     /// Makes the reference to the running stack stale, frees the stack and
     /// continues its parent with a signal.
-    fn finish(&mut self, store: Value, signal: Value) {
+    fn finish(&mut self, store: Value, signal: Value, carried: &[Value]) {
         let current = self.load(store, offset_of!(StoreContext, stack));
         let reference = self.load(current, offset_of!(ControlBlock, reference));
         let next = self.builder.ins().iadd_imm_s(reference, NEXT_GENERATION as i64);
         let offset = offset_of!(ControlBlock, reference) as i32;
         self.builder.ins().store(MemFlagsData::trusted(), next, current, offset);
         let finish = self.constant(store, offset_of!(StoreContext, finish_with));
-        let signature = self.builder.import_signature(signature::finish_with_stub());
-        self.builder.ins().call_indirect(signature, finish, &[store, signal]);
+        let signature = signature::finish_with_stub(carried.len());
+        let signature = self.builder.import_signature(signature);
+        let args = [&[store, signal], carried].concat();
+        self.builder.ins().call_indirect(signature, finish, &args);
         self.trap(TrapCode::Unreachable);
     }
 }

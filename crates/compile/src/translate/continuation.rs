@@ -57,12 +57,12 @@ pub(super) struct Running {
 }
 
 /// What comes with a switch.
-struct Delivery {
+pub(super) struct Delivery {
     /// Zero, or the number of a clause plus one.
-    signal: Value,
+    pub signal: Value,
     /// The reference to what was suspended; with signal zero, that under which
     /// this stack will be suspended the next time.
-    reference: Value,
+    pub reference: Value,
     /// The values that travel in registers.
     carried: Vec<Value>,
 }
@@ -198,7 +198,7 @@ impl Translator<'_> {
 
     /// Calls a builtin that continues another stack. What somebody switches back
     /// with arrives at `back`.
-    fn leave_by(&mut self, builtin: Builtin, operands: &[Value], back: Block) {
+    pub(super) fn leave_by(&mut self, builtin: Builtin, operands: &[Value], back: Block) {
         let (stub, args) = self.builtin_call(builtin, operands);
         let mut signature = signature::builtin_stub(CallConv::Tail);
         let delivered = self.builder.block_params(back).len() - SWITCH_WORDS;
@@ -321,63 +321,70 @@ impl Translator<'_> {
         consumed
     }
 
-    /// Puts arguments where the stack will look for them, behind those that are
-    /// bound already.
-    pub(super) fn put_arguments(&mut self, block: Value, arguments: &[Value]) {
-        let area = self.transfer_area();
-        let bound = offset_of!(ControlBlock, bound) as i32;
-        let bound = self.builder.ins().uload16(I64, MemFlagsData::trusted(), block, bound);
-        let offset = self.builder.ins().ishl_imm_u(bound, 4);
-        let place = self.builder.ins().iadd(area, offset);
-        self.put(place, arguments);
-        let [cold, next] = [self.builder.create_block(), self.builder.create_block()];
-        self.builder.set_cold_block(cold);
-        self.builder.ins().brif(bound, cold, &[], next, &[]);
-        self.enter_sealed(cold);
-        self.call_builtin(Builtin::unbind, &[block]);
-        self.jump(next, &[]);
-        self.enter_sealed(next);
-    }
-
-    /// Pushes the values that the transfer area begins with.
-    pub(super) fn take(&mut self, types: &[ValType]) {
-        if types.is_empty() {
-            return;
-        }
-        let area = self.transfer_area();
-        for (i, &ty) in types.iter().enumerate() {
-            let offset = transfer_offset(i as u32);
-            let flags = MemFlagsData::trusted();
-            let value = self.builder.ins().load(clif_type(ty), flags, area, offset);
-            self.push_typed(value, ty);
-        }
-    }
-
-    /// Leaves one stack and continues another, with values in the transfer area
-    /// only; answers the signal and the reference with which somebody switches
-    /// back.
-    pub(super) fn switch_stacks(
+    /// Leaves the running stack and continues another with a signal, a reference
+    /// and values; answers what somebody switches back with, of which so many
+    /// are values.
+    pub(super) fn exchange(
         &mut self,
-        from: Value,
         to: Value,
         signal: Value,
         reference: Value,
-    ) -> (Value, Value) {
-        let back = self.back(0);
-        self.switch_from(from, to, signal, reference, &[], back);
-        let delivery = self.come_back(back);
-        self.find_running_reference();
-        (delivery.signal, delivery.reference)
+        values: &[Value],
+        delivered: usize,
+    ) -> Delivery {
+        let back = self.back(delivered);
+        let carried = self.carry(values);
+        self.switch_to(to, signal, reference, &carried, back);
+        self.come_back_anew(back)
     }
 
-    /// Has the runtime continue another stack; answers the signal with which
-    /// somebody switches back.
-    pub(super) fn switch_by(&mut self, builtin: Builtin, operands: &[Value]) -> Value {
-        let back = self.back(0);
+    /// As `exchange`, with arguments that come behind those that are bound to
+    /// the stack whose outermost block is given.
+    pub(super) fn exchange_arguments(
+        &mut self,
+        block: Value,
+        to: Value,
+        arguments: &[Value],
+        delivered: usize,
+    ) -> Delivery {
+        let back = self.back(delivered);
+        let nothing = self.builder.ins().iconst(I64, 0);
+        let bound = offset_of!(ControlBlock, bound) as i32;
+        let bound = self.builder.ins().uload16(I64, MemFlagsData::trusted(), block, bound);
+        let [cold, next] = self.cold_and_next();
+        self.builder.ins().brif(bound, cold, &[], next, &[]);
+        self.enter_sealed(cold);
+        let area = self.running_area();
+        let offset = self.builder.ins().ishl_imm_u(bound, 4);
+        let place = self.builder.ins().iadd(area, offset);
+        self.put(place, arguments);
+        self.call_builtin(Builtin::unbind, &[block]);
+        let carried = self.load_carried(CARRIED);
+        self.switch_other(to, nothing, nothing, &carried, back);
+        self.enter_sealed(next);
+        let carried = self.carry(arguments);
+        self.switch_to(to, nothing, nothing, &carried, back);
+        self.come_back_anew(back)
+    }
+
+    /// Has the runtime continue another stack; answers what somebody switches
+    /// back with.
+    pub(super) fn switch_by(
+        &mut self,
+        builtin: Builtin,
+        operands: &[Value],
+        delivered: usize,
+    ) -> Delivery {
+        let back = self.back(delivered);
         self.leave_by(builtin, operands, back);
+        self.come_back_anew(back)
+    }
+
+    /// As `come_back`, when this stack may have been suspended with others.
+    pub(super) fn come_back_anew(&mut self, back: Block) -> Delivery {
         let delivery = self.come_back(back);
         self.find_running_reference();
-        delivery.signal
+        delivery
     }
 
     // ---- the parts
@@ -618,7 +625,7 @@ impl Translator<'_> {
 
     /// Leaves the running stack and continues another with a signal, a reference
     /// and values. What somebody switches back with arrives at `back`.
-    fn switch_to(
+    pub(super) fn switch_to(
         &mut self,
         to: Value,
         signal: Value,
@@ -681,7 +688,7 @@ impl Translator<'_> {
     }
 
     /// The block where somebody switches back to with so many values.
-    fn back(&mut self, delivered: usize) -> Block {
+    pub(super) fn back(&mut self, delivered: usize) -> Block {
         let returns = signature::switch_stub(&[], delivered.min(CARRIED)).returns;
         let back = self.builder.create_block();
         for result in returns {
@@ -805,7 +812,7 @@ impl Translator<'_> {
     /// Puts all values into the transfer area, for the runtime's use or because
     /// it loses the registers. They fill their places, since what is loaded in
     /// one piece should have been stored in one.
-    fn put_all(&mut self, values: &[Value]) {
+    pub(super) fn put_all(&mut self, values: &[Value]) {
         let area = self.running_area();
         let values = values.iter().map(|value| carry::to_vector(&mut self.builder, *value));
         let values: Vec<_> = values.collect();
@@ -814,7 +821,7 @@ impl Translator<'_> {
 
     /// Puts the values that do not travel in registers into the transfer area;
     /// answers the others as they travel.
-    fn carry(&mut self, values: &[Value]) -> Vec<Value> {
+    pub(super) fn carry(&mut self, values: &[Value]) -> Vec<Value> {
         let (carried, others) = values.split_at(values.len().min(CARRIED));
         if !others.is_empty() {
             let area = self.running_area();
@@ -835,7 +842,7 @@ impl Translator<'_> {
     }
 
     /// Pushes the values that somebody has switched with.
-    fn receive(&mut self, types: &[ValType], delivery: &Delivery) {
+    pub(super) fn receive(&mut self, types: &[ValType], delivery: &Delivery) {
         for (i, &ty) in types.iter().enumerate() {
             let value = if i < CARRIED {
                 carry::from_carrier(&mut self.builder, delivery.carried[i], clif_type(ty))

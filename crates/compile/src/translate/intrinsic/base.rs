@@ -57,12 +57,12 @@ impl Translator<'_> {
     }
 
     /// Suspends everything from the running stack to its base; answers the
-    /// reference to that, and the running stack.
-    pub(super) fn suspend_to_base(&mut self, kind: StackKind) -> (Value, Value) {
+    /// reference to that.
+    pub(super) fn suspend_to_base(&mut self, kind: StackKind) -> Value {
         let base = self.base();
         let current = self.current_stack();
         self.store_word(current, base, offset_of!(ControlBlock, innermost));
-        (self.reference_of_kind(base, kind), current)
+        self.reference_of_kind(base, kind)
     }
 
     /// The stack to continue when a base is.

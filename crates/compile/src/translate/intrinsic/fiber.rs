@@ -168,12 +168,10 @@ impl Translator<'_> {
         signal: Value,
         unhandled: Block,
     ) {
-        let area = self.transfer_area();
-        self.put(area, values);
-        let current = self.current_stack();
         let none = self.builder.ins().iconst(I64, 0);
-        let (signal, _) = self.switch_stacks(current, receiver, signal, none);
-        self.branch_to_clause(signal, &used.clauses);
+        let delivered = self.most_values(&used.clauses);
+        let delivery = self.exchange(receiver, signal, none, values, delivered);
+        self.branch_to_clause(&delivery, &used.clauses);
         // Without clauses nothing comes back but exceptions.
         self.builder.ins().trap(trap(TrapCode::Unreachable));
         self.enter_sealed(unhandled);

@@ -10,7 +10,8 @@ use crate::intrinsic::FirstClassOp;
 use crate::intrinsic::form::Use;
 use crate::signature;
 use crate::translate::call::Callee;
-use crate::translate::{Translator, transfer_offset, trap};
+use crate::translate::continuation::Delivery;
+use crate::translate::{Translator, trap};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types::*};
 use cranelift_codegen::isa::CallConv;
@@ -113,49 +114,33 @@ impl Translator<'_> {
         let list = self.load_word(innermost, offset_of!(ControlBlock, handlers));
         let word = self.event_word(used.catches[0].0);
         let signal = find_event(&mut self.builder, list, word);
-        let [caught, thrown, back] = std::array::from_fn(|_| self.builder.create_block());
-        let returned = self.builder.append_block_param(back, I64);
+        let back = self.back(self.most_values(&used.clauses));
+        let [caught, thrown] = [self.builder.create_block(), self.builder.create_block()];
         self.builder.set_cold_block(thrown);
         self.builder.ins().brif(signal, caught, &[], thrown, &[]);
         self.enter_sealed(thrown);
-        let area = self.transfer_area();
-        self.put(area, &values);
-        let thrown_back = self.throw_at(reference, word, leaving);
-        self.jump(back, &[thrown_back]);
+        self.put_all(&values);
+        let how = self.index(leaving);
+        self.leave_by(Builtin::event_throw, &[reference, word, how], back);
         self.enter_sealed(caught);
         let target = self.consume_stack(block, reference, KIND);
         let innermost = self.continued(target);
-        let current = self.current_stack();
-        // To use up a reference may take a collection, which does not know of
-        // what is in the transfer area.
-        let area = self.transfer_area();
-        self.put(area, &values);
         if leaving == LEAVE_SUSPENDED {
-            let (left, _) = self.suspend_to_base(KIND);
-            let place = transfer_offset(values.len() as u32);
-            self.store_word(left, area, place as usize);
+            values.push(self.suspend_to_base(KIND));
         } else {
             let base = self.base();
             self.release_up_to(base);
         }
         let none = self.builder.ins().iconst(I64, 0);
-        let (signal, _) = self.switch_stacks(current, innermost, signal, none);
-        self.jump(back, &[signal]);
-        self.enter_sealed(back);
-        self.event_arrives(used, returned);
-    }
-
-    /// Has the runtime throw an event at another stack; answers the signal of
-    /// the event that comes back.
-    fn throw_at(&mut self, reference: Value, word: Value, leaving: u64) -> Value {
-        let leaving = self.index(leaving);
-        let operands = [reference, word, leaving];
-        self.switch_by(Builtin::event_throw, &operands)
+        let carried = self.carry(&values);
+        self.switch_to(innermost, signal, none, &carried, back);
+        let delivery = self.come_back_anew(back);
+        self.event_arrives(used, &delivery);
     }
 
     /// Goes on at the label for the event with which this stack was continued.
-    fn event_arrives(&mut self, used: &Use, signal: Value) {
-        self.branch_to_clause(signal, &used.clauses);
+    fn event_arrives(&mut self, used: &Use, delivery: &Delivery) {
+        self.branch_to_clause(delivery, &used.clauses);
         // An event without a clause comes as an exception.
         self.unreachable();
     }
@@ -171,10 +156,10 @@ impl Translator<'_> {
         let innermost = self.room_on_top(block);
         let target = self.consume_stack(block, reference, KIND);
         self.continued(target);
-        let (left, current) = self.suspend_to_base(KIND);
-        values.push(left);
-        let signal = self.run_on_top(used, current, innermost, &values, function);
-        self.event_arrives(used, signal.0);
+        values.push(self.suspend_to_base(KIND));
+        let delivered = self.most_values(&used.clauses);
+        let delivery = self.run_on_top(used, innermost, &values, function, delivered);
+        self.event_arrives(used, &delivery);
     }
 
     fn stack_extend(&mut self, used: &Use) {
@@ -190,7 +175,7 @@ impl Translator<'_> {
         let current = self.current_stack();
         self.store_word(current, target, offset_of!(ControlBlock, parent));
         self.store_to_store(target, offset_of!(StoreContext, extended));
-        let (_, extended) = self.run_on_top(used, current, innermost, &values, function);
+        let extended = self.run_on_top(used, innermost, &values, function, 0).reference;
         let ty = self.env.info.function_type(used.function).results()[0];
         self.push_typed(extended, ty);
     }
@@ -202,10 +187,10 @@ impl Translator<'_> {
         let extender = self.call_builtin(Builtin::extension_end, &[]);
         let base = self.load_from_store(offset_of!(StoreContext, found));
         let extended = self.reference_of_kind(base, KIND);
-        let current = self.current_stack();
         let none = self.builder.ins().iconst(I64, 0);
-        let (signal, _) = self.switch_stacks(current, extender, none, extended);
-        self.event_arrives(used, signal);
+        let delivered = self.most_values(&used.clauses);
+        let delivery = self.exchange(extender, none, extended, &[], delivered);
+        self.event_arrives(used, &delivery);
     }
 
     /// The innermost stack of those that are suspended with a base, which must
@@ -225,13 +210,11 @@ impl Translator<'_> {
     fn run_on_top(
         &mut self,
         used: &Use,
-        current: Value,
         innermost: Value,
         values: &[Value],
         function: Value,
-    ) -> (Value, Value) {
-        let area = self.transfer_area();
-        self.put(area, values);
+        delivered: usize,
+    ) -> Delivery {
         let thunk = self.thunk_address(used);
         let sp = self.load_word(innermost, offset_of!(ControlBlock, sp));
         let sp = self.builder.ins().iadd_imm_s(sp, -(size_of::<usize>() as i64));
@@ -241,7 +224,7 @@ impl Translator<'_> {
             Some((tag, _)) => self.event_word(*tag),
             None => self.builder.ins().iconst(I64, 0),
         };
-        self.switch_stacks(current, innermost, word, function)
+        self.exchange(innermost, word, function, values, delivered)
     }
 
     // ---- slots and exceptions

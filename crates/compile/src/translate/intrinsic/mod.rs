@@ -16,6 +16,7 @@ mod stack;
 mod task;
 mod walk;
 
+use super::continuation::Delivery;
 use super::{Translator, constant_flags, trap};
 use crate::function::THUNKS;
 use crate::handlers::clauses_of_use;
@@ -280,13 +281,19 @@ impl Translator<'_> {
         self.builder.ins().bor_imm_u(tag, ClauseKind::Event as i64)
     }
 
-    /// Branches to the label of the clause that a signal names, with the values
-    /// that the transfer area begins with. Each signal names one.
-    fn branch_to_clause(&mut self, signal: Value, clauses: &[(u32, u32)]) {
+    /// How many values at most come with the event of a clause.
+    fn most_values(&self, clauses: &[(u32, u32)]) -> usize {
+        let count = |(tag, _): &(u32, u32)| self.env.info.tag_type(*tag).params().len();
+        clauses.iter().map(count).max().unwrap_or(0)
+    }
+
+    /// Branches to the label of the clause that the signal names, with the
+    /// values that came. Each signal names one.
+    fn branch_to_clause(&mut self, delivery: &Delivery, clauses: &[(u32, u32)]) {
         let env = self.env;
         for (i, (tag, label)) in clauses.iter().enumerate() {
             let number = i as i64 + 1;
-            let is_clause = self.builder.ins().icmp_imm_u(IntCC::Equal, signal, number);
+            let is_clause = self.builder.ins().icmp_imm_u(IntCC::Equal, delivery.signal, number);
             let [clause, next] = [self.builder.create_block(), self.builder.create_block()];
             match i + 1 == clauses.len() {
                 true => self.jump(clause, &[]),
@@ -296,7 +303,7 @@ impl Translator<'_> {
             }
             self.enter_sealed(clause);
             let height = self.stack.len();
-            self.take(env.info.tag_type(*tag).params());
+            self.receive(env.info.tag_type(*tag).params(), delivery);
             let (block, operands) = self.branch(*label);
             self.jump(block, &operands);
             self.stack.truncate(height);

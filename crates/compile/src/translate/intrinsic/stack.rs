@@ -36,14 +36,12 @@ impl Translator<'_> {
         let reference = values.pop().expect("the last operand is the stack");
         let block = self.check_target(reference, KIND);
         let target = self.consume_stack(block, reference, KIND);
-        let (base, current) = self.suspend_to_base(KIND);
-        values.push(base);
-        self.put_arguments(target, &values);
+        values.push(self.suspend_to_base(KIND));
         let innermost = self.continued(target);
-        let zero = self.builder.ins().iconst(I64, 0);
-        self.switch_stacks(current, innermost, zero, zero);
         let env = self.env;
-        self.take(env.info.function_type(used.function).results());
+        let results = env.info.function_type(used.function).results();
+        let delivery = self.exchange_arguments(target, innermost, &values, results.len());
+        self.receive(results, &delivery);
     }
 
     fn coroutine_retire(&mut self, used: &Use) {
@@ -52,13 +50,10 @@ impl Translator<'_> {
         let block = self.check_target(reference, KIND);
         let target = self.consume_stack(block, reference, KIND);
         values.push(self.builder.ins().iconst(I64, 0));
-        self.put_arguments(target, &values);
         let innermost = self.continued(target);
-        let current = self.current_stack();
         let base = self.base();
         self.release_up_to(base);
-        let zero = self.builder.ins().iconst(I64, 0);
-        self.switch_stacks(current, innermost, zero, zero);
+        self.exchange_arguments(target, innermost, &values, 0);
         self.unreachable();
     }
 
@@ -91,8 +86,9 @@ impl Translator<'_> {
         let offset = *layout.offsets.last().expect("the last value is the stack");
         let offset = self.index(u64::from(offset));
         let operands = [reference, exception, offset];
-        self.switch_by(Builtin::switch_throw, &operands);
-        self.take(env.info.function_type(used.function).results());
+        let results = env.info.function_type(used.function).results();
+        let delivery = self.switch_by(Builtin::switch_throw, &operands, results.len());
+        self.receive(results, &delivery);
     }
 
     /// Emits something as if no `try_table` were around it.

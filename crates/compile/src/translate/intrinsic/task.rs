@@ -37,16 +37,14 @@ impl Translator<'_> {
         self.wait(used);
         let current = self.current_stack();
         let innermost = self.attach(task, current);
-        self.pass_values(&values[1..], innermost);
-        self.take_results(used);
+        self.pass_values(used, &values[1..], innermost);
     }
 
     fn task_suspend(&mut self, used: &Use) {
         let values = self.pop_operands(used);
         let task = self.running_task(values[0]);
         let parent = self.detach(task);
-        self.pass_values(&values[1..], parent);
-        self.take_results(used);
+        self.pass_values(used, &values[1..], parent);
     }
 
     fn task_switchto(&mut self, used: &Use) {
@@ -55,8 +53,7 @@ impl Translator<'_> {
         let to = self.suspended_task(values[1]);
         let parent = self.detach(from);
         let innermost = self.attach(to, parent);
-        self.pass_values(&values[2..], innermost);
-        self.take_results(used);
+        self.pass_values(used, &values[2..], innermost);
     }
 
     fn task_retire(&mut self, used: &Use) {
@@ -64,7 +61,7 @@ impl Translator<'_> {
         let task = self.running_task(values[0]);
         let parent = self.load_word(task, offset_of!(ControlBlock, parent));
         self.release_up_to(task);
-        self.pass_values(&values[1..], parent);
+        self.pass_values(used, &values[1..], parent);
         self.unreachable();
     }
 
@@ -91,18 +88,13 @@ impl Translator<'_> {
         block
     }
 
-    /// Leaves the running stack and continues another with values.
-    fn pass_values(&mut self, values: &[Value], to: Value) {
-        let area = self.transfer_area();
-        self.put(area, values);
-        let current = self.current_stack();
-        let none = self.builder.ins().iconst(I64, 0);
-        self.switch_stacks(current, to, none, none);
-    }
-
-    /// Pushes the values with which the running stack was continued.
-    fn take_results(&mut self, used: &Use) {
+    /// Leaves the running stack and continues another with values; pushes those
+    /// with which somebody switches back.
+    fn pass_values(&mut self, used: &Use, values: &[Value], to: Value) {
         let env = self.env;
-        self.take(env.info.function_type(used.function).results());
+        let results = env.info.function_type(used.function).results();
+        let none = self.builder.ins().iconst(I64, 0);
+        let delivery = self.exchange(to, none, none, values, results.len());
+        self.receive(results, &delivery);
     }
 }
