@@ -35,7 +35,7 @@ fn every_script_passes_with_a_pool_of_one() {
 
 #[test]
 fn every_script_passes_with_tiny_stacks() {
-    check_but(Config::new().stack_size(8 << 10), |name| name.contains("hold-a-thousand-frames"));
+    check_but(Config::new().stack_size(16 << 10), |name| name.contains("hold-a-thousand-frames"));
 }
 
 fn check(config: &Config) {
