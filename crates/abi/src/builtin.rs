@@ -183,8 +183,9 @@ builtins! {
     /// Leaves a mark: walks go on in the stack that a function tells, which is
     /// handed back to another.
     enter_redirect_to(function, taker, env);
-    /// Begins a walk for a call tag; answers its number among the marks.
-    walk_begin(tag) -> number;
+    /// Begins a walk for a call tag, and walks on: answers its number among the
+    /// marks, shifted by [`WALK_FLAGS`], and the flags.
+    walk_begin(tag) -> number_and_flags;
     /// Walks on: answers whether a function is to be called that tells where
     /// to go on, or else the answer is found.
     walk_on(tag, number) -> asks;
@@ -194,6 +195,13 @@ builtins! {
     /// that takes a stack back, or else all is done.
     walk_back(number) -> gives;
 }
+
+/// How far the number of a walk is shifted to make room for flags.
+pub const WALK_FLAGS: u32 = 2;
+/// The walk must ask a function where to go on.
+pub const WALK_ASKS: u64 = 1;
+/// The walk has found its answer and taken nothing on the way.
+pub const WALK_IS_DIRECT: u64 = 2;
 
 /// What becomes of the running stack when an event leaves it: it is suspended.
 pub const LEAVE_SUSPENDED: u64 = 0;

@@ -9,6 +9,7 @@
 use crate::heap::Object;
 use crate::marks::{MarkKind, Place, Taken, Walk};
 use crate::store::Store;
+use ropewalk_abi::builtin::{WALK_ASKS, WALK_FLAGS, WALK_IS_DIRECT};
 use ropewalk_abi::stack::{StackKind, StackState};
 use ropewalk_abi::{ControlBlock, FuncRef, TagDef, TrapCode};
 
@@ -22,8 +23,21 @@ enum Met {
 }
 
 impl Store {
-    /// Begins a walk; answers its number among the marks of the running stack.
-    pub(crate) fn walk_begin(&mut self) -> Result<usize, TrapCode> {
+    /// Begins a walk, and walks on; answers its number among the marks of the
+    /// running stack, and flags.
+    pub(crate) fn walk_begin(&mut self, tag: *const TagDef) -> Result<u64, TrapCode> {
+        let number = self.add_walk()?;
+        let asks = self.walk_on(tag, number)?;
+        let flags = match asks {
+            true => WALK_ASKS,
+            false if self.walk(number)?.taken.is_empty() => WALK_IS_DIRECT,
+            false => 0,
+        };
+        Ok((number as u64) << WALK_FLAGS | flags)
+    }
+
+    /// Leaves the mark of a walk; answers its number.
+    fn add_walk(&mut self) -> Result<usize, TrapCode> {
         let running = self.context().stack;
         let block = self.stacks.number_of(running).expect("blocks lie in the table");
         let below = self.marks_of(running).len();

@@ -383,8 +383,8 @@ fn enter_redirect_to(
     Ok(0)
 }
 
-fn walk_begin(calling: &mut Calling<'_>, _tag: u64) -> Result<u64> {
-    Ok(calling.store.walk_begin()? as u64)
+fn walk_begin(calling: &mut Calling<'_>, tag: u64) -> Result<u64> {
+    calling.store.walk_begin(tag as *const TagDef)
 }
 
 fn walk_on(calling: &mut Calling<'_>, tag: u64, number: u64) -> Result<u64> {

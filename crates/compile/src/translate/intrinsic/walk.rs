@@ -5,6 +5,7 @@ use crate::signature;
 use crate::translate::Translator;
 use crate::translate::call::Callee;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Signature, Value, types::*};
+use ropewalk_abi::builtin::{WALK_ASKS, WALK_FLAGS, WALK_IS_DIRECT};
 use ropewalk_abi::{
     Builtin, ControlBlock, FuncRef, FuncType, HeapType, RefType, StoreContext, ValType,
 };
@@ -52,15 +53,23 @@ impl Translator<'_> {
         let ty = env.info.function_type(used.function);
         let arguments = self.pop_operands(used);
         let tag = self.load_constant(self.context, env.layout.tag(used.catches[0].0));
-        let number = self.call_builtin(Builtin::walk_begin, &[tag]);
+        let begun = self.call_builtin(Builtin::walk_begin, &[tag]);
+        let number = self.builder.ins().ushr_imm_u(begun, i64::from(WALK_FLAGS));
         let landing = self.open_cleanup();
-        self.walk_to_answer(tag, number);
+        self.walk_to_answer(tag, begun, number);
         let params = [&[ENV], ty.params()].concat();
         let answer = FuncType::new(params, ty.results().iter().copied());
         self.call_found(&answer, &arguments);
         self.close_cleanup();
+        let [quick, slow, after] = std::array::from_fn(|_| self.builder.create_block());
+        self.builder.set_cold_block(slow);
+        let is_direct = self.builder.ins().band_imm_u(begun, WALK_IS_DIRECT as i64);
+        self.builder.ins().brif(is_direct, quick, &[], slow, &[]);
+        self.enter_sealed(slow);
         self.walk_back(number);
-        let after = self.builder.create_block();
+        self.jump(after, &[]);
+        self.enter_sealed(quick);
+        self.forget_walk(number);
         self.jump(after, &[]);
         self.enter_sealed(landing);
         self.walk_back(number);
@@ -70,19 +79,26 @@ impl Translator<'_> {
     }
 
     /// Goes on until the answer is found, asking on the way where to go on.
-    fn walk_to_answer(&mut self, tag: Value, number: Value) {
-        let [walk, ask, found] = std::array::from_fn(|_| self.builder.create_block());
-        self.jump(walk, &[]);
-        self.builder.switch_to_block(walk);
-        let asks = self.call_builtin(Builtin::walk_on, &[tag, number]);
+    fn walk_to_answer(&mut self, tag: Value, begun: Value, number: Value) {
+        let [ask, found] = [self.builder.create_block(), self.builder.create_block()];
+        self.builder.set_cold_block(ask);
+        let asks = self.builder.ins().band_imm_u(begun, WALK_ASKS as i64);
         self.builder.ins().brif(asks, ask, &[], found, &[]);
-        self.enter_sealed(ask);
+        self.builder.switch_to_block(ask);
         self.call_found(&FuncType::new([ENV], [STACK]), &[]);
         let target = self.pop();
         self.call_builtin(Builtin::walk_target, &[number, target]);
-        self.jump(walk, &[]);
-        self.builder.seal_block(walk);
+        let asks = self.call_builtin(Builtin::walk_on, &[tag, number]);
+        self.builder.ins().brif(asks, ask, &[], found, &[]);
+        self.builder.seal_block(ask);
         self.enter_sealed(found);
+    }
+
+    /// Ends a walk that has taken nothing: removes its mark.
+    fn forget_walk(&mut self, number: Value) {
+        let current = self.current_stack();
+        let offset = offset_of!(ControlBlock, marks) as i32;
+        self.builder.ins().istore16(MemFlagsData::trusted(), number, current, offset);
     }
 
     /// Gives back what the walk has taken.
