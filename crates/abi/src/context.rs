@@ -147,6 +147,14 @@ impl ControlBlock {
         high: 0,
     };
 
+    /// Notes which stack is the innermost of those that are suspended together
+    /// with this one.
+    pub fn entangle(&mut self, innermost: *mut ControlBlock) {
+        let is_alone = ptr::eq(innermost, self);
+        self.innermost = innermost;
+        self.is_entangled |= u16::from(!is_alone);
+    }
+
     /// Prepares for continuing the innermost of the stacks that were suspended
     /// together with this one; answers it.
     ///
@@ -156,8 +164,8 @@ impl ControlBlock {
     pub unsafe fn disentangle(&mut self) -> *mut ControlBlock {
         let this = ptr::from_mut(self);
         let innermost = self.innermost;
-        self.innermost = this;
-        self.is_entangled = 0;
+        debug_assert!(innermost == this || self.is_entangled != 0);
+        self.be_alone();
         let is_alone = innermost == this;
         // SAFETY: the caller's promise.
         unsafe {
@@ -165,6 +173,12 @@ impl ControlBlock {
             (*innermost).is_entangled = u16::from(!is_alone);
         }
         innermost
+    }
+
+    /// Forgets what was suspended together with this stack.
+    pub fn be_alone(&mut self) {
+        self.innermost = self;
+        self.is_entangled = 0;
     }
 }
 

@@ -208,9 +208,13 @@ impl<'e> Emit<'e, '_, '_> {
         let current = self.load(callee.store, offset_of!(StoreContext, stack));
         let parent = self.load(current, offset_of!(ControlBlock, parent));
         let clauses = self.load(parent, offset_of!(ControlBlock, handlers));
-        let signal = find_event(self.builder, clauses, word);
-        self.builder.ins().trapz(signal, trap(TrapCode::UnhandledReturn));
+        let unhandled = self.builder.create_block();
+        self.builder.set_cold_block(unhandled);
+        let signal = find_event(self.builder, clauses, word, unhandled);
         self.finish(callee.store, signal, &carried);
+        self.builder.switch_to_block(unhandled);
+        self.builder.seal_block(unhandled);
+        self.trap(TrapCode::UnhandledReturn);
     }
 
     /// Calls a function on top of a suspended stack, as if the instruction at
@@ -234,16 +238,9 @@ impl<'e> Emit<'e, '_, '_> {
                 false => TrapCode::ReturnedToSuspended,
             });
         };
-        let signal = find_event(self.builder, clauses, word);
-        let [caught, thrown] = [self.builder.create_block(), self.builder.create_block()];
+        let thrown = self.builder.create_block();
         self.builder.set_cold_block(thrown);
-        self.builder.ins().brif(signal, caught, &[], thrown, &[]);
-        self.builder.switch_to_block(thrown);
-        self.builder.seal_block(thrown);
-        self.put_all(callee.store, &results);
-        self.throw_event(&callee, word);
-        self.builder.switch_to_block(caught);
-        self.builder.seal_block(caught);
+        let signal = find_event(self.builder, clauses, word, thrown);
         let carried = self.deliver(callee.store, &results);
         let none = self.builder.ins().iconst(I64, 0);
         let stack = self.load(callee.store, offset_of!(StoreContext, stack));
@@ -252,6 +249,10 @@ impl<'e> Emit<'e, '_, '_> {
         let signature = self.builder.import_signature(signature);
         let args = [&[none, stack, signal, none, callee.store], carried.as_slice()].concat();
         self.builder.ins().return_call_indirect(signature, below, &args);
+        self.builder.switch_to_block(thrown);
+        self.builder.seal_block(thrown);
+        self.put_all(callee.store, &results);
+        self.throw_event(&callee, word);
     }
 
     /// Throws an event where the stack was suspended.

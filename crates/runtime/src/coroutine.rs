@@ -53,13 +53,11 @@ impl Store {
         // SAFETY: blocks in use are alive; the exception has room for its last
         // value, which is a reference.
         unsafe {
-            (*base).innermost = current;
+            (*base).entangle(current);
             let left = (*base).reference | kind_bits(kind);
             let object = Object::from_reference(exception).expect("exceptions are not null");
             object.at::<u64>(offset).write(left);
-            let innermost = (*target).innermost;
-            (*innermost).through = ptr::null_mut();
-            self.context_mut().stack = innermost;
+            self.context_mut().stack = (*target).disentangle();
         }
         Ok(())
     }

@@ -56,7 +56,7 @@ impl Store {
         let base = ptr::from_ref(self.base_of_running()).cast_mut();
         // SAFETY: blocks in use are alive.
         let (left, innermost) = unsafe {
-            (*base).innermost = current;
+            (*base).entangle(current);
             ((*base).reference | kind_bits(KIND), (*target).innermost)
         };
         let scope = self.begin_scope();
@@ -73,8 +73,7 @@ impl Store {
             unsafe { self.release_up_to(base) };
         }
         // SAFETY: as above.
-        unsafe { (*innermost).through = ptr::null_mut() };
-        self.context_mut().stack = innermost;
+        self.context_mut().stack = unsafe { (*target).disentangle() };
         Ok(exception)
     }
 
@@ -149,9 +148,7 @@ impl Store {
         // running stack.
         unsafe {
             self.release_up_to(base);
-            let innermost = (*target).innermost;
-            (*innermost).through = ptr::null_mut();
-            self.context_mut().stack = innermost;
+            self.context_mut().stack = (*target).disentangle();
         }
         Ok(())
     }
@@ -171,7 +168,7 @@ impl Store {
         // SAFETY: the base is among the running stacks.
         let extender = unsafe {
             debug_assert_ne!((*base).state, StackState::Free);
-            (*base).innermost = running;
+            (*base).entangle(running);
             std::mem::replace(&mut (*base).parent, self.no_parent())
         };
         let context = self.context_mut();

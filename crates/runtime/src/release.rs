@@ -34,7 +34,7 @@ impl Store {
             self.take_bound(stack);
             match block.state {
                 StackState::Root => {
-                    block.innermost = stack;
+                    block.be_alone();
                     block.marks = 0;
                 }
                 _ => stack::release(block, &mut self.context_mut().free_stacks),

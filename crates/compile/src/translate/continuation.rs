@@ -73,11 +73,13 @@ const FIRST_IN_AREA: i32 = transfer_offset(CARRIED as u32);
 const ENTANGLED_SHIFT: i64 = 16;
 
 /// A stack that is about to be continued.
-struct Target {
+pub(super) struct Target {
     /// Its outermost block, which the reference named.
-    block: Value,
+    pub block: Value,
     /// The stack on which execution continues.
-    innermost: Value,
+    pub innermost: Value,
+    /// The reference under which that one will be suspended the next time.
+    pub reference: Value,
 }
 
 /// Where a suspension goes.
@@ -111,7 +113,6 @@ impl Translator<'_> {
         self.store_word(zero, block, offset_of!(ControlBlock, fp));
         self.store_word(function, block, offset_of!(ControlBlock, function));
         self.store_word(entry, block, offset_of!(ControlBlock, entry));
-        self.store_word(block, block, offset_of!(ControlBlock, innermost));
         self.store_word(zero, block, offset_of!(ControlBlock, sought));
         self.store_word(none, block, offset_of!(ControlBlock, bound));
         self.store_word(in_use, block, offset_of!(ControlBlock, state));
@@ -164,7 +165,8 @@ impl Translator<'_> {
         self.switch_to(block, nothing, next, &carried, back);
         self.enter_sealed(cold);
         self.put_all(&arguments);
-        let target = self.consume_other(block, ty, arguments.len(), None);
+        let function_type = env.info.cont_function(ty);
+        let target = self.consume_other(block, function_type, arguments.len(), None);
         self.link_other(target.block, table);
         self.continue_stack(&target, back);
         let delivery = self.come_back(back);
@@ -294,7 +296,8 @@ impl Translator<'_> {
         let other = self.capture_other(tag, ClauseKind::Switch);
         let area = self.running_area();
         let block = self.builder.ins().load(I64, MemFlagsData::trusted(), area, place);
-        let target = self.consume_other(block, ty, count, Some(other.reference));
+        let function_type = env.info.cont_function(ty);
+        let target = self.consume_other(block, function_type, count, Some(other.reference));
         self.store_word(other.parent, target.block, offset_of!(ControlBlock, parent));
         self.continue_stack(&target, back);
         let delivery = self.come_back(back);
@@ -302,24 +305,6 @@ impl Translator<'_> {
     }
 
     // ---- the parts that the other designs share
-
-    /// Uses up a valid reference. A block whose generations are used up is
-    /// replaced by another.
-    pub(super) fn consume(&mut self, block: Value, reference: Value) -> Value {
-        let one = self.builder.ins().iconst(I64, NEXT_GENERATION as i64);
-        let (bumped, overflow) = self.builder.ins().uadd_overflow(reference, one);
-        let [cold, next] = [self.builder.create_block(), self.builder.create_block()];
-        let [consumed, valid] = self.words(next);
-        self.builder.set_cold_block(cold);
-        self.builder.ins().brif(overflow, cold, &[], next, &[block.into(), bumped.into()]);
-        self.enter_sealed(cold);
-        let renewed = self.call_builtin(Builtin::renew_block, &[block]);
-        let first = self.load_word(renewed, offset_of!(ControlBlock, reference));
-        self.jump(next, &[renewed, first]);
-        self.enter_sealed(next);
-        self.store_word(valid, consumed, offset_of!(ControlBlock, reference));
-        consumed
-    }
 
     /// Leaves the running stack and continues another with a signal, a reference
     /// and values; answers what somebody switches back with, of which so many
@@ -335,35 +320,6 @@ impl Translator<'_> {
         let back = self.back(delivered);
         let carried = self.carry(values);
         self.switch_to(to, signal, reference, &carried, back);
-        self.come_back_anew(back)
-    }
-
-    /// As `exchange`, with arguments that come behind those that are bound to
-    /// the stack whose outermost block is given.
-    pub(super) fn exchange_arguments(
-        &mut self,
-        block: Value,
-        to: Value,
-        arguments: &[Value],
-        delivered: usize,
-    ) -> Delivery {
-        let back = self.back(delivered);
-        let nothing = self.builder.ins().iconst(I64, 0);
-        let bound = offset_of!(ControlBlock, bound) as i32;
-        let bound = self.builder.ins().uload16(I64, MemFlagsData::trusted(), block, bound);
-        let [cold, next] = self.cold_and_next();
-        self.builder.ins().brif(bound, cold, &[], next, &[]);
-        self.enter_sealed(cold);
-        let area = self.running_area();
-        let offset = self.builder.ins().ishl_imm_u(bound, 4);
-        let place = self.builder.ins().iadd(area, offset);
-        self.put(place, arguments);
-        self.call_builtin(Builtin::unbind, &[block]);
-        let carried = self.load_carried(CARRIED);
-        self.switch_other(to, nothing, nothing, &carried, back);
-        self.enter_sealed(next);
-        let carried = self.carry(arguments);
-        self.switch_to(to, nothing, nothing, &carried, back);
         self.come_back_anew(back)
     }
 
@@ -391,10 +347,13 @@ impl Translator<'_> {
 
     /// The block that a reference of a kind names, if the reference is valid.
     pub(super) fn check_reference(&mut self, reference: Value, kind: StackKind) -> Value {
-        self.check_reference_or(reference, kind, |this| {
-            let kind = this.index(kind as u64);
-            this.call_builtin(Builtin::invalid_stack, &[reference, kind]);
-        })
+        self.check_reference_or(reference, kind, |this| this.complain(reference, kind))
+    }
+
+    /// Traps, since a reference is not a valid one of a kind.
+    pub(super) fn complain(&mut self, reference: Value, kind: StackKind) {
+        let kind = self.index(kind as u64);
+        self.call_builtin(Builtin::invalid_stack, &[reference, kind]);
     }
 
     /// The same; if it is not valid, it does something that traps.
@@ -428,30 +387,37 @@ impl Translator<'_> {
     /// alone and has no bound arguments, and there is a next generation, whose
     /// reference is answered. Else goes on at `cold`.
     fn consume_alone(&mut self, block: Value, reference: Value, cold: Block) -> Value {
-        let one = NEXT_GENERATION as i64;
-        let next = self.builder.ins().iadd_imm_s(reference, one);
-        let overflow = self.builder.ins().icmp_imm_u(IntCC::UnsignedLessThan, next, one);
-        self.go_on_unless(overflow, cold);
+        let next = self.next_generation(reference, cold);
         let flags = self.load_flags(block);
         self.go_on_unless(flags, cold);
         self.store_word(next, block, offset_of!(ControlBlock, reference));
         next
     }
 
-    /// As `consume_alone` in any other case: the stack becomes ready to continue with
-    /// as many arguments, which are in the transfer area, and maybe a last one.
-    fn consume_other(
+    /// The reference of the next generation, if there is one. Else goes on at
+    /// `cold`.
+    pub(super) fn next_generation(&mut self, reference: Value, cold: Block) -> Value {
+        let one = NEXT_GENERATION as i64;
+        let next = self.builder.ins().iadd_imm_s(reference, one);
+        let overflow = self.builder.ins().icmp_imm_u(IntCC::UnsignedLessThan, next, one);
+        self.go_on_unless(overflow, cold);
+        next
+    }
+
+    /// As `consume_alone` in any other case: the stack becomes ready to continue
+    /// with as many values, whose types are the parameters of a function type and
+    /// which are in the transfer area, and maybe a last one.
+    pub(super) fn consume_other(
         &mut self,
         block: Value,
-        ty: u32,
+        function_type: u32,
         count: usize,
         last: Option<Value>,
     ) -> Target {
         let reference = self.load_word(block, offset_of!(ControlBlock, reference));
         let one = self.builder.ins().iconst(I64, NEXT_GENERATION as i64);
         let (bumped, overflow) = self.builder.ins().uadd_overflow(reference, one);
-        let bound = offset_of!(ControlBlock, bound) as i32;
-        let bound = self.builder.ins().uload16(I64, MemFlagsData::trusted(), block, bound);
+        let bound = self.load_bound(block);
         let overflow = self.builder.ins().uextend(I64, overflow);
         let needs_runtime = self.builder.ins().bor(bound, overflow);
         let [slow, quick, deep] = std::array::from_fn(|_| self.builder.create_block());
@@ -464,7 +430,7 @@ impl Translator<'_> {
         self.store_word(bumped, block, offset_of!(ControlBlock, reference));
         self.jump(deep, &[block]);
         self.enter_sealed(slow);
-        let info = self.type_info(self.env.info.cont_function(ty));
+        let info = self.type_info(function_type);
         let operands = [reference, info, self.index(count as u64)];
         let made = self.call_builtin(Builtin::ready, &operands);
         self.find_running();
@@ -478,11 +444,12 @@ impl Translator<'_> {
             self.builder.ins().store(MemFlagsData::trusted(), last, place, offset);
         }
         let innermost = self.disentangle(ready);
-        Target { block: ready, innermost }
+        let reference = self.load_word(innermost, offset_of!(ControlBlock, reference));
+        Target { block: ready, innermost, reference }
     }
 
     /// As [`ControlBlock::disentangle`].
-    fn disentangle(&mut self, block: Value) -> Value {
+    pub(super) fn disentangle(&mut self, block: Value) -> Value {
         let innermost = self.load_word(block, offset_of!(ControlBlock, innermost));
         let is_alone = self.builder.ins().icmp(IntCC::Equal, innermost, block);
         let nothing = self.builder.ins().iconst(I64, 0);
@@ -497,14 +464,20 @@ impl Translator<'_> {
         innermost
     }
 
+    /// How many arguments are bound to a stack.
+    pub(super) fn load_bound(&mut self, block: Value) -> Value {
+        let place = offset_of!(ControlBlock, bound) as i32;
+        self.builder.ins().uload16(I64, MemFlagsData::trusted(), block, place)
+    }
+
     /// Loads `bound` and `is_entangled` together.
-    fn load_flags(&mut self, block: Value) -> Value {
+    pub(super) fn load_flags(&mut self, block: Value) -> Value {
         let place = offset_of!(ControlBlock, bound) as i32;
         self.builder.ins().load(I32, MemFlagsData::trusted(), block, place)
     }
 
     /// Stores `is_entangled`, together with `bound`, which is zero.
-    fn set_entangled(&mut self, block: Value, is_entangled: bool) {
+    pub(super) fn set_entangled(&mut self, block: Value, is_entangled: bool) {
         let flags = i64::from(is_entangled) << ENTANGLED_SHIFT;
         let flags = self.builder.ins().iconst(I32, flags);
         self.store_word(flags, block, offset_of!(ControlBlock, bound));
@@ -517,6 +490,11 @@ impl Translator<'_> {
         self.store_other(current, block, offset_of!(ControlBlock, parent));
         let handlers = self.handler_table(table);
         self.store_other(handlers, current, offset_of!(ControlBlock, handlers));
+        self.forget_any_through(current);
+    }
+
+    /// As `forget_through`, if there is anything to forget.
+    pub(super) fn forget_any_through(&mut self, current: Value) {
         let flags = self.load_flags(current);
         let [cold, next] = self.cold_and_next();
         self.builder.ins().brif(flags, cold, &[], next, &[]);
@@ -544,11 +522,10 @@ impl Translator<'_> {
     }
 
     /// Switches to a stack whose arguments are in the transfer area.
-    fn continue_stack(&mut self, target: &Target, back: Block) {
+    pub(super) fn continue_stack(&mut self, target: &Target, back: Block) {
         let nothing = self.builder.ins().iconst(I64, 0);
-        let next = self.load_word(target.innermost, offset_of!(ControlBlock, reference));
         let carried = self.load_carried(CARRIED);
-        self.switch_other(target.innermost, nothing, next, &carried, back);
+        self.switch_other(target.innermost, nothing, target.reference, &carried, back);
     }
 
     /// Finds the handler of a tag in the common case, in which it is the first
@@ -567,7 +544,7 @@ impl Translator<'_> {
 
     /// The word of a clause. It is loaded anew each time: a hoisted one would be
     /// in memory as well, since no register survives a switch.
-    fn handler_word(&mut self, tag: u32, kind: ClauseKind) -> Value {
+    pub(super) fn handler_word(&mut self, tag: u32, kind: ClauseKind) -> Value {
         let offset = self.env.layout.tag(tag);
         let context = self.running_context();
         let word = self.builder.ins().load(I64, MemFlagsData::trusted(), context, offset);
@@ -670,7 +647,7 @@ impl Translator<'_> {
 
     /// As `switch_to`, in the uncommon case: what leads to `back` from here
     /// lies apart as well.
-    fn switch_other(
+    pub(super) fn switch_other(
         &mut self,
         to: Value,
         signal: Value,
@@ -698,7 +675,7 @@ impl Translator<'_> {
     }
 
     /// Goes on where somebody has switched back.
-    fn come_back(&mut self, back: Block) -> Delivery {
+    pub(super) fn come_back(&mut self, back: Block) -> Delivery {
         self.enter_sealed(back);
         let params = self.builder.block_params(back).to_vec();
         let &[_, reference, signal, stack, _, store, ref carried @ ..] = params.as_slice() else {
@@ -742,7 +719,7 @@ impl Translator<'_> {
     }
 
     /// As `find_running`, if only the reference may have changed.
-    fn find_running_reference(&mut self) {
+    pub(super) fn find_running_reference(&mut self) {
         let Some(Running { stack, reference: Some(reference), .. }) = self.running else { return };
         let stack = self.builder.use_var(stack);
         let next = self.load_word(stack, offset_of!(ControlBlock, reference));
@@ -751,7 +728,7 @@ impl Translator<'_> {
 
     /// The reference under which the running stack will be suspended if it is
     /// suspended alone.
-    fn current_reference(&mut self) -> Value {
+    pub(super) fn current_reference(&mut self) -> Value {
         if let Some(Running { reference: Some(reference), .. }) = self.running {
             return self.builder.use_var(reference);
         }
@@ -786,7 +763,7 @@ impl Translator<'_> {
     }
 
     /// The beginning of the transfer area.
-    fn running_area(&mut self) -> Value {
+    pub(super) fn running_area(&mut self) -> Value {
         let store = self.running_store();
         self.load_constant(store, offset_of!(StoreContext, transfer) as i32)
     }
@@ -832,7 +809,7 @@ impl Translator<'_> {
     }
 
     /// Those of so many values in the transfer area that travel in registers.
-    fn load_carried(&mut self, count: usize) -> Vec<Value> {
+    pub(super) fn load_carried(&mut self, count: usize) -> Vec<Value> {
         let area = self.running_area();
         let load = |i| {
             let flags = MemFlagsData::trusted();
@@ -856,7 +833,7 @@ impl Translator<'_> {
     }
 
     /// Stores a word unless it is there already: a store costs more than a load.
-    fn store_other(&mut self, value: Value, base: Value, offset: usize) {
+    pub(super) fn store_other(&mut self, value: Value, base: Value, offset: usize) {
         let present = self.load_word(base, offset);
         let is_other = self.builder.ins().icmp(IntCC::NotEqual, present, value);
         let [cold, next] = self.cold_and_next();
@@ -867,29 +844,29 @@ impl Translator<'_> {
         self.enter_sealed(next);
     }
 
-    fn cold_block(&mut self) -> Block {
+    pub(super) fn cold_block(&mut self) -> Block {
         let cold = self.builder.create_block();
         self.builder.set_cold_block(cold);
         cold
     }
 
     /// A block for what is uncommon, and the one where it and the rest meet.
-    fn cold_and_next(&mut self) -> [Block; 2] {
+    pub(super) fn cold_and_next(&mut self) -> [Block; 2] {
         [self.cold_block(), self.builder.create_block()]
     }
 
     /// Parameters of a block.
-    fn words<const N: usize>(&mut self, block: Block) -> [Value; N] {
+    pub(super) fn words<const N: usize>(&mut self, block: Block) -> [Value; N] {
         std::array::from_fn(|_| self.builder.append_block_param(block, I64))
     }
 
-    fn go_on_if(&mut self, condition: Value, cold: Block) {
+    pub(super) fn go_on_if(&mut self, condition: Value, cold: Block) {
         let next = self.builder.create_block();
         self.builder.ins().brif(condition, next, &[], cold, &[]);
         self.enter_sealed(next);
     }
 
-    fn go_on_unless(&mut self, condition: Value, cold: Block) {
+    pub(super) fn go_on_unless(&mut self, condition: Value, cold: Block) {
         let next = self.builder.create_block();
         self.builder.ins().brif(condition, cold, &[], next, &[]);
         self.enter_sealed(next);

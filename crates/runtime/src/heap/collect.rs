@@ -177,10 +177,10 @@ impl Store {
         // SAFETY: types live as long as the engine.
         let ty = self.options.types.get(unsafe { (*function.ty).id });
         let ty = ty.ty().composite.as_func().expect("functions have function types");
-        let bound = stack.bound as usize;
+        let count = (stack.top - stack.sp) / size_of::<RawVal>();
         let params = match stack.state {
-            StackState::Task => &ty.params()[ty.params().len() - bound..],
-            StackState::Fiber => &ty.params()[..bound - FIBER_EXTRAS],
+            StackState::Task => &ty.params()[ty.params().len() - count..],
+            StackState::Fiber => &ty.params()[..count - FIBER_EXTRAS],
             _ => return,
         };
         let place = (stack.sp + size_of::<usize>()) as *mut RawVal;

@@ -333,7 +333,7 @@ impl Stacks {
             if stack.state == StackState::Root {
                 if !reached.is_live {
                     // Nobody can continue what was suspended with it.
-                    stack.innermost = block;
+                    stack.be_alone();
                 }
                 continue;
             }
@@ -417,6 +417,7 @@ pub(crate) fn release(stack: &mut ControlBlock, free: &mut *mut ControlBlock) {
         // When it was made, this generation was not the last.
         stack.reference += NEXT_GENERATION;
     }
+    stack.be_alone();
     stack.state = StackState::Free;
     stack.marks = 0;
     stack.next_free = *free;

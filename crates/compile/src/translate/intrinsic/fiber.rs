@@ -6,7 +6,6 @@
 //! number of the clause; a receiver that waits branches to the label, and a new
 //! fiber's thunk calls the function.
 
-use super::find_event;
 use crate::intrinsic::FiberOp;
 use crate::intrinsic::form::Use;
 use crate::translate::{Translator, trap};
@@ -50,53 +49,66 @@ impl Translator<'_> {
     fn fiber_mount(&mut self, used: &Use) {
         let mut values = self.pop_operands(used);
         let reference = values.pop().expect("the last operand is the fiber");
+        let [back, unhandled] = self.ways_on(used);
         let fiber = self.check_reference(reference, KIND);
         let parent = self.load_word(fiber, offset_of!(ControlBlock, parent));
-        self.trap_unless_zero(parent, TrapCode::FiberHasParent);
+        self.builder.ins().trapnz(parent, trap(TrapCode::FiberHasParent));
         let innermost = self.load_word(fiber, offset_of!(ControlBlock, innermost));
-        let (signal, unhandled) = self.look_up(used, innermost);
+        let signal = self.look_up(used.catches[0].0, innermost, unhandled);
         self.wait(used);
         let current = self.current_stack();
         self.attach(fiber, current);
-        self.send(used, &values, innermost, signal, unhandled);
+        self.send(&values, innermost, signal, back);
+        self.event_comes(used, back, unhandled);
     }
 
     fn fiber_dismount(&mut self, used: &Use, releases: bool) {
         let mut values = self.pop_operands(used);
         let reference = values.pop().expect("the last operand is the fiber");
+        let [back, unhandled] = self.ways_on(used);
         let fiber = self.running_fiber(reference);
         let parent = self.load_word(fiber, offset_of!(ControlBlock, parent));
-        let (signal, unhandled) = self.look_up(used, parent);
-        match releases {
-            true => self.release_up_to(fiber),
-            false => {
-                self.wait(used);
-                self.detach(fiber);
-            }
-        }
-        self.send(used, &values, parent, signal, unhandled);
+        let signal = self.look_up(used.catches[0].0, parent, unhandled);
+        self.leave_fiber(used, fiber, releases);
+        self.send(&values, parent, signal, back);
+        self.event_comes(used, back, unhandled);
     }
 
     fn fiber_switch(&mut self, used: &Use, releases: bool) {
         let mut values = self.pop_operands(used);
         let to = values.pop().expect("the last operand is a fiber");
         let from = values.pop().expect("the operand before it is one too");
+        let [back, unhandled] = self.ways_on(used);
         let from = self.running_fiber(from);
         let to = self.check_reference(to, KIND);
-        self.check_free_unless(to, from);
-        let innermost = self.innermost_unless(to, from);
-        let list = self.list_unless(used, to, from, innermost);
-        let (signal, unhandled) = self.look_up_in(used, list);
-        let parent = self.load_word(from, offset_of!(ControlBlock, parent));
-        match releases {
-            true => self.release_up_to(from),
-            false => {
-                self.wait(used);
-                self.detach(from);
-            }
-        }
+        let parent = self.load_word(to, offset_of!(ControlBlock, parent));
+        let itself = self.cold_block();
+        self.go_on_unless(parent, itself);
+        let innermost = self.load_word(to, offset_of!(ControlBlock, innermost));
+        let signal = self.look_up(used.catches[0].0, innermost, unhandled);
+        let parent = self.leave_fiber(used, from, releases);
         self.attach(to, parent);
-        self.send(used, &values, innermost, signal, unhandled);
+        self.send(&values, innermost, signal, back);
+        self.enter_sealed(itself);
+        self.fiber_switch_to_itself(used, &values, [from, to], [back, unhandled]);
+        self.event_comes(used, back, unhandled);
+    }
+
+    /// A switch to a fiber that has a parent must be one from the fiber to
+    /// itself.
+    fn fiber_switch_to_itself(
+        &mut self,
+        used: &Use,
+        values: &[Value],
+        [from, to]: [Value; 2],
+        [back, unhandled]: [Block; 2],
+    ) {
+        let is_itself = self.builder.ins().icmp(IntCC::Equal, from, to);
+        self.builder.ins().trapz(is_itself, trap(TrapCode::FiberHasParent));
+        self.note_clauses(used);
+        let current = self.current_stack();
+        let signal = self.look_up(used.catches[0].0, current, unhandled);
+        self.send(values, current, signal, back);
     }
 
     fn fiber_release(&mut self, used: &Use) {
@@ -106,71 +118,42 @@ impl Translator<'_> {
 
     // ---- the parts
 
+    /// Where an event comes back to, and where to go on if the one that is sent
+    /// is not handled.
+    fn ways_on(&mut self, used: &Use) -> [Block; 2] {
+        let delivered = self.most_values(&used.clauses);
+        [self.back(delivered), self.builder.create_block()]
+    }
+
     /// The block of a fiber, which must be the running one or above it.
     fn running_fiber(&mut self, reference: Value) -> Value {
-        let block = self.check_reference_or(reference, KIND, |this| {
+        self.running_one(reference, KIND, |this| {
             this.call_builtin(Builtin::fiber_not_running, &[reference]);
-        });
-        self.check_running(block, KIND);
-        block
+        })
     }
 
-    /// Traps if a fiber has a parent, unless it is the other one.
-    fn check_free_unless(&mut self, fiber: Value, other: Value) {
-        let parent = self.load_word(fiber, offset_of!(ControlBlock, parent));
-        let is_other = self.builder.ins().icmp(IntCC::Equal, fiber, other);
-        let nothing = self.builder.ins().iconst(I64, 0);
-        let parent = self.builder.ins().select(is_other, nothing, parent);
-        self.trap_unless_zero(parent, TrapCode::FiberHasParent);
+    /// Suspends or frees a fiber and what runs below it; answers its parent.
+    fn leave_fiber(&mut self, used: &Use, fiber: Value, releases: bool) -> Value {
+        if releases {
+            let parent = self.load_word(fiber, offset_of!(ControlBlock, parent));
+            self.release_up_to(fiber);
+            return parent;
+        }
+        self.note_clauses(used);
+        self.detach(fiber)
     }
 
-    /// The stack that is continued when a fiber is; the running one, if the
-    /// fiber is the other one, which is about to be suspended.
-    fn innermost_unless(&mut self, fiber: Value, other: Value) -> Value {
-        let innermost = self.load_word(fiber, offset_of!(ControlBlock, innermost));
-        let current = self.current_stack();
-        let is_other = self.builder.ins().icmp(IntCC::Equal, fiber, other);
-        self.builder.ins().select(is_other, current, innermost)
-    }
-
-    /// The clauses of that stack.
-    fn list_unless(&mut self, used: &Use, fiber: Value, other: Value, innermost: Value) -> Value {
-        let own = self.clause_list(used);
-        let list = self.load_word(innermost, offset_of!(ControlBlock, handlers));
-        let is_other = self.builder.ins().icmp(IntCC::Equal, fiber, other);
-        self.builder.ins().select(is_other, own, list)
-    }
-
-    /// Looks an event up in the clauses with which a stack waits; answers the
-    /// number of the clause, and the block where to go on if there is none.
-    fn look_up(&mut self, used: &Use, receiver: Value) -> (Value, Block) {
-        let list = self.load_word(receiver, offset_of!(ControlBlock, handlers));
-        self.look_up_in(used, list)
-    }
-
-    fn look_up_in(&mut self, used: &Use, list: Value) -> (Value, Block) {
-        let word = self.event_word(used.catches[0].0);
-        let signal = find_event(&mut self.builder, list, word);
-        let [handled, unhandled] = [self.builder.create_block(), self.builder.create_block()];
-        self.builder.ins().brif(signal, handled, &[], unhandled, &[]);
-        self.enter_sealed(handled);
-        (signal, unhandled)
-    }
-
-    /// Switches to a stack with an event, and goes on at the clause of the
-    /// event that comes back; and behind all this, where the event was not
-    /// handled.
-    fn send(
-        &mut self,
-        used: &Use,
-        values: &[Value],
-        receiver: Value,
-        signal: Value,
-        unhandled: Block,
-    ) {
+    /// Switches to a stack with an event.
+    fn send(&mut self, values: &[Value], receiver: Value, signal: Value, back: Block) {
         let none = self.builder.ins().iconst(I64, 0);
-        let delivered = self.most_values(&used.clauses);
-        let delivery = self.exchange(receiver, signal, none, values, delivered);
+        let carried = self.carry(values);
+        self.switch_to(receiver, signal, none, &carried, back);
+    }
+
+    /// Goes on at the clause of the event that comes back; and behind all this,
+    /// where the event that was sent is not handled.
+    fn event_comes(&mut self, used: &Use, back: Block, unhandled: Block) {
+        let delivery = self.come_back_anew(back);
         self.branch_to_clause(&delivery, &used.clauses);
         // Without clauses nothing comes back but exceptions.
         self.builder.ins().trap(trap(TrapCode::Unreachable));

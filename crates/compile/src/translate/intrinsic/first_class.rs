@@ -5,19 +5,21 @@
 //! straight to the label, like that of a fiber; any other is thrown there by
 //! the runtime.
 
-use super::find_event;
+use crate::carry::CARRIED;
 use crate::intrinsic::FirstClassOp;
 use crate::intrinsic::form::Use;
 use crate::signature;
 use crate::translate::call::Callee;
-use crate::translate::continuation::Delivery;
-use crate::translate::{Translator, trap};
+use crate::translate::continuation::{Delivery, Target};
+use crate::translate::{Translator, transfer_offset, trap};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder, Value, types::*};
+use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Value, types::*};
 use cranelift_codegen::isa::CallConv;
 use ropewalk_abi::builtin::{LEAVE_FREED, LEAVE_SUSPENDED};
 use ropewalk_abi::stack::{StackKind, StackState};
-use ropewalk_abi::{Builtin, ControlBlock, StoreContext, TrapCode, ValType};
+use ropewalk_abi::{
+    Builtin, ControlBlock, HeapType, RefType, StoreContext, TrapCode, ValType,
+};
 use std::mem::offset_of;
 use wasmparser::Operator;
 
@@ -91,11 +93,9 @@ impl Translator<'_> {
         self.store_word(top, block, offset_of!(ControlBlock, sp));
         self.store_word(zero, block, offset_of!(ControlBlock, fp));
         self.store_word(zero, block, offset_of!(ControlBlock, function));
-        self.store_word(block, block, offset_of!(ControlBlock, innermost));
         self.store_word(parent, block, offset_of!(ControlBlock, parent));
         self.store_word(clauses, block, offset_of!(ControlBlock, handlers));
         self.store_word(zero, block, offset_of!(ControlBlock, sought));
-        self.store_word(zero, block, offset_of!(ControlBlock, through));
         self.store_word(none, block, offset_of!(ControlBlock, bound));
         self.store_word(state, block, offset_of!(ControlBlock, state));
         let reference = self.reference_of_kind(block, KIND);
@@ -108,34 +108,56 @@ impl Translator<'_> {
     fn stack_switch(&mut self, used: &Use, leaving: u64) {
         let mut values = self.pop_operands(used);
         let reference = values.pop().expect("the last operand is the stack");
-        let block = self.check_target(reference, KIND);
-        self.wait(used);
-        let innermost = self.load_word(block, offset_of!(ControlBlock, innermost));
-        let list = self.load_word(innermost, offset_of!(ControlBlock, handlers));
-        let word = self.event_word(used.catches[0].0);
-        let signal = find_event(&mut self.builder, list, word);
+        let (tag, _) = used.catches[0];
         let back = self.back(self.most_values(&used.clauses));
-        let [caught, thrown] = [self.builder.create_block(), self.builder.create_block()];
-        self.builder.set_cold_block(thrown);
-        self.builder.ins().brif(signal, caught, &[], thrown, &[]);
+        let block = self.check_target(reference, KIND);
+        self.note_clauses(used);
+        let [thrown, cold] = [(); 2].map(|()| self.cold_block());
+        let innermost = self.load_word(block, offset_of!(ControlBlock, innermost));
+        let signal = self.look_up(tag, innermost, thrown);
+        let target = self.consume_base(block, reference, KIND, cold);
+        let left = self.leave_base(leaving);
+        let sent: Vec<_> = values.iter().copied().chain(left).collect();
+        let carried = self.carry(&sent);
+        self.switch_to(target.innermost, signal, target.reference, &carried, back);
         self.enter_sealed(thrown);
         self.put_all(&values);
-        let how = self.index(leaving);
-        self.leave_by(Builtin::event_throw, &[reference, word, how], back);
-        self.enter_sealed(caught);
-        let target = self.consume_stack(block, reference, KIND);
-        let innermost = self.continued(target);
-        if leaving == LEAVE_SUSPENDED {
-            values.push(self.suspend_to_base(KIND));
-        } else {
-            let base = self.base();
-            self.release_up_to(base);
-        }
-        let none = self.builder.ins().iconst(I64, 0);
-        let carried = self.carry(&values);
-        self.switch_to(innermost, signal, none, &carried, back);
+        let operands = [reference, self.event_word(tag), self.index(leaving)];
+        self.leave_by(Builtin::event_throw, &operands, back);
+        self.enter_sealed(cold);
+        self.put_all(&values);
+        self.send_other(tag, block, values.len(), leaving, back);
         let delivery = self.come_back_anew(back);
         self.event_arrives(used, &delivery);
+    }
+
+    /// Suspends or frees everything up to the base. If it is suspended, answers
+    /// the reference to it.
+    fn leave_base(&mut self, leaving: u64) -> Option<Value> {
+        if leaving == LEAVE_SUSPENDED {
+            return Some(self.suspend_to_base(KIND));
+        }
+        let base = self.base();
+        self.release_up_to(base);
+        None
+    }
+
+    /// Switches with an event whose values are in the transfer area to a stack
+    /// that catches it, whose generations are used up.
+    fn send_other(&mut self, tag: u32, block: Value, count: usize, leaving: u64, back: Block) {
+        let ty = self.env.info.tags[tag as usize];
+        let frees = leaving != LEAVE_SUSPENDED;
+        let left = (!frees).then(|| self.suspend_to_base(KIND));
+        let target = self.consume_other(block, ty, count, left);
+        if frees {
+            self.leave_base(leaving);
+        }
+        let never = self.cold_block();
+        let signal = self.look_up(tag, target.innermost, never);
+        let carried = self.load_carried(CARRIED);
+        self.switch_other(target.innermost, signal, target.reference, &carried, back);
+        self.enter_sealed(never);
+        self.builder.ins().trap(trap(TrapCode::Unreachable));
     }
 
     /// Goes on at the label for the event with which this stack was continued.
@@ -151,14 +173,24 @@ impl Translator<'_> {
         let mut values = self.pop_operands(used);
         let function = values.pop().expect("the last operand is the function");
         let reference = values.pop().expect("the operand before it is the stack");
+        let back = self.back(self.most_values(&used.clauses));
         let block = self.check_target(reference, KIND);
-        self.wait(used);
-        let innermost = self.room_on_top(block);
-        let target = self.consume_stack(block, reference, KIND);
-        self.continued(target);
-        values.push(self.suspend_to_base(KIND));
-        let delivered = self.most_values(&used.clauses);
-        let delivery = self.run_on_top(used, innermost, &values, function, delivered);
+        self.note_clauses(used);
+        self.check_room(block);
+        let cold = self.cold_block();
+        let target = self.consume_base(block, reference, KIND, cold);
+        let left = self.suspend_to_base(KIND);
+        let word = self.put_on_top(used, target.innermost);
+        let carried = self.carry(&[values.as_slice(), &[left]].concat());
+        self.switch_to(target.innermost, word, function, &carried, back);
+        self.enter_sealed(cold);
+        self.put_all(&values);
+        self.stash(function, values.len() + 1);
+        let left = self.suspend_to_base(KIND);
+        let ty = self.function_on_top(used);
+        let target = self.consume_other(block, ty, values.len(), Some(left));
+        self.call_other(used, &target, values.len() + 1, back);
+        let delivery = self.come_back_anew(back);
         self.event_arrives(used, &delivery);
     }
 
@@ -166,18 +198,51 @@ impl Translator<'_> {
         let mut values = self.pop_operands(used);
         let function = values.pop().expect("the last operand is the function");
         let reference = values.pop().expect("the operand before it is the stack");
+        let back = self.back(0);
         let block = self.check_target(reference, KIND);
         self.wait(used);
-        let innermost = self.room_on_top(block);
-        let target = self.consume_stack(block, reference, KIND);
-        self.continued(target);
+        self.check_room(block);
+        self.put_all(&values);
+        self.stash(function, values.len());
+        let ty = self.function_on_top(used);
+        let target = self.consume_other(block, ty, values.len(), None);
         // For the time being it is as if this stack had resumed the other.
         let current = self.current_stack();
-        self.store_word(current, target, offset_of!(ControlBlock, parent));
-        self.store_to_store(target, offset_of!(StoreContext, extended));
-        let extended = self.run_on_top(used, innermost, &values, function, 0).reference;
+        self.store_word(current, target.block, offset_of!(ControlBlock, parent));
+        self.store_to_store(target.block, offset_of!(StoreContext, extended));
+        self.call_other(used, &target, values.len(), back);
+        let extended = self.come_back(back).reference;
+        self.find_running_reference();
         let ty = self.env.info.function_type(used.function).results()[0];
         self.push_typed(extended, ty);
+    }
+
+    /// Runs a function that is in a place of the transfer area, behind its
+    /// arguments, on top of a stack.
+    fn call_other(&mut self, used: &Use, target: &Target, place: usize, back: Block) {
+        let area = self.running_area();
+        let flags = MemFlagsData::trusted();
+        let function = self.builder.ins().load(I64, flags, area, transfer_offset(place as u32));
+        let word = self.put_on_top(used, target.innermost);
+        let carried = self.load_carried(CARRIED);
+        self.switch_other(target.innermost, word, function, &carried, back);
+    }
+
+    /// Puts a word into a place of the transfer area, since the runtime loses
+    /// the registers.
+    fn stash(&mut self, word: Value, place: usize) {
+        let area = self.running_area();
+        let flags = MemFlagsData::trusted();
+        self.builder.ins().store(flags, word, area, transfer_offset(place as u32));
+    }
+
+    /// The type of the function that runs on top of another stack.
+    fn function_on_top(&self, used: &Use) -> u32 {
+        let params = self.env.info.function_type(used.function).params();
+        match params.last() {
+            Some(ValType::Ref(RefType { heap: HeapType::Concrete(ty), .. })) => *ty,
+            _ => unreachable!("the types of reserved imports are checked"),
+        }
     }
 
     /// Goes back to the stack that extends the running one, and waits for the
@@ -193,38 +258,29 @@ impl Translator<'_> {
         self.event_arrives(used, &delivery);
     }
 
-    /// The innermost stack of those that are suspended with a base, which must
-    /// have room for a word on top.
-    fn room_on_top(&mut self, base: Value) -> Value {
+    /// Traps unless the innermost of the stacks that are suspended with a base
+    /// has room for a word on top.
+    fn check_room(&mut self, base: Value) {
         let innermost = self.load_word(base, offset_of!(ControlBlock, innermost));
         let sp = self.load_word(innermost, offset_of!(ControlBlock, sp));
         let limit = self.load_word(innermost, offset_of!(ControlBlock, limit));
         let room = self.builder.ins().isub(sp, limit);
         let fits = self.builder.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, room, ROOM);
         self.builder.ins().trapz(fits, trap(TrapCode::CallStackExhausted));
-        innermost
     }
 
-    /// Continues a suspended stack not where it was left, but in a thunk that
-    /// returns there. Answers with what this stack is continued.
-    fn run_on_top(
-        &mut self,
-        used: &Use,
-        innermost: Value,
-        values: &[Value],
-        function: Value,
-        delivered: usize,
-    ) -> Delivery {
+    /// Makes a suspended stack continue not where it was left, but in a thunk
+    /// that returns there; answers the word of the event that it returns with.
+    fn put_on_top(&mut self, used: &Use, innermost: Value) -> Value {
         let thunk = self.thunk_address(used);
         let sp = self.load_word(innermost, offset_of!(ControlBlock, sp));
         let sp = self.builder.ins().iadd_imm_s(sp, -(size_of::<usize>() as i64));
         self.store_word(thunk, sp, 0);
         self.store_word(sp, innermost, offset_of!(ControlBlock, sp));
-        let word = match used.catches.first() {
+        match used.catches.first() {
             Some((tag, _)) => self.event_word(*tag),
             None => self.builder.ins().iconst(I64, 0),
-        };
-        self.exchange(innermost, word, function, values, delivered)
+        }
     }
 
     // ---- slots and exceptions

@@ -17,14 +17,14 @@ mod task;
 mod walk;
 
 use super::continuation::Delivery;
-use super::{Translator, constant_flags, trap};
+use super::{Translator, trap};
 use crate::function::THUNKS;
 use crate::handlers::clauses_of_use;
 use crate::intrinsic::Intrinsic;
 use crate::intrinsic::form::Use;
 use crate::thunk::Thunk;
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, Value, types::*};
+use cranelift_codegen::ir::{self, Block, InstBuilder, MemFlagsData, Value, types::*};
 use cranelift_frontend::FunctionBuilder;
 use ropewalk_abi::signature::DIRECT_PARAMS;
 use ropewalk_abi::stack::{ClauseKind, NEXT_GENERATION, StackKind, StackState, kind_bits};
@@ -96,17 +96,15 @@ impl Translator<'_> {
         };
         let entry = self.thunk_address(used);
         let zero = self.builder.ins().iconst(I64, 0);
-        let count = self.builder.ins().iconst(I32, values.len() as i64);
+        let none = self.builder.ins().iconst(I32, 0);
         let state = self.builder.ins().iconst(I32, state as i64);
         self.store_word(sp, block, offset_of!(ControlBlock, sp));
         self.store_word(zero, block, offset_of!(ControlBlock, fp));
         self.store_word(function, block, offset_of!(ControlBlock, function));
         self.store_word(entry, block, offset_of!(ControlBlock, entry));
-        self.store_word(block, block, offset_of!(ControlBlock, innermost));
         self.store_word(parent, block, offset_of!(ControlBlock, parent));
         self.store_word(zero, block, offset_of!(ControlBlock, sought));
-        self.store_word(zero, block, offset_of!(ControlBlock, through));
-        self.store_word(count, block, offset_of!(ControlBlock, bound));
+        self.store_word(none, block, offset_of!(ControlBlock, bound));
         self.store_word(state, block, offset_of!(ControlBlock, state));
         block
     }
@@ -173,49 +171,87 @@ impl Translator<'_> {
 
     // ---- tasks and fibers
 
-    /// Traps unless a task or fiber that is not the running stack is among its
-    /// parents.
-    fn check_running(&mut self, block: Value, kind: StackKind) {
+    /// The block of a task or fiber, which must be the running stack or among its
+    /// parents. If the reference is not valid, it does something that traps.
+    fn running_one(
+        &mut self,
+        reference: Value,
+        kind: StackKind,
+        complain: impl FnOnce(&mut Self),
+    ) -> Value {
+        let own = self.current_reference();
+        let own = self.builder.ins().bor_imm_u(own, kind_bits(kind) as i64);
         let current = self.current_stack();
-        let is_current = self.builder.ins().icmp(IntCC::Equal, block, current);
-        let [cold, next] = [self.builder.create_block(), self.builder.create_block()];
-        self.builder.set_cold_block(cold);
-        self.builder.ins().brif(is_current, next, &[], cold, &[]);
-        self.enter_sealed(cold);
-        let kind = self.index(kind as u64);
-        self.call_builtin(Builtin::check_running, &[block, kind]);
-        self.jump(next, &[]);
+        let is_current = self.builder.ins().icmp(IntCC::Equal, reference, own);
+        let [others, next] = self.cold_and_next();
+        let [block] = self.words(next);
+        self.builder.ins().brif(is_current, next, &[current.into()], others, &[]);
+        self.enter_sealed(others);
+        let named = self.check_reference_or(reference, kind, complain);
+        self.check_running(named, kind);
+        self.jump(next, &[named]);
         self.enter_sealed(next);
+        block
     }
 
-    /// Makes the current stack wait for another, with the clauses of a call.
-    fn wait(&mut self, used: &Use) {
+    /// Traps unless a task or fiber is the running stack or among its parents.
+    fn check_running(&mut self, block: Value, kind: StackKind) {
+        let code = match kind {
+            StackKind::Fiber => TrapCode::FiberNotRunning,
+            _ => TrapCode::TaskNotRunning,
+        };
+        let no_parent = self.no_parent();
+        let [search, outwards, found] = std::array::from_fn(|_| self.cold_block());
+        let [stack] = self.words(search);
+        let current = self.current_stack();
+        self.jump(search, &[current]);
+        self.builder.switch_to_block(search);
+        let is_this = self.builder.ins().icmp(IntCC::Equal, stack, block);
+        self.builder.ins().brif(is_this, found, &[], outwards, &[]);
+        self.enter_sealed(outwards);
+        let parent = self.load_word(stack, offset_of!(ControlBlock, parent));
+        let is_outermost = self.builder.ins().icmp(IntCC::Equal, parent, no_parent);
+        self.builder.ins().trapnz(is_outermost, trap(code));
+        self.jump(search, &[parent]);
+        self.builder.seal_block(search);
+        self.enter_sealed(found);
+    }
+
+    /// Notes the clauses of a call, by which the running stack is found.
+    fn note_clauses(&mut self, used: &Use) {
         let current = self.current_stack();
         let clauses = self.clause_list(used);
-        let nothing = self.builder.ins().iconst(I64, 0);
-        self.store_word(clauses, current, offset_of!(ControlBlock, handlers));
-        self.store_word(nothing, current, offset_of!(ControlBlock, through));
+        self.store_other(clauses, current, offset_of!(ControlBlock, handlers));
+    }
+
+    /// Makes the running stack wait for another, with the clauses of a call.
+    fn wait(&mut self, used: &Use) {
+        self.note_clauses(used);
+        let current = self.current_stack();
+        self.forget_any_through(current);
     }
 
     /// Takes the running stack and its parents up to a task or fiber out of the
     /// running ones; answers the parent.
     fn detach(&mut self, block: Value) -> Value {
-        let current = self.current_stack();
+        self.suspend_up_to(block);
         let parent = self.load_word(block, offset_of!(ControlBlock, parent));
         let nothing = self.builder.ins().iconst(I64, 0);
-        self.store_word(current, block, offset_of!(ControlBlock, innermost));
         self.store_word(nothing, block, offset_of!(ControlBlock, parent));
         parent
     }
 
-    /// Gives a suspended stack a parent; answers the innermost one of those
-    /// that are suspended with it.
-    fn attach(&mut self, block: Value, parent: Value) -> Value {
-        let innermost = self.load_word(block, offset_of!(ControlBlock, innermost));
-        let nothing = self.builder.ins().iconst(I64, 0);
+    /// Gives a suspended stack a parent, and makes it and those that are
+    /// suspended with it ready to be continued.
+    fn attach(&mut self, block: Value, parent: Value) {
         self.store_word(parent, block, offset_of!(ControlBlock, parent));
-        self.store_word(nothing, innermost, offset_of!(ControlBlock, through));
-        innermost
+        let flags = self.load_flags(block);
+        let [others, next] = self.cold_and_next();
+        self.builder.ins().brif(flags, others, &[], next, &[]);
+        self.enter_sealed(others);
+        self.disentangle(block);
+        self.jump(next, &[]);
+        self.enter_sealed(next);
     }
 
     /// Frees the running stack and its parents up to and with another.
@@ -259,11 +295,6 @@ impl Translator<'_> {
         self.builder.ins().icmp_imm_u(IntCC::Equal, actual, state as i64)
     }
 
-    /// Traps unless a word is zero.
-    fn trap_unless_zero(&mut self, word: Value, code: TrapCode) {
-        self.builder.ins().trapnz(word, trap(code));
-    }
-
     // ---- events
 
     /// The address of the clauses of a call.
@@ -272,13 +303,21 @@ impl Translator<'_> {
         let tables = &self.env.info.handler_tables;
         let number = tables.iter().position(|known| *known == clauses).expect("collected before");
         let offset = self.env.layout.handler_table(number as u32);
-        self.builder.ins().iadd_imm_s(self.context, i64::from(offset))
+        let context = self.running_context();
+        self.builder.ins().iadd_imm_s(context, i64::from(offset))
     }
 
     /// The word by which clauses for an event are found.
     fn event_word(&mut self, tag: u32) -> Value {
-        let tag = self.load_constant(self.context, self.env.layout.tag(tag));
-        self.builder.ins().bor_imm_u(tag, ClauseKind::Event as i64)
+        self.handler_word(tag, ClauseKind::Event)
+    }
+
+    /// Looks an event up in the clauses of the stack that would receive it;
+    /// answers the signal, or goes on at a block.
+    fn look_up(&mut self, tag: u32, receiver: Value, unhandled: Block) -> Value {
+        let list = self.load_word(receiver, offset_of!(ControlBlock, handlers));
+        let word = self.event_word(tag);
+        find_event(&mut self.builder, list, word, unhandled)
     }
 
     /// How many values at most come with the event of a clause.
@@ -317,33 +356,31 @@ impl Translator<'_> {
     }
 }
 
-/// The number of a word in a list of clauses, counted from one; or zero.
-pub(crate) fn find_event(builder: &mut FunctionBuilder<'_>, list: Value, word: Value) -> Value {
-    let [search, compare, again, found] = std::array::from_fn(|_| builder.create_block());
-    let number = builder.append_block_param(search, I64);
+/// The number of a word in a list of clauses, counted from one. If it is not
+/// there, goes on at a block.
+pub(crate) fn find_event(
+    builder: &mut FunctionBuilder<'_>,
+    list: Value,
+    word: Value,
+    none: Block,
+) -> Value {
+    let [search, other, found] = std::array::from_fn(|_| builder.create_block());
+    let [number, clause] = [(); 2].map(|()| builder.append_block_param(search, I64));
     let signal = builder.append_block_param(found, I64);
-    let size = size_of::<u64>() as i64;
-    let load = |builder: &mut FunctionBuilder<'_>, place| {
-        builder.ins().load(I64, constant_flags(), place, 0)
-    };
-    let first = load(builder, list);
-    let is_first = builder.ins().icmp(IntCC::Equal, first, word);
     let one = builder.ins().iconst(I64, 1);
-    let zero = builder.ins().iconst(I64, 0);
-    builder.ins().brif(is_first, found, &[one.into()], search, &[zero.into()]);
+    let first = builder.ins().load(I64, MemFlagsData::trusted(), list, 0);
+    let is_first = builder.ins().icmp(IntCC::Equal, first, word);
+    builder.ins().brif(is_first, found, &[one.into()], search, &[one.into(), first.into()]);
     builder.switch_to_block(search);
-    let offset = builder.ins().imul_imm_s(number, size);
+    builder.ins().brif(clause, other, &[], none, &[]);
+    builder.switch_to_block(other);
+    builder.seal_block(other);
+    let offset = builder.ins().ishl_imm_u(number, i64::from(size_of::<u64>().trailing_zeros()));
     let place = builder.ins().iadd(list, offset);
     let clause = builder.ins().load(I64, MemFlagsData::trusted(), place, 0);
-    builder.ins().brif(clause, compare, &[], found, &[zero.into()]);
-    builder.switch_to_block(compare);
-    builder.seal_block(compare);
     let next = builder.ins().iadd_imm_s(number, 1);
     let is_this = builder.ins().icmp(IntCC::Equal, clause, word);
-    builder.ins().brif(is_this, found, &[next.into()], again, &[]);
-    builder.switch_to_block(again);
-    builder.seal_block(again);
-    builder.ins().jump(search, &[next.into()]);
+    builder.ins().brif(is_this, found, &[next.into()], search, &[next.into(), clause.into()]);
     builder.seal_block(search);
     builder.switch_to_block(found);
     builder.seal_block(found);

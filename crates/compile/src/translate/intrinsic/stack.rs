@@ -34,42 +34,70 @@ impl Translator<'_> {
     fn coroutine_switch(&mut self, used: &Use) {
         let mut values = self.pop_operands(used);
         let reference = values.pop().expect("the last operand is the stack");
-        let block = self.check_target(reference, KIND);
-        let target = self.consume_stack(block, reference, KIND);
-        values.push(self.suspend_to_base(KIND));
-        let innermost = self.continued(target);
         let env = self.env;
         let results = env.info.function_type(used.function).results();
-        let delivery = self.exchange_arguments(target, innermost, &values, results.len());
+        let back = self.back(results.len());
+        let nothing = self.builder.ins().iconst(I64, 0);
+        let block = self.check_target(reference, KIND);
+        let cold = self.cold_block();
+        let target = self.consume_base(block, reference, KIND, cold);
+        values.push(self.suspend_to_base(KIND));
+        let carried = self.carry(&values);
+        self.switch_to(target.innermost, nothing, target.reference, &carried, back);
+        self.enter_sealed(cold);
+        values.pop();
+        self.put_all(&values);
+        let left = self.suspend_to_base(KIND);
+        let ty = self.stack_function(used);
+        let target = self.consume_other(block, ty, values.len(), Some(left));
+        self.continue_stack(&target, back);
+        let delivery = self.come_back(back);
         self.receive(results, &delivery);
     }
 
     fn coroutine_retire(&mut self, used: &Use) {
         let mut values = self.pop_operands(used);
         let reference = values.pop().expect("the last operand is the stack");
+        let back = self.back(0);
+        let nothing = self.builder.ins().iconst(I64, 0);
         let block = self.check_target(reference, KIND);
-        let target = self.consume_stack(block, reference, KIND);
-        values.push(self.builder.ins().iconst(I64, 0));
-        let innermost = self.continued(target);
+        let cold = self.cold_block();
+        let target = self.consume_base(block, reference, KIND, cold);
         let base = self.base();
         self.release_up_to(base);
-        self.exchange_arguments(target, innermost, &values, 0);
+        let arguments = [values.as_slice(), &[nothing]].concat();
+        let carried = self.carry(&arguments);
+        self.switch_to(target.innermost, nothing, target.reference, &carried, back);
+        self.enter_sealed(cold);
+        self.put_all(&values);
+        let nothing = self.builder.ins().iconst(I64, 0);
+        let ty = self.stack_function(used);
+        let target = self.consume_other(block, ty, values.len(), Some(nothing));
+        let base = self.base();
+        self.release_up_to(base);
+        self.continue_stack(&target, back);
+        self.come_back(back);
         self.unreachable();
+    }
+
+    /// The type of the function that the stack of a call was made of.
+    fn stack_function(&self, used: &Use) -> u32 {
+        let params = self.env.info.function_type(used.function).params();
+        let operand = *params.last().expect("the last operand is the stack");
+        let index = self.env.subtyping().continuation_index(operand);
+        self.env.info.cont_function(index.expect("its type is checked"))
     }
 
     fn coroutine_bind(&mut self, used: &Use) {
         let env = self.env;
-        let ty = env.info.function_type(used.function);
         let mut values = self.pop_operands(used);
         let reference = values.pop().expect("the last operand is the stack");
         let area = self.transfer_area();
         self.put(area, &values);
-        let operand = *ty.params().last().expect("the last operand is the stack");
-        let index = env.subtyping().continuation_index(operand).expect("its type is checked");
-        let info = self.type_info(env.info.cont_function(index));
+        let info = self.type_info(self.stack_function(used));
         let kind_and_count = self.index((KIND as u64) << 32 | values.len() as u64);
         let bound = self.call_builtin(Builtin::bind, &[reference, info, kind_and_count]);
-        self.push_typed(bound, ty.results()[0]);
+        self.push_typed(bound, env.info.function_type(used.function).results()[0]);
     }
 
     /// Makes the exception, without the stack that is left, and lets the

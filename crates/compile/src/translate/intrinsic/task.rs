@@ -2,7 +2,7 @@
 
 use crate::intrinsic::TaskOp;
 use crate::intrinsic::form::Use;
-use crate::translate::Translator;
+use crate::translate::{Translator, trap};
 use cranelift_codegen::ir::{InstBuilder, Value, types::*};
 use ropewalk_abi::stack::StackKind;
 use ropewalk_abi::{Builtin, ControlBlock, TrapCode};
@@ -36,7 +36,8 @@ impl Translator<'_> {
         let task = self.suspended_task(values[0]);
         self.wait(used);
         let current = self.current_stack();
-        let innermost = self.attach(task, current);
+        let innermost = self.load_word(task, offset_of!(ControlBlock, innermost));
+        self.attach(task, current);
         self.pass_values(used, &values[1..], innermost);
     }
 
@@ -52,7 +53,8 @@ impl Translator<'_> {
         let from = self.running_task(values[0]);
         let to = self.suspended_task(values[1]);
         let parent = self.detach(from);
-        let innermost = self.attach(to, parent);
+        let innermost = self.load_word(to, offset_of!(ControlBlock, innermost));
+        self.attach(to, parent);
         self.pass_values(used, &values[2..], innermost);
     }
 
@@ -77,15 +79,13 @@ impl Translator<'_> {
     fn suspended_task(&mut self, reference: Value) -> Value {
         let block = self.check_reference(reference, KIND);
         let parent = self.load_word(block, offset_of!(ControlBlock, parent));
-        self.trap_unless_zero(parent, TrapCode::TaskNotSuspended);
+        self.builder.ins().trapnz(parent, trap(TrapCode::TaskNotSuspended));
         block
     }
 
     /// The block of a task, which must be the running one or above it.
     fn running_task(&mut self, reference: Value) -> Value {
-        let block = self.check_reference(reference, KIND);
-        self.check_running(block, KIND);
-        block
+        self.running_one(reference, KIND, |this| this.complain(reference, KIND))
     }
 
     /// Leaves the running stack and continues another with values; pushes those
