@@ -117,10 +117,6 @@ builtins! {
     new_stack() -> block;
     /// Traps, because a reference to a stack was not valid.
     invalid_stack(reference, kind);
-    /// Gives a stack whose generations are used up another block; answers it.
-    renew_block(block) -> block;
-    /// Puts the bound arguments of a stack before the others.
-    unbind(block);
     /// Uses up a reference, and puts the bound arguments of the stack before as
     /// many others in the transfer area; answers the block, which is another one
     /// if the generations are used up.
@@ -140,15 +136,9 @@ builtins! {
     /// Gives the first of the free stacks, whose generations are used up,
     /// another block; answers it.
     renew_free() -> block;
-    /// The base of the running stack.
-    find_base() -> block;
-    /// Traps unless a root is that of the newest activation.
-    check_root(block);
     /// Switches to a coroutine with an exception, whose value at an offset is
     /// to be the stack that is left.
     switch_throw(reference, exception, offset);
-    /// Traps unless a task or fiber is among the parents of the running stack.
-    check_running(block, kind);
     /// Traps, because the reference to a fiber to suspend was not valid.
     fiber_not_running(reference);
     /// Frees the running stack and its parents up to and with another.

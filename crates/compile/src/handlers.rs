@@ -60,8 +60,11 @@ pub(crate) fn contents(
             Operator::Resume { .. }
             | Operator::ResumeThrow { .. }
             | Operator::ResumeThrowRef { .. } => contents.switches = true,
-            Operator::Call { function_index } if intrinsics.get(function_index).is_some() => {
-                contents.switches = true;
+            Operator::Call { function_index } => {
+                if let Some(intrinsic) = intrinsics.get(function_index) {
+                    contents.switches = true;
+                    contents.suspends |= intrinsic.suspends();
+                }
             }
             _ => {}
         }

@@ -109,20 +109,34 @@ fn check(func: &Function) -> Result<(), Immovable> {
     Ok(())
 }
 
-/// Nothing may read the stack or frame pointer.
+/// Nothing may read the stack or frame pointer, except for loading what lies
+/// there at once.
 fn no_stack_pointer(func: &Function) -> Result<(), Immovable> {
     for block in func.layout.blocks() {
         for inst in func.layout.block_insts(block) {
-            let opcode = func.dfg.insts[inst].opcode();
-            if matches!(
-                opcode,
-                Opcode::GetStackPointer | Opcode::GetFramePointer | Opcode::StackSwitch
-            ) {
+            let is_allowed = match func.dfg.insts[inst].opcode() {
+                Opcode::GetStackPointer => is_loaded_from_at_once(func, inst),
+                Opcode::GetFramePointer | Opcode::StackSwitch => false,
+                _ => true,
+            };
+            if !is_allowed {
                 return Err(immovable(func, inst));
             }
         }
     }
     Ok(())
+}
+
+/// Whether the result of an instruction is used only by a load that follows it.
+fn is_loaded_from_at_once(func: &Function, pointer: Inst) -> bool {
+    let result = func.dfg.first_result(pointer);
+    let is_used = |inst: &Inst| func.dfg.inst_values(*inst).any(|value| value == result);
+    let blocks = func.layout.blocks();
+    let users = blocks.flat_map(|block| func.layout.block_insts(block)).filter(is_used);
+    let users: Vec<_> = users.collect();
+    let [user] = users[..] else { return users.is_empty() };
+    let is_load = matches!(func.dfg.insts[user], InstructionData::Load { .. });
+    is_load && func.layout.next_inst(pointer) == Some(user)
 }
 
 fn immovable(func: &Function, inst: Inst) -> Immovable {

@@ -24,28 +24,6 @@ impl Store {
         Ok(self.context().free_stacks)
     }
 
-    /// Gives a stack whose generations are used up another block, collecting if
-    /// there is none.
-    ///
-    /// # Safety
-    ///
-    /// The block must be that of a stack that is suspended or new.
-    pub(crate) unsafe fn renew_block(
-        &mut self,
-        block: *mut ControlBlock,
-    ) -> Result<*mut ControlBlock, TrapCode> {
-        if self.stacks.is_full() {
-            let scope = self.begin_scope();
-            // SAFETY: the caller's promise.
-            self.root(unsafe { (*block).reference });
-            let collected = self.collect(0);
-            self.end_scope(scope);
-            collected?;
-        }
-        // SAFETY: the caller's promise.
-        unsafe { self.renew(block) }
-    }
-
     /// Gives a stack whose generations are used up another block. A root that
     /// is suspended stays that of its activation.
     ///
@@ -162,15 +140,6 @@ impl Store {
         unsafe {
             (*block).bound += count as u16;
             Ok((*block).reference | kind_bits(kind))
-        }
-    }
-
-    /// Puts the bound values of a stack before the arguments that are in the
-    /// transfer area already.
-    pub(crate) fn unbind(&mut self, block: *mut ControlBlock) {
-        for (i, value) in self.take_bound(block).into_iter().enumerate() {
-            // SAFETY: a function has no more parameters than the area places.
-            unsafe { self.context().transfer.add(i).write(value) };
         }
     }
 

@@ -4,7 +4,6 @@ use crate::continuation::invalid_stack;
 use crate::store::Store;
 use ropewalk_abi::stack::StackKind;
 use ropewalk_abi::{ControlBlock, TrapCode};
-use std::ptr;
 
 impl Store {
     /// The first of the free stacks with another block, because its generations
@@ -17,24 +16,6 @@ impl Store {
         let renewed = self.stacks.renew_free(&mut free);
         self.context_mut().free_stacks = free;
         renewed.map(|()| free)
-    }
-
-    /// A task or fiber to suspend must be the running stack or one of its
-    /// parents.
-    pub(crate) fn check_running(
-        &self,
-        block: *mut ControlBlock,
-        kind: StackKind,
-    ) -> Result<(), TrapCode> {
-        // SAFETY: the running stack's block is alive.
-        let running = unsafe { &*self.context().stack };
-        if self.with_parents(running).any(|stack| ptr::eq(stack, block)) {
-            return Ok(());
-        }
-        match kind {
-            StackKind::Fiber => Err(TrapCode::FiberNotRunning),
-            _ => Err(TrapCode::TaskNotRunning),
-        }
     }
 
     /// Frees a fiber and what is suspended with it; one that has ended stays

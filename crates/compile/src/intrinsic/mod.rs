@@ -95,6 +95,21 @@ intrinsics! {
     }
 }
 
+impl Intrinsic {
+    /// Whether it suspends the running stack.
+    pub fn suspends(self) -> bool {
+        match self {
+            Intrinsic::Stack(op) => matches!(op, StackOp::Switch | StackOp::ReturnSwitch),
+            Intrinsic::Task(op) => matches!(op, TaskOp::Suspend | TaskOp::SwitchTo),
+            Intrinsic::Fiber(op) => matches!(op, FiberOp::Switch | FiberOp::Dismount),
+            Intrinsic::FirstClass(op) => {
+                use FirstClassOp::*;
+                matches!(op, Switch | SwitchCall | SwitchCallTrap)
+            }
+        }
+    }
+}
+
 /// The beginning of every reserved module name.
 const RESERVED: &str = "ropewalk:";
 

@@ -159,7 +159,7 @@ impl Translator<'_> {
         let nothing = self.builder.ins().iconst(I64, 0);
         let block = self.check_reference(reference, StackKind::Continuation);
         let cold = self.cold_block();
-        let next = self.consume_alone(block, reference, cold);
+        let next = self.consume_alone(block, reference, StackKind::Continuation, cold);
         self.link(block, table);
         let carried = self.carry(&arguments);
         self.switch_to(block, nothing, next, &carried, back);
@@ -282,7 +282,7 @@ impl Translator<'_> {
         let block = self.check_reference(reference, StackKind::Continuation);
         let cold = self.cold_block();
         let parent = self.capture(tag, ClauseKind::Switch, cold);
-        let next = self.consume_alone(block, reference, cold);
+        let next = self.consume_alone(block, reference, StackKind::Continuation, cold);
         self.store_other(parent, block, offset_of!(ControlBlock, parent));
         arguments.push(self.current_reference());
         let carried = self.carry(&arguments);
@@ -386,21 +386,33 @@ impl Translator<'_> {
     /// Uses up a valid reference in the common case: the stack is suspended
     /// alone and has no bound arguments, and there is a next generation, whose
     /// reference is answered. Else goes on at `cold`.
-    fn consume_alone(&mut self, block: Value, reference: Value, cold: Block) -> Value {
-        let next = self.next_generation(reference, cold);
+    pub(super) fn consume_alone(
+        &mut self,
+        block: Value,
+        reference: Value,
+        kind: StackKind,
+        cold: Block,
+    ) -> Value {
         let flags = self.load_flags(block);
         self.go_on_unless(flags, cold);
-        self.store_word(next, block, offset_of!(ControlBlock, reference));
-        next
+        self.use_up(block, reference, kind, cold)
     }
 
-    /// The reference of the next generation, if there is one. Else goes on at
-    /// `cold`.
-    pub(super) fn next_generation(&mut self, reference: Value, cold: Block) -> Value {
+    /// Uses up a valid reference, if there is a next generation, whose reference
+    /// is answered. Else goes on at `cold`.
+    pub(super) fn use_up(
+        &mut self,
+        block: Value,
+        reference: Value,
+        kind: StackKind,
+        cold: Block,
+    ) -> Value {
+        let plain = self.builder.ins().bxor_imm_u(reference, kind_bits(kind) as i64);
         let one = NEXT_GENERATION as i64;
-        let next = self.builder.ins().iadd_imm_s(reference, one);
+        let next = self.builder.ins().iadd_imm_s(plain, one);
         let overflow = self.builder.ins().icmp_imm_u(IntCC::UnsignedLessThan, next, one);
         self.go_on_unless(overflow, cold);
+        self.store_word(next, block, offset_of!(ControlBlock, reference));
         next
     }
 
@@ -550,7 +562,7 @@ impl Translator<'_> {
         let word = self.builder.ins().load(I64, MemFlagsData::trusted(), context, offset);
         match kind {
             ClauseKind::Suspend => word,
-            _ => self.builder.ins().bor_imm_u(word, kind as i64),
+            _ => self.builder.ins().iadd_imm_s(word, kind as i64),
         }
     }
 
@@ -696,6 +708,7 @@ impl Translator<'_> {
         if !contents.switches {
             return;
         }
+        self.check_room_for_switch();
         let [store, stack] = [I64; 2].map(|ty| self.builder.declare_var(ty));
         let reference = contents.suspends.then(|| self.builder.declare_var(I64));
         let context = contents.loops.then(|| {
@@ -706,6 +719,14 @@ impl Translator<'_> {
         });
         self.running = Some(Running { context, store, stack, reference });
         self.find_running();
+    }
+
+    /// Traps unless a word can be pushed. A switch does so when the links of the
+    /// stacks have changed already, and must not fail then.
+    fn check_room_for_switch(&mut self) {
+        let sp = self.builder.ins().get_stack_pointer(I64);
+        let flags = MemFlagsData::new().with_trap_code(Some(trap(TrapCode::CallStackExhausted)));
+        self.builder.ins().load(I64, flags, sp, -(size_of::<usize>() as i32));
     }
 
     /// Finds out anew what runs, after something that may have switched.
@@ -852,7 +873,17 @@ impl Translator<'_> {
 
     /// A block for what is uncommon, and the one where it and the rest meet.
     pub(super) fn cold_and_next(&mut self) -> [Block; 2] {
-        [self.cold_block(), self.builder.create_block()]
+        [self.cold_block(), self.next_block()]
+    }
+
+    /// A block for what follows, which is as common as what comes before it.
+    pub(super) fn next_block(&mut self) -> Block {
+        let current = self.builder.current_block();
+        let is_cold = current.is_some_and(|block| self.builder.func.layout.is_cold(block));
+        match is_cold {
+            true => self.cold_block(),
+            false => self.builder.create_block(),
+        }
     }
 
     /// Parameters of a block.
@@ -861,13 +892,13 @@ impl Translator<'_> {
     }
 
     pub(super) fn go_on_if(&mut self, condition: Value, cold: Block) {
-        let next = self.builder.create_block();
+        let next = self.next_block();
         self.builder.ins().brif(condition, next, &[], cold, &[]);
         self.enter_sealed(next);
     }
 
     pub(super) fn go_on_unless(&mut self, condition: Value, cold: Block) {
-        let next = self.builder.create_block();
+        let next = self.next_block();
         self.builder.ins().brif(condition, cold, &[], next, &[]);
         self.enter_sealed(next);
     }

@@ -13,7 +13,6 @@ use ropewalk_abi::builtin::{BuiltinPointer, LEAVE_FREED, Outcome};
 use ropewalk_abi::stack::{KIND_SHIFT, StackKind};
 use ropewalk_abi::{Builtin, ControlBlock, FuncRef, InstanceHeader, TagDef, TrapCode, TypeInfo};
 use std::ops::Range;
-use std::ptr;
 
 mod arrays;
 
@@ -243,16 +242,6 @@ fn invalid_stack(_: &mut Calling<'_>, reference: u64, kind: u64) -> Result<u64> 
     Err(continuation::invalid_stack(reference, stack_kind(kind)))
 }
 
-fn renew_block(calling: &mut Calling<'_>, block: u64) -> Result<u64> {
-    // SAFETY: generated code passes the block of a valid reference.
-    Ok(unsafe { calling.store.renew_block(block as *mut ControlBlock) }? as u64)
-}
-
-fn unbind(calling: &mut Calling<'_>, block: u64) -> Result<u64> {
-    calling.store.unbind(block as *mut ControlBlock);
-    Ok(0)
-}
-
 fn ready(calling: &mut Calling<'_>, reference: u64, ty: u64, count: u64) -> Result<u64> {
     // SAFETY: generated code passes types of its instance.
     let ty = unsafe { &*(ty as *const TypeInfo) };
@@ -289,22 +278,8 @@ fn renew_free(calling: &mut Calling<'_>) -> Result<u64> {
     Ok(calling.store.renew_free()? as u64)
 }
 
-fn find_base(calling: &mut Calling<'_>) -> Result<u64> {
-    Ok(ptr::from_ref(calling.store.base_of_running()) as u64)
-}
-
-fn check_root(calling: &mut Calling<'_>, block: u64) -> Result<u64> {
-    calling.store.check_root(block as *mut ControlBlock)?;
-    Ok(0)
-}
-
 fn switch_throw(calling: &mut Calling<'_>, reference: u64, exception: u64, offset: u64) -> Outcome {
     calling.store.switch_throw(reference, exception, offset as u32)
-}
-
-fn check_running(calling: &mut Calling<'_>, block: u64, kind: u64) -> Result<u64> {
-    calling.store.check_running(block as *mut ControlBlock, stack_kind(kind))?;
-    Ok(0)
 }
 
 fn fiber_not_running(_: &mut Calling<'_>, reference: u64) -> Result<u64> {

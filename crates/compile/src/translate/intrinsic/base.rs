@@ -1,11 +1,11 @@
 //! Bases, and what is suspended with them as one.
 
-use crate::translate::continuation::Target;
+use super::Case;
 use crate::translate::{Translator, trap};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{Block, InstBuilder, Value};
+use cranelift_codegen::ir::{InstBuilder, Value};
 use ropewalk_abi::stack::{StackKind, StackState, kind_bits};
-use ropewalk_abi::{ControlBlock, StoreContext, TrapCode};
+use ropewalk_abi::{Builtin, ControlBlock, StoreContext, TrapCode};
 use std::mem::offset_of;
 
 impl Translator<'_> {
@@ -16,7 +16,7 @@ impl Translator<'_> {
         let block = self.check_reference(reference, kind);
         let state = self.load_state(block);
         let is_root = self.is_state(state, StackState::Root);
-        let [root, next] = std::array::from_fn(|_| self.builder.create_block());
+        let [root, next] = [self.builder.create_block(), self.next_block()];
         self.builder.ins().brif(is_root, root, &[], next, &[]);
         self.enter_sealed(root);
         let newest = self.load_from_store(offset_of!(StoreContext, root));
@@ -27,69 +27,76 @@ impl Translator<'_> {
         block
     }
 
-    /// Uses up a valid reference, if there is a next generation and no bound
-    /// arguments; answers the stack to continue. Else goes on at `cold`.
-    pub(super) fn consume_base(
-        &mut self,
-        block: Value,
-        reference: Value,
-        kind: StackKind,
-        cold: Block,
-    ) -> Target {
-        let plain = self.builder.ins().bxor_imm_u(reference, kind_bits(kind) as i64);
-        let next = self.next_generation(plain, cold);
-        let flags = self.load_flags(block);
-        let [alone, others, deep, go_on] = std::array::from_fn(|_| self.builder.create_block());
-        for block in [others, deep] {
-            self.builder.set_cold_block(block);
-        }
-        let [to, own] = self.words(go_on);
-        self.builder.ins().brif(flags, others, &[], alone, &[]);
-        self.enter_sealed(others);
-        let bound = self.load_bound(block);
-        self.builder.ins().brif(bound, cold, &[], deep, &[]);
-        self.enter_sealed(deep);
-        self.store_word(next, block, offset_of!(ControlBlock, reference));
-        let innermost = self.disentangle(block);
-        let innermost_own = self.load_word(innermost, offset_of!(ControlBlock, reference));
-        self.jump(go_on, &[innermost, innermost_own]);
-        self.enter_sealed(alone);
-        self.store_word(next, block, offset_of!(ControlBlock, reference));
-        self.jump(go_on, &[block, next]);
-        self.enter_sealed(go_on);
-        Target { block, innermost: to, reference: own }
-    }
-
-    /// The base of the running stack.
-    pub(super) fn base(&mut self) -> Value {
+    /// The base of the running stack. In the common case it is that itself.
+    pub(super) fn base(&mut self, case: Case) -> Value {
         let current = self.current_stack();
         let no_parent = self.no_parent();
-        let [others, next] = self.cold_and_next();
-        let [base] = self.words(next);
-        let [stack] = self.words(others);
-        let parent = self.load_word(current, offset_of!(ControlBlock, parent));
-        let is_base = self.builder.ins().icmp(IntCC::Equal, parent, no_parent);
-        self.builder.ins().brif(is_base, next, &[current.into()], others, &[parent.into()]);
-        self.builder.switch_to_block(others);
+        if let Case::Common { otherwise } = case {
+            let parent = self.load_word(current, offset_of!(ControlBlock, parent));
+            let is_base = self.builder.ins().icmp(IntCC::Equal, parent, no_parent);
+            self.go_on_if(is_base, otherwise);
+            return current;
+        }
+        let [search, found] = [self.next_block(), self.next_block()];
+        let [stack] = self.words(search);
+        self.jump(search, &[current]);
+        self.builder.switch_to_block(search);
         let parent = self.load_word(stack, offset_of!(ControlBlock, parent));
         let is_base = self.builder.ins().icmp(IntCC::Equal, parent, no_parent);
-        self.builder.ins().brif(is_base, next, &[stack.into()], others, &[parent.into()]);
-        self.builder.seal_block(others);
-        self.enter_sealed(next);
-        base
+        self.builder.ins().brif(is_base, found, &[], search, &[parent.into()]);
+        self.builder.seal_block(search);
+        self.enter_sealed(found);
+        stack
     }
 
-    /// Suspends everything from the running stack to its base; answers the
-    /// reference to that.
-    pub(super) fn suspend_to_base(&mut self, kind: StackKind) -> Value {
-        let base = self.base();
-        self.suspend_up_to(base);
-        self.reference_of_kind(base, kind)
+    /// Suspends everything from the running stack to its base, which is given;
+    /// answers the reference to that.
+    pub(super) fn suspend_to_base(&mut self, base: Value, kind: StackKind, case: Case) -> Value {
+        let reference = match case {
+            Case::Common { .. } => self.current_reference(),
+            Case::Any => self.load_word(base, offset_of!(ControlBlock, reference)),
+        };
+        self.suspend_up_to(base, case);
+        self.builder.ins().bor_imm_u(reference, kind_bits(kind) as i64)
     }
 
-    /// Notes in a stack which is the innermost of those that are suspended
-    /// with it, if that is another: the running one.
-    pub(super) fn suspend_up_to(&mut self, outermost: Value) {
+    /// A root is not freed with what ran on it: in the common case a base is none.
+    pub(super) fn check_no_root(&mut self, base: Value, case: Case) {
+        let Case::Common { otherwise } = case else { return };
+        let state = self.load_state(base);
+        let is_root = self.is_state(state, StackState::Root);
+        self.go_on_unless(is_root, otherwise);
+    }
+
+    /// Frees the running stack and its parents up to and with its base.
+    pub(super) fn release_base(&mut self, base: Value, case: Case) {
+        match case {
+            Case::Common { .. } => self.put_on_free_list(base),
+            Case::Any => {
+                self.call_builtin(Builtin::release_running, &[base]);
+            }
+        }
+    }
+
+    /// The innermost of the stacks that are suspended with one. In the common
+    /// case it is suspended alone.
+    pub(super) fn innermost(&mut self, block: Value, case: Case) -> Value {
+        match case {
+            Case::Common { otherwise } => {
+                let flags = self.load_flags(block);
+                self.go_on_unless(flags, otherwise);
+                block
+            }
+            Case::Any => self.load_word(block, offset_of!(ControlBlock, innermost)),
+        }
+    }
+
+    /// Notes in a stack, which is the running one or above it, that those up to
+    /// it are suspended with it. In the common case it is the running one.
+    pub(super) fn suspend_up_to(&mut self, outermost: Value, case: Case) {
+        if let Case::Common { .. } = case {
+            return;
+        }
         let current = self.current_stack();
         let is_other = self.builder.ins().icmp(IntCC::NotEqual, outermost, current);
         let [others, next] = self.cold_and_next();

@@ -6,8 +6,9 @@
 //! number of the clause; a receiver that waits branches to the label, and a new
 //! fiber's thunk calls the function.
 
-use crate::intrinsic::FiberOp;
+use super::Case;
 use crate::intrinsic::form::Use;
+use crate::intrinsic::{FiberOp, Intrinsic};
 use crate::translate::{Translator, trap};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types::*};
@@ -53,45 +54,57 @@ impl Translator<'_> {
         let fiber = self.check_reference(reference, KIND);
         let parent = self.load_word(fiber, offset_of!(ControlBlock, parent));
         self.builder.ins().trapnz(parent, trap(TrapCode::FiberHasParent));
-        let innermost = self.load_word(fiber, offset_of!(ControlBlock, innermost));
-        let signal = self.look_up(used.catches[0].0, innermost, unhandled);
-        self.wait(used);
-        let current = self.current_stack();
-        self.attach(fiber, current);
-        self.send(&values, innermost, signal, back);
-        self.event_comes(used, back, unhandled);
+        self.in_both_cases(|this, case| {
+            let innermost = this.innermost(fiber, case);
+            let signal = this.look_up(used.catches[0].0, innermost, unhandled);
+            this.wait(used);
+            let current = this.current_stack();
+            this.attach(fiber, current, case);
+            this.send(&values, innermost, signal, back);
+        });
+        self.event_comes(used, [back, unhandled]);
     }
 
     fn fiber_dismount(&mut self, used: &Use, releases: bool) {
         let mut values = self.pop_operands(used);
         let reference = values.pop().expect("the last operand is the fiber");
         let [back, unhandled] = self.ways_on(used);
-        let fiber = self.running_fiber(reference);
-        let parent = self.load_word(fiber, offset_of!(ControlBlock, parent));
-        let signal = self.look_up(used.catches[0].0, parent, unhandled);
-        self.leave_fiber(used, fiber, releases);
-        self.send(&values, parent, signal, back);
-        self.event_comes(used, back, unhandled);
+        self.in_both_cases(|this, case| {
+            let fiber = this.running_fiber(reference, case);
+            let parent = this.load_word(fiber, offset_of!(ControlBlock, parent));
+            let signal = this.look_up(used.catches[0].0, parent, unhandled);
+            this.leave_fiber(used, fiber, releases, case);
+            this.send(&values, parent, signal, back);
+        });
+        self.event_comes(used, [back, unhandled]);
     }
 
     fn fiber_switch(&mut self, used: &Use, releases: bool) {
         let mut values = self.pop_operands(used);
         let to = values.pop().expect("the last operand is a fiber");
         let from = values.pop().expect("the operand before it is one too");
-        let [back, unhandled] = self.ways_on(used);
-        let from = self.running_fiber(from);
-        let to = self.check_reference(to, KIND);
-        let parent = self.load_word(to, offset_of!(ControlBlock, parent));
+        let ways = self.ways_on(used);
         let itself = self.cold_block();
-        self.go_on_unless(parent, itself);
-        let innermost = self.load_word(to, offset_of!(ControlBlock, innermost));
-        let signal = self.look_up(used.catches[0].0, innermost, unhandled);
-        let parent = self.leave_fiber(used, from, releases);
-        self.attach(to, parent);
-        self.send(&values, innermost, signal, back);
-        self.enter_sealed(itself);
-        self.fiber_switch_to_itself(used, &values, [from, to], [back, unhandled]);
-        self.event_comes(used, back, unhandled);
+        self.in_both_cases(|this, case| {
+            let from = this.running_fiber(from, case);
+            let to = this.check_reference(to, KIND);
+            let parent = this.load_word(to, offset_of!(ControlBlock, parent));
+            match case {
+                Case::Common { otherwise } => this.go_on_unless(parent, otherwise),
+                Case::Any => this.go_on_unless(parent, itself),
+            }
+            let [back, unhandled] = ways;
+            let innermost = this.innermost(to, case);
+            let signal = this.look_up(used.catches[0].0, innermost, unhandled);
+            let parent = this.leave_fiber(used, from, releases, case);
+            this.attach(to, parent, case);
+            this.send(&values, innermost, signal, back);
+            if let Case::Any = case {
+                this.enter_sealed(itself);
+                this.fiber_switch_to_itself(used, &values, [from, to], ways);
+            }
+        });
+        self.event_comes(used, ways);
     }
 
     /// A switch to a fiber that has a parent must be one from the fiber to
@@ -126,34 +139,38 @@ impl Translator<'_> {
     }
 
     /// The block of a fiber, which must be the running one or above it.
-    fn running_fiber(&mut self, reference: Value) -> Value {
-        self.running_one(reference, KIND, |this| {
+    fn running_fiber(&mut self, reference: Value, case: Case) -> Value {
+        self.running_one(reference, KIND, case, |this| {
             this.call_builtin(Builtin::fiber_not_running, &[reference]);
         })
     }
 
     /// Suspends or frees a fiber and what runs below it; answers its parent.
-    fn leave_fiber(&mut self, used: &Use, fiber: Value, releases: bool) -> Value {
+    fn leave_fiber(&mut self, used: &Use, fiber: Value, releases: bool, case: Case) -> Value {
         if releases {
             let parent = self.load_word(fiber, offset_of!(ControlBlock, parent));
-            self.release_up_to(fiber);
+            self.release_one(fiber, case);
             return parent;
         }
         self.note_clauses(used);
-        self.detach(fiber)
+        self.detach(fiber, case)
     }
 
     /// Switches to a stack with an event.
     fn send(&mut self, values: &[Value], receiver: Value, signal: Value, back: Block) {
-        let none = self.builder.ins().iconst(I64, 0);
+        let reference = self.load_word(receiver, offset_of!(ControlBlock, reference));
         let carried = self.carry(values);
-        self.switch_to(receiver, signal, none, &carried, back);
+        self.switch_to(receiver, signal, reference, &carried, back);
     }
 
     /// Goes on at the clause of the event that comes back; and behind all this,
     /// where the event that was sent is not handled.
-    fn event_comes(&mut self, used: &Use, back: Block, unhandled: Block) {
-        let delivery = self.come_back_anew(back);
+    fn event_comes(&mut self, used: &Use, [back, unhandled]: [Block; 2]) {
+        let delivery = match used.intrinsic {
+            // A fiber that returns does not know the reference.
+            Intrinsic::Fiber(FiberOp::Mount) => self.come_back_anew(back),
+            _ => self.come_back(back),
+        };
         self.branch_to_clause(&delivery, &used.clauses);
         // Without clauses nothing comes back but exceptions.
         self.builder.ins().trap(trap(TrapCode::Unreachable));

@@ -5,6 +5,7 @@
 //! straight to the label, like that of a fiber; any other is thrown there by
 //! the runtime.
 
+use super::Case;
 use crate::carry::CARRIED;
 use crate::intrinsic::FirstClassOp;
 use crate::intrinsic::form::Use;
@@ -17,9 +18,7 @@ use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Value, types::*};
 use cranelift_codegen::isa::CallConv;
 use ropewalk_abi::builtin::{LEAVE_FREED, LEAVE_SUSPENDED};
 use ropewalk_abi::stack::{StackKind, StackState};
-use ropewalk_abi::{
-    Builtin, ControlBlock, HeapType, RefType, StoreContext, TrapCode, ValType,
-};
+use ropewalk_abi::{Builtin, ControlBlock, HeapType, RefType, StoreContext, TrapCode, ValType};
 use std::mem::offset_of;
 use wasmparser::Operator;
 
@@ -112,46 +111,69 @@ impl Translator<'_> {
         let back = self.back(self.most_values(&used.clauses));
         let block = self.check_target(reference, KIND);
         self.note_clauses(used);
-        let [thrown, cold] = [(); 2].map(|()| self.cold_block());
-        let innermost = self.load_word(block, offset_of!(ControlBlock, innermost));
-        let signal = self.look_up(tag, innermost, thrown);
-        let target = self.consume_base(block, reference, KIND, cold);
-        let left = self.leave_base(leaving);
+        let [otherwise, thrown] = [(); 2].map(|()| self.cold_block());
+        let common = Case::Common { otherwise };
+        self.innermost(block, common);
+        let signal = self.look_up(tag, block, thrown);
+        let base = self.base_to_leave(leaving, common);
+        let next = self.use_up(block, reference, KIND, otherwise);
+        let left = self.leave_base(base, leaving, common);
         let sent: Vec<_> = values.iter().copied().chain(left).collect();
         let carried = self.carry(&sent);
-        self.switch_to(target.innermost, signal, target.reference, &carried, back);
+        self.switch_to(block, signal, next, &carried, back);
+        self.enter_sealed(otherwise);
+        self.send_other(used, block, &values, leaving, [back, thrown]);
         self.enter_sealed(thrown);
         self.put_all(&values);
         let operands = [reference, self.event_word(tag), self.index(leaving)];
         self.leave_by(Builtin::event_throw, &operands, back);
-        self.enter_sealed(cold);
-        self.put_all(&values);
-        self.send_other(tag, block, values.len(), leaving, back);
         let delivery = self.come_back_anew(back);
         self.event_arrives(used, &delivery);
     }
 
+    /// The base of the running stack. If it is to be freed, it is no root in the
+    /// common case: a root is not freed with what ran on it.
+    fn base_to_leave(&mut self, leaving: u64, case: Case) -> Value {
+        let base = self.base(case);
+        if leaving == LEAVE_FREED {
+            self.check_no_root(base, case);
+        }
+        base
+    }
+
     /// Suspends or frees everything up to the base. If it is suspended, answers
     /// the reference to it.
-    fn leave_base(&mut self, leaving: u64) -> Option<Value> {
+    fn leave_base(&mut self, base: Value, leaving: u64, case: Case) -> Option<Value> {
         if leaving == LEAVE_SUSPENDED {
-            return Some(self.suspend_to_base(KIND));
+            return Some(self.suspend_to_base(base, KIND, case));
         }
-        let base = self.base();
-        self.release_up_to(base);
+        self.release_base(base, case);
         None
     }
 
-    /// Switches with an event whose values are in the transfer area to a stack
-    /// that catches it, whose generations are used up.
-    fn send_other(&mut self, tag: u32, block: Value, count: usize, leaving: u64, back: Block) {
+    /// As `stack_switch`, in any case.
+    fn send_other(
+        &mut self,
+        used: &Use,
+        block: Value,
+        values: &[Value],
+        leaving: u64,
+        [back, thrown]: [Block; 2],
+    ) {
+        let (tag, _) = used.catches[0];
+        let innermost = self.innermost(block, Case::Any);
+        self.look_up(tag, innermost, thrown);
+        self.put_all(values);
+        let base = self.base(Case::Any);
+        let suspends = leaving == LEAVE_SUSPENDED;
+        let left = suspends.then(|| self.suspend_to_base(base, KIND, Case::Any));
         let ty = self.env.info.tags[tag as usize];
-        let frees = leaving != LEAVE_SUSPENDED;
-        let left = (!frees).then(|| self.suspend_to_base(KIND));
-        let target = self.consume_other(block, ty, count, left);
-        if frees {
-            self.leave_base(leaving);
+        let target = self.consume_other(block, ty, values.len(), left);
+        if !suspends {
+            let base = self.base(Case::Any);
+            self.release_base(base, Case::Any);
         }
+        // The runtime has lost the registers, so it is looked up again.
         let never = self.cold_block();
         let signal = self.look_up(tag, target.innermost, never);
         let carried = self.load_carried(CARRIED);
@@ -176,17 +198,21 @@ impl Translator<'_> {
         let back = self.back(self.most_values(&used.clauses));
         let block = self.check_target(reference, KIND);
         self.note_clauses(used);
-        self.check_room(block);
-        let cold = self.cold_block();
-        let target = self.consume_base(block, reference, KIND, cold);
-        let left = self.suspend_to_base(KIND);
-        let word = self.put_on_top(used, target.innermost);
+        let otherwise = self.cold_block();
+        let common = Case::Common { otherwise };
+        self.check_room(block, common);
+        let base = self.base(common);
+        self.use_up(block, reference, KIND, otherwise);
+        let left = self.suspend_to_base(base, KIND, common);
+        let word = self.put_on_top(used, block);
         let carried = self.carry(&[values.as_slice(), &[left]].concat());
-        self.switch_to(target.innermost, word, function, &carried, back);
-        self.enter_sealed(cold);
+        self.switch_to(block, word, function, &carried, back);
+        self.enter_sealed(otherwise);
+        self.check_room(block, Case::Any);
         self.put_all(&values);
         self.stash(function, values.len() + 1);
-        let left = self.suspend_to_base(KIND);
+        let base = self.base(Case::Any);
+        let left = self.suspend_to_base(base, KIND, Case::Any);
         let ty = self.function_on_top(used);
         let target = self.consume_other(block, ty, values.len(), Some(left));
         self.call_other(used, &target, values.len() + 1, back);
@@ -201,7 +227,7 @@ impl Translator<'_> {
         let back = self.back(0);
         let block = self.check_target(reference, KIND);
         self.wait(used);
-        self.check_room(block);
+        self.check_room(block, Case::Any);
         self.put_all(&values);
         self.stash(function, values.len());
         let ty = self.function_on_top(used);
@@ -260,8 +286,8 @@ impl Translator<'_> {
 
     /// Traps unless the innermost of the stacks that are suspended with a base
     /// has room for a word on top.
-    fn check_room(&mut self, base: Value) {
-        let innermost = self.load_word(base, offset_of!(ControlBlock, innermost));
+    fn check_room(&mut self, base: Value, case: Case) {
+        let innermost = self.innermost(base, case);
         let sp = self.load_word(innermost, offset_of!(ControlBlock, sp));
         let limit = self.load_word(innermost, offset_of!(ControlBlock, limit));
         let room = self.builder.ins().isub(sp, limit);

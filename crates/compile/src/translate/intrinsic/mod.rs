@@ -32,6 +32,15 @@ use ropewalk_abi::{Builtin, ControlBlock, RawVal, StoreContext, TrapCode};
 use std::mem::offset_of;
 use wasmparser::Operator;
 
+/// Which case of an instruction is emitted. The common one comes first: the
+/// running stack is the one that is left, and the other one is suspended alone.
+/// Where that is not so it goes to the other, before it has changed anything.
+#[derive(Clone, Copy)]
+enum Case {
+    Common { otherwise: Block },
+    Any,
+}
+
 impl Translator<'_> {
     /// Opens the `try_table` around a reserved import. It catches no
     /// exceptions.
@@ -63,6 +72,14 @@ impl Translator<'_> {
         let env = self.env;
         let count = env.info.function_type(used.function).params().len();
         self.stack.split_off(self.stack.len() - count)
+    }
+
+    /// Emits an instruction in the common case, and in any.
+    fn in_both_cases(&mut self, mut emit: impl FnMut(&mut Self, Case)) {
+        let otherwise = self.cold_block();
+        emit(self, Case::Common { otherwise });
+        self.enter_sealed(otherwise);
+        emit(self, Case::Any);
     }
 
     // ---- new stacks
@@ -177,20 +194,18 @@ impl Translator<'_> {
         &mut self,
         reference: Value,
         kind: StackKind,
+        case: Case,
         complain: impl FnOnce(&mut Self),
     ) -> Value {
-        let own = self.current_reference();
-        let own = self.builder.ins().bor_imm_u(own, kind_bits(kind) as i64);
-        let current = self.current_stack();
-        let is_current = self.builder.ins().icmp(IntCC::Equal, reference, own);
-        let [others, next] = self.cold_and_next();
-        let [block] = self.words(next);
-        self.builder.ins().brif(is_current, next, &[current.into()], others, &[]);
-        self.enter_sealed(others);
-        let named = self.check_reference_or(reference, kind, complain);
-        self.check_running(named, kind);
-        self.jump(next, &[named]);
-        self.enter_sealed(next);
+        if let Case::Common { otherwise } = case {
+            let own = self.current_reference();
+            let own = self.builder.ins().bor_imm_u(own, kind_bits(kind) as i64);
+            let is_current = self.builder.ins().icmp(IntCC::Equal, reference, own);
+            self.go_on_if(is_current, otherwise);
+            return self.current_stack();
+        }
+        let block = self.check_reference_or(reference, kind, complain);
+        self.check_running(block, kind);
         block
     }
 
@@ -201,7 +216,7 @@ impl Translator<'_> {
             _ => TrapCode::TaskNotRunning,
         };
         let no_parent = self.no_parent();
-        let [search, outwards, found] = std::array::from_fn(|_| self.cold_block());
+        let [search, outwards, found] = std::array::from_fn(|_| self.next_block());
         let [stack] = self.words(search);
         let current = self.current_stack();
         self.jump(search, &[current]);
@@ -233,8 +248,8 @@ impl Translator<'_> {
 
     /// Takes the running stack and its parents up to a task or fiber out of the
     /// running ones; answers the parent.
-    fn detach(&mut self, block: Value) -> Value {
-        self.suspend_up_to(block);
+    fn detach(&mut self, block: Value, case: Case) -> Value {
+        self.suspend_up_to(block, case);
         let parent = self.load_word(block, offset_of!(ControlBlock, parent));
         let nothing = self.builder.ins().iconst(I64, 0);
         self.store_word(nothing, block, offset_of!(ControlBlock, parent));
@@ -243,46 +258,32 @@ impl Translator<'_> {
 
     /// Gives a suspended stack a parent, and makes it and those that are
     /// suspended with it ready to be continued.
-    fn attach(&mut self, block: Value, parent: Value) {
+    fn attach(&mut self, block: Value, parent: Value, case: Case) {
         self.store_word(parent, block, offset_of!(ControlBlock, parent));
-        let flags = self.load_flags(block);
-        let [others, next] = self.cold_and_next();
-        self.builder.ins().brif(flags, others, &[], next, &[]);
-        self.enter_sealed(others);
-        self.disentangle(block);
-        self.jump(next, &[]);
-        self.enter_sealed(next);
+        if let Case::Any = case {
+            self.disentangle(block);
+        }
     }
 
-    /// Frees the running stack and its parents up to and with another.
-    fn release_up_to(&mut self, block: Value) {
-        let current = self.current_stack();
-        let is_current = self.builder.ins().icmp(IntCC::Equal, block, current);
-        let actual = self.load_state(block);
-        let is_root = self.is_state(actual, StackState::Root);
-        let is_other = self.builder.ins().icmp_imm_u(IntCC::Equal, is_current, 0);
-        let is_uncommon = self.builder.ins().bor(is_other, is_root);
-        let [cold, common, next] = std::array::from_fn(|_| self.builder.create_block());
-        self.builder.set_cold_block(cold);
-        self.builder.ins().brif(is_uncommon, cold, &[], common, &[]);
-        self.enter_sealed(cold);
-        self.call_builtin(Builtin::release_running, &[block]);
-        self.jump(next, &[]);
-        self.enter_sealed(common);
+    /// Makes the reference of a task or fiber stale, and frees the running stack
+    /// and its parents up to and with it.
+    fn release_one(&mut self, block: Value, case: Case) {
+        if let Case::Any = case {
+            self.call_builtin(Builtin::release_running, &[block]);
+            return;
+        }
         let reference = self.load_word(block, offset_of!(ControlBlock, reference));
         let stale = self.builder.ins().iadd_imm_s(reference, NEXT_GENERATION as i64);
-        let is_task = self.is_state(actual, StackState::Task);
-        let is_fiber = self.is_state(actual, StackState::Fiber);
-        let had_one = self.builder.ins().bor(is_task, is_fiber);
-        let reference = self.builder.ins().select(had_one, stale, reference);
+        self.store_word(stale, block, offset_of!(ControlBlock, reference));
+        self.put_on_free_list(block);
+    }
+
+    fn put_on_free_list(&mut self, block: Value) {
         let free = self.load_from_store(offset_of!(StoreContext, free_stacks));
         let state = self.builder.ins().iconst(I32, StackState::Free as i64);
-        self.store_word(reference, block, offset_of!(ControlBlock, reference));
         self.store_word(free, block, offset_of!(ControlBlock, next_free));
         self.store_word(state, block, offset_of!(ControlBlock, state));
         self.store_to_store(block, offset_of!(StoreContext, free_stacks));
-        self.jump(next, &[]);
-        self.enter_sealed(next);
     }
 
     /// What a stack is used for.
@@ -351,8 +352,7 @@ impl Translator<'_> {
     }
 
     fn no_parent(&mut self) -> Value {
-        let store = self.store_context();
-        self.load_constant(store, offset_of!(StoreContext, no_parent) as i32)
+        self.load_from_store(offset_of!(StoreContext, no_parent))
     }
 }
 
@@ -364,20 +364,27 @@ pub(crate) fn find_event(
     word: Value,
     none: Block,
 ) -> Value {
-    let [search, other, found] = std::array::from_fn(|_| builder.create_block());
+    let [begin, search, other, found] = std::array::from_fn(|_| builder.create_block());
     let [number, clause] = [(); 2].map(|()| builder.append_block_param(search, I64));
     let signal = builder.append_block_param(found, I64);
     let one = builder.ins().iconst(I64, 1);
-    let first = builder.ins().load(I64, MemFlagsData::trusted(), list, 0);
+    let load = |builder: &mut FunctionBuilder<'_>, place| {
+        builder.ins().load(I64, MemFlagsData::trusted(), place, 0)
+    };
+    let first = load(builder, list);
     let is_first = builder.ins().icmp(IntCC::Equal, first, word);
-    builder.ins().brif(is_first, found, &[one.into()], search, &[one.into(), first.into()]);
+    builder.ins().brif(is_first, found, &[one.into()], begin, &[]);
+    builder.switch_to_block(begin);
+    builder.seal_block(begin);
+    let first = load(builder, list);
+    builder.ins().jump(search, &[one.into(), first.into()]);
     builder.switch_to_block(search);
     builder.ins().brif(clause, other, &[], none, &[]);
     builder.switch_to_block(other);
     builder.seal_block(other);
     let offset = builder.ins().ishl_imm_u(number, i64::from(size_of::<u64>().trailing_zeros()));
     let place = builder.ins().iadd(list, offset);
-    let clause = builder.ins().load(I64, MemFlagsData::trusted(), place, 0);
+    let clause = load(builder, place);
     let next = builder.ins().iadd_imm_s(number, 1);
     let is_this = builder.ins().icmp(IntCC::Equal, clause, word);
     builder.ins().brif(is_this, found, &[next.into()], search, &[next.into(), clause.into()]);

@@ -1,9 +1,10 @@
 //! Tasks.
 
+use super::Case;
 use crate::intrinsic::TaskOp;
 use crate::intrinsic::form::Use;
 use crate::translate::{Translator, trap};
-use cranelift_codegen::ir::{InstBuilder, Value, types::*};
+use cranelift_codegen::ir::{Block, InstBuilder, Value, types::*};
 use ropewalk_abi::stack::StackKind;
 use ropewalk_abi::{Builtin, ControlBlock, TrapCode};
 use std::mem::offset_of;
@@ -33,37 +34,53 @@ impl Translator<'_> {
 
     fn task_resume(&mut self, used: &Use) {
         let values = self.pop_operands(used);
+        let back = self.back_with_results(used);
         let task = self.suspended_task(values[0]);
-        self.wait(used);
-        let current = self.current_stack();
-        let innermost = self.load_word(task, offset_of!(ControlBlock, innermost));
-        self.attach(task, current);
-        self.pass_values(used, &values[1..], innermost);
+        self.in_both_cases(|this, case| {
+            let innermost = this.innermost(task, case);
+            this.wait(used);
+            let current = this.current_stack();
+            this.attach(task, current, case);
+            this.continue_with(&values[1..], innermost, back);
+        });
+        self.receive_results(used, back);
     }
 
     fn task_suspend(&mut self, used: &Use) {
         let values = self.pop_operands(used);
-        let task = self.running_task(values[0]);
-        let parent = self.detach(task);
-        self.pass_values(used, &values[1..], parent);
+        let back = self.back_with_results(used);
+        self.in_both_cases(|this, case| {
+            let task = this.running_task(values[0], case);
+            let parent = this.detach(task, case);
+            this.continue_with(&values[1..], parent, back);
+        });
+        self.receive_results(used, back);
     }
 
     fn task_switchto(&mut self, used: &Use) {
         let values = self.pop_operands(used);
-        let from = self.running_task(values[0]);
-        let to = self.suspended_task(values[1]);
-        let parent = self.detach(from);
-        let innermost = self.load_word(to, offset_of!(ControlBlock, innermost));
-        self.attach(to, parent);
-        self.pass_values(used, &values[2..], innermost);
+        let back = self.back_with_results(used);
+        self.in_both_cases(|this, case| {
+            let from = this.running_task(values[0], case);
+            let to = this.suspended_task(values[1]);
+            let innermost = this.innermost(to, case);
+            let parent = this.detach(from, case);
+            this.attach(to, parent, case);
+            this.continue_with(&values[2..], innermost, back);
+        });
+        self.receive_results(used, back);
     }
 
     fn task_retire(&mut self, used: &Use) {
         let values = self.pop_operands(used);
-        let task = self.running_task(values[0]);
-        let parent = self.load_word(task, offset_of!(ControlBlock, parent));
-        self.release_up_to(task);
-        self.pass_values(used, &values[1..], parent);
+        let back = self.back(0);
+        self.in_both_cases(|this, case| {
+            let task = this.running_task(values[0], case);
+            let parent = this.load_word(task, offset_of!(ControlBlock, parent));
+            this.release_one(task, case);
+            this.continue_with(&values[1..], parent, back);
+        });
+        self.come_back(back);
         self.unreachable();
     }
 
@@ -84,17 +101,26 @@ impl Translator<'_> {
     }
 
     /// The block of a task, which must be the running one or above it.
-    fn running_task(&mut self, reference: Value) -> Value {
-        self.running_one(reference, KIND, |this| this.complain(reference, KIND))
+    fn running_task(&mut self, reference: Value, case: Case) -> Value {
+        self.running_one(reference, KIND, case, |this| this.complain(reference, KIND))
     }
 
-    /// Leaves the running stack and continues another with values; pushes those
-    /// with which somebody switches back.
-    fn pass_values(&mut self, used: &Use, values: &[Value], to: Value) {
-        let env = self.env;
-        let results = env.info.function_type(used.function).results();
+    /// Leaves the running stack and continues another with values.
+    fn continue_with(&mut self, values: &[Value], to: Value, back: Block) {
         let none = self.builder.ins().iconst(I64, 0);
-        let delivery = self.exchange(to, none, none, values, results.len());
-        self.receive(results, &delivery);
+        let reference = self.load_word(to, offset_of!(ControlBlock, reference));
+        let carried = self.carry(values);
+        self.switch_to(to, none, reference, &carried, back);
+    }
+
+    /// Where somebody switches back with the results of a call.
+    fn back_with_results(&mut self, used: &Use) -> Block {
+        self.back(self.env.info.function_type(used.function).results().len())
+    }
+
+    fn receive_results(&mut self, used: &Use, back: Block) {
+        let env = self.env;
+        let delivery = self.come_back_anew(back);
+        self.receive(env.info.function_type(used.function).results(), &delivery);
     }
 }
