@@ -235,8 +235,6 @@ pub struct StoreContext {
     pub found: *mut ControlBlock,
     /// The root of the newest activation.
     pub root: *mut ControlBlock,
-    /// The stub that continues the frame below the newest, as a switch does.
-    pub continue_below: *const c_void,
     /// The base of the stack that is being extended, or null.
     pub extended: *mut ControlBlock,
     /// The frame below the first one of a blank stack.

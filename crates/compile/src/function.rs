@@ -47,16 +47,23 @@ pub(crate) enum NearCallee {
     Thunk(u32),
     /// The stub that probes large frames.
     ProbeStack,
-    /// The code that switches between stacks.
-    Switch,
+    /// The code that switches between stacks, and there enters a thunk if there
+    /// is a number of one.
+    Switch(Option<u32>),
+    /// The code that continues the frame below, as a switch does.
+    ContinueBelow,
 }
 
 /// The name space of the module's functions, by index.
 pub(crate) const FUNCTIONS: u32 = 0;
-/// The name space of the code that switches between stacks.
+/// The name space of the code that switches between stacks: zero, or the number
+/// of the thunk to enter plus one.
 pub(crate) const SWITCH: u32 = 1;
 /// The name space of the code in which stacks begin, by number.
 pub(crate) const THUNKS: u32 = 2;
+
+/// The name space of the code that continues the frame below.
+pub(crate) const CONTINUE_BELOW: u32 = 3;
 
 /// What compiling reuses from one function to the next.
 pub(crate) struct FunctionCompiler {
@@ -209,7 +216,8 @@ fn near_call(
             match func.params.user_named_funcs()[*name] {
                 ir::UserExternalName { namespace: FUNCTIONS, index } => NearCallee::Function(index),
                 ir::UserExternalName { namespace: THUNKS, index } => NearCallee::Thunk(index),
-                _ => NearCallee::Switch,
+                ir::UserExternalName { namespace: CONTINUE_BELOW, .. } => NearCallee::ContinueBelow,
+                ir::UserExternalName { index, .. } => NearCallee::Switch(index.checked_sub(1)),
             }
         }
         FinalizedRelocTarget::ExternalName(ir::ExternalName::LibCall(LibCall::Probestack)) => {

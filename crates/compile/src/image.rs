@@ -40,9 +40,16 @@ const SWITCH: &[u8] = &[
     0x49, 0x89, 0x70, STACK, // mov [r8 + stack], rsi
     0x48, 0x8b, 0x66, SP, // mov rsp, [rsi + sp]
     0x48, 0x8b, 0x6e, FP, // mov rbp, [rsi + fp]
+];
+
+/// Goes on where the stack was left: at the end of a switch, or of a function on
+/// top of a frame that waits in a switch. A return would be mispredicted, since no
+/// call has led here.
+const CONTINUE_BELOW: &[u8] = &[
     0x41, 0x59, // pop r9
     0x41, 0xff, 0xe1, // jmp r9
 ];
+
 const STACK: u8 = offset_of!(StoreContext, stack) as u8;
 const SP: u8 = offset_of!(ControlBlock, sp) as u8;
 const FP: u8 = offset_of!(ControlBlock, fp) as u8;
@@ -73,16 +80,25 @@ pub(crate) fn link(
     if calls.iter().any(|(_, call)| matches!(call.callee, NearCallee::ProbeStack)) {
         image.bytes.extend_from_slice(PROBE_STACK);
     }
+    let continue_below = image.bytes.len() as i64;
+    if calls.iter().any(|(_, call)| matches!(call.callee, NearCallee::ContinueBelow)) {
+        image.bytes.extend_from_slice(CONTINUE_BELOW);
+    }
+    let thunk = |image: &CodeImage, number: u32| {
+        i64::from(image.functions[(defined_functions + number) as usize].start)
+    };
     for (start, call) in calls {
         let target = match call.callee {
             NearCallee::Function(index) => {
                 i64::from(image.functions[(index - imported_functions) as usize].start)
             }
-            NearCallee::Thunk(number) => {
-                i64::from(image.functions[(defined_functions + number) as usize].start)
-            }
+            NearCallee::Thunk(number) => thunk(&image, number),
             NearCallee::ProbeStack => probe_stack,
-            NearCallee::Switch => place_switch(&mut image, start + call.at)?,
+            NearCallee::ContinueBelow => continue_below,
+            NearCallee::Switch(into) => {
+                let into = into.map(|number| thunk(&image, number));
+                place_switch(&mut image, start + call.at, into)?
+            }
         };
         let at = start + call.at;
         let distance = target + call.addend - i64::from(at);
@@ -93,8 +109,9 @@ pub(crate) fn link(
 }
 
 /// Appends the code for a switch whose distance stands at `at`, and makes the
-/// call there a jump; answers where the code is.
-fn place_switch(image: &mut CodeImage, at: u32) -> Result<i64, CompileError> {
+/// call there a jump; answers where the code is. It ends in a jump to a thunk, if
+/// one is given.
+fn place_switch(image: &mut CodeImage, at: u32, into: Option<i64>) -> Result<i64, CompileError> {
     let opcode = &mut image.bytes[at as usize - 1];
     assert_eq!(*opcode, CALL, "a near call");
     *opcode = JUMP;
@@ -103,6 +120,15 @@ fn place_switch(image: &mut CodeImage, at: u32) -> Result<i64, CompileError> {
     let distance = i32::try_from(behind - (place as i64 + 7)).map_err(|_| too_large())?;
     image.bytes.extend_from_slice(SWITCH);
     image.bytes[place + 3..place + 7].copy_from_slice(&distance.to_le_bytes());
+    match into {
+        None => image.bytes.extend_from_slice(CONTINUE_BELOW),
+        Some(thunk) => {
+            let distance = thunk - (image.bytes.len() as i64 + 5);
+            let distance = i32::try_from(distance).map_err(|_| too_large())?;
+            image.bytes.push(JUMP);
+            image.bytes.extend_from_slice(&distance.to_le_bytes());
+        }
+    }
     Ok(place as i64)
 }
 

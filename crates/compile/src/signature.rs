@@ -58,7 +58,7 @@ fn carried(types: &[ValType]) -> impl Iterator<Item = AbiParam> {
 /// block, the arguments that it was made with, a signal, and values as they
 /// travel.
 pub(crate) fn thunk() -> Signature {
-    with_vectors(words(4, 0), CARRIED)
+    with_vectors(tail_words(4), CARRIED)
 }
 
 /// A signature with vectors as further parameters.
@@ -72,20 +72,21 @@ fn with_vectors(mut signature: Signature, count: usize) -> Signature {
 /// block, the word of an event as the signal and the function as what was
 /// captured; and it returns to the suspended stack as that code does.
 pub(crate) fn call_thunk() -> Signature {
-    let words = Signature { call_conv: CallConv::Tail, ..words(4, 0) };
-    Signature { returns: switch_stub(&[], 0).returns, ..with_vectors(words, CARRIED) }
+    Signature { returns: switch_stub(&[], 0).returns, ..thunk() }
 }
 
 /// The stub that goes back to the parent for good, with a signal and so many
 /// values as they travel.
-pub(crate) fn finish_with_stub(delivered: usize) -> Signature {
-    with_vectors(words(2, 0), delivered)
+pub(crate) fn finish_with_stub(delivered: &[ir::Type]) -> Signature {
+    let mut signature = tail_words(2);
+    signature.params.extend(delivered.iter().map(|ty| AbiParam::new(*ty)));
+    signature
 }
 
 /// The code that calls a function on a stack of its own: the function, and
 /// arguments as they travel.
 pub(crate) fn stack_entry(ty: &FuncType) -> Signature {
-    let mut signature = words(1, 0);
+    let mut signature = tail_words(1);
     signature.params.extend(carried(ty.params()));
     signature
 }
@@ -93,7 +94,7 @@ pub(crate) fn stack_entry(ty: &FuncType) -> Signature {
 /// The stub that goes back to the parent for good: the store, and results as
 /// they travel.
 pub(crate) fn finish_stub(ty: &FuncType) -> Signature {
-    let mut signature = words(1, 0);
+    let mut signature = tail_words(1);
     signature.params.extend(carried(ty.results()));
     signature
 }
@@ -106,6 +107,11 @@ pub(crate) fn host_stub() -> Signature {
 /// The code that a host uses to enter: the values, the context, the function.
 pub(crate) fn entry() -> Signature {
     words(3, 0)
+}
+
+/// Words in the same registers, for code that ends in a jump.
+fn tail_words(params: usize) -> Signature {
+    Signature { call_conv: CallConv::Tail, ..words(params, 0) }
 }
 
 fn words(params: usize, results: usize) -> Signature {

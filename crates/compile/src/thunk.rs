@@ -12,17 +12,14 @@
 //! continues the stack has put into the transfer area, calls the function, and
 //! does what the design wants when that returns.
 
-use crate::carry::{CARRIED, from_carrier, to_vector};
+use crate::carry::{CARRIED, from_carrier, to_carrier};
 use crate::environment::Environment;
-use crate::function::{MachineFunction, generate};
+use crate::function::{CONTINUE_BELOW, MachineFunction, generate};
 use crate::intrinsic::{FiberOp, FirstClassOp, Intrinsic, StackOp, TaskOp};
 use crate::translate::{clif_type, constant_flags, find_event, transfer_offset, trap};
 use crate::{CompileError, signature};
 use cranelift_codegen::Context;
-use cranelift_codegen::ir::{
-    self, InstBuilder, MemFlagsData, UserFuncName, Value,
-    types::{I8X16, I64},
-};
+use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, UserFuncName, Value, types::I64};
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Switch};
 use ropewalk_abi::signature::{Place, param_places, result_places};
@@ -223,36 +220,61 @@ impl<'e> Emit<'e, '_, '_> {
     fn call_on_top(&mut self, import: u32, func_ref: Value, event: Option<Value>, extends: bool) {
         let import = self.env.info.function_type(import);
         let callee = self.callee(func_ref, function_of(import.params().last(), self.env));
-        // While the function runs, others may wait on this stack.
-        let clauses = self.load(self.block, offset_of!(ControlBlock, handlers));
         let received = self.received(&callee, callee.ty.params());
-        let results = self.call(&callee, &received);
-        if extends {
-            // A rout that has not started has nothing to return to.
-            let extended = self.load(callee.store, offset_of!(StoreContext, extended));
-            self.builder.ins().trapnz(extended, trap(TrapCode::RoutReturned));
-        }
         let Some(word) = event else {
+            self.call(&callee, &received);
             return self.trap(match extends {
                 true => TrapCode::RoutReturned,
                 false => TrapCode::ReturnedToSuspended,
             });
         };
+        // While the function runs, others may wait on this stack, but what waits
+        // below stays the same.
+        let clauses = self.load(self.block, offset_of!(ControlBlock, handlers));
         let thrown = self.builder.create_block();
         self.builder.set_cold_block(thrown);
         let signal = find_event(self.builder, clauses, word, thrown);
-        let carried = self.deliver(callee.store, &results);
-        let none = self.builder.ins().iconst(I64, 0);
-        let stack = self.load(callee.store, offset_of!(StoreContext, stack));
-        let below = self.constant(callee.store, offset_of!(StoreContext, continue_below));
-        let signature = signature::switch_stub(&vec![I8X16; carried.len()], 0);
-        let signature = self.builder.import_signature(signature);
-        let args = [&[none, stack, signal, none, callee.store], carried.as_slice()].concat();
-        self.builder.ins().return_call_indirect(signature, below, &args);
+        let results = self.call_started(&callee, &received, extends);
+        self.continue_below(callee.store, signal, &results);
         self.builder.switch_to_block(thrown);
         self.builder.seal_block(thrown);
+        let results = self.call_started(&callee, &received, extends);
         self.put_all(callee.store, &results);
         self.throw_event(&callee, word);
+    }
+
+    /// Calls a function; a rout must have started before it returns, since else it
+    /// has nothing to return to.
+    fn call_started(&mut self, callee: &Callee<'_>, values: &[Value], extends: bool) -> Vec<Value> {
+        let results = self.call(callee, values);
+        if extends {
+            let extended = self.load(callee.store, offset_of!(StoreContext, extended));
+            self.builder.ins().trapnz(extended, trap(TrapCode::RoutReturned));
+        }
+        results
+    }
+
+    /// Continues the instruction at which the stack was suspended.
+    fn continue_below(&mut self, store: Value, signal: Value, values: &[Value]) {
+        let carried = self.deliver(store, values);
+        let types: Vec<_> = carried.iter().map(|value| self.type_of(*value)).collect();
+        let signature = self.builder.import_signature(signature::switch_stub(&types, 0));
+        let name = ir::UserExternalName::new(CONTINUE_BELOW, 0);
+        let name = self.builder.func.declare_imported_user_function(name);
+        let below = self.builder.import_function(ir::ExtFuncData {
+            name: ir::ExternalName::user(name),
+            signature,
+            colocated: true,
+            patchable: false,
+        });
+        let none = self.builder.ins().iconst(I64, 0);
+        let stack = self.load(store, offset_of!(StoreContext, stack));
+        let args = [&[none, stack, signal, none, store], carried.as_slice()].concat();
+        self.builder.ins().return_call(below, &args);
+    }
+
+    fn type_of(&self, value: Value) -> ir::Type {
+        self.builder.func.dfg.value_type(value)
     }
 
     /// Throws an event where the stack was suspended.
@@ -368,7 +390,7 @@ impl<'e> Emit<'e, '_, '_> {
             self.builder.ins().store(MemFlagsData::trusted(), *value, area, transfer_offset(i));
         }
         let carried = values.iter().take(CARRIED);
-        carried.map(|value| to_vector(self.builder, *value)).collect()
+        carried.map(|value| to_carrier(self.builder, *value)).collect()
     }
 
     /// Makes the reference to the running stack stale, frees the stack and
@@ -380,11 +402,10 @@ impl<'e> Emit<'e, '_, '_> {
         let offset = offset_of!(ControlBlock, reference) as i32;
         self.builder.ins().store(MemFlagsData::trusted(), next, current, offset);
         let finish = self.constant(store, offset_of!(StoreContext, finish_with));
-        let signature = signature::finish_with_stub(carried.len());
-        let signature = self.builder.import_signature(signature);
+        let types: Vec<_> = carried.iter().map(|value| self.type_of(*value)).collect();
+        let signature = self.builder.import_signature(signature::finish_with_stub(&types));
         let args = [&[store, signal], carried].concat();
-        self.builder.ins().call_indirect(signature, finish, &args);
-        self.trap(TrapCode::Unreachable);
+        self.builder.ins().return_call_indirect(signature, finish, &args);
     }
 }
 

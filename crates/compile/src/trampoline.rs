@@ -26,7 +26,7 @@ use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use ropewalk_abi::code::CodeImage;
 use ropewalk_abi::signature::{HOST_WORDS, Place, host_in_registers, param_places, result_places};
-use ropewalk_abi::{FuncRef, FuncType, HostContext, RawVal, StoreContext, TrapCode};
+use ropewalk_abi::{FuncRef, FuncType, HostContext, RawVal, StoreContext};
 use std::mem::{offset_of, size_of};
 
 /// The size of a page of the machine.
@@ -194,8 +194,7 @@ pub fn stack_trampoline(target: &Target, ty: &FuncType) -> Result<CodeImage, Com
         }
         let finish = load(emit.builder, store, offset_of!(StoreContext, finish));
         let signature = emit.builder.import_signature(signature::finish_stub(ty));
-        emit.builder.ins().call_indirect(signature, finish, &args);
-        emit.builder.ins().trap(ir::TrapCode::unwrap_user(TrapCode::Unreachable as u8));
+        emit.builder.ins().return_call_indirect(signature, finish, &args);
     })
 }
 

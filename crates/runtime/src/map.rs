@@ -31,6 +31,22 @@ impl Map {
         Map::new(len, ProtFlags::READ | ProtFlags::WRITE)
     }
 
+    /// The same, beginning at a multiple of its size, which is a power of two.
+    pub fn read_write_aligned(len: usize) -> io::Result<Map> {
+        assert!(len.is_power_of_two() && len >= PAGE);
+        let wide = Map::read_write(2 * len)?;
+        let before = wide.base.align_offset(len);
+        let parts = [(0, before), (before + len, len - before)];
+        for (start, len) in parts.into_iter().filter(|(_, len)| *len > 0) {
+            // SAFETY: the part lies in the mapping and is used by nobody.
+            unsafe { mm::munmap(wide.at(start), len) }?;
+        }
+        // SAFETY: what is left begins there, inside of the mapping.
+        let base = unsafe { wide.base.add(before) };
+        std::mem::forget(wide);
+        Ok(Map { base, len })
+    }
+
     fn new(len: usize, protection: ProtFlags) -> io::Result<Map> {
         let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
         // SAFETY: a fresh anonymous mapping touches no memory that exists.

@@ -195,7 +195,6 @@ impl Store {
             finish_with: stub::finish_with as *const c_void,
             no_parent: ptr::null_mut(),
             root: ptr::null_mut(),
-            continue_below: stub::continue_below as *const c_void,
             extended: ptr::null_mut(),
             ground: stub::ground as *const c_void,
             walk_function: ptr::null(),

@@ -273,7 +273,8 @@ pub(crate) unsafe extern "C" fn call_host_moving() {
 }
 
 /// Where a stack starts: calls its function. The stack's block is in `rsi`, as
-/// the code that switches leaves it.
+/// the code that switches leaves it. It is entered by a jump, and left by one in
+/// the end: after a call the processor would expect a return.
 #[unsafe(naked)]
 pub(crate) unsafe extern "C" fn start() {
     core::arch::naked_asm!(
@@ -281,7 +282,10 @@ pub(crate) unsafe extern "C" fn start() {
         "mov rcx, rdx", // the signal
         "mov rdx, rsp", // the arguments that the stack was made with
         "xor ebp, ebp", // ends the chain of frame pointers
-        "call [rsi + {entry}]",
+        "lea rax, [rip + 2f]",
+        "push rax",
+        "jmp [rsi + {entry}]",
+        "2:",
         "ud2", // it goes back to the parent by itself
         function = const offset_of!(ControlBlock, function),
         entry = const offset_of!(ControlBlock, entry),
@@ -344,14 +348,6 @@ pub(crate) unsafe extern "C" fn finish_with() {
         sp = const offset_of!(ControlBlock, sp),
         fp = const offset_of!(ControlBlock, fp),
     )
-}
-
-/// Continues the frame below, which waits in a switch, with what the registers
-/// contain as after a switch. Jumped to. A return would be mispredicted, since
-/// no call has led here.
-#[unsafe(naked)]
-pub(crate) unsafe extern "C" fn continue_below() {
-    core::arch::naked_asm!("pop r9", "jmp r9")
 }
 
 /// The frame below the first one of a blank stack. Nothing returns to it: what

@@ -159,8 +159,9 @@ impl Translator<'_> {
         let nothing = self.builder.ins().iconst(I64, 0);
         let block = self.check_reference(reference, StackKind::Continuation);
         let cold = self.cold_block();
-        let next = self.consume_alone(block, reference, StackKind::Continuation, cold);
+        self.check_alone(block, reference, cold);
         self.link(block, table);
+        let next = self.take_generation(block, reference, StackKind::Continuation);
         let carried = self.carry(&arguments);
         self.switch_to(block, nothing, next, &carried, back);
         self.enter_sealed(cold);
@@ -282,8 +283,9 @@ impl Translator<'_> {
         let block = self.check_reference(reference, StackKind::Continuation);
         let cold = self.cold_block();
         let parent = self.capture(tag, ClauseKind::Switch, cold);
-        let next = self.consume_alone(block, reference, StackKind::Continuation, cold);
+        self.check_alone(block, reference, cold);
         self.store_other(parent, block, offset_of!(ControlBlock, parent));
+        let next = self.take_generation(block, reference, StackKind::Continuation);
         arguments.push(self.current_reference());
         let carried = self.carry(&arguments);
         self.switch_to(block, nothing, next, &carried, back);
@@ -365,7 +367,8 @@ impl Translator<'_> {
     ) -> Value {
         let blocks = self.load_from_store(offset_of!(StoreContext, blocks));
         let offset = self.builder.ins().band_imm_u(reference, OFFSET_MASK as i64);
-        let block = self.builder.ins().iadd(blocks, offset);
+        // The first block lies where all these bits are zero.
+        let block = self.builder.ins().bor(blocks, offset);
         // Without any stacks there are no blocks, and every reference is null.
         let flags = MemFlagsData::new()
             .with_aligned()
@@ -373,7 +376,7 @@ impl Translator<'_> {
         let place = offset_of!(ControlBlock, reference) as i32;
         let valid = self.builder.ins().load(I64, flags, block, place);
         let plain = self.builder.ins().bxor_imm_u(reference, kind_bits(kind) as i64);
-        let is_valid = self.builder.ins().icmp(IntCC::Equal, valid, plain);
+        let is_valid = self.builder.ins().icmp(IntCC::Equal, plain, valid);
         let [cold, next] = self.cold_and_next();
         self.builder.ins().brif(is_valid, next, &[], cold, &[]);
         self.enter_sealed(cold);
@@ -383,40 +386,37 @@ impl Translator<'_> {
         block
     }
 
-    /// Uses up a valid reference in the common case: the stack is suspended
-    /// alone and has no bound arguments, and there is a next generation, whose
-    /// reference is answered. Else goes on at `cold`.
-    pub(super) fn consume_alone(
-        &mut self,
-        block: Value,
-        reference: Value,
-        kind: StackKind,
-        cold: Block,
-    ) -> Value {
+    /// Goes on here in the common case: the stack that a valid reference names is
+    /// suspended alone and has no bound arguments, and there is a next generation.
+    /// Else goes on at `cold`.
+    pub(super) fn check_alone(&mut self, block: Value, reference: Value, cold: Block) {
         let flags = self.load_flags(block);
         self.go_on_unless(flags, cold);
-        self.use_up(block, reference, kind, cold)
+        self.check_generation(reference, cold);
     }
 
-    /// Uses up a valid reference, if there is a next generation, whose reference
-    /// is answered. Else goes on at `cold`.
-    pub(super) fn use_up(
+    /// Goes on at `cold` if a reference is one of the last generation.
+    pub(super) fn check_generation(&mut self, reference: Value, cold: Block) {
+        let last = NEXT_GENERATION.wrapping_neg() as i64;
+        let comparison = IntCC::UnsignedGreaterThanOrEqual;
+        let is_last = self.builder.ins().icmp_imm_s(comparison, reference, last);
+        self.go_on_unless(is_last, cold);
+    }
+
+    /// Makes the reference of the next generation valid, and answers it.
+    pub(super) fn take_generation(
         &mut self,
         block: Value,
         reference: Value,
         kind: StackKind,
-        cold: Block,
     ) -> Value {
         let plain = self.builder.ins().bxor_imm_u(reference, kind_bits(kind) as i64);
-        let one = NEXT_GENERATION as i64;
-        let next = self.builder.ins().iadd_imm_s(plain, one);
-        let overflow = self.builder.ins().icmp_imm_u(IntCC::UnsignedLessThan, next, one);
-        self.go_on_unless(overflow, cold);
+        let next = self.builder.ins().iadd_imm_s(plain, NEXT_GENERATION as i64);
         self.store_word(next, block, offset_of!(ControlBlock, reference));
         next
     }
 
-    /// As `consume_alone` in any other case: the stack becomes ready to continue
+    /// Uses up a valid reference in any case: the stack becomes ready to continue
     /// with as many values, whose types are the parameters of a function type and
     /// which are in the transfer area, and maybe a last one.
     pub(super) fn consume_other(
@@ -549,7 +549,7 @@ impl Translator<'_> {
         let parent = self.load_word(current, offset_of!(ControlBlock, parent));
         let handlers = self.load_word(parent, offset_of!(ControlBlock, handlers));
         let first = self.load_word(handlers, 0);
-        let is_first = self.builder.ins().icmp(IntCC::Equal, first, word);
+        let is_first = self.builder.ins().icmp(IntCC::Equal, word, first);
         self.go_on_if(is_first, cold);
         parent
     }
@@ -622,19 +622,21 @@ impl Translator<'_> {
         carried: &[Value],
         back: Block,
     ) {
-        let from = self.current_stack();
-        self.switch_from(from, to, signal, reference, carried, back);
+        self.switch_into(None, to, signal, reference, carried, back);
     }
 
-    fn switch_from(
+    /// As `switch_to`, but the other stack continues in a thunk, if the number of
+    /// one is given, which is called as if from where that stack was left.
+    pub(super) fn switch_into(
         &mut self,
-        from: Value,
+        thunk: Option<u32>,
         to: Value,
         signal: Value,
         reference: Value,
         carried: &[Value],
         back: Block,
     ) {
+        let from = self.current_stack();
         if self.env.move_stacks {
             self.call_builtin(Builtin::move_stack, &[to]);
         }
@@ -644,7 +646,7 @@ impl Translator<'_> {
         let delivered = dfg.block_params(back).len() - SWITCH_WORDS;
         let signature = signature::switch_stub(&sent, delivered);
         let signature = self.builder.import_signature(signature);
-        let name = ir::UserExternalName::new(SWITCH, 0);
+        let name = ir::UserExternalName::new(SWITCH, thunk.map_or(0, |number| number + 1));
         let name = self.builder.func.declare_imported_user_function(name);
         let switch = self.builder.import_function(ir::ExtFuncData {
             name: ir::ExternalName::user(name),
@@ -667,10 +669,21 @@ impl Translator<'_> {
         carried: &[Value],
         back: Block,
     ) {
+        let apart = self.apart(back);
+        self.switch_to(to, signal, reference, carried, apart);
+        self.rejoin(apart, back);
+    }
+
+    /// A block like another, for coming back in an uncommon case.
+    pub(super) fn apart(&mut self, back: Block) -> Block {
         let delivered = self.builder.block_params(back).len() - SWITCH_WORDS;
         let apart = self.back(delivered);
         self.builder.set_cold_block(apart);
-        self.switch_to(to, signal, reference, carried, apart);
+        apart
+    }
+
+    /// Goes on at the other.
+    pub(super) fn rejoin(&mut self, apart: Block, back: Block) {
         self.enter_sealed(apart);
         let results = self.builder.block_params(apart).to_vec();
         self.jump(back, &results);
@@ -856,7 +869,7 @@ impl Translator<'_> {
     /// Stores a word unless it is there already: a store costs more than a load.
     pub(super) fn store_other(&mut self, value: Value, base: Value, offset: usize) {
         let present = self.load_word(base, offset);
-        let is_other = self.builder.ins().icmp(IntCC::NotEqual, present, value);
+        let is_other = self.builder.ins().icmp(IntCC::NotEqual, value, present);
         let [cold, next] = self.cold_and_next();
         self.builder.ins().brif(is_other, cold, &[], next, &[]);
         self.enter_sealed(cold);

@@ -260,7 +260,7 @@ impl Stacks {
             return Err(TrapCode::TooManyStacks);
         }
         if self.blocks.is_none() {
-            let map = Map::read_write(MAX_BLOCKS * size_of::<ControlBlock>());
+            let map = Map::read_write_aligned(MAX_BLOCKS * size_of::<ControlBlock>());
             let map = map.map_err(|_| TrapCode::TooManyStacks)?;
             // SAFETY: the table begins with block 0. No reference is all ones,
             // so nothing that names this block is valid.

@@ -33,7 +33,7 @@ impl Translator<'_> {
         let no_parent = self.no_parent();
         if let Case::Common { otherwise } = case {
             let parent = self.load_word(current, offset_of!(ControlBlock, parent));
-            let is_base = self.builder.ins().icmp(IntCC::Equal, parent, no_parent);
+            let is_base = self.builder.ins().icmp(IntCC::Equal, no_parent, parent);
             self.go_on_if(is_base, otherwise);
             return current;
         }

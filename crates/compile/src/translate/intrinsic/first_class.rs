@@ -24,9 +24,6 @@ use wasmparser::Operator;
 
 const KIND: StackKind = StackKind::FirstClass;
 
-/// How much room a stack must have for a word on top of it.
-const ROOM: i64 = 64;
-
 impl Translator<'_> {
     pub(super) fn first_class_intrinsic(&mut self, op: FirstClassOp, used: &Use) {
         match op {
@@ -116,7 +113,8 @@ impl Translator<'_> {
         self.innermost(block, common);
         let signal = self.look_up(tag, block, thrown);
         let base = self.base_to_leave(leaving, common);
-        let next = self.use_up(block, reference, KIND, otherwise);
+        self.check_generation(reference, otherwise);
+        let next = self.take_generation(block, reference, KIND);
         let left = self.leave_base(base, leaving, common);
         let sent: Vec<_> = values.iter().copied().chain(left).collect();
         let carried = self.carry(&sent);
@@ -200,15 +198,16 @@ impl Translator<'_> {
         self.note_clauses(used);
         let otherwise = self.cold_block();
         let common = Case::Common { otherwise };
-        self.check_room(block, common);
+        self.innermost(block, common);
         let base = self.base(common);
-        self.use_up(block, reference, KIND, otherwise);
+        self.check_generation(reference, otherwise);
+        self.take_generation(block, reference, KIND);
         let left = self.suspend_to_base(base, KIND, common);
-        let word = self.put_on_top(used, block);
+        let word = self.event_on_return(used);
+        let thunk = self.thunk_number(used);
         let carried = self.carry(&[values.as_slice(), &[left]].concat());
-        self.switch_to(block, word, function, &carried, back);
+        self.switch_into(Some(thunk), block, word, function, &carried, back);
         self.enter_sealed(otherwise);
-        self.check_room(block, Case::Any);
         self.put_all(&values);
         self.stash(function, values.len() + 1);
         let base = self.base(Case::Any);
@@ -227,7 +226,6 @@ impl Translator<'_> {
         let back = self.back(0);
         let block = self.check_target(reference, KIND);
         self.wait(used);
-        self.check_room(block, Case::Any);
         self.put_all(&values);
         self.stash(function, values.len());
         let ty = self.function_on_top(used);
@@ -249,9 +247,12 @@ impl Translator<'_> {
         let area = self.running_area();
         let flags = MemFlagsData::trusted();
         let function = self.builder.ins().load(I64, flags, area, transfer_offset(place as u32));
-        let word = self.put_on_top(used, target.innermost);
+        let word = self.event_on_return(used);
+        let thunk = self.thunk_number(used);
         let carried = self.load_carried(CARRIED);
-        self.switch_other(target.innermost, word, function, &carried, back);
+        let apart = self.apart(back);
+        self.switch_into(Some(thunk), target.innermost, word, function, &carried, apart);
+        self.rejoin(apart, back);
     }
 
     /// Puts a word into a place of the transfer area, since the runtime loses
@@ -284,25 +285,8 @@ impl Translator<'_> {
         self.event_arrives(used, &delivery);
     }
 
-    /// Traps unless the innermost of the stacks that are suspended with a base
-    /// has room for a word on top.
-    fn check_room(&mut self, base: Value, case: Case) {
-        let innermost = self.innermost(base, case);
-        let sp = self.load_word(innermost, offset_of!(ControlBlock, sp));
-        let limit = self.load_word(innermost, offset_of!(ControlBlock, limit));
-        let room = self.builder.ins().isub(sp, limit);
-        let fits = self.builder.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, room, ROOM);
-        self.builder.ins().trapz(fits, trap(TrapCode::CallStackExhausted));
-    }
-
-    /// Makes a suspended stack continue not where it was left, but in a thunk
-    /// that returns there; answers the word of the event that it returns with.
-    fn put_on_top(&mut self, used: &Use, innermost: Value) -> Value {
-        let thunk = self.thunk_address(used);
-        let sp = self.load_word(innermost, offset_of!(ControlBlock, sp));
-        let sp = self.builder.ins().iadd_imm_s(sp, -(size_of::<usize>() as i64));
-        self.store_word(thunk, sp, 0);
-        self.store_word(sp, innermost, offset_of!(ControlBlock, sp));
+    /// The word of the event that a function on top of another stack returns with.
+    fn event_on_return(&mut self, used: &Use) -> Value {
         match used.catches.first() {
             Some((tag, _)) => self.event_word(*tag),
             None => self.builder.ins().iconst(I64, 0),

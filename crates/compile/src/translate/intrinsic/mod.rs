@@ -169,11 +169,16 @@ impl Translator<'_> {
         sp
     }
 
+    /// The number of the code in which the stacks or functions of a call begin.
+    fn thunk_number(&self, used: &Use) -> u32 {
+        let thunk = Thunk::of(used).expect("the call needs one");
+        let number = self.env.thunks.iter().position(|known| *known == thunk);
+        number.expect("collected before") as u32
+    }
+
     /// The code in which the stacks that a call makes begin.
     fn thunk_address(&mut self, used: &Use) -> Value {
-        let thunk = Thunk::of(used).expect("the call makes a stack");
-        let number = self.env.thunks.iter().position(|known| *known == thunk);
-        let number = number.expect("collected before") as u32;
+        let number = self.thunk_number(used);
         let signature = self.builder.import_signature(crate::signature::thunk());
         let name = ir::UserExternalName::new(THUNKS, number);
         let name = self.builder.func.declare_imported_user_function(name);
@@ -372,7 +377,7 @@ pub(crate) fn find_event(
         builder.ins().load(I64, MemFlagsData::trusted(), place, 0)
     };
     let first = load(builder, list);
-    let is_first = builder.ins().icmp(IntCC::Equal, first, word);
+    let is_first = builder.ins().icmp(IntCC::Equal, word, first);
     builder.ins().brif(is_first, found, &[one.into()], begin, &[]);
     builder.switch_to_block(begin);
     builder.seal_block(begin);

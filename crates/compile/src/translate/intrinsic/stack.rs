@@ -43,7 +43,8 @@ impl Translator<'_> {
         let otherwise = self.cold_block();
         let common = Case::Common { otherwise };
         let base = self.base(common);
-        let next = self.consume_alone(block, reference, KIND, otherwise);
+        self.check_alone(block, reference, otherwise);
+        let next = self.take_generation(block, reference, KIND);
         let left = self.suspend_to_base(base, KIND, common);
         let carried = self.carry(&[values.as_slice(), &[left]].concat());
         self.switch_to(block, nothing, next, &carried, back);
@@ -68,7 +69,8 @@ impl Translator<'_> {
         let common = Case::Common { otherwise };
         let base = self.base(common);
         self.check_no_root(base, common);
-        let next = self.consume_alone(block, reference, KIND, otherwise);
+        self.check_alone(block, reference, otherwise);
+        let next = self.take_generation(block, reference, KIND);
         self.release_base(base, common);
         let carried = self.carry(&[values.as_slice(), &[nothing]].concat());
         self.switch_to(block, nothing, next, &carried, back);
