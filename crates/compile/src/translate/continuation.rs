@@ -375,8 +375,13 @@ impl Translator<'_> {
             .with_trap_code(Some(trap(TrapCode::NullContinuation)));
         let place = offset_of!(ControlBlock, reference) as i32;
         let valid = self.builder.ins().load(I64, flags, block, place);
-        let plain = self.builder.ins().bxor_imm_u(reference, kind_bits(kind) as i64);
-        let is_valid = self.builder.ins().icmp(IntCC::Equal, plain, valid);
+        let is_valid = match kind_bits(kind) as i64 {
+            0 => self.builder.ins().icmp(IntCC::Equal, reference, valid),
+            kind => {
+                let difference = self.builder.ins().bxor(reference, valid);
+                self.builder.ins().icmp_imm_u(IntCC::Equal, difference, kind)
+            }
+        };
         let [cold, next] = self.cold_and_next();
         self.builder.ins().brif(is_valid, next, &[], cold, &[]);
         self.enter_sealed(cold);
@@ -410,8 +415,8 @@ impl Translator<'_> {
         reference: Value,
         kind: StackKind,
     ) -> Value {
-        let plain = self.builder.ins().bxor_imm_u(reference, kind_bits(kind) as i64);
-        let next = self.builder.ins().iadd_imm_s(plain, NEXT_GENERATION as i64);
+        let step = (NEXT_GENERATION - kind_bits(kind)) as i64;
+        let next = self.builder.ins().iadd_imm_s(reference, step);
         self.store_word(next, block, offset_of!(ControlBlock, reference));
         next
     }
