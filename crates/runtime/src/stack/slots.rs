@@ -8,7 +8,7 @@
 
 use super::arena::GUARD;
 use crate::map::{Map, PAGE};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 
 /// How many slots a chunk has.
@@ -20,8 +20,11 @@ const QUARANTINE: usize = 64;
 /// All slots of a store.
 #[derive(Debug)]
 pub(super) struct Slots {
-    chunks: Vec<Map>,
-    /// How many slots of the last chunk are in use.
+    /// By where they begin.
+    chunks: BTreeMap<usize, Map>,
+    /// Where the newest chunk begins.
+    newest: usize,
+    /// How many of its slots are in use.
     used: usize,
     /// How many bytes of address space a slot has, with its guard.
     size: usize,
@@ -33,7 +36,13 @@ impl Slots {
     /// Slots of at least so many usable bytes.
     pub fn new(usable: usize) -> Slots {
         let size = usable.next_multiple_of(PAGE).max(2 * PAGE) + GUARD;
-        Slots { chunks: Vec::new(), used: SLOTS_PER_CHUNK, size, closed: VecDeque::new() }
+        Slots {
+            chunks: BTreeMap::new(),
+            newest: 0,
+            used: SLOTS_PER_CHUNK,
+            size,
+            closed: VecDeque::new(),
+        }
     }
 
     /// The lowest usable address of an unused slot, whose guard is in place,
@@ -50,14 +59,14 @@ impl Slots {
         if self.used == SLOTS_PER_CHUNK {
             let chunk = Map::read_write(SLOTS_PER_CHUNK * self.size)?;
             chunk.no_huge_pages();
-            self.chunks.push(chunk);
+            self.newest = chunk.base() as usize;
+            self.chunks.insert(self.newest, chunk);
             self.used = 0;
         }
-        let chunk = self.chunks.last().expect("just made");
         let offset = self.used * self.size;
-        chunk.guard(offset, GUARD)?;
+        self.chunks[&self.newest].guard(offset, GUARD)?;
         self.used += 1;
-        Ok(chunk.base() as usize + offset)
+        Ok(self.newest + offset)
     }
 
     fn reopen(&mut self) -> io::Result<usize> {
@@ -78,26 +87,69 @@ impl Slots {
         Ok(())
     }
 
-    /// Gives the memory of a slot back to the kernel; it is zero afterwards.
-    pub fn give_back(&self, limit: usize) {
-        let (chunk, offset) = self.find(limit - GUARD);
-        chunk.give_back(offset + GUARD, self.size - GUARD);
+    /// Gives the memory of slots back to the kernel; it is zero afterwards. Those
+    /// that lie side by side go together: guards stay in place.
+    pub fn give_back(&self, mut limits: Vec<usize>) {
+        limits.sort_unstable();
+        let continues =
+            |a: &usize, b: &usize| a + self.size == *b && !self.chunks.contains_key(&(b - GUARD));
+        for run in limits.chunk_by(continues) {
+            let (chunk, offset) = self.find(run[0] - GUARD);
+            chunk.give_back(offset + GUARD, run.len() * self.size - GUARD);
+        }
     }
 
     fn find(&self, slot: usize) -> (&Map, usize) {
-        let chunks = self.chunks.iter();
-        let offset = |chunk: &Map| slot.checked_sub(chunk.base() as usize);
-        let mut found = chunks.filter_map(|chunk| Some((chunk, offset(chunk)?)));
-        found.find(|(chunk, offset)| *offset < chunk.len()).expect("slots lie in chunks")
+        let (base, chunk) = self.chunks.range(..=slot).next_back().expect("slots lie in chunks");
+        (chunk, slot - base)
     }
 
     /// How many bytes of address space the slots have.
     pub fn reserved(&self) -> usize {
-        self.chunks.iter().map(Map::len).sum()
+        self.chunks.values().map(Map::len).sum()
     }
 
     /// How many bytes of memory they have.
     pub fn committed(&self) -> usize {
-        self.chunks.iter().map(Map::committed).sum()
+        self.chunks.values().map(Map::committed).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether the byte at an address can be read, as the kernel sees it.
+    fn is_readable(address: usize) -> bool {
+        let (_reader, writer) = io::pipe().expect("a pipe");
+        // SAFETY: the kernel checks the address itself.
+        let written = unsafe {
+            let fd = std::os::fd::AsRawFd::as_raw_fd(&writer);
+            libc::write(fd, address as *const libc::c_void, 1)
+        };
+        written == 1
+    }
+
+    #[test]
+    fn slots_that_go_back_together_are_zero_and_keep_their_guards() {
+        let mut slots = Slots::new(3 * PAGE);
+        let taken: Vec<_> = (0..600).map(|_| slots.take().expect("a slot")).collect();
+        for (_, high) in &taken {
+            // SAFETY: the word below the end of a slot is usable.
+            unsafe { *((high - 8) as *mut u64) = 7 };
+        }
+        // All but one, in no order, over several chunks.
+        let kept = taken[300];
+        let mut limits: Vec<_> = taken.iter().map(|(limit, _)| *limit).collect();
+        limits.swap_remove(300);
+        slots.give_back(limits);
+        assert_eq!(slots.committed(), PAGE);
+        for (limit, high) in &taken {
+            // SAFETY: as above.
+            let word = unsafe { *((high - 8) as *const u64) };
+            assert_eq!(word, if *limit == kept.0 { 7 } else { 0 });
+            assert!(!is_readable(limit - 1), "the guard is gone");
+            assert!(is_readable(*limit));
+        }
     }
 }

@@ -377,16 +377,18 @@ impl Stacks {
     pub fn trim(&mut self, free: *mut ControlBlock, keep: usize) {
         self.peak = self.peak();
         self.made_since_trim = 0;
+        let mut idle = Vec::new();
         let mut list = free;
         for number in 0.. {
             // SAFETY: the list of free stacks ends in null.
-            let Some(block) = (unsafe { list.as_mut() }) else { return };
+            let Some(block) = (unsafe { list.as_mut() }) else { break };
             if number >= keep.max(self.pool) && block.sp != NEVER_USED {
-                self.slots.give_back(block.limit);
+                idle.push(block.limit);
                 block.sp = NEVER_USED;
             }
             list = block.next_free;
         }
+        self.slots.give_back(idle);
     }
 
     /// How many stacks were in use at the same time at most. They are used last
