@@ -76,6 +76,29 @@ fn describe(module: &Result<Text, TextError>) -> String {
     }
 }
 
+/// A thread has directives of its own, also with modules inside assertions.
+#[test]
+fn modules_of_threads_are_found() {
+    let script = Script::new(
+        r#"(module $m (memory (export "m") 1))
+(thread $t (shared (module $m))
+  (module (type $c (stack (ref $c))) (func (switch $x)))
+  (assert_invalid (module (func (param fiberref) (result i32) (local.get 0))) "type"))
+(wait $t)
+"#,
+    );
+    let buffer = ParseBuffer::new(script.text()).unwrap();
+    let directives = parser::parse::<Wast>(&buffer).unwrap().directives;
+    let threads = directives.into_iter().filter_map(|directive| match directive {
+        WastDirective::Thread(thread) => Some(thread.directives),
+        _ => None,
+    });
+    let read = |mut module: QuoteWat<'_>| Text::from_script(&mut module, &script);
+    let modules: Vec<_> = threads.flatten().filter_map(module).map(read).collect();
+    let found: Vec<String> = modules.iter().map(describe).collect();
+    assert_eq!(found, ["3:52 malformed", "lowered"]);
+}
+
 #[test]
 fn positions_are_those_of_the_script() {
     let text = modules().pop().unwrap().unwrap();

@@ -244,11 +244,14 @@ fn suspensions_are_told_from_returns_and_threads_are_not_known() {
         r#"(module (func (export "f")))
            (assert_suspension (invoke "f") "unhandled")
            (thread $t (invoke "f"))
-           (wait $t)"#,
+           (wait $t)
+           (thread $u (module (func (param fiberref) (fiber.release (local.get 0)))))
+           (assert_return (invoke "f"))"#,
         &[
             "2: expected suspension: unhandled, found a return",
             "3: thread is not supported",
             "4: wait is not supported",
+            "5: thread is not supported",
         ],
     );
 }

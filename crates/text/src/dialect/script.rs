@@ -91,17 +91,31 @@ fn find(source: &str) -> (HashMap<usize, Range<usize>>, Vec<Range<usize>>) {
         // The parser of scripts says why.
         return (modules, blank);
     }
-    let directives = tree.top().flat_map(|top| {
-        let inner = tree.is_list(top).then(|| tree.children(top)).into_iter().flatten();
-        std::iter::once(top).chain(inner)
-    });
-    for module in directives.filter(|&node| tree.head(node) == Some("module")) {
+    for module in outer_modules(&tree) {
         if Words::new(&tree, Some(module)).are_there() {
             modules.insert(tree.start(module + 1), tree.start(module)..tree.end(module));
             blank.push(fields(&tree, module));
         }
     }
     (modules, blank)
+}
+
+/// The lists `(module ..)` that are in no other, however deep in directives: a
+/// `(thread ..)` has directives of its own.
+fn outer_modules(tree: &Tree<'_>) -> Vec<Node> {
+    let mut modules = Vec::new();
+    let mut node = 0;
+    while node < tree.len() {
+        node = match tree.head(node) {
+            Some("module") => {
+                modules.push(node);
+                tree.last(node) + 1
+            }
+            Some("component") => tree.last(node) + 1,
+            _ => node + 1,
+        };
+    }
+    modules
 }
 
 /// The fields of a module, behind `(module definition? $x?`.
