@@ -6,11 +6,12 @@ use wast::parser::{self, Parse, ParseBuffer, Parser};
 use wast::token::Span;
 use wast::{QuoteWat, Wat, kw};
 
-use crate::dialect::{self, Lowered, Script, SpanMap};
+use crate::dialect::{self, Lowered, Script, SpanMap, TypeWords};
 use crate::fault::{Fault, Result};
 use crate::fields;
 use crate::literal::Literals;
 use crate::locate::locate;
+use crate::named;
 use crate::spans::Spans;
 
 /// A module that was encoded. It does not hold its source.
@@ -31,8 +32,9 @@ enum Origin {
     Binary(Literals),
     /// `(module quote "..")`, what it says, and what leads there.
     Quote(Literals, Box<str>, Box<Origin>),
-    /// A dialect module, its standard text, and what leads there.
-    Lowered(SpanMap, Box<str>, Box<Origin>),
+    /// A dialect module, its standard text, and what leads there; and how the
+    /// source says types of the standard text.
+    Lowered(SpanMap, Box<str>, Box<Origin>, TypeWords),
 }
 
 impl Encoded {
@@ -72,8 +74,8 @@ impl Encoded {
             return Err(Fault::invalid(lowered.map.find(found), message));
         }
         lowered.check(&encoded.binary)?;
-        let Lowered { text, map, module, .. } = lowered;
-        let origin = Origin::Lowered(map, text.into(), Box::new(encoded.origin));
+        let Lowered { text, map, module, type_words, .. } = lowered;
+        let origin = Origin::Lowered(map, text.into(), Box::new(encoded.origin), type_words);
         Ok(Encoded { binary: encoded.binary, module, origin })
     }
 
@@ -137,6 +139,16 @@ impl Encoded {
         }
     }
 
+    /// What a validator says about a byte of the binary, with types as the
+    /// source says them.
+    pub fn explain(&self, offset: usize, message: &str) -> String {
+        let message = named::name_types(&self.binary, offset, message);
+        match self.origin.type_words() {
+            Some(words) => words.in_source(message),
+            None => message,
+        }
+    }
+
     /// Where in `source` a byte of the binary comes from.
     pub fn find(&self, source: &str, offset: usize) -> Option<usize> {
         self.origin.find(source, &self.binary, offset)
@@ -151,9 +163,17 @@ impl Origin {
             Origin::Quote(literals, text, origin) => {
                 literals.find(source, origin.find(text, binary, offset)?)
             }
-            Origin::Lowered(map, text, origin) => {
+            Origin::Lowered(map, text, origin, _) => {
                 origin.find(text, binary, offset).map(|offset| map.find(offset))
             }
+        }
+    }
+
+    fn type_words(&self) -> Option<&TypeWords> {
+        match self {
+            Origin::Fields(_) | Origin::Binary(_) => None,
+            Origin::Quote(_, _, origin) => origin.type_words(),
+            Origin::Lowered(.., words) => Some(words),
         }
     }
 
@@ -161,7 +181,7 @@ impl Origin {
         match self {
             Origin::Fields(_) | Origin::Binary(_) => None,
             Origin::Quote(_, _, origin) => origin.standard(),
-            Origin::Lowered(_, text, _) => Some(text),
+            Origin::Lowered(_, text, ..) => Some(text),
         }
     }
 }

@@ -45,6 +45,8 @@
 //! | `scan` | the parts of a field that the parser gives no span |
 //! | `literal` | modules written as string literals |
 //! | `dialect` | text of the other designs becomes standard text |
+//! | `named` | the names of types in what a validator says |
+//! | `watched` | a module that remembers which types did not match |
 //! | `fault` | what is wrong at which byte |
 //! | `position` | lines and columns |
 //! | `error` | errors that show the source |
@@ -68,12 +70,14 @@ mod fault;
 mod fields;
 mod literal;
 mod locate;
+mod named;
 mod place;
 mod position;
 mod scan;
 mod snippet;
 mod spans;
 mod text;
+mod watched;
 mod width;
 
 pub use dialect::Script;

@@ -123,7 +123,8 @@ impl Text {
 
     /// The error for something that was found at a byte offset of the binary,
     /// at its position in the source. Where only the module stands for the
-    /// byte, that is the position of the module.
+    /// byte, that is the position of the module. If a validator found it, the
+    /// message gets the names of the types that it calls `$type`.
     ///
     /// ```
     /// let text = ropewalk_text::Text::parse("(func i32.const 1)")?;
@@ -142,7 +143,7 @@ impl Text {
     /// ```
     pub fn error_at(&self, offset: usize, message: &str) -> TextError {
         let found = self.find(offset).unwrap_or(self.encoded.module);
-        TextError::new(&self.source, Fault::invalid(found, message))
+        TextError::new(&self.source, Fault::invalid(found, self.encoded.explain(offset, message)))
     }
 
     /// The position in the source of a byte of the binary, if something in

@@ -237,6 +237,43 @@ fn kinds_do_not_match() {
     );
 }
 
+/// Types have the names of the source, in errors of the standard text and of
+/// the check that kinds do not match.
+#[test]
+fn types_are_named() {
+    invalid(
+        "(func (param (ref $c)) (result contref) (local.get 0))",
+        "2:54",
+        "type mismatch: expected contref, found (ref $c) (stack, task, fiber",
+    );
+    invalid(
+        "(func (drop (stack.bind $c $c (ref.null $d))))",
+        "2:14",
+        "type mismatch: expected (ref null $c), found (ref null $d)",
+    );
+    invalid(
+        "(func (drop (stack.bind $c $c)))",
+        "2:14",
+        "type mismatch: expected (ref null $c) but nothing on stack",
+    );
+    // A type of the source that is called like the one that is added.
+    invalid(
+        "(type $fiber (struct)) (func (param (ref $fiber)) (fiber.release (local.get 0)))",
+        "2:52",
+        "`fiber.release` takes `[fiberref]`",
+    );
+    invalid(
+        "(type $fiber (struct)) (func (param (ref $fiber)) (result (ref fiber)) (local.get 0))",
+        "2:85",
+        "type mismatch: expected (ref fiber), found (ref $fiber)",
+    );
+    invalid(
+        "(func (param stackref) (result (ref null $c)) (local.get_clear 0))",
+        "2:66",
+        "type mismatch: expected (ref null $c), found stackref",
+    );
+}
+
 #[test]
 fn references_are_opaque() {
     invalid("(func (drop (ref.cast (ref $c) (ref.null $c))))", "2:14", "invalid cast");

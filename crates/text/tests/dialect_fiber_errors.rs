@@ -301,7 +301,7 @@ const INVALID: &[(&str, &str, &str)] = &[
         "2:8",
         "type mismatch: `fiber.release` takes `[fiberref]` here, which is not what is on the",
     ),
-    ("(func (result i32) (fiber.new))", "2:31", "type mismatch: expected i32, found (ref $type)"),
+    ("(func (result i32) (fiber.new))", "2:31", "type mismatch: expected i32, found (ref fiber)"),
     (
         "(func (block $l (result i32) (fiber.mount $e (on $e $l) (fiber.new)) (i32.const 1)) (drop))",
         "2:53",
@@ -375,7 +375,7 @@ const INVALID: &[(&str, &str, &str)] = &[
     (
         "(func (param fiberref) (result i32) (ref.eq (local.get 0) (local.get 0)))",
         "2:38",
-        "type mismatch: expected subtype of eqref, found (ref null (id 0))",
+        "type mismatch: expected subtype of eqref, found fiberref",
     ),
     (
         "(func (param fiberref) (result i32) (ref.test (ref fiber) (local.get 0)))",
@@ -385,28 +385,28 @@ const INVALID: &[(&str, &str, &str)] = &[
     (
         "(func (param fiberref) (result anyref) (local.get 0))",
         "2:53",
-        "type mismatch: expected anyref, found (ref null $type)",
+        "type mismatch: expected anyref, found fiberref",
     ),
     (
         "(func (param fiberref) (result (ref null stack)) (local.get 0))",
         "2:63",
-        "type mismatch: expected (ref null stack), found (ref null $type) (stack, task,",
+        "type mismatch: expected (ref null stack), found fiberref (stack, task, fiber and",
     ),
     (
         "(func (param fiberref) (result contref) (local.get 0))",
         "2:54",
-        "type mismatch: expected contref, found (ref null $type) (stack, task, fiber and",
+        "type mismatch: expected contref, found fiberref (stack, task, fiber and",
     ),
     (
         "(func (param fiberref) (result (ref fiber)) (local.get 0))",
         "2:58",
-        "type mismatch: expected (ref $type), found (ref null $type)",
+        "type mismatch: expected (ref fiber), found fiberref",
     ),
     ("(func (local (ref fiber)) (drop (local.get 0)))", "2:34", "uninitialized local: 0"),
     (
         "(func (param (ref null $k)) (result fiberref) (local.get 0))",
         "2:60",
-        "type mismatch: expected (ref null $type), found (ref null $type)",
+        "type mismatch: expected fiberref, found (ref null $k)",
     ),
     ("(table 1 (ref fiber))", "2:2", "type mismatch: non-defaultable element type"),
     (

@@ -303,12 +303,12 @@ const INVALID: &[(&str, &str, &str)] = &[
     (
         "(func (param (ref null $t)) (task.resume $t (local.get 0)))",
         "2:30",
-        "type mismatch: expected i32, found (ref null $type)",
+        "type mismatch: expected i32, found (ref null $t)",
     ),
     (
         "(func (param (ref null $t)) (task.resume $t (i32.const 1) (local.get 0)))",
         "2:30",
-        "type mismatch: expected i32, found (ref null $type)",
+        "type mismatch: expected i32, found (ref null $t)",
     ),
     (
         "(func (param (ref null $t)) (task.resume $t (local.get 0) (i32.const 1)))",
@@ -323,7 +323,7 @@ const INVALID: &[(&str, &str, &str)] = &[
     (
         "(func (param (ref null $u)) (drop (task.resume $t (local.get 0) (i32.const 1))))",
         "2:36",
-        "type mismatch: expected (ref null $type), found (ref null $type)",
+        "type mismatch: expected (ref null $t), found (ref null $u)",
     ),
     (
         "(func (param (ref null $t)) (drop (task.suspend $t (local.get 0) (i32.const 1))))",
@@ -338,17 +338,17 @@ const INVALID: &[(&str, &str, &str)] = &[
     (
         "(func (param (ref null $t)) (task.retire $t (local.get 0)))",
         "2:30",
-        "type mismatch: expected i64, found (ref null $type)",
+        "type mismatch: expected i64, found (ref null $t)",
     ),
     (
         "(func (param (ref null $t)) (task.release $t (local.get 0) (i32.const 1)))",
         "2:30",
-        "type mismatch: expected (ref null $type), found i32",
+        "type mismatch: expected (ref null $t), found i32",
     ),
     (
         "(func (param (ref null $t)) (task.release $u (local.get 0)))",
         "2:30",
-        "type mismatch: expected (ref null $type), found (ref null $type)",
+        "type mismatch: expected (ref null $u), found (ref null $t)",
     ),
     (
         "(func (param (ref null $t) (ref null $u)) (task.switchto $t $u (local.get 0) (local.get 1)))",
@@ -363,52 +363,52 @@ const INVALID: &[(&str, &str, &str)] = &[
     (
         "(func (param (ref null $w) (ref null $v)) (task.switchto $w $v (local.get 1) (local.get 0)))",
         "2:44",
-        "type mismatch: expected (ref null $type), found (ref null $type)",
+        "type mismatch: expected (ref null $v), found (ref null $w)",
     ),
     (
         "(func (param (ref null $t)) (result contref) (local.get 0))",
         "2:59",
-        "type mismatch: expected contref, found (ref null $type) (stack, task, fiber and continuation types are different",
+        "type mismatch: expected contref, found (ref null $t) (stack, task, fiber and",
     ),
     (
         "(func (param contref) (result (ref null $t)) (local.get 0))",
         "2:59",
-        "type mismatch: expected (ref null $type), found contref",
+        "type mismatch: expected (ref null $t), found contref",
     ),
     (
         "(func (param (ref null $t)) (result (ref null stack)) (local.get 0))",
         "2:68",
-        "type mismatch: expected (ref null stack), found (ref null $type) (stack, task, fiber and continuation types are different",
+        "type mismatch: expected (ref null stack), found (ref null $t) (stack, task, fiber and",
     ),
     (
         "(func (param (ref null $t)) (result fiberref) (local.get 0))",
         "2:60",
-        "type mismatch: expected (ref null $type), found (ref null $type)",
+        "type mismatch: expected fiberref, found (ref null $t)",
     ),
     (
         "(func (param (ref null $same)) (result (ref null $t)) (local.get 0))",
         "2:68",
-        "type mismatch: expected (ref null $type), found (ref null $type) (stack, task, fiber and continuation types are different",
+        "type mismatch: expected (ref null $t), found (ref null $same) (stack, task, fiber and",
     ),
     (
         "(func (param (ref null $t)) (result structref) (local.get 0))",
         "2:61",
-        "type mismatch: expected structref, found (ref null $type)",
+        "type mismatch: expected structref, found (ref null $t)",
     ),
     (
         "(func (param (ref null $t)) (result (ref null $v)) (local.get 0))",
         "2:65",
-        "type mismatch: expected (ref null $type), found (ref null $type)",
+        "type mismatch: expected (ref null $v), found (ref null $t)",
     ),
     (
         "(func (result (ref null $t)) (ref.null nocont))",
         "2:47",
-        "type mismatch: expected (ref null $type), found nullcontref (stack, task, fiber and continuation types are different",
+        "type mismatch: expected (ref null $t), found nullcontref (stack, task, fiber and",
     ),
     (
         "(func (result (ref null $t)) (ref.null none))",
         "2:45",
-        "type mismatch: expected (ref null $type), found nullref",
+        "type mismatch: expected (ref null $t), found nullref",
     ),
     (
         "(func (param (ref null $t)) (drop (resume $t (i32.const 1) (local.get 0))))",
@@ -423,17 +423,17 @@ const INVALID: &[(&str, &str, &str)] = &[
     (
         "(func (param (ref null $t)) (drop (struct.get $t 0 (local.get 0))))",
         "2:36",
-        "expected struct type at index 1, found (cont (id 0))",
+        "expected struct type at index 1, found (cont $t.func)",
     ),
     (
         "(func (drop (struct.new $t (ref.null nofunc))))",
         "2:14",
-        "expected struct type at index 1, found (cont (id 0))",
+        "expected struct type at index 1, found (cont $t.func)",
     ),
     (
         "(func (param (ref null $t)) (drop (ref.eq (local.get 0) (local.get 0))))",
         "2:36",
-        "type mismatch: expected subtype of eqref, found (ref null (id 1))",
+        "type mismatch: expected subtype of eqref, found (ref null $t)",
     ),
     (
         "(func (param (ref null $t)) (drop (ref.cast (ref $t) (local.get 0))))",

@@ -284,3 +284,50 @@ fn where_only_the_module_is_known() {
     assert_eq!(text.position(text.binary().len() + 10), None);
     assert_eq!(text.error_at(0, "").position().unwrap().to_string(), "2:3");
 }
+
+/// What a validator calls `$type` or by a number of its own has the name that
+/// the source gives it.
+#[test]
+fn types_are_named() {
+    let types = "(type $f (func)) (type $g (func (param i32))) (type (func (param i64)))";
+    let check = |code: &str, position: &str, message: &str| {
+        check(&format!("{types}\n{code}"), position, message);
+    };
+    check(
+        "(func (param (ref $g)) (result (ref null $f)) (local.get 0))",
+        "2:60",
+        "type mismatch: expected (ref null $f), found (ref $g)",
+    );
+    check(
+        "(func (param (ref $g) f64) (call_ref $f (local.get 0)))",
+        "2:29",
+        "type mismatch: expected (ref null $f), found (ref $g)",
+    );
+    check(
+        "(func (drop (ref.eq (ref.null $f) (ref.null $g))))",
+        "2:14",
+        "type mismatch: expected subtype of eqref, found (ref null $g)",
+    );
+    // What was expected of an operand that is missing, below one that is there.
+    check(
+        "(func $h (param (ref $f) (ref null $g) f32))\n(func (call $h (ref.null $g) (f32.const 1)))",
+        "3:8",
+        "type mismatch: expected (ref $f) but nothing on stack",
+    );
+    check(
+        "(func $h (param (ref $f) (ref $g)))\n(func $i (export \"i\") (type $g) (call $h (ref.func $i)))",
+        "3:34",
+        "type mismatch: expected (ref $f) but nothing on stack",
+    );
+    check(
+        "(func (param i32) (call_ref $f))",
+        "2:20",
+        "type mismatch: expected (ref null $f) but nothing on stack",
+    );
+    // The third type has no name.
+    check(
+        "(func (param (ref 2)) (result (ref null $f)) (local.get 0))",
+        "2:59",
+        "type mismatch: expected (ref null $f), found (ref $type)",
+    );
+}

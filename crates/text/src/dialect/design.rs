@@ -128,9 +128,11 @@ pub(crate) trait Design: Sync + fmt::Debug {
         None
     }
 
-    /// How types of the shadow are called in errors: what to replace, by what.
-    fn shadow_words(&self) -> &'static [(&'static str, &'static str)] {
-        &[]
+    /// How the source says types of the text that is written: what to replace
+    /// in errors, by what.
+    fn type_words(&self, lowering: &Lowering<'_, '_>) -> Vec<(String, String)> {
+        let _ = lowering;
+        Vec::new()
     }
 }
 

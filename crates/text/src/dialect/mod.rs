@@ -77,6 +77,7 @@ mod word;
 pub use script::Script;
 
 pub(crate) use output::SpanMap;
+pub(crate) use types::TypeWords;
 
 use std::ops::Range;
 
@@ -96,8 +97,10 @@ pub(crate) struct Lowered {
     pub map: SpanMap,
     /// Where the module stands in the source.
     pub module: usize,
+    /// How the source says types of the standard text.
+    pub type_words: TypeWords,
     /// The same module, only to be validated.
-    shadow: Output,
+    shadow: Rendered,
 }
 
 /// Lowers the module in a part of a source. Nothing, if it is no dialect
@@ -144,6 +147,13 @@ impl Lowered {
     pub fn check(&self, binary: &[u8]) -> Result<()> {
         shadow::check(&self.shadow, binary)
     }
+}
+
+/// A module that was written, and how the source says its types.
+#[derive(Debug)]
+struct Rendered {
+    output: Output,
+    type_words: TypeWords,
 }
 
 /// How a module is written: `(module $x? ..)`, or as its fields alone.
@@ -194,7 +204,8 @@ impl<'t, 'a> Form<'t, 'a> {
         let standard = self.render(words, &module, Rendering::Standard)?;
         let shadow = self.render(words, &module, Rendering::Shadow)?;
         let start = self.list.map_or(self.tree.range().start, |list| self.tree.start(list + 1));
-        Ok(Lowered { text: standard.text, map: standard.map, module: start, shadow })
+        let Rendered { output: Output { text, map }, type_words } = standard;
+        Ok(Lowered { text, map, module: start, type_words, shadow })
     }
 
     fn render(
@@ -202,17 +213,20 @@ impl<'t, 'a> Form<'t, 'a> {
         words: &Words<'_, 'a>,
         module: &Module<'a>,
         rendering: Rendering,
-    ) -> Result<Output> {
+    ) -> Result<Rendered> {
         let tree = self.tree;
         let mut lowering = Lowering::new(tree, module, rendering);
         walk::walk(&mut lowering, words, self.fields())?;
+        let designs = words.designs();
+        let type_words = designs.iter().flat_map(|design| design.type_words(&lowering)).collect();
         let Lowering { mut edits, front, back, .. } = lowering;
         edits.insert(self.front(), front);
         edits.insert(self.back(), back);
         if let Some(definition) = self.definition {
             edits.replace(tree.start(definition)..tree.end(definition), Pieces::new());
         }
-        Ok(edits.render(tree.source(), tree.range()))
+        let output = edits.render(tree.source(), tree.range());
+        Ok(Rendered { output, type_words: TypeWords(type_words) })
     }
 
     /// Where fields can be put in front of the others: before the first, or

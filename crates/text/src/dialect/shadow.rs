@@ -17,13 +17,14 @@ use wast::Wat;
 use wast::lexer::Lexer;
 use wast::parser::{self, ParseBuffer};
 
-use super::design::DESIGNS;
+use super::Rendered;
 use super::output::Output;
 use crate::encoded::Encoded;
 use crate::fault::{Fault, Result};
 
 /// Checks the shadow of a module.
-pub(crate) fn check(shadow: &Output, binary: &[u8]) -> Result<()> {
+pub(super) fn check(shadow: &Rendered, binary: &[u8]) -> Result<()> {
+    let Rendered { output: shadow, type_words } = shadow;
     let encoded = match encode(&shadow.text) {
         Ok(encoded) => encoded,
         Err(_) if validate(binary).is_err() => return Ok(()),
@@ -34,7 +35,8 @@ pub(crate) fn check(shadow: &Output, binary: &[u8]) -> Result<()> {
     if shadow.map.note(offset).is_none() && validate(binary).is_err() {
         return Ok(());
     }
-    Err(in_source(shadow, Fault::invalid(offset, kinds_differ(error.message()))))
+    let message = encoded.explain(error.offset() as usize, error.message());
+    Err(in_source(shadow, Fault::invalid(offset, kinds_differ(type_words.in_source(message)))))
 }
 
 fn validate(binary: &[u8]) -> Result<(), wasmparser::BinaryReaderError> {
@@ -58,9 +60,7 @@ fn in_source(shadow: &Output, fault: Fault) -> Fault {
 }
 
 /// What a mismatch means that is only one in the shadow.
-fn kinds_differ(message: &str) -> String {
-    let words = DESIGNS.iter().flat_map(|design| design.shadow_words());
-    let message = words.fold(message.to_string(), |text, (from, to)| text.replace(from, to));
+fn kinds_differ(message: String) -> String {
     let message = match message.starts_with("non-continuation type") {
         // Its number is one of the shadow.
         true => "not a continuation type".to_string(),

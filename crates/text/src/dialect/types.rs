@@ -91,6 +91,18 @@ fn reference<'a>(tree: &Tree<'a>, list: Node) -> ValKind<'a> {
     }
 }
 
+/// How the source says types of a text that is written: what to replace in
+/// errors, by what.
+#[derive(Debug)]
+pub(crate) struct TypeWords(pub Vec<(String, String)>);
+
+impl TypeWords {
+    /// A message about what is written, as one about the source.
+    pub fn in_source(&self, message: String) -> String {
+        self.0.iter().fold(message, |text, (from, to)| text.replace(from, to))
+    }
+}
+
 /// What goes in and what comes out.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Signature<'a> {

@@ -98,6 +98,12 @@ impl Design for Fibers {
         (word == "fiberref").then(|| format!("(ref null {})", lowering.brand("fiber")))
     }
 
+    fn type_words(&self, lowering: &Lowering<'_, '_>) -> Vec<(String, String)> {
+        let fiber = lowering.brand("fiber");
+        let words = [("(ref null", "fiberref"), ("(ref", "(ref fiber)")];
+        words.map(|(start, to)| (format!("{start} {fiber})"), to.to_string())).to_vec()
+    }
+
     fn lower<'a>(
         &self,
         lowering: &mut Lowering<'a, '_>,

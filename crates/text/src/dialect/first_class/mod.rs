@@ -125,6 +125,10 @@ impl Design for FirstClass {
         (word == STACKREF).then(|| stackref(lowering))
     }
 
+    fn type_words(&self, lowering: &Lowering<'_, '_>) -> Vec<(String, String)> {
+        vec![(stackref(lowering), STACKREF.to_string())]
+    }
+
     fn lower_field<'a>(&self, lowering: &mut Lowering<'a, '_>, list: Node) -> Result<()> {
         fields::lower(lowering, list)
     }

@@ -102,12 +102,17 @@ impl Design for BagOfStacks {
         lower::lower(lowering, instruction)
     }
 
-    fn shadow_words(&self) -> &'static [(&'static str, &'static str)] {
-        &[
-            ("nullfuncref", "(ref null nostack)"),
-            ("(ref nofunc)", "(ref nostack)"),
-            ("funcref", "(ref null stack)"),
-            ("(ref func)", "(ref stack)"),
-        ]
+    /// In the standard text, the words for continuations can be meant.
+    fn type_words(&self, lowering: &Lowering<'_, '_>) -> Vec<(String, String)> {
+        let words: &[(&str, &str)] = match lowering.is_shadow() {
+            false => &[],
+            true => &[
+                ("nullfuncref", "(ref null nostack)"),
+                ("(ref nofunc)", "(ref nostack)"),
+                ("funcref", "(ref null stack)"),
+                ("(ref func)", "(ref stack)"),
+            ],
+        };
+        words.iter().map(|(from, to)| (from.to_string(), to.to_string())).collect()
     }
 }
