@@ -397,3 +397,34 @@ fn kinds_do_not_match() {
         ],
     );
 }
+
+/// Locals that parts use are kept elsewhere, and must be set all the same.
+#[test]
+fn locals_that_are_read_before_they_are_set() {
+    let function = |code: &str| format!("(func $x (local $x (ref $k.f)) {code})");
+    let set = "(local.set $x (ref.func $x))";
+    let rows = [
+        "(answer $ping (drop (@@local.get $x)) within (nop))".to_string(),
+        "(answer $ping (drop (@@local.get 0)) within (nop))".to_string(),
+        // What other code sets is not known to be set.
+        format!("(answer $ping {set} within (drop (@@local.get $x)))"),
+        format!("(answer $ping (drop (@@local.get $x)) within {set})"),
+        format!("(answer $ping within {set}) (answer $ping (drop (@@local.get $x)) within (nop))"),
+        format!("(answer $ping {set} within (nop)) (drop (@@local.get $x))"),
+        format!("stack.redirect_to {set} ref.null stack then drop local.get $x drop within end")
+            .replace("local.get $x", "@@local.get $x"),
+        format!("(block {set}) (answer $ping (drop (@@local.get $x)) within (nop))"),
+        format!(
+            "(if (i32.const 1) (then {set}) (else (answer $ping (drop (@@local.get $x)) within)))"
+        ),
+        format!("i32.const 1 if {set} else answer $ping @@local.get $x drop within end end"),
+        format!(
+            "(if (i32.const 1) (then {set}) (else {set})) (answer $ping within) (drop (@@local.get $x))\
+             (answer $ping (drop (local.get $x)) within)"
+        ),
+    ];
+    let rows: Vec<String> = rows.iter().map(|code| function(code)).collect();
+    let rows: Vec<(&str, &str)> =
+        rows.iter().map(|row| (row.as_str(), "uninitialized local: `$x`")).collect();
+    check(true, &rows);
+}

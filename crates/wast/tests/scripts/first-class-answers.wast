@@ -169,3 +169,46 @@
 (assert_trap (invoke "none") "no answer on the stack")
 (assert_trap (invoke "of another tag") "no answer on the stack")
 (assert_return (invoke "plain") (i32.const 5))
+
+;; A local without a default that an answer uses: it is set before.
+(module
+  (call_tag $ask (result i32))
+  (type $number (func (result i32)))
+  (func $one (result i32) (i32.const 1))
+  (func $two (result i32) (i32.const 2))
+  (elem declare func $one $two)
+  (func (export "set before") (result i32) (local $f (ref $number))
+    (local.set $f (ref.func $one))
+    (answer $ask (result i32)
+      (call_ref $number (local.get $f))
+      within
+      (local.set $f (ref.func $two))
+      (call_stack $ask)))
+  (func (export "set in the answer") (result i32) (local $f (ref $number))
+    (answer $ask (result i32)
+      (call_ref $number (local.tee $f (ref.func $two)))
+      (drop (call_ref $number (local.get $f)))
+      within
+      (call_stack $ask)))
+  (func (export "set in a condition") (result i32) (local $f (ref $number))
+    (if (ref.is_null (local.tee $f (ref.func $one))) (then (unreachable)) (else))
+    (answer $ask (result i32) (call_ref $number (local.get $f)) within (call_stack $ask)))
+  (func (export "set in one arm") (result i32) (local $f (ref $number))
+    (if (result i32) (i32.const 1)
+      (then
+        (local.set $f (ref.func $one))
+        (answer $ask (result i32) (call_ref $number (local.get $f)) within (call_stack $ask)))
+      (else (i32.const 0)))))
+
+(assert_return (invoke "set before") (i32.const 2))
+(assert_return (invoke "set in the answer") (i32.const 2))
+(assert_return (invoke "set in a condition") (i32.const 1))
+(assert_return (invoke "set in one arm") (i32.const 1))
+
+(assert_invalid
+  (module
+    (call_tag $ask (result i32))
+    (type $number (func (result i32)))
+    (func (local $f (ref $number))
+      (answer $ask (call_ref $number (local.get $f)) within (nop))))
+  "uninitialized local")

@@ -9,7 +9,7 @@ use super::super::read::Header;
 use super::super::tree::Node;
 use super::locals::{Local, Locals};
 use super::shape::{Block, Kind, Shape, Step, What};
-use super::{fields, has_two_nulls, is_stackref, linear, null, rout, stackref};
+use super::{fields, has_two_nulls, initial, is_stackref, linear, null, rout, stackref};
 use crate::fault::{Fault, Result};
 
 /// Lowers what is in a function, a rout, or the import of one.
@@ -28,6 +28,7 @@ pub(super) fn lower(lowering: &mut Lowering<'_, '_>, list: Node) -> Result<()> {
     let shape = Shape::read(tree, first, end)?;
     rout::check(tree, &shape, list)?;
     locals.survey(tree, &shape);
+    initial::check(tree, &shape, &locals)?;
     let name = header.name.map_or("func".into(), |name| name.key());
     let mut function = Function {
         lowering,
@@ -343,6 +344,7 @@ impl<'a> Function<'_, 'a, '_> {
         match step.what {
             What::Instruction(instruction) => self.instruction(instruction, step),
             What::Open(block) => self.open(&self.shape.blocks[block]),
+            What::Begin | What::Divide => Ok(()),
             What::Close(block) => {
                 self.close(&self.shape.blocks[block]);
                 Ok(())

@@ -21,6 +21,7 @@
 //! | `linear` | where a stackref cannot stand, and what would copy one |
 //! | `shape` | the instructions, blocks and parts of a function |
 //! | `locals` | the locals of a function, and where they are kept |
+//! | `initial` | that a local without a default is set before it is read |
 //! | `function` | how a function is lowered |
 //! | `regions` | `answer`, `stack.redirect`, `stack.redirect_to`, and their marks |
 //! | `slots` | instructions on locals, globals and tables |
@@ -30,6 +31,7 @@
 
 mod fields;
 mod function;
+mod initial;
 mod linear;
 mod locals;
 mod regions;

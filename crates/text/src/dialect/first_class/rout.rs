@@ -40,6 +40,7 @@ fn start(tree: &Tree<'_>, shape: &Shape<'_>, list: Node) -> Result<Node> {
                     return Err(Fault::invalid(tree.start(target), message));
                 }
             }
+            What::Begin | What::Divide => {}
             What::Open(block) => return Err(missing(tree.start(shape.blocks[block].keyword))),
             What::Instruction(instruction) if instruction.word == "stack.start" => {
                 return Ok(instruction.keyword);

@@ -39,6 +39,10 @@ pub(super) struct Step<'a> {
 pub(super) enum What<'a> {
     Instruction(Instruction<'a>),
     Open(usize),
+    /// Where the code of a folded `if` begins, behind its condition.
+    Begin,
+    /// The `else`, `then` or `within` that divides the code of a block.
+    Divide,
     Close(usize),
 }
 
@@ -231,6 +235,7 @@ impl<'a> Reader<'_, 'a> {
             }
             Some("type" | "param" | "result" | "local" | "ref") => Ok(tree.last(list) + 1),
             Some("then" | "else") | None => {
+                self.divide_if(head);
                 self.lists.push(List::Other);
                 Ok(list + if head.is_some() { 2 } else { 1 })
             }
@@ -280,7 +285,10 @@ impl<'a> Reader<'_, 'a> {
             }
             "within" | "then" => self.divide(node, word),
             "catch" if self.is_in_try() => self.catch(node),
-            "else" => Ok(node + 1),
+            "else" => {
+                self.divide_if(Some(word));
+                Ok(node + 1)
+            }
             _ => match Kind::of(word) {
                 Some(kind) => self.open(kind, node),
                 None => {
@@ -405,10 +413,21 @@ impl<'a> Reader<'_, 'a> {
         self.shape.blocks[block].parts.push(self.part);
     }
 
+    /// `(then ..)` or `else` of an `if`.
+    fn divide_if(&mut self, word: Option<&str>) {
+        let is_if = |block: usize| self.shape.blocks[block].kind == Kind::If;
+        match word.filter(|_| self.block_around().is_some_and(is_if)) {
+            Some("then") => self.step(What::Begin),
+            Some("else") => self.step(What::Divide),
+            _ => {}
+        }
+    }
+
     /// `then` or `within`, which divide the code of a block.
     fn divide(&mut self, node: Node, word: &str) -> Result<Node> {
         let tree = self.tree;
         let number = self.block_around().ok_or_else(|| unexpected(tree, node))?;
+        self.step(What::Divide);
         let block = &mut self.shape.blocks[number];
         let dividers = block.kind.dividers();
         let is_divided = block.within != block.body;

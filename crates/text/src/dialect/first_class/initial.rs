@@ -1,0 +1,88 @@
+//! That a local without a default is set before it is read.
+//!
+//! A validator sees to that where locals are locals. Those that other code uses
+//! too are fields of an environment, which are null before they are set. The
+//! rule is the same for them: what is set in a block is not known to be set
+//! behind it. Code that becomes a function of its own is a block too, and knows
+//! what was set before the instruction that it belongs to.
+
+use super::super::instruction::Instruction;
+use super::super::tree::Tree;
+use super::locals::{Local, Locals};
+use super::shape::{Shape, What};
+use crate::fault::{Fault, Result};
+
+/// Checks the locals of a function that are kept in an environment.
+pub(super) fn check(tree: &Tree<'_>, shape: &Shape<'_>, locals: &Locals<'_>) -> Result<()> {
+    let mut known = Known::default();
+    for step in &shape.steps {
+        match step.what {
+            What::Open(_) => known.enter(),
+            What::Begin => known.begin(),
+            What::Divide => known.forget(),
+            What::Close(_) => known.leave(),
+            What::Instruction(instruction) => {
+                let local = locals.find(tree.text(instruction.keyword + 1));
+                if let Some(local) = local.filter(|local| must_be_set(local)) {
+                    known.instruction(tree, &instruction, local)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn must_be_set(local: &Local<'_>) -> bool {
+    local.is_captured && local.is_non_null() && !local.is_param
+}
+
+/// What is known to be set.
+#[derive(Debug, Default)]
+struct Known<'l> {
+    /// The locals, by name or number, in the order in which they were set.
+    set: Vec<&'l str>,
+    /// For each block that is open, how many were set before its code.
+    before: Vec<usize>,
+}
+
+impl<'l> Known<'l> {
+    fn enter(&mut self) {
+        self.before.push(self.set.len());
+    }
+
+    /// The condition of a folded `if` stands in its list, and runs before it.
+    fn begin(&mut self) {
+        self.before.pop();
+        self.enter();
+    }
+
+    fn forget(&mut self) {
+        self.set.truncate(self.before.last().copied().unwrap_or_default());
+    }
+
+    fn leave(&mut self) {
+        self.forget();
+        self.before.pop();
+    }
+
+    fn instruction(
+        &mut self,
+        tree: &Tree<'_>,
+        instruction: &Instruction<'_>,
+        local: &'l Local<'_>,
+    ) -> Result<()> {
+        let index = local.index.as_str();
+        match instruction.word {
+            "local.set" | "local.tee" => self.set.push(index),
+            "local.get" if !self.set.contains(&index) => {
+                let message = format!(
+                    "uninitialized local: `{index}` is read before it is set, and has no default; \
+                     the code of an `answer` or `stack.redirect_to` knows only what was set before it"
+                );
+                return Err(Fault::invalid(instruction.at(tree), message));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
