@@ -31,6 +31,7 @@ pub struct Config {
 const IMPLEMENTED: WasmFeatures = WasmFeatures::WASM3
     .difference(WasmFeatures::THREADS)
     .union(WasmFeatures::WIDE_ARITHMETIC)
+    .union(WasmFeatures::COMPACT_IMPORTS)
     .union(WasmFeatures::STACK_SWITCHING);
 
 impl Default for Config {

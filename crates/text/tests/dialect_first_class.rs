@@ -136,6 +136,11 @@ fn the_import_of_new_stack() {
         "(module (type $f (func (result stackref)))
            (import \"host\" \"new_stack\" (func $new (type $f))) (func (drop (call $new))))",
     );
+    // A group of which nothing is left goes away.
+    lower(
+        "(module (import \"host\" (item \"new_stack\" (func $new (result stackref))))
+           (func (drop (call $new))))",
+    );
     // Another type is another import, which no host has.
     has(
         &lower("(module (import \"host\" \"new_stack\" (func $new (result i32 stackref))))"),

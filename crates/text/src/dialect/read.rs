@@ -42,15 +42,20 @@ impl<'a> Reader<'_, 'a> {
         }
     }
 
-    /// `(import "a" "b" (func ..))`, and groups: `(import "a" (item "b" (func ..)))`.
+    /// `(import "a" "b" (func ..))`, and groups: `(import "a" (item "b" (func ..)))`,
+    /// and `(import "a" (item "b") (item "c") (func ..))`, which is two functions.
     fn import(&mut self, import: Node) -> Result<()> {
         let tree = self.tree;
-        tree.children(import).filter(|&node| tree.is_list(node)).try_for_each(|node| {
-            match tree.head(node) {
-                Some("item") => tree.children(node).try_for_each(|node| self.item(node)),
-                _ => self.item(node),
+        let is_group = tree.is_list(import + 3);
+        let mut count = usize::from(!is_group);
+        for node in tree.children(import).filter(|&node| tree.is_list(node)) {
+            match (tree.head(node), tree.children(node).nth(2)) {
+                (Some("item"), Some(description)) => self.item(description)?,
+                (Some("item"), None) => count += 1,
+                _ => (0..count).try_for_each(|_| self.item(node))?,
             }
-        })
+        }
+        Ok(())
     }
 
     /// A function or a tag, defined or imported, or a field of a design.

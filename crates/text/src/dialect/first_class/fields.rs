@@ -142,42 +142,77 @@ pub(super) fn lower_new_stack(lowering: &mut Lowering<'_, '_>) -> Result<()> {
     (0..tree.len()).filter(|&node| tree.head(node) == Some("import")).try_for_each(|import| {
         let mut names = tree.children(import).skip(1).map(|node| tree.text(node));
         match (names.next(), names.next()) {
-            (Some("\"host\""), Some("\"new_stack\"")) => new_stack(lowering, import),
+            (Some(HOST), Some(NEW_STACK)) => new_stack(lowering, import),
+            (Some(HOST), _) if tree.is_list(import + 3) => new_stack_of_group(lowering, import),
             _ => Ok(()),
         }
     })
 }
 
+/// Where the host has the function that gives a blank stack.
+const HOST: &str = "\"host\"";
+const NEW_STACK: &str = "\"new_stack\"";
+
+/// `(import "host" "new_stack" (func ..))`, or an import that stands inside the
+/// function.
 fn new_stack(lowering: &mut Lowering<'_, '_>, import: Node) -> Result<()> {
     let tree = lowering.tree;
-    let is_inline = tree.parent(import).is_some_and(|outer| tree.head(outer) == Some("func"));
-    let function = match tree.parent(import) {
-        Some(outer) if is_inline => outer,
-        _ => import + 4,
-    };
-    if tree.head(function) != Some("func") {
+    let outer = tree.parent(import).filter(|&outer| tree.head(outer) == Some("func"));
+    let function = outer.unwrap_or(import + 4);
+    if !is_new_stack(lowering, function)? {
         return Ok(());
     }
-    let item = Header::read(tree, function)?.item;
+    define_new_stack(lowering, function, outer.map(|_| import));
+    lowering.remove(outer.unwrap_or(import));
+    Ok(())
+}
+
+/// `(import "host" (item "new_stack" (func ..)) ..)`, a group. In one whose
+/// items share a type, nothing has a name that code could use.
+fn new_stack_of_group(lowering: &mut Lowering<'_, '_>, import: Node) -> Result<()> {
+    let tree = lowering.tree;
+    let is_item = |node: &Node| tree.head(*node) == Some("item");
+    let mut others = 0;
+    for item in tree.children(import).filter(is_item) {
+        let function = item + 3;
+        if tree.text(item + 2) != NEW_STACK || !is_new_stack(lowering, function)? {
+            others += 1;
+            continue;
+        }
+        define_new_stack(lowering, function, None);
+        lowering.remove(item);
+    }
+    if others == 0 {
+        lowering.remove(import);
+    }
+    Ok(())
+}
+
+/// Whether what is imported is `[] -> [stackref]`. If not, it is unknown to the
+/// host, who says so.
+fn is_new_stack(lowering: &Lowering<'_, '_>, function: Node) -> Result<bool> {
+    if lowering.tree.head(function) != Some("func") {
+        return Ok(false);
+    }
+    let item = Header::read(lowering.tree, function)?.item;
     let signature = lowering.module.signature(&item)?;
-    if !signature.params.is_empty() || !matches!(signature.results[..], [ty] if is_stackref(ty)) {
-        // It is unknown to the host, who says so.
-        return Ok(());
-    }
+    Ok(signature.params.is_empty() && matches!(signature.results[..], [ty] if is_stackref(ty)))
+}
+
+/// Defines a function that calls the primitive: the one that is imported, but
+/// for the import inside it.
+fn define_new_stack(lowering: &mut Lowering<'_, '_>, function: Node, inside: Option<Node>) {
+    let tree = lowering.tree;
     let at = tree.start(function + 1);
-    let close = tree.start(tree.last(function));
-    let mut pieces = Pieces::text("\n  ", at);
-    if is_inline {
-        pieces.push_moved(tree.start(function)..tree.start(import));
-        pieces.push_moved(tree.end(import)..close);
-    } else {
-        pieces.push_moved(tree.start(function)..close);
-    }
     let result = format!(" (result {})", super::stackref(lowering));
     let primitive = lowering.primitive("first-class", "new_stack", &result, at);
+    let mut pieces = Pieces::text("\n  ", at);
+    let (mut start, close) = (tree.start(function), tree.start(tree.last(function)));
+    if let Some(import) = inside {
+        pieces.push_moved(start..tree.start(import));
+        start = tree.end(import);
+    }
+    pieces.push_moved(start..close);
     pieces.push(format!(" (call {primitive}))"), at);
     lowering.back.append(pieces);
-    let field = if is_inline { function } else { import };
-    lowering.edits.replace(tree.start(field)..tree.end(field), Pieces::new());
-    Ok(())
 }
