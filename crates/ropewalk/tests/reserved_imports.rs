@@ -193,7 +193,7 @@ fn types_of_imports() {
 
 #[test]
 fn types_match_as_those_of_functions_do() {
-    // Parameters may be supertypes and results subtypes of what is needed.
+    // Parameters may be narrower and results wider than what is needed.
     let release = import("task", "release", "(param (ref $t))");
     accepted(&release, "(func (param (ref $t)) (call $op (local.get 0)))");
     let switch = import("stack", "switch", "(param i32 (ref null $c)) (result i32 contref)");
