@@ -168,6 +168,11 @@ fn conditions() {
         "must be `(ref null? $c)`",
     );
     invalid("(func (return_switch $c $h))", "2:25", "expected 2, found 0");
+    invalid(
+        "(global (ref $c) (stack.new $c $f))",
+        "2:19",
+        "constant expression required: `stack.new` stands only in functions",
+    );
 }
 
 #[test]

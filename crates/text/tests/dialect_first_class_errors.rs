@@ -129,7 +129,7 @@ fn slots_of_another_type() {
             ("(func (local $x stackref) (@@local.set_cleared $x))", "type mismatch"),
             ("(func (@@table.set_cleared $t (call $new)))", "type mismatch"),
             ("(func (local $x i32) (stack.redirect @@$x))", "`$x` has another type"),
-            ("(global $h i32 (@@call_stack $ping))", "`call_stack` can only stand in a function"),
+            ("(global $h i32 (@@call_stack $ping))", "`call_stack` stands only in functions"),
         ],
     );
 }

@@ -9,7 +9,7 @@ use super::output::Pieces;
 use super::read::Header;
 use super::tree::{Node, Nodes};
 use super::word::Words;
-use crate::fault::Result;
+use crate::fault::{Fault, Result};
 
 /// Lowers the fields of a module.
 pub(crate) fn walk<'a>(
@@ -84,11 +84,21 @@ fn word<'a>(
         Role::Field | Role::Function => design.lower_field(lowering, node - 1)?,
         Role::Instruction => {
             let mut instruction = Instruction::new(tree, node);
+            if !lowering.is_in_function() {
+                return Err(outside(lowering, &instruction));
+            }
             design.lower(lowering, &mut instruction)?;
             return Ok(instruction.next);
         }
     }
     Ok(node + 1)
+}
+
+/// No instruction of a design is constant.
+fn outside(lowering: &Lowering<'_, '_>, instruction: &Instruction<'_>) -> Fault {
+    let word = instruction.word;
+    let message = format!("constant expression required: `{word}` stands only in functions");
+    Fault::invalid(instruction.at(lowering.tree), message)
 }
 
 /// Defines the type of a design, or goes into any other list.

@@ -30,7 +30,7 @@ use super::module::TypeDef;
 use super::output::Pieces;
 use super::types::{HeapType, ValKind, ValType};
 use super::word::{Place, Word};
-use crate::fault::{Fault, Result};
+use crate::fault::Result;
 
 /// The design.
 #[derive(Debug)]
@@ -109,9 +109,6 @@ impl Design for Fibers {
         lowering: &mut Lowering<'a, '_>,
         instruction: &mut Instruction<'a>,
     ) -> Result<()> {
-        if !lowering.is_in_function() {
-            return Err(outside(lowering, instruction));
-        }
         match instruction.word {
             "fiber.new" => new::lower(lowering, instruction),
             "fiber.mount_new" | "fiber.switch_new" => enter::lower(lowering, instruction),
@@ -122,13 +119,6 @@ impl Design for Fibers {
             _ => send::lower(lowering, instruction),
         }
     }
-}
-
-/// No instruction of fibers is constant.
-fn outside(lowering: &Lowering<'_, '_>, instruction: &Instruction<'_>) -> Fault {
-    let word = instruction.word;
-    let message = format!("constant expression required: `{word}` stands only in functions");
-    Fault::invalid(instruction.at(lowering.tree), message)
 }
 
 /// `fiberref` or `(ref fiber)`.
