@@ -1,7 +1,7 @@
 //! The names of types in what a validator says.
 //!
-//! A validator calls every type that a module defines `$type`, or by a number
-//! of its own, `(id 7)`. What it compared is found by validating the function
+//! A validator calls every type that a module defines `$type`, or by its number
+//! or one of its own, `(id 7)`. What it compared is found by validating the function
 //! once more, with a validator that remembers that; what the type is called,
 //! the name section says.
 
@@ -18,10 +18,13 @@ use crate::watched::{Refused, Watched};
 /// What a validator calls a type.
 const PLACEHOLDER: &str = "$type";
 
+/// What is in messages that name types in one way or another.
+const SIGNS: &[&str] = &[PLACEHOLDER, "(id ", "(module ", " at index ", "non-continuation type "];
+
 /// A message of a validator about an offset of a binary, with the names of
 /// types. What has no name, or is not in a function, stays as it is.
 pub(crate) fn name_types(binary: &[u8], offset: usize, message: &str) -> String {
-    let has_types = [PLACEHOLDER, "(id ", "(module "].iter().any(|sign| message.contains(sign));
+    let has_types = SIGNS.iter().any(|sign| message.contains(sign));
     let named = has_types.then(|| search(binary, offset as u64, message).ok().flatten());
     named.flatten().unwrap_or_else(|| message.to_string())
 }
@@ -92,7 +95,13 @@ impl Types {
             let HeapType::Concrete(id) = ty else { return message };
             let Some(name) = self.name(*ty) else { return message };
             let message = message.replace(&id.to_string(), name);
-            message.replace(&UnpackedIndex::Module(index).to_string(), name)
+            let message = message.replace(&UnpackedIndex::Module(index).to_string(), name);
+            let message = message
+                .replace(&format!(" at index {index}, found"), &format!(", but `{name}` is"));
+            match message == format!("non-continuation type {index}") {
+                true => format!("expected cont type, but `{name}` is another"),
+                false => message,
+            }
         })
     }
 

@@ -119,7 +119,7 @@ fn parentheses() {
 fn stack_types() {
     invalid("(type $s (stack))", "2:2", "found no type at all");
     invalid("(type $s (stack (param i32)))", "2:24", "a stack type ends with");
-    invalid("(type $s (stack (ref null stack)))", "2:17", "a stack type ends with");
+    invalid("(type $s (stack (ref null stack)))", "2:17", "found `(ref null stack)`");
     invalid("(type $s (stack (ref null $k)))", "2:27", "found `$k`, which is a continuation type");
     invalid("(type $s (sub $k (stack (ref $c))))", "2:15", "`$k` is a continuation type");
     invalid(
@@ -225,7 +225,11 @@ fn kinds_do_not_match() {
         "3:15",
         "found (ref stack)",
     );
-    invalid("(func (drop (cont.new $c (ref.null nofunc))))", "2:14", "never match");
+    invalid(
+        "(func (drop (cont.new $c (ref.null nofunc))))",
+        "2:14",
+        "expected cont type, but `$c` is another (stack, task, fiber and",
+    );
     invalid("(func (resume $c (i32.const 1) (ref.null $c) (ref.null $c)))", "2:8", "never match");
     invalid("(global (ref null $c) (ref.null nocont))", "2:24", "never match");
     // What is only wrong in the standard text.
@@ -238,7 +242,7 @@ fn kinds_do_not_match() {
     invalid(
         "(func (param (ref $c)) (call_ref $c (i32.const 1) (ref.null $c) (local.get 0)))",
         "2:25",
-        "",
+        "expected func type, but `$c` is a stack type",
     );
 }
 
@@ -277,6 +281,14 @@ fn types_are_named() {
         "2:66",
         "type mismatch: expected (ref null $c), found stackref",
     );
+}
+
+/// In a module without words for continuations, what is lowered to one is a
+/// stack.
+#[test]
+fn general_types_are_named() {
+    let error = error("(func (param (ref null stack)) (result fiberref) (local.get 0))");
+    assert!(error.message().contains("expected fiberref, found (ref null stack)"), "{error}");
 }
 
 #[test]

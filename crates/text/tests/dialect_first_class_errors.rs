@@ -382,6 +382,8 @@ fn kinds_do_not_match() {
                 "type mismatch",
             ),
             ("(func (result (ref null stack)) (call $new)@@)", "type mismatch"),
+            // The module has words for continuations, which could be meant.
+            ("(func (param (ref null stack)) (result stackref) (local.get 0)@@)", "found contref"),
             ("(func (param (ref null cont)) (result stackref) (local.get 0)@@)", "type mismatch"),
             ("(func (result anyref) (call $new)@@)", "type mismatch"),
             (

@@ -413,22 +413,22 @@ const INVALID: &[(&str, &str, &str)] = &[
     (
         "(func (param (ref null $t)) (drop (resume $t (i32.const 1) (local.get 0))))",
         "2:36",
-        "not a continuation type (stack, task, fiber and continuation types are different",
+        "expected cont type, but `$t` is another (stack, task, fiber and continuation types are different",
     ),
     (
         "(func (drop (cont.new $t (ref.null nofunc))))",
         "2:14",
-        "not a continuation type (stack, task, fiber and continuation types are different",
+        "expected cont type, but `$t` is another (stack, task, fiber and continuation types are different",
     ),
     (
         "(func (param (ref null $t)) (drop (struct.get $t 0 (local.get 0))))",
         "2:36",
-        "expected struct type at index 1, found (cont $t.func)",
+        "expected struct type, but `$t` is a task type",
     ),
     (
         "(func (drop (struct.new $t (ref.null nofunc))))",
         "2:14",
-        "expected struct type at index 1, found (cont $t.func)",
+        "expected struct type, but `$t` is a task type",
     ),
     (
         "(func (param (ref null $t)) (drop (ref.eq (local.get 0) (local.get 0))))",

@@ -108,6 +108,18 @@ impl<'a, 'm> Lowering<'a, 'm> {
         added
     }
 
+    /// How the source says the continuation types that types of designs are.
+    pub fn type_words(&mut self) -> Vec<(String, String)> {
+        let module = self.module;
+        let types = module.types.iter().filter_map(|ty| Some((ty.name?, &ty.kind)));
+        let types = types.filter(|(_, kind)| matches!(kind, TypeKind::Design(..)));
+        let words = types.map(|(name, kind)| {
+            let function = self.companion(name, "func");
+            (format!("(cont {function})"), kind.describe().to_string())
+        });
+        words.collect()
+    }
+
     /// A label that clashes with none of the source. It is the same each time:
     /// of labels with one name, the innermost counts.
     pub fn label(&mut self, wish: &str) -> String {

@@ -218,7 +218,8 @@ impl<'t, 'a> Form<'t, 'a> {
         let mut lowering = Lowering::new(tree, module, rendering);
         walk::walk(&mut lowering, words, self.fields())?;
         let designs = words.designs();
-        let type_words = designs.iter().flat_map(|design| design.type_words(&lowering)).collect();
+        let mut type_words = lowering.type_words();
+        type_words.extend(designs.iter().flat_map(|design| design.type_words(&lowering)));
         let Lowering { mut edits, front, back, .. } = lowering;
         edits.insert(self.front(), front);
         edits.insert(self.back(), back);

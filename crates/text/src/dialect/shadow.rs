@@ -61,11 +61,6 @@ fn in_source(shadow: &Output, fault: Fault) -> Fault {
 
 /// What a mismatch means that is only one in the shadow.
 fn kinds_differ(message: String) -> String {
-    let message = match message.starts_with("non-continuation type") {
-        // Its number is one of the shadow.
-        true => "not a continuation type".to_string(),
-        false => message,
-    };
     format!(
         "{message} (stack, task, fiber and continuation types are different kinds, \
          and never match each other)"

@@ -102,17 +102,25 @@ impl Design for BagOfStacks {
         lower::lower(lowering, instruction)
     }
 
-    /// In the standard text, the words for continuations can be meant.
     fn type_words(&self, lowering: &Lowering<'_, '_>) -> Vec<(String, String)> {
-        let words: &[(&str, &str)] = match lowering.is_shadow() {
-            false => &[],
-            true => &[
-                ("nullfuncref", "(ref null nostack)"),
-                ("(ref nofunc)", "(ref nostack)"),
-                ("funcref", "(ref null stack)"),
-                ("(ref func)", "(ref stack)"),
-            ],
+        let sort = match lowering.is_shadow() {
+            true => "func",
+            // It may be what the source says.
+            false if has_continuations(lowering.tree) => return Vec::new(),
+            false => "cont",
         };
-        words.iter().map(|(from, to)| (from.to_string(), to.to_string())).collect()
+        let words = [
+            (format!("null{sort}ref"), "(ref null nostack)"),
+            (format!("(ref no{sort})"), "(ref nostack)"),
+            (format!("{sort}ref"), "(ref null stack)"),
+            (format!("(ref {sort})"), "(ref stack)"),
+        ];
+        words.map(|(from, to)| (from, to.to_string())).to_vec()
     }
+}
+
+/// Whether a source has words for continuations.
+fn has_continuations(tree: &Tree<'_>) -> bool {
+    let words = ["cont", "nocont", "contref", "nullcontref"];
+    (0..tree.len()).any(|node| tree.word(node).is_some_and(|word| words.contains(&word)))
 }

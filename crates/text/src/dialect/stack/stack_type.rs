@@ -69,7 +69,7 @@ impl<'a> ReturnStack<'a> {
         };
         let Some(last) = params.last() else { return wrong(at, "no type at all") };
         let ValKind::Ref { nullable, heap: HeapType::Type(name) } = last.kind else {
-            return wrong(last.at, "another type");
+            return wrong(last.at, &format!("`{last}`"));
         };
         match &module.ty(name)?.kind {
             TypeKind::Design(design, _) if design.name() == BagOfStacks.name() => {
