@@ -86,10 +86,16 @@ fn unknown_words_and_names() {
     malformed("(type $s (stack (param (ref $x)) (ref $c)))", "2:29", "unknown type");
     malformed("(func (param (ref null $x)))", "2:24", "unknown type");
     malformed("(func (local (ref $x)))", "2:19", "unknown type");
-    malformed("(func (stack.frob $c))", "2:8", "unknown operator");
+    malformed(
+        "(func (stack.frob $c))",
+        "2:8",
+        "unknown operator `stack.frob`; there are `stack.new`",
+    );
     malformed("(func (call $x))", "2:13", "unknown func");
     malformed("(func (br $x))", "2:11", "unknown label");
-    malformed("(func (param stack))", "2:14", "unexpected token");
+    malformed("(func (param stack))", "2:14", "write `(ref null stack)`, or `stackref`");
+    malformed("(func (result nostack))", "2:15", "write `(ref null nostack)`");
+    malformed("(stack (ref null $c))", "2:2", "a stack type is defined by `(type $t (stack ..))`");
     malformed("(func $f)", "2:7", "duplicate func identifier");
     malformed("(type $c (func))", "2:7", "duplicate type identifier");
 }

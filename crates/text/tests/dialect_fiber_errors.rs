@@ -139,18 +139,22 @@ const MALFORMED: &[(&str, &str, &str)] = &[
         "3:2",
         "unexpected `(on ..)`: `fiber.switch_release` has no clauses, since nothing comes",
     ),
-    ("(func (fiber.frob $e))", "2:8", "unknown operator or unexpected token"),
+    (
+        "(func (fiber.frob $e))",
+        "2:8",
+        "unknown operator `fiber.frob`; there are `fiber.new`, `fiber.mount`",
+    ),
     (
         "(func (param fiber))",
         "2:14",
-        "unexpected token, expected one of: `i32`, `i64`, `f32`, `f64`, `v128`, `funcref`,",
+        "`fiber` is not a value type; write `fiberref` or `(ref fiber)`",
     ),
     ("(func (fiber.mount $e (fiber.new))", "2:35", "expected `)`: a parenthesis is not closed"),
     ("(func (fiber.release $x))", "2:22", "expected an instruction"),
     (
         "(func (drop (ref.null fiberref)))",
         "2:23",
-        "unexpected token, expected one of: an index, left paren, absheaptype",
+        "`fiberref` is a value type; the heap type is `fiber`",
     ),
     ("(func (drop (fiber.new $e $e)))", "2:27", "expected an instruction"),
 ];

@@ -231,7 +231,7 @@ fn unknown_words_and_names() {
             ("(func (block $l (try catch @@$x $l)))", "unknown tag"),
             ("(func (try catch $stop @@$l))", "unknown label"),
             ("(func (@@stack.frob))", "unknown operator"),
-            ("(func (param (ref @@stackref)))", "unexpected token"),
+            ("(func (param (ref @@stackref)))", "`stackref` is a value type and has no heap type"),
             ("(event $x (param (ref @@$y)))", "unknown type"),
         ],
     );

@@ -56,8 +56,19 @@ pub(crate) trait Design: Sync + fmt::Debug {
     /// design. Other texts may have them too.
     fn hints(&self) -> &'static [&'static str];
 
-    /// What a word stands for, if it is one of this design.
+    /// The words that are instructions of this design wherever an instruction
+    /// can stand.
+    fn instructions(&self) -> &'static [&'static str];
+
+    /// What a word stands for, if it is one of this design, unless that is one
+    /// of its instructions.
     fn recognise(&self, word: &Word<'_, '_>) -> Option<Role>;
+
+    /// What a word stands for, if it is one of this design.
+    fn role(&self, word: &Word<'_, '_>) -> Option<Role> {
+        let is_instruction = || word.is_instruction() && self.instructions().contains(&word.text);
+        self.recognise(word).or_else(|| is_instruction().then_some(Role::Instruction))
+    }
 
     /// Reads a definition of a type, `(stack ..)`.
     fn read_type<'a>(&self, tree: &Tree<'a>, list: Node) -> Result<Signature<'a>> {

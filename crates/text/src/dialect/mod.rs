@@ -23,6 +23,7 @@
 //! | --- | --- |
 //! | `design` | the verbs that a design implements, and the list of designs |
 //! | `tree` | the words and lists of a text |
+//! | `advice` | words that look like those of a design |
 //! | `word` | where a keyword stands, and which design it belongs to |
 //! | `name` | names of the source, and new ones |
 //! | `types` | value types and signatures |
@@ -55,6 +56,7 @@
 //! * What it prints through [`Lowering::ty`] and [`Lowering::signature`] is
 //!   right in the standard text and in the shadow.
 
+mod advice;
 mod design;
 mod fiber;
 mod first_class;

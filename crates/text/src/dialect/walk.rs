@@ -1,6 +1,7 @@
 //! Walks through a module from front to back, and lets the designs lower
 //! their words.
 
+use super::advice;
 use super::design::{Design, Role};
 use super::instruction::Instruction;
 use super::lowering::Lowering;
@@ -56,7 +57,10 @@ fn nodes<'a>(lowering: &mut Lowering<'a, '_>, words: &Words<'_, 'a>, field: Node
         node = match words.find(node) {
             Some((design, role)) => word(lowering, design, role, node)?,
             None if lowering.tree.is_list(node) => list(lowering, node)?,
-            None => node + 1,
+            None => {
+                advice::check(words, node)?;
+                node + 1
+            }
         };
     }
     Ok(())

@@ -67,7 +67,7 @@ impl<'t, 'a> Words<'t, 'a> {
         let words = Words { tree, module, has_first_class: false };
         let is_first_class = |node| {
             let word = words.word(node);
-            word.is_some_and(|word| FirstClass.recognise(&word).is_some())
+            word.is_some_and(|word| FirstClass.role(&word).is_some())
         };
         let has_first_class = words.nodes().any(is_first_class);
         Words { has_first_class, ..words }
@@ -86,7 +86,8 @@ impl<'t, 'a> Words<'t, 'a> {
         }
     }
 
-    fn word(&self, node: Node) -> Option<Word<'t, 'a>> {
+    /// The keyword that a node is.
+    pub fn word(&self, node: Node) -> Option<Word<'t, 'a>> {
         Some(Word {
             text: self.tree.word(node)?,
             place: self.place(node),
@@ -99,7 +100,7 @@ impl<'t, 'a> Words<'t, 'a> {
     /// The design of a word, and what it stands for there.
     pub fn find(&self, node: Node) -> Option<(&'static dyn Design, Role)> {
         let word = self.word(node)?;
-        DESIGNS.iter().find_map(|&design| Some((design, design.recognise(&word)?)))
+        DESIGNS.iter().find_map(|&design| Some((design, design.role(&word)?)))
     }
 
     /// The designs that have a word here, without repetition.

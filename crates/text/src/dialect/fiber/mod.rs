@@ -49,23 +49,24 @@ impl Design for Fibers {
         &["fiber"]
     }
 
+    fn instructions(&self) -> &'static [&'static str] {
+        &[
+            "fiber.new",
+            "fiber.mount",
+            "fiber.switch",
+            "fiber.dismount",
+            "fiber.release",
+            "fiber.mount_new",
+            "fiber.switch_new",
+            "fiber.dismount_release",
+            "fiber.switch_release",
+        ]
+    }
+
     fn recognise(&self, word: &Word<'_, '_>) -> Option<Role> {
         match word.text {
             "fiber" if word.is_heap_type() => Some(Role::HeapType),
             "fiberref" if word.place == Place::Plain => Some(Role::ValueType),
-            "fiber.new"
-            | "fiber.mount"
-            | "fiber.switch"
-            | "fiber.dismount"
-            | "fiber.release"
-            | "fiber.mount_new"
-            | "fiber.switch_new"
-            | "fiber.dismount_release"
-            | "fiber.switch_release"
-                if word.is_instruction() =>
-            {
-                Some(Role::Instruction)
-            }
             _ => None,
         }
     }

@@ -72,6 +72,26 @@ impl Design for FirstClass {
         &["stack", "event", "call_tag", "rout", "answer", "try", "_clear"]
     }
 
+    fn instructions(&self) -> &'static [&'static str] {
+        &[
+            "local.get_clear",
+            "local.set_cleared",
+            "global.get_clear",
+            "global.set_cleared",
+            "table.get_clear",
+            "table.set_cleared",
+            "stack.switch",
+            "stack.switch_call",
+            "stack.switch_drop",
+            "stack.extend",
+            "stack.start",
+            "stack.redirect",
+            "stack.redirect_to",
+            "answer",
+            "call_stack",
+        ]
+    }
+
     fn recognise(&self, word: &Word<'_, '_>) -> Option<Role> {
         match word.text {
             STACKREF if word.place == Place::Plain => Some(Role::ValueType),
@@ -80,14 +100,6 @@ impl Design for FirstClass {
             "rout" if word.place == Place::Field => Some(Role::Function),
             "rout" if word.place == Place::Description => Some(Role::Field),
             "try" if word.is_instruction() && !is_legacy(word) => Some(Role::Instruction),
-            "local.get_clear" | "local.set_cleared" | "global.get_clear" | "global.set_cleared"
-            | "table.get_clear" | "table.set_cleared" | "stack.switch" | "stack.switch_call"
-            | "stack.switch_drop" | "stack.extend" | "stack.start" | "stack.redirect"
-            | "stack.redirect_to" | "answer" | "call_stack"
-                if word.is_instruction() =>
-            {
-                Some(Role::Instruction)
-            }
             _ => None,
         }
     }

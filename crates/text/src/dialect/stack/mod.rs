@@ -48,6 +48,18 @@ impl Design for BagOfStacks {
         &["stack", "switch"]
     }
 
+    fn instructions(&self) -> &'static [&'static str] {
+        &[
+            "stack.new",
+            "stack.new_ref",
+            "stack.bind",
+            "switch_retire",
+            "switch_throw",
+            "return_switch",
+            "return_switch_throw",
+        ]
+    }
+
     fn recognise(&self, word: &Word<'_, '_>) -> Option<Role> {
         match word.text {
             "stack" if word.place == Place::Type => Some(Role::Type),
@@ -56,17 +68,6 @@ impl Design for BagOfStacks {
             "stack" | "nostack" if word.is_heap_type() => Some(Role::HeapType),
             // With a type and a tag it is the standard instruction.
             "switch" if word.is_instruction() && word.indices() == 1 => Some(Role::Instruction),
-            "stack.new"
-            | "stack.new_ref"
-            | "stack.bind"
-            | "switch_retire"
-            | "switch_throw"
-            | "return_switch"
-            | "return_switch_throw"
-                if word.is_instruction() =>
-            {
-                Some(Role::Instruction)
-            }
             _ => None,
         }
     }

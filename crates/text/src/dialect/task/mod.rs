@@ -47,15 +47,13 @@ impl Design for Tasks {
         &["task"]
     }
 
+    fn instructions(&self) -> &'static [&'static str] {
+        &["task.new", "task.resume", "task.suspend", "task.switchto", "task.retire", "task.release"]
+    }
+
     fn recognise(&self, word: &Word<'_, '_>) -> Option<Role> {
         match word.text {
             "task" | "taskref" if word.place == Place::Type => Some(Role::Type),
-            "task.new" | "task.resume" | "task.suspend" | "task.switchto" | "task.retire"
-            | "task.release"
-                if word.is_instruction() =>
-            {
-                Some(Role::Instruction)
-            }
             _ => None,
         }
     }

@@ -1,0 +1,61 @@
+//! Words that look like those of a design, but mean nothing where they stand:
+//! what was probably meant. The standard parser knows nothing of designs, and
+//! would only list what the standard has.
+
+use super::design::DESIGNS;
+use super::tree::Node;
+use super::word::{Place, Word, Words};
+use crate::fault::{Fault, Result};
+
+/// Refuses a word that no design has recognised, if it looks like one of them.
+pub(crate) fn check(words: &Words<'_, '_>, node: Node) -> Result<()> {
+    let word = words.word(node);
+    match word.and_then(|word| Some((advice(&word)?, word))) {
+        None => Ok(()),
+        Some((message, word)) => Err(Fault::malformed(word.tree.start(node), message)),
+    }
+}
+
+fn advice(word: &Word<'_, '_>) -> Option<String> {
+    let text = word.text;
+    Some(match text {
+        "task" | "taskref" if word.place == Place::Field => definition(text, "task"),
+        "stack" if word.place == Place::Field => definition(text, "stack"),
+        "task" | "taskref" => format!(
+            "unexpected token: there is no type of all tasks, `{text}`; define a task type, \
+             `(type $t (task ..))`, and write `(ref null $t)`"
+        ),
+        "fiberref" if word.is_heap_type() => {
+            format!("unexpected token: `{text}` is a value type; the heap type is `fiber`")
+        }
+        "stackref" if word.is_heap_type() => format!(
+            "unexpected token: `{text}` is a value type and has no heap type; its null is \
+             `ref.null stack`"
+        ),
+        "fiber" => value_type(text, "`fiberref` or `(ref fiber)`"),
+        "stack" => value_type(text, "`(ref null stack)`, or `stackref` for a first-class stack"),
+        "nostack" => value_type(text, "`(ref null nostack)`"),
+        _ if word.is_instruction() => instruction(text)?,
+        _ => return None,
+    })
+}
+
+fn definition(text: &str, kind: &str) -> String {
+    format!("unexpected token `{text}`: a {kind} type is defined by `(type $t ({kind} ..))`")
+}
+
+fn value_type(text: &str, instead: &str) -> String {
+    format!("unexpected token: `{text}` is not a value type; write {instead}")
+}
+
+/// An instruction that no design has, if its first part is that of some.
+fn instruction(text: &str) -> Option<String> {
+    let (start, _) = text.split_once('.')?;
+    if !matches!(start, "stack" | "task" | "fiber") {
+        return None;
+    }
+    let all = DESIGNS.iter().flat_map(|design| design.instructions());
+    let similar = all.filter(|word| word.split_once('.').is_some_and(|(other, _)| other == start));
+    let similar: Vec<String> = similar.map(|word| format!("`{word}`")).collect();
+    Some(format!("unknown operator `{text}`; there are {}", similar.join(", ")))
+}
