@@ -153,6 +153,11 @@ fn conditions() {
     invalid("(func (switch $k))", "2:15", "expected a stack type, but `$k` is a continuation type");
     invalid("(func (switch $kf))", "2:15", "expected a stack type, but `$kf` is a function type");
     invalid("(func (stack.new $c $h))", "2:21", "expected 2 parameters and 0 results, found 0");
+    invalid(
+        "(func $x (param i32) (result i32) (local.get 0)) (func (stack.new $c $x))",
+        "2:70",
+        "expected 2 parameters and 0 results, found 1 parameter and 1 result",
+    );
     invalid("(func (drop (stack.new $c $g)))", "2:27", "the type of `$g` does not fit");
     invalid("(func (stack.new_ref $c $kf))", "2:25", "the type of `$kf` does not fit");
     invalid(

@@ -269,6 +269,10 @@ fn missing_and_superfluous_words() {
             ("(func (block $l (try catch $stop $l @@(nop))))", "expected `catch`"),
             ("(func block $l try catch $stop $l @@nop end end)", "expected `catch`"),
             ("(func (block $l (try (catch $stop $l @@(nop)))))", "expected `)`"),
+            (
+                "(func (drop (try (result i32) @@(do (nop)) (catch $done))))",
+                "unexpected `(do ..)`: the code of a `try` stands in it as in a block",
+            ),
             ("(func (block $l (try catch $stop@@)))", "expects the name of a label here"),
         ],
     );
@@ -326,11 +330,23 @@ fn types_of_blocks() {
         true,
         &[
             ("(func (answer $ping within (i32.const 1)@@))", "type mismatch"),
-            ("(func (answer $ping (i32.const 1) @@within))", "type mismatch"),
-            ("(func (answer $ask @@within))", "type mismatch"),
+            (
+                "(func (answer $ping (i32.const 1) @@within))",
+                "begins with `[]` on the stack, and must end with `[]`",
+            ),
+            (
+                "(func (answer $ask @@within))",
+                "begins with `[i32]` on the stack, and must end with `[i64]`",
+            ),
             ("(func (local $x stackref) (stack.redirect $x (i32.const 1)@@))", "type mismatch"),
-            ("(func (stack.redirect_to (i32.const 1) @@then (drop) within))", "type mismatch"),
-            ("(func (stack.redirect_to (call $new) then @@within))", "type mismatch"),
+            (
+                "(func (stack.redirect_to (i32.const 1) @@then (drop) within))",
+                "begins with `[]` on the stack, and must end with `[stackref]`",
+            ),
+            (
+                "(func (stack.redirect_to (call $new) then @@within))",
+                "begins with `[stackref]` on the stack, and must end with `[]`",
+            ),
             ("(func (try (i32.const 1)@@))", "type mismatch"),
         ],
     );

@@ -60,6 +60,8 @@ pub(crate) struct Closure {
     pub locals: Pieces,
     /// What it does first.
     pub prologue: Pieces,
+    /// What is wrong if it does not end with its results.
+    pub note: String,
 }
 
 impl<'a, 'm> Lowering<'a, 'm> {
@@ -145,14 +147,14 @@ impl<'a, 'm> Lowering<'a, 'm> {
         let mut start = function.locals;
         start.append(function.prologue);
         self.edits.insert_early(function.locals_at, start);
-        for Closure { range, head, locals, prologue } in function.closures {
+        for Closure { range, head, locals, prologue, note } in function.closures {
             let Range { start, end } = range;
             self.back.push("\n  ", start);
             self.back.append(head);
             self.back.append(locals);
             self.back.append(prologue);
             self.back.push_moved(range);
-            self.back.push(")", end);
+            self.back.push_noted(")", end, note);
         }
     }
 

@@ -77,6 +77,17 @@ impl fmt::Display for ValType<'_> {
     }
 }
 
+/// `[i32 (ref $t)]`, as the source writes the types.
+pub(crate) fn row(types: &[ValType<'_>]) -> String {
+    let types: Vec<String> = types.iter().map(ValType::to_string).collect();
+    format!("[{}]", types.join(" "))
+}
+
+/// `1 value`, `2 values`.
+pub(crate) fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
 /// `(ref null? heap)`.
 fn reference<'a>(tree: &Tree<'a>, list: Node) -> ValKind<'a> {
     let mut parts = tree.children(list).skip(1).peekable();

@@ -28,7 +28,7 @@ use super::instruction::Instruction;
 use super::lowering::Lowering;
 use super::module::TypeDef;
 use super::output::Pieces;
-use super::types::{HeapType, ValKind, ValType};
+use super::types::{HeapType, ValKind, ValType, row};
 use super::word::{Place, Word};
 use crate::fault::Result;
 
@@ -134,9 +134,8 @@ fn fiber_type<'a>(nullable: bool, at: usize) -> ValType<'a> {
 /// What is wrong if operands do not fit, for the first instruction that takes
 /// them.
 fn operands_message(instruction: &Instruction<'_>, operands: &[ValType<'_>]) -> String {
-    let types: Vec<String> = operands.iter().map(ValType::to_string).collect();
-    let (word, types) = (instruction.word, types.join(" "));
-    format!("type mismatch: `{word}` takes `[{types}]` here, which is not what is on the stack")
+    let (word, types) = (instruction.word, row(operands));
+    format!("type mismatch: `{word}` takes `{types}` here, which is not what is on the stack")
 }
 
 /// Whether a type is that of fibers.

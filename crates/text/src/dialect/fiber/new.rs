@@ -4,7 +4,7 @@ use super::super::instruction::Instruction;
 use super::super::lowering::Lowering;
 use super::super::name::Name;
 use super::super::output::Pieces;
-use super::super::types::{Signature, ValType};
+use super::super::types::{Signature, ValType, counted};
 use super::event::{Clause, Event};
 use super::{fiber_type, is_fiber, operands_message};
 use crate::fault::{Fault, Result};
@@ -242,9 +242,4 @@ impl<'a> Start<'_, 'a> {
         lowering.require(from, to, self.function.at, &self.message(why));
         Ok(())
     }
-}
-
-/// `1 value`, `2 values`.
-fn counted(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }

@@ -7,9 +7,10 @@ use super::super::lowering::{Closure, Lowering};
 use super::super::output::Pieces;
 use super::super::read::Header;
 use super::super::tree::Node;
+use super::super::types::{Signature, ValKind, ValType, row};
 use super::locals::{Local, Locals};
 use super::shape::{Block, Kind, Shape, Step, What};
-use super::{fields, has_two_nulls, initial, is_stackref, linear, null, rout, stackref};
+use super::{STACKREF, fields, has_two_nulls, initial, is_stackref, linear, null, rout, stackref};
 use crate::fault::{Fault, Result};
 
 /// Lowers what is in a function, a rout, or the import of one.
@@ -204,22 +205,19 @@ impl<'a> Function<'_, 'a, '_> {
 
     /// Makes functions of the parts of a block.
     fn make_closures(&mut self, block: &Block<'a>, name: &str) -> Result<()> {
-        let stackref = stackref(self.lowering);
         match (block.kind, &block.parts[..]) {
             (Kind::Answer, &[part]) => {
                 let Some(tag) = block.index else { return Ok(()) };
                 let module = self.lowering.module;
-                let signature = module.signature(fields::call_tag(module, tag)?)?;
-                let types = |types: &[_]| -> Vec<String> {
-                    types.iter().map(|&ty| self.lowering.ty(ty)).collect()
-                };
-                let (params, results) = (types(&signature.params), types(&signature.results));
-                self.make_closure(part, &format!("{name}.answer"), &params, &results);
+                let Signature { params, results } =
+                    module.signature(fields::call_tag(module, tag)?)?;
+                self.make_closure(part, &format!("{name}.answer"), params, results);
             }
             (Kind::RedirectTo, &[target, back]) => {
-                let types = [stackref];
-                self.make_closure(target, &format!("{name}.target"), &[], &types);
-                self.make_closure(back, &format!("{name}.back"), &types, &[]);
+                let at = self.lowering.tree.start(block.keyword);
+                let stack = [ValType { kind: ValKind::Word(STACKREF), at }];
+                self.make_closure(target, &format!("{name}.target"), &[], &stack);
+                self.make_closure(back, &format!("{name}.back"), &stack, &[]);
             }
             _ => {}
         }
@@ -228,39 +226,49 @@ impl<'a> Function<'_, 'a, '_> {
 
     /// `(func $name (type $name.type) (param $env (ref $env)) (param ..) (result ..)`;
     /// it begins with its parameters on the stack.
-    fn make_closure(&mut self, part: usize, wish: &str, params: &[String], results: &[String]) {
+    fn make_closure(
+        &mut self,
+        part: usize,
+        wish: &str,
+        params: &[ValType<'a>],
+        results: &[ValType<'a>],
+    ) {
         let range = self.shape.parts[part].range.clone();
         let at = range.start;
         let function = self.lowering.names.fresh(wish);
         let ty = self.lowering.names.fresh(&format!("{wish}.type"));
         let environment = self.environment();
         let (env, local) = (&environment.ty, &environment.local);
-        let list = |word: &str, types: &[String]| match types {
-            [] => String::new(),
-            types => format!(" ({word} {})", types.join(" ")),
-        };
-        let rest = list("param", params) + &list("result", results);
+        let rest = self.lowering.signature(params, results);
         let definition = format!("\n  (type {ty} (func (param (ref {env})){rest}))");
         self.lowering.back.push(definition, at);
         let head = format!("(func {function} (type {ty}) (param {local} (ref {env})){rest}");
         let has_level = self.shape.parts[part].has_marks;
         let locals = if has_level { format!(" (local {} i32)", self.level) } else { String::new() };
-        let mut prologue = self.set_level(part);
-        let (stackref, null) = (stackref(self.lowering), null(self.lowering));
-        for (number, param) in params.iter().enumerate() {
-            let number = number + 1;
-            prologue += &format!(" (local.get {number})");
-            if *param == stackref {
-                prologue += &format!(" (local.set {number} {null})");
-            }
-        }
+        let prologue = self.set_level(part) + &self.push_params(params);
         self.lowering.closure(Closure {
             range,
             head: Pieces::text(head, at),
             locals: Pieces::text(locals, at),
             prologue: Pieces::text(prologue, at),
+            note: format!(
+                "type mismatch: this code begins with `{}` on the stack, and must end with `{}`",
+                row(params),
+                row(results)
+            ),
         });
         self.closures[part] = Some(ClosureName { function, ty });
+    }
+
+    /// Puts the parameters of a part on the stack; they begin behind the
+    /// environment.
+    fn push_params(&self, params: &[ValType<'a>]) -> String {
+        let null = null(self.lowering);
+        let push = |(number, ty): (usize, &ValType<'a>)| match is_stackref(*ty) {
+            true => format!(" (local.get {number}) (local.set {number} {null})"),
+            false => format!(" (local.get {number})"),
+        };
+        (1..).zip(params).map(push).collect()
     }
 
     /// The function that a part became.

@@ -163,6 +163,13 @@ fn unexpected(tree: &Tree<'_>, node: Node) -> Fault {
     Fault::malformed(tree.start(node), format!("unexpected {}", tree.describe(node)))
 }
 
+/// Refuses the `try` of an older proposal, which has its code in `(do ..)`.
+fn legacy(tree: &Tree<'_>, list: Node) -> Fault {
+    let message = "unexpected `(do ..)`: the code of a `try` stands in it as in a block, and its \
+                   catches name labels, `(try (..) (catch $e $l))`";
+    Fault::malformed(tree.start(list), message)
+}
+
 /// A list that is open.
 #[derive(Debug)]
 enum List<'a> {
@@ -234,6 +241,7 @@ impl<'a> Reader<'_, 'a> {
                 Ok(tree.last(list) + 1)
             }
             Some("type" | "param" | "result" | "local" | "ref") => Ok(tree.last(list) + 1),
+            Some("do") => Err(legacy(tree, list)),
             Some("then" | "else") | None => {
                 self.divide_if(head);
                 self.lists.push(List::Other);

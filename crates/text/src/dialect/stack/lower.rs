@@ -3,7 +3,7 @@
 use super::super::instruction::Instruction;
 use super::super::lowering::Lowering;
 use super::super::name::Name;
-use super::super::types::{Signature, ValType};
+use super::super::types::{Signature, ValType, counted};
 use super::stack_type::StackType;
 use crate::fault::{Fault, Result};
 
@@ -92,7 +92,7 @@ fn require_body<'a>(
 }
 
 fn counts(params: usize, results: usize) -> String {
-    format!("{params} parameters and {results} results")
+    format!("{} and {}", counted(params, "parameter"), counted(results, "result"))
 }
 
 /// `switch $c`.
