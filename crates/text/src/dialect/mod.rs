@@ -30,6 +30,7 @@
 //! | `module` | what a module defines |
 //! | `read` | how that is read |
 //! | `index` | which indices are refused |
+//! | `form` | the form of a primitive with a tag operand |
 //! | `instruction` | an instruction of a design and its immediates |
 //! | `lowering` | what designs change and add, and how types are printed |
 //! | `walk` | the walk through the module |
@@ -60,6 +61,7 @@ mod advice;
 mod design;
 mod fiber;
 mod first_class;
+mod form;
 mod index;
 mod instruction;
 mod lowering;

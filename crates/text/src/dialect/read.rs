@@ -224,6 +224,17 @@ pub(crate) struct Header<'a> {
 }
 
 impl<'a> Header<'a> {
+    /// The locals that a function declares.
+    pub fn locals(&self, tree: &Tree<'_>, function: Node) -> impl Iterator<Item = Node> {
+        let is_local = |node: &Node| tree.head(*node) == Some("local");
+        tree.between(self.next, tree.last(function)).take_while(is_local)
+    }
+
+    /// The first node behind the locals of a function.
+    pub fn body(&self, tree: &Tree<'_>, function: Node) -> Node {
+        self.locals(tree, function).last().map_or(self.next, |local| tree.last(local) + 1)
+    }
+
     /// `(func $x? (export ..)* (import ..)? (type $t)? (param ..)* (result ..)* ..)`.
     pub fn read(tree: &Tree<'a>, list: Node) -> Result<Header<'a>> {
         let mut parts = tree.children(list);

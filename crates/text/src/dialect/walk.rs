@@ -40,14 +40,8 @@ fn is_function(lowering: &Lowering<'_, '_>, words: &Words<'_, '_>, field: Node) 
 
 /// Where a function declares further locals: behind its own.
 fn locals_at(lowering: &Lowering<'_, '_>, field: Node) -> Result<usize> {
-    let tree = lowering.tree;
-    let next = Header::read(tree, field)?.next;
-    let is_local = |node: &Node| tree.head(*node) == Some("local");
-    let last = tree.between(next, tree.last(field)).take_while(is_local).last();
-    Ok(match last {
-        Some(last) => tree.end(last),
-        None => tree.end(next - 1),
-    })
+    let body = Header::read(lowering.tree, field)?.body(lowering.tree, field);
+    Ok(lowering.tree.end(body - 1))
 }
 
 /// Lowers the words in a field.

@@ -23,10 +23,7 @@ pub(super) fn lower(lowering: &mut Lowering<'_, '_>, list: Node) -> Result<()> {
     }
     let mut locals = Locals::read(lowering, list)?;
     let end = tree.last(list);
-    let is_local = |node: &Node| tree.head(*node) == Some("local");
-    let last = tree.between(header.next, end).take_while(is_local).last();
-    let first = last.map_or(header.next, |last| tree.last(last) + 1);
-    let shape = Shape::read(tree, first, end)?;
+    let shape = Shape::read(tree, header.body(tree, list), end)?;
     rout::check(tree, &shape, list)?;
     locals.survey(tree, &shape);
     initial::check(tree, &shape, &locals)?;

@@ -56,8 +56,7 @@ impl<'a> Locals<'a> {
                 locals.push(None, ty, true);
             }
         }
-        let is_local = |node: &Node| tree.head(*node) == Some("local");
-        for local in tree.between(header.next, tree.last(list)).take_while(is_local) {
+        for local in header.locals(tree, list) {
             locals.add(tree, local, false)?;
         }
         Ok(locals)

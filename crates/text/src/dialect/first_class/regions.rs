@@ -6,6 +6,7 @@
 //! at the end of the block; behind a block, and at the top of a loop, whose
 //! label may be named inside; where the function returns.
 
+use super::super::form::TagForm;
 use super::super::lowering::Lowering;
 use super::super::output::Pieces;
 use super::super::types::ValType;
@@ -115,16 +116,16 @@ impl<'a> Function<'_, 'a, '_> {
         let closure = self.closure(block.parts[0]);
         self.declare(&closure.function, at);
         let environment = self.environment();
-        let env = format!("(param (ref {}))", environment.ty);
         let ty = format!(" (param (ref {}) (ref {}))", environment.ty, closure.ty);
-        let primitive = self.primitive("enter_answer", &ty, at);
-        let (after, sent) = (self.lowering.label("after"), self.lowering.label("sent"));
-        Ok(format!(
-            "(local.get {}) (block {after} {env} (block {sent} {env} (result (ref null {payload})) \
-             (try_table {env} (catch {} {sent}) (ref.func {}) (call {primitive})) (br {after})) \
-             (unreachable))",
-            environment.local, name.text, closure.function
-        ))
+        let form = TagForm {
+            primitive: self.primitive("enter_answer", &ty, at),
+            function: &format!("(ref.func {}) ", closure.function),
+            tag: name.text,
+            params: format!(" (param (ref {}))", environment.ty),
+            payload: format!(" (result (ref null {payload}))"),
+            results: String::new(),
+        };
+        Ok(format!("(local.get {}) {}", environment.local, form.with_results(self.lowering)))
     }
 
     /// Leaves the mark of a `stack.redirect`.
@@ -158,7 +159,7 @@ impl<'a> Function<'_, 'a, '_> {
     fn open_redirect(&mut self, block: &Block<'a>, enter: &str) -> Result<()> {
         let (done, exception) = (self.lowering.label("done"), self.lowering.label("exception"));
         let ty = block_type(self.lowering, block);
-        let params = list(self.lowering, "param", params(self.lowering, block)?);
+        let params = self.lowering.signature(params(self.lowering, block)?, &[]);
         let open = if block.list.is_some() { "(" } else { "" };
         let text = format!(
             "block {done}{ty} {enter} {open}block {exception}{params} (result exnref) \
@@ -222,11 +223,4 @@ fn params<'b, 'a>(lowering: &Lowering<'a, 'b>, block: &'b Block<'a>) -> Result<&
         Some(name) => &lowering.module.function_type(name)?.params,
         None => &block.signature.params,
     })
-}
-
-fn list<'a>(lowering: &Lowering<'a, '_>, word: &str, types: &[ValType<'a>]) -> String {
-    match word {
-        "param" => lowering.signature(types, &[]),
-        _ => lowering.signature(&[], types),
-    }
 }

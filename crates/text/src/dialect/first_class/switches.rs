@@ -1,5 +1,6 @@
 //! Instructions with a tag: the switches, `stack.extend` and `call_stack`.
 
+use super::super::form::TagForm;
 use super::super::instruction::Instruction;
 use super::super::module::Item;
 use super::super::name::Name;
@@ -7,18 +8,6 @@ use super::super::types::{Signature, ValType};
 use super::function::Function;
 use super::{fields, is_stackref};
 use crate::fault::{Fault, Result};
-
-/// A call of a primitive with a tag operand, in its prescribed form.
-struct Call<'t> {
-    primitive: String,
-    /// What is done in the `try_table` before the call.
-    function: &'t str,
-    tag: &'t str,
-    /// The types of the operands, of the tag's values and of the results.
-    params: String,
-    payload: String,
-    results: String,
-}
 
 impl<'a, 'm> Function<'_, 'a, 'm> {
     /// `stack.switch $e`, `$e : [t* stackref]`.
@@ -55,9 +44,9 @@ impl<'a, 'm> Function<'_, 'a, 'm> {
         let primitive = self.primitive(name, &params, instruction.at(self.lowering.tree));
         let payload = self.lowering.signature(&[], payload);
         let (function, results) = ("", String::new());
-        let call = Call { primitive, function, tag: tag.text, params, payload, results };
-        let sent = self.sent(&call, "(unreachable)");
-        self.lowering.emit(instruction, &sent, Some("unreachable"));
+        let form = TagForm { primitive, function, tag: tag.text, params, payload, results };
+        let call = form.without_return(self.lowering);
+        self.lowering.emit(instruction, &call, Some("unreachable"));
     }
 
     /// `stack.switch_call $f $e?`, `$f : [a* stackref] -> [o*]`, `$e : [o*]`.
@@ -91,9 +80,10 @@ impl<'a, 'm> Function<'_, 'a, 'm> {
         let primitive = self.primitive("switch_call", &primitive_type, at);
         let payload = self.lowering.signature(&[], types);
         let results = String::new();
-        let call = Call { primitive, function: &function, tag: tag.text, params, payload, results };
-        let sent = self.sent(&call, "(unreachable)");
-        self.lowering.emit(instruction, &sent, Some("unreachable"));
+        let form =
+            TagForm { primitive, function: &function, tag: tag.text, params, payload, results };
+        let call = form.without_return(self.lowering);
+        self.lowering.emit(instruction, &call, Some("unreachable"));
         Ok(())
     }
 
@@ -120,9 +110,10 @@ impl<'a, 'm> Function<'_, 'a, 'm> {
         };
         let primitive = self.primitive("extend", &primitive_type, at);
         let payload = self.lowering.signature(&[], types);
-        let call = Call { primitive, function: &function, tag: tag.text, params, payload, results };
-        let text = self.with_results(&call);
-        self.lowering.emit(instruction, &text, None);
+        let form =
+            TagForm { primitive, function: &function, tag: tag.text, params, payload, results };
+        let call = form.with_results(self.lowering);
+        self.lowering.emit(instruction, &call, None);
         Ok(())
     }
 
@@ -138,9 +129,9 @@ impl<'a, 'm> Function<'_, 'a, 'm> {
         let at = instruction.at(self.lowering.tree);
         let primitive = self.primitive("call_stack", &format!("{params}{results}"), at);
         let payload = format!(" (result (ref null {ty}))");
-        let call = Call { primitive, function: "", tag: name.text, params, payload, results };
-        let text = self.with_results(&call);
-        self.lowering.emit(instruction, &text, None);
+        let form = TagForm { primitive, function: "", tag: name.text, params, payload, results };
+        let call = form.with_results(self.lowering);
+        self.lowering.emit(instruction, &call, None);
         Ok(())
     }
 
@@ -214,22 +205,5 @@ impl<'a, 'm> Function<'_, 'a, 'm> {
     fn values_and_stack(&self, values: &[ValType<'a>]) -> String {
         let types = values.iter().map(|&ty| self.lowering.ty(ty) + " ");
         types.collect::<String>() + &self.stackref().0
-    }
-
-    /// A call of which nothing is left on the stack, and what follows it.
-    fn sent(&mut self, call: &Call<'_>, then: &str) -> String {
-        let sent = self.lowering.label("sent");
-        let Call { primitive, function, tag, params, payload, results } = call;
-        format!(
-            "(block {sent}{params}{payload} (try_table{params}{results} (catch {tag} {sent}) \
-             {function}(call {primitive})) {then})"
-        )
-    }
-
-    /// A call with its results.
-    fn with_results(&mut self, call: &Call<'_>) -> String {
-        let after = self.lowering.label("after");
-        let sent = self.sent(call, &format!("(br {after})"));
-        format!("(block {after}{}{} {sent} (unreachable))", call.params, call.results)
     }
 }

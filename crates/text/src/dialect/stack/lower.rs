@@ -1,5 +1,6 @@
 //! The instructions of the bag of stacks.
 
+use super::super::form::TagForm;
 use super::super::instruction::Instruction;
 use super::super::lowering::Lowering;
 use super::super::name::Name;
@@ -159,10 +160,8 @@ fn switch_throw<'a>(
     stack: StackType<'_, 'a>,
 ) -> Result<()> {
     let throw = Throw::read(lowering, instruction, stack)?;
-    let after = lowering.label("after");
-    let sent = throw.sent(lowering, instruction, &format!("(br {after})"));
-    let ty = lowering.signature(&throw.operands, throw.results);
-    lowering.emit(instruction, &format!("(block {after}{ty} {sent} (unreachable))"), None);
+    let call = throw.form(lowering, instruction).with_results(lowering);
+    lowering.emit(instruction, &call, None);
     Ok(())
 }
 
@@ -189,8 +188,9 @@ fn return_switch_throw<'a>(
 ) -> Result<()> {
     let throw = Throw::read(lowering, instruction, stack)?;
     let next = successor(lowering, instruction, stack, throw.results)?;
-    let sent = throw.sent(lowering, instruction, &format!("(return_call {})", next.text));
-    lowering.emit(instruction, &sent, Some("unreachable"));
+    let form = throw.form(lowering, instruction);
+    let call = form.then(lowering, &format!("(return_call {})", next.text));
+    lowering.emit(instruction, &call, Some("unreachable"));
     Ok(())
 }
 
@@ -268,21 +268,14 @@ impl<'m, 'a> Throw<'m, 'a> {
         Ok(Throw { tag, payload: &signature.params, operands, results })
     }
 
-    /// The form of a tag operand: the block that ends where the catch that
-    /// names the tag leads, with what follows the `try_table`.
-    fn sent(
-        &self,
-        lowering: &mut Lowering<'a, '_>,
-        instruction: &Instruction<'a>,
-        then: &str,
-    ) -> String {
-        let primitive = primitive(lowering, instruction, &self.operands, self.results);
-        let sent = lowering.label("sent");
-        let outer = lowering.signature(&self.operands, self.payload);
-        let inner = lowering.signature(&self.operands, self.results);
-        let tag = self.tag.text;
-        format!(
-            "(block {sent}{outer} (try_table{inner} (catch {tag} {sent}) (call {primitive})) {then})"
-        )
+    fn form(&self, lowering: &mut Lowering<'a, '_>, instruction: &Instruction<'a>) -> TagForm<'a> {
+        TagForm {
+            primitive: primitive(lowering, instruction, &self.operands, self.results),
+            function: "",
+            tag: self.tag.text,
+            params: lowering.signature(&self.operands, &[]),
+            payload: lowering.signature(&[], self.payload),
+            results: lowering.signature(&[], self.results),
+        }
     }
 }
