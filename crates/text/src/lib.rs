@@ -46,6 +46,7 @@
 //! | `literal` | modules written as string literals |
 //! | `dialect` | text of the other designs becomes standard text |
 //! | `named` | the names of types in what a validator says |
+//! | `constant` | what a constant expression should be, and what it is |
 //! | `watched` | a module that remembers which types did not match |
 //! | `fault` | what is wrong at which byte |
 //! | `position` | lines and columns |
@@ -63,6 +64,7 @@
 
 #![forbid(unsafe_code)]
 
+mod constant;
 mod dialect;
 mod encoded;
 mod error;

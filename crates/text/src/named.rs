@@ -1,9 +1,9 @@
 //! The names of types in what a validator says.
 //!
 //! A validator calls every type that a module defines `$type`, or by its number
-//! or one of its own, `(id 7)`. What it compared is found by validating the function
-//! once more, with a validator that remembers that; what the type is called,
-//! the name section says.
+//! or one of its own, `(id 7)`. What it compared is found by validating the
+//! function once more, with a validator that remembers that, or by looking at
+//! the constant expression; what the type is called, the name section says.
 
 use std::collections::HashMap;
 
@@ -13,6 +13,7 @@ use wasmparser::{
     ValidPayload, Validator, ValidatorResources, WasmFeatures, WasmModuleResources,
 };
 
+use crate::constant;
 use crate::watched::{Refused, Watched};
 
 /// What a validator calls a type.
@@ -22,32 +23,23 @@ const PLACEHOLDER: &str = "$type";
 const SIGNS: &[&str] = &[PLACEHOLDER, "(id ", "(module ", " at index ", "non-continuation type "];
 
 /// A message of a validator about an offset of a binary, with the names of
-/// types. What has no name, or is not in a function, stays as it is.
+/// types. What has no name stays as it is.
 pub(crate) fn name_types(binary: &[u8], offset: usize, message: &str) -> String {
-    let has_types = SIGNS.iter().any(|sign| message.contains(sign));
-    let named = has_types.then(|| search(binary, offset as u64, message).ok().flatten());
-    named.flatten().unwrap_or_else(|| message.to_string())
+    if !SIGNS.iter().any(|sign| message.contains(sign)) {
+        return message.to_string();
+    }
+    let (offset, names) = (offset as u64, type_names(binary));
+    if let Some(refused) = constant::mismatch(binary, offset) {
+        return Types::of_names(names).in_place_of_placeholders(message, refused);
+    }
+    let named = in_function(binary, offset, &names, message).ok().flatten();
+    named.unwrap_or_else(|| message.to_string())
 }
 
-fn search(binary: &[u8], offset: u64, message: &str) -> Result<Option<String>> {
-    let mut validator = Validator::new_with_features(WasmFeatures::all());
-    let (mut found, mut names) = (None, HashMap::new());
-    for payload in Parser::new(0).parse_all(binary) {
-        let payload = payload?;
-        if let Payload::CustomSection(section) = &payload
-            && let KnownCustom::Name(subsections) = section.as_known()
-        {
-            names = subsections.flatten().find_map(type_names).unwrap_or_default();
-        }
-        match validator.payload(&payload)? {
-            ValidPayload::Func(function, body) if body.range().contains(&offset) => {
-                found = Some((function, body));
-            }
-            _ => {}
-        }
-    }
-    let Some((function, body)) = found else { return Ok(None) };
-    let types = Types::new(&function.resources, &names);
+/// A message about an operator of a function.
+fn in_function(binary: &[u8], offset: u64, names: &Names, message: &str) -> Result<Option<String>> {
+    let Some((function, body)) = find_function(binary, offset)? else { return Ok(None) };
+    let types = Types::new(&function.resources, names);
     let message = types.in_place_of_numbers(message);
     let watched = Watched::new(&function.resources);
     // It fails, as it did before.
@@ -58,10 +50,38 @@ fn search(binary: &[u8], offset: u64, message: &str) -> Result<Option<String>> {
     }))
 }
 
-/// The names of types by their indices, if this is the part that has them.
-fn type_names(names: Name<'_>) -> Option<HashMap<u32, String>> {
-    let Name::Type(names) = names else { return None };
-    Some(names.into_iter().flatten().map(|name| (name.index, name.name.to_string())).collect())
+type Function<'a> = (FuncToValidate<ValidatorResources>, FunctionBody<'a>);
+
+fn find_function(binary: &[u8], offset: u64) -> Result<Option<Function<'_>>> {
+    let mut validator = Validator::new_with_features(WasmFeatures::all());
+    for payload in Parser::new(0).parse_all(binary) {
+        match validator.payload(&payload?)? {
+            ValidPayload::Func(function, body) if body.range().contains(&offset) => {
+                return Ok(Some((function, body)));
+            }
+            _ => {}
+        }
+    }
+    Ok(None)
+}
+
+/// The names of types by their indices.
+type Names = HashMap<u32, String>;
+
+fn type_names(binary: &[u8]) -> Names {
+    let sections = Parser::new(0).parse_all(binary).filter_map(|payload| match payload {
+        Ok(Payload::CustomSection(section)) => Some(section),
+        _ => None,
+    });
+    let parts = sections.filter_map(|section| match section.as_known() {
+        KnownCustom::Name(parts) => Some(parts),
+        _ => None,
+    });
+    let types = parts.flatten().filter_map(|part| match part {
+        Ok(Name::Type(types)) => Some(types),
+        _ => None,
+    });
+    types.flatten().flatten().map(|name| (name.index, format!("${}", name.name))).collect()
 }
 
 /// The types of a module, in the order of their indices, as the validator
@@ -69,13 +89,19 @@ fn type_names(names: Name<'_>) -> Option<HashMap<u32, String>> {
 struct Types(Vec<(HeapType, Option<String>)>);
 
 impl Types {
-    fn new(module: &ValidatorResources, names: &HashMap<u32, String>) -> Types {
+    fn new(module: &ValidatorResources, names: &Names) -> Types {
         let canonical = |index| {
             let mut ty = HeapType::Concrete(UnpackedIndex::Module(index));
             module.check_heap_type(&mut ty, 0).ok().map(|()| ty)
         };
-        let named = |(ty, index)| (ty, names.get(&index).map(|name| format!("${name}")));
+        let named = |(ty, index)| (ty, names.get(&index).cloned());
         Types((0..).map_while(canonical).zip(0..).map(named).collect())
+    }
+
+    /// The types that have names, by their indices.
+    fn of_names(names: Names) -> Types {
+        let ty = |index| HeapType::Concrete(UnpackedIndex::Module(index));
+        Types(names.into_iter().map(|(index, name)| (ty(index), Some(name))).collect())
     }
 
     /// What a type is called. Types that are the same have any of their names.
@@ -91,9 +117,9 @@ impl Types {
 
     /// Names types that have a number in a message.
     fn in_place_of_numbers(&self, message: &str) -> String {
-        self.0.iter().zip(0u32..).fold(message.to_string(), |message, ((ty, _), index)| {
+        self.0.iter().zip(0u32..).fold(message.to_string(), |message, ((ty, own), index)| {
             let HeapType::Concrete(id) = ty else { return message };
-            let Some(name) = self.name(*ty) else { return message };
+            let Some(name) = own.as_deref().or_else(|| self.name(*ty)) else { return message };
             let message = message.replace(&id.to_string(), name);
             let message = message.replace(&UnpackedIndex::Module(index).to_string(), name);
             let message = message

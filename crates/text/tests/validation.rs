@@ -324,6 +324,27 @@ fn types_are_named() {
         "2:20",
         "type mismatch: expected (ref null $f) but nothing on stack",
     );
+    // Constant expressions.
+    check(
+        "(global (ref null $f) (ref.null $g))",
+        "2:24",
+        "type mismatch: expected (ref null $f), found (ref null $g)",
+    );
+    check(
+        "(import \"a\" \"b\" (global $i (ref $g)))\n(global (ref $f) (global.get $i))",
+        "3:19",
+        "type mismatch: expected (ref $f), found (ref $g)",
+    );
+    check(
+        "(func $h (type $g)) (table 1 (ref $f) (ref.func $h))",
+        "2:40",
+        "type mismatch: expected (ref $f), found (ref (exact $g))",
+    );
+    check(
+        "(elem (ref null $f) (item ref.null $g))",
+        "2:27",
+        "type mismatch: expected (ref null $f), found (ref null $g)",
+    );
     // The third type has no name.
     check(
         "(func (param (ref 2)) (result (ref null $f)) (local.get 0))",
