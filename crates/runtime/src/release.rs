@@ -31,15 +31,18 @@ impl Store {
         while stack != until {
             // SAFETY: the caller's promise.
             let block = unsafe { &mut *stack };
+            let parent = block.parent;
             self.take_bound(stack);
             match block.state {
                 StackState::Root => {
                     block.be_alone();
                     block.marks = 0;
+                    // It has another one while it is being extended.
+                    block.parent = self.no_parent();
                 }
                 _ => stack::release(block, &mut self.context_mut().free_stacks),
             }
-            stack = block.parent;
+            stack = parent;
         }
     }
 

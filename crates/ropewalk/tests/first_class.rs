@@ -1,0 +1,52 @@
+//! First-class stacks that end in the middle of something.
+
+mod common;
+use common::*;
+use ropewalk::*;
+
+/// A function goes so many calls deep, on the root or on a task; there a function
+/// on a blank stack puts a frame on top of all that.
+const EXTENDED: &str = r#"
+    (import "host" "new_stack" (func $new (result stackref)))
+    (type $w (task (param i32)))
+    (event $d)
+    (rout $r (block $l (try (stack.start) catch $d $l)))
+    (func $on (param $x stackref)
+      (stack.switch_drop $d (stack.extend $r $d (local.get_clear $x))))
+    (func $do (block $h (try (stack.switch_call $on (call $new)) catch $d $h)))
+    (func $down (param $n i32)
+      (if (local.get $n)
+        (then (call $down (i32.sub (local.get $n) (i32.const 1))))
+        (else (call $do))))
+    (func $in_task (param (ref null $w)) (param $n i32) (call $down (local.get $n)))
+    (func (export "root") (param $n i32) (call $down (local.get $n)))
+    (func (export "task") (param $n i32)
+      (task.resume $w (task.new $w $in_task) (local.get $n)))"#;
+
+#[test]
+fn a_stack_that_overflows_while_it_is_extended_leaves_the_store_usable() {
+    for name in ["task", "root"] {
+        let (mut store, instance) = instantiate(EXTENDED);
+        let root = instance.get_typed_func::<i32, ()>(&mut store, "root").unwrap();
+        let deep = instance.get_typed_func::<i32, ()>(&mut store, name).unwrap();
+        let (mut fits, mut overflows) = (0, 10_000_000);
+        while overflows - fits > 1 {
+            let depth = (fits + overflows) / 2;
+            match deep.call(&mut store, depth) {
+                Ok(()) => fits = depth,
+                Err(_) => overflows = depth,
+            }
+        }
+        // Near the end it is the call on top that overflows, then that of the
+        // function that switches, then the recursion; not all stacks are equally
+        // large.
+        for depth in fits - 60..fits + 60 {
+            if let Err(error) = deep.call(&mut store, depth) {
+                assert_eq!(trap(&error).code(), TrapCode::CallStackExhausted);
+            }
+            root.call(&mut store, 10).unwrap();
+        }
+        store.gc();
+        assert_eq!(store.stack_statistics().live, 0);
+    }
+}
