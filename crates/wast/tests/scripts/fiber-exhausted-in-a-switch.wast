@@ -44,7 +44,7 @@
       (br $again)))
   (func (export "mount") (fiber.mount $go (global.get $deep)))
   (func (export "went deep") (result i32)
-    (i32.gt_u (global.get $ticks) (i32.const 1000))
+    (i32.gt_u (global.get $ticks) (i32.const 20))
     (global.set $ticks (i32.const 0)))
 
   ;; One that counts its turns all the time.
