@@ -9,7 +9,7 @@ pub struct CodeImage {
     /// The bytes to map executable.
     pub bytes: Vec<u8>,
     /// Where each function is, in the order of the index space of defined
-    /// functions; so also sorted.
+    /// functions, and then each thunk; so also sorted.
     pub functions: Vec<FunctionCode>,
     /// The offsets of instructions that may trap, and why.
     pub traps: Vec<(u32, TrapCode)>,
@@ -57,6 +57,9 @@ pub struct FunctionCode {
     pub start: u32,
     /// The offset behind its last one.
     pub end: u32,
+    /// Which function of the module it is, by index; none for a thunk. A function
+    /// may have more code than one.
+    pub function: Option<u32>,
 }
 
 impl CodeImage {
@@ -108,8 +111,8 @@ mod tests {
     fn offsets_find_their_function_trap_and_position() {
         let image = CodeImage {
             functions: vec![
-                FunctionCode { start: 0, end: 10 },
-                FunctionCode { start: 16, end: 20 },
+                FunctionCode { start: 0, end: 10, function: Some(2) },
+                FunctionCode { start: 16, end: 20, function: None },
             ],
             traps: vec![(4, TrapCode::Unreachable), (17, TrapCode::IntegerOverflow)],
             positions: vec![(2, 100), (5, NO_POSITION), (16, 200)],

@@ -2,6 +2,7 @@
 
 use crate::environment::Environment;
 use crate::target::Target;
+use crate::translate::Entered;
 use crate::{CompileError, relocatable, translate};
 use cranelift_codegen::binemit::Reloc;
 use cranelift_codegen::control::ControlPlane;
@@ -18,6 +19,8 @@ use wasmparser::{FuncToValidate, FuncValidatorAllocations, FunctionBody, Validat
 pub(crate) struct MachineFunction {
     pub code: Vec<u8>,
     pub alignment: u32,
+    /// The function of the module that this is code of, if any.
+    pub function: Option<u32>,
     pub calls: Vec<NearCall>,
     pub traps: Vec<(u32, TrapCode)>,
     pub positions: Vec<(u32, u32)>,
@@ -91,21 +94,29 @@ impl FunctionCompiler {
         env: &Environment<'_>,
         func: FuncToValidate<ValidatorResources>,
         body: &FunctionBody<'_>,
+        entered: Entered,
     ) -> Result<MachineFunction, CompileError> {
         let index = func.index;
         let mut validator = func.into_validator(std::mem::take(&mut self.allocations));
         self.context.clear();
         self.context.func.name = UserFuncName::user(0, index);
         let func = &mut self.context.func;
-        let translated =
-            translate::translate(env, &mut self.builder_context, func, &mut validator, body);
+        let translated = translate::translate(
+            env,
+            &mut self.builder_context,
+            func,
+            &mut validator,
+            body,
+            entered,
+        );
         self.allocations = validator.into_allocations();
         if let Err(error) = translated {
             // Half a function may be left in it.
             self.builder_context = FunctionBuilderContext::new();
             return Err(error);
         }
-        generate(env, &mut self.context, &mut self.regalloc, index)
+        let code = generate(env, &mut self.context, &mut self.regalloc, index)?;
+        Ok(MachineFunction { function: Some(index), ..code })
     }
 }
 
@@ -135,6 +146,7 @@ fn machine_function(func: &ir::Function, code: &CompiledCode) -> Result<MachineF
     let mut function = MachineFunction {
         code: buffer.data().to_vec(),
         alignment: buffer.alignment,
+        function: None,
         calls: Vec::new(),
         traps: traps.collect(),
         positions: Vec::new(),

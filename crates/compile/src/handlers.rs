@@ -37,6 +37,8 @@ pub(crate) struct Contents {
     pub suspends: bool,
     /// A loop.
     pub loops: bool,
+    /// A call, or something that switches.
+    pub calls: bool,
 }
 
 /// Looks through a body, if there can be anything of interest in it.
@@ -51,6 +53,7 @@ pub(crate) fn contents(
         return contents;
     }
     for operator in operators.into_iter().map_while(Result::ok) {
+        contents.calls |= calls(&operator);
         match operator {
             Operator::Loop { .. } => contents.loops = true,
             Operator::Suspend { .. } | Operator::Switch { .. } => {
@@ -70,6 +73,23 @@ pub(crate) fn contents(
         }
     }
     contents
+}
+
+fn calls(operator: &Operator<'_>) -> bool {
+    matches!(
+        operator,
+        Operator::Call { .. }
+            | Operator::CallIndirect { .. }
+            | Operator::CallRef { .. }
+            | Operator::ReturnCall { .. }
+            | Operator::ReturnCallIndirect { .. }
+            | Operator::ReturnCallRef { .. }
+            | Operator::Resume { .. }
+            | Operator::ResumeThrow { .. }
+            | Operator::ResumeThrowRef { .. }
+            | Operator::Suspend { .. }
+            | Operator::Switch { .. }
+    )
 }
 
 fn has_continuations(info: &ModuleInfo) -> bool {

@@ -142,7 +142,7 @@ fn place(image: &mut CodeImage, function: &MachineFunction) -> Result<u32, Compi
         return Err(too_large());
     }
     let end = start + function.code.len() as u32;
-    image.functions.push(FunctionCode { start, end });
+    image.functions.push(FunctionCode { start, end, function: function.function });
     image.traps.extend(function.traps.iter().map(|&(at, code)| (start + at, code)));
     for site in &function.sites {
         place_site(image, start, site);

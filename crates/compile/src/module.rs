@@ -4,6 +4,8 @@ use crate::environment::{Environment, Reserved};
 use crate::function::{FunctionCompiler, MachineFunction};
 use crate::intrinsic::{Canonical, Intrinsics, ReservedImport, is_reserved};
 use crate::target::Target;
+use crate::thunk::Thunk;
+use crate::translate::Entered;
 use crate::{CompileError, convert, handlers, image, thunk};
 use rayon::prelude::*;
 use ropewalk_abi::InstanceLayout;
@@ -43,10 +45,15 @@ pub fn compile_module(
         .map_err(|_| CompileError::TooLarge("its instances exceed 2 GiB".to_string()))?;
     let reserved = Reserved { intrinsics, thunks, canonical };
     let env = Environment::new(&info, &layout, reserved, target);
+    let copied = copied_bodies(&env.thunks, info.imported_functions, &bodies);
     let mut functions = compile_bodies(&env, bodies)?;
     let defined = functions.len() as u32;
-    for (number, thunk) in (0..).zip(&env.thunks) {
-        functions.push(thunk::compile(&env, thunk, number)?);
+    let mut compiler = FunctionCompiler::default();
+    for ((number, thunk), copied) in (0..).zip(&env.thunks).zip(copied) {
+        functions.push(match copied {
+            Some(((func, body), entered)) => compiler.compile(&env, func, &body, entered)?,
+            None => thunk::compile(&env, thunk, number)?,
+        });
     }
     let code = image::link(functions, info.imported_functions, defined)?;
     Ok(CompiledModule { info, layout, code })
@@ -82,9 +89,29 @@ fn compile_bodies(
     bodies
         .into_par_iter()
         .map_init(FunctionCompiler::default, |compiler, (func, body)| {
-            compiler.compile(env, func, &body)
+            compiler.compile(env, func, &body, Entered::ByCall)
         })
         .collect()
+}
+
+/// Up to how many bytes of a function are compiled once more rather than called.
+const SHORT: usize = 64;
+
+/// For each thunk the body that is compiled in place of it, if any: a function
+/// that runs on top of a suspended stack, if it is short.
+fn copied_bodies<'a>(
+    thunks: &[Thunk],
+    imported_functions: u32,
+    bodies: &[Body<'a>],
+) -> Vec<Option<(Body<'a>, Entered)>> {
+    let copied = |thunk: &Thunk| {
+        let &Thunk::Call { function, delivers, extends: false } = thunk else { return None };
+        let (func, body) = bodies.get(function.checked_sub(imported_functions)? as usize)?;
+        let length = body.range().end - body.range().start;
+        let func = FuncToValidate { resources: func.resources.clone(), ..*func };
+        (length <= SHORT as u64).then(|| ((func, body.clone()), Entered::OnTop { delivers }))
+    };
+    thunks.iter().map(copied).collect()
 }
 
 /// Notes which functions are used as values: those that are exported, stand in

@@ -69,7 +69,7 @@ fn with_vectors(mut signature: Signature, count: usize) -> Signature {
 
 /// The code in which a function begins that runs on top of a suspended stack.
 /// It gets what the code that switches leaves in registers, among it the stack's
-/// block, the word of an event as the signal and the function as what was
+/// block, the word of an event as the signal and the instance as what was
 /// captured; and it returns to the suspended stack as that code does.
 pub(crate) fn call_thunk() -> Signature {
     Signature { returns: switch_stub(&[], 0).returns, ..thunk() }

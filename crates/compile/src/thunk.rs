@@ -36,8 +36,8 @@ pub(crate) enum Thunk {
     Coroutine(u32),
     /// A task, made by this import.
     Task(u32),
-    /// A function that runs on top of a suspended stack, called by this import.
-    Call { import: u32, delivers: bool, extends: bool },
+    /// A function that runs on top of a suspended stack.
+    Call { function: u32, delivers: bool, extends: bool },
     /// A fiber, made by this import, with a function for each event.
     Fiber { import: u32, functions: Vec<u32>, returning: bool },
 }
@@ -57,12 +57,12 @@ impl Thunk {
             Intrinsic::Fiber(FiberOp::NewReturning) => {
                 Some(Thunk::Fiber { import, functions, returning: true })
             }
-            Intrinsic::FirstClass(op) => Thunk::of_call(op, import),
+            Intrinsic::FirstClass(op) => Thunk::of_call(op, *functions.first()?),
             _ => None,
         }
     }
 
-    fn of_call(op: FirstClassOp, import: u32) -> Option<Thunk> {
+    fn of_call(op: FirstClassOp, function: u32) -> Option<Thunk> {
         let (delivers, extends) = match op {
             FirstClassOp::SwitchCall => (true, false),
             FirstClassOp::SwitchCallTrap => (false, false),
@@ -70,7 +70,7 @@ impl Thunk {
             FirstClassOp::ExtendTrap => (false, true),
             _ => return None,
         };
-        Some(Thunk::Call { import, delivers, extends })
+        Some(Thunk::Call { function, delivers, extends })
     }
 
     fn signature(&self) -> ir::Signature {
@@ -100,11 +100,11 @@ pub(crate) fn compile(
     let [function, block, arguments, signal, ref carried @ ..] = params[..] else {
         unreachable!("a thunk has four words and then values as parameters")
     };
-    if let Thunk::Call { import, delivers, extends } = *thunk {
+    if let Thunk::Call { function, delivers, extends } = *thunk {
         // In this one they mean something else.
-        let (word, func_ref) = (arguments, signal);
+        let (word, instance) = (arguments, signal);
         let mut emit = Emit { env, builder: &mut builder, block, arguments, carried };
-        emit.call_on_top(import, func_ref, delivers.then_some(word), extends);
+        emit.call_on_top(function, instance, delivers.then_some(word), extends);
         builder.finalize(env.isa.frontend_config());
         return generate(env, &mut context, &mut regalloc2::Ctx::default(), number);
     }
@@ -188,11 +188,7 @@ impl<'e> Emit<'e, '_, '_> {
 
     /// Calls the function of one event of a fiber.
     fn fiber_function(&mut self, function: u32, bound: usize, instance: Value, returning: bool) {
-        let env = self.env;
-        let number = env.info.func_refs[function as usize];
-        let offset = i64::from(env.layout.func_ref(number));
-        let func_ref = self.builder.ins().iadd_imm_s(instance, offset);
-        let callee = self.callee(func_ref, env.info.function_type(function));
+        let callee = self.callee_of(function, instance);
         let word = self.load(self.arguments, transfer_offset(bound as u32 + 1) as usize);
         let mut values = self.bound(&callee.ty.params()[..bound]);
         values.push(self.own_reference(StackKind::Fiber));
@@ -217,9 +213,8 @@ impl<'e> Emit<'e, '_, '_> {
     /// Calls a function on top of a suspended stack, as if the instruction at
     /// which that is suspended had called it; then continues that instruction
     /// with an event.
-    fn call_on_top(&mut self, import: u32, func_ref: Value, event: Option<Value>, extends: bool) {
-        let import = self.env.info.function_type(import);
-        let callee = self.callee(func_ref, function_of(import.params().last(), self.env));
+    fn call_on_top(&mut self, function: u32, instance: Value, event: Option<Value>, extends: bool) {
+        let callee = self.callee_of(function, instance);
         let received = self.received(&callee, callee.ty.params());
         let Some(word) = event else {
             self.call(&callee, &received);
@@ -311,6 +306,15 @@ impl<'e> Emit<'e, '_, '_> {
 
     fn trap(&mut self, code: TrapCode) {
         self.builder.ins().trap(trap(code));
+    }
+
+    /// A function of an instance, by index.
+    fn callee_of(&mut self, function: u32, instance: Value) -> Callee<'e> {
+        let env = self.env;
+        let number = env.info.func_refs[function as usize];
+        let offset = i64::from(env.layout.func_ref(number));
+        let func_ref = self.builder.ins().iadd_imm_s(instance, offset);
+        self.callee(func_ref, env.info.function_type(function))
     }
 
     fn callee<'t>(&mut self, func_ref: Value, ty: &'t FuncType) -> Callee<'t> {

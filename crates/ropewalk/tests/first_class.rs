@@ -50,3 +50,32 @@ fn a_stack_that_overflows_while_it_is_extended_leaves_the_store_usable() {
         assert_eq!(store.stack_statistics().live, 0);
     }
 }
+
+#[test]
+fn a_backtrace_names_the_function_on_top_of_another_stack() {
+    // A short one and a long one are compiled differently.
+    for padding in ["", &"(drop (i64.const -9223372036854775808))".repeat(10)] {
+        let text = format!(
+            r#"
+            (import "host" "new_stack" (func $new (result stackref)))
+            (event $number (param i32))
+            (func $divide (param $n i32) (param $s stackref) (result i32)
+              {padding}
+              (drop (local.get_clear $s))
+              (i32.div_u (i32.const 1) (local.get $n)))
+            (func $ask (param $s stackref)
+              (stack.switch_call $divide $number (i32.const 0) (local.get_clear $s)))
+            (func $wait (result i32)
+              (block $number (result i32)
+                (try (stack.switch_call $ask (call $new)) catch $number $number)
+                (unreachable)))
+            (func (export "run") (result i32) (call $wait))"#
+        );
+        let (mut store, instance) = instantiate(&text);
+        let error = call(&mut store, instance, "run", &[]).unwrap_err();
+        let frames = trap(&error).backtrace().frames();
+        let names: Vec<_> = frames.iter().map(|frame| frame.function_name()).collect();
+        assert_eq!(names, [Some("divide"), Some("wait"), Some("run")]);
+        assert!(frames[0].offset().is_some());
+    }
+}

@@ -228,12 +228,9 @@ impl Walker<'_> {
     fn push(&mut self, pc: usize, is_return_address: bool) {
         let address = if is_return_address { pc - 1 } else { pc };
         let Some((module, offset)) = self.store.module_at(address) else { return };
-        let Some(number) = module.code.image().function_at(offset) else { return };
-        // Behind the functions of a module come the thunks of its stacks.
-        let function = module.info.imported_functions + number;
-        if function as usize >= module.info.functions.len() {
-            return;
-        }
+        let image = module.code.image();
+        let code = image.function_at(offset).map(|number| image.functions[number as usize]);
+        let Some(function) = code.and_then(|code| code.function) else { return };
         if self.trace.frames.len() >= MAX_FRAMES {
             self.trace.omitted += 1;
             return;

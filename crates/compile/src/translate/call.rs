@@ -202,6 +202,11 @@ impl Translator<'_> {
     }
 
     fn emit_return_call(&mut self, callee: Callee, context: Value, ty: &FuncType) {
+        if self.on_top.is_some() {
+            // Its frame is where the callee returns to.
+            self.without_handlers(|this| this.emit_call(callee, context, ty));
+            return self.return_();
+        }
         let args = self.pop_arguments(context, ty);
         match callee {
             Callee::Direct(function) => self.builder.ins().return_call(function, &args),

@@ -68,7 +68,7 @@ pub(super) struct Delivery {
 }
 
 /// Where the values begin in the transfer area that do not travel in registers.
-const FIRST_IN_AREA: i32 = transfer_offset(CARRIED as u32);
+pub(super) const FIRST_IN_AREA: i32 = transfer_offset(CARRIED as u32);
 /// Where `is_entangled` begins in the word that it shares with `bound`.
 const ENTANGLED_SHIFT: i64 = 16;
 

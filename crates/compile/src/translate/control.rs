@@ -255,7 +255,10 @@ impl Translator<'_> {
         self.set_unreachable();
     }
 
-    fn return_values(&mut self, values: &[Value]) {
+    pub(super) fn return_values(&mut self, values: &[Value]) {
+        if self.on_top.is_some() {
+            return self.return_below(values);
+        }
         let env = self.env;
         let results = env.info.function_type(self.function_index()).results();
         let direct = self.scatter(values, result_places(results));

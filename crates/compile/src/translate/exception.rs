@@ -129,6 +129,13 @@ impl Translator<'_> {
         dfg.exception_tables.push(table)
     }
 
+    /// Emits something as if no `try_table` were around it.
+    pub(super) fn without_handlers(&mut self, emit: impl FnOnce(&mut Self)) {
+        let handlers = std::mem::take(&mut self.handlers);
+        emit(self);
+        self.handlers = handlers;
+    }
+
     pub fn throw(&mut self, tag: u32) {
         let object = self.new_exception(tag);
         self.throw_object(object);

@@ -14,6 +14,7 @@ mod gc;
 mod intrinsic;
 mod memory;
 mod numeric;
+mod on_top;
 mod reference;
 mod simd;
 mod table;
@@ -28,6 +29,7 @@ use control::Control;
 use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, Value, types::*};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 pub(crate) use intrinsic::find_event;
+pub(crate) use on_top::Entered;
 use ropewalk_abi::signature::param_places;
 use ropewalk_abi::{InstanceHeader, StoreContext, TrapCode, ValType};
 use std::mem::offset_of;
@@ -51,6 +53,8 @@ pub(crate) struct Translator<'a> {
     handlers: Vec<exception::Handlers>,
     /// What runs, if the function switches between stacks.
     running: Option<continuation::Running>,
+    /// How it ends, if it runs on top of a suspended stack.
+    on_top: Option<on_top::OnTop>,
 }
 
 /// Validates a body and translates it into `func`, in one pass over it.
@@ -60,13 +64,18 @@ pub(crate) fn translate(
     func: &mut ir::Function,
     validator: &mut FuncValidator<ValidatorResources>,
     body: &FunctionBody<'_>,
+    entered: Entered,
 ) -> Result<(), CompileError> {
     let ty = env.info.function_type(validator.index()).clone();
-    func.signature = signature::wasm(&ty);
+    func.signature = match entered {
+        Entered::ByCall => signature::wasm(&ty),
+        Entered::OnTop { .. } => signature::call_thunk(),
+    };
     let builder = FunctionBuilder::new(func, builder_context);
     let mut translator = Translator::new(env, builder);
-    translator.enter_function(&ty);
-    translator.declare_running(handlers::contents(env.info, &env.intrinsics, body));
+    let contents = handlers::contents(env.info, &env.intrinsics, body);
+    translator.enter_function(&ty, entered, contents);
+    translator.declare_running(contents);
 
     let mut reader = read_locals(&mut translator, validator, body)?;
     let mut forms = Forms::new(&env.intrinsics, env.subtyping());
@@ -125,18 +134,29 @@ impl<'a> Translator<'a> {
             caches: call::CallCaches::default(),
             handlers: Vec::new(),
             running: None,
+            on_top: None,
         }
     }
 
     /// Opens the function's body: its parameters become the first locals.
-    fn enter_function(&mut self, ty: &ropewalk_abi::FuncType) {
+    fn enter_function(
+        &mut self,
+        ty: &ropewalk_abi::FuncType,
+        entered: Entered,
+        contents: handlers::Contents,
+    ) {
         let entry = self.builder.create_block();
         self.builder.append_block_params_for_function_params(entry);
         self.builder.switch_to_block(entry);
         self.builder.seal_block(entry);
-        self.context = self.builder.block_params(entry)[0];
-        let direct = self.builder.block_params(entry)[1..].to_vec();
-        let params = self.gather(&direct, ty.params(), param_places(ty.params()));
+        let given = self.builder.block_params(entry).to_vec();
+        let params = match entered {
+            Entered::ByCall => {
+                self.context = given[0];
+                self.gather(&given[1..], ty.params(), param_places(ty.params()))
+            }
+            Entered::OnTop { delivers } => self.enter_on_top(&given, ty, delivers, contents),
+        };
         for (value, &ty) in params.into_iter().zip(ty.params()) {
             let local = self.declare_local(ty);
             self.builder.def_var(local, value);

@@ -12,13 +12,13 @@ use crate::intrinsic::form::Use;
 use crate::signature;
 use crate::translate::call::Callee;
 use crate::translate::continuation::{Delivery, Target};
-use crate::translate::{Translator, transfer_offset, trap};
+use crate::translate::{Translator, trap};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Value, types::*};
+use cranelift_codegen::ir::{Block, InstBuilder, Value, types::*};
 use cranelift_codegen::isa::CallConv;
 use ropewalk_abi::builtin::{LEAVE_FREED, LEAVE_SUSPENDED};
 use ropewalk_abi::stack::{StackKind, StackState};
-use ropewalk_abi::{Builtin, ControlBlock, HeapType, RefType, StoreContext, TrapCode, ValType};
+use ropewalk_abi::{Builtin, ControlBlock, StoreContext, TrapCode, ValType};
 use std::mem::offset_of;
 use wasmparser::Operator;
 
@@ -191,7 +191,7 @@ impl Translator<'_> {
 
     fn stack_switch_call(&mut self, used: &Use) {
         let mut values = self.pop_operands(used);
-        let function = values.pop().expect("the last operand is the function");
+        values.pop().expect("the last operand is the function, which the thunk knows");
         let reference = values.pop().expect("the operand before it is the stack");
         let back = self.back(self.most_values(&used.clauses));
         let block = self.check_target(reference, KIND);
@@ -206,70 +206,49 @@ impl Translator<'_> {
         let word = self.event_on_return(used);
         let thunk = self.thunk_number(used);
         let carried = self.carry(&[values.as_slice(), &[left]].concat());
-        self.switch_into(Some(thunk), block, word, function, &carried, back);
+        let instance = self.running_context();
+        self.switch_into(Some(thunk), block, word, instance, &carried, back);
         self.enter_sealed(otherwise);
         self.put_all(&values);
-        self.stash(function, values.len() + 1);
         let base = self.base(Case::Any);
         let left = self.suspend_to_base(base, KIND, Case::Any);
-        let ty = self.function_on_top(used);
+        let ty = self.env.info.functions[used.functions[0] as usize];
         let target = self.consume_other(block, ty, values.len(), Some(left));
-        self.call_other(used, &target, values.len() + 1, back);
+        self.call_other(used, &target, back);
         let delivery = self.come_back_anew(back);
         self.event_arrives(used, &delivery);
     }
 
     fn stack_extend(&mut self, used: &Use) {
         let mut values = self.pop_operands(used);
-        let function = values.pop().expect("the last operand is the function");
+        values.pop().expect("the last operand is the function, which the thunk knows");
         let reference = values.pop().expect("the operand before it is the stack");
         let back = self.back(0);
         let block = self.check_target(reference, KIND);
         self.wait(used);
         self.put_all(&values);
-        self.stash(function, values.len());
-        let ty = self.function_on_top(used);
+        let ty = self.env.info.functions[used.functions[0] as usize];
         let target = self.consume_other(block, ty, values.len(), None);
         // For the time being it is as if this stack had resumed the other.
         let current = self.current_stack();
         self.store_word(current, target.block, offset_of!(ControlBlock, parent));
         self.store_to_store(target.block, offset_of!(StoreContext, extended));
-        self.call_other(used, &target, values.len(), back);
+        self.call_other(used, &target, back);
         let extended = self.come_back(back).reference;
         self.find_running_reference();
         let ty = self.env.info.function_type(used.function).results()[0];
         self.push_typed(extended, ty);
     }
 
-    /// Runs a function that is in a place of the transfer area, behind its
-    /// arguments, on top of a stack.
-    fn call_other(&mut self, used: &Use, target: &Target, place: usize, back: Block) {
-        let area = self.running_area();
-        let flags = MemFlagsData::trusted();
-        let function = self.builder.ins().load(I64, flags, area, transfer_offset(place as u32));
+    /// Runs a function whose arguments are in the transfer area on top of a stack.
+    fn call_other(&mut self, used: &Use, target: &Target, back: Block) {
         let word = self.event_on_return(used);
         let thunk = self.thunk_number(used);
+        let instance = self.running_context();
         let carried = self.load_carried(CARRIED);
         let apart = self.apart(back);
-        self.switch_into(Some(thunk), target.innermost, word, function, &carried, apart);
+        self.switch_into(Some(thunk), target.innermost, word, instance, &carried, apart);
         self.rejoin(apart, back);
-    }
-
-    /// Puts a word into a place of the transfer area, since the runtime loses
-    /// the registers.
-    fn stash(&mut self, word: Value, place: usize) {
-        let area = self.running_area();
-        let flags = MemFlagsData::trusted();
-        self.builder.ins().store(flags, word, area, transfer_offset(place as u32));
-    }
-
-    /// The type of the function that runs on top of another stack.
-    fn function_on_top(&self, used: &Use) -> u32 {
-        let params = self.env.info.function_type(used.function).params();
-        match params.last() {
-            Some(ValType::Ref(RefType { heap: HeapType::Concrete(ty), .. })) => *ty,
-            _ => unreachable!("the types of reserved imports are checked"),
-        }
     }
 
     /// Goes back to the stack that extends the running one, and waits for the

@@ -123,11 +123,4 @@ impl Translator<'_> {
         let delivery = self.switch_by(Builtin::switch_throw, &operands, results.len());
         self.receive(results, &delivery);
     }
-
-    /// Emits something as if no `try_table` were around it.
-    fn without_handlers(&mut self, emit: impl FnOnce(&mut Self)) {
-        let handlers = std::mem::take(&mut self.handlers);
-        emit(self);
-        self.handlers = handlers;
-    }
 }

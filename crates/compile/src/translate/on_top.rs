@@ -1,0 +1,124 @@
+//! Functions that run on top of a suspended stack.
+//!
+//! `stack.switch_call` runs a function as if the instruction at which another
+//! stack is suspended had called it, and then continues that instruction with an
+//! event. A thunk does this for any function. A short function is instead
+//! compiled once more: this copy begins and ends as a thunk does, so that there
+//! is no call.
+
+use super::continuation::FIRST_IN_AREA;
+use super::{Translator, clif_type, find_event, trap};
+use crate::carry::{CARRIED, from_carrier};
+use crate::function::CONTINUE_BELOW;
+use crate::{handlers::Contents, signature};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, Value};
+use ropewalk_abi::{Builtin, ControlBlock, FuncType, RawVal, StoreContext, TrapCode};
+use std::mem::offset_of;
+
+/// How a function begins and ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Entered {
+    /// By a call, to which it returns.
+    ByCall,
+    /// On top of a suspended stack, which it continues with an event, or not at
+    /// all.
+    OnTop { delivers: bool },
+}
+
+/// Signals, other than the words of events, are below.
+const SIGNALS: i64 = 1 << 16;
+
+/// What a function on top of a stack must know in the end.
+pub(super) struct OnTop {
+    /// The block of the stack, if it cannot change meanwhile.
+    block: Option<Value>,
+    /// The signal for the event with which it returns, or the word of the event
+    /// if nothing below catches it. None if it must not return.
+    outcome: Option<Value>,
+}
+
+impl Translator<'_> {
+    /// Opens the body of a function on top of a stack. Answers its parameters.
+    pub(super) fn enter_on_top(
+        &mut self,
+        params: &[Value],
+        ty: &FuncType,
+        delivers: bool,
+        contents: Contents,
+    ) -> Vec<Value> {
+        let &[_, block, word, context, ref carried @ ..] = params else {
+            unreachable!("a thunk has four words and then values as parameters");
+        };
+        self.context = context;
+        let area = self.transfer_area();
+        let value = |(i, ty): (usize, &ropewalk_abi::ValType)| match i < CARRIED {
+            true => from_carrier(&mut self.builder, carried[i], clif_type(*ty)),
+            false => {
+                let offset = FIRST_IN_AREA + ((i - CARRIED) * size_of::<RawVal>()) as i32;
+                let flags = MemFlagsData::trusted();
+                self.builder.ins().load(clif_type(*ty), flags, area, offset)
+            }
+        };
+        let values = ty.params().iter().enumerate().map(value).collect();
+        let outcome = delivers.then(|| self.outcome(block, word));
+        let block = (!contents.calls).then_some(block);
+        self.on_top = Some(OnTop { block, outcome });
+        values
+    }
+
+    /// Looks up who will catch the event: while the function runs, others may wait
+    /// on this stack, but what waits below stays the same.
+    fn outcome(&mut self, block: Value, word: Value) -> Value {
+        let clauses = self.load_word(block, offset_of!(ControlBlock, handlers));
+        let [none, next] = [self.cold_block(), self.builder.create_block()];
+        let [outcome] = self.words(next);
+        let signal = find_event(&mut self.builder, clauses, word, none);
+        self.jump(next, &[signal]);
+        self.enter_sealed(none);
+        self.jump(next, &[word]);
+        self.enter_sealed(next);
+        outcome
+    }
+
+    /// Ends a function on top of a stack, with its results.
+    pub(super) fn return_below(&mut self, values: &[Value]) {
+        let Some(OnTop { block, outcome: Some(outcome) }) = self.on_top else {
+            self.builder.ins().trap(trap(TrapCode::ReturnedToSuspended));
+            return;
+        };
+        let below = IntCC::UnsignedLessThan;
+        let is_signal = self.builder.ins().icmp_imm_u(below, outcome, SIGNALS);
+        let thrown = self.cold_block();
+        self.go_on_if(is_signal, thrown);
+        let stack = match block {
+            Some(block) => block,
+            None => self.load_from_store(offset_of!(StoreContext, stack)),
+        };
+        self.continue_below(stack, outcome, values);
+        self.enter_sealed(thrown);
+        self.put_all(values);
+        self.call_builtin(Builtin::event_return, &[outcome]);
+        self.builder.ins().trap(trap(TrapCode::Unreachable));
+    }
+
+    /// Continues the instruction at which the stack was suspended.
+    fn continue_below(&mut self, stack: Value, signal: Value, values: &[Value]) {
+        let carried = self.carry(values);
+        let dfg = &self.builder.func.dfg;
+        let types: Vec<_> = carried.iter().map(|value| dfg.value_type(*value)).collect();
+        let signature = self.builder.import_signature(signature::switch_stub(&types, 0));
+        let name = ir::UserExternalName::new(CONTINUE_BELOW, 0);
+        let name = self.builder.func.declare_imported_user_function(name);
+        let below = self.builder.import_function(ir::ExtFuncData {
+            name: ir::ExternalName::user(name),
+            signature,
+            colocated: true,
+            patchable: false,
+        });
+        let store = self.store_context();
+        // Nobody looks at the stack that was left, nor at a reference.
+        let args = [&[stack, stack, signal, stack, store], carried.as_slice()].concat();
+        self.builder.ins().return_call(below, &args);
+    }
+}
