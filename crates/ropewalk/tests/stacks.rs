@@ -158,6 +158,34 @@ fn memory_of_many_idle_stacks_goes_back_to_the_kernel() {
     }
 }
 
+/// How many pages this thread has been given on touching them.
+fn page_faults() -> u64 {
+    let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
+    let behind_name = stat.rsplit_once(')').unwrap().1;
+    behind_name.split_whitespace().nth(7).unwrap().parse().unwrap()
+}
+
+#[test]
+fn stacks_that_are_given_up_all_the_time_keep_their_memory() {
+    let text = r#"(module
+        (type $f (func)) (type $c (cont $f))
+        (tag $yield)
+        (func $body (suspend $yield))
+        (elem declare func $body)
+        (func (export "abandon") (param $n i32)
+          (loop $l
+            (block $on (result (ref $c))
+              (resume $c (on $yield $on) (cont.new $c (ref.func $body)))
+              (unreachable))
+            (drop)
+            (br_if $l (local.tee $n (i32.sub (local.get $n) (i32.const 1)))))))"#;
+    let (mut store, instance) = instantiate(text);
+    let before = page_faults();
+    call(&mut store, instance, "abandon", &[Val::I32(200_000)]).unwrap();
+    let faults = page_faults() - before;
+    assert!(faults < 20_000, "{faults}");
+}
+
 #[test]
 fn a_pool_of_one_makes_one_stack_at_a_time() {
     let engine = Engine::new(Config::new().stack_pool(1)).unwrap();

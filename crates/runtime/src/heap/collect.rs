@@ -7,7 +7,7 @@
 use super::object::Object;
 use crate::const_expr::ConstValue;
 use crate::frames::Frames;
-use crate::stack::Reached;
+use crate::stack::{Reached, Swept};
 use crate::store::Store;
 use ropewalk_abi::stack::{FIBER_EXTRAS, StackState, block_number, is_stack};
 use ropewalk_abi::{ControlBlock, RawVal, TypeKind};
@@ -215,9 +215,11 @@ impl Store {
 
     fn sweep_stacks(&mut self, reached: Vec<Reached>) {
         let mut free = self.context().free_stacks;
-        let in_use = self.stacks.sweep(reached, &mut free);
+        let Swept { in_use, freed } = self.stacks.sweep(reached, &mut free);
         self.context_mut().free_stacks = free;
-        self.stacks.trim(free, in_use.max(KEPT));
+        // A program that gives up as many stacks between two collections will need
+        // as many until the next.
+        self.stacks.trim(free, in_use.max(freed).max(KEPT));
         self.stacks.threshold = self.stacks.threshold.max(in_use * 2);
     }
 }

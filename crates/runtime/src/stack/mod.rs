@@ -9,7 +9,7 @@ pub(crate) use arena::RootStack;
 pub use arena::{Arena, ArenaOptions};
 pub(crate) use relocate::{Quarantine, move_root};
 pub use table::StackOptions;
-pub(crate) use table::{Reached, Stacks, release};
+pub(crate) use table::{Reached, Stacks, Swept, release};
 
 use ropewalk_abi::ControlBlock;
 use ropewalk_abi::stack::StackState;

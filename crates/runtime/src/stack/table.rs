@@ -82,6 +82,13 @@ pub(crate) struct Reached {
     pub is_live: bool,
 }
 
+/// What was done after a collection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Swept {
+    pub in_use: usize,
+    pub freed: usize,
+}
+
 const FIRST_THRESHOLD: usize = 4096;
 /// After how many new stacks memory is given back.
 const GROWTH: usize = 1024;
@@ -320,9 +327,9 @@ impl Stacks {
 
     /// After a collection: frees the stacks in use that it has not reached, and
     /// makes retired blocks usable again that nothing names. Answers how many
-    /// stacks are in use.
-    pub fn sweep(&mut self, reached: Vec<Reached>, free: &mut *mut ControlBlock) -> usize {
-        let mut in_use = 0;
+    /// stacks are in use, and how many it has freed.
+    pub fn sweep(&mut self, reached: Vec<Reached>, free: &mut *mut ControlBlock) -> Swept {
+        let mut swept = Swept { in_use: 0, freed: 0 };
         for (number, reached) in reached.iter().enumerate().skip(1) {
             let block = self.block(number);
             // SAFETY: blocks of the table are always initialised.
@@ -338,11 +345,12 @@ impl Stacks {
                 continue;
             }
             if reached.is_live {
-                in_use += 1;
+                swept.in_use += 1;
                 continue;
             }
             self.bound.remove(&number);
             release(stack, free);
+            swept.freed += 1;
             // If nothing names it, it can begin anew. Else nobody has its
             // present reference, which can serve the next computation.
             if !reached.is_named {
@@ -353,7 +361,7 @@ impl Stacks {
         let (retired, spare) = self.retired.iter().partition::<Vec<_>, _>(is_named);
         self.retired = retired;
         self.spare.extend(spare);
-        in_use
+        swept
     }
 
     /// Moves a stack that is not running to another slot.
