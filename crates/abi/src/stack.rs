@@ -105,8 +105,8 @@ pub enum ClauseKind {
 }
 
 /// How many values stand behind the arguments of a new fiber: the instance that
-/// made it, and the word of its return event.
-pub const FIBER_EXTRAS: usize = 2;
+/// made it.
+pub const FIBER_EXTRAS: usize = 1;
 
 /// Whether a word is a reference to a stack.
 pub fn is_stack(word: u64) -> bool {

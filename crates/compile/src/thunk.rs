@@ -23,7 +23,7 @@ use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, UserFuncName, Value
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Switch};
 use ropewalk_abi::signature::{Place, param_places, result_places};
-use ropewalk_abi::stack::{NEXT_GENERATION, StackKind, kind_bits};
+use ropewalk_abi::stack::{ClauseKind, NEXT_GENERATION, StackKind, kind_bits};
 use ropewalk_abi::{
     Builtin, ControlBlock, FuncRef, FuncType, HeapType, RefType, StoreContext, TrapCode, ValType,
 };
@@ -38,8 +38,9 @@ pub(crate) enum Thunk {
     Task(u32),
     /// A function that runs on top of a suspended stack.
     Call { function: u32, delivers: bool, extends: bool },
-    /// A fiber, made by this import, with a function for each event.
-    Fiber { import: u32, functions: Vec<u32>, returning: bool },
+    /// A fiber, made by this import, with a function for each event, and perhaps
+    /// the tag of its return event.
+    Fiber { import: u32, functions: Vec<u32>, returning: Option<u32> },
 }
 
 impl Thunk {
@@ -52,10 +53,11 @@ impl Thunk {
             Intrinsic::Stack(StackOp::New) => Some(Thunk::Coroutine(import)),
             Intrinsic::Task(TaskOp::New) => Some(Thunk::Task(import)),
             Intrinsic::Fiber(FiberOp::New) => {
-                Some(Thunk::Fiber { import, functions, returning: false })
+                Some(Thunk::Fiber { import, functions, returning: None })
             }
             Intrinsic::Fiber(FiberOp::NewReturning) => {
-                Some(Thunk::Fiber { import, functions, returning: true })
+                let returning = Some(used.catches[0].0);
+                Some(Thunk::Fiber { import, functions, returning })
             }
             Intrinsic::FirstClass(op) => Thunk::of_call(op, *functions.first()?),
             _ => None,
@@ -165,7 +167,13 @@ impl<'e> Emit<'e, '_, '_> {
         self.finish(callee.store, none, &carried);
     }
 
-    fn fiber(&mut self, import: u32, functions: &[u32], returning: bool, signal: Value) {
+    fn fiber(
+        &mut self,
+        import: u32,
+        functions: &[u32],
+        returning: Option<u32>,
+        signal: Value,
+    ) {
         let bound = self.env.info.function_type(import).params().len() - functions.len();
         let instance = self.load(self.arguments, transfer_offset(bound as u32) as usize);
         let mut switch = Switch::new();
@@ -187,20 +195,27 @@ impl<'e> Emit<'e, '_, '_> {
     }
 
     /// Calls the function of one event of a fiber.
-    fn fiber_function(&mut self, function: u32, bound: usize, instance: Value, returning: bool) {
+    fn fiber_function(
+        &mut self,
+        function: u32,
+        bound: usize,
+        instance: Value,
+        returning: Option<u32>,
+    ) {
         let callee = self.callee_of(function, instance);
-        let word = self.load(self.arguments, transfer_offset(bound as u32 + 1) as usize);
         let mut values = self.bound(&callee.ty.params()[..bound]);
         values.push(self.own_reference(StackKind::Fiber));
         values.extend(self.received(&callee, &callee.ty.params()[bound + 1..]));
         let results = self.call(&callee, &values);
-        if !returning {
+        let Some(tag) = returning else {
             return self.trap(TrapCode::FiberReturned);
-        }
+        };
         let carried = self.deliver(callee.store, &results);
         let current = self.load(callee.store, offset_of!(StoreContext, stack));
         let parent = self.load(current, offset_of!(ControlBlock, parent));
         let clauses = self.load(parent, offset_of!(ControlBlock, handlers));
+        let tag = self.constant(instance, self.env.layout.tag(tag) as usize);
+        let word = self.builder.ins().iadd_imm_s(tag, ClauseKind::Event as i64);
         let unhandled = self.builder.create_block();
         self.builder.set_cold_block(unhandled);
         let signal = find_event(self.builder, clauses, word, unhandled);

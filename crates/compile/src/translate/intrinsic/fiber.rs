@@ -21,8 +21,7 @@ const KIND: StackKind = StackKind::Fiber;
 impl Translator<'_> {
     pub(super) fn fiber_intrinsic(&mut self, op: FiberOp, used: &Use) {
         match op {
-            FiberOp::New => self.fiber_new(used, None),
-            FiberOp::NewReturning => self.fiber_new(used, Some(used.catches[0].0)),
+            FiberOp::New | FiberOp::NewReturning => self.fiber_new(used),
             FiberOp::Mount => self.fiber_mount(used),
             FiberOp::Switch => self.fiber_switch(used, false),
             FiberOp::Dismount => self.fiber_dismount(used, false),
@@ -32,12 +31,11 @@ impl Translator<'_> {
         }
     }
 
-    fn fiber_new(&mut self, used: &Use, returns: Option<u32>) {
+    fn fiber_new(&mut self, used: &Use) {
         let mut values = self.pop_operands(used);
         let functions = values.split_off(values.len() - used.functions.len());
+        values.push(self.running_context());
         let none = self.builder.ins().iconst(I64, 0);
-        let word = returns.map_or(none, |tag| self.event_word(tag));
-        values.extend([self.context, word]);
         let function = functions.first().copied().unwrap_or(none);
         let block = self.new_stack(KIND, used, function, &values);
         let clauses = self.clause_list(used);
