@@ -167,13 +167,7 @@ impl<'e> Emit<'e, '_, '_> {
         self.finish(callee.store, none, &carried);
     }
 
-    fn fiber(
-        &mut self,
-        import: u32,
-        functions: &[u32],
-        returning: Option<u32>,
-        signal: Value,
-    ) {
+    fn fiber(&mut self, import: u32, functions: &[u32], returning: Option<u32>, signal: Value) {
         let bound = self.env.info.function_type(import).params().len() - functions.len();
         let instance = self.load(self.arguments, transfer_offset(bound as u32) as usize);
         let mut switch = Switch::new();

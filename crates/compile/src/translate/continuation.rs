@@ -349,7 +349,7 @@ impl Translator<'_> {
 
     /// The block that a reference of a kind names, if the reference is valid.
     pub(super) fn check_reference(&mut self, reference: Value, kind: StackKind) -> Value {
-        self.check_reference_or(reference, kind, |this| this.complain(reference, kind))
+        self.check_reference_or(reference, kind, |this| this.complain(reference, kind)).0
     }
 
     /// Traps, since a reference is not a valid one of a kind.
@@ -358,13 +358,14 @@ impl Translator<'_> {
         self.call_builtin(Builtin::invalid_stack, &[reference, kind]);
     }
 
-    /// The same; if it is not valid, it does something that traps.
+    /// The same, and the reference without its kind; if it is not valid, it does
+    /// something that traps.
     pub(super) fn check_reference_or(
         &mut self,
         reference: Value,
         kind: StackKind,
         complain: impl FnOnce(&mut Self),
-    ) -> Value {
+    ) -> (Value, Value) {
         let blocks = self.load_from_store(offset_of!(StoreContext, blocks));
         let offset = self.builder.ins().band_imm_u(reference, OFFSET_MASK as i64);
         // The first block lies where all these bits are zero.
@@ -388,7 +389,7 @@ impl Translator<'_> {
         complain(self);
         self.builder.ins().trap(trap(TrapCode::ContinuationConsumed));
         self.enter_sealed(next);
-        block
+        (block, valid)
     }
 
     /// Goes on here in the common case: the stack that a valid reference names is

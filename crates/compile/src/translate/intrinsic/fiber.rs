@@ -58,7 +58,8 @@ impl Translator<'_> {
             this.wait(used);
             let current = this.current_stack();
             this.attach(fiber, current, case);
-            this.send(&values, innermost, signal, back);
+            let own = this.reference_of(innermost);
+            this.send(&values, [innermost, own], signal, back);
         });
         self.event_comes(used, [back, unhandled]);
     }
@@ -72,7 +73,8 @@ impl Translator<'_> {
             let parent = this.load_word(fiber, offset_of!(ControlBlock, parent));
             let signal = this.look_up(used.catches[0].0, parent, unhandled);
             this.leave_fiber(used, fiber, releases, case);
-            this.send(&values, parent, signal, back);
+            let own = this.reference_of(parent);
+            this.send(&values, [parent, own], signal, back);
         });
         self.event_comes(used, [back, unhandled]);
     }
@@ -85,7 +87,7 @@ impl Translator<'_> {
         let itself = self.cold_block();
         self.in_both_cases(|this, case| {
             let from = this.running_fiber(from, case);
-            let to = this.check_reference(to, KIND);
+            let (to, own) = this.check_reference_or(to, KIND, |this| this.complain(to, KIND));
             let parent = this.load_word(to, offset_of!(ControlBlock, parent));
             match case {
                 Case::Common { otherwise } => this.go_on_unless(parent, otherwise),
@@ -96,7 +98,11 @@ impl Translator<'_> {
             let signal = this.look_up(used.catches[0].0, innermost, unhandled);
             let parent = this.leave_fiber(used, from, releases, case);
             this.attach(to, parent, case);
-            this.send(&values, innermost, signal, back);
+            let own = match case {
+                Case::Common { .. } => own,
+                Case::Any => this.reference_of(innermost),
+            };
+            this.send(&values, [innermost, own], signal, back);
             if let Case::Any = case {
                 this.enter_sealed(itself);
                 this.fiber_switch_to_itself(used, &values, [from, to], ways);
@@ -119,7 +125,8 @@ impl Translator<'_> {
         self.note_clauses(used);
         let current = self.current_stack();
         let signal = self.look_up(used.catches[0].0, current, unhandled);
-        self.send(values, current, signal, back);
+        let own = self.current_reference();
+        self.send(values, [current, own], signal, back);
     }
 
     fn fiber_release(&mut self, used: &Use) {
@@ -154,9 +161,19 @@ impl Translator<'_> {
         self.detach(fiber, case)
     }
 
-    /// Switches to a stack with an event.
-    fn send(&mut self, values: &[Value], receiver: Value, signal: Value, back: Block) {
-        let reference = self.load_word(receiver, offset_of!(ControlBlock, reference));
+    /// The reference under which a stack will be suspended the next time.
+    fn reference_of(&mut self, stack: Value) -> Value {
+        self.load_word(stack, offset_of!(ControlBlock, reference))
+    }
+
+    /// Switches to a stack, whose reference is given, with an event.
+    fn send(
+        &mut self,
+        values: &[Value],
+        [receiver, reference]: [Value; 2],
+        signal: Value,
+        back: Block,
+    ) {
         let carried = self.carry(values);
         self.switch_to(receiver, signal, reference, &carried, back);
     }

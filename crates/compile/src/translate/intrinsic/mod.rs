@@ -209,7 +209,7 @@ impl Translator<'_> {
             self.go_on_if(is_current, otherwise);
             return self.current_stack();
         }
-        let block = self.check_reference_or(reference, kind, complain);
+        let (block, _) = self.check_reference_or(reference, kind, complain);
         self.check_running(block, kind);
         block
     }
