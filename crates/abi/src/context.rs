@@ -73,6 +73,8 @@ impl Default for RawVal {
 /// at `sp` is the address where it continues. They, and the chain of frame
 /// pointers that starts at `fp`, are all that is rewritten when the memory
 /// moves.
+///
+/// What a switch uses lies in the first half, which is one line of the cache.
 #[derive(Debug)]
 #[repr(C, align(128))]
 pub struct ControlBlock {
@@ -88,6 +90,15 @@ pub struct ControlBlock {
     /// The reference that will be valid for this stack when it is suspended
     /// the next time, or is while it is suspended; without its kind.
     pub reference: u64,
+    /// How many of its arguments are bound already.
+    pub bound: u16,
+    /// Whether `innermost` is another stack or `through` is not null. It lies
+    /// beside `bound`, so that one comparison tells that there is neither.
+    pub is_entangled: u16,
+    /// What it is used for. Generated code writes it together with `marks`.
+    pub state: StackState,
+    /// How many marks `answer` and the redirections have left on it.
+    pub marks: u16,
     /// The stack to continue when this one is resumed: the innermost of those
     /// that were suspended together with it. The stack itself, if it is a
     /// continuation and not suspended with others.
@@ -100,15 +111,6 @@ pub struct ControlBlock {
     pub sought: u64,
     /// The outermost stack that was captured then.
     pub sought_outermost: *mut ControlBlock,
-    /// How many of its arguments are bound already.
-    pub bound: u16,
-    /// Whether `innermost` is another stack or `through` is not null. It lies
-    /// beside `bound`, so that one comparison tells that there is neither.
-    pub is_entangled: u16,
-    /// What it is used for. Generated code writes it together with `marks`.
-    pub state: StackState,
-    /// How many marks `answer` and the redirections have left on it.
-    pub marks: u16,
     /// The function of a stack that has not started.
     pub function: *const FuncRef,
     /// The code that calls that function.
@@ -183,6 +185,7 @@ impl ControlBlock {
 }
 
 const _: () = assert!(offset_of!(ControlBlock, marks) == offset_of!(ControlBlock, state) + 2);
+const _: () = assert!(offset_of!(ControlBlock, innermost) < 64);
 const _: () = assert!(
     offset_of!(ControlBlock, is_entangled) == offset_of!(ControlBlock, bound) + 2
         && offset_of!(ControlBlock, bound) % 4 == 0
