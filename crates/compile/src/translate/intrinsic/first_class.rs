@@ -61,7 +61,18 @@ impl Translator<'_> {
     /// `drop` of a stack, which frees it.
     fn drop_stack(&mut self) {
         let reference = self.pop();
+        self.free_unless_null(reference);
+    }
+
+    /// Frees a stack. Mostly there is none: a function drops all that it had, and
+    /// has moved it before.
+    fn free_unless_null(&mut self, reference: Value) {
+        let [cold, next] = self.cold_and_next();
+        self.builder.ins().brif(reference, cold, &[], next, &[]);
+        self.enter_sealed(cold);
         self.call_builtin(Builtin::drop_stack, &[reference]);
+        self.jump(next, &[]);
+        self.enter_sealed(next);
     }
 
     /// `ref.is_null` of a stack, which is free afterwards.
@@ -69,7 +80,7 @@ impl Translator<'_> {
         let reference = self.pop();
         let is_null = self.builder.ins().icmp_imm_u(IntCC::Equal, reference, 0);
         let is_null = self.builder.ins().uextend(I32, is_null);
-        self.call_builtin(Builtin::drop_stack, &[reference]);
+        self.free_unless_null(reference);
         self.push(is_null);
     }
 
