@@ -52,7 +52,7 @@ impl Store {
     ) -> Result<*mut ControlBlock, TrapCode> {
         if (reference & !KIND_MASK).checked_add(NEXT_GENERATION).is_none() && self.stacks.is_full()
         {
-            self.collect_before(reference, ty, count)?;
+            self.collect_before(reference, ty, count, 0)?;
         }
         let kind = StackKind::of(reference).expect("a valid reference");
         let block = self.consume(reference, kind)?;
@@ -67,12 +67,13 @@ impl Store {
     }
 
     /// Collects while a reference and the arguments, of a type, that are in the
-    /// transfer area are still needed.
-    fn collect_before(
+    /// transfer area are still needed, and makes room for so many bytes.
+    pub(crate) fn collect_before(
         &mut self,
         reference: u64,
         ty: &TypeInfo,
         count: usize,
+        needed: usize,
     ) -> Result<(), TrapCode> {
         let scope = self.begin_scope();
         self.root(reference);
@@ -86,7 +87,7 @@ impl Store {
         // SAFETY: generated code has put as many values there.
         let values = followed.iter().map(|&i| unsafe { (*area.add(i)).u64() });
         let roots: Vec<_> = values.map(|value| self.root(value)).collect();
-        let collected = self.collect(0);
+        let collected = self.collect(needed);
         for (&i, root) in followed.iter().zip(roots) {
             let value = self.rooted(root).expect("its scope has not ended");
             // SAFETY: as above.

@@ -2,11 +2,13 @@
 //! that are dropped, extensions.
 
 use crate::activation::Ending;
+use crate::heap::write_storage;
 use crate::store::Store;
 use ropewalk_abi::builtin::Outcome;
 use ropewalk_abi::stack::{ClauseKind, StackKind, StackState, kind_bits};
+use ropewalk_abi::types::StorageType;
 use ropewalk_abi::{ControlBlock, RawVal, TagDef, TrapCode};
-use std::ptr::{self, NonNull};
+use std::ptr;
 
 const KIND: StackKind = StackKind::FirstClass;
 
@@ -29,7 +31,7 @@ impl Store {
             self.set_ending(Ending::Trap(TrapCode::EventReachedGround));
             return Outcome::END;
         }
-        let thrown = self.event_exception(word, None);
+        let thrown = self.event_exception(word, None, 0);
         self.throw_or_trap(thrown)
     }
 
@@ -59,12 +61,9 @@ impl Store {
             (*base).entangle(current);
             ((*base).reference | kind_bits(KIND), (*target).innermost)
         };
-        let scope = self.begin_scope();
         // SAFETY: as above.
-        self.root(unsafe { (*target).reference | kind_bits(KIND) });
-        let exception = self.event_exception(word, (!frees).then_some(left));
-        self.end_scope(scope);
-        let exception = exception?;
+        let waiting = unsafe { (*target).reference | kind_bits(KIND) };
+        let exception = self.event_exception(word, (!frees).then_some(left), waiting)?;
         if self.is_at_ground(innermost) {
             return Err(TrapCode::EventReachedGround);
         }
@@ -84,32 +83,41 @@ impl Store {
     }
 
     /// The exception for an event with the values in the transfer area, and
-    /// perhaps one more.
-    fn event_exception(&mut self, word: u64, last: Option<u64>) -> Result<u64, TrapCode> {
+    /// perhaps one more. If a collection is needed, what a reference names is
+    /// needed afterwards.
+    fn event_exception(
+        &mut self,
+        word: u64,
+        last: Option<u64>,
+        reference: u64,
+    ) -> Result<u64, TrapCode> {
         let tag = (word - ClauseKind::Event as u64) as *mut TagDef;
-        let tag = NonNull::new(tag).expect("events are tags");
-        // SAFETY: tags live as long as the store, types as long as the engine.
-        let ty = self.options.types.get(unsafe { (*tag.as_ref().ty).id });
-        let params = ty.ty().composite.as_func().expect("tags have function types").params();
-        let scope = self.begin_scope();
-        let given = params.len() - usize::from(last.is_some());
-        // SAFETY: generated code has put as many values there.
-        let mut values: Vec<RawVal> =
-            (0..given).map(|i| unsafe { *self.context().transfer.add(i) }).collect();
-        values.extend(last.map(RawVal::from_u64));
-        let is_collected = |i: usize| self.options.types.is_collected(params[i]);
-        let roots: Vec<_> =
-            (0..params.len()).map(|i| is_collected(i).then(|| values[i].u64())).collect();
-        let roots: Vec<_> =
-            roots.into_iter().map(|root| root.map(|root| self.root(root))).collect();
-        let exception = self.new_exception(tag, |store| {
-            let moved = roots.iter().map(|root| root.and_then(|root| store.rooted(root)));
-            let now =
-                |(value, moved): (&RawVal, Option<u64>)| moved.map_or(*value, RawVal::from_u64);
-            Ok(values.iter().zip(moved).map(now).collect())
-        });
-        self.end_scope(scope);
-        exception.map_err(|_| TrapCode::OutOfMemory)
+        // SAFETY: events are tags, which live as long as the store, and types as
+        // long as the engine.
+        let ty = unsafe { &*(*tag).ty };
+        let registered = self.options.types.get(ty.id);
+        let layout = registered.layout();
+        let params = registered.ty().composite.as_func().expect("tags have function types");
+        let given = params.params().len() - usize::from(last.is_some());
+        let size = layout.size as usize;
+        if self.must_collect(size) {
+            self.collect_before(reference, ty, given, size)?;
+        }
+        let object = self.create(ty, size);
+        object.set_tag(tag);
+        let area = self.context().transfer;
+        for (i, (ty, offset)) in params.params().iter().zip(&layout.offsets).enumerate() {
+            // SAFETY: generated code has put as many values into the area, and
+            // the layout of the type says that there is room.
+            unsafe {
+                let value = match last {
+                    Some(last) if i == given => RawVal::from_u64(last),
+                    _ => *area.add(i),
+                };
+                write_storage(object.at(*offset), StorageType::Val(*ty), &value);
+            }
+        }
+        Ok(object.reference())
     }
 
     // ---- references

@@ -122,9 +122,20 @@ impl Store {
     /// but the header is zero.
     pub(crate) fn allocate(&mut self, ty: *const TypeInfo, size: u64) -> Result<Object, TrapCode> {
         let size = usize::try_from(size).map_err(|_| TrapCode::OutOfMemory)?;
-        if self.heap.options.collect_always || !self.has_room(size) {
+        if self.must_collect(size) {
             self.collect(size)?;
         }
+        Ok(self.create(ty, size))
+    }
+
+    /// Whether a collection comes before an object of a size.
+    pub(crate) fn must_collect(&self, size: usize) -> bool {
+        self.heap.options.collect_always || !self.has_room(size)
+    }
+
+    /// Makes an object for which there is room.
+    pub(crate) fn create(&mut self, ty: *const TypeInfo, size: usize) -> Object {
+        debug_assert!(self.has_room(size));
         let context = self.context_mut();
         let place = context.heap_next;
         context.heap_next += size;
@@ -133,7 +144,7 @@ impl Store {
             self.context_mut().heap_end = 0;
         }
         // SAFETY: the place lies in the space and was free.
-        Ok(unsafe { Object::create(place, ty, size) })
+        unsafe { Object::create(place, ty, size) }
     }
 
     fn has_room(&self, size: usize) -> bool {
