@@ -13,6 +13,7 @@ use crate::literal::Literals;
 use crate::locate::locate;
 use crate::named;
 use crate::spans::Spans;
+use crate::structure;
 
 /// A module that was encoded. It does not hold its source.
 #[derive(Debug)]
@@ -113,7 +114,10 @@ impl Encoded {
         let binary = module.encode()?;
         let span = module.span.offset();
         let origin = match &module.kind {
-            ModuleKind::Text(fields) => Origin::Fields(Box::new(fields::spans(fields, source))),
+            ModuleKind::Text(fields) => {
+                structure::check(fields, source)?;
+                Origin::Fields(Box::new(fields::spans(fields, source)))
+            }
             ModuleKind::Binary(_) => Origin::Binary(Literals::read(source, span, b"").0),
         };
         Ok(Encoded { binary, module: span, origin })

@@ -43,6 +43,7 @@
 //! | `spans` | from a place to the source |
 //! | `fields` | how the spans of a parsed module are gathered |
 //! | `scan` | the parts of a field that the parser gives no span |
+//! | `structure` | what the grammar refuses, and the parser does not |
 //! | `literal` | modules written as string literals |
 //! | `dialect` | text of the other designs becomes standard text |
 //! | `named` | the names of types in what a validator says |
@@ -78,6 +79,7 @@ mod position;
 mod scan;
 mod snippet;
 mod spans;
+mod structure;
 mod text;
 mod watched;
 mod width;

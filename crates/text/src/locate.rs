@@ -2,8 +2,7 @@
 //!
 //! The walk visits everything in the order of the binary; the last thing that
 //! starts at or before the offset is the place. A binary that cannot be read
-//! further (`end` without a block, say) ends the walk: what stands there is
-//! what the offset is about.
+//! further ends the walk: what stands there is what the offset is about.
 
 use wasmparser::{
     BinaryReader, ConstExpr, Data, DataKind, Element, ElementItems, ElementKind, Export,
@@ -20,24 +19,22 @@ const PREAMBLE: usize = 8;
 pub(crate) fn locate(binary: &[u8], offset: u64) -> Option<Place> {
     let mut sections = BinaryReader::new(binary, 0);
     sections.read_bytes(PREAMBLE).ok()?;
-    let mut starts = 0;
     while sections.original_position() <= offset {
         let section = Section::from_id(sections.read_u8().ok()?);
         let contents = sections.read_reader().ok()?;
         if is_inside(section, &contents, offset) {
-            return Some(Walk::new(section?, starts, offset).run(contents));
+            return Some(Walk::new(section?, offset).run(contents));
         }
-        starts += usize::from(section == Some(Section::Start));
     }
     None
 }
 
 /// Whether an offset belongs to a section that starts at or before it. What
 /// is missing at the end of the last item is found where the next section
-/// starts; but a second start section is found at its own first byte.
+/// starts.
 fn is_inside(section: Option<Section>, contents: &BinaryReader, offset: u64) -> bool {
     let end = contents.range().end;
-    offset < end || (offset == end && section.is_some_and(|section| section != Section::Start))
+    offset < end || (offset == end && section.is_some())
 }
 
 /// A walk through a section.
@@ -49,9 +46,9 @@ struct Walk {
 }
 
 impl Walk {
-    /// A walk that starts at an item of a section.
-    fn new(section: Section, item: usize, offset: u64) -> Walk {
-        Walk { offset, place: Place { section, item, part: Part::Whole }, steps: 0 }
+    /// A walk that starts at the first item of a section.
+    fn new(section: Section, offset: u64) -> Walk {
+        Walk { offset, place: Place { section, item: 0, part: Part::Whole }, steps: 0 }
     }
 
     fn run(mut self, contents: BinaryReader) -> Place {

@@ -40,6 +40,17 @@ fn invalid(source: &str, position: &str, message: &str) {
     assert!(check(source, position, message).is_invalid());
 }
 
+/// As in a module without dialects.
+#[test]
+fn blocks_and_starts_that_cannot_be_read() {
+    malformed("(func\n block $l)", "3:10", "expected `end`");
+    malformed("(func end)", "2:7", "unexpected `end`");
+    malformed("(func else)", "2:7", "unexpected `else`");
+    malformed("(func (switch $c (i32.const 1) (ref.null $c)) end)", "2:47", "unexpected `end`");
+    malformed("(start $h)\n(start $h)", "3:8", "unexpected second `start`");
+    malformed("(global i32 (i32.const 1) end)", "2:27", "unexpected `end`");
+}
+
 #[test]
 fn numbers_of_what_shifts() {
     let number =

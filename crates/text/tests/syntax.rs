@@ -79,6 +79,33 @@ fn imports_come_first() {
 }
 
 #[test]
+fn blocks_that_are_not_balanced() {
+    let message = "expected `end`: a block is not closed";
+    check("(func\n block\n nop)\n(func)", "3:5", message);
+    check("(func nop)\n(func block)\n(data \"\")", "2:12", message);
+    check("(func (if (i32.const 1) (then\n loop)))", "2:8", message);
+    check("(global i32 i32.const 1 block)", "1:2", message);
+    check("(func\n nop end\n nop)", "2:6", "unexpected `end`");
+    check("(func (block\n end))", "2:5", "unexpected `end`");
+    check("(memory 1) (data (offset i32.const 1 end))", "1:38", "unexpected `end`");
+    check("(table 1 funcref) (elem (offset (i32.const 1) end))", "1:47", "unexpected `end`");
+    check("(elem funcref (item ref.null func end))", "1:35", "unexpected `end`");
+    check("(table 1 funcref (end))", "1:19", "unexpected `end`");
+    check("(func\n nop\n else nop)", "3:2", "unexpected `else`");
+    check("(func block else end)", "1:13", "unexpected `else`");
+    check("(func (if (i32.const 1) (then) (else else)))", "1:38", "unexpected `else`");
+    check("(tag $e) (func (catch $e))", "1:17", "unexpected `catch`");
+    check("(func block catch_all end)", "1:13", "unexpected `catch_all`");
+    check("(func block delegate 0)", "1:13", "unexpected `delegate`");
+}
+
+#[test]
+fn a_second_start() {
+    let message = "unexpected second `start`: a module starts with one function";
+    check("(func $f)\n(start $f)\n(start $f)", "3:8", message);
+}
+
+#[test]
 fn quoted_text() {
     check(
         "(module quote\n  \"(func \\n\"\n  \"\\22 local.get \\24y)\")",

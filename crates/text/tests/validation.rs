@@ -93,10 +93,6 @@ fn the_end_of_a_function() {
     check("(func (result i32)\n  nop\n)", "3:1", MISMATCH);
     check("(func\n  i32.const 1 ;; )\n  (; ) ;) )", "3:11", MISMATCH);
     check("(func (result i32))\n(func (result i64))", "1:19", MISMATCH);
-    check("(func\n block\n nop)\n(func)", "3:5", "control frames remain");
-    check("(func nop)\n(func block)\n(data \"\")", "2:12", "control frames remain");
-    check("(func\n nop end\n nop)", "3:2", "operators remaining");
-    check("(func\n nop\n else nop)", "3:2", "`else` found outside");
 }
 
 #[test]
@@ -189,7 +185,6 @@ fn globals() {
     check("(global i32\n i32.const 0\n i32.popcnt)", "3:2", "constant expression required");
     check("(global i32 (global.get 7))", "1:14", "unknown global 7");
     check("(global i32)", "1:2", MISMATCH);
-    check("(global i32\n block)\n(global i32 (i32.const 0))", "1:2", "control frames remain");
 }
 
 #[test]
@@ -212,7 +207,6 @@ fn exports() {
 fn start_functions() {
     check("(func $f (param i32))\n(start $f)", "2:8", "invalid start function");
     check("(start 3)", "1:8", "unknown function 3");
-    check("(func)\n(start 0)\n(start 0)", "3:8", "section out of order");
 }
 
 #[test]
