@@ -279,9 +279,9 @@ fn missing_and_superfluous_words() {
 }
 
 #[test]
-fn code_that_leaves_its_function() {
+fn labels_around_code_that_does_not_see_them() {
     check(
-        true,
+        false,
         &[
             ("(func (block $l (answer $ping (br @@$l) within)))", "unknown label: `$l` is outside"),
             ("(func (block $l (answer $ping (br_if @@$l (i32.const 1)) within)))", "outside"),
@@ -305,6 +305,15 @@ fn code_that_leaves_its_function() {
                 "outside",
             ),
             ("(func (answer $ping (block $l (answer $ping (br @@$l) within)) within))", "outside"),
+        ],
+    );
+}
+
+#[test]
+fn code_that_leaves_its_function() {
+    check(
+        true,
+        &[
             ("(func (answer $ping (@@return) within))", "`return` cannot stand"),
             ("(func $x (answer $ping (@@return_call $x) within))", "may not return"),
             (

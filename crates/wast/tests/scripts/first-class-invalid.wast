@@ -613,8 +613,8 @@
     "(func (answer $unknown within))")
   "unknown call_tag")
 
-;; ... sees none of the labels around it
-(assert_invalid
+;; ... sees none of the labels around it: their names are unknown there
+(assert_malformed
   (module
     (import "host" "new_stack" (func $new (result stackref)))
     (event $e (param stackref)) (event $n (param i32)) (event $none)
@@ -624,7 +624,7 @@
     (rout $r (stack.start)) (rout $s (param i32) (result i32) (stack.start))
     (func (block $l (answer $ping (br $l) within))))
   "unknown label")
-(assert_invalid
+(assert_malformed
   (module
     (import "host" "new_stack" (func $new (result stackref)))
     (event $e (param stackref)) (event $n (param i32)) (event $none)
@@ -634,7 +634,7 @@
     (rout $r (stack.start)) (rout $s (param i32) (result i32) (stack.start))
     (func (param i32) (block $l (answer $ping (br_if $l (local.get 0)) within))))
   "unknown label")
-(assert_invalid
+(assert_malformed
   (module
     (import "host" "new_stack" (func $new (result stackref)))
     (event $e (param stackref)) (event $n (param i32)) (event $none)
@@ -668,7 +668,7 @@
   "return")
 
 ;; so do the two parts of stack.redirect_to
-(assert_invalid
+(assert_malformed
   (module
     (import "host" "new_stack" (func $new (result stackref)))
     (event $e (param stackref)) (event $n (param i32)) (event $none)
@@ -678,7 +678,7 @@
     (rout $r (stack.start)) (rout $s (param i32) (result i32) (stack.start))
     (func (block $l (stack.redirect_to (br $l) then (drop) within))))
   "unknown label")
-(assert_invalid
+(assert_malformed
   (module
     (import "host" "new_stack" (func $new (result stackref)))
     (event $e (param stackref)) (event $n (param i32)) (event $none)

@@ -339,7 +339,7 @@ impl<'a> Reader<'_, 'a> {
                  `stack.redirect_to`, which sees the function's locals, but none of its labels",
                 name.text
             );
-            return Err(Fault::invalid(name.at, message));
+            return Err(Fault::malformed(name.at, message));
         }
         block.target.get_or_insert(node);
         Ok(())
