@@ -168,6 +168,7 @@ fn slots() {
     );
     field("(func (table.set_cleared $t (i32.const 1) (call $new)))");
     field("(func (table.set_cleared 0 (i32.const 1) (global.get_clear 0)))");
+    field("(func i32.const 1 i32.const 2 table.get_clear table.set_cleared)");
     field(
         "(table $big i64 3 stackref) (func (table.set_cleared $big (i64.const 1) \
          (table.get_clear $big (i64.const 2))))",

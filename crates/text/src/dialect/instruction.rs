@@ -67,6 +67,16 @@ impl<'a> Instruction<'a> {
         self.name(tree, what).map(|name| name.text)
     }
 
+    /// The next immediate, a name or a number of a table; without one it is the
+    /// first table. Answers where it stands, too.
+    pub fn table(&mut self, tree: &Tree<'a>) -> Result<(&'a str, usize)> {
+        let node = self.next;
+        match tree.is_name(node) || tree.is_number(node) {
+            true => Ok((self.index(tree, "a table")?, tree.start(node))),
+            false => Ok(("0", self.at(tree))),
+        }
+    }
+
     /// The next immediate, if it is a list with this head, such as `(on ..)`.
     pub fn list(&mut self, tree: &Tree<'a>, head: &str) -> Option<Node> {
         let list = Some(self.next).filter(|&node| tree.head(node) == Some(head))?;

@@ -27,6 +27,14 @@
     (ref.is_null (table.get_clear $t (i32.const 0)))
     (ref.is_null (table.get_clear $t (i32.const 1)))
     (ref.is_null (table.get_clear $t (i32.const 1))))
+
+  ;; without an index, the first table
+  (func (export "first table") (result i32 i32)
+    (table.set_cleared (i32.const 1) (call $new))
+    i32.const 0
+    table.get_clear
+    ref.is_null
+    (ref.is_null (table.get_clear $t (i32.const 1))))
   (func (export "plain") (result i32 i32 i32)
     (local $s stackref)
     call $new
@@ -87,6 +95,7 @@
 (assert_return (invoke "parameter") (i32.const 0) (i32.const 1))
 (assert_return (invoke "global") (i32.const 1) (i32.const 0) (i32.const 1))
 (assert_return (invoke "table") (i32.const 1) (i32.const 1) (i32.const 0) (i32.const 1))
+(assert_return (invoke "first table") (i32.const 1) (i32.const 0))
 (assert_return (invoke "plain") (i32.const 0) (i32.const 1) (i32.const 1))
 (assert_return (invoke "null over null") (i32.const 0))
 (assert_trap (invoke "full local") "linear slot is not empty")
@@ -106,3 +115,10 @@
 (assert_return (invoke "clear the table" (i32.const 2)) (i32.const 0))
 (assert_return (invoke "clear the table" (i32.const 2)) (i32.const 1))
 (assert_return (invoke "loop" (i32.const 1000)) (i32.const 1))
+
+(assert_invalid
+  (module (func (drop (table.get_clear (i32.const 0)))))
+  "unknown table")
+(assert_invalid
+  (module (table 1 funcref) (func (drop (table.get_clear (i32.const 0)))))
+  "type mismatch")

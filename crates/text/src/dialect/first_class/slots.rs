@@ -92,8 +92,8 @@ impl<'a> Function<'_, 'a, '_> {
     /// `table.get_clear` and `table.set_cleared`.
     pub(super) fn table(&mut self, instruction: &mut Instruction<'a>, part: usize) -> Result<()> {
         let tree = self.lowering.tree;
-        let (at, index_at) = (instruction.at(tree), tree.start(instruction.next));
-        let index = instruction.index(tree, "a table")?;
+        let at = instruction.at(tree);
+        let (index, index_at) = instruction.table(tree)?;
         let table = self.lowering.module.tables.index(index, index_at, "table")?;
         check_slot(table, index, index_at, instruction.word)?;
         let (stackref, null) = self.stackref();
