@@ -121,9 +121,41 @@ fn a_script_without_dialects_is_not_copied() {
     assert_eq!(script.text().as_ptr(), script.source().as_ptr());
 }
 
+/// Where the parser of scripts finds what is wrong with one.
+#[track_caller]
+fn check(source: &str, position: (usize, usize), message: &str) {
+    let script = Script::new(source);
+    let error = ParseBuffer::new(script.text())
+        .and_then(|buffer| parser::parse::<Wast>(&buffer).map(drop))
+        .expect_err("the script can be read");
+    let (line, column) = error.span().linecol_in(source);
+    assert_eq!((line + 1, column + 1), position, "{error}\n{}", script.text());
+    assert!(error.message().contains(message), "{error}");
+}
+
+/// What cannot be read is found where it is, and no dialect before it is blamed.
 #[test]
-fn a_script_that_cannot_be_read_is_left_alone() {
-    for source in ["(module (type $c (stack (ref $c)))", "stack \u{1}", "(module (stack)))"] {
-        assert_eq!(Script::new(source).text(), source);
-    }
+fn a_script_that_cannot_be_read() {
+    let module = "(module (func (local $x stackref)))\n";
+    let behind =
+        |rest: &str, position, message| check(&format!("{module}{rest}"), position, message);
+    behind(r#"(assert_return (invoke "\zz"))"#, (2, 26), "invalid string escape");
+    behind(r#"(assert_return (invoke "f"#, (2, 26), "unexpected end-of-file");
+    behind(r#"(assert_return (invoke "f")"#, (2, 28), "expected `)`");
+    behind("(module))", (2, 9), "extra tokens");
+    behind("(module (func $é))", (2, 15), "empty identifier");
+    behind("(module) (; never closed", (2, 10), "unterminated block comment");
+    behind("(assert_retrun (invoke \"f\"))\n\"", (2, 2), "unexpected token");
+}
+
+#[test]
+fn a_dialect_module_that_cannot_be_read() {
+    check("(module (type $c (stack (ref $c)))", (1, 35), "expected `)`");
+    check(
+        "(module (type $c (stack (ref $c)))\n (export \"\\q\" (func $f)))",
+        (2, 12),
+        "escape 'q'",
+    );
+    check("(module (func (local $x stackref) \u{1}))", (1, 35), "unexpected character");
+    check("stack \u{1}", (1, 7), "unexpected character");
 }

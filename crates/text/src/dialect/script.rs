@@ -16,7 +16,9 @@ use crate::literal::Literals;
 /// The parser of scripts does not know the dialects. So it is given a copy of
 /// the script, of the same length, in which the fields of dialect modules are
 /// blank; every place in it is that of the script. Where it finds a module,
-/// [`Text::from_script`](crate::Text::from_script) reads the original.
+/// [`Text::from_script`](crate::Text::from_script) reads the original. If the
+/// script cannot be read whole, that parser meets the place, and nothing that it
+/// does not know before.
 ///
 /// ```
 /// use ropewalk_text::{Script, Text};
@@ -86,11 +88,8 @@ fn find(source: &str) -> (HashMap<usize, Range<usize>>, Vec<Range<usize>>) {
     if !may_have_dialects(source) {
         return (modules, blank);
     }
+    // What cannot be read stays: the parser of scripts says why.
     let tree = Tree::parse(source, 0..source.len());
-    if tree.fault().is_some() {
-        // The parser of scripts says why.
-        return (modules, blank);
-    }
     for module in outer_modules(&tree) {
         if Words::new(&tree, Some(module)).are_there() {
             modules.insert(tree.start(module + 1), tree.start(module)..tree.end(module));
@@ -118,15 +117,16 @@ fn outer_modules(tree: &Tree<'_>) -> Vec<Node> {
     modules
 }
 
-/// The fields of a module, behind `(module definition? $x?`.
+/// The fields of a module, behind `(module definition? $x?`, as far as they can
+/// be read.
 fn fields(tree: &Tree<'_>, module: Node) -> Range<usize> {
     let is_start = |node: &Node| match tree.word(*node) {
         Some(word) => word == "module" || word == "definition",
         None => tree.is_name(*node),
     };
     let first = tree.children(module).find(|node| !is_start(node));
-    let end = tree.start(tree.last(module));
-    first.map_or(end, |first| tree.start(first))..end
+    let end = tree.start(tree.last(module)).min(tree.readable());
+    first.map_or(end, |first| tree.start(first).min(end))..end
 }
 
 /// A copy of a text in which some parts are blank. Lines keep their ends.

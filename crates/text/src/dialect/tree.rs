@@ -25,6 +25,8 @@ pub(crate) struct Tree<'a> {
     ends: Vec<Node>,
     parents: Vec<Option<Node>>,
     fault: Option<Fault>,
+    /// Where the last token that could be read ends.
+    readable: usize,
 }
 
 impl<'a> Tree<'a> {
@@ -38,10 +40,13 @@ impl<'a> Tree<'a> {
             ends: Vec::new(),
             parents: Vec::new(),
             fault: None,
+            readable: range.start,
         };
         let mut open = Vec::new();
         let read = read_tokens(source, &range, |token| tree.push(token, &mut open));
         tree.fault = read.err();
+        tree.readable =
+            tree.tokens.last().map_or(range.start, |last| last.offset + last.len as usize);
         while !open.is_empty() {
             let message = "expected `)`: a parenthesis is not closed";
             tree.fault.get_or_insert_with(|| Fault::malformed(range.end, message));
@@ -85,6 +90,11 @@ impl<'a> Tree<'a> {
     /// Why the source cannot be read, if it cannot.
     pub fn fault(&self) -> Option<&Fault> {
         self.fault.as_ref()
+    }
+
+    /// Where the last token that could be read ends in the source.
+    pub fn readable(&self) -> usize {
+        self.readable
     }
 
     /// The whole source; the tree may be of a part of it.
