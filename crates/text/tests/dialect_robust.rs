@@ -126,3 +126,27 @@ fn many_things() {
     let text = Text::parse(&format!("(module {types} {uses})")).unwrap();
     assert_eq!(text.lowered().unwrap().matches("(import").count(), 2 * COUNT);
 }
+
+#[test]
+fn many_types_in_one_group() {
+    const COUNT: usize = 5_000;
+    let ty = |n: usize| format!("(type $t{n} (task (param (ref null $t{}))))", (n + 1) % COUNT);
+    let types: String = (0..COUNT).map(ty).collect();
+    assert!(Text::parse(&format!("(module (rec {types}))")).is_ok());
+}
+
+/// Each function has a type of its own, and so has each task.
+#[test]
+fn many_function_types() {
+    const COUNT: usize = 2_000;
+    let fields = |n: usize| {
+        format!(
+            "(type $s{n} (struct)) (type $unused{n} (func (param (ref $s{n}))))
+             (type $t{n} (task (param (ref null $s{n}))))
+             (func $f{n} (param (ref null $t{n}) (ref null $s{n})))
+             (func (drop (task.new $t{n} $f{n})))\n"
+        )
+    };
+    let fields: String = (0..COUNT).map(fields).collect();
+    assert!(Text::parse(&format!("(module {fields})")).is_ok());
+}

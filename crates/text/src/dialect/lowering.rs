@@ -32,6 +32,9 @@ pub(crate) struct Lowering<'a, 'm> {
     pub back: Pieces,
     /// Names of what was added, by what was asked for.
     added: HashMap<String, String>,
+    /// Function types of the source by their signatures, once one was looked
+    /// for.
+    written: Option<HashMap<String, Option<String>>>,
     /// Names that designs keep for the module.
     brands: HashMap<&'static str, String>,
     /// The function that is being lowered.
@@ -79,6 +82,7 @@ impl<'a, 'm> Lowering<'a, 'm> {
             front: Pieces::new(),
             back: Pieces::new(),
             added: HashMap::new(),
+            written: None,
             brands: HashMap::new(),
             function: None,
         }
@@ -246,16 +250,28 @@ impl<'a, 'm> Lowering<'a, 'm> {
         name
     }
 
-    /// The first function type of the source with this signature. Those in
+    /// The first function type of the source with this signature, if it has a
+    /// name.
+    fn written_type(&mut self, printed: &str) -> Option<String> {
+        if self.written.is_none() {
+            self.written = Some(self.written_types());
+        }
+        self.written.as_ref()?.get(printed)?.clone()
+    }
+
+    /// The first function type of the source with each signature. Those in
     /// recursion groups are not what a signature without a type means.
-    fn written_type(&self, printed: &str) -> Option<String> {
-        let fits = |definition: &&TypeDef<'a>| match &definition.kind {
-            TypeKind::Func(other) if !definition.is_grouped => {
-                self.signature(&other.params, &other.results) == printed
+    fn written_types(&self) -> HashMap<String, Option<String>> {
+        let mut types = HashMap::new();
+        for TypeDef { name, kind, is_grouped, .. } in self.module.types.iter() {
+            if let TypeKind::Func(Signature { params, results }) = kind
+                && !is_grouped
+            {
+                let name = name.map(|name| name.text.to_string());
+                types.entry(self.signature(params, results)).or_insert(name);
             }
-            _ => false,
-        };
-        self.module.types.iter().find(fits)?.name.map(|name| name.text.to_string())
+        }
+        types
     }
 
     /// The name of the type of a function.

@@ -167,7 +167,8 @@ impl<'a> Reader<'_, 'a> {
         self.module.types.iter().try_for_each(|definition| {
             let group = tree.parent(definition.list).filter(|_| definition.is_grouped);
             let end = tree.last(group.unwrap_or(definition.list));
-            let names = (definition.list..end).filter(|&node| is_reference(tree, node));
+            let nodes = definition.list..tree.last(definition.list);
+            let names = nodes.filter(|&node| is_reference(tree, node));
             let mut names = names.filter_map(|node| Name::read(tree, node));
             match names.find(|name| self.module.ty(*name).is_ok_and(|ty| ty.list > end)) {
                 None => Ok(()),
