@@ -108,3 +108,16 @@ fn many_things() {
         .collect();
     assert!(Text::parse(&format!("(module {functions})")).is_ok());
 }
+
+/// Locals with and without names, also those that must be set before they are
+/// read, in code that becomes a function of its own.
+#[test]
+fn many_locals_in_an_answer() {
+    const COUNT: usize = 5_000;
+    let each = |part: fn(usize) -> String| (0..COUNT).map(part).collect::<String>();
+    let locals = "i32 ".repeat(COUNT) + &each(|n| format!(") (local $x{n} (ref func)"));
+    let set = each(|n| format!("(local.set {n} (i32.const 1)) (local.set $x{n} (ref.func $f))"));
+    let get = each(|n| format!("(drop (local.get {n})) (drop (local.get $x{n}))"));
+    let function = format!("(func $f (local {locals}) {set} (answer $c {get} within))");
+    assert!(Text::parse(&format!("(call_tag $c) (elem declare func $f) {function}")).is_ok());
+}

@@ -280,7 +280,7 @@ impl<'a> Function<'_, 'a, '_> {
         let (ty, env) = (&environment.ty, format!("(local.get {})", environment.local));
         let field = || match local.index.starts_with('$') {
             true => format!("{ty} {}", local.index),
-            false => format!("{ty} {}", self.field_number(local)),
+            false => format!("{ty} {}", local.field),
         };
         match (local.is_boxed, local.is_captured) {
             (false, false) => None,
@@ -298,12 +298,6 @@ impl<'a> Function<'_, 'a, '_> {
     pub fn box_name(&self) -> String {
         self.lowering
             .standard_type_name(&format!("(struct (field (mut {})))", stackref(self.lowering)))
-    }
-
-    /// The number of the field of a local without a name.
-    fn field_number(&self, local: &Local<'a>) -> usize {
-        let before = self.locals.all.iter().take_while(|other| other.index != local.index);
-        before.filter(|other| other.is_captured).count()
     }
 
     /// A local for a value of a type that is put aside, at a byte of a part.

@@ -6,6 +6,8 @@
 //! behind it. Code that becomes a function of its own is a block too, and knows
 //! what was set before the instruction that it belongs to.
 
+use std::collections::HashSet;
+
 use super::super::instruction::Instruction;
 use super::super::tree::Tree;
 use super::locals::{Local, Locals};
@@ -39,15 +41,16 @@ fn must_be_set(local: &Local<'_>) -> bool {
 /// What is known to be set.
 #[derive(Debug, Default)]
 struct Known<'l> {
-    /// The locals, by name or number, in the order in which they were set.
-    set: Vec<&'l str>,
+    /// The locals, by name or number, and in the order in which they were set.
+    set: HashSet<&'l str>,
+    order: Vec<&'l str>,
     /// For each block that is open, how many were set before its code.
     before: Vec<usize>,
 }
 
 impl<'l> Known<'l> {
     fn enter(&mut self) {
-        self.before.push(self.set.len());
+        self.before.push(self.order.len());
     }
 
     /// The condition of a folded `if` stands in its list, and runs before it.
@@ -57,12 +60,22 @@ impl<'l> Known<'l> {
     }
 
     fn forget(&mut self) {
-        self.set.truncate(self.before.last().copied().unwrap_or_default());
+        let before = self.before.last().copied().unwrap_or_default();
+        self.order.drain(before..).for_each(|local| {
+            self.set.remove(local);
+        });
     }
 
     fn leave(&mut self) {
         self.forget();
         self.before.pop();
+    }
+
+    /// A local that is known to be set already stays known as long as it was.
+    fn set(&mut self, index: &'l str) {
+        if self.set.insert(index) {
+            self.order.push(index);
+        }
     }
 
     fn instruction(
@@ -73,8 +86,8 @@ impl<'l> Known<'l> {
     ) -> Result<()> {
         let index = local.index.as_str();
         match instruction.word {
-            "local.set" | "local.tee" => self.set.push(index),
-            "local.get" if !self.set.contains(&index) => {
+            "local.set" | "local.tee" => self.set(index),
+            "local.get" if !self.set.contains(index) => {
                 let message = format!(
                     "uninitialized local: `{index}` is read before it is set, and has no default; \
                      the code of an `answer` or `stack.redirect_to` knows only what was set before it"

@@ -34,6 +34,8 @@ pub(super) struct Local<'a> {
     /// `stack.redirect` names it.
     pub is_captured: bool,
     pub is_boxed: bool,
+    /// The number of its field in the environment, if it has one there.
+    pub field: usize,
     /// Whether an instruction may put a stack there.
     pub is_set: bool,
     /// The local that has its box.
@@ -82,6 +84,7 @@ impl<'a> Locals<'a> {
             is_param,
             is_captured: false,
             is_boxed: false,
+            field: 0,
             is_set: is_param,
             box_local: String::new(),
         });
@@ -128,6 +131,8 @@ impl<'a> Locals<'a> {
             local.is_captured |= step.part != 0;
             local.is_set |= word == "local.set_cleared";
         }
+        let captured = self.all.iter_mut().filter(|local| local.is_captured);
+        captured.enumerate().for_each(|(field, local)| local.field = field);
     }
 }
 
