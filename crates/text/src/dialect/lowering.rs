@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use super::closure::{Closure, Closures};
 use super::design::DESIGNS;
 use super::instruction::Instruction;
 use super::module::{Item, Module, TypeDef, TypeKind};
@@ -49,22 +50,7 @@ struct Function {
     locals: Pieces,
     /// What it does first.
     prologue: Pieces,
-    closures: Vec<Closure>,
-}
-
-/// A part of a function that becomes a function of its own, behind the fields
-/// of the source.
-#[derive(Debug)]
-pub(crate) struct Closure {
-    /// The instructions; an edit takes them away where they stood.
-    pub range: Range<usize>,
-    /// `(func ..`, up to its locals, which are added when the function is left.
-    pub head: Pieces,
-    pub locals: Pieces,
-    /// What it does first.
-    pub prologue: Pieces,
-    /// What is wrong if it does not end with its results.
-    pub note: String,
+    closures: Closures,
 }
 
 impl<'a, 'm> Lowering<'a, 'm> {
@@ -141,7 +127,8 @@ impl<'a, 'm> Lowering<'a, 'm> {
     /// Enters a function, which declares further locals at a byte.
     pub fn enter_function(&mut self, locals_at: usize) {
         let (locals, prologue) = (Pieces::new(), Pieces::new());
-        self.function = Some(Function { locals_at, locals, prologue, closures: Vec::new() });
+        self.function =
+            Some(Function { locals_at, locals, prologue, closures: Closures::default() });
     }
 
     /// Leaves a function: adds its locals, and what became functions of their
@@ -193,8 +180,7 @@ impl<'a, 'm> Lowering<'a, 'm> {
     /// The same, with a name that is only used once in the function.
     pub fn named_local(&mut self, name: &str, ty: &str, at: usize) {
         if let Some(function) = &mut self.function {
-            let inside = |closure: &&mut Closure| closure.range.contains(&at);
-            let locals = match function.closures.iter_mut().rfind(inside) {
+            let locals = match function.closures.around(at) {
                 Some(closure) => &mut closure.locals,
                 None => &mut function.locals,
             };

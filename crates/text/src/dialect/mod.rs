@@ -32,6 +32,7 @@
 //! | `index` | which indices are refused |
 //! | `form` | the form of a primitive with a tag operand |
 //! | `instruction` | an instruction of a design and its immediates |
+//! | `closure` | parts of a function that become functions of their own |
 //! | `lowering` | what designs change and add, and how types are printed |
 //! | `walk` | the walk through the module |
 //! | `output` | edits, and the map from what is written to the source |
@@ -58,6 +59,7 @@
 //!   right in the standard text and in the shadow.
 
 mod advice;
+mod closure;
 mod design;
 mod fiber;
 mod first_class;

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
+use super::super::closure::Closure;
 use super::super::instruction::Instruction;
-use super::super::lowering::{Closure, Lowering};
+use super::super::lowering::Lowering;
 use super::super::output::Pieces;
 use super::super::read::Header;
 use super::super::tree::Node;
