@@ -159,6 +159,19 @@ fn stack_types() {
     malformed("(type $s (stack (param i33) (ref $c)))", "2:24", "unexpected token");
 }
 
+/// Nobody who compiles the module gets to say it in the words of what it is
+/// lowered to.
+#[test]
+fn conditions_are_found_before_what_else_is_wrong() {
+    let wrong = "(func (result i32) (i64.const 1)) (type $i (stack (param i64) (ref null $c)))\n";
+    invalid(
+        &format!("{wrong}(func (drop (stack.bind $c $i (ref.null $c))))"),
+        "3:28",
+        "`$i` takes others",
+    );
+    invalid(&format!("{wrong}(func (drop (stack.new $c $g)))"), "3:27", "`$g` does not fit");
+}
+
 #[test]
 fn conditions() {
     invalid("(func (switch $k))", "2:15", "expected a stack type, but `$k` is a continuation type");
@@ -217,8 +230,8 @@ fn operands_and_results() {
     );
     invalid(
         "(func (return_switch $c $g (i32.const 1) (ref.null $c)))",
-        "2:8",
-        "expected i64, found i32",
+        "2:25",
+        "the parameters of `$g` do not fit",
     );
     invalid(
         "(func (switch_throw $c $e (ref.null $c)))",

@@ -27,7 +27,7 @@ const FIBERS: &str = r#"(module
 
 const TASKS: &str = r#"(module (type $t (task (param i32 (ref null $t)) (result i64)))
   (type $u (sub final (taskref ((ref null $t)) (i64))))
-  (func $f (param (ref null $t) i32 (ref $t) f32) (result i64)
+  (func $f (param (ref null $t) i32 (ref null $t) f32) (result i64)
     task.new $u $g drop (task.suspend $t (local.get 0) (i64.const 1)) drop drop
     (task.retire $t (local.get 0) (i64.const 2)))
   (func $g (param (ref $u) (ref null $t)) (result i64)

@@ -360,10 +360,16 @@ const INVALID: &[(&str, &str, &str)] = &[
         "2:67",
         "`task.switchto` puts `$v` in the place of `$t`, so what `$v` gives must match what `$t` gives",
     ),
+    // Also where something else is wrong.
     (
-        "(func (param (ref null $w) (ref null $v)) (task.switchto $w $v (local.get 1) (local.get 0)))",
+        "(func (result i32) (i64.const 1)) (func (drop (task.switchto $t $v (ref.null $t) (ref.null $v))))",
+        "2:65",
+        "`task.switchto` puts `$v` in the place of `$t`, so what `$v` gives must match what `$t` gives",
+    ),
+    (
+        "(func (param (ref null $w) (ref null $v)) (task.switchto $v $w (local.get 0) (local.get 1)))",
         "2:44",
-        "type mismatch: expected (ref null $v), found (ref null $w)",
+        "type mismatch: expected (ref null $w), found (ref null $v)",
     ),
     (
         "(func (param (ref null $t)) (result contref) (local.get 0))",

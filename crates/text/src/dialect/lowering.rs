@@ -280,18 +280,24 @@ impl<'a, 'm> Lowering<'a, 'm> {
     }
 
     /// Requires that values of the types `from` may stand where the types `to`
-    /// are expected. It is checked in the shadow, by a function that returns
-    /// its parameters; if that is not valid, `message` says what is wrong.
+    /// are expected. It is checked in the shadow, by a function type with the
+    /// results `from` that is a sub type of one with the results `to`; if that is
+    /// not valid, `message` says what is wrong. Types are validated first, so
+    /// whatever else is wrong, the condition is found.
     ///
     /// There are as many types in `from` as in `to`.
     pub fn require(&mut self, from: &[ValType<'a>], to: &[ValType<'a>], at: usize, message: &str) {
-        if self.is_shadow() {
-            let ty = self.signature(from, to);
-            let values: String = (0..from.len()).map(|n| format!(" (local.get {n})")).collect();
-            let function = format!("\n  (func{ty}{values})");
-            if self.added.insert(function.clone(), String::new()).is_none() {
-                self.back.push_noted(function, at, message);
-            }
+        if !self.is_shadow() {
+            return;
+        }
+        let (sub, super_type) = (self.signature(&[], from), self.signature(&[], to));
+        if self.added.insert(format!("{sub} <: {super_type}"), String::new()).is_none() {
+            let name = self.names.fresh("expected");
+            // In a group: no signature without a type must happen to be theirs.
+            let types = format!(
+                "\n  (rec (type {name} (sub (func{super_type}))) (type (sub {name} (func{sub}))))"
+            );
+            self.back.push_noted(types, at, message);
         }
     }
 

@@ -3,9 +3,9 @@
 //! In the standard text the references of all designs are continuations, and
 //! the general ones among them match each other. So the module is written once
 //! more, as a *shadow* in which each kind has types of its own sort: types of
-//! the bag of stacks are function types there. The shadow also has functions
-//! that are valid only if a condition holds, with the message for the case
-//! that it does not. Nobody ever runs it.
+//! the bag of stacks are function types there. The shadow also has types that
+//! are valid only if a condition holds, with the message for the case that it
+//! does not. Nobody ever runs it.
 //!
 //! What the shadow accepts too much, a stack as a `funcref`, the standard text
 //! refuses. Whoever compiles the standard text finds what is wrong with that,
