@@ -274,6 +274,12 @@ fn missing_and_superfluous_words() {
                 "unexpected `(do ..)`: the code of a `try` stands in it as in a block",
             ),
             ("(func (block $l (try catch $stop@@)))", "expects the name of a label here"),
+            ("(call_tag $x (result i32) @@(param i32))", "parameters stand before results"),
+            ("(event $x (result i32) @@(param i32))", "parameters stand before results"),
+            ("(func answer $ping (result i32) @@(param i32) within end)", "before results"),
+            ("(func (answer $ping (param @@$x i32) within drop))", "unexpected `$x`"),
+            ("(func (local $x stackref) (stack.redirect $x (param @@$y i32)))", "unexpected `$y`"),
+            ("(func (try (param i32) (param @@$x i32)))", "unexpected `$x`"),
         ],
     );
 }

@@ -122,12 +122,15 @@ pub(crate) struct Signature<'a> {
 }
 
 impl<'a> Signature<'a> {
-    /// Reads `(param ..)` and `(result ..)` as long as there are some. The
-    /// standard text decides in which order they may stand.
+    /// Reads `(param ..)` and `(result ..)` as long as there are some.
     pub fn read(tree: &Tree<'a>, nodes: &mut Nodes<'_, 'a>) -> Result<Signature<'a>> {
         let mut signature = Signature::default();
         loop {
             let types = match tree.head(nodes.peek()) {
+                Some("param") if !signature.results.is_empty() => {
+                    let message = "unexpected `(param ..)`: parameters stand before results";
+                    return Err(Fault::malformed(tree.start(nodes.peek()), message));
+                }
                 Some("param") => &mut signature.params,
                 Some("result") => &mut signature.results,
                 _ => return Ok(signature),

@@ -163,6 +163,18 @@ fn unexpected(tree: &Tree<'_>, node: Node) -> Fault {
     Fault::malformed(tree.start(node), format!("unexpected {}", tree.describe(node)))
 }
 
+/// Checks that parameters of a block, which stand between two nodes, have no
+/// names.
+fn check_params(tree: &Tree<'_>, first: Node, end: Node) -> Result<()> {
+    let mut lists = tree.between(first, end);
+    let named = lists.find(|&list| tree.head(list) == Some("param") && tree.is_name(list + 2));
+    named.map_or(Ok(()), |list| {
+        let found = tree.describe(list + 2);
+        let message = format!("unexpected {found}: parameters of a block have no names");
+        Err(Fault::malformed(tree.start(list + 2), message))
+    })
+}
+
 /// Refuses the `try` of an older proposal, which has its code in `(do ..)`.
 fn legacy(tree: &Tree<'_>, list: Node) -> Fault {
     let message = "unexpected `(do ..)`: the code of a `try` stands in it as in a block, and its \
@@ -362,6 +374,7 @@ impl<'a> Reader<'_, 'a> {
         let end = tree.parent(keyword).map_or(tree.len(), |list| tree.last(list));
         let mut nodes = tree.between(head.next, end);
         let (type_use, signature) = type_use(tree, &mut nodes)?;
+        check_params(tree, head.next, nodes.peek())?;
         let is_catch = |node| tree.head(node).is_some_and(|head| head.starts_with("catch"));
         while kind == Kind::TryTable && is_catch(nodes.peek()) {
             if let Some(catch) = nodes.next() {
