@@ -456,8 +456,9 @@ fn routs() {
     field("(rout $q block loop stack.start end end)");
     field("(rout $q (stack.start) (loop $l (br $l)))");
     lower(
-        "(module (func (export \"f\") (result stackref) (stack.extend $r (call $n)))
-           (rout $r stack.start) (import \"host\" \"new_stack\" (func $n (result stackref))))",
+        "(module (import \"host\" \"new_stack\" (func $n (result stackref)))
+           (func (export \"f\") (result stackref) (stack.extend $r (call $n)))
+           (rout $r stack.start))",
     );
 }
 

@@ -274,6 +274,8 @@ fn missing_and_superfluous_words() {
                 "unexpected `(do ..)`: the code of a `try` stands in it as in a block",
             ),
             ("(func (block $l (try catch $stop@@)))", "expects the name of a label here"),
+            ("(@@import \"host\" \"new_stack\" (func (result stackref)))", "import after"),
+            ("(@@func (import \"host\" \"new_stack\") (result stackref))", "import after"),
             ("(call_tag $x (result i32) @@(param i32))", "parameters stand before results"),
             ("(event $x (result i32) @@(param i32))", "parameters stand before results"),
             ("(func answer $ping (result i32) @@(param i32) within end)", "before results"),

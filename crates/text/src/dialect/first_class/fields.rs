@@ -139,14 +139,29 @@ fn rout(lowering: &mut Lowering<'_, '_>, list: Node) -> Result<()> {
 /// function that calls the primitive.
 pub(super) fn lower_new_stack(lowering: &mut Lowering<'_, '_>) -> Result<()> {
     let tree = lowering.tree;
+    let definition = first_definition(tree);
     (0..tree.len()).filter(|&node| tree.head(node) == Some("import")).try_for_each(|import| {
         let mut names = tree.children(import).skip(1).map(|node| tree.text(node));
         match (names.next(), names.next()) {
-            (Some(HOST), Some(NEW_STACK)) => new_stack(lowering, import),
+            (Some(HOST), Some(NEW_STACK)) => new_stack(lowering, import, definition),
             (Some(HOST), _) if tree.is_list(import + 3) => new_stack_of_group(lowering, import),
             _ => Ok(()),
         }
     })
+}
+
+/// The first field that no import may follow.
+fn first_definition(tree: &Tree<'_>) -> Node {
+    let module = tree.top().next().filter(|&list| tree.head(list) == Some("module"));
+    let mut fields = module.map_or(tree.top(), |module| tree.children(module));
+    let is_import = |node: Node| tree.head(node) == Some("import");
+    let is_definition = |&field: &Node| match tree.head(field) {
+        Some("func" | "rout" | "table" | "memory" | "global") => {
+            !tree.children(field).any(is_import)
+        }
+        _ => false,
+    };
+    fields.find(is_definition).unwrap_or(tree.len())
 }
 
 /// Where the host has the function that gives a blank stack.
@@ -155,15 +170,22 @@ const NEW_STACK: &str = "\"new_stack\"";
 
 /// `(import "host" "new_stack" (func ..))`, or an import that stands inside the
 /// function.
-fn new_stack(lowering: &mut Lowering<'_, '_>, import: Node) -> Result<()> {
+///
+/// It becomes a definition; that it stands before the others is checked here.
+fn new_stack(lowering: &mut Lowering<'_, '_>, import: Node, definition: Node) -> Result<()> {
     let tree = lowering.tree;
     let outer = tree.parent(import).filter(|&outer| tree.head(outer) == Some("func"));
     let function = outer.unwrap_or(import + 4);
     if !is_new_stack(lowering, function)? {
         return Ok(());
     }
+    let field = outer.unwrap_or(import);
+    if field > definition {
+        let message = format!("import after {}", tree.describe(definition));
+        return Err(Fault::malformed(tree.start(field + 1), message));
+    }
     define_new_stack(lowering, function, outer.map(|_| import));
-    lowering.remove(outer.unwrap_or(import));
+    lowering.remove(field);
     Ok(())
 }
 
