@@ -84,9 +84,15 @@ fn type_names(binary: &[u8]) -> Names {
     types.flatten().flatten().map(|name| (name.index, format!("${}", name.name))).collect()
 }
 
-/// The types of a module, in the order of their indices, as the validator
-/// knows them, with their names.
-struct Types(Vec<(HeapType, Option<String>)>);
+/// The types of a module as the validator knows them.
+struct Types {
+    /// In the order of their indices, each with its own name.
+    all: Vec<(HeapType, Option<String>)>,
+    /// What each is called. Types that are the same have the first of their
+    /// names.
+    names: HashMap<HeapType, String>,
+    indices: HashMap<HeapType, u32>,
+}
 
 impl Types {
     fn new(module: &ValidatorResources, names: &Names) -> Types {
@@ -95,29 +101,38 @@ impl Types {
             module.check_heap_type(&mut ty, 0).ok().map(|()| ty)
         };
         let named = |(ty, index)| (ty, names.get(&index).cloned());
-        Types((0..).map_while(canonical).zip(0..).map(named).collect())
+        Types::of((0..).map_while(canonical).zip(0..).map(named).collect())
     }
 
     /// The types that have names, by their indices.
     fn of_names(names: Names) -> Types {
         let ty = |index| HeapType::Concrete(UnpackedIndex::Module(index));
-        Types(names.into_iter().map(|(index, name)| (ty(index), Some(name))).collect())
+        Types::of(names.into_iter().map(|(index, name)| (ty(index), Some(name))).collect())
     }
 
-    /// What a type is called. Types that are the same have any of their names.
+    fn of(all: Vec<(HeapType, Option<String>)>) -> Types {
+        let (mut names, mut indices) = (HashMap::new(), HashMap::new());
+        for ((ty, name), index) in all.iter().zip(0..) {
+            indices.entry(*ty).or_insert(index);
+            if let Some(name) = name {
+                names.entry(*ty).or_insert_with(|| name.clone());
+            }
+        }
+        Types { all, names, indices }
+    }
+
     fn name(&self, ty: HeapType) -> Option<&str> {
-        let mut same = self.0.iter().filter(|(other, _)| *other == ty);
-        same.find_map(|(_, name)| name.as_deref())
+        self.names.get(&ty).map(String::as_str)
     }
 
     /// The index of a type.
     fn index(&self, ty: HeapType) -> Option<u32> {
-        self.0.iter().position(|(other, _)| *other == ty).map(|index| index as u32)
+        self.indices.get(&ty).copied()
     }
 
     /// Names types that have a number in a message.
     fn in_place_of_numbers(&self, message: &str) -> String {
-        self.0.iter().zip(0u32..).fold(message.to_string(), |message, ((ty, own), index)| {
+        self.all.iter().zip(0u32..).fold(message.to_string(), |message, ((ty, own), index)| {
             let HeapType::Concrete(id) = ty else { return message };
             let Some(name) = own.as_deref().or_else(|| self.name(*ty)) else { return message };
             let message = message.replace(&id.to_string(), name);
