@@ -50,10 +50,10 @@ impl Translator<'_> {
         let reference = values.pop().expect("the last operand is the fiber");
         let [back, unhandled] = self.ways_on(used);
         let fiber = self.check_reference(reference, KIND);
-        let parent = self.load_word(fiber, offset_of!(ControlBlock, parent));
-        self.builder.ins().trapnz(parent, trap(TrapCode::FiberHasParent));
         self.in_both_cases(|this, case| {
-            let innermost = this.innermost(fiber, case);
+            let innermost = this.innermost_of_suspended(fiber, case, |this, parent| {
+                this.builder.ins().trapnz(parent, trap(TrapCode::FiberHasParent));
+            });
             let signal = this.look_up(used.catches[0].0, innermost, unhandled);
             this.wait(used);
             let current = this.current_stack();
@@ -88,13 +88,9 @@ impl Translator<'_> {
         self.in_both_cases(|this, case| {
             let from = this.running_fiber(from, case);
             let (to, own) = this.check_reference_or(to, KIND, |this| this.complain(to, KIND));
-            let parent = this.load_word(to, offset_of!(ControlBlock, parent));
-            match case {
-                Case::Common { otherwise } => this.go_on_unless(parent, otherwise),
-                Case::Any => this.go_on_unless(parent, itself),
-            }
             let [back, unhandled] = ways;
-            let innermost = this.innermost(to, case);
+            let innermost = this
+                .innermost_of_suspended(to, case, |this, parent| this.go_on_unless(parent, itself));
             let signal = this.look_up(used.catches[0].0, innermost, unhandled);
             let parent = this.leave_fiber(used, from, releases, case);
             this.attach(to, parent, case);

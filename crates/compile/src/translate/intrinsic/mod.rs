@@ -214,6 +214,27 @@ impl Translator<'_> {
         block
     }
 
+    /// The innermost of the stacks that are suspended with a task or fiber, which
+    /// has no parent then. If it has one, it does something else. In the common
+    /// case it is suspended alone.
+    fn innermost_of_suspended(
+        &mut self,
+        block: Value,
+        case: Case,
+        has_parent: impl FnOnce(&mut Self, Value),
+    ) -> Value {
+        let parent = self.load_word(block, offset_of!(ControlBlock, parent));
+        if let Case::Common { otherwise } = case {
+            let place = offset_of!(ControlBlock, bound) as i32;
+            let flags = self.builder.ins().uload32(MemFlagsData::trusted(), block, place);
+            let any = self.builder.ins().bor(flags, parent);
+            self.go_on_unless(any, otherwise);
+            return block;
+        }
+        has_parent(self, parent);
+        self.innermost(block, case)
+    }
+
     /// Traps unless a task or fiber is the running stack or among its parents.
     fn check_running(&mut self, block: Value, kind: StackKind) {
         let code = match kind {

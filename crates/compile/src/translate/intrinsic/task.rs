@@ -35,9 +35,9 @@ impl Translator<'_> {
     fn task_resume(&mut self, used: &Use) {
         let values = self.pop_operands(used);
         let back = self.back_with_results(used);
-        let task = self.suspended_task(values[0]);
+        let task = self.check_reference(values[0], KIND);
         self.in_both_cases(|this, case| {
-            let innermost = this.innermost(task, case);
+            let innermost = this.innermost_of_task(task, case);
             this.wait(used);
             let current = this.current_stack();
             this.attach(task, current, case);
@@ -62,8 +62,8 @@ impl Translator<'_> {
         let back = self.back_with_results(used);
         self.in_both_cases(|this, case| {
             let from = this.running_task(values[0], case);
-            let to = this.suspended_task(values[1]);
-            let innermost = this.innermost(to, case);
+            let to = this.check_reference(values[1], KIND);
+            let innermost = this.innermost_of_task(to, case);
             let parent = this.detach(from, case);
             this.attach(to, parent, case);
             this.continue_with(&values[2..], innermost, back);
@@ -86,18 +86,19 @@ impl Translator<'_> {
 
     fn task_release(&mut self, used: &Use) {
         let values = self.pop_operands(used);
-        let task = self.suspended_task(values[0]);
+        let task = self.check_reference(values[0], KIND);
+        self.innermost_of_task(task, Case::Any);
         self.call_builtin(Builtin::release_suspended, &[task]);
     }
 
     // ---- the parts
 
-    /// The block of a task, which must be suspended.
-    fn suspended_task(&mut self, reference: Value) -> Value {
-        let block = self.check_reference(reference, KIND);
-        let parent = self.load_word(block, offset_of!(ControlBlock, parent));
-        self.builder.ins().trapnz(parent, trap(TrapCode::TaskNotSuspended));
-        block
+    /// The innermost of the stacks that are suspended with a task, which must be
+    /// suspended.
+    fn innermost_of_task(&mut self, task: Value, case: Case) -> Value {
+        self.innermost_of_suspended(task, case, |this, parent| {
+            this.builder.ins().trapnz(parent, trap(TrapCode::TaskNotSuspended));
+        })
     }
 
     /// The block of a task, which must be the running one or above it.
