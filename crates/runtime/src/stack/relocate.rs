@@ -17,26 +17,35 @@
 //! each link.
 
 use super::arena::{GUARD, RootStack};
-use crate::map::Map;
+use crate::map::{Map, PAGE};
 use ropewalk_abi::ControlBlock;
 use std::io;
 
 /// Memory that a stack was moved away from. It stays inaccessible until the
 /// next move, so that a stale address faults.
 #[derive(Debug, Default)]
-pub(crate) struct Quarantine(Option<Map>);
+pub(crate) struct Quarantine(Option<Closed>);
+
+/// Memory of which the part is inaccessible that a stack was moved away from, by
+/// whole pages.
+#[derive(Debug)]
+struct Closed {
+    memory: Map,
+    from: usize,
+}
 
 /// Moves a stack whose computation is in a host call, and makes the old place
 /// inaccessible.
 pub(crate) fn move_root(root: &mut RootStack, quarantine: &mut Quarantine) -> io::Result<()> {
     // SAFETY: blocks of the table live as long as the store, whose generated
     // code does not run now.
-    let (old_high, limit) = unsafe { ((*root.block).high, (*root.block).limit) };
-    let size = old_high - limit;
+    let (old_high, limit, sp) =
+        unsafe { ((*root.block).high, (*root.block).limit, (*root.block).sp) };
+    let len = GUARD + (old_high - limit);
     let place = match quarantine.0.take() {
-        Some(map) if map.len() == GUARD + size => {
-            map.open(GUARD, size)?;
-            Some(map)
+        Some(Closed { memory, from }) if memory.len() == len => {
+            memory.open(from, len - from)?;
+            Some(memory)
         }
         _ => None,
     };
@@ -50,8 +59,9 @@ pub(crate) fn move_root(root: &mut RootStack, quarantine: &mut Quarantine) -> io
     unsafe { copy_and_link(block, distance) };
     block.high = old_high.wrapping_add(distance);
     block.top = block.high;
-    old.close(0, GUARD + size)?;
-    quarantine.0 = Some(old);
+    let from = GUARD + (sp - limit) / PAGE * PAGE;
+    old.close(from, len - from)?;
+    quarantine.0 = Some(Closed { memory: old, from });
     Ok(())
 }
 

@@ -28,8 +28,8 @@ pub(super) struct Slots {
     used: usize,
     /// How many bytes of address space a slot has, with its guard.
     size: usize,
-    /// Closed slots, the oldest first.
-    closed: VecDeque<usize>,
+    /// Closed slots, the oldest first, and from where on each is inaccessible.
+    closed: VecDeque<(usize, usize)>,
 }
 
 impl Slots {
@@ -70,20 +70,21 @@ impl Slots {
     }
 
     fn reopen(&mut self) -> io::Result<usize> {
-        let slot = self.closed.pop_front().expect("more than the quarantine");
+        let (slot, from) = self.closed.pop_front().expect("more than the quarantine");
         let (chunk, offset) = self.find(slot);
-        chunk.unguard(offset + GUARD, self.size - GUARD)?;
+        chunk.unguard(offset + from, self.size - from)?;
         Ok(slot)
     }
 
-    /// Makes a slot inaccessible that a stack was moved away from; it is used
-    /// again later.
-    pub fn close(&mut self, limit: usize) -> io::Result<()> {
+    /// Makes the part of a slot inaccessible that a stack was moved away from, by
+    /// whole pages; it is used again later.
+    pub fn close(&mut self, limit: usize, sp: usize) -> io::Result<()> {
         let slot = limit - GUARD;
+        let from = (sp - slot) / PAGE * PAGE;
         let (chunk, offset) = self.find(slot);
         // One guard more needs no mapping of its own, of which there may be few.
-        chunk.guard(offset, self.size)?;
-        self.closed.push_back(slot);
+        chunk.guard(offset + from, self.size - from)?;
+        self.closed.push_back((slot, from));
         Ok(())
     }
 

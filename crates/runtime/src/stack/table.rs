@@ -367,7 +367,7 @@ impl Stacks {
     /// Moves a stack that is not running to another slot.
     pub fn relocate(&mut self, block: &mut ControlBlock) -> io::Result<()> {
         let (limit, _) = self.slots.take()?;
-        let old = block.limit;
+        let (old, sp) = (block.limit, block.sp);
         let distance = limit.wrapping_sub(old);
         // SAFETY: the live part of the old slot is copied to the same place in
         // the new one, then its links are moved.
@@ -375,7 +375,7 @@ impl Stacks {
         block.limit = block.limit.wrapping_add(distance);
         block.high = block.high.wrapping_add(distance);
         block.top = block.top.wrapping_add(distance);
-        self.slots.close(old)
+        self.slots.close(old, sp)
     }
 
     // ---- memory that is not needed
