@@ -21,6 +21,7 @@ mod handlers;
 mod image;
 mod intrinsic;
 mod module;
+mod near;
 mod relocatable;
 mod signature;
 mod target;

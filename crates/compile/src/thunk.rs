@@ -14,8 +14,9 @@
 
 use crate::carry::{CARRIED, from_carrier, to_carrier};
 use crate::environment::Environment;
-use crate::function::{CONTINUE_BELOW, MachineFunction, generate};
+use crate::function::{MachineFunction, generate};
 use crate::intrinsic::{FiberOp, FirstClassOp, Intrinsic, StackOp, TaskOp};
+use crate::near::continue_below;
 use crate::translate::{clif_type, constant_flags, find_event, transfer_offset, trap};
 use crate::{CompileError, signature};
 use cranelift_codegen::Context;
@@ -261,20 +262,8 @@ impl<'e> Emit<'e, '_, '_> {
     /// Continues the instruction at which the stack was suspended.
     fn continue_below(&mut self, store: Value, signal: Value, values: &[Value]) {
         let carried = self.deliver(store, values);
-        let types: Vec<_> = carried.iter().map(|value| self.type_of(*value)).collect();
-        let signature = self.builder.import_signature(signature::switch_stub(&types, 0));
-        let name = ir::UserExternalName::new(CONTINUE_BELOW, 0);
-        let name = self.builder.func.declare_imported_user_function(name);
-        let below = self.builder.import_function(ir::ExtFuncData {
-            name: ir::ExternalName::user(name),
-            signature,
-            colocated: true,
-            patchable: false,
-        });
-        let none = self.builder.ins().iconst(I64, 0);
         let stack = self.load(store, offset_of!(StoreContext, stack));
-        let args = [&[none, stack, signal, none, store], carried.as_slice()].concat();
-        self.builder.ins().return_call(below, &args);
+        continue_below(self.builder, store, stack, signal, &carried);
     }
 
     fn type_of(&self, value: Value) -> ir::Type {

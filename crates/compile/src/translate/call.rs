@@ -2,6 +2,7 @@
 
 use super::{Translator, clif_type, trap};
 use crate::function::FUNCTIONS;
+use crate::near::near_function;
 use crate::signature;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, SigRef, Value, types::*};
@@ -317,14 +318,7 @@ impl Translator<'_> {
             return function;
         }
         let signature = self.signature(self.env.info.functions[function as usize]);
-        let name = ir::UserExternalName::new(FUNCTIONS, function);
-        let name = self.builder.func.declare_imported_user_function(name);
-        let reference = self.builder.import_function(ir::ExtFuncData {
-            name: ir::ExternalName::user(name),
-            signature,
-            colocated: true,
-            patchable: false,
-        });
+        let reference = near_function(&mut self.builder, FUNCTIONS, function, signature);
         self.caches.functions.insert(function, reference);
         reference
     }

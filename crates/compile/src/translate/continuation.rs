@@ -21,12 +21,12 @@ use super::{Translator, clif_type, constant_flags, transfer_offset, trap};
 use crate::carry::{self, CARRIED};
 use crate::function::SWITCH;
 use crate::handlers::Contents;
+use crate::near::near_function;
 use crate::signature::SWITCH_WORDS;
 use crate::{handlers, signature};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
-    self, Block, InstBuilder, MemFlagsData, StackSlot, StackSlotData, StackSlotKind, Value,
-    types::*,
+    Block, InstBuilder, MemFlagsData, StackSlot, StackSlotData, StackSlotKind, Value, types::*,
 };
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::Variable;
@@ -652,14 +652,8 @@ impl Translator<'_> {
         let delivered = dfg.block_params(back).len() - SWITCH_WORDS;
         let signature = signature::switch_stub(&sent, delivered);
         let signature = self.builder.import_signature(signature);
-        let name = ir::UserExternalName::new(SWITCH, thunk.map_or(0, |number| number + 1));
-        let name = self.builder.func.declare_imported_user_function(name);
-        let switch = self.builder.import_function(ir::ExtFuncData {
-            name: ir::ExternalName::user(name),
-            signature,
-            colocated: true,
-            patchable: false,
-        });
+        let index = thunk.map_or(0, |number| number + 1);
+        let switch = near_function(&mut self.builder, SWITCH, index, signature);
         let mut args = vec![from, to, signal, reference, store];
         args.extend(carried);
         self.guarded_call_to(Callee::Direct(switch), &args, back);

@@ -9,10 +9,10 @@
 use super::continuation::FIRST_IN_AREA;
 use super::{Translator, clif_type, find_event, trap};
 use crate::carry::{CARRIED, from_carrier};
-use crate::function::CONTINUE_BELOW;
-use crate::{handlers::Contents, signature};
+use crate::handlers::Contents;
+use crate::near::continue_below;
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, Value};
+use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value};
 use ropewalk_abi::{Builtin, ControlBlock, FuncType, RawVal, StoreContext, TrapCode};
 use std::mem::offset_of;
 
@@ -95,30 +95,12 @@ impl Translator<'_> {
             Some(block) => block,
             None => self.load_from_store(offset_of!(StoreContext, stack)),
         };
-        self.continue_below(stack, outcome, values);
+        let carried = self.carry(values);
+        let store = self.store_context();
+        continue_below(&mut self.builder, store, stack, outcome, &carried);
         self.enter_sealed(thrown);
         self.put_all(values);
         self.call_builtin(Builtin::event_return, &[outcome]);
         self.builder.ins().trap(trap(TrapCode::Unreachable));
-    }
-
-    /// Continues the instruction at which the stack was suspended.
-    fn continue_below(&mut self, stack: Value, signal: Value, values: &[Value]) {
-        let carried = self.carry(values);
-        let dfg = &self.builder.func.dfg;
-        let types: Vec<_> = carried.iter().map(|value| dfg.value_type(*value)).collect();
-        let signature = self.builder.import_signature(signature::switch_stub(&types, 0));
-        let name = ir::UserExternalName::new(CONTINUE_BELOW, 0);
-        let name = self.builder.func.declare_imported_user_function(name);
-        let below = self.builder.import_function(ir::ExtFuncData {
-            name: ir::ExternalName::user(name),
-            signature,
-            colocated: true,
-            patchable: false,
-        });
-        let store = self.store_context();
-        // Nobody looks at the stack that was left, nor at a reference.
-        let args = [&[stack, stack, signal, stack, store], carried.as_slice()].concat();
-        self.builder.ins().return_call(below, &args);
     }
 }

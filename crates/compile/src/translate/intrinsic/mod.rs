@@ -22,9 +22,10 @@ use crate::function::THUNKS;
 use crate::handlers::clauses_of_use;
 use crate::intrinsic::Intrinsic;
 use crate::intrinsic::form::Use;
+use crate::near::near_function;
 use crate::thunk::Thunk;
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{self, Block, InstBuilder, MemFlagsData, Value, types::*};
+use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Value, types::*};
 use cranelift_frontend::FunctionBuilder;
 use ropewalk_abi::signature::DIRECT_PARAMS;
 use ropewalk_abi::stack::{ClauseKind, NEXT_GENERATION, StackKind, StackState, kind_bits};
@@ -180,14 +181,7 @@ impl Translator<'_> {
     fn thunk_address(&mut self, used: &Use) -> Value {
         let number = self.thunk_number(used);
         let signature = self.builder.import_signature(crate::signature::thunk());
-        let name = ir::UserExternalName::new(THUNKS, number);
-        let name = self.builder.func.declare_imported_user_function(name);
-        let function = self.builder.import_function(ir::ExtFuncData {
-            name: ir::ExternalName::user(name),
-            signature,
-            colocated: true,
-            patchable: false,
-        });
+        let function = near_function(&mut self.builder, THUNKS, number, signature);
         self.builder.ins().func_addr(I64, function)
     }
 
