@@ -6,6 +6,7 @@
 
 mod bulk;
 pub(crate) mod call;
+mod cases;
 mod continuation;
 mod control;
 mod dispatch;
@@ -16,7 +17,10 @@ mod memory;
 mod numeric;
 mod on_top;
 mod reference;
+mod running;
 mod simd;
+mod stack_reference;
+mod switching;
 mod table;
 mod variable;
 
@@ -52,7 +56,7 @@ pub(crate) struct Translator<'a> {
     /// The handlers of the `try_table`s around, the innermost last.
     handlers: Vec<exception::Handlers>,
     /// What runs, if the function switches between stacks.
-    running: Option<continuation::Running>,
+    running: Option<running::Running>,
     /// How it ends, if it runs on top of a suspended stack.
     on_top: Option<on_top::OnTop>,
 }

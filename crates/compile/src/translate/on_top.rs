@@ -6,7 +6,7 @@
 //! compiled once more: this copy begins and ends as a thunk does, so that there
 //! is no call.
 
-use super::continuation::FIRST_IN_AREA;
+use super::switching::FIRST_IN_AREA;
 use super::{Translator, clif_type, find_event, trap};
 use crate::carry::{CARRIED, from_carrier};
 use crate::handlers::Contents;

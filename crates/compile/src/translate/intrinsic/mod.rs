@@ -1,8 +1,8 @@
 //! The reserved imports, in line.
 //!
-//! All designs share the parts of [typed continuations](super::continuation):
-//! the check of a reference, and the switch. A stack that is suspended without
-//! a parent is one of these:
+//! All designs share with typed continuations the check of a
+//! [reference](super::stack_reference) and the [switch](super::switching). A stack
+//! that is suspended without a parent is one of these:
 //!
 //! * a base, or several stacks up to a base, of which the base's reference is
 //!   good for one use (bag of stacks);
@@ -16,7 +16,7 @@ mod stack;
 mod task;
 mod walk;
 
-use super::continuation::Delivery;
+use super::switching::Delivery;
 use super::{Translator, trap};
 use crate::function::THUNKS;
 use crate::handlers::clauses_of_use;

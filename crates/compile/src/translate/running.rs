@@ -1,0 +1,123 @@
+//! What runs, in a function that switches between stacks.
+
+use super::{Translator, trap};
+use crate::handlers::Contents;
+use cranelift_codegen::ir::{
+    InstBuilder, MemFlagsData, StackSlot, StackSlotData, StackSlotKind, Value, types::*,
+};
+use cranelift_frontend::Variable;
+use ropewalk_abi::{ControlBlock, StoreContext, TrapCode};
+use std::mem::offset_of;
+
+/// What runs, in a function that switches: variables, since every switch leaves
+/// them in registers, where the next one finds them sooner than in memory.
+pub(super) struct Running {
+    /// The context of the instance, if there is a loop: as a value that no switch
+    /// changes it would be stored into the frame again and again.
+    pub(super) context: Option<StackSlot>,
+    /// The context of the store.
+    pub(super) store: Variable,
+    /// The stack. It may get another block whenever it is suspended.
+    pub(super) stack: Variable,
+    /// The reference under which the stack will be suspended the next time, if
+    /// the function suspends.
+    pub(super) reference: Option<Variable>,
+}
+
+impl Translator<'_> {
+    /// Prepares for switching in a function that does so.
+    pub(super) fn declare_running(&mut self, contents: Contents) {
+        if !contents.switches {
+            return;
+        }
+        self.check_room_for_switch();
+        let [store, stack] = [I64; 2].map(|ty| self.builder.declare_var(ty));
+        let reference = contents.suspends.then(|| self.builder.declare_var(I64));
+        let context = contents.loops.then(|| {
+            let word = StackSlotData::new(StackSlotKind::ExplicitSlot, 8, 3);
+            let slot = self.builder.create_sized_stack_slot(word);
+            self.builder.ins().stack_store(I64, self.context, slot, 0);
+            slot
+        });
+        self.running = Some(Running { context, store, stack, reference });
+        self.find_running();
+    }
+
+    /// Traps unless a word can be pushed. A switch does so when the links of the
+    /// stacks have changed already, and must not fail then.
+    pub(super) fn check_room_for_switch(&mut self) {
+        let sp = self.builder.ins().get_stack_pointer(I64);
+        let flags = MemFlagsData::new().with_trap_code(Some(trap(TrapCode::CallStackExhausted)));
+        self.builder.ins().load(I64, flags, sp, -(size_of::<usize>() as i32));
+    }
+
+    /// Finds out anew what runs, after something that may have switched.
+    pub(super) fn find_running(&mut self) {
+        let Some(Running { store, stack, .. }) = self.running else { return };
+        let context = self.store_context();
+        self.builder.def_var(store, context);
+        let running = self.load_word(context, offset_of!(StoreContext, stack));
+        self.builder.def_var(stack, running);
+        self.find_running_reference();
+    }
+
+    /// As `find_running`, if only the reference may have changed.
+    pub(super) fn find_running_reference(&mut self) {
+        let Some(Running { stack, reference: Some(reference), .. }) = self.running else { return };
+        let stack = self.builder.use_var(stack);
+        let next = self.load_word(stack, offset_of!(ControlBlock, reference));
+        self.builder.def_var(reference, next);
+    }
+
+    /// The reference under which the running stack will be suspended if it is
+    /// suspended alone.
+    pub(super) fn current_reference(&mut self) -> Value {
+        if let Some(Running { reference: Some(reference), .. }) = self.running {
+            return self.builder.use_var(reference);
+        }
+        let current = self.current_stack();
+        self.load_word(current, offset_of!(ControlBlock, reference))
+    }
+
+    pub(super) fn current_stack(&mut self) -> Value {
+        match &self.running {
+            Some(running) => self.builder.use_var(running.stack),
+            None => self.load_from_store(offset_of!(StoreContext, stack)),
+        }
+    }
+
+    /// The context of the instance, where it is least in the way.
+    pub(super) fn running_context(&mut self) -> Value {
+        match self.running {
+            Some(Running { context: Some(slot), .. }) => {
+                self.builder.ins().stack_load(I64, I64, slot, 0)
+            }
+            _ => self.context,
+        }
+    }
+
+    /// The context of the store, out of the register where the last switch left
+    /// it.
+    pub(super) fn running_store(&mut self) -> Value {
+        match &self.running {
+            Some(running) => self.builder.use_var(running.store),
+            None => self.store_context(),
+        }
+    }
+
+    /// The beginning of the transfer area.
+    pub(super) fn running_area(&mut self) -> Value {
+        let store = self.running_store();
+        self.load_constant(store, offset_of!(StoreContext, transfer) as i32)
+    }
+
+    pub(super) fn load_from_store(&mut self, offset: usize) -> Value {
+        let store = self.running_store();
+        self.load_word(store, offset)
+    }
+
+    pub(super) fn store_to_store(&mut self, value: Value, offset: usize) {
+        let store = self.running_store();
+        self.store_word(value, store, offset);
+    }
+}

@@ -1,0 +1,185 @@
+//! References to suspended stacks: which stack they name, and using them up.
+
+use super::{Translator, transfer_offset, trap};
+use crate::carry::CARRIED;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Value, types::*};
+use ropewalk_abi::stack::{NEXT_GENERATION, OFFSET_MASK, StackKind, kind_bits};
+use ropewalk_abi::{Builtin, ControlBlock, StoreContext, TrapCode};
+use std::mem::offset_of;
+
+/// Where `is_entangled` begins in the word that it shares with `bound`.
+const ENTANGLED_SHIFT: i64 = 16;
+
+/// A stack that is about to be continued.
+pub(super) struct Target {
+    /// Its outermost block, which the reference named.
+    pub block: Value,
+    /// The stack on which execution continues.
+    pub innermost: Value,
+    /// The reference under which that one will be suspended the next time.
+    pub reference: Value,
+}
+
+impl Translator<'_> {
+    /// The block that a reference of a kind names, if the reference is valid.
+    pub(super) fn check_reference(&mut self, reference: Value, kind: StackKind) -> Value {
+        self.check_reference_or(reference, kind, |this| this.complain(reference, kind)).0
+    }
+
+    /// Traps, since a reference is not a valid one of a kind.
+    pub(super) fn complain(&mut self, reference: Value, kind: StackKind) {
+        let kind = self.index(kind as u64);
+        self.call_builtin(Builtin::invalid_stack, &[reference, kind]);
+    }
+
+    /// The same, and the reference without its kind; if it is not valid, it does
+    /// something that traps.
+    pub(super) fn check_reference_or(
+        &mut self,
+        reference: Value,
+        kind: StackKind,
+        complain: impl FnOnce(&mut Self),
+    ) -> (Value, Value) {
+        let blocks = self.load_from_store(offset_of!(StoreContext, blocks));
+        let offset = self.builder.ins().band_imm_u(reference, OFFSET_MASK as i64);
+        // The first block lies where all these bits are zero.
+        let block = self.builder.ins().bor(blocks, offset);
+        // Without any stacks there are no blocks, and every reference is null.
+        let flags = MemFlagsData::new()
+            .with_aligned()
+            .with_trap_code(Some(trap(TrapCode::NullContinuation)));
+        let place = offset_of!(ControlBlock, reference) as i32;
+        let valid = self.builder.ins().load(I64, flags, block, place);
+        let is_valid = match kind_bits(kind) as i64 {
+            0 => self.builder.ins().icmp(IntCC::Equal, reference, valid),
+            kind => {
+                let difference = self.builder.ins().bxor(reference, valid);
+                self.builder.ins().icmp_imm_u(IntCC::Equal, difference, kind)
+            }
+        };
+        let [cold, next] = self.cold_and_next();
+        self.builder.ins().brif(is_valid, next, &[], cold, &[]);
+        self.enter_sealed(cold);
+        complain(self);
+        self.builder.ins().trap(trap(TrapCode::ContinuationConsumed));
+        self.enter_sealed(next);
+        (block, valid)
+    }
+
+    /// Goes on here in the common case: the stack that a valid reference names is
+    /// suspended alone and has no bound arguments, and there is a next generation.
+    /// Else goes on at `cold`.
+    pub(super) fn check_alone(&mut self, block: Value, reference: Value, cold: Block) {
+        let flags = self.load_flags(block);
+        self.go_on_unless(flags, cold);
+        self.check_generation(reference, cold);
+    }
+
+    /// Goes on at `cold` if a reference is one of the last generation.
+    pub(super) fn check_generation(&mut self, reference: Value, cold: Block) {
+        let last = NEXT_GENERATION.wrapping_neg() as i64;
+        let comparison = IntCC::UnsignedGreaterThanOrEqual;
+        let is_last = self.builder.ins().icmp_imm_s(comparison, reference, last);
+        self.go_on_unless(is_last, cold);
+    }
+
+    /// Makes the reference of the next generation valid, and answers it.
+    pub(super) fn take_generation(
+        &mut self,
+        block: Value,
+        reference: Value,
+        kind: StackKind,
+    ) -> Value {
+        let step = (NEXT_GENERATION - kind_bits(kind)) as i64;
+        let next = self.builder.ins().iadd_imm_s(reference, step);
+        self.store_word(next, block, offset_of!(ControlBlock, reference));
+        next
+    }
+
+    /// Uses up a valid reference in any case: the stack becomes ready to continue
+    /// with as many values, whose types are the parameters of a function type and
+    /// which are in the transfer area, and maybe a last one.
+    pub(super) fn consume_other(
+        &mut self,
+        block: Value,
+        function_type: u32,
+        count: usize,
+        last: Option<Value>,
+    ) -> Target {
+        let reference = self.load_word(block, offset_of!(ControlBlock, reference));
+        let one = self.builder.ins().iconst(I64, NEXT_GENERATION as i64);
+        let (bumped, overflow) = self.builder.ins().uadd_overflow(reference, one);
+        let bound = self.load_bound(block);
+        let overflow = self.builder.ins().uextend(I64, overflow);
+        let needs_runtime = self.builder.ins().bor(bound, overflow);
+        let [slow, quick, deep] = std::array::from_fn(|_| self.builder.create_block());
+        for block in [slow, quick, deep] {
+            self.builder.set_cold_block(block);
+        }
+        let [ready] = self.words(deep);
+        self.builder.ins().brif(needs_runtime, slow, &[], quick, &[]);
+        self.enter_sealed(quick);
+        self.store_word(bumped, block, offset_of!(ControlBlock, reference));
+        self.jump(deep, &[block]);
+        self.enter_sealed(slow);
+        let info = self.type_info(function_type);
+        let operands = [reference, info, self.index(count as u64)];
+        let made = self.call_builtin(Builtin::ready, &operands);
+        self.find_running();
+        self.jump(deep, &[made]);
+        self.enter_sealed(deep);
+        if let Some(last) = last {
+            let area = self.running_area();
+            let offset = self.builder.ins().ishl_imm_u(bound, 4);
+            let place = self.builder.ins().iadd(area, offset);
+            let offset = transfer_offset(count as u32);
+            self.builder.ins().store(MemFlagsData::trusted(), last, place, offset);
+        }
+        let innermost = self.disentangle(ready);
+        let reference = self.load_word(innermost, offset_of!(ControlBlock, reference));
+        Target { block: ready, innermost, reference }
+    }
+
+    /// As [`ControlBlock::disentangle`].
+    pub(super) fn disentangle(&mut self, block: Value) -> Value {
+        let innermost = self.load_word(block, offset_of!(ControlBlock, innermost));
+        let is_alone = self.builder.ins().icmp(IntCC::Equal, innermost, block);
+        let nothing = self.builder.ins().iconst(I64, 0);
+        let through = self.builder.ins().select(is_alone, nothing, block);
+        self.store_word(block, block, offset_of!(ControlBlock, innermost));
+        self.set_entangled(block, false);
+        self.store_word(through, innermost, offset_of!(ControlBlock, through));
+        let is_other = self.builder.ins().icmp(IntCC::NotEqual, innermost, block);
+        let is_other = self.builder.ins().uextend(I32, is_other);
+        let flags = self.builder.ins().ishl_imm_u(is_other, ENTANGLED_SHIFT);
+        self.store_word(flags, innermost, offset_of!(ControlBlock, bound));
+        innermost
+    }
+
+    /// How many arguments are bound to a stack.
+    pub(super) fn load_bound(&mut self, block: Value) -> Value {
+        let place = offset_of!(ControlBlock, bound) as i32;
+        self.builder.ins().uload16(I64, MemFlagsData::trusted(), block, place)
+    }
+
+    /// Loads `bound` and `is_entangled` together.
+    pub(super) fn load_flags(&mut self, block: Value) -> Value {
+        let place = offset_of!(ControlBlock, bound) as i32;
+        self.builder.ins().load(I32, MemFlagsData::trusted(), block, place)
+    }
+
+    /// Stores `is_entangled`, together with `bound`, which is zero.
+    pub(super) fn set_entangled(&mut self, block: Value, is_entangled: bool) {
+        let flags = i64::from(is_entangled) << ENTANGLED_SHIFT;
+        let flags = self.builder.ins().iconst(I32, flags);
+        self.store_word(flags, block, offset_of!(ControlBlock, bound));
+    }
+
+    /// Switches to a stack whose arguments are in the transfer area.
+    pub(super) fn continue_stack(&mut self, target: &Target, back: Block) {
+        let nothing = self.builder.ins().iconst(I64, 0);
+        let carried = self.load_carried(CARRIED);
+        self.switch_other(target.innermost, nothing, target.reference, &carried, back);
+    }
+}

@@ -1,0 +1,236 @@
+//! Leaving the running stack and continuing another, and the values that go
+//! along.
+//!
+//! One call switches stacks; [`image`](crate::image) makes it a jump to code of
+//! its own. It is a call like any other to Cranelift, so it has a stack map and
+//! exception edges; with the exception table, even if that is empty, every
+//! register counts as lost. The first values travel in registers, as
+//! [`carry`](crate::carry) says.
+//!
+//! The call returns when somebody switches back, with what a [`Delivery`] says.
+
+use super::call::Callee;
+use super::{Translator, clif_type, transfer_offset};
+use crate::carry::{self, CARRIED};
+use crate::function::SWITCH;
+use crate::near::near_function;
+use crate::signature::{self, SWITCH_WORDS};
+use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Value, types::*};
+use cranelift_codegen::isa::CallConv;
+use ropewalk_abi::{Builtin, ValType};
+
+/// Where the values begin in the transfer area that do not travel in registers.
+pub(super) const FIRST_IN_AREA: i32 = transfer_offset(CARRIED as u32);
+
+/// What comes with a switch.
+pub(super) struct Delivery {
+    /// Zero, or the number of a clause plus one.
+    pub signal: Value,
+    /// The reference to what was suspended; with signal zero, that under which
+    /// this stack will be suspended the next time.
+    pub reference: Value,
+    /// The values that travel in registers.
+    carried: Vec<Value>,
+}
+
+impl Translator<'_> {
+    /// Leaves the running stack and continues another with a signal, a reference
+    /// and values; answers what somebody switches back with, of which so many
+    /// are values.
+    pub(super) fn exchange(
+        &mut self,
+        to: Value,
+        signal: Value,
+        reference: Value,
+        values: &[Value],
+        delivered: usize,
+    ) -> Delivery {
+        let back = self.back(delivered);
+        let carried = self.carry(values);
+        self.switch_to(to, signal, reference, &carried, back);
+        self.come_back_anew(back)
+    }
+
+    /// Has the runtime continue another stack; answers what somebody switches
+    /// back with.
+    pub(super) fn switch_by(
+        &mut self,
+        builtin: Builtin,
+        operands: &[Value],
+        delivered: usize,
+    ) -> Delivery {
+        let back = self.back(delivered);
+        self.leave_by(builtin, operands, back);
+        self.come_back_anew(back)
+    }
+
+    /// Calls a builtin that continues another stack. What somebody switches back
+    /// with arrives at `back`.
+    pub(super) fn leave_by(&mut self, builtin: Builtin, operands: &[Value], back: Block) {
+        let (stub, args) = self.builtin_call(builtin, operands);
+        let mut signature = signature::builtin_stub(CallConv::Tail);
+        let delivered = self.builder.block_params(back).len() - SWITCH_WORDS;
+        signature.returns = signature::switch_stub(&[], delivered).returns;
+        let signature = self.builder.import_signature(signature);
+        self.guarded_call_to(Callee::Indirect(signature, stub), &args, back);
+    }
+
+    /// Leaves the running stack and continues another with a signal, a reference
+    /// and values. What somebody switches back with arrives at `back`.
+    pub(super) fn switch_to(
+        &mut self,
+        to: Value,
+        signal: Value,
+        reference: Value,
+        carried: &[Value],
+        back: Block,
+    ) {
+        self.switch_into(None, to, signal, reference, carried, back);
+    }
+
+    /// As `switch_to`, but the other stack continues in a thunk, if the number of
+    /// one is given, which is called as if from where that stack was left.
+    pub(super) fn switch_into(
+        &mut self,
+        thunk: Option<u32>,
+        to: Value,
+        signal: Value,
+        reference: Value,
+        carried: &[Value],
+        back: Block,
+    ) {
+        let from = self.current_stack();
+        if self.env.move_stacks {
+            self.call_builtin(Builtin::move_stack, &[to]);
+        }
+        let store = self.running_store();
+        let dfg = &self.builder.func.dfg;
+        let sent: Vec<_> = carried.iter().map(|value| dfg.value_type(*value)).collect();
+        let delivered = dfg.block_params(back).len() - SWITCH_WORDS;
+        let signature = signature::switch_stub(&sent, delivered);
+        let signature = self.builder.import_signature(signature);
+        let index = thunk.map_or(0, |number| number + 1);
+        let switch = near_function(&mut self.builder, SWITCH, index, signature);
+        let mut args = vec![from, to, signal, reference, store];
+        args.extend(carried);
+        self.guarded_call_to(Callee::Direct(switch), &args, back);
+    }
+
+    /// As `switch_to`, in the uncommon case: what leads to `back` from here
+    /// lies apart as well.
+    pub(super) fn switch_other(
+        &mut self,
+        to: Value,
+        signal: Value,
+        reference: Value,
+        carried: &[Value],
+        back: Block,
+    ) {
+        let apart = self.apart(back);
+        self.switch_to(to, signal, reference, carried, apart);
+        self.rejoin(apart, back);
+    }
+
+    /// A block like another, for coming back in an uncommon case.
+    pub(super) fn apart(&mut self, back: Block) -> Block {
+        let delivered = self.builder.block_params(back).len() - SWITCH_WORDS;
+        let apart = self.back(delivered);
+        self.builder.set_cold_block(apart);
+        apart
+    }
+
+    /// Goes on at the other.
+    pub(super) fn rejoin(&mut self, apart: Block, back: Block) {
+        self.enter_sealed(apart);
+        let results = self.builder.block_params(apart).to_vec();
+        self.jump(back, &results);
+    }
+
+    /// The block where somebody switches back to with so many values.
+    pub(super) fn back(&mut self, delivered: usize) -> Block {
+        let returns = signature::switch_stub(&[], delivered.min(CARRIED)).returns;
+        let back = self.builder.create_block();
+        for result in returns {
+            self.builder.append_block_param(back, result.value_type);
+        }
+        back
+    }
+
+    /// Goes on where somebody has switched back.
+    pub(super) fn come_back(&mut self, back: Block) -> Delivery {
+        self.enter_sealed(back);
+        let params = self.builder.block_params(back).to_vec();
+        let &[_, reference, signal, stack, _, store, ref carried @ ..] = params.as_slice() else {
+            unreachable!("the results of a switch");
+        };
+        if let Some(running) = &self.running {
+            self.builder.def_var(running.store, store);
+            self.builder.def_var(running.stack, stack);
+            if let Some(variable) = running.reference {
+                self.builder.def_var(variable, reference);
+            }
+        }
+        Delivery { signal, reference, carried: carried.to_vec() }
+    }
+
+    /// As `come_back`, when this stack may have been suspended with others.
+    pub(super) fn come_back_anew(&mut self, back: Block) -> Delivery {
+        let delivery = self.come_back(back);
+        self.find_running_reference();
+        delivery
+    }
+
+    /// Puts values one after another.
+    pub(super) fn put(&mut self, place: Value, values: &[Value]) {
+        for (i, &value) in values.iter().enumerate() {
+            let offset = transfer_offset(i as u32);
+            self.builder.ins().store(MemFlagsData::trusted(), value, place, offset);
+        }
+    }
+
+    /// Puts all values into the transfer area, for the runtime's use or because
+    /// it loses the registers. They fill their places, since what is loaded in
+    /// one piece should have been stored in one.
+    pub(super) fn put_all(&mut self, values: &[Value]) {
+        let area = self.running_area();
+        let values = values.iter().map(|value| carry::to_vector(&mut self.builder, *value));
+        let values: Vec<_> = values.collect();
+        self.put(area, &values);
+    }
+
+    /// Puts the values that do not travel in registers into the transfer area;
+    /// answers the others as they travel.
+    pub(super) fn carry(&mut self, values: &[Value]) -> Vec<Value> {
+        let (carried, others) = values.split_at(values.len().min(CARRIED));
+        if !others.is_empty() {
+            let area = self.running_area();
+            let place = self.builder.ins().iadd_imm_s(area, i64::from(FIRST_IN_AREA));
+            self.put(place, others);
+        }
+        carried.iter().map(|value| carry::to_carrier(&mut self.builder, *value)).collect()
+    }
+
+    /// Those of so many values in the transfer area that travel in registers.
+    pub(super) fn load_carried(&mut self, count: usize) -> Vec<Value> {
+        let area = self.running_area();
+        let load = |i| {
+            let flags = MemFlagsData::trusted();
+            self.builder.ins().load(I8X16, flags, area, transfer_offset(i as u32))
+        };
+        (0..count.min(CARRIED)).map(load).collect()
+    }
+
+    /// Pushes the values that somebody has switched with.
+    pub(super) fn receive(&mut self, types: &[ValType], delivery: &Delivery) {
+        for (i, &ty) in types.iter().enumerate() {
+            let value = if i < CARRIED {
+                carry::from_carrier(&mut self.builder, delivery.carried[i], clif_type(ty))
+            } else {
+                let area = self.running_area();
+                let flags = MemFlagsData::trusted();
+                self.builder.ins().load(clif_type(ty), flags, area, transfer_offset(i as u32))
+            };
+            self.push_typed(value, ty);
+        }
+    }
+}
