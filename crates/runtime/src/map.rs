@@ -36,13 +36,15 @@ impl Map {
         assert!(len.is_power_of_two() && len >= PAGE);
         let wide = Map::read_write(2 * len)?;
         let before = wide.base.align_offset(len);
-        let parts = [(0, before), (before + len, len - before)];
-        for (start, len) in parts.into_iter().filter(|(_, len)| *len > 0) {
-            // SAFETY: the part lies in the mapping and is used by nobody.
-            unsafe { mm::munmap(wide.at(start), len) }?;
-        }
-        // SAFETY: what is left begins there, inside of the mapping.
+        // SAFETY: the aligned part begins there, inside of the mapping.
         let base = unsafe { wide.base.add(before) };
+        for (start, len) in [(0, before), (before + len, len - before)] {
+            if len > 0 {
+                // If this fails, address space that nobody uses stays reserved.
+                // SAFETY: the part lies in the mapping and is used by nobody.
+                let _ = unsafe { mm::munmap(wide.at(start), len) };
+            }
+        }
         std::mem::forget(wide);
         Ok(Map { base, len })
     }
