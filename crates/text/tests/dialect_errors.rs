@@ -1,26 +1,14 @@
 //! What is wrong in text with dialect forms: each test gives a source, the
 //! line and column, and how the message starts.
 
+mod erring;
+use erring::error;
 use ropewalk_text::{Text, TextError};
-use wasmparser::{Validator, WasmFeatures};
 
 /// What every module below starts with, on the first line.
 const HEAD: &str = "(type $c (stack (param i32) (ref null $c))) (type $d (stack (ref $c))) \
     (type $kf (func)) (type $k (cont $kf)) (tag $e (param i32 (ref null $c))) (tag $e0) \
     (func $f (param i32 (ref null $c))) (func $g (param i64 (ref null $c))) (func $h)\n";
-
-/// The error that reading or validating a source finds.
-#[track_caller]
-fn error(source: &str) -> TextError {
-    let text = match Text::parse(source) {
-        Ok(text) => text,
-        Err(error) => return error,
-    };
-    let features = WasmFeatures::WASM3 | WasmFeatures::STACK_SWITCHING;
-    let mut validator = Validator::new_with_features(features);
-    let error = validator.validate_all(text.binary()).err().expect("the module is valid");
-    text.error_at(error.offset() as usize, error.message())
-}
 
 #[track_caller]
 fn check(source: &str, position: &str, message: &str) -> TextError {

@@ -1,9 +1,8 @@
 //! Fibers: programs become standard modules that validators accept and
 //! printers print, and what is not touched stays as it is.
 
-use ropewalk_text::Text;
-use wasmparser::{Validator, WasmFeatures};
-
+mod lowering;
+use lowering::{field_of, lower};
 /// Tags and functions, as the head of a module.
 const HEAD: &str = r#"
   (tag $e) (tag $n (param i32)) (tag $two (param i32 (ref fiber)))
@@ -11,32 +10,9 @@ const HEAD: &str = r#"
   (func $h (param i64 fiberref) (result i32) (i32.const 1))
 "#;
 
-/// Lowers a module, checks that it is valid and can be printed and read, and
-/// returns its standard text.
-#[track_caller]
-fn lower(source: &str) -> String {
-    let text = Text::parse(source).unwrap_or_else(|error| panic!("{error}"));
-    let lowered = text.lowered().expect("a dialect module").to_string();
-    let features = WasmFeatures::WASM3 | WasmFeatures::STACK_SWITCHING;
-    if let Err(error) = Validator::new_with_features(features).validate_all(text.binary()) {
-        panic!("{}\n{lowered}", text.error_at(error.offset() as usize, error.message()));
-    }
-    let printed = wasmprinter::print_bytes(text.binary()).unwrap();
-    assert_eq!(Text::parse(&printed).unwrap().lowered(), None);
-    lowered
-}
-
-/// Lowers a module with the head, and returns what its last field became.
-#[track_caller]
-fn field(source: &str) -> String {
-    let lowered = lower(&format!("(module {HEAD}\n  ;; here\n  {source}\n  ;; there\n)"));
-    let (_, behind) = lowered.split_once(";; here").unwrap();
-    behind.split_once(";; there").unwrap().0.trim().to_string()
-}
-
 #[track_caller]
 fn check(source: &str, expected: &str) {
-    assert_eq!(field(source), expected);
+    assert_eq!(field_of(HEAD, source), expected);
 }
 
 #[test]
@@ -69,14 +45,17 @@ fn value_types() {
         "(func (param $x (ref null $fiber)) (result (ref $fiber) (ref null $fiber)) \
          (local (ref null $fiber)) (ref.as_non_null (local.get $x)) (local.get 1))",
     );
-    field(
+    field_of(
+        HEAD,
         "(elem $el fiberref (ref.null fiber)) (func (param fiberref) (result i32) (ref.is_null (local.get 0)))",
     );
-    field("(func (param fiberref) (block $l (br_on_null $l (local.get 0)) (drop)))");
-    field(
+    field_of(HEAD, "(func (param fiberref) (block $l (br_on_null $l (local.get 0)) (drop)))");
+    field_of(
+        HEAD,
         "(func (param fiberref i32) (result fiberref) (select (result fiberref) (local.get 0) (local.get 0) (local.get 1)))",
     );
-    field(
+    field_of(
+        HEAD,
         "(type $ft (func (param fiberref))) (type $c (cont $ft)) (func (param (ref $c)) (resume $c (ref.null fiber) (local.get 0)))",
     );
 }
@@ -122,9 +101,12 @@ fn mount_switch_and_dismount() {
          (try_table (param i32 (ref null $fiber) (ref null $fiber)) (catch $n $sent) \
          (call $fiber.switch)) (br $after)) (unreachable)))",
     );
-    field("(func (param fiberref) (fiber.dismount $n (i32.const 1) (local.get 0)))");
-    field("(func (param fiberref) (fiber.dismount_release $n (i32.const 1) (local.get 0)))");
-    field("(func (param fiberref) local.get 0 local.get 0 fiber.switch_release $e)");
+    field_of(HEAD, "(func (param fiberref) (fiber.dismount $n (i32.const 1) (local.get 0)))");
+    field_of(
+        HEAD,
+        "(func (param fiberref) (fiber.dismount_release $n (i32.const 1) (local.get 0)))",
+    );
+    field_of(HEAD, "(func (param fiberref) local.get 0 local.get 0 fiber.switch_release $e)");
     check(
         "(func (param fiberref) (fiber.release (local.get 0)) local.get 0 fiber.release)",
         "(func (param (ref null $fiber)) (call $fiber.release (local.get 0)) local.get 0 \
@@ -148,7 +130,8 @@ fn mount_new() {
          (unreachable)) (unreachable)) (local.set $value) (local.get $new) (local.get $value)))",
     );
     // Labels get the fiber first, then the values.
-    let lowered = field(
+    let lowered = field_of(
+        HEAD,
         "(func (block $l (result (ref fiber) i32 (ref fiber)) \
            (drop (fiber.mount_new $e $f (on $two $l))) (unreachable)) (drop) (drop) (drop))",
     );
@@ -163,7 +146,8 @@ fn mount_new() {
 
 #[test]
 fn switch_new() {
-    let lowered = field(
+    let lowered = field_of(
+        HEAD,
         "(func (param i32 fiberref) (local $x i32) (block $l (result (ref fiber)) \
            (fiber.switch_new $n $h (on $e $l) (i64.const 1) (local.get 1)) (drop)) (drop))",
     );
@@ -181,14 +165,17 @@ fn switch_new() {
 
 #[test]
 fn functions_are_matched_by_shape() {
-    field(
+    field_of(
+        HEAD,
         "(type $t (func (param (ref fiber)))) (func $x (type $t)) (func (drop (fiber.new (on $e $x))))",
     );
-    field(
+    field_of(
+        HEAD,
         "(rec (type $t (func (param (ref null fiber)))) (type $u (struct)))
          (func $x (type $t)) (func (drop (fiber.new (on $e $x))) (drop (fiber.mount_new $e $x)))",
     );
-    field(
+    field_of(
+        HEAD,
         "(type $t (sub (func (param anyref fiberref eqref) (result (ref null i31)))))
          (tag $some (param i31ref)) (tag $any (param anyref)) (func $x (type $t) (unreachable))
          (func $y (param eqref (ref fiber)) (result nullref) (unreachable))
@@ -203,57 +190,71 @@ fn functions_are_matched_by_shape() {
 
 #[test]
 fn without_return_event_any_results() {
-    field(
+    field_of(
+        HEAD,
         "(func $x (param fiberref) (result f32) (unreachable)) (func (drop (fiber.new (on $e $f) (on $e $x))))",
     );
 }
 
 #[test]
 fn where_operands_come_from_does_not_matter() {
-    field("(func (param fiberref) (i32.const 1) (fiber.mount $n (local.get 0)))");
-    field(
+    field_of(HEAD, "(func (param fiberref) (i32.const 1) (fiber.mount $n (local.get 0)))");
+    field_of(
+        HEAD,
         "(func (param fiberref) (i64.const 1) (drop (fiber.switch_new $n $h (local.get 0))) (drop))",
     );
-    field(
+    field_of(
+        HEAD,
         "(func (param $p fiberref) (result fiberref) (local $x (ref fiber))
            (fiber.mount $e (local.tee $x (ref.as_non_null (local.get $p)))) (local.get $x))",
     );
     // Nested in each other, in loops, and behind code that is not reached.
-    field("(func (fiber.mount $e (fiber.mount_new $e $f)))");
-    field("(func (drop (fiber.new (on $n $g) (i64.const 1) (fiber.mount $e (fiber.new)))))");
-    field(
+    field_of(HEAD, "(func (fiber.mount $e (fiber.mount_new $e $f)))");
+    field_of(
+        HEAD,
+        "(func (drop (fiber.new (on $n $g) (i64.const 1) (fiber.mount $e (fiber.new)))))",
+    );
+    field_of(
+        HEAD,
         "(func (loop $l (fiber.mount $e (on $e $l) (fiber.new)) (drop (fiber.mount_new $e $f)) (br $l)))",
     );
-    field("(func unreachable fiber.mount $n fiber.switch_new $n $h drop drop)");
-    field(
+    field_of(HEAD, "(func unreachable fiber.mount $n fiber.switch_new $n $h drop drop)");
+    field_of(
+        HEAD,
         "(func (if (fiber.mount $e (fiber.new)) (i32.const 1) (then (fiber.release (fiber.new)))))",
     );
 }
 
 #[test]
 fn labels_of_every_sort() {
-    field(
+    field_of(
+        HEAD,
         "(func (block $l (block $m (fiber.mount $e (on $e $l) (on $e $m) (on $e $l) (fiber.new)))))",
     );
-    field(
+    field_of(
+        HEAD,
         "(func $x (result i32) block $l (result i32) fiber.new fiber.mount $e (on $n $l) i32.const 1 end $l)",
     );
-    field(
+    field_of(
+        HEAD,
         "(func (param i32) (local.get 0)
            (loop $l (param i32) (drop) (fiber.mount $e (on $n $l) (fiber.new))))",
     );
-    field(
+    field_of(
+        HEAD,
         "(tag $a (param (ref null i31))) (func (block $l (result anyref) (fiber.mount $e (on $a $l) (fiber.new)) (unreachable)) (drop))",
     );
 }
 
 #[test]
 fn names_do_not_clash() {
-    field(
+    field_of(
+        HEAD,
         "(func (block $after (block $sent (block $made (block $event.1 (block $clause.1
            (fiber.mount $e (on $e $after) (on $e $sent) (fiber.new (on $e $f)))))))))",
     );
-    field(
+    field_of(
+        HEAD,
         "(func (param $new i32) (local $value i32) (block $returned
            (block $clause.1 (result (ref fiber))
              (drop (fiber.mount_new $e $f (on $e $clause.1))) (br $returned))

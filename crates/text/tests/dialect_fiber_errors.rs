@@ -1,27 +1,13 @@
 //! What is wrong in text with fibers: a table of sources, each with the line
 //! and column of the error, and a part of its message.
 
-use ropewalk_text::{Text, TextError};
-use wasmparser::{Validator, WasmFeatures};
-
+mod erring;
+use erring::error;
 /// What every module below starts with, on the first line.
 const HEAD: &str = "(tag $e) (tag $n (param i32)) (tag $p (param i32 i64)) (tag $r (result i32)) \
     (type $kf (func)) (type $k (cont $kf)) (func $f (param fiberref)) \
     (func $g (param i32 fiberref)) (func $h (param fiberref i32)) \
     (func $i (param fiberref) (result i32) (i32.const 1)) (func $no)\n";
-
-/// The error that reading or validating a source finds.
-#[track_caller]
-fn error(source: &str) -> TextError {
-    let text = match Text::parse(source) {
-        Ok(text) => text,
-        Err(error) => return error,
-    };
-    let features = WasmFeatures::WASM3 | WasmFeatures::STACK_SWITCHING;
-    let mut validator = Validator::new_with_features(features);
-    let error = validator.validate_all(text.binary()).err().expect("the module is valid");
-    text.error_at(error.offset() as usize, error.message())
-}
 
 /// Checks the rows of a table: source, position, a part of the message.
 #[track_caller]

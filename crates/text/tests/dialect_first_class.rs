@@ -1,9 +1,8 @@
 //! First-class stacks: programs become standard modules that validators accept
 //! and printers print.
 
-use ropewalk_text::Text;
-use wasmparser::{Validator, WasmFeatures};
-
+mod lowering;
+use lowering::{field_of, lower};
 /// Events, call tags, functions and routs, as the head of a module.
 const HEAD: &str = r#"
   (import "host" "new_stack" (func $new (result stackref)))
@@ -21,32 +20,9 @@ const HEAD: &str = r#"
   (rout $r (param i32) (result i32) (local i32) (stack.start))
 "#;
 
-/// Lowers a module, checks that it is valid and can be printed and read, and
-/// returns its standard text.
-#[track_caller]
-fn lower(source: &str) -> String {
-    let text = Text::parse(source).unwrap_or_else(|error| panic!("{error}"));
-    let lowered = text.lowered().expect("a dialect module").to_string();
-    let features = WasmFeatures::WASM3 | WasmFeatures::STACK_SWITCHING;
-    if let Err(error) = Validator::new_with_features(features).validate_all(text.binary()) {
-        panic!("{}\n{lowered}", text.error_at(error.offset() as usize, error.message()));
-    }
-    let printed = wasmprinter::print_bytes(text.binary()).unwrap();
-    assert_eq!(Text::parse(&printed).unwrap().lowered(), None);
-    lowered
-}
-
-/// Lowers a module with the head, and returns what its last field became.
-#[track_caller]
-fn field(source: &str) -> String {
-    let lowered = lower(&format!("(module {HEAD}\n  ;; here\n  {source}\n  ;; there\n)"));
-    let (_, behind) = lowered.split_once(";; here").unwrap();
-    behind.split_once(";; there").unwrap().0.trim().to_string()
-}
-
 #[track_caller]
 fn check(source: &str, expected: &str) {
-    assert_eq!(field(source), expected);
+    assert_eq!(field_of(HEAD, source), expected);
 }
 
 /// Checks that a lowered module has each of some parts.
@@ -166,14 +142,15 @@ fn slots() {
         "(func (result (ref null $stackref)) (local $value.1 i32) (table.set $t (i32.const 1) \
          (local.tee $value.1) (table.get $t) (local.get $value.1) (ref.null $stackref)))",
     );
-    field("(func (table.set_cleared $t (i32.const 1) (call $new)))");
-    field("(func (table.set_cleared 0 (i32.const 1) (global.get_clear 0)))");
-    field("(func i32.const 1 i32.const 2 table.get_clear table.set_cleared)");
-    field(
+    field_of(HEAD, "(func (table.set_cleared $t (i32.const 1) (call $new)))");
+    field_of(HEAD, "(func (table.set_cleared 0 (i32.const 1) (global.get_clear 0)))");
+    field_of(HEAD, "(func i32.const 1 i32.const 2 table.get_clear table.set_cleared)");
+    field_of(
+        HEAD,
         "(table $big i64 3 stackref) (func (table.set_cleared $big (i64.const 1) \
          (table.get_clear $big (i64.const 2))))",
     );
-    field("(func (local i32 stackref) (local.set_cleared 1 (local.get_clear 1)))");
+    field_of(HEAD, "(func (local i32 stackref) (local.set_cleared 1 (local.get_clear 1)))");
 }
 
 #[test]
@@ -196,7 +173,7 @@ fn switches() {
         "(func (unreachable (i32.const 1) (call $new) (ref.func $body) \
          (call $first-class.switch_call_trap)))",
     );
-    field("(func (result i64) (stack.switch_call $body $done (i32.const 1) (call $new)))");
+    field_of(HEAD, "(func (result i64) (stack.switch_call $body $done (i32.const 1) (call $new)))");
     check(
         "(func (result stackref) (stack.extend $r (i32.const 1) (call $new)))",
         "(func (result (ref null $stackref)) (call $first-class.extend_trap (i32.const 1) \
@@ -219,12 +196,13 @@ fn switches() {
          (unreachable))))",
     );
     // Results may be subtypes of what the event takes.
-    field(
+    field_of(
+        HEAD,
         "(event $any (param anyref)) (func $f (param stackref) (result (ref $s)) (unreachable))
          (func (stack.switch_call $f $any (call $new)))",
     );
     // A tag is an event.
-    field("(func (stack.switch_drop $error (call $new)))");
+    field_of(HEAD, "(func (stack.switch_drop $error (call $new)))");
 }
 
 #[test]
@@ -239,11 +217,11 @@ fn tries() {
          (result (ref null $ping.call)) (try_table (catch $ping $sent) \
          (call $first-class.call_stack)) (br $after)) (unreachable))   end end)",
     );
-    field("(func (block $l (try (nop) (catch $stop $l))))");
-    field("(func (block $l try (catch $error $l) end))");
-    field("(func (try))");
+    field_of(HEAD, "(func (block $l (try (nop) (catch $stop $l))))");
+    field_of(HEAD, "(func (block $l try (catch $error $l) end))");
+    field_of(HEAD, "(func (try))");
     // A label outside, which the `try` itself has too.
-    field("(func (block $l (try $l catch $stop $l)))");
+    field_of(HEAD, "(func (block $l (try $l catch $stop $l)))");
 }
 
 #[test]
@@ -300,7 +278,8 @@ fn answers() {
         ],
     );
     // Plain, with a block type; locals by number.
-    field(
+    field_of(
+        HEAD,
         "(func (param i32 stackref) (result i64)
            local.get 0
            answer $ask (param i32) (result i64)
@@ -310,13 +289,15 @@ fn answers() {
            end)",
     );
     // Parameters that are stacks, and nothing captured.
-    field(
+    field_of(
+        HEAD,
         "(call_tag $c (param stackref i32) (result stackref))
          (func (drop (answer $c (result stackref) (drop) within
            (call_stack $c (call $new) (i32.const 1)))))",
     );
     // A block type by its name.
-    field(
+    field_of(
+        HEAD,
         "(type $b (func (param i32) (result i32)))
          (func (drop (i32.const 1) (answer $ping (type $b) within)))",
     );
@@ -358,7 +339,8 @@ fn redirections() {
             "(call $first-class.redirect)",
         ],
     );
-    field(
+    field_of(
+        HEAD,
         "(func (param $x stackref) (result i64)
            i32.const 3
            stack.redirect $x (param i32) (result i64)
@@ -366,14 +348,16 @@ fn redirections() {
            end)",
     );
     // Together with code that uses the local, and two of them.
-    field(
+    field_of(
+        HEAD,
         "(func (param $x stackref) (local $y stackref)
            (stack.redirect $x
              (answer $ping (global.set_cleared $g (local.get_clear $x))
                (stack.redirect $y (stack.redirect 0)) within
                (stack.redirect $y (call_stack $ping)))))",
     );
-    field(
+    field_of(
+        HEAD,
         "(func (local $n i32)
            (stack.redirect_to
              (local.set $n (i32.add (local.get $n) (i32.const 1)))
@@ -384,7 +368,8 @@ fn redirections() {
              (call_stack $ping))
            (drop (local.get $n)))",
     );
-    field(
+    field_of(
+        HEAD,
         "(func (result i32) stack.redirect_to (result i32) call $new then drop within i32.const 1 end)",
     );
 }
@@ -404,31 +389,33 @@ fn marks_are_removed_wherever_control_goes() {
          (call $first-class.leave_to (local.get $level)))",
     );
     // At the top of a loop; by a return; by a tail call; by a catch.
-    let top = field("(func (loop $l (answer $ping within (br $l))))");
+    let top = field_of(HEAD, "(func (loop $l (answer $ping within (br $l))))");
     has(&top, &["(loop $l (call $first-class.leave_to (local.get $level)) (block"]);
-    let inner = field(
+    let inner = field_of(
+        HEAD,
         "(func (answer $ping within (block $l (answer $ping within (br_if $l (i32.const 1))))))",
     );
     has(&inner, &[")) (call $first-class.leave_to (i32.add (local.get $level) (i32.const 1))))"]);
-    let plain = field("(func block $l answer $ping within br $l end end $l)");
+    let plain = field_of(HEAD, "(func block $l answer $ping within br $l end end $l)");
     has(&plain, &["end end $l (call $first-class.leave_to (local.get $level))"]);
     has(
-        &field("(func (answer $ping within (return)))"),
+        &field_of(HEAD, "(func (answer $ping within (return)))"),
         &["(return (call $first-class.leave_to (local.get $level)))"],
     );
     has(
-        &field("(func $h answer $ping within return_call $h end)"),
+        &field_of(HEAD, "(func $h answer $ping within return_call $h end)"),
         &["(call $first-class.leave_to (local.get $level)) return_call $h"],
     );
     has(
-        &field("(func (block $l (try_table (catch_all $l) (answer $ping within))))"),
+        &field_of(HEAD, "(func (block $l (try_table (catch_all $l) (answer $ping within))))"),
         &["(local.get $level))))) (call $first-class.leave_to (local.get $level))"],
     );
     // Not behind a block that no branch leaves, nor one in which there is none.
-    let calm = field("(func (block $l (br $l)) (block $m (answer $ping within)))");
+    let calm = field_of(HEAD, "(func (block $l (br $l)) (block $m (answer $ping within)))");
     assert_eq!(calm.matches("leave_to").count(), 1);
     // In the condition of a folded `if`, and as an operand.
-    field(
+    field_of(
+        HEAD,
         "(func (result i32)
            (if (result i32) (block $l (result i32) (answer $ping within (br $l (i32.const 1))) (i32.const 0))
              (then (i32.const 1))
@@ -444,7 +431,8 @@ fn routs() {
         "(func $q (block $l (result (ref null $stackref)) (try_table (catch $back $l) \
          (unreachable (call $first-class.start)) ) (unreachable)) (drop))",
     );
-    field(
+    field_of(
+        HEAD,
         "(rout $q (param $x stackref) (result i32)
            (block $out
              (answer $ask (i64.extend_i32_u) within
@@ -453,8 +441,8 @@ fn routs() {
                    (loop $unused (try_table (catch_all $out) (drop (stack.start))))))))
            (i32.const 1))",
     );
-    field("(rout $q block loop stack.start end end)");
-    field("(rout $q (stack.start) (loop $l (br $l)))");
+    field_of(HEAD, "(rout $q block loop stack.start end end)");
+    field_of(HEAD, "(rout $q (stack.start) (loop $l (br $l)))");
     lower(
         "(module (import \"host\" \"new_stack\" (func $n (result stackref)))
            (func (export \"f\") (result stackref) (stack.extend $r (call $n)))
@@ -464,7 +452,8 @@ fn routs() {
 
 #[test]
 fn stacks_are_moved() {
-    field(
+    field_of(
+        HEAD,
         "(type $f (func (param stackref) (result stackref))) (type $k (cont $f))
          (elem declare func $h) (table $calls funcref (elem $h))
          (func $h (type $f) (local.get_clear 0))
@@ -477,7 +466,7 @@ fn stacks_are_moved() {
            (resume $k (cont.new $k (ref.func $h)))
            (return_call $h))",
     );
-    field("(func (drop (ref.is_null (call $new))) (throw $back (call $new)))");
+    field_of(HEAD, "(func (drop (ref.is_null (call $new))) (throw $back (call $new)))");
 }
 
 #[test]

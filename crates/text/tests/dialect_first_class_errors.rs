@@ -1,8 +1,9 @@
 //! What is wrong in text with first-class stacks. Each row is a source, in
 //! which `@@` stands before the place of the error, and a part of the message.
 
-use ropewalk_text::{Position, Text, TextError};
-use wasmparser::{Validator, WasmFeatures};
+mod erring;
+use erring::error;
+use ropewalk_text::Position;
 
 /// What every module below starts with, on the first line.
 const HEAD: &str = "(import \"host\" \"new_stack\" (func $new (result stackref))) \
@@ -12,20 +13,6 @@ const HEAD: &str = "(import \"host\" \"new_stack\" (func $new (result stackref))
     (table $t 4 stackref) (table $u 4 funcref) (type $k.f (func)) (type $k (cont $k.f)) \
     (func $f (param stackref)) (func $h (param i32)) \
     (rout $r (stack.start)) (rout $s (param i32) (result i32) (stack.start))\n";
-
-/// The error that reading or validating a source finds.
-#[track_caller]
-fn error(source: &str) -> TextError {
-    let text = match Text::parse(source) {
-        Ok(text) => text,
-        Err(error) => return error,
-    };
-    let features = WasmFeatures::WASM3 | WasmFeatures::STACK_SWITCHING;
-    let mut validator = Validator::new_with_features(features);
-    let error = validator.validate_all(text.binary()).err();
-    let error = error.unwrap_or_else(|| panic!("the module is valid: {source}"));
-    text.error_at(error.offset() as usize, error.message())
-}
 
 /// Checks each row; `invalid` is whether the modules can be read.
 #[track_caller]

@@ -1,8 +1,9 @@
 //! Bag of stacks: programs become standard modules that validators accept and
 //! printers print, and what is not touched stays as it is.
 
+mod lowering;
+use lowering::{field_of, lower};
 use ropewalk_text::Text;
-use wasmparser::{Validator, WasmFeatures};
 
 /// Types that go with each other, functions and tags, as the head of a module.
 const HEAD: &str = r#"
@@ -17,32 +18,9 @@ const HEAD: &str = r#"
   (func $next (param i32 (ref null $in)) (result i32) (local.get 0))
 "#;
 
-/// Lowers a module, checks that it is valid and can be printed and read, and
-/// returns its standard text.
-#[track_caller]
-fn lower(source: &str) -> String {
-    let text = Text::parse(source).unwrap_or_else(|error| panic!("{error}"));
-    let lowered = text.lowered().expect("a dialect module").to_string();
-    let features = WasmFeatures::WASM3 | WasmFeatures::STACK_SWITCHING;
-    if let Err(error) = Validator::new_with_features(features).validate_all(text.binary()) {
-        panic!("{}\n{lowered}", text.error_at(error.offset() as usize, error.message()));
-    }
-    let printed = wasmprinter::print_bytes(text.binary()).unwrap();
-    assert_eq!(Text::parse(&printed).unwrap().lowered(), None);
-    lowered
-}
-
-/// Lowers a module with the head, and returns what its last field became.
-#[track_caller]
-fn field(source: &str) -> String {
-    let lowered = lower(&format!("(module {HEAD}\n  ;; here\n  {source}\n  ;; there\n)"));
-    let (_, behind) = lowered.split_once(";; here").unwrap();
-    behind.split_once(";; there").unwrap().0.trim().to_string()
-}
-
 #[track_caller]
 fn check(source: &str, expected: &str) {
-    assert_eq!(field(source), expected);
+    assert_eq!(field_of(HEAD, source), expected);
 }
 
 #[test]
@@ -164,24 +142,28 @@ fn throwing() {
 #[test]
 fn where_operands_come_from_does_not_matter() {
     // From the stack, partly.
-    field("(func (param (ref $out)) (i32.const 1) (switch_retire $out (local.get 0)))");
-    field(
+    field_of(HEAD, "(func (param (ref $out)) (i32.const 1) (switch_retire $out (local.get 0)))");
+    field_of(
+        HEAD,
         "(func (param (ref $in)) (i32.const 1) (switch_throw $in $stop (local.get 0)) drop drop)",
     );
     // An operand sets a local that must be set before it is read.
-    field(
+    field_of(
+        HEAD,
         "(func (param $p (ref $in)) (result (ref $in)) (local $x (ref $in))
            (switch_throw $in $stop (i32.const 1) (local.tee $x (local.get $p))) drop drop
            (local.get $x))",
     );
     // In the condition of a folded `if`, and nested in each other.
-    field(
+    field_of(
+        HEAD,
         "(func (param $p (ref $in)) (local $i i32)
            (if (i32.eqz (local.set $i (drop (switch_throw $in $stop (i32.const 1) (local.get $p))))
                         (local.get $i))
              (then (nop)) (else (nop))))",
     );
-    field(
+    field_of(
+        HEAD,
         "(func (param $p (ref null $in))
            (drop (switch_throw $in $stop (switch_throw $in $stop (i32.const 1) (local.get $p)))) drop)",
     );
@@ -190,13 +172,15 @@ fn where_operands_come_from_does_not_matter() {
 #[test]
 fn functions_are_matched_by_shape() {
     // By what they take, by the type that they name, and by the type they happen to have.
-    field("(func $f (param (ref null $out))) (func (drop (stack.new $in $f)))");
-    field("(func $f (type $body)) (func (drop (stack.new $in $f)))");
-    field("(func $f (param (ref null stack))) (func (drop (stack.new $in $f)))");
-    field(
+    field_of(HEAD, "(func $f (param (ref null $out))) (func (drop (stack.new $in $f)))");
+    field_of(HEAD, "(func $f (type $body)) (func (drop (stack.new $in $f)))");
+    field_of(HEAD, "(func $f (param (ref null stack))) (func (drop (stack.new $in $f)))");
+    field_of(
+        HEAD,
         "(type $t (sub (func (param (ref null stack))))) (func $f (type $t)) (func (drop (stack.new $in $f)))",
     );
-    field(
+    field_of(
+        HEAD,
         "(rec (type $t (func (param (ref $out)))) (type $u (struct))) (func $f (type $t)) (func (drop (stack.new $in $f)))",
     );
     lower(
@@ -214,7 +198,8 @@ fn functions_are_matched_by_shape() {
 
 #[test]
 fn tags_may_say_less_about_the_stack() {
-    field(
+    field_of(
+        HEAD,
         "(tag $e (param (ref null stack)))
          (func (param (ref null $in)) (switch_throw $in $e (local.get 0)) (drop) (drop))",
     );

@@ -1,8 +1,9 @@
 //! Tasks: programs become standard modules that validators accept and printers
 //! print.
 
+mod lowering;
+use lowering::{field_of, lower};
 use ropewalk_text::Text;
-use wasmparser::{Validator, WasmFeatures};
 
 /// Types, a function and what goes with it, as the head of a module.
 const HEAD: &str = r#"
@@ -11,32 +12,9 @@ const HEAD: &str = r#"
   (func $f (param (ref null $t) i32 f32 f64) (result i64) (i64.const 1))
 "#;
 
-/// Lowers a module, checks that it is valid and can be printed and read, and
-/// returns its standard text.
-#[track_caller]
-fn lower(source: &str) -> String {
-    let text = Text::parse(source).unwrap_or_else(|error| panic!("{error}"));
-    let lowered = text.lowered().expect("a dialect module").to_string();
-    let features = WasmFeatures::WASM3 | WasmFeatures::STACK_SWITCHING;
-    if let Err(error) = Validator::new_with_features(features).validate_all(text.binary()) {
-        panic!("{}\n{lowered}", text.error_at(error.offset() as usize, error.message()));
-    }
-    let printed = wasmprinter::print_bytes(text.binary()).unwrap();
-    assert_eq!(Text::parse(&printed).unwrap().lowered(), None);
-    lowered
-}
-
-/// Lowers a module with the head, and returns what its last field became.
-#[track_caller]
-fn field(source: &str) -> String {
-    let lowered = lower(&format!("(module {HEAD}\n  ;; here\n  {source}\n  ;; there\n)"));
-    let (_, behind) = lowered.split_once(";; here").unwrap();
-    behind.split_once(";; there").unwrap().0.trim().to_string()
-}
-
 #[track_caller]
 fn check(source: &str, expected: &str) {
-    assert_eq!(field(source), expected);
+    assert_eq!(field_of(HEAD, source), expected);
 }
 
 #[test]
@@ -74,7 +52,8 @@ fn recursive_types() {
 
 #[test]
 fn types_that_are_written_alike_are_the_same() {
-    field(
+    field_of(
+        HEAD,
         "(type $a (taskref (i32) (i64))) (type $b (task (param $x i32) (result i64)))
          (func (param (ref null $t)) (result (ref null $a)) (local.get 0))
          (func (param (ref null $a)) (result (ref null $b)) (local.get 0))
@@ -126,8 +105,9 @@ fn folded_instructions() {
         "(func (call $task.release (ref.null $none)))",
     );
     // From the stack, partly; and an operand that sets a local.
-    field("(func (f32.const 1) (drop (task.new $t $f (f64.const 2))))");
-    field(
+    field_of(HEAD, "(func (f32.const 1) (drop (task.new $t $f (f64.const 2))))");
+    field_of(
+        HEAD,
         "(func (param $p (ref $t)) (result (ref $t)) (local $x (ref $t))
            (task.retire $t (local.tee $x (local.get $p)) (i64.const 1)) (local.get $x))",
     );
@@ -156,11 +136,13 @@ fn imports_say_the_types() {
 #[test]
 fn functions_are_matched_by_shape() {
     // By the type that they name, in a group or open, and by what they import.
-    field(
+    field_of(
+        HEAD,
         "(type $ft (func (param (ref null $none) i32))) (func $a (type $ft))
          (func (drop (task.new $none $a (i32.const 1))))",
     );
-    field(
+    field_of(
+        HEAD,
         "(rec (type $ft (sub (func (param (ref $none))))) (type $s (struct))) (func $a (type $ft))
          (func (drop (task.new $none $a)))",
     );
@@ -169,7 +151,8 @@ fn functions_are_matched_by_shape() {
            (func (drop (task.new $none $a))))",
     );
     // It may take more and give less than the task.
-    field(
+    field_of(
+        HEAD,
         "(type $u (task (param (ref i31)) (result anyref)))
          (func $a (param (ref null $u) eqref) (result (ref i31)) (ref.i31 (i32.const 1)))
          (func (drop (task.new $u $a)))",
@@ -178,7 +161,8 @@ fn functions_are_matched_by_shape() {
 
 #[test]
 fn what_a_task_gives_in_place_of_another_may_be_less() {
-    field(
+    field_of(
+        HEAD,
         "(type $any (task (result anyref))) (type $eq (task (result eqref)))
          (func (param (ref null $any) (ref null $eq))
            (task.switchto $any $eq (local.get 0) (local.get 1)))",
@@ -187,7 +171,8 @@ fn what_a_task_gives_in_place_of_another_may_be_less() {
 
 #[test]
 fn tasks_carry_the_kinds_of_all_designs() {
-    field(
+    field_of(
+        HEAD,
         "(type $c (stack (param (ref null $t)) (ref null $c))) (type $kf (func)) (type $k (cont $kf))
          (type $u (task (param (ref $c) fiberref (ref null stack)) (result (ref null $k) contref)))
          (func (param (ref null $u) (ref $c) fiberref)

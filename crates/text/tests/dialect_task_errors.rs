@@ -1,7 +1,9 @@
 //! What is wrong in text with tasks: a table of sources, each with the line and
 //! column of the error, and how its message starts.
 
-use ropewalk_text::{Text, TextError};
+mod erring;
+use erring::error;
+use ropewalk_text::Text;
 use wasmparser::{Validator, WasmFeatures};
 
 /// What every module below starts with, on the first line.
@@ -19,20 +21,6 @@ const HEAD: &str = "\
     (func $wrong (param (ref null $t) i32) (result i32) (i32.const 1)) \
     (func $stacked (param (ref null $c) i32) (result i64) (i64.const 1)) \
     (func $conted (param contref i32) (result i64) (i64.const 1))\n";
-
-/// The error that reading or validating a source finds.
-#[track_caller]
-fn error(source: &str) -> TextError {
-    let text = match Text::parse(source) {
-        Ok(text) => text,
-        Err(error) => return error,
-    };
-    let features = WasmFeatures::WASM3 | WasmFeatures::STACK_SWITCHING;
-    let mut validator = Validator::new_with_features(features);
-    let error = validator.validate_all(text.binary()).err();
-    let error = error.unwrap_or_else(|| panic!("valid: {source}"));
-    text.error_at(error.offset() as usize, error.message())
-}
 
 /// Checks the rows of a table: source, position, how the message starts.
 #[track_caller]
