@@ -1,0 +1,25 @@
+//! Random programs, inputs and uses for the engine, and what they must do.
+//!
+//! A [`Target`] makes a case out of random bytes, tries it, and says what is
+//! wrong. The same bytes always make the same case, so a finding is a seed;
+//! fewer bytes make a smaller case, so minimising is leaving bytes out.
+
+#![forbid(unsafe_code)]
+
+/// One thing to try: a generator, and the oracle for what it makes.
+pub trait Target: Sync {
+    /// The name under which it is found.
+    fn name(&self) -> &'static str;
+
+    /// Makes a case out of random bytes and tries it; says what is wrong, if
+    /// anything is.
+    fn check(&self, entropy: &[u8]) -> Result<(), String>;
+
+    /// The case as text, for whoever wants to read it or make a test of it.
+    fn render(&self, entropy: &[u8]) -> String;
+}
+
+/// Every target.
+pub fn targets() -> Vec<Box<dyn Target>> {
+    Vec::new()
+}
