@@ -107,10 +107,12 @@ pub struct ControlBlock {
     /// was continued, as long as nothing that this one resumed has come back
     /// since. Until then nothing between the two can have changed.
     pub through: *mut ControlBlock,
-    /// What this stack searched a handler for the last time, beyond its parent.
+    /// What this stack searched a handler for, beyond its parent, and found in
+    /// the parent of `through`. Zero as soon as `through` is another or none.
     pub sought: u64,
-    /// The outermost stack that was captured then.
-    pub sought_outermost: *mut ControlBlock,
+    /// Of a base on which a rout begins: the stack whose `stack.extend` waits
+    /// for the rout's `stack.start`. Else null.
+    pub extender: *mut ControlBlock,
     /// The function of a stack that has not started.
     pub function: *const FuncRef,
     /// The code that calls that function.
@@ -136,7 +138,7 @@ impl ControlBlock {
         innermost: ptr::null_mut(),
         through: ptr::null_mut(),
         sought: 0,
-        sought_outermost: ptr::null_mut(),
+        extender: ptr::null_mut(),
         bound: 0,
         is_entangled: 0,
         state: StackState::Free,
@@ -148,40 +150,6 @@ impl ControlBlock {
         limit: 0,
         high: 0,
     };
-
-    /// Notes which stack is the innermost of those that are suspended together
-    /// with this one.
-    pub fn entangle(&mut self, innermost: *mut ControlBlock) {
-        let is_alone = ptr::eq(innermost, self);
-        self.innermost = innermost;
-        self.is_entangled |= u16::from(!is_alone);
-    }
-
-    /// Prepares for continuing the innermost of the stacks that were suspended
-    /// together with this one; answers it.
-    ///
-    /// # Safety
-    ///
-    /// The innermost stack must be alive.
-    pub unsafe fn disentangle(&mut self) -> *mut ControlBlock {
-        let this = ptr::from_mut(self);
-        let innermost = self.innermost;
-        debug_assert!(innermost == this || self.is_entangled != 0);
-        self.be_alone();
-        let is_alone = innermost == this;
-        // SAFETY: the caller's promise.
-        unsafe {
-            (*innermost).through = if is_alone { ptr::null_mut() } else { this };
-            (*innermost).is_entangled = u16::from(!is_alone);
-        }
-        innermost
-    }
-
-    /// Forgets what was suspended together with this stack.
-    pub fn be_alone(&mut self) {
-        self.innermost = self;
-        self.is_entangled = 0;
-    }
 }
 
 const _: () = assert!(offset_of!(ControlBlock, marks) == offset_of!(ControlBlock, state) + 2);
@@ -238,8 +206,6 @@ pub struct StoreContext {
     pub found: *mut ControlBlock,
     /// The root of the newest activation.
     pub root: *mut ControlBlock,
-    /// The base of the stack that is being extended, or null.
-    pub extended: *mut ControlBlock,
     /// The frame below the first one of a blank stack.
     pub ground: *const c_void,
     /// What a walk has found: the function to call.

@@ -13,6 +13,7 @@
 //! | [`context`] | the records that generated code reads and writes |
 //! | [`code`] | compiled code and its tables |
 //! | [`stack`] | references to stacks |
+//! | [`life`] | what the record of a stack says after each transition |
 //! | [`signature`] | which parameters and results travel outside registers |
 //! | [`builtin`] | the functions of the runtime that generated code calls |
 //! | [`trap`] | why a computation was ended |
@@ -22,6 +23,7 @@ pub mod code;
 pub mod context;
 pub mod heap;
 pub mod layout;
+pub mod life;
 pub mod module;
 pub mod signature;
 pub mod stack;

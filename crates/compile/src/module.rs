@@ -2,7 +2,7 @@
 
 use crate::environment::{Environment, Reserved};
 use crate::function::{FunctionCompiler, MachineFunction};
-use crate::intrinsic::{Canonical, Intrinsics, ReservedImport, is_reserved};
+use crate::intrinsic::{Canonical, Intrinsics, ReservedImport, is_reserved, rout};
 use crate::target::Target;
 use crate::thunk::Thunk;
 use crate::translate::Entered;
@@ -41,6 +41,7 @@ pub fn compile_module(
     let intrinsics = Intrinsics::resolve(&info, &canonical, &reserved)?;
     let all = bodies.iter().map(|(_, body)| body);
     let thunks = handlers::collect(&mut info, &intrinsics, &canonical, all);
+    check_routs(&thunks, info.imported_functions, &intrinsics, &bodies)?;
     let layout = InstanceLayout::new(&info)
         .map_err(|_| CompileError::TooLarge("its instances exceed 2 GiB".to_string()))?;
     let reserved = Reserved { intrinsics, thunks, canonical };
@@ -92,6 +93,21 @@ fn compile_bodies(
             compiler.compile(env, func, &body, Entered::ByCall)
         })
         .collect()
+}
+
+/// Fails unless the functions that extend stacks begin as they must.
+pub(crate) fn check_routs(
+    thunks: &[Thunk],
+    imported_functions: u32,
+    intrinsics: &Intrinsics,
+    bodies: &[Body<'_>],
+) -> Result<(), CompileError> {
+    let rout = |thunk: &Thunk| match *thunk {
+        Thunk::Call { function, extends: true, .. } => function.checked_sub(imported_functions),
+        _ => None,
+    };
+    let routs = thunks.iter().filter_map(rout).filter_map(|index| bodies.get(index as usize));
+    routs.into_iter().try_for_each(|(_, body)| rout::check(intrinsics, body))
 }
 
 /// Up to how many bytes of a function are compiled once more rather than called.

@@ -20,6 +20,7 @@ use crate::near::continue_below;
 use crate::translate::{clif_type, constant_flags, find_event, transfer_offset, trap};
 use crate::{CompileError, signature};
 use cranelift_codegen::Context;
+use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, UserFuncName, Value, types::I64};
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Switch};
@@ -253,10 +254,28 @@ impl<'e> Emit<'e, '_, '_> {
     fn call_started(&mut self, callee: &Callee<'_>, values: &[Value], extends: bool) -> Vec<Value> {
         let results = self.call(callee, values);
         if extends {
-            let extended = self.load(callee.store, offset_of!(StoreContext, extended));
-            self.builder.ins().trapnz(extended, trap(TrapCode::RoutReturned));
+            let base = self.base_of_running(callee.store);
+            let extender = self.load(base, offset_of!(ControlBlock, extender));
+            self.builder.ins().trapnz(extender, trap(TrapCode::RoutReturned));
         }
         results
+    }
+
+    /// The base of the running stack.
+    fn base_of_running(&mut self, store: Value) -> Value {
+        let running = self.load(store, offset_of!(StoreContext, stack));
+        let no_parent = self.load(store, offset_of!(StoreContext, no_parent));
+        let [search, found] = [self.builder.create_block(), self.builder.create_block()];
+        let stack = self.builder.append_block_param(search, I64);
+        self.builder.ins().jump(search, &[running.into()]);
+        self.builder.switch_to_block(search);
+        let parent = self.load(stack, offset_of!(ControlBlock, parent));
+        let is_base = self.builder.ins().icmp(IntCC::Equal, parent, no_parent);
+        self.builder.ins().brif(is_base, found, &[], search, &[parent.into()]);
+        self.builder.seal_block(search);
+        self.builder.switch_to_block(found);
+        self.builder.seal_block(found);
+        stack
     }
 
     /// Continues the instruction at which the stack was suspended.

@@ -1,9 +1,9 @@
 //! Validating a module without generating code.
 
-use crate::CompileError;
+use crate::{CompileError, handlers};
 use crate::intrinsic::form::Forms;
 use crate::intrinsic::{Intrinsics, Subtyping};
-use crate::module::{ModuleReader, read_sections};
+use crate::module::{ModuleReader, check_routs, read_sections};
 use rayon::prelude::*;
 use wasmparser::{
     FuncValidator, FuncValidatorAllocations, FunctionBody, OperatorsReader, ValidatorResources,
@@ -13,8 +13,11 @@ use wasmparser::{
 /// Validates a binary module, and how it uses reserved imports, without
 /// generating code.
 pub fn validate_module(features: WasmFeatures, bytes: &[u8]) -> Result<(), CompileError> {
-    let ModuleReader { info, canonical, reserved, bodies } = read_sections(features, bytes)?;
+    let ModuleReader { mut info, canonical, reserved, bodies } = read_sections(features, bytes)?;
     let intrinsics = Intrinsics::resolve(&info, &canonical, &reserved)?;
+    let all = bodies.iter().map(|(_, body)| body);
+    let thunks = handlers::collect(&mut info, &intrinsics, &canonical, all);
+    check_routs(&thunks, info.imported_functions, &intrinsics, &bodies)?;
     let validated: Vec<_> = bodies
         .into_par_iter()
         .map_init(FuncValidatorAllocations::default, |allocations, (func, body)| {

@@ -87,12 +87,7 @@ pub unsafe fn call(
     let outer = inner.newest;
     let (outer_stack, outer_sp) = (inner.context().stack, inner.context().host_sp);
     let activation = Activation { outer, outer_stack };
-    inner.newest = &activation;
-    inner.depth += 1;
-    // SAFETY: blocks of roots are alive.
-    unsafe { (*root).marks = 0 };
-    inner.context_mut().stack = root;
-    inner.context_mut().root = root;
+    inner.begin_activation(&activation, root);
     let context = inner.context_ptr();
     let outer_store = signal::set_running(context);
     // SAFETY: the stack has nothing on it and is the running one; the rest is
@@ -103,31 +98,61 @@ pub unsafe fn call(
     };
     signal::set_running(outer_store);
     // SAFETY: see above.
-    let inner = unsafe { store.as_mut() };
-    let ending = if ended == 0 {
-        Ok(())
-    } else {
-        let error = take_ending(inner);
-        inner.end_by_trap();
-        Err(error)
-    };
-    inner.newest = outer;
-    inner.depth -= 1;
-    if inner.stacks.has_grown() && inner.depth == 0 {
-        inner.trim_stacks();
+    let leaving = Leaving { store: unsafe { store.as_mut() }, activation: &activation, outer_sp };
+    if ended == 0 {
+        leaving.end();
+        return Ok(());
     }
-    let outer_root = match inner.depth {
-        0 => ptr::null_mut(),
-        depth => inner.roots[depth - 1].block,
-    };
-    let context = inner.context_mut();
-    context.stack = outer_stack;
-    context.root = outer_root;
-    context.host_sp = outer_sp;
-    match ending {
-        Ok(()) => Ok(()),
-        Err(Ok(error)) => Err(error),
-        Err(Err(panic)) => std::panic::resume_unwind(panic),
+    let error = take_ending(leaving.store);
+    leaving.store.end_by_trap();
+    leaving.end();
+    match error {
+        Ok(error) => Err(error),
+        Err(panic) => std::panic::resume_unwind(panic),
+    }
+}
+
+/// An activation whose computation has ended, until the store is as before it. A
+/// panic in between is a bug of the engine: the store is not used again then.
+struct Leaving<'a> {
+    store: &'a mut Store,
+    activation: &'a Activation,
+    outer_sp: usize,
+}
+
+impl Leaving<'_> {
+    /// Makes the activation outside of this one the newest.
+    #[inline]
+    fn end(self) {
+        let mut this = std::mem::ManuallyDrop::new(self);
+        this.restore();
+        let store = &mut *this.store;
+        if store.stacks.has_grown() && store.depth == 0 {
+            store.trim_stacks();
+        }
+    }
+
+    #[inline]
+    fn restore(&mut self) {
+        let Activation { outer, outer_stack } = *self.activation;
+        let store = &mut *self.store;
+        store.newest = outer;
+        store.depth -= 1;
+        let outer_root = match store.depth {
+            0 => ptr::null_mut(),
+            depth => store.roots[depth - 1].block,
+        };
+        let context = store.context_mut();
+        context.stack = outer_stack;
+        context.root = outer_root;
+        context.host_sp = self.outer_sp;
+    }
+}
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        self.store.poison();
+        self.restore();
     }
 }
 
@@ -205,9 +230,25 @@ fn has_backtrace(error: &anyhow::Error) -> bool {
 }
 
 impl Store {
+    /// Makes an activation on a root the newest.
+    #[inline]
+    fn begin_activation(&mut self, activation: *const Activation, root: *mut ControlBlock) {
+        self.newest = activation;
+        self.depth += 1;
+        let no_parent = self.no_parent();
+        // SAFETY: blocks of roots are alive.
+        unsafe { (*root).become_idle(no_parent) };
+        let context = self.context_mut();
+        context.stack = root;
+        context.root = root;
+    }
+
     /// The root stack for the next activation.
     #[inline]
     fn root_for_activation(&mut self) -> anyhow::Result<*mut ControlBlock> {
+        if self.is_poisoned() {
+            anyhow::bail!("the store cannot be used any more: the engine panicked in an earlier call");
+        }
         if self.depth == self.roots.len() {
             self.add_root()?;
         }
@@ -242,10 +283,25 @@ impl Store {
         // SAFETY: the running stack's block is alive.
         let newest = unsafe { self.context().stack.as_ref() };
         let all = newest.into_iter().chain(self.outer_stacks());
-        all.flat_map(|stack| self.with_parents(stack))
+        all.flat_map(|stack| self.with_extender(stack))
     }
 
-    /// A stack that runs and its parents, up to the root.
+    /// A stack that runs and its parents, then whoever extends their base with
+    /// its parents.
+    pub(crate) fn with_extender<'a>(
+        &'a self,
+        stack: &'a ControlBlock,
+    ) -> impl Iterator<Item = &'a ControlBlock> {
+        std::iter::successors(Some(stack), |stack| {
+            let is_base = ptr::eq(stack.parent, self.no_parent());
+            let next = if is_base { stack.extender } else { stack.parent };
+            // SAFETY: parents are alive as long as their children run, and so are
+            // extenders.
+            unsafe { next.as_ref() }
+        })
+    }
+
+    /// A stack that runs and its parents, up to the base.
     pub(crate) fn with_parents<'a>(
         &'a self,
         stack: &'a ControlBlock,

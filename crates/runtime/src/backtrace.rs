@@ -130,7 +130,7 @@ impl Backtrace {
         let newest = unsafe { &*store.context().stack };
         for (i, innermost) in std::iter::once(newest).chain(store.outer_stacks()).enumerate() {
             let mut child = None;
-            for stack in store.with_parents(innermost) {
+            for stack in store.with_extender(innermost) {
                 let boundary = match child.replace(stack) {
                     Some(child) => store.resume_boundary(child, stack),
                     // This is the one that was left.
@@ -149,12 +149,12 @@ impl Backtrace {
 }
 
 impl Store {
-    /// What lies between a stack and its parent.
+    /// What lies between a stack and its parent or extender.
     fn resume_boundary(&self, child: &ControlBlock, parent: &ControlBlock) -> Boundary {
         let instruction = match child.state {
+            _ if std::ptr::eq(child.extender, parent) => "stack.extend",
             StackState::Task => "task.resume",
             StackState::Fiber => "fiber.mount",
-            StackState::FirstClass => "stack.extend",
             _ => "resume",
         };
         // SAFETY: a stack that waits for another has noted its clauses, a list

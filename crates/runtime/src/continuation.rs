@@ -136,7 +136,7 @@ impl Store {
             (value, self.options.types.is_collected(ty.params()[i]))
         });
         let values: Vec<_> = values.collect();
-        self.stacks.bound.entry(number).or_default().extend(values);
+        self.stacks.belongings.bind(number, values);
         // SAFETY: the block lies in the table.
         unsafe {
             (*block).bound += count as u16;
@@ -148,7 +148,7 @@ impl Store {
         let number = self.stacks.number_of(block).expect("a block of the table");
         // SAFETY: the block lies in the table.
         unsafe { (*block).bound = 0 };
-        let bound = self.stacks.bound.remove(&number).unwrap_or_default();
+        let bound = self.stacks.belongings.take_bound(number);
         bound.into_iter().map(|(value, _)| value).collect()
     }
 
@@ -180,10 +180,7 @@ impl Store {
         let running = self.context().stack;
         if clause == 0 {
             // SAFETY: the running stack's block is alive.
-            unsafe {
-                (*running).sought = word;
-                (*running).sought_outermost = outermost;
-            }
+            unsafe { (*running).remember(word, outermost) };
         }
     }
 
@@ -206,8 +203,7 @@ impl Store {
         // SAFETY: both blocks are alive.
         unsafe {
             (*current).handlers = handlers;
-            (*current).through = ptr::null_mut();
-            (*current).is_entangled = 0;
+            (*current).forget_through();
             (*block).parent = current;
             self.context_mut().stack = (*block).disentangle();
         }

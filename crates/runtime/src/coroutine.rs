@@ -10,10 +10,16 @@ use std::ptr;
 
 impl Store {
     /// The base of the running stack.
-    pub(crate) fn base_of_running(&self) -> &ControlBlock {
-        // SAFETY: the running stack's block is alive.
-        let running = unsafe { &*self.context().stack };
-        self.with_parents(running).last().expect("at least the stack itself")
+    pub(crate) fn base_of_running(&self) -> *mut ControlBlock {
+        self.base_of(self.context().stack)
+    }
+
+    /// The base of a stack that runs, or waits for one that does.
+    pub(crate) fn base_of(&self, stack: *mut ControlBlock) -> *mut ControlBlock {
+        // SAFETY: such stacks are alive.
+        let stack = unsafe { &*stack };
+        let base = self.with_parents(stack).last().expect("at least the stack itself");
+        ptr::from_ref(base).cast_mut()
     }
 
     /// Only the root of the newest activation can be switched to: between the
@@ -49,7 +55,7 @@ impl Store {
         let target = self.consume(reference, kind)?;
         self.take_bound(target);
         let current = self.context().stack;
-        let base = ptr::from_ref(self.base_of_running()).cast_mut();
+        let base = self.base_of_running();
         // SAFETY: blocks in use are alive; the exception has room for its last
         // value, which is a reference.
         unsafe {

@@ -36,17 +36,13 @@ impl Store {
         // SAFETY: only exceptions are thrown, and they are never null.
         let object = unsafe { Object::from_reference(exception) }.expect("not null");
         match self.find_handler(object.tag()) {
-            Some((stack, Landing { sp, fp, ip })) => {
-                self.release_running(stack);
-                // SAFETY: the running stack's block is alive.
-                let block = unsafe { &mut *stack };
-                (block.sp, block.fp) = (sp, fp);
-                self.leave_marks_above(stack, sp);
-                self.context_mut().landing = ip;
+            Some((stack, landing)) => {
+                self.land(stack, &landing);
                 Outcome::catch(exception)
             }
             None => {
-                let ending = match self.base_of_running().state {
+                // SAFETY: running stacks are alive.
+                let ending = match unsafe { (*self.base_of_running()).state } {
                     StackState::Coroutine => Ending::Trap(TrapCode::CoroutineException),
                     StackState::FirstClass => Ending::Trap(TrapCode::UncaughtOnStack),
                     _ => Ending::Exception(self.heap.roots.own(exception), backtrace),
@@ -55,6 +51,20 @@ impl Store {
                 Outcome::END
             }
         }
+    }
+
+    /// Makes the frame of a handler, on the running stack or one of its parents,
+    /// the newest one.
+    fn land(&mut self, stack: *mut ControlBlock, landing: &Landing) {
+        self.release_running(stack);
+        self.abandon_extension(stack);
+        // SAFETY: the running stack's block is alive.
+        unsafe {
+            ((*stack).sp, (*stack).fp) = (landing.sp, landing.fp);
+            // Removes those of the functions that were left.
+            self.stacks.marks(stack);
+        }
+        self.context_mut().landing = landing.ip;
     }
 
     /// The nearest handler on the running stack or its parents.

@@ -5,7 +5,7 @@ use crate::activation::Ending;
 use crate::heap::write_storage;
 use crate::store::Store;
 use ropewalk_abi::builtin::Outcome;
-use ropewalk_abi::stack::{ClauseKind, StackKind, StackState, kind_bits};
+use ropewalk_abi::stack::{ClauseKind, StackKind, kind_bits};
 use ropewalk_abi::types::StorageType;
 use ropewalk_abi::{ControlBlock, RawVal, TagDef, TrapCode};
 use std::ptr;
@@ -55,7 +55,7 @@ impl Store {
         self.check_target(reference, KIND)?;
         let target = self.consume(reference, KIND)?;
         let current = self.context().stack;
-        let base = ptr::from_ref(self.base_of_running()).cast_mut();
+        let base = self.base_of_running();
         // SAFETY: blocks in use are alive.
         let (left, innermost) = unsafe {
             (*base).entangle(current);
@@ -151,7 +151,7 @@ impl Store {
     fn switch_for_exception(&mut self, reference: u64) -> Result<(), TrapCode> {
         self.check_target(reference, KIND)?;
         let target = self.consume(reference, KIND)?;
-        let base = ptr::from_ref(self.base_of_running()).cast_mut();
+        let base = self.base_of_running();
         // SAFETY: blocks in use are alive, and the base is a parent of the
         // running stack.
         unsafe {
@@ -166,22 +166,30 @@ impl Store {
     /// Suspends what was extended; answers the stack that has extended it, and
     /// leaves the base in the context.
     pub(crate) fn extension_end(&mut self) -> Result<*mut ControlBlock, TrapCode> {
-        let base = self.context().extended;
         let running = self.context().stack;
-        // SAFETY: the running stack's block is alive.
-        let runs = self.with_parents(unsafe { &*running }).any(|stack| ptr::eq(stack, base));
-        if !runs {
+        let base = self.base_of_running();
+        // SAFETY: running stacks are alive.
+        let extender = unsafe { std::mem::replace(&mut (*base).extender, ptr::null_mut()) };
+        if extender.is_null() {
             return Err(TrapCode::NotExtended);
         }
-        // SAFETY: the base is among the running stacks.
-        let extender = unsafe {
-            debug_assert_ne!((*base).state, StackState::Free);
-            (*base).entangle(running);
-            std::mem::replace(&mut (*base).parent, self.no_parent())
-        };
-        let context = self.context_mut();
-        context.extended = ptr::null_mut();
-        context.found = base;
+        // SAFETY: as above.
+        unsafe { (*base).entangle(running) };
+        self.context_mut().found = base;
         Ok(extender)
+    }
+
+    /// An exception goes on below a rout that has not started: nobody waits for
+    /// its start any more. Whoever did is suspended for ever, since nothing names
+    /// it.
+    pub(crate) fn abandon_extension(&mut self, running: *mut ControlBlock) {
+        let base = self.base_of(running);
+        // SAFETY: running stacks and those that wait for them are alive.
+        unsafe {
+            let extender = std::mem::replace(&mut (*base).extender, ptr::null_mut());
+            if !extender.is_null() {
+                (*self.base_of(extender)).entangle(extender);
+            }
+        }
     }
 }

@@ -35,7 +35,6 @@ pub mod heap;
 pub mod instance;
 pub mod link;
 mod map;
-mod marks;
 pub mod memory;
 mod release;
 mod signal;

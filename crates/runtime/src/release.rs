@@ -1,6 +1,5 @@
 //! How stacks come to their end: by a trap, by an exception, or given up.
 
-use crate::stack;
 use crate::store::Store;
 use ropewalk_abi::ControlBlock;
 use ropewalk_abi::stack::{NEXT_GENERATION, StackState};
@@ -32,15 +31,16 @@ impl Store {
             // SAFETY: the caller's promise.
             let block = unsafe { &mut *stack };
             let parent = block.parent;
-            self.take_bound(stack);
             match block.state {
                 StackState::Root => {
-                    block.be_alone();
-                    block.marks = 0;
-                    // It has another one while it is being extended.
-                    block.parent = self.no_parent();
+                    block.become_idle(self.no_parent());
+                    self.stacks.forget_belongings(stack);
                 }
-                _ => stack::release(block, &mut self.context_mut().free_stacks),
+                _ => {
+                    let mut free = self.context().free_stacks;
+                    self.stacks.free(block, &mut free);
+                    self.context_mut().free_stacks = free;
+                }
             }
             stack = parent;
         }
@@ -69,20 +69,22 @@ impl Store {
     }
 
     /// Frees what the newest activation leaves behind when it does not return:
-    /// the running stack with its parents, and what is suspended with its root.
+    /// the running stack with its parents, whoever extends them, and what is
+    /// suspended with its root.
     pub(crate) fn end_by_trap(&mut self) {
-        self.context_mut().extended = std::ptr::null_mut();
-        let base = self.no_parent();
+        let no_parent = self.no_parent();
         let root = self.roots[self.depth - 1].block;
         let running = self.context().stack;
-        // SAFETY: running stacks are alive, and so is what was suspended with a
-        // root, unless a collection has made the root alone.
+        // SAFETY: running stacks are alive, so is an extender with its parents, and
+        // so is what was suspended with a root.
         unsafe {
-            let runs = self.with_parents(&*running).any(|stack| std::ptr::eq(stack, root));
-            self.release_chain(running, base);
-            if !runs {
-                self.release_chain((*root).innermost, base);
+            let extender = (*self.base_of(running)).extender;
+            self.release_chain(running, no_parent);
+            if !extender.is_null() {
+                self.release_chain(extender, no_parent);
             }
+            // If it was running, it is idle by now.
+            self.release_chain((*root).innermost, no_parent);
         }
         self.use_up_root();
     }

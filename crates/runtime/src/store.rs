@@ -5,7 +5,6 @@ use crate::code::LoadedModule;
 use crate::const_expr::ConstValue;
 use crate::heap::{Heap, HeapOptions, Object};
 use crate::instance::Instance;
-use crate::marks::Marks;
 use crate::memory::{Memory, MemoryPool};
 use crate::stack::{self, Arena, Quarantine, RootStack, StackOptions, Stacks};
 use crate::table::Table;
@@ -82,7 +81,6 @@ pub struct Store {
     /// A root stack for each activation, and some that are idle.
     pub(crate) roots: Vec<RootStack>,
     pub(crate) stacks: Stacks,
-    pub(crate) marks: Marks,
     /// What root stacks have as their parent.
     no_parent: Box<ControlBlock>,
     /// The newest activation, or null.
@@ -90,6 +88,8 @@ pub struct Store {
     /// How many activations there are.
     pub(crate) depth: usize,
     quarantine: Quarantine,
+    /// Whether the engine panicked half-way.
+    is_poisoned: bool,
     ending: Option<Ending>,
     /// What [`StoreContext::transfer`] points to.
     _transfer: Box<[UnsafeCell<RawVal>]>,
@@ -195,7 +195,6 @@ impl Store {
             finish_with: stub::finish_with as *const c_void,
             no_parent: ptr::null_mut(),
             root: ptr::null_mut(),
-            extended: ptr::null_mut(),
             ground: stub::ground as *const c_void,
             walk_function: ptr::null(),
             walk_env: 0,
@@ -223,11 +222,11 @@ impl Store {
             modules: Vec::new(),
             roots: Vec::new(),
             stacks,
-            marks: Marks::default(),
             no_parent: stack::without_handlers(),
             newest: ptr::null(),
             depth: 0,
             quarantine: Quarantine::default(),
+            is_poisoned: false,
             ending: None,
             _transfer: transfer,
             owner: ptr::null_mut(),
@@ -278,6 +277,16 @@ impl Store {
     /// Sets the embedder's part of the store.
     pub fn set_owner(&mut self, owner: *mut c_void) {
         self.owner = owner;
+    }
+
+    /// Says that the engine has panicked half-way, so that nothing runs or is
+    /// collected here any more.
+    pub(crate) fn poison(&mut self) {
+        self.is_poisoned = true;
+    }
+
+    pub(crate) fn is_poisoned(&self) -> bool {
+        self.is_poisoned
     }
 
     // ---- how the newest activation ends

@@ -7,11 +7,18 @@
 //! its own lies on the stack where it began.
 
 use crate::heap::Object;
-use crate::marks::{MarkKind, Place, Taken, Walk};
+use crate::stack::marks::{Mark, MarkKind, Taken, Walk};
 use crate::store::Store;
 use ropewalk_abi::builtin::{WALK_ASKS, WALK_FLAGS, WALK_IS_DIRECT};
-use ropewalk_abi::stack::{StackKind, StackState};
+use ropewalk_abi::stack::StackKind;
 use ropewalk_abi::{ControlBlock, FuncRef, TagDef, TrapCode};
+
+/// Between two marks of a stack, while nothing runs: how many marks lie below.
+#[derive(Clone, Copy)]
+struct Place {
+    stack: *mut ControlBlock,
+    below: usize,
+}
 
 /// What a walk meets.
 enum Met {
@@ -19,14 +26,30 @@ enum Met {
     Nothing,
     Redirect(u64),
     RedirectTo(*const FuncRef, u64),
-    Walk(Place),
+    /// Another walk, which has stopped at the mark with this serial number.
+    Walk(u64),
 }
 
 impl Store {
+    /// Leaves a mark on the running stack.
+    pub(crate) fn add_mark(&mut self, kind: MarkKind) -> Result<usize, TrapCode> {
+        let running = self.context().stack;
+        // SAFETY: the running stack's block lies in the table.
+        unsafe { self.stacks.add_mark(running, kind) }
+    }
+
+    /// Removes the newest marks of the running stack until so many are left.
+    pub(crate) fn leave_to(&mut self, level: usize) {
+        let running = self.context().stack;
+        // SAFETY: the running stack's block is alive.
+        let block = unsafe { &mut *running };
+        block.marks = block.marks.min(level.try_into().unwrap_or(u16::MAX));
+    }
+
     /// Begins a walk, and walks on; answers its number among the marks of the
     /// running stack, and flags.
     pub(crate) fn walk_begin(&mut self, tag: *const TagDef) -> Result<u64, TrapCode> {
-        let number = self.add_walk()?;
+        let number = self.add_mark(MarkKind::Walk(Walk::default()))?;
         let asks = self.walk_on(tag, number)?;
         let flags = match asks {
             true => WALK_ASKS,
@@ -36,58 +59,49 @@ impl Store {
         Ok((number as u64) << WALK_FLAGS | flags)
     }
 
-    /// Leaves the mark of a walk; answers its number.
-    fn add_walk(&mut self) -> Result<usize, TrapCode> {
-        let running = self.context().stack;
-        let block = self.stacks.number_of(running).expect("blocks lie in the table");
-        let below = self.marks_of(running).len();
-        let at = Place { block, below };
-        self.add_mark(MarkKind::Walk(Walk { at, taken: Vec::new() }))?;
-        Ok(below)
-    }
-
     /// Walks until the answer to a call tag is found, or a function must be
     /// asked where to go on. Either function is left in the store; answers
     /// whether it must be asked.
     pub(crate) fn walk_on(&mut self, tag: *const TagDef, number: usize) -> Result<bool, TrapCode> {
+        let mut at = self.place_of_walk(number)?;
         loop {
-            let at = self.walk(number)?.at;
             let Some(below) = at.below.checked_sub(1) else {
-                let next = self.parent_of(at.block)?;
-                self.walk(number)?.at = next;
+                at = self.outside_of(at.stack)?;
                 continue;
             };
-            let outside = Place { below, ..at };
-            self.walk(number)?.at = outside;
-            match self.met(outside, tag) {
+            at.below = below;
+            let Some((met, serial)) = self.met(at, tag) else { continue };
+            match met {
                 Met::Nothing => {}
-                Met::Walk(place) => self.walk(number)?.at = place,
-                Met::Redirect(boxed) => self.walk_through_box(number, boxed)?,
+                Met::Walk(other) => at = self.place_of_mark(at.stack, other)?,
+                Met::Redirect(boxed) => {
+                    if let Some(next) = self.walk_through_box(number, boxed)? {
+                        at = next;
+                    }
+                }
                 Met::Answer(function, env) => {
-                    self.found(function, env, 0);
+                    self.stop_walk(number, serial, function, env)?;
                     return Ok(false);
                 }
                 Met::RedirectTo(function, env) => {
-                    self.found(function, env, 0);
+                    self.stop_walk(number, serial, function, env)?;
                     return Ok(true);
                 }
             }
         }
     }
 
-    /// Goes on in the stack that the function has told, or behind it if that is
-    /// null.
+    /// Notes the stack that the function has told where a walk has stopped. The
+    /// walk goes on in it, or behind the mark if that is null.
     pub(crate) fn walk_target(&mut self, number: usize, stack: u64) -> Result<(), TrapCode> {
-        let at = self.walk(number)?.at;
-        let marks = self.marks_at(at.block);
-        let Some(MarkKind::RedirectTo { taker, env, .. }) =
-            marks.get(at.below).map(|mark| &mark.kind)
+        let mark = self.walk(number)?.at.ok_or(TrapCode::NoAnswer)?;
+        let at = self.place_of_walk(number)?;
+        let MarkKind::RedirectTo { taker, env, .. } = self.mark_at(at).ok_or(TrapCode::NoAnswer)?.kind
         else {
-            return Err(TrapCode::Unreachable);
+            return Err(TrapCode::NoAnswer);
         };
-        let taken = Taken::FromFunction { taker: *taker, env: *env, stack, at };
-        self.walk(number)?.taken.push(taken);
-        self.walk_into(number, stack)
+        self.take(number, Taken::FromFunction { taker, env, stack, mark })?;
+        Ok(())
     }
 
     /// Gives back the stack that was taken last; answers whether a function
@@ -100,8 +114,8 @@ impl Store {
                     return Ok(false);
                 }
                 Some(Taken::FromBox { boxed, stack }) => self.put_back(boxed, stack)?,
-                Some(Taken::FromFunction { taker, env, stack, at }) => {
-                    self.walk(number)?.at = at;
+                Some(Taken::FromFunction { taker, env, stack, mark }) => {
+                    self.walk(number)?.at = Some(mark);
                     self.found(taker, env, stack);
                     return Ok(true);
                 }
@@ -118,75 +132,171 @@ impl Store {
         context.walk_stack = stack;
     }
 
+    fn stop_walk(
+        &mut self,
+        number: usize,
+        serial: u64,
+        function: *const FuncRef,
+        env: u64,
+    ) -> Result<(), TrapCode> {
+        self.walk(number)?.at = Some(serial);
+        self.found(function, env, 0);
+        Ok(())
+    }
+
+    /// The marks of a stack.
+    fn marks_of(&mut self, stack: *const ControlBlock) -> &mut Vec<Mark> {
+        // SAFETY: walks meet stacks that are alive.
+        unsafe { self.stacks.marks(stack) }
+    }
+
     /// The walk with a number on the running stack.
     fn walk(&mut self, number: usize) -> Result<&mut Walk, TrapCode> {
         let running = self.context().stack;
         match self.marks_of(running).get_mut(number).map(|mark| &mut mark.kind) {
             Some(MarkKind::Walk(walk)) => Ok(walk),
             // Code that removes marks which are not its own.
-            _ => Err(TrapCode::Unreachable),
+            _ => Err(TrapCode::NoAnswer),
         }
     }
 
-    fn marks_at(&mut self, block: usize) -> &mut Vec<crate::marks::Mark> {
-        let block = self.stacks.block(block);
-        self.marks_of(block)
+    /// Where a walk goes on: in the stack that it has taken last at the mark at
+    /// which it stopped, or behind that mark; if it has not stopped yet, behind its
+    /// own.
+    fn place_of_walk(&mut self, number: usize) -> Result<Place, TrapCode> {
+        let running = self.context().stack;
+        let walk = self.walk(number)?;
+        let Some(at) = walk.at else { return Ok(Place { stack: running, below: number }) };
+        let taken = match walk.taken.last() {
+            Some(Taken::FromFunction { mark, stack, .. }) if *mark == at => *stack,
+            _ => 0,
+        };
+        match taken {
+            0 => self.place_of_mark(running, at),
+            stack => self.newest_mark_in(stack),
+        }
     }
 
-    /// The outside of the stack that a walk is on.
-    fn parent_of(&mut self, block: usize) -> Result<Place, TrapCode> {
-        let block = self.stacks.block(block);
-        // SAFETY: blocks of the table are always initialised; those of stacks in
-        // use have parents that are in use, or none.
-        let (state, parent) = unsafe { ((*block).state, (*block).parent) };
-        if state == StackState::Free || parent.is_null() || parent == self.no_parent() {
+    /// The place right behind the mark with a serial number. It is on one of the
+    /// stacks that a walk from a stack goes through; else, its stack was moved away
+    /// from here or has ended meanwhile.
+    fn place_of_mark(
+        &mut self,
+        from: *mut ControlBlock,
+        serial: u64,
+    ) -> Result<Place, TrapCode> {
+        for stack in self.walked_through(from) {
+            let marks = self.marks_of(stack);
+            // Newer marks have greater numbers.
+            if let Ok(below) = marks.binary_search_by_key(&serial, |mark| mark.serial) {
+                return Ok(Place { stack, below });
+            }
+        }
+        Err(TrapCode::NoAnswer)
+    }
+
+    /// The stacks that walks from a stack go through: its parents, and the chains
+    /// that walks which go on there have taken.
+    fn walked_through(&mut self, from: *mut ControlBlock) -> Vec<*mut ControlBlock> {
+        let mut stacks = self.chain(from);
+        let mut next = 0;
+        while let Some(&stack) = stacks.get(next) {
+            next += 1;
+            let walks = self.marks_of(stack).iter().filter_map(|mark| match &mark.kind {
+                MarkKind::Walk(walk) => Some(&walk.taken),
+                _ => None,
+            });
+            let taken: Vec<u64> = walks.flatten().map(Taken::stack).collect();
+            for reference in taken {
+                let Ok(innermost) = self.suspended(reference) else { continue };
+                if !stacks.contains(&innermost) {
+                    stacks.extend(self.chain(innermost));
+                }
+            }
+        }
+        stacks
+    }
+
+    /// A stack and its parents.
+    fn chain(&self, stack: *mut ControlBlock) -> Vec<*mut ControlBlock> {
+        // SAFETY: walks meet stacks that are alive.
+        let stacks = self.with_parents(unsafe { &*stack });
+        stacks.map(|stack| std::ptr::from_ref(stack).cast_mut()).collect()
+    }
+
+    /// The innermost of the stacks that a reference names.
+    fn suspended(&self, reference: u64) -> Result<*mut ControlBlock, TrapCode> {
+        let kind = StackKind::FirstClass;
+        let valid = self.stacks.valid(reference).filter(|_| StackKind::of(reference) == Some(kind));
+        let block = valid.ok_or_else(|| crate::continuation::invalid_stack(reference, kind))?;
+        // SAFETY: the block of a valid reference is alive.
+        Ok(unsafe { (*block).innermost })
+    }
+
+    /// Where a walk that has left a stack goes on: at the newest mark of its
+    /// parent.
+    fn outside_of(&mut self, stack: *mut ControlBlock) -> Result<Place, TrapCode> {
+        // SAFETY: walks meet stacks that are alive.
+        let parent = unsafe { (*stack).parent };
+        if parent == self.no_parent() {
             return Err(TrapCode::NoAnswer);
         }
         Ok(self.newest_mark(parent))
     }
 
-    fn newest_mark(&mut self, block: *const ControlBlock) -> Place {
-        let number = self.stacks.number_of(block).expect("blocks lie in the table");
-        Place { block: number, below: self.marks_of(block).len() }
+    fn newest_mark(&mut self, stack: *mut ControlBlock) -> Place {
+        Place { stack, below: self.marks_of(stack).len() }
     }
 
-    /// What the mark right above a place is to a walk for a call tag.
-    fn met(&mut self, at: Place, wanted: *const TagDef) -> Met {
-        match self.marks_at(at.block).get(at.below).map(|mark| &mark.kind) {
-            Some(MarkKind::Answer { tag, function, env }) if *tag == wanted => {
+    fn newest_mark_in(&mut self, reference: u64) -> Result<Place, TrapCode> {
+        let innermost = self.suspended(reference)?;
+        Ok(self.newest_mark(innermost))
+    }
+
+    /// The mark right above a place.
+    fn mark_at(&mut self, at: Place) -> Option<&Mark> {
+        self.marks_of(at.stack).get(at.below)
+    }
+
+    /// What the mark right above a place is to a walk for a call tag, and its
+    /// serial number.
+    fn met(&mut self, at: Place, wanted: *const TagDef) -> Option<(Met, u64)> {
+        let mark = self.mark_at(at)?;
+        let met = match &mark.kind {
+            MarkKind::Answer { tag, function, env } if *tag == wanted => {
                 Met::Answer(*function, *env)
             }
-            Some(MarkKind::Redirect { boxed }) => Met::Redirect(*boxed),
-            Some(MarkKind::RedirectTo { function, env, .. }) => Met::RedirectTo(*function, *env),
-            // The walk itself is at its own place.
-            Some(MarkKind::Walk(walk)) if walk.at != at => Met::Walk(walk.at),
+            MarkKind::Redirect { boxed } => Met::Redirect(*boxed),
+            MarkKind::RedirectTo { function, env, .. } => Met::RedirectTo(*function, *env),
+            MarkKind::Walk(Walk { at: Some(serial), .. }) => Met::Walk(*serial),
             _ => Met::Nothing,
-        }
+        };
+        Some((met, mark.serial))
     }
 
-    fn walk_through_box(&mut self, number: usize, boxed: u64) -> Result<(), TrapCode> {
+    /// Takes the stack out of a box; answers where the walk goes on in it, unless
+    /// there is none.
+    fn walk_through_box(&mut self, number: usize, boxed: u64) -> Result<Option<Place>, TrapCode> {
         let slot = self.slot_of(boxed);
         // SAFETY: the first field of a box is a stack.
         let stack = unsafe { slot.replace(0) };
         if stack == 0 {
-            return Ok(());
+            return Ok(None);
         }
-        self.walk(number)?.taken.push(Taken::FromBox { boxed, stack });
-        self.walk_into(number, stack)
+        self.take(number, Taken::FromBox { boxed, stack })?;
+        self.newest_mark_in(stack).map(Some)
     }
 
-    /// Goes on in a suspended stack, unless it is null.
-    fn walk_into(&mut self, number: usize, stack: u64) -> Result<(), TrapCode> {
-        if stack == 0 {
-            return Ok(());
+    /// Notes a stack that a walk goes through. It goes through each once.
+    fn take(&mut self, number: usize, taken: Taken) -> Result<(), TrapCode> {
+        let stack = taken.stack();
+        let walk = self.walk(number)?;
+        let is_known = stack != 0 && walk.taken.iter().any(|known| known.stack() == stack);
+        walk.taken.push(taken);
+        match is_known {
+            true => Err(TrapCode::StackUsed),
+            false => Ok(()),
         }
-        let kind = StackKind::FirstClass;
-        let valid = self.stacks.valid(stack).filter(|_| StackKind::of(stack) == Some(kind));
-        let block = valid.ok_or_else(|| crate::continuation::invalid_stack(stack, kind))?;
-        // SAFETY: the block of a valid reference is alive.
-        let next = self.newest_mark(unsafe { (*block).innermost });
-        self.walk(number)?.at = next;
-        Ok(())
     }
 
     fn put_back(&mut self, boxed: u64, stack: u64) -> Result<(), TrapCode> {

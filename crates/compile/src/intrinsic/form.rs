@@ -186,6 +186,9 @@ impl<'a> Forms<'a> {
         if !is_known {
             return Err("unknown tag or function".to_string());
         }
+        if is_extension(intrinsic) && functions.iter().any(|function| *function < info.imported_functions) {
+            return Err(format!("`{module}` `{name}` needs a function of the module itself"));
+        }
         let clauses = self.clauses(intrinsic, &catches);
         let used = Use { intrinsic, function, functions, catches, clauses };
         self.check_types(&used).map_err(|expected| {
@@ -376,6 +379,11 @@ fn first_class_functions(op: FirstClassOp) -> usize {
         FirstClassOp::EnterRedirectTo => 2,
         _ => 0,
     }
+}
+
+/// Whether it adds a rout to a stack.
+fn is_extension(intrinsic: Intrinsic) -> bool {
+    matches!(intrinsic, Intrinsic::FirstClass(FirstClassOp::Extend | FirstClassOp::ExtendTrap))
 }
 
 /// Whether what follows a call belongs there.

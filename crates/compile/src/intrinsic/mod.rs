@@ -2,10 +2,11 @@
 //! are compiled in line.
 //!
 //! [`signature`] checks the types under which they are imported, [`form`] how
-//! they are used. What they mean for machine code is in
+//! they are used, [`rout`] how functions begin that extend a stack. What they mean for machine code is in
 //! [`translate`](crate::translate).
 
 pub(crate) mod form;
+pub(crate) mod rout;
 mod signature;
 mod subtyping;
 

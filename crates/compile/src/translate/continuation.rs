@@ -275,6 +275,7 @@ impl Translator<'_> {
     fn forget_through(&mut self, current: Value) {
         let nothing = self.builder.ins().iconst(I64, 0);
         self.store_word(nothing, current, offset_of!(ControlBlock, through));
+        self.store_word(nothing, current, offset_of!(ControlBlock, sought));
         self.set_entangled(current, false);
     }
 
@@ -331,10 +332,7 @@ impl Translator<'_> {
     fn capture_again(&mut self, current: Value, word: Value, next: Block) {
         let through = self.load_word(current, offset_of!(ControlBlock, through));
         let sought = self.load_word(current, offset_of!(ControlBlock, sought));
-        let outermost = self.load_word(current, offset_of!(ControlBlock, sought_outermost));
-        let same_word = self.builder.ins().icmp(IntCC::Equal, sought, word);
-        let same_stack = self.builder.ins().icmp(IntCC::Equal, through, outermost);
-        let same = self.builder.ins().band(same_word, same_stack);
+        let same = self.builder.ins().icmp(IntCC::Equal, sought, word);
         let [again, other] = [self.builder.create_block(), self.builder.create_block()];
         self.builder.set_cold_block(again);
         self.builder.set_cold_block(other);

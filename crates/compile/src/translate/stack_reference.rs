@@ -149,12 +149,25 @@ impl Translator<'_> {
         let through = self.builder.ins().select(is_alone, nothing, block);
         self.store_word(block, block, offset_of!(ControlBlock, innermost));
         self.set_entangled(block, false);
-        self.store_word(through, innermost, offset_of!(ControlBlock, through));
+        self.continue_through(innermost, through);
         let is_other = self.builder.ins().icmp(IntCC::NotEqual, innermost, block);
         let is_other = self.builder.ins().uextend(I32, is_other);
         let flags = self.builder.ins().ishl_imm_u(is_other, ENTANGLED_SHIFT);
         self.store_word(flags, innermost, offset_of!(ControlBlock, bound));
         innermost
+    }
+
+    /// Notes by way of which other stack one is continued, or null. What it has
+    /// sought stays true only if it is the same as the last time, and is none if
+    /// there was no other.
+    fn continue_through(&mut self, innermost: Value, through: Value) {
+        let before = self.load_word(innermost, offset_of!(ControlBlock, through));
+        let sought = self.load_word(innermost, offset_of!(ControlBlock, sought));
+        let is_same = self.builder.ins().icmp(IntCC::Equal, before, through);
+        let nothing = self.builder.ins().iconst(I64, 0);
+        let sought = self.builder.ins().select(is_same, sought, nothing);
+        self.store_word(through, innermost, offset_of!(ControlBlock, through));
+        self.store_word(sought, innermost, offset_of!(ControlBlock, sought));
     }
 
     /// How many arguments are bound to a stack.

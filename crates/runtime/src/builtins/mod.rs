@@ -6,7 +6,7 @@
 use crate::activation::Ending;
 use crate::continuation;
 use crate::instance::Instance;
-use crate::marks::MarkKind;
+use crate::stack::marks::MarkKind;
 use crate::store::Store;
 use arrays::*;
 use ropewalk_abi::builtin::{BuiltinPointer, LEAVE_FREED, Outcome};

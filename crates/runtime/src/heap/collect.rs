@@ -99,13 +99,12 @@ impl Copier {
 impl Store {
     /// Visits every reference outside the heap that is followed.
     fn visit_roots(&mut self, copier: &mut Copier) {
-        for stack in self.stacks_in_host_calls() {
-            let number = self.stacks.number_of(stack).expect("blocks lie in the table");
-            copier.stacks[number].is_live = true;
-            self.visit_frames(stack, copier);
-        }
         let running: Vec<_> = self.stacks_in_host_calls().map(ptr::from_ref).collect();
         for stack in running {
+            let number = self.stacks.number_of(stack).expect("blocks lie in the table");
+            copier.stacks[number].is_live = true;
+            // SAFETY: stacks that run, and their parents, are alive.
+            self.visit_frames(unsafe { &*stack }, copier);
             self.visit_marks(stack, copier);
         }
         let mut visit = |reference: &mut u64| copier.forward(reference);
@@ -140,7 +139,7 @@ impl Store {
         if unsafe { (*outermost).state.has_identity() && !(*outermost).parent.is_null() } {
             // It runs, or is suspended with others that are reached in another
             // way or not at all: then it will never go on.
-            reached.is_live = true;
+            reached.is_kept = true;
             return;
         }
         // SAFETY: the chain leads from the innermost stack to the outermost.
@@ -153,12 +152,11 @@ impl Store {
             // SAFETY: as above.
             self.visit_arguments(unsafe { &*stack }, copier);
             self.visit_marks(stack, copier);
-            if let Some(bound) = self.stacks.bound.get_mut(&number) {
-                for (value, _) in bound.iter_mut().filter(|(_, is_collected)| *is_collected) {
-                    let mut reference = value.u64();
-                    copier.forward(&mut reference);
-                    *value = RawVal::from_u64(reference);
-                }
+            let bound = self.stacks.belongings.bound(number).iter_mut();
+            for (value, _) in bound.filter(|(_, is_collected)| *is_collected) {
+                let mut reference = value.u64();
+                copier.forward(&mut reference);
+                *value = RawVal::from_u64(reference);
             }
             if stack == outermost {
                 return;
@@ -195,10 +193,13 @@ impl Store {
 
     /// Visits the references in the marks of a stack.
     fn visit_marks(&mut self, stack: *const ControlBlock, copier: &mut Copier) {
-        let number = self.stacks.number_of(stack).expect("blocks lie in the table");
         // SAFETY: stacks that are visited are alive.
-        let count = unsafe { (*stack).marks };
-        self.marks.visit(number, count, |reference| copier.forward(reference));
+        if unsafe { (*stack).marks } == 0 {
+            return;
+        }
+        // SAFETY: as above.
+        let marks = unsafe { self.stacks.marks(stack) };
+        marks.iter_mut().for_each(|mark| mark.visit(|reference| copier.forward(reference)));
     }
 
     /// Visits the references in the frames of a stack that is not running.
@@ -215,7 +216,8 @@ impl Store {
 
     fn sweep_stacks(&mut self, reached: Vec<Reached>) {
         let mut free = self.context().free_stacks;
-        let Swept { in_use, freed } = self.stacks.sweep(reached, &mut free);
+        let no_parent = self.no_parent();
+        let Swept { in_use, freed } = self.stacks.sweep(reached, no_parent, &mut free);
         self.context_mut().free_stacks = free;
         // A program that gives up as many stacks between two collections will need
         // as many until the next.

@@ -159,7 +159,7 @@ impl Store {
             Some(space) => self.context().heap_next - space.base() as usize,
             None => 0,
         };
-        if needed > maximum {
+        if needed > maximum || self.is_poisoned() {
             return Err(TrapCode::OutOfMemory);
         }
         let space = self.heap.take_space(room_for(used) + needed)?;

@@ -1,6 +1,8 @@
 //! Stacks: a control block each, and memory that can move.
 
 mod arena;
+mod belongings;
+pub(crate) mod marks;
 mod relocate;
 mod slots;
 mod table;
@@ -9,7 +11,7 @@ pub(crate) use arena::RootStack;
 pub use arena::{Arena, ArenaOptions};
 pub(crate) use relocate::{Quarantine, move_root};
 pub use table::StackOptions;
-pub(crate) use table::{Reached, Stacks, Swept, release};
+pub(crate) use table::{Reached, Stacks, Swept};
 
 use ropewalk_abi::ControlBlock;
 use ropewalk_abi::stack::StackState;

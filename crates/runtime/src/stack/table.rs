@@ -9,13 +9,14 @@
 //! alike, they would compete for the same few places in the caches.
 
 use super::arena::RootStack;
+use super::belongings::Belongings;
+use super::marks::{Mark, MarkKind};
 use super::slots::Slots;
 use crate::map::Map;
 use ropewalk_abi::stack::{
     KIND_MASK, MAX_BLOCKS, NEXT_GENERATION, StackState, block_number, first_reference,
 };
-use ropewalk_abi::{ControlBlock, RawVal, TrapCode};
-use std::collections::HashMap;
+use ropewalk_abi::{ControlBlock, TrapCode};
 use std::io;
 use std::ptr;
 
@@ -64,8 +65,10 @@ pub(crate) struct Stacks {
     first_generation: u64,
     /// From how many stacks on a collection comes before new ones.
     pub threshold: usize,
-    /// The values that are bound to stacks, and whether each is followed.
-    pub bound: HashMap<usize, Vec<(RawVal, bool)>>,
+    /// What stacks have beside their blocks.
+    pub belongings: Belongings,
+    /// The serial number of the newest mark.
+    newest_mark: u64,
     /// Blocks whose generations are used up, until a collection has shown that
     /// no reference to them is left.
     retired: Vec<usize>,
@@ -80,6 +83,9 @@ pub(crate) struct Reached {
     pub is_named: bool,
     /// Its stack runs, or is suspended and can be continued.
     pub is_live: bool,
+    /// It is a task or fiber that is in use, and a reference to it is valid. It
+    /// stays what it is, even if what it is suspended with cannot be continued.
+    pub is_kept: bool,
 }
 
 /// What was done after a collection.
@@ -110,7 +116,8 @@ impl Stacks {
             maximum: maximum.min(MAX_BLOCKS - 1),
             first_generation,
             threshold: FIRST_THRESHOLD,
-            bound: HashMap::new(),
+            belongings: Belongings::default(),
+            newest_mark: 0,
             retired: Vec::new(),
             spare: Vec::new(),
         }
@@ -303,9 +310,7 @@ impl Stacks {
             *old = ControlBlock::BLANK;
         }
         let old = self.number_of(old).expect("a block of the table");
-        if let Some(bound) = self.bound.remove(&old) {
-            self.bound.insert(number, bound);
-        }
+        self.belongings.hand_over(old, number);
         self.retired.push(old);
         Ok(new)
     }
@@ -328,33 +333,35 @@ impl Stacks {
     /// After a collection: frees the stacks in use that it has not reached, and
     /// makes retired blocks usable again that nothing names. Answers how many
     /// stacks are in use, and how many it has freed.
-    pub fn sweep(&mut self, reached: Vec<Reached>, free: &mut *mut ControlBlock) -> Swept {
+    pub fn sweep(
+        &mut self,
+        mut reached: Vec<Reached>,
+        no_parent: *mut ControlBlock,
+        free: &mut *mut ControlBlock,
+    ) -> Swept {
         let mut swept = Swept { in_use: 0, freed: 0 };
+        self.prune_roots(&mut reached);
         for (number, reached) in reached.iter().enumerate().skip(1) {
             let block = self.block(number);
             // SAFETY: blocks of the table are always initialised.
             let stack = unsafe { &mut *block };
-            if stack.state == StackState::Free {
-                continue;
-            }
-            if stack.state == StackState::Root {
-                if !reached.is_live {
-                    // Nobody can continue what was suspended with it.
-                    stack.be_alone();
+            match stack.state {
+                StackState::Free | StackState::Root => continue,
+                _ if reached.is_live => swept.in_use += 1,
+                _ if reached.is_kept => {
+                    stack.become_lost(no_parent);
+                    self.belongings.forget(number);
+                    swept.in_use += 1;
                 }
-                continue;
-            }
-            if reached.is_live {
-                swept.in_use += 1;
-                continue;
-            }
-            self.bound.remove(&number);
-            release(stack, free);
-            swept.freed += 1;
-            // If nothing names it, it can begin anew. Else nobody has its
-            // present reference, which can serve the next computation.
-            if !reached.is_named {
-                stack.reference = self.first_reference(number);
+                _ => {
+                    self.free(stack, free);
+                    swept.freed += 1;
+                    // If nothing names it, it can begin anew. Else nobody has its
+                    // present reference, which can serve the next computation.
+                    if !reached.is_named {
+                        stack.reference = self.first_reference(number);
+                    }
+                }
             }
         }
         let is_named = |number: &&usize| reached[**number].is_named;
@@ -362,6 +369,97 @@ impl Stacks {
         self.retired = retired;
         self.spare.extend(spare);
         swept
+    }
+
+    /// Of what is suspended with a root that cannot be continued, leaves with it
+    /// only tasks and fibers that something names: they end with its activation,
+    /// and not before.
+    fn prune_roots(&mut self, reached: &mut [Reached]) {
+        for number in 1..self.count {
+            let root = self.block(number);
+            // SAFETY: blocks of the table are always initialised, and a chain leads
+            // from the innermost stack to the root.
+            unsafe {
+                if (*root).state != StackState::Root || reached[number].is_live {
+                    continue;
+                }
+                (*root).marks = 0;
+                self.belongings.forget(number);
+                let mut stack = (*root).innermost;
+                let (mut innermost, mut last) = (root, root);
+                while stack != root {
+                    let parent = (*stack).parent;
+                    let number = self.number_of(stack).expect("a block of the table");
+                    if reached[number].is_kept {
+                        reached[number].is_live = true;
+                        (*stack).become_lost(root);
+                        self.belongings.forget(number);
+                        match last == root {
+                            true => innermost = stack,
+                            false => (*last).parent = stack,
+                        }
+                        last = stack;
+                    }
+                    stack = parent;
+                }
+                (*root).be_alone();
+                (*root).entangle(innermost);
+            }
+        }
+    }
+
+    /// Puts a stack on the list of free ones.
+    pub fn free(&mut self, stack: &mut ControlBlock, free: &mut *mut ControlBlock) {
+        let number = self.number_of(stack).expect("a block of the table");
+        stack.become_free();
+        self.belongings.forget(number);
+        stack.next_free = *free;
+        *free = stack;
+    }
+
+    /// Forgets what a stack had beside its block.
+    pub fn forget_belongings(&mut self, block: *const ControlBlock) {
+        let number = self.number_of(block).expect("a block of the table");
+        self.belongings.forget(number);
+    }
+
+    // ---- marks
+
+    /// The marks of a stack that is not running.
+    ///
+    /// # Safety
+    ///
+    /// The block must lie in the table.
+    pub unsafe fn marks(&mut self, block: *const ControlBlock) -> &mut Vec<Mark> {
+        let number = self.number_of(block).expect("a block of the table");
+        // SAFETY: blocks of the table are always initialised, and nobody else has
+        // a reference to this one.
+        let stack = unsafe { &mut *block.cast_mut() };
+        self.belongings.marks(number, stack)
+    }
+
+    /// Leaves a mark on a stack, whose computation is in a host call.
+    ///
+    /// # Safety
+    ///
+    /// The block must lie in the table.
+    pub unsafe fn add_mark(
+        &mut self,
+        block: *mut ControlBlock,
+        kind: MarkKind,
+    ) -> Result<usize, TrapCode> {
+        self.newest_mark += 1;
+        let serial = self.newest_mark;
+        // SAFETY: blocks of the table are always initialised.
+        let depth = unsafe { (*block).high - (*block).sp };
+        // SAFETY: the caller's promise.
+        let marks = unsafe { self.marks(block) };
+        let number = marks.len();
+        let count = u16::try_from(number + 1).map_err(|_| TrapCode::CallStackExhausted)?;
+        marks.push(Mark { depth, serial, kind });
+        // SAFETY: as above.
+        unsafe { (*block).marks = count };
+        Ok(number)
     }
 
     /// Moves a stack that is not running to another slot.
@@ -416,20 +514,4 @@ impl Stacks {
     pub fn has_grown(&self) -> bool {
         self.made_since_trim > GROWTH
     }
-}
-
-/// Puts a stack on a list of free ones. Nobody has the reference that it would
-/// be suspended under the next time, so that can serve its next computation;
-/// but a task or fiber had one all its life.
-pub(crate) fn release(stack: &mut ControlBlock, free: &mut *mut ControlBlock) {
-    debug_assert!(!matches!(stack.state, StackState::Free | StackState::Root));
-    if stack.state.has_identity() {
-        // When it was made, this generation was not the last.
-        stack.reference += NEXT_GENERATION;
-    }
-    stack.be_alone();
-    stack.state = StackState::Free;
-    stack.marks = 0;
-    stack.next_free = *free;
-    *free = stack;
 }

@@ -241,10 +241,8 @@ impl Translator<'_> {
         self.put_all(&values);
         let ty = self.env.info.functions[used.functions[0] as usize];
         let target = self.consume_other(block, ty, values.len(), None);
-        // For the time being it is as if this stack had resumed the other.
         let current = self.current_stack();
-        self.store_word(current, target.block, offset_of!(ControlBlock, parent));
-        self.store_to_store(target.block, offset_of!(StoreContext, extended));
+        self.store_word(current, target.block, offset_of!(ControlBlock, extender));
         self.call_other(used, &target, back);
         let extended = self.come_back(back).reference;
         self.find_running_reference();

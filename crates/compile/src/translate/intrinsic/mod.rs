@@ -98,9 +98,10 @@ impl Translator<'_> {
             StackKind::Task | StackKind::Fiber => self.free_stack_for_life(),
             _ => self.free_stack(),
         };
+        // What can trap comes first: until then the stack stays on the list.
+        let sp = self.put_on_new_stack(block, values);
         let next = self.load_word(block, offset_of!(ControlBlock, next_free));
         self.store_to_store(next, offset_of!(StoreContext, free_stacks));
-        let sp = self.put_on_new_stack(block, values);
         let state = match kind {
             StackKind::Continuation => StackState::Continuation,
             StackKind::Coroutine => StackState::Coroutine,

@@ -94,11 +94,15 @@ impl Translator<'_> {
         self.enter_sealed(found);
     }
 
-    /// Ends a walk that has taken nothing: removes its mark.
+    /// Ends a walk that has taken nothing: removes its mark, unless that is gone
+    /// already. Marks are only ever added by the runtime.
     fn forget_walk(&mut self, number: Value) {
         let current = self.current_stack();
         let offset = offset_of!(ControlBlock, marks) as i32;
-        self.builder.ins().istore16(MemFlagsData::trusted(), number, current, offset);
+        let flags = MemFlagsData::trusted();
+        let marks = self.builder.ins().uload16(I64, flags, current, offset);
+        let left = self.builder.ins().umin(marks, number);
+        self.builder.ins().istore16(flags, left, current, offset);
     }
 
     /// Gives back what the walk has taken.

@@ -1,0 +1,130 @@
+//! The life of a stack: what its record says after each transition.
+//!
+//! What is true of a stack stands in its [`ControlBlock`] and nowhere else, but
+//! for its marks and bound arguments, which the store keeps by the number of the
+//! block and moves together with it. A transition is made in one place: generated
+//! code makes the frequent ones in line, and the runtime the others, by the
+//! functions here and in its `stack` folder. After each, these fields have
+//! meaning and hold this:
+//!
+//! | transition | fields afterwards |
+//! | --- | --- |
+//! | *create*: off the list of free stacks | `sp` at the address to start at, `fp` 0, `function` and `entry`; `state` the design's; `parent` null for a task or fiber, `no_parent` for a base; no marks, nothing bound, not entangled, nothing `sought`; `innermost` itself, `extender` null, as they were while it was free |
+//! | *suspend*, up to an outermost stack | of the outermost: `innermost` the stack that ran, `is_entangled` if that is another; `parent` null for a task or fiber, `no_parent` for a base, and without meaning for a continuation. Of those inside, `parent` as before |
+//! | *start*, *continue* | of the outermost: `reference` the next generation, unless it is a task or fiber; `innermost` itself; `parent` who resumed it. Of the innermost: `through` the outermost if that is another, else null; `sought` zero unless `through` is what it was |
+//! | *resume another*, wait | `handlers` the clauses; `through` null, `sought` zero |
+//! | *extend* | as *continue*; of the base: `extender` who waits for `stack.start` |
+//! | *begin a rout* (`stack.start`) | as *suspend*; of the base: `extender` null |
+//! | *land* an exception | those inside are freed; `sp` and `fp` those of the handler's frame; without the marks of the functions that were left; of the base: `extender` null, and whoever waited there is suspended for ever |
+//! | *finish*, *free* | `state` `Free`, no marks, nothing bound, `innermost` itself, `extender` null; `reference` of a task or fiber the next generation; on the list of free stacks |
+//! | *renew* | everything is in another block, with the marks and what is bound; the `parent` of the child is that; the old block is blank |
+//! | *move* | `sp`, `fp`, `top`, `limit`, `high`, and the links in its frames |
+//! | *lose*: nothing can continue the chain that it is in | of a task or fiber that something still names: `parent` `no_parent`, `innermost` itself, no marks, nothing bound |
+//! | *end an activation* | of its root: as when it was made, but for `reference` |
+//!
+//! In a stress mode the runtime checks all this after every transition.
+
+use crate::context::ControlBlock;
+use crate::stack::StackState;
+use std::ptr;
+
+impl ControlBlock {
+    /// *Suspend*: notes which stack is the innermost of those that are suspended
+    /// together with this one.
+    pub fn entangle(&mut self, innermost: *mut ControlBlock) {
+        let is_alone = ptr::eq(innermost, self);
+        self.innermost = innermost;
+        self.is_entangled |= u16::from(!is_alone);
+    }
+
+    /// *Continue*: prepares for continuing the innermost of the stacks that were
+    /// suspended together with this one; answers it.
+    ///
+    /// # Safety
+    ///
+    /// The innermost stack must be alive.
+    pub unsafe fn disentangle(&mut self) -> *mut ControlBlock {
+        let this = ptr::from_mut(self);
+        let innermost = self.innermost;
+        debug_assert!(innermost == this || self.is_entangled != 0);
+        if innermost == this {
+            self.be_alone();
+            return this;
+        }
+        self.innermost = this;
+        self.is_entangled = 0;
+        // SAFETY: the caller's promise.
+        let inner = unsafe { &mut *innermost };
+        if inner.through != this {
+            inner.through = this;
+            inner.sought = 0;
+        }
+        inner.is_entangled = 1;
+        innermost
+    }
+
+    /// Forgets what was suspended together with this stack, and by way of which
+    /// it was continued.
+    pub fn be_alone(&mut self) {
+        self.innermost = self;
+        self.is_entangled = 0;
+        self.through = ptr::null_mut();
+        self.sought = 0;
+    }
+
+    /// *Wait*: notes that what is above may have changed when this stack runs
+    /// again, since it resumes another.
+    pub fn forget_through(&mut self) {
+        debug_assert!(ptr::eq(self.innermost, self));
+        self.be_alone();
+    }
+
+    /// Notes by way of which stack, whose parent has the handler, the next search
+    /// for a word ends.
+    pub fn remember(&mut self, sought: u64, through: *mut ControlBlock) {
+        if ptr::eq(through, self) {
+            return self.forget_through();
+        }
+        self.through = through;
+        self.sought = sought;
+        self.is_entangled = 1;
+    }
+
+    /// *Free*: the record of a stack that nobody can continue any more, before it
+    /// goes to the list of free ones. Nobody has the reference under which it
+    /// would be suspended the next time, so that can serve its next computation;
+    /// but a task or fiber had one all its life.
+    pub fn become_free(&mut self) {
+        debug_assert!(!matches!(self.state, StackState::Free | StackState::Root));
+        if self.state.has_identity() {
+            // When it was made, this generation was not the last.
+            self.reference += crate::stack::NEXT_GENERATION;
+        }
+        self.be_alone();
+        self.state = StackState::Free;
+        self.marks = 0;
+        self.bound = 0;
+        self.extender = ptr::null_mut();
+    }
+
+    /// *End an activation*, or free what a root ran: it is as when it was made.
+    pub fn become_idle(&mut self, no_parent: *mut ControlBlock) {
+        debug_assert_eq!(self.state, StackState::Root);
+        self.be_alone();
+        self.marks = 0;
+        self.bound = 0;
+        self.extender = ptr::null_mut();
+        self.parent = no_parent;
+    }
+
+    /// *Lose*: a task or fiber that can never go on, since nothing can continue
+    /// the chain that it is in, but that something still names. It counts as in
+    /// use for ever.
+    pub fn become_lost(&mut self, no_parent: *mut ControlBlock) {
+        debug_assert!(self.state.has_identity());
+        self.be_alone();
+        self.marks = 0;
+        self.bound = 0;
+        self.parent = no_parent;
+    }
+}
