@@ -59,6 +59,14 @@ macro_rules! builtins {
             }
         }
 
+        impl Builtin {
+            /// Whether the links between stacks are half changed when generated
+            /// code calls it.
+            pub const fn is_half_way(self) -> bool {
+                matches!(self, Builtin::move_stack | Builtin::ready | Builtin::release_running)
+            }
+        }
+
         /// Calls the macro `$callback` with the name and parameter names of
         /// each builtin.
         #[macro_export]
@@ -133,6 +141,9 @@ builtins! {
     /// Moves a stack that does not run to other memory; a stress mode does that
     /// before every switch to it.
     move_stack(block);
+    /// Checks the records of all stacks; a stress mode does that after every
+    /// switch.
+    check_stacks();
     /// Gives the first of the free stacks, whose generations are used up,
     /// another block; answers it.
     renew_free() -> block;

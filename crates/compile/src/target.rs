@@ -23,6 +23,8 @@ pub struct Target {
     pub(crate) has_fma: bool,
     /// Whether a stack is moved to other memory before every switch to it.
     pub(crate) move_stacks: bool,
+    /// Whether the runtime checks all stacks after each switch.
+    pub(crate) check_stacks: bool,
 }
 
 impl std::fmt::Debug for Target {
@@ -41,12 +43,18 @@ impl Target {
         let isa =
             builder.finish(flags).map_err(|error| CompileError::Machine(error.to_string()))?;
         let has_fma = std::arch::is_x86_feature_detected!("fma");
-        Ok(Target { isa, has_fma, move_stacks: false })
+        Ok(Target { isa, has_fma, move_stacks: false, check_stacks: false })
     }
 
     /// The same, for code that moves a stack before every switch to it.
     pub fn move_stacks(self, enable: bool) -> Target {
         Target { move_stacks: enable, ..self }
+    }
+
+    /// The same, for code that has the runtime check all stacks after every
+    /// switch.
+    pub fn check_stacks(self, enable: bool) -> Target {
+        Target { check_stacks: enable, ..self }
     }
 }
 

@@ -24,6 +24,7 @@ pub struct Config {
     pub(crate) max_activations: usize,
     pub(crate) stacks: StackOptions,
     pub(crate) move_stacks: bool,
+    pub(crate) check_stacks: bool,
     pub(crate) heap: HeapOptions,
 }
 
@@ -43,6 +44,7 @@ impl Default for Config {
             max_activations: 1000,
             stacks: StackOptions::default(),
             move_stacks: false,
+            check_stacks: false,
             heap: HeapOptions::default(),
         }
     }
@@ -114,6 +116,15 @@ impl Config {
     /// on where a stack is.
     pub fn move_stacks(&mut self, enable: bool) -> &mut Config {
         self.move_stacks = enable;
+        self
+    }
+
+    /// Checks after every switch, every call of the runtime and every collection
+    /// that all that is known of the stacks of a store agrees. If it does not, the
+    /// call fails with an error that says so, and the store cannot be used any
+    /// more. Very slow; for finding bugs of the engine.
+    pub fn check_stacks(&mut self, enable: bool) -> &mut Config {
+        self.check_stacks = enable;
         self
     }
 

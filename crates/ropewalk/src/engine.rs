@@ -82,9 +82,12 @@ impl Engine {
         ropewalk_runtime::install_signal_handlers()
             .context("cannot install the handlers of signals")?;
         let arena = ArenaOptions { root_size: config.max_wasm_stack, ..ArenaOptions::default() };
+        let target = Target::host(config.opt_level)?
+            .move_stacks(config.move_stacks)
+            .check_stacks(config.check_stacks);
         Ok(Engine {
             inner: Arc::new(EngineInner {
-                target: Target::host(config.opt_level)?.move_stacks(config.move_stacks),
+                target,
                 config: config.clone(),
                 types: Arc::default(),
                 arena: Arc::new(Arena::new(arena)),
@@ -128,6 +131,7 @@ impl Engine {
             max_activations: self.config().max_activations,
             stacks: self.config().stacks,
             move_stacks: self.config().move_stacks,
+            check_stacks: self.config().check_stacks,
         }
     }
 

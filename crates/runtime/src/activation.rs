@@ -100,14 +100,15 @@ pub unsafe fn call(
     // SAFETY: see above.
     let leaving = Leaving { store: unsafe { store.as_mut() }, activation: &activation, outer_sp };
     if ended == 0 {
-        leaving.end();
-        return Ok(());
+        return leaving.end();
     }
     let error = take_ending(leaving.store);
-    leaving.store.end_by_trap();
-    leaving.end();
+    if !leaving.store.is_poisoned() {
+        leaving.store.end_by_trap();
+    }
+    let left = leaving.end();
     match error {
-        Ok(error) => Err(error),
+        Ok(error) => left.and(Err(error)),
         Err(panic) => std::panic::resume_unwind(panic),
     }
 }
@@ -123,12 +124,16 @@ struct Leaving<'a> {
 impl Leaving<'_> {
     /// Makes the activation outside of this one the newest.
     #[inline]
-    fn end(self) {
+    fn end(self) -> anyhow::Result<()> {
         let mut this = std::mem::ManuallyDrop::new(self);
         this.restore();
         let store = &mut *this.store;
         if store.stacks.has_grown() && store.depth == 0 {
             store.trim_stacks();
+        }
+        match store.options.check_stacks && !store.is_poisoned() {
+            true => Ok(store.check_now()?),
+            false => Ok(()),
         }
     }
 
@@ -186,7 +191,7 @@ fn take_ending(store: &mut Store) -> Result<anyhow::Error, Box<dyn Any + Send>> 
             Ok(UncaughtException { exception, store: store.id(), backtrace }.into())
         }
         Ending::Error(error) => {
-            if has_backtrace(&error) {
+            if store.is_poisoned() || has_backtrace(&error) {
                 return Ok(error);
             }
             // SAFETY: see above.

@@ -54,22 +54,22 @@ impl Store {
     ) -> Result<u64, TrapCode> {
         self.check_target(reference, KIND)?;
         let target = self.consume(reference, KIND)?;
-        let current = self.context().stack;
         let base = self.base_of_running();
         // SAFETY: blocks in use are alive.
-        let (left, innermost) = unsafe {
-            (*base).entangle(current);
-            ((*base).reference | kind_bits(KIND), (*target).innermost)
+        let (left, innermost, waiting) = unsafe {
+            let left = (*base).reference | kind_bits(KIND);
+            (left, (*target).innermost, (*target).reference | kind_bits(KIND))
         };
-        // SAFETY: as above.
-        let waiting = unsafe { (*target).reference | kind_bits(KIND) };
         let exception = self.event_exception(word, (!frees).then_some(left), waiting)?;
         if self.is_at_ground(innermost) {
             return Err(TrapCode::EventReachedGround);
         }
-        if frees {
-            // SAFETY: the base is a parent of the running stack.
-            unsafe { self.release_up_to(base) };
+        // SAFETY: the base is a parent of the running stack, or that itself.
+        unsafe {
+            match frees {
+                true => self.release_up_to(base),
+                false => (*base).entangle(self.context().stack),
+            }
         }
         // SAFETY: as above.
         self.context_mut().stack = unsafe { (*target).disentangle() };

@@ -51,6 +51,8 @@ pub struct StoreOptions {
     pub max_activations: usize,
     /// Whether the running stack moves at every host call, to show that it can.
     pub move_stacks: bool,
+    /// Whether the records of all stacks are checked after every transition.
+    pub check_stacks: bool,
 }
 
 /// A store.
@@ -90,6 +92,8 @@ pub struct Store {
     quarantine: Quarantine,
     /// Whether the engine panicked half-way.
     is_poisoned: bool,
+    /// How often the stacks were to be checked.
+    pub(crate) checks: usize,
     ending: Option<Ending>,
     /// What [`StoreContext::transfer`] points to.
     _transfer: Box<[UnsafeCell<RawVal>]>,
@@ -174,6 +178,10 @@ impl Store {
             false => (stub::call_builtin as *const (), stub::call_host as *const ()),
             true => (stub::call_builtin_moving as *const (), stub::call_host_moving as *const ()),
         };
+        let builtins = match options.check_stacks {
+            false => &builtins::TABLE,
+            true => &builtins::CHECKED_TABLE,
+        };
         // SAFETY: all zeroes is a value.
         let transfer: Box<[UnsafeCell<RawVal>]> =
             unsafe { Box::new_zeroed_slice(TRANSFER_SLOTS).assume_init() };
@@ -183,7 +191,7 @@ impl Store {
             call_builtin: call_builtin.cast(),
             call_host: call_host.cast(),
             transfer: UnsafeCell::raw_get(transfer.as_ptr()),
-            builtins: builtins::TABLE.as_ptr(),
+            builtins: builtins.as_ptr(),
             heap_next: 0,
             heap_end: 0,
             copy_bytes: bytes::copy as *const c_void,
@@ -227,6 +235,7 @@ impl Store {
             depth: 0,
             quarantine: Quarantine::default(),
             is_poisoned: false,
+            checks: 0,
             ending: None,
             _transfer: transfer,
             owner: ptr::null_mut(),

@@ -170,6 +170,9 @@ impl Translator<'_> {
                 self.builder.def_var(variable, reference);
             }
         }
+        if self.env.check_stacks {
+            self.call_builtin(Builtin::check_stacks, &[]);
+        }
         Delivery { signal, reference, carried: carried.to_vec() }
     }
 

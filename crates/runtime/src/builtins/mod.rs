@@ -60,6 +60,31 @@ macro_rules! define {
             )*
         }
 
+        /// The same, with a check of all stacks behind each.
+        mod checked {
+            use super::*;
+            $(
+                pub(super) unsafe extern "C" fn $name(
+                    instance: *mut InstanceHeader,
+                    $($param: u64),*
+                ) -> Outcome {
+                    // SAFETY: generated code passes its instance, and holds no
+                    // reference to the store.
+                    let (outcome, store) = unsafe {
+                        let outcome = entry::$name(instance, $($param),*);
+                        (outcome, Store::from_context((*instance).store))
+                    };
+                    match Builtin::$name.is_half_way() {
+                        true => outcome,
+                        false => store.check_after(outcome),
+                    }
+                }
+            )*
+        }
+
+        /// The functions with checks.
+        pub(crate) static CHECKED_TABLE: Table = Table([$(checked::$name as *const ()),*]);
+
         /// The functions, in the order of [`Builtin::ALL`].
         pub(crate) static TABLE: Table = Table([$(entry::$name as *const ()),*]);
     };
@@ -271,6 +296,11 @@ fn resume_throw(
 fn move_stack(calling: &mut Calling<'_>, block: u64) -> Result<u64> {
     // SAFETY: generated code passes a stack that it is about to continue.
     unsafe { calling.store.move_stack(block as *mut ControlBlock) };
+    Ok(0)
+}
+
+/// What happens behind every builtin in the mode in which this is called.
+fn check_stacks(_: &mut Calling<'_>) -> Result<u64> {
     Ok(0)
 }
 

@@ -9,7 +9,9 @@ use crate::const_expr::ConstValue;
 use crate::frames::Frames;
 use crate::stack::{Reached, Swept};
 use crate::store::Store;
-use ropewalk_abi::stack::{FIBER_EXTRAS, StackState, block_number, is_stack};
+use ropewalk_abi::stack::{
+    FIBER_EXTRAS, KIND_MASK, NEXT_GENERATION, StackState, block_number, is_stack,
+};
 use ropewalk_abi::{ControlBlock, RawVal, TypeKind};
 use std::ptr;
 
@@ -22,6 +24,7 @@ pub(super) fn copy_reachable(store: &mut Store, base: usize) -> usize {
         externs: std::mem::take(&mut store.heap.externs.reached),
         stacks: vec![Reached::default(); store.stacks.len() + 1],
         pending: Vec::new(),
+        references: store.options.check_stacks.then(|| CheckReferences::begin(store)),
     };
     store.visit_roots(&mut copier);
     let mut scan = base;
@@ -38,7 +41,8 @@ pub(super) fn copy_reachable(store: &mut Store, base: usize) -> usize {
             None => break,
         }
     }
-    let Copier { next, externs, stacks, .. } = copier;
+    let Copier { next, externs, stacks, references, .. } = copier;
+    store.heap.violation = references.and_then(|references| references.violation);
     store.heap.externs.reached = externs;
     store.heap.externs.sweep();
     store.sweep_stacks(stacks);
@@ -57,6 +61,48 @@ struct Copier {
     stacks: Vec<Reached>,
     /// References to stacks whose frames were not visited when they were met.
     pending: Vec<u64>,
+    /// In a stress mode: whether the references that are met can be.
+    references: Option<CheckReferences>,
+}
+
+/// Checks that no reference to a stack is of a generation that was not handed
+/// out yet.
+struct CheckReferences {
+    /// By block: the first reference that nobody may have. Zero if the block is
+    /// retired.
+    bounds: Vec<u64>,
+    violation: Option<String>,
+}
+
+impl CheckReferences {
+    fn begin(store: &Store) -> CheckReferences {
+        let checked = match store.check_stacks() {
+            Ok(checked) => checked,
+            Err(violation) => {
+                return CheckReferences { bounds: Vec::new(), violation: Some(violation) };
+            }
+        };
+        let bound = |number| {
+            // SAFETY: blocks of the table are always initialised.
+            let stack = unsafe { &*store.stacks.block(number) };
+            match checked.may_be_named(stack, number) {
+                true => stack.reference.saturating_add(NEXT_GENERATION),
+                false => stack.reference,
+            }
+        };
+        // Null names block 0.
+        let bounds = [0].into_iter().chain((1..=store.stacks.len()).map(bound)).collect();
+        CheckReferences { bounds, violation: None }
+    }
+
+    fn check(&mut self, reference: u64) {
+        let number = block_number(reference);
+        let bound = self.bounds.get(number).copied().unwrap_or(0);
+        if bound != 0 && reference & !KIND_MASK >= bound {
+            let what = format!("stack {number}: a reference is of a generation that is to come");
+            self.violation.get_or_insert(what);
+        }
+    }
 }
 
 impl Copier {
@@ -75,6 +121,9 @@ impl Copier {
     /// Notes that something names a block. Whether the reference is valid is
     /// seen later: a stale one must not hide a valid one.
     fn reach_stack(&mut self, reference: u64) {
+        if let Some(references) = &mut self.references {
+            references.check(reference);
+        }
         let stack = &mut self.stacks[block_number(reference)];
         stack.is_named = true;
         if !stack.is_live {

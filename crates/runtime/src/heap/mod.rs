@@ -51,6 +51,8 @@ pub(crate) struct Heap {
     pub roots: Roots,
     externs: Externs,
     collections: u64,
+    /// What a check has found wrong while it collected.
+    pub violation: Option<String>,
     /// What a host value panicked with when it was dropped.
     pub panic: Option<Box<dyn Any + Send>>,
 }
@@ -75,6 +77,7 @@ impl Heap {
             roots: Roots::default(),
             externs: Externs::default(),
             collections: 0,
+            violation: None,
             panic: None,
         }
     }

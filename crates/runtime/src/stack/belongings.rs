@@ -37,6 +37,11 @@ impl Belongings {
         marks
     }
 
+    /// All marks of a block, with what is left over from other lives of it.
+    pub fn all_marks(&self, number: usize) -> &[Mark] {
+        self.marks.get(number).map_or(&[], Vec::as_slice)
+    }
+
     /// Adds values to those that are bound to a stack.
     pub fn bind(&mut self, number: usize, values: impl IntoIterator<Item = (RawVal, bool)>) {
         self.bound.entry(number).or_default().extend(values);

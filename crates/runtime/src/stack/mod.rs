@@ -2,6 +2,7 @@
 
 mod arena;
 mod belongings;
+pub(crate) mod check;
 pub(crate) mod marks;
 mod relocate;
 mod slots;

@@ -237,6 +237,11 @@ impl Stacks {
         first_reference(number) | generation
     }
 
+    /// The numbers of the blocks that have no stack.
+    pub fn vacant(&self) -> impl Iterator<Item = usize> {
+        self.retired.iter().chain(&self.spare).copied()
+    }
+
     /// How many of the stacks are free.
     pub fn count_free(&self, mut list: *mut ControlBlock) -> usize {
         let mut count = 0;

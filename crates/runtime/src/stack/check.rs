@@ -1,0 +1,391 @@
+//! Checks that the records of all stacks agree.
+//!
+//! In a stress mode this runs after every transition, builtin, collection and
+//! landing. It derives from nothing but the records what each stack is, and
+//! compares: a stack is in one state and in the list that the state says; chains
+//! have no cycles, end at a base and share no stack; parents and children agree;
+//! nothing leads to a free block; marks are in order.
+
+use super::table::Stacks;
+use crate::activation::Ending;
+use crate::store::Store;
+use ropewalk_abi::ControlBlock;
+use ropewalk_abi::builtin::{END, Outcome};
+use ropewalk_abi::stack::{KIND_MASK, StackState, TAG, TAG_MASK, block_number};
+use std::ptr;
+
+/// What a stack is, as far as the check has found out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    /// Not known yet.
+    Unknown,
+    /// On the list of free stacks.
+    Free,
+    /// A block without a stack.
+    Vacant,
+    /// It runs, or waits for one that does.
+    Running,
+    /// It is the outermost of what is suspended under a reference.
+    Outermost,
+    /// It is suspended with others.
+    Inner,
+    /// A root that nothing runs on.
+    Idle,
+    /// A task or fiber that will never go on.
+    Lost,
+}
+
+/// What the records say.
+pub(crate) struct Checked(Vec<Role>);
+
+impl Checked {
+    /// Whether a reference of the present generation may name a block.
+    pub fn may_be_named(&self, stack: &ControlBlock, number: usize) -> bool {
+        stack.state.has_identity() || self.0[number] == Role::Outermost
+    }
+}
+
+/// What is wrong: a bug of the engine.
+#[derive(Debug)]
+pub(crate) struct Violation(String);
+
+impl std::fmt::Display for Violation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "the records of the stacks do not agree, which is a bug of the engine: {}", self.0)
+    }
+}
+
+impl std::error::Error for Violation {}
+
+/// Up to how many stacks are checked every time.
+const OFTEN: usize = 64;
+
+type Result<T = ()> = std::result::Result<T, String>;
+
+impl Store {
+    /// Checks all stacks, if it is time to: with many stacks not every time.
+    /// If anything is wrong, the store is not used again.
+    pub(crate) fn check_now(&mut self) -> std::result::Result<(), Violation> {
+        self.checks += 1;
+        let due = self.checks.is_multiple_of(1 + self.stacks.len() / OFTEN);
+        let found = self.heap.violation.take();
+        let found = found.or_else(|| due.then(|| self.check_stacks().err()).flatten());
+        match found {
+            None => Ok(()),
+            Some(what) => {
+                self.poison();
+                Err(Violation(what))
+            }
+        }
+    }
+
+    /// Ends the activation if anything is wrong after a builtin.
+    pub(crate) fn check_after(&mut self, outcome: Outcome) -> Outcome {
+        if outcome.ended == END {
+            return outcome;
+        }
+        match self.check_now() {
+            Ok(()) => outcome,
+            Err(violation) => {
+                self.set_ending(Ending::Error(violation.into()));
+                Outcome::END
+            }
+        }
+    }
+
+    /// Checks all stacks; says what is wrong.
+    pub(crate) fn check_stacks(&self) -> Result<Checked> {
+        let mut check = Check { store: self, roles: vec![Role::Unknown; self.stacks.len() + 1] };
+        check.roles[0] = Role::Vacant;
+        check.free_list()?;
+        check.vacant_blocks()?;
+        check.running_chains()?;
+        check.idle_roots()?;
+        check.suspended_chains()?;
+        check.rest()?;
+        for number in 1..check.roles.len() {
+            check.record(number)?;
+        }
+        Ok(Checked(check.roles))
+    }
+}
+
+struct Check<'a> {
+    store: &'a Store,
+    roles: Vec<Role>,
+}
+
+/// Fails with a message about a block unless something holds.
+macro_rules! ensure {
+    ($holds:expr, $number:expr, $($message:tt)*) => {
+        if !$holds {
+            return Err(format!("stack {}: {}", $number, format_args!($($message)*)));
+        }
+    };
+}
+
+impl<'a> Check<'a> {
+    fn stacks(&self) -> &'a Stacks {
+        &self.store.stacks
+    }
+
+    fn block(&self, number: usize) -> &'a ControlBlock {
+        // SAFETY: blocks of the table are always initialised, and nothing changes
+        // them while the store is borrowed.
+        unsafe { &*self.stacks().block(number) }
+    }
+
+    fn number(&self, block: *const ControlBlock, of: &str) -> Result<usize> {
+        let number = self.stacks().number_of(block);
+        number.filter(|number| *number != 0).ok_or_else(|| format!("{of} is no block: {block:?}"))
+    }
+
+    /// Gives a stack its role, which must be its first.
+    fn give(&mut self, number: usize, role: Role) -> Result {
+        let before = self.roles[number];
+        ensure!(before == Role::Unknown, number, "is {role:?} and {before:?}");
+        self.roles[number] = role;
+        Ok(())
+    }
+
+    // ---- blocks that are not in use
+
+    fn free_list(&mut self) -> Result {
+        let mut next = self.store.context().free_stacks;
+        while !next.is_null() {
+            let number = self.number(next, "an entry of the free list")?;
+            self.give(number, Role::Free)?;
+            let stack = self.block(number);
+            ensure!(stack.state == StackState::Free, number, "is free but used by {:?}", stack.state);
+            ensure!(stack.limit != 0, number, "is free and has no memory");
+            next = stack.next_free;
+        }
+        Ok(())
+    }
+
+    fn vacant_blocks(&mut self) -> Result {
+        for number in self.stacks().vacant() {
+            self.give(number, Role::Vacant)?;
+            let stack = self.block(number);
+            ensure!(stack.limit == 0, number, "has memory, but its block is not in use");
+            ensure!(stack.state == StackState::Free, number, "is vacant but {:?}", stack.state);
+        }
+        Ok(())
+    }
+
+    fn idle_roots(&mut self) -> Result {
+        for (i, root) in self.store.roots.iter().enumerate() {
+            let number = self.number(root.block, "a root")?;
+            let stack = self.block(number);
+            ensure!(stack.state == StackState::Root, number, "is a root but {:?}", stack.state);
+            let is_alone = ptr::eq(stack.innermost, stack);
+            let is_idle = self.roles[number] == Role::Unknown;
+            match i < self.store.depth {
+                // It is suspended, or freed although its activation has not ended.
+                true if is_idle && is_alone => {
+                    self.give(number, Role::Outermost)?;
+                    self.ends_well(number)?;
+                }
+                true => {}
+                false => {
+                    self.give(number, Role::Idle)?;
+                    ensure!(is_alone, number, "is idle, and something is suspended with it");
+                }
+            }
+        }
+        Ok(())
+    }
+
+    // ---- chains
+
+    fn running_chains(&mut self) -> Result {
+        if self.store.depth == 0 {
+            return Ok(());
+        }
+        let mut innermost = vec![self.store.context().stack.cast_const()];
+        innermost.extend(self.store.outer_stacks().map(ptr::from_ref));
+        for (i, &stack) in innermost.iter().enumerate() {
+            let base = self.running_chain(stack)?;
+            let extender = self.block(base).extender;
+            if !extender.is_null() {
+                ensure!(i == 0, base, "is being extended, but the host was called");
+                let base = self.running_chain(extender)?;
+                ensure!(self.block(base).extender.is_null(), base, "is extended and extends");
+            }
+        }
+        Ok(())
+    }
+
+    /// Follows the parents of a stack that runs; answers the base.
+    fn running_chain(&mut self, innermost: *const ControlBlock) -> Result<usize> {
+        let mut stack = innermost;
+        loop {
+            let number = self.number(stack, "a parent of what runs")?;
+            self.give(number, Role::Running)?;
+            let block = self.block(number);
+            ensure!(block.state != StackState::Free, number, "runs, and is free");
+            self.remembered(number)?;
+            if ptr::eq(block.parent, self.store.no_parent()) {
+                ensure!(is_base(block), number, "has no parent, but is a {:?}", block.state);
+                // Generated code may be about to suspend the chain.
+                if !ptr::eq(block.innermost, innermost) {
+                    self.alone(number)?;
+                }
+                return Ok(number);
+            }
+            self.alone(number)?;
+            ensure!(!is_base(block), number, "is a base, and has a parent");
+            ensure!(!block.parent.is_null(), number, "runs, and its parent is null");
+            stack = block.parent;
+        }
+    }
+
+    /// What a stack remembers of its last search must be above it.
+    fn remembered(&self, number: usize) -> Result {
+        let stack = self.block(number);
+        if stack.sought == 0 {
+            return Ok(());
+        }
+        ensure!(stack.is_entangled != 0, number, "has sought something, but no way is noted");
+        let mut above = stack.parent;
+        while !above.is_null() && !ptr::eq(above, self.store.no_parent()) {
+            if above == stack.through {
+                return Ok(());
+            }
+            above = self.block(self.number(above, "a parent of what runs")?).parent;
+        }
+        ensure!(false, number, "remembers a search by way of a stack that is not above it");
+        Ok(())
+    }
+
+    fn suspended_chains(&mut self) -> Result {
+        for number in 1..self.roles.len() {
+            let stack = self.block(number);
+            let is_in_use = stack.state != StackState::Free && self.roles[number] == Role::Unknown;
+            if is_in_use && !ptr::eq(stack.innermost, stack) {
+                self.suspended_chain(number)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Follows the parents of the innermost of several suspended stacks.
+    fn suspended_chain(&mut self, outermost: usize) -> Result {
+        self.give(outermost, Role::Outermost)?;
+        self.ends_well(outermost)?;
+        let stack = self.block(outermost);
+        ensure!(stack.is_entangled != 0, outermost, "is not alone, and does not say so");
+        let mut inner = stack.innermost.cast_const();
+        while !ptr::eq(inner, stack) {
+            let number = self.number(inner, "a parent of what is suspended")?;
+            self.give(number, Role::Inner)?;
+            let block = self.block(number);
+            ensure!(block.state != StackState::Free, number, "is suspended with others, and free");
+            ensure!(!is_base(block), number, "is a base in the middle of a chain");
+            self.alone(number)?;
+            inner = block.parent;
+        }
+        Ok(())
+    }
+
+    /// The parent of the outermost stack of a chain.
+    fn ends_well(&self, number: usize) -> Result {
+        let stack = self.block(number);
+        if is_base(stack) {
+            let ends = ptr::eq(stack.parent, self.store.no_parent());
+            ensure!(ends, number, "is a base, and suspended with a parent");
+        }
+        if stack.state.has_identity() {
+            ensure!(stack.parent.is_null(), number, "is suspended, and has a parent");
+        }
+        ensure!(stack.extender.is_null(), number, "is suspended, and being extended");
+        Ok(())
+    }
+
+    /// Only the outermost of several suspended stacks names another as innermost.
+    fn alone(&self, number: usize) -> Result {
+        let stack = self.block(number);
+        ensure!(ptr::eq(stack.innermost, stack), number, "names another stack as its innermost");
+        ensure!(stack.bound == 0, number, "has bound arguments, and is not the outermost");
+        Ok(())
+    }
+
+    /// What is in use and in no chain is suspended alone, or new, or lost.
+    fn rest(&mut self) -> Result {
+        for number in 1..self.roles.len() {
+            if self.roles[number] != Role::Unknown {
+                continue;
+            }
+            let stack = self.block(number);
+            ensure!(stack.state != StackState::Free, number, "is free, and in no list");
+            ensure!(stack.state != StackState::Root, number, "is a root of no activation");
+            let is_lost = ptr::eq(stack.parent, self.store.no_parent());
+            if stack.state.has_identity() && is_lost {
+                self.give(number, Role::Lost)?;
+                continue;
+            }
+            self.give(number, Role::Outermost)?;
+            self.ends_well(number)?;
+        }
+        Ok(())
+    }
+
+    // ---- one record
+
+    fn record(&self, number: usize) -> Result {
+        let stack = self.block(number);
+        let role = self.roles[number];
+        if role == Role::Vacant {
+            return Ok(());
+        }
+        let reference = stack.reference;
+        ensure!(block_number(reference) == number, number, "has a reference of another");
+        ensure!(reference & (KIND_MASK | TAG_MASK) == TAG, number, "its reference has a kind");
+        let bound = self.stacks().belongings.count_bound(number);
+        ensure!(bound == usize::from(stack.bound), number, "{bound} values are bound to it");
+        if matches!(role, Role::Free | Role::Idle | Role::Lost) {
+            ensure!(stack.marks == 0, number, "is {role:?}, and has marks");
+            ensure!(stack.extender.is_null(), number, "is {role:?}, and being extended");
+            ensure!(ptr::eq(stack.innermost, stack), number, "is {role:?}, and not alone");
+            return Ok(());
+        }
+        ensure!(
+            (stack.limit..=stack.high).contains(&stack.sp),
+            number,
+            "its stack pointer lies elsewhere"
+        );
+        self.marks(number)?;
+        self.frames(number)
+    }
+
+    fn marks(&self, number: usize) -> Result {
+        let stack = self.block(number);
+        let marks = self.stacks().belongings.all_marks(number);
+        let count = usize::from(stack.marks);
+        ensure!(count <= marks.len(), number, "has {} of {count} marks", marks.len());
+        for pair in marks[..count].windows(2) {
+            ensure!(pair[0].depth <= pair[1].depth, number, "its marks are not in order");
+            ensure!(pair[0].serial < pair[1].serial, number, "its marks are not of one life");
+        }
+        Ok(())
+    }
+
+    /// The links between frames lead outwards, and end.
+    fn frames(&self, number: usize) -> Result {
+        let stack = self.block(number);
+        let (mut fp, mut inside) = (stack.fp, stack.sp);
+        while fp != 0 {
+            let is_outside = fp >= inside && fp + 16 <= stack.high && fp.is_multiple_of(8);
+            ensure!(is_outside, number, "a frame pointer leads elsewhere");
+            inside = fp + 16;
+            // SAFETY: the address lies in the memory of the stack.
+            fp = unsafe { *(fp as *const usize) };
+        }
+        Ok(())
+    }
+}
+
+fn is_base(stack: &ControlBlock) -> bool {
+    use StackState::*;
+    matches!(stack.state, Root | Coroutine | FirstClass)
+}
