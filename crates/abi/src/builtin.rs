@@ -65,6 +65,13 @@ macro_rules! builtins {
             pub const fn is_half_way(self) -> bool {
                 matches!(self, Builtin::move_stack | Builtin::ready | Builtin::release_running)
             }
+
+            /// Whether no rout is beginning any more when it has ended: routs do
+            /// nothing of the kind before their start.
+            pub const fn ends_beginning(self) -> bool {
+                use Builtin::*;
+                matches!(self, check_stacks | throw | resume_throw | find_handler | walk_begin)
+            }
         }
 
         /// Calls the macro `$callback` with the name and parameter names of

@@ -117,6 +117,12 @@ impl ControlBlock {
         self.parent = no_parent;
     }
 
+    /// Whether a root is as when it was made, but for its reference.
+    pub fn is_idle(&self, no_parent: *mut ControlBlock) -> bool {
+        let is_alone = ptr::eq(self.innermost, self) && self.sought == 0;
+        is_alone && self.marks == 0 && self.extender.is_null() && self.parent == no_parent
+    }
+
     /// *Lose*: a task or fiber that can never go on, since nothing can continue
     /// the chain that it is in, but that something still names. It counts as in
     /// use for ever.

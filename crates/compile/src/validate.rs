@@ -1,9 +1,9 @@
 //! Validating a module without generating code.
 
-use crate::{CompileError, handlers};
 use crate::intrinsic::form::Forms;
 use crate::intrinsic::{Intrinsics, Subtyping};
 use crate::module::{ModuleReader, check_routs, read_sections};
+use crate::{CompileError, handlers};
 use rayon::prelude::*;
 use wasmparser::{
     FuncValidator, FuncValidatorAllocations, FunctionBody, OperatorsReader, ValidatorResources,

@@ -5,6 +5,8 @@ use ropewalk_runtime::stack::StackOptions;
 use wasmparser::WasmFeatures;
 
 pub use ropewalk_compile::OptLevel;
+#[doc(hidden)]
+pub use ropewalk_runtime::stack::Mutation;
 
 /// The settings of an [`Engine`](crate::Engine).
 ///
@@ -125,6 +127,14 @@ impl Config {
     /// more. Very slow; for finding bugs of the engine.
     pub fn check_stacks(&mut self, enable: bool) -> &mut Config {
         self.check_stacks = enable;
+        self
+    }
+
+    /// Puts a bug back. For showing that [`check_stacks`](Self::check_stacks)
+    /// finds it.
+    #[doc(hidden)]
+    pub fn mutation(&mut self, mutation: Mutation) -> &mut Config {
+        self.stacks.mutation = Some(mutation);
         self
     }
 

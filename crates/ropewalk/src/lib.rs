@@ -64,6 +64,8 @@ mod val;
 
 pub use anyhow::{Error, Result};
 pub use caller::Caller;
+#[doc(hidden)]
+pub use config::Mutation;
 pub use config::{Config, OptLevel};
 pub use engine::Engine;
 pub use error::{ModuleError, WrongStore};

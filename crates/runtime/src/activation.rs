@@ -100,6 +100,7 @@ pub unsafe fn call(
     // SAFETY: see above.
     let leaving = Leaving { store: unsafe { store.as_mut() }, activation: &activation, outer_sp };
     if ended == 0 {
+        leaving.store.end_by_return();
         return leaving.end();
     }
     let error = take_ending(leaving.store);
@@ -240,19 +241,30 @@ impl Store {
     fn begin_activation(&mut self, activation: *const Activation, root: *mut ControlBlock) {
         self.newest = activation;
         self.depth += 1;
-        let no_parent = self.no_parent();
         // SAFETY: blocks of roots are alive.
-        unsafe { (*root).become_idle(no_parent) };
+        debug_assert!(unsafe { (*root).is_idle(self.no_parent()) });
         let context = self.context_mut();
         context.stack = root;
         context.root = root;
+    }
+
+    /// Makes the root of the newest activation ready for the next one, when its
+    /// function has returned.
+    #[inline]
+    fn end_by_return(&mut self) {
+        let no_parent = self.no_parent();
+        let root = self.roots[self.depth - 1].block;
+        // SAFETY: blocks of roots are alive.
+        unsafe { (*root).become_idle(no_parent) };
     }
 
     /// The root stack for the next activation.
     #[inline]
     fn root_for_activation(&mut self) -> anyhow::Result<*mut ControlBlock> {
         if self.is_poisoned() {
-            anyhow::bail!("the store cannot be used any more: the engine panicked in an earlier call");
+            anyhow::bail!(
+                "the store cannot be used any more: the engine panicked in an earlier call"
+            );
         }
         if self.depth == self.roots.len() {
             self.add_root()?;

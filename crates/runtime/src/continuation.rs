@@ -11,7 +11,7 @@ impl Store {
     /// Makes a stack ready, because there was none: collects if it is time, and
     /// puts some on the list. Answers the first.
     pub(crate) fn new_stack(&mut self) -> Result<*mut ControlBlock, TrapCode> {
-        if self.stacks.without_roots() >= self.stacks.threshold || self.stacks.is_full() {
+        if self.stacks.should_collect() {
             self.collect(0)?;
         }
         if self.context().free_stacks.is_null() {
@@ -50,7 +50,8 @@ impl Store {
         ty: &TypeInfo,
         count: usize,
     ) -> Result<*mut ControlBlock, TrapCode> {
-        if (reference & !KIND_MASK).checked_add(NEXT_GENERATION).is_none() && self.stacks.is_full()
+        if (reference & !KIND_MASK).checked_add(NEXT_GENERATION).is_none()
+            && self.stacks.is_table_full()
         {
             self.collect_before(reference, ty, count, 0)?;
         }

@@ -3,6 +3,7 @@
 
 use crate::activation::Ending;
 use crate::heap::write_storage;
+use crate::stack::Mutation;
 use crate::store::Store;
 use ropewalk_abi::builtin::Outcome;
 use ropewalk_abi::stack::{ClauseKind, StackKind, kind_bits};
@@ -169,12 +170,17 @@ impl Store {
         let running = self.context().stack;
         let base = self.base_of_running();
         // SAFETY: running stacks are alive.
-        let extender = unsafe { std::mem::replace(&mut (*base).extender, ptr::null_mut()) };
+        let extender = unsafe { (*base).extender };
         if extender.is_null() {
             return Err(TrapCode::NotExtended);
         }
         // SAFETY: as above.
-        unsafe { (*base).entangle(running) };
+        unsafe {
+            if self.options.stacks.mutation != Some(Mutation::ExtenderStays) {
+                (*base).extender = ptr::null_mut();
+            }
+            (*base).entangle(running);
+        }
         self.context_mut().found = base;
         Ok(extender)
     }
@@ -184,6 +190,9 @@ impl Store {
     /// it.
     pub(crate) fn abandon_extension(&mut self, running: *mut ControlBlock) {
         let base = self.base_of(running);
+        if self.options.stacks.mutation == Some(Mutation::LandingKeepsExtender) {
+            return;
+        }
         // SAFETY: running stacks and those that wait for them are alive.
         unsafe {
             let extender = std::mem::replace(&mut (*base).extender, ptr::null_mut());

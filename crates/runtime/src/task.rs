@@ -9,7 +9,7 @@ impl Store {
     /// The first of the free stacks with another block, because its generations
     /// are used up.
     pub(crate) fn renew_free(&mut self) -> Result<*mut ControlBlock, TrapCode> {
-        if self.stacks.is_full() {
+        if self.stacks.is_table_full() {
             self.collect(0)?;
         }
         let mut free = self.context().free_stacks;

@@ -7,6 +7,7 @@
 //! its own lies on the stack where it began.
 
 use crate::heap::Object;
+use crate::stack::Mutation;
 use crate::stack::marks::{Mark, MarkKind, Taken, Walk};
 use crate::store::Store;
 use ropewalk_abi::builtin::{WALK_ASKS, WALK_FLAGS, WALK_IS_DIRECT};
@@ -43,7 +44,11 @@ impl Store {
         let running = self.context().stack;
         // SAFETY: the running stack's block is alive.
         let block = unsafe { &mut *running };
-        block.marks = block.marks.min(level.try_into().unwrap_or(u16::MAX));
+        let level = level.try_into().unwrap_or(u16::MAX);
+        block.marks = match self.options.stacks.mutation {
+            Some(Mutation::MarksComeBack) => level,
+            _ => block.marks.min(level),
+        };
     }
 
     /// Begins a walk, and walks on; answers its number among the marks of the
@@ -96,7 +101,8 @@ impl Store {
     pub(crate) fn walk_target(&mut self, number: usize, stack: u64) -> Result<(), TrapCode> {
         let mark = self.walk(number)?.at.ok_or(TrapCode::NoAnswer)?;
         let at = self.place_of_walk(number)?;
-        let MarkKind::RedirectTo { taker, env, .. } = self.mark_at(at).ok_or(TrapCode::NoAnswer)?.kind
+        let MarkKind::RedirectTo { taker, env, .. } =
+            self.mark_at(at).ok_or(TrapCode::NoAnswer)?.kind
         else {
             return Err(TrapCode::NoAnswer);
         };
@@ -180,11 +186,7 @@ impl Store {
     /// The place right behind the mark with a serial number. It is on one of the
     /// stacks that a walk from a stack goes through; else, its stack was moved away
     /// from here or has ended meanwhile.
-    fn place_of_mark(
-        &mut self,
-        from: *mut ControlBlock,
-        serial: u64,
-    ) -> Result<Place, TrapCode> {
+    fn place_of_mark(&mut self, from: *mut ControlBlock, serial: u64) -> Result<Place, TrapCode> {
         for stack in self.walked_through(from) {
             let marks = self.marks_of(stack);
             // Newer marks have greater numbers.

@@ -1,6 +1,7 @@
 //! Runs the scripts in `scripts/`. Each is named after the property that it
 //! shows, and must pass whole, also while stacks move, while every allocation
-//! collects garbage, with a pool of one stack, and with tiny stacks.
+//! collects garbage, with a pool of one stack, with tiny stacks, and near the last
+//! generation; and while all that is known of stacks is checked.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -44,6 +45,31 @@ fn every_script_passes_with_a_pool_of_one() {
 fn every_script_passes_with_tiny_stacks() {
     check_but(Config::new().stack_size(16 << 10), |name| name.contains("hold-a-thousand-frames"));
 }
+
+#[test]
+fn every_script_passes_while_stacks_are_checked() {
+    check(Config::new().check_stacks(true));
+}
+
+#[test]
+fn every_script_passes_while_stacks_are_checked_and_every_allocation_collects() {
+    check(Config::new().check_stacks(true).collect_always(true));
+}
+
+#[test]
+fn every_script_passes_at_the_last_generation() {
+    check(Config::new().check_stacks(true).first_generation(LAST_GENERATION));
+}
+
+#[test]
+fn every_script_passes_near_the_last_generation() {
+    for left in [1, 2, 4] {
+        check(Config::new().check_stacks(true).first_generation(LAST_GENERATION - left));
+    }
+}
+
+/// References to stacks have generations of 34 bits.
+const LAST_GENERATION: u64 = (1 << 34) - 1;
 
 fn check(config: &Config) {
     check_but(config, |_| false);

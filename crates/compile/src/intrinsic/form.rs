@@ -186,7 +186,9 @@ impl<'a> Forms<'a> {
         if !is_known {
             return Err("unknown tag or function".to_string());
         }
-        if is_extension(intrinsic) && functions.iter().any(|function| *function < info.imported_functions) {
+        if is_extension(intrinsic)
+            && functions.iter().any(|function| *function < info.imported_functions)
+        {
             return Err(format!("`{module}` `{name}` needs a function of the module itself"));
         }
         let clauses = self.clauses(intrinsic, &catches);

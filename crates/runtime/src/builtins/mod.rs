@@ -76,7 +76,7 @@ macro_rules! define {
                     };
                     match Builtin::$name.is_half_way() {
                         true => outcome,
-                        false => store.check_after(outcome),
+                        false => store.check_after(outcome, Builtin::$name.ends_beginning()),
                     }
                 }
             )*

@@ -271,6 +271,5 @@ impl Store {
         // A program that gives up as many stacks between two collections will need
         // as many until the next.
         self.stacks.trim(free, in_use.max(freed).max(KEPT));
-        self.stacks.threshold = self.stacks.threshold.max(in_use * 2);
     }
 }

@@ -62,20 +62,18 @@ impl Belongings {
         self.bound.get(&number).map_or(0, Vec::len)
     }
 
-    /// Hands everything over from one block to another.
-    pub fn hand_over(&mut self, from: usize, to: usize) {
+    /// Hands what is bound, and the marks too, over from one block to another.
+    pub fn hand_over(&mut self, from: usize, to: usize, marks_too: bool) {
         if let Some(bound) = self.bound.remove(&from) {
             self.bound.insert(to, bound);
         }
-        if from < self.marks.len() {
-            let marks = std::mem::take(&mut self.marks[from]);
-            if self.marks.len() <= to {
-                self.marks.resize_with(to + 1, Vec::new);
-            }
-            self.marks[to] = marks;
-        } else if to < self.marks.len() {
-            self.marks[to] = Vec::new();
+        if marks_too && from.max(to) < self.marks.len() {
+            self.marks.swap(from, to);
+        } else if marks_too && from < self.marks.len() {
+            self.marks.resize_with(to + 1, Vec::new);
+            self.marks.swap(from, to);
         }
+        self.forget(from);
     }
 
     /// Forgets what a stack had that is free now.

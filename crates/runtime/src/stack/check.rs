@@ -51,7 +51,11 @@ pub(crate) struct Violation(String);
 
 impl std::fmt::Display for Violation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "the records of the stacks do not agree, which is a bug of the engine: {}", self.0)
+        write!(
+            f,
+            "the records of the stacks do not agree, which is a bug of the engine: {}",
+            self.0
+        )
     }
 }
 
@@ -80,9 +84,14 @@ impl Store {
     }
 
     /// Ends the activation if anything is wrong after a builtin.
-    pub(crate) fn check_after(&mut self, outcome: Outcome) -> Outcome {
+    pub(crate) fn check_after(&mut self, outcome: Outcome, ends_beginning: bool) -> Outcome {
         if outcome.ended == END {
             return outcome;
+        }
+        // SAFETY: running stacks are alive.
+        let extender = unsafe { (*self.base_of_running()).extender };
+        if ends_beginning && !extender.is_null() {
+            self.heap.violation = Some("a stack is being extended that has gone on".to_string());
         }
         match self.check_now() {
             Ok(()) => outcome,
@@ -156,7 +165,12 @@ impl<'a> Check<'a> {
             let number = self.number(next, "an entry of the free list")?;
             self.give(number, Role::Free)?;
             let stack = self.block(number);
-            ensure!(stack.state == StackState::Free, number, "is free but used by {:?}", stack.state);
+            ensure!(
+                stack.state == StackState::Free,
+                number,
+                "is free but used by {:?}",
+                stack.state
+            );
             ensure!(stack.limit != 0, number, "is free and has no memory");
             next = stack.next_free;
         }
@@ -250,11 +264,24 @@ impl<'a> Check<'a> {
         let mut above = stack.parent;
         while !above.is_null() && !ptr::eq(above, self.store.no_parent()) {
             if above == stack.through {
-                return Ok(());
+                return self.found_again(number);
             }
             above = self.block(self.number(above, "a parent of what runs")?).parent;
         }
         ensure!(false, number, "remembers a search by way of a stack that is not above it");
+        Ok(())
+    }
+
+    /// A search must not end before it comes where a stack remembers it to end.
+    fn found_again(&self, number: usize) -> Result {
+        let stack = self.block(number);
+        let mut inner = stack;
+        while !ptr::eq(inner, stack.through) {
+            let parent = self.block(self.number(inner.parent, "a parent of what runs")?);
+            let passes = !has_clause(parent, stack.sought);
+            ensure!(passes, number, "remembers a search that would end nearer");
+            inner = parent;
+        }
         Ok(())
     }
 
@@ -383,6 +410,14 @@ impl<'a> Check<'a> {
         }
         Ok(())
     }
+}
+
+/// Whether a stack that waits has a clause.
+fn has_clause(stack: &ControlBlock, word: u64) -> bool {
+    // SAFETY: a stack that waits for another has noted its clauses, a list that
+    // ends in zero.
+    let words = (0..).map(|i| unsafe { *stack.handlers.add(i) });
+    words.take_while(|found| *found != 0).any(|found| found == word)
 }
 
 fn is_base(stack: &ControlBlock) -> bool {

@@ -4,12 +4,14 @@ mod arena;
 mod belongings;
 pub(crate) mod check;
 pub(crate) mod marks;
+mod mutation;
 mod relocate;
 mod slots;
 mod table;
 
 pub(crate) use arena::RootStack;
 pub use arena::{Arena, ArenaOptions};
+pub use mutation::Mutation;
 pub(crate) use relocate::{Quarantine, move_root};
 pub use table::StackOptions;
 pub(crate) use table::{Reached, Stacks, Swept};

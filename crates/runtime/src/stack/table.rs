@@ -11,6 +11,7 @@
 use super::arena::RootStack;
 use super::belongings::Belongings;
 use super::marks::{Mark, MarkKind};
+use super::mutation::Mutation;
 use super::slots::Slots;
 use crate::map::Map;
 use ropewalk_abi::stack::{
@@ -35,12 +36,20 @@ pub struct StackOptions {
     /// The generation that references to new ones begin with; for tests of what
     /// happens at the last one.
     pub first_generation: u64,
+    /// A bug to put back, for tests of the check.
+    pub mutation: Option<Mutation>,
 }
 
 impl Default for StackOptions {
     fn default() -> Self {
         // A thousand frames of a function that switches, and the colours.
-        StackOptions { size: 112 << 10, maximum: 4 << 20, pool: 16, first_generation: 0 }
+        StackOptions {
+            size: 112 << 10,
+            maximum: 4 << 20,
+            pool: 16,
+            first_generation: 0,
+            mutation: None,
+        }
     }
 }
 
@@ -63,8 +72,10 @@ pub(crate) struct Stacks {
     maximum: usize,
     /// The generation that new blocks begin with.
     first_generation: u64,
-    /// From how many stacks on a collection comes before new ones.
-    pub threshold: usize,
+    mutation: Option<Mutation>,
+    /// From how many stacks and retired blocks on a collection comes before new
+    /// stacks.
+    threshold: usize,
     /// What stacks have beside their blocks.
     pub belongings: Belongings,
     /// The serial number of the newest mark.
@@ -104,7 +115,7 @@ const NEVER_USED: usize = 0;
 
 impl Stacks {
     pub fn new(options: &StackOptions) -> Stacks {
-        let StackOptions { size, maximum, pool, first_generation } = *options;
+        let StackOptions { size, maximum, pool, first_generation, mutation } = *options;
         Stacks {
             blocks: None,
             count: 1,
@@ -115,6 +126,7 @@ impl Stacks {
             made_since_trim: 0,
             maximum: maximum.min(MAX_BLOCKS - 1),
             first_generation,
+            mutation,
             threshold: FIRST_THRESHOLD,
             belongings: Belongings::default(),
             newest_mark: 0,
@@ -144,8 +156,19 @@ impl Stacks {
         self.len() - self.roots
     }
 
-    pub fn is_full(&self) -> bool {
-        self.without_roots() >= self.maximum || self.len() >= MAX_BLOCKS - 1
+    /// Whether there may be no more stacks.
+    fn is_full(&self) -> bool {
+        self.count_stacks() >= self.maximum || self.is_table_full()
+    }
+
+    /// Whether there is no block left.
+    pub fn is_table_full(&self) -> bool {
+        self.spare.is_empty() && self.len() >= MAX_BLOCKS - 1
+    }
+
+    /// Whether a collection comes before new stacks.
+    pub fn should_collect(&self) -> bool {
+        self.count_stacks() + self.retired.len() >= self.threshold || self.is_full()
     }
 
     /// The block with a number.
@@ -176,7 +199,7 @@ impl Stacks {
     /// Makes some stacks ready; answers a list of them.
     pub fn make_ready(&mut self) -> Result<*mut ControlBlock, TrapCode> {
         let mut list = ptr::null_mut();
-        for _ in 0..self.pool.min(self.maximum.saturating_sub(self.without_roots())).max(1) {
+        for _ in 0..self.pool {
             match self.make_one() {
                 Ok(block) => {
                     // SAFETY: just made.
@@ -191,6 +214,9 @@ impl Stacks {
     }
 
     fn make_one(&mut self) -> Result<*mut ControlBlock, TrapCode> {
+        if self.is_full() {
+            return Err(TrapCode::TooManyStacks);
+        }
         let number = self.take_number()?;
         let Ok((limit, high)) = self.slots.take() else {
             self.spare.push(number);
@@ -267,9 +293,6 @@ impl Stacks {
         if let Some(number) = self.spare.pop() {
             return Ok(number);
         }
-        if self.is_full() {
-            return Err(TrapCode::TooManyStacks);
-        }
         self.next_number()
     }
 
@@ -315,7 +338,8 @@ impl Stacks {
             *old = ControlBlock::BLANK;
         }
         let old = self.number_of(old).expect("a block of the table");
-        self.belongings.hand_over(old, number);
+        let keeps_marks = self.mutation == Some(Mutation::MarksStayBehind);
+        self.belongings.hand_over(old, number, !keeps_marks);
         self.retired.push(old);
         Ok(new)
     }
@@ -373,6 +397,7 @@ impl Stacks {
         let (retired, spare) = self.retired.iter().partition::<Vec<_>, _>(is_named);
         self.retired = retired;
         self.spare.extend(spare);
+        self.threshold = self.threshold.max((swept.in_use + self.retired.len()) * 2);
         swept
     }
 

@@ -1,0 +1,127 @@
+//! The check of all stacks finds bugs that programs do not notice. Each test puts
+//! a bug back and runs a script that passes all the same, without the check.
+
+use ropewalk::{Config, Engine, Mutation};
+use ropewalk_wast::{Report, WastRunner};
+
+/// What every finding begins with.
+const FOUND: &str = "the records of the stacks do not agree, which is a bug of the engine: ";
+
+fn run(config: &Config, script: &str) -> Report {
+    let engine = Engine::new(config).expect("the configuration is supported");
+    WastRunner::new(&engine).run_script("script.wast", script)
+}
+
+/// Runs a script with a bug, which only the check finds.
+fn check(mut config: Config, mutation: Mutation, script: &str, found: &str) {
+    let checked = run(config.clone().check_stacks(true), script);
+    assert!(checked.failures.is_empty(), "without the bug: {checked}");
+    config.mutation(mutation);
+    let unnoticed = run(&config, script);
+    assert!(unnoticed.failures.is_empty(), "without the check: {unnoticed}");
+    let report = run(config.check_stacks(true), script).to_string();
+    let is_found = report.contains(FOUND) && report.contains(found);
+    assert!(is_found, "expected {found}, found {report}");
+}
+
+/// Types and imports of scripts by hand.
+const IMPORTS: &str = r#"
+  (rec (type $stack (cont $stack.func))
+       (type $stack.func (func (param (ref null $stack) (ref null $stack)))))
+  (type $rout (func))
+  (import "ropewalk:first-class" "new_stack" (func $new_stack (result (ref null $stack))))
+  (import "ropewalk:first-class" "extend_trap"
+    (func $extend (param (ref null $stack) (ref $rout)) (result (ref null $stack))))
+  (import "ropewalk:first-class" "start" (func $start))
+  (import "ropewalk:first-class" "switch" (func $switch (param (ref null $stack))))
+"#;
+
+#[test]
+fn an_extender_that_stays_in_the_base_is_found() {
+    let script = format!(
+        r#"(module {IMPORTS}
+             (func $begins (call $start) (unreachable))
+             (elem declare func $begins)
+             (func (export "go") (drop (call $extend (call $new_stack) (ref.func $begins)))))
+           (assert_return (invoke "go"))"#
+    );
+    let found = "is suspended, and being extended";
+    check(Config::new(), Mutation::ExtenderStays, &script, found);
+}
+
+#[test]
+fn an_extender_that_survives_a_landing_is_found() {
+    let script = format!(
+        r#"(module {IMPORTS}
+             (tag $go (param (ref null $stack))) (tag $x)
+             (func $throws (throw $x))
+             (func $other
+               (block $go (result (ref null $stack))
+                 (try_table (catch $go $go) (call $start))
+                 (unreachable))
+               (drop (call $extend (ref.func $throws)))
+               (unreachable))
+             (elem declare func $throws $other)
+             (func (export "go") (result i32)
+               (block $x
+                 (try_table (catch $x $x)
+                   (call $extend (call $new_stack) (ref.func $other))
+                   (block $sent (param (ref null $stack)) (result (ref null $stack))
+                     (try_table (param (ref null $stack)) (catch $go $sent) (call $switch))
+                     (unreachable))
+                   (drop))
+                 (unreachable))
+               (i32.const 1)))
+           (assert_return (invoke "go") (i32.const 1))"#
+    );
+    let found = "a stack is being extended that has gone on";
+    check(Config::new(), Mutation::LandingKeepsExtender, &script, found);
+}
+
+#[test]
+fn marks_that_come_back_are_found() {
+    let script = r#"
+        (module
+          (import "ropewalk:first-class" "leave_to" (func $leave_to (param i32)))
+          (func (export "go") (call $leave_to (i32.const 3))))
+        (assert_return (invoke "go"))"#;
+    check(Config::new(), Mutation::MarksComeBack, script, "has 0 of 3 marks");
+}
+
+#[test]
+fn marks_that_stay_behind_when_a_stack_gets_another_block_are_found() {
+    let script = r#"
+        (module
+          (import "host" "new_stack" (func $new (result stackref)))
+          (call_tag $ask (result i32))
+          (event $next (param stackref))
+          (event $back (param stackref))
+          (rout $begin
+            (answer $ask (i32.const 7)
+             within
+              (block $next (result stackref)
+                (try (stack.start) catch $next $next)
+                (unreachable))
+              (call $serve)
+              (unreachable)))
+          (func $serve (param $other stackref)
+            (loop $again
+              (block $next (result stackref)
+                (try (stack.switch $back (local.get_clear $other)) catch $next $next)
+                (unreachable))
+              (local.set_cleared $other)
+              (br $again)))
+          (func (export "go") (param $turns i32)
+            (local $s stackref)
+            (local.set_cleared $s (stack.extend $begin (call $new)))
+            (loop $again
+              (block $back (result stackref)
+                (try (stack.switch $next (local.get_clear $s)) catch $back $back)
+                (unreachable))
+              (local.set_cleared $s)
+              (br_if $again (local.tee $turns (i32.sub (local.get $turns) (i32.const 1)))))))
+        (assert_return (invoke "go" (i32.const 10)))"#;
+    let mut config = Config::new();
+    config.first_generation((1 << 34) - 4);
+    check(config, Mutation::MarksStayBehind, script, "has 0 of 1 marks");
+}
