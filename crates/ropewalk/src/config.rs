@@ -72,7 +72,7 @@ impl Config {
     }
 
     /// How many bytes the stack of a call from the host has. One mebibyte by
-    /// default.
+    /// default, and 64 GiB at most.
     pub fn max_wasm_stack(&mut self, bytes: usize) -> &mut Config {
         self.max_wasm_stack = bytes;
         self
@@ -93,7 +93,7 @@ impl Config {
     }
 
     /// How many bytes the stack of a continuation has. 112 KiB by default, of
-    /// which only the pages that are used take memory.
+    /// which only the pages that are used take memory, and 64 GiB at most.
     pub fn stack_size(&mut self, bytes: usize) -> &mut Config {
         self.stacks.size = bytes;
         self

@@ -34,6 +34,10 @@ struct EngineInner {
 /// How many parameters or results a function may have.
 const MAX_VALUES: usize = 1000;
 
+/// How many bytes a stack may have: beyond all need, and so little that some
+/// hundreds of them are less than the address space.
+const LARGEST_STACK: usize = 1 << 36;
+
 /// Fails unless a function type that an embedder made can be one.
 pub(crate) fn check_func_type(types: &TypeRegistry, ty: &FuncType) -> Result<()> {
     let most = ty.params().len().max(ty.results().len());
@@ -79,6 +83,11 @@ impl Engine {
             let names: Vec<_> = unimplemented.iter_names().map(|(name, _)| name).collect();
             bail!("these features are not implemented: {}", names.join(", "));
         }
+        let largest = config.max_wasm_stack.max(config.stacks.size);
+        ensure!(
+            largest <= LARGEST_STACK,
+            "a stack has at most {LARGEST_STACK} bytes, not {largest}"
+        );
         ropewalk_runtime::install_signal_handlers()
             .context("cannot install the handlers of signals")?;
         let arena = ArenaOptions { root_size: config.max_wasm_stack, ..ArenaOptions::default() };

@@ -10,7 +10,7 @@ use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::exception::Exception;
 use crate::instance::Instance;
-use crate::store::{StoreContextMut, StoreInner};
+use crate::store::{AsContextMut, StoreContextMut, StoreInner};
 use crate::typed::{WasmResults, WasmTy};
 use crate::val::Val;
 use anyhow::{Context, Result};
@@ -53,7 +53,15 @@ impl<R: WasmResults, E: Into<anyhow::Error>> WasmRet for Result<R, E> {
 
 /// A closure that can be a function: it takes up to 16 [`WasmTy`]s, after a
 /// [`Caller`] if it wants one, and answers a [`WasmRet`].
-pub trait IntoFunc<T, Params, Results>: Send + Sync + 'static {
+///
+/// All such closures are functions already, so there is no need to implement
+/// this for anything else.
+///
+/// # Safety
+///
+/// `entry` must be code that takes a context whose data is this closure, in a
+/// store with data of type `T`, and values of the type that `ty` says.
+pub unsafe trait IntoFunc<T, Params, Results>: Send + Sync + 'static {
     #[doc(hidden)]
     fn ty() -> FuncType;
 
@@ -83,7 +91,8 @@ unsafe fn with_array(
 macro_rules! into_func {
     ($(($($name:ident $index:tt),*))*) => {
         $(
-            impl<T, Fun, $($name,)* Ret> IntoFunc<T, ($($name,)*), Ret> for Fun
+            // SAFETY: the code is made for this closure and its type.
+            unsafe impl<T, Fun, $($name,)* Ret> IntoFunc<T, ($($name,)*), Ret> for Fun
             where
                 Fun: Fn($($name),*) -> Ret + Send + Sync + 'static,
                 $($name: WasmTy,)*
@@ -141,7 +150,8 @@ macro_rules! into_func {
                 }
             }
 
-            impl<T, Fun, $($name,)* Ret> IntoFunc<T, (Caller<'_, T>, $($name,)*), Ret> for Fun
+            // SAFETY: as above.
+            unsafe impl<T, Fun, $($name,)* Ret> IntoFunc<T, (Caller<'_, T>, $($name,)*), Ret> for Fun
             where
                 Fun: Fn(Caller<'_, T>, $($name),*) -> Ret + Send + Sync + 'static,
                 $($name: WasmTy,)*
@@ -354,25 +364,24 @@ impl<T> Dynamic<T> {
     /// results.
     unsafe fn call(
         &self,
-        store: StoreContextMut<'_, T>,
+        mut store: StoreContextMut<'_, T>,
         importer: Option<Instance>,
         values: *mut RawVal,
     ) -> Result<()> {
-        let runtime: *mut RuntimeStore = &mut *store.0.runtime;
+        let runtime = &mut *store.0.runtime;
         // SAFETY: the caller's promise.
-        let argument = |(i, ty): (usize, &ValType)| unsafe {
-            Val::from_raw(&mut *runtime, &*values.add(i), *ty)
-        };
+        let argument =
+            |(i, ty): (usize, &ValType)| unsafe { Val::from_raw(runtime, &*values.add(i), *ty) };
         let arguments: Vec<Val> = self.ty.params().iter().enumerate().map(argument).collect();
         let results = self.ty.results().iter();
         let mut results: Vec<Val> = results.map(|ty| Val::default_for(*ty)).collect();
-        (self.func)(Caller { store, importer }, &arguments, &mut results)?;
+        let caller = Caller { store: store.as_context_mut(), importer };
+        (self.func)(caller, &arguments, &mut results)?;
         for (i, (result, ty)) in results.into_iter().zip(self.ty.results()).enumerate() {
-            // SAFETY: there is room for the results, and the store is alive.
-            unsafe {
-                let value = result.to_raw(&*runtime, *ty);
-                values.add(i).write(value.with_context(|| format!("in result {i}"))?);
-            }
+            let value = result.to_raw(&store.0.runtime, *ty);
+            let value = value.with_context(|| format!("in result {i}"))?;
+            // SAFETY: there is room for the results.
+            unsafe { values.add(i).write(value) };
         }
         Ok(())
     }

@@ -34,9 +34,10 @@
 //! # Signals
 //!
 //! Traps are found by the hardware, so the engine handles `SIGSEGV`, `SIGBUS`,
-//! `SIGILL` and `SIGFPE`, and passes on what is not its own. WebAssembly runs
-//! on small stacks: handlers that an embedder installs for other signals must
-//! be installed with `SA_ONSTACK`.
+//! `SIGILL` and `SIGFPE`, and passes on what is not its own. A fault of generated
+//! code that is not exactly a trap aborts the process: it is a bug of the engine.
+//! WebAssembly runs on small stacks: handlers that an embedder installs for other
+//! signals must be installed with `SA_ONSTACK`, and must not run WebAssembly.
 
 #[macro_use]
 mod tuples;

@@ -6,7 +6,7 @@ use crate::func::Func;
 use crate::host::{self, IntoFunc};
 use crate::instance::Instance;
 use crate::module::Module;
-use crate::store::AsContextMut;
+use crate::store::{AsContextMut, Exactly};
 use crate::{Caller, Val};
 use anyhow::{Result, bail, ensure};
 use ropewalk_abi::FuncType;
@@ -20,11 +20,28 @@ use std::sync::Arc;
 ///
 /// Host functions in it can be used with any store of the engine; other
 /// things belong to one store.
+///
+/// Functions of a linker rely on the very type of a store's data, as those of
+/// [a store](crate::Store) do:
+///
+/// ```
+/// # use ropewalk::Linker;
+/// fn same<'a>(linker: Linker<&'a str>) -> Linker<&'a str> {
+///     linker
+/// }
+/// ```
+///
+/// ```compile_fail
+/// # use ropewalk::Linker;
+/// fn longer<'a>(linker: Linker<&'a str>) -> Linker<&'static str> {
+///     linker
+/// }
+/// ```
 pub struct Linker<T> {
     engine: Engine,
     modules: HashMap<String, HashMap<String, Definition>>,
     allow_shadowing: bool,
-    _data: PhantomData<fn(T)>,
+    _data: Exactly<T>,
 }
 
 #[derive(Clone)]
@@ -150,14 +167,18 @@ impl<T> Linker<T> {
         Ok(self)
     }
 
-    /// What a name means in a store.
+    /// What a name means in a store. Nothing if that is of another engine.
     pub fn get(
         &self,
         mut store: impl AsContextMut<Data = T>,
         module: &str,
         name: &str,
     ) -> Option<Extern> {
-        let runtime = &mut store.as_context_mut().0.runtime;
+        let store = store.as_context_mut();
+        if !Engine::same(&self.engine, store.engine()) {
+            return None;
+        }
+        let runtime = &mut store.0.runtime;
         Some(match self.modules.get(module)?.get(name)? {
             Definition::Extern(item) => *item,
             Definition::Host(host) => {

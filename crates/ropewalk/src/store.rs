@@ -3,11 +3,29 @@
 use crate::engine::Engine;
 use crate::error::WrongStore;
 use ropewalk_runtime::{StackStatistics, Store as RuntimeStore, StoreId};
+use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 
 /// Instances, everything they are made of, and data of the host's.
 ///
 /// A store can be sent to another thread between calls.
+///
+/// Host functions in it rely on the very type of the data, so a store with data
+/// that lives long is not one with data that lives shorter:
+///
+/// ```
+/// # use ropewalk::Store;
+/// fn same<'a>(store: Store<&'a str>) -> Store<&'a str> {
+///     store
+/// }
+/// ```
+///
+/// ```compile_fail
+/// # use ropewalk::Store;
+/// fn shorter<'a>(store: Store<&'static str>) -> Store<&'a str> {
+///     store
+/// }
+/// ```
 #[derive(Debug)]
 pub struct Store<T> {
     /// Boxed, since host functions find it by its address.
@@ -19,13 +37,20 @@ pub(crate) struct StoreInner<T> {
     pub runtime: Box<RuntimeStore>,
     engine: Engine,
     data: T,
+    _exactly: Exactly<T>,
 }
+
+/// Whoever has this has it with the very type: one that lives shorter or longer
+/// is another. A host function both reads the data and sets it, and is kept
+/// where its type is not seen.
+pub(crate) type Exactly<T> = PhantomData<fn(T) -> T>;
 
 impl<T> Store<T> {
     /// A store of an engine.
     pub fn new(engine: &Engine, data: T) -> Store<T> {
         let runtime = RuntimeStore::new(engine.store_options());
-        Store { inner: Box::new(StoreInner { runtime, engine: engine.clone(), data }) }
+        let engine = engine.clone();
+        Store { inner: Box::new(StoreInner { runtime, engine, data, _exactly: PhantomData }) }
     }
 
     /// Its engine.

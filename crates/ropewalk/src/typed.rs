@@ -122,7 +122,7 @@ macro_rules! references {
                 }
 
                 fn to_raw(self, runtime: &RuntimeStore) -> Result<RawVal> {
-                    Ok(RawVal::from_u64(self.0.word(runtime)?))
+                    Ok(RawVal::from_u64(self.0.word(runtime, HeapType::$heap)?))
                 }
 
                 unsafe fn from_raw(runtime: &mut RuntimeStore, raw: &RawVal) -> Self {

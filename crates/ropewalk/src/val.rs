@@ -1,7 +1,7 @@
 //! Values of any type.
 
 use crate::func::Func;
-use crate::reference::{AnyRef, ContRef, ExnRef, ExternRef, Handle, Reference};
+use crate::reference::{AnyRef, ContRef, ExnRef, ExternRef, Handle, Inside, Reference};
 use anyhow::{Result, ensure};
 use ropewalk_abi::{HeapType, RawVal, RefType, TypeKind, ValType};
 use ropewalk_runtime::Store as RuntimeStore;
@@ -48,7 +48,8 @@ impl Val {
         }
     }
 
-    /// The null of a reference type.
+    /// The null of a reference type. Of which kind a defined type is only the
+    /// engine knows; its null is [`Val::AnyRef`], and is taken for every kind.
     pub fn null(ty: RefType) -> Val {
         match ty.heap {
             HeapType::Func | HeapType::NoFunc => Val::FuncRef(None),
@@ -106,16 +107,21 @@ impl Val {
             Val::F64(bits) => RawVal::from_u64(bits),
             Val::V128(value) => RawVal::from_u128(value),
             Val::FuncRef(Some(func)) => RawVal::from_u64(func.to_word(runtime)?),
-            Val::ExternRef(Some(value)) => RawVal::from_u64(value.0.word(runtime)?),
-            Val::AnyRef(Some(value)) => RawVal::from_u64(value.0.word(runtime)?),
-            Val::ExnRef(Some(value)) => RawVal::from_u64(value.0.word(runtime)?),
-            Val::ContRef(Some(value)) => RawVal::from_u64(value.handle.word(runtime)?),
+            Val::ExternRef(Some(value)) => {
+                RawVal::from_u64(value.0.word(runtime, HeapType::Extern)?)
+            }
+            Val::AnyRef(Some(value)) => RawVal::from_u64(value.0.word(runtime, HeapType::Any)?),
+            Val::ExnRef(Some(value)) => RawVal::from_u64(value.0.word(runtime, HeapType::Exn)?),
+            Val::ContRef(Some(value)) => {
+                RawVal::from_u64(value.handle.word(runtime, HeapType::Cont)?)
+            }
             Val::FuncRef(None) | Val::ExternRef(None) => RawVal::ZERO,
             Val::AnyRef(None) | Val::ExnRef(None) | Val::ContRef(None) => RawVal::ZERO,
         };
         let fits = match ty {
             ValType::Ref(ty) => {
-                // SAFETY: it is a reference of the store, and of that hierarchy.
+                // SAFETY: it is a reference of the store, and of that hierarchy
+                // or null.
                 self.same_hierarchy(runtime, ty) && unsafe { runtime.has_type(raw.u64(), ty) }
             }
             number => self.ty() == number,
@@ -146,6 +152,8 @@ impl Val {
             Val::ContRef(Some(value)) => {
                 is_cont && runtime.types().is_subtype(value.ty(), ValType::Ref(ty))
             }
+            // What `Val::null` answers for any defined type.
+            Val::AnyRef(None) if kind.is_some() => true,
             Val::AnyRef(_) => !is_func && !is_cont && matches!(Val::null(ty), Val::AnyRef(_)),
             _ => false,
         }
@@ -196,7 +204,7 @@ impl Val {
 
 /// The reference that a word is, unless it is null.
 pub(crate) fn rooted<R: Reference>(runtime: &mut RuntimeStore, word: u64) -> Option<R> {
-    (word != 0).then(|| R::from_handle(Handle::new(runtime, word)))
+    (word != 0).then(|| R::from_handle(Handle::new(runtime, word), Inside(())))
 }
 
 macro_rules! from {

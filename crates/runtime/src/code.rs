@@ -1,5 +1,6 @@
 //! Loaded code.
 
+use crate::known_code;
 use crate::map::{Map, PAGE};
 use ropewalk_abi::code::{CodeImage, FunctionCode};
 use ropewalk_abi::module::{Item, ModuleInfo};
@@ -27,7 +28,9 @@ impl CodeMemory {
         // SAFETY: the map is writable, new, and at least as long as the bytes.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), map.base(), bytes.len()) };
         map.make_executable()?;
-        Ok(CodeMemory { map, image, len: bytes.len() })
+        let code = CodeMemory { map, image, len: bytes.len() };
+        known_code::add(code.start(), code.end());
+        Ok(code)
     }
 
     /// The address of the first byte.
@@ -54,6 +57,12 @@ impl CodeMemory {
     pub fn function(&self, number: u32) -> *const c_void {
         let FunctionCode { start, .. } = self.image.functions[number as usize];
         self.map.base().wrapping_add(start as usize).cast_const().cast()
+    }
+}
+
+impl Drop for CodeMemory {
+    fn drop(&mut self) {
+        known_code::remove(self.start());
     }
 }
 

@@ -15,24 +15,27 @@
 //! | [`activation`] | a call from the host into WebAssembly |
 //! | [`builtins`] | what generated code calls |
 //! | [`bytes`] | copying and filling a few bytes |
-//! | [`signal`] | faults become traps |
+//! | [`signal`], [`fault`], [`complaint`] | faults become traps, or end the process |
 //! | [`backtrace`], [`trap`] | what an embedder sees of a trap |
 //! | [`continuation`] | what continuations need beyond generated code |
-//! | [`code`], [`types`] | loaded code; types that are the same throughout an engine |
+//! | [`code`], [`known_code`], [`types`] | loaded code; types that are the same throughout an engine |
 
 pub mod activation;
 pub mod backtrace;
 mod builtins;
 mod bytes;
 pub mod code;
+mod complaint;
 mod const_expr;
 mod continuation;
 mod coroutine;
 mod exception;
+mod fault;
 mod first_class;
 mod frames;
 pub mod heap;
 pub mod instance;
+mod known_code;
 pub mod link;
 mod map;
 pub mod memory;

@@ -147,10 +147,11 @@ impl Memory {
         Some(())
     }
 
-    /// Whether an access of this memory may fault at an address.
+    /// Whether an access of this memory may fault at an address: behind its end,
+    /// and before that of its reservation.
     pub(crate) fn may_fault_at(&self, address: usize) -> bool {
         let base = self.map().base() as usize;
-        (base..base + self.map().len()).contains(&address)
+        (base + self.current().len..base + self.map().len()).contains(&address)
     }
 
     fn map(&self) -> &Map {

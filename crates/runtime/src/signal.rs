@@ -1,18 +1,18 @@
 //! Faults of generated code become traps.
 //!
-//! The handler runs on an alternate stack. A fault is ours only if the thread
-//! was running on a WebAssembly stack (where nothing but generated code and
-//! our stubs ever runs), the instruction is one that may trap, and the address
-//! is one where it may fault. Then the handler notes the trap in the store and
-//! makes the thread go on at [`stub::leave`]; it never jumps out. Every other
-//! fault goes to the handler that was there before.
+//! The handler runs on an alternate stack. [`fault`] tells what a fault is. A trap
+//! is noted in the store, and the thread made to go on at [`stub::leave`]; the
+//! handler never jumps out. A fault that must not happen ends the process. What is
+//! not ours, and every signal that a process has sent, goes to the handler that was
+//! there before.
 
 use crate::activation::{Ending, Left};
-use crate::map::Map;
+use crate::fault::{self, Fault, Verdict};
+use crate::map::{Map, PAGE};
 use crate::store::Store;
-use crate::{stack, stub};
+use crate::{complaint, stub};
 use libc::{c_int, c_void, siginfo_t, ucontext_t};
-use ropewalk_abi::{StoreContext, TrapCode};
+use ropewalk_abi::{ControlBlock, StoreContext};
 use std::cell::Cell;
 use std::io;
 use std::mem::MaybeUninit;
@@ -80,7 +80,8 @@ pub(crate) fn set_running(store: *mut StoreContext) -> *mut StoreContext {
     RUNNING.replace(store)
 }
 
-/// The alternate stack of a thread, for as long as the thread lives.
+/// The alternate stack of a thread, for as long as the thread lives. A guard lies
+/// below it: handlers of the embedder run there too.
 struct AlternateStack {
     _memory: Option<Map>,
 }
@@ -89,12 +90,16 @@ const ALTERNATE_STACK_SIZE: usize = 64 << 10;
 
 impl AlternateStack {
     fn new() -> AlternateStack {
-        let Ok(memory) = Map::read_write(ALTERNATE_STACK_SIZE) else {
+        let memory = Map::read_write(PAGE + ALTERNATE_STACK_SIZE).and_then(|memory| {
+            memory.guard(0, PAGE)?;
+            Ok(memory)
+        });
+        let Ok(memory) = memory else {
             // The thread keeps the one it has, if any.
             return AlternateStack { _memory: None };
         };
-        let stack =
-            libc::stack_t { ss_sp: memory.base().cast(), ss_flags: 0, ss_size: memory.len() };
+        let base = memory.base().wrapping_add(PAGE).cast();
+        let stack = libc::stack_t { ss_sp: base, ss_flags: 0, ss_size: ALTERNATE_STACK_SIZE };
         // SAFETY: the memory lives until the thread's end, when `drop` disables it.
         unsafe { libc::sigaltstack(&stack, ptr::null_mut()) };
         AlternateStack { _memory: Some(memory) }
@@ -121,90 +126,61 @@ unsafe extern "C" fn handle(signal: c_int, info: *mut siginfo_t, context: *mut c
     }
 }
 
-/// Makes the thread leave WebAssembly if the fault is a trap.
+/// Makes the thread leave WebAssembly if the fault is a trap, and answers whether
+/// it is. Does not return if it is a bug.
 unsafe fn become_trap(signal: c_int, info: &siginfo_t, context: &mut ucontext_t) -> bool {
     let running = RUNNING.get();
-    if running.is_null() {
+    if running.is_null() || was_sent(info) {
         return false;
     }
     let registers = &mut context.uc_mcontext.gregs;
     let register = |number: c_int| registers[number as usize] as usize;
-    let mut left = Left {
+    let fault = Fault {
+        signal,
+        code: info.si_code,
+        // SAFETY: these signals carry an address, if the kernel raised them.
+        address: unsafe { info.si_addr() } as usize,
+        exception: registers[libc::REG_TRAPNO as usize],
         pc: register(libc::REG_RIP),
-        fp: register(libc::REG_RBP),
         sp: register(libc::REG_RSP),
-        at_fault: true,
     };
-    let saved_fp = register(libc::REG_R11);
-    // SAFETY: the store is alive while its activation runs, and the thread was
-    // in generated code, which holds no reference to it: only that runs on a
-    // WebAssembly stack, which is checked first.
-    let store = unsafe {
-        let block = (*running).stack;
-        if block.is_null() || !stack::near(&*block, left.sp) {
-            return false;
-        }
-        // A function that needs room for a tail call lowers its frame pointer
-        // before it saves the old one, which it has in r11 until then.
-        if left.fp != 0 && left.fp < (*block).limit {
-            let is_link = ((*block).limit..(*block).high).contains(&saved_fp);
-            left.fp = if is_link { saved_fp } else { 0 };
-        }
-        &mut *(*running).store.cast::<Store>()
+    let (fp, saved_fp) = (register(libc::REG_RBP), register(libc::REG_R11));
+    // SAFETY: the store is alive while its activation runs. If the fault is ours,
+    // the thread was in generated code, which holds no reference to the store; if
+    // not, it is only looked at.
+    let store = unsafe { &*(*running).store.cast::<Store>() };
+    let code = match fault::judge(store, &fault) {
+        Verdict::Trap(code) => code,
+        Verdict::Foreign => return false,
+        Verdict::Bug => complaint::abort(store, &fault),
     };
-    // SAFETY: memory faults carry an address.
-    let address = unsafe { info.si_addr() } as usize;
-    let Some(code) = trap_code(store, signal, info.si_code, &left, address) else {
-        return false;
-    };
-    store.set_ending(Ending::Fault(code, left));
+    // SAFETY: as above, and it is ours.
+    unsafe {
+        let fp = frame_pointer(&*(*running).stack, fp, saved_fp);
+        let left = Left { pc: fault.pc, fp, sp: fault.sp, at_fault: true };
+        (*(*running).store.cast::<Store>()).set_ending(Ending::Fault(code, left));
+    }
     registers[libc::REG_RIP as usize] = stub::leave as *const () as i64;
     registers[libc::REG_R10 as usize] = running as i64;
     true
 }
 
-fn trap_code(
-    store: &Store,
-    signal: c_int,
-    si_code: c_int,
-    left: &Left,
-    address: usize,
-) -> Option<TrapCode> {
-    let memory_fault = signal == libc::SIGSEGV || signal == libc::SIGBUS;
-    // SAFETY: the running stack's block is alive.
-    let block = unsafe { &*store.context().stack };
-    if memory_fault && stack::in_guard(block, address) {
-        return Some(TrapCode::CallStackExhausted);
-    }
-    let (module, offset) = store.module_at(left.pc)?;
-    // A foreign handler without an alternate stack found no room for its frame.
-    if signal == libc::SIGSEGV && si_code == SI_KERNEL && left.sp < block.limit + SIGNAL_FRAME {
-        return Some(TrapCode::CallStackExhausted);
-    }
-    let code = module.code.image().trap_at(offset)?;
-    let plausible = match code {
-        TrapCode::MemoryOutOfBounds if memory_fault => store.memory_may_fault_at(address),
-        TrapCode::UninitializedElement
-        | TrapCode::NullFunctionReference
-        | TrapCode::NullStructReference
-        | TrapCode::NullArrayReference
-        | TrapCode::NullContinuation
-        | TrapCode::CastFailure
-            if memory_fault =>
-        {
-            address < NULL_PAGE
-        }
-        _ => !memory_fault,
-    };
-    plausible.then_some(code)
+/// Whether a process has sent the signal: then it is no fault.
+fn was_sent(info: &siginfo_t) -> bool {
+    info.si_code <= 0
 }
 
-/// The kernel raised the signal for a reason that has no address.
-const SI_KERNEL: c_int = 0x80;
-/// More than a signal frame needs.
-const SIGNAL_FRAME: usize = 16 << 10;
-/// Addresses below this come from null references.
-const NULL_PAGE: usize = 4096;
+/// Where the chain of frames begins. A function that needs room for a tail call
+/// lowers its frame pointer before it saves the old one, which it has in another
+/// register until then.
+fn frame_pointer(block: &ControlBlock, fp: usize, saved_fp: usize) -> usize {
+    let is_link = (block.limit..block.high).contains(&saved_fp);
+    match fp != 0 && fp < block.limit {
+        true if is_link => saved_fp,
+        true => 0,
+        false => fp,
+    }
+}
 
 /// Does what the process would have done without us.
 unsafe fn forward(signal: c_int, info: *mut siginfo_t, context: *mut ucontext_t) {
@@ -213,7 +189,16 @@ unsafe fn forward(signal: c_int, info: *mut siginfo_t, context: *mut ucontext_t)
     let Some(previous) = index.zip(previous).map(|(index, all)| all[index]) else {
         return restore_default(signal);
     };
+    // SAFETY: the kernel passes valid information.
+    let was_sent = was_sent(unsafe { &*info });
     match previous.sa_sigaction {
+        libc::SIG_IGN if was_sent => {}
+        libc::SIG_DFL if was_sent => {
+            restore_default(signal);
+            // No instruction would raise it again.
+            // SAFETY: it may be called anywhere.
+            unsafe { libc::raise(signal) };
+        }
         libc::SIG_DFL | libc::SIG_IGN => restore_default(signal),
         handler if previous.sa_flags & libc::SA_SIGINFO != 0 => {
             type Handler = unsafe extern "C" fn(c_int, *mut siginfo_t, *mut c_void);

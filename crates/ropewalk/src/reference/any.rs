@@ -1,6 +1,6 @@
 //! References to anything internal.
 
-use super::{ArrayRef, ExternRef, Handle, StructRef};
+use super::{ArrayRef, ExternRef, Handle, Sealed, StructRef};
 use crate::store::{AsContext, AsContextMut};
 use anyhow::Result;
 use ropewalk_abi::heap::i31;
@@ -19,7 +19,7 @@ impl AnyRef {
 
     /// The value, zero-extended, if it is an `i31`.
     pub fn as_i31(&self, store: impl AsContext) -> Result<Option<u32>> {
-        let word = self.0.word(store.as_context().runtime())?;
+        let word = self.0.word(store.as_context().runtime(), Self::KIND)?;
         Ok((word & 1 == 1).then_some(word as u32 >> 1))
     }
 
@@ -49,12 +49,13 @@ impl AnyRef {
     /// Whether both refer to the same.
     pub fn same(&self, other: &AnyRef, store: impl AsContext) -> Result<bool> {
         let store = store.as_context();
-        Ok(self.0.word(store.runtime())? == other.0.word(store.runtime())?)
+        Ok(self.0.word(store.runtime(), Self::KIND)?
+            == other.0.word(store.runtime(), Self::KIND)?)
     }
 
     fn object(&self, store: impl AsContext) -> Result<Option<ObjectType>> {
         let runtime = store.as_context().runtime();
-        let word = self.0.word(runtime)?;
+        let word = self.0.word(runtime, Self::KIND)?;
         // SAFETY: the handle belongs to the store.
         Ok(unsafe { runtime.object_type(word) })
     }

@@ -1,10 +1,10 @@
 //! References to arrays.
 
-use super::Handle;
 use super::structure::{check_fields, known_type};
+use super::{Handle, Sealed};
 use crate::store::{AsContext, AsContextMut};
 use crate::val::Val;
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, anyhow, bail, ensure};
 use ropewalk_abi::TypeKind;
 use ropewalk_runtime::heap::{ObjectType, slot_type};
 use ropewalk_runtime::{RegisteredType, Store as RuntimeStore, Trap};
@@ -21,7 +21,9 @@ impl ArrayRef {
         let ty = known_type(runtime, ty)?;
         ensure!(ty.ty().composite.kind() == TypeKind::Array, "expected an array type");
         check_fields(runtime, &ty, elements)?;
-        let word = runtime.new_object(&ty, elements.len() as u32).map_err(Trap::from_code)?;
+        let len = u32::try_from(elements.len());
+        let len = len.map_err(|_| anyhow!("an array has fewer than 2^32 elements"))?;
+        let word = runtime.new_object(&ty, len).map_err(Trap::from_code)?;
         for (i, element) in elements.iter().enumerate() {
             let value = element.to_raw(runtime, slot_type(&ty, 0).storage.unpacked())?;
             // SAFETY: the array has this element, and the value its type.
@@ -66,7 +68,7 @@ impl ArrayRef {
     }
 
     fn object(&self, runtime: &RuntimeStore) -> Result<(u64, Arc<RegisteredType>, u32)> {
-        let word = self.0.word(runtime)?;
+        let word = self.0.word(runtime, Self::KIND)?;
         // SAFETY: the handle belongs to the store.
         match unsafe { runtime.object_type(word) } {
             Some(ObjectType::Array(ty, len)) => Ok((word, ty, len)),

@@ -1,6 +1,6 @@
 //! References to exceptions.
 
-use super::Handle;
+use super::{Handle, Sealed};
 use crate::store::{AsContext, AsContextMut};
 use crate::tag::Tag;
 use crate::val::Val;
@@ -41,7 +41,7 @@ impl ExnRef {
     /// Its tag.
     pub fn tag(&self, store: impl AsContext) -> Result<Tag> {
         let runtime = store.as_context().runtime();
-        let word = self.0.word(runtime)?;
+        let word = self.0.word(runtime, Self::KIND)?;
         // SAFETY: the handle belongs to the store.
         match unsafe { runtime.object_type(word) } {
             Some(ObjectType::Exception(tag)) => {
@@ -56,7 +56,7 @@ impl ExnRef {
     pub fn values(&self, mut store: impl AsContextMut) -> Result<Vec<Val>> {
         let tag = self.tag(&store)?;
         let runtime = &mut *store.as_context_mut().0.runtime;
-        let word = self.0.word(runtime)?;
+        let word = self.0.word(runtime, Self::KIND)?;
         let ty = tag.ty_in(runtime)?.ty;
         let values = ty.params().iter().enumerate().map(|(i, ty)| {
             // SAFETY: the exception has a value of that type there.

@@ -1,6 +1,6 @@
 //! Values of the host as references.
 
-use super::{AnyRef, Handle};
+use super::{AnyRef, Handle, Sealed};
 use crate::store::{AsContext, AsContextMut};
 use anyhow::{Result, anyhow};
 use ropewalk_runtime::Trap;
@@ -22,7 +22,7 @@ impl ExternRef {
     /// The value.
     pub fn data<'a, C: AsContext>(&self, store: &'a C) -> Result<&'a (dyn Any + Send + Sync)> {
         let runtime = store.as_context().runtime();
-        let word = self.0.word(runtime)?;
+        let word = self.0.word(runtime, Self::KIND)?;
         // SAFETY: the handle belongs to the store.
         let value = unsafe { runtime.extern_value(word) };
         value.ok_or_else(|| anyhow!("the reference is to a value of WebAssembly, not of the host"))

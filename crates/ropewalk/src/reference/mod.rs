@@ -22,7 +22,8 @@ pub use scope::{Owned, RootScope};
 pub use structure::StructRef;
 
 use crate::store;
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, ensure};
+use ropewalk_abi::{HeapType, RefType};
 use ropewalk_runtime::{Root, Store as RuntimeStore, StoreId};
 
 /// What all kinds of references are.
@@ -37,50 +38,150 @@ impl Handle {
         Handle { store: runtime.id(), root: runtime.root(word) }
     }
 
-    /// The word, which is valid until the next allocation.
-    pub(crate) fn word(self, runtime: &RuntimeStore) -> Result<u64> {
+    /// The word of a reference of a kind, which is valid until the next
+    /// allocation.
+    pub(crate) fn word(self, runtime: &RuntimeStore, kind: HeapType) -> Result<u64> {
         store::check(runtime, self.store, "reference")?;
         let word = runtime.rooted(self.root);
-        word.ok_or_else(|| anyhow!("a reference was used after its scope had ended"))
+        let word = word.ok_or_else(|| anyhow!("a reference was used after its scope had ended"))?;
+        check_kind(runtime, word, kind)?;
+        Ok(word)
     }
 }
 
+/// Fails unless a reference in the hands of the host is of a kind. Each kind is
+/// made only of such, so this fails only if something else went wrong; but what
+/// is passed to WebAssembly is believed there.
+pub(crate) fn check_kind(runtime: &RuntimeStore, word: u64, kind: HeapType) -> Result<()> {
+    let ty = RefType { nullable: false, heap: kind };
+    // SAFETY: the word is a reference of the store; functions have no handles.
+    ensure!(unsafe { runtime.has_type(word, ty) }, "expected a reference of type {ty}");
+    Ok(())
+}
+
 /// A kind of reference.
+///
+/// What a reference of one kind refers to is never taken for another kind:
+///
+/// ```compile_fail,E0061
+/// use ropewalk::*;
+///
+/// fn change<A: Reference, B: Reference>(reference: A) -> B {
+///     B::from_handle(reference.handle())
+/// }
+/// ```
 pub trait Reference: Copy + sealed::Sealed {
-    #[doc(hidden)]
-    fn handle(self) -> Handle;
-
-    #[doc(hidden)]
-    fn from_handle(handle: Handle) -> Self;
-
     /// This reference, to be kept beyond its scope.
     fn to_owned(self, mut store: impl crate::AsContextMut) -> Result<Owned<Self>> {
         let runtime = &mut store.as_context_mut().0.runtime;
-        let word = self.handle().word(runtime)?;
+        let word = self.handle(Inside(())).word(runtime, Self::KIND)?;
         Ok(Owned::new(runtime, word))
     }
 }
 
+pub(crate) use sealed::{Inside, Sealed};
+
 mod sealed {
-    pub trait Sealed {}
+    use super::{Handle, HeapType};
+
+    /// Only this crate has it, so only this crate calls what takes it. That a
+    /// trait cannot be named keeps nobody from calling its functions: whatever
+    /// is a `Reference` is `Sealed`.
+    #[derive(Clone, Copy, Debug)]
+    pub struct Inside(pub(crate) ());
+
+    pub trait Sealed: Sized {
+        /// What such references refer to.
+        const KIND: HeapType;
+
+        fn handle(self, _: Inside) -> Handle;
+
+        /// The handle must be of a reference of this kind.
+        fn from_handle(handle: Handle, _: Inside) -> Self;
+    }
 }
 
 macro_rules! reference {
-    ($($name:ident)*) => {
+    ($($name:ident: $kind:ident;)*) => {
         $(
-            impl sealed::Sealed for $name {}
+            impl Sealed for $name {
+                const KIND: HeapType = HeapType::$kind;
 
-            impl Reference for $name {
-                fn handle(self) -> Handle {
+                fn handle(self, _: Inside) -> Handle {
                     self.0
                 }
 
-                fn from_handle(handle: Handle) -> Self {
+                fn from_handle(handle: Handle, _: Inside) -> Self {
                     $name(handle)
                 }
             }
+
+            impl Reference for $name {}
         )*
     };
 }
 
-reference! { AnyRef StructRef ArrayRef ExternRef ExnRef }
+reference! {
+    AnyRef: Any;
+    StructRef: Struct;
+    ArrayRef: Array;
+    ExternRef: Extern;
+    ExnRef: Exn;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Engine, Instance, Module, Store, Val};
+
+    const MODULE: &str = r#"(module
+        (type $a (array i64))
+        (tag $e)
+        (func (export "array") (param (ref array)) (result i32) (array.len (local.get 0)))
+        (func (export "struct") (param structref) (result structref) (local.get 0))
+        (func (export "exn") (param exnref) (throw_ref (local.get 0)))
+        (func (export "extern") (param externref))
+        (func (export "any") (param anyref) (result i32) (ref.test (ref i31) (local.get 0))))"#;
+
+    /// A handle of another kind than it says, as safe code has no way to make.
+    fn forged<A: Reference, B: Reference>(reference: A) -> B {
+        B::from_handle(reference.handle(Inside(())), Inside(()))
+    }
+
+    #[test]
+    fn a_handle_of_another_kind_does_not_get_into_webassembly() -> Result<()> {
+        let engine = Engine::default();
+        let module = Module::new(&engine, MODULE)?;
+        let mut store = Store::new(&engine, ());
+        let instance = Instance::new(&mut store, &module, &[])?;
+        let i31 = AnyRef::i31(&mut store, 5);
+        let tag = crate::Tag::with_params(&mut store, [])?;
+        let exn = ExnRef::new(&mut store, tag, &[])?;
+        let value = ExternRef::new(&mut store, 1)?;
+
+        let array = instance.get_typed_func::<ArrayRef, i32>(&mut store, "array")?;
+        assert!(array.call(&mut store, forged(i31)).is_err());
+        assert!(array.call(&mut store, forged(exn)).is_err());
+        let structure = instance
+            .get_typed_func::<Option<StructRef>, Option<StructRef>>(&mut store, "struct")?;
+        assert!(structure.call(&mut store, Some(forged(value))).is_err());
+        let throw = instance.get_typed_func::<Option<ExnRef>, ()>(&mut store, "exn")?;
+        assert!(throw.call(&mut store, Some(forged(i31))).is_err());
+        let any = instance.get_typed_func::<Option<AnyRef>, i32>(&mut store, "any")?;
+        assert!(any.call(&mut store, Some(forged(exn))).is_err());
+        assert_eq!(any.call(&mut store, Some(i31))?, 1);
+        let any = instance.get_func(&mut store, "any").expect("exported");
+        let forged_any: AnyRef = forged(exn);
+        assert!(any.call(&mut store, &[forged_any.into()], &mut [Val::I32(0)]).is_err());
+        let outside = instance.get_typed_func::<Option<ExternRef>, ()>(&mut store, "extern")?;
+        assert!(outside.call(&mut store, Some(forged(exn))).is_err());
+
+        let forged_exn: ExnRef = forged(value);
+        assert!(forged_exn.to_owned(&mut store).is_err());
+        assert!(crate::Exception::from_ref(&mut store, forged_exn).is_err());
+        assert!(forged_exn.tag(&store).is_err() && forged_exn.values(&mut store).is_err());
+        let forged_array: ArrayRef = forged(value);
+        assert!(forged_array.get(&mut store, 0).is_err());
+        Ok(())
+    }
+}

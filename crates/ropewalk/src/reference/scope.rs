@@ -1,6 +1,6 @@
 //! How long references last.
 
-use super::{Handle, Reference};
+use super::{Handle, Inside, Reference, check_kind};
 use crate::store::{self, AsContext, AsContextMut, StoreContext, StoreContextMut};
 use anyhow::Result;
 use ropewalk_runtime::{OwnedRoot, Store as RuntimeStore, StoreId};
@@ -27,12 +27,14 @@ impl<R: Reference> Owned<R> {
     pub fn get(&self, mut store: impl AsContextMut) -> Result<R> {
         let runtime = &mut store.as_context_mut().0.runtime;
         let word = self.word(runtime)?;
-        Ok(R::from_handle(Handle::new(runtime, word)))
+        Ok(R::from_handle(Handle::new(runtime, word), Inside(())))
     }
 
     pub(crate) fn word(&self, runtime: &RuntimeStore) -> Result<u64> {
         store::check(runtime, self.store, "reference")?;
-        Ok(runtime.owned(&self.root))
+        let word = runtime.owned(&self.root);
+        check_kind(runtime, word, R::KIND)?;
+        Ok(word)
     }
 }
 

@@ -1,6 +1,6 @@
 //! References to structs.
 
-use super::Handle;
+use super::{Handle, Sealed};
 use crate::store::{AsContext, AsContextMut};
 use crate::val::Val;
 use anyhow::{Context, Result, bail, ensure};
@@ -80,7 +80,7 @@ impl StructRef {
     }
 
     fn object(&self, runtime: &RuntimeStore) -> Result<(u64, Arc<RegisteredType>)> {
-        let word = self.0.word(runtime)?;
+        let word = self.0.word(runtime, Self::KIND)?;
         // SAFETY: the handle belongs to the store.
         match unsafe { runtime.object_type(word) } {
             Some(ObjectType::Struct(ty)) => Ok((word, ty)),

@@ -5,6 +5,7 @@ use super::roots::{OwnedRoot, Root};
 use crate::store::Store;
 use crate::types::{RegisteredType, is_subtype};
 use ropewalk_abi::heap::array_size;
+use ropewalk_abi::stack::is_stack;
 use ropewalk_abi::{
     CompositeType, FieldType, FuncRef, HeapType, RawVal, RefType, StorageType, TagDef, TrapCode,
     TypeKind,
@@ -69,33 +70,39 @@ impl Store {
 
     /// Whether a reference has a type.
     ///
+    /// Of a continuation only that it is one: which type it has is known only
+    /// by whoever has it.
+    ///
     /// # Safety
     ///
-    /// The reference must be of the store, and of the hierarchy of the type.
+    /// The reference must be of the store, and be a function exactly if the
+    /// type is one of functions.
     pub unsafe fn has_type(&self, reference: u64, ty: RefType) -> bool {
         if reference == 0 {
             return ty.nullable;
         }
         let types = &self.options.types;
         match ty.heap {
-            HeapType::Func | HeapType::Extern | HeapType::Any | HeapType::Exn => true,
-            HeapType::NoFunc | HeapType::NoExtern | HeapType::None | HeapType::NoExn => false,
-            // What type a continuation has is known only by whoever has it.
-            HeapType::Cont => true,
-            HeapType::NoCont => false,
-            HeapType::Concrete(number) if types.kind(number) == TypeKind::Cont => true,
+            HeapType::Func => true,
+            HeapType::Cont => is_stack(reference),
+            HeapType::NoFunc | HeapType::NoExtern | HeapType::None => false,
+            HeapType::NoExn | HeapType::NoCont => false,
+            HeapType::Concrete(number) if types.kind(number) == TypeKind::Cont => {
+                is_stack(reference)
+            }
             HeapType::Concrete(number) if types.kind(number) == TypeKind::Func => {
                 let expected = types.get(number);
                 // SAFETY: a function reference points to a function, whose type
                 // lives as long as the engine.
                 unsafe { is_subtype(&*(*(reference as *const FuncRef)).ty, &*expected.info()) }
             }
+            _ if is_stack(reference) => false,
             heap => {
-                // SAFETY: the caller's promise.
+                // SAFETY: the caller's promise; it is not a function.
                 let object = unsafe { Object::from_reference(reference) };
-                match (object, heap) {
-                    (None, heap) => matches!(heap, HeapType::I31 | HeapType::Eq),
-                    (Some(object), heap) => self.object_has_type(object, heap),
+                match object {
+                    None => is_type_of_i31(heap),
+                    Some(object) => self.object_has_type(object, heap),
                 }
             }
         }
@@ -104,6 +111,9 @@ impl Store {
     fn object_has_type(&self, object: Object, heap: HeapType) -> bool {
         let kind = object.ty().kind;
         match heap {
+            // What is made external stays what it is, and the other way round.
+            HeapType::Any | HeapType::Extern => kind != TypeKind::Func,
+            HeapType::Exn => kind == TypeKind::Func,
             HeapType::Eq => matches!(kind, TypeKind::Struct | TypeKind::Array),
             HeapType::Struct => kind == TypeKind::Struct,
             HeapType::Array => kind == TypeKind::Array,
@@ -188,6 +198,10 @@ impl Store {
         };
         (place, storage)
     }
+}
+
+fn is_type_of_i31(heap: HeapType) -> bool {
+    matches!(heap, HeapType::I31 | HeapType::Eq | HeapType::Any | HeapType::Extern)
 }
 
 /// The type of a field, an element, or a value of an exception.

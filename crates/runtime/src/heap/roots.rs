@@ -11,9 +11,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// A reference that is valid until its scope ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Root {
+    /// Tells it from others that had the same place: no number is given twice,
+    /// and 64 bits of them do not run out.
+    serial: u64,
     index: u32,
-    /// Tells it from others that had the same place.
-    serial: u32,
 }
 
 /// A reference that is valid as long as somebody has it.
@@ -23,17 +24,26 @@ pub struct OwnedRoot(Arc<AtomicU64>);
 /// All references in the hands of the host.
 #[derive(Debug, Default)]
 pub(crate) struct Roots {
-    scoped: Vec<(u64, u32)>,
-    serial: u32,
+    /// Each reference with its serial number.
+    scoped: Vec<(u64, u64)>,
+    /// The last serial number that was given.
+    serial: u64,
     owned: Vec<Arc<AtomicU64>>,
+    /// How many of those had owners the last time that somebody looked.
+    owned_before: usize,
 }
+
+/// So many places may be without owners before somebody looks.
+const FEW_OWNED: usize = 64;
 
 impl Roots {
     /// Gives a reference a place.
     pub fn add(&mut self, reference: u64) -> Root {
-        self.serial = self.serial.wrapping_add(1);
+        self.serial += 1;
+        // An index that does not fit names a place with another serial number.
+        let index = self.scoped.len() as u32;
         self.scoped.push((reference, self.serial));
-        Root { index: (self.scoped.len() - 1) as u32, serial: self.serial }
+        Root { serial: self.serial, index }
     }
 
     /// The reference at a place, unless its scope has ended.
@@ -57,6 +67,10 @@ impl Roots {
     /// Gives a reference a place of its own.
     pub fn own(&mut self, reference: u64) -> OwnedRoot {
         let place = Arc::new(AtomicU64::new(reference));
+        // There may never be a collection.
+        if self.owned.len() > self.owned_before * 2 + FEW_OWNED {
+            self.forget_without_owners();
+        }
         self.owned.push(place.clone());
         OwnedRoot(place)
     }
@@ -66,7 +80,7 @@ impl Roots {
         for (reference, _) in &mut self.scoped {
             visit(reference);
         }
-        self.owned.retain(|place| Arc::strong_count(place) > 1);
+        self.forget_without_owners();
         for place in &self.owned {
             let mut reference = place.load(Ordering::Relaxed);
             visit(&mut reference);
@@ -75,8 +89,47 @@ impl Roots {
     }
 }
 
+impl Roots {
+    fn forget_without_owners(&mut self) {
+        self.owned.retain(|place| Arc::strong_count(place) > 1);
+        self.owned_before = self.owned.len();
+    }
+}
+
 impl OwnedRoot {
     pub(crate) fn reference(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stale_root_never_names_what_has_its_place_now() {
+        // Around where a number of 32 bits would begin anew.
+        for last in [0, u64::from(u32::MAX) - 1, u64::from(u32::MAX)] {
+            let mut roots = Roots { serial: last, ..Roots::default() };
+            let stale = roots.add(4);
+            assert_eq!(roots.get(stale), Some(4));
+            roots.truncate(0);
+            assert_eq!(roots.get(stale), None);
+            roots.serial = last.wrapping_add(1 << 32);
+            let next = roots.add(8);
+            assert_eq!((roots.get(stale), roots.get(next)), (None, Some(8)));
+        }
+    }
+
+    #[test]
+    fn places_without_owners_are_given_up_without_a_collection() {
+        let mut roots = Roots::default();
+        let kept = roots.own(4);
+        for _ in 0..10_000 {
+            roots.own(8);
+        }
+        assert!(roots.owned.len() < 100, "{}", roots.owned.len());
+        assert_eq!(kept.reference(), 4);
+        assert!(roots.owned.iter().any(|place| place.load(Ordering::Relaxed) == 4));
     }
 }

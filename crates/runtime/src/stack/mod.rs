@@ -19,20 +19,15 @@ pub(crate) use table::{Reached, Stacks, Swept};
 use ropewalk_abi::ControlBlock;
 use ropewalk_abi::stack::StackState;
 
-/// Whether an address lies in a stack or close enough below it to be an
-/// overflow of it.
-pub(crate) fn near(block: &ControlBlock, address: usize) -> bool {
-    address >= block.limit.saturating_sub(arena::GUARD + LARGEST_STEP) && address <= block.high
+/// Whether an address lies in a stack or its guard.
+pub(crate) fn contains(block: &ControlBlock, address: usize) -> bool {
+    (block.limit..=block.high).contains(&address) || in_guard(block, address)
 }
 
 /// Whether an address lies in the guard of a stack.
 pub(crate) fn in_guard(block: &ControlBlock, address: usize) -> bool {
     address < block.limit && address >= block.limit - arena::GUARD
 }
-
-/// How far generated code may lower the stack pointer before it touches what
-/// is there: a frame that is not probed, and the arguments of a tail call.
-const LARGEST_STEP: usize = 16 << 10;
 
 /// A block without handlers, which ends every chain of parents.
 pub(crate) fn without_handlers() -> Box<ControlBlock> {

@@ -1,0 +1,178 @@
+//! Telling faults apart: what of generated code is a trap of the program, what is
+//! not our business, and what must not happen.
+//!
+//! A fault is a trap only if everything about it is as the code there expects:
+//! the instruction, the address, and how the kernel reports it. Any other fault on
+//! a WebAssembly stack, where nothing but generated code and our stubs ever runs,
+//! is a bug of the engine; nothing can be relied on any more.
+
+use crate::stack;
+use crate::store::Store;
+use crate::{known_code, map::PAGE};
+use libc::c_int;
+use ropewalk_abi::heap::{ARRAY_LENGTH, HEADER_SIZE};
+use ropewalk_abi::signature::TRANSFER_SLOTS;
+use ropewalk_abi::{ControlBlock, FuncRef, RawVal, TrapCode};
+use std::mem::{offset_of, size_of};
+
+/// What the kernel says of a fault.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fault {
+    pub signal: c_int,
+    /// Why it was raised: `si_code`.
+    pub code: c_int,
+    /// Where memory was accessed. Zero where the processor does not say.
+    pub address: usize,
+    /// The number of the processor's exception, the last one if this is none.
+    pub exception: i64,
+    pub pc: usize,
+    pub sp: usize,
+}
+
+/// What a fault is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// A trap of the program.
+    Trap(TrapCode),
+    /// Not ours: for whoever handled such signals before.
+    Foreign,
+    /// A bug of the engine, or of something that has broken it.
+    Bug,
+}
+
+/// What a fault is, of a thread that runs the newest activation of a store.
+pub(crate) fn judge(store: &Store, fault: &Fault) -> Verdict {
+    // SAFETY: the running stack's block is alive.
+    let Some(block) = (unsafe { store.context().stack.as_ref() }) else { return Verdict::Foreign };
+    if !is_ours(block, fault) {
+        return Verdict::Foreign;
+    }
+    let trap = match (fault.signal, fault.code) {
+        (libc::SIGSEGV, SEGV_MAPERR | SEGV_ACCERR) => {
+            if overflows_the_host(store, fault) {
+                return Verdict::Foreign;
+            }
+            memory_fault(store, block, fault)
+        }
+        (libc::SIGSEGV, SI_KERNEL) => no_room_for_a_handler(store, block, fault),
+        (libc::SIGILL, ILL_ILLOPN) => undefined_instruction(store, fault),
+        (libc::SIGFPE, FPE_INTDIV) => division(store, fault),
+        _ => None,
+    };
+    trap.map_or(Verdict::Bug, Verdict::Trap)
+}
+
+/// Whether generated code runs. Everything on a WebAssembly stack does so on our
+/// account. Right below its guard it may be anything else, since the stack of a
+/// thread may lie there; but then it is not generated code.
+fn is_ours(block: &ControlBlock, fault: &Fault) -> bool {
+    stack::contains(block, fault.sp) || known_code::contains(fault.pc)
+}
+
+/// The trap that the instruction at the fault is listed with.
+fn listed(store: &Store, fault: &Fault) -> Option<TrapCode> {
+    let (module, offset) = store.module_at(fault.pc)?;
+    module.code.image().trap_at(offset)
+}
+
+/// An access of memory that the kernel refused.
+fn memory_fault(store: &Store, block: &ControlBlock, fault: &Fault) -> Option<TrapCode> {
+    let listed = listed(store, fault);
+    if stack::in_guard(block, fault.address) {
+        return overflow(listed, fault);
+    }
+    let address = fault.address;
+    let through_null = |offsets: &[usize]| fault.code == SEGV_MAPERR && offsets.contains(&address);
+    let is_expected = match listed? {
+        TrapCode::MemoryOutOfBounds => store.memory_may_fault_at(address),
+        TrapCode::NullFunctionReference => through_null(&[offset_of!(FuncRef, code)]),
+        TrapCode::UninitializedElement => through_null(&[offset_of!(FuncRef, ty)]),
+        TrapCode::CastFailure => through_null(&[0, offset_of!(FuncRef, ty)]),
+        TrapCode::NullArrayReference => through_null(&[ARRAY_LENGTH as usize]),
+        TrapCode::NullContinuation => through_null(&[offset_of!(ControlBlock, reference)]),
+        TrapCode::NullStructReference => {
+            fault.code == SEGV_MAPERR && (HEADER_SIZE as usize..NULL_PAGE).contains(&address)
+        }
+        _ => false,
+    };
+    if is_expected { listed } else { None }
+}
+
+/// An access of the guard of the running stack: by an instruction that is about
+/// the stack, which those that are listed for something else are not, unless they
+/// are calls.
+fn overflow(listed: Option<TrapCode>, fault: &Fault) -> Option<TrapCode> {
+    let is_push = fault.address == fault.sp.wrapping_sub(size_of::<usize>());
+    let is_expected = match listed {
+        None | Some(TrapCode::CallStackExhausted) => true,
+        Some(_) => is_push,
+    };
+    (is_expected && known_code::contains(fault.pc)).then_some(TrapCode::CallStackExhausted)
+}
+
+/// Whether it was the host's stack that had no room, for the values of a call of
+/// the host.
+fn overflows_the_host(store: &Store, fault: &Fault) -> bool {
+    const REACH: usize = TRANSFER_SLOTS * size_of::<RawVal>() + PAGE;
+    let is_below = |sp: usize| (sp.saturating_sub(REACH)..sp).contains(&fault.address);
+    // Only the trampolines of host functions write there, which are in no module.
+    is_below(store.context().host_sp)
+        && known_code::contains(fault.pc)
+        && store.module_at(fault.pc).is_none()
+}
+
+/// Whether the kernel found no room on the stack for the frame of a foreign handler
+/// without `SA_ONSTACK`. It does not say so: it raises `SIGSEGV` without an
+/// address, as for a general protection fault, where the thread was. What tells
+/// them apart is the processor's exception.
+fn no_room_for_a_handler(store: &Store, block: &ControlBlock, fault: &Fault) -> Option<TrapCode> {
+    const GENERAL_PROTECTION: i64 = 13;
+    let (module, offset) = store.module_at(fault.pc)?;
+    // Not in the middle of a switch, whose code is in no function.
+    let is_in_function = module.code.image().function_at(offset).is_some();
+    let has_no_room = fault.sp < block.limit + largest_signal_frame();
+    let is_expected = fault.exception != GENERAL_PROTECTION && is_in_function && has_no_room;
+    is_expected.then_some(TrapCode::CallStackExhausted)
+}
+
+/// More than the frame of a signal needs: what the kernel says, the bytes below the
+/// stack pointer that it leaves alone, and alignment.
+fn largest_signal_frame() -> usize {
+    const LEFT_ALONE: usize = 128;
+    const ALIGNMENT: usize = 64;
+    // SAFETY: reads a value that the kernel gave to the process; zero if it did not.
+    let frame = unsafe { libc::getauxval(AT_MINSIGSTKSZ) } as usize;
+    let frame = if frame == 0 { 16 << 10 } else { frame };
+    frame + LEFT_ALONE + 2 * ALIGNMENT
+}
+
+/// `ud2` where it is listed.
+fn undefined_instruction(store: &Store, fault: &Fault) -> Option<TrapCode> {
+    const UD2: [u8; 2] = [0x0f, 0x0b];
+    let code = listed(store, fault)?;
+    // SAFETY: the code of a module, which can be read, is there.
+    let instruction = unsafe { (fault.pc as *const [u8; 2]).read_unaligned() };
+    (instruction == UD2).then_some(code)
+}
+
+/// A division where it is listed.
+fn division(store: &Store, fault: &Fault) -> Option<TrapCode> {
+    let divides =
+        |code: &TrapCode| matches!(code, TrapCode::IntegerDivideByZero | TrapCode::IntegerOverflow);
+    listed(store, fault).filter(divides)
+}
+
+/// The kernel raised the signal for a reason that has no address.
+const SI_KERNEL: c_int = 0x80;
+/// Nothing is mapped at the address, or it is a guard that was installed.
+const SEGV_MAPERR: c_int = 1;
+/// What is mapped at the address may not be accessed like that.
+const SEGV_ACCERR: c_int = 2;
+/// An instruction that does not exist.
+const ILL_ILLOPN: c_int = 2;
+/// A division by zero, or whose result does not fit.
+const FPE_INTDIV: c_int = 1;
+/// The key of the size of a signal frame among what the kernel tells a process.
+const AT_MINSIGSTKSZ: libc::c_ulong = 51;
+/// Accesses through null, at offsets below this, are not checked otherwise.
+const NULL_PAGE: usize = 4096;
