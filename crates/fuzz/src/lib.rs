@@ -28,5 +28,5 @@ pub trait Target: Sync {
 
 /// Every target.
 pub fn targets() -> Vec<Box<dyn Target>> {
-    vec![Box::new(designs::Designs)]
+    designs::targets()
 }

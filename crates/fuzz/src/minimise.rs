@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 /// How long a finding is worked on.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The smallest bytes found for which `fails` still holds.
 pub fn minimise(

@@ -13,7 +13,8 @@ use ropewalk::{
 struct Host {
     seen: Vec<Seen>,
     functions: Vec<Option<Func>>,
-    tags: Vec<Tag>,
+    /// Those that the program uses.
+    tags: Vec<Option<Tag>>,
 }
 
 /// A program in a store.
@@ -55,7 +56,7 @@ fn linker(engine: &Engine) -> Result<Linker<Host>> {
     })?;
     linker.func_wrap("host", "fail", || -> Result<()> { bail!("the host fails") })?;
     linker.func_wrap("host", "throw", |mut caller: Caller<'_, Host>, number: i64| -> Result<()> {
-        let tag = caller.data().tags[0];
+        let tag = caller.data().tags[0].context("no tag 0")?;
         Err(Exception::new(&mut caller, tag, &[Val::I64(number)])?.into())
     })?;
     linker.func_wrap("host", "enter", enter)?;
@@ -94,7 +95,7 @@ impl Run {
         let first = *instances.first().context("no module")?;
         for (tag, definition) in program.tags.iter().enumerate() {
             let tag = instances[definition.module].get_tag(&mut store, &format!("e{tag}"));
-            store.data_mut().tags.push(tag.context("no tag")?);
+            store.data_mut().tags.push(tag);
         }
         for (id, function) in program.functions.iter().enumerate() {
             let instance = instances[function.module];
@@ -124,10 +125,10 @@ impl Run {
             return Ok(Outcome::Trapped(trap.code().to_string()));
         }
         let Some(exception) = error.downcast_ref::<Exception>() else {
-            return Ok(Outcome::Trapped(error.to_string()));
+            return Ok(Outcome::Trapped(error.root_cause().to_string()));
         };
         let tag = exception.tag(&mut self.store)?;
-        let number = self.store.data().tags.iter().position(|known| *known == tag);
+        let number = self.store.data().tags.iter().position(|known| *known == Some(tag));
         let number = number.ok_or_else(|| anyhow!("an exception with an unknown tag"))?;
         let values = exception.values(&mut self.store)?;
         let types = program.tags[number].signature.params.iter();

@@ -1,5 +1,6 @@
 //! The ways in which every program must do the same.
 
+use crate::seeds::Random;
 use ropewalk::{Config, OptLevel};
 
 /// A way to run a program.
@@ -20,11 +21,22 @@ pub struct Mode {
 /// How many generations references have.
 const GENERATIONS: u64 = 1 << 34;
 
-/// Every mode. The first is the one that others are compared with, if the model
-/// does not say what is right.
-pub fn modes() -> Vec<Mode> {
-    let mut modes = vec![
+/// Ways to make code, and ways to make stacks and heaps misbehave if they can.
+pub fn stress() -> Vec<Vec<Mode>> {
+    let mut small = mode("small stacks", |config| {
+        config.stack_size(16 << 10);
+    });
+    small.depth = 6;
+    let mut lowered = mode("lowered, in two stores", |_| {});
+    (lowered.lowered, lowered.stores) = (true, 2);
+    let code = vec![
         mode("default", |_| {}),
+        mode("no optimisation", |config| {
+            config.opt_level(OptLevel::None);
+        }),
+        lowered,
+    ];
+    let stress = vec![
         mode("collect always", |config| {
             config.collect_always(true);
         }),
@@ -37,23 +49,34 @@ pub fn modes() -> Vec<Mode> {
         mode("a pool of one stack", |config| {
             config.stack_pool(1);
         }),
-        mode("no optimisation", |config| {
-            config.opt_level(OptLevel::None);
-        }),
-        Mode { depth: 6, ..mode("small stacks", |config| {
-            config.stack_size(16 << 10);
-        }) },
-        Mode { lowered: true, stores: 2, ..mode("lowered, in two stores", |_| {}) },
+        small,
     ];
-    for left in [0, 1, 2, 4] {
-        modes.push(mode(&format!("{left} generations left"), |config| {
+    vec![code, stress]
+}
+
+/// Stacks whose references are at their last generations.
+pub fn generations() -> Vec<Vec<Mode>> {
+    let last = [0, 1, 2, 4].map(|left| {
+        mode(&format!("{left} generations left"), |config| {
             config.first_generation(GENERATIONS - 1 - left);
-        }));
-    }
-    modes.push(mode("1 generation left, collect always", |config| {
+        })
+    });
+    let mut generations = last.to_vec();
+    generations.push(mode("1 generation left, collect always", |config| {
         config.first_generation(GENERATIONS - 2).collect_always(true);
     }));
-    modes
+    vec![generations]
+}
+
+/// The modes for one case: one of each group, since most time is spent on
+/// compiling. The same number always means the same modes.
+pub fn one_of_each(groups: Vec<Vec<Mode>>, number: u64) -> Vec<Mode> {
+    let mut random = Random::new(number);
+    let one = |group: Vec<Mode>| {
+        let chosen = random.below(group.len() as u64) as usize;
+        group.into_iter().nth(chosen)
+    };
+    groups.into_iter().filter_map(one).collect()
 }
 
 fn mode(name: &str, set: impl FnOnce(&mut Config)) -> Mode {

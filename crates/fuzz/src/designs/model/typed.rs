@@ -83,12 +83,12 @@ impl Machine {
             With::Values(args) | With::Throw(_, args) => self.take_all(args),
             With::ThrowRef(exn) => vec![self.peek(*exn)],
         };
-        let stack = self.check_cont(self.peek(cont))?;
         if let With::ThrowRef(_) = with
             && values[0].is_null()
         {
             return Err(Trap("null exception reference"));
         }
+        let stack = self.check_cont(self.peek(cont))?;
         let parent = self.running;
         self.resume(stack, Some(parent));
         if !matches!(with, With::Values(_)) {

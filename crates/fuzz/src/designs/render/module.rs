@@ -6,7 +6,21 @@ use std::fmt::Write;
 
 /// The text of each module.
 pub fn modules(program: &Program) -> Vec<String> {
-    (0..program.modules).map(|number| module(program, number)).collect()
+    let functions: Vec<_> =
+        (0..program.functions.len()).map(|id| function(program, id)).collect();
+    let used = Used(functions.concat());
+    (0..program.modules).map(|number| module(program, number, &functions, &used)).collect()
+}
+
+/// The code of all functions, to find out which variables it names. Those that
+/// it does not are left out.
+struct Used(String);
+
+impl Used {
+    fn names(&self, name: &str) -> bool {
+        let behind = self.0.match_indices(name).map(|(at, _)| &self.0[at + name.len()..]);
+        behind.into_iter().any(|rest| !rest.starts_with(|next: char| next.is_ascii_digit()))
+    }
 }
 
 /// A type in the text.
@@ -71,14 +85,14 @@ pub(super) fn function_type(function: &Function) -> String {
     }
 }
 
-fn module(program: &Program, number: usize) -> String {
+fn module(program: &Program, number: usize, functions: &[String], used: &Used) -> String {
     let mut text = format!("(module $m{number}\n");
-    types(program, &mut text);
-    imports(program, number, &mut text);
-    definitions(program, number, &mut text);
+    types(program, used, &mut text);
+    imports(program, number, used, &mut text);
+    definitions(program, number, used, &mut text);
     helpers(&mut text);
     for id in functions_of(program, number) {
-        function(program, id, &mut text);
+        text.push_str(&functions[id]);
     }
     elements(program, number, &mut text);
     text.push_str(")\n");
@@ -89,7 +103,7 @@ fn functions_of(program: &Program, module: usize) -> impl Iterator<Item = Functi
     (0..program.functions.len()).filter(move |&id| program.functions[id].module == module)
 }
 
-fn types(program: &Program, text: &mut String) {
+fn types(program: &Program, used: &Used, text: &mut String) {
     let types = &program.types;
     text.push_str("  (rec\n");
     for (number, cont) in types.conts.iter().enumerate() {
@@ -108,12 +122,15 @@ fn types(program: &Program, text: &mut String) {
     text.push_str("    (type $array (array (mut i64)))\n");
     for ty in types.stack_references().into_iter().chain([Ty::Exn]) {
         let (name, field) = (wrapper(ty), type_text(ty));
+        if !used.names(&name) {
+            continue;
+        }
         let _ = writeln!(text, "    (type {name} (struct (field (mut {field}))))");
     }
     text.push_str("  )\n");
 }
 
-fn imports(program: &Program, number: usize, text: &mut String) {
+fn imports(program: &Program, number: usize, used: &Used, text: &mut String) {
     text.push_str("  (import \"host\" \"log\" (func $log (param i64)))\n");
     text.push_str("  (import \"host\" \"enter\" (func $enter (param i32 i64 i32) (result i64)))\n");
     text.push_str("  (import \"host\" \"throw\" (func $throw (param i64)))\n");
@@ -128,10 +145,16 @@ fn imports(program: &Program, number: usize, text: &mut String) {
     text.push_str("  (import \"m0\" \"digest\" (global $digest (mut i64)))\n");
     text.push_str("  (import \"m0\" \"functions\" (table $functions 1 funcref))\n");
     for (global, &ty) in program.globals.iter().enumerate() {
+        if !used.names(&format!("$g{global}")) {
+            continue;
+        }
         let ty = type_text(ty);
         let _ = writeln!(text, "  (import \"m0\" \"g{global}\" (global $g{global} (mut {ty})))");
     }
     for (table, &ty) in program.tables.iter().enumerate() {
+        if !used.names(&format!("$a{table}")) {
+            continue;
+        }
         let ty = type_text(ty);
         let _ = writeln!(
             text,
@@ -139,7 +162,7 @@ fn imports(program: &Program, number: usize, text: &mut String) {
         );
     }
     for (tag, definition) in program.tags.iter().enumerate() {
-        if definition.module < number {
+        if definition.module < number && used.names(&format!("$e{tag}")) {
             let (from, ty) = (definition.module, signature(&definition.signature));
             let _ = writeln!(text, "  (import \"m{from}\" \"e{tag}\" (tag $e{tag}{ty}))");
         }
@@ -156,9 +179,9 @@ fn imports(program: &Program, number: usize, text: &mut String) {
     }
 }
 
-fn definitions(program: &Program, number: usize, text: &mut String) {
+fn definitions(program: &Program, number: usize, used: &Used, text: &mut String) {
     for (tag, definition) in program.tags.iter().enumerate() {
-        if definition.module == number {
+        if definition.module == number && (tag == 0 || used.names(&format!("$e{tag}"))) {
             let ty = signature(&definition.signature);
             let _ = writeln!(text, "  (tag $e{tag} (export \"e{tag}\"){ty})");
         }
@@ -175,6 +198,9 @@ fn definitions(program: &Program, number: usize, text: &mut String) {
         let _ = writeln!(text, "  (call_tag $ask{tag} (export \"ask{tag}\"){ty})");
     }
     for (global, &ty) in program.globals.iter().enumerate() {
+        if !used.names(&format!("$g{global}")) {
+            continue;
+        }
         let (text_of, zero) = (type_text(ty), zero(ty));
         let _ = writeln!(
             text,
@@ -182,6 +208,9 @@ fn definitions(program: &Program, number: usize, text: &mut String) {
         );
     }
     for (table, &ty) in program.tables.iter().enumerate() {
+        if !used.names(&format!("$a{table}")) {
+            continue;
+        }
         let ty = type_text(ty);
         let _ =
             writeln!(text, "  (table $a{table} (export \"a{table}\") {TABLE_LENGTH} {ty})");
@@ -205,7 +234,8 @@ fn helpers(text: &mut String) {
     );
 }
 
-fn function(program: &Program, id: FunctionId, text: &mut String) {
+fn function(program: &Program, id: FunctionId) -> String {
+    let mut text = String::new();
     let function = &program.functions[id];
     let params = function.signature.params.len();
     let ty = match function.declared {
@@ -234,6 +264,7 @@ fn function(program: &Program, id: FunctionId, text: &mut String) {
     }
     text.push_str(&writer.text);
     text.push_str("  )\n");
+    text
 }
 
 /// Every function is in the table, by its number, for modules before it.
