@@ -6,6 +6,13 @@
 
 #![forbid(unsafe_code)]
 
+pub mod child;
+pub mod designs;
+pub mod drive;
+pub mod finding;
+pub mod minimise;
+pub mod seeds;
+
 /// One thing to try: a generator, and the oracle for what it makes.
 pub trait Target: Sync {
     /// The name under which it is found.
@@ -21,5 +28,5 @@ pub trait Target: Sync {
 
 /// Every target.
 pub fn targets() -> Vec<Box<dyn Target>> {
-    Vec::new()
+    designs::targets()
 }

@@ -1,0 +1,172 @@
+//! A process of its own in which cases are tried.
+//!
+//! A case may end its process, or never end. So the driver tries each in a
+//! child, and tells what became of it:
+//!
+//! ```text
+//!   driver                          child
+//!     | --- target, bytes in hex ---> |
+//!     | <------------------- "ok" --- |    or "bad" and what is wrong
+//!     |            or nothing: it died, or it takes too long
+//! ```
+
+use crate::{Target, seeds, targets};
+use std::io::{self, BufRead, BufReader, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::{Mutex, Once};
+use std::time::Duration;
+
+/// The word on the command line by which a process knows that it is a child.
+pub const CHILD: &str = "--child";
+
+/// What became of a case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Nothing is wrong.
+    Fine,
+    /// The target said what is wrong, or panicked.
+    Wrong(String),
+    /// The process ended.
+    Died(String),
+    /// It did not end in time.
+    Endless,
+}
+
+impl Verdict {
+    /// What is wrong, in words.
+    pub fn complaint(&self) -> Option<String> {
+        match self {
+            Verdict::Fine => None,
+            Verdict::Wrong(what) => Some(what.clone()),
+            Verdict::Died(how) => Some(format!("the process died: {how}")),
+            Verdict::Endless => Some("it did not end in time".to_string()),
+        }
+    }
+
+    /// By which findings are told apart: the complaint's first line without its
+    /// numbers.
+    pub fn class(&self) -> Option<String> {
+        let complaint = self.complaint()?;
+        let line = complaint.lines().next().unwrap_or_default();
+        Some(line.chars().filter(|character| !character.is_ascii_digit()).collect())
+    }
+}
+
+/// Tries a case in this process. A panic is something wrong, too.
+pub fn check(target: &dyn Target, entropy: &[u8]) -> Result<(), String> {
+    static HOOK: Once = Once::new();
+    static PANIC: Mutex<String> = Mutex::new(String::new());
+    HOOK.call_once(|| {
+        std::panic::set_hook(Box::new(|info| {
+            *PANIC.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = info.to_string();
+        }));
+    });
+    catch_unwind(AssertUnwindSafe(|| target.check(entropy))).unwrap_or_else(|_| {
+        let panic = PANIC.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        Err(panic.replace('\n', " "))
+    })
+}
+
+/// The child's side: tries what it is told until the driver is gone.
+pub fn serve() -> io::Result<()> {
+    let targets = targets();
+    let mut output = io::stdout();
+    for line in io::stdin().lines() {
+        let line = line?;
+        let (name, hex) = line.split_once(' ').unwrap_or((&line, ""));
+        let target = targets.iter().find(|target| target.name() == name);
+        let answer = match (target, seeds::from_hex(hex)) {
+            (Some(target), Some(entropy)) => check(target.as_ref(), &entropy),
+            _ => Err(format!("not a request: {line}")),
+        };
+        match answer {
+            Ok(()) => writeln!(output, "ok")?,
+            Err(what) => writeln!(output, "bad {}", what.escape_default())?,
+        }
+        output.flush()?;
+    }
+    Ok(())
+}
+
+/// The driver's side: a child that is replaced when it dies.
+pub struct Worker {
+    timeout: Duration,
+    process: Option<Process>,
+}
+
+struct Process {
+    child: Child,
+    requests: ChildStdin,
+    answers: Receiver<String>,
+}
+
+impl Worker {
+    /// A worker whose cases may take so long each.
+    pub fn new(timeout: Duration) -> Worker {
+        Worker { timeout, process: None }
+    }
+
+    /// Tries a case in the child.
+    pub fn check(&mut self, target: &str, entropy: &[u8]) -> io::Result<Verdict> {
+        let mut process = match self.process.take() {
+            Some(process) => process,
+            None => Process::start()?,
+        };
+        // A child that has died meanwhile is noticed when it does not answer.
+        let _ = writeln!(process.requests, "{target} {}", seeds::to_hex(entropy));
+        let _ = process.requests.flush();
+        match process.answers.recv_timeout(self.timeout) {
+            Ok(answer) => {
+                self.process = Some(process);
+                Ok(match answer.strip_prefix("bad ") {
+                    Some(what) => Verdict::Wrong(unescape(what)),
+                    None => Verdict::Fine,
+                })
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                process.child.kill()?;
+                process.child.wait()?;
+                Ok(Verdict::Endless)
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                Ok(Verdict::Died(process.child.wait()?.to_string()))
+            }
+        }
+    }
+}
+
+impl Process {
+    fn start() -> io::Result<Process> {
+        let mut child = Command::new(std::env::current_exe()?)
+            .arg(CHILD)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let requests = child.stdin.take().ok_or_else(|| io::Error::other("no pipe to the child"))?;
+        let output = child.stdout.take().ok_or_else(|| io::Error::other("no pipe to the child"))?;
+        let (sender, answers) = mpsc::channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(output).lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        Ok(Process { child, requests, answers })
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Line breaks and quotes as they were; other escapes stay as they are.
+fn unescape(text: &str) -> String {
+    text.replace("\\n", "\n").replace("\\\"", "\"").replace("\\'", "'")
+}

@@ -1,0 +1,90 @@
+//! Random programs that mostly make progress.
+//!
+//! A program is written while the [model](super::model) runs it: wherever code
+//! ends that is not closed, the next operation is chosen by what is there at
+//! that moment: a handler that can be found, a reference that is valid. Some
+//! choices are wrong on purpose. Code that is run again, by another call or on
+//! another stack, is run as it was written, whatever the state is then.
+
+mod bag;
+mod basic;
+mod control;
+mod entropy;
+mod fiber;
+mod first_class;
+mod guess;
+mod scribe;
+mod setup;
+mod task;
+mod typed;
+
+pub use entropy::RECORD;
+
+use super::model::{Author, Machine};
+use super::program::{BlockId, Call, Signature};
+use entropy::Entropy;
+use scribe::Scribe;
+use setup::Setup;
+
+/// How many calls the host makes at most.
+const CALLS: usize = 12;
+
+/// How many operations a program has at most.
+const OPERATIONS: usize = 600;
+
+struct Writer<'e> {
+    entropy: Entropy<'e>,
+    setup: Setup,
+    written: usize,
+}
+
+/// Writes a program, and runs it meanwhile.
+pub fn generate(bytes: &[u8]) -> Machine {
+    let mut entropy = Entropy::new(bytes);
+    let (setup, program) = setup::setup(&mut entropy.record());
+    let mut machine = Machine::new(program);
+    let mut writer = Writer { entropy, setup, written: 0 };
+    while !writer.entropy.is_empty() && machine.program.calls.len() < CALLS {
+        let call = writer.next_call(&mut machine);
+        machine.program.calls.push(call.clone());
+        machine.call(call, &mut Some(&mut writer));
+        if machine.unspecified || writer.written > OPERATIONS {
+            break;
+        }
+    }
+    for block in &mut machine.program.blocks {
+        block.closed = true;
+    }
+    machine
+}
+
+impl Writer<'_> {
+    /// The next call of the host: a new function, or one that is there.
+    fn next_call(&mut self, machine: &mut Machine) -> Call {
+        let mut choice = self.entropy.record();
+        let functions = machine.program.functions.iter().enumerate();
+        let entries = functions.filter(|(_, function)| function.signature == Signature::entry());
+        let entries: Vec<_> = entries.map(|(id, _)| id).collect();
+        let argument = choice.below(5) as i64;
+        let function = match choice.one(&entries) {
+            Some(function) if choice.percent(25) => function,
+            _ => {
+                let module = choice.below(machine.program.modules);
+                machine.program.new_function(module, Signature::entry(), false)
+            }
+        };
+        Call { function, argument }
+    }
+}
+
+impl Author for Writer<'_> {
+    fn write(&mut self, machine: &mut Machine, block: BlockId) {
+        if self.entropy.is_empty() || self.written > OPERATIONS {
+            machine.program.blocks[block].closed = true;
+            return;
+        }
+        self.written += 1;
+        let choice = self.entropy.record();
+        Scribe::new(machine, &self.setup, choice, block).write();
+    }
+}

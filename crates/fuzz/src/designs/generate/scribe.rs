@@ -1,0 +1,322 @@
+//! Writes the next operations of a block.
+
+use super::entropy::Choice;
+use super::setup::Setup;
+use crate::designs::model::{Machine, Value};
+use crate::designs::program::{
+    BlockId, Catch, Clause, FunctionId, Local, Op, Signature, TagId, Ty,
+};
+use std::rc::Rc;
+
+/// How many functions a program has at most.
+const FUNCTIONS: usize = 30;
+
+/// How often something is chosen that is not known to work, of a hundred.
+const RECKLESS: usize = 6;
+
+/// Whoever writes some operations at the end of a block.
+pub struct Scribe<'a> {
+    pub machine: &'a mut Machine,
+    pub setup: &'a Setup,
+    pub choice: Choice,
+    pub block: BlockId,
+}
+
+impl<'a> Scribe<'a> {
+    pub fn new(
+        machine: &'a mut Machine,
+        setup: &'a Setup,
+        choice: Choice,
+        block: BlockId,
+    ) -> Scribe<'a> {
+        Scribe { machine, setup, choice, block }
+    }
+
+    /// Writes something, or closes the block.
+    pub fn write(&mut self) {
+        match self.choice.first {
+            0..24 => self.close(),
+            24..60 => self.basic(),
+            60..80 => self.control(),
+            _ => self.design(),
+        }
+    }
+
+    /// An operation of a design that is used; a basic one if none is possible.
+    fn design(&mut self) {
+        let setup = self.setup;
+        let uses = [setup.typed, setup.bag, setup.tasks, setup.fibers, setup.first_class];
+        let uses: Vec<usize> = (0..uses.len()).filter(|&design| uses[design]).collect();
+        for _ in 0..4 {
+            let done = match self.choice.one(&uses) {
+                Some(0) => self.typed(),
+                Some(1) => self.bag(),
+                Some(2) => self.task(),
+                Some(3) => self.fiber(),
+                _ => self.first_class(),
+            };
+            if done.is_some() {
+                return;
+            }
+        }
+        self.basic();
+    }
+
+    // ---- the block
+
+    pub fn add(&mut self, op: Op) {
+        self.machine.program.blocks[self.block].ops.push(Rc::new(op));
+    }
+
+    /// Adds an operation behind which nothing is reached.
+    pub fn add_last(&mut self, op: Op) {
+        self.add(op);
+        self.machine.program.blocks[self.block].closed = true;
+    }
+
+    /// Ends the block; where returning would trap, mostly otherwise.
+    fn close(&mut self) {
+        if self.is_body() && !self.choice.percent(20) && self.leave_well().is_some() {
+            return;
+        }
+        self.machine.program.blocks[self.block].closed = true;
+    }
+
+    /// Whether this is the outermost block of a whole function.
+    fn is_body(&mut self) -> bool {
+        let frame = self.machine.frame();
+        frame.cursors.len() == 1 && frame.then.part_results().is_none()
+    }
+
+    /// Leaves a function that should not return.
+    fn leave_well(&mut self) -> Option<()> {
+        if self.setup.bag && self.returns_to_nobody() {
+            return self.retire();
+        }
+        if self.setup.first_class && self.is_on_top() {
+            return self.switch_away();
+        }
+        None
+    }
+
+    /// Whether the code is that of a part of a function, which cannot return.
+    pub fn is_part(&mut self) -> bool {
+        self.machine.frame().then.part_results().is_some()
+    }
+
+    /// A new block that says that it was reached.
+    pub fn new_block(&mut self) -> BlockId {
+        let block = self.machine.program.new_block();
+        let function = self.machine.function();
+        self.announce(block, function);
+        block
+    }
+
+    fn announce(&mut self, block: BlockId, function: FunctionId) {
+        let program = &mut self.machine.program;
+        let locals = &program.functions[function].locals;
+        let params = program.functions[function].signature.params.len();
+        let scratch = locals.iter().skip(params).position(|&ty| ty == Ty::I64);
+        let to = match scratch {
+            Some(scratch) => scratch + params,
+            None => program.new_local(function, Ty::I64),
+        };
+        let value = 100 + block as i64;
+        let ops = [Op::Const { to, value }, Op::Note { from: to }];
+        program.blocks[block].ops.extend(ops.map(Rc::new));
+    }
+
+    // ---- locals
+
+    pub fn locals(&self, ty: Ty) -> Vec<Local> {
+        let locals = &self.machine.program.functions[self.machine.function()].locals;
+        (0..locals.len()).filter(|&local| locals[local] == ty).collect()
+    }
+
+    pub fn new_local(&mut self, ty: Ty) -> Local {
+        let function = self.machine.function();
+        self.machine.program.new_local(function, ty)
+    }
+
+    /// A local of a type, whatever is in it.
+    pub fn any(&mut self, ty: Ty) -> Local {
+        let locals = self.locals(ty);
+        match self.choice.one(&locals) {
+            Some(local) if locals.len() > 6 || !self.choice.percent(25) => local,
+            _ => self.new_local(ty),
+        }
+    }
+
+    /// A local for a result: a linear one must be empty.
+    pub fn place(&mut self, ty: Ty) -> Local {
+        if ty != Ty::Linear || self.choice.percent(3) {
+            return self.any(ty);
+        }
+        let mut locals = self.locals(ty);
+        locals.retain(|&local| self.machine.peek(local).is_null());
+        match self.choice.one(&locals) {
+            Some(local) => local,
+            None => self.new_local(ty),
+        }
+    }
+
+    /// Locals for results: no linear one twice.
+    pub fn places(&mut self, types: &[Ty]) -> Vec<Local> {
+        let mut places: Vec<Local> = Vec::new();
+        for &ty in types {
+            let mut place = self.place(ty);
+            if ty == Ty::Linear && places.contains(&place) {
+                place = self.new_local(ty);
+            }
+            places.push(place);
+        }
+        places
+    }
+
+    /// Locals as operands.
+    pub fn args(&mut self, types: &[Ty]) -> Vec<Local> {
+        types.iter().map(|&ty| self.arg(ty)).collect()
+    }
+
+    fn arg(&mut self, ty: Ty) -> Local {
+        let mut locals = self.locals(ty);
+        if ty.is_reference() && self.choice.percent(80) {
+            locals.retain(|&local| !self.machine.peek(local).is_null());
+        }
+        match self.choice.one(&locals) {
+            Some(local) => local,
+            None => self.any(ty),
+        }
+    }
+
+    /// A local with a value that will do, of one of several types. If it is in a
+    /// variable, it is read from there first. Sometimes it will not do.
+    pub fn seek(
+        &mut self,
+        types: &[Ty],
+        will_do: impl Fn(&Machine, Value) -> bool,
+    ) -> Option<(Ty, Local)> {
+        if self.choice.percent(RECKLESS) {
+            let ty = self.choice.one(types)?;
+            return Some((ty, self.any(ty)));
+        }
+        let machine = &*self.machine;
+        let mut found = Vec::new();
+        for &ty in types {
+            let locals = self.locals(ty).into_iter();
+            let locals = locals.filter(|&local| will_do(machine, machine.peek(local)));
+            found.extend(locals.map(|local| (ty, Some(local), None)));
+            for (global, value) in machine.globals_of(ty) {
+                if will_do(machine, value) {
+                    found.push((ty, None, Some(Op::GlobalGet { to: 0, global })));
+                }
+            }
+            for (table, index, value) in machine.elements_of(ty) {
+                if will_do(machine, value) {
+                    found.push((ty, None, Some(Op::TableGet { to: 0, table, index })));
+                }
+            }
+        }
+        let chosen = self.choice.below(found.len());
+        let (ty, local, read) = found.into_iter().nth(chosen)?;
+        if let Some(local) = local {
+            return Some((ty, local));
+        }
+        let to = self.place(ty);
+        self.add(match read? {
+            Op::GlobalGet { global, .. } => Op::GlobalGet { to, global },
+            Op::TableGet { table, index, .. } => Op::TableGet { to, table, index },
+            other => other,
+        });
+        Some((ty, to))
+    }
+
+    // ---- tags and functions
+
+    /// The module whose code is written.
+    pub fn module(&self) -> usize {
+        self.machine.program.functions[self.machine.function()].module
+    }
+
+    /// Tags that can be named here, of a sort.
+    pub fn tags(&self, sort: impl Fn(&Signature) -> bool) -> Vec<TagId> {
+        let (module, tags) = (self.module(), self.machine.program.tags.iter());
+        let tags = tags.enumerate();
+        let tags = tags.filter(|(_, tag)| tag.module <= module && sort(&tag.signature));
+        tags.map(|(id, _)| id).collect()
+    }
+
+    pub fn params_of(&self, tag: TagId) -> Vec<Ty> {
+        self.machine.program.tags[tag].signature.params.clone()
+    }
+
+    /// A function of a type that can be named here, or anywhere with `later`.
+    pub fn function(&mut self, signature: &Signature, later: bool) -> FunctionId {
+        let module = self.module();
+        let functions = self.machine.program.functions.iter().enumerate();
+        let fitting = functions.filter(|(_, function)| {
+            function.signature == *signature && !function.rout && (later || function.module <= module)
+        });
+        let fitting: Vec<_> = fitting.map(|(id, _)| id).collect();
+        let full = self.machine.program.functions.len() >= FUNCTIONS;
+        match self.choice.one(&fitting) {
+            Some(function) if full || self.choice.percent(40) => function,
+            _ => {
+                let modules = if later { self.machine.program.modules } else { module + 1 };
+                let module = self.choice.below(modules);
+                self.new_function(module, signature, false)
+            }
+        }
+    }
+
+    pub fn new_function(
+        &mut self,
+        module: usize,
+        signature: &Signature,
+        rout: bool,
+    ) -> FunctionId {
+        let function = self.machine.program.new_function(module, signature.clone(), rout);
+        if !rout {
+            let body = self.machine.program.functions[function].body;
+            self.announce(body, function);
+        }
+        function
+    }
+
+    /// A clause that takes the payload of a tag, behind and before other values.
+    pub fn clause(&mut self, tag: TagId, before: &[Ty], behind: &[Ty]) -> Clause {
+        let types = [before, &self.params_of(tag), behind].concat();
+        Clause { tag, to: self.places(&types), handler: self.new_block() }
+    }
+
+    /// A catch for a tag, or for all.
+    pub fn catch(&mut self, tag: Option<TagId>) -> Catch {
+        let with_ref = self.choice.percent(25);
+        let mut types = tag.map(|tag| self.params_of(tag)).unwrap_or_default();
+        if with_ref {
+            types.push(Ty::Exn);
+        }
+        Catch { tag, to: self.places(&types), with_ref, handler: self.new_block() }
+    }
+
+    /// Lets numbers among results be seen.
+    pub fn show(&mut self, results: &[Local]) {
+        for &local in results {
+            match self.machine.type_of(local) {
+                Ty::I64 if self.choice.percent(15) => self.add(Op::Log { from: local }),
+                Ty::I64 => self.add(Op::Note { from: local }),
+                Ty::Any if self.choice.percent(50) => {
+                    let to = self.any(Ty::I64);
+                    self.add(Op::Number { to, object: local });
+                    self.add(Op::Note { from: to });
+                }
+                Ty::V128 => {
+                    let to = self.any(Ty::I64);
+                    self.add(Op::Copy { to, from: local });
+                    self.add(Op::Note { from: to });
+                }
+                _ => {}
+            }
+        }
+    }
+}

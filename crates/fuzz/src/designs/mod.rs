@@ -1,0 +1,110 @@
+//! Random programs of all five designs, and what a model of the designs says
+//! that they do.
+//!
+//! ```text
+//!   bytes --> generate --> program --> render --> text --> engine, in every mode
+//!                |                                              |
+//!              model ---------> what the host sees <-- equal? --+
+//! ```
+
+mod engine;
+mod generate;
+mod model;
+mod modes;
+mod program;
+mod render;
+
+pub use generate::RECORD;
+
+use crate::Target;
+use model::{Machine, Seen};
+use modes::Mode;
+use program::Program;
+
+/// Programs that mix all designs, in some modes.
+#[derive(Clone, Copy, Debug)]
+pub struct Designs {
+    name: &'static str,
+    modes: fn() -> Vec<Vec<Mode>>,
+}
+
+/// One target for the stress modes, and one for the last generations of
+/// references.
+pub fn targets() -> Vec<Box<dyn Target>> {
+    vec![
+        Box::new(Designs { name: "designs", modes: modes::stress }),
+        Box::new(Designs { name: "generations", modes: modes::generations }),
+    ]
+}
+
+impl Designs {
+    /// The modes of a case: by the first record, so that they stay the same when
+    /// others are left out.
+    fn modes_of(&self, entropy: &[u8]) -> Vec<Mode> {
+        let first = entropy.iter().take(RECORD);
+        let number = first.fold(0, |number, &byte| number << 8 | u64::from(byte));
+        modes::one_of_each((self.modes)(), number)
+    }
+}
+
+impl Target for Designs {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn check(&self, entropy: &[u8]) -> Result<(), String> {
+        let written = generate::generate(entropy);
+        if written.program.calls.is_empty() {
+            return Ok(());
+        }
+        let expected = Machine::run(written.program.clone());
+        if expected.seen != written.seen {
+            return Err(format!(
+                "the model disagrees with itself: {}",
+                difference(&written.seen, &expected.seen)
+            ));
+        }
+        compare(&expected, &self.modes_of(entropy))
+    }
+
+    fn render(&self, entropy: &[u8]) -> String {
+        let written = generate::generate(entropy);
+        let modes: Vec<_> = self.modes_of(entropy).into_iter().map(|mode| mode.name).collect();
+        let mut text = format!(";; modes: {}\n", modes.join("; "));
+        text.push_str(&render::script(&written.program));
+        for seen in &written.seen {
+            text.push_str(&format!(";; expected: {seen:?}\n"));
+        }
+        text
+    }
+}
+
+/// Runs a program in some modes; each must do what the model says.
+fn compare(expected: &Machine, modes: &[Mode]) -> Result<(), String> {
+    let program: &Program = &expected.program;
+    let texts = render::modules(program);
+    for mode in modes {
+        if expected.depth > mode.depth {
+            continue;
+        }
+        let stores = engine::run(program, &texts, mode)
+            .map_err(|error| format!("{}: {error:#}", mode.name))?;
+        for mut seen in stores {
+            if expected.unspecified {
+                seen.truncate(expected.seen.len());
+            }
+            if seen != expected.seen {
+                return Err(format!("{}: {}", mode.name, difference(&expected.seen, &seen)));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The first thing that differs.
+fn difference(expected: &[Seen], found: &[Seen]) -> String {
+    let length = expected.len().max(found.len());
+    let at = (0..length).find(|&at| expected.get(at) != found.get(at)).unwrap_or_default();
+    let show = |seen: Option<&Seen>| seen.map_or("nothing".to_string(), |seen| format!("{seen:?}"));
+    format!("expected {}, found {}, at {at}", show(expected.get(at)), show(found.get(at)))
+}

@@ -1,0 +1,149 @@
+//! What has nothing to do with stacks: numbers, objects, variables, control.
+
+use super::value::Shape;
+use super::walk::Then;
+use super::{CursorKind, Machine, Step, Trap, Value};
+use crate::designs::program::{Op, TABLE_LENGTH, Ty};
+use std::rc::Rc;
+
+impl Machine {
+    pub(super) fn basic(&mut self, op: &Rc<Op>) -> Step {
+        match &**op {
+            Op::Const { to, value } => self.set(*to, Value::from_number(*value)),
+            Op::Mix { to, a, b } => {
+                let (a, b) = (self.take(*a).number(), self.take(*b).number());
+                self.set(*to, Value::from_number(a.wrapping_mul(31).wrapping_add(b)))
+            }
+            Op::Copy { to, from } => {
+                let value = self.take(*from);
+                self.set(*to, value)
+            }
+            Op::IsNull { to, from } => {
+                let value = self.take(*from);
+                if self.type_of(*from) == Ty::Linear {
+                    self.drop_stack(value);
+                }
+                self.set(*to, Value::from_number(i64::from(value.is_null())))
+            }
+            Op::Drop { from } => {
+                let value = self.take(*from);
+                self.drop_stack(value);
+                Ok(())
+            }
+            Op::GlobalGet { .. } | Op::GlobalSet { .. } => self.global(op),
+            Op::TableGet { .. } | Op::TableSet { .. } => self.table(op),
+            Op::NewStruct { to, number, object } => {
+                let (number, object) = (self.take(*number).number(), self.take(*object));
+                let object = self.new_object(Shape::Struct, number, object);
+                self.set(*to, object)
+            }
+            Op::NewArray { to, number, length } => {
+                let number = self.take(*number).number();
+                let object = self.new_object(Shape::Array(*length), number, Value::Zero);
+                self.set(*to, object)
+            }
+            Op::NewI31 { to, number } => {
+                let number = self.take(*number).number();
+                let object = self.new_object(Shape::I31, number, Value::Zero);
+                self.set(*to, object)
+            }
+            Op::Number { to, object } => {
+                let number = self.number_in(self.peek(*object));
+                self.set(*to, Value::from_number(number))
+            }
+            Op::Wrap { to, from } => {
+                let (ty, value) = (self.type_of(*from), self.take(*from));
+                let object = self.new_object(Shape::Wrap(ty), 0, value);
+                self.set(*to, object)
+            }
+            Op::Unwrap { to, object } => {
+                let value = self.unwrap(self.peek(*object), self.type_of(*to))?;
+                self.set(*to, value)
+            }
+            _ => self.control(op),
+        }
+    }
+
+    fn control(&mut self, op: &Rc<Op>) -> Step {
+        match &**op {
+            Op::If { condition, then, otherwise } => {
+                let holds = self.peek(*condition).number() != 0;
+                self.open(if holds { *then } else { *otherwise }, CursorKind::Plain);
+            }
+            Op::Loop { counter, body } => self.open(*body, CursorKind::Loop(*counter)),
+            Op::Try { body, .. } => self.open(*body, CursorKind::Try(op.clone())),
+            Op::Throw { tag, args } => {
+                let values = self.take_all(args);
+                let exception = self.new_exception(*tag, values);
+                return self.throw(exception);
+            }
+            Op::ThrowRef { exn } => return self.throw_ref(self.peek(*exn)),
+            Op::Return => self.frame().cursors.clear(),
+            Op::Unreachable => return Err(Trap("unreachable")),
+            Op::Call { function, args, .. } => {
+                let args = self.take_all(args);
+                return self.enter(*function, args, Then::Call);
+            }
+            Op::ReturnCall { function, args } => {
+                let args = self.take_all(args);
+                self.drop_linear_locals();
+                let frame = self.stacks[self.running].frames.pop().expect("a frame to leave");
+                return self.enter(*function, args, frame.then);
+            }
+            other => unreachable!("not a basic operation: {other:?}"),
+        }
+        Ok(())
+    }
+
+    /// What is in a variable; a linear one is null then.
+    fn read(place: &mut Value, ty: Ty) -> Value {
+        if ty == Ty::Linear { std::mem::take(place) } else { *place }
+    }
+
+    fn write(place: &mut Value, ty: Ty, value: Value) -> Step {
+        if ty == Ty::Linear && !place.is_null() {
+            return Err(Trap("linear slot is not empty"));
+        }
+        *place = value;
+        Ok(())
+    }
+
+    fn global(&mut self, op: &Op) -> Step {
+        self.globals.resize(self.program.globals.len(), Value::Zero);
+        match op {
+            Op::GlobalGet { to, global } => {
+                let ty = self.program.globals[*global];
+                let value = Self::read(&mut self.globals[*global], ty);
+                self.set(*to, value)
+            }
+            Op::GlobalSet { global, from } => {
+                let value = self.take(*from);
+                let ty = self.program.globals[*global];
+                Self::write(&mut self.globals[*global], ty, value)
+            }
+            other => unreachable!("not about a global: {other:?}"),
+        }
+    }
+
+    fn table(&mut self, op: &Op) -> Step {
+        let empty = vec![Value::Zero; TABLE_LENGTH as usize];
+        self.tables.resize(self.program.tables.len(), empty);
+        let (Op::TableGet { table, index, .. } | Op::TableSet { table, index, .. }) = op else {
+            unreachable!("not about a table: {op:?}")
+        };
+        let value = match op {
+            Op::TableSet { from, .. } => self.take(*from),
+            _ => Value::Zero,
+        };
+        let ty = self.program.tables[*table];
+        let place = usize::try_from(*index).ok().and_then(|at| self.tables[*table].get_mut(at));
+        let place = place.ok_or(Trap("out of bounds table access"))?;
+        match op {
+            Op::TableGet { to, .. } => {
+                let value = Self::read(place, ty);
+                self.set(*to, value)
+            }
+            _ => Self::write(place, ty, value),
+        }
+    }
+}

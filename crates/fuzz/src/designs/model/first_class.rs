@@ -1,0 +1,133 @@
+//! First-class stacks: events, functions and routs on top of stacks.
+
+use super::stack::Kind;
+use super::walk::{Mark, MarkKind, Then};
+use super::{CursorKind, Machine, StackId, Step, Trap, Value};
+use crate::designs::program::{FirstClass, Op, TagId};
+use std::rc::Rc;
+
+impl Machine {
+    pub(super) fn first_class(&mut self, op: &FirstClass) -> Step {
+        match op {
+            FirstClass::NewStack { to } => {
+                let stack = self.new_stack(Kind::FirstClass, None);
+                self.set(*to, self.once(stack))
+            }
+            FirstClass::Switch { event, args, stack } => {
+                let mut values = self.take_all(args);
+                let stack = self.take(*stack);
+                let target = self.check_event_target(stack)?;
+                values.push(self.suspend_base());
+                self.resume(target, None);
+                self.send(*event, values)
+            }
+            FirstClass::SwitchDrop { event, args, stack } => {
+                let values = self.take_all(args);
+                let stack = self.take(*stack);
+                let target = self.check_event_target(stack)?;
+                let base = self.base();
+                self.free_running(base);
+                self.resume(target, None);
+                self.send(*event, values)
+            }
+            FirstClass::SwitchCall { function, event, args, stack } => {
+                let mut values = self.take_all(args);
+                let stack = self.take(*stack);
+                let target = self.check_target(stack)?;
+                values.push(self.suspend_base());
+                self.resume(target, None);
+                let missing = "function returned to a suspended stack";
+                self.enter(*function, values, Then::Event(*event, missing))
+            }
+            FirstClass::Extend { to, rout, event, args, stack } => {
+                let values = self.take_all(args);
+                let stack = self.take(*stack);
+                let target = self.check_target(stack)?;
+                self.extend(target, *rout, *event, values)?;
+                self.set(*to, self.once(target))
+            }
+            FirstClass::Start => unreachable!("routs are begun by `stack.extend`"),
+            FirstClass::CallStack { tag, args, .. } => {
+                let args = self.take_all(args);
+                self.call_stack(*tag, args)
+            }
+            FirstClass::Redirect { .. } | FirstClass::RedirectTo { .. } => self.open_marked(),
+            FirstClass::Answer { .. } => self.open_marked(),
+        }
+    }
+
+    /// Opens the body of the running operation with its mark.
+    fn open_marked(&mut self) -> Step {
+        let op = self.frame().op.clone().expect("an operation that runs");
+        let Op::FirstClass(first_class) = &*op else { unreachable!("marks are first-class") };
+        let (body, kind) = match first_class {
+            FirstClass::Redirect { local, body } => (*body, MarkKind::Redirect(*local)),
+            FirstClass::RedirectTo { body, .. } => (*body, MarkKind::RedirectTo(op.clone())),
+            FirstClass::Answer { body, .. } => (*body, MarkKind::Answer(op.clone())),
+            other => unreachable!("leaves no mark: {other:?}"),
+        };
+        self.open(body, CursorKind::Mark(Mark { serial: self.steps, kind }));
+        Ok(())
+    }
+
+    /// A blank stack takes no event: that traps where it is sent.
+    fn check_event_target(&mut self, reference: Value) -> Result<StackId, Trap> {
+        let target = self.check_target(reference)?;
+        let innermost = self.stacks[target].innermost;
+        if self.stacks[innermost].frames.is_empty() {
+            return Err(Trap("event reached the ground of a stack"));
+        }
+        Ok(target)
+    }
+
+    /// The running frame sees an event, as an exception that is thrown where it is.
+    pub(super) fn send(&mut self, event: TagId, values: Vec<Value>) -> Step {
+        if self.stacks[self.running].frames.is_empty() {
+            return Err(Trap("event reached the ground of a stack"));
+        }
+        let exception = self.new_exception(event, values);
+        self.throw(exception)
+    }
+
+    /// Adds the frame of a rout to a stack that stays suspended. Its openings are
+    /// in place then, and it is in its `stack.start`.
+    fn extend(
+        &mut self,
+        target: StackId,
+        rout: usize,
+        event: Option<TagId>,
+        values: Vec<Value>,
+    ) -> Step {
+        let extender = self.running;
+        self.resume(target, None);
+        self.enter(rout, values, Then::Event(event, "rout returned"))?;
+        while !matches!(self.next_opening().as_deref(), Some(Op::FirstClass(FirstClass::Start))) {
+            let op = self.frame().op.clone().expect("just set");
+            match &*op {
+                Op::FirstClass(_) => self.open_marked()?,
+                _ => self.basic(&op)?,
+            }
+        }
+        self.suspend(target);
+        self.running = extender;
+        Ok(())
+    }
+
+    /// Goes to the next opening of a rout, or to its `stack.start`.
+    fn next_opening(&mut self) -> Option<Rc<Op>> {
+        self.steps += 1;
+        let cursor = self.frame().cursors.last_mut().expect("a block");
+        let (block, next) = (cursor.block, cursor.next);
+        cursor.next += 1;
+        let op = self.program.blocks[block].ops.get(next).cloned();
+        self.frame().op = op.clone();
+        op
+    }
+
+    /// Frees a stack, unless the reference is null or used.
+    pub(super) fn drop_stack(&mut self, reference: Value) {
+        if let Some(stack) = self.valid(reference) {
+            self.free(stack);
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! One operation after the other.
+
+use super::stack::Kind;
+use super::walk::Then;
+use super::{Cursor, CursorKind, Machine, Step, Trap, Value};
+use crate::designs::program::{Bag, BlockId, Fiber, FirstClass, Op, Task, Ty, Typed};
+use std::rc::Rc;
+
+/// Writes a program while it runs: it is asked wherever code ends that is not
+/// closed.
+pub trait Author {
+    /// Adds an operation to the block, or closes it.
+    fn write(&mut self, machine: &mut Machine, block: BlockId);
+}
+
+impl Machine {
+    /// Does one operation, or leaves a block or function that has ended.
+    pub(super) fn step(&mut self, author: &mut Option<&mut dyn Author>) -> Step {
+        self.steps += 1;
+        let Some(cursor) = self.frame().cursors.last_mut() else { return self.leave_frame() };
+        let (block, next) = (cursor.block, cursor.next);
+        let code = &self.program.blocks[block];
+        if let Some(op) = code.ops.get(next) {
+            let op = op.clone();
+            self.frame().cursors.last_mut().expect("just seen").next += 1;
+            self.frame().op = Some(op.clone());
+            return self.execute(&op);
+        }
+        match author {
+            Some(author) if !code.closed => {
+                author.write(self, block);
+                Ok(())
+            }
+            _ => self.leave_block(),
+        }
+    }
+
+    fn leave_block(&mut self) -> Step {
+        let cursor = self.frame().cursors.pop().expect("a block to leave");
+        if let CursorKind::Loop(counter) = cursor.kind {
+            let count = self.peek(counter).number().wrapping_sub(1);
+            self.set(counter, Value::from_number(count))?;
+            self.burn()?;
+            if count > 0 {
+                self.open(cursor.block, CursorKind::Loop(counter));
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes on in a block.
+    pub(super) fn open(&mut self, block: BlockId, kind: CursorKind) {
+        self.frame().cursors.push(Cursor { block, next: 0, kind });
+    }
+
+    /// The code of the running frame has ended.
+    pub(super) fn leave_frame(&mut self) -> Step {
+        let part = self.frame().then.part_results().map(<[usize]>::to_vec);
+        let whole = part.is_none();
+        let function = self.function();
+        let results = part.unwrap_or_else(|| self.program.functions[function].results.clone());
+        let values = self.take_all(&results);
+        if whole {
+            self.drop_linear_locals();
+        }
+        let frame = self.stacks[self.running].frames.pop().expect("a frame to leave");
+        self.returned(frame.then, values)
+    }
+
+    /// Returning from a function frees the stacks in its locals.
+    pub(super) fn drop_linear_locals(&mut self) {
+        let types = self.program.functions[self.function()].locals.clone();
+        for (local, ty) in types.into_iter().enumerate() {
+            if ty == Ty::Linear {
+                let stack = self.take(local);
+                self.drop_stack(stack);
+            }
+        }
+    }
+
+    fn returned(&mut self, then: Then, values: Vec<Value>) -> Step {
+        match then {
+            Then::Call => self.complete(values),
+            Then::Bottom => match self.stacks[self.running].kind {
+                Kind::Root(_) => self.root_returned(&values),
+                Kind::Continuation | Kind::Task => self.continue_parent(values),
+                Kind::Coroutine => Err(Trap("coroutine function returned")),
+                Kind::Fiber(returns) => self.fiber_returned(returns, values),
+                Kind::FirstClass => unreachable!("functions lie on top of first-class stacks"),
+            },
+            Then::Event(event, missing) => match event {
+                Some(event) => self.send(event, values),
+                None => Err(Trap(missing)),
+            },
+            Then::Part(part) => self.part_returned(*part, values),
+        }
+    }
+
+    /// The running stack has ended; its parent goes on with values.
+    fn continue_parent(&mut self, values: Vec<Value>) -> Step {
+        let parent = self.stacks[self.running].parent.expect("only bases have no parent");
+        self.end(self.running);
+        self.running = parent;
+        self.complete(values)
+    }
+
+    /// The operation that the running frame is in gets its results.
+    pub(super) fn complete(&mut self, values: Vec<Value>) -> Step {
+        if let Some(function) = self.frame().replaced_by {
+            let frame = self.stacks[self.running].frames.pop().expect("a frame that was left");
+            return self.enter(function, values, frame.then);
+        }
+        let op = self.frame().op.clone().expect("an operation that waits");
+        let results = results(&op);
+        self.set_all(results, &values)
+    }
+
+    fn execute(&mut self, op: &Rc<Op>) -> Step {
+        match &**op {
+            Op::Typed(typed) => self.typed(typed),
+            Op::Bag(bag) => self.bag(bag),
+            Op::Task(task) => self.task(task),
+            Op::Fiber(fiber) => self.fiber(fiber),
+            Op::FirstClass(first_class) => self.first_class(first_class),
+            Op::Log { .. } | Op::Note { .. } => self.host(op),
+            Op::Enter { .. } | Op::HostThrow { .. } | Op::HostFail => self.host(op),
+            _ => self.basic(op),
+        }
+    }
+}
+
+/// Where the results of an operation go when it completes.
+fn results(op: &Op) -> &[usize] {
+    match op {
+        Op::Call { to, .. } => to,
+        Op::Enter { to, .. } => std::slice::from_ref(to),
+        Op::Typed(
+            Typed::Suspend { to, .. } | Typed::Resume { to, .. } | Typed::Switch { to, .. },
+        ) => to,
+        Op::Bag(Bag::Switch { to, .. } | Bag::Throw { to, .. }) => to,
+        Op::Task(Task::Resume { to, .. } | Task::Suspend { to, .. } | Task::SwitchTo { to, .. }) => {
+            to
+        }
+        Op::Fiber(Fiber::Start { to, .. }) => to,
+        Op::FirstClass(FirstClass::CallStack { to, .. }) => to,
+        other => unreachable!("does not wait for results: {other:?}"),
+    }
+}

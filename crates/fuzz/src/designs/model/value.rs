@@ -1,0 +1,117 @@
+//! Values.
+
+use super::{Machine, Step, StackId, Trap};
+use crate::designs::program::{TagId, Ty};
+
+/// A value. Null and the number 0 are the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Value {
+    /// Null, or 0.
+    #[default]
+    Zero,
+    /// A number.
+    Number(i64),
+    /// An object of the heap.
+    Object(usize),
+    /// An exception.
+    Exception(usize),
+    /// What is suspended: works once. Valid while the stack's epoch is this one.
+    Once {
+        /// The outermost stack of what is suspended.
+        stack: StackId,
+        /// Its epoch when it was suspended.
+        epoch: u64,
+    },
+    /// A task or fiber: names it for life.
+    Named(StackId),
+}
+
+impl Value {
+    /// Whether it is null.
+    pub fn is_null(self) -> bool {
+        self == Value::Zero
+    }
+
+    /// It as a number.
+    pub fn number(self) -> i64 {
+        match self {
+            Value::Number(number) => number,
+            _ => 0,
+        }
+    }
+
+    /// A number as a value.
+    pub fn from_number(number: i64) -> Value {
+        if number == 0 { Value::Zero } else { Value::Number(number) }
+    }
+}
+
+/// What an object is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// A struct of a number and an object.
+    Struct,
+    /// An array of so many numbers.
+    Array(i64),
+    /// An `i31`.
+    I31,
+    /// A struct with a reference of a type.
+    Wrap(Ty),
+}
+
+/// An object of the heap.
+#[derive(Clone, Copy, Debug)]
+pub struct Object {
+    pub shape: Shape,
+    pub number: i64,
+    pub reference: Value,
+}
+
+/// An exception. Copies of a reference to it share it.
+#[derive(Clone, Debug)]
+pub struct Exception {
+    pub tag: TagId,
+    pub values: Vec<Value>,
+}
+
+impl Machine {
+    pub(super) fn new_object(&mut self, shape: Shape, number: i64, reference: Value) -> Value {
+        self.objects.push(Object { shape, number, reference });
+        Value::Object(self.objects.len() - 1)
+    }
+
+    /// The number in an object, by which a program tells objects apart.
+    pub(super) fn number_in(&self, value: Value) -> i64 {
+        let Value::Object(object) = value else { return -1 };
+        let object = self.objects[object];
+        match object.shape {
+            Shape::Struct => object.number,
+            Shape::Array(length) => object.number.wrapping_add(length),
+            // The lowest 31 bits, with their sign.
+            Shape::I31 => i64::from((object.number as i32) << 1 >> 1),
+            Shape::Wrap(_) => -2,
+        }
+    }
+
+    /// The reference in a struct that wraps one of a type.
+    pub(super) fn unwrap(&self, value: Value, ty: Ty) -> Result<Value, Trap> {
+        let Value::Object(object) = value else { return Err(Trap("cast failure")) };
+        match self.objects[object] {
+            object if object.shape == Shape::Wrap(ty) => Ok(object.reference),
+            _ => Err(Trap("cast failure")),
+        }
+    }
+
+    pub(super) fn new_exception(&mut self, tag: TagId, values: Vec<Value>) -> usize {
+        self.exceptions.push(Exception { tag, values });
+        self.exceptions.len() - 1
+    }
+
+    /// Throws what an `exnref` refers to.
+    pub(super) fn throw_ref(&mut self, exception: Value) -> Step {
+        match exception {
+            Value::Exception(exception) => self.throw(exception),
+            _ => Err(Trap("null exception reference")),
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! Walks: how `call_stack` finds its answer, and how redirections send walks
+//! and exceptions to other stacks.
+//!
+//! The parts of `answer` and `stack.redirect_to` run in frames of their own on
+//! top of the running stack, with the locals of the function that contains
+//! them. Such a frame knows the walk for which it runs; a walk that begins in
+//! it goes on outside of what that walk has passed.
+
+use super::{CursorKind, Frame, Machine, StackId, Step, Trap, Value};
+use crate::designs::program::{BlockId, FirstClass, FunctionId, Local, Op, TagId};
+use std::rc::Rc;
+
+/// What becomes of the results of a frame.
+#[derive(Clone, Debug)]
+pub enum Then {
+    /// The operation of the frame below gets them.
+    Call,
+    /// It is the outermost frame of its stack.
+    Bottom,
+    /// They become an event for the frame below; without one, it traps.
+    Event(Option<TagId>, &'static str),
+    /// It is a part of a function.
+    Part(Box<Part>),
+}
+
+impl Then {
+    /// Which locals are the results of a part; none for a whole function.
+    pub fn part_results(&self) -> Option<&[Local]> {
+        let Then::Part(part) = self else { return None };
+        Some(match &**part {
+            Part::Answer { results, .. } => results,
+            Part::Ask { results, .. } | Part::AskForException { results, .. } => results,
+            Part::Give { .. } => &[],
+        })
+    }
+}
+
+/// Why a part of a function runs.
+#[derive(Clone, Debug)]
+pub enum Part {
+    /// The code of an `answer`.
+    Answer { walk: Walk, results: Vec<Local> },
+    /// A walk asks a `stack.redirect_to` where to go on.
+    Ask { walk: Walk, results: Vec<Local> },
+    /// An exception asks it.
+    AskForException { exception: usize, results: Vec<Local> },
+    /// A `stack.redirect_to` gets its stack back after a walk.
+    Give { walk: Walk, after: After },
+}
+
+/// How a `call_stack` goes on when its walk is over.
+#[derive(Clone, Debug)]
+pub enum After {
+    Return(Vec<Value>),
+    Throw(usize),
+}
+
+/// What a walk can meet.
+#[derive(Clone, Debug)]
+pub struct Mark {
+    /// Tells it from every other.
+    pub serial: usize,
+    pub kind: MarkKind,
+}
+
+#[derive(Clone, Debug)]
+pub enum MarkKind {
+    Answer(Rc<Op>),
+    Redirect(Local),
+    RedirectTo(Rc<Op>),
+}
+
+/// A walk, and what it has taken on its way.
+#[derive(Clone, Debug)]
+pub struct Walk {
+    tag: usize,
+    args: Vec<Value>,
+    at: Place,
+    taken: Vec<Taken>,
+}
+
+/// A place in a stack: outside the block with a number, in the frame with a
+/// number.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    stack: StackId,
+    frame: usize,
+    cursor: usize,
+    /// Of the mark there, if it is one.
+    serial: usize,
+}
+
+/// A stack that a walk has gone to, with where it belongs.
+#[derive(Clone, Debug)]
+enum Taken {
+    /// The local of a `stack.redirect`.
+    Local { locals: usize, local: Local, stack: Value },
+    /// A `stack.redirect_to`.
+    Part { op: Rc<Op>, function: FunctionId, locals: usize, stack: Value, at: Place },
+}
+
+impl Machine {
+    pub(super) fn call_stack(&mut self, tag: usize, args: Vec<Value>) -> Step {
+        let at = self.top(self.running);
+        self.walk_on(Walk { tag, args, at, taken: Vec::new() })
+    }
+
+    /// The innermost place of a stack.
+    fn top(&self, stack: StackId) -> Place {
+        let frames = &self.stacks[stack].frames;
+        let cursor = frames.last().map_or(0, |frame| frame.cursors.len());
+        Place { stack, frame: frames.len(), cursor, serial: 0 }
+    }
+
+    /// Walks until the answer is found, or a `stack.redirect_to` must be asked.
+    fn walk_on(&mut self, mut walk: Walk) -> Step {
+        loop {
+            let Some(frame) = walk.at.frame.checked_sub(1) else {
+                walk.at = self.parent_place(walk.at.stack)?;
+                continue;
+            };
+            let Some(frame) = self.stacks[walk.at.stack].frames.get(frame) else {
+                self.unspecified = true;
+                return Ok(());
+            };
+            if walk.at.cursor == 0 {
+                walk.at = self.below(walk.at);
+                continue;
+            }
+            walk.at.cursor -= 1;
+            let Some(cursor) = frame.cursors.get(walk.at.cursor) else {
+                self.unspecified = true;
+                return Ok(());
+            };
+            let CursorKind::Mark(mark) = &cursor.kind else { continue };
+            walk.at.serial = mark.serial;
+            let (function, locals) = (frame.function, frame.locals);
+            match mark.kind.clone() {
+                MarkKind::Answer(op) => {
+                    if let Op::FirstClass(FirstClass::Answer { tag, params, code, results, .. }) =
+                        &*op
+                        && *tag == walk.tag
+                    {
+                        let args = std::mem::take(&mut walk.args);
+                        let part = Part::Answer { walk, results: results.clone() };
+                        return self.enter_part(function, locals, *code, part, params, &args);
+                    }
+                }
+                MarkKind::Redirect(local) => {
+                    let place = self.locals[locals].get_mut(local);
+                    let stack = place.map(std::mem::take).unwrap_or_default();
+                    if !stack.is_null() {
+                        walk.taken.push(Taken::Local { locals, local, stack });
+                        walk.at = self.inside(stack)?;
+                    }
+                }
+                MarkKind::RedirectTo(op) => {
+                    let Op::FirstClass(FirstClass::RedirectTo { ask, ask_to, .. }) = &*op else {
+                        unreachable!("its mark")
+                    };
+                    let part = Part::Ask { walk, results: vec![*ask_to] };
+                    return self.enter_part(function, locals, *ask, part, &[], &[]);
+                }
+            }
+        }
+    }
+
+    /// Outside a frame: the frame below it, or, if it is a part, where its walk is.
+    fn below(&mut self, at: Place) -> Place {
+        let frames = &self.stacks[at.stack].frames;
+        if let Then::Part(part) = &frames[at.frame - 1].then
+            && let Part::Answer { walk, .. } | Part::Ask { walk, .. } | Part::Give { walk, .. } =
+                &**part
+        {
+            let place = walk.at;
+            self.unspecified |= !self.is_there(place);
+            return place;
+        }
+        let next = at.frame - 1;
+        let cursor = next.checked_sub(1).map_or(0, |below| frames[below].cursors.len());
+        Place { frame: next, cursor, ..at }
+    }
+
+    /// Whether the mark that a walk has found is still where it was. If the
+    /// answer was suspended and its function went on meanwhile, it is not, and
+    /// nobody says what is outside of it.
+    fn is_there(&self, place: Place) -> bool {
+        let frame = self.stacks[place.stack].frames.get(place.frame - 1);
+        let cursor = frame.and_then(|frame| frame.cursors.get(place.cursor));
+        matches!(cursor.map(|cursor| &cursor.kind),
+            Some(CursorKind::Mark(mark)) if mark.serial == place.serial)
+    }
+
+    fn parent_place(&self, stack: StackId) -> Result<Place, Trap> {
+        let parent = if self.is_base(stack) { None } else { self.stacks[stack].parent };
+        parent.map(|parent| self.top(parent)).ok_or(Trap("no answer on the stack"))
+    }
+
+    /// The innermost place of a stack that a walk is sent to.
+    fn inside(&self, reference: Value) -> Result<Place, Trap> {
+        let stack = self.check_once(reference)?;
+        Ok(self.top(self.stacks[stack].innermost))
+    }
+
+    /// Runs a part of a function on top of the running stack.
+    fn enter_part(
+        &mut self,
+        function: FunctionId,
+        locals: usize,
+        code: BlockId,
+        part: Part,
+        params: &[Local],
+        args: &[Value],
+    ) -> Step {
+        let then = Then::Part(Box::new(part));
+        let frame = Frame {
+            function,
+            locals,
+            cursors: Vec::new(),
+            op: None,
+            then,
+            replaced_by: None,
+            created: Value::Zero,
+        };
+        self.push(frame);
+        self.open(code, CursorKind::Plain);
+        self.set_all(params, args)
+    }
+
+    /// An exception has reached a `stack.redirect_to`, whose body is left.
+    pub(super) fn ask_for_exception(&mut self, op: &Op, exception: usize) -> Step {
+        let Op::FirstClass(FirstClass::RedirectTo { ask, ask_to, .. }) = op else {
+            unreachable!("its mark")
+        };
+        let (function, locals) = (self.frame().function, self.frame().locals);
+        let part = Part::AskForException { exception, results: vec![*ask_to] };
+        self.enter_part(function, locals, *ask, part, &[], &[])
+    }
+
+    /// A part has returned.
+    pub(super) fn part_returned(&mut self, part: Part, mut values: Vec<Value>) -> Step {
+        match part {
+            Part::Answer { walk, .. } => self.end_walk(walk, After::Return(values)),
+            Part::AskForException { exception, .. } => match values.remove(0) {
+                Value::Zero => self.throw(exception),
+                target => self.redirect(exception, target),
+            },
+            Part::Give { walk, after } => self.end_walk(walk, after),
+            Part::Ask { mut walk, .. } => {
+                let stack = values.remove(0);
+                if !self.is_there(walk.at) {
+                    self.unspecified = true;
+                    return Ok(());
+                }
+                let frame = &self.stacks[walk.at.stack].frames[walk.at.frame - 1];
+                let CursorKind::Mark(Mark { kind: MarkKind::RedirectTo(op), .. }) =
+                    &frame.cursors[walk.at.cursor].kind
+                else {
+                    unreachable!("it was asked")
+                };
+                let (op, function, locals) = (op.clone(), frame.function, frame.locals);
+                walk.taken.push(Taken::Part { op, function, locals, stack, at: walk.at });
+                if !stack.is_null() {
+                    walk.at = self.inside(stack)?;
+                }
+                self.walk_on(walk)
+            }
+        }
+    }
+
+    /// Gives back what the walk has taken, the last first; then its `call_stack`
+    /// goes on.
+    pub(super) fn end_walk(&mut self, mut walk: Walk, after: After) -> Step {
+        while let Some(taken) = walk.taken.pop() {
+            match taken {
+                Taken::Local { locals, local, stack } => {
+                    let place = &mut self.locals[locals][local];
+                    if !place.is_null() {
+                        return Err(Trap("linear slot is not empty"));
+                    }
+                    *place = stack;
+                }
+                Taken::Part { op, function, locals, stack, at } => {
+                    let Op::FirstClass(FirstClass::RedirectTo { give, give_to, .. }) = &*op else {
+                        unreachable!("its mark")
+                    };
+                    walk.at = at;
+                    let part = Part::Give { walk, after };
+                    return self.enter_part(function, locals, *give, part, &[*give_to], &[stack]);
+                }
+            }
+        }
+        match after {
+            After::Return(values) => self.complete(values),
+            After::Throw(exception) => self.throw(exception),
+        }
+    }
+}
