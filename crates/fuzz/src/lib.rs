@@ -6,6 +6,9 @@
 
 #![forbid(unsafe_code)]
 
+pub mod imports;
+pub mod oracle;
+
 /// One thing to try: a generator, and the oracle for what it makes.
 pub trait Target: Sync {
     /// The name under which it is found.
@@ -21,5 +24,5 @@ pub trait Target: Sync {
 
 /// Every target.
 pub fn targets() -> Vec<Box<dyn Target>> {
-    Vec::new()
+    vec![Box::new(imports::Imports)]
 }
