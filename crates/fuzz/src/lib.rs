@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod api;
 pub mod imports;
 pub mod oracle;
 
@@ -24,5 +25,5 @@ pub trait Target: Sync {
 
 /// Every target.
 pub fn targets() -> Vec<Box<dyn Target>> {
-    vec![Box::new(imports::Imports)]
+    vec![Box::new(api::Api), Box::new(imports::Imports)]
 }
