@@ -6,11 +6,14 @@
 
 #![forbid(unsafe_code)]
 
+pub mod api;
 pub mod child;
 pub mod designs;
 pub mod drive;
 pub mod finding;
+pub mod imports;
 pub mod minimise;
+pub mod oracle;
 pub mod seeds;
 
 /// One thing to try: a generator, and the oracle for what it makes.
@@ -28,5 +31,8 @@ pub trait Target: Sync {
 
 /// Every target.
 pub fn targets() -> Vec<Box<dyn Target>> {
-    designs::targets()
+    let mut targets = designs::targets();
+    targets.push(Box::new(api::Api));
+    targets.push(Box::new(imports::Imports));
+    targets
 }

@@ -1,0 +1,257 @@
+//! What a store must hold.
+
+use super::operation::{Kind, Operations};
+use ropewalk::{
+    AnyRef, ExnRef, ExternRef, Func, Global, Instance, Memory, Owned, Table, Tag, Val, ValType,
+};
+use ropewalk::{HeapType, RefType};
+use std::sync::{Arc, Mutex};
+
+/// What a value must be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Expected {
+    I32(i32),
+    I64(i64),
+    F32(u32),
+    F64(u64),
+    V128(u128),
+    Null(Kind),
+    I31(u32),
+    /// An object, by its number: a struct or an array.
+    Object(usize),
+    Extern(usize),
+    Func(usize),
+    Exn(usize),
+}
+
+impl Expected {
+    /// The type that takes it.
+    pub fn kind(self) -> Kind {
+        match self {
+            Expected::I32(_) => Kind::I32,
+            Expected::I64(_) => Kind::I64,
+            Expected::F32(_) => Kind::F32,
+            Expected::F64(_) => Kind::F64,
+            Expected::V128(_) => Kind::V128,
+            Expected::Null(kind) => kind,
+            Expected::I31(_) | Expected::Object(_) => Kind::Any,
+            Expected::Extern(_) => Kind::Extern,
+            Expected::Func(_) => Kind::Func,
+            Expected::Exn(_) => Kind::Exn,
+        }
+    }
+
+    /// Zero or null.
+    pub fn default_of(kind: Kind) -> Expected {
+        match kind {
+            Kind::I32 => Expected::I32(0),
+            Kind::I64 => Expected::I64(0),
+            Kind::F32 => Expected::F32(0),
+            Kind::F64 => Expected::F64(0),
+            Kind::V128 => Expected::V128(0),
+            _ => Expected::Null(kind),
+        }
+    }
+}
+
+impl Kind {
+    /// The type of WebAssembly.
+    pub fn ty(self) -> ValType {
+        let reference = |heap| ValType::Ref(RefType { nullable: true, heap });
+        match self {
+            Kind::I32 => ValType::I32,
+            Kind::I64 => ValType::I64,
+            Kind::F32 => ValType::F32,
+            Kind::F64 => ValType::F64,
+            Kind::V128 => ValType::V128,
+            Kind::Func => reference(HeapType::Func),
+            Kind::Extern => reference(HeapType::Extern),
+            Kind::Any => reference(HeapType::Any),
+            Kind::Exn => reference(HeapType::Exn),
+        }
+    }
+
+    /// The kind of a type, if the host can make values of it.
+    pub fn of(ty: ValType) -> Option<Kind> {
+        use Kind::*;
+        [I32, I64, F32, F64, V128, Func, Extern, Any, Exn].into_iter().find(|kind| kind.ty() == ty)
+    }
+}
+
+/// An object: its fields or elements, and perhaps a reference to it. Field 0 of
+/// a struct is its number.
+pub struct Object {
+    pub is_array: bool,
+    pub slots: Vec<Expected>,
+    pub owned: Option<Owned<AnyRef>>,
+}
+
+pub struct GlobalModel {
+    pub global: Global,
+    pub kind: Kind,
+    pub mutable: bool,
+    pub value: Expected,
+}
+
+pub struct TableModel {
+    pub table: Table,
+    pub kind: Kind,
+    pub maximum: Option<u64>,
+    pub elements: Vec<Expected>,
+}
+
+pub struct MemoryModel {
+    pub memory: Memory,
+    pub pages: u64,
+    pub maximum: Option<u64>,
+    /// The bytes that were written; all others are zero.
+    pub bytes: Vec<(usize, u8)>,
+}
+
+/// A value of the host in an `ExternRef`.
+pub struct Marked(pub usize);
+
+/// A reference as it was given, what it is, and the scope that it belongs to.
+#[derive(Clone, Copy)]
+pub struct Handle {
+    pub value: Val,
+    pub expected: Expected,
+    pub scope: u64,
+}
+
+/// What a host function is to do when it is reached.
+pub struct Reached {
+    pub argument: Expected,
+    pub numbers: (i64, f32),
+    pub operations: Operations,
+    pub end: FrameEnd,
+}
+
+/// How it ends.
+#[derive(Clone, Copy)]
+pub enum FrameEnd {
+    Return(Expected),
+    Fail,
+    Throw(usize),
+    Panic,
+}
+
+/// Something that belongs to a store.
+#[derive(Clone, Copy)]
+pub enum Thing {
+    Value(Val),
+    Global(Global),
+    Table(Table),
+    Memory(Memory),
+    Func(Func),
+    Tag(Tag),
+    Instance(Instance),
+}
+
+/// Things of all stores of a case, alive or not, with the number of the store:
+/// others are tried with them.
+pub type Foreign = Vec<(u64, Thing)>;
+
+/// The host's data: the model of its store.
+pub struct Model {
+    pub globals: Vec<GlobalModel>,
+    pub tables: Vec<TableModel>,
+    pub memories: Vec<MemoryModel>,
+    pub objects: Vec<Object>,
+    pub externs: Vec<Owned<ExternRef>>,
+    pub exceptions: Vec<(Owned<ExnRef>, Expected, Expected)>,
+    pub funcs: Vec<Func>,
+    pub instances: Vec<Instance>,
+    pub handles: Vec<Handle>,
+    /// The scopes that have begun and not ended, each with a number of its own.
+    pub scopes: Vec<u64>,
+    pub last_scope: u64,
+    pub frames: Vec<Reached>,
+    /// How deep calls of the host and of WebAssembly are nested.
+    pub depth: usize,
+    /// Which store it is: what is foreign is of another number.
+    pub number: u64,
+    pub foreign: Arc<Mutex<Foreign>>,
+    /// What a host function has found to be wrong.
+    pub wrong: Option<String>,
+}
+
+impl Model {
+    pub fn new(number: u64, foreign: Arc<Mutex<Foreign>>) -> Model {
+        Model {
+            globals: vec![],
+            tables: vec![],
+            memories: vec![],
+            objects: vec![],
+            externs: vec![],
+            exceptions: vec![],
+            funcs: vec![],
+            instances: vec![],
+            handles: vec![],
+            scopes: vec![0],
+            last_scope: 0,
+            frames: vec![],
+            depth: 0,
+            number,
+            foreign,
+            wrong: None,
+        }
+    }
+
+    /// Begins a scope; answers how many there were.
+    pub fn begin_scope(&mut self) -> usize {
+        self.last_scope += 1;
+        self.scopes.push(self.last_scope);
+        self.scopes.len() - 1
+    }
+
+    /// How many scopes and calls there are.
+    pub fn position(&self) -> (usize, usize, usize) {
+        (self.scopes.len(), self.frames.len(), self.depth)
+    }
+
+    /// Ends the scopes and calls that have begun since.
+    pub fn go_back(&mut self, (scopes, frames, depth): (usize, usize, usize)) {
+        self.scopes.truncate(scopes);
+        self.frames.truncate(frames);
+        self.depth = depth;
+    }
+
+    pub fn scope(&self) -> u64 {
+        *self.scopes.last().expect("that of the store never ends")
+    }
+
+    /// Lets other stores try something of this one.
+    pub fn lend(&self, thing: Thing) {
+        let mut foreign = self.foreign.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if foreign.len() < 300 {
+            foreign.push((self.number, thing));
+        }
+    }
+
+    /// Something of another store.
+    pub fn borrowed(&self, choice: u8) -> Option<Thing> {
+        let foreign = self.foreign.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let others: Vec<Thing> =
+            foreign.iter().filter(|(of, _)| *of != self.number).map(|(_, thing)| *thing).collect();
+        let index = (choice as usize).checked_rem(others.len())?;
+        Some(others[index])
+    }
+
+    /// Notes a reference that was given in the present scope.
+    pub fn note(&mut self, value: Val, expected: Expected) {
+        let scope = self.scope();
+        // Null and numbers belong to no scope and no store.
+        let is_handle = matches!(
+            value,
+            Val::AnyRef(Some(_))
+                | Val::ExternRef(Some(_))
+                | Val::ExnRef(Some(_))
+                | Val::FuncRef(Some(_))
+        );
+        if is_handle && self.handles.len() < 200 {
+            self.handles.push(Handle { value, expected, scope });
+            self.lend(Thing::Value(value));
+        }
+    }
+}

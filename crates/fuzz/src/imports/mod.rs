@@ -1,0 +1,54 @@
+//! Misuse of the reserved imports: in any order and number, with references
+//! that are used up, copied, of other designs and of other instances, and in
+//! forms that are not theirs.
+//!
+//! | file | what it holds |
+//! | --- | --- |
+//! | `vocabulary` | types, tags, and what instances share |
+//! | `generate` | modules: their functions, values and places |
+//! | `statement` | what they do |
+//! | `misuse` | what must be refused |
+//! | `run` | the oracle |
+
+mod generate;
+mod misuse;
+mod run;
+mod statement;
+mod vocabulary;
+
+use crate::Target;
+use crate::oracle::modes;
+use arbitrary::Unstructured;
+use generate::Case;
+
+/// The target.
+pub struct Imports;
+
+impl Target for Imports {
+    fn name(&self) -> &'static str {
+        "imports"
+    }
+
+    fn check(&self, entropy: &[u8]) -> Result<(), String> {
+        match case(entropy) {
+            Some(case) => run::check(&case),
+            None => Ok(()),
+        }
+    }
+
+    fn render(&self, entropy: &[u8]) -> String {
+        case(entropy).map_or_else(String::new, |case| {
+            format!(";; beside the default: {}\n{}", modes::all()[case.mode].name, case.source)
+        })
+    }
+}
+
+/// Tries a module as it is, in the default mode and another: so that a finding
+/// can be made smaller by hand.
+pub fn check_source(source: &str, mode: usize) -> Result<(), String> {
+    run::check(&Case { source: source.to_string(), mode, misuse: None })
+}
+
+fn case(entropy: &[u8]) -> Option<Case> {
+    generate::case(&mut Unstructured::new(entropy), modes::all().len()).ok()
+}

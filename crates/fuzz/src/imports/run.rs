@@ -1,0 +1,301 @@
+//! What a module that uses the reserved imports must do: be refused with a
+//! message, or run in every mode alike, with traps that are documented, and
+//! leave the store usable.
+
+use super::generate::{Case, ENTRIES};
+use super::vocabulary;
+use crate::oracle::modes::{self, Mode};
+use ropewalk::{
+    Caller, Engine, Error, Exception, FuncType, Global, GlobalType, Instance, Linker, Module,
+    ModuleError, Store, Trap, TrapCode, Val, ValType,
+};
+use std::collections::HashMap;
+use std::sync::{LazyLock, Mutex};
+
+/// How often host functions enter WebAssembly again in one run.
+const AGAIN: usize = 12;
+
+/// The host's data.
+#[derive(Default)]
+struct Host {
+    log: Vec<i32>,
+    /// Whether something was not what its type says.
+    confused: Option<i32>,
+    again: usize,
+    instances: Vec<Instance>,
+    /// Where exceptions of the host come from.
+    shared: Option<Instance>,
+}
+
+/// Says what is wrong with how the engine treats a case.
+pub fn check(case: &Case) -> Result<(), String> {
+    let engine = &modes::all()[0].engine;
+    let (validated, compiled) =
+        (Module::validate(engine, &case.source), Module::new(engine, &case.source));
+    match (validated, compiled, &case.misuse) {
+        (Ok(()), Ok(_), Some(misuse)) => {
+            Err(format!("was accepted, but should say {:?}", misuse.message))
+        }
+        (Ok(()), Ok(module), None) => runs_alike(case, &module),
+        (Err(validated), Err(compiled), misuse) => {
+            let (validated, compiled) = (refusal(&validated)?, refusal(&compiled)?);
+            if validated != compiled {
+                return Err(format!("two messages: {validated:?} and {compiled:?}"));
+            }
+            match misuse {
+                Some(misuse) if compiled.contains(misuse.message) => Ok(()),
+                // What routs may do is not checked by the generator.
+                None if compiled.contains("rout") => Ok(()),
+                _ => Err(format!("refused: {compiled}")),
+            }
+        }
+        (validated, compiled, _) => Err(format!(
+            "validating and compiling disagree: {:?} and {:?}",
+            validated.err(),
+            compiled.err()
+        )),
+    }
+}
+
+/// The message with which a module is refused, which has a place.
+fn refusal(error: &Error) -> Result<String, String> {
+    let error = error.downcast_ref::<ModuleError>();
+    let error = error.ok_or_else(|| "refused with an error of another kind".to_string())?;
+    match error.position() {
+        Some(_) => Ok(error.message().to_string()),
+        None => Err(format!("refused without a position: {error}")),
+    }
+}
+
+/// Runs it in the default mode and in one other.
+fn runs_alike(case: &Case, module: &Module) -> Result<(), String> {
+    let [default, ..] = modes::all() else { return Err("there is no mode".to_string()) };
+    let other = &modes::all()[case.mode];
+    let first = in_mode(default, module).map_err(|error| format!("{}: {error}", default.name))?;
+    let module = Module::new(&other.engine, &case.source)
+        .map_err(|error| format!("{}: refused: {error}", other.name))?;
+    let second = in_mode(other, &module).map_err(|error| format!("{}: {error}", other.name))?;
+    match first == second {
+        true => Ok(()),
+        false => Err(format!("default: {first:?}\n{}: {second:?}", other.name)),
+    }
+}
+
+/// How the calls of the entries ended, and what was logged.
+#[derive(Debug, PartialEq, Eq)]
+struct Outcome {
+    calls: Vec<String>,
+    log: Vec<i32>,
+}
+
+fn in_mode(mode: &Mode, module: &Module) -> Result<Outcome, String> {
+    let mut store = Store::new(&mode.engine, Host::default());
+    let mut calls = Vec::new();
+    instantiate(&mut store, module).map_err(|error| format!("does not link: {error:?}"))?;
+    for i in 0..2 * ENTRIES {
+        let result = enter(&mut store, i);
+        calls.push(ending(&mut store, result)?);
+        store.data_mut().again = 0;
+    }
+    if let Some(number) = store.data().confused {
+        return Err(format!("a value is not what its type says ({number})"));
+    }
+    still_good(&mut store)?;
+    store.gc();
+    for i in 0..2 * ENTRIES {
+        let result = enter(&mut store, i);
+        calls.push(ending(&mut store, result)?);
+        store.data_mut().again = 0;
+    }
+    still_good(&mut store)?;
+    let log = std::mem::take(&mut store.data_mut().log);
+    Ok(Outcome { calls, log })
+}
+
+/// Two instances of the module, and what they share.
+fn instantiate(store: &mut Store<Host>, module: &Module) -> ropewalk::Result<()> {
+    let engine = store.engine().clone();
+    let shared = Instance::new(&mut *store, &shared(&engine)?, &[])?;
+    store.data_mut().shared = Some(shared);
+    let mut linker = Linker::new(&engine);
+    linker.instance(&mut *store, "shared", shared)?;
+    host(&mut linker, store, shared)?;
+    linker.allow_shadowing(true);
+    for base in [0, 8] {
+        let ty = GlobalType { content: ValType::I32, mutable: false };
+        let base = Global::new(&mut *store, ty, Val::I32(base))?;
+        linker.define(&mut *store, "host", "base", base)?;
+        let instance = linker.instantiate(&mut *store, module)?;
+        store.data_mut().instances.push(instance);
+    }
+    Ok(())
+}
+
+/// The module that has what others share, compiled once for each engine.
+fn shared(engine: &Engine) -> ropewalk::Result<Module> {
+    static SHARED: LazyLock<Mutex<Vec<Module>>> = LazyLock::new(Mutex::default);
+    let mut modules = SHARED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if let Some(module) = modules.iter().find(|module| Engine::same(module.engine(), engine)) {
+        return Ok(module.clone());
+    }
+    let module = Module::new(engine, vocabulary::shared())?;
+    modules.push(module.clone());
+    Ok(module)
+}
+
+fn host(
+    linker: &mut Linker<Host>,
+    store: &mut Store<Host>,
+    shared: Instance,
+) -> ropewalk::Result<()> {
+    linker.func_wrap("host", "log", |mut caller: Caller<'_, Host>, value: i32| {
+        caller.data_mut().log.push(value);
+    })?;
+    linker.func_wrap("host", "confused", |mut caller: Caller<'_, Host>, number: i32| {
+        caller.data_mut().confused = Some(number);
+    })?;
+    linker.func_wrap("host", "again", |mut caller: Caller<'_, Host>, entry: i32| {
+        let host = caller.data_mut();
+        host.again += 1;
+        if host.again > AGAIN {
+            return;
+        }
+        let instance = host.instances[entry as usize % 2];
+        let name = format!("go{}", entry as usize / 2 % ENTRIES);
+        let Some(entry) = instance.get_func(&mut caller, &name) else { return };
+        let result = entry.call(&mut caller, &[], &mut []).map(|()| 0);
+        let number = match result {
+            Ok(_) => -100,
+            Err(error) => match error.downcast_ref::<Trap>() {
+                Some(trap) => -200 - trap.code() as i32,
+                None => -300,
+            },
+        };
+        caller.data_mut().log.push(number);
+    })?;
+    linker.func_wrap("host", "fail", || Err::<(), _>(Error::msg("the host fails")))?;
+    linker.func_wrap("host", "throw", throw)?;
+    for name in ["stack", "fiber", "c0"] {
+        let ty = shared.get_global(&mut *store, &format!("g.{name}.0"));
+        let ty = ty.expect("exported").ty(&*store)?.content;
+        let ty = FuncType::new([ty], [ty]);
+        linker.func_new("host", &format!("pass.{name}"), ty, |_, given, results| {
+            results[0] = given[0];
+            Ok(())
+        })?;
+    }
+    // Nothing of this is ever called.
+    for (design, name) in [("stack", "new"), ("task", "resume"), ("first-class", "new_stack")] {
+        let fake = |mut caller: Caller<'_, Host>| caller.data_mut().confused = Some(-1);
+        linker.func_wrap(&format!("ropewalk:{design}"), name, fake)?;
+    }
+    Ok(())
+}
+
+fn throw(mut caller: Caller<'_, Host>) -> ropewalk::Result<()> {
+    let shared = caller.data().shared.expect("set before anything runs");
+    let tag = shared.get_tag(&mut caller, "e1").expect("exported");
+    Err(Exception::new(&mut caller, tag, &[Val::I32(77)])?.into())
+}
+
+/// Enters one of the exported functions of both instances.
+fn enter(store: &mut Store<Host>, number: usize) -> ropewalk::Result<()> {
+    let instance = store.data().instances[number % 2];
+    let name = format!("go{}", number / 2 % ENTRIES);
+    let entry = instance.get_func(&mut *store, &name).expect("exported");
+    entry.call(store, &[], &mut [])
+}
+
+/// How a call ended, if it may end so.
+fn ending(store: &mut Store<Host>, result: ropewalk::Result<()>) -> Result<String, String> {
+    let error = match result {
+        Ok(()) => return Ok("returned".to_string()),
+        Err(error) => error,
+    };
+    if let Some(trap) = error.downcast_ref::<Trap>() {
+        return match NEVER.contains(&trap.code()) {
+            true => Err(format!("a trap that cannot be: {error:?}")),
+            false => Ok(trap.code().to_string()),
+        };
+    }
+    if let Some(exception) = error.downcast_ref::<Exception>() {
+        let values = exception.values(&mut *store);
+        let values = values.map_err(|error| format!("an exception without values: {error}"))?;
+        return Ok(format!("an exception of {} values", values.len()));
+    }
+    match error.root_cause().to_string() == "the host fails" {
+        true => Ok("the host fails".to_string()),
+        false => Err(format!("an error of no kind: {error:?}")),
+    }
+}
+
+/// Traps that nothing in a generated module can cause.
+const NEVER: [TrapCode; 14] = [
+    TrapCode::MemoryOutOfBounds,
+    TrapCode::TableOutOfBounds,
+    TrapCode::UndefinedElement,
+    TrapCode::IntegerDivideByZero,
+    TrapCode::IntegerOverflow,
+    TrapCode::InvalidConversionToInteger,
+    TrapCode::CallStackExhausted,
+    TrapCode::TooManyStacks,
+    TrapCode::NullStructReference,
+    TrapCode::NullArrayReference,
+    TrapCode::NullI31Reference,
+    TrapCode::ArrayOutOfBounds,
+    TrapCode::CastFailure,
+    TrapCode::OutOfMemory,
+];
+
+/// Whether a known program of each design still gives what it should.
+fn still_good(store: &mut Store<Host>) -> Result<(), String> {
+    let engine = store.engine().clone();
+    for (name, module) in good(&engine) {
+        match sum(store, &module) {
+            Ok(55) => {}
+            other => return Err(format!("afterwards the sum of {name} is {other:?}")),
+        }
+    }
+    let before = store.stack_statistics();
+    store.gc();
+    let after = store.stack_statistics();
+    match after.live <= before.live && after.live <= before.peak {
+        true => Ok(()),
+        false => Err(format!("a collection makes stacks: {before:?} and then {after:?}")),
+    }
+}
+
+/// The sum of the first five squares.
+fn sum(store: &mut Store<Host>, module: &Module) -> ropewalk::Result<i32> {
+    let instance = Instance::new(&mut *store, module, &[])?;
+    let sum = instance.get_typed_func::<i32, i32>(&mut *store, "sum")?;
+    sum.call(store, 5)
+}
+
+/// The known programs, compiled once for each engine.
+fn good(engine: &Engine) -> Vec<(&'static str, Module)> {
+    type Modules = Vec<(&'static str, Module)>;
+    static GOOD: LazyLock<Mutex<HashMap<usize, Modules>>> = LazyLock::new(Mutex::default);
+    let modes = modes::all();
+    let number = modes.iter().position(|mode| Engine::same(&mode.engine, engine));
+    let mut modules = GOOD.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let compile = |(name, source): (&'static str, &str)| {
+        (name, Module::new(engine, source).expect("a known program compiles"))
+    };
+    let compile = || sums().into_iter().map(compile).collect();
+    modules.entry(number.unwrap_or(usize::MAX)).or_insert_with(compile).clone()
+}
+
+/// Programs that add up squares, one for each design.
+fn sums() -> Vec<(&'static str, &'static str)> {
+    const SQUARES: &str = include_str!("../../../../examples/squares.wat");
+    const BY_HAND: &str = include_str!("../../../wast/tests/scripts/reserved-imports-by-hand.wast");
+    // Each module of the script ends where what it does is asserted.
+    let modules = BY_HAND.split("\n(assert").filter_map(|part| {
+        let begin = part.find("\n(module")?;
+        part.contains("\"sum\"").then_some(&part[begin..])
+    });
+    let designs = ["bag of stacks", "tasks", "fibers", "first-class stacks"];
+    let designs = designs.into_iter().zip(modules);
+    std::iter::once(("typed continuations", SQUARES)).chain(designs).collect()
+}
