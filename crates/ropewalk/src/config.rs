@@ -100,7 +100,7 @@ impl Config {
     }
 
     /// The generation that references to new stacks begin with, of which only
-    /// the lowest 35 bits count. For testing what happens at the last one.
+    /// the lowest 34 bits count. For testing what happens at the last one.
     pub fn first_generation(&mut self, generation: u64) -> &mut Config {
         self.stacks.first_generation = generation;
         self

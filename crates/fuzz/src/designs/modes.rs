@@ -82,5 +82,6 @@ pub fn one_of_each(groups: Vec<Vec<Mode>>, number: u64) -> Vec<Mode> {
 fn mode(name: &str, set: impl FnOnce(&mut Config)) -> Mode {
     let mut config = Config::new();
     set(&mut config);
+    config.check_stacks(name != "default");
     Mode { name: name.to_string(), config, lowered: false, stores: 1, depth: usize::MAX }
 }

@@ -20,6 +20,7 @@ pub fn all() -> &'static [Mode] {
                 let mut config = Config::new();
                 config.max_heap(64 << 20).max_stacks(10_000).max_activations(100);
                 configure(&mut config);
+                config.check_stacks(*name != "default");
                 let engine = Engine::new(&config).expect("a mode is a valid configuration");
                 Mode { name, engine }
             })
@@ -29,7 +30,7 @@ pub fn all() -> &'static [Mode] {
 }
 
 /// How many generations there are: as many as their bits in a reference count.
-const GENERATIONS: u64 = 1 << 35;
+const GENERATIONS: u64 = 1 << 34;
 
 /// A name, and how that mode differs from the default.
 type Configuration = (&'static str, fn(&mut Config));
