@@ -202,7 +202,8 @@ fn stores_and_scopes_may_be_swapped_while_a_host_function_runs() {
         let mut other = Store::new(caller.engine(), 1);
         let of_other = ExternRef::new(&mut other, 1u8)?;
         // Data leaves the store while that runs, and comes back as another's.
-        std::mem::swap(caller.data_mut(), &mut Some(other));
+        let before = caller.data_mut().replace(other);
+        assert!(before.is_none());
         let own = ExternRef::new(&mut caller, 2u8)?;
         let mut third = Store::new(caller.engine(), None);
         let of_third = ExternRef::new(&mut third, 3u8)?;

@@ -136,9 +136,12 @@ impl Map {
             return Ok(());
         }
         assert!(len <= from.len && len <= self.len);
+        // The old range stays mapped. Else somebody else could get it before `from`
+        // is dropped, and would lose it then.
+        let flags = mm::MremapFlags::MAYMOVE | mm::MremapFlags::DONTUNMAP;
         // SAFETY: both ranges lie in mappings of ours; the caller gives up the
         // contents of the other one.
-        unsafe { mm::mremap_fixed(from.at(0), len, len, mm::MremapFlags::MAYMOVE, self.at(0)) }?;
+        unsafe { mm::mremap_fixed(from.at(0), len, len, flags, self.at(0)) }?;
         Ok(())
     }
 

@@ -2,6 +2,7 @@
 //! twice, the second time while stacks move.
 
 mod frames;
+mod pending;
 mod signatures;
 
 use ropewalk::{Config, Engine};
