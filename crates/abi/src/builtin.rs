@@ -63,7 +63,8 @@ macro_rules! builtins {
             /// Whether the links between stacks are half changed when generated
             /// code calls it.
             pub const fn is_half_way(self) -> bool {
-                matches!(self, Builtin::move_stack | Builtin::ready | Builtin::release_running)
+                use Builtin::*;
+                matches!(self, move_stack | ready | release_running | extension_end)
             }
 
             /// Whether no rout is beginning any more when it has ended: routs do
