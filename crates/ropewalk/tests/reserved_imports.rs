@@ -263,6 +263,57 @@ fn a_call_is_the_only_use() {
 }
 
 #[test]
+fn a_rout_calls_nothing_before_its_start() {
+    let imports = r#"
+        (import "ropewalk:first-class" "extend_trap"
+          (func $op (param (ref null $stack) (ref $v)) (result (ref null $stack))))
+        (import "ropewalk:first-class" "start" (func $start))
+        (import "ropewalk:first-class" "level" (func $level (result i32)))
+        (import "ropewalk:first-class" "leave_to" (func $leave_to (param i32)))
+        (import "host" "f" (func $imported))"#;
+    let rout = |body: &str| {
+        format!(
+            "(elem declare func $rout $imported) (func $other) (table 1 funcref)
+             (func $rout {body})
+             (func (drop (call $op (ref.null $stack) (ref.func $rout))))"
+        )
+    };
+    let early = "calls `ropewalk:first-class` `start` before it calls or switches";
+    for body in [
+        "(call $other) (call $start)",
+        "(call $op (ref.null $stack) (ref.func $rout)) (drop) (call $start)",
+        "(call_indirect (i32.const 0)) (call $start)",
+        "(return_call $other)",
+        "(loop (br 0) (call $other) (call $start))",
+        "(call $imported)",
+    ] {
+        refused(imports, &rout(body), early);
+    }
+    let behind = "a branch before `ropewalk:first-class` `start` leads behind it";
+    for body in [
+        "(block (br_if 0 (i32.const 1)) (call $start)) (call $other)",
+        "(if (i32.const 1) (then (call $start)) (else (call $other)))",
+        "(block (br_table 0 0 (i32.const 1)) (call $start)) (call $other)",
+        "(br_if 0 (i32.const 1)) (call $start)",
+    ] {
+        refused(imports, &rout(body), behind);
+    }
+    for body in [
+        "(call $start) (call $other)",
+        "(block (br_if 0 (i32.const 1))) (call $leave_to (call $level)) (call $start)",
+        "(block (loop (call $start) (call $other)))",
+        "(if (i32.const 1) (then (nop))) (call $start)",
+        "(unreachable)",
+        "(return)",
+    ] {
+        accepted(imports, &rout(body));
+    }
+    let imported = "(elem declare func $imported)
+        (func (drop (call $op (ref.null $stack) (ref.func $imported))))";
+    refused(imports, imported, "needs a function of the module itself");
+}
+
+#[test]
 fn a_tag_operand_is_a_try_table() {
     for (design, name, ty, tag) in TAGGED {
         let import = import(design, name, ty);

@@ -1,5 +1,6 @@
 //! How stacks come to their end: by a trap, by an exception, or given up.
 
+use crate::stack::Mutation;
 use crate::store::Store;
 use ropewalk_abi::ControlBlock;
 use ropewalk_abi::stack::{NEXT_GENERATION, StackState};
@@ -72,6 +73,8 @@ impl Store {
     /// the running stack with its parents, whoever extends them, and what is
     /// suspended with its root.
     pub(crate) fn end_by_trap(&mut self) {
+        let mutation = self.options.stacks.mutation;
+        assert_ne!(mutation, Some(Mutation::EndingPanics), "a bug was put back");
         let no_parent = self.no_parent();
         let root = self.roots[self.depth - 1].block;
         let running = self.context().stack;

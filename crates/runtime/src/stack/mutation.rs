@@ -11,4 +11,6 @@ pub enum Mutation {
     MarksComeBack,
     /// A stack that gets another block leaves its marks behind.
     MarksStayBehind,
+    /// The engine panics while it frees what a trap has left.
+    EndingPanics,
 }

@@ -414,6 +414,7 @@ impl Stacks {
                     continue;
                 }
                 (*root).marks = 0;
+                (*root).bound = 0;
                 self.belongings.forget(number);
                 let mut stack = (*root).innermost;
                 let (mut innermost, mut last) = (root, root);

@@ -1,0 +1,89 @@
+//! What is true of stacks after something went wrong half-way.
+
+mod common;
+use common::*;
+use ropewalk::*;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// A store whose engine panics after each trap.
+fn panicking() -> (Store<()>, Instance) {
+    let engine = Engine::new(Config::new().mutation(Mutation::EndingPanics)).unwrap();
+    let module = Module::new(
+        &engine,
+        r#"(module
+             (import "host" "inner" (func $inner))
+             (func (export "fine") (result i32) (i32.const 7))
+             (func (export "trap") (unreachable))
+             (func (export "outer") (call $inner)))"#,
+    )
+    .unwrap();
+    let mut linker = Linker::new(&engine);
+    linker
+        .func_wrap("host", "inner", |mut caller: Caller<'_, ()>| -> Result<()> {
+            let trap = caller.get_export("trap").and_then(Extern::into_func).unwrap();
+            trap.typed::<(), ()>(&caller)?.call(&mut caller, ())
+        })
+        .unwrap();
+    let mut store = Store::new(&engine, ());
+    let instance = linker.instantiate(&mut store, &module).unwrap();
+    (store, instance)
+}
+
+/// Calls a function in which the engine panics; then the store is of no use.
+fn check_poisoned(name: &str) {
+    let (mut store, instance) = panicking();
+    let fine = instance.get_typed_func::<(), i32>(&mut store, "fine").unwrap();
+    assert_eq!(fine.call(&mut store, ()).unwrap(), 7);
+    let function = instance.get_typed_func::<(), ()>(&mut store, name).unwrap();
+    let panicked = catch_unwind(AssertUnwindSafe(|| function.call(&mut store, ())));
+    assert!(panicked.is_err(), "the engine has not panicked");
+    let error = fine.call(&mut store, ()).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "the store cannot be used any more: the engine panicked in an earlier call"
+    );
+    store.gc();
+    assert_eq!(store.collections(), 0);
+}
+
+#[test]
+fn a_store_in_which_the_engine_panicked_runs_nothing_any_more() {
+    check_poisoned("trap");
+}
+
+#[test]
+fn a_panic_of_the_engine_goes_on_through_outer_calls() {
+    check_poisoned("outer");
+}
+
+/// A module that makes tasks and fibers with more arguments than fit on a tiny
+/// stack.
+fn many_arguments() -> String {
+    let arguments = "(v128.const i64x2 1 2) ".repeat(900);
+    let types = "v128 ".repeat(900);
+    format!(
+        r#"(module
+             (type $t (task))
+             (tag $go)
+             (func $task (param (ref null $t) {types}))
+             (func $fiber (param {types} fiberref))
+             (func (export "task") (drop (task.new $t $task {arguments})))
+             (func (export "fiber") (drop (fiber.new (on $go $fiber) {arguments}))))"#
+    )
+}
+
+#[test]
+fn a_stack_that_cannot_be_made_is_not_lost() {
+    let mut config = Config::new();
+    config.stack_size(8 << 10).max_stacks(2).stack_pool(1);
+    let engine = Engine::new(&config).unwrap();
+    let (mut store, instance) = instantiate_in(&engine, &many_arguments());
+    for name in ["task", "fiber"] {
+        let new = instance.get_typed_func::<(), ()>(&mut store, name).unwrap();
+        for _ in 0..10 {
+            let error = new.call(&mut store, ()).unwrap_err();
+            assert_eq!(trap(&error).code(), TrapCode::CallStackExhausted);
+        }
+        assert_eq!(store.stack_statistics().live, 0);
+    }
+}
