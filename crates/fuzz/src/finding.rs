@@ -4,6 +4,7 @@ use crate::Target;
 use crate::seeds;
 use std::fs;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 /// Something that is wrong, and the case that shows it.
@@ -28,7 +29,10 @@ impl Finding {
         let bytes = directory.join(format!("{name}.hex"));
         fs::write(&bytes, seeds::to_hex(&self.entropy))?;
         let path = directory.join(format!("{name}.txt"));
-        fs::write(&path, format!("{}\n{}", self.head(&bytes), target.render(&self.entropy)))?;
+        // What cannot be tried may not be rendered, either.
+        let rendered = catch_unwind(AssertUnwindSafe(|| target.render(&self.entropy)));
+        let rendered = rendered.unwrap_or_else(|_| ";; rendering it panics".to_string());
+        fs::write(&path, format!("{}\n{rendered}", self.head(&bytes)))?;
         Ok(path)
     }
 

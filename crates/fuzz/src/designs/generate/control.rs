@@ -33,7 +33,7 @@ impl Scribe<'_> {
         let tags = self.tags(|tag| tag.results.is_empty());
         let mut catches = Vec::new();
         for _ in 0..1 + self.choice.below(3) {
-            let tag = if self.choice.percent(12) { None } else { self.choice.one(&tags) };
+            let tag = if self.choice.percent(12) { None } else { self.tag(&tags) };
             let catch = self.catch(tag);
             catches.push(catch);
         }
@@ -53,7 +53,7 @@ impl Scribe<'_> {
         if !self.choice.percent(15) {
             tags.retain(|tag| caught.contains(tag));
         }
-        let Some(tag) = self.choice.one(&tags) else { return self.basic() };
+        let Some(tag) = self.tag(&tags) else { return self.basic() };
         let params = self.params_of(tag);
         let args = self.args(&params);
         self.add_last(Op::Throw { tag, args });

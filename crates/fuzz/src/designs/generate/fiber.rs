@@ -25,7 +25,7 @@ impl Scribe<'_> {
     fn event_clauses(&mut self, before: &[Ty]) -> Vec<Clause> {
         let events = self.events();
         let count = self.choice.below(4);
-        let tags: Vec<_> = (0..count).filter_map(|_| self.choice.one(&events)).collect();
+        let tags: Vec<_> = (0..count).filter_map(|_| self.tag(&events)).collect();
         tags.into_iter().map(|tag| self.clause(tag, before, &[])).collect()
     }
 
@@ -37,7 +37,7 @@ impl Scribe<'_> {
             events.iter().copied().filter(|event| accepted.contains(event)).collect();
         let event = match self.choice.one(&fitting) {
             Some(event) if !self.choice.percent(12) => event,
-            _ => self.choice.one(&events)?,
+            _ => self.tag(&events)?,
         };
         let params = self.params_of(event);
         Some((event, self.args(&params)))
@@ -52,7 +52,7 @@ impl Scribe<'_> {
 
     fn new_fiber(&mut self) -> Option<()> {
         let events = self.events();
-        let returns = if self.choice.percent(75) { self.choice.one(&events) } else { None };
+        let returns = if self.choice.percent(75) { self.tag(&events) } else { None };
         let results = match returns {
             Some(returns) => self.params_of(returns),
             None => vec![],
@@ -60,7 +60,7 @@ impl Scribe<'_> {
         let own: &[Ty] = [&[][..], &[Ty::I64], &[Ty::Any, Ty::I64]][self.choice.below(3)];
         let mut clauses = Vec::new();
         for _ in 0..1 + self.choice.below(3) {
-            let tag = self.choice.one(&events)?;
+            let tag = self.tag(&events)?;
             let params = [own, &[Ty::Fiber], &self.params_of(tag)[..]].concat();
             clauses.push((tag, self.function(&Signature::new(&params, &results), false)));
         }
@@ -103,7 +103,7 @@ impl Scribe<'_> {
 
     fn start_fiber(&mut self) -> Option<()> {
         let events = self.events();
-        let returns = self.choice.one(&events)?;
+        let returns = self.tag(&events)?;
         let results = self.params_of(returns);
         let own: &[Ty] = [&[][..], &[Ty::I64, Ty::Any]][self.choice.below(2)];
         let params = [own, &[Ty::Fiber]].concat();

@@ -50,7 +50,7 @@ impl Scribe<'_> {
         let mut catches = Vec::new();
         for _ in 0..1 + self.choice.below(3) {
             let from = if self.choice.percent(75) { &with_stack } else { &others };
-            let tag = self.choice.one(from);
+            let tag = self.tag(from);
             let mut catch = self.catch(tag);
             // A plain catch is where the engine takes a short cut.
             if catch.with_ref && self.choice.percent(70) {
@@ -94,7 +94,7 @@ impl Scribe<'_> {
             events.iter().copied().filter(|event| caught.contains(event)).collect();
         let event = match self.choice.one(&fitting) {
             Some(event) if !self.choice.percent(6) => event,
-            _ if self.choice.percent(30) => self.choice.one(&events)?,
+            _ if self.choice.percent(30) => self.tag(&events)?,
             _ => return None,
         };
         let mut params = self.params_of(event);
@@ -226,7 +226,7 @@ impl Scribe<'_> {
                 let mut catches = Vec::new();
                 for _ in 0..1 + self.choice.below(3) {
                     let from = if self.choice.percent(80) { &tags } else { &all };
-                    let Some(tag) = self.choice.one(from) else { continue };
+                    let Some(tag) = self.tag(from) else { continue };
                     let to = new(self, &self.params_of(tag));
                     let handler = self.machine.program.new_block();
                     catches.push(Catch { tag: Some(tag), to, with_ref: false, handler });

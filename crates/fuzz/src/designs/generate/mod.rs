@@ -63,7 +63,8 @@ impl Writer<'_> {
     fn next_call(&mut self, machine: &mut Machine) -> Call {
         let mut choice = self.entropy.record();
         let functions = machine.program.functions.iter().enumerate();
-        let entries = functions.filter(|(_, function)| function.signature == Signature::entry());
+        let entries = functions
+            .filter(|(_, function)| !function.rout && function.signature == Signature::entry());
         let entries: Vec<_> = entries.map(|(id, _)| id).collect();
         let argument = choice.below(5) as i64;
         let function = match choice.one(&entries) {

@@ -246,6 +246,16 @@ impl<'a> Scribe<'a> {
         tags.map(|(id, _)| id).collect()
     }
 
+    /// One of some tags, most often a favourite.
+    pub fn tag(&mut self, tags: &[TagId]) -> Option<TagId> {
+        let favourites = tags.iter().filter(|tag| self.setup.favourites.contains(tag));
+        let favourites: Vec<_> = favourites.copied().collect();
+        match self.choice.one(&favourites) {
+            Some(tag) if self.choice.percent(65) => Some(tag),
+            _ => self.choice.one(tags),
+        }
+    }
+
     pub fn params_of(&self, tag: TagId) -> Vec<Ty> {
         self.machine.program.tags[tag].signature.params.clone()
     }

@@ -1,7 +1,7 @@
 //! What a program has to work with: designs, types, tags, variables.
 
 use super::entropy::Choice;
-use crate::designs::program::{Program, Signature, Tag, Ty, Types};
+use crate::designs::program::{Program, Signature, Tag, TagId, Ty, Types};
 
 /// What is decided before anything is written.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +21,9 @@ pub struct Setup {
     /// The type whose continuations can be switched to, and that with its first
     /// argument bound.
     pub switched: [usize; 2],
+    /// Tags that are chosen more often than others, so that programs handle the
+    /// same tag in several places.
+    pub favourites: Vec<TagId>,
 }
 
 /// The first record says which designs, and the rest.
@@ -46,6 +49,8 @@ pub fn setup(choice: &mut Choice) -> (Setup, Program) {
             Signature::new(&[Ty::Any, Ty::I64], &[Ty::I64, Ty::Any]),
         ];
     }
+    let count = program.tags.len();
+    setup.favourites = (0..2 + choice.below(3)).map(|_| choice.below(count)).collect();
     variables(&mut program);
     (setup, program)
 }

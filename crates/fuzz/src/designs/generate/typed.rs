@@ -2,7 +2,7 @@
 
 use super::scribe::Scribe;
 use crate::designs::model::Sought;
-use crate::designs::program::{Handler, Op, Signature, Ty, Typed, With};
+use crate::designs::program::{Handler, Op, Signature, TagId, Ty, Typed, With};
 
 impl Scribe<'_> {
     pub fn typed(&mut self) -> Option<()> {
@@ -58,7 +58,7 @@ impl Scribe<'_> {
         let mut handlers = Vec::new();
         let tags = self.tags(|_| true);
         for _ in 0..self.choice.below(4) {
-            let tag = self.choice.one(&tags)?;
+            let tag = self.tag(&tags)?;
             let tag_type = self.machine.program.tags[tag].signature.clone();
             let switches = tag_type.params.is_empty() && tag_type.results == self.setup.results;
             if switches && self.choice.percent(60) {
@@ -84,7 +84,7 @@ impl Scribe<'_> {
             return With::Values(self.args(&signature.params));
         }
         let tags = self.tags(|tag| tag.results.is_empty() && !tag.params.contains(&Ty::Linear));
-        match self.choice.one(&tags) {
+        match self.tag(&tags) {
             Some(tag) if self.choice.percent(60) => {
                 let params = self.params_of(tag);
                 With::Throw(tag, self.args(&params))
@@ -106,7 +106,10 @@ impl Scribe<'_> {
         if !self.choice.percent(3) {
             tags.retain(|&tag| self.machine.find_handler(tag, Sought::Label).is_some());
         }
-        let tag = self.choice.one(&tags)?;
+        if self.choice.percent(40) {
+            self.prefer_far(&mut tags);
+        }
+        let tag = self.tag(&tags)?;
         let signature = self.machine.program.tags[tag].signature.clone();
         let args = self.args(&signature.params);
         let to = self.places(&signature.results);
@@ -115,13 +118,24 @@ impl Scribe<'_> {
         Some(())
     }
 
+    /// Keeps the tags whose handlers are beyond the parent, if there are any.
+    fn prefer_far(&self, tags: &mut Vec<TagId>) {
+        let is_far = |tag: &TagId| {
+            let found = self.machine.find_handler(*tag, Sought::Label);
+            found.is_some_and(|(outermost, _)| outermost != self.machine.running)
+        };
+        if tags.iter().any(is_far) {
+            tags.retain(is_far);
+        }
+    }
+
     fn switch_cont(&mut self) -> Option<()> {
         let results = self.setup.results.clone();
         let mut tags = self.tags(|tag| tag.params.is_empty() && tag.results == results);
         if !self.choice.percent(3) {
             tags.retain(|&tag| self.machine.find_handler(tag, Sought::Switch).is_some());
         }
-        let tag = self.choice.one(&tags)?;
+        let tag = self.tag(&tags)?;
         let switched = self.setup.switched;
         let found = self.seek(&switched.map(Ty::Cont), valid);
         let Some((Ty::Cont(ty), cont)) = found else {

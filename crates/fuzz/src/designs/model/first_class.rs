@@ -40,6 +40,7 @@ impl Machine {
                 self.enter(*function, values, Then::Event(*event, missing))
             }
             FirstClass::Extend { to, rout, event, args, stack } => {
+                self.burn()?;
                 let values = self.take_all(args);
                 let stack = self.take(*stack);
                 let target = self.check_target(stack)?;
@@ -48,6 +49,7 @@ impl Machine {
             }
             FirstClass::Start => unreachable!("routs are begun by `stack.extend`"),
             FirstClass::CallStack { tag, args, .. } => {
+                self.burn()?;
                 let args = self.take_all(args);
                 self.call_stack(*tag, args)
             }

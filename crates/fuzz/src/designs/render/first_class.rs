@@ -21,6 +21,8 @@ impl Writer<'_> {
                 self.line(format!("(stack.switch_drop $e{event}{args} {stack})"));
             }
             FirstClass::Extend { to, rout, event, args, stack } => {
+                // The rout itself has no room for this.
+                self.burn();
                 let event = event.map(|event| format!(" $e{event}")).unwrap_or_default();
                 let (args, stack) = (self.get_all(args), self.get(*stack));
                 self.set(*to, &format!("(stack.extend $fn{rout}{event}{args} {stack})"));
@@ -54,6 +56,7 @@ impl Writer<'_> {
                 });
             }
             FirstClass::CallStack { tag, args, to } => {
+                self.burn();
                 self.line(format!("(call_stack $ask{tag}{})", self.get_all(args)));
                 self.set_all(to);
             }
