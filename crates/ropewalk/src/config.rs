@@ -2,6 +2,7 @@
 
 use ropewalk_runtime::HeapOptions;
 use ropewalk_runtime::stack::StackOptions;
+use ropewalk_runtime::table::TableLimits;
 use wasmparser::WasmFeatures;
 
 pub use ropewalk_compile::OptLevel;
@@ -28,6 +29,7 @@ pub struct Config {
     pub(crate) move_stacks: bool,
     pub(crate) check_stacks: bool,
     pub(crate) heap: HeapOptions,
+    pub(crate) tables: TableLimits,
 }
 
 /// What the engine implements.
@@ -48,6 +50,7 @@ impl Default for Config {
             move_stacks: false,
             check_stacks: false,
             heap: HeapOptions::default(),
+            tables: TableLimits::default(),
         }
     }
 }
@@ -142,6 +145,22 @@ impl Config {
     /// Beyond that an allocation traps with `out of memory`.
     pub fn max_heap(&mut self, bytes: usize) -> &mut Config {
         self.heap.maximum = bytes;
+        self
+    }
+
+    /// How many elements a table may have. Ten million by default. A module with
+    /// a larger one cannot be instantiated, and `table.grow` beyond that answers
+    /// -1. Elements that nobody has written take no memory.
+    pub fn max_table_elements(&mut self, count: u64) -> &mut Config {
+        self.tables.elements = count;
+        self
+    }
+
+    /// How many elements the tables of an instance may begin with that are not
+    /// null, all together: those are written when it is made. Twenty million by
+    /// default.
+    pub fn max_filled_elements(&mut self, count: u64) -> &mut Config {
+        self.tables.filled = count;
         self
     }
 

@@ -136,6 +136,7 @@ impl Engine {
             arena: self.inner.arena.clone(),
             memories: self.inner.memories.clone(),
             types: self.inner.types.clone(),
+            tables: self.config().tables,
             heap: self.config().heap,
             max_activations: self.config().max_activations,
             stacks: self.config().stacks,

@@ -342,17 +342,27 @@ impl Store {
         let module = self.instances[index].module.clone();
         let info = &module.info;
         let defined = info.tables.iter().enumerate().skip(info.imported_tables as usize);
+        let limits = self.options.tables;
+        let mut filled: u64 = 0;
         for ((i, ty), init) in defined.zip(&info.table_inits) {
             let init = match init {
                 Some(expr) => self.evaluate(index, expr).map_err(Trap::from_code)?.u64(),
                 None => 0,
             };
+            if init != 0 {
+                filled = filled.saturating_add(ty.minimum);
+            }
+            if filled > limits.filled {
+                let (elements, limit) = (filled, limits.filled);
+                return Err(TableError::TooFull { elements, limit }.into());
+            }
             let is_collected = info.is_collected(ValType::Ref(ty.element));
             let ty = module.engine_table_type(*ty);
             let instance = &mut self.instances[index];
             let def = instance.place.at::<TableDef>(module.layout.defined_table(i as u32));
             // SAFETY: instances live as long as the store, which owns the table.
-            self.tables.push(unsafe { Table::new(ty, is_collected, init, def) }?);
+            let table = unsafe { Table::new(ty, is_collected, init, limits.elements, def) }?;
+            self.tables.push(table);
             instance.tables.push(self.tables.len() - 1);
         }
         Ok(())

@@ -12,6 +12,7 @@ pub(crate) const PAGE: usize = 4096;
 #[derive(Debug)]
 pub(crate) struct Map {
     base: NonNull<u8>,
+    /// Zero if other maps have taken all of it.
     len: usize,
 }
 
@@ -130,18 +131,20 @@ impl Map {
         pages.iter().filter(|page| **page & 1 != 0).count() * PAGE
     }
 
-    /// Moves the first `len` bytes of another map to the beginning of this one.
-    pub fn take_pages(&mut self, from: &Map, len: usize) -> io::Result<()> {
+    /// Moves the first `len` bytes of another map, which are whole pages, to the
+    /// beginning of this one. The other is what is left of it.
+    pub fn take_pages(&mut self, from: &mut Map, len: usize) -> io::Result<()> {
         if len == 0 {
             return Ok(());
         }
-        assert!(len <= from.len && len <= self.len);
-        // The old range stays mapped. Else somebody else could get it before `from`
-        // is dropped, and would lose it then.
-        let flags = mm::MremapFlags::MAYMOVE | mm::MremapFlags::DONTUNMAP;
+        assert!(len <= from.len && len <= self.len && len.is_multiple_of(PAGE));
         // SAFETY: both ranges lie in mappings of ours; the caller gives up the
         // contents of the other one.
-        unsafe { mm::mremap_fixed(from.at(0), len, len, flags, self.at(0)) }?;
+        unsafe { mm::mremap_fixed(from.at(0), len, len, mm::MremapFlags::MAYMOVE, self.at(0)) }?;
+        // Where the pages were may belong to somebody else by now.
+        // SAFETY: the end of a mapping is not null.
+        from.base = unsafe { from.base.add(len) };
+        from.len -= len;
         Ok(())
     }
 
@@ -157,6 +160,9 @@ const MADV_GUARD_REMOVE: i32 = 103;
 
 impl Drop for Map {
     fn drop(&mut self) {
+        if self.len == 0 {
+            return;
+        }
         // SAFETY: whoever drops the map has given up all pointers into it. An
         // error would only leak address space.
         let _ = unsafe { mm::munmap(self.at(0), self.len) };

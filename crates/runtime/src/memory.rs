@@ -142,7 +142,8 @@ impl Memory {
     fn relocate(&mut self, old_len: usize, new_len: u64) -> Option<()> {
         let room = new_len.saturating_add(new_len / 2);
         let mut map = reserve(&self.ty, room).or_else(|_| reserve(&self.ty, new_len)).ok()?;
-        map.take_pages(self.map(), old_len).ok()?;
+        let old = self.map.as_mut().expect("there until it is dropped");
+        map.take_pages(old, old_len).ok()?;
         self.map = Some(map);
         Some(())
     }

@@ -7,7 +7,7 @@ use crate::heap::{Heap, HeapOptions, Object};
 use crate::instance::Instance;
 use crate::memory::{Memory, MemoryPool};
 use crate::stack::{self, Arena, Quarantine, RootStack, StackOptions, Stacks};
-use crate::table::Table;
+use crate::table::{Table, TableLimits};
 use crate::types::TypeRegistry;
 use crate::{builtins, bytes, stub};
 use ropewalk_abi::heap::EXTERN_SIZE;
@@ -43,6 +43,8 @@ pub struct StoreOptions {
     pub memories: Arc<MemoryPool>,
     /// The types of the engine.
     pub types: Arc<TypeRegistry>,
+    /// How large its tables may be.
+    pub tables: TableLimits,
     /// How its heap behaves.
     pub heap: HeapOptions,
     /// How the stacks of continuations are.
@@ -374,7 +376,8 @@ impl Store {
         init: u64,
     ) -> Result<usize, crate::table::TableError> {
         let is_collected = self.options.types.is_collected(ValType::Ref(ty.element));
-        self.tables.push(Table::standalone(ty, is_collected, init)?);
+        let limit = self.options.tables.elements;
+        self.tables.push(Table::standalone(ty, is_collected, init, limit)?);
         Ok(self.tables.len() - 1)
     }
 

@@ -64,7 +64,7 @@ impl Store {
 
     /// How many bytes the objects of the heap take, with garbage.
     pub fn heap_used(&self) -> usize {
-        let base = self.heap.space.as_ref().map_or(0, |space| space.base() as usize);
+        let base = self.heap.space.as_ref().map_or(0, |space| space.base());
         self.context().heap_next - base
     }
 

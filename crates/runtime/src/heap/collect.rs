@@ -15,12 +15,13 @@ use ropewalk_abi::stack::{
 use ropewalk_abi::{ControlBlock, RawVal, TypeKind};
 use std::ptr;
 
-/// Copies every object that can be reached to free memory from `base` on, and
-/// updates all references; frees the stacks that cannot be reached. Answers the
-/// end of the copies.
-pub(super) fn copy_reachable(store: &mut Store, base: usize) -> usize {
+/// Copies every object that can be reached to free memory from `base` on, which
+/// is zero from `clean` on, and updates all references; frees the stacks that
+/// cannot be reached. Answers the end of the copies.
+pub(super) fn copy_reachable(store: &mut Store, base: usize, clean: usize) -> usize {
     let mut copier = Copier {
         next: base,
+        clean,
         externs: std::mem::take(&mut store.heap.externs.reached),
         stacks: vec![Reached::default(); store.stacks.len() + 1],
         pending: Vec::new(),
@@ -55,6 +56,8 @@ const KEPT: usize = 1024;
 struct Copier {
     /// Where the next copy goes.
     next: usize,
+    /// Where the memory begins that is zero.
+    clean: usize,
     /// Which host values were reached.
     externs: Vec<bool>,
     /// What is known of each stack, by its block.
@@ -140,8 +143,9 @@ impl Copier {
         let size = object.size();
         let place = self.next;
         self.next += size;
-        // SAFETY: the new space is as large as all objects together.
-        unsafe { object.copy_to(place, size) }
+        // SAFETY: the new space is as large as all objects together, and zero
+        // from there on where nothing was copied to.
+        unsafe { object.copy_to(place, size, self.clean) }
     }
 }
 

@@ -45,9 +45,9 @@ const SMALLEST_SPACE: usize = 1 << 20;
 #[derive(Debug)]
 pub(crate) struct Heap {
     options: HeapOptions,
-    space: Option<Map>,
+    space: Option<Space>,
     /// The space before the last collection.
-    spare: Option<Map>,
+    spare: Option<Space>,
     pub roots: Roots,
     externs: Externs,
     collections: u64,
@@ -55,6 +55,16 @@ pub(crate) struct Heap {
     pub violation: Option<String>,
     /// What a host value panicked with when it was dropped.
     pub panic: Option<Box<dyn Any + Send>>,
+}
+
+/// Memory for objects.
+#[derive(Debug)]
+struct Space {
+    map: Map,
+    /// Where the memory begins that was never written, so that it is zero, and
+    /// takes no memory of the machine. Up to here there may be anything, if it
+    /// is not in use.
+    clean: usize,
 }
 
 /// Values of the host, by number.
@@ -146,8 +156,10 @@ impl Store {
             // Generated code never has room, so it always asks.
             self.context_mut().heap_end = 0;
         }
-        // SAFETY: the place lies in the space and was free.
-        unsafe { Object::create(place, ty, size) }
+        let clean = self.heap.space.as_ref().map_or(usize::MAX, |space| space.clean);
+        // SAFETY: the place lies in the space and was free; from `clean` on it is
+        // zero.
+        unsafe { Object::create(place, ty, size, clean) }
     }
 
     fn has_room(&self, size: usize) -> bool {
@@ -159,16 +171,16 @@ impl Store {
     pub(crate) fn collect(&mut self, needed: usize) -> Result<(), TrapCode> {
         let maximum = self.heap.options.maximum;
         let used = match &self.heap.space {
-            Some(space) => self.context().heap_next - space.base() as usize,
+            Some(space) => self.context().heap_next - space.base(),
             None => 0,
         };
         if needed > maximum || self.is_poisoned() {
             return Err(TrapCode::OutOfMemory);
         }
         let space = self.heap.take_space(room_for(used) + needed)?;
-        let (base, len) = (space.base() as usize, space.len());
-        let next = collect::copy_reachable(self, base);
-        self.heap.replace_space(space);
+        let (base, len) = (space.base(), space.map.len());
+        let next = collect::copy_reachable(self, base, space.clean);
+        self.heap.replace_space(space, used);
         let live = next - base;
         let enough = (room_for(live) + needed).min(maximum).min(len);
         let fits = live + needed <= enough;
@@ -202,18 +214,33 @@ fn room_for(live: usize) -> usize {
 
 impl Heap {
     /// A space of at least so many bytes to copy to.
-    fn take_space(&mut self, len: usize) -> Result<Map, TrapCode> {
+    fn take_space(&mut self, len: usize) -> Result<Space, TrapCode> {
         match self.spare.take() {
-            Some(spare) if spare.len() >= len => Ok(spare),
-            _ => Map::read_write(len.next_multiple_of(PAGE)).map_err(|_| TrapCode::OutOfMemory),
+            Some(spare) if spare.map.len() >= len => Ok(spare),
+            _ => Space::new(len.next_multiple_of(PAGE)),
         }
     }
 
-    /// Makes a space the current one, and keeps the old one for the next time.
-    fn replace_space(&mut self, space: Map) {
-        let old = self.space.replace(space);
+    /// Makes a space the current one, and keeps the old one, of which so many
+    /// bytes were used, for the next time.
+    fn replace_space(&mut self, space: Space, used: usize) {
+        let mut old = self.space.replace(space);
+        if let Some(old) = &mut old {
+            old.clean = old.clean.max(old.base() + used);
+        }
         // In the stress mode, a forgotten reference to the old space faults.
         self.spare = old.filter(|_| !self.options.collect_always);
         self.collections += 1;
+    }
+}
+
+impl Space {
+    fn new(len: usize) -> Result<Space, TrapCode> {
+        let map = Map::read_write(len).map_err(|_| TrapCode::OutOfMemory)?;
+        Ok(Space { clean: map.base() as usize, map })
+    }
+
+    fn base(&self) -> usize {
+        self.map.base() as usize
     }
 }

@@ -1,5 +1,6 @@
 //! Objects, as the runtime reads and writes them.
 
+use crate::map::PAGE;
 use ropewalk_abi::heap::{
     ARRAY_ELEMENTS, ARRAY_LENGTH, EXCEPTION_TAG, EXTERN_NUMBER, HEADER_SIZE, array_size,
 };
@@ -20,15 +21,16 @@ impl Object {
         ropewalk_abi::heap::is_object(reference).then_some(Object(reference as usize))
     }
 
-    /// Makes an object of free memory, all zero but for the header.
+    /// Makes an object of free memory, all zero but for the header. What lies
+    /// behind `clean` is not touched.
     ///
     /// # Safety
     ///
-    /// The memory must be free, of that size, and writable.
-    pub unsafe fn create(place: usize, ty: *const TypeInfo, size: usize) -> Object {
+    /// The memory must be free, of that size, writable, and zero from `clean` on.
+    pub unsafe fn create(place: usize, ty: *const TypeInfo, size: usize, clean: usize) -> Object {
         // SAFETY: the caller's promise; every object has a header.
         unsafe {
-            std::ptr::write_bytes(place as *mut u8, 0, size);
+            std::ptr::write_bytes(place as *mut u8, 0, size.min(clean.saturating_sub(place)));
             *(place as *mut *const TypeInfo) = ty;
         }
         Object(place)
@@ -129,19 +131,44 @@ impl Object {
         (header & 1 == 1).then_some(Object(header & !1))
     }
 
-    /// Copies it to a place, and notes there that it is a copy of this.
+    /// Copies it to a place, and notes there that it is a copy of this. Pages of
+    /// a large one that are zero are not copied to what lies behind `clean`.
     ///
     /// # Safety
     ///
-    /// The place must be free, writable and large enough.
-    pub unsafe fn copy_to(self, place: usize, size: usize) -> Object {
+    /// The place must be free, writable, large enough, and zero from `clean` on.
+    pub unsafe fn copy_to(self, place: usize, size: usize, clean: usize) -> Object {
         debug_assert!(size >= HEADER_SIZE as usize);
         // SAFETY: the caller's promise; the spaces are different mappings.
         unsafe {
-            std::ptr::copy_nonoverlapping(self.0 as *const u8, place as *mut u8, size);
+            match size < LARGE || place < clean {
+                true => std::ptr::copy_nonoverlapping(self.0 as *const u8, place as *mut u8, size),
+                false => copy_to_zero(self.0, place, size),
+            }
             *(self.0 as *mut usize) = place | 1;
         }
         Object(place)
+    }
+}
+
+/// From how many bytes on it is worth looking whether parts of an object are
+/// zero.
+const LARGE: usize = 64 << 10;
+
+/// Copies to memory that is zero what is not.
+///
+/// # Safety
+///
+/// As for a copy of so many bytes, and the destination must be zero.
+unsafe fn copy_to_zero(from: usize, to: usize, size: usize) {
+    for start in (0..size).step_by(PAGE) {
+        let len = PAGE.min(size - start);
+        // SAFETY: the part lies in what is copied, which nobody writes now.
+        let part = unsafe { std::slice::from_raw_parts((from + start) as *const u8, len) };
+        if part.iter().any(|byte| *byte != 0) {
+            // SAFETY: the caller's promise.
+            unsafe { std::ptr::copy_nonoverlapping(part.as_ptr(), (to + start) as *mut u8, len) };
+        }
     }
 }
 
