@@ -145,7 +145,8 @@ impl Process {
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()?;
-        let requests = child.stdin.take().ok_or_else(|| io::Error::other("no pipe to the child"))?;
+        let requests =
+            child.stdin.take().ok_or_else(|| io::Error::other("no pipe to the child"))?;
         let output = child.stdout.take().ok_or_else(|| io::Error::other("no pipe to the child"))?;
         let (sender, answers) = mpsc::channel();
         std::thread::spawn(move || {

@@ -54,9 +54,8 @@ pub fn drive(targets: &[Box<dyn Target>], plan: &Plan) -> io::Result<u64> {
         reported: Mutex::new(Instant::now()),
     };
     std::thread::scope(|scope| {
-        let jobs: Vec<_> = (0..plan.jobs.max(1))
-            .map(|_| scope.spawn(|| work(targets, plan, &progress)))
-            .collect();
+        let jobs: Vec<_> =
+            (0..plan.jobs.max(1)).map(|_| scope.spawn(|| work(targets, plan, &progress))).collect();
         jobs.into_iter().try_for_each(|job| {
             job.join().unwrap_or_else(|_| Err(io::Error::other("a job panicked")))
         })

@@ -7,11 +7,7 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The smallest bytes found for which `fails` still holds.
-pub fn minimise(
-    entropy: Vec<u8>,
-    record: usize,
-    mut fails: impl FnMut(&[u8]) -> bool,
-) -> Vec<u8> {
+pub fn minimise(entropy: Vec<u8>, record: usize, mut fails: impl FnMut(&[u8]) -> bool) -> Vec<u8> {
     let deadline = Instant::now() + PATIENCE;
     let mut best = entropy;
     loop {
@@ -48,17 +44,17 @@ fn leave_out(
             }
             start = start.saturating_sub(size);
         }
-        size = if size > record { (size / 2).next_multiple_of(record).min(size - 1) } else { size / 2 };
+        size = if size > record {
+            (size / 2).next_multiple_of(record).min(size - 1)
+        } else {
+            size / 2
+        };
     }
     best
 }
 
 /// Sets chunks to zero, which every choice takes for the simplest.
-fn clear(
-    mut best: Vec<u8>,
-    deadline: Instant,
-    fails: &mut impl FnMut(&[u8]) -> bool,
-) -> Vec<u8> {
+fn clear(mut best: Vec<u8>, deadline: Instant, fails: &mut impl FnMut(&[u8]) -> bool) -> Vec<u8> {
     let mut size = 64;
     while size > 0 {
         let mut start = 0;

@@ -55,21 +55,20 @@ fn linker(engine: &Engine) -> Result<Linker<Host>> {
         caller.data_mut().seen.push(Seen::Log(number));
     })?;
     linker.func_wrap("host", "fail", || -> Result<()> { bail!("the host fails") })?;
-    linker.func_wrap("host", "throw", |mut caller: Caller<'_, Host>, number: i64| -> Result<()> {
-        let tag = caller.data().tags[0].context("no tag 0")?;
-        Err(Exception::new(&mut caller, tag, &[Val::I64(number)])?.into())
-    })?;
+    linker.func_wrap(
+        "host",
+        "throw",
+        |mut caller: Caller<'_, Host>, number: i64| -> Result<()> {
+            let tag = caller.data().tags[0].context("no tag 0")?;
+            Err(Exception::new(&mut caller, tag, &[Val::I64(number)])?.into())
+        },
+    )?;
     linker.func_wrap("host", "enter", enter)?;
     Ok(linker)
 }
 
 /// Calls a function of the program for the program.
-fn enter(
-    mut caller: Caller<'_, Host>,
-    function: i32,
-    argument: i64,
-    swallow: i32,
-) -> Result<i64> {
+fn enter(mut caller: Caller<'_, Host>, function: i32, argument: i64, swallow: i32) -> Result<i64> {
     let functions = &caller.data().functions;
     let function = functions.get(function as usize).copied().flatten();
     let function = function.context("not a function")?.typed::<i64, i64>(&mut caller)?;

@@ -55,9 +55,8 @@ impl Scribe<'_> {
     fn bind_stack(&mut self) -> Option<()> {
         let pairs = [(0, 5), (1, 4), (1, 6), (3, 6), (4, 6), (2, 2)];
         let (ty, into) = self.choice.one(&pairs)?;
-        let (_, stack) = self.seek(&[Ty::Stack(ty)], |machine, value| {
-            machine.valid(value).is_some()
-        })?;
+        let (_, stack) =
+            self.seek(&[Ty::Stack(ty)], |machine, value| machine.valid(value).is_some())?;
         let count = self.stack_params(ty).len() - self.stack_params(into).len();
         let args = self.args(&self.stack_params(ty)[..count]);
         let to = self.any(Ty::Stack(into));

@@ -127,8 +127,7 @@ impl Scribe<'_> {
             self.add(Op::Fiber(Fiber::DismountRelease { event, args, from }));
         } else {
             let (_, fiber) = self.seek(&[Ty::Fiber], is_suspended)?;
-            let innermost =
-                self.stack_of(fiber).map(|stack| self.machine.stacks[stack].innermost);
+            let innermost = self.stack_of(fiber).map(|stack| self.machine.stacks[stack].innermost);
             let (event, args) = self.message_for(innermost)?;
             self.add(Op::Fiber(Fiber::SwitchRelease { event, args, from, fiber }));
         }

@@ -265,7 +265,9 @@ impl<'a> Scribe<'a> {
         let module = self.module();
         let functions = self.machine.program.functions.iter().enumerate();
         let fitting = functions.filter(|(_, function)| {
-            function.signature == *signature && !function.rout && (later || function.module <= module)
+            function.signature == *signature
+                && !function.rout
+                && (later || function.module <= module)
         });
         let fitting: Vec<_> = fitting.map(|(id, _)| id).collect();
         let full = self.machine.program.functions.len() >= FUNCTIONS;
@@ -279,12 +281,7 @@ impl<'a> Scribe<'a> {
         }
     }
 
-    pub fn new_function(
-        &mut self,
-        module: usize,
-        signature: &Signature,
-        rout: bool,
-    ) -> FunctionId {
+    pub fn new_function(&mut self, module: usize, signature: &Signature, rout: bool) -> FunctionId {
         let function = self.machine.program.new_function(module, signature.clone(), rout);
         if !rout {
             let body = self.machine.program.functions[function].body;

@@ -39,7 +39,8 @@ impl Scribe<'_> {
     /// Pairs of types of which the second has some of the first one's arguments
     /// bound.
     fn bind_cont(&mut self) -> Option<()> {
-        let pairs = [(1, 0), (2, 3), (2, 0), (3, 0), (4, 2), (4, 0), (5, 6), (0, 0), (5, 0), (6, 0)];
+        let pairs =
+            [(1, 0), (2, 3), (2, 0), (3, 0), (4, 2), (4, 0), (5, 6), (0, 0), (5, 0), (6, 0)];
         let (ty, into) = self.choice.one(&pairs)?;
         let valid = |machine: &_, value| valid(machine, value);
         let (_, cont) = self.seek(&[Ty::Cont(ty)], valid)?;

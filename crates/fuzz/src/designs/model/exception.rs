@@ -25,7 +25,9 @@ impl Machine {
                 match frame.then {
                     Then::Part(part) => match *part {
                         Part::AskForException { .. } => {}
-                        Part::Answer { walk, .. } | Part::Ask { walk, .. } | Part::Give { walk, .. } => {
+                        Part::Answer { walk, .. }
+                        | Part::Ask { walk, .. }
+                        | Part::Give { walk, .. } => {
                             return self.end_walk(walk, After::Throw(exception));
                         }
                     },

@@ -138,9 +138,9 @@ fn results(op: &Op) -> &[usize] {
             Typed::Suspend { to, .. } | Typed::Resume { to, .. } | Typed::Switch { to, .. },
         ) => to,
         Op::Bag(Bag::Switch { to, .. } | Bag::Throw { to, .. }) => to,
-        Op::Task(Task::Resume { to, .. } | Task::Suspend { to, .. } | Task::SwitchTo { to, .. }) => {
-            to
-        }
+        Op::Task(
+            Task::Resume { to, .. } | Task::Suspend { to, .. } | Task::SwitchTo { to, .. },
+        ) => to,
         Op::Fiber(Fiber::Start { to, .. }) => to,
         Op::FirstClass(FirstClass::CallStack { to, .. }) => to,
         other => unreachable!("does not wait for results: {other:?}"),

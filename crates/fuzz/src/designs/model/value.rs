@@ -1,6 +1,6 @@
 //! Values.
 
-use super::{Machine, Step, StackId, Trap};
+use super::{Machine, StackId, Step, Trap};
 use crate::designs::program::{TagId, Ty};
 
 /// A value. Null and the number 0 are the same.

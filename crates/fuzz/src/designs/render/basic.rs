@@ -30,10 +30,7 @@ impl Writer<'_> {
             Op::Log { from } => self.line(format!("(call $log {})", self.get(*from))),
             Op::Note { from } => {
                 let digest = "(i64.mul (global.get $digest) (i64.const 31))";
-                self.line(format!(
-                    "(global.set $digest (i64.add {digest} {}))",
-                    self.get(*from)
-                ));
+                self.line(format!("(global.set $digest (i64.add {digest} {}))", self.get(*from)));
             }
             Op::NewStruct { .. } | Op::NewArray { .. } | Op::NewI31 { .. } => self.object(op),
             Op::Number { .. } | Op::Wrap { .. } | Op::Unwrap { .. } => self.object(op),

@@ -6,8 +6,7 @@ use std::fmt::Write;
 
 /// The text of each module.
 pub fn modules(program: &Program) -> Vec<String> {
-    let functions: Vec<_> =
-        (0..program.functions.len()).map(|id| function(program, id)).collect();
+    let functions: Vec<_> = (0..program.functions.len()).map(|id| function(program, id)).collect();
     let used = Used(functions.concat());
     (0..program.modules).map(|number| module(program, number, &functions, &used)).collect()
 }
@@ -156,10 +155,8 @@ fn imports(program: &Program, number: usize, used: &Used, text: &mut String) {
             continue;
         }
         let ty = type_text(ty);
-        let _ = writeln!(
-            text,
-            "  (import \"m0\" \"a{table}\" (table $a{table} {TABLE_LENGTH} {ty}))"
-        );
+        let _ =
+            writeln!(text, "  (import \"m0\" \"a{table}\" (table $a{table} {TABLE_LENGTH} {ty}))");
     }
     for (tag, definition) in program.tags.iter().enumerate() {
         if definition.module < number && used.names(&format!("$e{tag}")) {
@@ -202,18 +199,15 @@ fn definitions(program: &Program, number: usize, used: &Used, text: &mut String)
             continue;
         }
         let (text_of, zero) = (type_text(ty), zero(ty));
-        let _ = writeln!(
-            text,
-            "  (global $g{global} (export \"g{global}\") (mut {text_of}) {zero})"
-        );
+        let _ =
+            writeln!(text, "  (global $g{global} (export \"g{global}\") (mut {text_of}) {zero})");
     }
     for (table, &ty) in program.tables.iter().enumerate() {
         if !used.names(&format!("$a{table}")) {
             continue;
         }
         let ty = type_text(ty);
-        let _ =
-            writeln!(text, "  (table $a{table} (export \"a{table}\") {TABLE_LENGTH} {ty})");
+        let _ = writeln!(text, "  (table $a{table} (export \"a{table}\") {TABLE_LENGTH} {ty})");
     }
 }
 

@@ -68,8 +68,7 @@ impl Writer<'_> {
                 self.set_all(to);
             }
             Task::SwitchTo { ty, from, into, target, args, to } => {
-                let (from, target, args) =
-                    (self.get(*from), self.get(*target), self.get_all(args));
+                let (from, target, args) = (self.get(*from), self.get(*target), self.get_all(args));
                 self.line(format!("(task.switchto $t{ty} $t{into} {from} {target}{args})"));
                 self.set_all(to);
             }
