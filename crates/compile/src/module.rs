@@ -87,12 +87,14 @@ fn compile_bodies(
     env: &Environment<'_>,
     bodies: Vec<Body<'_>>,
 ) -> Result<Vec<MachineFunction>, CompileError> {
-    bodies
+    let compiled: Vec<_> = bodies
         .into_par_iter()
         .map_init(FunctionCompiler::default, |compiler, (func, body)| {
             compiler.compile(env, func, &body, Entered::ByCall)
         })
-        .collect()
+        .collect();
+    // Of several errors, the first in the module.
+    compiled.into_iter().collect()
 }
 
 /// Fails unless the functions that extend stacks begin as they must.

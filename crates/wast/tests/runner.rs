@@ -286,6 +286,15 @@ fn a_text_that_is_no_script() {
 }
 
 #[test]
+fn an_error_far_to_the_right_is_shown() {
+    let text = format!("{}(modul)", " ".repeat(70_000));
+    let report = WastRunner::new(&Engine::default()).run_script("s", &text);
+    let failure = report.failures[0].to_string();
+    let caret = failure.lines().last().expect("lines");
+    assert_eq!((caret.trim(), caret.len()), ("^", 4 + 70_000 + 2));
+}
+
+#[test]
 fn wrong_arguments_fail_and_do_not_trap() {
     let text = r#"(module (func (export "f") (param i32)))
                   (invoke "f")
