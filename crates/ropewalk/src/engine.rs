@@ -84,7 +84,9 @@ impl Engine {
         let arena = ArenaOptions { root_size: config.max_wasm_stack, ..ArenaOptions::default() };
         Ok(Engine {
             inner: Arc::new(EngineInner {
-                target: Target::host(config.opt_level)?.move_stacks(config.move_stacks),
+                target: Target::host(config.opt_level)?
+                    .move_stacks(config.move_stacks)
+                    .limits(config.limits),
                 config: config.clone(),
                 types: Arc::default(),
                 arena: Arc::new(Arena::new(arena)),
