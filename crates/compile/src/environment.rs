@@ -1,5 +1,6 @@
 //! What translating a function needs to know about its module and machine.
 
+use crate::handlers::{ClauseList, Numbered, has_continuations};
 use crate::intrinsic::{Canonical, Intrinsics, STACK_BRAND, Subtyping};
 use crate::target::Target;
 use crate::thunk::Thunk;
@@ -11,7 +12,9 @@ use std::ops::Deref;
 /// What is known of the reserved imports of a module.
 pub(crate) struct Reserved {
     pub intrinsics: Intrinsics,
-    pub thunks: Vec<Thunk>,
+    /// The numbers of its clause lists.
+    pub lists: Numbered<ClauseList>,
+    pub thunks: Numbered<Thunk>,
     pub canonical: Canonical,
 }
 
@@ -23,8 +26,12 @@ pub(crate) struct Environment<'a> {
     pub objects: Vec<ObjectLayout>,
     /// The reserved imports.
     pub intrinsics: Intrinsics,
+    /// The numbers of the clause lists.
+    pub lists: Numbered<ClauseList>,
     /// Where the stacks of reserved imports begin.
-    pub thunks: Vec<Thunk>,
+    pub thunks: Numbered<Thunk>,
+    /// Whether it has continuation types.
+    pub has_continuations: bool,
     /// Which of its types are equal.
     pub canonical: Canonical,
     /// Whether it has the reserved type of first-class stacks.
@@ -39,7 +46,7 @@ impl<'a> Environment<'a> {
         reserved: Reserved,
         target: &'a Target,
     ) -> Self {
-        let Reserved { intrinsics, thunks, canonical } = reserved;
+        let Reserved { intrinsics, lists, thunks, canonical } = reserved;
         let layout_of = |ty: &SubType| ObjectLayout::of(&ty.composite, |ty| info.type_kind(ty));
         let objects = info.types.iter().map(layout_of).collect();
         let subtyping = Subtyping { info, canonical: &canonical };
@@ -47,7 +54,19 @@ impl<'a> Environment<'a> {
             let ty = RefType { nullable: true, heap: HeapType::Concrete(index) };
             subtyping.is_brand(ValType::Ref(ty), STACK_BRAND)
         });
-        Environment { info, layout, objects, intrinsics, thunks, canonical, has_stackrefs, target }
+        let has_continuations = has_continuations(info);
+        Environment {
+            info,
+            layout,
+            objects,
+            intrinsics,
+            lists,
+            thunks,
+            has_continuations,
+            canonical,
+            has_stackrefs,
+            target,
+        }
     }
 
     /// How the module's types relate.

@@ -1,5 +1,6 @@
 //! Compiling one function.
 
+use crate::allocation::{self, Allocator};
 use crate::environment::Environment;
 use crate::target::Target;
 use crate::translate::Entered;
@@ -128,11 +129,21 @@ pub(crate) fn generate(
     index: u32,
 ) -> Result<MachineFunction, CompileError> {
     let failed = |message: String| CompileError::Codegen { function: index, message };
-    let isa = &*target.isa;
     let mut control = ControlPlane::default();
-    context.optimize(isa, &mut control).map_err(|error| failed(format!("{error}")))?;
+    context.optimize(&*target.isa, &mut control).map_err(|error| failed(format!("{error}")))?;
     relocatable::make_relocatable(&mut context.func)
         .map_err(|immovable| failed(format!("the frame cannot move: {}", immovable.0)))?;
+    let most = target.limits.allocation;
+    let isa = match allocation::choose(context, &target.limits) {
+        Ok(Allocator::Backtracking) => &*target.isa,
+        Ok(Allocator::SinglePass) => &*target.single_pass_isa,
+        Err(steps) => {
+            return Err(CompileError::TooLarge(format!(
+                "to allocate the registers of function {index} takes about {steps} steps; at \
+                 most {most} are allowed (Config::max_allocation)"
+            )));
+        }
+    };
     let stencil = isa
         .compile_function(&context.func, &context.domtree, regalloc, false, &mut control)
         .map_err(|error| failed(format!("{error}")))?;

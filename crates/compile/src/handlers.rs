@@ -12,10 +12,12 @@ use crate::thunk::Thunk;
 use ropewalk_abi::module::ModuleInfo;
 use ropewalk_abi::stack::ClauseKind;
 use ropewalk_abi::{TypeKind, types::CompositeType};
+use std::collections::HashMap;
+use std::hash::Hash;
 use wasmparser::{FunctionBody, Handle, Operator, ResumeTable};
 
 /// The clauses of a list.
-pub(crate) fn clauses(table: &ResumeTable) -> Vec<(u32, ClauseKind)> {
+pub(crate) fn clauses(table: &ResumeTable) -> ClauseList {
     let clause = |handle: &Handle| match *handle {
         Handle::OnLabel { tag, .. } => (tag, ClauseKind::Suspend),
         Handle::OnSwitch { tag } => (tag, ClauseKind::Switch),
@@ -24,7 +26,7 @@ pub(crate) fn clauses(table: &ResumeTable) -> Vec<(u32, ClauseKind)> {
 }
 
 /// The clauses of a reserved import.
-pub(crate) fn clauses_of_use(used: &Use) -> Vec<(u32, ClauseKind)> {
+pub(crate) fn clauses_of_use(used: &Use) -> ClauseList {
     used.clauses.iter().map(|(tag, _)| (*tag, ClauseKind::Event)).collect()
 }
 
@@ -41,17 +43,10 @@ pub(crate) struct Contents {
     pub calls: bool,
 }
 
-/// Looks through a body, if there can be anything of interest in it.
-pub(crate) fn contents(
-    info: &ModuleInfo,
-    intrinsics: &Intrinsics,
-    body: &FunctionBody<'_>,
-) -> Contents {
+/// Looks through a body of a module with continuations.
+pub(crate) fn contents(intrinsics: &Intrinsics, body: &FunctionBody<'_>) -> Contents {
     let mut contents = Contents::default();
     let Ok(operators) = body.get_operators_reader() else { return contents };
-    if !has_continuations(info) {
-        return contents;
-    }
     for operator in operators.into_iter().map_while(Result::ok) {
         contents.calls |= calls(&operator);
         match operator {
@@ -92,34 +87,71 @@ fn calls(operator: &Operator<'_>) -> bool {
     )
 }
 
-fn has_continuations(info: &ModuleInfo) -> bool {
+/// Whether a module has continuation types.
+pub(crate) fn has_continuations(info: &ModuleInfo) -> bool {
     let is_cont = |ty: &CompositeType| ty.kind() == TypeKind::Cont;
     info.types.iter().any(|ty| is_cont(&ty.composite))
 }
 
-/// Notes the lists that the bodies contain, each once; answers the thunks.
+/// Notes the lists that the bodies contain, each once; answers their numbers, and
+/// the thunks.
 pub(crate) fn collect<'a>(
     info: &mut ModuleInfo,
     intrinsics: &Intrinsics,
     canonical: &Canonical,
     bodies: impl Iterator<Item = &'a FunctionBody<'a>>,
-) -> Vec<Thunk> {
+) -> (Numbered<ClauseList>, Numbered<Thunk>) {
     if !has_continuations(info) {
-        return Vec::new();
+        return Default::default();
     }
     let mut found = Found::default();
     for body in bodies {
         let forms = Forms::new(intrinsics, Subtyping { info, canonical });
         found.search(body, forms);
     }
-    info.handler_tables = found.lists;
-    found.thunks
+    info.handler_tables = found.lists.in_order();
+    (found.lists, found.thunks)
 }
 
 #[derive(Default)]
 struct Found {
-    lists: Vec<Vec<(u32, ClauseKind)>>,
-    thunks: Vec<Thunk>,
+    lists: Numbered<ClauseList>,
+    thunks: Numbered<Thunk>,
+}
+
+/// The clauses of an instruction, in order.
+pub(crate) type ClauseList = Vec<(u32, ClauseKind)>;
+
+/// Different things, each with its number.
+#[derive(Debug)]
+pub(crate) struct Numbered<T>(HashMap<T, u32>);
+
+impl<T> Default for Numbered<T> {
+    fn default() -> Self {
+        Numbered(HashMap::new())
+    }
+}
+
+impl<T: Eq + Hash> Numbered<T> {
+    /// Gives something the next number, unless it has one.
+    fn add(&mut self, item: T) {
+        let next = self.0.len() as u32;
+        self.0.entry(item).or_insert(next);
+    }
+
+    /// The number of something.
+    pub fn get(&self, item: &T) -> Option<u32> {
+        self.0.get(item).copied()
+    }
+}
+
+impl<T: Clone> Numbered<T> {
+    /// All of them, by their numbers.
+    pub fn in_order(&self) -> Vec<T> {
+        let mut items: Vec<_> = self.0.iter().collect();
+        items.sort_unstable_by_key(|(_, number)| **number);
+        items.into_iter().map(|(item, _)| item.clone()).collect()
+    }
 }
 
 impl Found {
@@ -133,26 +165,15 @@ impl Found {
                 Operator::Resume { resume_table, .. }
                 | Operator::ResumeThrow { resume_table, .. }
                 | Operator::ResumeThrowRef { resume_table, .. } => {
-                    self.add_list(clauses(resume_table));
+                    self.lists.add(clauses(resume_table));
                 }
                 _ => {}
             }
             let Ok(meaning) = forms.meaning(offset, &operator, &reader) else { return };
             if let Meaning::Calls(used) = meaning {
-                self.add_list(clauses_of_use(&used));
-                self.add_thunk(Thunk::of(&used));
+                self.lists.add(clauses_of_use(&used));
+                Thunk::of(&used).into_iter().for_each(|thunk| self.thunks.add(thunk));
             }
         }
-    }
-
-    fn add_list(&mut self, list: Vec<(u32, ClauseKind)>) {
-        if !self.lists.contains(&list) {
-            self.lists.push(list);
-        }
-    }
-
-    fn add_thunk(&mut self, thunk: Option<Thunk>) {
-        let new = thunk.filter(|thunk| !self.thunks.contains(thunk));
-        self.thunks.extend(new);
     }
 }

@@ -13,6 +13,7 @@
 
 #![forbid(unsafe_code)]
 
+mod allocation;
 mod carry;
 mod convert;
 mod environment;
@@ -20,16 +21,20 @@ mod function;
 mod handlers;
 mod image;
 mod intrinsic;
+mod limits;
 mod module;
 mod near;
 mod relocatable;
 mod signature;
+mod spans;
+mod survey;
 mod target;
 mod thunk;
 mod trampoline;
 mod translate;
 mod validate;
 
+pub use limits::Limits;
 pub use module::{CompiledModule, compile_module};
 pub use target::{OptLevel, Target};
 pub use trampoline::{entry_trampoline, host_trampoline, stack_trampoline};

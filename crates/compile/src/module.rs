@@ -3,10 +3,11 @@
 use crate::environment::{Environment, Reserved};
 use crate::function::{FunctionCompiler, MachineFunction};
 use crate::intrinsic::{Canonical, Intrinsics, ReservedImport, is_reserved, rout};
+use crate::limits::Limits;
 use crate::target::Target;
 use crate::thunk::Thunk;
 use crate::translate::Entered;
-use crate::{CompileError, convert, handlers, image, thunk};
+use crate::{CompileError, convert, handlers, image, survey, thunk};
 use rayon::prelude::*;
 use ropewalk_abi::InstanceLayout;
 use ropewalk_abi::code::CodeImage;
@@ -40,17 +41,19 @@ pub fn compile_module(
     let ModuleReader { mut info, canonical, reserved, bodies } = read_sections(features, bytes)?;
     let intrinsics = Intrinsics::resolve(&info, &canonical, &reserved)?;
     let all = bodies.iter().map(|(_, body)| body);
-    let thunks = handlers::collect(&mut info, &intrinsics, &canonical, all);
+    check_limits(&info, &intrinsics, &bodies, &target.limits)?;
+    let (lists, thunks) = handlers::collect(&mut info, &intrinsics, &canonical, all);
     check_routs(&thunks, info.imported_functions, &intrinsics, &bodies)?;
     let layout = InstanceLayout::new(&info)
         .map_err(|_| CompileError::TooLarge("its instances exceed 2 GiB".to_string()))?;
-    let reserved = Reserved { intrinsics, thunks, canonical };
+    let all_thunks = thunks.in_order();
+    let reserved = Reserved { intrinsics, lists, thunks, canonical };
     let env = Environment::new(&info, &layout, reserved, target);
-    let copied = copied_bodies(&env.thunks, info.imported_functions, &bodies);
+    let copied = copied_bodies(&all_thunks, info.imported_functions, &bodies);
     let mut functions = compile_bodies(&env, bodies)?;
     let defined = functions.len() as u32;
     let mut compiler = FunctionCompiler::default();
-    for ((number, thunk), copied) in (0..).zip(&env.thunks).zip(copied) {
+    for ((number, thunk), copied) in (0..).zip(&all_thunks).zip(copied) {
         functions.push(match copied {
             Some(((func, body), entered)) => compiler.compile(&env, func, &body, entered)?,
             None => thunk::compile(&env, thunk, number)?,
@@ -81,6 +84,20 @@ pub(crate) fn read_sections(
     }
     collect_func_refs(&mut reader.info);
     Ok(reader)
+}
+
+/// Fails if the bodies ask for more than is allowed.
+fn check_limits(
+    info: &ModuleInfo,
+    intrinsics: &Intrinsics,
+    bodies: &[Body<'_>],
+    limits: &Limits,
+) -> Result<(), CompileError> {
+    let bytes = bodies.iter().map(|(_, body)| body.range().end - body.range().start).sum();
+    let most = survey::most_work(bytes, limits);
+    let surveys: Vec<_> =
+        bodies.par_iter().map(|(_, body)| survey::survey(info, intrinsics, body, most)).collect();
+    survey::check(&surveys, info.imported_functions, limits)
 }
 
 fn compile_bodies(

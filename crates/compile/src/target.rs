@@ -1,6 +1,7 @@
 //! The machine to compile for, and how.
 
 use crate::CompileError;
+use crate::limits::Limits;
 use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_codegen::settings::{self, Configurable};
 
@@ -19,12 +20,16 @@ pub enum OptLevel {
 /// The machine that this process runs on, as a target for code.
 pub struct Target {
     pub(crate) isa: OwnedTargetIsa,
+    /// The same, with registers allocated in a single pass.
+    pub(crate) single_pass_isa: OwnedTargetIsa,
     /// Whether the machine multiplies and adds in one step.
     pub(crate) has_fma: bool,
     /// Whether a stack is moved to other memory before every switch to it.
     pub(crate) move_stacks: bool,
     /// Whether the runtime checks all stacks after each switch.
     pub(crate) check_stacks: bool,
+    /// How much a module may ask for.
+    pub(crate) limits: Limits,
 }
 
 impl std::fmt::Debug for Target {
@@ -37,13 +42,23 @@ impl Target {
     /// This machine. Fails on one that lacks what generated code relies on.
     pub fn host(opt_level: OptLevel) -> Result<Target, CompileError> {
         check_machine()?;
-        let builder = cranelift_native::builder()
-            .map_err(|reason| CompileError::Machine(reason.to_string()))?;
-        let flags = settings::Flags::new(flags(opt_level));
-        let isa =
-            builder.finish(flags).map_err(|error| CompileError::Machine(error.to_string()))?;
+        let isa = host_isa(opt_level, "backtracking")?;
+        let single_pass_isa = host_isa(opt_level, "single_pass")?;
         let has_fma = std::arch::is_x86_feature_detected!("fma");
-        Ok(Target { isa, has_fma, move_stacks: false, check_stacks: false })
+        let limits = Limits::default();
+        Ok(Target {
+            isa,
+            single_pass_isa,
+            has_fma,
+            move_stacks: false,
+            check_stacks: false,
+            limits,
+        })
+    }
+
+    /// The same, for modules that may ask for so much.
+    pub fn limits(self, limits: Limits) -> Target {
+        Target { limits, ..self }
     }
 
     /// The same, for code that moves a stack before every switch to it.
@@ -56,6 +71,15 @@ impl Target {
     pub fn check_stacks(self, enable: bool) -> Target {
         Target { check_stacks: enable, ..self }
     }
+}
+
+fn host_isa(opt_level: OptLevel, allocator: &str) -> Result<OwnedTargetIsa, CompileError> {
+    let builder =
+        cranelift_native::builder().map_err(|reason| CompileError::Machine(reason.to_string()))?;
+    let mut flags = flags(opt_level);
+    flags.set("regalloc_algorithm", allocator).expect("Cranelift knows its own settings");
+    let isa = builder.finish(settings::Flags::new(flags));
+    isa.map_err(|error| CompileError::Machine(error.to_string()))
 }
 
 /// Without these, Cranelift would call functions for rounding, which would run

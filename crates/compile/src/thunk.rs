@@ -32,7 +32,7 @@ use ropewalk_abi::{
 use std::mem::offset_of;
 
 /// Where a stack begins.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Thunk {
     /// A coroutine, made by this import.
     Coroutine(u32),

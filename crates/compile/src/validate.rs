@@ -16,7 +16,7 @@ pub fn validate_module(features: WasmFeatures, bytes: &[u8]) -> Result<(), Compi
     let ModuleReader { mut info, canonical, reserved, bodies } = read_sections(features, bytes)?;
     let intrinsics = Intrinsics::resolve(&info, &canonical, &reserved)?;
     let all = bodies.iter().map(|(_, body)| body);
-    let thunks = handlers::collect(&mut info, &intrinsics, &canonical, all);
+    let (_, thunks) = handlers::collect(&mut info, &intrinsics, &canonical, all);
     check_routs(&thunks, info.imported_functions, &intrinsics, &bodies)?;
     let validated: Vec<_> = bodies
         .into_par_iter()

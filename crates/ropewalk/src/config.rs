@@ -1,5 +1,6 @@
 //! How an engine behaves.
 
+use ropewalk_compile::Limits;
 use ropewalk_runtime::HeapOptions;
 use ropewalk_runtime::stack::StackOptions;
 use ropewalk_runtime::table::TableLimits;
@@ -30,6 +31,7 @@ pub struct Config {
     pub(crate) check_stacks: bool,
     pub(crate) heap: HeapOptions,
     pub(crate) tables: TableLimits,
+    pub(crate) limits: Limits,
 }
 
 /// What the engine implements.
@@ -51,6 +53,7 @@ impl Default for Config {
             check_stacks: false,
             heap: HeapOptions::default(),
             tables: TableLimits::default(),
+            limits: Limits::default(),
         }
     }
 }
@@ -161,6 +164,56 @@ impl Config {
     /// default.
     pub fn max_filled_elements(&mut self, count: u64) -> &mut Config {
         self.tables.filled = count;
+        self
+    }
+
+    /// How deep the blocks of a function may nest. 20,000 by default. Beyond
+    /// that, a module is too large.
+    pub fn max_nesting(&mut self, count: u64) -> &mut Config {
+        self.limits.nesting = count;
+        self
+    }
+
+    /// How many *pieces of work* a module may ask the compiler for, for each byte
+    /// of its functions, in addition to a million that are free. Four by default.
+    /// Beyond that, a module is too large.
+    ///
+    /// A piece of work is a value that a call, a branch or a block passes, an edge
+    /// from a call to a clause of a `try_table` around it, a field of a new
+    /// structure. An instruction that switches between stacks is 64 of them.
+    pub fn max_work(&mut self, per_byte: u64) -> &mut Config {
+        self.limits.work = per_byte;
+        self
+    }
+
+    /// How many pairs of a reference and a call during which it is needed a
+    /// function may have: the collector has a list for each call. Eight million by
+    /// default. Beyond that, a module is too large.
+    pub fn max_live_references(&mut self, count: u64) -> &mut Config {
+        self.limits.live_references = count;
+        self
+    }
+
+    /// How many locals a function may use, times its blocks. A hundred million by
+    /// default. Beyond that, a module is too large.
+    pub fn max_local_blocks(&mut self, count: u64) -> &mut Config {
+        self.limits.local_blocks = count;
+        self
+    }
+
+    /// How many steps it may take to find registers for the values of a function,
+    /// where that is more than linear. Two thousand million by default, which is
+    /// some seconds. Beyond that, a module is too large.
+    pub fn max_allocation(&mut self, steps: u64) -> &mut Config {
+        self.limits.allocation = steps;
+        self
+    }
+
+    /// How many steps of that make the compiler look for a faster way, whose code
+    /// is worse and has larger frames. Fifty million by default. With zero it
+    /// always goes that way, for testing.
+    pub fn max_backtracking(&mut self, steps: u64) -> &mut Config {
+        self.limits.backtracking = steps;
         self
     }
 

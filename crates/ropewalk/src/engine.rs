@@ -93,7 +93,8 @@ impl Engine {
         let arena = ArenaOptions { root_size: config.max_wasm_stack, ..ArenaOptions::default() };
         let target = Target::host(config.opt_level)?
             .move_stacks(config.move_stacks)
-            .check_stacks(config.check_stacks);
+            .check_stacks(config.check_stacks)
+            .limits(config.limits);
         Ok(Engine {
             inner: Arc::new(EngineInner {
                 target,

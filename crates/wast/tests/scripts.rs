@@ -1,7 +1,8 @@
 //! Runs the scripts in `scripts/`. Each is named after the property that it
 //! shows, and must pass whole, also while stacks move, while every allocation
-//! collects garbage, with a pool of one stack, with tiny stacks, and near the last
-//! generation; and while all that is known of stacks is checked.
+//! collects garbage, with a pool of one stack, with tiny stacks, with registers
+//! allocated in a single pass, and near the last generation; and while all that is
+//! known of stacks is checked.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -44,6 +45,11 @@ fn every_script_passes_with_a_pool_of_one() {
 #[test]
 fn every_script_passes_with_tiny_stacks() {
     check_but(Config::new().stack_size(16 << 10), |name| name.contains("hold-a-thousand-frames"));
+}
+
+#[test]
+fn every_script_passes_with_registers_allocated_in_a_single_pass() {
+    check_but(Config::new().max_backtracking(0), |name| name.contains("hold-a-thousand-frames"));
 }
 
 #[test]

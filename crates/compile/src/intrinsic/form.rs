@@ -3,6 +3,7 @@
 use super::{FiberOp, FirstClassOp, Intrinsic, Intrinsics, StackOp, Subtyping, TaskOp};
 use crate::CompileError;
 use ropewalk_abi::{FuncType, HeapType, RefType, ValType};
+use std::collections::HashSet;
 use wasmparser::{Catch, Operator, OperatorsReader};
 
 /// A call of a reserved import in its form.
@@ -78,11 +79,20 @@ pub(crate) struct Forms<'a> {
     /// The blocks that are open, the function's own first, with the catches of
     /// those that catch exceptions.
     blocks: Vec<Vec<Catch>>,
+    /// The numbers of those that catch exceptions.
+    catching: Vec<usize>,
 }
 
 impl<'a> Forms<'a> {
     pub fn new(intrinsics: &'a Intrinsics, types: Subtyping<'a>) -> Forms<'a> {
-        Forms { intrinsics, types, ref_funcs: Vec::new(), open: None, blocks: vec![Vec::new()] }
+        Forms {
+            intrinsics,
+            types,
+            ref_funcs: Vec::new(),
+            open: None,
+            blocks: vec![Vec::new()],
+            catching: Vec::new(),
+        }
     }
 
     /// Says what an operator is; `rest` reads those behind it.
@@ -107,6 +117,7 @@ impl<'a> Forms<'a> {
                 Meaning::Opens
             }
             Operator::TryTable { try_table } => {
+                self.catching.push(self.blocks.len());
                 self.blocks.push(try_table.catches.clone());
                 Meaning::Ordinary
             }
@@ -116,6 +127,7 @@ impl<'a> Forms<'a> {
             }
             Operator::End => {
                 self.blocks.pop();
+                self.catching.pop_if(|block| *block >= self.blocks.len());
                 Meaning::Ordinary
             }
             Operator::Call { function_index } => match self.intrinsics.get(*function_index) {
@@ -220,17 +232,18 @@ impl<'a> Forms<'a> {
     }
 
     /// The events that the `try_table`s around catch, from the inside out, up
-    /// to a catch that needs an exception.
+    /// to a catch that needs an exception; each once.
     fn events_caught_around(&self) -> Vec<(u32, u32)> {
         let innermost = self.blocks.len() - 1;
-        let catches = self.blocks.iter().enumerate().rev();
+        let catches = self.catching.iter().rev().map(|i| (*i, &self.blocks[*i]));
         let catches = catches.flat_map(|(i, catches)| catches.iter().map(move |catch| (i, catch)));
         let event = |(i, catch): (usize, &Catch)| match *catch {
             // A label counts from outside of the try_table.
             Catch::One { tag, label } => Some((tag, (innermost - i) as u32 + 1 + label)),
             _ => None,
         };
-        catches.map_while(event).collect()
+        let mut seen = HashSet::new();
+        catches.map_while(event).filter(|(tag, _)| seen.insert(*tag)).collect()
     }
 
     /// Checks the types of what the call names beside its operands.

@@ -351,9 +351,8 @@ impl Translator<'_> {
     /// The address of the clauses of a `resume`.
     fn handler_table(&mut self, table: &ResumeTable) -> Value {
         let clauses = handlers::clauses(table);
-        let tables = &self.env.info.handler_tables;
-        let number = tables.iter().position(|known| *known == clauses).expect("collected before");
-        let offset = self.env.layout.handler_table(number as u32);
+        let number = self.env.lists.get(&clauses).expect("collected before");
+        let offset = self.env.layout.handler_table(number);
         let context = self.running_context();
         self.builder.ins().iadd_imm_s(context, i64::from(offset))
     }

@@ -1,7 +1,6 @@
 //! Structured control: blocks, branches, and what cannot be reached.
 
 use super::{Translator, clif_type, trap};
-use crate::CompileError;
 use cranelift_codegen::ir::{self, Block, BlockArg, InstBuilder, Value};
 use ropewalk_abi::signature::result_places;
 use ropewalk_abi::{FuncType, TrapCode, ValType};
@@ -40,9 +39,6 @@ enum Kind {
     },
 }
 
-/// How deep blocks may nest.
-const MAX_NESTING: usize = 20_000;
-
 impl Control {
     /// What a branch to it goes to, with how many values.
     fn target(&self) -> (Block, usize) {
@@ -54,18 +50,6 @@ impl Control {
 }
 
 impl Translator<'_> {
-    /// Compiling takes quadratic time in the depth of nesting, so there is a
-    /// limit far beyond what programs need.
-    pub(super) fn check_nesting(&self) -> Result<(), CompileError> {
-        match self.controls.len() > MAX_NESTING {
-            false => Ok(()),
-            true => Err(CompileError::TooLarge(format!(
-                "function {} nests more than {MAX_NESTING} blocks",
-                self.function_index()
-            ))),
-        }
-    }
-
     pub fn is_reachable(&self) -> bool {
         self.reachable
     }
@@ -265,7 +249,7 @@ impl Translator<'_> {
         self.builder.ins().return_(&direct);
     }
 
-    fn function_index(&self) -> u32 {
+    pub(super) fn function_index(&self) -> u32 {
         match &self.builder.func.name {
             ir::UserFuncName::User(name) => name.index,
             ir::UserFuncName::Testcase(_) => unreachable!("functions are named by index"),

@@ -16,11 +16,20 @@ use cranelift_codegen::ir::{
 use cranelift_codegen::isa::CallConv;
 use ropewalk_abi::heap::{EXCEPTION_TAG, ObjectLayout};
 use ropewalk_abi::{Builtin, RefType, TrapCode, ValType};
+use std::collections::HashSet;
+use std::rc::Rc;
 use wasmparser::Catch;
 
-/// The clauses of a `try_table`, in order.
-pub(super) struct Handlers(Vec<Handler>);
+/// The handlers of a `try_table`.
+pub(super) struct Handlers {
+    /// Where its clauses go on.
+    landings: Vec<Block>,
+    /// The clauses that an exception in it can reach, from the inside out: of
+    /// several with the same tag the first, and none behind one for all.
+    reachable: Rc<[Handler]>,
+}
 
+#[derive(Clone, Copy)]
 struct Handler {
     /// The tag, or none for all exceptions.
     tag: Option<u32>,
@@ -36,16 +45,24 @@ impl Translator<'_> {
         let body = self.builder.create_block();
         self.jump(body, &[]);
         let handlers = catches.iter().map(|catch| self.landing(catch)).collect();
-        self.handlers.push(Handlers(handlers));
+        self.push_handlers(handlers);
         self.enter_sealed(body);
     }
 
     /// After the end of a `try_table` nothing leads to its handlers any more.
     pub(super) fn close_handlers(&mut self) {
-        let Handlers(handlers) = self.handlers.pop().expect("opened with the block");
-        for handler in handlers {
-            self.builder.seal_block(handler.landing);
-        }
+        let Handlers { landings, .. } = self.handlers.pop().expect("opened with the block");
+        landings.into_iter().for_each(|landing| self.builder.seal_block(landing));
+    }
+
+    fn push_handlers(&mut self, handlers: Vec<Handler>) {
+        let landings = handlers.iter().map(|handler| handler.landing).collect();
+        let around = self.handlers.last().map_or(&[][..], |handlers| &handlers.reachable);
+        let mut tags = HashSet::new();
+        let all = handlers.iter().chain(around).copied();
+        let reachable = all.filter(|handler| !tags.contains(&None) && tags.insert(handler.tag));
+        let reachable = reachable.collect();
+        self.handlers.push(Handlers { landings, reachable });
     }
 
     fn landing(&mut self, catch: &Catch) -> Handler {
@@ -81,7 +98,7 @@ impl Translator<'_> {
         self.builder.set_cold_block(landing);
         let exception = self.builder.append_block_param(landing, I64);
         self.declare(exception, EXN);
-        self.handlers.push(Handlers(vec![Handler { tag: None, landing }]));
+        self.push_handlers(vec![Handler { tag: None, landing }]);
         landing
     }
 
@@ -117,7 +134,8 @@ impl Translator<'_> {
         if !self.handlers.is_empty() {
             items.push(ExceptionTableItem::Context(self.context));
         }
-        for handler in self.handlers.iter().rev().flat_map(|handlers| &handlers.0) {
+        let handlers = self.handlers.last().map_or(&[][..], |handlers| &handlers.reachable);
+        for handler in handlers {
             let thrown = [BlockArg::TryCallExn(0)];
             let target = BlockCall::new(handler.landing, thrown, &mut dfg.value_lists);
             items.push(match handler.tag {

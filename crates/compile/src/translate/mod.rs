@@ -13,6 +13,7 @@ mod dispatch;
 mod exception;
 mod gc;
 mod intrinsic;
+mod live_references;
 mod memory;
 mod numeric;
 mod on_top;
@@ -30,6 +31,7 @@ use crate::intrinsic::form::{Forms, Meaning};
 use crate::{handlers, signature};
 pub(crate) use call::transfer_offset;
 use control::Control;
+use cranelift_codegen::entity::EntitySet;
 use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, Value, types::*};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 pub(crate) use intrinsic::find_event;
@@ -49,7 +51,7 @@ pub(crate) struct Translator<'a> {
     /// How many blocks deep we are in code that cannot be reached.
     unreachable_depth: usize,
     reachable: bool,
-    locals: Vec<Variable>,
+    locals: Vec<Local>,
     /// The context of the instance, the function's first argument.
     pub context: Value,
     caches: call::CallCaches,
@@ -59,6 +61,16 @@ pub(crate) struct Translator<'a> {
     running: Option<running::Running>,
     /// How it ends, if it runs on top of a suspended stack.
     on_top: Option<on_top::OnTop>,
+    /// The values that the collector follows.
+    references: EntitySet<Value>,
+}
+
+/// A local.
+#[derive(Clone, Copy)]
+struct Local {
+    variable: Variable,
+    /// Whether the collector follows its values.
+    is_collected: bool,
 }
 
 /// Validates a body and translates it into `func`, in one pass over it.
@@ -77,7 +89,10 @@ pub(crate) fn translate(
     };
     let builder = FunctionBuilder::new(func, builder_context);
     let mut translator = Translator::new(env, builder);
-    let contents = handlers::contents(env.info, &env.intrinsics, body);
+    let contents = match env.has_continuations {
+        true => handlers::contents(&env.intrinsics, body),
+        false => handlers::Contents::default(),
+    };
     translator.enter_function(&ty, entered, contents);
     translator.declare_running(contents);
 
@@ -95,9 +110,9 @@ pub(crate) fn translate(
             Meaning::Opens => translator.open_form(&operator),
             Meaning::Calls(used) => translator.intrinsic(&used),
         }
-        translator.check_nesting()?;
     }
     reader.finish()?;
+    translator.check_live_references()?;
     translator.finish();
     Ok(())
 }
@@ -139,6 +154,7 @@ impl<'a> Translator<'a> {
             handlers: Vec::new(),
             running: None,
             on_top: None,
+            references: EntitySet::new(),
         }
     }
 
@@ -199,18 +215,20 @@ impl<'a> Translator<'a> {
     /// Lets the collector find a value of a type in its frame.
     pub fn declare(&mut self, value: Value, ty: ValType) {
         if self.env.info.is_collected(ty) {
+            self.references.insert(value);
             self.builder.declare_value_needs_stack_map(value);
         }
     }
 
     /// A variable for a local of a type.
     fn declare_local(&mut self, ty: ValType) -> Variable {
-        let local = self.builder.declare_var(clif_type(ty));
-        if self.env.info.is_collected(ty) {
-            self.builder.declare_var_needs_stack_map(local);
+        let variable = self.builder.declare_var(clif_type(ty));
+        let is_collected = self.env.info.is_collected(ty);
+        if is_collected {
+            self.builder.declare_var_needs_stack_map(variable);
         }
-        self.locals.push(local);
-        local
+        self.locals.push(Local { variable, is_collected });
+        variable
     }
 
     pub fn pop(&mut self) -> Value {

@@ -1,17 +1,21 @@
 //! Locals and globals.
 
-use super::{Translator, clif_type};
+use super::{Local, Translator, clif_type};
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value};
 
 impl Translator<'_> {
     pub fn local_get(&mut self, local: u32) {
-        let value = self.builder.use_var(self.locals[local as usize]);
+        let Local { variable, is_collected } = self.locals[local as usize];
+        let value = self.builder.use_var(variable);
+        if is_collected {
+            self.references.insert(value);
+        }
         self.push(value);
     }
 
     pub fn local_set(&mut self, local: u32) {
         let value = self.pop();
-        self.builder.def_var(self.locals[local as usize], value);
+        self.builder.def_var(self.locals[local as usize].variable, value);
     }
 
     pub fn local_tee(&mut self, local: u32) {

@@ -174,8 +174,7 @@ impl Translator<'_> {
     /// The number of the code in which the stacks or functions of a call begin.
     fn thunk_number(&self, used: &Use) -> u32 {
         let thunk = Thunk::of(used).expect("the call needs one");
-        let number = self.env.thunks.iter().position(|known| *known == thunk);
-        number.expect("collected before") as u32
+        self.env.thunks.get(&thunk).expect("collected before")
     }
 
     /// The code in which the stacks that a call makes begin.
@@ -322,9 +321,8 @@ impl Translator<'_> {
     /// The address of the clauses of a call.
     fn clause_list(&mut self, used: &Use) -> Value {
         let clauses = clauses_of_use(used);
-        let tables = &self.env.info.handler_tables;
-        let number = tables.iter().position(|known| *known == clauses).expect("collected before");
-        let offset = self.env.layout.handler_table(number as u32);
+        let number = self.env.lists.get(&clauses).expect("collected before");
+        let offset = self.env.layout.handler_table(number);
         let context = self.running_context();
         self.builder.ins().iadd_imm_s(context, i64::from(offset))
     }

@@ -1,0 +1,356 @@
+//! What a body asks of the compiler, before it is compiled.
+//!
+//! Most operators ask for as much as they are long. These ask for more, and are
+//! counted in *pieces of work*:
+//!
+//! * a call passes its arguments and results, a block its parameters and results,
+//!   a branch the values of its label, a `br_table` those of each of its labels;
+//! * a call in `try_table`s has an edge to each clause that it can reach, and
+//!   each clause takes the values out of the exception;
+//! * an instruction that switches between stacks is inline code for several
+//!   cases, with a branch for each of its clauses;
+//! * a structure has fields, and a function has locals.
+//!
+//! A body is read here before it is validated. Whatever is wrong with it counts
+//! nothing, and is an error later.
+
+use crate::CompileError;
+use crate::intrinsic::Intrinsics;
+use crate::limits::Limits;
+use ropewalk_abi::CompositeType;
+use ropewalk_abi::module::ModuleInfo;
+use std::collections::HashSet;
+use std::rc::Rc;
+use wasmparser::{BlockType, Catch, FunctionBody, Handle, Operator, ResumeTable, TryTable};
+
+/// How many pieces of work an instruction that switches between stacks is.
+const SWITCH: u64 = 64;
+/// How many locals are one piece of work.
+const LOCALS: u64 = 16;
+/// How many blocks of code an instruction becomes that switches between stacks.
+const SWITCH_BLOCKS: u64 = 16;
+/// The same for an operator on objects.
+const OBJECT_BLOCKS: u64 = 4;
+
+/// What a body asks for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Survey {
+    /// How many bytes it has.
+    bytes: u64,
+    /// How many pieces of work it asks for.
+    work: u64,
+    /// How deep its blocks nest.
+    nesting: u64,
+    /// How many of its locals are used.
+    locals: u64,
+    /// About how many blocks of code it becomes.
+    blocks: u64,
+}
+
+/// Looks through a body; stops where it asks for too much for any module of so
+/// many bytes.
+pub(crate) fn survey(
+    info: &ModuleInfo,
+    intrinsics: &Intrinsics,
+    body: &FunctionBody<'_>,
+    most: u64,
+) -> Survey {
+    let bytes = body.range().end - body.range().start;
+    let survey = Survey { bytes, ..Survey::default() };
+    let mut surveyor =
+        Surveyor { info, intrinsics, survey, labels: vec![0], used: Vec::new(), tries: vec![] };
+    surveyor.body(body, most);
+    surveyor.survey
+}
+
+/// Fails if the bodies of a module, the first of which has an index, ask for more
+/// than is allowed.
+pub(crate) fn check(surveys: &[Survey], first: u32, limits: &Limits) -> Result<(), CompileError> {
+    for (function, survey) in (first..).zip(surveys) {
+        survey.check(function, limits)?;
+    }
+    let sum = |part: fn(&Survey) -> u64| surveys.iter().map(part).fold(0, u64::saturating_add);
+    let (work, bytes) = (sum(|survey| survey.work), sum(|survey| survey.bytes));
+    let most = most_work(bytes, limits);
+    if work <= most {
+        return Ok(());
+    }
+    let beyond =
+        |survey: &Survey| survey.work.saturating_sub(survey.bytes * limits.work.min(1 << 20));
+    let (function, worst) = (first..)
+        .zip(surveys)
+        .max_by_key(|(_, survey)| beyond(survey))
+        .expect("what asks for work is a body");
+    Err(CompileError::TooLarge(format!(
+        "its functions ask for {work} or more pieces of work, function {function} alone for {}: \
+         values that calls and branches pass, edges to handlers, switches between stacks; \
+         at most {most} are allowed for {bytes} bytes of code (Config::max_work)",
+        worst.work
+    )))
+}
+
+/// How many pieces of work bodies of so many bytes may ask for.
+pub(crate) fn most_work(bytes: u64, limits: &Limits) -> u64 {
+    Limits::FREE_WORK.saturating_add(limits.work.saturating_mul(bytes))
+}
+
+impl Survey {
+    fn check(&self, function: u32, limits: &Limits) -> Result<(), CompileError> {
+        let Survey { nesting, locals, blocks, .. } = *self;
+        if nesting > limits.nesting {
+            return Err(CompileError::TooLarge(format!(
+                "function {function} nests {nesting} blocks; at most {} are allowed \
+                 (Config::max_nesting)",
+                limits.nesting
+            )));
+        }
+        if locals.saturating_mul(blocks) > limits.local_blocks {
+            return Err(CompileError::TooLarge(format!(
+                "function {function} uses {locals} locals in about {blocks} blocks of code; \
+                 the product may be at most {} (Config::max_local_blocks)",
+                limits.local_blocks
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// The tags of the clauses that a call can reach, from the inside out. None
+/// stands for all exceptions.
+type Reachable = Rc<Vec<Option<u32>>>;
+
+struct Surveyor<'a> {
+    info: &'a ModuleInfo,
+    intrinsics: &'a Intrinsics,
+    survey: Survey,
+    /// How many values a branch to each open block passes.
+    labels: Vec<u64>,
+    /// Which locals are used.
+    used: Vec<bool>,
+    /// For each `try_table` that is open the number of its block, and what calls
+    /// in it can reach.
+    tries: Vec<(usize, Reachable)>,
+}
+
+impl Surveyor<'_> {
+    fn body(&mut self, body: &FunctionBody<'_>, most: u64) {
+        let Ok(mut locals) = body.get_locals_reader() else { return };
+        for _ in 0..locals.get_count() {
+            let Ok((count, _)) = locals.read() else { return };
+            self.survey.work += u64::from(count).div_ceil(LOCALS);
+        }
+        let Ok(reader) = body.get_operators_reader() else { return };
+        for operator in reader.into_iter().map_while(Result::ok) {
+            self.operator(&operator);
+            if self.survey.work > most {
+                return;
+            }
+        }
+    }
+
+    fn operator(&mut self, operator: &Operator<'_>) {
+        match operator {
+            Operator::Block { blockty } | Operator::If { blockty } => self.open(*blockty, false),
+            Operator::Loop { blockty } => self.open(*blockty, true),
+            Operator::TryTable { try_table } => self.try_table(try_table),
+            Operator::Else => self.survey.blocks += 1,
+            Operator::End => self.end(),
+            Operator::Br { relative_depth }
+            | Operator::BrIf { relative_depth }
+            | Operator::BrOnNull { relative_depth }
+            | Operator::BrOnNonNull { relative_depth }
+            | Operator::BrOnCast { relative_depth, .. }
+            | Operator::BrOnCastFail { relative_depth, .. } => self.branch(*relative_depth),
+            Operator::BrTable { targets } => {
+                self.branch(targets.default());
+                targets.targets().map_while(Result::ok).for_each(|depth| self.branch(depth));
+            }
+            Operator::LocalGet { local_index }
+            | Operator::LocalSet { local_index }
+            | Operator::LocalTee { local_index } => self.local(*local_index),
+            Operator::StructNew { struct_type_index }
+            | Operator::StructNewDefault { struct_type_index } => {
+                self.survey.work += self.fields(*struct_type_index);
+                self.survey.blocks += OBJECT_BLOCKS;
+            }
+            Operator::ArrayNewFixed { .. }
+            | Operator::ArrayNew { .. }
+            | Operator::ArrayNewDefault { .. }
+            | Operator::RefTestNonNull { .. }
+            | Operator::RefTestNullable { .. }
+            | Operator::RefCastNonNull { .. }
+            | Operator::RefCastNullable { .. }
+            | Operator::MemoryCopy { .. }
+            | Operator::MemoryFill { .. } => self.survey.blocks += OBJECT_BLOCKS,
+            Operator::Throw { tag_index } => {
+                self.survey.work += self.tag(*tag_index);
+                self.survey.blocks += OBJECT_BLOCKS;
+                self.guarded();
+            }
+            Operator::ThrowRef => self.guarded(),
+            _ => self.call(operator),
+        }
+    }
+
+    fn call(&mut self, operator: &Operator<'_>) {
+        match operator {
+            Operator::Call { function_index } | Operator::ReturnCall { function_index } => {
+                let ty = self.info.functions.get(*function_index as usize).copied();
+                self.values(ty);
+                match self.intrinsics.get(*function_index) {
+                    Some(_) => self.switch(None),
+                    None => self.guarded(),
+                }
+            }
+            Operator::CallIndirect { type_index, .. }
+            | Operator::ReturnCallIndirect { type_index, .. }
+            | Operator::CallRef { type_index }
+            | Operator::ReturnCallRef { type_index } => {
+                self.values(Some(*type_index));
+                self.guarded();
+            }
+            Operator::ContNew { .. } => self.switch(None),
+            Operator::ContBind { argument_index, .. } => {
+                self.values(self.function_of(*argument_index));
+                self.survey.blocks += OBJECT_BLOCKS;
+            }
+            Operator::Resume { cont_type_index, resume_table }
+            | Operator::ResumeThrow { cont_type_index, resume_table, .. }
+            | Operator::ResumeThrowRef { cont_type_index, resume_table } => {
+                self.values(self.function_of(*cont_type_index));
+                self.switch(Some(resume_table));
+            }
+            Operator::Suspend { tag_index } | Operator::Switch { tag_index, .. } => {
+                self.values(self.info.tags.get(*tag_index as usize).copied());
+                self.switch(None);
+            }
+            _ => {}
+        }
+    }
+
+    // ---- blocks and branches
+
+    fn open(&mut self, ty: BlockType, is_loop: bool) {
+        let (params, results) = match ty {
+            BlockType::Empty => (0, 0),
+            BlockType::Type(_) => (0, 1),
+            BlockType::FuncType(ty) => self.arity(ty),
+        };
+        self.labels.push(if is_loop { params } else { results });
+        self.survey.work += params + results;
+        self.survey.blocks += 2;
+        self.survey.nesting = self.survey.nesting.max(self.labels.len() as u64 - 1);
+    }
+
+    fn end(&mut self) {
+        self.labels.pop();
+        if self.tries.last().is_some_and(|(block, _)| *block >= self.labels.len()) {
+            self.tries.pop();
+        }
+    }
+
+    fn branch(&mut self, depth: u32) {
+        let label = self.labels.iter().rev().nth(depth as usize);
+        self.survey.work += 1 + label.copied().unwrap_or(0);
+        self.survey.blocks += 1;
+    }
+
+    fn local(&mut self, local: u32) {
+        let local = local as usize;
+        if local < 1 << 20 && local >= self.used.len() {
+            self.used.resize(local + 1, false);
+        }
+        if let Some(used @ false) = self.used.get_mut(local) {
+            *used = true;
+            self.survey.locals += 1;
+        }
+    }
+
+    // ---- handlers
+
+    fn try_table(&mut self, table: &TryTable) {
+        let mut tags = HashSet::new();
+        let mut reachable = Vec::new();
+        for catch in &table.catches {
+            let (tag, label) = match *catch {
+                Catch::One { tag, label } | Catch::OneRef { tag, label } => (Some(tag), label),
+                Catch::All { label } | Catch::AllRef { label } => (None, label),
+            };
+            self.survey.work += tag.map_or(0, |tag| self.tag(tag));
+            self.survey.blocks += 1;
+            self.branch(label);
+            add_reachable(&mut reachable, &mut tags, tag);
+        }
+        if let Some((_, outer)) = self.tries.last() {
+            outer.iter().for_each(|tag| add_reachable(&mut reachable, &mut tags, *tag));
+            self.survey.work += outer.len() as u64;
+        }
+        self.open(table.ty, false);
+        self.tries.push((self.labels.len() - 1, Rc::new(reachable)));
+    }
+
+    /// An operator from which exceptions go to the clauses around.
+    fn guarded(&mut self) {
+        let Some((_, reachable)) = self.tries.last() else { return };
+        self.survey.work += reachable.len() as u64;
+        self.survey.blocks += 1;
+    }
+
+    /// An operator that switches between stacks. It may do so in several places.
+    fn switch(&mut self, table: Option<&ResumeTable>) {
+        let edges = self.tries.last().map_or(0, |(_, reachable)| reachable.len() as u64);
+        self.survey.work += SWITCH + 2 * edges;
+        self.survey.blocks += SWITCH_BLOCKS;
+        for handle in table.map_or(&[][..], |table| &table.handlers) {
+            if let Handle::OnLabel { tag, label } = handle {
+                self.survey.work += self.tag(*tag);
+                self.branch(*label);
+            }
+        }
+    }
+
+    // ---- types
+
+    fn values(&mut self, ty: Option<u32>) {
+        let (params, results) = ty.map_or((0, 0), |ty| self.arity(ty));
+        self.survey.work += params + results;
+    }
+
+    /// How many parameters and results the functions of a type have.
+    fn arity(&self, ty: u32) -> (u64, u64) {
+        let ty = self.info.types.get(ty as usize).and_then(|ty| ty.composite.as_func());
+        ty.map_or((0, 0), |ty| (ty.params().len() as u64, ty.results().len() as u64))
+    }
+
+    /// How many values a tag has.
+    fn tag(&self, tag: u32) -> u64 {
+        self.info.tags.get(tag as usize).map_or(0, |ty| self.arity(*ty).0)
+    }
+
+    /// The type of the functions that a continuation type is made of.
+    fn function_of(&self, ty: u32) -> Option<u32> {
+        match self.info.types.get(ty as usize)?.composite {
+            CompositeType::Cont(ropewalk_abi::HeapType::Concrete(function)) => Some(function),
+            _ => None,
+        }
+    }
+
+    /// How many fields a structure has.
+    fn fields(&self, ty: u32) -> u64 {
+        match self.info.types.get(ty as usize).map(|ty| &ty.composite) {
+            Some(CompositeType::Struct(ty)) => ty.fields.len() as u64,
+            _ => 0,
+        }
+    }
+}
+
+/// Adds a clause, unless one for the same tag or for all comes before it.
+fn add_reachable(
+    reachable: &mut Vec<Option<u32>>,
+    tags: &mut HashSet<Option<u32>>,
+    tag: Option<u32>,
+) {
+    if !tags.contains(&None) && tags.insert(tag) {
+        reachable.push(tag);
+    }
+}
