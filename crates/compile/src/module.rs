@@ -43,10 +43,10 @@ pub fn compile_module(
     let all = bodies.iter().map(|(_, body)| body);
     check_limits(&info, &intrinsics, &bodies, &target.limits)?;
     let (lists, thunks) = handlers::collect(&mut info, &intrinsics, &canonical, all);
-    check_routs(&thunks, info.imported_functions, &intrinsics, &bodies)?;
+    let all_thunks = thunks.in_order();
+    check_routs(&all_thunks, info.imported_functions, &intrinsics, &bodies)?;
     let layout = InstanceLayout::new(&info)
         .map_err(|_| CompileError::TooLarge("its instances exceed 2 GiB".to_string()))?;
-    let all_thunks = thunks.in_order();
     let reserved = Reserved { intrinsics, lists, thunks, canonical };
     let env = Environment::new(&info, &layout, reserved, target);
     let copied = copied_bodies(&all_thunks, info.imported_functions, &bodies);

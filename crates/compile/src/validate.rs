@@ -17,7 +17,7 @@ pub fn validate_module(features: WasmFeatures, bytes: &[u8]) -> Result<(), Compi
     let intrinsics = Intrinsics::resolve(&info, &canonical, &reserved)?;
     let all = bodies.iter().map(|(_, body)| body);
     let (_, thunks) = handlers::collect(&mut info, &intrinsics, &canonical, all);
-    check_routs(&thunks, info.imported_functions, &intrinsics, &bodies)?;
+    check_routs(&thunks.in_order(), info.imported_functions, &intrinsics, &bodies)?;
     let validated: Vec<_> = bodies
         .into_par_iter()
         .map_init(FuncValidatorAllocations::default, |allocations, (func, body)| {
