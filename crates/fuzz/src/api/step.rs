@@ -363,7 +363,7 @@ fn write_memory(store: &mut Context<'_>, which: u8, at: u32, byte: u8) -> Verdic
     // Near the end, most often.
     let size = pages * PAGE;
     let at =
-        if at % 4 == 0 { u64::from(at) } else { (size + u64::from(at % 16)).saturating_sub(8) };
+        if at.is_multiple_of(4) { u64::from(at) } else { (size + u64::from(at % 16)).saturating_sub(8) };
     let result = memory.write(&mut *store, at as usize, &[byte]);
     if outcome(result, at < size, "Memory::write")?.is_some() {
         let bytes = &mut store.data_mut().memories[index].bytes;
