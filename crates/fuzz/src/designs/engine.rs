@@ -2,7 +2,7 @@
 
 use super::model::{Outcome, Seen};
 use super::modes::Mode;
-use super::program::{FUEL, Program, Ty};
+use super::program::{Program, Ty};
 use anyhow::{Context, Result, anyhow, bail};
 use ropewalk::{
     Caller, Engine, Error, Exception, Func, Global, Instance, Linker, Module, Store, Tag, Trap, Val,
@@ -24,12 +24,24 @@ struct Run {
     digest: Global,
 }
 
-/// What the host sees in each of the stores of a mode.
-pub fn run(program: &Program, texts: &[String], mode: &Mode) -> Result<Vec<Vec<Seen>>> {
+/// Modules that are compiled in a mode.
+pub struct Compiled {
+    engine: Engine,
+    modules: Vec<Module>,
+}
+
+/// Compiles the modules of a program.
+pub fn prepare(texts: &[String], mode: &Mode) -> Result<Compiled> {
     let engine = Engine::new(&mode.config)?;
     let modules = texts.iter().map(|text| compile(&engine, text, mode.lowered));
     let modules = modules.collect::<Result<Vec<_>>>()?;
-    let runs = (0..mode.stores).map(|_| Run::new(&engine, &modules, program));
+    Ok(Compiled { engine, modules })
+}
+
+/// What the host sees in each of the stores.
+pub fn run(program: &Program, compiled: &Compiled, stores: usize) -> Result<Vec<Vec<Seen>>> {
+    let Compiled { engine, modules } = compiled;
+    let runs = (0..stores).map(|_| Run::new(engine, modules, program));
     let mut runs = runs.collect::<Result<Vec<_>>>()?;
     for call in &program.calls {
         for run in &mut runs {
@@ -101,13 +113,19 @@ impl Run {
             let function = instance.get_func(&mut store, &format!("f{id}"));
             store.data_mut().functions.push(function);
         }
+        if !program.script.is_empty() {
+            let memory = first.get_memory(&mut store, "script").context("no script")?;
+            let script = program.script.iter();
+            let script: Vec<u8> = script.flat_map(|number| (*number as u16).to_le_bytes()).collect();
+            memory.write(&mut store, 0, &script)?;
+        }
         let fuel = global(&mut store, first, "fuel")?;
         let digest = global(&mut store, first, "digest")?;
         Ok(Run { store, fuel, digest })
     }
 
     fn call(&mut self, program: &Program, function: usize, argument: i64) -> Result<()> {
-        self.fuel.set(&mut self.store, Val::I64(FUEL))?;
+        self.fuel.set(&mut self.store, Val::I64(program.fuel))?;
         let function = self.store.data().functions[function].context("not a function")?;
         let function = function.typed::<i64, i64>(&mut self.store)?;
         let outcome = match function.call(&mut self.store, argument) {

@@ -12,11 +12,13 @@ mod generate;
 mod model;
 mod modes;
 mod program;
+mod puppets;
 mod render;
 
 pub use generate::RECORD;
 
 use crate::Target;
+use engine::Compiled;
 use model::{Machine, Seen};
 use modes::Mode;
 use program::Program;
@@ -34,6 +36,7 @@ pub fn targets() -> Vec<Box<dyn Target>> {
     vec![
         Box::new(Designs { name: "designs", modes: modes::stress }),
         Box::new(Designs { name: "generations", modes: modes::generations }),
+        Box::new(puppets::Puppets),
     ]
 }
 
@@ -87,15 +90,23 @@ fn compare(expected: &Machine, modes: &[Mode]) -> Result<(), String> {
         if expected.depth > mode.depth {
             continue;
         }
-        let stores = engine::run(program, &texts, mode)
+        let compiled = engine::prepare(&texts, mode)
             .map_err(|error| format!("{}: {error:#}", mode.name))?;
-        for mut seen in stores {
-            if expected.unspecified {
-                seen.truncate(expected.seen.len());
-            }
-            if seen != expected.seen {
-                return Err(format!("{}: {}", mode.name, difference(&expected.seen, &seen)));
-            }
+        compare_one(expected, &compiled, mode)?;
+    }
+    Ok(())
+}
+
+/// Runs a program in one mode.
+fn compare_one(expected: &Machine, compiled: &Compiled, mode: &Mode) -> Result<(), String> {
+    let stores = engine::run(&expected.program, compiled, mode.stores)
+        .map_err(|error| format!("{}: {error:#}", mode.name))?;
+    for mut seen in stores {
+        if expected.unspecified {
+            seen.truncate(expected.seen.len());
+        }
+        if seen != expected.seen {
+            return Err(format!("{}: {}", mode.name, difference(&expected.seen, &seen)));
         }
     }
     Ok(())

@@ -33,6 +33,25 @@ impl<'e> Entropy<'e> {
     }
 }
 
+/// How many bytes a short record has.
+const SHORT: usize = 2;
+
+impl Entropy<'_> {
+    /// The choices of a short record.
+    pub fn short(&mut self) -> Choice {
+        let mut bytes = [0; SHORT];
+        let _ = self.0.fill_buffer(&mut bytes);
+        Choice { first: bytes[0], random: Random::new(u64::from(u16::from_le_bytes(bytes))) }
+    }
+}
+
+impl Choice {
+    /// The choices that a number stands for.
+    pub fn of(number: u64) -> Choice {
+        Choice { first: 0, random: Random::new(number) }
+    }
+}
+
 /// The choices for one operation.
 #[derive(Clone, Debug)]
 pub struct Choice {

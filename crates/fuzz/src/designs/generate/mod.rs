@@ -13,12 +13,18 @@ mod entropy;
 mod fiber;
 mod first_class;
 mod guess;
+mod play;
+mod puppet;
 mod scribe;
 mod setup;
+mod strings;
+mod strings_first_class;
 mod task;
 mod typed;
 
 pub use entropy::RECORD;
+pub use play::play;
+pub use puppet::{PUPPETS, puppet};
 
 use super::model::{Author, Machine};
 use super::program::{BlockId, Call, Signature};
@@ -87,5 +93,9 @@ impl Author for Writer<'_> {
         self.written += 1;
         let choice = self.entropy.record();
         Scribe::new(machine, &self.setup, choice, block).write();
+    }
+
+    fn choose(&mut self, _: &mut Machine) -> i64 {
+        unreachable!("these programs have no script")
     }
 }

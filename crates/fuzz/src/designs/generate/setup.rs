@@ -3,6 +3,9 @@
 use super::entropy::Choice;
 use crate::designs::program::{Program, Signature, Tag, TagId, Ty, Types};
 
+/// How often functions are entered, and loops go round, in one call of the host.
+const FUEL: i64 = 160;
+
 /// What is decided before anything is written.
 #[derive(Clone, Debug, Default)]
 pub struct Setup {
@@ -28,7 +31,12 @@ pub struct Setup {
 
 /// The first record says which designs, and the rest.
 pub fn setup(choice: &mut Choice) -> (Setup, Program) {
-    let mut setup = designs(choice);
+    let designs = designs(choice);
+    with_designs(designs, choice)
+}
+
+/// The same, with designs that were chosen.
+pub fn with_designs(mut setup: Setup, choice: &mut Choice) -> (Setup, Program) {
     setup.results = match choice.below(4) {
         0 => vec![],
         1 => vec![Ty::I64, Ty::Any],
@@ -40,7 +48,7 @@ pub fn setup(choice: &mut Choice) -> (Setup, Program) {
         2 => 2,
         _ => 3,
     };
-    let mut program = Program { modules, types: types(&setup), ..Program::default() };
+    let mut program = Program { modules, types: types(&setup), fuel: FUEL, ..Program::default() };
     program.tags = tags(&setup, choice, modules, &program.types);
     if setup.first_class {
         program.call_tags = vec![

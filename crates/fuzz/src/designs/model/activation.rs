@@ -4,7 +4,7 @@ use super::stack::Kind;
 use super::step::Author;
 use super::walk::Then;
 use super::{Machine, Seen, StackId, Step, Trap, Value};
-use crate::designs::program::{Call, FUEL, Op, Ty};
+use crate::designs::program::{Call, Op, Ty};
 
 /// How a call from the host ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +49,7 @@ impl Machine {
 
     /// Calls a function from the host, and runs until it ends.
     pub fn call(&mut self, call: Call, author: &mut Option<&mut dyn Author>) {
-        self.fuel = FUEL;
+        self.fuel = self.program.fuel;
         let argument = Value::from_number(call.argument);
         let mut result = self.activate(call.function, argument, false);
         loop {

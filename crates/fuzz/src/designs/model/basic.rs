@@ -70,6 +70,12 @@ impl Machine {
                 let holds = self.peek(*condition).number() != 0;
                 self.open(if holds { *then } else { *otherwise }, CursorKind::Plain);
             }
+            Op::Choose { number, arms } => {
+                let number = usize::try_from(self.peek(*number).number()).ok();
+                if let Some(arm) = number.and_then(|number| arms.get(number)) {
+                    self.open(*arm, CursorKind::Plain);
+                }
+            }
             Op::Loop { counter, body } => self.open(*body, CursorKind::Loop(*counter)),
             Op::Try { body, .. } => self.open(*body, CursorKind::Try(op.clone())),
             Op::Throw { tag, args } => {

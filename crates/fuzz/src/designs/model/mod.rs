@@ -53,6 +53,19 @@ pub enum Seen {
     End(Outcome, i64),
 }
 
+/// What a program was told to do by a number of its script.
+#[derive(Clone, Debug)]
+pub struct Told {
+    /// The stack that ran.
+    pub stack: StackId,
+    /// The function that read the number.
+    pub function: FunctionId,
+    /// The number.
+    pub number: i64,
+    /// The operation, or the first of several.
+    pub op: Option<Rc<Op>>,
+}
+
 /// A frame of a function, or of a part of one that runs for a walk.
 #[derive(Clone, Debug)]
 pub struct Frame {
@@ -111,6 +124,8 @@ pub struct Machine {
     pub depth: usize,
     /// How much was executed.
     pub steps: usize,
+    /// What a program with a script was told to do, while that was written.
+    pub told: Vec<Told>,
     /// Something happened of which nobody says what it does; see
     /// [`walk`]. What is seen behind that is not to be compared.
     pub unspecified: bool,
@@ -122,6 +137,8 @@ pub struct Machine {
     activations: Vec<Activation>,
     pub(super) fuel: i64,
     digest: i64,
+    /// How many numbers of the script were read.
+    read: usize,
 }
 
 impl Machine {
@@ -134,6 +151,7 @@ impl Machine {
             seen: Vec::new(),
             depth: 0,
             steps: 0,
+            told: Vec::new(),
             unspecified: false,
             globals: Vec::new(),
             tables: Vec::new(),
@@ -143,6 +161,7 @@ impl Machine {
             activations: Vec::new(),
             fuel: 0,
             digest: 0,
+            read: 0,
         }
     }
 

@@ -11,6 +11,10 @@ use std::rc::Rc;
 pub trait Author {
     /// Adds an operation to the block, or closes it.
     fn write(&mut self, machine: &mut Machine, block: BlockId);
+
+    /// The next number of the script, which so far has only been written up to
+    /// here.
+    fn choose(&mut self, machine: &mut Machine) -> i64;
 }
 
 impl Machine {
@@ -24,6 +28,10 @@ impl Machine {
             let op = op.clone();
             self.frame().cursors.last_mut().expect("just seen").next += 1;
             self.frame().op = Some(op.clone());
+            if let Op::Next { to } = *op {
+                let number = self.next(author);
+                return self.set(to, Value::from_number(number));
+            }
             return self.execute(&op);
         }
         match author {
@@ -33,6 +41,15 @@ impl Machine {
             }
             _ => self.leave_block(),
         }
+    }
+
+    fn next(&mut self, author: &mut Option<&mut dyn Author>) -> i64 {
+        if let Some(author) = author {
+            let number = author.choose(self);
+            self.program.script.push(number);
+        }
+        self.read += 1;
+        self.program.script.get(self.read - 1).copied().unwrap_or_default()
     }
 
     fn leave_block(&mut self) -> Step {

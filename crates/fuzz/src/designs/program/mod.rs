@@ -45,14 +45,16 @@ pub struct Program {
     pub tables: Vec<Ty>,
     /// What the host does, in this order.
     pub calls: Vec<Call>,
+    /// Numbers that the program reads one after the other, whatever part of it
+    /// is running.
+    pub script: Vec<i64>,
+    /// How often functions may be entered, and loops go round, in one call of the
+    /// host.
+    pub fuel: i64,
 }
 
 /// How many elements a table has.
 pub const TABLE_LENGTH: i64 = 4;
-
-/// How often functions may be entered, and loops go round, in one call of the
-/// host.
-pub const FUEL: i64 = 160;
 
 /// A tag, with the module that defines it.
 #[derive(Clone, Debug)]

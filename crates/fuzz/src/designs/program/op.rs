@@ -42,6 +42,10 @@ pub enum Op {
     /// The reference in such a struct; anything else traps.
     Unwrap { to: Local, object: Local },
 
+    /// Reads the next number of the program's script; 0 behind its end.
+    Next { to: Local },
+    /// Runs the block with a number; none if there is none.
+    Choose { number: Local, arms: Vec<BlockId> },
     /// Runs one block or the other.
     If { condition: Local, then: BlockId, otherwise: BlockId },
     /// Runs a block as often as the counter says, and at least once.

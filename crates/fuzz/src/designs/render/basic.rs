@@ -106,6 +106,11 @@ impl Writer<'_> {
                     writer.nest("(else", |writer| writer.block(*otherwise));
                 });
             }
+            Op::Next { to } => {
+                self.set(*to, "(i64.load16_u (global.get $position))");
+                self.line("(global.set $position (i32.add (global.get $position) (i32.const 2)))");
+            }
+            Op::Choose { number, arms } => self.choose(*number, arms),
             Op::Loop { counter, body } => {
                 let label = self.label("loop");
                 self.nest(format!("(loop {label}"), |writer| {
@@ -159,6 +164,24 @@ impl Writer<'_> {
             }
             other => unreachable!("not a basic operation: {other:?}"),
         }
+    }
+
+    fn choose(&mut self, number: usize, arms: &[usize]) {
+        let labels: Vec<_> = arms.iter().map(|_| self.label("arm")).collect();
+        let done = self.label("done");
+        self.line(format!("(block {done}"));
+        for label in labels.iter().rev() {
+            self.line(format!("(block {label}"));
+        }
+        let number = self.get(number);
+        let labels = labels.join(" ");
+        self.line(format!("(br_table {labels} {done} (i32.wrap_i64 {number}))"));
+        for &arm in arms {
+            self.line(")");
+            self.block(arm);
+            self.line(format!("(br {done})"));
+        }
+        self.line(")");
     }
 
     /// A call by name, or through the table if the function's module comes later.

@@ -142,6 +142,10 @@ fn imports(program: &Program, number: usize, used: &Used, text: &mut String) {
     }
     text.push_str("  (import \"m0\" \"fuel\" (global $fuel (mut i64)))\n");
     text.push_str("  (import \"m0\" \"digest\" (global $digest (mut i64)))\n");
+    if used.names("$position") {
+        text.push_str("  (import \"m0\" \"script\" (memory 1))\n");
+        text.push_str("  (import \"m0\" \"position\" (global $position (mut i32)))\n");
+    }
     text.push_str("  (import \"m0\" \"functions\" (table $functions 1 funcref))\n");
     for (global, &ty) in program.globals.iter().enumerate() {
         if !used.names(&format!("$g{global}")) {
@@ -188,6 +192,10 @@ fn definitions(program: &Program, number: usize, used: &Used, text: &mut String)
     }
     text.push_str("  (global $fuel (export \"fuel\") (mut i64) (i64.const 0))\n");
     text.push_str("  (global $digest (export \"digest\") (mut i64) (i64.const 0))\n");
+    if used.names("$position") {
+        text.push_str("  (memory (export \"script\") 1)\n");
+        text.push_str("  (global $position (export \"position\") (mut i32) (i32.const 0))\n");
+    }
     let count = program.functions.len();
     let _ = writeln!(text, "  (table $functions (export \"functions\") {count} funcref)");
     for (tag, ty) in program.call_tags.iter().enumerate() {
