@@ -362,8 +362,11 @@ fn write_memory(store: &mut Context<'_>, which: u8, at: u32, byte: u8) -> Verdic
     let MemoryModel { memory, pages, .. } = store.data().memories[index];
     // Near the end, most often.
     let size = pages * PAGE;
-    let at =
-        if at.is_multiple_of(4) { u64::from(at) } else { (size + u64::from(at % 16)).saturating_sub(8) };
+    let at = if at.is_multiple_of(4) {
+        u64::from(at)
+    } else {
+        (size + u64::from(at % 16)).saturating_sub(8)
+    };
     let result = memory.write(&mut *store, at as usize, &[byte]);
     if outcome(result, at < size, "Memory::write")?.is_some() {
         let bytes = &mut store.data_mut().memories[index].bytes;

@@ -116,7 +116,8 @@ impl Run {
         if !program.script.is_empty() {
             let memory = first.get_memory(&mut store, "script").context("no script")?;
             let script = program.script.iter();
-            let script: Vec<u8> = script.flat_map(|number| (*number as u16).to_le_bytes()).collect();
+            let script: Vec<u8> =
+                script.flat_map(|number| (*number as u16).to_le_bytes()).collect();
             memory.write(&mut store, 0, &script)?;
         }
         let fuel = global(&mut store, first, "fuel")?;

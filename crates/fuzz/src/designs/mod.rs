@@ -90,8 +90,8 @@ fn compare(expected: &Machine, modes: &[Mode]) -> Result<(), String> {
         if expected.depth > mode.depth {
             continue;
         }
-        let compiled = engine::prepare(&texts, mode)
-            .map_err(|error| format!("{}: {error:#}", mode.name))?;
+        let compiled =
+            engine::prepare(&texts, mode).map_err(|error| format!("{}: {error:#}", mode.name))?;
         compare_one(expected, &compiled, mode)?;
     }
     Ok(())

@@ -28,7 +28,11 @@ impl Case<'_> {
         let byte = |at: usize| u64::from(head.get(at).copied().unwrap_or_default());
         let mut groups = modes::stress();
         groups.extend(modes::generations());
-        Case { puppet: byte(0) % generate::PUPPETS, modes: modes::one_of_each(groups, byte(1) % 16), script }
+        Case {
+            puppet: byte(0) % generate::PUPPETS,
+            modes: modes::one_of_each(groups, byte(1) % 16),
+            script,
+        }
     }
 
     fn play(&self) -> Machine {

@@ -260,9 +260,8 @@ impl Machine {
     }
 
     fn first_class_works(&self, op: &FirstClass) -> bool {
-        let target = |local: usize| {
-            self.valid(self.peek(local)).filter(|&stack| self.can_go_to(stack))
-        };
+        let target =
+            |local: usize| self.valid(self.peek(local)).filter(|&stack| self.can_go_to(stack));
         let catches = |local: usize, event: usize| {
             target(local).is_some_and(|target| self.catches_at(target).contains(&event))
         };

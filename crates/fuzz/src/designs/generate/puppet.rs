@@ -114,12 +114,7 @@ impl Maker {
         }
     }
 
-    pub fn new_function(
-        &mut self,
-        module: usize,
-        signature: &Signature,
-        rout: bool,
-    ) -> FunctionId {
+    pub fn new_function(&mut self, module: usize, signature: &Signature, rout: bool) -> FunctionId {
         let function = self.program.new_function(module, signature.clone(), rout);
         self.unmade.push(function);
         function

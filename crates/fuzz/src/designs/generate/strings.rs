@@ -24,7 +24,7 @@ impl Maker {
             }
             3..=9 => return self.resume(ty, &signature),
             10..=13 => {
-                let Some(tag) = self.tag(|_| true) else { return None };
+                let tag = self.tag(|_| true)?;
                 let signature = self.program.tags[tag].signature.clone();
                 let (args, to) = (self.locals(&signature.params), self.locals(&signature.results));
                 self.shown(Op::Typed(Typed::Suspend { tag, args, to: to.clone() }), &to)
@@ -32,7 +32,7 @@ impl Maker {
             _ => {
                 let results = self.setup.results.clone();
                 let tag = self.tag(|tag| tag.params.is_empty() && tag.results == results);
-                let Some(tag) = tag else { return None };
+                let tag = tag?;
                 let ty = 5 + self.choice.below(2);
                 let params = self.program.types.conts[ty].params.clone();
                 let args = self.locals(&params[..params.len() - 1]);
@@ -104,7 +104,7 @@ impl Maker {
             }
             3 => vec![Op::Bag(Bag::Retire { ty, args, stack })],
             4 | 5 => {
-                let Some((tag, args)) = thrown else { return None };
+                let (tag, args) = thrown?;
                 let to = self.locals(&back);
                 let op = Op::Bag(Bag::Throw { ty, tag, args, stack, to: to.clone() });
                 self.shown(op, &to)
@@ -114,7 +114,7 @@ impl Maker {
                 vec![Op::Bag(Bag::ReturnSwitch { ty, args, stack, function })]
             }
             7 => {
-                let Some((tag, args)) = thrown else { return None };
+                let (tag, args) = thrown?;
                 let function = self.function_of(&Signature::new(&back, &results))?;
                 vec![Op::Bag(Bag::ReturnThrow { ty, tag, args, stack, function })]
             }
