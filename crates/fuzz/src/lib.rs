@@ -8,7 +8,9 @@
 
 pub mod api;
 pub mod imports;
+pub mod mutate;
 pub mod oracle;
+pub mod smith;
 
 /// One thing to try: a generator, and the oracle for what it makes.
 pub trait Target: Sync {
@@ -25,5 +27,10 @@ pub trait Target: Sync {
 
 /// Every target.
 pub fn targets() -> Vec<Box<dyn Target>> {
-    vec![Box::new(api::Api), Box::new(imports::Imports)]
+    vec![
+        Box::new(api::Api),
+        Box::new(imports::Imports),
+        Box::new(mutate::Mutate),
+        Box::new(smith::Smith),
+    ]
 }
