@@ -13,8 +13,10 @@ pub mod drive;
 pub mod finding;
 pub mod imports;
 pub mod minimise;
+pub mod mutate;
 pub mod oracle;
 pub mod seeds;
+pub mod smith;
 
 /// One thing to try: a generator, and the oracle for what it makes.
 pub trait Target: Sync {
@@ -34,5 +36,7 @@ pub fn targets() -> Vec<Box<dyn Target>> {
     let mut targets = designs::targets();
     targets.push(Box::new(api::Api));
     targets.push(Box::new(imports::Imports));
+    targets.push(Box::new(mutate::Mutate));
+    targets.push(Box::new(smith::Smith));
     targets
 }

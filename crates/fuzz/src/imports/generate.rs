@@ -26,6 +26,8 @@ pub struct Case {
     pub source: String,
     /// The mode in which it runs beside the default one.
     pub mode: usize,
+    /// Whether its routs may do what is not allowed to them.
+    pub wild_routs: bool,
     /// What must be refused in it, if anything is.
     pub misuse: Option<Misuse>,
 }
@@ -36,7 +38,8 @@ pub fn case(u: &mut Unstructured<'_>, modes: usize) -> Result<Case> {
     let mut generator = Generator::new(u)?;
     generator.bodies()?;
     let misuse = if generator.one_in(5)? { Some(misuse::choose(&mut generator)?) } else { None };
-    Ok(Case { source: generator.module(misuse.as_ref()), mode, misuse })
+    let wild_routs = generator.wild_routs;
+    Ok(Case { source: generator.module(misuse.as_ref()), mode, wild_routs, misuse })
 }
 
 /// What a function is for.

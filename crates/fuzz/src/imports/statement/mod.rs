@@ -1,0 +1,211 @@
+//! Statements of each design: what a module does with its references.
+//!
+//! Those that belong to no design are here.
+
+mod bag;
+mod continuation;
+mod fiber;
+mod first_class;
+mod form;
+mod new;
+mod task;
+
+use super::generate::{Generator, Role};
+use super::vocabulary::{self as v, STACK_EVENTS, Ty, results};
+use arbitrary::Result;
+
+use Ty::*;
+
+type Statement<'a, 'b> = fn(&mut Generator<'a, 'b>) -> Result<String>;
+
+impl<'a, 'b> Generator<'a, 'b> {
+    /// Every kind of statement; the numbers of those that are allowed before
+    /// `start` are in [`BEFORE_START`].
+    const KINDS: [Statement<'a, 'b>; 48] = [
+        Self::nothing,
+        Self::see_something,
+        Self::move_reference,
+        Self::level,
+        Self::leave_to,
+        Self::enter_answer,
+        Self::enter_redirect,
+        Self::enter_redirect_to,
+        Self::check_cleared,
+        Self::conditional,
+        // Those above are allowed before `start`.
+        Self::protected,
+        Self::protected,
+        Self::protected,
+        Self::throw,
+        Self::throw_ref,
+        Self::call,
+        Self::call_indirect,
+        Self::host,
+        Self::again,
+        Self::pass,
+        Self::bag_new,
+        Self::bag_switch,
+        Self::bag_switch,
+        Self::bag_retire,
+        Self::bag_bind,
+        Self::bag_throw,
+        Self::bag_return_switch,
+        Self::task_new,
+        Self::task_resume,
+        Self::task_resume,
+        Self::task_suspend,
+        Self::task_switchto,
+        Self::task_end,
+        Self::fiber_new,
+        Self::fiber_go,
+        Self::fiber_go,
+        Self::fiber_release,
+        Self::stack_new,
+        Self::stack_switch,
+        Self::stack_switch,
+        Self::stack_switch_call,
+        Self::stack_extend,
+        Self::stack_extend,
+        Self::start_anywhere,
+        Self::stack_redirect,
+        Self::call_stack,
+        Self::continuation,
+        Self::suspend,
+    ];
+
+    /// A statement.
+    pub fn statement(&mut self) -> Result<String> {
+        let last = if self.before_start { BEFORE_START } else { Self::KINDS.len() };
+        let mut kind = self.below(last)?;
+        // Kinds that this module has not are replaced by the next that it has.
+        for _ in 0..Self::KINDS.len() {
+            if self.kinds >> kind & 1 == 1 {
+                break;
+            }
+            kind = (kind + 1) % last;
+        }
+        Self::KINDS[kind](self)
+    }
+
+    fn nothing(&mut self) -> Result<String> {
+        Ok("(nop)".to_string())
+    }
+
+    fn see_something(&mut self) -> Result<String> {
+        let ty = self.pick(&[I32, Obj, Sub, Sub])?;
+        let (operand, take) = (self.operand(ty)?, self.take(ty)?);
+        Ok(format!("{operand} {take}"))
+    }
+
+    /// Copies a reference, or drops it.
+    fn move_reference(&mut self) -> Result<String> {
+        let ty = self.pick(&v::KEPT)?;
+        if ty == Stack && self.one_in(4)? {
+            return Ok(format!("(ref.is_null {}) {}", self.operand(ty)?, self.take(I32)?));
+        }
+        Ok(format!("{} {}", self.operand(ty)?, self.take(ty)?))
+    }
+
+    fn conditional(&mut self) -> Result<String> {
+        let condition = self.operand(I32)?;
+        Ok(format!(
+            "(if {condition}\n(then\n{})\n(else\n{}))",
+            self.statements(0..=2)?,
+            self.statements(0..=2)?
+        ))
+    }
+
+    // ---- exceptions and calls
+
+    /// Statements whose exceptions are caught, and events too.
+    fn protected(&mut self) -> Result<String> {
+        let inner = |this: &mut Self| this.statements(0..=3);
+        self.protect(inner)
+    }
+
+    fn protect(&mut self, inner: impl FnOnce(&mut Self) -> Result<String>) -> Result<String> {
+        let of = if self.one_in(2)? { v::thrown() } else { STACK_EVENTS.to_vec() };
+        let tags = self.some(&of, 3)?;
+        let last = self.below(8)?;
+        let with_refs = self.one_in(6)?;
+        let end = self.fresh("end");
+        let mut labels = Vec::new();
+        let mut catches = String::new();
+        for tag in &tags {
+            let label = self.fresh("caught");
+            let word = if with_refs { "catch_ref" } else { "catch" };
+            catches += &format!("({word} {} {label}) ", tag.name);
+            let mut values = tag.values.to_vec();
+            values.extend(with_refs.then_some(Exn));
+            labels.push((label, values));
+        }
+        match last {
+            0 => {}
+            1 => {
+                let label = self.fresh("caught");
+                catches += &format!("(catch_all {label})");
+                labels.push((label, vec![]));
+            }
+            2 | 3 => {
+                let label = self.fresh("caught");
+                catches += &format!("(catch_all_ref {label})");
+                labels.push((label, vec![Exn]));
+            }
+            _ => {}
+        }
+        let mut text = format!("(try_table {catches}\n{})\n(br {end})", inner(self)?);
+        for (label, values) in labels {
+            let takes = self.takes(&values)?;
+            let more = self.statements(0..=1)?;
+            text = format!(
+                "(block {label} {}\n{text})\n{takes}\n{more}\n(br {end})",
+                results(&values)
+            );
+        }
+        Ok(format!("(block {end}\n{text})"))
+    }
+
+    fn throw(&mut self) -> Result<String> {
+        let tag = self.pick(&v::thrown())?;
+        Ok(format!("{}\n(throw {})", self.operands(tag.values)?, tag.name))
+    }
+
+    fn throw_ref(&mut self) -> Result<String> {
+        Ok(format!("(throw_ref (br_on_null $statement {}))", self.operand(Exn)?))
+    }
+
+    fn call(&mut self) -> Result<String> {
+        let function = self.function(Role::Any, &[], &[])?;
+        let word =
+            if self.one_in(5)? && self.current.results.is_empty() { "return_call" } else { "call" };
+        Ok(match self.one_in(4)? {
+            true => format!("(ref.func {function}) ({word}_ref $k0.f)"),
+            false => format!("({word} {function})"),
+        })
+    }
+
+    fn call_indirect(&mut self) -> Result<String> {
+        let index = self.below(16)?;
+        Ok(format!("(call_indirect $funcs (type $k0.f) (i32.const {index}))"))
+    }
+
+    // ---- the host
+
+    fn host(&mut self) -> Result<String> {
+        let name = self.pick(&["$collect", "$collect", "$collect", "$throw", "$fail"])?;
+        Ok(format!("(call {name})"))
+    }
+
+    fn again(&mut self) -> Result<String> {
+        Ok(format!("(call $again (i32.const {}))", self.below(8)?))
+    }
+
+    /// Lets the host have a reference, and gets it back.
+    fn pass(&mut self) -> Result<String> {
+        let ty = self.pick(&[Stack, Fiber, Bag(0)])?;
+        Ok(format!("(call $pass.{} {}) {}", ty.name(), self.operand(ty)?, self.take(ty)?))
+    }
+}
+
+/// How many of the kinds are allowed before the `start` of a rout.
+const BEFORE_START: usize = 10;

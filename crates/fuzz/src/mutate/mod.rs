@@ -1,0 +1,77 @@
+//! Modules and scripts of this repository, mutilated: as text, as binaries, and
+//! two of them in one.
+//!
+//! | file | what it holds |
+//! | --- | --- |
+//! | `corpus` | what there is to mutilate |
+//! | `token` | the tokens and forms of a text |
+//! | `text` | changes of text |
+//! | `binary` | changes of bytes |
+//! | `judge` | every entry point, and what is wrong with an answer |
+
+mod binary;
+mod corpus;
+mod judge;
+mod text;
+mod token;
+
+use crate::Target;
+use arbitrary::{Result, Unstructured};
+
+/// The target.
+pub struct Mutate;
+
+/// What is put into the engine.
+pub enum Input {
+    /// A module in either format, or what is left of one.
+    Module(Vec<u8>),
+    /// A script, in which nothing can run for long.
+    Script(String),
+}
+
+impl Target for Mutate {
+    fn name(&self) -> &'static str {
+        "mutate"
+    }
+
+    fn check(&self, entropy: &[u8]) -> std::result::Result<(), String> {
+        match input(&mut Unstructured::new(entropy)) {
+            Ok(input) => judge::check(&input),
+            Err(_) => Ok(()),
+        }
+    }
+
+    fn render(&self, entropy: &[u8]) -> String {
+        match input(&mut Unstructured::new(entropy)) {
+            Ok(Input::Module(bytes)) => match String::from_utf8(bytes) {
+                Ok(text) if !text.starts_with('\0') => text,
+                Ok(text) => binary::as_text(text.as_bytes()),
+                Err(error) => binary::as_text(error.as_bytes()),
+            },
+            Ok(Input::Script(text)) => text,
+            Err(_) => String::new(),
+        }
+    }
+}
+
+/// Makes an input.
+fn input(u: &mut Unstructured<'_>) -> Result<Input> {
+    let kind = u.int_in_range(0..=9)?;
+    if kind >= 8 {
+        let script = text::changed(corpus::script(u)?, u)?;
+        return Ok(match corpus::ends_soon(&script) {
+            true => Input::Script(script),
+            false => Input::Module(script.into_bytes()),
+        });
+    }
+    let module = corpus::module(u)?;
+    if kind < 5 {
+        let module = text::changed(module.to_string(), u)?;
+        return Ok(Input::Module(binary::rarely_changed(module.into_bytes(), u)?));
+    }
+    let binaries = [module, corpus::module(u)?].map(corpus::binary);
+    let [Some(one), Some(other)] = binaries else {
+        return Ok(Input::Module(module.as_bytes().to_vec()));
+    };
+    Ok(Input::Module(binary::changed(one, &other, u)?))
+}
