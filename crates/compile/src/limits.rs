@@ -9,8 +9,9 @@
 pub struct Limits {
     /// How deep the blocks of a function may nest.
     pub nesting: u64,
-    /// How many pieces of work the bodies of a module may ask for, for each byte
-    /// of them, beyond [`FREE_WORK`](Self::FREE_WORK).
+    /// How many pieces of work a body may ask for, for each byte of it, beyond
+    /// [`FREE_WORK`](Self::FREE_WORK). All bodies of a module together may ask for
+    /// four times as many.
     pub work: u64,
     /// For how many pairs of a reference and a call during which it is needed a
     /// function may ask.
@@ -24,7 +25,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// How many pieces of work a module may ask for, whatever its size.
+    /// How many pieces of work may be asked for, whatever the size.
     pub const FREE_WORK: u64 = 1_000_000;
 }
 

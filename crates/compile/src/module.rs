@@ -93,10 +93,8 @@ fn check_limits(
     bodies: &[Body<'_>],
     limits: &Limits,
 ) -> Result<(), CompileError> {
-    let bytes = bodies.iter().map(|(_, body)| body.range().end - body.range().start).sum();
-    let most = survey::most_work(bytes, limits);
     let surveys: Vec<_> =
-        bodies.par_iter().map(|(_, body)| survey::survey(info, intrinsics, body, most)).collect();
+        bodies.par_iter().map(|(_, body)| survey::survey(info, intrinsics, body, limits)).collect();
     survey::check(&surveys, info.imported_functions, limits)
 }
 

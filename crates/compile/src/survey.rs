@@ -47,15 +47,15 @@ pub(crate) struct Survey {
     blocks: u64,
 }
 
-/// Looks through a body; stops where it asks for too much for any module of so
-/// many bytes.
+/// Looks through a body; stops where it asks for too much.
 pub(crate) fn survey(
     info: &ModuleInfo,
     intrinsics: &Intrinsics,
     body: &FunctionBody<'_>,
-    most: u64,
+    limits: &Limits,
 ) -> Survey {
     let bytes = body.range().end - body.range().start;
+    let most = most_work(bytes, limits);
     let survey = Survey { bytes, ..Survey::default() };
     let mut surveyor =
         Surveyor { info, intrinsics, survey, labels: vec![0], used: Vec::new(), tries: vec![] };
@@ -71,32 +71,33 @@ pub(crate) fn check(surveys: &[Survey], first: u32, limits: &Limits) -> Result<(
     }
     let sum = |part: fn(&Survey) -> u64| surveys.iter().map(part).fold(0, u64::saturating_add);
     let (work, bytes) = (sum(|survey| survey.work), sum(|survey| survey.bytes));
-    let most = most_work(bytes, limits);
-    if work <= most {
-        return Ok(());
+    let most = most_work(bytes.saturating_mul(ALL_TOGETHER), limits);
+    match work <= most {
+        true => Ok(()),
+        false => Err(too_much_work("its functions together ask", work, most, bytes)),
     }
-    let beyond =
-        |survey: &Survey| survey.work.saturating_sub(survey.bytes * limits.work.min(1 << 20));
-    let (function, worst) = (first..)
-        .zip(surveys)
-        .max_by_key(|(_, survey)| beyond(survey))
-        .expect("what asks for work is a body");
-    Err(CompileError::TooLarge(format!(
-        "its functions ask for {work} or more pieces of work, function {function} alone for {}: \
-         values that calls and branches pass, edges to handlers, switches between stacks; \
-         at most {most} are allowed for {bytes} bytes of code (Config::max_work)",
-        worst.work
-    )))
 }
 
-/// How many pieces of work bodies of so many bytes may ask for.
+/// How many times as much work as one function all together may ask for, for
+/// each byte: one function must fit into memory, many small ones need only time.
+const ALL_TOGETHER: u64 = 4;
+
+/// How much work a body of so many bytes may ask for.
 pub(crate) fn most_work(bytes: u64, limits: &Limits) -> u64 {
     Limits::FREE_WORK.saturating_add(limits.work.saturating_mul(bytes))
 }
 
+fn too_much_work(who: &str, work: u64, most: u64, bytes: u64) -> CompileError {
+    CompileError::TooLarge(format!(
+        "{who} for {work} or more pieces of work: values that calls and branches pass, edges to \
+         handlers, switches between stacks; at most {most} are allowed for {bytes} bytes of code \
+         (Config::max_work)"
+    ))
+}
+
 impl Survey {
     fn check(&self, function: u32, limits: &Limits) -> Result<(), CompileError> {
-        let Survey { nesting, locals, blocks, .. } = *self;
+        let Survey { bytes, work, nesting, locals, blocks } = *self;
         if nesting > limits.nesting {
             return Err(CompileError::TooLarge(format!(
                 "function {function} nests {nesting} blocks; at most {} are allowed \
@@ -110,6 +111,10 @@ impl Survey {
                  the product may be at most {} (Config::max_local_blocks)",
                 limits.local_blocks
             )));
+        }
+        let most = most_work(bytes, limits);
+        if work > most {
+            return Err(too_much_work(&format!("function {function} asks"), work, most, bytes));
         }
         Ok(())
     }

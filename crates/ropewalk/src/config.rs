@@ -174,9 +174,10 @@ impl Config {
         self
     }
 
-    /// How many *pieces of work* a module may ask the compiler for, for each byte
-    /// of its functions, in addition to a million that are free. Four by default.
-    /// Beyond that, a module is too large.
+    /// How many *pieces of work* a function may ask the compiler for, for each byte
+    /// of it, in addition to a million that are free. Four by default. All functions
+    /// of a module together may ask for four times as many. Beyond that, a module is
+    /// too large.
     ///
     /// A piece of work is a value that a call, a branch or a block passes, an edge
     /// from a call to a clause of a `try_table` around it, a field of a new

@@ -121,11 +121,21 @@ fn too_much_work_is_refused() {
     let _alone = alone();
     assert_eq!(
         refusal("results times calls", 3000),
-        "the module is too large: its functions ask for 1034000 or more pieces of work, function \
-         1 alone for 1034000: values that calls and branches pass, edges to handlers, switches \
-         between stacks; at most 1032024 are allowed for 8006 bytes of code (Config::max_work)"
+        "the module is too large: function 1 asks for 1034000 or more pieces of work: values that \
+         calls and branches pass, edges to handlers, switches between stacks; at most 1032012 are \
+         allowed for 8003 bytes of code (Config::max_work)"
     );
     assert!(refusal("catches times calls", 1500).contains("(Config::max_work)"));
+    let functions = "(func (local i32 i32) (call $f) unreachable)".repeat(1200);
+    let results = " i32".repeat(1000);
+    let source = format!("(module (func $f (result {results}) unreachable) {functions})");
+    let error = outcome(&Engine::default(), &source).unwrap_err();
+    assert_eq!(
+        error,
+        "the module is too large: its functions together ask for 1201200 or more pieces of work: \
+         values that calls and branches pass, edges to handlers, switches between stacks; at most \
+         1134448 are allowed for 8403 bytes of code (Config::max_work)"
+    );
     assert!(refusal("br_table with operands", 12_000).contains("(Config::max_work)"));
 }
 
@@ -229,6 +239,13 @@ fn tables_that_nobody_has_written_take_no_memory() {
     let mut store = Store::new(&engine, ());
     let before = memory();
     Instance::new(&mut store, &module, &[]).unwrap();
+    assert!(memory() - before < 64, "{} MiB", memory() - before);
+    drop(store);
+    // A collection looks at them.
+    let module = Module::new(&engine, "(module (table 10000000 anyref))").unwrap();
+    let mut store = Store::new(&engine, ());
+    Instance::new(&mut store, &module, &[]).unwrap();
+    store.gc();
     assert!(memory() - before < 64, "{} MiB", memory() - before);
 }
 
