@@ -15,6 +15,7 @@
 //! | [`stack`] | references to stacks |
 //! | [`life`] | what the record of a stack says after each transition |
 //! | [`signature`] | which parameters and results travel outside registers |
+//! | [`transfer`] | the area through which those travel |
 //! | [`builtin`] | the functions of the runtime that generated code calls |
 //! | [`trap`] | why a computation was ended |
 
@@ -27,6 +28,7 @@ pub mod life;
 pub mod module;
 pub mod signature;
 pub mod stack;
+pub mod transfer;
 pub mod trap;
 pub mod types;
 

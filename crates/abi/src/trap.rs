@@ -128,6 +128,9 @@ trap_codes! {
     UncaughtOnStack = 45, "uncaught exception on a stack";
     /// `stack.start` was executed while no stack is extended.
     NotExtended = 46, "no stack is being extended";
+    /// A value was taken out of the transfer area as another type than it was put
+    /// there, which is a bug of the engine. Only code that checks stacks finds it.
+    MistypedTransfer = 47, "value of another type in the transfer area";
 }
 
 impl fmt::Display for TrapCode {

@@ -31,6 +31,7 @@ mod survey;
 mod target;
 mod thunk;
 mod trampoline;
+mod transfer;
 mod translate;
 mod validate;
 

@@ -12,20 +12,21 @@
 //! continues the stack has put into the transfer area, calls the function, and
 //! does what the design wants when that returns.
 
-use crate::carry::{CARRIED, from_carrier, to_carrier};
 use crate::environment::Environment;
 use crate::function::{MachineFunction, generate};
 use crate::intrinsic::{FiberOp, FirstClassOp, Intrinsic, StackOp, TaskOp};
 use crate::near::continue_below;
-use crate::translate::{clif_type, constant_flags, find_event, transfer_offset, trap};
+use crate::transfer::Transfer;
+use crate::translate::{clif_type, constant_flags, find_event, trap};
 use crate::{CompileError, signature};
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, UserFuncName, Value, types::I64};
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Switch};
-use ropewalk_abi::signature::{Place, param_places, result_places};
+use ropewalk_abi::signature::{param_places, result_places};
 use ropewalk_abi::stack::{ClauseKind, NEXT_GENERATION, StackKind, kind_bits};
+use ropewalk_abi::transfer::transfer_offset;
 use ropewalk_abi::{
     Builtin, ControlBlock, FuncRef, FuncType, HeapType, RefType, StoreContext, TrapCode, ValType,
 };
@@ -144,7 +145,7 @@ struct Emit<'e, 'b, 'f> {
     carried: &'b [Value],
 }
 
-impl<'e> Emit<'e, '_, '_> {
+impl<'e, 'f> Emit<'e, '_, 'f> {
     fn coroutine(&mut self, import: u32, function: Value) {
         let info = self.env.info;
         let function_type = function_of(info.function_type(import).params().last(), self.env);
@@ -164,7 +165,7 @@ impl<'e> Emit<'e, '_, '_> {
         values.extend(self.received(&callee, &callee.ty.params()[1..middle]));
         values.extend(self.bound(&callee.ty.params()[middle..]));
         let results = self.call(&callee, &values);
-        let carried = self.deliver(callee.store, &results);
+        let carried = self.transfer(callee.store).carry(&results, callee.ty.results());
         let none = self.builder.ins().iconst(I64, 0);
         self.finish(callee.store, none, &carried);
     }
@@ -206,7 +207,7 @@ impl<'e> Emit<'e, '_, '_> {
         let Some(tag) = returning else {
             return self.trap(TrapCode::FiberReturned);
         };
-        let carried = self.deliver(callee.store, &results);
+        let carried = self.transfer(callee.store).carry(&results, callee.ty.results());
         let current = self.load(callee.store, offset_of!(StoreContext, stack));
         let parent = self.load(current, offset_of!(ControlBlock, parent));
         let clauses = self.load(parent, offset_of!(ControlBlock, handlers));
@@ -241,11 +242,11 @@ impl<'e> Emit<'e, '_, '_> {
         self.builder.set_cold_block(thrown);
         let signal = find_event(self.builder, clauses, word, thrown);
         let results = self.call_started(&callee, &received, extends);
-        self.continue_below(callee.store, signal, &results);
+        self.continue_below(&callee, signal, &results);
         self.builder.switch_to_block(thrown);
         self.builder.seal_block(thrown);
         let results = self.call_started(&callee, &received, extends);
-        self.put_all(callee.store, &results);
+        self.transfer(callee.store).put_all(&results, callee.ty.results());
         self.throw_event(&callee, word);
     }
 
@@ -279,8 +280,9 @@ impl<'e> Emit<'e, '_, '_> {
     }
 
     /// Continues the instruction at which the stack was suspended.
-    fn continue_below(&mut self, store: Value, signal: Value, values: &[Value]) {
-        let carried = self.deliver(store, values);
+    fn continue_below(&mut self, callee: &Callee<'_>, signal: Value, values: &[Value]) {
+        let store = callee.store;
+        let carried = self.transfer(store).carry(values, callee.ty.results());
         let stack = self.load(store, offset_of!(StoreContext, stack));
         continue_below(self.builder, store, stack, signal, &carried);
     }
@@ -342,18 +344,14 @@ impl<'e> Emit<'e, '_, '_> {
         Callee { ty, code, context, store }
     }
 
+    fn transfer(&mut self, store: Value) -> Transfer<'_, 'f> {
+        Transfer::of(self.env, self.builder, store)
+    }
+
     /// The values with which the stack is continued.
     fn received(&mut self, callee: &Callee<'_>, types: &[ValType]) -> Vec<Value> {
-        let area = self.constant(callee.store, offset_of!(StoreContext, transfer));
-        let value = |(i, ty): (usize, &ValType)| match self.carried.get(i) {
-            Some(carrier) => from_carrier(self.builder, *carrier, clif_type(*ty)),
-            None => {
-                let flags = MemFlagsData::trusted();
-                let offset = transfer_offset(i as u32);
-                self.builder.ins().load(clif_type(*ty), flags, area, offset)
-            }
-        };
-        types.iter().enumerate().map(value).collect()
+        let carried = self.carried;
+        self.transfer(callee.store).receive(carried, types)
     }
 
     /// The arguments that the stack was made with.
@@ -371,47 +369,14 @@ impl<'e> Emit<'e, '_, '_> {
 
     /// Calls the function; answers its results.
     fn call(&mut self, callee: &Callee<'_>, values: &[Value]) -> Vec<Value> {
-        let area = self.constant(callee.store, offset_of!(StoreContext, transfer));
-        let flags = MemFlagsData::trusted();
-        let mut direct = vec![callee.context];
-        for (value, place) in values.iter().zip(param_places(callee.ty.params())) {
-            match place {
-                Place::Direct => direct.push(*value),
-                Place::Transfer(slot) => {
-                    self.builder.ins().store(flags, *value, area, transfer_offset(slot));
-                }
-            }
-        }
-        let signature = self.builder.import_signature(signature::wasm(callee.ty));
-        let call = self.builder.ins().call_indirect(signature, callee.code, &direct);
-        let mut direct = self.builder.inst_results(call).to_vec().into_iter();
-        let types = callee.ty.results();
-        let result = |(ty, place): (&ValType, Place)| match place {
-            Place::Direct => direct.next().expect("as many as there are direct places"),
-            Place::Transfer(slot) => {
-                self.builder.ins().load(clif_type(*ty), flags, area, transfer_offset(slot))
-            }
-        };
-        types.iter().zip(result_places(types)).map(result).collect()
-    }
-
-    /// Puts values into the transfer area.
-    fn put_all(&mut self, store: Value, values: &[Value]) {
-        let area = self.constant(store, offset_of!(StoreContext, transfer));
-        for (i, value) in (0..).zip(values) {
-            self.builder.ins().store(MemFlagsData::trusted(), *value, area, transfer_offset(i));
-        }
-    }
-
-    /// Puts values into the transfer area that do not travel in registers;
-    /// answers the others.
-    fn deliver(&mut self, store: Value, values: &[Value]) -> Vec<Value> {
-        let area = self.constant(store, offset_of!(StoreContext, transfer));
-        for (i, value) in (0..).zip(values).skip(CARRIED) {
-            self.builder.ins().store(MemFlagsData::trusted(), *value, area, transfer_offset(i));
-        }
-        let carried = values.iter().take(CARRIED);
-        carried.map(|value| to_carrier(self.builder, *value)).collect()
+        let Callee { ty, store, .. } = *callee;
+        let places = param_places(ty.params());
+        let mut args = vec![callee.context];
+        args.extend(self.transfer(store).scatter(values, ty.params(), places));
+        let signature = self.builder.import_signature(signature::wasm(ty));
+        let call = self.builder.ins().call_indirect(signature, callee.code, &args);
+        let direct = self.builder.inst_results(call).to_vec();
+        self.transfer(store).gather(&direct, ty.results(), result_places(ty.results()))
     }
 
     /// Makes the reference to the running stack stale, frees the stack and

@@ -12,10 +12,10 @@
 //!   there, and takes the results out of it. A few words, and one as the
 //!   result, stay in registers.
 
-use crate::carry::{CARRIED, from_carrier, to_carrier};
 use crate::function::generate;
 use crate::target::Target;
-use crate::translate::{clif_type, constant_flags, transfer_offset};
+use crate::transfer::Transfer;
+use crate::translate::{clif_type, constant_flags};
 use crate::{CompileError, image, signature};
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::{
@@ -25,8 +25,9 @@ use cranelift_codegen::ir::{
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use ropewalk_abi::code::CodeImage;
-use ropewalk_abi::signature::{HOST_WORDS, Place, host_in_registers, param_places, result_places};
-use ropewalk_abi::{FuncRef, FuncType, HostContext, RawVal, StoreContext};
+use ropewalk_abi::signature::{HOST_WORDS, host_in_registers, param_places, result_places};
+use ropewalk_abi::transfer::transfer_offset;
+use ropewalk_abi::{FuncRef, FuncType, HostContext, RawVal, StoreContext, ValType};
 use std::mem::{offset_of, size_of};
 
 /// The size of a page of the machine.
@@ -37,19 +38,11 @@ pub fn entry_trampoline(target: &Target, ty: &FuncType) -> Result<CodeImage, Com
     build(target, signature::entry(), |builder, params| {
         let (values, context, code) = (params[0], params[1], params[2]);
         // Any context begins with the store.
-        let mut emit = Emit { builder, values, context };
-        let mut args = vec![context];
-        for (i, (&ty, place)) in ty.params().iter().zip(param_places(ty.params())).enumerate() {
-            let value = emit.load_value(i, clif_type(ty));
-            emit.put(place, value, &mut args);
-        }
-        let callee = emit.builder.import_signature(signature::wasm(ty));
-        let call = emit.builder.ins().call_indirect(callee, code, &args);
-        let mut direct = emit.builder.inst_results(call).to_vec().into_iter();
-        for (i, (&ty, place)) in ty.results().iter().zip(result_places(ty.results())).enumerate() {
-            let value = emit.take(place, clif_type(ty), &mut direct);
-            emit.store_value(i, value);
-        }
+        let store = builder.ins().load(I64, constant_flags(), context, 0);
+        let mut emit = Emit { target, builder, values, context, store };
+        let arguments = emit.load_values(ty.params());
+        let results = emit.call(code, ty, &arguments);
+        emit.store_values(&results);
         emit.builder.ins().return_(&[]);
     })
 }
@@ -117,7 +110,6 @@ fn from_word(builder: &mut FunctionBuilder<'_>, word: Value, ty: ir::Type) -> Va
 fn array_host_trampoline(target: &Target, ty: &FuncType) -> Result<CodeImage, CompileError> {
     build(target, signature::wasm(ty), |builder, params| {
         let context = params[0];
-        let mut direct = params[1..].iter().copied();
         let store = builder.ins().load(
             I64,
             constant_flags(),
@@ -139,17 +131,14 @@ fn array_host_trampoline(target: &Target, ty: &FuncType) -> Result<CodeImage, Co
             builder.ins().store(MemFlagsData::trusted(), zero, host_sp, offset);
         }
         let values = builder.ins().iadd_imm_s(host_sp, -(size as i64));
-        let mut emit = Emit { builder, values, context };
-        for (i, (&ty, place)) in ty.params().iter().zip(param_places(ty.params())).enumerate() {
-            let value = emit.take(place, clif_type(ty), &mut direct);
-            emit.store_value(i, value);
-        }
-        emit.call_host(store);
-        let mut returned = Vec::new();
-        for (i, (&ty, place)) in ty.results().iter().zip(result_places(ty.results())).enumerate() {
-            let value = emit.load_value(i, clif_type(ty));
-            emit.put(place, value, &mut returned);
-        }
+        let mut emit = Emit { target, builder, values, context, store };
+        let places = param_places(ty.params());
+        let arguments = emit.transfer().gather(&params[1..], ty.params(), places);
+        emit.store_values(&arguments);
+        emit.call_host();
+        let results = emit.load_values(ty.results());
+        let places = result_places(ty.results());
+        let returned = emit.transfer().scatter(&results, ty.results(), places);
         emit.builder.ins().return_(&returned);
     })
 }
@@ -166,32 +155,13 @@ pub fn stack_trampoline(target: &Target, ty: &FuncType) -> Result<CodeImage, Com
         let code = load(builder, func_ref, offset_of!(FuncRef, code));
         let context = load(builder, func_ref, offset_of!(FuncRef, context));
         let store = load(builder, context, 0);
-        let values = load(builder, store, offset_of!(StoreContext, transfer));
-        let mut emit = Emit { builder, values, context };
+        // It needs no array.
+        let mut emit = Emit { target, builder, values: store, context, store };
         // All arguments are read before any is moved on.
-        let params = ty.params().iter().enumerate();
-        let arguments = params.map(|(i, ty)| match carried.get(i) {
-            Some(carrier) => from_carrier(emit.builder, *carrier, clif_type(*ty)),
-            None => emit.load_value(i, clif_type(*ty)),
-        });
-        let arguments: Vec<_> = arguments.collect();
-        let mut args = vec![context];
-        for (value, place) in arguments.into_iter().zip(param_places(ty.params())) {
-            emit.put(place, value, &mut args);
-        }
-        let callee = emit.builder.import_signature(signature::wasm(ty));
-        let call = emit.builder.ins().call_indirect(callee, code, &args);
-        let mut direct = emit.builder.inst_results(call).to_vec().into_iter();
-        let places = ty.results().iter().zip(result_places(ty.results()));
-        let results: Vec<_> =
-            places.map(|(ty, place)| emit.take(place, clif_type(*ty), &mut direct)).collect();
+        let arguments = emit.transfer().receive(carried, ty.params());
+        let results = emit.call(code, ty, &arguments);
         let mut args = vec![store];
-        for (i, value) in results.into_iter().enumerate() {
-            match i < CARRIED {
-                true => args.push(to_carrier(emit.builder, value)),
-                false => emit.store_value(i, value),
-            }
-        }
+        args.extend(emit.transfer().carry(&results, ty.results()));
         let finish = load(emit.builder, store, offset_of!(StoreContext, finish));
         let signature = emit.builder.import_signature(signature::finish_stub(ty));
         emit.builder.ins().return_call_indirect(signature, finish, &args);
@@ -199,64 +169,54 @@ pub fn stack_trampoline(target: &Target, ty: &FuncType) -> Result<CodeImage, Com
 }
 
 struct Emit<'b, 'f> {
+    target: &'b Target,
     builder: &'b mut FunctionBuilder<'f>,
     /// The array of values.
     values: Value,
     /// An instance's or host function's context.
     context: Value,
+    /// The store's.
+    store: Value,
 }
 
-impl Emit<'_, '_> {
-    fn load_value(&mut self, index: usize, ty: ir::Type) -> Value {
-        let offset = (index * size_of::<RawVal>()) as i32;
-        self.builder.ins().load(ty, MemFlagsData::trusted(), self.values, offset)
+impl<'f> Emit<'_, 'f> {
+    fn transfer(&mut self) -> Transfer<'_, 'f> {
+        Transfer::of(self.target, self.builder, self.store)
     }
 
-    fn store_value(&mut self, index: usize, value: Value) {
-        let offset = (index * size_of::<RawVal>()) as i32;
-        self.builder.ins().store(MemFlagsData::trusted(), value, self.values, offset);
+    /// Takes values out of the array.
+    fn load_values(&mut self, types: &[ValType]) -> Vec<Value> {
+        let load = |(i, ty): (u32, &ValType)| {
+            let flags = MemFlagsData::trusted();
+            self.builder.ins().load(clif_type(*ty), flags, self.values, transfer_offset(i))
+        };
+        (0..).zip(types).map(load).collect()
     }
 
-    fn transfer_area(&mut self) -> Value {
-        let store = self.builder.ins().load(I64, constant_flags(), self.context, 0);
-        let offset = offset_of!(StoreContext, transfer) as i32;
-        self.builder.ins().load(I64, constant_flags(), store, offset)
-    }
-
-    /// Puts a value where a callee or caller expects it.
-    fn put(&mut self, place: Place, value: Value, direct: &mut Vec<Value>) {
-        match place {
-            Place::Direct => direct.push(value),
-            Place::Transfer(slot) => {
-                let area = self.transfer_area();
-                let offset = transfer_offset(slot);
-                self.builder.ins().store(MemFlagsData::trusted(), value, area, offset);
-            }
+    /// Puts values into the array.
+    fn store_values(&mut self, values: &[Value]) {
+        for (i, value) in (0..).zip(values) {
+            let flags = MemFlagsData::trusted();
+            self.builder.ins().store(flags, *value, self.values, transfer_offset(i));
         }
     }
 
-    /// Takes a value from where a caller or callee left it.
-    fn take(
-        &mut self,
-        place: Place,
-        ty: ir::Type,
-        direct: &mut impl Iterator<Item = Value>,
-    ) -> Value {
-        match place {
-            Place::Direct => direct.next().expect("as many as there are direct places"),
-            Place::Transfer(slot) => {
-                let area = self.transfer_area();
-                let offset = transfer_offset(slot);
-                self.builder.ins().load(ty, MemFlagsData::trusted(), area, offset)
-            }
-        }
+    /// Calls a function of WebAssembly; returns its results.
+    fn call(&mut self, code: Value, ty: &FuncType, arguments: &[Value]) -> Vec<Value> {
+        let mut args = vec![self.context];
+        let places = param_places(ty.params());
+        args.extend(self.transfer().scatter(arguments, ty.params(), places));
+        let callee = self.builder.import_signature(signature::wasm(ty));
+        let call = self.builder.ins().call_indirect(callee, code, &args);
+        let direct = self.builder.inst_results(call).to_vec();
+        self.transfer().gather(&direct, ty.results(), result_places(ty.results()))
     }
 
-    fn call_host(&mut self, store: Value) {
+    fn call_host(&mut self) {
         let function = offset_of!(HostContext, function) as i32;
         let function = self.builder.ins().load(I64, constant_flags(), self.context, function);
         let stub = offset_of!(StoreContext, call_host) as i32;
-        let stub = self.builder.ins().load(I64, constant_flags(), store, stub);
+        let stub = self.builder.ins().load(I64, constant_flags(), self.store, stub);
         let signature = self.builder.import_signature(signature::host_stub());
         let args = [self.context, self.values, function];
         self.builder.ins().call_indirect(signature, stub, &args);

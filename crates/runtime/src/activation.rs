@@ -6,6 +6,7 @@
 use crate::backtrace::Backtrace;
 use crate::heap::OwnedRoot;
 use crate::signal;
+use crate::stack::check::Violation;
 use crate::store::{Store, StoreId};
 use crate::stub;
 use crate::trap::Trap;
@@ -173,6 +174,10 @@ fn take_ending(store: &mut Store) -> Result<anyhow::Error, Box<dyn Any + Send>> 
     // SAFETY (of the captures): the newest activation was just left like that.
     match store.take_ending() {
         Ending::Panic(payload) => Err(payload),
+        Ending::Fault(TrapCode::MistypedTransfer, _) => {
+            store.poison();
+            Ok(Violation::new(TrapCode::MistypedTransfer.message()).into())
+        }
         Ending::Fault(code, left) => {
             // SAFETY: see above.
             let backtrace = unsafe { Backtrace::capture(store, &left) };

@@ -1,11 +1,12 @@
 //! What continuations need of the runtime: the uncommon cases.
 
 use crate::activation::Ending;
+use crate::stack::{BoundValue, Mutation};
 use crate::store::Store;
 use ropewalk_abi::builtin::Outcome;
 use ropewalk_abi::stack::{KIND_MASK, NEXT_GENERATION, StackKind, is_stack, kind_bits};
+use ropewalk_abi::transfer::ValueClass;
 use ropewalk_abi::{CompositeType, ControlBlock, RawVal, TrapCode, TypeInfo};
-use std::ptr;
 
 impl Store {
     /// Makes a stack ready, because there was none: collects if it is time, and
@@ -58,11 +59,9 @@ impl Store {
         let kind = StackKind::of(reference).expect("a valid reference");
         let block = self.consume(reference, kind)?;
         let bound = self.take_bound(block);
-        let area = self.context().transfer;
-        // SAFETY: a function has no more parameters than the area places.
-        unsafe {
-            ptr::copy(area, area.add(bound.len()), count);
-            ptr::copy_nonoverlapping(bound.as_ptr(), area, bound.len());
+        match self.options.stacks.mutation {
+            Some(Mutation::BoundValuesLast) => self.put_behind(&bound, count),
+            _ => self.put_before(&bound, count),
         }
         Ok(block)
     }
@@ -84,15 +83,12 @@ impl Store {
         };
         let followed = (0..count).filter(|&i| self.options.types.is_collected(params.params()[i]));
         let followed: Vec<usize> = followed.collect();
-        let area = self.context().transfer;
-        // SAFETY: generated code has put as many values there.
-        let values = followed.iter().map(|&i| unsafe { (*area.add(i)).u64() });
-        let roots: Vec<_> = values.map(|value| self.root(value)).collect();
+        let roots: Vec<_> =
+            followed.iter().map(|&i| self.root(self.transferred(i).u64())).collect();
         let collected = self.collect(needed);
         for (&i, root) in followed.iter().zip(roots) {
             let value = self.rooted(root).expect("its scope has not ended");
-            // SAFETY: as above.
-            unsafe { area.add(i).write(RawVal::from_u64(value)) };
+            self.transfer(i, RawVal::from_u64(value));
         }
         self.end_scope(scope);
         collected
@@ -131,10 +127,12 @@ impl Store {
         let CompositeType::Func(ty) = &ty.ty().composite else {
             unreachable!("continuations are made of functions");
         };
-        let values = (0..count).map(|i| {
-            // SAFETY: generated code has put as many values there.
-            let value = unsafe { *self.context().transfer.add(i) };
-            (value, self.options.types.is_collected(ty.params()[i]))
+        let params = &ty.params()[..count];
+        self.check_transferred(params);
+        let values = params.iter().enumerate().map(|(i, &ty)| BoundValue {
+            value: self.transferred(i),
+            class: ValueClass::of(ty),
+            is_collected: self.options.types.is_collected(ty),
         });
         let values: Vec<_> = values.collect();
         self.stacks.belongings.bind(number, values);
@@ -145,12 +143,11 @@ impl Store {
         }
     }
 
-    pub(crate) fn take_bound(&mut self, block: *mut ControlBlock) -> Vec<RawVal> {
+    pub(crate) fn take_bound(&mut self, block: *mut ControlBlock) -> Vec<BoundValue> {
         let number = self.stacks.number_of(block).expect("a block of the table");
         // SAFETY: the block lies in the table.
         unsafe { (*block).bound = 0 };
-        let bound = self.stacks.belongings.take_bound(number);
-        bound.into_iter().map(|(value, _)| value).collect()
+        self.stacks.belongings.take_bound(number)
     }
 
     /// Searches outwards for the clause of a handler word; answers its signal

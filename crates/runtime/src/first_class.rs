@@ -106,17 +106,14 @@ impl Store {
         }
         let object = self.create(ty, size);
         object.set_tag(tag);
-        let area = self.context().transfer;
+        self.check_transferred(&params.params()[..given]);
         for (i, (ty, offset)) in params.params().iter().zip(&layout.offsets).enumerate() {
-            // SAFETY: generated code has put as many values into the area, and
-            // the layout of the type says that there is room.
-            unsafe {
-                let value = match last {
-                    Some(last) if i == given => RawVal::from_u64(last),
-                    _ => *area.add(i),
-                };
-                write_storage(object.at(*offset), StorageType::Val(*ty), &value);
-            }
+            let value = match last {
+                Some(last) if i == given => RawVal::from_u64(last),
+                _ => self.transferred(i),
+            };
+            // SAFETY: the layout of the type says that there is room.
+            unsafe { write_storage(object.at(*offset), StorageType::Val(*ty), &value) };
         }
         Ok(object.reference())
     }

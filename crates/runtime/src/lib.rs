@@ -46,6 +46,7 @@ pub mod store;
 mod stub;
 pub mod table;
 mod task;
+mod transfer;
 pub mod trap;
 pub mod types;
 mod walk;

@@ -11,7 +11,7 @@ use crate::table::{Table, TableLimits};
 use crate::types::TypeRegistry;
 use crate::{builtins, bytes, stub};
 use ropewalk_abi::heap::EXTERN_SIZE;
-use ropewalk_abi::signature::TRANSFER_SLOTS;
+use ropewalk_abi::transfer::TRANSFER_SIZE;
 use ropewalk_abi::{
     ControlBlock, FuncRef, GlobalType, HostContext, RawVal, StoreContext, TagDef, TrapCode,
     TypeInfo, TypeKind, ValType,
@@ -186,7 +186,7 @@ impl Store {
         };
         // SAFETY: all zeroes is a value.
         let transfer: Box<[UnsafeCell<RawVal>]> =
-            unsafe { Box::new_zeroed_slice(TRANSFER_SLOTS).assume_init() };
+            unsafe { Box::new_zeroed_slice(TRANSFER_SIZE / size_of::<RawVal>()).assume_init() };
         let context = StoreContext {
             stack: ptr::null_mut(),
             host_sp: 0,

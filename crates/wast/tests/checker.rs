@@ -125,3 +125,29 @@ fn marks_that_stay_behind_when_a_stack_gets_another_block_are_found() {
     config.first_generation((1 << 34) - 4);
     check(config, Mutation::MarksStayBehind, script, "has 0 of 1 marks");
 }
+
+/// Zeroes are the same in every type: nobody notices but whoever asks for the type.
+#[test]
+fn values_that_are_received_as_another_type_are_found() {
+    let script = r#"
+        (module
+          (type $f (func (result i64)))
+          (type $g (func (param i32 f64) (result i64)))
+          (type $h (func (param f64) (result i64)))
+          (type $cf (cont $f)) (type $cg (cont $g)) (type $ch (cont $h))
+          (tag $ask (result i32 f64))
+          (func $asks (result i64) (local $y f64)
+            (local.set $y (suspend $ask))
+            (i64.add (i64.extend_i32_u) (i64.trunc_f64_u (local.get $y))))
+          (elem declare func $asks)
+          (func (export "go") (result i64) (local $c (ref $cg))
+            (block $asked (result (ref $cg))
+              (return (resume $cf (on $ask $asked) (cont.new $cf (ref.func $asks)))))
+            (local.set $c)
+            (f64.const 0)
+            (cont.bind $cg $ch (i32.const 0) (local.get $c))
+            (resume $ch)))
+        (assert_return (invoke "go") (i64.const 0))"#;
+    let found = "value of another type in the transfer area";
+    check(Config::new(), Mutation::BoundValuesLast, script, found);
+}

@@ -1,16 +1,15 @@
 //! Calls: direct, through imports, indirect, tail calls, and of the runtime.
 
-use super::{Translator, clif_type, trap};
+use super::{Translator, trap};
 use crate::function::FUNCTIONS;
 use crate::near::near_function;
 use crate::signature;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, SigRef, Value, types::*};
 use cranelift_codegen::isa::CallConv;
-use ropewalk_abi::signature::{Place, param_places, result_places};
+use ropewalk_abi::signature::{param_places, result_places};
 use ropewalk_abi::{
-    Builtin, FuncImport, FuncRef, FuncType, InstanceHeader, RawVal, StoreContext, TrapCode,
-    TypeInfo, ValType,
+    Builtin, FuncImport, FuncRef, FuncType, InstanceHeader, StoreContext, TrapCode, TypeInfo,
 };
 use std::collections::HashMap;
 use std::mem::{offset_of, size_of};
@@ -154,7 +153,8 @@ impl Translator<'_> {
             false => self.guarded_call(callee, &args),
         };
         self.find_running();
-        let results = self.gather(&direct, ty.results(), result_places(ty.results()));
+        let places = result_places(ty.results());
+        let results = self.transfer().gather(&direct, ty.results(), places);
         for (value, &ty) in results.into_iter().zip(ty.results()) {
             self.push_typed(value, ty);
         }
@@ -223,47 +223,8 @@ impl Translator<'_> {
     fn pop_arguments(&mut self, context: Value, ty: &FuncType) -> Vec<Value> {
         let values = self.stack.split_off(self.stack.len() - ty.params().len());
         let mut args = vec![context];
-        args.extend(self.scatter(&values, param_places(ty.params())));
+        args.extend(self.transfer().scatter(&values, ty.params(), param_places(ty.params())));
         args
-    }
-
-    /// Puts values into their places: answers the direct ones, and stores the
-    /// others into the transfer area.
-    pub fn scatter(&mut self, values: &[Value], places: impl Iterator<Item = Place>) -> Vec<Value> {
-        let mut direct = Vec::with_capacity(values.len());
-        for (&value, place) in values.iter().zip(places) {
-            match place {
-                Place::Direct => direct.push(value),
-                Place::Transfer(slot) => {
-                    let area = self.transfer_area();
-                    let flags = MemFlagsData::trusted();
-                    self.builder.ins().store(flags, value, area, transfer_offset(slot));
-                }
-            }
-        }
-        direct
-    }
-
-    /// Takes values out of their places, of which the direct ones are given.
-    pub fn gather(
-        &mut self,
-        direct: &[Value],
-        types: &[ValType],
-        places: impl Iterator<Item = Place>,
-    ) -> Vec<Value> {
-        let mut direct = direct.iter();
-        let mut values = Vec::with_capacity(types.len());
-        for (&ty, place) in types.iter().zip(places) {
-            values.push(match place {
-                Place::Direct => *direct.next().expect("as many as there are direct places"),
-                Place::Transfer(slot) => {
-                    let area = self.transfer_area();
-                    let flags = MemFlagsData::trusted();
-                    self.builder.ins().load(clif_type(ty), flags, area, transfer_offset(slot))
-                }
-            });
-        }
-        values
     }
 
     /// Calls a function of the runtime, on the host's stack, with up to four
@@ -322,9 +283,4 @@ impl Translator<'_> {
         self.caches.functions.insert(function, reference);
         reference
     }
-}
-
-/// The offset of a slot of the transfer area.
-pub(crate) const fn transfer_offset(slot: u32) -> i32 {
-    (slot as usize * size_of::<RawVal>()) as i32
 }

@@ -11,7 +11,7 @@
 //! its own, and both arrive at the same block.
 
 use super::switching::Delivery;
-use super::{Translator, constant_flags, transfer_offset, trap};
+use super::{Translator, constant_flags, trap};
 use crate::carry::CARRIED;
 use crate::handlers;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -84,8 +84,7 @@ impl Translator<'_> {
         let count = params.len() - env.info.func_type(to_function).params().len();
         let reference = self.pop();
         let values = self.stack.split_off(self.stack.len() - count);
-        let area = self.running_area();
-        self.put(area, &values);
+        self.put_all(&values, &params[..count]);
         let info = self.type_info(from_function);
         let kind = StackKind::Continuation as u64;
         let kind_and_count = self.index(kind << 32 | count as u64);
@@ -105,10 +104,10 @@ impl Translator<'_> {
         self.check_alone(block, reference, cold);
         self.link(block, table);
         let next = self.take_generation(block, reference, StackKind::Continuation);
-        let carried = self.carry(&arguments);
+        let carried = self.carry(&arguments, function.params());
         self.switch_to(block, nothing, next, &carried, back);
         self.enter_sealed(cold);
-        self.put_all(&arguments);
+        self.put_all(&arguments, function.params());
         let function_type = env.info.cont_function(ty);
         let target = self.consume_other(block, function_type, arguments.len(), None);
         self.link_other(target.block, table);
@@ -186,10 +185,10 @@ impl Translator<'_> {
         let parent = self.capture(tag, ClauseKind::Suspend, cold);
         let reference = self.current_reference();
         let first = self.builder.ins().iconst(I64, 1);
-        let carried = self.carry(&values);
+        let carried = self.carry(&values, ty.params());
         self.switch_to(parent, first, reference, &carried, back);
         self.enter_sealed(cold);
-        self.put_all(&values);
+        self.put_all(&values, ty.params());
         let other = self.capture_other(tag, ClauseKind::Suspend);
         let carried = self.load_carried(values.len());
         self.switch_other(other.parent, other.signal, other.reference, &carried, back);
@@ -219,17 +218,14 @@ impl Translator<'_> {
         self.store_other(parent, block, offset_of!(ControlBlock, parent));
         let next = self.take_generation(block, reference, StackKind::Continuation);
         arguments.push(self.current_reference());
-        let carried = self.carry(&arguments);
+        let carried = self.carry(&arguments, function.params());
         self.switch_to(block, nothing, next, &carried, back);
         self.enter_sealed(cold);
-        self.put_all(&arguments[..count]);
+        self.put_all(&arguments[..count], &function.params()[..count]);
         // The search loses the registers, and the last place is still free.
-        let area = self.running_area();
-        let place = transfer_offset(count as u32);
-        self.builder.ins().store(MemFlagsData::trusted(), block, area, place);
+        self.running_transfer().put_word(count as u32, block);
         let other = self.capture_other(tag, ClauseKind::Switch);
-        let area = self.running_area();
-        let block = self.builder.ins().load(I64, MemFlagsData::trusted(), area, place);
+        let block = self.running_transfer().take_word(count as u32);
         let function_type = env.info.cont_function(ty);
         let target = self.consume_other(block, function_type, count, Some(other.reference));
         self.store_word(other.parent, target.block, offset_of!(ControlBlock, parent));

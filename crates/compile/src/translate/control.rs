@@ -240,12 +240,12 @@ impl Translator<'_> {
     }
 
     pub(super) fn return_values(&mut self, values: &[Value]) {
-        if self.on_top.is_some() {
-            return self.return_below(values);
-        }
         let env = self.env;
         let results = env.info.function_type(self.function_index()).results();
-        let direct = self.scatter(values, result_places(results));
+        if self.on_top.is_some() {
+            return self.return_below(values, results);
+        }
+        let direct = self.transfer().scatter(values, results, result_places(results));
         self.builder.ins().return_(&direct);
     }
 

@@ -28,8 +28,8 @@ mod variable;
 use crate::CompileError;
 use crate::environment::Environment;
 use crate::intrinsic::form::{Forms, Meaning};
+use crate::transfer::Transfer;
 use crate::{handlers, signature};
-pub(crate) use call::transfer_offset;
 use control::Control;
 use cranelift_codegen::entity::EntitySet;
 use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, Value, types::*};
@@ -37,7 +37,7 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 pub(crate) use intrinsic::find_event;
 pub(crate) use on_top::Entered;
 use ropewalk_abi::signature::param_places;
-use ropewalk_abi::{InstanceHeader, StoreContext, TrapCode, ValType};
+use ropewalk_abi::{InstanceHeader, TrapCode, ValType};
 use std::mem::offset_of;
 use wasmparser::{FuncValidator, FunctionBody, OperatorsReader, ValidatorResources};
 
@@ -173,7 +173,8 @@ impl<'a> Translator<'a> {
         let params = match entered {
             Entered::ByCall => {
                 self.context = given[0];
-                self.gather(&given[1..], ty.params(), param_places(ty.params()))
+                let places = param_places(ty.params());
+                self.transfer().gather(&given[1..], ty.params(), places)
             }
             Entered::OnTop { delivers } => self.enter_on_top(&given, ty, delivers, contents),
         };
@@ -319,10 +320,10 @@ impl<'a> Translator<'a> {
         self.builder.ins().load(I64, constant_flags(), base, offset)
     }
 
-    /// The beginning of the store's transfer area.
-    pub fn transfer_area(&mut self) -> Value {
+    /// The store's transfer area.
+    pub fn transfer(&mut self) -> Transfer<'_, 'a> {
         let store = self.store_context();
-        self.load_constant(store, offset_of!(StoreContext, transfer) as i32)
+        Transfer::of(self.env, &mut self.builder, store)
     }
 }
 

@@ -6,14 +6,12 @@
 //! compiled once more: this copy begins and ends as a thunk does, so that there
 //! is no call.
 
-use super::switching::FIRST_IN_AREA;
-use super::{Translator, clif_type, find_event, trap};
-use crate::carry::{CARRIED, from_carrier};
+use super::{Translator, find_event, trap};
 use crate::handlers::Contents;
 use crate::near::continue_below;
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value};
-use ropewalk_abi::{Builtin, ControlBlock, FuncType, RawVal, StoreContext, TrapCode};
+use cranelift_codegen::ir::{InstBuilder, Value};
+use ropewalk_abi::{Builtin, ControlBlock, FuncType, StoreContext, TrapCode, ValType};
 use std::mem::offset_of;
 
 /// How a function begins and ends.
@@ -51,16 +49,7 @@ impl Translator<'_> {
             unreachable!("a thunk has four words and then values as parameters");
         };
         self.context = context;
-        let area = self.transfer_area();
-        let value = |(i, ty): (usize, &ropewalk_abi::ValType)| match i < CARRIED {
-            true => from_carrier(&mut self.builder, carried[i], clif_type(*ty)),
-            false => {
-                let offset = FIRST_IN_AREA + ((i - CARRIED) * size_of::<RawVal>()) as i32;
-                let flags = MemFlagsData::trusted();
-                self.builder.ins().load(clif_type(*ty), flags, area, offset)
-            }
-        };
-        let values = ty.params().iter().enumerate().map(value).collect();
+        let values = self.transfer().receive(carried, ty.params());
         let outcome = delivers.then(|| self.outcome(block, word));
         let block = (!contents.calls).then_some(block);
         self.on_top = Some(OnTop { block, outcome });
@@ -82,7 +71,7 @@ impl Translator<'_> {
     }
 
     /// Ends a function on top of a stack, with its results.
-    pub(super) fn return_below(&mut self, values: &[Value]) {
+    pub(super) fn return_below(&mut self, values: &[Value], types: &[ValType]) {
         let Some(OnTop { block, outcome: Some(outcome) }) = self.on_top else {
             self.builder.ins().trap(trap(TrapCode::ReturnedToSuspended));
             return;
@@ -95,11 +84,11 @@ impl Translator<'_> {
             Some(block) => block,
             None => self.load_from_store(offset_of!(StoreContext, stack)),
         };
-        let carried = self.carry(values);
+        let carried = self.carry(values, types);
         let store = self.store_context();
         continue_below(&mut self.builder, store, stack, outcome, &carried);
         self.enter_sealed(thrown);
-        self.put_all(values);
+        self.put_all(values, types);
         self.call_builtin(Builtin::event_return, &[outcome]);
         self.builder.ins().trap(trap(TrapCode::Unreachable));
     }

@@ -2,6 +2,7 @@
 
 use super::{Translator, trap};
 use crate::handlers::Contents;
+use crate::transfer::Transfer;
 use cranelift_codegen::ir::{
     InstBuilder, MemFlagsData, StackSlot, StackSlotData, StackSlotKind, Value, types::*,
 };
@@ -24,7 +25,7 @@ pub(super) struct Running {
     pub(super) reference: Option<Variable>,
 }
 
-impl Translator<'_> {
+impl<'a> Translator<'a> {
     /// Prepares for switching in a function that does so.
     pub(super) fn declare_running(&mut self, contents: Contents) {
         if !contents.switches {
@@ -105,10 +106,11 @@ impl Translator<'_> {
         }
     }
 
-    /// The beginning of the transfer area.
-    pub(super) fn running_area(&mut self) -> Value {
+    /// The transfer area, reached by way of a register where the last switch has
+    /// left the store.
+    pub(super) fn running_transfer(&mut self) -> Transfer<'_, 'a> {
         let store = self.running_store();
-        self.load_constant(store, offset_of!(StoreContext, transfer) as i32)
+        Transfer::of(self.env, &mut self.builder, store)
     }
 
     pub(super) fn load_from_store(&mut self, offset: usize) -> Value {

@@ -1,6 +1,6 @@
 //! References to suspended stacks: which stack they name, and using them up.
 
-use super::{Translator, transfer_offset, trap};
+use super::{Translator, trap};
 use crate::carry::CARRIED;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Value, types::*};
@@ -130,11 +130,7 @@ impl Translator<'_> {
         self.jump(deep, &[made]);
         self.enter_sealed(deep);
         if let Some(last) = last {
-            let area = self.running_area();
-            let offset = self.builder.ins().ishl_imm_u(bound, 4);
-            let place = self.builder.ins().iadd(area, offset);
-            let offset = transfer_offset(count as u32);
-            self.builder.ins().store(MemFlagsData::trusted(), last, place, offset);
+            self.running_transfer().put_reference_after(count as u32, bound, last);
         }
         let innermost = self.disentangle(ready);
         let reference = self.load_word(innermost, offset_of!(ControlBlock, reference));

@@ -9,18 +9,15 @@
 //!
 //! The call returns when somebody switches back, with what a [`Delivery`] says.
 
+use super::Translator;
 use super::call::Callee;
-use super::{Translator, clif_type, transfer_offset};
-use crate::carry::{self, CARRIED};
+use crate::carry::CARRIED;
 use crate::function::SWITCH;
 use crate::near::near_function;
 use crate::signature::{self, SWITCH_WORDS};
-use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Value, types::*};
+use cranelift_codegen::ir::{Block, Value};
 use cranelift_codegen::isa::CallConv;
 use ropewalk_abi::{Builtin, ValType};
-
-/// Where the values begin in the transfer area that do not travel in registers.
-pub(super) const FIRST_IN_AREA: i32 = transfer_offset(CARRIED as u32);
 
 /// What comes with a switch.
 pub(super) struct Delivery {
@@ -35,19 +32,17 @@ pub(super) struct Delivery {
 
 impl Translator<'_> {
     /// Leaves the running stack and continues another with a signal, a reference
-    /// and values; answers what somebody switches back with, of which so many
+    /// and no values; answers what somebody switches back with, of which so many
     /// are values.
     pub(super) fn exchange(
         &mut self,
         to: Value,
         signal: Value,
         reference: Value,
-        values: &[Value],
         delivered: usize,
     ) -> Delivery {
         let back = self.back(delivered);
-        let carried = self.carry(values);
-        self.switch_to(to, signal, reference, &carried, back);
+        self.switch_to(to, signal, reference, &[], back);
         self.come_back_anew(back)
     }
 
@@ -183,56 +178,25 @@ impl Translator<'_> {
         delivery
     }
 
-    /// Puts values one after another.
-    pub(super) fn put(&mut self, place: Value, values: &[Value]) {
-        for (i, &value) in values.iter().enumerate() {
-            let offset = transfer_offset(i as u32);
-            self.builder.ins().store(MemFlagsData::trusted(), value, place, offset);
-        }
+    /// As [`Transfer::carry`].
+    pub(super) fn carry(&mut self, values: &[Value], types: &[ValType]) -> Vec<Value> {
+        self.running_transfer().carry(values, types)
     }
 
-    /// Puts all values into the transfer area, for the runtime's use or because
-    /// it loses the registers. They fill their places, since what is loaded in
-    /// one piece should have been stored in one.
-    pub(super) fn put_all(&mut self, values: &[Value]) {
-        let area = self.running_area();
-        let values = values.iter().map(|value| carry::to_vector(&mut self.builder, *value));
-        let values: Vec<_> = values.collect();
-        self.put(area, &values);
+    /// As [`Transfer::put_all`].
+    pub(super) fn put_all(&mut self, values: &[Value], types: &[ValType]) {
+        self.running_transfer().put_all(values, types);
     }
 
-    /// Puts the values that do not travel in registers into the transfer area;
-    /// answers the others as they travel.
-    pub(super) fn carry(&mut self, values: &[Value]) -> Vec<Value> {
-        let (carried, others) = values.split_at(values.len().min(CARRIED));
-        if !others.is_empty() {
-            let area = self.running_area();
-            let place = self.builder.ins().iadd_imm_s(area, i64::from(FIRST_IN_AREA));
-            self.put(place, others);
-        }
-        carried.iter().map(|value| carry::to_carrier(&mut self.builder, *value)).collect()
-    }
-
-    /// Those of so many values in the transfer area that travel in registers.
+    /// As [`Transfer::load_carried`].
     pub(super) fn load_carried(&mut self, count: usize) -> Vec<Value> {
-        let area = self.running_area();
-        let load = |i| {
-            let flags = MemFlagsData::trusted();
-            self.builder.ins().load(I8X16, flags, area, transfer_offset(i as u32))
-        };
-        (0..count.min(CARRIED)).map(load).collect()
+        self.running_transfer().load_carried(count)
     }
 
     /// Pushes the values that somebody has switched with.
     pub(super) fn receive(&mut self, types: &[ValType], delivery: &Delivery) {
-        for (i, &ty) in types.iter().enumerate() {
-            let value = if i < CARRIED {
-                carry::from_carrier(&mut self.builder, delivery.carried[i], clif_type(ty))
-            } else {
-                let area = self.running_area();
-                let flags = MemFlagsData::trusted();
-                self.builder.ins().load(clif_type(ty), flags, area, transfer_offset(i as u32))
-            };
+        let values = self.running_transfer().receive(&delivery.carried, types);
+        for (value, &ty) in values.into_iter().zip(types) {
             self.push_typed(value, ty);
         }
     }

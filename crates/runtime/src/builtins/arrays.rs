@@ -31,22 +31,16 @@ pub(super) fn array_new(calling: &mut Calling<'_>, ty: u64, len: u64) -> Result<
     let is_collected = unsafe { (*ty).elements_are_collected };
     let height = calling.store.heap.roots.len();
     let root = is_collected.then(|| {
-        let value = transfer_value(calling).u64();
+        let value = calling.store.transferred(0).u64();
         calling.store.heap.roots.add(value)
     });
     let array = new_array(calling, ty, len as u32);
     let moved = root.and_then(|root| calling.store.heap.roots.get(root));
     calling.store.heap.roots.truncate(height);
     let array = array?;
-    let value = moved.map_or_else(|| transfer_value(calling), RawVal::from_u64);
+    let value = moved.map_or_else(|| calling.store.transferred(0), RawVal::from_u64);
     fill(array, 0, len as u32, &value);
     Ok(array.reference())
-}
-
-/// The first value of the transfer area.
-fn transfer_value(calling: &Calling<'_>) -> RawVal {
-    // SAFETY: the area belongs to the store, and generated code does not run.
-    unsafe { *calling.store.context().transfer }
 }
 
 /// Fills elements with a value, of which an element takes the first bytes.
@@ -128,7 +122,7 @@ pub(super) fn array_fill(calling: &mut Calling<'_>, array: u64, to_and_len: u64)
     let array = array_at(array)?;
     let (to, len) = unpair(to_and_len);
     check(array, to, len)?;
-    let value = transfer_value(calling);
+    let value = calling.store.transferred(0);
     fill(array, to as u32, len as u32, &value);
     Ok(0)
 }

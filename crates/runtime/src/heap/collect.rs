@@ -206,10 +206,10 @@ impl Store {
             self.visit_arguments(unsafe { &*stack }, copier);
             self.visit_marks(stack, copier);
             let bound = self.stacks.belongings.bound(number).iter_mut();
-            for (value, _) in bound.filter(|(_, is_collected)| *is_collected) {
-                let mut reference = value.u64();
+            for bound in bound.filter(|bound| bound.is_collected) {
+                let mut reference = bound.value.u64();
                 copier.forward(&mut reference);
-                *value = RawVal::from_u64(reference);
+                bound.value = RawVal::from_u64(reference);
             }
             if stack == outermost {
                 return;

@@ -7,6 +7,7 @@
 //! looks at it.
 
 use super::marks::Mark;
+use ropewalk_abi::transfer::ValueClass;
 use ropewalk_abi::{ControlBlock, RawVal};
 use std::collections::HashMap;
 
@@ -15,8 +16,17 @@ use std::collections::HashMap;
 pub(crate) struct Belongings {
     /// By number, as far as any stack has had marks.
     marks: Vec<Vec<Mark>>,
-    /// Values, and whether the collector follows each.
-    bound: HashMap<usize, Vec<(RawVal, bool)>>,
+    bound: HashMap<usize, Vec<BoundValue>>,
+}
+
+/// An argument that is bound to a stack.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BoundValue {
+    pub value: RawVal,
+    /// What it is.
+    pub class: ValueClass,
+    /// Whether the collector follows it.
+    pub is_collected: bool,
 }
 
 impl Belongings {
@@ -43,17 +53,17 @@ impl Belongings {
     }
 
     /// Adds values to those that are bound to a stack.
-    pub fn bind(&mut self, number: usize, values: impl IntoIterator<Item = (RawVal, bool)>) {
+    pub fn bind(&mut self, number: usize, values: impl IntoIterator<Item = BoundValue>) {
         self.bound.entry(number).or_default().extend(values);
     }
 
     /// The values that are bound to a stack, which has none then.
-    pub fn take_bound(&mut self, number: usize) -> Vec<(RawVal, bool)> {
+    pub fn take_bound(&mut self, number: usize) -> Vec<BoundValue> {
         self.bound.remove(&number).unwrap_or_default()
     }
 
     /// The values that are bound to a stack, for the collector.
-    pub fn bound(&mut self, number: usize) -> &mut [(RawVal, bool)] {
+    pub fn bound(&mut self, number: usize) -> &mut [BoundValue] {
         self.bound.get_mut(&number).map_or(&mut [], Vec::as_mut_slice)
     }
 

@@ -49,6 +49,12 @@ impl Checked {
 #[derive(Debug)]
 pub(crate) struct Violation(String);
 
+impl Violation {
+    pub fn new(what: impl Into<String>) -> Violation {
+        Violation(what.into())
+    }
+}
+
 impl std::fmt::Display for Violation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(

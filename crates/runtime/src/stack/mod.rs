@@ -11,6 +11,7 @@ mod table;
 
 pub(crate) use arena::RootStack;
 pub use arena::{Arena, ArenaOptions};
+pub(crate) use belongings::BoundValue;
 pub use mutation::Mutation;
 pub(crate) use relocate::{Quarantine, move_root};
 pub use table::StackOptions;

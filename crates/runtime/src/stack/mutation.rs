@@ -11,6 +11,8 @@ pub enum Mutation {
     MarksComeBack,
     /// A stack that gets another block leaves its marks behind.
     MarksStayBehind,
+    /// Values that are bound to a stack come after the other arguments.
+    BoundValuesLast,
     /// The engine panics while it frees what a trap has left.
     EndingPanics,
 }

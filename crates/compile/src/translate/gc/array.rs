@@ -1,9 +1,9 @@
 //! Arrays: making them, and access to single elements.
 
 use super::access::{Part, Place};
-use crate::translate::{Translator, transfer_offset, trap};
+use crate::translate::{Translator, trap};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder, InstructionData, MemFlagsData, Opcode, Value, types::*};
+use cranelift_codegen::ir::{InstBuilder, InstructionData, Opcode, Value, types::*};
 use ropewalk_abi::heap::{ARRAY_ELEMENTS, ARRAY_LENGTH, array_size};
 use ropewalk_abi::{Builtin, CompositeType, StorageType, TrapCode};
 
@@ -86,8 +86,7 @@ impl Translator<'_> {
 
     /// Passes a value of any type to a builtin, in the transfer area.
     pub(super) fn pass(&mut self, value: Value) {
-        let area = self.transfer_area();
-        self.builder.ins().store(MemFlagsData::trusted(), value, area, transfer_offset(0));
+        self.transfer().put_word(0, value);
     }
 
     // ---- access

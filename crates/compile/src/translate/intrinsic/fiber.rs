@@ -59,7 +59,7 @@ impl Translator<'_> {
             let current = this.current_stack();
             this.attach(fiber, current, case);
             let own = this.reference_of(innermost);
-            this.send(&values, [innermost, own], signal, back);
+            this.send(used.catches[0].0, &values, [innermost, own], signal, back);
         });
         self.event_comes(used, [back, unhandled]);
     }
@@ -74,7 +74,7 @@ impl Translator<'_> {
             let signal = this.look_up(used.catches[0].0, parent, unhandled);
             this.leave_fiber(used, fiber, releases, case);
             let own = this.reference_of(parent);
-            this.send(&values, [parent, own], signal, back);
+            this.send(used.catches[0].0, &values, [parent, own], signal, back);
         });
         self.event_comes(used, [back, unhandled]);
     }
@@ -98,7 +98,7 @@ impl Translator<'_> {
                 Case::Common { .. } => own,
                 Case::Any => this.reference_of(innermost),
             };
-            this.send(&values, [innermost, own], signal, back);
+            this.send(used.catches[0].0, &values, [innermost, own], signal, back);
             if let Case::Any = case {
                 this.enter_sealed(itself);
                 this.fiber_switch_to_itself(used, &values, [from, to], ways);
@@ -122,7 +122,7 @@ impl Translator<'_> {
         let current = self.current_stack();
         let signal = self.look_up(used.catches[0].0, current, unhandled);
         let own = self.current_reference();
-        self.send(values, [current, own], signal, back);
+        self.send(used.catches[0].0, values, [current, own], signal, back);
     }
 
     fn fiber_release(&mut self, used: &Use) {
@@ -162,15 +162,17 @@ impl Translator<'_> {
         self.load_word(stack, offset_of!(ControlBlock, reference))
     }
 
-    /// Switches to a stack, whose reference is given, with an event.
+    /// Switches to a stack, whose reference is given, with an event: a tag and its
+    /// values.
     fn send(
         &mut self,
+        tag: u32,
         values: &[Value],
         [receiver, reference]: [Value; 2],
         signal: Value,
         back: Block,
     ) {
-        let carried = self.carry(values);
+        let carried = self.carry(values, self.env.info.tag_type(tag).params());
         self.switch_to(receiver, signal, reference, &carried, back);
     }
 

@@ -129,12 +129,13 @@ impl Translator<'_> {
         let next = self.take_generation(block, reference, KIND);
         let left = self.leave_base(base, leaving, common);
         let sent: Vec<_> = values.iter().copied().chain(left).collect();
-        let carried = self.carry(&sent);
+        let types = self.env.info.tag_type(tag).params();
+        let carried = self.carry(&sent, types);
         self.switch_to(block, signal, next, &carried, back);
         self.enter_sealed(otherwise);
         self.send_other(used, block, &values, leaving, [back, thrown]);
         self.enter_sealed(thrown);
-        self.put_all(&values);
+        self.put_all(&values, &types[..values.len()]);
         let operands = [reference, self.event_word(tag), self.index(leaving)];
         self.leave_by(Builtin::event_throw, &operands, back);
         let delivery = self.come_back_anew(back);
@@ -173,7 +174,7 @@ impl Translator<'_> {
         let (tag, _) = used.catches[0];
         let innermost = self.innermost(block, Case::Any);
         self.look_up(tag, innermost, thrown);
-        self.put_all(values);
+        self.put_all(values, &self.env.info.tag_type(tag).params()[..values.len()]);
         let base = self.base(Case::Any);
         let suspends = leaving == LEAVE_SUSPENDED;
         let left = suspends.then(|| self.suspend_to_base(base, KIND, Case::Any));
@@ -205,6 +206,8 @@ impl Translator<'_> {
         let mut values = self.pop_operands(used);
         values.pop().expect("the last operand is the function, which the thunk knows");
         let reference = values.pop().expect("the operand before it is the stack");
+        let ty = self.env.info.functions[used.functions[0] as usize];
+        let types = self.env.info.func_type(ty).params();
         let back = self.back(self.most_values(&used.clauses));
         let block = self.check_target(reference, KIND);
         self.note_clauses(used);
@@ -217,14 +220,13 @@ impl Translator<'_> {
         let left = self.suspend_to_base(base, KIND, common);
         let word = self.event_on_return(used);
         let thunk = self.thunk_number(used);
-        let carried = self.carry(&[values.as_slice(), &[left]].concat());
+        let carried = self.carry(&[values.as_slice(), &[left]].concat(), types);
         let instance = self.running_context();
         self.switch_into(Some(thunk), block, word, instance, &carried, back);
         self.enter_sealed(otherwise);
-        self.put_all(&values);
+        self.put_all(&values, &types[..values.len()]);
         let base = self.base(Case::Any);
         let left = self.suspend_to_base(base, KIND, Case::Any);
-        let ty = self.env.info.functions[used.functions[0] as usize];
         let target = self.consume_other(block, ty, values.len(), Some(left));
         self.call_other(used, &target, back);
         let delivery = self.come_back_anew(back);
@@ -238,8 +240,8 @@ impl Translator<'_> {
         let back = self.back(0);
         let block = self.check_target(reference, KIND);
         self.wait(used);
-        self.put_all(&values);
         let ty = self.env.info.functions[used.functions[0] as usize];
+        self.put_all(&values, self.env.info.func_type(ty).params());
         let target = self.consume_other(block, ty, values.len(), None);
         let current = self.current_stack();
         self.store_word(current, target.block, offset_of!(ControlBlock, extender));
@@ -270,7 +272,7 @@ impl Translator<'_> {
         let extended = self.reference_of_kind(base, KIND);
         let none = self.builder.ins().iconst(I64, 0);
         let delivered = self.most_values(&used.clauses);
-        let delivery = self.exchange(extender, none, extended, &[], delivered);
+        let delivery = self.exchange(extender, none, extended, delivered);
         self.event_arrives(used, &delivery);
     }
 

@@ -29,6 +29,7 @@ use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Value, types::*};
 use cranelift_frontend::FunctionBuilder;
 use ropewalk_abi::signature::DIRECT_PARAMS;
 use ropewalk_abi::stack::{ClauseKind, NEXT_GENERATION, StackKind, StackState, kind_bits};
+use ropewalk_abi::transfer::transfer_offset;
 use ropewalk_abi::{Builtin, ControlBlock, RawVal, StoreContext, TrapCode};
 use std::mem::offset_of;
 use wasmparser::Operator;
@@ -167,7 +168,9 @@ impl Translator<'_> {
         let start = self.load_constant(store, offset_of!(StoreContext, start) as i32);
         self.store_word(start, sp, 0);
         let values_at = self.builder.ins().iadd_imm_s(sp, size_of::<usize>() as i64);
-        self.put(values_at, values);
+        for (i, &value) in (0..).zip(values) {
+            self.store_word(value, values_at, transfer_offset(i) as usize);
+        }
         sp
     }
 

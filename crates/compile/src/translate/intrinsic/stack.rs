@@ -37,6 +37,8 @@ impl Translator<'_> {
         let reference = values.pop().expect("the last operand is the stack");
         let env = self.env;
         let results = env.info.function_type(used.function).results();
+        let ty = self.stack_function(used);
+        let sent = env.info.func_type(ty).params();
         let back = self.back(results.len());
         let nothing = self.builder.ins().iconst(I64, 0);
         let block = self.check_target(reference, KIND);
@@ -46,13 +48,12 @@ impl Translator<'_> {
         self.check_alone(block, reference, otherwise);
         let next = self.take_generation(block, reference, KIND);
         let left = self.suspend_to_base(base, KIND, common);
-        let carried = self.carry(&[values.as_slice(), &[left]].concat());
+        let carried = self.carry(&[values.as_slice(), &[left]].concat(), sent);
         self.switch_to(block, nothing, next, &carried, back);
         self.enter_sealed(otherwise);
-        self.put_all(&values);
+        self.put_all(&values, &sent[..values.len()]);
         let base = self.base(Case::Any);
         let left = self.suspend_to_base(base, KIND, Case::Any);
-        let ty = self.stack_function(used);
         let target = self.consume_other(block, ty, values.len(), Some(left));
         self.continue_stack(&target, back);
         let delivery = self.come_back(back);
@@ -62,6 +63,8 @@ impl Translator<'_> {
     fn coroutine_retire(&mut self, used: &Use) {
         let mut values = self.pop_operands(used);
         let reference = values.pop().expect("the last operand is the stack");
+        let ty = self.stack_function(used);
+        let sent = self.env.info.func_type(ty).params();
         let back = self.back(0);
         let nothing = self.builder.ins().iconst(I64, 0);
         let block = self.check_target(reference, KIND);
@@ -72,11 +75,10 @@ impl Translator<'_> {
         self.check_alone(block, reference, otherwise);
         let next = self.take_generation(block, reference, KIND);
         self.release_base(base, common);
-        let carried = self.carry(&[values.as_slice(), &[nothing]].concat());
+        let carried = self.carry(&[values.as_slice(), &[nothing]].concat(), sent);
         self.switch_to(block, nothing, next, &carried, back);
         self.enter_sealed(otherwise);
-        self.put_all(&values);
-        let ty = self.stack_function(used);
+        self.put_all(&values, &sent[..values.len()]);
         let target = self.consume_other(block, ty, values.len(), Some(nothing));
         let base = self.base(Case::Any);
         self.release_base(base, Case::Any);
@@ -97,9 +99,9 @@ impl Translator<'_> {
         let env = self.env;
         let mut values = self.pop_operands(used);
         let reference = values.pop().expect("the last operand is the stack");
-        let area = self.transfer_area();
-        self.put(area, &values);
-        let info = self.type_info(self.stack_function(used));
+        let ty = self.stack_function(used);
+        self.put_all(&values, &env.info.func_type(ty).params()[..values.len()]);
+        let info = self.type_info(ty);
         let kind_and_count = self.index((KIND as u64) << 32 | values.len() as u64);
         let bound = self.call_builtin(Builtin::bind, &[reference, info, kind_and_count]);
         self.push_typed(bound, env.info.function_type(used.function).results()[0]);

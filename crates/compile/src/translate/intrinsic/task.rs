@@ -6,7 +6,7 @@ use crate::intrinsic::form::Use;
 use crate::translate::{Translator, trap};
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types::*};
 use ropewalk_abi::stack::StackKind;
-use ropewalk_abi::{Builtin, ControlBlock, TrapCode};
+use ropewalk_abi::{Builtin, ControlBlock, TrapCode, ValType};
 use std::mem::offset_of;
 
 const KIND: StackKind = StackKind::Task;
@@ -34,6 +34,7 @@ impl Translator<'_> {
 
     fn task_resume(&mut self, used: &Use) {
         let values = self.pop_operands(used);
+        let types = self.env.info.function_type(used.function).params();
         let back = self.back_with_results(used);
         let task = self.check_reference(values[0], KIND);
         self.in_both_cases(|this, case| {
@@ -41,24 +42,26 @@ impl Translator<'_> {
             this.wait(used);
             let current = this.current_stack();
             this.attach(task, current, case);
-            this.continue_with(&values[1..], innermost, back);
+            this.continue_with(&values[1..], &types[1..], innermost, back);
         });
         self.receive_results(used, back);
     }
 
     fn task_suspend(&mut self, used: &Use) {
         let values = self.pop_operands(used);
+        let types = self.env.info.function_type(used.function).params();
         let back = self.back_with_results(used);
         self.in_both_cases(|this, case| {
             let task = this.running_task(values[0], case);
             let parent = this.detach(task, case);
-            this.continue_with(&values[1..], parent, back);
+            this.continue_with(&values[1..], &types[1..], parent, back);
         });
         self.receive_results(used, back);
     }
 
     fn task_switchto(&mut self, used: &Use) {
         let values = self.pop_operands(used);
+        let types = self.env.info.function_type(used.function).params();
         let back = self.back_with_results(used);
         self.in_both_cases(|this, case| {
             let from = this.running_task(values[0], case);
@@ -66,19 +69,20 @@ impl Translator<'_> {
             let innermost = this.innermost_of_task(to, case);
             let parent = this.detach(from, case);
             this.attach(to, parent, case);
-            this.continue_with(&values[2..], innermost, back);
+            this.continue_with(&values[2..], &types[2..], innermost, back);
         });
         self.receive_results(used, back);
     }
 
     fn task_retire(&mut self, used: &Use) {
         let values = self.pop_operands(used);
+        let types = self.env.info.function_type(used.function).params();
         let back = self.back(0);
         self.in_both_cases(|this, case| {
             let task = this.running_task(values[0], case);
             let parent = this.load_word(task, offset_of!(ControlBlock, parent));
             this.release_one(task, case);
-            this.continue_with(&values[1..], parent, back);
+            this.continue_with(&values[1..], &types[1..], parent, back);
         });
         self.come_back(back);
         self.unreachable();
@@ -107,10 +111,10 @@ impl Translator<'_> {
     }
 
     /// Leaves the running stack and continues another with values.
-    fn continue_with(&mut self, values: &[Value], to: Value, back: Block) {
+    fn continue_with(&mut self, values: &[Value], types: &[ValType], to: Value, back: Block) {
         let none = self.builder.ins().iconst(I64, 0);
         let reference = self.load_word(to, offset_of!(ControlBlock, reference));
-        let carried = self.carry(values);
+        let carried = self.carry(values, types);
         self.switch_to(to, none, reference, &carried, back);
     }
 

@@ -1,0 +1,66 @@
+//! The transfer area, as the runtime reads and writes it.
+
+use crate::stack::BoundValue;
+use crate::store::Store;
+use ropewalk_abi::signature::TRANSFER_SLOTS;
+use ropewalk_abi::transfer::{TAGS, ValueClass};
+use ropewalk_abi::{RawVal, ValType};
+
+impl Store {
+    /// A value that generated code has put into the area.
+    pub(crate) fn transferred(&self, slot: usize) -> RawVal {
+        assert!(slot < TRANSFER_SLOTS);
+        // SAFETY: the area has as many places, belongs to the store, and generated
+        // code does not run.
+        unsafe { *self.context().transfer.add(slot) }
+    }
+
+    /// Puts a value into the area, of the same class as the one that is there.
+    pub(crate) fn transfer(&mut self, slot: usize, value: RawVal) {
+        assert!(slot < TRANSFER_SLOTS);
+        // SAFETY: as above.
+        unsafe { self.context().transfer.add(slot).write(value) };
+    }
+
+    /// The class of the value that was put into a place last.
+    fn tag(&mut self, slot: usize) -> &mut u8 {
+        assert!(slot < TRANSFER_SLOTS);
+        // SAFETY: as above; there are as many tags behind the places.
+        unsafe { &mut *self.context().transfer.cast::<u8>().add(TAGS + slot) }
+    }
+
+    /// Puts bound values before as many others in the area.
+    pub(crate) fn put_before(&mut self, bound: &[BoundValue], count: usize) {
+        for slot in (0..count).rev() {
+            let (value, tag) = (self.transferred(slot), *self.tag(slot));
+            self.transfer(bound.len() + slot, value);
+            *self.tag(bound.len() + slot) = tag;
+        }
+        for (slot, bound) in bound.iter().enumerate() {
+            self.transfer(slot, bound.value);
+            *self.tag(slot) = bound.class as u8;
+        }
+    }
+
+    /// As `put_before`, with a bug: they come last.
+    pub(crate) fn put_behind(&mut self, bound: &[BoundValue], count: usize) {
+        for (slot, bound) in bound.iter().enumerate() {
+            self.transfer(count + slot, bound.value);
+            *self.tag(count + slot) = bound.class as u8;
+        }
+    }
+
+    /// Checks that the first values are of the classes of some types, if stacks are
+    /// checked. What is wrong is found with the next check.
+    pub(crate) fn check_transferred(&mut self, types: &[ValType]) {
+        if !self.options.check_stacks {
+            return;
+        }
+        for (slot, &ty) in types.iter().enumerate() {
+            if *self.tag(slot) != ValueClass::of(ty) as u8 {
+                let what = format!("place {slot} of the transfer area does not contain a {ty:?}");
+                self.heap.violation = Some(what);
+            }
+        }
+    }
+}
