@@ -4,8 +4,7 @@ use crate::allocation::{self, Allocator};
 use crate::environment::Environment;
 use crate::target::Target;
 use crate::translate::Entered;
-use crate::{CompileError, relocatable, translate};
-use cranelift_codegen::binemit::Reloc;
+use crate::{CompileError, arch, relocatable, translate};
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::{self, LibCall, UserFuncName};
 use cranelift_codegen::{
@@ -248,11 +247,9 @@ fn near_call(
         }
         other => return Err(format!("unexpected reference to {other:?}")),
     };
-    match reloc.kind {
-        Reloc::X86CallPCRel4 | Reloc::X86PCRel4 => {
-            Ok(NearCall { at: reloc.offset, callee, addend: reloc.addend })
-        }
-        kind => Err(format!("unexpected relocation {kind:?}")),
+    match arch::is_near(reloc.kind) {
+        true => Ok(NearCall { at: reloc.offset, callee, addend: reloc.addend }),
+        false => Err(format!("unexpected relocation {:?}", reloc.kind)),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The machine to compile for, and how.
 
-use crate::CompileError;
 use crate::limits::Limits;
+use crate::{CompileError, arch};
 use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_codegen::settings::{self, Configurable};
 
@@ -41,10 +41,10 @@ impl std::fmt::Debug for Target {
 impl Target {
     /// This machine. Fails on one that lacks what generated code relies on.
     pub fn host(opt_level: OptLevel) -> Result<Target, CompileError> {
-        check_machine()?;
+        arch::check_machine()?;
         let isa = host_isa(opt_level, "backtracking")?;
         let single_pass_isa = host_isa(opt_level, "single_pass")?;
-        let has_fma = std::arch::is_x86_feature_detected!("fma");
+        let has_fma = arch::has_fused_multiply_add();
         let limits = Limits::default();
         Ok(Target {
             isa,
@@ -80,18 +80,6 @@ fn host_isa(opt_level: OptLevel, allocator: &str) -> Result<OwnedTargetIsa, Comp
     flags.set("regalloc_algorithm", allocator).expect("Cranelift knows its own settings");
     let isa = builder.finish(settings::Flags::new(flags));
     isa.map_err(|error| CompileError::Machine(error.to_string()))
-}
-
-/// Without these, Cranelift would call functions for rounding, which would run
-/// on a WebAssembly stack.
-fn check_machine() -> Result<(), CompileError> {
-    let has = std::arch::is_x86_feature_detected!("sse4.2")
-        && std::arch::is_x86_feature_detected!("ssse3")
-        && std::arch::is_x86_feature_detected!("popcnt");
-    match has {
-        true => Ok(()),
-        false => Err(CompileError::Machine("the processor lacks SSE4.2 or POPCNT".to_string())),
-    }
 }
 
 fn flags(opt_level: OptLevel) -> settings::Builder {

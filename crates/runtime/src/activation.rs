@@ -3,12 +3,12 @@
 //! Each has a root stack of its own. They nest: a host function may call into
 //! WebAssembly again, and then only the newest activation runs.
 
+use crate::arch::stubs;
 use crate::backtrace::Backtrace;
 use crate::heap::OwnedRoot;
 use crate::signal;
 use crate::stack::check::Violation;
 use crate::store::{Store, StoreId};
-use crate::stub;
 use crate::trap::Trap;
 use ropewalk_abi::{ControlBlock, FuncRef, RawVal, TrapCode};
 use std::any::Any;
@@ -95,7 +95,7 @@ pub unsafe fn call(
     // the caller's promise.
     let ended = unsafe {
         let FuncRef { code, context: callee, .. } = function.read();
-        stub::enter(context, (*root).high, trampoline, values, callee, code)
+        stubs::enter(context, (*root).high, trampoline, values, callee, code)
     };
     signal::set_running(outer_store);
     // SAFETY: see above.

@@ -2,6 +2,7 @@
 //! activations.
 
 use crate::activation::Left;
+use crate::arch;
 use crate::code::LoadedModule;
 use crate::store::Store;
 use ropewalk_abi::ControlBlock;
@@ -211,13 +212,7 @@ impl Walker<'_> {
         let (module, offset) = self.store.module_at(left.pc)?;
         let image = module.code.image();
         let start = image.function_at(offset).map(|f| image.functions[f as usize].start);
-        // `push rbp` is one byte long, `mov rbp, rsp` follows it.
-        let place = match start {
-            None => 0,
-            Some(start) if offset == start => 0,
-            Some(start) if offset == start + 1 => 8,
-            Some(_) => return None,
-        };
+        let place = arch::frames::unlinked_return_address(start.map(|start| offset - start))?;
         // SAFETY: before its frame is linked, the return address of a function
         // is on top of the stack, or below what it has pushed.
         Some(unsafe { *((left.sp + place) as *const usize) })

@@ -6,6 +6,8 @@
 //! a WebAssembly stack, where nothing but generated code and our stubs ever runs,
 //! is a bug of the engine; nothing can be relied on any more.
 
+use crate::arch::frames::is_trap_instruction;
+use crate::arch::interrupted::GENERAL_PROTECTION;
 use crate::stack;
 use crate::store::Store;
 use crate::{known_code, map::PAGE};
@@ -126,7 +128,6 @@ fn overflows_the_host(store: &Store, fault: &Fault) -> bool {
 /// address, as for a general protection fault, where the thread was. What tells
 /// them apart is the processor's exception.
 fn no_room_for_a_handler(store: &Store, block: &ControlBlock, fault: &Fault) -> Option<TrapCode> {
-    const GENERAL_PROTECTION: i64 = 13;
     let (module, offset) = store.module_at(fault.pc)?;
     // Not in the middle of a switch, whose code is in no function.
     let is_in_function = module.code.image().function_at(offset).is_some();
@@ -146,13 +147,11 @@ fn largest_signal_frame() -> usize {
     frame + LEFT_ALONE + 2 * ALIGNMENT
 }
 
-/// `ud2` where it is listed.
+/// The instruction to trap by, where it is listed.
 fn undefined_instruction(store: &Store, fault: &Fault) -> Option<TrapCode> {
-    const UD2: [u8; 2] = [0x0f, 0x0b];
     let code = listed(store, fault)?;
     // SAFETY: the code of a module, which can be read, is there.
-    let instruction = unsafe { (fault.pc as *const [u8; 2]).read_unaligned() };
-    (instruction == UD2).then_some(code)
+    unsafe { is_trap_instruction(fault.pc) }.then_some(code)
 }
 
 /// A division where it is listed.

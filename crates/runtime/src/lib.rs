@@ -11,19 +11,18 @@
 //! | [`heap`] | objects and the collector |
 //! | [`exception`], [`frames`] | throwing, and walking the frames of a stack |
 //! | [`stack`] | the table of stacks, their memory, and moving it |
-//! | [`stub`] | the few instructions of assembly between the two kinds of stacks |
+//! | [`arch`] | what depends on the machine: the assembly between the two kinds of stacks, registers |
 //! | [`activation`] | a call from the host into WebAssembly |
 //! | [`builtins`] | what generated code calls |
-//! | [`bytes`] | copying and filling a few bytes |
 //! | [`signal`], [`fault`], [`complaint`] | faults become traps, or end the process |
 //! | [`backtrace`], [`trap`] | what an embedder sees of a trap |
 //! | [`continuation`] | what continuations need beyond generated code |
 //! | [`code`], [`known_code`], [`types`] | loaded code; types that are the same throughout an engine |
 
 pub mod activation;
+mod arch;
 pub mod backtrace;
 mod builtins;
-mod bytes;
 pub mod code;
 mod complaint;
 mod const_expr;
@@ -43,7 +42,6 @@ mod release;
 mod signal;
 pub mod stack;
 pub mod store;
-mod stub;
 pub mod table;
 mod task;
 mod transfer;

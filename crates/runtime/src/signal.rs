@@ -1,16 +1,17 @@
 //! Faults of generated code become traps.
 //!
 //! The handler runs on an alternate stack. [`fault`] tells what a fault is. A trap
-//! is noted in the store, and the thread made to go on at [`stub::leave`]; the
+//! is noted in the store, and the thread made to go on at [`leave`](crate::arch::stubs::leave); the
 //! handler never jumps out. A fault that must not happen ends the process. What is
 //! not ours, and every signal that a process has sent, goes to the handler that was
 //! there before.
 
 use crate::activation::{Ending, Left};
+use crate::arch::interrupted::Interrupted;
+use crate::complaint;
 use crate::fault::{self, Fault, Verdict};
 use crate::map::{Map, PAGE};
 use crate::store::Store;
-use crate::{complaint, stub};
 use libc::{c_int, c_void, siginfo_t, ucontext_t};
 use ropewalk_abi::{ControlBlock, StoreContext};
 use std::cell::Cell;
@@ -133,18 +134,16 @@ unsafe fn become_trap(signal: c_int, info: &siginfo_t, context: &mut ucontext_t)
     if running.is_null() || was_sent(info) {
         return false;
     }
-    let registers = &mut context.uc_mcontext.gregs;
-    let register = |number: c_int| registers[number as usize] as usize;
+    let mut thread = Interrupted::new(context);
     let fault = Fault {
         signal,
         code: info.si_code,
         // SAFETY: these signals carry an address, if the kernel raised them.
         address: unsafe { info.si_addr() } as usize,
-        exception: registers[libc::REG_TRAPNO as usize],
-        pc: register(libc::REG_RIP),
-        sp: register(libc::REG_RSP),
+        exception: thread.exception(),
+        pc: thread.pc(),
+        sp: thread.sp(),
     };
-    let (fp, saved_fp) = (register(libc::REG_RBP), register(libc::REG_R11));
     // SAFETY: the store is alive while its activation runs. If the fault is ours,
     // the thread was in generated code, which holds no reference to the store; if
     // not, it is only looked at.
@@ -156,12 +155,11 @@ unsafe fn become_trap(signal: c_int, info: &siginfo_t, context: &mut ucontext_t)
     };
     // SAFETY: as above, and it is ours.
     unsafe {
-        let fp = frame_pointer(&*(*running).stack, fp, saved_fp);
+        let fp = frame_pointer(&*(*running).stack, thread.fp(), thread.saved_fp());
         let left = Left { pc: fault.pc, fp, sp: fault.sp, at_fault: true };
         (*(*running).store.cast::<Store>()).set_ending(Ending::Fault(code, left));
     }
-    registers[libc::REG_RIP as usize] = stub::leave as *const () as i64;
-    registers[libc::REG_R10 as usize] = running as i64;
+    thread.leave(running);
     true
 }
 

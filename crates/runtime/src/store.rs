@@ -1,6 +1,8 @@
 //! A store: everything that instances are made of, and the stacks they run on.
 
 use crate::activation::{Activation, Ending};
+use crate::arch::{bytes, stubs};
+use crate::builtins;
 use crate::code::LoadedModule;
 use crate::const_expr::ConstValue;
 use crate::heap::{Heap, HeapOptions, Object};
@@ -9,7 +11,6 @@ use crate::memory::{Memory, MemoryPool};
 use crate::stack::{self, Arena, Quarantine, RootStack, StackOptions, Stacks};
 use crate::table::{Table, TableLimits};
 use crate::types::TypeRegistry;
-use crate::{builtins, bytes, stub};
 use ropewalk_abi::heap::EXTERN_SIZE;
 use ropewalk_abi::transfer::TRANSFER_SIZE;
 use ropewalk_abi::{
@@ -177,8 +178,8 @@ impl Store {
     /// A new store. It is boxed because generated code knows its address.
     pub fn new(options: StoreOptions) -> Box<Store> {
         let (call_builtin, call_host) = match options.move_stacks {
-            false => (stub::call_builtin as *const (), stub::call_host as *const ()),
-            true => (stub::call_builtin_moving as *const (), stub::call_host_moving as *const ()),
+            false => (stubs::call_builtin as *const (), stubs::call_host as *const ()),
+            true => (stubs::call_builtin_moving as *const (), stubs::call_host_moving as *const ()),
         };
         let builtins = match options.check_stacks {
             false => &builtins::TABLE,
@@ -200,12 +201,12 @@ impl Store {
             fill_bytes: bytes::fill as *const c_void,
             blocks: ptr::null_mut(),
             free_stacks: ptr::null_mut(),
-            start: stub::start as *const c_void,
-            finish: stub::finish as *const c_void,
-            finish_with: stub::finish_with as *const c_void,
+            start: stubs::start as *const c_void,
+            finish: stubs::finish as *const c_void,
+            finish_with: stubs::finish_with as *const c_void,
             no_parent: ptr::null_mut(),
             root: ptr::null_mut(),
-            ground: stub::ground as *const c_void,
+            ground: stubs::ground as *const c_void,
             walk_function: ptr::null(),
             walk_env: 0,
             walk_stack: 0,

@@ -1,9 +1,10 @@
 //! Relaxed vector instructions.
 //!
 //! The specification lets an engine choose among results, the same for all
-//! executions. Ours are what one x86-64 instruction gives where there is one;
-//! otherwise those of the instruction that is not relaxed.
+//! executions. Ours are what [one instruction of the machine](relaxed) gives where
+//! there is one; otherwise those of the instruction that is not relaxed.
 
+use crate::arch::relaxed;
 use crate::translate::Translator;
 use cranelift_codegen::ir::{self, InstBuilder, Opcode, Value, types::*};
 use wasmparser::Operator::{self, *};
@@ -11,13 +12,13 @@ use wasmparser::Operator::{self, *};
 impl Translator<'_> {
     pub(super) fn simd_relaxed(&mut self, op: &Operator<'_>) -> bool {
         match op {
-            I8x16RelaxedSwizzle => self.vector_binary(I8X16, Opcode::X86Pshufb),
+            I8x16RelaxedSwizzle => self.vector_binary(I8X16, relaxed::SWIZZLE),
             F32x4RelaxedMin => self.pseudo_minimum(F32X4),
             F64x2RelaxedMin => self.pseudo_minimum(F64X2),
             F32x4RelaxedMax => self.pseudo_maximum(F32X4),
             F64x2RelaxedMax => self.pseudo_maximum(F64X2),
-            I16x8RelaxedQ15mulrS => self.vector_binary(I16X8, Opcode::X86Pmulhrsw),
-            I16x8RelaxedDotI8x16I7x16S => self.vector_binary(I8X16, Opcode::X86Pmaddubsw),
+            I16x8RelaxedQ15mulrS => self.vector_binary(I16X8, relaxed::Q15_MULTIPLY),
+            I16x8RelaxedDotI8x16I7x16S => self.vector_binary(I8X16, relaxed::DOT),
             I32x4RelaxedDotI8x16I7x16AddS => self.dot_add(),
             _ => return self.relaxed_truncation(op) || self.relaxed_ternary(op),
         }
@@ -26,9 +27,9 @@ impl Translator<'_> {
 
     fn relaxed_truncation(&mut self, op: &Operator<'_>) -> bool {
         match op {
-            I32x4RelaxedTruncF32x4S => self.vector_convert(F32X4, Opcode::X86Cvtt2dq, I32X4),
+            I32x4RelaxedTruncF32x4S => self.vector_convert(F32X4, relaxed::TRUNCATE, I32X4),
             I32x4RelaxedTruncF32x4U => self.vector_convert(F32X4, Opcode::FcvtToUintSat, I32X4),
-            I32x4RelaxedTruncF64x2SZero => self.truncate_zero(Opcode::X86Cvtt2dq, Opcode::Snarrow),
+            I32x4RelaxedTruncF64x2SZero => self.truncate_zero(relaxed::TRUNCATE, Opcode::Snarrow),
             I32x4RelaxedTruncF64x2UZero => {
                 self.truncate_zero(Opcode::FcvtToUintSat, Opcode::Uunarrow);
             }
@@ -87,7 +88,7 @@ impl Translator<'_> {
     fn dot_add(&mut self) {
         let accumulator = self.pop_vector(I32X4);
         let (a, b) = self.pop2_vectors(I8X16);
-        let pairs = self.builder.ins().x86_pmaddubsw(a, b);
+        let pairs = self.apply2(relaxed::DOT, a, b);
         let sums = self.signed_pairs(pairs);
         let value = self.builder.ins().iadd(sums, accumulator);
         self.push_vector(value);

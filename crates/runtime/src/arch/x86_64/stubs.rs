@@ -1,0 +1,291 @@
+//! The assembly. The pictures are in the [folder's head](super).
+
+use ropewalk_abi::builtin::{CATCH, Outcome};
+use ropewalk_abi::stack::StackState;
+use ropewalk_abi::{ControlBlock, RawVal, StoreContext};
+use std::ffi::c_void;
+use std::mem::offset_of;
+
+// ---- entering and leaving
+
+/// Takes from the host's stack what [`enter`] has saved there, and returns from it.
+macro_rules! return_from_enter {
+    () => {
+        concat!(
+            "add rsp, 8\n",
+            "pop r15\n",
+            "pop r14\n",
+            "pop r13\n",
+            "pop r12\n",
+            "pop rbx\n",
+            "pop rbp\n",
+            "ret",
+        )
+    };
+}
+
+/// Runs an entry trampoline on the stack that ends at `top`. Returns zero when
+/// it returned, nonzero when WebAssembly was left by [`leave`].
+///
+/// # Safety
+///
+/// The store's running stack must be the one that ends at `top` and have
+/// nothing on it, and the trampoline fit the function and the values.
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn enter(
+    store: *mut StoreContext,
+    top: usize,
+    trampoline: *const c_void,
+    values: *mut RawVal,
+    context: *mut c_void,
+    code: *const c_void,
+) -> u64 {
+    core::arch::naked_asm!(
+        "push rbp",
+        "push rbx",
+        "push r12",
+        "push r13",
+        "push r14",
+        "push r15",
+        "push rdi", // the store; it also aligns the stack to 16 bytes
+        "mov [rdi + {host_sp}], rsp",
+        "mov rbx, rdi",
+        "mov rsp, rsi", // from here on, on the root stack
+        "mov rax, rdx",
+        "mov rdi, rcx", // the trampoline's arguments: values, context, code
+        "mov rsi, r8",
+        "mov rdx, r9",
+        "xor ebp, ebp", // ends the chain of frame pointers
+        "call rax",
+        "mov rsp, [rbx + {host_sp}]", // the trampoline preserves rbx
+        "xor eax, eax",
+        return_from_enter!(),
+        host_sp = const offset_of!(StoreContext, host_sp),
+    )
+}
+
+/// Ends the activation: returns nonzero from the [`enter`] that began it. The
+/// store's context is in `r10`. Jumped to, never called.
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn leave() {
+    core::arch::naked_asm!(
+        "mov rsp, [r10 + {host_sp}]",
+        "mov eax, 1",
+        return_from_enter!(),
+        host_sp = const offset_of!(StoreContext, host_sp),
+    )
+}
+
+/// Does not continue after the call: ends the activation, or continues at the
+/// handler of an exception. The store's context is in `r10`, the outcome in
+/// `rax` and `rdx`. Jumped to, never called.
+#[unsafe(naked)]
+unsafe extern "C" fn depart() {
+    core::arch::naked_asm!(
+        "cmp rax, {catch}",
+        "jne {leave}",
+        "mov r11, [r10 + {stack}]",
+        "mov rsp, [r11 + {sp}]",
+        "mov rbp, [r11 + {fp}]",
+        "mov rax, rdx", // a handler gets the exception in rax
+        "jmp [r10 + {landing}]",
+        catch = const CATCH,
+        leave = sym leave,
+        stack = const offset_of!(StoreContext, stack),
+        sp = const offset_of!(ControlBlock, sp),
+        fp = const offset_of!(ControlBlock, fp),
+        landing = const offset_of!(StoreContext, landing),
+    )
+}
+
+// ---- calling the host
+
+/// A stub that calls something on the host's stack and then continues where the
+/// running stack was left, wherever that is by then.
+macro_rules! call_stub {
+    (
+        $(#[$doc:meta])*
+        $name:ident,
+        to_host_stack: $to_host_stack:literal,
+        call: [$($call:literal),*],
+        after: [$($after:literal),*],
+        { $($operand:ident = $kind:ident $value:expr),* }
+    ) => {
+        $(#[$doc])*
+        #[unsafe(naked)]
+        pub(crate) unsafe extern "C" fn $name() {
+            core::arch::naked_asm!(
+                "mov r10, [rdi]", // any context begins with the store
+                "mov r11, [r10 + {stack}]",
+                "mov [r11 + {sp}], rsp",
+                "mov [r11 + {fp}], rbp",
+                $to_host_stack,
+                "push r10",
+                $($call,)*
+                "mov r10, [rsp + 8]",
+                "test rax, rax",
+                "jnz {depart}",
+                "mov r11, [r10 + {stack}]",
+                "mov rsp, [r11 + {sp}]",
+                "mov rbp, [r11 + {fp}]",
+                $($after,)*
+                "ret",
+                stack = const offset_of!(StoreContext, stack),
+                sp = const offset_of!(ControlBlock, sp),
+                fp = const offset_of!(ControlBlock, fp),
+                depart = sym depart,
+                $($operand = $kind $value,)*
+            )
+        }
+    };
+}
+
+call_stub! {
+    /// Calls the builtin in `r9` with up to five words, of which the first is the
+    /// instance's context; returns its value.
+    call_builtin,
+    to_host_stack: "mov rsp, [r10 + {host_sp}]",
+    call: ["sub rsp, 8", "call r9"],
+    after: ["mov rax, rdx"],
+    { host_sp = const offset_of!(StoreContext, host_sp) }
+}
+
+call_stub! {
+    /// Calls the host function in `rdx` with its context in `rdi` and its values
+    /// in `rsi`, which lie right below the host's stack pointer.
+    call_host,
+    to_host_stack: "mov rsp, rsi",
+    call: ["sub rsp, 8", "call rdx"],
+    after: [],
+    {}
+}
+
+call_stub! {
+    /// As [`call_builtin`], but first moves the running stack to other memory.
+    call_builtin_moving,
+    to_host_stack: "mov rsp, [r10 + {host_sp}]",
+    call: [
+        "push rdi",
+        "push rsi",
+        "push rdx",
+        "push rcx",
+        "push r8",
+        "push r9",
+        "sub rsp, 8",
+        "mov rdi, r10",
+        "call {move_stack}",
+        "add rsp, 8",
+        "pop r9",
+        "pop r8",
+        "pop rcx",
+        "pop rdx",
+        "pop rsi",
+        "pop rdi",
+        "sub rsp, 8",
+        "call r9"
+    ],
+    after: ["mov rax, rdx"],
+    {
+        host_sp = const offset_of!(StoreContext, host_sp),
+        move_stack = sym crate::store::move_stack_of
+    }
+}
+
+call_stub! {
+    /// As [`call_host`], but first moves the running stack to other memory.
+    call_host_moving,
+    to_host_stack: "mov rsp, rsi",
+    call: [
+        "push rdi",
+        "push rsi",
+        "push rdx",
+        "mov rdi, r10",
+        "call {move_stack}",
+        "pop rdx",
+        "pop rsi",
+        "pop rdi",
+        "sub rsp, 8",
+        "call rdx"
+    ],
+    after: [],
+    { move_stack = sym crate::store::move_stack_of }
+}
+
+// ---- where stacks begin and end
+
+/// Where a stack starts: calls its function. The stack's block is in `rsi`, as
+/// the code that switches leaves it. It is entered by a jump, and left by one in
+/// the end: after a call the processor would expect a return.
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn start() {
+    core::arch::naked_asm!(
+        "mov rdi, [rsi + {function}]",
+        "mov rcx, rdx", // the signal
+        "mov rdx, rsp", // the arguments that the stack was made with
+        "xor ebp, ebp", // ends the chain of frame pointers
+        "lea rax, [rip + 2f]",
+        "push rax",
+        "jmp [rsi + {entry}]",
+        "2:",
+        "ud2", // it goes back to the parent by itself
+        function = const offset_of!(ControlBlock, function),
+        entry = const offset_of!(ControlBlock, entry),
+    )
+}
+
+/// A stub that frees the running stack of the store in `rdi` and continues its
+/// parent, with the same registers as after a switch.
+macro_rules! finish_stub {
+    ($(#[$doc:meta])* $name:ident, $signal:literal) => {
+        $(#[$doc])*
+        #[unsafe(naked)]
+        pub(crate) unsafe extern "C" fn $name() {
+            core::arch::naked_asm!(
+                $signal,
+                "mov r8, rdi",
+                "mov rdi, [r8 + {stack}]",
+                "mov rsi, [rdi + {parent}]",
+                "mov rax, [r8 + {free_stacks}]",
+                "mov [rdi + {next_free}], rax",
+                "mov dword ptr [rdi + {state}], {free}", // and no marks
+                "mov [r8 + {free_stacks}], rdi",
+                "mov [r8 + {stack}], rsi",
+                "mov rsp, [rsi + {sp}]",
+                "mov rbp, [rsi + {fp}]",
+                "pop r9",
+                "jmp r9",
+                stack = const offset_of!(StoreContext, stack),
+                free_stacks = const offset_of!(StoreContext, free_stacks),
+                parent = const offset_of!(ControlBlock, parent),
+                next_free = const offset_of!(ControlBlock, next_free),
+                state = const offset_of!(ControlBlock, state),
+                free = const StackState::Free as u32,
+                sp = const offset_of!(ControlBlock, sp),
+                fp = const offset_of!(ControlBlock, fp),
+            )
+        }
+    };
+}
+
+finish_stub! {
+    /// Finishes with the signal that the stack has returned.
+    finish, "xor edx, edx"
+}
+
+finish_stub! {
+    /// Finishes with the signal in `rsi`.
+    finish_with, "mov rdx, rsi"
+}
+
+/// The frame below the first one of a blank stack. Nothing returns to it: what
+/// would is found out before.
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn ground() {
+    core::arch::naked_asm!("ud2")
+}
+
+// The stubs test `rax` for a nonzero `ended` and take `value` from `rdx`.
+const _: () = assert!(offset_of!(Outcome, ended) == 0 && offset_of!(Outcome, value) == 8);
+// The stubs load the store from the first word of any context.
+const _: () = assert!(offset_of!(ropewalk_abi::InstanceHeader, store) == 0);
+const _: () = assert!(offset_of!(ropewalk_abi::HostContext, store) == 0);
