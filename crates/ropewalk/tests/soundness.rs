@@ -348,3 +348,39 @@ fn settings_beyond_all_measure_are_errors_or_work() {
         }
     }
 }
+
+/// The panic comes out of something later. Moving a stack, which the switch to a task
+/// does in this mode, is not a place where the call may end.
+#[test]
+fn a_value_that_panics_when_it_is_collected_ends_no_switch_half_way() {
+    let mut config = Config::new();
+    config.collect_always(true).move_stacks(true).check_stacks(true);
+    let engine = Engine::new(&config).unwrap();
+    let module = Module::new(
+        &engine,
+        r#"(module
+             (type $task (task (param) (result i32)))
+             (func $seven (param (ref null $task)) (result i32) (i32.const 7))
+             (elem declare func $seven)
+             (func (export "task") (result i32)
+               (task.resume $task (task.new $task $seven))))"#,
+    )
+    .unwrap();
+    let mut store = Store::new(&engine, ());
+    let instance = Instance::new(&mut store, &module, &[]).unwrap();
+    let task = instance.get_typed_func::<(), i32>(&mut store, "task").unwrap();
+    // From now on there is a free stack.
+    assert_eq!(task.call(&mut store, ()).unwrap(), 7);
+    let dropped = Arc::new(AtomicUsize::new(0));
+    {
+        let mut scope = RootScope::new(&mut store);
+        ExternRef::new(&mut scope, PanicsWhenDropped(dropped.clone())).unwrap();
+    }
+    // This collects, and does not say so.
+    ExternRef::new(&mut store, ()).unwrap();
+    assert_eq!(dropped.load(Ordering::Relaxed), 1);
+    // The check after the switch is a place where it may.
+    let call = AssertUnwindSafe(|| task.call(&mut store, ()));
+    assert!(catch_unwind(call).is_err(), "the panic is seen");
+    assert_eq!(task.call(&mut store, ()).unwrap(), 7);
+}

@@ -55,7 +55,7 @@ macro_rules! define {
                         (Store::from_context((*instance).store), (*instance).index)
                     };
                     let result = super::$name(&mut Calling { store, instance }, $($param),*);
-                    result.conclude(store)
+                    result.conclude(store, Builtin::$name)
                 }
             )*
         }
@@ -92,12 +92,18 @@ macro_rules! define {
 
 /// What the functions below answer.
 trait Conclude {
-    fn conclude(self, store: &mut Store) -> Outcome;
+    fn conclude(self, store: &mut Store, builtin: Builtin) -> Outcome;
 }
 
 impl Conclude for Result<u64> {
-    fn conclude(self, store: &mut Store) -> Outcome {
-        if let Some(panic) = store.heap.panic.take() {
+    fn conclude(self, store: &mut Store, builtin: Builtin) -> Outcome {
+        // While links are half changed, nothing ends that need not: the panic of a
+        // value that was dropped waits for the next builtin.
+        let panic = match builtin.is_half_way() {
+            true => None,
+            false => store.heap.panic.take(),
+        };
+        if let Some(panic) = panic {
             store.set_ending(Ending::Panic(panic));
             return Outcome::END;
         }
@@ -112,7 +118,7 @@ impl Conclude for Result<u64> {
 }
 
 impl Conclude for Outcome {
-    fn conclude(self, _: &mut Store) -> Outcome {
+    fn conclude(self, _: &mut Store, _: Builtin) -> Outcome {
         self
     }
 }
