@@ -46,7 +46,7 @@ pub enum StackKind {
     /// Typed continuations.
     Continuation = 0,
     /// Bag of stacks.
-    Coroutine = 1,
+    Bag = 1,
     /// Tasks.
     Task = 2,
     /// Fibers.
@@ -59,7 +59,7 @@ impl StackKind {
     /// The kind of a reference, if it has one.
     pub fn of(reference: u64) -> Option<StackKind> {
         use StackKind::*;
-        let all = [Continuation, Coroutine, Task, Fiber, FirstClass];
+        let all = [Continuation, Bag, Task, Fiber, FirstClass];
         all.into_iter().find(|kind| (reference & KIND_MASK) >> KIND_SHIFT == *kind as u64)
     }
 }
@@ -73,8 +73,8 @@ pub enum StackState {
     Free = 0,
     /// By a continuation.
     Continuation = 1,
-    /// By a coroutine of the bag of stacks: a base.
-    Coroutine = 2,
+    /// By a stack of the bag of stacks: a base.
+    Bag = 2,
     /// By a task.
     Task = 3,
     /// By a fiber.

@@ -1,9 +1,9 @@
 //! What translating a function needs to know about its module and machine.
 
+use crate::design::thunk::Thunk;
+use crate::design::{Canonical, Operations, STACK_BRAND, Subtyping};
 use crate::handlers::{ClauseList, Numbered, has_continuations};
-use crate::intrinsic::{Canonical, Intrinsics, STACK_BRAND, Subtyping};
 use crate::target::Target;
-use crate::thunk::Thunk;
 use ropewalk_abi::heap::ObjectLayout;
 use ropewalk_abi::module::ModuleInfo;
 use ropewalk_abi::{HeapType, InstanceLayout, RefType, SubType, ValType};
@@ -11,7 +11,7 @@ use std::ops::Deref;
 
 /// What is known of the reserved imports of a module.
 pub(crate) struct Reserved {
-    pub intrinsics: Intrinsics,
+    pub operations: Operations,
     /// The numbers of its clause lists.
     pub lists: Numbered<ClauseList>,
     pub thunks: Numbered<Thunk>,
@@ -25,7 +25,7 @@ pub(crate) struct Environment<'a> {
     /// The layout of the objects that each type describes.
     pub objects: Vec<ObjectLayout>,
     /// The reserved imports.
-    pub intrinsics: Intrinsics,
+    pub operations: Operations,
     /// The numbers of the clause lists.
     pub lists: Numbered<ClauseList>,
     /// Where the stacks of reserved imports begin.
@@ -46,7 +46,7 @@ impl<'a> Environment<'a> {
         reserved: Reserved,
         target: &'a Target,
     ) -> Self {
-        let Reserved { intrinsics, lists, thunks, canonical } = reserved;
+        let Reserved { operations, lists, thunks, canonical } = reserved;
         let layout_of = |ty: &SubType| ObjectLayout::of(&ty.composite, |ty| info.type_kind(ty));
         let objects = info.types.iter().map(layout_of).collect();
         let subtyping = Subtyping { info, canonical: &canonical };
@@ -59,7 +59,7 @@ impl<'a> Environment<'a> {
             info,
             layout,
             objects,
-            intrinsics,
+            operations,
             lists,
             thunks,
             has_continuations,

@@ -6,9 +6,9 @@
 //! code is generated, so a module with continuation types is searched for them
 //! first.
 
-use crate::intrinsic::form::{Forms, Meaning, Use};
-use crate::intrinsic::{Canonical, Intrinsics, Subtyping};
-use crate::thunk::Thunk;
+use crate::design::call::{OperationCall, Recognised, Surroundings};
+use crate::design::thunk::Thunk;
+use crate::design::{Canonical, Operations, Subtyping};
 use ropewalk_abi::module::ModuleInfo;
 use ropewalk_abi::stack::ClauseKind;
 use ropewalk_abi::{TypeKind, types::CompositeType};
@@ -26,8 +26,8 @@ pub(crate) fn clauses(table: &ResumeTable) -> ClauseList {
 }
 
 /// The clauses of a reserved import.
-pub(crate) fn clauses_of_use(used: &Use) -> ClauseList {
-    used.clauses.iter().map(|(tag, _)| (*tag, ClauseKind::Event)).collect()
+pub(crate) fn clauses_of_call(call: &OperationCall) -> ClauseList {
+    call.clauses.iter().map(|(tag, _)| (*tag, ClauseKind::Event)).collect()
 }
 
 /// What a body contains.
@@ -44,7 +44,7 @@ pub(crate) struct Contents {
 }
 
 /// Looks through a body of a module with continuations.
-pub(crate) fn contents(intrinsics: &Intrinsics, body: &FunctionBody<'_>) -> Contents {
+pub(crate) fn contents(operations: &Operations, body: &FunctionBody<'_>) -> Contents {
     let mut contents = Contents::default();
     let Ok(operators) = body.get_operators_reader() else { return contents };
     for operator in operators.into_iter().map_while(Result::ok) {
@@ -59,9 +59,9 @@ pub(crate) fn contents(intrinsics: &Intrinsics, body: &FunctionBody<'_>) -> Cont
             | Operator::ResumeThrow { .. }
             | Operator::ResumeThrowRef { .. } => contents.switches = true,
             Operator::Call { function_index } => {
-                if let Some(intrinsic) = intrinsics.get(function_index) {
+                if let Some(operation) = operations.get(function_index) {
                     contents.switches = true;
-                    contents.suspends |= intrinsic.suspends();
+                    contents.suspends |= operation.suspends;
                 }
             }
             _ => {}
@@ -97,7 +97,7 @@ pub(crate) fn has_continuations(info: &ModuleInfo) -> bool {
 /// the thunks.
 pub(crate) fn collect<'a>(
     info: &mut ModuleInfo,
-    intrinsics: &Intrinsics,
+    operations: &Operations,
     canonical: &Canonical,
     bodies: impl Iterator<Item = &'a FunctionBody<'a>>,
 ) -> (Numbered<ClauseList>, Numbered<Thunk>) {
@@ -106,8 +106,8 @@ pub(crate) fn collect<'a>(
     }
     let mut found = Found::default();
     for body in bodies {
-        let forms = Forms::new(intrinsics, Subtyping { info, canonical });
-        found.search(body, forms);
+        let around = Surroundings::new(operations, Subtyping { info, canonical });
+        found.search(body, around);
     }
     info.handler_tables = found.lists.in_order();
     (found.lists, found.thunks)
@@ -155,7 +155,7 @@ impl<T: Clone> Numbered<T> {
 }
 
 impl Found {
-    fn search(&mut self, body: &FunctionBody<'_>, mut forms: Forms<'_>) {
+    fn search(&mut self, body: &FunctionBody<'_>, mut around: Surroundings<'_>) {
         // What is wrong is an error when the body is compiled.
         let Ok(mut reader) = body.get_operators_reader() else { return };
         while !reader.eof() {
@@ -169,10 +169,10 @@ impl Found {
                 }
                 _ => {}
             }
-            let Ok(meaning) = forms.meaning(offset, &operator, &reader) else { return };
-            if let Meaning::Calls(used) = meaning {
-                self.lists.add(clauses_of_use(&used));
-                Thunk::of(&used).into_iter().for_each(|thunk| self.thunks.add(thunk));
+            let Ok(recognised) = around.recognise(offset, &operator, &reader) else { return };
+            if let Recognised::Call(call) = recognised {
+                self.lists.add(clauses_of_call(&call));
+                Thunk::of(&call).into_iter().for_each(|thunk| self.thunks.add(thunk));
             }
         }
     }

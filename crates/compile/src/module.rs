@@ -1,13 +1,14 @@
 //! Reading a module's sections, and compiling its functions in parallel.
 
+use crate::design::first_class::{OnTopThunk, rout};
+use crate::design::thunk::Thunk;
+use crate::design::{Canonical, Operations, ReservedImport, is_reserved, thunk};
 use crate::environment::{Environment, Reserved};
 use crate::function::{FunctionCompiler, MachineFunction};
-use crate::intrinsic::{Canonical, Intrinsics, ReservedImport, is_reserved, rout};
 use crate::limits::Limits;
 use crate::target::Target;
-use crate::thunk::Thunk;
 use crate::translate::Entered;
-use crate::{CompileError, convert, handlers, image, survey, thunk};
+use crate::{CompileError, convert, handlers, image, survey};
 use rayon::prelude::*;
 use ropewalk_abi::InstanceLayout;
 use ropewalk_abi::code::CodeImage;
@@ -39,15 +40,15 @@ pub fn compile_module(
     bytes: &[u8],
 ) -> Result<CompiledModule, CompileError> {
     let ModuleReader { mut info, canonical, reserved, bodies } = read_sections(features, bytes)?;
-    let intrinsics = Intrinsics::resolve(&info, &canonical, &reserved)?;
+    let operations = Operations::resolve(&info, &canonical, &reserved)?;
     let all = bodies.iter().map(|(_, body)| body);
-    check_limits(&info, &intrinsics, &bodies, &target.limits)?;
-    let (lists, thunks) = handlers::collect(&mut info, &intrinsics, &canonical, all);
+    check_limits(&info, &operations, &bodies, &target.limits)?;
+    let (lists, thunks) = handlers::collect(&mut info, &operations, &canonical, all);
     let all_thunks = thunks.in_order();
-    check_routs(&all_thunks, info.imported_functions, &intrinsics, &bodies)?;
+    check_routs(&all_thunks, info.imported_functions, &operations, &bodies)?;
     let layout = InstanceLayout::new(&info)
         .map_err(|_| CompileError::TooLarge("its instances exceed 2 GiB".to_string()))?;
-    let reserved = Reserved { intrinsics, lists, thunks, canonical };
+    let reserved = Reserved { operations, lists, thunks, canonical };
     let env = Environment::new(&info, &layout, reserved, target);
     let copied = copied_bodies(&all_thunks, info.imported_functions, &bodies);
     let mut functions = compile_bodies(&env, bodies)?;
@@ -89,12 +90,12 @@ pub(crate) fn read_sections(
 /// Fails if the bodies ask for more than is allowed.
 fn check_limits(
     info: &ModuleInfo,
-    intrinsics: &Intrinsics,
+    operations: &Operations,
     bodies: &[Body<'_>],
     limits: &Limits,
 ) -> Result<(), CompileError> {
     let surveys: Vec<_> =
-        bodies.par_iter().map(|(_, body)| survey::survey(info, intrinsics, body, limits)).collect();
+        bodies.par_iter().map(|(_, body)| survey::survey(info, operations, body, limits)).collect();
     survey::check(&surveys, info.imported_functions, limits)
 }
 
@@ -116,15 +117,17 @@ fn compile_bodies(
 pub(crate) fn check_routs(
     thunks: &[Thunk],
     imported_functions: u32,
-    intrinsics: &Intrinsics,
+    operations: &Operations,
     bodies: &[Body<'_>],
 ) -> Result<(), CompileError> {
     let rout = |thunk: &Thunk| match *thunk {
-        Thunk::Call { function, extends: true, .. } => function.checked_sub(imported_functions),
+        Thunk::OnTop(OnTopThunk { function, extends: true, .. }) => {
+            function.checked_sub(imported_functions)
+        }
         _ => None,
     };
     let routs = thunks.iter().filter_map(rout).filter_map(|index| bodies.get(index as usize));
-    routs.into_iter().try_for_each(|(_, body)| rout::check(intrinsics, body))
+    routs.into_iter().try_for_each(|(_, body)| rout::check(operations, body))
 }
 
 /// Up to how many bytes of a function are compiled once more rather than called.
@@ -138,7 +141,9 @@ fn copied_bodies<'a>(
     bodies: &[Body<'a>],
 ) -> Vec<Option<(Body<'a>, Entered)>> {
     let copied = |thunk: &Thunk| {
-        let &Thunk::Call { function, delivers, extends: false } = thunk else { return None };
+        let &Thunk::OnTop(OnTopThunk { function, delivers, extends: false }) = thunk else {
+            return None;
+        };
         let (func, body) = bodies.get(function.checked_sub(imported_functions)? as usize)?;
         let length = body.range().end - body.range().start;
         let func = FuncToValidate { resources: func.resources.clone(), ..*func };

@@ -71,7 +71,7 @@ fn with_vectors(mut signature: Signature, count: usize) -> Signature {
 /// It gets what the code that switches leaves in registers, among it the stack's
 /// block, the word of an event as the signal and the instance as what was
 /// captured; and it returns to the suspended stack as that code does.
-pub(crate) fn call_thunk() -> Signature {
+pub(crate) fn on_top_thunk() -> Signature {
     Signature { returns: switch_stub(&[], 0).returns, ..thunk() }
 }
 

@@ -15,7 +15,7 @@
 //! nothing, and is an error later.
 
 use crate::CompileError;
-use crate::intrinsic::Intrinsics;
+use crate::design::Operations;
 use crate::limits::Limits;
 use ropewalk_abi::CompositeType;
 use ropewalk_abi::module::ModuleInfo;
@@ -50,7 +50,7 @@ pub(crate) struct Survey {
 /// Looks through a body; stops where it asks for too much.
 pub(crate) fn survey(
     info: &ModuleInfo,
-    intrinsics: &Intrinsics,
+    operations: &Operations,
     body: &FunctionBody<'_>,
     limits: &Limits,
 ) -> Survey {
@@ -58,7 +58,7 @@ pub(crate) fn survey(
     let most = most_work(bytes, limits);
     let survey = Survey { bytes, ..Survey::default() };
     let mut surveyor =
-        Surveyor { info, intrinsics, survey, labels: vec![0], used: Vec::new(), tries: vec![] };
+        Surveyor { info, operations, survey, labels: vec![0], used: Vec::new(), tries: vec![] };
     surveyor.body(body, most);
     surveyor.survey
 }
@@ -126,7 +126,7 @@ type Reachable = Rc<Vec<Option<u32>>>;
 
 struct Surveyor<'a> {
     info: &'a ModuleInfo,
-    intrinsics: &'a Intrinsics,
+    operations: &'a Operations,
     survey: Survey,
     /// How many values a branch to each open block passes.
     labels: Vec<u64>,
@@ -202,7 +202,7 @@ impl Surveyor<'_> {
             Operator::Call { function_index } | Operator::ReturnCall { function_index } => {
                 let ty = self.info.functions.get(*function_index as usize).copied();
                 self.values(ty);
-                match self.intrinsics.get(*function_index) {
+                match self.operations.get(*function_index) {
                     Some(_) => self.switch(None),
                     None => self.guarded(),
                 }

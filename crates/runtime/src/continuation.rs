@@ -218,8 +218,8 @@ pub(crate) fn invalid_stack(reference: u64, kind: StackKind) -> TrapCode {
     match (kind, reference == 0) {
         (Continuation, true) => TrapCode::NullContinuation,
         (Continuation, false) => TrapCode::ContinuationConsumed,
-        (Coroutine | FirstClass, true) => TrapCode::NullStack,
-        (Coroutine | FirstClass, false) => TrapCode::StackUsed,
+        (Bag | FirstClass, true) => TrapCode::NullStack,
+        (Bag | FirstClass, false) => TrapCode::StackUsed,
         (Task, true) => TrapCode::NullTask,
         (Task, false) => TrapCode::TaskMoribund,
         (Fiber, true) => TrapCode::NullFiber,

@@ -50,7 +50,7 @@ impl Store {
         exception: u64,
         offset: u32,
     ) -> Result<(), TrapCode> {
-        let kind = StackKind::Coroutine;
+        let kind = StackKind::Bag;
         self.check_target(reference, kind)?;
         let target = self.consume(reference, kind)?;
         self.take_bound(target);

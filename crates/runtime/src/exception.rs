@@ -43,7 +43,7 @@ impl Store {
             None => {
                 // SAFETY: running stacks are alive.
                 let ending = match unsafe { (*self.base_of_running()).state } {
-                    StackState::Coroutine => Ending::Trap(TrapCode::CoroutineException),
+                    StackState::Bag => Ending::Trap(TrapCode::CoroutineException),
                     StackState::FirstClass => Ending::Trap(TrapCode::UncaughtOnStack),
                     _ => Ending::Exception(self.heap.roots.own(exception), backtrace),
                 };

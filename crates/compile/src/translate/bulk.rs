@@ -102,7 +102,7 @@ impl Translator<'_> {
     }
 
     /// Calls a routine of the store for a few bytes, and a builtin for many.
-    pub(super) fn few_or_many(
+    pub(crate) fn few_or_many(
         &mut self,
         few: usize,
         args: &[Value],

@@ -16,7 +16,7 @@ use std::mem::{offset_of, size_of};
 
 /// What is declared once for each function that contains a call.
 #[derive(Default)]
-pub(super) struct CallCaches {
+pub(crate) struct CallCaches {
     /// Signatures by type index.
     signatures: HashMap<u32, SigRef>,
     /// Functions of this module by index.
@@ -25,7 +25,7 @@ pub(super) struct CallCaches {
 }
 
 /// What a call calls.
-pub(super) enum Callee {
+pub(crate) enum Callee {
     /// A function of this module.
     Direct(ir::FuncRef),
     /// Code at an address.
@@ -146,7 +146,7 @@ impl Translator<'_> {
         (Callee::Indirect(self.signature(ty), code), context)
     }
 
-    pub(super) fn emit_call(&mut self, callee: Callee, context: Value, ty: &FuncType) {
+    pub(crate) fn emit_call(&mut self, callee: Callee, context: Value, ty: &FuncType) {
         let args = self.pop_arguments(context, ty);
         let direct = match self.handlers.is_empty() {
             true => self.plain_call(callee, &args),
@@ -172,7 +172,7 @@ impl Translator<'_> {
 
     /// A call inside a `try_table`: where it returns to, and where exceptions
     /// go on.
-    pub(super) fn guarded_call(&mut self, callee: Callee, args: &[Value]) -> Vec<Value> {
+    pub(crate) fn guarded_call(&mut self, callee: Callee, args: &[Value]) -> Vec<Value> {
         let signature = self.signature_of(&callee);
         let results = self.builder.func.dfg.signatures[signature].returns.clone();
         let next = self.builder.create_block();
@@ -186,7 +186,7 @@ impl Translator<'_> {
 
     /// As [`Self::guarded_call`], but returns to a block whose parameters are the
     /// results.
-    pub(super) fn guarded_call_to(&mut self, callee: Callee, args: &[Value], next: ir::Block) {
+    pub(crate) fn guarded_call_to(&mut self, callee: Callee, args: &[Value], next: ir::Block) {
         let signature = self.signature_of(&callee);
         let table = self.exception_table(signature, next);
         match callee {
@@ -241,7 +241,7 @@ impl Translator<'_> {
     }
 
     /// The stub that calls a builtin, and its arguments.
-    pub(super) fn builtin_call(
+    pub(crate) fn builtin_call(
         &mut self,
         builtin: Builtin,
         operands: &[Value],

@@ -5,19 +5,19 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Value, types::*};
 
 impl Translator<'_> {
-    pub(super) fn cold_block(&mut self) -> Block {
+    pub(crate) fn cold_block(&mut self) -> Block {
         let cold = self.builder.create_block();
         self.builder.set_cold_block(cold);
         cold
     }
 
     /// A block for what is uncommon, and the one where it and the rest meet.
-    pub(super) fn cold_and_next(&mut self) -> [Block; 2] {
+    pub(crate) fn cold_and_next(&mut self) -> [Block; 2] {
         [self.cold_block(), self.next_block()]
     }
 
     /// A block for what follows, which is as common as what comes before it.
-    pub(super) fn next_block(&mut self) -> Block {
+    pub(crate) fn next_block(&mut self) -> Block {
         let current = self.builder.current_block();
         let is_cold = current.is_some_and(|block| self.builder.func.layout.is_cold(block));
         match is_cold {
@@ -26,33 +26,33 @@ impl Translator<'_> {
         }
     }
 
-    pub(super) fn go_on_if(&mut self, condition: Value, cold: Block) {
+    pub(crate) fn go_on_if(&mut self, condition: Value, cold: Block) {
         let next = self.next_block();
         self.builder.ins().brif(condition, next, &[], cold, &[]);
         self.enter_sealed(next);
     }
 
-    pub(super) fn go_on_unless(&mut self, condition: Value, cold: Block) {
+    pub(crate) fn go_on_unless(&mut self, condition: Value, cold: Block) {
         let next = self.next_block();
         self.builder.ins().brif(condition, cold, &[], next, &[]);
         self.enter_sealed(next);
     }
 
     /// Parameters of a block.
-    pub(super) fn words<const N: usize>(&mut self, block: Block) -> [Value; N] {
+    pub(crate) fn words<const N: usize>(&mut self, block: Block) -> [Value; N] {
         std::array::from_fn(|_| self.builder.append_block_param(block, I64))
     }
 
-    pub(super) fn load_word(&mut self, base: Value, offset: usize) -> Value {
+    pub(crate) fn load_word(&mut self, base: Value, offset: usize) -> Value {
         self.builder.ins().load(I64, MemFlagsData::trusted(), base, offset as i32)
     }
 
-    pub(super) fn store_word(&mut self, value: Value, base: Value, offset: usize) {
+    pub(crate) fn store_word(&mut self, value: Value, base: Value, offset: usize) {
         self.builder.ins().store(MemFlagsData::trusted(), value, base, offset as i32);
     }
 
     /// Stores a word unless it is there already: a store costs more than a load.
-    pub(super) fn store_other(&mut self, value: Value, base: Value, offset: usize) {
+    pub(crate) fn store_other(&mut self, value: Value, base: Value, offset: usize) {
         let present = self.load_word(base, offset);
         let is_other = self.builder.ins().icmp(IntCC::NotEqual, value, present);
         let [cold, next] = self.cold_and_next();

@@ -64,7 +64,7 @@ impl Translator<'_> {
     }
 
     /// The first free stack, which stays on the list.
-    pub(super) fn free_stack(&mut self) -> Value {
+    pub(crate) fn free_stack(&mut self) -> Value {
         let first = self.load_from_store(offset_of!(StoreContext, free_stacks));
         let [cold, next] = [self.builder.create_block(), self.builder.create_block()];
         let block = self.builder.append_block_param(next, I64);
@@ -247,7 +247,7 @@ impl Translator<'_> {
     }
 
     /// As `forget_through`, if there is anything to forget.
-    pub(super) fn forget_any_through(&mut self, current: Value) {
+    pub(crate) fn forget_any_through(&mut self, current: Value) {
         let flags = self.load_flags(current);
         let [cold, next] = self.cold_and_next();
         self.builder.ins().brif(flags, cold, &[], next, &[]);
@@ -291,7 +291,7 @@ impl Translator<'_> {
 
     /// The word of a clause. It is loaded anew each time: a hoisted one would be
     /// in memory as well, since no register survives a switch.
-    pub(super) fn handler_word(&mut self, tag: u32, kind: ClauseKind) -> Value {
+    pub(crate) fn handler_word(&mut self, tag: u32, kind: ClauseKind) -> Value {
         let offset = self.env.layout.tag(tag);
         let context = self.running_context();
         let word = self.builder.ins().load(I64, MemFlagsData::trusted(), context, offset);

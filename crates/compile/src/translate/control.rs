@@ -7,7 +7,7 @@ use ropewalk_abi::{FuncType, TrapCode, ValType};
 use wasmparser::{BlockType, BrTable};
 
 /// A block, loop, if or function body that is open.
-pub(super) struct Control {
+pub(crate) struct Control {
     kind: Kind,
     params: usize,
     results: usize,
@@ -59,7 +59,7 @@ impl Translator<'_> {
         self.reachable = false;
     }
 
-    pub(super) fn push_function_frame(&mut self, ty: &FuncType) {
+    pub(crate) fn push_function_frame(&mut self, ty: &FuncType) {
         let end = self.block_with(ty.results());
         self.controls.push(Control {
             kind: Kind::Function,
@@ -239,7 +239,7 @@ impl Translator<'_> {
         self.set_unreachable();
     }
 
-    pub(super) fn return_values(&mut self, values: &[Value]) {
+    pub(crate) fn return_values(&mut self, values: &[Value]) {
         let env = self.env;
         let results = env.info.function_type(self.function_index()).results();
         if self.on_top.is_some() {
@@ -249,7 +249,7 @@ impl Translator<'_> {
         self.builder.ins().return_(&direct);
     }
 
-    pub(super) fn function_index(&self) -> u32 {
+    pub(crate) fn function_index(&self) -> u32 {
         match &self.builder.func.name {
             ir::UserFuncName::User(name) => name.index,
             ir::UserFuncName::Testcase(_) => unreachable!("functions are named by index"),
@@ -257,7 +257,7 @@ impl Translator<'_> {
     }
 
     /// A branch: its block, and the operands that go along.
-    pub(super) fn branch(&mut self, depth: u32) -> (Block, Vec<Value>) {
+    pub(crate) fn branch(&mut self, depth: u32) -> (Block, Vec<Value>) {
         let index = self.controls.len() - 1 - depth as usize;
         let control = &mut self.controls[index];
         control.end_used |= !matches!(control.kind, Kind::Loop { .. });
@@ -273,19 +273,19 @@ impl Translator<'_> {
         self.jump(end, &operands);
     }
 
-    pub(super) fn jump(&mut self, block: Block, operands: &[Value]) {
+    pub(crate) fn jump(&mut self, block: Block, operands: &[Value]) {
         self.builder.ins().jump(block, &block_args(operands));
     }
 
     // ---- helpers
 
-    pub(super) fn enter_sealed(&mut self, block: Block) {
+    pub(crate) fn enter_sealed(&mut self, block: Block) {
         self.builder.switch_to_block(block);
         self.builder.seal_block(block);
     }
 
     /// The topmost operands, which stay.
-    pub(super) fn top(&self, count: usize) -> Vec<Value> {
+    pub(crate) fn top(&self, count: usize) -> Vec<Value> {
         self.stack[self.stack.len() - count..].to_vec()
     }
 
@@ -320,6 +320,6 @@ impl Translator<'_> {
     }
 }
 
-pub(super) fn block_args(values: &[Value]) -> Vec<BlockArg> {
+pub(crate) fn block_args(values: &[Value]) -> Vec<BlockArg> {
     values.iter().map(|&value| BlockArg::Value(value)).collect()
 }

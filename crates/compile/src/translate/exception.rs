@@ -21,7 +21,7 @@ use std::rc::Rc;
 use wasmparser::Catch;
 
 /// The handlers of a `try_table`.
-pub(super) struct Handlers {
+pub(crate) struct Handlers {
     /// Where its clauses go on.
     landings: Vec<Block>,
     /// The clauses that an exception in it can reach, from the inside out: of
@@ -41,7 +41,7 @@ const EXN: ValType = ValType::Ref(RefType::EXNREF);
 
 impl Translator<'_> {
     /// Makes the blocks where exceptions go on, and continues behind them.
-    pub(super) fn open_handlers(&mut self, catches: &[Catch]) {
+    pub(crate) fn open_handlers(&mut self, catches: &[Catch]) {
         let body = self.builder.create_block();
         self.jump(body, &[]);
         let handlers = catches.iter().map(|catch| self.landing(catch)).collect();
@@ -50,7 +50,7 @@ impl Translator<'_> {
     }
 
     /// After the end of a `try_table` nothing leads to its handlers any more.
-    pub(super) fn close_handlers(&mut self) {
+    pub(crate) fn close_handlers(&mut self) {
         let Handlers { landings, .. } = self.handlers.pop().expect("opened with the block");
         landings.into_iter().for_each(|landing| self.builder.seal_block(landing));
     }
@@ -93,7 +93,7 @@ impl Translator<'_> {
 
     /// Makes a block where any exception goes on that what follows throws; the
     /// block's parameter is the exception.
-    pub(super) fn open_cleanup(&mut self) -> Block {
+    pub(crate) fn open_cleanup(&mut self) -> Block {
         let landing = self.builder.create_block();
         self.builder.set_cold_block(landing);
         let exception = self.builder.append_block_param(landing, I64);
@@ -103,7 +103,7 @@ impl Translator<'_> {
     }
 
     /// What follows no longer leads there.
-    pub(super) fn close_cleanup(&mut self) {
+    pub(crate) fn close_cleanup(&mut self) {
         self.handlers.pop().expect("opened before");
     }
 
@@ -125,7 +125,7 @@ impl Translator<'_> {
 
     /// The exception table of a call that returns to a block whose parameters
     /// are the results.
-    pub(super) fn exception_table(&mut self, signature: SigRef, next: Block) -> ExceptionTable {
+    pub(crate) fn exception_table(&mut self, signature: SigRef, next: Block) -> ExceptionTable {
         let dfg = &mut self.builder.func.dfg;
         let results = dfg.signatures[signature].returns.len();
         let returned = (0..results as u32).map(BlockArg::TryCallRet);
@@ -148,7 +148,7 @@ impl Translator<'_> {
     }
 
     /// Emits something as if no `try_table` were around it.
-    pub(super) fn without_handlers(&mut self, emit: impl FnOnce(&mut Self)) {
+    pub(crate) fn without_handlers(&mut self, emit: impl FnOnce(&mut Self)) {
         let handlers = std::mem::take(&mut self.handlers);
         emit(self);
         self.handlers = handlers;
@@ -160,7 +160,7 @@ impl Translator<'_> {
     }
 
     /// A new exception with the topmost operands as its values.
-    pub(super) fn new_exception(&mut self, tag: u32) -> Value {
+    pub(crate) fn new_exception(&mut self, tag: u32) -> Value {
         let env = self.env;
         let ty = env.info.tag_type(tag);
         let layout = self.exception_layout(tag);
@@ -187,7 +187,7 @@ impl Translator<'_> {
     }
 
     /// Throws an exception, and ends the current block.
-    pub(super) fn throw_again(&mut self, exception: Value) {
+    pub(crate) fn throw_again(&mut self, exception: Value) {
         let (stub, args) = self.builtin_call(Builtin::throw, &[exception]);
         let signature = signature::builtin_stub(CallConv::Tail);
         let signature = self.builder.import_signature(signature);

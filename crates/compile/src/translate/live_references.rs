@@ -11,7 +11,7 @@ use std::collections::HashSet;
 
 impl Translator<'_> {
     /// Fails if too many references are needed during too many calls.
-    pub(super) fn check_live_references(&self) -> Result<(), CompileError> {
+    pub(crate) fn check_live_references(&self) -> Result<(), CompileError> {
         let most = self.env.limits.live_references;
         let func = &self.builder.func;
         let is_call = |inst: &Inst| func.dfg.insts[*inst].opcode().is_call();

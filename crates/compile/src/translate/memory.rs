@@ -89,7 +89,7 @@ impl Translator<'_> {
         (self.context, self.env.layout.defined_memory(memory))
     }
 
-    pub(super) fn memory_base(&mut self, memory: u32) -> Value {
+    pub(crate) fn memory_base(&mut self, memory: u32) -> Value {
         let (def, offset) = self.memory_def(memory);
         // A 32-bit memory grows in place.
         let flags = match self.env.info.memories[memory as usize].memory64 {
@@ -100,7 +100,7 @@ impl Translator<'_> {
         self.builder.ins().load(I64, flags, def, offset)
     }
 
-    pub(super) fn memory_len(&mut self, memory: u32) -> Value {
+    pub(crate) fn memory_len(&mut self, memory: u32) -> Value {
         let (def, offset) = self.memory_def(memory);
         let offset = offset + offset_of!(MemoryDef, len) as i32;
         self.builder.ins().load(I64, MemFlagsData::trusted(), def, offset)
@@ -207,6 +207,6 @@ fn target(memarg: &MemArg) -> u32 {
 }
 
 /// Two indices as one word.
-pub(super) fn pair(high: u32, low: u32) -> u64 {
+pub(crate) fn pair(high: u32, low: u32) -> u64 {
     u64::from(high) << 32 | u64::from(low)
 }

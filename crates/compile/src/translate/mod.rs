@@ -12,30 +12,27 @@ mod control;
 mod dispatch;
 mod exception;
 mod gc;
-mod intrinsic;
 mod live_references;
 mod memory;
 mod numeric;
-mod on_top;
 mod reference;
 mod running;
 mod simd;
-mod stack_reference;
-mod switching;
+pub(crate) mod stack_reference;
+pub(crate) mod switching;
 mod table;
 mod variable;
 
 use crate::CompileError;
+use crate::design::call::{Recognised, Surroundings};
+pub(crate) use crate::design::first_class::on_top::{Entered, OnTop};
 use crate::environment::Environment;
-use crate::intrinsic::form::{Forms, Meaning};
 use crate::transfer::Transfer;
 use crate::{handlers, signature};
 use control::Control;
 use cranelift_codegen::entity::EntitySet;
 use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, Value, types::*};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
-pub(crate) use intrinsic::find_event;
-pub(crate) use on_top::Entered;
 use ropewalk_abi::signature::param_places;
 use ropewalk_abi::{InstanceHeader, TrapCode, ValType};
 use std::mem::offset_of;
@@ -60,7 +57,7 @@ pub(crate) struct Translator<'a> {
     /// What runs, if the function switches between stacks.
     running: Option<running::Running>,
     /// How it ends, if it runs on top of a suspended stack.
-    on_top: Option<on_top::OnTop>,
+    pub(crate) on_top: Option<OnTop>,
     /// The values that the collector follows.
     references: EntitySet<Value>,
 }
@@ -85,30 +82,30 @@ pub(crate) fn translate(
     let ty = env.info.function_type(validator.index()).clone();
     func.signature = match entered {
         Entered::ByCall => signature::wasm(&ty),
-        Entered::OnTop { .. } => signature::call_thunk(),
+        Entered::OnTop { .. } => signature::on_top_thunk(),
     };
     let builder = FunctionBuilder::new(func, builder_context);
     let mut translator = Translator::new(env, builder);
     let contents = match env.has_continuations {
-        true => handlers::contents(&env.intrinsics, body),
+        true => handlers::contents(&env.operations, body),
         false => handlers::Contents::default(),
     };
     translator.enter_function(&ty, entered, contents);
     translator.declare_running(contents);
 
     let mut reader = read_locals(&mut translator, validator, body)?;
-    let mut forms = Forms::new(&env.intrinsics, env.subtyping());
+    let mut around = Surroundings::new(&env.operations, env.subtyping());
     while !reader.eof() {
         let offset = reader.original_position();
         translator.builder.set_srcloc(ir::SourceLoc::new(offset as u32));
         let operator = reader.read()?;
         let is_stack = env.has_stackrefs && is_top_stackref(env, validator);
         validator.op(offset, &operator)?;
-        match forms.meaning(offset, &operator, &reader)? {
-            Meaning::Ordinary if is_stack && translator.linear(&operator) => {}
-            Meaning::Ordinary => translator.operator(&operator),
-            Meaning::Opens => translator.open_form(&operator),
-            Meaning::Calls(used) => translator.intrinsic(&used),
+        match around.recognise(offset, &operator, &reader)? {
+            Recognised::Ordinary if is_stack && translator.linear(&operator) => {}
+            Recognised::Ordinary => translator.operator(&operator),
+            Recognised::OpensForm => translator.open_form(&operator),
+            Recognised::Call(call) => translator.operation_call(&call),
         }
     }
     reader.finish()?;

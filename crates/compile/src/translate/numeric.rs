@@ -211,7 +211,7 @@ impl Translator<'_> {
     }
 
     /// Pushes one of Cranelift's truth values, which are bytes, as an `i32`.
-    pub(super) fn push_truth(&mut self, truth: Value) {
+    pub(crate) fn push_truth(&mut self, truth: Value) {
         let value = self.builder.ins().uextend(I32, truth);
         self.push(value);
     }
@@ -249,19 +249,19 @@ impl Translator<'_> {
     // ---- instructions by opcode
 
     /// Appends an instruction whose type is that of its operand.
-    pub(super) fn apply(&mut self, opcode: Opcode, x: Value) -> Value {
+    pub(crate) fn apply(&mut self, opcode: Opcode, x: Value) -> Value {
         let ty = self.builder.func.dfg.value_type(x);
         self.apply_to(opcode, ty, x)
     }
 
     /// Appends an instruction whose result is of type `ty`.
-    pub(super) fn apply_to(&mut self, opcode: Opcode, ty: ir::Type, x: Value) -> Value {
+    pub(crate) fn apply_to(&mut self, opcode: Opcode, ty: ir::Type, x: Value) -> Value {
         let (inst, dfg) = self.builder.ins().Unary(opcode, ty, x);
         dfg.first_result(inst)
     }
 
     /// Appends an instruction whose type is that of its first operand.
-    pub(super) fn apply2(&mut self, opcode: Opcode, a: Value, b: Value) -> Value {
+    pub(crate) fn apply2(&mut self, opcode: Opcode, a: Value, b: Value) -> Value {
         let ty = self.builder.func.dfg.value_type(a);
         let (inst, dfg) = self.builder.ins().Binary(opcode, ty, a, b);
         dfg.first_result(inst)

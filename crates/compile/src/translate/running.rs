@@ -12,7 +12,7 @@ use std::mem::offset_of;
 
 /// What runs, in a function that switches: variables, since every switch leaves
 /// them in registers, where the next one finds them sooner than in memory.
-pub(super) struct Running {
+pub(crate) struct Running {
     /// The context of the instance, if there is a loop: as a value that no switch
     /// changes it would be stored into the frame again and again.
     pub(super) context: Option<StackSlot>,
@@ -27,7 +27,7 @@ pub(super) struct Running {
 
 impl<'a> Translator<'a> {
     /// Prepares for switching in a function that does so.
-    pub(super) fn declare_running(&mut self, contents: Contents) {
+    pub(crate) fn declare_running(&mut self, contents: Contents) {
         if !contents.switches {
             return;
         }
@@ -46,14 +46,14 @@ impl<'a> Translator<'a> {
 
     /// Traps unless a word can be pushed. A switch does so when the links of the
     /// stacks have changed already, and must not fail then.
-    pub(super) fn check_room_for_switch(&mut self) {
+    pub(crate) fn check_room_for_switch(&mut self) {
         let sp = self.builder.ins().get_stack_pointer(I64);
         let flags = MemFlagsData::new().with_trap_code(Some(trap(TrapCode::CallStackExhausted)));
         self.builder.ins().load(I64, flags, sp, -(size_of::<usize>() as i32));
     }
 
     /// Finds out anew what runs, after something that may have switched.
-    pub(super) fn find_running(&mut self) {
+    pub(crate) fn find_running(&mut self) {
         let Some(Running { store, stack, .. }) = self.running else { return };
         let context = self.store_context();
         self.builder.def_var(store, context);
@@ -63,7 +63,7 @@ impl<'a> Translator<'a> {
     }
 
     /// As `find_running`, if only the reference may have changed.
-    pub(super) fn find_running_reference(&mut self) {
+    pub(crate) fn find_running_reference(&mut self) {
         let Some(Running { stack, reference: Some(reference), .. }) = self.running else { return };
         let stack = self.builder.use_var(stack);
         let next = self.load_word(stack, offset_of!(ControlBlock, reference));
@@ -72,7 +72,7 @@ impl<'a> Translator<'a> {
 
     /// The reference under which the running stack will be suspended if it is
     /// suspended alone.
-    pub(super) fn current_reference(&mut self) -> Value {
+    pub(crate) fn current_reference(&mut self) -> Value {
         if let Some(Running { reference: Some(reference), .. }) = self.running {
             return self.builder.use_var(reference);
         }
@@ -80,7 +80,7 @@ impl<'a> Translator<'a> {
         self.load_word(current, offset_of!(ControlBlock, reference))
     }
 
-    pub(super) fn current_stack(&mut self) -> Value {
+    pub(crate) fn current_stack(&mut self) -> Value {
         match &self.running {
             Some(running) => self.builder.use_var(running.stack),
             None => self.load_from_store(offset_of!(StoreContext, stack)),
@@ -88,7 +88,7 @@ impl<'a> Translator<'a> {
     }
 
     /// The context of the instance, where it is least in the way.
-    pub(super) fn running_context(&mut self) -> Value {
+    pub(crate) fn running_context(&mut self) -> Value {
         match self.running {
             Some(Running { context: Some(slot), .. }) => {
                 self.builder.ins().stack_load(I64, I64, slot, 0)
@@ -99,7 +99,7 @@ impl<'a> Translator<'a> {
 
     /// The context of the store, out of the register where the last switch left
     /// it.
-    pub(super) fn running_store(&mut self) -> Value {
+    pub(crate) fn running_store(&mut self) -> Value {
         match &self.running {
             Some(running) => self.builder.use_var(running.store),
             None => self.store_context(),
@@ -108,17 +108,17 @@ impl<'a> Translator<'a> {
 
     /// The transfer area, reached by way of a register where the last switch has
     /// left the store.
-    pub(super) fn running_transfer(&mut self) -> Transfer<'_, 'a> {
+    pub(crate) fn running_transfer(&mut self) -> Transfer<'_, 'a> {
         let store = self.running_store();
         Transfer::of(self.env, &mut self.builder, store)
     }
 
-    pub(super) fn load_from_store(&mut self, offset: usize) -> Value {
+    pub(crate) fn load_from_store(&mut self, offset: usize) -> Value {
         let store = self.running_store();
         self.load_word(store, offset)
     }
 
-    pub(super) fn store_to_store(&mut self, value: Value, offset: usize) {
+    pub(crate) fn store_to_store(&mut self, value: Value, offset: usize) {
         let store = self.running_store();
         self.store_word(value, store, offset);
     }

@@ -12,7 +12,7 @@ use std::mem::offset_of;
 const ENTANGLED_SHIFT: i64 = 16;
 
 /// A stack that is about to be continued.
-pub(super) struct Target {
+pub(crate) struct Target {
     /// Its outermost block, which the reference named.
     pub block: Value,
     /// The stack on which execution continues.
@@ -23,19 +23,19 @@ pub(super) struct Target {
 
 impl Translator<'_> {
     /// The block that a reference of a kind names, if the reference is valid.
-    pub(super) fn check_reference(&mut self, reference: Value, kind: StackKind) -> Value {
+    pub(crate) fn check_reference(&mut self, reference: Value, kind: StackKind) -> Value {
         self.check_reference_or(reference, kind, |this| this.complain(reference, kind)).0
     }
 
     /// Traps, since a reference is not a valid one of a kind.
-    pub(super) fn complain(&mut self, reference: Value, kind: StackKind) {
+    pub(crate) fn complain(&mut self, reference: Value, kind: StackKind) {
         let kind = self.index(kind as u64);
         self.call_builtin(Builtin::invalid_stack, &[reference, kind]);
     }
 
     /// The same, and the reference without its kind; if it is not valid, it does
     /// something that traps.
-    pub(super) fn check_reference_or(
+    pub(crate) fn check_reference_or(
         &mut self,
         reference: Value,
         kind: StackKind,
@@ -70,14 +70,14 @@ impl Translator<'_> {
     /// Goes on here in the common case: the stack that a valid reference names is
     /// suspended alone and has no bound arguments, and there is a next generation.
     /// Else goes on at `cold`.
-    pub(super) fn check_alone(&mut self, block: Value, reference: Value, cold: Block) {
+    pub(crate) fn check_alone(&mut self, block: Value, reference: Value, cold: Block) {
         let flags = self.load_flags(block);
         self.go_on_unless(flags, cold);
         self.check_generation(reference, cold);
     }
 
     /// Goes on at `cold` if a reference is one of the last generation.
-    pub(super) fn check_generation(&mut self, reference: Value, cold: Block) {
+    pub(crate) fn check_generation(&mut self, reference: Value, cold: Block) {
         let last = NEXT_GENERATION.wrapping_neg() as i64;
         let comparison = IntCC::UnsignedGreaterThanOrEqual;
         let is_last = self.builder.ins().icmp_imm_s(comparison, reference, last);
@@ -85,7 +85,7 @@ impl Translator<'_> {
     }
 
     /// Makes the reference of the next generation valid, and answers it.
-    pub(super) fn take_generation(
+    pub(crate) fn take_generation(
         &mut self,
         block: Value,
         reference: Value,
@@ -100,7 +100,7 @@ impl Translator<'_> {
     /// Uses up a valid reference in any case: the stack becomes ready to continue
     /// with as many values, whose types are the parameters of a function type and
     /// which are in the transfer area, and maybe a last one.
-    pub(super) fn consume_other(
+    pub(crate) fn consume_other(
         &mut self,
         block: Value,
         function_type: u32,
@@ -138,7 +138,7 @@ impl Translator<'_> {
     }
 
     /// As [`ControlBlock::disentangle`].
-    pub(super) fn disentangle(&mut self, block: Value) -> Value {
+    pub(crate) fn disentangle(&mut self, block: Value) -> Value {
         let innermost = self.load_word(block, offset_of!(ControlBlock, innermost));
         let is_alone = self.builder.ins().icmp(IntCC::Equal, innermost, block);
         let nothing = self.builder.ins().iconst(I64, 0);
@@ -167,26 +167,26 @@ impl Translator<'_> {
     }
 
     /// How many arguments are bound to a stack.
-    pub(super) fn load_bound(&mut self, block: Value) -> Value {
+    pub(crate) fn load_bound(&mut self, block: Value) -> Value {
         let place = offset_of!(ControlBlock, bound) as i32;
         self.builder.ins().uload16(I64, MemFlagsData::trusted(), block, place)
     }
 
     /// Loads `bound` and `is_entangled` together.
-    pub(super) fn load_flags(&mut self, block: Value) -> Value {
+    pub(crate) fn load_flags(&mut self, block: Value) -> Value {
         let place = offset_of!(ControlBlock, bound) as i32;
         self.builder.ins().load(I32, MemFlagsData::trusted(), block, place)
     }
 
     /// Stores `is_entangled`, together with `bound`, which is zero.
-    pub(super) fn set_entangled(&mut self, block: Value, is_entangled: bool) {
+    pub(crate) fn set_entangled(&mut self, block: Value, is_entangled: bool) {
         let flags = i64::from(is_entangled) << ENTANGLED_SHIFT;
         let flags = self.builder.ins().iconst(I32, flags);
         self.store_word(flags, block, offset_of!(ControlBlock, bound));
     }
 
     /// Switches to a stack whose arguments are in the transfer area.
-    pub(super) fn continue_stack(&mut self, target: &Target, back: Block) {
+    pub(crate) fn continue_stack(&mut self, target: &Target, back: Block) {
         let nothing = self.builder.ins().iconst(I64, 0);
         let carried = self.load_carried(CARRIED);
         self.switch_other(target.innermost, nothing, target.reference, &carried, back);

@@ -20,7 +20,7 @@ use cranelift_codegen::isa::CallConv;
 use ropewalk_abi::{Builtin, ValType};
 
 /// What comes with a switch.
-pub(super) struct Delivery {
+pub(crate) struct Delivery {
     /// Zero, or the number of a clause plus one.
     pub signal: Value,
     /// The reference to what was suspended; with signal zero, that under which
@@ -34,7 +34,7 @@ impl Translator<'_> {
     /// Leaves the running stack and continues another with a signal, a reference
     /// and no values; answers what somebody switches back with, of which so many
     /// are values.
-    pub(super) fn exchange(
+    pub(crate) fn exchange(
         &mut self,
         to: Value,
         signal: Value,
@@ -48,7 +48,7 @@ impl Translator<'_> {
 
     /// Has the runtime continue another stack; answers what somebody switches
     /// back with.
-    pub(super) fn switch_by(
+    pub(crate) fn switch_by(
         &mut self,
         builtin: Builtin,
         operands: &[Value],
@@ -61,7 +61,7 @@ impl Translator<'_> {
 
     /// Calls a builtin that continues another stack. What somebody switches back
     /// with arrives at `back`.
-    pub(super) fn leave_by(&mut self, builtin: Builtin, operands: &[Value], back: Block) {
+    pub(crate) fn leave_by(&mut self, builtin: Builtin, operands: &[Value], back: Block) {
         let (stub, args) = self.builtin_call(builtin, operands);
         let mut signature = signature::builtin_stub(CallConv::Tail);
         let delivered = self.builder.block_params(back).len() - SWITCH_WORDS;
@@ -72,7 +72,7 @@ impl Translator<'_> {
 
     /// Leaves the running stack and continues another with a signal, a reference
     /// and values. What somebody switches back with arrives at `back`.
-    pub(super) fn switch_to(
+    pub(crate) fn switch_to(
         &mut self,
         to: Value,
         signal: Value,
@@ -85,7 +85,7 @@ impl Translator<'_> {
 
     /// As `switch_to`, but the other stack continues in a thunk, if the number of
     /// one is given, which is called as if from where that stack was left.
-    pub(super) fn switch_into(
+    pub(crate) fn switch_into(
         &mut self,
         thunk: Option<u32>,
         to: Value,
@@ -113,7 +113,7 @@ impl Translator<'_> {
 
     /// As `switch_to`, in the uncommon case: what leads to `back` from here
     /// lies apart as well.
-    pub(super) fn switch_other(
+    pub(crate) fn switch_other(
         &mut self,
         to: Value,
         signal: Value,
@@ -127,7 +127,7 @@ impl Translator<'_> {
     }
 
     /// A block like another, for coming back in an uncommon case.
-    pub(super) fn apart(&mut self, back: Block) -> Block {
+    pub(crate) fn apart(&mut self, back: Block) -> Block {
         let delivered = self.builder.block_params(back).len() - SWITCH_WORDS;
         let apart = self.back(delivered);
         self.builder.set_cold_block(apart);
@@ -135,14 +135,14 @@ impl Translator<'_> {
     }
 
     /// Goes on at the other.
-    pub(super) fn rejoin(&mut self, apart: Block, back: Block) {
+    pub(crate) fn rejoin(&mut self, apart: Block, back: Block) {
         self.enter_sealed(apart);
         let results = self.builder.block_params(apart).to_vec();
         self.jump(back, &results);
     }
 
     /// The block where somebody switches back to with so many values.
-    pub(super) fn back(&mut self, delivered: usize) -> Block {
+    pub(crate) fn back(&mut self, delivered: usize) -> Block {
         let returns = signature::switch_stub(&[], delivered.min(CARRIED)).returns;
         let back = self.builder.create_block();
         for result in returns {
@@ -152,7 +152,7 @@ impl Translator<'_> {
     }
 
     /// Goes on where somebody has switched back.
-    pub(super) fn come_back(&mut self, back: Block) -> Delivery {
+    pub(crate) fn come_back(&mut self, back: Block) -> Delivery {
         self.enter_sealed(back);
         let params = self.builder.block_params(back).to_vec();
         let &[_, reference, signal, stack, _, store, ref carried @ ..] = params.as_slice() else {
@@ -172,29 +172,29 @@ impl Translator<'_> {
     }
 
     /// As `come_back`, when this stack may have been suspended with others.
-    pub(super) fn come_back_anew(&mut self, back: Block) -> Delivery {
+    pub(crate) fn come_back_anew(&mut self, back: Block) -> Delivery {
         let delivery = self.come_back(back);
         self.find_running_reference();
         delivery
     }
 
     /// As [`Transfer::carry`].
-    pub(super) fn carry(&mut self, values: &[Value], types: &[ValType]) -> Vec<Value> {
+    pub(crate) fn carry(&mut self, values: &[Value], types: &[ValType]) -> Vec<Value> {
         self.running_transfer().carry(values, types)
     }
 
     /// As [`Transfer::put_all`].
-    pub(super) fn put_all(&mut self, values: &[Value], types: &[ValType]) {
+    pub(crate) fn put_all(&mut self, values: &[Value], types: &[ValType]) {
         self.running_transfer().put_all(values, types);
     }
 
     /// As [`Transfer::load_carried`].
-    pub(super) fn load_carried(&mut self, count: usize) -> Vec<Value> {
+    pub(crate) fn load_carried(&mut self, count: usize) -> Vec<Value> {
         self.running_transfer().load_carried(count)
     }
 
     /// Pushes the values that somebody has switched with.
-    pub(super) fn receive(&mut self, types: &[ValType], delivery: &Delivery) {
+    pub(crate) fn receive(&mut self, types: &[ValType], delivery: &Delivery) {
         let values = self.running_transfer().receive(&delivery.carried, types);
         for (value, &ty) in values.into_iter().zip(types) {
             self.push_typed(value, ty);

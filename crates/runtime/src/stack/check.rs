@@ -428,5 +428,5 @@ fn has_clause(stack: &ControlBlock, word: u64) -> bool {
 
 fn is_base(stack: &ControlBlock) -> bool {
     use StackState::*;
-    matches!(stack.state, Root | Coroutine | FirstClass)
+    matches!(stack.state, Root | Bag | FirstClass)
 }

@@ -12,7 +12,7 @@ impl Translator<'_> {
     /// The block of a stack to switch to: valid, and not the root of another
     /// activation, since between that and the running stack there are frames of
     /// the host.
-    pub(super) fn check_target(&mut self, reference: Value, kind: StackKind) -> Value {
+    pub(crate) fn check_target(&mut self, reference: Value, kind: StackKind) -> Value {
         let block = self.check_reference(reference, kind);
         let state = self.load_state(block);
         let is_root = self.is_state(state, StackState::Root);
@@ -28,7 +28,7 @@ impl Translator<'_> {
     }
 
     /// The base of the running stack. In the common case it is that itself.
-    pub(super) fn base(&mut self, case: Case) -> Value {
+    pub(crate) fn base(&mut self, case: Case) -> Value {
         let current = self.current_stack();
         let no_parent = self.no_parent();
         if let Case::Common { otherwise } = case {
@@ -51,7 +51,7 @@ impl Translator<'_> {
 
     /// Suspends everything from the running stack to its base, which is given;
     /// answers the reference to that.
-    pub(super) fn suspend_to_base(&mut self, base: Value, kind: StackKind, case: Case) -> Value {
+    pub(crate) fn suspend_to_base(&mut self, base: Value, kind: StackKind, case: Case) -> Value {
         let reference = match case {
             Case::Common { .. } => self.current_reference(),
             Case::Any => self.load_word(base, offset_of!(ControlBlock, reference)),
@@ -61,7 +61,7 @@ impl Translator<'_> {
     }
 
     /// A root is not freed with what ran on it: in the common case a base is none.
-    pub(super) fn check_no_root(&mut self, base: Value, case: Case) {
+    pub(crate) fn check_no_root(&mut self, base: Value, case: Case) {
         let Case::Common { otherwise } = case else { return };
         let state = self.load_state(base);
         let is_root = self.is_state(state, StackState::Root);
@@ -69,7 +69,7 @@ impl Translator<'_> {
     }
 
     /// Frees the running stack and its parents up to and with its base.
-    pub(super) fn release_base(&mut self, base: Value, case: Case) {
+    pub(crate) fn release_base(&mut self, base: Value, case: Case) {
         match case {
             Case::Common { .. } => self.put_on_free_list(base),
             Case::Any => {
@@ -80,7 +80,7 @@ impl Translator<'_> {
 
     /// The innermost of the stacks that are suspended with one. In the common
     /// case it is suspended alone.
-    pub(super) fn innermost(&mut self, block: Value, case: Case) -> Value {
+    pub(crate) fn innermost(&mut self, block: Value, case: Case) -> Value {
         match case {
             Case::Common { otherwise } => {
                 let flags = self.load_flags(block);
@@ -93,7 +93,7 @@ impl Translator<'_> {
 
     /// Notes in a stack, which is the running one or above it, that those up to
     /// it are suspended with it. In the common case it is the running one.
-    pub(super) fn suspend_up_to(&mut self, outermost: Value, case: Case) {
+    pub(crate) fn suspend_up_to(&mut self, outermost: Value, case: Case) {
         if let Case::Common { .. } = case {
             return;
         }

@@ -1,8 +1,7 @@
-//! Tasks.
+//! The code of the operations.
 
-use super::Case;
-use crate::intrinsic::TaskOp;
-use crate::intrinsic::form::Use;
+use crate::design::call::OperationCall;
+use crate::design::shared::Case;
 use crate::translate::{Translator, trap};
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types::*};
 use ropewalk_abi::stack::StackKind;
@@ -12,57 +11,46 @@ use std::mem::offset_of;
 const KIND: StackKind = StackKind::Task;
 
 impl Translator<'_> {
-    pub(super) fn task_intrinsic(&mut self, op: TaskOp, used: &Use) {
-        match op {
-            TaskOp::New => self.task_new(used),
-            TaskOp::Resume => self.task_resume(used),
-            TaskOp::Suspend => self.task_suspend(used),
-            TaskOp::SwitchTo => self.task_switchto(used),
-            TaskOp::Retire => self.task_retire(used),
-            TaskOp::Release => self.task_release(used),
-        }
-    }
-
-    fn task_new(&mut self, used: &Use) {
-        let mut values = self.pop_operands(used);
+    pub(crate) fn task_new(&mut self, call: &OperationCall) {
+        let mut values = self.pop_operands(call);
         let function = values.pop().expect("the last operand is the function");
-        let block = self.new_stack(KIND, used, function, &values);
+        let block = self.new_stack(KIND, call, function, &values);
         let reference = self.reference_of_kind(block, KIND);
-        let made = self.env.info.function_type(used.function).results()[0];
+        let made = self.env.info.function_type(call.import).results()[0];
         self.push_typed(reference, made);
     }
 
-    fn task_resume(&mut self, used: &Use) {
-        let values = self.pop_operands(used);
-        let types = self.env.info.function_type(used.function).params();
-        let back = self.back_with_results(used);
+    pub(crate) fn task_resume(&mut self, call: &OperationCall) {
+        let values = self.pop_operands(call);
+        let types = self.env.info.function_type(call.import).params();
+        let back = self.back_with_results(call);
         let task = self.check_reference(values[0], KIND);
         self.in_both_cases(|this, case| {
             let innermost = this.innermost_of_task(task, case);
-            this.wait(used);
+            this.wait(call);
             let current = this.current_stack();
             this.attach(task, current, case);
             this.continue_with(&values[1..], &types[1..], innermost, back);
         });
-        self.receive_results(used, back);
+        self.receive_results(call, back);
     }
 
-    fn task_suspend(&mut self, used: &Use) {
-        let values = self.pop_operands(used);
-        let types = self.env.info.function_type(used.function).params();
-        let back = self.back_with_results(used);
+    pub(crate) fn task_suspend(&mut self, call: &OperationCall) {
+        let values = self.pop_operands(call);
+        let types = self.env.info.function_type(call.import).params();
+        let back = self.back_with_results(call);
         self.in_both_cases(|this, case| {
             let task = this.running_task(values[0], case);
             let parent = this.detach(task, case);
             this.continue_with(&values[1..], &types[1..], parent, back);
         });
-        self.receive_results(used, back);
+        self.receive_results(call, back);
     }
 
-    fn task_switchto(&mut self, used: &Use) {
-        let values = self.pop_operands(used);
-        let types = self.env.info.function_type(used.function).params();
-        let back = self.back_with_results(used);
+    pub(crate) fn task_switchto(&mut self, call: &OperationCall) {
+        let values = self.pop_operands(call);
+        let types = self.env.info.function_type(call.import).params();
+        let back = self.back_with_results(call);
         self.in_both_cases(|this, case| {
             let from = this.running_task(values[0], case);
             let to = this.check_reference(values[1], KIND);
@@ -71,12 +59,12 @@ impl Translator<'_> {
             this.attach(to, parent, case);
             this.continue_with(&values[2..], &types[2..], innermost, back);
         });
-        self.receive_results(used, back);
+        self.receive_results(call, back);
     }
 
-    fn task_retire(&mut self, used: &Use) {
-        let values = self.pop_operands(used);
-        let types = self.env.info.function_type(used.function).params();
+    pub(crate) fn task_retire(&mut self, call: &OperationCall) {
+        let values = self.pop_operands(call);
+        let types = self.env.info.function_type(call.import).params();
         let back = self.back(0);
         self.in_both_cases(|this, case| {
             let task = this.running_task(values[0], case);
@@ -88,8 +76,8 @@ impl Translator<'_> {
         self.unreachable();
     }
 
-    fn task_release(&mut self, used: &Use) {
-        let values = self.pop_operands(used);
+    pub(crate) fn task_release(&mut self, call: &OperationCall) {
+        let values = self.pop_operands(call);
         let task = self.check_reference(values[0], KIND);
         self.innermost_of_task(task, Case::Any);
         self.call_builtin(Builtin::release_suspended, &[task]);
@@ -99,19 +87,25 @@ impl Translator<'_> {
 
     /// The innermost of the stacks that are suspended with a task, which must be
     /// suspended.
-    fn innermost_of_task(&mut self, task: Value, case: Case) -> Value {
+    pub(crate) fn innermost_of_task(&mut self, task: Value, case: Case) -> Value {
         self.innermost_of_suspended(task, case, |this, parent| {
             this.builder.ins().trapnz(parent, trap(TrapCode::TaskNotSuspended));
         })
     }
 
     /// The block of a task, which must be the running one or above it.
-    fn running_task(&mut self, reference: Value, case: Case) -> Value {
+    pub(crate) fn running_task(&mut self, reference: Value, case: Case) -> Value {
         self.running_one(reference, KIND, case, |this| this.complain(reference, KIND))
     }
 
     /// Leaves the running stack and continues another with values.
-    fn continue_with(&mut self, values: &[Value], types: &[ValType], to: Value, back: Block) {
+    pub(crate) fn continue_with(
+        &mut self,
+        values: &[Value],
+        types: &[ValType],
+        to: Value,
+        back: Block,
+    ) {
         let none = self.builder.ins().iconst(I64, 0);
         let reference = self.load_word(to, offset_of!(ControlBlock, reference));
         let carried = self.carry(values, types);
@@ -119,13 +113,13 @@ impl Translator<'_> {
     }
 
     /// Where somebody switches back with the results of a call.
-    fn back_with_results(&mut self, used: &Use) -> Block {
-        self.back(self.env.info.function_type(used.function).results().len())
+    pub(crate) fn back_with_results(&mut self, call: &OperationCall) -> Block {
+        self.back(self.env.info.function_type(call.import).results().len())
     }
 
-    fn receive_results(&mut self, used: &Use, back: Block) {
+    pub(crate) fn receive_results(&mut self, call: &OperationCall, back: Block) {
         let env = self.env;
         let delivery = self.come_back_anew(back);
-        self.receive(env.info.function_type(used.function).results(), &delivery);
+        self.receive(env.info.function_type(call.import).results(), &delivery);
     }
 }

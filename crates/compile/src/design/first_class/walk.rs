@@ -1,6 +1,6 @@
 //! Walks through stacks: `call_stack` and the marks that it finds.
 
-use crate::intrinsic::form::Use;
+use crate::design::call::OperationCall;
 use crate::signature;
 use crate::translate::Translator;
 use crate::translate::call::Callee;
@@ -17,42 +17,42 @@ const ENV: ValType = ValType::Ref(RefType { nullable: false, heap: HeapType::Str
 const STACK: ValType = ValType::Ref(RefType { nullable: true, heap: HeapType::Cont });
 
 impl Translator<'_> {
-    pub(super) fn level(&mut self) {
+    pub(crate) fn level(&mut self) {
         let current = self.current_stack();
         let offset = offset_of!(ControlBlock, marks) as i32;
         let level = self.builder.ins().uload16(I32, MemFlagsData::trusted(), current, offset);
         self.push(level);
     }
 
-    pub(super) fn leave_to(&mut self) {
+    pub(crate) fn leave_to(&mut self) {
         let level = self.pop();
         let level = self.widen(level);
         self.call_builtin(Builtin::leave_to, &[level]);
     }
 
-    pub(super) fn enter_answer(&mut self, used: &Use) {
+    pub(crate) fn enter_answer(&mut self, call: &OperationCall) {
         let (env, function) = self.pop2();
-        let tag = self.load_constant(self.context, self.env.layout.tag(used.catches[0].0));
+        let tag = self.load_constant(self.context, self.env.layout.tag(call.catches[0].0));
         self.call_builtin(Builtin::enter_answer, &[tag, function, env]);
     }
 
-    pub(super) fn enter_redirect(&mut self) {
+    pub(crate) fn enter_redirect(&mut self) {
         let boxed = self.pop();
         self.call_builtin(Builtin::enter_redirect, &[boxed]);
     }
 
-    pub(super) fn enter_redirect_to(&mut self) {
+    pub(crate) fn enter_redirect_to(&mut self) {
         let (env, function, taker) = self.pop3();
         self.call_builtin(Builtin::enter_redirect_to, &[function, taker, env]);
     }
 
     /// Walks to the answer, calls it, and undoes the walk, also if the answer
     /// throws.
-    pub(super) fn call_stack(&mut self, used: &Use) {
+    pub(crate) fn call_stack(&mut self, call: &OperationCall) {
         let env = self.env;
-        let ty = env.info.function_type(used.function);
-        let arguments = self.pop_operands(used);
-        let tag = self.load_constant(self.context, env.layout.tag(used.catches[0].0));
+        let ty = env.info.function_type(call.import);
+        let arguments = self.pop_operands(call);
+        let tag = self.load_constant(self.context, env.layout.tag(call.catches[0].0));
         let begun = self.call_builtin(Builtin::walk_begin, &[tag]);
         let number = self.builder.ins().ushr_imm_u(begun, i64::from(WALK_FLAGS));
         let landing = self.open_cleanup();
@@ -79,7 +79,7 @@ impl Translator<'_> {
     }
 
     /// Goes on until the answer is found, asking on the way where to go on.
-    fn walk_to_answer(&mut self, tag: Value, begun: Value, number: Value) {
+    pub(crate) fn walk_to_answer(&mut self, tag: Value, begun: Value, number: Value) {
         let [ask, found] = [self.builder.create_block(), self.builder.create_block()];
         self.builder.set_cold_block(ask);
         let asks = self.builder.ins().band_imm_u(begun, WALK_ASKS as i64);
@@ -96,7 +96,7 @@ impl Translator<'_> {
 
     /// Ends a walk that has taken nothing: removes its mark, unless that is gone
     /// already. Marks are only ever added by the runtime.
-    fn forget_walk(&mut self, number: Value) {
+    pub(crate) fn forget_walk(&mut self, number: Value) {
         let current = self.current_stack();
         let offset = offset_of!(ControlBlock, marks) as i32;
         let flags = MemFlagsData::trusted();
@@ -106,7 +106,7 @@ impl Translator<'_> {
     }
 
     /// Gives back what the walk has taken.
-    fn walk_back(&mut self, number: Value) {
+    pub(crate) fn walk_back(&mut self, number: Value) {
         let [back, give, done] = std::array::from_fn(|_| self.builder.create_block());
         self.jump(back, &[]);
         self.builder.switch_to_block(back);
@@ -122,7 +122,7 @@ impl Translator<'_> {
 
     /// Calls the function that a walk has found, with its structure and
     /// arguments; pushes its results.
-    fn call_found(&mut self, ty: &FuncType, arguments: &[Value]) {
+    pub(crate) fn call_found(&mut self, ty: &FuncType, arguments: &[Value]) {
         let function = self.load_from_store(offset_of!(StoreContext, walk_function));
         let env = self.load_from_store(offset_of!(StoreContext, walk_env));
         let code = self.load_word(function, offset_of!(FuncRef, code));

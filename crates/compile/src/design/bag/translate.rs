@@ -1,43 +1,30 @@
-//! Bag of stacks.
+//! The code of the operations.
 
-use super::Case;
-use crate::intrinsic::StackOp;
-use crate::intrinsic::form::Use;
+use crate::design::call::OperationCall;
+use crate::design::shared::Case;
 use crate::translate::{Translator, trap};
 use cranelift_codegen::ir::{InstBuilder, types::*};
 use ropewalk_abi::stack::StackKind;
 use ropewalk_abi::{Builtin, TrapCode};
 
-const KIND: StackKind = StackKind::Coroutine;
+const KIND: StackKind = StackKind::Bag;
 
 impl Translator<'_> {
-    pub(super) fn stack_intrinsic(&mut self, op: StackOp, used: &Use) {
-        match op {
-            StackOp::New => self.coroutine_new(used),
-            StackOp::Switch => self.coroutine_switch(used),
-            StackOp::SwitchRetire => self.coroutine_retire(used),
-            StackOp::Bind => self.coroutine_bind(used),
-            StackOp::SwitchThrow => self.coroutine_throw(used),
-            StackOp::ReturnSwitch => self.without_handlers(|this| this.coroutine_switch(used)),
-            StackOp::ReturnSwitchThrow => self.without_handlers(|this| this.coroutine_throw(used)),
-        }
-    }
-
-    fn coroutine_new(&mut self, used: &Use) {
+    pub(crate) fn stack_new(&mut self, call: &OperationCall) {
         let function = self.pop();
         self.builder.ins().trapz(function, trap(TrapCode::NullFunctionReference));
-        let block = self.new_stack(KIND, used, function, &[]);
+        let block = self.new_stack(KIND, call, function, &[]);
         let reference = self.reference_of_kind(block, KIND);
-        let made = self.env.info.function_type(used.function).results()[0];
+        let made = self.env.info.function_type(call.import).results()[0];
         self.push_typed(reference, made);
     }
 
-    fn coroutine_switch(&mut self, used: &Use) {
-        let mut values = self.pop_operands(used);
+    pub(crate) fn stack_switch(&mut self, call: &OperationCall) {
+        let mut values = self.pop_operands(call);
         let reference = values.pop().expect("the last operand is the stack");
         let env = self.env;
-        let results = env.info.function_type(used.function).results();
-        let ty = self.stack_function(used);
+        let results = env.info.function_type(call.import).results();
+        let ty = self.stack_function(call);
         let sent = env.info.func_type(ty).params();
         let back = self.back(results.len());
         let nothing = self.builder.ins().iconst(I64, 0);
@@ -60,10 +47,10 @@ impl Translator<'_> {
         self.receive(results, &delivery);
     }
 
-    fn coroutine_retire(&mut self, used: &Use) {
-        let mut values = self.pop_operands(used);
+    pub(crate) fn stack_switch_retire(&mut self, call: &OperationCall) {
+        let mut values = self.pop_operands(call);
         let reference = values.pop().expect("the last operand is the stack");
-        let ty = self.stack_function(used);
+        let ty = self.stack_function(call);
         let sent = self.env.info.func_type(ty).params();
         let back = self.back(0);
         let nothing = self.builder.ins().iconst(I64, 0);
@@ -88,30 +75,30 @@ impl Translator<'_> {
     }
 
     /// The type of the function that the stack of a call was made of.
-    fn stack_function(&self, used: &Use) -> u32 {
-        let params = self.env.info.function_type(used.function).params();
+    pub(crate) fn stack_function(&self, call: &OperationCall) -> u32 {
+        let params = self.env.info.function_type(call.import).params();
         let operand = *params.last().expect("the last operand is the stack");
         let index = self.env.subtyping().continuation_index(operand);
         self.env.info.cont_function(index.expect("its type is checked"))
     }
 
-    fn coroutine_bind(&mut self, used: &Use) {
+    pub(crate) fn stack_bind(&mut self, call: &OperationCall) {
         let env = self.env;
-        let mut values = self.pop_operands(used);
+        let mut values = self.pop_operands(call);
         let reference = values.pop().expect("the last operand is the stack");
-        let ty = self.stack_function(used);
+        let ty = self.stack_function(call);
         self.put_all(&values, &env.info.func_type(ty).params()[..values.len()]);
         let info = self.type_info(ty);
         let kind_and_count = self.index((KIND as u64) << 32 | values.len() as u64);
         let bound = self.call_builtin(Builtin::bind, &[reference, info, kind_and_count]);
-        self.push_typed(bound, env.info.function_type(used.function).results()[0]);
+        self.push_typed(bound, env.info.function_type(call.import).results()[0]);
     }
 
     /// Makes the exception, without the stack that is left, and lets the
     /// runtime do the rest.
-    fn coroutine_throw(&mut self, used: &Use) {
+    pub(crate) fn stack_switch_throw(&mut self, call: &OperationCall) {
         let env = self.env;
-        let (tag, _) = used.catches[0];
+        let (tag, _) = call.catches[0];
         let reference = self.pop();
         // The runtime adds the stack that is left.
         let null = self.builder.ins().iconst(I64, 0);
@@ -121,7 +108,7 @@ impl Translator<'_> {
         let offset = *layout.offsets.last().expect("the last value is the stack");
         let offset = self.index(u64::from(offset));
         let operands = [reference, exception, offset];
-        let results = env.info.function_type(used.function).results();
+        let results = env.info.function_type(call.import).results();
         let delivery = self.switch_by(Builtin::switch_throw, &operands, results.len());
         self.receive(results, &delivery);
     }

@@ -5,13 +5,14 @@
 //! nothing else can come in between: before `start` a rout calls nothing but what
 //! leaves marks, and every way that does not end the rout leads to `start`.
 
-use super::{FirstClassOp, Intrinsic, Intrinsics};
 use crate::CompileError;
+use crate::design::Operations;
+use crate::design::operation::InRout;
 use wasmparser::{FunctionBody, Operator};
 
 /// Fails unless the body of a rout is as above.
-pub(crate) fn check(intrinsics: &Intrinsics, body: &FunctionBody<'_>) -> Result<(), CompileError> {
-    let mut beginning = Beginning { intrinsics, blocks: vec![false] };
+pub(crate) fn check(operations: &Operations, body: &FunctionBody<'_>) -> Result<(), CompileError> {
+    let mut beginning = Beginning { operations, blocks: vec![false] };
     // What cannot be read is an error when the body is compiled.
     let Ok(mut reader) = body.get_operators_reader() else { return Ok(()) };
     while !reader.eof() {
@@ -32,7 +33,7 @@ enum Step {
 }
 
 struct Beginning<'a> {
-    intrinsics: &'a Intrinsics,
+    operations: &'a Operations,
     /// The blocks that are open, and whether code before `start` may go on behind
     /// each.
     blocks: Vec<bool>,
@@ -61,17 +62,14 @@ impl Beginning<'_> {
     }
 
     fn call(&self, function: u32) -> Result<Step, String> {
-        use FirstClassOp::*;
-        match self.intrinsics.get(function) {
-            Some(Intrinsic::FirstClass(Start)) => match self.blocks.contains(&true) {
+        match self.operations.get(function).map(|operation| operation.in_rout) {
+            Some(InRout::Start) => match self.blocks.contains(&true) {
                 true => Err("a branch before `ropewalk:first-class` `start` leads behind it, \
                              in a function that is used as a rout"
                     .to_string()),
                 false => Ok(Step::Start),
             },
-            Some(Intrinsic::FirstClass(
-                Level | LeaveTo | CheckCleared | EnterAnswer | EnterRedirect | EnterRedirectTo,
-            )) => Ok(Step::Before),
+            Some(InRout::Allowed) => Ok(Step::Before),
             _ => Err(calls_too_early()),
         }
     }

@@ -6,9 +6,10 @@
 //! compiled once more: this copy begins and ends as a thunk does, so that there
 //! is no call.
 
-use super::{Translator, find_event, trap};
+use crate::design::find_event;
 use crate::handlers::Contents;
 use crate::near::continue_below;
+use crate::translate::{Translator, trap};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value};
 use ropewalk_abi::{Builtin, ControlBlock, FuncType, StoreContext, TrapCode, ValType};
@@ -28,7 +29,7 @@ pub(crate) enum Entered {
 const SIGNALS: i64 = 1 << 16;
 
 /// What a function on top of a stack must know in the end.
-pub(super) struct OnTop {
+pub(crate) struct OnTop {
     /// The block of the stack, if it cannot change meanwhile.
     block: Option<Value>,
     /// The signal for the event with which it returns, or the word of the event
@@ -38,7 +39,7 @@ pub(super) struct OnTop {
 
 impl Translator<'_> {
     /// Opens the body of a function on top of a stack. Answers its parameters.
-    pub(super) fn enter_on_top(
+    pub(crate) fn enter_on_top(
         &mut self,
         params: &[Value],
         ty: &FuncType,
@@ -71,7 +72,7 @@ impl Translator<'_> {
     }
 
     /// Ends a function on top of a stack, with its results.
-    pub(super) fn return_below(&mut self, values: &[Value], types: &[ValType]) {
+    pub(crate) fn return_below(&mut self, values: &[Value], types: &[ValType]) {
         let Some(OnTop { block, outcome: Some(outcome) }) = self.on_top else {
             self.builder.ins().trap(trap(TrapCode::ReturnedToSuspended));
             return;

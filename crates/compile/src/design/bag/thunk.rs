@@ -1,0 +1,21 @@
+//! The code in which a stack begins.
+
+use crate::design::thunk::{Emit, function_of};
+use ropewalk_abi::TrapCode;
+
+/// A stack that was made by this import.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct StackThunk {
+    pub import: u32,
+}
+
+impl StackThunk {
+    pub fn emit(&self, emit: &mut Emit<'_, '_, '_>) {
+        let info = emit.env.info;
+        let function_type = function_of(info.function_type(self.import).params().last(), emit.env);
+        let callee = emit.callee(emit.function, function_type);
+        let received = emit.received(&callee, callee.ty.params());
+        emit.call(&callee, &received);
+        emit.trap(TrapCode::CoroutineReturned);
+    }
+}

@@ -1,0 +1,78 @@
+//! The code in which a fiber begins.
+
+use crate::design::call::OperationCall;
+use crate::design::find_event;
+use crate::design::thunk::Emit;
+use cranelift_codegen::ir::{InstBuilder, Value};
+use cranelift_frontend::Switch;
+use ropewalk_abi::stack::{ClauseKind, StackKind};
+use ropewalk_abi::transfer::transfer_offset;
+use ropewalk_abi::{ControlBlock, StoreContext, TrapCode};
+use std::mem::offset_of;
+
+/// A fiber that was made by this import, with a function for each event, and
+/// perhaps the tag of its return event.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct FiberThunk {
+    import: u32,
+    functions: Vec<u32>,
+    returning: Option<u32>,
+}
+
+impl FiberThunk {
+    pub fn new(call: &OperationCall, returning: Option<u32>) -> FiberThunk {
+        FiberThunk { import: call.import, functions: call.functions.clone(), returning }
+    }
+
+    pub fn emit(&self, emit: &mut Emit<'_, '_, '_>) {
+        let bound = emit.env.info.function_type(self.import).params().len() - self.functions.len();
+        let instance = emit.load(emit.arguments, transfer_offset(bound as u32) as usize);
+        let mut switch = Switch::new();
+        let blocks: Vec<_> = self.functions.iter().map(|_| emit.builder.create_block()).collect();
+        for (i, block) in blocks.iter().enumerate() {
+            switch.set_entry(i as u128 + 1, *block);
+        }
+        let otherwise = emit.builder.create_block();
+        switch.emit(emit.builder, emit.signal, otherwise);
+        for (block, function) in blocks.into_iter().zip(&self.functions) {
+            emit.builder.switch_to_block(block);
+            emit.builder.seal_block(block);
+            self.emit_function(emit, *function, bound, instance);
+        }
+        emit.builder.switch_to_block(otherwise);
+        emit.builder.seal_block(otherwise);
+        // Only events that the fiber was made for are delivered to it.
+        emit.trap(TrapCode::Unreachable);
+    }
+
+    /// Calls the function of one event of a fiber.
+    fn emit_function(
+        &self,
+        emit: &mut Emit<'_, '_, '_>,
+        function: u32,
+        bound: usize,
+        instance: Value,
+    ) {
+        let callee = emit.callee_of(function, instance);
+        let mut values = emit.bound(&callee.ty.params()[..bound]);
+        values.push(emit.own_reference(StackKind::Fiber));
+        values.extend(emit.received(&callee, &callee.ty.params()[bound + 1..]));
+        let results = emit.call(&callee, &values);
+        let Some(tag) = self.returning else {
+            return emit.trap(TrapCode::FiberReturned);
+        };
+        let carried = emit.transfer(callee.store).carry(&results, callee.ty.results());
+        let current = emit.load(callee.store, offset_of!(StoreContext, stack));
+        let parent = emit.load(current, offset_of!(ControlBlock, parent));
+        let clauses = emit.load(parent, offset_of!(ControlBlock, handlers));
+        let tag = emit.constant(instance, emit.env.layout.tag(tag) as usize);
+        let word = emit.builder.ins().iadd_imm_s(tag, ClauseKind::Event as i64);
+        let unhandled = emit.builder.create_block();
+        emit.builder.set_cold_block(unhandled);
+        let signal = find_event(emit.builder, clauses, word, unhandled);
+        emit.finish(callee.store, signal, &carried);
+        emit.builder.switch_to_block(unhandled);
+        emit.builder.seal_block(unhandled);
+        emit.trap(TrapCode::UnhandledReturn);
+    }
+}

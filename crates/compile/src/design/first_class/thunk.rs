@@ -1,0 +1,120 @@
+//! The code in which a function begins that runs on top of a suspended stack.
+
+use crate::design::call::OperationCall;
+use crate::design::find_event;
+use crate::design::thunk::{Callee, Emit};
+use crate::near::continue_below;
+use crate::signature;
+use crate::translate::trap;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, Value, types::I64};
+use cranelift_codegen::isa::CallConv;
+use ropewalk_abi::{Builtin, ControlBlock, StoreContext, TrapCode};
+use std::mem::offset_of;
+
+/// A function that runs on top of a suspended stack.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct OnTopThunk {
+    pub function: u32,
+    /// Whether it returns with an event.
+    pub delivers: bool,
+    /// Whether it extends the stack.
+    pub extends: bool,
+}
+
+impl OnTopThunk {
+    pub fn new(call: &OperationCall, delivers: bool, extends: bool) -> OnTopThunk {
+        OnTopThunk { function: call.functions[0], delivers, extends }
+    }
+
+    /// Calls the function as if the instruction at which the stack is suspended had
+    /// called it; then continues that instruction with an event.
+    pub fn emit(&self, emit: &mut Emit<'_, '_, '_>) {
+        let (word, instance) = (emit.arguments, emit.signal);
+        let callee = emit.callee_of(self.function, instance);
+        let received = emit.received(&callee, callee.ty.params());
+        if !self.delivers {
+            emit.call(&callee, &received);
+            return emit.trap(match self.extends {
+                true => TrapCode::RoutReturned,
+                false => TrapCode::ReturnedToSuspended,
+            });
+        }
+        // While the function runs, others may wait on this stack, but what waits
+        // below stays the same.
+        let clauses = emit.load(emit.block, offset_of!(ControlBlock, handlers));
+        let thrown = emit.builder.create_block();
+        emit.builder.set_cold_block(thrown);
+        let signal = find_event(emit.builder, clauses, word, thrown);
+        let results = self.call(emit, &callee, &received);
+        continue_suspended(emit, &callee, signal, &results);
+        emit.builder.switch_to_block(thrown);
+        emit.builder.seal_block(thrown);
+        let results = self.call(emit, &callee, &received);
+        emit.transfer(callee.store).put_all(&results, callee.ty.results());
+        throw_event(emit, &callee, word);
+    }
+
+    /// Calls the function; a rout must have started before it returns, since else it
+    /// has nothing to return to.
+    fn call(
+        &self,
+        emit: &mut Emit<'_, '_, '_>,
+        callee: &Callee<'_>,
+        values: &[Value],
+    ) -> Vec<Value> {
+        let results = emit.call(callee, values);
+        if self.extends {
+            let base = base_of_running(emit, callee.store);
+            let extender = emit.load(base, offset_of!(ControlBlock, extender));
+            emit.builder.ins().trapnz(extender, trap(TrapCode::RoutReturned));
+        }
+        results
+    }
+}
+
+/// The base of the running stack.
+fn base_of_running(emit: &mut Emit<'_, '_, '_>, store: Value) -> Value {
+    let running = emit.load(store, offset_of!(StoreContext, stack));
+    let no_parent = emit.load(store, offset_of!(StoreContext, no_parent));
+    let [search, found] = [emit.builder.create_block(), emit.builder.create_block()];
+    let stack = emit.builder.append_block_param(search, I64);
+    emit.builder.ins().jump(search, &[running.into()]);
+    emit.builder.switch_to_block(search);
+    let parent = emit.load(stack, offset_of!(ControlBlock, parent));
+    let is_base = emit.builder.ins().icmp(IntCC::Equal, parent, no_parent);
+    emit.builder.ins().brif(is_base, found, &[], search, &[parent.into()]);
+    emit.builder.seal_block(search);
+    emit.builder.switch_to_block(found);
+    emit.builder.seal_block(found);
+    stack
+}
+
+/// Continues the instruction at which the stack was suspended.
+fn continue_suspended(
+    emit: &mut Emit<'_, '_, '_>,
+    callee: &Callee<'_>,
+    signal: Value,
+    values: &[Value],
+) {
+    let store = callee.store;
+    let carried = emit.transfer(store).carry(values, callee.ty.results());
+    let stack = emit.load(store, offset_of!(StoreContext, stack));
+    continue_below(emit.builder, store, stack, signal, &carried);
+}
+
+/// Throws an event where the stack was suspended.
+fn throw_event(emit: &mut Emit<'_, '_, '_>, callee: &Callee<'_>, word: Value) {
+    let store = callee.store;
+    let stub = emit.constant(store, offset_of!(StoreContext, call_builtin));
+    let table = emit.constant(store, offset_of!(StoreContext, builtins));
+    let number = Builtin::event_return as usize * size_of::<usize>();
+    let function = emit.constant(table, number);
+    let mut args = vec![callee.context, word];
+    args.resize(signature::BUILTIN_STUB_PARAMS - 1, word);
+    args.push(function);
+    let signature = signature::builtin_stub(CallConv::SystemV);
+    let signature = emit.builder.import_signature(signature);
+    emit.builder.ins().call_indirect(signature, stub, &args);
+    emit.trap(TrapCode::Unreachable);
+}

@@ -1,0 +1,108 @@
+//! Stacks that can be resumed again and again: tasks and fibers.
+
+use super::Case;
+use crate::translate::{Translator, trap};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types::*};
+use ropewalk_abi::stack::{NEXT_GENERATION, StackKind, kind_bits};
+use ropewalk_abi::{Builtin, ControlBlock, TrapCode};
+use std::mem::offset_of;
+
+impl Translator<'_> {
+    /// The block of a task or fiber, which must be the running stack or among its
+    /// parents. If the reference is not valid, it does something that traps.
+    pub(crate) fn running_one(
+        &mut self,
+        reference: Value,
+        kind: StackKind,
+        case: Case,
+        complain: impl FnOnce(&mut Self),
+    ) -> Value {
+        if let Case::Common { otherwise } = case {
+            let own = self.current_reference();
+            let own = self.builder.ins().bor_imm_u(own, kind_bits(kind) as i64);
+            let is_current = self.builder.ins().icmp(IntCC::Equal, reference, own);
+            self.go_on_if(is_current, otherwise);
+            return self.current_stack();
+        }
+        let (block, _) = self.check_reference_or(reference, kind, complain);
+        self.check_running(block, kind);
+        block
+    }
+
+    /// The innermost of the stacks that are suspended with a task or fiber, which
+    /// has no parent then. If it has one, it does something else. In the common
+    /// case it is suspended alone.
+    pub(crate) fn innermost_of_suspended(
+        &mut self,
+        block: Value,
+        case: Case,
+        has_parent: impl FnOnce(&mut Self, Value),
+    ) -> Value {
+        let parent = self.load_word(block, offset_of!(ControlBlock, parent));
+        if let Case::Common { otherwise } = case {
+            let place = offset_of!(ControlBlock, bound) as i32;
+            let flags = self.builder.ins().uload32(MemFlagsData::trusted(), block, place);
+            let any = self.builder.ins().bor(flags, parent);
+            self.go_on_unless(any, otherwise);
+            return block;
+        }
+        has_parent(self, parent);
+        self.innermost(block, case)
+    }
+
+    /// Traps unless a task or fiber is the running stack or among its parents.
+    pub(crate) fn check_running(&mut self, block: Value, kind: StackKind) {
+        let code = match kind {
+            StackKind::Fiber => TrapCode::FiberNotRunning,
+            _ => TrapCode::TaskNotRunning,
+        };
+        let no_parent = self.no_parent();
+        let [search, outwards, found] = std::array::from_fn(|_| self.next_block());
+        let [stack] = self.words(search);
+        let current = self.current_stack();
+        self.jump(search, &[current]);
+        self.builder.switch_to_block(search);
+        let is_this = self.builder.ins().icmp(IntCC::Equal, stack, block);
+        self.builder.ins().brif(is_this, found, &[], outwards, &[]);
+        self.enter_sealed(outwards);
+        let parent = self.load_word(stack, offset_of!(ControlBlock, parent));
+        let is_outermost = self.builder.ins().icmp(IntCC::Equal, parent, no_parent);
+        self.builder.ins().trapnz(is_outermost, trap(code));
+        self.jump(search, &[parent]);
+        self.builder.seal_block(search);
+        self.enter_sealed(found);
+    }
+
+    /// Takes the running stack and its parents up to a task or fiber out of the
+    /// running ones; answers the parent.
+    pub(crate) fn detach(&mut self, block: Value, case: Case) -> Value {
+        self.suspend_up_to(block, case);
+        let parent = self.load_word(block, offset_of!(ControlBlock, parent));
+        let nothing = self.builder.ins().iconst(I64, 0);
+        self.store_word(nothing, block, offset_of!(ControlBlock, parent));
+        parent
+    }
+
+    /// Gives a suspended stack a parent, and makes it and those that are
+    /// suspended with it ready to be continued.
+    pub(crate) fn attach(&mut self, block: Value, parent: Value, case: Case) {
+        self.store_word(parent, block, offset_of!(ControlBlock, parent));
+        if let Case::Any = case {
+            self.disentangle(block);
+        }
+    }
+
+    /// Makes the reference of a task or fiber stale, and frees the running stack
+    /// and its parents up to and with it.
+    pub(crate) fn release_one(&mut self, block: Value, case: Case) {
+        if let Case::Any = case {
+            self.call_builtin(Builtin::release_running, &[block]);
+            return;
+        }
+        let reference = self.load_word(block, offset_of!(ControlBlock, reference));
+        let stale = self.builder.ins().iadd_imm_s(reference, NEXT_GENERATION as i64);
+        self.store_word(stale, block, offset_of!(ControlBlock, reference));
+        self.put_on_free_list(block);
+    }
+}

@@ -1,0 +1,214 @@
+//! The code in which the stacks of the other designs begin.
+//!
+//! A stack that has not run yet has a word on top, the address of the stub
+//! `start`, and behind it the arguments that it was made with:
+//!
+//! ```text
+//!   | arguments, 16 bytes each |
+//!   | start                    |  <-- ControlBlock::sp
+//! ```
+//!
+//! `start` calls the stack's thunk. It takes those arguments and what whoever
+//! continues the stack has put into the transfer area, calls the function, and
+//! does what the design wants when that returns.
+
+use super::call::OperationCall;
+use super::{bag, fiber, first_class, task};
+use crate::environment::Environment;
+use crate::function::{MachineFunction, generate};
+use crate::transfer::Transfer;
+use crate::translate::{clif_type, constant_flags, trap};
+use crate::{CompileError, signature};
+use cranelift_codegen::Context;
+use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, UserFuncName, Value, types::I64};
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use ropewalk_abi::signature::{param_places, result_places};
+use ropewalk_abi::stack::{NEXT_GENERATION, StackKind, kind_bits};
+use ropewalk_abi::transfer::transfer_offset;
+use ropewalk_abi::{
+    ControlBlock, FuncRef, FuncType, HeapType, RefType, StoreContext, TrapCode, ValType,
+};
+use std::mem::offset_of;
+
+/// Where a stack begins, or a function that runs on top of one.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Thunk {
+    Stack(bag::StackThunk),
+    Task(task::TaskThunk),
+    Fiber(fiber::FiberThunk),
+    OnTop(first_class::OnTopThunk),
+}
+
+impl Thunk {
+    /// The one that a call needs, if it needs one.
+    pub fn of(call: &OperationCall) -> Option<Thunk> {
+        Some(call.operation.thunk?(call))
+    }
+
+    fn signature(&self) -> ir::Signature {
+        match self {
+            Thunk::OnTop(_) => signature::on_top_thunk(),
+            _ => signature::thunk(),
+        }
+    }
+
+    fn emit(&self, emit: &mut Emit<'_, '_, '_>) {
+        match self {
+            Thunk::Stack(thunk) => thunk.emit(emit),
+            Thunk::Task(thunk) => thunk.emit(emit),
+            Thunk::Fiber(thunk) => thunk.emit(emit),
+            Thunk::OnTop(thunk) => thunk.emit(emit),
+        }
+    }
+}
+
+/// Generates the code of a thunk.
+pub(crate) fn compile(
+    env: &Environment<'_>,
+    thunk: &Thunk,
+    number: u32,
+) -> Result<MachineFunction, CompileError> {
+    let mut context = Context::new();
+    let name = UserFuncName::user(1, number);
+    context.func = ir::Function::with_name_signature(name, thunk.signature());
+    let mut builder_context = FunctionBuilderContext::new();
+    let mut builder = FunctionBuilder::new(&mut context.func, &mut builder_context);
+    let entry = builder.create_block();
+    builder.append_block_params_for_function_params(entry);
+    builder.switch_to_block(entry);
+    builder.seal_block(entry);
+    let params = builder.block_params(entry).to_vec();
+    let [function, block, arguments, signal, ref carried @ ..] = params[..] else {
+        unreachable!("a thunk has four words and then values as parameters")
+    };
+    let builder_ref = &mut builder;
+    let mut emit = Emit { env, builder: builder_ref, function, block, arguments, signal, carried };
+    thunk.emit(&mut emit);
+    builder.finalize(env.isa.frontend_config());
+    generate(env, &mut context, &mut regalloc2::Ctx::default(), number)
+}
+
+/// The types of a function that is called by reference, and its code.
+pub(crate) struct Callee<'t> {
+    pub ty: &'t FuncType,
+    pub code: Value,
+    pub context: Value,
+    pub store: Value,
+}
+
+/// Emits the code of a thunk.
+pub(crate) struct Emit<'e, 'b, 'f> {
+    pub env: &'e Environment<'e>,
+    pub builder: &'b mut FunctionBuilder<'f>,
+    /// The function that the stack was made with, if any.
+    pub function: Value,
+    /// The stack's block.
+    pub block: Value,
+    /// The arguments that the stack was made with. On top of another stack, the word
+    /// of an event.
+    pub arguments: Value,
+    /// The signal that the stack is continued with. On top of another stack, the
+    /// instance.
+    pub signal: Value,
+    /// The values that travelled in registers.
+    pub carried: &'b [Value],
+}
+
+impl<'e, 'f> Emit<'e, '_, 'f> {
+    pub fn type_of(&self, value: Value) -> ir::Type {
+        self.builder.func.dfg.value_type(value)
+    }
+
+    pub fn load(&mut self, base: Value, offset: usize) -> Value {
+        self.builder.ins().load(I64, MemFlagsData::trusted(), base, offset as i32)
+    }
+
+    pub fn constant(&mut self, base: Value, offset: usize) -> Value {
+        self.builder.ins().load(I64, constant_flags(), base, offset as i32)
+    }
+
+    /// The reference to the stack itself.
+    pub fn own_reference(&mut self, kind: StackKind) -> Value {
+        let reference = self.load(self.block, offset_of!(ControlBlock, reference));
+        self.builder.ins().bor_imm_u(reference, kind_bits(kind) as i64)
+    }
+
+    pub fn trap(&mut self, code: TrapCode) {
+        self.builder.ins().trap(trap(code));
+    }
+
+    /// A function of an instance, by index.
+    pub fn callee_of(&mut self, function: u32, instance: Value) -> Callee<'e> {
+        let env = self.env;
+        let number = env.info.func_refs[function as usize];
+        let offset = i64::from(env.layout.func_ref(number));
+        let func_ref = self.builder.ins().iadd_imm_s(instance, offset);
+        self.callee(func_ref, env.info.function_type(function))
+    }
+
+    pub fn callee<'t>(&mut self, func_ref: Value, ty: &'t FuncType) -> Callee<'t> {
+        let code = self.constant(func_ref, offset_of!(FuncRef, code));
+        let context = self.constant(func_ref, offset_of!(FuncRef, context));
+        // Any context begins with the store.
+        let store = self.constant(context, 0);
+        Callee { ty, code, context, store }
+    }
+
+    pub fn transfer(&mut self, store: Value) -> Transfer<'_, 'f> {
+        Transfer::of(self.env, self.builder, store)
+    }
+
+    /// The values with which the stack is continued.
+    pub fn received(&mut self, callee: &Callee<'_>, types: &[ValType]) -> Vec<Value> {
+        let carried = self.carried;
+        self.transfer(callee.store).receive(carried, types)
+    }
+
+    /// The arguments that the stack was made with.
+    pub fn bound(&mut self, types: &[ValType]) -> Vec<Value> {
+        self.values_at(self.arguments, types)
+    }
+
+    pub fn values_at(&mut self, place: Value, types: &[ValType]) -> Vec<Value> {
+        let flags = MemFlagsData::trusted();
+        let value = |(i, ty): (u32, &ValType)| {
+            self.builder.ins().load(clif_type(*ty), flags, place, transfer_offset(i))
+        };
+        (0..).zip(types).map(value).collect()
+    }
+
+    /// Calls the function; answers its results.
+    pub fn call(&mut self, callee: &Callee<'_>, values: &[Value]) -> Vec<Value> {
+        let Callee { ty, store, .. } = *callee;
+        let places = param_places(ty.params());
+        let mut args = vec![callee.context];
+        args.extend(self.transfer(store).scatter(values, ty.params(), places));
+        let signature = self.builder.import_signature(signature::wasm(ty));
+        let call = self.builder.ins().call_indirect(signature, callee.code, &args);
+        let direct = self.builder.inst_results(call).to_vec();
+        self.transfer(store).gather(&direct, ty.results(), result_places(ty.results()))
+    }
+
+    /// Makes the reference to the running stack stale, frees the stack and
+    /// continues its parent with a signal.
+    pub fn finish(&mut self, store: Value, signal: Value, carried: &[Value]) {
+        let current = self.load(store, offset_of!(StoreContext, stack));
+        let reference = self.load(current, offset_of!(ControlBlock, reference));
+        let next = self.builder.ins().iadd_imm_s(reference, NEXT_GENERATION as i64);
+        let offset = offset_of!(ControlBlock, reference) as i32;
+        self.builder.ins().store(MemFlagsData::trusted(), next, current, offset);
+        let finish = self.constant(store, offset_of!(StoreContext, finish_with));
+        let types: Vec<_> = carried.iter().map(|value| self.type_of(*value)).collect();
+        let signature = self.builder.import_signature(signature::finish_with_stub(&types));
+        let args = [&[store, signal], carried].concat();
+        self.builder.ins().return_call_indirect(signature, finish, &args);
+    }
+}
+
+/// The function type of an operand that is a function.
+pub(super) fn function_of<'e>(operand: Option<&ValType>, env: &Environment<'e>) -> &'e FuncType {
+    match operand {
+        Some(ValType::Ref(RefType { heap: HeapType::Concrete(ty), .. })) => env.info.func_type(*ty),
+        _ => unreachable!("the types of reserved imports are checked"),
+    }
+}
