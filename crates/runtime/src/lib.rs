@@ -16,7 +16,7 @@
 //! | [`builtins`] | what generated code calls |
 //! | [`signal`], [`fault`], [`complaint`] | faults become traps, or end the process |
 //! | [`backtrace`], [`trap`] | what an embedder sees of a trap |
-//! | [`continuation`] | what continuations need beyond generated code |
+//! | [`design`] | what the designs need beyond generated code |
 //! | [`code`], [`known_code`], [`types`] | loaded code; types that are the same throughout an engine |
 
 pub mod activation;
@@ -26,11 +26,9 @@ mod builtins;
 pub mod code;
 mod complaint;
 mod const_expr;
-mod continuation;
-mod coroutine;
+mod design;
 mod exception;
 mod fault;
-mod first_class;
 mod frames;
 pub mod heap;
 pub mod instance;
@@ -38,16 +36,13 @@ mod known_code;
 pub mod link;
 mod map;
 pub mod memory;
-mod release;
 mod signal;
 pub mod stack;
 pub mod store;
 pub mod table;
-mod task;
 mod transfer;
 pub mod trap;
 pub mod types;
-mod walk;
 
 pub use activation::{Ending, UncaughtException, call};
 pub use backtrace::{Backtrace, Boundary, Frame};

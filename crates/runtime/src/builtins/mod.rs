@@ -4,9 +4,9 @@
 //! the activation with the trap that it has noted in the store.
 
 use crate::activation::Ending;
-use crate::continuation;
+use crate::design::first_class::marks::MarkKind;
+use crate::design::shared;
 use crate::instance::Instance;
-use crate::stack::marks::MarkKind;
 use crate::store::Store;
 use arrays::*;
 use ropewalk_abi::builtin::{BuiltinPointer, LEAVE_FREED, Outcome};
@@ -270,7 +270,7 @@ fn new_stack(calling: &mut Calling<'_>) -> Result<u64> {
 }
 
 fn invalid_stack(_: &mut Calling<'_>, reference: u64, kind: u64) -> Result<u64> {
-    Err(continuation::invalid_stack(reference, stack_kind(kind)))
+    Err(shared::invalid_stack(reference, stack_kind(kind)))
 }
 
 fn ready(calling: &mut Calling<'_>, reference: u64, ty: u64, count: u64) -> Result<u64> {
@@ -319,7 +319,7 @@ fn switch_throw(calling: &mut Calling<'_>, reference: u64, exception: u64, offse
 }
 
 fn fiber_not_running(_: &mut Calling<'_>, reference: u64) -> Result<u64> {
-    match continuation::invalid_stack(reference, StackKind::Fiber) {
+    match shared::invalid_stack(reference, StackKind::Fiber) {
         TrapCode::FiberMoribund => Err(TrapCode::FiberNotRunning),
         code => Err(code),
     }

@@ -6,7 +6,7 @@
 //! lies behind that is left over from another life of the block, and nobody
 //! looks at it.
 
-use super::marks::Mark;
+use crate::design::first_class::marks::Mark;
 use ropewalk_abi::transfer::ValueClass;
 use ropewalk_abi::{ControlBlock, RawVal};
 use std::collections::HashMap;

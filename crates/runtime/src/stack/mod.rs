@@ -3,7 +3,6 @@
 mod arena;
 mod belongings;
 pub(crate) mod check;
-pub(crate) mod marks;
 mod mutation;
 mod relocate;
 mod slots;

@@ -10,9 +10,9 @@
 
 use super::arena::RootStack;
 use super::belongings::Belongings;
-use super::marks::{Mark, MarkKind};
 use super::mutation::Mutation;
 use super::slots::Slots;
+use crate::design::first_class::marks::{Mark, MarkKind};
 use crate::map::Map;
 use ropewalk_abi::stack::{
     KIND_MASK, MAX_BLOCKS, NEXT_GENERATION, StackState, block_number, first_reference,

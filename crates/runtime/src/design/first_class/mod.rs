@@ -1,5 +1,8 @@
-//! What first-class stacks need of the runtime: events that are thrown, stacks
-//! that are dropped, extensions.
+//! First-class stacks: events that are thrown, stacks that are dropped, extensions;
+//! [marks], and [walks](walk) that find them.
+
+pub(crate) mod marks;
+mod walk;
 
 use crate::activation::Ending;
 use crate::heap::write_storage;

@@ -1,48 +1,13 @@
-//! What continuations need of the runtime: the uncommon cases.
+//! References to suspended stacks: using them up, and binding values to what they
+//! name.
 
-use crate::activation::Ending;
 use crate::stack::{BoundValue, Mutation};
 use crate::store::Store;
-use ropewalk_abi::builtin::Outcome;
-use ropewalk_abi::stack::{KIND_MASK, NEXT_GENERATION, StackKind, is_stack, kind_bits};
+use ropewalk_abi::stack::{KIND_MASK, NEXT_GENERATION, StackKind, StackState, is_stack, kind_bits};
 use ropewalk_abi::transfer::ValueClass;
 use ropewalk_abi::{CompositeType, ControlBlock, RawVal, TrapCode, TypeInfo};
 
 impl Store {
-    /// Makes a stack ready, because there was none: collects if it is time, and
-    /// puts some on the list. Answers the first.
-    pub(crate) fn new_stack(&mut self) -> Result<*mut ControlBlock, TrapCode> {
-        if self.stacks.should_collect() {
-            self.collect(0)?;
-        }
-        if self.context().free_stacks.is_null() {
-            let list = self.stacks.make_ready()?;
-            let blocks = self.stacks.base();
-            let context = self.context_mut();
-            context.free_stacks = list;
-            context.blocks = blocks;
-        }
-        Ok(self.context().free_stacks)
-    }
-
-    /// Gives a stack whose generations are used up another block. A root that
-    /// is suspended stays that of its activation.
-    ///
-    /// # Safety
-    ///
-    /// The block must be that of a stack that is suspended or new.
-    unsafe fn renew(&mut self, block: *mut ControlBlock) -> Result<*mut ControlBlock, TrapCode> {
-        // SAFETY: the caller's promise.
-        let new = unsafe { self.stacks.renew(block) }?;
-        if let Some(root) = self.roots.iter_mut().find(|root| root.block == block) {
-            root.block = new;
-        }
-        if self.context().root == block {
-            self.context_mut().root = new;
-        }
-        Ok(new)
-    }
-
     /// Uses up a valid reference, and puts the bound values of the stack before
     /// the arguments, of a type, that are in the transfer area; answers its block.
     pub(crate) fn ready(
@@ -150,62 +115,16 @@ impl Store {
         self.stacks.belongings.take_bound(number)
     }
 
-    /// Searches outwards for the clause of a handler word; answers its signal
-    /// and leaves the outermost captured stack in the context.
-    pub(crate) fn find_clause(&mut self, word: u64) -> Result<u64, TrapCode> {
-        let mut stack = self.context().stack;
-        loop {
-            // SAFETY: running stacks and their parents are alive; the last
-            // parent is a block without handlers, which has no parent.
-            unsafe {
-                let parent = (*stack).parent;
-                if parent == self.no_parent() {
-                    return Err(TrapCode::UnhandledTag);
-                }
-                if let Some(clause) = position((*parent).handlers, word) {
-                    self.remember(word, clause, stack);
-                    self.context_mut().found = stack;
-                    return Ok(clause + 1);
-                }
-                stack = parent;
-            }
+    /// Checks that a reference is valid and does not name a root that control
+    /// cannot go to.
+    pub(crate) fn check_target(&self, reference: u64, kind: StackKind) -> Result<(), TrapCode> {
+        let valid = self.stacks.valid(reference).filter(|_| StackKind::of(reference) == Some(kind));
+        let block = valid.ok_or_else(|| invalid_stack(reference, kind))?;
+        // SAFETY: the block of a valid reference is alive.
+        match unsafe { (*block).state } {
+            StackState::Root => self.check_root(block),
+            _ => Ok(()),
         }
-    }
-
-    /// Notes where the running stack found a handler, so that generated code
-    /// finds it by itself the next time. It looks only at first clauses.
-    fn remember(&mut self, word: u64, clause: u64, outermost: *mut ControlBlock) {
-        let running = self.context().stack;
-        if clause == 0 {
-            // SAFETY: the running stack's block is alive.
-            unsafe { (*running).remember(word, outermost) };
-        }
-    }
-
-    /// Continues a continuation with an exception.
-    pub(crate) fn resume_throw(
-        &mut self,
-        reference: u64,
-        exception: u64,
-        handlers: *const u64,
-    ) -> Outcome {
-        let block = match self.consume(reference, StackKind::Continuation) {
-            Ok(block) => block,
-            Err(code) => {
-                self.set_ending(Ending::Trap(code));
-                return Outcome::END;
-            }
-        };
-        self.take_bound(block);
-        let current = self.context().stack;
-        // SAFETY: both blocks are alive.
-        unsafe {
-            (*current).handlers = handlers;
-            (*current).forget_through();
-            (*block).parent = current;
-            self.context_mut().stack = (*block).disentangle();
-        }
-        self.throw(exception)
     }
 }
 
@@ -225,15 +144,4 @@ pub(crate) fn invalid_stack(reference: u64, kind: StackKind) -> TrapCode {
         (Fiber, true) => TrapCode::NullFiber,
         (Fiber, false) => TrapCode::FiberMoribund,
     }
-}
-
-/// The place of a word in a list that ends in zero.
-///
-/// # Safety
-///
-/// It must be such a list.
-unsafe fn position(list: *const u64, word: u64) -> Option<u64> {
-    // SAFETY: the caller's promise.
-    let words = (0..).map(|i| (i, unsafe { *list.add(i) })).take_while(|(_, found)| *found != 0);
-    words.into_iter().find(|(_, found)| *found == word).map(|(i, _)| i as u64)
 }

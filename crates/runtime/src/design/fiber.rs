@@ -1,23 +1,11 @@
-//! What tasks and fibers need of the runtime: the uncommon cases.
+//! Fibers: the uncommon cases.
 
-use crate::continuation::invalid_stack;
+use super::shared::invalid_stack;
 use crate::store::Store;
+use ropewalk_abi::TrapCode;
 use ropewalk_abi::stack::StackKind;
-use ropewalk_abi::{ControlBlock, TrapCode};
 
 impl Store {
-    /// The first of the free stacks with another block, because its generations
-    /// are used up.
-    pub(crate) fn renew_free(&mut self) -> Result<*mut ControlBlock, TrapCode> {
-        if self.stacks.is_table_full() {
-            self.collect(0)?;
-        }
-        let mut free = self.context().free_stacks;
-        let renewed = self.stacks.renew_free(&mut free);
-        self.context_mut().free_stacks = free;
-        renewed.map(|()| free)
-    }
-
     /// Frees a fiber and what is suspended with it; one that has ended stays
     /// so.
     pub(crate) fn release_fiber(&mut self, reference: u64) -> Result<(), TrapCode> {

@@ -1,0 +1,47 @@
+//! Bag of stacks: the uncommon cases.
+
+use crate::activation::Ending;
+use crate::heap::Object;
+use crate::store::Store;
+use ropewalk_abi::TrapCode;
+use ropewalk_abi::builtin::Outcome;
+use ropewalk_abi::stack::{StackKind, kind_bits};
+
+impl Store {
+    /// Suspends everything up to the base, and throws an exception where a
+    /// coroutine is suspended. The exception's value at an offset becomes the
+    /// stack that is left.
+    pub(crate) fn switch_throw(&mut self, reference: u64, exception: u64, offset: u32) -> Outcome {
+        match self.switch_to_throw(reference, exception, offset) {
+            Ok(()) => self.throw(exception),
+            Err(code) => {
+                self.set_ending(Ending::Trap(code));
+                Outcome::END
+            }
+        }
+    }
+
+    fn switch_to_throw(
+        &mut self,
+        reference: u64,
+        exception: u64,
+        offset: u32,
+    ) -> Result<(), TrapCode> {
+        let kind = StackKind::Bag;
+        self.check_target(reference, kind)?;
+        let target = self.consume(reference, kind)?;
+        self.take_bound(target);
+        let current = self.context().stack;
+        let base = self.base_of_running();
+        // SAFETY: blocks in use are alive; the exception has room for its last
+        // value, which is a reference.
+        unsafe {
+            (*base).entangle(current);
+            let left = (*base).reference | kind_bits(kind);
+            let object = Object::from_reference(exception).expect("exceptions are not null");
+            object.at::<u64>(offset).write(left);
+            self.context_mut().stack = (*target).disentangle();
+        }
+        Ok(())
+    }
+}

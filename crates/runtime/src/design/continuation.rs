@@ -1,0 +1,78 @@
+//! Typed continuations: the uncommon cases.
+
+use crate::activation::Ending;
+use crate::store::Store;
+use ropewalk_abi::builtin::Outcome;
+use ropewalk_abi::stack::StackKind;
+use ropewalk_abi::{ControlBlock, TrapCode};
+
+impl Store {
+    /// Searches outwards for the clause of a handler word; answers its signal
+    /// and leaves the outermost captured stack in the context.
+    pub(crate) fn find_clause(&mut self, word: u64) -> Result<u64, TrapCode> {
+        let mut stack = self.context().stack;
+        loop {
+            // SAFETY: running stacks and their parents are alive; the last
+            // parent is a block without handlers, which has no parent.
+            unsafe {
+                let parent = (*stack).parent;
+                if parent == self.no_parent() {
+                    return Err(TrapCode::UnhandledTag);
+                }
+                if let Some(clause) = position((*parent).handlers, word) {
+                    self.remember(word, clause, stack);
+                    self.context_mut().found = stack;
+                    return Ok(clause + 1);
+                }
+                stack = parent;
+            }
+        }
+    }
+
+    /// Notes where the running stack found a handler, so that generated code
+    /// finds it by itself the next time. It looks only at first clauses.
+    fn remember(&mut self, word: u64, clause: u64, outermost: *mut ControlBlock) {
+        let running = self.context().stack;
+        if clause == 0 {
+            // SAFETY: the running stack's block is alive.
+            unsafe { (*running).remember(word, outermost) };
+        }
+    }
+
+    /// Continues a continuation with an exception.
+    pub(crate) fn resume_throw(
+        &mut self,
+        reference: u64,
+        exception: u64,
+        handlers: *const u64,
+    ) -> Outcome {
+        let block = match self.consume(reference, StackKind::Continuation) {
+            Ok(block) => block,
+            Err(code) => {
+                self.set_ending(Ending::Trap(code));
+                return Outcome::END;
+            }
+        };
+        self.take_bound(block);
+        let current = self.context().stack;
+        // SAFETY: both blocks are alive.
+        unsafe {
+            (*current).handlers = handlers;
+            (*current).forget_through();
+            (*block).parent = current;
+            self.context_mut().stack = (*block).disentangle();
+        }
+        self.throw(exception)
+    }
+}
+
+/// The place of a word in a list that ends in zero.
+///
+/// # Safety
+///
+/// It must be such a list.
+unsafe fn position(list: *const u64, word: u64) -> Option<u64> {
+    // SAFETY: the caller's promise.
+    let words = (0..).map(|i| (i, unsafe { *list.add(i) })).take_while(|(_, found)| *found != 0);
+    words.into_iter().find(|(_, found)| *found == word).map(|(i, _)| i as u64)
+}

@@ -1,0 +1,55 @@
+//! New stacks, and stacks that get another block.
+
+use crate::store::Store;
+use ropewalk_abi::{ControlBlock, TrapCode};
+
+impl Store {
+    /// Makes a stack ready, because there was none: collects if it is time, and
+    /// puts some on the list. Answers the first.
+    pub(crate) fn new_stack(&mut self) -> Result<*mut ControlBlock, TrapCode> {
+        if self.stacks.should_collect() {
+            self.collect(0)?;
+        }
+        if self.context().free_stacks.is_null() {
+            let list = self.stacks.make_ready()?;
+            let blocks = self.stacks.base();
+            let context = self.context_mut();
+            context.free_stacks = list;
+            context.blocks = blocks;
+        }
+        Ok(self.context().free_stacks)
+    }
+
+    /// Gives a stack whose generations are used up another block. A root that
+    /// is suspended stays that of its activation.
+    ///
+    /// # Safety
+    ///
+    /// The block must be that of a stack that is suspended or new.
+    pub(super) unsafe fn renew(
+        &mut self,
+        block: *mut ControlBlock,
+    ) -> Result<*mut ControlBlock, TrapCode> {
+        // SAFETY: the caller's promise.
+        let new = unsafe { self.stacks.renew(block) }?;
+        if let Some(root) = self.roots.iter_mut().find(|root| root.block == block) {
+            root.block = new;
+        }
+        if self.context().root == block {
+            self.context_mut().root = new;
+        }
+        Ok(new)
+    }
+
+    /// The first of the free stacks with another block, because its generations
+    /// are used up.
+    pub(crate) fn renew_free(&mut self) -> Result<*mut ControlBlock, TrapCode> {
+        if self.stacks.is_table_full() {
+            self.collect(0)?;
+        }
+        let mut free = self.context().free_stacks;
+        let renewed = self.stacks.renew_free(&mut free);
+        self.context_mut().free_stacks = free;
+        renewed.map(|()| free)
+    }
+}
