@@ -1,7 +1,7 @@
 //! The records that generated code reads and writes.
 
 use crate::builtin::BuiltinPointer;
-use crate::stack::StackState;
+use crate::stack::Purpose;
 use crate::types::TypeKind;
 use std::ffi::c_void;
 use std::mem::offset_of;
@@ -78,30 +78,43 @@ impl Default for RawVal {
 #[derive(Debug)]
 #[repr(C, align(128))]
 pub struct ControlBlock {
-    /// The stack pointer at which the computation was left.
+    /// The stack pointer at which the computation was left, with the address to
+    /// continue at on top. Without meaning while the stack is free or runs generated
+    /// code.
     pub sp: usize,
-    /// The frame pointer that belongs to `sp`.
+    /// The frame pointer that belongs to `sp`: zero, or a link of the chain of
+    /// frames on this stack.
     pub fp: usize,
-    /// The stack that resumed this one; a block without handlers for a root.
+    /// While it runs or waits: the stack that resumed this one. The block
+    /// `StoreContext::no_parent`, which has no handlers, of a base (a root, a stack of
+    /// the bag or a first-class stack) always, and of a task or fiber that is lost.
+    /// Null of a task or fiber exactly while it is new or suspended. Of a
+    /// continuation that is suspended it has no meaning. Never null while it runs.
     pub parent: *mut ControlBlock,
-    /// The handlers of the `resume` in which this stack waits: words that
-    /// [`handler_word`](crate::stack::handler_word) makes, then zero.
+    /// The clauses with which this stack waits: words that
+    /// [`handler_word`](crate::stack::handler_word) makes, then zero. Of a stack that
+    /// waits for another, those of its `resume`, `task.resume` (none) or
+    /// `fiber.mount`. Of a fiber or first-class stack that is suspended, the events
+    /// that can continue it; of a new fiber, those of its `fiber.new`. Without meaning
+    /// while the stack runs, but valid to read once it has been set.
     pub handlers: *const u64,
     /// The reference that will be valid for this stack when it is suspended
     /// the next time, or is while it is suspended; without its kind.
     pub reference: u64,
-    /// How many of its arguments are bound already.
+    /// How many of its arguments are bound already: as many as the store keeps for
+    /// it. Zero unless it is new or suspended.
     pub bound: u16,
     /// Whether `innermost` is another stack or `through` is not null. It lies
     /// beside `bound`, so that one comparison tells that there is neither.
     pub is_entangled: u16,
     /// What it is used for. Generated code writes it together with `marks`.
-    pub state: StackState,
+    pub purpose: Purpose,
     /// How many marks `answer` and the redirections have left on it.
     pub marks: u16,
     /// The stack to continue when this one is resumed: the innermost of those
-    /// that were suspended together with it. The stack itself, if it is a
-    /// continuation and not suspended with others.
+    /// that were suspended together with it. The stack itself in every other state
+    /// than suspended, and if it is suspended alone. Never null of a block with a
+    /// stack.
     pub innermost: *mut ControlBlock,
     /// The stack, if another, that was named by the reference by which this one
     /// was continued, as long as nothing that this one resumed has come back
@@ -113,17 +126,18 @@ pub struct ControlBlock {
     /// Of a base on which a rout begins: the stack whose `stack.extend` waits
     /// for the rout's `stack.start`. Else null.
     pub extender: *mut ControlBlock,
-    /// The function of a stack that has not started.
+    /// The function of a stack that has not started; afterwards without meaning.
     pub function: *const FuncRef,
     /// The code that calls that function.
     pub entry: *const c_void,
     /// The next free stack, while this one is free.
     pub next_free: *mut ControlBlock,
-    /// Where the first frame begins.
+    /// Where the address to start at of a new stack without arguments lies.
     pub top: usize,
-    /// The lowest usable address; the guard lies below.
+    /// The lowest usable address; the guard lies below. Zero of a block without a
+    /// stack.
     pub limit: usize,
-    /// The address behind the highest usable one.
+    /// The address after the highest usable one.
     pub high: usize,
 }
 
@@ -141,7 +155,7 @@ impl ControlBlock {
         extender: ptr::null_mut(),
         bound: 0,
         is_entangled: 0,
-        state: StackState::Free,
+        purpose: Purpose::Free,
         marks: 0,
         function: ptr::null(),
         entry: ptr::null(),
@@ -152,7 +166,7 @@ impl ControlBlock {
     };
 }
 
-const _: () = assert!(offset_of!(ControlBlock, marks) == offset_of!(ControlBlock, state) + 2);
+const _: () = assert!(offset_of!(ControlBlock, marks) == offset_of!(ControlBlock, purpose) + 2);
 const _: () = assert!(offset_of!(ControlBlock, innermost) < 64);
 const _: () = assert!(
     offset_of!(ControlBlock, is_entangled) == offset_of!(ControlBlock, bound) + 2

@@ -1,4 +1,36 @@
-//! The life of a stack: what its record says after each transition.
+//! The life of a stack: the states that it can be in, and what its record says
+//! after each transition.
+//!
+//! ```text
+//!            create                    continue               resume another
+//!   Free ------------> New ---------------------> Running -------------------> Waiting
+//!    ^ ^                |                          | | ^  <-------------------
+//!    | |           free |                 suspend  | | |     that one suspends,
+//!    | +----------------+                          | | |     finishes or throws
+//!    |                              Suspended <----+ | |
+//!    |  free                            |            | | continue
+//!    +----------------------------------+------------|-+
+//!    |  finish, or an exception or a trap ends it    |
+//!    +-----------------------------------------------+
+//!
+//!   Vacant: a block without a stack. Lost: a task or fiber that nothing can continue.
+//! ```
+//!
+//! | state | how it is recognised |
+//! | --- | --- |
+//! | [`Free`](Life::Free) | `purpose` is `Free`; on the list `StoreContext::free_stacks`; has memory |
+//! | [`New`](Life::New) | as suspended and alone; on top of it is the address of the stub `start`, or of `ground` if it is blank |
+//! | [`Suspended`](Life::Suspended) | `reference` is what was handed out for it; it is not `StoreContext::stack`, nor a parent of that or of the stack of an outer activation. It is alone if `innermost` is the stack itself |
+//! | [`Inside`](Life::Inside) | it is suspended with another, the outermost: it is that one's `innermost`, or a parent of it |
+//! | [`Running`](Life::Running) | it is `StoreContext::stack`, or that of an outer activation, which is in a host call |
+//! | [`Waiting`](Life::Waiting) | it is a parent of a running stack, or the `extender` of its base |
+//! | [`Idle`](Life::Idle) | a root whose activation does not run; `purpose` is `Root` |
+//! | [`Lost`](Life::Lost) | a task or fiber whose `parent` is `no_parent` |
+//! | [`Vacant`](Life::Vacant) | `purpose` is `Free` and it has no memory: never used, given back, or *retired*, since its generations are used up |
+//!
+//! A stack that has *finished* is free at once. A task or fiber that has is called
+//! *moribund*: that is true of references, of an earlier generation than the block's,
+//! and not of a block.
 //!
 //! What is true of a stack stands in its [`ControlBlock`] and nowhere else, but
 //! for its marks and bound arguments, which the store keeps by the number of the
@@ -9,14 +41,14 @@
 //!
 //! | transition | fields afterwards |
 //! | --- | --- |
-//! | *create*: off the list of free stacks | `sp` at the address to start at, `fp` 0, `function` and `entry`; `state` the design's; `parent` null for a task or fiber, `no_parent` for a base; no marks, nothing bound, not entangled, nothing `sought`; `innermost` itself, `extender` null, as they were while it was free |
+//! | *create*: off the list of free stacks | `sp` at the address to start at, `fp` 0, `function` and `entry`; `purpose` the design's; `parent` null for a task or fiber, `no_parent` for a base; no marks, nothing bound, not entangled, nothing `sought`; `innermost` itself, `extender` null, as they were while it was free |
 //! | *suspend*, up to an outermost stack | of the outermost: `innermost` the stack that ran, `is_entangled` if that is another; `parent` null for a task or fiber, `no_parent` for a base, and without meaning for a continuation. Of those inside, `parent` as before |
 //! | *start*, *continue* | of the outermost: `reference` the next generation, unless it is a task or fiber; `innermost` itself; `parent` who resumed it. Of the innermost: `through` the outermost if that is another, else null; `sought` zero unless `through` is what it was |
 //! | *resume another*, wait | `handlers` the clauses; `through` null, `sought` zero |
 //! | *extend* | as *continue*; of the base: `extender` who waits for `stack.start` |
 //! | *begin a rout* (`stack.start`) | as *suspend*; of the base: `extender` null |
 //! | *land* an exception | those inside are freed; `sp` and `fp` those of the handler's frame; without the marks of the functions that were left; of the base: `extender` null, and whoever waited there is suspended for ever |
-//! | *finish*, *free* | `state` `Free`, no marks, nothing bound, `innermost` itself, `extender` null; `reference` of a task or fiber the next generation; on the list of free stacks |
+//! | *finish*, *free* | `purpose` `Free`, no marks, nothing bound, `innermost` itself, `extender` null; `reference` of a task or fiber the next generation; on the list of free stacks |
 //! | *renew* | everything is in another block, with the marks and what is bound; the `parent` of the child is that; the old block is blank |
 //! | *move* | `sp`, `fp`, `top`, `limit`, `high`, and the links in its frames |
 //! | *lose*: nothing can continue the chain that it is in | of a task or fiber that something still names: `parent` `no_parent`, `innermost` itself, no marks, nothing bound |
@@ -25,8 +57,31 @@
 //! In a stress mode the runtime checks all this after every transition.
 
 use crate::context::ControlBlock;
-use crate::stack::StackState;
+use crate::stack::Purpose;
 use std::ptr;
+
+/// The state of a stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Life {
+    /// On the list of free stacks.
+    Free,
+    /// Made, and not started.
+    New,
+    /// The outermost of what is suspended under a reference.
+    Suspended,
+    /// Suspended together with others outside of it.
+    Inside,
+    /// It runs, or is in a call of the host.
+    Running,
+    /// It waits for another that it has resumed or extends.
+    Waiting,
+    /// A root that nothing runs on.
+    Idle,
+    /// A task or fiber that will never continue.
+    Lost,
+    /// A block without a stack.
+    Vacant,
+}
 
 impl ControlBlock {
     /// *Suspend*: notes which stack is the innermost of those that are suspended
@@ -95,13 +150,13 @@ impl ControlBlock {
     /// would be suspended the next time, so that can serve its next computation;
     /// but a task or fiber had one all its life.
     pub fn become_free(&mut self) {
-        debug_assert!(!matches!(self.state, StackState::Free | StackState::Root));
-        if self.state.has_identity() {
+        debug_assert!(!matches!(self.purpose, Purpose::Free | Purpose::Root));
+        if self.purpose.has_identity() {
             // When it was made, this generation was not the last.
             self.reference += crate::stack::NEXT_GENERATION;
         }
         self.be_alone();
-        self.state = StackState::Free;
+        self.purpose = Purpose::Free;
         self.marks = 0;
         self.bound = 0;
         self.extender = ptr::null_mut();
@@ -109,7 +164,7 @@ impl ControlBlock {
 
     /// *End an activation*, or free what a root ran: it is as when it was made.
     pub fn become_idle(&mut self, no_parent: *mut ControlBlock) {
-        debug_assert_eq!(self.state, StackState::Root);
+        debug_assert_eq!(self.purpose, Purpose::Root);
         self.be_alone();
         self.marks = 0;
         self.bound = 0;
@@ -127,7 +182,7 @@ impl ControlBlock {
     /// the chain that it is in, but that something still names. It counts as in
     /// use for ever.
     pub fn become_lost(&mut self, no_parent: *mut ControlBlock) {
-        debug_assert!(self.state.has_identity());
+        debug_assert!(self.purpose.has_identity());
         self.be_alone();
         self.marks = 0;
         self.bound = 0;

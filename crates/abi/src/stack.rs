@@ -64,11 +64,10 @@ impl StackKind {
     }
 }
 
-/// What a stack is used for. Those that are not free are new, suspended,
-/// running, or wait for another stack.
+/// What a stack is used for. In which state it is, [`Life`](crate::life::Life) says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
-pub enum StackState {
+pub enum Purpose {
     /// It waits to be used.
     Free = 0,
     /// By a continuation.
@@ -85,10 +84,10 @@ pub enum StackState {
     Root = 6,
 }
 
-impl StackState {
+impl Purpose {
     /// Whether references to it stay the same for all its life.
     pub fn has_identity(self) -> bool {
-        matches!(self, StackState::Task | StackState::Fiber)
+        matches!(self, Purpose::Task | Purpose::Fiber)
     }
 }
 

@@ -6,7 +6,7 @@ use crate::arch;
 use crate::code::LoadedModule;
 use crate::store::Store;
 use ropewalk_abi::ControlBlock;
-use ropewalk_abi::stack::{StackState, tag_of_handler};
+use ropewalk_abi::stack::{Purpose, tag_of_handler};
 use std::fmt;
 use std::sync::Arc;
 
@@ -152,10 +152,10 @@ impl Backtrace {
 impl Store {
     /// What lies between a stack and its parent or extender.
     fn resume_boundary(&self, child: &ControlBlock, parent: &ControlBlock) -> Boundary {
-        let instruction = match child.state {
+        let instruction = match child.purpose {
             _ if std::ptr::eq(child.extender, parent) => "stack.extend",
-            StackState::Task => "task.resume",
-            StackState::Fiber => "fiber.mount",
+            Purpose::Task => "task.resume",
+            Purpose::Fiber => "fiber.mount",
             _ => "resume",
         };
         // SAFETY: a stack that waits for another has noted its clauses, a list

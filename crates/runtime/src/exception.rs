@@ -11,7 +11,7 @@ use crate::frames::{Frame, Frames};
 use crate::heap::Object;
 use crate::store::Store;
 use ropewalk_abi::builtin::Outcome;
-use ropewalk_abi::stack::StackState;
+use ropewalk_abi::stack::Purpose;
 use ropewalk_abi::{ControlBlock, RawVal, StorageType, TagDef, TrapCode};
 use std::ffi::c_void;
 use std::ptr::{self, NonNull};
@@ -42,9 +42,9 @@ impl Store {
             }
             None => {
                 // SAFETY: running stacks are alive.
-                let ending = match unsafe { (*self.base_of_running()).state } {
-                    StackState::Bag => Ending::Trap(TrapCode::CoroutineException),
-                    StackState::FirstClass => Ending::Trap(TrapCode::UncaughtOnStack),
+                let ending = match unsafe { (*self.base_of_running()).purpose } {
+                    Purpose::Bag => Ending::Trap(TrapCode::CoroutineException),
+                    Purpose::FirstClass => Ending::Trap(TrapCode::UncaughtOnStack),
                     _ => Ending::Exception(self.heap.roots.own(exception), backtrace),
                 };
                 self.set_ending(ending);

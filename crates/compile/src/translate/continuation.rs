@@ -16,7 +16,7 @@ use crate::carry::CARRIED;
 use crate::handlers;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Value, types::*};
-use ropewalk_abi::stack::{ClauseKind, StackKind, StackState};
+use ropewalk_abi::stack::{ClauseKind, Purpose, StackKind};
 use ropewalk_abi::{
     Builtin, ControlBlock, FuncType, HeapType, RefType, StoreContext, TrapCode, TypeInfo, ValType,
 };
@@ -51,14 +51,14 @@ impl Translator<'_> {
         self.builder.ins().store(MemFlagsData::trusted(), start, top, 0);
         let zero = self.builder.ins().iconst(I64, 0);
         let none = self.builder.ins().iconst(I32, 0);
-        let in_use = self.builder.ins().iconst(I32, StackState::Continuation as i64);
+        let in_use = self.builder.ins().iconst(I32, Purpose::Continuation as i64);
         self.store_word(top, block, offset_of!(ControlBlock, sp));
         self.store_word(zero, block, offset_of!(ControlBlock, fp));
         self.store_word(function, block, offset_of!(ControlBlock, function));
         self.store_word(entry, block, offset_of!(ControlBlock, entry));
         self.store_word(zero, block, offset_of!(ControlBlock, sought));
         self.store_word(none, block, offset_of!(ControlBlock, bound));
-        self.store_word(in_use, block, offset_of!(ControlBlock, state));
+        self.store_word(in_use, block, offset_of!(ControlBlock, purpose));
         let reference = self.load_word(block, offset_of!(ControlBlock, reference));
         self.push_typed(reference, CONT);
     }

@@ -10,7 +10,7 @@ use crate::frames::Frames;
 use crate::stack::{Reached, Swept};
 use crate::store::Store;
 use ropewalk_abi::stack::{
-    FIBER_EXTRAS, KIND_MASK, NEXT_GENERATION, StackState, block_number, is_stack,
+    FIBER_EXTRAS, KIND_MASK, NEXT_GENERATION, Purpose, block_number, is_stack,
 };
 use ropewalk_abi::{ControlBlock, RawVal, TypeKind};
 use std::ptr;
@@ -189,7 +189,7 @@ impl Store {
             return;
         }
         // SAFETY: the block of a valid reference is alive.
-        if unsafe { (*outermost).state.has_identity() && !(*outermost).parent.is_null() } {
+        if unsafe { (*outermost).purpose.has_identity() && !(*outermost).parent.is_null() } {
             // It runs, or is suspended with others that are reached in another
             // way or not at all: then it will never go on.
             reached.is_kept = true;
@@ -229,9 +229,9 @@ impl Store {
         let ty = self.options.types.get(unsafe { (*function.ty).id });
         let ty = ty.ty().composite.as_func().expect("functions have function types");
         let count = (stack.top - stack.sp) / size_of::<RawVal>();
-        let params = match stack.state {
-            StackState::Task => &ty.params()[ty.params().len() - count..],
-            StackState::Fiber => &ty.params()[..count - FIBER_EXTRAS],
+        let params = match stack.purpose {
+            Purpose::Task => &ty.params()[ty.params().len() - count..],
+            Purpose::Fiber => &ty.params()[..count - FIBER_EXTRAS],
             _ => return,
         };
         let place = (stack.sp + size_of::<usize>()) as *mut RawVal;

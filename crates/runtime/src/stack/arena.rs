@@ -14,7 +14,7 @@
 
 use crate::map::{Map, PAGE};
 use ropewalk_abi::ControlBlock;
-use ropewalk_abi::stack::StackState;
+use ropewalk_abi::stack::Purpose;
 use std::io;
 use std::sync::Mutex;
 
@@ -88,7 +88,7 @@ impl RootStack {
             reference,
             innermost: block,
             top: high,
-            state: StackState::Root,
+            purpose: Purpose::Root,
             limit,
             high,
             ..ControlBlock::BLANK

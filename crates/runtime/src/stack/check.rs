@@ -11,37 +11,18 @@ use crate::activation::Ending;
 use crate::store::Store;
 use ropewalk_abi::ControlBlock;
 use ropewalk_abi::builtin::{END, Outcome};
-use ropewalk_abi::stack::{KIND_MASK, StackState, TAG, TAG_MASK, block_number};
+use ropewalk_abi::life::Life;
+use ropewalk_abi::stack::{KIND_MASK, Purpose, TAG, TAG_MASK, block_number};
+use std::ffi::c_void;
 use std::ptr;
 
-/// What a stack is, as far as the check has found out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Role {
-    /// Not known yet.
-    Unknown,
-    /// On the list of free stacks.
-    Free,
-    /// A block without a stack.
-    Vacant,
-    /// It runs, or waits for one that does.
-    Running,
-    /// It is the outermost of what is suspended under a reference.
-    Outermost,
-    /// It is suspended with others.
-    Inner,
-    /// A root that nothing runs on.
-    Idle,
-    /// A task or fiber that will never go on.
-    Lost,
-}
-
 /// What the records say.
-pub(crate) struct Checked(Vec<Role>);
+pub(crate) struct Checked(Vec<Option<Life>>);
 
 impl Checked {
     /// Whether a reference of the present generation may name a block.
     pub fn may_be_named(&self, stack: &ControlBlock, number: usize) -> bool {
-        stack.state.has_identity() || self.0[number] == Role::Outermost
+        stack.purpose.has_identity() || matches!(self.0[number], Some(Life::New | Life::Suspended))
     }
 }
 
@@ -110,24 +91,24 @@ impl Store {
 
     /// Checks all stacks; says what is wrong.
     pub(crate) fn check_stacks(&self) -> Result<Checked> {
-        let mut check = Check { store: self, roles: vec![Role::Unknown; self.stacks.len() + 1] };
-        check.roles[0] = Role::Vacant;
+        let mut check = Check { store: self, lives: vec![None; self.stacks.len() + 1] };
+        check.lives[0] = Some(Life::Vacant);
         check.free_list()?;
         check.vacant_blocks()?;
         check.running_chains()?;
         check.idle_roots()?;
         check.suspended_chains()?;
         check.rest()?;
-        for number in 1..check.roles.len() {
+        for number in 1..check.lives.len() {
             check.record(number)?;
         }
-        Ok(Checked(check.roles))
+        Ok(Checked(check.lives))
     }
 }
 
 struct Check<'a> {
     store: &'a Store,
-    roles: Vec<Role>,
+    lives: Vec<Option<Life>>,
 }
 
 /// Fails with a message about a block unless something holds.
@@ -155,11 +136,11 @@ impl<'a> Check<'a> {
         number.filter(|number| *number != 0).ok_or_else(|| format!("{of} is no block: {block:?}"))
     }
 
-    /// Gives a stack its role, which must be its first.
-    fn give(&mut self, number: usize, role: Role) -> Result {
-        let before = self.roles[number];
-        ensure!(before == Role::Unknown, number, "is {role:?} and {before:?}");
-        self.roles[number] = role;
+    /// Notes the state of a stack, which must be its only one.
+    fn is(&mut self, number: usize, life: Life) -> Result {
+        if let Some(before) = self.lives[number].replace(life) {
+            ensure!(false, number, "is {life:?} and {before:?}");
+        }
         Ok(())
     }
 
@@ -169,13 +150,13 @@ impl<'a> Check<'a> {
         let mut next = self.store.context().free_stacks;
         while !next.is_null() {
             let number = self.number(next, "an entry of the free list")?;
-            self.give(number, Role::Free)?;
+            self.is(number, Life::Free)?;
             let stack = self.block(number);
             ensure!(
-                stack.state == StackState::Free,
+                stack.purpose == Purpose::Free,
                 number,
                 "is free but used by {:?}",
-                stack.state
+                stack.purpose
             );
             ensure!(stack.limit != 0, number, "is free and has no memory");
             next = stack.next_free;
@@ -185,10 +166,10 @@ impl<'a> Check<'a> {
 
     fn vacant_blocks(&mut self) -> Result {
         for number in self.stacks().vacant() {
-            self.give(number, Role::Vacant)?;
+            self.is(number, Life::Vacant)?;
             let stack = self.block(number);
             ensure!(stack.limit == 0, number, "has memory, but its block is not in use");
-            ensure!(stack.state == StackState::Free, number, "is vacant but {:?}", stack.state);
+            ensure!(stack.purpose == Purpose::Free, number, "is vacant but {:?}", stack.purpose);
         }
         Ok(())
     }
@@ -197,18 +178,18 @@ impl<'a> Check<'a> {
         for (i, root) in self.store.roots.iter().enumerate() {
             let number = self.number(root.block, "a root")?;
             let stack = self.block(number);
-            ensure!(stack.state == StackState::Root, number, "is a root but {:?}", stack.state);
+            ensure!(stack.purpose == Purpose::Root, number, "is a root but {:?}", stack.purpose);
             let is_alone = ptr::eq(stack.innermost, stack);
-            let is_idle = self.roles[number] == Role::Unknown;
+            let is_idle = self.lives[number].is_none();
             match i < self.store.depth {
                 // It is suspended, or freed although its activation has not ended.
                 true if is_idle && is_alone => {
-                    self.give(number, Role::Outermost)?;
+                    self.is(number, Life::Suspended)?;
                     self.ends_well(number)?;
                 }
                 true => {}
                 false => {
-                    self.give(number, Role::Idle)?;
+                    self.is(number, Life::Idle)?;
                     ensure!(is_alone, number, "is idle, and something is suspended with it");
                 }
             }
@@ -225,28 +206,30 @@ impl<'a> Check<'a> {
         let mut innermost = vec![self.store.context().stack.cast_const()];
         innermost.extend(self.store.outer_stacks().map(ptr::from_ref));
         for (i, &stack) in innermost.iter().enumerate() {
-            let base = self.running_chain(stack)?;
+            let base = self.running_chain(stack, Life::Running)?;
             let extender = self.block(base).extender;
             if !extender.is_null() {
                 ensure!(i == 0, base, "is being extended, but the host was called");
-                let base = self.running_chain(extender)?;
+                let base = self.running_chain(extender, Life::Waiting)?;
                 ensure!(self.block(base).extender.is_null(), base, "is extended and extends");
             }
         }
         Ok(())
     }
 
-    /// Follows the parents of a stack that runs; answers the base.
-    fn running_chain(&mut self, innermost: *const ControlBlock) -> Result<usize> {
+    /// Follows the parents of a stack that runs, or extends one that does; returns the
+    /// base.
+    fn running_chain(&mut self, innermost: *const ControlBlock, running: Life) -> Result<usize> {
         let mut stack = innermost;
         loop {
             let number = self.number(stack, "a parent of what runs")?;
-            self.give(number, Role::Running)?;
+            let life = if stack == innermost { running } else { Life::Waiting };
+            self.is(number, life)?;
             let block = self.block(number);
-            ensure!(block.state != StackState::Free, number, "runs, and is free");
+            ensure!(block.purpose != Purpose::Free, number, "runs, and is free");
             self.remembered(number)?;
             if ptr::eq(block.parent, self.store.no_parent()) {
-                ensure!(is_base(block), number, "has no parent, but is a {:?}", block.state);
+                ensure!(is_base(block), number, "has no parent, but is a {:?}", block.purpose);
                 // Generated code may be about to suspend the chain.
                 if !ptr::eq(block.innermost, innermost) {
                     self.alone(number)?;
@@ -292,9 +275,9 @@ impl<'a> Check<'a> {
     }
 
     fn suspended_chains(&mut self) -> Result {
-        for number in 1..self.roles.len() {
+        for number in 1..self.lives.len() {
             let stack = self.block(number);
-            let is_in_use = stack.state != StackState::Free && self.roles[number] == Role::Unknown;
+            let is_in_use = stack.purpose != Purpose::Free && self.lives[number].is_none();
             if is_in_use && !ptr::eq(stack.innermost, stack) {
                 self.suspended_chain(number)?;
             }
@@ -304,16 +287,16 @@ impl<'a> Check<'a> {
 
     /// Follows the parents of the innermost of several suspended stacks.
     fn suspended_chain(&mut self, outermost: usize) -> Result {
-        self.give(outermost, Role::Outermost)?;
+        self.is(outermost, Life::Suspended)?;
         self.ends_well(outermost)?;
         let stack = self.block(outermost);
         ensure!(stack.is_entangled != 0, outermost, "is not alone, and does not say so");
         let mut inner = stack.innermost.cast_const();
         while !ptr::eq(inner, stack) {
             let number = self.number(inner, "a parent of what is suspended")?;
-            self.give(number, Role::Inner)?;
+            self.is(number, Life::Inside)?;
             let block = self.block(number);
-            ensure!(block.state != StackState::Free, number, "is suspended with others, and free");
+            ensure!(block.purpose != Purpose::Free, number, "is suspended with others, and free");
             ensure!(!is_base(block), number, "is a base in the middle of a chain");
             self.alone(number)?;
             inner = block.parent;
@@ -328,7 +311,7 @@ impl<'a> Check<'a> {
             let ends = ptr::eq(stack.parent, self.store.no_parent());
             ensure!(ends, number, "is a base, and suspended with a parent");
         }
-        if stack.state.has_identity() {
+        if stack.purpose.has_identity() {
             ensure!(stack.parent.is_null(), number, "is suspended, and has a parent");
         }
         ensure!(stack.extender.is_null(), number, "is suspended, and being extended");
@@ -345,30 +328,42 @@ impl<'a> Check<'a> {
 
     /// What is in use and in no chain is suspended alone, or new, or lost.
     fn rest(&mut self) -> Result {
-        for number in 1..self.roles.len() {
-            if self.roles[number] != Role::Unknown {
+        for number in 1..self.lives.len() {
+            if self.lives[number].is_some() {
                 continue;
             }
             let stack = self.block(number);
-            ensure!(stack.state != StackState::Free, number, "is free, and in no list");
-            ensure!(stack.state != StackState::Root, number, "is a root of no activation");
+            ensure!(stack.purpose != Purpose::Free, number, "is free, and in no list");
+            ensure!(stack.purpose != Purpose::Root, number, "is a root of no activation");
             let is_lost = ptr::eq(stack.parent, self.store.no_parent());
-            if stack.state.has_identity() && is_lost {
-                self.give(number, Role::Lost)?;
+            if stack.purpose.has_identity() && is_lost {
+                self.is(number, Life::Lost)?;
                 continue;
             }
-            self.give(number, Role::Outermost)?;
+            let is_new = self.is_new(stack);
+            self.is(number, if is_new { Life::New } else { Life::Suspended })?;
             self.ends_well(number)?;
         }
         Ok(())
+    }
+
+    /// Whether what lies on top of a stack that does not run is where stacks start.
+    fn is_new(&self, stack: &ControlBlock) -> bool {
+        if !(stack.limit..stack.high).contains(&stack.sp) {
+            return false;
+        }
+        // SAFETY: the memory of a stack that is not free is there.
+        let top = unsafe { *(stack.sp as *const *const c_void) };
+        let context = self.store.context();
+        top == context.start || top == context.ground
     }
 
     // ---- one record
 
     fn record(&self, number: usize) -> Result {
         let stack = self.block(number);
-        let role = self.roles[number];
-        if role == Role::Vacant {
+        let life = self.lives[number].expect("every stack is in a state by now");
+        if life == Life::Vacant {
             return Ok(());
         }
         let reference = stack.reference;
@@ -376,10 +371,10 @@ impl<'a> Check<'a> {
         ensure!(reference & (KIND_MASK | TAG_MASK) == TAG, number, "its reference has a kind");
         let bound = self.stacks().belongings.count_bound(number);
         ensure!(bound == usize::from(stack.bound), number, "{bound} values are bound to it");
-        if matches!(role, Role::Free | Role::Idle | Role::Lost) {
-            ensure!(stack.marks == 0, number, "is {role:?}, and has marks");
-            ensure!(stack.extender.is_null(), number, "is {role:?}, and being extended");
-            ensure!(ptr::eq(stack.innermost, stack), number, "is {role:?}, and not alone");
+        if matches!(life, Life::Free | Life::Idle | Life::Lost) {
+            ensure!(stack.marks == 0, number, "is {life:?}, and has marks");
+            ensure!(stack.extender.is_null(), number, "is {life:?}, and being extended");
+            ensure!(ptr::eq(stack.innermost, stack), number, "is {life:?}, and not alone");
             return Ok(());
         }
         ensure!(
@@ -427,6 +422,6 @@ fn has_clause(stack: &ControlBlock, word: u64) -> bool {
 }
 
 fn is_base(stack: &ControlBlock) -> bool {
-    use StackState::*;
-    matches!(stack.state, Root | Bag | FirstClass)
+    use Purpose::*;
+    matches!(stack.purpose, Root | Bag | FirstClass)
 }

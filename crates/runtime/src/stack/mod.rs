@@ -17,7 +17,7 @@ pub use table::StackOptions;
 pub(crate) use table::{Reached, Stacks, Swept};
 
 use ropewalk_abi::ControlBlock;
-use ropewalk_abi::stack::StackState;
+use ropewalk_abi::stack::Purpose;
 
 /// Whether an address lies in a stack or its guard.
 pub(crate) fn contains(block: &ControlBlock, address: usize) -> bool {
@@ -32,9 +32,5 @@ pub(crate) fn in_guard(block: &ControlBlock, address: usize) -> bool {
 /// A block without handlers, which ends every chain of parents.
 pub(crate) fn without_handlers() -> Box<ControlBlock> {
     static NO_HANDLERS: u64 = 0;
-    Box::new(ControlBlock {
-        handlers: &NO_HANDLERS,
-        state: StackState::Root,
-        ..ControlBlock::BLANK
-    })
+    Box::new(ControlBlock { handlers: &NO_HANDLERS, purpose: Purpose::Root, ..ControlBlock::BLANK })
 }

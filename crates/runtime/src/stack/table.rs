@@ -15,7 +15,7 @@ use super::slots::Slots;
 use crate::design::first_class::marks::{Mark, MarkKind};
 use crate::map::Map;
 use ropewalk_abi::stack::{
-    KIND_MASK, MAX_BLOCKS, NEXT_GENERATION, StackState, block_number, first_reference,
+    KIND_MASK, MAX_BLOCKS, NEXT_GENERATION, Purpose, block_number, first_reference,
 };
 use ropewalk_abi::{ControlBlock, TrapCode};
 use std::io;
@@ -374,8 +374,8 @@ impl Stacks {
             let block = self.block(number);
             // SAFETY: blocks of the table are always initialised.
             let stack = unsafe { &mut *block };
-            match stack.state {
-                StackState::Free | StackState::Root => continue,
+            match stack.purpose {
+                Purpose::Free | Purpose::Root => continue,
                 _ if reached.is_live => swept.in_use += 1,
                 _ if reached.is_kept => {
                     stack.become_lost(no_parent);
@@ -410,7 +410,7 @@ impl Stacks {
             // SAFETY: blocks of the table are always initialised, and a chain leads
             // from the innermost stack to the root.
             unsafe {
-                if (*root).state != StackState::Root || reached[number].is_live {
+                if (*root).purpose != Purpose::Root || reached[number].is_live {
                     continue;
                 }
                 (*root).marks = 0;
@@ -534,9 +534,7 @@ impl Stacks {
         let blocks = (1..self.count).map(|number| self.block(number));
         // SAFETY: blocks of the table are always initialised.
         let was_used = |block: &*mut ControlBlock| unsafe {
-            (**block).limit != 0
-                && (**block).state != StackState::Root
-                && (**block).sp != NEVER_USED
+            (**block).limit != 0 && (**block).purpose != Purpose::Root && (**block).sp != NEVER_USED
         };
         self.peak.max(blocks.filter(was_used).count())
     }

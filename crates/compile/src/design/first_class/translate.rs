@@ -17,7 +17,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types::*};
 use cranelift_codegen::isa::CallConv;
 use ropewalk_abi::builtin::{LEAVE_FREED, LEAVE_SUSPENDED};
-use ropewalk_abi::stack::{StackKind, StackState};
+use ropewalk_abi::stack::{Purpose, StackKind};
 use ropewalk_abi::{Builtin, ControlBlock, StoreContext, TrapCode, ValType};
 use std::mem::offset_of;
 use wasmparser::Operator;
@@ -76,7 +76,7 @@ impl Translator<'_> {
         let clauses = self.clause_list(call);
         let zero = self.builder.ins().iconst(I64, 0);
         let none = self.builder.ins().iconst(I32, 0);
-        let state = self.builder.ins().iconst(I32, StackState::FirstClass as i64);
+        let state = self.builder.ins().iconst(I32, Purpose::FirstClass as i64);
         self.store_word(ground, top, 0);
         self.store_word(top, block, offset_of!(ControlBlock, sp));
         self.store_word(zero, block, offset_of!(ControlBlock, fp));
@@ -85,7 +85,7 @@ impl Translator<'_> {
         self.store_word(clauses, block, offset_of!(ControlBlock, handlers));
         self.store_word(zero, block, offset_of!(ControlBlock, sought));
         self.store_word(none, block, offset_of!(ControlBlock, bound));
-        self.store_word(state, block, offset_of!(ControlBlock, state));
+        self.store_word(state, block, offset_of!(ControlBlock, purpose));
         let reference = self.reference_of_kind(block, KIND);
         let made = self.env.info.function_type(call.import).results()[0];
         self.push_typed(reference, made);

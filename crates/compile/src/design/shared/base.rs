@@ -4,7 +4,7 @@ use super::Case;
 use crate::translate::{Translator, trap};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value};
-use ropewalk_abi::stack::{StackKind, StackState, kind_bits};
+use ropewalk_abi::stack::{Purpose, StackKind, kind_bits};
 use ropewalk_abi::{Builtin, ControlBlock, StoreContext, TrapCode};
 use std::mem::offset_of;
 
@@ -14,8 +14,8 @@ impl Translator<'_> {
     /// the host.
     pub(crate) fn check_target(&mut self, reference: Value, kind: StackKind) -> Value {
         let block = self.check_reference(reference, kind);
-        let state = self.load_state(block);
-        let is_root = self.is_state(state, StackState::Root);
+        let purpose = self.load_purpose(block);
+        let is_root = self.has_purpose(purpose, Purpose::Root);
         let [root, next] = [self.builder.create_block(), self.next_block()];
         self.builder.ins().brif(is_root, root, &[], next, &[]);
         self.enter_sealed(root);
@@ -63,8 +63,8 @@ impl Translator<'_> {
     /// A root is not freed with what ran on it: in the common case a base is none.
     pub(crate) fn check_no_root(&mut self, base: Value, case: Case) {
         let Case::Common { otherwise } = case else { return };
-        let state = self.load_state(base);
-        let is_root = self.is_state(state, StackState::Root);
+        let purpose = self.load_purpose(base);
+        let is_root = self.has_purpose(purpose, Purpose::Root);
         self.go_on_unless(is_root, otherwise);
     }
 

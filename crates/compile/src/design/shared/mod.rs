@@ -20,7 +20,7 @@ use crate::translate::Translator;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Value, types::*};
 pub(crate) use event::find_event;
-use ropewalk_abi::stack::StackState;
+use ropewalk_abi::stack::Purpose;
 use ropewalk_abi::{ControlBlock, StoreContext};
 use std::mem::offset_of;
 use wasmparser::Operator;
@@ -71,13 +71,13 @@ impl Translator<'_> {
     }
 
     /// What a stack is used for.
-    pub(crate) fn load_state(&mut self, block: Value) -> Value {
-        let offset = offset_of!(ControlBlock, state) as i32;
+    pub(crate) fn load_purpose(&mut self, block: Value) -> Value {
+        let offset = offset_of!(ControlBlock, purpose) as i32;
         self.builder.ins().uload16(I32, MemFlagsData::trusted(), block, offset)
     }
 
-    pub(crate) fn is_state(&mut self, actual: Value, state: StackState) -> Value {
-        self.builder.ins().icmp_imm_u(IntCC::Equal, actual, state as i64)
+    pub(crate) fn has_purpose(&mut self, actual: Value, purpose: Purpose) -> Value {
+        self.builder.ins().icmp_imm_u(IntCC::Equal, actual, purpose as i64)
     }
 
     // ---- events

@@ -7,7 +7,7 @@ use crate::translate::{Translator, trap};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types::*};
 use ropewalk_abi::signature::DIRECT_PARAMS;
-use ropewalk_abi::stack::{NEXT_GENERATION, StackKind, StackState, kind_bits};
+use ropewalk_abi::stack::{NEXT_GENERATION, Purpose, StackKind, kind_bits};
 use ropewalk_abi::transfer::transfer_offset;
 use ropewalk_abi::{Builtin, ControlBlock, RawVal, StoreContext, TrapCode};
 use std::mem::offset_of;
@@ -31,11 +31,11 @@ impl Translator<'_> {
         let next = self.load_word(block, offset_of!(ControlBlock, next_free));
         self.store_to_store(next, offset_of!(StoreContext, free_stacks));
         let state = match kind {
-            StackKind::Continuation => StackState::Continuation,
-            StackKind::Bag => StackState::Bag,
-            StackKind::Task => StackState::Task,
-            StackKind::Fiber => StackState::Fiber,
-            StackKind::FirstClass => StackState::FirstClass,
+            StackKind::Continuation => Purpose::Continuation,
+            StackKind::Bag => Purpose::Bag,
+            StackKind::Task => Purpose::Task,
+            StackKind::Fiber => Purpose::Fiber,
+            StackKind::FirstClass => Purpose::FirstClass,
         };
         let parent = match kind {
             StackKind::Task | StackKind::Fiber => self.builder.ins().iconst(I64, 0),
@@ -52,7 +52,7 @@ impl Translator<'_> {
         self.store_word(parent, block, offset_of!(ControlBlock, parent));
         self.store_word(zero, block, offset_of!(ControlBlock, sought));
         self.store_word(none, block, offset_of!(ControlBlock, bound));
-        self.store_word(state, block, offset_of!(ControlBlock, state));
+        self.store_word(state, block, offset_of!(ControlBlock, purpose));
         block
     }
 
@@ -117,9 +117,9 @@ impl Translator<'_> {
 
     pub(crate) fn put_on_free_list(&mut self, block: Value) {
         let free = self.load_from_store(offset_of!(StoreContext, free_stacks));
-        let state = self.builder.ins().iconst(I32, StackState::Free as i64);
+        let state = self.builder.ins().iconst(I32, Purpose::Free as i64);
         self.store_word(free, block, offset_of!(ControlBlock, next_free));
-        self.store_word(state, block, offset_of!(ControlBlock, state));
+        self.store_word(state, block, offset_of!(ControlBlock, purpose));
         self.store_to_store(block, offset_of!(StoreContext, free_stacks));
     }
 }

@@ -1,7 +1,7 @@
 //! The assembly. The pictures are in the [folder's head](super).
 
 use ropewalk_abi::builtin::{CATCH, Outcome};
-use ropewalk_abi::stack::StackState;
+use ropewalk_abi::stack::Purpose;
 use ropewalk_abi::{ControlBlock, RawVal, StoreContext};
 use std::ffi::c_void;
 use std::mem::offset_of;
@@ -247,7 +247,7 @@ macro_rules! finish_stub {
                 "mov rsi, [rdi + {parent}]",
                 "mov rax, [r8 + {free_stacks}]",
                 "mov [rdi + {next_free}], rax",
-                "mov dword ptr [rdi + {state}], {free}", // and no marks
+                "mov dword ptr [rdi + {purpose}], {free}", // and no marks
                 "mov [r8 + {free_stacks}], rdi",
                 "mov [r8 + {stack}], rsi",
                 "mov rsp, [rsi + {sp}]",
@@ -258,8 +258,8 @@ macro_rules! finish_stub {
                 free_stacks = const offset_of!(StoreContext, free_stacks),
                 parent = const offset_of!(ControlBlock, parent),
                 next_free = const offset_of!(ControlBlock, next_free),
-                state = const offset_of!(ControlBlock, state),
-                free = const StackState::Free as u32,
+                purpose = const offset_of!(ControlBlock, purpose),
+                free = const Purpose::Free as u32,
                 sp = const offset_of!(ControlBlock, sp),
                 fp = const offset_of!(ControlBlock, fp),
             )

@@ -3,7 +3,7 @@
 
 use crate::stack::{BoundValue, Mutation};
 use crate::store::Store;
-use ropewalk_abi::stack::{KIND_MASK, NEXT_GENERATION, StackKind, StackState, is_stack, kind_bits};
+use ropewalk_abi::stack::{KIND_MASK, NEXT_GENERATION, Purpose, StackKind, is_stack, kind_bits};
 use ropewalk_abi::transfer::ValueClass;
 use ropewalk_abi::{CompositeType, ControlBlock, RawVal, TrapCode, TypeInfo};
 
@@ -121,8 +121,8 @@ impl Store {
         let valid = self.stacks.valid(reference).filter(|_| StackKind::of(reference) == Some(kind));
         let block = valid.ok_or_else(|| invalid_stack(reference, kind))?;
         // SAFETY: the block of a valid reference is alive.
-        match unsafe { (*block).state } {
-            StackState::Root => self.check_root(block),
+        match unsafe { (*block).purpose } {
+            Purpose::Root => self.check_root(block),
             _ => Ok(()),
         }
     }

@@ -3,7 +3,7 @@
 use crate::stack::Mutation;
 use crate::store::Store;
 use ropewalk_abi::ControlBlock;
-use ropewalk_abi::stack::{NEXT_GENERATION, StackState};
+use ropewalk_abi::stack::{NEXT_GENERATION, Purpose};
 
 impl Store {
     /// Frees the running stack and its parents up to, without, another.
@@ -32,8 +32,8 @@ impl Store {
             // SAFETY: the caller's promise.
             let block = unsafe { &mut *stack };
             let parent = block.parent;
-            match block.state {
-                StackState::Root => {
+            match block.purpose {
+                Purpose::Root => {
                     block.become_idle(self.no_parent());
                     self.stacks.forget_belongings(stack);
                 }
