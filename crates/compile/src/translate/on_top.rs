@@ -87,8 +87,7 @@ impl Translator<'_> {
             self.builder.ins().trap(trap(TrapCode::ReturnedToSuspended));
             return;
         };
-        let is_signal =
-            self.builder.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, outcome, 0);
+        let is_signal = self.builder.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, outcome, 0);
         let thrown = self.cold_block();
         self.go_on_if(is_signal, thrown);
         let stack = match block {
