@@ -144,7 +144,11 @@ impl Memory {
         let mut map = reserve(&self.ty, room).or_else(|_| reserve(&self.ty, new_len)).ok()?;
         let old = self.map.as_mut().expect("there until it is dropped");
         map.take_pages(old, old_len).ok()?;
+        let base = map.base();
         self.map = Some(map);
+        // It is somewhere else by now, whether or not it can grow there.
+        // SAFETY: the record is valid as long as the memory.
+        unsafe { self.def.write(MemoryDef { base, len: old_len }) };
         Some(())
     }
 

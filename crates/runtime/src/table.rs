@@ -209,10 +209,10 @@ impl Elements {
     /// The first words of these, with room for so many.
     fn enlarged(&mut self, len: usize, room: usize) -> Option<Elements> {
         if let (Elements::Small(words), true) = (&mut *self, room <= SMALL) {
-            let mut words = std::mem::take(words);
+            // Where there is no memory, the words stay where they are.
             words.try_reserve_exact(room - words.len()).ok()?;
             words.resize(room, 0);
-            return Some(Elements::Small(words));
+            return Some(Elements::Small(std::mem::take(words)));
         }
         let bytes = room.checked_mul(size_of::<u64>())?.next_multiple_of(PAGE);
         let mut map = Map::read_write(bytes).ok()?;
