@@ -104,8 +104,9 @@ impl Memory {
     /// Its bytes.
     pub fn data(&self) -> &[u8] {
         let MemoryDef { base, len } = self.current();
-        // SAFETY: these bytes are accessible, and whoever could write them has
-        // the store borrowed.
+        // SAFETY: the record always says where the memory is, and how much of it is
+        // accessible, also where it could not grow; whoever could write these bytes
+        // has the store borrowed.
         unsafe { std::slice::from_raw_parts(base, len) }
     }
 

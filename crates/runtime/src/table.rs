@@ -135,8 +135,8 @@ impl Table {
 
     /// Its elements.
     pub fn elements(&self) -> &[u64] {
-        // SAFETY: so many words are there, and whoever could write them has the
-        // store borrowed.
+        // SAFETY: there are always at least so many words, also where there was no
+        // memory for more; whoever could write them has the store borrowed.
         unsafe { std::slice::from_raw_parts(self.elements.base(), self.len) }
     }
 
