@@ -57,11 +57,12 @@ impl InstanceLayout {
             end += count as u64 * size as u64;
             u32::try_from(start).map_err(|_| InstanceTooLarge)
         };
-        let mut handler_words = 0;
+        let mut handler_words: u32 = 0;
         let mut handler_places = Vec::new();
         for table in &module.handler_tables {
             handler_places.push(handler_words);
-            handler_words += table.len() as u32 + 1;
+            let words = u32::try_from(table.len() + 1).map_err(|_| InstanceTooLarge)?;
+            handler_words = handler_words.checked_add(words).ok_or(InstanceTooLarge)?;
         }
         let pointer = size_of::<usize>();
         let imported = module.imported_functions as usize;

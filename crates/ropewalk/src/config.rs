@@ -138,8 +138,13 @@ impl Config {
 
     /// Puts a bug back. For showing that [`check_stacks`](Self::check_stacks)
     /// finds it.
+    ///
+    /// # Safety
+    ///
+    /// The engine is broken then: nothing may run in it that the bug leads to
+    /// memory which is not its own.
     #[doc(hidden)]
-    pub fn mutation(&mut self, mutation: Mutation) -> &mut Config {
+    pub unsafe fn mutation(&mut self, mutation: Mutation) -> &mut Config {
         self.stacks.mutation = Some(mutation);
         self
     }

@@ -79,3 +79,35 @@ fn a_backtrace_names_the_function_on_top_of_another_stack() {
         assert!(frames[0].offset().is_some());
     }
 }
+
+#[test]
+fn a_function_on_top_returns_to_a_clause_behind_very_many() {
+    // More than 16 bits can count, in nested forms of a few thousand each.
+    let events = 0..66_000;
+    let declared: String = events.clone().map(|i| format!("(event $e{i})")).collect();
+    let groups: Vec<String> = Vec::from_iter(events)
+        .chunks(6_600)
+        .map(|group| group.iter().map(|i| format!(" catch $e{i} $other")).collect())
+        .collect();
+    let (opened, caught) = ("(try ".repeat(groups.len()), groups.join(")"));
+    let text = format!(
+        r#"
+        (import "host" "new_stack" (func $new (result stackref)))
+        (event $number (param i32))
+        {declared}
+        (func $short (param $n i32) (param $s stackref) (result i32)
+          (drop (local.get_clear $s)) (i32.add (local.get $n) (i32.const 1)))
+        (func $sender (param $n i32) (param $s stackref)
+          (stack.switch_call $short $number (local.get $n) (local.get_clear $s)))
+        (func (export "go") (param $n i32) (result i32)
+          (block $number (result i32)
+            (block $other
+              (try {opened} (stack.switch_call $sender (local.get $n) (call $new)) {caught})
+                catch $number $number))
+            (i32.const -1)))"#
+    );
+    let engine = Engine::new(Config::new().opt_level(OptLevel::None)).unwrap();
+    let (mut store, instance) = instantiate_in(&engine, &text);
+    let go = instance.get_typed_func::<i32, i32>(&mut store, "go").unwrap();
+    assert_eq!(go.call(&mut store, 41).unwrap(), 42);
+}

@@ -7,7 +7,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// A store whose engine panics after each trap.
 fn panicking() -> (Store<()>, Instance) {
-    let engine = Engine::new(Config::new().mutation(Mutation::EndingPanics)).unwrap();
+    let mut config = Config::new();
+    // SAFETY: a store in which the engine has panicked is not used again.
+    unsafe { config.mutation(Mutation::EndingPanics) };
+    let engine = Engine::new(&config).unwrap();
     let module = Module::new(
         &engine,
         r#"(module

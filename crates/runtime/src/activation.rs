@@ -323,13 +323,15 @@ impl Store {
         })
     }
 
-    /// A stack that runs and its parents, up to the base.
+    /// A stack that runs, or is the innermost of those that are suspended up to a
+    /// base, and its parents up to the base.
     pub(crate) fn with_parents<'a>(
         &'a self,
         stack: &'a ControlBlock,
     ) -> impl Iterator<Item = &'a ControlBlock> {
         std::iter::successors(Some(stack), |stack| {
-            // SAFETY: parents are alive as long as their children run.
+            // SAFETY: parents are alive as long as their children run or are
+            // suspended with them; the parent of a base is a block of the store.
             let parent = unsafe { &*stack.parent };
             (!ptr::eq(parent, self.no_parent())).then_some(parent)
         })

@@ -132,7 +132,8 @@ impl Map {
     }
 
     /// Moves the first `len` bytes of another map, which are whole pages, to the
-    /// beginning of this one. The other is what is left of it.
+    /// beginning of this one. The other is what is left of it. If that fails, the
+    /// other is as before, and this is what lies behind the first `len` bytes.
     pub fn take_pages(&mut self, from: &mut Map, len: usize) -> io::Result<()> {
         if len == 0 {
             return Ok(());
@@ -140,12 +141,23 @@ impl Map {
         assert!(len <= from.len && len <= self.len && len.is_multiple_of(PAGE));
         // SAFETY: both ranges lie in mappings of ours; the caller gives up the
         // contents of the other one.
-        unsafe { mm::mremap_fixed(from.at(0), len, len, mm::MremapFlags::MAYMOVE, self.at(0)) }?;
-        // Where the pages were may belong to somebody else by now.
-        // SAFETY: the end of a mapping is not null.
-        from.base = unsafe { from.base.add(len) };
-        from.len -= len;
+        let moved =
+            unsafe { mm::mremap_fixed(from.at(0), len, len, mm::MremapFlags::MAYMOVE, self.at(0)) };
+        match moved {
+            Ok(_) => from.lose(len),
+            // The kernel may have unmapped the place before it found that it cannot
+            // move anything there.
+            Err(_) => self.lose(len),
+        }
+        moved?;
         Ok(())
+    }
+
+    /// Gives up the first `len` bytes, which may belong to somebody else by now.
+    fn lose(&mut self, len: usize) {
+        // SAFETY: the end of a mapping is not null.
+        self.base = unsafe { self.base.add(len) };
+        self.len -= len;
     }
 
     fn at(&self, offset: usize) -> *mut c_void {
@@ -166,5 +178,23 @@ impl Drop for Map {
         // SAFETY: whoever drops the map has given up all pointers into it. An
         // error would only leak address space.
         let _ = unsafe { mm::munmap(self.at(0), self.len) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_that_nothing_could_be_moved_to_is_given_up() {
+        let mut from = Map::read_write(2 * PAGE).unwrap();
+        let mut to = Map::read_write(4 * PAGE).unwrap();
+        let (base, end) = (from.base(), to.base().wrapping_add(4 * PAGE));
+        // SAFETY: the pages are the map's, which is not used again.
+        unsafe { libc::munmap(from.at(0), 2 * PAGE) };
+        assert!(to.take_pages(&mut from, 2 * PAGE).is_err());
+        assert_eq!((from.base(), from.len()), (base, 2 * PAGE));
+        assert_eq!((to.base().wrapping_add(to.len()), to.len()), (end, 2 * PAGE));
+        from.lose(2 * PAGE);
     }
 }

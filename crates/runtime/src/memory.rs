@@ -104,8 +104,9 @@ impl Memory {
     /// Its bytes.
     pub fn data(&self) -> &[u8] {
         let MemoryDef { base, len } = self.current();
-        // SAFETY: these bytes are accessible, and whoever could write them has
-        // the store borrowed.
+        // SAFETY: the record always says where the memory is, and how much of it is
+        // accessible, also where it could not grow; whoever could write these bytes
+        // has the store borrowed.
         unsafe { std::slice::from_raw_parts(base, len) }
     }
 
@@ -144,7 +145,11 @@ impl Memory {
         let mut map = reserve(&self.ty, room).or_else(|_| reserve(&self.ty, new_len)).ok()?;
         let old = self.map.as_mut().expect("there until it is dropped");
         map.take_pages(old, old_len).ok()?;
+        let base = map.base();
         self.map = Some(map);
+        // It is somewhere else by now, whether or not it can grow there.
+        // SAFETY: the record is valid as long as the memory.
+        unsafe { self.def.write(MemoryDef { base, len: old_len }) };
         Some(())
     }
 

@@ -135,8 +135,8 @@ impl Table {
 
     /// Its elements.
     pub fn elements(&self) -> &[u64] {
-        // SAFETY: so many words are there, and whoever could write them has the
-        // store borrowed.
+        // SAFETY: there are always at least so many words, also where there was no
+        // memory for more; whoever could write them has the store borrowed.
         unsafe { std::slice::from_raw_parts(self.elements.base(), self.len) }
     }
 
@@ -209,12 +209,12 @@ impl Elements {
     /// The first words of these, with room for so many.
     fn enlarged(&mut self, len: usize, room: usize) -> Option<Elements> {
         if let (Elements::Small(words), true) = (&mut *self, room <= SMALL) {
-            let mut words = std::mem::take(words);
+            // Where there is no memory, the words stay where they are.
             words.try_reserve_exact(room - words.len()).ok()?;
             words.resize(room, 0);
-            return Some(Elements::Small(words));
+            return Some(Elements::Small(std::mem::take(words)));
         }
-        let bytes = room.checked_mul(size_of::<u64>())?.next_multiple_of(PAGE);
+        let bytes = room.checked_mul(size_of::<u64>())?.checked_next_multiple_of(PAGE)?;
         let mut map = Map::read_write(bytes).ok()?;
         match self {
             Elements::Mapped(old) => map.take_pages(old, old.len()).ok()?,
@@ -277,5 +277,21 @@ mod tests {
         assert_eq!(large.grow(u64::MAX, 0), None);
         assert_eq!(large.grow(9_999_999, 0), Some(1));
         assert_eq!(large.elements().len(), 10_000_000);
+    }
+
+    #[test]
+    fn more_elements_than_bytes_can_be_counted_for_are_refused() {
+        let ty = TableType { element: RefType::FUNCREF, minimum: 1, maximum: None, table64: true };
+        let unlimited =
+            |minimum| Table::standalone(TableType { minimum, ..ty }, false, 5, u64::MAX);
+        for minimum in [(1 << 61) - 1, 1 << 61, 1 << 60, u64::MAX] {
+            assert!(unlimited(minimum).is_err());
+        }
+        let mut table = unlimited(1).unwrap();
+        // Twice as many are one page less than all bytes.
+        for delta in [(1 << 60) - 2, (1 << 60) - 1, (1 << 61) - 2, (1 << 61) - 1, u64::MAX - 1] {
+            assert_eq!(table.grow(delta, 5), None);
+        }
+        assert_eq!(table.elements(), [5]);
     }
 }

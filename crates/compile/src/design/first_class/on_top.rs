@@ -25,15 +25,14 @@ pub(crate) enum Entered {
     OnTop { delivers: bool },
 }
 
-/// Signals, other than the words of events, are below.
-const SIGNALS: i64 = 1 << 16;
-
 /// What a function on top of a stack must know in the end.
 pub(crate) struct OnTop {
     /// The block of the stack, if it cannot change meanwhile.
     block: Option<Value>,
     /// The signal for the event with which it returns, or the word of the event
-    /// if nothing below catches it. None if it must not return.
+    /// with all bits inverted if nothing below catches it. Signals count clauses,
+    /// of which there may be very many, and words are addresses: none of them is
+    /// negative, so the sign tells which it is. None if it must not return.
     outcome: Option<Value>,
 }
 
@@ -66,7 +65,8 @@ impl Translator<'_> {
         let signal = find_event(&mut self.builder, clauses, word, none);
         self.jump(next, &[signal]);
         self.enter_sealed(none);
-        self.jump(next, &[word]);
+        let thrown = self.builder.ins().bnot(word);
+        self.jump(next, &[thrown]);
         self.enter_sealed(next);
         outcome
     }
@@ -77,8 +77,7 @@ impl Translator<'_> {
             self.builder.ins().trap(trap(TrapCode::ReturnedToSuspended));
             return;
         };
-        let below = IntCC::UnsignedLessThan;
-        let is_signal = self.builder.ins().icmp_imm_u(below, outcome, SIGNALS);
+        let is_signal = self.builder.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, outcome, 0);
         let thrown = self.cold_block();
         self.go_on_if(is_signal, thrown);
         let stack = match block {
@@ -90,7 +89,8 @@ impl Translator<'_> {
         continue_below(&mut self.builder, store, stack, outcome, &carried);
         self.enter_sealed(thrown);
         self.put_all(values, types);
-        self.call_builtin(Builtin::event_return, &[outcome]);
+        let word = self.builder.ins().bnot(outcome);
+        self.call_builtin(Builtin::event_return, &[word]);
         self.builder.ins().trap(trap(TrapCode::Unreachable));
     }
 }
