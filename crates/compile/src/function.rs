@@ -96,6 +96,17 @@ impl FunctionCompiler {
         body: &FunctionBody<'_>,
         entered: Entered,
     ) -> Result<MachineFunction, CompileError> {
+        let compiled = self.compile_body(env, func, body, entered);
+        compiled.map_err(|error| error.at(body.range().start))
+    }
+
+    fn compile_body(
+        &mut self,
+        env: &Environment<'_>,
+        func: FuncToValidate<ValidatorResources>,
+        body: &FunctionBody<'_>,
+        entered: Entered,
+    ) -> Result<MachineFunction, CompileError> {
         let index = func.index;
         let mut validator = func.into_validator(std::mem::take(&mut self.allocations));
         self.context.clear();
@@ -137,7 +148,7 @@ pub(crate) fn generate(
         Ok(Allocator::Backtracking) => &*target.isa,
         Ok(Allocator::SinglePass) => &*target.single_pass_isa,
         Err(steps) => {
-            return Err(CompileError::TooLarge(format!(
+            return Err(CompileError::too_large(format!(
                 "to allocate the registers of function {index} takes about {steps} steps; at \
                  most {most} are allowed (Config::max_allocation)"
             )));

@@ -86,5 +86,5 @@ fn place_site(image: &mut CodeImage, start: u32, site: &Site) {
 }
 
 fn too_large() -> CompileError {
-    CompileError::TooLarge("its machine code exceeds 2 GiB".to_string())
+    CompileError::too_large("its machine code exceeds 2 GiB")
 }

@@ -57,8 +57,13 @@ pub enum CompileError {
         message: String,
     },
     /// It is larger than the engine can handle.
-    #[error("the module is too large: {0}")]
-    TooLarge(String),
+    #[error("the module is too large: {message}")]
+    TooLarge {
+        /// Where in the module, if it is in one place.
+        offset: Option<u64>,
+        /// What is too large.
+        message: String,
+    },
     /// The machine cannot run compiled code.
     #[error("this machine is not supported: {0}")]
     Machine(String),
@@ -70,4 +75,21 @@ pub enum CompileError {
         /// What the code generator said.
         message: String,
     },
+}
+
+impl CompileError {
+    /// A module that is too large as a whole.
+    pub fn too_large(message: impl Into<String>) -> CompileError {
+        CompileError::TooLarge { offset: None, message: message.into() }
+    }
+
+    /// The same, if it is too large in one place.
+    pub(crate) fn at(self, offset: u64) -> CompileError {
+        match self {
+            CompileError::TooLarge { message, .. } => {
+                CompileError::TooLarge { offset: Some(offset), message }
+            }
+            other => other,
+        }
+    }
 }

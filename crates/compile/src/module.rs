@@ -47,7 +47,7 @@ pub fn compile_module(
     let all_thunks = thunks.in_order();
     check_routs(&all_thunks, info.imported_functions, &operations, &bodies)?;
     let layout = InstanceLayout::new(&info)
-        .map_err(|_| CompileError::TooLarge("its instances exceed 2 GiB".to_string()))?;
+        .map_err(|_| CompileError::too_large("its instances exceed 2 GiB"))?;
     let reserved = Reserved { operations, lists, thunks, canonical };
     let env = Environment::new(&info, &layout, reserved, target);
     let copied = copied_bodies(&all_thunks, info.imported_functions, &bodies);

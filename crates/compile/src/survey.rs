@@ -35,6 +35,8 @@ const OBJECT_BLOCKS: u64 = 4;
 /// What a body asks for.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Survey {
+    /// Where it begins in the module.
+    offset: u64,
     /// How many bytes it has.
     bytes: u64,
     /// How many pieces of work it asks for.
@@ -56,7 +58,7 @@ pub(crate) fn survey(
 ) -> Survey {
     let bytes = body.range().end - body.range().start;
     let most = most_work(bytes, limits);
-    let survey = Survey { bytes, ..Survey::default() };
+    let survey = Survey { offset: body.range().start, bytes, ..Survey::default() };
     let mut surveyor =
         Surveyor { info, operations, survey, labels: vec![0], used: Vec::new(), tries: vec![] };
     surveyor.body(body, most);
@@ -67,7 +69,7 @@ pub(crate) fn survey(
 /// than is allowed.
 pub(crate) fn check(surveys: &[Survey], first: u32, limits: &Limits) -> Result<(), CompileError> {
     for (function, survey) in (first..).zip(surveys) {
-        survey.check(function, limits)?;
+        survey.check(function, limits).map_err(|error| error.at(survey.offset))?;
     }
     let sum = |part: fn(&Survey) -> u64| surveys.iter().map(part).fold(0, u64::saturating_add);
     let (work, bytes) = (sum(|survey| survey.work), sum(|survey| survey.bytes));
@@ -88,7 +90,7 @@ pub(crate) fn most_work(bytes: u64, limits: &Limits) -> u64 {
 }
 
 fn too_much_work(who: &str, work: u64, most: u64, bytes: u64) -> CompileError {
-    CompileError::TooLarge(format!(
+    CompileError::too_large(format!(
         "{who} for {work} or more pieces of work: values that calls and branches pass, edges to \
          handlers, switches between stacks; at most {most} are allowed for {bytes} bytes of code \
          (Config::max_work)"
@@ -97,16 +99,16 @@ fn too_much_work(who: &str, work: u64, most: u64, bytes: u64) -> CompileError {
 
 impl Survey {
     fn check(&self, function: u32, limits: &Limits) -> Result<(), CompileError> {
-        let Survey { bytes, work, nesting, locals, blocks } = *self;
+        let Survey { bytes, work, nesting, locals, blocks, .. } = *self;
         if nesting > limits.nesting {
-            return Err(CompileError::TooLarge(format!(
+            return Err(CompileError::too_large(format!(
                 "function {function} nests {nesting} blocks; at most {} are allowed \
                  (Config::max_nesting)",
                 limits.nesting
             )));
         }
         if locals.saturating_mul(blocks) > limits.local_blocks {
-            return Err(CompileError::TooLarge(format!(
+            return Err(CompileError::too_large(format!(
                 "function {function} uses {locals} locals in about {blocks} blocks of code; \
                  the product may be at most {} (Config::max_local_blocks)",
                 limits.local_blocks

@@ -79,6 +79,9 @@ impl From<CompileError> for ModuleError {
             CompileError::Refused { offset, message } => {
                 Kind::Binary { message, offset: offset as usize }
             }
+            CompileError::TooLarge { offset: Some(offset), .. } => {
+                Kind::Binary { message: error.to_string(), offset: offset as usize }
+            }
             other => Kind::Other(other.to_string()),
         };
         ModuleError { kind }

@@ -107,13 +107,13 @@ impl Module {
         let info_of = |id: &u32| TypePointer(engine.types().get(*id).info());
         let type_infos = type_ids.iter().map(info_of).collect();
         let code = CodeMemory::load(compiled.code).map_err(|error| {
-            ropewalk_compile::CompileError::TooLarge(format!("cannot map its code: {error}"))
+            ropewalk_compile::CompileError::too_large(format!("cannot map its code: {error}"))
         })?;
         for ty in &compiled.info.types {
             if let CompositeType::Cont(HeapType::Concrete(function)) = ty.composite {
                 let number = type_ids[function as usize];
                 engine.prepare_continuations(number).map_err(|error| {
-                    ropewalk_compile::CompileError::TooLarge(format!("{error:#}"))
+                    ropewalk_compile::CompileError::too_large(format!("{error:#}"))
                 })?;
             }
         }

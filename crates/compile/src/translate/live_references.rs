@@ -23,7 +23,7 @@ impl Translator<'_> {
         let found = self.live_references();
         match found <= most {
             true => Ok(()),
-            false => Err(CompileError::TooLarge(format!(
+            false => Err(CompileError::too_large(format!(
                 "in function {} references are needed during calls {found} times; at most {most} \
                  are allowed (Config::max_live_references)",
                 self.function_index()

@@ -120,9 +120,9 @@ fn error(error: &Error, bytes: &[u8]) -> Verdict<String> {
     }
 }
 
-/// Whether the compiler has reached a limit, of which it tells the function.
+/// Whether all functions together have reached a limit of the compiler.
 fn is_limit(message: &str) -> bool {
-    message.starts_with("the module is too large")
+    message.starts_with("the module is too large: its")
 }
 
 /// Whether there is a line and a column in a source.

@@ -8,7 +8,7 @@
 mod kinds;
 
 use kinds::KINDS;
-use ropewalk::{Config, Engine, Instance, Linker, Module, Store};
+use ropewalk::{Config, Engine, Instance, Linker, Module, ModuleError, Store};
 use std::fs;
 use std::sync::{Mutex, MutexGuard};
 
@@ -38,12 +38,18 @@ fn source(kind: &str, size: usize) -> String {
 
 /// What comes of a module: an instance, or what was said instead.
 fn outcome(engine: &Engine, source: &str) -> Result<(), String> {
-    let module = Module::new(engine, source).map_err(|error| error.to_string())?;
+    let module = Module::new(engine, source).map_err(|error| message(&error))?;
     let mut store = Store::new(engine, ());
     match Linker::<()>::new(engine).instantiate(&mut store, &module) {
         Err(error) if !error.to_string().contains("unknown import") => Err(error.to_string()),
         _ => Ok(()),
     }
+}
+
+/// What is wrong with a module, without the place.
+fn message(error: &ropewalk::Error) -> String {
+    let error = error.downcast_ref::<ModuleError>().expect("an error of a module");
+    error.message().to_string()
 }
 
 /// How long an ordinary function of some size takes.
@@ -169,6 +175,31 @@ fn deep_nesting_is_refused() {
         "the module is too large: function 1 nests 20001 blocks; at most 20000 are allowed \
          (Config::max_nesting)"
     );
+}
+
+#[test]
+fn what_is_too_large_has_a_place() {
+    let _alone = alone();
+    let mut config = Config::new();
+    config.max_nesting(3);
+    let engine = Engine::new(&config).unwrap();
+    let source =
+        "(module\n  (func)\n  (func $deep (local i32)\n    (block (block (block (block))))))";
+    let error = Module::new(&engine, source).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the module is too large: function 1 nests 4 blocks; at most 3 are allowed \
+         (Config::max_nesting)\n  --> 3:4\n   |\n 3 |   (func $deep (local i32)\n   |    ^"
+    );
+    // What is found out later has one too.
+    config.max_live_references(1000).max_allocation(1000).max_backtracking(1);
+    let engine = Engine::new(&config).unwrap();
+    for kind in ["operands live over calls", "casts"] {
+        let error = Module::new(&engine, self::source(kind, 3000)).unwrap_err();
+        let error = error.downcast_ref::<ModuleError>().unwrap();
+        assert!(error.message().starts_with("the module is too large: "), "{error}");
+        assert!(error.position().is_some(), "{error}");
+    }
 }
 
 #[test]
