@@ -98,6 +98,15 @@ impl Config {
         self
     }
 
+    /// How many bytes the stacks of continuations of a store may have all
+    /// together. Each counts with its whole [size](Config::stack_size), whatever it
+    /// uses of it, so that they never take more memory than this. No limit by
+    /// default. Beyond that, making a stack traps with `too many stacks`.
+    pub fn max_stack_memory(&mut self, bytes: usize) -> &mut Config {
+        self.stacks.memory = bytes;
+        self
+    }
+
     /// How many bytes the stack of a continuation has. 112 KiB by default, of
     /// which only the pages that are used take memory, and 64 GiB at most.
     pub fn stack_size(&mut self, bytes: usize) -> &mut Config {

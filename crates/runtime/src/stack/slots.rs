@@ -105,6 +105,11 @@ impl Slots {
         (chunk, slot - base)
     }
 
+    /// How many bytes a stack has, without its guard.
+    pub fn usable(&self) -> usize {
+        self.size - GUARD
+    }
+
     /// How many bytes of address space the slots have.
     pub fn reserved(&self) -> usize {
         self.chunks.values().map(Map::len).sum()

@@ -31,6 +31,8 @@ pub struct StackOptions {
     pub size: usize,
     /// How many there may be.
     pub maximum: usize,
+    /// How many bytes all together may have.
+    pub memory: usize,
     /// How many are made ready at a time, and kept ready at least.
     pub pool: usize,
     /// The generation that references to new ones begin with; for tests of what
@@ -46,6 +48,7 @@ impl Default for StackOptions {
         StackOptions {
             size: 112 << 10,
             maximum: 4 << 20,
+            memory: usize::MAX,
             pool: 16,
             first_generation: 0,
             mutation: None,
@@ -115,16 +118,18 @@ const NEVER_USED: usize = 0;
 
 impl Stacks {
     pub fn new(options: &StackOptions) -> Stacks {
-        let StackOptions { size, maximum, pool, first_generation, mutation } = *options;
+        let StackOptions { size, maximum, memory, pool, first_generation, mutation } = *options;
+        let slots = Slots::new(size);
+        let fitting = memory / slots.usable();
         Stacks {
             blocks: None,
             count: 1,
             roots: 0,
-            slots: Slots::new(size),
+            slots,
             pool,
             peak: 0,
             made_since_trim: 0,
-            maximum: maximum.min(MAX_BLOCKS - 1),
+            maximum: maximum.min(fitting).min(MAX_BLOCKS - 1),
             first_generation,
             mutation,
             threshold: FIRST_THRESHOLD,
