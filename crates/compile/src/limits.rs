@@ -13,6 +13,9 @@ pub struct Limits {
     /// [`FREE_WORK`](Self::FREE_WORK). All bodies of a module together may ask for
     /// four times as many.
     pub work: u64,
+    /// How many instructions of a function may switch between stacks: each is
+    /// inline code for several cases.
+    pub switches: u64,
     /// For how many pairs of a reference and a call during which it is needed a
     /// function may ask.
     pub live_references: u64,
@@ -34,6 +37,7 @@ impl Default for Limits {
         Limits {
             nesting: 20_000,
             work: 4,
+            switches: 5_000,
             live_references: 8_000_000,
             local_blocks: 100_000_000,
             allocation: 2_000_000_000,

@@ -43,6 +43,8 @@ pub(crate) struct Survey {
     work: u64,
     /// How deep its blocks nest.
     nesting: u64,
+    /// How many instructions switch between stacks.
+    switches: u64,
     /// How many of its locals are used.
     locals: u64,
     /// About how many blocks of code it becomes.
@@ -61,7 +63,7 @@ pub(crate) fn survey(
     let survey = Survey { offset: body.range().start, bytes, ..Survey::default() };
     let mut surveyor =
         Surveyor { info, operations, survey, labels: vec![0], used: Vec::new(), tries: vec![] };
-    surveyor.body(body, most);
+    surveyor.body(body, most, limits.switches);
     surveyor.survey
 }
 
@@ -99,12 +101,19 @@ fn too_much_work(who: &str, work: u64, most: u64, bytes: u64) -> CompileError {
 
 impl Survey {
     fn check(&self, function: u32, limits: &Limits) -> Result<(), CompileError> {
-        let Survey { bytes, work, nesting, locals, blocks, .. } = *self;
+        let Survey { bytes, work, nesting, switches, locals, blocks, .. } = *self;
         if nesting > limits.nesting {
             return Err(CompileError::too_large(format!(
                 "function {function} nests {nesting} blocks; at most {} are allowed \
                  (Config::max_nesting)",
                 limits.nesting
+            )));
+        }
+        if switches > limits.switches {
+            return Err(CompileError::too_large(format!(
+                "function {function} has {switches} or more instructions that switch between \
+                 stacks; at most {} are allowed (Config::max_switches)",
+                limits.switches
             )));
         }
         if locals.saturating_mul(blocks) > limits.local_blocks {
@@ -140,7 +149,7 @@ struct Surveyor<'a> {
 }
 
 impl Surveyor<'_> {
-    fn body(&mut self, body: &FunctionBody<'_>, most: u64) {
+    fn body(&mut self, body: &FunctionBody<'_>, most: u64, switches: u64) {
         let Ok(mut locals) = body.get_locals_reader() else { return };
         for _ in 0..locals.get_count() {
             let Ok((count, _)) = locals.read() else { return };
@@ -149,7 +158,7 @@ impl Surveyor<'_> {
         let Ok(reader) = body.get_operators_reader() else { return };
         for operator in reader.into_iter().map_while(Result::ok) {
             self.operator(&operator);
-            if self.survey.work > most {
+            if self.survey.work > most || self.survey.switches > switches {
                 return;
             }
         }
@@ -307,6 +316,7 @@ impl Surveyor<'_> {
     fn switch(&mut self, table: Option<&ResumeTable>) {
         let edges = self.tries.last().map_or(0, |(_, reachable)| reachable.len() as u64);
         self.survey.work += SWITCH + 2 * edges;
+        self.survey.switches += 1;
         self.survey.blocks += SWITCH_BLOCKS;
         for handle in table.map_or(&[][..], |table| &table.handlers) {
             if let Handle::OnLabel { tag, label } = handle {

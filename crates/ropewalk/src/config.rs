@@ -188,6 +188,14 @@ impl Config {
         self
     }
 
+    /// How many instructions of a function may switch between stacks. 5,000 by
+    /// default: each takes some tens of kilobytes while the function is compiled.
+    /// Beyond that, a module is too large.
+    pub fn max_switches(&mut self, count: u64) -> &mut Config {
+        self.limits.switches = count;
+        self
+    }
+
     /// How many *pieces of work* a function may ask the compiler for, for each byte
     /// of it, in addition to a million that are free. Four by default. All functions
     /// of a module together may ask for four times as many. Beyond that, a module is

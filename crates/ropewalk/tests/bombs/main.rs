@@ -203,6 +203,18 @@ fn what_is_too_large_has_a_place() {
 }
 
 #[test]
+fn a_function_has_not_too_many_switches() {
+    let _alone = alone();
+    for kind in ["suspend", "stack switch", "stack.switch", "stack.switch_call"] {
+        let error = refusal(kind, 20_000);
+        assert!(error.starts_with("the module is too large: function "), "{error}");
+        let counted = "has 5001 or more instructions that switch between stacks; at most 5000 are \
+                       allowed (Config::max_switches)";
+        assert!(error.contains(counted), "{kind}: {error}");
+    }
+}
+
+#[test]
 fn limits_can_be_set() {
     let _alone = alone();
     let compile = |set: fn(&mut Config) -> &mut Config, kind: &str, size: usize| {
@@ -216,6 +228,7 @@ fn limits_can_be_set() {
         compile(|c| c, kind, size).unwrap();
     };
     fails(|c| c.max_nesting(10), "nested blocks", 11, "(Config::max_nesting)");
+    fails(|c| c.max_switches(10), "suspend", 11, "(Config::max_switches)");
     fails(|c| c.max_local_blocks(100), "locals in loops", 50, "(Config::max_local_blocks)");
     fails(
         |c| c.max_live_references(10_000),
