@@ -285,3 +285,63 @@ fn an_exception_of_a_host_function_leaves_every_stack() {
         }
     });
 }
+
+#[test]
+fn a_host_function_may_enter_again_on_another_thread() {
+    for engine in engines() {
+        let module = Module::new(
+            &engine,
+            r#"(module
+                (import "host" "enter" (func $enter (param i32) (result i32)))
+                (memory 1)
+                (func $fails (export "fails") (param i32) (result i32)
+                  (i32.load (i32.sub (i32.const 65536) (local.get 0))))
+                (func $deep (export "deep") (param i32) (result i32)
+                  (i32.add (i32.const 1) (call $deep (local.get 0))))
+                (func (export "go") (param i32) (result i32)
+                  (i32.add (call $fails (i32.const 4)) (call $enter (local.get 0)))))"#,
+        )
+        .unwrap();
+        let mut linker = Linker::new(&engine);
+        linker
+            .func_wrap(
+                "host",
+                "enter",
+                |mut caller: Caller<'_, usize>, depth: i32| -> Result<i32> {
+                    // The store goes with whoever has it borrowed.
+                    std::thread::scope(|scope| {
+                        let other = scope.spawn(|| {
+                            *caller.data_mut() += 1;
+                            let mut entered = |name: &str, value: i32| {
+                                let func = caller.get_export(name).unwrap().into_func().unwrap();
+                                let func = func.typed::<i32, i32>(&caller)?;
+                                func.call(&mut caller, value)
+                            };
+                            for (name, code) in [
+                                ("fails", TrapCode::MemoryOutOfBounds),
+                                ("deep", TrapCode::CallStackExhausted),
+                            ] {
+                                assert_eq!(trap(&entered(name, 0).unwrap_err()).code(), code);
+                            }
+                            match depth {
+                                0 => entered("fails", 0),
+                                _ => entered("go", depth - 1),
+                            }
+                        });
+                        other.join().unwrap()
+                    })
+                },
+            )
+            .unwrap();
+        let mut store = Store::new(&engine, 0);
+        let instance = linker.instantiate(&mut store, &module).unwrap();
+        for _ in 0..2 {
+            let go = instance.get_typed_func::<i32, i32>(&mut store, "go").unwrap();
+            let error = go.call(&mut store, 3).unwrap_err();
+            assert_eq!(trap(&error).code(), TrapCode::MemoryOutOfBounds);
+            // A frame of the function that failed, and then one for each call of the host.
+            assert_eq!(trap(&error).backtrace().frames().len(), 1 + 4);
+        }
+        assert_eq!(*store.data(), 8);
+    }
+}
