@@ -247,11 +247,12 @@ impl Store {
     /// Visits the references in the marks of a stack.
     fn visit_marks(&mut self, stack: *const ControlBlock, copier: &mut Copier) {
         // SAFETY: stacks that are visited are alive.
-        if unsafe { (*stack).marks } == 0 {
+        let count = usize::from(unsafe { (*stack).marks });
+        if count == 0 {
             return;
         }
-        // SAFETY: as above.
-        let marks = unsafe { self.stacks.marks(stack) };
+        let number = self.stacks.number_of(stack).expect("blocks lie in the table");
+        let marks = self.stacks.belongings.counted_marks(number, count);
         marks.iter_mut().for_each(|mark| mark.visit(|reference| copier.forward(reference)));
     }
 

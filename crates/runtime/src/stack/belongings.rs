@@ -47,6 +47,13 @@ impl Belongings {
         marks
     }
 
+    /// The marks of a stack for the collector, as many as its record says: whether a
+    /// function that has left one is still there does not matter, so that nobody sees
+    /// from the number whether there was a collection.
+    pub fn counted_marks(&mut self, number: usize, count: usize) -> &mut [Mark] {
+        self.marks.get_mut(number).map_or(&mut [], |marks| &mut marks[..count])
+    }
+
     /// All marks of a block, with what is left over from other lives of it.
     pub fn all_marks(&self, number: usize) -> &[Mark] {
         self.marks.get(number).map_or(&[], Vec::as_slice)
