@@ -173,7 +173,8 @@ impl Machine {
                 &**part
         {
             let place = walk.at;
-            self.unspecified |= !self.is_there(place);
+            let is_reached = !walk.taken.is_empty() || self.is_outside(place.stack);
+            self.unspecified |= !is_reached || !self.is_there(place);
             return place;
         }
         let next = at.frame - 1;
@@ -189,6 +190,20 @@ impl Machine {
         let cursor = frame.and_then(|frame| frame.cursors.get(place.cursor));
         matches!(cursor.map(|cursor| &cursor.kind),
             Some(CursorKind::Mark(mark)) if mark.serial == place.serial)
+    }
+
+    /// Whether a stack is the running one or a parent of it. If the answer was
+    /// suspended and is continued elsewhere, the stack of the mark need not be, and
+    /// nobody says what a walk finds.
+    fn is_outside(&self, stack: StackId) -> bool {
+        let mut next = Some(self.running);
+        while let Some(outer) = next {
+            if outer == stack {
+                return true;
+            }
+            next = if self.is_base(outer) { None } else { self.stacks[outer].parent };
+        }
+        false
     }
 
     fn parent_place(&self, stack: StackId) -> Result<Place, Trap> {
