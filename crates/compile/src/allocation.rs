@@ -194,7 +194,7 @@ fn put_in_order(context: &mut Context) {
     context.compute_loop_analysis();
     let blocks: Vec<Block> = context.func.layout.blocks().collect();
     for block in blocks {
-        if leaves_loop_late(context, block) {
+        if leaves_loop_late(context, block) || skips(&context.func, block) {
             turn_around(&mut context.func, block);
         }
     }
@@ -227,6 +227,40 @@ fn leaves_loop_late(context: &Context, block: Block) -> bool {
         .loop_analysis
         .innermost_loop(block)
         .is_some_and(|around| is_in(inside, around) && !is_in(outside, around))
+}
+
+/// How many blocks a detour may have.
+const DETOUR: usize = 8;
+
+/// Whether a block ends with a branch to some place, or else to a detour that may
+/// lead there too. What is first reached straight away comes behind all else to
+/// which the detour leads, which may be the rest of the function: so it is where
+/// an event is looked up that nobody may handle.
+fn skips(func: &Function, block: Block) -> bool {
+    let Some(inst) = func.layout.last_inst(block) else { return false };
+    let InstructionData::Brif { blocks, .. } = func.dfg.insts[inst] else { return false };
+    let [place, detour] = blocks.map(|call| call.block(&func.dfg.value_lists));
+    place != detour && leads_to(func, detour, place, block)
+}
+
+/// Whether a block leads to another within a few steps, without going back to a
+/// third.
+fn leads_to(func: &Function, from: Block, to: Block, back: Block) -> bool {
+    let mut seen = vec![from];
+    let mut next = 0;
+    while next < seen.len() {
+        let Some(inst) = func.layout.last_inst(seen[next]) else { return false };
+        for target in successors(func, inst) {
+            if target == to {
+                return true;
+            }
+            if seen.len() < DETOUR && target != back && !seen.contains(&target) {
+                seen.push(target);
+            }
+        }
+        next += 1;
+    }
+    false
 }
 
 /// Makes the two ways of a branch change places.
