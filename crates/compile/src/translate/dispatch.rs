@@ -5,15 +5,15 @@ use cranelift_codegen::ir::types::*;
 use wasmparser::Operator;
 
 impl Translator<'_> {
-    /// Translates one validated operator.
-    pub fn operator(&mut self, op: &Operator<'_>) {
+    /// Translates one validated operator; returns whether there is a translation. The
+    /// engine's features admit no operator [without one](super::admitted).
+    #[must_use]
+    pub fn operator(&mut self, op: &Operator<'_>) -> bool {
         if !self.is_reachable() {
-            return self.unreachable_operator(op);
+            self.unreachable_operator(op);
+            return true;
         }
-        if self.core(op) || self.memory(op) || self.numeric(op) || self.gc(op) || self.simd(op) {
-            return;
-        }
-        unreachable!("the engine's features admit {op:?}, which has no translation");
+        self.core(op) || self.memory(op) || self.numeric(op) || self.gc(op) || self.simd(op)
     }
 
     /// What cannot be reached is only looked at for the blocks it opens and

@@ -4,6 +4,7 @@
 //! locals are Cranelift variables, and [`dispatch`] calls one function for
 //! each operator, in the file of its chapter.
 
+mod admitted;
 mod bulk;
 pub(crate) mod call;
 mod cases;
@@ -103,7 +104,12 @@ pub(crate) fn translate(
         validator.op(offset, &operator)?;
         match around.recognise(offset, &operator, &reader)? {
             Recognised::Ordinary if is_stack && translator.linear(&operator) => {}
-            Recognised::Ordinary => translator.operator(&operator),
+            Recognised::Ordinary => {
+                if !translator.operator(&operator) {
+                    let message = format!("the instruction {operator:?} is not supported");
+                    return Err(CompileError::Refused { offset, message });
+                }
+            }
             Recognised::OpensForm => translator.open_form(&operator),
             Recognised::Call(call) => translator.operation_call(&call),
         }
