@@ -18,7 +18,9 @@
 //! | [`transfer`] | the area through which those travel |
 //! | [`builtin`] | the functions of the runtime that generated code calls |
 //! | [`trap`] | why a computation was ended |
+//! | [`access`] | accesses of memory that may fault on purpose |
 
+pub mod access;
 pub mod builtin;
 pub mod code;
 pub mod context;

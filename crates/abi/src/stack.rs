@@ -85,6 +85,17 @@ pub enum Purpose {
 }
 
 impl Purpose {
+    /// What a stack is used for that references of a kind name.
+    pub const fn of(kind: StackKind) -> Purpose {
+        match kind {
+            StackKind::Continuation => Purpose::Continuation,
+            StackKind::Bag => Purpose::Bag,
+            StackKind::Task => Purpose::Task,
+            StackKind::Fiber => Purpose::Fiber,
+            StackKind::FirstClass => Purpose::FirstClass,
+        }
+    }
+
     /// Whether references to it stay the same for all its life.
     pub fn has_identity(self) -> bool {
         matches!(self, Purpose::Task | Purpose::Fiber)

@@ -16,23 +16,21 @@
 
 mod allocation;
 mod arch;
-mod carry;
 mod convert;
 mod design;
+mod emit;
 mod environment;
 mod function;
 mod handlers;
 mod image;
 mod limits;
 mod module;
-mod near;
 mod relocatable;
 mod signature;
 mod spans;
 mod survey;
 mod target;
 mod trampoline;
-mod transfer;
 mod translate;
 mod validate;
 

@@ -1,6 +1,6 @@
 //! Machine-level signatures.
 
-use crate::carry::{CARRIED, carrier_type};
+use crate::emit::carry::{CARRIED, carrier_type};
 use crate::translate::clif_type;
 use cranelift_codegen::ir::{self, AbiParam, Signature, types::I8X16, types::I64};
 use cranelift_codegen::isa::CallConv;

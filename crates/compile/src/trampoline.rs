@@ -12,9 +12,10 @@
 //!   there, and takes the results out of it. A few words, and one as the
 //!   result, stay in registers.
 
+use crate::emit::record::{Records, func_ref, host, store};
+use crate::emit::transfer::Transfer;
 use crate::function::generate;
 use crate::target::Target;
-use crate::transfer::Transfer;
 use crate::translate::{clif_type, constant_flags};
 use crate::{CompileError, image, signature};
 use cranelift_codegen::Context;
@@ -24,22 +25,18 @@ use cranelift_codegen::ir::{
 };
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use ropewalk_abi::access::PAGE;
 use ropewalk_abi::code::CodeImage;
 use ropewalk_abi::signature::{HOST_WORDS, host_in_registers, param_places, result_places};
 use ropewalk_abi::transfer::transfer_offset;
-use ropewalk_abi::{FuncRef, FuncType, HostContext, RawVal, StoreContext, ValType};
-use std::mem::{offset_of, size_of};
-
-/// The size of a page of the machine.
-const PAGE: usize = 4096;
+use ropewalk_abi::{FuncType, RawVal, ValType};
 
 /// Code by which a host calls functions of a type.
 pub fn entry_trampoline(target: &Target, ty: &FuncType) -> Result<CodeImage, CompileError> {
     build(target, signature::entry(), |builder, params| {
         let (values, context, code) = (params[0], params[1], params[2]);
-        // Any context begins with the store.
-        let store = builder.ins().load(I64, constant_flags(), context, 0);
-        let mut emit = Emit { target, builder, values, context, store };
+        let mut emit = Emit::new(target, builder, context);
+        emit.values = values;
         let arguments = emit.load_values(ty.params());
         let results = emit.call(code, ty, &arguments);
         emit.store_values(&results);
@@ -59,12 +56,10 @@ pub fn host_trampoline(target: &Target, ty: &FuncType) -> Result<CodeImage, Comp
 fn register_host_trampoline(target: &Target, ty: &FuncType) -> Result<CodeImage, CompileError> {
     build(target, signature::wasm(ty), |builder, params| {
         let context = params[0];
-        let load = |builder: &mut FunctionBuilder<'_>, base, offset: usize| {
-            builder.ins().load(I64, constant_flags(), base, offset as i32)
-        };
-        let store = load(builder, context, offset_of!(HostContext, store));
-        let stub = load(builder, store, offset_of!(StoreContext, call_builtin));
-        let function = load(builder, context, offset_of!(HostContext, function));
+        let mut emit = Emit::new(target, builder, context);
+        let stub = emit.get_constant(emit.store, store::CALL_BUILTIN);
+        let function = emit.get_constant(context, host::FUNCTION);
+        let builder = emit.builder;
         let mut args = vec![context];
         args.extend(params[1..].iter().map(|value| to_word(builder, *value)));
         args.resize(1 + HOST_WORDS, context);
@@ -110,18 +105,9 @@ fn from_word(builder: &mut FunctionBuilder<'_>, word: Value, ty: ir::Type) -> Va
 fn array_host_trampoline(target: &Target, ty: &FuncType) -> Result<CodeImage, CompileError> {
     build(target, signature::wasm(ty), |builder, params| {
         let context = params[0];
-        let store = builder.ins().load(
-            I64,
-            constant_flags(),
-            context,
-            offset_of!(HostContext, store) as i32,
-        );
-        let host_sp = builder.ins().load(
-            I64,
-            MemFlagsData::trusted(),
-            store,
-            offset_of!(StoreContext, host_sp) as i32,
-        );
+        let mut emit = Emit::new(target, builder, context);
+        let host_sp = emit.get(emit.store, store::HOST_SP);
+        let builder = &mut *emit.builder;
         let size = ty.params().len().max(ty.results().len()) * size_of::<RawVal>();
         // Many values could reach beyond the guard of the host's stack, so
         // touch every page on the way.
@@ -130,8 +116,7 @@ fn array_host_trampoline(target: &Target, ty: &FuncType) -> Result<CodeImage, Co
             let offset = -((page * PAGE) as i32);
             builder.ins().store(MemFlagsData::trusted(), zero, host_sp, offset);
         }
-        let values = builder.ins().iadd_imm_s(host_sp, -(size as i64));
-        let mut emit = Emit { target, builder, values, context, store };
+        emit.values = builder.ins().iadd_imm_s(host_sp, -(size as i64));
         let places = param_places(ty.params());
         let arguments = emit.transfer().gather(&params[1..], ty.params(), places);
         emit.store_values(&arguments);
@@ -148,21 +133,16 @@ fn array_host_trampoline(target: &Target, ty: &FuncType) -> Result<CodeImage, Co
 /// goes back to the parent for good.
 pub fn stack_trampoline(target: &Target, ty: &FuncType) -> Result<CodeImage, CompileError> {
     build(target, signature::stack_entry(ty), |builder, params| {
-        let (func_ref, carried) = (params[0], &params[1..]);
-        let load = |builder: &mut FunctionBuilder<'_>, base, offset: usize| {
-            builder.ins().load(I64, constant_flags(), base, offset as i32)
-        };
-        let code = load(builder, func_ref, offset_of!(FuncRef, code));
-        let context = load(builder, func_ref, offset_of!(FuncRef, context));
-        let store = load(builder, context, 0);
-        // It needs no array.
-        let mut emit = Emit { target, builder, values: store, context, store };
+        let (function, carried) = (params[0], &params[1..]);
+        let context = builder.ins().load(I64, constant_flags(), function, func_ref::CONTEXT.offset);
+        let mut emit = Emit::new(target, builder, context);
+        let code = emit.get_constant(function, func_ref::CODE);
         // All arguments are read before any is moved on.
         let arguments = emit.transfer().receive(carried, ty.params());
         let results = emit.call(code, ty, &arguments);
-        let mut args = vec![store];
+        let mut args = vec![emit.store];
         args.extend(emit.transfer().carry(&results, ty.results()));
-        let finish = load(emit.builder, store, offset_of!(StoreContext, finish));
+        let finish = emit.get_constant(emit.store, store::FINISH);
         let signature = emit.builder.import_signature(signature::finish_stub(ty));
         emit.builder.ins().return_call_indirect(signature, finish, &args);
     })
@@ -171,7 +151,7 @@ pub fn stack_trampoline(target: &Target, ty: &FuncType) -> Result<CodeImage, Com
 struct Emit<'b, 'f> {
     target: &'b Target,
     builder: &'b mut FunctionBuilder<'f>,
-    /// The array of values.
+    /// The array of values, if there is one.
     values: Value,
     /// An instance's or host function's context.
     context: Value,
@@ -179,7 +159,20 @@ struct Emit<'b, 'f> {
     store: Value,
 }
 
-impl<'f> Emit<'_, 'f> {
+impl<'f> Records<'f> for Emit<'_, 'f> {
+    fn builder(&mut self) -> &mut FunctionBuilder<'f> {
+        self.builder
+    }
+}
+
+impl<'b, 'f> Emit<'b, 'f> {
+    /// Without an array.
+    fn new(target: &'b Target, builder: &'b mut FunctionBuilder<'f>, context: Value) -> Self {
+        // Any context begins with the store.
+        let store = builder.ins().load(I64, constant_flags(), context, host::STORE.offset);
+        Emit { target, builder, values: store, context, store }
+    }
+
     fn transfer(&mut self) -> Transfer<'_, 'f> {
         Transfer::of(self.target, self.builder, self.store)
     }
@@ -213,10 +206,8 @@ impl<'f> Emit<'_, 'f> {
     }
 
     fn call_host(&mut self) {
-        let function = offset_of!(HostContext, function) as i32;
-        let function = self.builder.ins().load(I64, constant_flags(), self.context, function);
-        let stub = offset_of!(StoreContext, call_host) as i32;
-        let stub = self.builder.ins().load(I64, constant_flags(), self.store, stub);
+        let function = self.get_constant(self.context, host::FUNCTION);
+        let stub = self.get_constant(self.store, store::CALL_HOST);
         let signature = self.builder.import_signature(signature::host_stub());
         let args = [self.context, self.values, function];
         self.builder.ins().call_indirect(signature, stub, &args);

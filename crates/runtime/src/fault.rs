@@ -8,14 +8,14 @@
 
 use crate::arch::frames::is_trap_instruction;
 use crate::arch::interrupted::GENERAL_PROTECTION;
+use crate::known_code;
 use crate::stack;
 use crate::store::Store;
-use crate::{known_code, map::PAGE};
 use libc::c_int;
-use ropewalk_abi::heap::{ARRAY_LENGTH, HEADER_SIZE};
+use ropewalk_abi::access::{PAGE, is_through_null};
 use ropewalk_abi::signature::TRANSFER_SLOTS;
-use ropewalk_abi::{ControlBlock, FuncRef, RawVal, TrapCode};
-use std::mem::{offset_of, size_of};
+use ropewalk_abi::{ControlBlock, RawVal, TrapCode};
+use std::mem::size_of;
 
 /// What the kernel says of a fault.
 #[derive(Clone, Copy, Debug)]
@@ -84,18 +84,9 @@ fn memory_fault(store: &Store, block: &ControlBlock, fault: &Fault) -> Option<Tr
         return overflow(listed, fault);
     }
     let address = fault.address;
-    let through_null = |offsets: &[usize]| fault.code == SEGV_MAPERR && offsets.contains(&address);
     let is_expected = match listed? {
         TrapCode::MemoryOutOfBounds => store.memory_may_fault_at(address),
-        TrapCode::NullFunctionReference => through_null(&[offset_of!(FuncRef, code)]),
-        TrapCode::UninitializedElement => through_null(&[offset_of!(FuncRef, ty)]),
-        TrapCode::CastFailure => through_null(&[0, offset_of!(FuncRef, ty)]),
-        TrapCode::NullArrayReference => through_null(&[ARRAY_LENGTH as usize]),
-        TrapCode::NullContinuation => through_null(&[offset_of!(ControlBlock, reference)]),
-        TrapCode::NullStructReference => {
-            fault.code == SEGV_MAPERR && (HEADER_SIZE as usize..NULL_PAGE).contains(&address)
-        }
-        _ => false,
+        code => fault.code == SEGV_MAPERR && is_through_null(code, address),
     };
     if is_expected { listed } else { None }
 }
@@ -173,5 +164,3 @@ const ILL_ILLOPN: c_int = 2;
 const FPE_INTDIV: c_int = 1;
 /// The key of the size of a signal frame among what the kernel tells a process.
 const AT_MINSIGSTKSZ: libc::c_ulong = 51;
-/// Accesses through null, at offsets below this, are not checked otherwise.
-const NULL_PAGE: usize = 4096;

@@ -1,12 +1,10 @@
 //! Pieces of address space.
 
+pub(crate) use ropewalk_abi::access::PAGE;
 use rustix::mm::{self, MapFlags, MprotectFlags, ProtFlags};
 use std::ffi::c_void;
 use std::io;
 use std::ptr::{self, NonNull};
-
-/// The size of a page of the machine.
-pub(crate) const PAGE: usize = 4096;
 
 /// A piece of address space of our own, unmapped when dropped.
 #[derive(Debug)]

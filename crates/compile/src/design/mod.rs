@@ -18,7 +18,7 @@ pub(crate) mod call;
 mod fiber;
 pub(crate) mod first_class;
 mod operation;
-mod shared;
+pub(crate) mod shared;
 mod subtyping;
 mod task;
 pub(crate) mod thunk;

@@ -14,21 +14,19 @@
 
 use super::call::OperationCall;
 use super::{bag, fiber, first_class, task};
+use crate::emit::record::{Records, block, func_ref, host, store};
+use crate::emit::transfer::Transfer;
 use crate::environment::Environment;
 use crate::function::{MachineFunction, generate};
-use crate::transfer::Transfer;
-use crate::translate::{clif_type, constant_flags, trap};
+use crate::translate::{clif_type, trap};
 use crate::{CompileError, signature};
 use cranelift_codegen::Context;
-use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, UserFuncName, Value, types::I64};
+use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, UserFuncName, Value};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use ropewalk_abi::signature::{param_places, result_places};
 use ropewalk_abi::stack::{NEXT_GENERATION, StackKind, kind_bits};
 use ropewalk_abi::transfer::transfer_offset;
-use ropewalk_abi::{
-    ControlBlock, FuncRef, FuncType, HeapType, RefType, StoreContext, TrapCode, ValType,
-};
-use std::mem::offset_of;
+use ropewalk_abi::{FuncType, HeapType, RefType, TrapCode, ValType};
 
 /// Where a stack begins, or a function that runs on top of one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -114,22 +112,20 @@ pub(crate) struct Emit<'e, 'b, 'f> {
     pub carried: &'b [Value],
 }
 
+impl<'f> Records<'f> for Emit<'_, '_, 'f> {
+    fn builder(&mut self) -> &mut FunctionBuilder<'f> {
+        self.builder
+    }
+}
+
 impl<'e, 'f> Emit<'e, '_, 'f> {
     pub fn type_of(&self, value: Value) -> ir::Type {
         self.builder.func.dfg.value_type(value)
     }
 
-    pub fn load(&mut self, base: Value, offset: usize) -> Value {
-        self.builder.ins().load(I64, MemFlagsData::trusted(), base, offset as i32)
-    }
-
-    pub fn constant(&mut self, base: Value, offset: usize) -> Value {
-        self.builder.ins().load(I64, constant_flags(), base, offset as i32)
-    }
-
     /// The reference to the stack itself.
     pub fn own_reference(&mut self, kind: StackKind) -> Value {
-        let reference = self.load(self.block, offset_of!(ControlBlock, reference));
+        let reference = self.get(self.block, block::REFERENCE);
         self.builder.ins().bor_imm_u(reference, kind_bits(kind) as i64)
     }
 
@@ -147,10 +143,10 @@ impl<'e, 'f> Emit<'e, '_, 'f> {
     }
 
     pub fn callee<'t>(&mut self, func_ref: Value, ty: &'t FuncType) -> Callee<'t> {
-        let code = self.constant(func_ref, offset_of!(FuncRef, code));
-        let context = self.constant(func_ref, offset_of!(FuncRef, context));
+        let code = self.get_constant(func_ref, func_ref::CODE);
+        let context = self.get_constant(func_ref, func_ref::CONTEXT);
         // Any context begins with the store.
-        let store = self.constant(context, 0);
+        let store = self.get_constant(context, host::STORE);
         Callee { ty, code, context, store }
     }
 
@@ -192,12 +188,11 @@ impl<'e, 'f> Emit<'e, '_, 'f> {
     /// Makes the reference to the running stack stale, frees the stack and
     /// continues its parent with a signal.
     pub fn finish(&mut self, store: Value, signal: Value, carried: &[Value]) {
-        let current = self.load(store, offset_of!(StoreContext, stack));
-        let reference = self.load(current, offset_of!(ControlBlock, reference));
+        let current = self.get(store, store::STACK);
+        let reference = self.get(current, block::REFERENCE);
         let next = self.builder.ins().iadd_imm_s(reference, NEXT_GENERATION as i64);
-        let offset = offset_of!(ControlBlock, reference) as i32;
-        self.builder.ins().store(MemFlagsData::trusted(), next, current, offset);
-        let finish = self.constant(store, offset_of!(StoreContext, finish_with));
+        self.set(current, block::REFERENCE, next);
+        let finish = self.get_constant(store, store::FINISH_WITH);
         let types: Vec<_> = carried.iter().map(|value| self.type_of(*value)).collect();
         let signature = self.builder.import_signature(signature::finish_with_stub(&types));
         let args = [&[store, signal], carried].concat();

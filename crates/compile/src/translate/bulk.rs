@@ -5,6 +5,7 @@
 
 use super::memory::pair;
 use super::{Translator, trap};
+use crate::emit::record::{Field, Records, store};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
     AbiParam, InstBuilder, InstructionData, MemFlagsData, Opcode, SigRef, Signature, Value,
@@ -12,7 +13,6 @@ use cranelift_codegen::ir::{
 };
 use cranelift_codegen::isa::CallConv;
 use ropewalk_abi::{Builtin, FEW_BYTES, StoreContext, TrapCode};
-use std::mem::offset_of;
 
 /// Up to how many bytes are moved in line: as many as fit into registers.
 const MAX_INLINE: u64 = 128;
@@ -29,7 +29,7 @@ impl Translator<'_> {
         if let Some(count) = constant.filter(|count| *count <= MAX_INLINE) {
             return self.copy_inline(target_address, source_address, count as u32);
         }
-        let few = offset_of!(StoreContext, copy_bytes);
+        let few = store::COPY_BYTES;
         let indices = self.index(pair(to, from));
         let many = [indices, target, source, count];
         let few_args = [target_address, source_address, count];
@@ -45,7 +45,7 @@ impl Translator<'_> {
         if let Some(count) = constant.filter(in_line) {
             return self.fill_inline(address, byte, count as u32);
         }
-        let few = offset_of!(StoreContext, fill_bytes);
+        let few = store::FILL_BYTES;
         let index = self.index(u64::from(memory));
         let many = [index, target, byte, count];
         self.few_or_many(few, &[address, byte, count], Builtin::memory_fill, &many);
@@ -104,7 +104,7 @@ impl Translator<'_> {
     /// Calls a routine of the store for a few bytes, and a builtin for many.
     pub(crate) fn few_or_many(
         &mut self,
-        few: usize,
+        few: Field<StoreContext>,
         args: &[Value],
         builtin: Builtin,
         operands: &[Value],
@@ -116,7 +116,7 @@ impl Translator<'_> {
         self.builder.ins().brif(is_few, small, &[], large, &[]);
         self.enter_sealed(small);
         let store = self.store_context();
-        let routine = self.load_constant(store, few as i32);
+        let routine = self.get_constant(store, few);
         let signature = self.routine_signature();
         self.builder.ins().call_indirect(signature, routine, args);
         self.jump(next, &[]);

@@ -1,16 +1,15 @@
 //! Calls: direct, through imports, indirect, tail calls, and of the runtime.
 
 use super::{Translator, trap};
+use crate::emit::record::{Records, func_ref, instance, store};
+use crate::emit::same_image::code_ref;
 use crate::function::FUNCTIONS;
-use crate::near::near_function;
 use crate::signature;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, SigRef, Value, types::*};
 use cranelift_codegen::isa::CallConv;
 use ropewalk_abi::signature::{param_places, result_places};
-use ropewalk_abi::{
-    Builtin, FuncImport, FuncRef, FuncType, InstanceHeader, StoreContext, TrapCode, TypeInfo,
-};
+use ropewalk_abi::{Builtin, FuncImport, FuncType, TrapCode, TypeInfo};
 use std::collections::HashMap;
 use std::mem::{offset_of, size_of};
 
@@ -79,10 +78,8 @@ impl Translator<'_> {
         self.check_type(function, ty);
         // The check has already touched the record.
         let flags = MemFlagsData::trusted().with_readonly();
-        let code = offset_of!(FuncRef, code) as i32;
-        let context = offset_of!(FuncRef, context) as i32;
-        let code = self.builder.ins().load(I64, flags, function, code);
-        let context = self.builder.ins().load(I64, flags, function, context);
+        let code = self.builder.ins().load(I64, flags, function, func_ref::CODE.offset);
+        let context = self.builder.ins().load(I64, flags, function, func_ref::CONTEXT.offset);
         (Callee::Indirect(self.signature(ty), code), context)
     }
 
@@ -93,7 +90,7 @@ impl Translator<'_> {
             .with_aligned()
             .with_readonly()
             .with_trap_code(Some(trap(TrapCode::UninitializedElement)));
-        let actual = self.builder.ins().load(I64, flags, function, offset_of!(FuncRef, ty) as i32);
+        let actual = self.builder.ins().load(I64, flags, function, func_ref::TYPE.offset);
         let expected = self.type_info(ty);
         let is_final = self.env.info.types[ty as usize].is_final;
         let fits = match is_final {
@@ -139,10 +136,9 @@ impl Translator<'_> {
             .with_aligned()
             .with_readonly()
             .with_trap_code(Some(trap(TrapCode::NullFunctionReference)));
-        let code = self.builder.ins().load(I64, flags, function, offset_of!(FuncRef, code) as i32);
+        let code = self.builder.ins().load(I64, flags, function, func_ref::CODE.offset);
         let flags = MemFlagsData::trusted().with_readonly();
-        let context = offset_of!(FuncRef, context) as i32;
-        let context = self.builder.ins().load(I64, flags, function, context);
+        let context = self.builder.ins().load(I64, flags, function, func_ref::CONTEXT.offset);
         (Callee::Indirect(self.signature(ty), code), context)
     }
 
@@ -250,13 +246,10 @@ impl Translator<'_> {
         let context = self.running_context();
         // Not to be hoisted: mostly it is uncommon that a builtin is called, and
         // registers are better used for something else.
-        let mut load = |base, offset: usize| {
-            self.builder.ins().load(I64, MemFlagsData::trusted(), base, offset as i32)
-        };
-        let store = load(context, offset_of!(InstanceHeader, store));
-        let stub = load(store, offset_of!(StoreContext, call_builtin));
-        let table = load(store, offset_of!(StoreContext, builtins));
-        let function = load(table, builtin as usize * size_of::<usize>());
+        let store = self.get(context, instance::STORE);
+        let stub = self.get(store, store::CALL_BUILTIN);
+        let table = self.get(store, store::BUILTINS);
+        let function = self.load_word(table, (builtin as usize * size_of::<usize>()) as i32);
         let mut args = vec![context];
         args.extend(operands);
         args.resize(signature::BUILTIN_STUB_PARAMS - 1, context);
@@ -279,7 +272,7 @@ impl Translator<'_> {
             return function;
         }
         let signature = self.signature(self.env.info.functions[function as usize]);
-        let reference = near_function(&mut self.builder, FUNCTIONS, function, signature);
+        let reference = code_ref(&mut self.builder, FUNCTIONS, function, signature);
         self.caches.functions.insert(function, reference);
         reference
     }

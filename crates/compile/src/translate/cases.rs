@@ -1,8 +1,16 @@
-//! Blocks for what is common and for what is not, and words in memory.
+//! Blocks for what is common and for what is not, and fields of records.
 
 use super::Translator;
+use crate::emit::record::{Field, Records};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Value, types::*};
+use cranelift_codegen::ir::{Block, InstBuilder, Value, types::*};
+use cranelift_frontend::FunctionBuilder;
+
+impl<'a> Records<'a> for Translator<'a> {
+    fn builder(&mut self) -> &mut FunctionBuilder<'a> {
+        &mut self.builder
+    }
+}
 
 impl Translator<'_> {
     pub(crate) fn cold_block(&mut self) -> Block {
@@ -43,22 +51,14 @@ impl Translator<'_> {
         std::array::from_fn(|_| self.builder.append_block_param(block, I64))
     }
 
-    pub(crate) fn load_word(&mut self, base: Value, offset: usize) -> Value {
-        self.builder.ins().load(I64, MemFlagsData::trusted(), base, offset as i32)
-    }
-
-    pub(crate) fn store_word(&mut self, value: Value, base: Value, offset: usize) {
-        self.builder.ins().store(MemFlagsData::trusted(), value, base, offset as i32);
-    }
-
-    /// Stores a word unless it is there already: a store costs more than a load.
-    pub(crate) fn store_other(&mut self, value: Value, base: Value, offset: usize) {
-        let present = self.load_word(base, offset);
+    /// Sets a field unless it is so already: a store costs more than a load.
+    pub(crate) fn set_if_different<R>(&mut self, record: Value, field: Field<R>, value: Value) {
+        let present = self.get(record, field);
         let is_other = self.builder.ins().icmp(IntCC::NotEqual, value, present);
         let [cold, next] = self.cold_and_next();
         self.builder.ins().brif(is_other, cold, &[], next, &[]);
         self.enter_sealed(cold);
-        self.store_word(value, base, offset);
+        self.set(record, field, value);
         self.jump(next, &[]);
         self.enter_sealed(next);
     }

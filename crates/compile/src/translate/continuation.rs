@@ -11,16 +11,15 @@
 //! its own, and both arrive at the same block.
 
 use super::switching::Delivery;
-use super::{Translator, constant_flags, trap};
-use crate::carry::CARRIED;
+use super::{Translator, trap};
+use crate::design::shared::new_stack::NewStack;
+use crate::emit::carry::CARRIED;
+use crate::emit::record::{Records, block, store, type_info};
 use crate::handlers;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Value, types::*};
 use ropewalk_abi::stack::{ClauseKind, Purpose, StackKind};
-use ropewalk_abi::{
-    Builtin, ControlBlock, FuncType, HeapType, RefType, StoreContext, TrapCode, TypeInfo, ValType,
-};
-use std::mem::offset_of;
+use ropewalk_abi::{Builtin, FuncType, HeapType, RefType, TrapCode, ValType};
 use wasmparser::{Handle, ResumeTable};
 
 const CONT: ValType = ValType::Ref(RefType { nullable: true, heap: HeapType::Cont });
@@ -40,32 +39,22 @@ impl Translator<'_> {
         let function = self.pop();
         self.builder.ins().trapz(function, trap(TrapCode::NullFunctionReference));
         let block = self.free_stack();
-        let next = self.load_word(block, offset_of!(ControlBlock, next_free));
-        self.store_to_store(next, offset_of!(StoreContext, free_stacks));
         let info = self.type_info(self.env.info.cont_function(ty));
-        let entry = offset_of!(TypeInfo, entry) as i32;
-        let entry = self.builder.ins().load(I64, constant_flags(), info, entry);
+        let entry = Some(self.get_constant(info, type_info::ENTRY));
         let store = self.store_context();
-        let start = self.load_constant(store, offset_of!(StoreContext, start) as i32);
-        let top = self.load_word(block, offset_of!(ControlBlock, top));
-        self.builder.ins().store(MemFlagsData::trusted(), start, top, 0);
-        let zero = self.builder.ins().iconst(I64, 0);
-        let none = self.builder.ins().iconst(I32, 0);
-        let in_use = self.builder.ins().iconst(I32, Purpose::Continuation as i64);
-        self.store_word(top, block, offset_of!(ControlBlock, sp));
-        self.store_word(zero, block, offset_of!(ControlBlock, fp));
-        self.store_word(function, block, offset_of!(ControlBlock, function));
-        self.store_word(entry, block, offset_of!(ControlBlock, entry));
-        self.store_word(zero, block, offset_of!(ControlBlock, sought));
-        self.store_word(none, block, offset_of!(ControlBlock, bound));
-        self.store_word(in_use, block, offset_of!(ControlBlock, purpose));
-        let reference = self.load_word(block, offset_of!(ControlBlock, reference));
+        let start = self.get_constant(store, store::START);
+        let sp = self.get(block, block::TOP);
+        self.store_word(start, sp, 0);
+        let purpose = Purpose::Continuation;
+        // Its parent has no meaning until it is resumed.
+        self.begin_stack(block, NewStack { sp, function, entry, parent: None, purpose });
+        let reference = self.get(block, block::REFERENCE);
         self.push_typed(reference, CONT);
     }
 
     /// The first free stack, which stays on the list.
     pub(crate) fn free_stack(&mut self) -> Value {
-        let first = self.load_from_store(offset_of!(StoreContext, free_stacks));
+        let first = self.get_from_store(store::FREE_STACKS);
         let [cold, next] = [self.builder.create_block(), self.builder.create_block()];
         let block = self.builder.append_block_param(next, I64);
         self.builder.set_cold_block(cold);
@@ -215,7 +204,7 @@ impl Translator<'_> {
         let cold = self.cold_block();
         let parent = self.capture(tag, ClauseKind::Switch, cold);
         self.check_alone(block, reference, cold);
-        self.store_other(parent, block, offset_of!(ControlBlock, parent));
+        self.set_if_different(block, block::PARENT, parent);
         let next = self.take_generation(block, reference, StackKind::Continuation);
         arguments.push(self.current_reference());
         let carried = self.carry(&arguments, function.params());
@@ -228,7 +217,7 @@ impl Translator<'_> {
         let block = self.running_transfer().take_word(count as u32);
         let function_type = env.info.cont_function(ty);
         let target = self.consume_other(block, function_type, count, Some(other.reference));
-        self.store_word(other.parent, target.block, offset_of!(ControlBlock, parent));
+        self.set(target.block, block::PARENT, other.parent);
         self.continue_stack(&target, back);
         let delivery = self.come_back(back);
         self.receive(delivered, &delivery);
@@ -240,9 +229,9 @@ impl Translator<'_> {
     /// from the last time: a store costs more than a load.
     fn link(&mut self, block: Value, table: &ResumeTable) {
         let current = self.current_stack();
-        self.store_other(current, block, offset_of!(ControlBlock, parent));
+        self.set_if_different(block, block::PARENT, current);
         let handlers = self.handler_table(table);
-        self.store_other(handlers, current, offset_of!(ControlBlock, handlers));
+        self.set_if_different(current, block::HANDLERS, handlers);
         self.forget_any_through(current);
     }
 
@@ -260,9 +249,9 @@ impl Translator<'_> {
     /// As `link`, in the uncommon case.
     fn link_other(&mut self, block: Value, table: &ResumeTable) {
         let current = self.current_stack();
-        self.store_word(current, block, offset_of!(ControlBlock, parent));
+        self.set(block, block::PARENT, current);
         let handlers = self.handler_table(table);
-        self.store_word(handlers, current, offset_of!(ControlBlock, handlers));
+        self.set(current, block::HANDLERS, handlers);
         self.forget_through(current);
     }
 
@@ -270,8 +259,8 @@ impl Translator<'_> {
     /// changed when the other comes back.
     fn forget_through(&mut self, current: Value) {
         let nothing = self.builder.ins().iconst(I64, 0);
-        self.store_word(nothing, current, offset_of!(ControlBlock, through));
-        self.store_word(nothing, current, offset_of!(ControlBlock, sought));
+        self.set(current, block::THROUGH, nothing);
+        self.set(current, block::SOUGHT, nothing);
         self.set_entangled(current, false);
     }
 
@@ -281,8 +270,8 @@ impl Translator<'_> {
     fn capture(&mut self, tag: u32, kind: ClauseKind, cold: Block) -> Value {
         let word = self.handler_word(tag, kind);
         let current = self.current_stack();
-        let parent = self.load_word(current, offset_of!(ControlBlock, parent));
-        let handlers = self.load_word(parent, offset_of!(ControlBlock, handlers));
+        let parent = self.get(current, block::PARENT);
+        let handlers = self.get(parent, block::HANDLERS);
         let first = self.load_word(handlers, 0);
         let is_first = self.builder.ins().icmp(IntCC::Equal, word, first);
         self.go_on_if(is_first, cold);
@@ -311,14 +300,14 @@ impl Translator<'_> {
         self.capture_again(current, word, next);
         let clause = self.call_builtin(Builtin::find_handler, &[word]);
         self.find_running();
-        let found = self.load_from_store(offset_of!(StoreContext, found));
-        let handling = self.load_word(found, offset_of!(ControlBlock, parent));
+        let found = self.get_from_store(store::FOUND);
+        let handling = self.get(found, block::PARENT);
         self.jump(next, &[found, handling, clause]);
         self.enter_sealed(next);
         let current = self.current_stack();
-        self.store_word(current, outermost, offset_of!(ControlBlock, innermost));
+        self.set(outermost, block::INNERMOST, current);
         self.set_entangled(outermost, true);
-        let reference = self.load_word(outermost, offset_of!(ControlBlock, reference));
+        let reference = self.get(outermost, block::REFERENCE);
         Capture { reference, parent, signal }
     }
 
@@ -326,16 +315,16 @@ impl Translator<'_> {
     /// with them and now searches for the same finds it at the same place: goes
     /// on at `next` if that is so, else behind.
     fn capture_again(&mut self, current: Value, word: Value, next: Block) {
-        let through = self.load_word(current, offset_of!(ControlBlock, through));
-        let sought = self.load_word(current, offset_of!(ControlBlock, sought));
+        let through = self.get(current, block::THROUGH);
+        let sought = self.get(current, block::SOUGHT);
         let same = self.builder.ins().icmp(IntCC::Equal, sought, word);
         let [again, other] = [self.builder.create_block(), self.builder.create_block()];
         self.builder.set_cold_block(again);
         self.builder.set_cold_block(other);
         self.builder.ins().brif(same, again, &[], other, &[]);
         self.enter_sealed(again);
-        let parent = self.load_word(through, offset_of!(ControlBlock, parent));
-        let handlers = self.load_word(parent, offset_of!(ControlBlock, handlers));
+        let parent = self.get(through, block::PARENT);
+        let handlers = self.get(parent, block::HANDLERS);
         let first = self.load_word(handlers, 0);
         let is_first = self.builder.ins().icmp(IntCC::Equal, first, word);
         let one = self.builder.ins().iconst(I64, 1);

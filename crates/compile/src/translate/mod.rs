@@ -27,16 +27,16 @@ mod variable;
 use crate::CompileError;
 use crate::design::call::{Recognised, Surroundings};
 pub(crate) use crate::design::first_class::on_top::{Entered, OnTop};
+use crate::emit::record::{Records, instance};
+use crate::emit::transfer::Transfer;
 use crate::environment::Environment;
-use crate::transfer::Transfer;
 use crate::{handlers, signature};
 use control::Control;
 use cranelift_codegen::entity::EntitySet;
 use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, Value, types::*};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 use ropewalk_abi::signature::param_places;
-use ropewalk_abi::{InstanceHeader, TrapCode, ValType};
-use std::mem::offset_of;
+use ropewalk_abi::{TrapCode, ValType};
 use wasmparser::{FuncValidator, FunctionBody, OperatorsReader, ValidatorResources};
 
 /// The state of translating one function.
@@ -314,8 +314,7 @@ impl<'a> Translator<'a> {
 
     /// The context of the store.
     pub fn store_context(&mut self) -> Value {
-        let offset = offset_of!(InstanceHeader, store);
-        self.load_constant(self.context, offset as i32)
+        self.get_constant(self.context, instance::STORE)
     }
 
     /// Loads a pointer-sized word that never changes while the code runs.

@@ -1,14 +1,14 @@
 //! What runs, in a function that switches between stacks.
 
 use super::{Translator, trap};
+use crate::emit::record::{Field, Records, block, store};
+use crate::emit::transfer::Transfer;
 use crate::handlers::Contents;
-use crate::transfer::Transfer;
 use cranelift_codegen::ir::{
     InstBuilder, MemFlagsData, StackSlot, StackSlotData, StackSlotKind, Value, types::*,
 };
 use cranelift_frontend::Variable;
-use ropewalk_abi::{ControlBlock, StoreContext, TrapCode};
-use std::mem::offset_of;
+use ropewalk_abi::{StoreContext, TrapCode};
 
 /// What runs, in a function that switches: variables, since every switch leaves
 /// them in registers, where the next one finds them sooner than in memory.
@@ -57,7 +57,7 @@ impl<'a> Translator<'a> {
         let Some(Running { store, stack, .. }) = self.running else { return };
         let context = self.store_context();
         self.builder.def_var(store, context);
-        let running = self.load_word(context, offset_of!(StoreContext, stack));
+        let running = self.get(context, store::STACK);
         self.builder.def_var(stack, running);
         self.find_running_reference();
     }
@@ -66,7 +66,7 @@ impl<'a> Translator<'a> {
     pub(crate) fn find_running_reference(&mut self) {
         let Some(Running { stack, reference: Some(reference), .. }) = self.running else { return };
         let stack = self.builder.use_var(stack);
-        let next = self.load_word(stack, offset_of!(ControlBlock, reference));
+        let next = self.get(stack, block::REFERENCE);
         self.builder.def_var(reference, next);
     }
 
@@ -77,13 +77,13 @@ impl<'a> Translator<'a> {
             return self.builder.use_var(reference);
         }
         let current = self.current_stack();
-        self.load_word(current, offset_of!(ControlBlock, reference))
+        self.get(current, block::REFERENCE)
     }
 
     pub(crate) fn current_stack(&mut self) -> Value {
         match &self.running {
             Some(running) => self.builder.use_var(running.stack),
-            None => self.load_from_store(offset_of!(StoreContext, stack)),
+            None => self.get_from_store(store::STACK),
         }
     }
 
@@ -113,13 +113,13 @@ impl<'a> Translator<'a> {
         Transfer::of(self.env, &mut self.builder, store)
     }
 
-    pub(crate) fn load_from_store(&mut self, offset: usize) -> Value {
+    pub(crate) fn get_from_store(&mut self, field: Field<StoreContext>) -> Value {
         let store = self.running_store();
-        self.load_word(store, offset)
+        self.get(store, field)
     }
 
-    pub(crate) fn store_to_store(&mut self, value: Value, offset: usize) {
+    pub(crate) fn set_in_store(&mut self, field: Field<StoreContext>, value: Value) {
         let store = self.running_store();
-        self.store_word(value, store, offset);
+        self.set(store, field, value);
     }
 }

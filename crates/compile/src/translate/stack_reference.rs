@@ -1,12 +1,12 @@
 //! References to suspended stacks: which stack they name, and using them up.
 
 use super::{Translator, trap};
-use crate::carry::CARRIED;
+use crate::emit::carry::CARRIED;
+use crate::emit::record::{Records, block, store};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Value, types::*};
 use ropewalk_abi::stack::{NEXT_GENERATION, OFFSET_MASK, StackKind, kind_bits};
-use ropewalk_abi::{Builtin, ControlBlock, StoreContext, TrapCode};
-use std::mem::offset_of;
+use ropewalk_abi::{Builtin, TrapCode};
 
 /// Where `is_entangled` begins in the word that it shares with `bound`.
 const ENTANGLED_SHIFT: i64 = 16;
@@ -41,7 +41,7 @@ impl Translator<'_> {
         kind: StackKind,
         complain: impl FnOnce(&mut Self),
     ) -> (Value, Value) {
-        let blocks = self.load_from_store(offset_of!(StoreContext, blocks));
+        let blocks = self.get_from_store(store::BLOCKS);
         let offset = self.builder.ins().band_imm_u(reference, OFFSET_MASK as i64);
         // The first block lies where all these bits are zero.
         let block = self.builder.ins().bor(blocks, offset);
@@ -49,7 +49,7 @@ impl Translator<'_> {
         let flags = MemFlagsData::new()
             .with_aligned()
             .with_trap_code(Some(trap(TrapCode::NullContinuation)));
-        let place = offset_of!(ControlBlock, reference) as i32;
+        let place = block::REFERENCE.offset;
         let valid = self.builder.ins().load(I64, flags, block, place);
         let is_valid = match kind_bits(kind) as i64 {
             0 => self.builder.ins().icmp(IntCC::Equal, reference, valid),
@@ -93,7 +93,7 @@ impl Translator<'_> {
     ) -> Value {
         let step = (NEXT_GENERATION - kind_bits(kind)) as i64;
         let next = self.builder.ins().iadd_imm_s(reference, step);
-        self.store_word(next, block, offset_of!(ControlBlock, reference));
+        self.set(block, block::REFERENCE, next);
         next
     }
 
@@ -107,7 +107,7 @@ impl Translator<'_> {
         count: usize,
         last: Option<Value>,
     ) -> Target {
-        let reference = self.load_word(block, offset_of!(ControlBlock, reference));
+        let reference = self.get(block, block::REFERENCE);
         let one = self.builder.ins().iconst(I64, NEXT_GENERATION as i64);
         let (bumped, overflow) = self.builder.ins().uadd_overflow(reference, one);
         let bound = self.load_bound(block);
@@ -120,7 +120,7 @@ impl Translator<'_> {
         let [ready] = self.words(deep);
         self.builder.ins().brif(needs_runtime, slow, &[], quick, &[]);
         self.enter_sealed(quick);
-        self.store_word(bumped, block, offset_of!(ControlBlock, reference));
+        self.set(block, block::REFERENCE, bumped);
         self.jump(deep, &[block]);
         self.enter_sealed(slow);
         let info = self.type_info(function_type);
@@ -133,23 +133,23 @@ impl Translator<'_> {
             self.running_transfer().put_reference_after(count as u32, bound, last);
         }
         let innermost = self.disentangle(ready);
-        let reference = self.load_word(innermost, offset_of!(ControlBlock, reference));
+        let reference = self.get(innermost, block::REFERENCE);
         Target { block: ready, innermost, reference }
     }
 
     /// As [`ControlBlock::disentangle`].
     pub(crate) fn disentangle(&mut self, block: Value) -> Value {
-        let innermost = self.load_word(block, offset_of!(ControlBlock, innermost));
+        let innermost = self.get(block, block::INNERMOST);
         let is_alone = self.builder.ins().icmp(IntCC::Equal, innermost, block);
         let nothing = self.builder.ins().iconst(I64, 0);
         let through = self.builder.ins().select(is_alone, nothing, block);
-        self.store_word(block, block, offset_of!(ControlBlock, innermost));
+        self.set(block, block::INNERMOST, block);
         self.set_entangled(block, false);
         self.continue_through(innermost, through);
         let is_other = self.builder.ins().icmp(IntCC::NotEqual, innermost, block);
         let is_other = self.builder.ins().uextend(I32, is_other);
         let flags = self.builder.ins().ishl_imm_u(is_other, ENTANGLED_SHIFT);
-        self.store_word(flags, innermost, offset_of!(ControlBlock, bound));
+        self.set(innermost, block::BOUND_AND_GROUPED, flags);
         innermost
     }
 
@@ -157,32 +157,30 @@ impl Translator<'_> {
     /// sought stays true only if it is the same as the last time, and is none if
     /// there was no other.
     fn continue_through(&mut self, innermost: Value, through: Value) {
-        let before = self.load_word(innermost, offset_of!(ControlBlock, through));
-        let sought = self.load_word(innermost, offset_of!(ControlBlock, sought));
+        let before = self.get(innermost, block::THROUGH);
+        let sought = self.get(innermost, block::SOUGHT);
         let is_same = self.builder.ins().icmp(IntCC::Equal, before, through);
         let nothing = self.builder.ins().iconst(I64, 0);
         let sought = self.builder.ins().select(is_same, sought, nothing);
-        self.store_word(through, innermost, offset_of!(ControlBlock, through));
-        self.store_word(sought, innermost, offset_of!(ControlBlock, sought));
+        self.set(innermost, block::THROUGH, through);
+        self.set(innermost, block::SOUGHT, sought);
     }
 
     /// How many arguments are bound to a stack.
     pub(crate) fn load_bound(&mut self, block: Value) -> Value {
-        let place = offset_of!(ControlBlock, bound) as i32;
-        self.builder.ins().uload16(I64, MemFlagsData::trusted(), block, place)
+        self.get_short(I64, block, block::BOUND)
     }
 
     /// Loads `bound` and `is_entangled` together.
     pub(crate) fn load_flags(&mut self, block: Value) -> Value {
-        let place = offset_of!(ControlBlock, bound) as i32;
-        self.builder.ins().load(I32, MemFlagsData::trusted(), block, place)
+        self.get(block, block::BOUND_AND_GROUPED)
     }
 
     /// Stores `is_entangled`, together with `bound`, which is zero.
     pub(crate) fn set_entangled(&mut self, block: Value, is_entangled: bool) {
         let flags = i64::from(is_entangled) << ENTANGLED_SHIFT;
         let flags = self.builder.ins().iconst(I32, flags);
-        self.store_word(flags, block, offset_of!(ControlBlock, bound));
+        self.set(block, block::BOUND_AND_GROUPED, flags);
     }
 
     /// Switches to a stack whose arguments are in the transfer area.

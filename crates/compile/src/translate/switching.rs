@@ -11,9 +11,9 @@
 
 use super::Translator;
 use super::call::Callee;
-use crate::carry::CARRIED;
+use crate::emit::carry::CARRIED;
+use crate::emit::same_image::code_ref;
 use crate::function::SWITCH;
-use crate::near::near_function;
 use crate::signature::{self, SWITCH_WORDS};
 use cranelift_codegen::ir::{Block, Value};
 use cranelift_codegen::isa::CallConv;
@@ -105,7 +105,7 @@ impl Translator<'_> {
         let signature = signature::switch_stub(&sent, delivered);
         let signature = self.builder.import_signature(signature);
         let index = thunk.map_or(0, |number| number + 1);
-        let switch = near_function(&mut self.builder, SWITCH, index, signature);
+        let switch = code_ref(&mut self.builder, SWITCH, index, signature);
         let mut args = vec![from, to, signal, reference, store];
         args.extend(carried);
         self.guarded_call_to(Callee::Direct(switch), &args, back);

@@ -3,12 +3,12 @@
 use crate::design::call::OperationCall;
 use crate::design::find_event;
 use crate::design::thunk::Emit;
+use crate::emit::record::{Records, block, store};
 use cranelift_codegen::ir::{InstBuilder, Value};
 use cranelift_frontend::Switch;
+use ropewalk_abi::TrapCode;
 use ropewalk_abi::stack::{ClauseKind, StackKind};
 use ropewalk_abi::transfer::transfer_offset;
-use ropewalk_abi::{ControlBlock, StoreContext, TrapCode};
-use std::mem::offset_of;
 
 /// A fiber that was made by this import, with a function for each event, and
 /// perhaps the tag of its return event.
@@ -26,7 +26,7 @@ impl FiberThunk {
 
     pub fn emit(&self, emit: &mut Emit<'_, '_, '_>) {
         let bound = emit.env.info.function_type(self.import).params().len() - self.functions.len();
-        let instance = emit.load(emit.arguments, transfer_offset(bound as u32) as usize);
+        let instance = emit.load_word(emit.arguments, transfer_offset(bound as u32));
         let mut switch = Switch::new();
         let blocks: Vec<_> = self.functions.iter().map(|_| emit.builder.create_block()).collect();
         for (i, block) in blocks.iter().enumerate() {
@@ -62,10 +62,10 @@ impl FiberThunk {
             return emit.trap(TrapCode::FiberReturned);
         };
         let carried = emit.transfer(callee.store).carry(&results, callee.ty.results());
-        let current = emit.load(callee.store, offset_of!(StoreContext, stack));
-        let parent = emit.load(current, offset_of!(ControlBlock, parent));
-        let clauses = emit.load(parent, offset_of!(ControlBlock, handlers));
-        let tag = emit.constant(instance, emit.env.layout.tag(tag) as usize);
+        let current = emit.get(callee.store, store::STACK);
+        let parent = emit.get(current, block::PARENT);
+        let clauses = emit.get(parent, block::HANDLERS);
+        let tag = emit.load_word(instance, emit.env.layout.tag(tag));
         let word = emit.builder.ins().iadd_imm_s(tag, ClauseKind::Event as i64);
         let unhandled = emit.builder.create_block();
         emit.builder.set_cold_block(unhandled);

@@ -8,13 +8,13 @@
 
 use crate::design::call::OperationCall;
 use crate::design::shared::Case;
+use crate::emit::record::{Records, block};
 use crate::translate::switching::Delivery;
 use crate::translate::{Translator, trap};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types::*};
 use ropewalk_abi::stack::StackKind;
-use ropewalk_abi::{Builtin, ControlBlock, TrapCode};
-use std::mem::offset_of;
+use ropewalk_abi::{Builtin, TrapCode};
 
 const KIND: StackKind = StackKind::Fiber;
 
@@ -27,7 +27,7 @@ impl Translator<'_> {
         let function = functions.first().copied().unwrap_or(none);
         let block = self.new_stack(KIND, call, function, &values);
         let clauses = self.clause_list(call);
-        self.store_word(clauses, block, offset_of!(ControlBlock, handlers));
+        self.set(block, block::HANDLERS, clauses);
         let reference = self.reference_of_kind(block, KIND);
         let made = self.env.info.function_type(call.import).results()[0];
         self.push_typed(reference, made);
@@ -60,7 +60,7 @@ impl Translator<'_> {
         let [back, unhandled] = self.ways_on(call);
         self.in_both_cases(|this, case| {
             let fiber = this.running_fiber(reference, case);
-            let parent = this.load_word(fiber, offset_of!(ControlBlock, parent));
+            let parent = this.get(fiber, block::PARENT);
             let signal = this.look_up(call.catches[0].0, parent, unhandled);
             this.leave_fiber(call, fiber, releases, case);
             let own = this.reference_of(parent);
@@ -148,7 +148,7 @@ impl Translator<'_> {
         case: Case,
     ) -> Value {
         if releases {
-            let parent = self.load_word(fiber, offset_of!(ControlBlock, parent));
+            let parent = self.get(fiber, block::PARENT);
             self.release_one(fiber, case);
             return parent;
         }
@@ -158,7 +158,7 @@ impl Translator<'_> {
 
     /// The reference under which a stack will be suspended the next time.
     pub(crate) fn reference_of(&mut self, stack: Value) -> Value {
-        self.load_word(stack, offset_of!(ControlBlock, reference))
+        self.get(stack, block::REFERENCE)
     }
 
     /// Switches to a stack, whose reference is given, with an event: a tag and its

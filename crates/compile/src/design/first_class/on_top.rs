@@ -7,13 +7,13 @@
 //! is no call.
 
 use crate::design::find_event;
+use crate::emit::record::{Records, block, store};
+use crate::emit::same_image::continue_below;
 use crate::handlers::Contents;
-use crate::near::continue_below;
 use crate::translate::{Translator, trap};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value};
-use ropewalk_abi::{Builtin, ControlBlock, FuncType, StoreContext, TrapCode, ValType};
-use std::mem::offset_of;
+use ropewalk_abi::{Builtin, FuncType, TrapCode, ValType};
 
 /// How a function begins and ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +59,7 @@ impl Translator<'_> {
     /// Looks up who will catch the event: while the function runs, others may wait
     /// on this stack, but what waits below stays the same.
     fn outcome(&mut self, block: Value, word: Value) -> Value {
-        let clauses = self.load_word(block, offset_of!(ControlBlock, handlers));
+        let clauses = self.get(block, block::HANDLERS);
         let [none, next] = [self.cold_block(), self.builder.create_block()];
         let [outcome] = self.words(next);
         let signal = find_event(&mut self.builder, clauses, word, none);
@@ -82,7 +82,7 @@ impl Translator<'_> {
         self.go_on_if(is_signal, thrown);
         let stack = match block {
             Some(block) => block,
-            None => self.load_from_store(offset_of!(StoreContext, stack)),
+            None => self.get_from_store(store::STACK),
         };
         let carried = self.carry(values, types);
         let store = self.store_context();

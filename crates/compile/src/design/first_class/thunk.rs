@@ -3,14 +3,14 @@
 use crate::design::call::OperationCall;
 use crate::design::find_event;
 use crate::design::thunk::{Callee, Emit};
-use crate::near::continue_below;
+use crate::emit::record::{Records, block, store};
+use crate::emit::same_image::continue_below;
 use crate::signature;
 use crate::translate::trap;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types::I64};
 use cranelift_codegen::isa::CallConv;
-use ropewalk_abi::{Builtin, ControlBlock, StoreContext, TrapCode};
-use std::mem::offset_of;
+use ropewalk_abi::{Builtin, TrapCode};
 
 /// A function that runs on top of a suspended stack.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -42,7 +42,7 @@ impl OnTopThunk {
         }
         // While the function runs, others may wait on this stack, but what waits
         // below stays the same.
-        let clauses = emit.load(emit.block, offset_of!(ControlBlock, handlers));
+        let clauses = emit.get(emit.block, block::HANDLERS);
         let thrown = emit.builder.create_block();
         emit.builder.set_cold_block(thrown);
         let signal = find_event(emit.builder, clauses, word, thrown);
@@ -66,7 +66,7 @@ impl OnTopThunk {
         let results = emit.call(callee, values);
         if self.extends {
             let base = base_of_running(emit, callee.store);
-            let extender = emit.load(base, offset_of!(ControlBlock, extender));
+            let extender = emit.get(base, block::EXTENDER);
             emit.builder.ins().trapnz(extender, trap(TrapCode::RoutReturned));
         }
         results
@@ -75,13 +75,13 @@ impl OnTopThunk {
 
 /// The base of the running stack.
 fn base_of_running(emit: &mut Emit<'_, '_, '_>, store: Value) -> Value {
-    let running = emit.load(store, offset_of!(StoreContext, stack));
-    let no_parent = emit.load(store, offset_of!(StoreContext, no_parent));
+    let running = emit.get(store, store::STACK);
+    let no_parent = emit.get(store, store::NO_PARENT);
     let [search, found] = [emit.builder.create_block(), emit.builder.create_block()];
     let stack = emit.builder.append_block_param(search, I64);
     emit.builder.ins().jump(search, &[running.into()]);
     emit.builder.switch_to_block(search);
-    let parent = emit.load(stack, offset_of!(ControlBlock, parent));
+    let parent = emit.get(stack, block::PARENT);
     let is_base = emit.builder.ins().icmp(IntCC::Equal, parent, no_parent);
     emit.builder.ins().brif(is_base, found, &[], search, &[parent.into()]);
     emit.builder.seal_block(search);
@@ -99,17 +99,17 @@ fn continue_suspended(
 ) {
     let store = callee.store;
     let carried = emit.transfer(store).carry(values, callee.ty.results());
-    let stack = emit.load(store, offset_of!(StoreContext, stack));
+    let stack = emit.get(store, store::STACK);
     continue_below(emit.builder, store, stack, signal, &carried);
 }
 
 /// Throws an event where the stack was suspended.
 fn throw_event(emit: &mut Emit<'_, '_, '_>, callee: &Callee<'_>, word: Value) {
     let store = callee.store;
-    let stub = emit.constant(store, offset_of!(StoreContext, call_builtin));
-    let table = emit.constant(store, offset_of!(StoreContext, builtins));
+    let stub = emit.get_constant(store, store::CALL_BUILTIN);
+    let table = emit.get_constant(store, store::BUILTINS);
     let number = Builtin::event_return as usize * size_of::<usize>();
-    let function = emit.constant(table, number);
+    let function = emit.load_word(table, number as i32);
     let mut args = vec![callee.context, word];
     args.resize(signature::BUILTIN_STUB_PARAMS - 1, word);
     args.push(function);

@@ -5,9 +5,11 @@
 //! straight to the label, like that of a fiber; any other is thrown there by
 //! the runtime.
 
-use crate::carry::CARRIED;
 use crate::design::call::OperationCall;
 use crate::design::shared::Case;
+use crate::design::shared::new_stack::NewStack;
+use crate::emit::carry::CARRIED;
+use crate::emit::record::{Records, block, store};
 use crate::signature;
 use crate::translate::call::Callee;
 use crate::translate::stack_reference::Target;
@@ -18,8 +20,7 @@ use cranelift_codegen::ir::{Block, InstBuilder, Value, types::*};
 use cranelift_codegen::isa::CallConv;
 use ropewalk_abi::builtin::{LEAVE_FREED, LEAVE_SUSPENDED};
 use ropewalk_abi::stack::{Purpose, StackKind};
-use ropewalk_abi::{Builtin, ControlBlock, StoreContext, TrapCode, ValType};
-use std::mem::offset_of;
+use ropewalk_abi::{Builtin, TrapCode, ValType};
 use wasmparser::Operator;
 
 const KIND: StackKind = StackKind::FirstClass;
@@ -67,25 +68,16 @@ impl Translator<'_> {
 
     pub(crate) fn new_blank_stack(&mut self, call: &OperationCall) {
         let block = self.free_stack();
-        let next = self.load_word(block, offset_of!(ControlBlock, next_free));
-        self.store_to_store(next, offset_of!(StoreContext, free_stacks));
         let store = self.store_context();
-        let ground = self.load_constant(store, offset_of!(StoreContext, ground) as i32);
-        let top = self.load_word(block, offset_of!(ControlBlock, top));
-        let parent = self.no_parent();
+        let ground = self.get_constant(store, store::GROUND);
+        let sp = self.get(block, block::TOP);
+        let parent = Some(self.no_parent());
         let clauses = self.clause_list(call);
-        let zero = self.builder.ins().iconst(I64, 0);
-        let none = self.builder.ins().iconst(I32, 0);
-        let state = self.builder.ins().iconst(I32, Purpose::FirstClass as i64);
-        self.store_word(ground, top, 0);
-        self.store_word(top, block, offset_of!(ControlBlock, sp));
-        self.store_word(zero, block, offset_of!(ControlBlock, fp));
-        self.store_word(zero, block, offset_of!(ControlBlock, function));
-        self.store_word(parent, block, offset_of!(ControlBlock, parent));
-        self.store_word(clauses, block, offset_of!(ControlBlock, handlers));
-        self.store_word(zero, block, offset_of!(ControlBlock, sought));
-        self.store_word(none, block, offset_of!(ControlBlock, bound));
-        self.store_word(state, block, offset_of!(ControlBlock, purpose));
+        let function = self.builder.ins().iconst(I64, 0);
+        self.store_word(ground, sp, 0);
+        let purpose = Purpose::FirstClass;
+        self.begin_stack(block, NewStack { sp, function, entry: None, parent, purpose });
+        self.set(block, block::HANDLERS, clauses);
         let reference = self.reference_of_kind(block, KIND);
         let made = self.env.info.function_type(call.import).results()[0];
         self.push_typed(reference, made);
@@ -224,7 +216,7 @@ impl Translator<'_> {
         self.put_all(&values, self.env.info.func_type(ty).params());
         let target = self.consume_other(block, ty, values.len(), None);
         let current = self.current_stack();
-        self.store_word(current, target.block, offset_of!(ControlBlock, extender));
+        self.set(target.block, block::EXTENDER, current);
         self.call_other(call, &target, back);
         let extended = self.come_back(back).reference;
         self.find_running_reference();
@@ -248,7 +240,7 @@ impl Translator<'_> {
     pub(crate) fn start_rout(&mut self, call: &OperationCall) {
         self.wait(call);
         let extender = self.call_builtin(Builtin::extension_end, &[]);
-        let base = self.load_from_store(offset_of!(StoreContext, found));
+        let base = self.get_from_store(store::FOUND);
         let extended = self.reference_of_kind(base, KIND);
         let none = self.builder.ins().iconst(I64, 0);
         let delivered = self.most_values(&call.clauses);

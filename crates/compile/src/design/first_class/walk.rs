@@ -1,15 +1,13 @@
 //! Walks through stacks: `call_stack` and the marks that it finds.
 
 use crate::design::call::OperationCall;
+use crate::emit::record::{Records, block, func_ref, store};
 use crate::signature;
 use crate::translate::Translator;
 use crate::translate::call::Callee;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Signature, Value, types::*};
 use ropewalk_abi::builtin::{WALK_ASKS, WALK_FLAGS, WALK_IS_DIRECT};
-use ropewalk_abi::{
-    Builtin, ControlBlock, FuncRef, FuncType, HeapType, RefType, StoreContext, ValType,
-};
-use std::mem::offset_of;
+use ropewalk_abi::{Builtin, FuncType, HeapType, RefType, ValType};
 
 /// How the structure of an answer is passed.
 const ENV: ValType = ValType::Ref(RefType { nullable: false, heap: HeapType::Struct });
@@ -19,8 +17,7 @@ const STACK: ValType = ValType::Ref(RefType { nullable: true, heap: HeapType::Co
 impl Translator<'_> {
     pub(crate) fn level(&mut self) {
         let current = self.current_stack();
-        let offset = offset_of!(ControlBlock, marks) as i32;
-        let level = self.builder.ins().uload16(I32, MemFlagsData::trusted(), current, offset);
+        let level = self.get_short(I32, current, block::MARKS);
         self.push(level);
     }
 
@@ -98,11 +95,10 @@ impl Translator<'_> {
     /// already. Marks are only ever added by the runtime.
     pub(crate) fn forget_walk(&mut self, number: Value) {
         let current = self.current_stack();
-        let offset = offset_of!(ControlBlock, marks) as i32;
-        let flags = MemFlagsData::trusted();
-        let marks = self.builder.ins().uload16(I64, flags, current, offset);
+        let marks = self.get_short(I64, current, block::MARKS);
         let left = self.builder.ins().umin(marks, number);
-        self.builder.ins().istore16(flags, left, current, offset);
+        let flags = MemFlagsData::trusted();
+        self.builder.ins().istore16(flags, left, current, block::MARKS.offset);
     }
 
     /// Gives back what the walk has taken.
@@ -113,7 +109,7 @@ impl Translator<'_> {
         let gives = self.call_builtin(Builtin::walk_back, &[number]);
         self.builder.ins().brif(gives, give, &[], done, &[]);
         self.enter_sealed(give);
-        let stack = self.load_from_store(offset_of!(StoreContext, walk_stack));
+        let stack = self.get_from_store(store::WALK_STACK);
         self.call_found(&FuncType::new([ENV, STACK], []), &[stack]);
         self.jump(back, &[]);
         self.builder.seal_block(back);
@@ -123,10 +119,10 @@ impl Translator<'_> {
     /// Calls the function that a walk has found, with its structure and
     /// arguments; pushes its results.
     pub(crate) fn call_found(&mut self, ty: &FuncType, arguments: &[Value]) {
-        let function = self.load_from_store(offset_of!(StoreContext, walk_function));
-        let env = self.load_from_store(offset_of!(StoreContext, walk_env));
-        let code = self.load_word(function, offset_of!(FuncRef, code));
-        let context = self.load_word(function, offset_of!(FuncRef, context));
+        let function = self.get_from_store(store::WALK_FUNCTION);
+        let env = self.get_from_store(store::WALK_ENV);
+        let code = self.get(function, func_ref::CODE);
+        let context = self.get(function, func_ref::CONTEXT);
         let signature: Signature = signature::wasm(ty);
         let signature = self.builder.import_signature(signature);
         self.push(env);

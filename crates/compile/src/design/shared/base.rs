@@ -1,12 +1,12 @@
 //! Bases, and what is suspended with them as one.
 
 use super::Case;
+use crate::emit::record::{Records, block, store};
 use crate::translate::{Translator, trap};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value};
 use ropewalk_abi::stack::{Purpose, StackKind, kind_bits};
-use ropewalk_abi::{Builtin, ControlBlock, StoreContext, TrapCode};
-use std::mem::offset_of;
+use ropewalk_abi::{Builtin, TrapCode};
 
 impl Translator<'_> {
     /// The block of a stack to switch to: valid, and not the root of another
@@ -19,7 +19,7 @@ impl Translator<'_> {
         let [root, next] = [self.builder.create_block(), self.next_block()];
         self.builder.ins().brif(is_root, root, &[], next, &[]);
         self.enter_sealed(root);
-        let newest = self.load_from_store(offset_of!(StoreContext, root));
+        let newest = self.get_from_store(store::ROOT);
         let is_newest = self.builder.ins().icmp(IntCC::Equal, block, newest);
         self.builder.ins().trapz(is_newest, trap(TrapCode::AcrossHostFrame));
         self.jump(next, &[]);
@@ -32,7 +32,7 @@ impl Translator<'_> {
         let current = self.current_stack();
         let no_parent = self.no_parent();
         if let Case::Common { otherwise } = case {
-            let parent = self.load_word(current, offset_of!(ControlBlock, parent));
+            let parent = self.get(current, block::PARENT);
             let is_base = self.builder.ins().icmp(IntCC::Equal, no_parent, parent);
             self.go_on_if(is_base, otherwise);
             return current;
@@ -41,7 +41,7 @@ impl Translator<'_> {
         let [stack] = self.words(search);
         self.jump(search, &[current]);
         self.builder.switch_to_block(search);
-        let parent = self.load_word(stack, offset_of!(ControlBlock, parent));
+        let parent = self.get(stack, block::PARENT);
         let is_base = self.builder.ins().icmp(IntCC::Equal, parent, no_parent);
         self.builder.ins().brif(is_base, found, &[], search, &[parent.into()]);
         self.builder.seal_block(search);
@@ -54,7 +54,7 @@ impl Translator<'_> {
     pub(crate) fn suspend_to_base(&mut self, base: Value, kind: StackKind, case: Case) -> Value {
         let reference = match case {
             Case::Common { .. } => self.current_reference(),
-            Case::Any => self.load_word(base, offset_of!(ControlBlock, reference)),
+            Case::Any => self.get(base, block::REFERENCE),
         };
         self.suspend_up_to(base, case);
         self.builder.ins().bor_imm_u(reference, kind_bits(kind) as i64)
@@ -87,7 +87,7 @@ impl Translator<'_> {
                 self.go_on_unless(flags, otherwise);
                 block
             }
-            Case::Any => self.load_word(block, offset_of!(ControlBlock, innermost)),
+            Case::Any => self.get(block, block::INNERMOST),
         }
     }
 
@@ -102,7 +102,7 @@ impl Translator<'_> {
         let [others, next] = self.cold_and_next();
         self.builder.ins().brif(is_other, others, &[], next, &[]);
         self.enter_sealed(others);
-        self.store_word(current, outermost, offset_of!(ControlBlock, innermost));
+        self.set(outermost, block::INNERMOST, current);
         self.set_entangled(outermost, true);
         self.jump(next, &[]);
         self.enter_sealed(next);

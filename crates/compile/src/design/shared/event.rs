@@ -1,22 +1,21 @@
 //! Events: the clauses that a stack waits with, and finding the one for an event.
 
 use crate::design::call::OperationCall;
+use crate::emit::record::{Records, block};
 use crate::handlers::clauses_of_call;
 use crate::translate::Translator;
 use crate::translate::switching::Delivery;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Value, types::*};
 use cranelift_frontend::FunctionBuilder;
-use ropewalk_abi::ControlBlock;
 use ropewalk_abi::stack::ClauseKind;
-use std::mem::offset_of;
 
 impl Translator<'_> {
     /// Notes the clauses of a call, by which the running stack is found.
     pub(crate) fn note_clauses(&mut self, call: &OperationCall) {
         let current = self.current_stack();
         let clauses = self.clause_list(call);
-        self.store_other(clauses, current, offset_of!(ControlBlock, handlers));
+        self.set_if_different(current, block::HANDLERS, clauses);
     }
 
     /// Makes the running stack wait for another, with the clauses of a call.
@@ -43,7 +42,7 @@ impl Translator<'_> {
     /// Looks an event up in the clauses of the stack that would receive it;
     /// answers the signal, or goes on at a block.
     pub(crate) fn look_up(&mut self, tag: u32, receiver: Value, unhandled: Block) -> Value {
-        let list = self.load_word(receiver, offset_of!(ControlBlock, handlers));
+        let list = self.get(receiver, block::HANDLERS);
         let word = self.event_word(tag);
         find_event(&mut self.builder, list, word, unhandled)
     }

@@ -12,17 +12,16 @@
 
 mod base;
 mod event;
-mod new_stack;
+pub(crate) mod new_stack;
 mod resumable;
 
 use crate::design::call::OperationCall;
+use crate::emit::record::{block, store};
 use crate::translate::Translator;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Value, types::*};
 pub(crate) use event::find_event;
 use ropewalk_abi::stack::Purpose;
-use ropewalk_abi::{ControlBlock, StoreContext};
-use std::mem::offset_of;
 use wasmparser::Operator;
 
 /// Which case of an instruction is emitted. The common one comes first: the
@@ -72,7 +71,7 @@ impl Translator<'_> {
 
     /// What a stack is used for.
     pub(crate) fn load_purpose(&mut self, block: Value) -> Value {
-        let offset = offset_of!(ControlBlock, purpose) as i32;
+        let offset = block::PURPOSE.offset;
         self.builder.ins().uload16(I32, MemFlagsData::trusted(), block, offset)
     }
 
@@ -83,6 +82,6 @@ impl Translator<'_> {
     // ---- events
 
     pub(crate) fn no_parent(&mut self) -> Value {
-        self.load_from_store(offset_of!(StoreContext, no_parent))
+        self.get_from_store(store::NO_PARENT)
     }
 }

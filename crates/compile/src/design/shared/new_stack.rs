@@ -1,16 +1,29 @@
 //! New stacks.
 
 use crate::design::call::OperationCall;
+use crate::emit::record::{Records, block, store};
+use crate::emit::same_image::code_ref;
 use crate::function::THUNKS;
-use crate::near::near_function;
 use crate::translate::{Translator, trap};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types::*};
 use ropewalk_abi::signature::DIRECT_PARAMS;
 use ropewalk_abi::stack::{NEXT_GENERATION, Purpose, StackKind, kind_bits};
 use ropewalk_abi::transfer::transfer_offset;
-use ropewalk_abi::{Builtin, ControlBlock, RawVal, StoreContext, TrapCode};
-use std::mem::offset_of;
+use ropewalk_abi::{Builtin, RawVal, TrapCode};
+
+/// What a new stack has in its block.
+pub(crate) struct NewStack {
+    /// The stack pointer: what lies there says where it starts.
+    pub sp: Value,
+    /// Its function, or null.
+    pub function: Value,
+    /// The code that calls the function; none if there is no function.
+    pub entry: Option<Value>,
+    /// Its parent, if that has meaning while it is new.
+    pub parent: Option<Value>,
+    pub purpose: Purpose,
+}
 
 impl Translator<'_> {
     /// A new stack: what it is for, where it begins, its function, and the
@@ -26,39 +39,44 @@ impl Translator<'_> {
             StackKind::Task | StackKind::Fiber => self.free_stack_for_life(),
             _ => self.free_stack(),
         };
-        // What can trap comes first: until then the stack stays on the list.
-        let sp = self.put_on_new_stack(block, values);
-        let next = self.load_word(block, offset_of!(ControlBlock, next_free));
-        self.store_to_store(next, offset_of!(StoreContext, free_stacks));
-        let state = match kind {
-            StackKind::Continuation => Purpose::Continuation,
-            StackKind::Bag => Purpose::Bag,
-            StackKind::Task => Purpose::Task,
-            StackKind::Fiber => Purpose::Fiber,
-            StackKind::FirstClass => Purpose::FirstClass,
-        };
         let parent = match kind {
             StackKind::Task | StackKind::Fiber => self.builder.ins().iconst(I64, 0),
             _ => self.no_parent(),
         };
+        // What can trap comes first: until then the stack stays on the list.
+        let sp = self.put_on_new_stack(block, values);
         let entry = self.thunk_address(call);
+        let purpose = Purpose::of(kind);
+        let new = NewStack { sp, function, entry: Some(entry), parent: Some(parent), purpose };
+        self.begin_stack(block, new);
+        block
+    }
+
+    /// Takes the first free stack off the list, and writes into its block what a new
+    /// stack has there. Nothing of this can trap.
+    pub(crate) fn begin_stack(&mut self, block: Value, new: NewStack) {
+        let next = self.get(block, block::NEXT_FREE);
+        self.set_in_store(store::FREE_STACKS, next);
         let zero = self.builder.ins().iconst(I64, 0);
         let none = self.builder.ins().iconst(I32, 0);
-        let state = self.builder.ins().iconst(I32, state as i64);
-        self.store_word(sp, block, offset_of!(ControlBlock, sp));
-        self.store_word(zero, block, offset_of!(ControlBlock, fp));
-        self.store_word(function, block, offset_of!(ControlBlock, function));
-        self.store_word(entry, block, offset_of!(ControlBlock, entry));
-        self.store_word(parent, block, offset_of!(ControlBlock, parent));
-        self.store_word(zero, block, offset_of!(ControlBlock, sought));
-        self.store_word(none, block, offset_of!(ControlBlock, bound));
-        self.store_word(state, block, offset_of!(ControlBlock, purpose));
-        block
+        let purpose = self.builder.ins().iconst(I32, new.purpose as i64);
+        self.set(block, block::SP, new.sp);
+        self.set(block, block::FP, zero);
+        self.set(block, block::FUNCTION, new.function);
+        if let Some(entry) = new.entry {
+            self.set(block, block::ENTRY, entry);
+        }
+        if let Some(parent) = new.parent {
+            self.set(block, block::PARENT, parent);
+        }
+        self.set(block, block::SOUGHT, zero);
+        self.set(block, block::BOUND_AND_GROUPED, none);
+        self.set(block, block::PURPOSE_AND_MARKS, purpose);
     }
 
     /// The reference of a block, as one of a kind.
     pub(crate) fn reference_of_kind(&mut self, block: Value, kind: StackKind) -> Value {
-        let reference = self.load_word(block, offset_of!(ControlBlock, reference));
+        let reference = self.get(block, block::REFERENCE);
         self.builder.ins().bor_imm_u(reference, kind_bits(kind) as i64)
     }
 
@@ -66,7 +84,7 @@ impl Translator<'_> {
     /// generation is not the last: it is for one that is made stale in the end.
     pub(crate) fn free_stack_for_life(&mut self) -> Value {
         let first = self.free_stack();
-        let reference = self.load_word(first, offset_of!(ControlBlock, reference));
+        let reference = self.get(first, block::REFERENCE);
         let one = self.builder.ins().iconst(I64, NEXT_GENERATION as i64);
         let (_, overflow) = self.builder.ins().uadd_overflow(reference, one);
         let [cold, next] = [self.builder.create_block(), self.builder.create_block()];
@@ -84,19 +102,19 @@ impl Translator<'_> {
     /// behind it; answers the stack pointer.
     pub(crate) fn put_on_new_stack(&mut self, block: Value, values: &[Value]) -> Value {
         let size = values.len() * size_of::<RawVal>();
-        let top = self.load_word(block, offset_of!(ControlBlock, top));
+        let top = self.get(block, block::TOP);
         let sp = self.builder.ins().iadd_imm_s(top, -(size as i64));
         if values.len() > DIRECT_PARAMS {
-            let limit = self.load_word(block, offset_of!(ControlBlock, limit));
+            let limit = self.get(block, block::LIMIT);
             let fits = self.builder.ins().icmp(IntCC::UnsignedGreaterThan, sp, limit);
             self.builder.ins().trapz(fits, trap(TrapCode::CallStackExhausted));
         }
         let store = self.store_context();
-        let start = self.load_constant(store, offset_of!(StoreContext, start) as i32);
+        let start = self.get_constant(store, store::START);
         self.store_word(start, sp, 0);
         let values_at = self.builder.ins().iadd_imm_s(sp, size_of::<usize>() as i64);
         for (i, &value) in (0..).zip(values) {
-            self.store_word(value, values_at, transfer_offset(i) as usize);
+            self.store_word(value, values_at, transfer_offset(i));
         }
         sp
     }
@@ -111,15 +129,15 @@ impl Translator<'_> {
     pub(crate) fn thunk_address(&mut self, call: &OperationCall) -> Value {
         let number = self.thunk_number(call);
         let signature = self.builder.import_signature(crate::signature::thunk());
-        let function = near_function(&mut self.builder, THUNKS, number, signature);
+        let function = code_ref(&mut self.builder, THUNKS, number, signature);
         self.builder.ins().func_addr(I64, function)
     }
 
     pub(crate) fn put_on_free_list(&mut self, block: Value) {
-        let free = self.load_from_store(offset_of!(StoreContext, free_stacks));
-        let state = self.builder.ins().iconst(I32, Purpose::Free as i64);
-        self.store_word(free, block, offset_of!(ControlBlock, next_free));
-        self.store_word(state, block, offset_of!(ControlBlock, purpose));
-        self.store_to_store(block, offset_of!(StoreContext, free_stacks));
+        let free = self.get_from_store(store::FREE_STACKS);
+        let purpose = self.builder.ins().iconst(I32, Purpose::Free as i64);
+        self.set(block, block::NEXT_FREE, free);
+        self.set(block, block::PURPOSE_AND_MARKS, purpose);
+        self.set_in_store(store::FREE_STACKS, block);
     }
 }

@@ -1,12 +1,12 @@
 //! Stacks that can be resumed again and again: tasks and fibers.
 
 use super::Case;
+use crate::emit::record::{Records, block};
 use crate::translate::{Translator, trap};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types::*};
 use ropewalk_abi::stack::{NEXT_GENERATION, StackKind, kind_bits};
-use ropewalk_abi::{Builtin, ControlBlock, TrapCode};
-use std::mem::offset_of;
+use ropewalk_abi::{Builtin, TrapCode};
 
 impl Translator<'_> {
     /// The block of a task or fiber, which must be the running stack or among its
@@ -39,9 +39,9 @@ impl Translator<'_> {
         case: Case,
         has_parent: impl FnOnce(&mut Self, Value),
     ) -> Value {
-        let parent = self.load_word(block, offset_of!(ControlBlock, parent));
+        let parent = self.get(block, block::PARENT);
         if let Case::Common { otherwise } = case {
-            let place = offset_of!(ControlBlock, bound) as i32;
+            let place = block::BOUND_AND_GROUPED.offset;
             let flags = self.builder.ins().uload32(MemFlagsData::trusted(), block, place);
             let any = self.builder.ins().bor(flags, parent);
             self.go_on_unless(any, otherwise);
@@ -66,7 +66,7 @@ impl Translator<'_> {
         let is_this = self.builder.ins().icmp(IntCC::Equal, stack, block);
         self.builder.ins().brif(is_this, found, &[], outwards, &[]);
         self.enter_sealed(outwards);
-        let parent = self.load_word(stack, offset_of!(ControlBlock, parent));
+        let parent = self.get(stack, block::PARENT);
         let is_outermost = self.builder.ins().icmp(IntCC::Equal, parent, no_parent);
         self.builder.ins().trapnz(is_outermost, trap(code));
         self.jump(search, &[parent]);
@@ -78,16 +78,16 @@ impl Translator<'_> {
     /// running ones; answers the parent.
     pub(crate) fn detach(&mut self, block: Value, case: Case) -> Value {
         self.suspend_up_to(block, case);
-        let parent = self.load_word(block, offset_of!(ControlBlock, parent));
+        let parent = self.get(block, block::PARENT);
         let nothing = self.builder.ins().iconst(I64, 0);
-        self.store_word(nothing, block, offset_of!(ControlBlock, parent));
+        self.set(block, block::PARENT, nothing);
         parent
     }
 
     /// Gives a suspended stack a parent, and makes it and those that are
     /// suspended with it ready to be continued.
     pub(crate) fn attach(&mut self, block: Value, parent: Value, case: Case) {
-        self.store_word(parent, block, offset_of!(ControlBlock, parent));
+        self.set(block, block::PARENT, parent);
         if let Case::Any = case {
             self.disentangle(block);
         }
@@ -100,9 +100,9 @@ impl Translator<'_> {
             self.call_builtin(Builtin::release_running, &[block]);
             return;
         }
-        let reference = self.load_word(block, offset_of!(ControlBlock, reference));
+        let reference = self.get(block, block::REFERENCE);
         let stale = self.builder.ins().iadd_imm_s(reference, NEXT_GENERATION as i64);
-        self.store_word(stale, block, offset_of!(ControlBlock, reference));
+        self.set(block, block::REFERENCE, stale);
         self.put_on_free_list(block);
     }
 }

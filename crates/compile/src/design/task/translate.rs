@@ -2,11 +2,11 @@
 
 use crate::design::call::OperationCall;
 use crate::design::shared::Case;
+use crate::emit::record::{Records, block};
 use crate::translate::{Translator, trap};
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types::*};
 use ropewalk_abi::stack::StackKind;
-use ropewalk_abi::{Builtin, ControlBlock, TrapCode, ValType};
-use std::mem::offset_of;
+use ropewalk_abi::{Builtin, TrapCode, ValType};
 
 const KIND: StackKind = StackKind::Task;
 
@@ -68,7 +68,7 @@ impl Translator<'_> {
         let back = self.back(0);
         self.in_both_cases(|this, case| {
             let task = this.running_task(values[0], case);
-            let parent = this.load_word(task, offset_of!(ControlBlock, parent));
+            let parent = this.get(task, block::PARENT);
             this.release_one(task, case);
             this.continue_with(&values[1..], &types[1..], parent, back);
         });
@@ -107,7 +107,7 @@ impl Translator<'_> {
         back: Block,
     ) {
         let none = self.builder.ins().iconst(I64, 0);
-        let reference = self.load_word(to, offset_of!(ControlBlock, reference));
+        let reference = self.get(to, block::REFERENCE);
         let carried = self.carry(values, types);
         self.switch_to(to, none, reference, &carried, back);
     }

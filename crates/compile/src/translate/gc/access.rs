@@ -4,12 +4,13 @@ use crate::translate::{Translator, clif_type, trap};
 use cranelift_codegen::ir::{
     AliasRegion, AliasRegionData, InstBuilder, MemFlagsData, Value, types::*,
 };
+use ropewalk_abi::access::NULL_PAGE;
 use ropewalk_abi::{StorageType, TrapCode, ValType};
 
 /// A word at an address below this faults when it is accessed: the first page
 /// is never mapped. So an access through null, at an offset below this, checks
 /// for null at no cost.
-pub(super) const UNMAPPED: u32 = 4096;
+pub(super) const UNMAPPED: u32 = NULL_PAGE as u32;
 
 /// Where a field or an element is.
 pub(super) struct Place {

@@ -5,11 +5,11 @@
 //! runtime is asked, which may collect.
 
 use super::access::Part;
+use crate::emit::record::{Records, store};
 use crate::translate::Translator;
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Value, types::*};
-use ropewalk_abi::{Builtin, StoreContext};
-use std::mem::offset_of;
+use cranelift_codegen::ir::{Block, InstBuilder, Value, types::*};
+use ropewalk_abi::Builtin;
 
 /// The free part of the heap: its beginning, and that of what is left of it
 /// behind a new object.
@@ -39,9 +39,7 @@ impl Translator<'_> {
 
     fn free(&mut self, size: u32) -> Free {
         let store = self.store_context();
-        let flags = MemFlagsData::trusted();
-        let [next, end] = [offset_of!(StoreContext, heap_next), offset_of!(StoreContext, heap_end)]
-            .map(|offset| self.builder.ins().load(I64, flags, store, offset as i32));
+        let [next, end] = [store::HEAP_NEXT, store::HEAP_END].map(|field| self.get(store, field));
         let rest = self.builder.ins().iadd_imm_u(next, i64::from(size));
         let full = self.builder.ins().icmp(IntCC::UnsignedGreaterThan, rest, end);
         Free { next, rest, full }
@@ -50,8 +48,7 @@ impl Translator<'_> {
     fn allocate_fast(&mut self, block: Block, ty: Value, free: &Free, done: Block) {
         self.enter_sealed(block);
         let store = self.store_context();
-        let next = offset_of!(StoreContext, heap_next) as i32;
-        self.builder.ins().store(MemFlagsData::trusted(), free.rest, store, next);
+        self.set(store, store::HEAP_NEXT, free.rest);
         let flags = self.heap_flags(Part::Head, None);
         self.builder.ins().store(flags, ty, free.next, 0);
         self.jump(done, &[free.next]);

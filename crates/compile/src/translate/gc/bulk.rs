@@ -2,13 +2,13 @@
 //! null and bounds too; these only bring the operands into its order. A few
 //! bytes are copied without it.
 
+use crate::emit::record::store;
 use crate::translate::memory::pair;
 use crate::translate::{Translator, trap};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value};
 use ropewalk_abi::heap::ARRAY_ELEMENTS;
-use ropewalk_abi::{Builtin, StoreContext, TrapCode};
-use std::mem::offset_of;
+use ropewalk_abi::{Builtin, TrapCode};
 
 impl Translator<'_> {
     pub fn array_new_data(&mut self, ty: u32, segment: u32) {
@@ -42,7 +42,7 @@ impl Translator<'_> {
         let to = self.elements(to, to_len, to_index, len, shift);
         let from = self.elements(from, from_len, from_index, len, shift);
         let bytes = self.builder.ins().ishl_imm_u(len, shift);
-        let few = offset_of!(StoreContext, copy_bytes);
+        let few = store::COPY_BYTES;
         self.few_or_many(few, &[to, from, bytes], Builtin::array_copy, &many);
     }
 

@@ -6,11 +6,12 @@
 
 use super::access::Part;
 use crate::convert::{heap_type, ref_type};
+use crate::emit::record::func_ref;
 use crate::translate::control::block_args;
 use crate::translate::{Translator, constant_flags, trap};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types::*};
-use ropewalk_abi::{FuncRef, HeapType, RefType, TrapCode, TypeInfo, TypeKind};
+use ropewalk_abi::{HeapType, RefType, TrapCode, TypeInfo, TypeKind};
 use std::mem::offset_of;
 
 /// Whether a reference, known to have the type `from`, has the type `to`.
@@ -221,7 +222,7 @@ impl Translator<'_> {
 
     fn function_type_info(&mut self, function: Value, null: Option<TrapCode>) -> Value {
         let flags = self.heap_flags(Part::Head, null);
-        self.builder.ins().load(I64, flags, function, offset_of!(FuncRef, ty) as i32)
+        self.builder.ins().load(I64, flags, function, func_ref::TYPE.offset)
     }
 
     // ---- the answers

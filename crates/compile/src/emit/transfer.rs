@@ -1,7 +1,8 @@
 //! Putting values into the [transfer area](ropewalk_abi::transfer) of a store, and
 //! taking them out.
 
-use crate::carry::{CARRIED, from_carrier, to_carrier, to_vector};
+use crate::emit::carry::{CARRIED, from_carrier, to_carrier, to_vector};
+use crate::emit::record::store;
 use crate::target::Target;
 use crate::translate::{clif_type, constant_flags, trap};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -9,8 +10,7 @@ use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types::*};
 use cranelift_frontend::FunctionBuilder;
 use ropewalk_abi::signature::Place;
 use ropewalk_abi::transfer::{ValueClass, tag_offset, transfer_offset};
-use ropewalk_abi::{RawVal, StoreContext, TrapCode, ValType};
-use std::mem::offset_of;
+use ropewalk_abi::{RawVal, TrapCode, ValType};
 
 /// The transfer area, in the code of a function.
 pub(crate) struct Transfer<'b, 'f> {
@@ -24,7 +24,7 @@ pub(crate) struct Transfer<'b, 'f> {
 impl<'b, 'f> Transfer<'b, 'f> {
     /// The area of a store.
     pub fn of(target: &Target, builder: &'b mut FunctionBuilder<'f>, store: Value) -> Self {
-        let offset = offset_of!(StoreContext, transfer) as i32;
+        let offset = store::TRANSFER.offset;
         let area = builder.ins().load(I64, constant_flags(), store, offset);
         Transfer { builder, area, is_tagged: target.check_stacks }
     }

@@ -6,7 +6,7 @@ use cranelift_codegen::ir::{self, InstBuilder, SigRef, Value};
 use cranelift_frontend::FunctionBuilder;
 
 /// Refers to code by a name space and an index.
-pub(crate) fn near_function(
+pub(crate) fn code_ref(
     builder: &mut FunctionBuilder<'_>,
     namespace: u32,
     index: u32,
@@ -34,7 +34,7 @@ pub(crate) fn continue_below(
     let dfg = &builder.func.dfg;
     let types: Vec<_> = carried.iter().map(|value| dfg.value_type(*value)).collect();
     let signature = builder.import_signature(signature::switch_stub(&types, 0));
-    let below = near_function(builder, CONTINUE_BELOW, 0, signature);
+    let below = code_ref(builder, CONTINUE_BELOW, 0, signature);
     // Nobody looks at the stack that was left, nor at a reference.
     let args = [&[stack, stack, signal, stack, store], carried].concat();
     builder.ins().return_call(below, &args);

@@ -1,0 +1,166 @@
+//! The records of `abi` that generated code reads and writes, field by field.
+
+use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value, types::*};
+use cranelift_frontend::FunctionBuilder;
+use ropewalk_abi::{ControlBlock, FuncRef, HostContext, InstanceHeader, StoreContext, TypeInfo};
+use std::marker::PhantomData;
+use std::mem::offset_of;
+
+/// A field of a record: where it is, and as what it is loaded and stored.
+pub(crate) struct Field<R> {
+    pub offset: i32,
+    pub ty: Type,
+    record: PhantomData<fn(R)>,
+}
+
+impl<R> Clone for Field<R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<R> Copy for Field<R> {}
+
+impl<R> Field<R> {
+    const fn new(offset: usize, ty: Type) -> Field<R> {
+        Field { offset: offset as i32, ty, record: PhantomData }
+    }
+}
+
+macro_rules! fields {
+    ($(#[$doc:meta])* $module:ident: $record:ident { $($name:ident = $field:ident: $ty:ident,)* }) => {
+        $(#[$doc])*
+        pub(crate) mod $module {
+            use super::*;
+            $(
+                pub(crate) const $name: Field<$record> =
+                    Field::new(offset_of!($record, $field), $ty);
+            )*
+        }
+    };
+}
+
+fields! {
+    /// A control block.
+    block: ControlBlock {
+        SP = sp: I64,
+        FP = fp: I64,
+        PARENT = parent: I64,
+        HANDLERS = handlers: I64,
+        REFERENCE = reference: I64,
+        BOUND = bound: I16,
+        // Together with the field after it: neither is there in the common case.
+        BOUND_AND_GROUPED = bound: I32,
+        PURPOSE = purpose: I16,
+        // Together with the field after it: a new stack has no marks.
+        PURPOSE_AND_MARKS = purpose: I32,
+        MARKS = marks: I16,
+        INNERMOST = innermost: I64,
+        THROUGH = through: I64,
+        SOUGHT = sought: I64,
+        EXTENDER = extender: I64,
+        FUNCTION = function: I64,
+        ENTRY = entry: I64,
+        NEXT_FREE = next_free: I64,
+        TOP = top: I64,
+        LIMIT = limit: I64,
+    }
+}
+
+fields! {
+    /// The context of a store.
+    store: StoreContext {
+        STACK = stack: I64,
+        HOST_SP = host_sp: I64,
+        CALL_BUILTIN = call_builtin: I64,
+        CALL_HOST = call_host: I64,
+        TRANSFER = transfer: I64,
+        BUILTINS = builtins: I64,
+        HEAP_NEXT = heap_next: I64,
+        HEAP_END = heap_end: I64,
+        COPY_BYTES = copy_bytes: I64,
+        FILL_BYTES = fill_bytes: I64,
+        BLOCKS = blocks: I64,
+        FREE_STACKS = free_stacks: I64,
+        START = start: I64,
+        FINISH = finish: I64,
+        FINISH_WITH = finish_with: I64,
+        NO_PARENT = no_parent: I64,
+        ROOT = root: I64,
+        GROUND = ground: I64,
+        WALK_FUNCTION = walk_function: I64,
+        WALK_ENV = walk_env: I64,
+        WALK_STACK = walk_stack: I64,
+        FOUND = found: I64,
+    }
+}
+
+fields! {
+    /// A function as a value.
+    func_ref: FuncRef {
+        CODE = code: I64,
+        CONTEXT = context: I64,
+        TYPE = ty: I64,
+    }
+}
+
+fields! {
+    /// The context of a function of the host.
+    host: HostContext {
+        STORE = store: I64,
+        FUNCTION = function: I64,
+    }
+}
+
+fields! {
+    /// The head of an instance.
+    instance: InstanceHeader {
+        STORE = store: I64,
+    }
+}
+
+fields! {
+    /// A type.
+    type_info: TypeInfo {
+        ENTRY = entry: I64,
+    }
+}
+
+/// Loads and stores fields.
+pub(crate) trait Records<'f> {
+    fn builder(&mut self) -> &mut FunctionBuilder<'f>;
+
+    fn get<R>(&mut self, record: Value, field: Field<R>) -> Value {
+        let flags = MemFlagsData::trusted();
+        self.builder().ins().load(field.ty, flags, record, field.offset)
+    }
+
+    /// As `get`, of a field that never changes.
+    fn get_constant<R>(&mut self, record: Value, field: Field<R>) -> Value {
+        let flags = MemFlagsData::trusted().with_readonly().with_can_move();
+        self.builder().ins().load(field.ty, flags, record, field.offset)
+    }
+
+    /// As `get`, of a field of 16 bits, as a wider integer.
+    fn get_short<R>(&mut self, ty: Type, record: Value, field: Field<R>) -> Value {
+        assert_eq!(field.ty, I16);
+        let flags = MemFlagsData::trusted();
+        self.builder().ins().uload16(ty, flags, record, field.offset)
+    }
+
+    /// Loads a word.
+    fn load_word(&mut self, base: Value, offset: i32) -> Value {
+        self.builder().ins().load(I64, MemFlagsData::trusted(), base, offset)
+    }
+
+    /// Stores a value of any type.
+    fn store_word(&mut self, value: Value, base: Value, offset: i32) {
+        self.builder().ins().store(MemFlagsData::trusted(), value, base, offset);
+    }
+
+    fn set<R>(&mut self, record: Value, field: Field<R>, value: Value) {
+        let builder = self.builder();
+        assert_eq!(builder.func.dfg.value_type(value), field.ty);
+        builder.ins().store(MemFlagsData::trusted(), value, record, field.offset);
+    }
+}
