@@ -113,16 +113,21 @@ fn error(error: &Error, bytes: &[u8]) -> Verdict<String> {
     }
     let is_text = std::str::from_utf8(bytes).is_ok_and(|source| !source.starts_with('\0'));
     let is_placed = error.position().is_some() || error.offset().is_some();
-    let is_placed = is_placed || is_limit(error.message());
+    let is_placed = is_placed || is_limit_of_whole(error.message());
     match is_placed || !is_text {
         true => Ok(error.message().to_string()),
         false => Err(format!("an error of text without a position: {error}")),
     }
 }
 
-/// Whether all functions together have reached a limit of the compiler.
+/// Whether a limit of the compiler was reached.
 fn is_limit(message: &str) -> bool {
-    message.starts_with("the module is too large: its")
+    message.starts_with("the module is too large: ")
+}
+
+/// Whether it is one on the module as a whole, which has no place.
+fn is_limit_of_whole(message: &str) -> bool {
+    message.starts_with("the module is too large: its ")
 }
 
 /// Whether there is a line and a column in a source.
