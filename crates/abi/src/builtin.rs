@@ -1,35 +1,35 @@
 //! The functions of the runtime that generated code calls.
 //!
 //! Each takes the calling instance's context and up to four words, runs on the
-//! host's stack, and answers an [`Outcome`].
+//! host's stack, and returns an [`Outcome`].
 
 /// What a builtin or host function tells the stub that called it.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Outcome {
-    /// How to go on: one of the constants.
+    /// How to continue: one of the constants.
     pub ended: u64,
     /// The result of a builtin that has one, or the exception that is thrown.
     pub value: u64,
 }
 
-/// Goes on behind the call.
+/// Continues after the call.
 pub const GO_ON: u64 = 0;
 /// Ends the activation; why, stands in the store.
 pub const END: u64 = 1;
-/// Goes on at the handler that the control block names, with an exception.
+/// Continues at the handler that the control block names, with an exception.
 pub const CATCH: u64 = 2;
 
 impl Outcome {
     /// Ends the activation.
     pub const END: Outcome = Outcome { ended: END, value: 0 };
 
-    /// Goes on with a result.
-    pub fn go_on(value: u64) -> Outcome {
+    /// Continues with a result.
+    pub fn returned(value: u64) -> Outcome {
         Outcome { ended: GO_ON, value }
     }
 
-    /// Goes on at a handler with an exception.
+    /// Continues at a handler with an exception.
     pub fn catch(exception: u64) -> Outcome {
         Outcome { ended: CATCH, value: exception }
     }
@@ -64,14 +64,14 @@ macro_rules! builtins {
             /// code calls it.
             pub const fn is_half_way(self) -> bool {
                 use Builtin::*;
-                matches!(self, move_stack | ready | release_running | extension_end)
+                matches!(self, move_stack | prepare | release_running | extension_end)
             }
 
             /// Whether no rout is beginning any more when it has ended: routs do
             /// nothing of the kind before their start.
             pub const fn ends_beginning(self) -> bool {
                 use Builtin::*;
-                matches!(self, check_stacks | throw | resume_throw | find_handler | walk_begin)
+                matches!(self, check_stacks | throw | resume_throw | find_clause | walk_begin)
             }
         }
 
@@ -108,8 +108,8 @@ builtins! {
     table_init(table_and_segment, to, from, len);
     /// Drops an element segment.
     elem_drop(segment);
-    /// Makes room for an object of a type and of so many bytes, collecting if
-    /// need be; answers where it is. Everything but its header is zero.
+    /// Makes room for an object of a type and of this many bytes, collecting if
+    /// need be; returns where it is. Everything but its header is zero.
     heap_allocate(ty, size) -> object;
     /// A new array full of zeroes.
     array_new_default(ty, len) -> array;
@@ -134,15 +134,15 @@ builtins! {
     /// Traps, because a reference to a stack was not valid.
     invalid_stack(reference, kind);
     /// Uses up a reference, and puts the bound arguments of the stack before as
-    /// many others in the transfer area; answers the block, which is another one
+    /// many others in the transfer area; returns the block, which is another one
     /// if the generations are used up.
-    ready(reference, ty, count) -> block;
+    prepare(reference, ty, count) -> block;
     /// Binds arguments of the transfer area to a stack, `kind << 32 | count`;
-    /// answers the new reference.
+    /// returns the new reference.
     bind(reference, ty, kind_and_count) -> reference;
-    /// Searches for the handler of a tag: answers the number of the clause, and
+    /// Searches for the handler of a tag: returns the number of the clause, and
     /// leaves the outermost stack in the store.
-    find_handler(handler_word) -> clause;
+    find_clause(handler_word) -> clause;
     /// Continues a stack with an exception: a reference, an exception and the
     /// handlers.
     resume_throw(reference, exception, handlers);
@@ -153,7 +153,7 @@ builtins! {
     /// switch.
     check_stacks();
     /// Gives the first of the free stacks, whose generations are used up,
-    /// another block; answers it.
+    /// another block; returns it.
     renew_free() -> block;
     /// Switches to a coroutine with an exception, whose value at an offset is
     /// to be the stack that is left.
@@ -173,41 +173,41 @@ builtins! {
     /// Throws an event, whose values are in the transfer area, at the frame
     /// below the thunk that calls this.
     event_return(event_word);
-    /// Ends an extension: answers the stack that has extended the running one,
+    /// Ends an extension: returns the stack that has extended the running one,
     /// and leaves the base in the store.
     extension_end() -> block;
     /// Frees a stack of the first-class design, unless it is null or used.
     drop_stack(reference);
-    /// Makes the reference in an exception stale; answers a new one.
+    /// Makes the reference in an exception stale; returns a new one.
     deliver_stack(reference) -> reference;
     /// Frees the running stack and throws an exception where another is
     /// suspended; with null, throws it here.
     redirect(exception, reference);
-    /// Removes the newest marks until so many are left.
+    /// Removes the newest marks until this many are left.
     leave_to(level);
-    /// Leaves a mark: a function answers a call tag.
+    /// Leaves a mark: a function returns a call tag.
     enter_answer(tag, function, env);
-    /// Leaves a mark: walks go on in the stack in a box.
+    /// Leaves a mark: walks continue in the stack in a box.
     enter_redirect(boxed);
-    /// Leaves a mark: walks go on in the stack that a function tells, which is
+    /// Leaves a mark: walks continue in the stack that a function tells, which is
     /// handed back to another.
     enter_redirect_to(function, taker, env);
-    /// Begins a walk for a call tag, and walks on: answers its number among the
+    /// Begins a walk for a call tag, and walks on: returns its number among the
     /// marks, shifted by [`WALK_FLAGS`], and the flags.
     walk_begin(tag) -> number_and_flags;
-    /// Walks on: answers whether a function is to be called that tells where
-    /// to go on, or else the answer is found.
+    /// Walks on: returns whether a function is to be called that tells where
+    /// to continue, or else the answer is found.
     walk_on(tag, number) -> asks;
-    /// Tells where a walk goes on.
+    /// Tells where a walk continues.
     walk_target(number, reference);
-    /// Undoes a walk step by step: answers whether a function is to be called
+    /// Undoes a walk step by step: returns whether a function is to be called
     /// that takes a stack back, or else all is done.
     walk_back(number) -> gives;
 }
 
 /// How far the number of a walk is shifted to make room for flags.
 pub const WALK_FLAGS: u32 = 2;
-/// The walk must ask a function where to go on.
+/// The walk must ask a function where to continue.
 pub const WALK_ASKS: u64 = 1;
 /// The walk has found its answer and taken nothing on the way.
 pub const WALK_IS_DIRECT: u64 = 2;

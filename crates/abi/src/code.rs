@@ -26,7 +26,7 @@ pub struct CodeImage {
 /// A call in whose frame there are references, or that has handlers.
 #[derive(Clone, Debug)]
 pub struct CallSite {
-    /// The offset behind the call.
+    /// The offset after the call.
     pub return_offset: u32,
     /// How far the stack pointer is below the frame pointer at the call.
     pub frame_size: u32,
@@ -38,7 +38,7 @@ pub struct CallSite {
     pub handlers: Range<u32>,
 }
 
-/// A place where an exception can go on.
+/// A place where an exception can continue.
 #[derive(Clone, Copy, Debug)]
 pub struct Handler {
     /// The index of the tag, or none for all exceptions.
@@ -55,7 +55,7 @@ pub struct Handler {
 pub struct FunctionCode {
     /// The offset of its first instruction.
     pub start: u32,
-    /// The offset behind its last one.
+    /// The offset after its last one.
     pub end: u32,
     /// Which function of the module it is, by index; none for a thunk. A function
     /// may have more code than one.

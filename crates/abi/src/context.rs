@@ -106,7 +106,7 @@ pub struct ControlBlock {
     pub bound: u16,
     /// Whether `innermost` is another stack or `through` is not null. It lies
     /// beside `bound`, so that one comparison tells that there is neither.
-    pub is_entangled: u16,
+    pub is_grouped: u16,
     /// What it is used for. Generated code writes it together with `marks`.
     pub purpose: Purpose,
     /// How many marks `answer` and the redirections have left on it.
@@ -154,7 +154,7 @@ impl ControlBlock {
         sought: 0,
         extender: ptr::null_mut(),
         bound: 0,
-        is_entangled: 0,
+        is_grouped: 0,
         purpose: Purpose::Free,
         marks: 0,
         function: ptr::null(),
@@ -169,7 +169,7 @@ impl ControlBlock {
 const _: () = assert!(offset_of!(ControlBlock, marks) == offset_of!(ControlBlock, purpose) + 2);
 const _: () = assert!(offset_of!(ControlBlock, innermost) < 64);
 const _: () = assert!(
-    offset_of!(ControlBlock, is_entangled) == offset_of!(ControlBlock, bound) + 2
+    offset_of!(ControlBlock, is_grouped) == offset_of!(ControlBlock, bound) + 2
         && offset_of!(ControlBlock, bound) % 4 == 0
 );
 
@@ -213,7 +213,7 @@ pub struct StoreContext {
     pub finish_with: *const c_void,
     /// The parent of bases: a block without handlers.
     pub no_parent: *mut ControlBlock,
-    /// Where an exception goes on, while one is being thrown.
+    /// Where an exception continues, while one is being thrown.
     pub landing: usize,
     /// The result of a search for a handler: the outermost stack that is
     /// captured.
@@ -348,7 +348,7 @@ impl TableDef {
     pub const EMPTY: TableDef = TableDef { base: ptr::null_mut(), len: 0 };
 }
 
-/// The beginning of an instance; the rest lies behind it as
+/// The beginning of an instance; the rest lies after it as
 /// [`InstanceLayout`](crate::InstanceLayout) says.
 #[derive(Debug)]
 #[repr(C)]
@@ -359,7 +359,7 @@ pub struct InstanceHeader {
     pub index: usize,
 }
 
-/// How many bytes behind the end of a 32-bit memory's reservation, or of a
+/// How many bytes after the end of a 32-bit memory's reservation, or of a
 /// 64-bit memory, are inaccessible, so that an access with a static offset
 /// below this needs no check of the offset.
 pub const MEMORY_GUARD: u64 = 32 << 20;

@@ -94,7 +94,7 @@ impl ObjectLayout {
     }
 }
 
-/// The size of an array with so many elements of a size.
+/// The size of an array with this many elements of a size.
 pub fn array_size(element: u32, len: u32) -> u64 {
     (u64::from(ARRAY_ELEMENTS) + u64::from(element) * u64::from(len)).next_multiple_of(8)
 }

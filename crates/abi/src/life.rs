@@ -41,8 +41,8 @@
 //!
 //! | transition | fields afterwards |
 //! | --- | --- |
-//! | *create*: off the list of free stacks | `sp` at the address to start at, `fp` 0, `function` and `entry`; `purpose` the design's; `parent` null for a task or fiber, `no_parent` for a base; no marks, nothing bound, not entangled, nothing `sought`; `innermost` itself, `extender` null, as they were while it was free |
-//! | *suspend*, up to an outermost stack | of the outermost: `innermost` the stack that ran, `is_entangled` if that is another; `parent` null for a task or fiber, `no_parent` for a base, and without meaning for a continuation. Of those inside, `parent` as before |
+//! | *create*: off the list of free stacks | `sp` at the address to start at, `fp` 0, `function` and `entry`; `purpose` the design's; `parent` null for a task or fiber, `no_parent` for a base; no marks, nothing bound, not grouped, nothing `sought`; `innermost` itself, `extender` null, as they were while it was free |
+//! | *suspend*, up to an outermost stack | of the outermost: `innermost` the stack that ran, `is_grouped` if that is another; `parent` null for a task or fiber, `no_parent` for a base, and without meaning for a continuation. Of those inside, `parent` as before |
 //! | *start*, *continue* | of the outermost: `reference` the next generation, unless it is a task or fiber; `innermost` itself; `parent` who resumed it. Of the innermost: `through` the outermost if that is another, else null; `sought` zero unless `through` is what it was |
 //! | *resume another*, wait | `handlers` the clauses; `through` null, `sought` zero |
 //! | *extend* | as *continue*; of the base: `extender` who waits for `stack.start` |
@@ -86,35 +86,35 @@ pub enum Life {
 impl ControlBlock {
     /// *Suspend*: notes which stack is the innermost of those that are suspended
     /// together with this one.
-    pub fn entangle(&mut self, innermost: *mut ControlBlock) {
+    pub fn group(&mut self, innermost: *mut ControlBlock) {
         let is_alone = ptr::eq(innermost, self);
         self.innermost = innermost;
-        self.is_entangled |= u16::from(!is_alone);
+        self.is_grouped |= u16::from(!is_alone);
     }
 
     /// *Continue*: prepares for continuing the innermost of the stacks that were
-    /// suspended together with this one; answers it.
+    /// suspended together with this one; returns it.
     ///
     /// # Safety
     ///
     /// The innermost stack must be alive.
-    pub unsafe fn disentangle(&mut self) -> *mut ControlBlock {
+    pub unsafe fn ungroup(&mut self) -> *mut ControlBlock {
         let this = ptr::from_mut(self);
         let innermost = self.innermost;
-        debug_assert!(innermost == this || self.is_entangled != 0);
+        debug_assert!(innermost == this || self.is_grouped != 0);
         if innermost == this {
             self.be_alone();
             return this;
         }
         self.innermost = this;
-        self.is_entangled = 0;
+        self.is_grouped = 0;
         // SAFETY: the caller's promise.
         let inner = unsafe { &mut *innermost };
         if inner.through != this {
             inner.through = this;
             inner.sought = 0;
         }
-        inner.is_entangled = 1;
+        inner.is_grouped = 1;
         innermost
     }
 
@@ -122,7 +122,7 @@ impl ControlBlock {
     /// it was continued.
     pub fn be_alone(&mut self) {
         self.innermost = self;
-        self.is_entangled = 0;
+        self.is_grouped = 0;
         self.through = ptr::null_mut();
         self.sought = 0;
     }
@@ -142,7 +142,7 @@ impl ControlBlock {
         }
         self.through = through;
         self.sought = sought;
-        self.is_entangled = 1;
+        self.is_grouped = 1;
     }
 
     /// *Free*: the record of a stack that nobody can continue any more, before it
@@ -178,7 +178,7 @@ impl ControlBlock {
         is_alone && self.marks == 0 && self.extender.is_null() && self.parent == no_parent
     }
 
-    /// *Lose*: a task or fiber that can never go on, since nothing can continue
+    /// *Lose*: a task or fiber that can never continue, since nothing can continue
     /// the chain that it is in, but that something still names. It counts as in
     /// use for ever.
     pub fn become_lost(&mut self, no_parent: *mut ControlBlock) {

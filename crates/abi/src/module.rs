@@ -224,7 +224,7 @@ pub enum ConstOp {
     ArrayNew(u32),
     /// `array.new_default`.
     ArrayNewDefault(u32),
-    /// `array.new_fixed`, with so many elements.
+    /// `array.new_fixed`, with this many elements.
     ArrayNewFixed(u32, u32),
     /// `ref.i31`.
     RefI31,

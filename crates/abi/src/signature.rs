@@ -36,7 +36,7 @@ pub fn host_in_registers(ty: &FuncType) -> bool {
 
 /// Where a parameter or result travels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Passing {
     /// As the next parameter or result of the machine-level signature.
     Direct,
     /// In this slot of the transfer area.
@@ -44,24 +44,24 @@ pub enum Place {
 }
 
 /// The places of a function's parameters, in order.
-pub fn param_places(params: &[ValType]) -> impl Iterator<Item = Place> {
+pub fn param_places(params: &[ValType]) -> impl Iterator<Item = Passing> {
     (0..params.len()).map(|i| match i.checked_sub(DIRECT_PARAMS) {
-        None => Place::Direct,
-        Some(slot) => Place::Transfer(slot as u32),
+        None => Passing::Direct,
+        Some(slot) => Passing::Transfer(slot as u32),
     })
 }
 
 /// The places of a function's results, in order.
-pub fn result_places(results: &[ValType]) -> impl Iterator<Item = Place> {
+pub fn result_places(results: &[ValType]) -> impl Iterator<Item = Passing> {
     let (mut integers, mut floats, mut transferred) = (0, 0, 0);
     results.iter().map(move |ty| {
         let class = if ty.is_float_class() { &mut floats } else { &mut integers };
         *class += 1;
         if *class <= DIRECT_RESULTS_PER_CLASS {
-            return Place::Direct;
+            return Passing::Direct;
         }
         transferred += 1;
-        Place::Transfer(transferred - 1)
+        Passing::Transfer(transferred - 1)
     })
 }
 
@@ -73,16 +73,16 @@ mod tests {
     fn classes_of_results_overflow_on_their_own() {
         let results = [[ValType::I32; 9].as_slice(), &[ValType::V128; 9]].concat();
         let places: Vec<_> = result_places(&results).collect();
-        assert_eq!(places[7], Place::Direct);
-        assert_eq!(places[8], Place::Transfer(0));
-        assert_eq!(places[16], Place::Direct);
-        assert_eq!(places[17], Place::Transfer(1));
+        assert_eq!(places[7], Passing::Direct);
+        assert_eq!(places[8], Passing::Transfer(0));
+        assert_eq!(places[16], Passing::Direct);
+        assert_eq!(places[17], Passing::Transfer(1));
     }
 
     #[test]
     fn params_overflow_together() {
         let places: Vec<_> = param_places(&[ValType::I64; 66]).collect();
-        assert_eq!(places[63], Place::Direct);
-        assert_eq!(places[64..], [Place::Transfer(0), Place::Transfer(1)]);
+        assert_eq!(places[63], Passing::Direct);
+        assert_eq!(places[64..], [Passing::Transfer(0), Passing::Transfer(1)]);
     }
 }

@@ -114,7 +114,7 @@ pub enum ClauseKind {
     Event = 2,
 }
 
-/// How many values stand behind the arguments of a new fiber: the instance that
+/// How many values stand after the arguments of a new fiber: the instance that
 /// made it.
 pub const FIBER_EXTRAS: usize = 1;
 

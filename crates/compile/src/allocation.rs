@@ -44,7 +44,7 @@ const STEP: u64 = 8;
 const CROWD: u32 = 12;
 
 /// Chooses the allocator for a function that was optimised, and prepares it for
-/// that. Answers the steps if either would take more than allowed.
+/// that. Returns the steps if either would take more than allowed.
 pub(crate) fn choose(context: &mut Context, limits: &Limits) -> Result<Allocator, u64> {
     if limits.backtracking == 0 {
         put_in_order(context);
@@ -167,7 +167,7 @@ impl Busy {
         Busy { calls, crowds: change.iter().map(count).collect() }
     }
 
-    /// Whether a value is moved behind the beginning of a block.
+    /// Whether a value is moved after the beginning of a block.
     fn is_moved(&self, spans: &Spans, span: Span) -> bool {
         let (from, to) = (spans.block(span.start) as usize, spans.block(span.end) as usize);
         let Some((_, second)) = spans.blocks.get(from + 1) else { return false };
@@ -177,7 +177,7 @@ impl Busy {
     }
 }
 
-/// Whether values that are needed behind an instruction are in memory meanwhile.
+/// Whether values that are needed after an instruction are in memory meanwhile.
 /// Switches do not count: the common case of an instruction and the uncommon one
 /// have one each, and what lies in the span of a value between them is not alive.
 fn loses_registers(func: &Function, inst: Inst) -> bool {
@@ -188,7 +188,7 @@ fn loses_registers(func: &Function, inst: Inst) -> bool {
 }
 
 /// Puts blocks into the order of the program: uncommon ones stand where they are
-/// needed, and what follows a loop behind it.
+/// needed, and what follows a loop after it.
 fn put_in_order(context: &mut Context) {
     context.func.layout = without_cold_blocks(&context.func.layout);
     context.compute_loop_analysis();
@@ -233,7 +233,7 @@ fn leaves_loop_late(context: &Context, block: Block) -> bool {
 const DETOUR: usize = 8;
 
 /// Whether a block ends with a branch to some place, or else to a detour that may
-/// lead there too. What is first reached straight away comes behind all else to
+/// lead there too. What is first reached straight away comes after all else to
 /// which the detour leads, which may be the rest of the function: so it is where
 /// an event is looked up that nobody may handle.
 fn skips(func: &Function, block: Block) -> bool {

@@ -93,7 +93,7 @@ pub(crate) fn has_continuations(info: &ModuleInfo) -> bool {
     info.types.iter().any(|ty| is_cont(&ty.composite))
 }
 
-/// Notes the lists that the bodies contain, each once; answers their numbers, and
+/// Notes the lists that the bodies contain, each once; returns their numbers, and
 /// the thunks.
 pub(crate) fn collect<'a>(
     info: &mut ModuleInfo,

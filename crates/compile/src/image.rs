@@ -51,7 +51,7 @@ pub(crate) fn link(
     Ok(image)
 }
 
-/// Appends a function and its tables; answers where it begins.
+/// Appends a function and its tables; returns where it begins.
 fn place(image: &mut CodeImage, function: &MachineFunction) -> Result<u32, CompileError> {
     let aligned = image.bytes.len().next_multiple_of(function.alignment.max(16) as usize);
     image.bytes.resize(aligned, PADDING);

@@ -4,7 +4,7 @@ use crate::emit::carry::{CARRIED, carrier_type};
 use crate::translate::clif_type;
 use cranelift_codegen::ir::{self, AbiParam, Signature, types::I8X16, types::I64};
 use cranelift_codegen::isa::CallConv;
-use ropewalk_abi::signature::{Place, param_places, result_places};
+use ropewalk_abi::signature::{Passing, param_places, result_places};
 use ropewalk_abi::{FuncType, ValType};
 
 /// How many words the stub for builtins takes: the context, up to four words
@@ -21,8 +21,8 @@ pub(crate) fn wasm(ty: &FuncType) -> Signature {
     signature
 }
 
-fn direct(types: &[ValType], places: impl Iterator<Item = Place>) -> Vec<AbiParam> {
-    let direct = types.iter().zip(places).filter(|(_, place)| *place == Place::Direct);
+fn direct(types: &[ValType], places: impl Iterator<Item = Passing>) -> Vec<AbiParam> {
+    let direct = types.iter().zip(places).filter(|(_, place)| *place == Passing::Direct);
     direct.map(|(&ty, _)| AbiParam::new(clif_type(ty))).collect()
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn switch_stub(sent: &[ir::Type], delivered: usize) -> Signature {
 /// How many words a switch has as results before the values.
 pub(crate) const SWITCH_WORDS: usize = 6;
 
-/// The values that travel in registers, of so many types.
+/// The values that travel in registers, of this many types.
 fn carried(types: &[ValType]) -> impl Iterator<Item = AbiParam> {
     let types = types.iter().take(CARRIED);
     types.map(|ty| AbiParam::new(carrier_type(clif_type(*ty))))
@@ -75,7 +75,7 @@ pub(crate) fn on_top_thunk() -> Signature {
     Signature { returns: switch_stub(&[], 0).returns, ..thunk() }
 }
 
-/// The stub that goes back to the parent for good, with a signal and so many
+/// The stub that goes back to the parent for good, with a signal and this many
 /// values as they travel.
 pub(crate) fn finish_with_stub(delivered: &[ir::Type]) -> Signature {
     let mut signature = tail_words(2);

@@ -86,7 +86,7 @@ pub(crate) fn check(surveys: &[Survey], first: u32, limits: &Limits) -> Result<(
 /// each byte: one function must fit into memory, many small ones need only time.
 const ALL_TOGETHER: u64 = 4;
 
-/// How much work a body of so many bytes may ask for.
+/// How much work a body of this many bytes may ask for.
 pub(crate) fn most_work(bytes: u64, limits: &Limits) -> u64 {
     Limits::FREE_WORK.saturating_add(limits.work.saturating_mul(bytes))
 }

@@ -8,7 +8,7 @@ use anyhow::Result;
 use ropewalk_runtime::{Backtrace, UncaughtException};
 use std::fmt;
 
-/// An exception as an error: what a call answers if WebAssembly did not catch
+/// An exception as an error: what a call returns if WebAssembly did not catch
 /// it, and what a host function answers to throw it.
 ///
 /// ```

@@ -3,7 +3,7 @@
 //! A host function is an `extern "C"` function, instantiated for each closure,
 //! that takes its arguments out of an array, calls the closure and puts its
 //! results into the array. It runs on the host's stack, so a panic unwinds
-//! only frames of Rust; it is caught there and goes on where WebAssembly was
+//! only frames of Rust; it is caught there and continues where WebAssembly was
 //! called from.
 
 use crate::caller::Caller;
@@ -52,7 +52,7 @@ impl<R: WasmResults, E: Into<anyhow::Error>> WasmRet for Result<R, E> {
 }
 
 /// A closure that can be a function: it takes up to 16 [`WasmTy`]s, after a
-/// [`Caller`] if it wants one, and answers a [`WasmRet`].
+/// [`Caller`] if it wants one, and returns a [`WasmRet`].
 ///
 /// All such closures are functions already, so there is no need to implement
 /// this for anything else.
@@ -83,7 +83,7 @@ unsafe fn with_array(
 ) -> Outcome {
     let mut values = words.map(RawVal::from_u64);
     match call(values.as_mut_ptr()) {
-        Outcome { ended: GO_ON, .. } => Outcome::go_on(values[0].u64()),
+        Outcome { ended: GO_ON, .. } => Outcome::returned(values[0].u64()),
         outcome => outcome,
     }
 }
@@ -247,7 +247,7 @@ unsafe fn run<T, Fun, Ret: WasmRet>(
     // SAFETY: as above; the closure's borrow has ended.
     let runtime = unsafe { &mut *(*owner).runtime };
     let outcome = match result {
-        Ok(Ok(())) => Outcome::go_on(0),
+        Ok(Ok(())) => Outcome::returned(0),
         failed => fail(runtime, failed),
     };
     // The results are words by now, which nothing moves before they are read.

@@ -26,7 +26,7 @@
 //!
 //! # Errors
 //!
-//! Everything that can fail answers an [`Error`], which is `anyhow`'s. What it
+//! Everything that can fail returns an [`Error`], which is `anyhow`'s. What it
 //! is can be asked with `downcast_ref`: a [`ModuleError`], a [`LinkError`], a
 //! [`Trap`], an [`Exception`], or what a host function answered. Misuse, such as a value of
 //! another store, is an error too.

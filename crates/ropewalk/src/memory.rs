@@ -48,7 +48,7 @@ impl Memory {
         Ok(self.ty(store)?.minimum)
     }
 
-    /// Grows it by some pages; answers the old size.
+    /// Grows it by some pages; returns the old size.
     pub fn grow(&self, mut store: impl AsContextMut, pages: u64) -> Result<u64> {
         let runtime = &mut store.as_context_mut().0.runtime;
         let index = self.in_store(runtime)?;

@@ -71,7 +71,7 @@ impl Table {
         Ok(())
     }
 
-    /// Grows it by some elements; answers the old size.
+    /// Grows it by some elements; returns the old size.
     pub fn grow(&self, mut store: impl AsContextMut, delta: u64, init: Val) -> Result<u64> {
         let runtime = &mut store.as_context_mut().0.runtime;
         let number = self.in_store(runtime)?;

@@ -33,7 +33,7 @@ pub enum Ending {
     /// A builtin or the engine ended it.
     Trap(TrapCode),
     /// An instruction faulted.
-    Fault(TrapCode, Left),
+    Fault(TrapCode, LeavePoint),
     /// A host function answered an error.
     Error(anyhow::Error),
     /// Nothing caught an exception, which was thrown there if that is known
@@ -45,26 +45,26 @@ pub enum Ending {
 
 /// Where an activation was left.
 #[derive(Clone, Debug)]
-pub struct Left {
+pub struct LeavePoint {
     pub(crate) pc: usize,
     pub(crate) fp: usize,
     pub(crate) sp: usize,
-    /// Whether `pc` is a faulting instruction, not the place behind a call.
+    /// Whether `pc` is a faulting instruction, not the place after a call.
     pub(crate) at_fault: bool,
 }
 
-impl Left {
+impl LeavePoint {
     /// Where a stack was left whose computation is in a host call.
-    pub(crate) fn in_host_call(block: &ControlBlock) -> Left {
+    pub(crate) fn in_host_call(block: &ControlBlock) -> LeavePoint {
         // SAFETY: the stubs leave the return address at the stack pointer.
         let pc = unsafe { *(block.sp as *const usize) };
-        Left { pc, fp: block.fp, sp: block.sp, at_fault: false }
+        LeavePoint { pc, fp: block.fp, sp: block.sp, at_fault: false }
     }
 }
 
 /// Calls a function, whose results replace the arguments in `values`.
 ///
-/// A panic of a host function goes on here.
+/// A panic of a host function continues here.
 ///
 /// # Safety
 ///
@@ -163,13 +163,13 @@ impl Drop for Leaving<'_> {
     }
 }
 
-/// The error that a call answers, or the panic that goes on there.
+/// The error that a call answers, or the panic that continues there.
 #[cold]
 fn take_ending(store: &mut Store) -> Result<anyhow::Error, Box<dyn Any + Send>> {
     let in_host_call = |store: &Store| {
         // SAFETY: the running stack's block is alive until the activation ends,
         // and was written by the stub that called the host.
-        Left::in_host_call(unsafe { &*store.context().stack })
+        LeavePoint::in_host_call(unsafe { &*store.context().stack })
     };
     // SAFETY (of the captures): the newest activation was just left like that.
     match store.take_ending() {

@@ -1,7 +1,7 @@
 //! Where a computation was, from the innermost frame outwards, through all
 //! activations.
 
-use crate::activation::Left;
+use crate::activation::LeavePoint;
 use crate::arch;
 use crate::code::LoadedModule;
 use crate::store::Store;
@@ -123,7 +123,7 @@ impl Backtrace {
     ///
     /// The newest activation must have been left as `left` says, and its
     /// stacks not be used since.
-    pub(crate) unsafe fn capture(store: &Store, left: &Left) -> Backtrace {
+    pub(crate) unsafe fn capture(store: &Store, left: &LeavePoint) -> Backtrace {
         let mut walker = Walker { store, trace: Backtrace::default(), boundary: None };
         // SAFETY: the caller's promise.
         unsafe { walker.walk_left(left) };
@@ -142,7 +142,7 @@ impl Backtrace {
                 // SAFETY: parents wait for their children, and outer
                 // activations are in host calls, so their control blocks say
                 // where they were left.
-                unsafe { walker.walk_left(&Left::in_host_call(stack)) };
+                unsafe { walker.walk_left(&LeavePoint::in_host_call(stack)) };
             }
         }
         walker.trace
@@ -186,7 +186,7 @@ struct Walker<'a> {
 }
 
 impl Walker<'_> {
-    unsafe fn walk_left(&mut self, left: &Left) {
+    unsafe fn walk_left(&mut self, left: &LeavePoint) {
         self.push(left.pc, !left.at_fault);
         // SAFETY: `sp` was the stack pointer when it was left.
         let missing = unsafe { self.unlinked_caller(left) };
@@ -205,7 +205,7 @@ impl Walker<'_> {
 
     /// The return address of a function that faulted before its frame was
     /// linked into the chain, or of the stub that probes its frame.
-    unsafe fn unlinked_caller(&self, left: &Left) -> Option<usize> {
+    unsafe fn unlinked_caller(&self, left: &LeavePoint) -> Option<usize> {
         if !left.at_fault {
             return None;
         }
@@ -219,7 +219,7 @@ impl Walker<'_> {
     }
 
     /// Adds the frame of the function that contains an address: the address of
-    /// an instruction, or behind a call.
+    /// an instruction, or after a call.
     fn push(&mut self, pc: usize, is_return_address: bool) {
         let address = if is_return_address { pc - 1 } else { pc };
         let Some((module, offset)) = self.store.module_at(address) else { return };

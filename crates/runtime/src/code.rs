@@ -38,7 +38,7 @@ impl CodeMemory {
         self.map.base() as usize
     }
 
-    /// The address behind the last byte.
+    /// The address after the last byte.
     pub fn end(&self) -> usize {
         self.start() + self.len
     }

@@ -34,7 +34,7 @@ impl fmt::Display for Complaint<'_> {
         };
         writeln!(f, "ropewalk: WebAssembly has faulted in a way that is no trap.")?;
         writeln!(f, "  signal {name}, code {code}, exception {exception}, address {address:#x}")?;
-        writeln!(f, "  instruction {pc:#x}, {}", Place { store: self.store, pc })?;
+        writeln!(f, "  instruction {pc:#x}, {}", CodeAt { store: self.store, pc })?;
         // SAFETY: the running stack's block is alive.
         if let Some(block) = unsafe { self.store.context().stack.as_ref() } {
             let (limit, high) = (block.limit, block.high);
@@ -48,12 +48,12 @@ impl fmt::Display for Complaint<'_> {
 }
 
 /// Where an instruction is.
-struct Place<'a> {
+struct CodeAt<'a> {
     store: &'a Store,
     pc: usize,
 }
 
-impl fmt::Display for Place<'_> {
+impl fmt::Display for CodeAt<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some((module, offset)) = self.store.module_at(self.pc) else {
             return f.write_str(match known_code::contains(self.pc) {

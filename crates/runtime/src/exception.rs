@@ -16,7 +16,7 @@ use ropewalk_abi::{ControlBlock, RawVal, StorageType, TagDef, TrapCode};
 use std::ffi::c_void;
 use std::ptr::{self, NonNull};
 
-/// Where an exception goes on.
+/// Where an exception continues.
 struct Landing {
     sp: usize,
     fp: usize,

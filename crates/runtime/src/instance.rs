@@ -24,7 +24,7 @@ use std::sync::Arc;
 /// An instance of a module.
 #[derive(Debug)]
 pub struct Instance {
-    place: Place,
+    place: ExportPlace,
     module: Arc<LoadedModule>,
     /// For each memory of the module, its number in the store.
     pub(crate) memories: Vec<usize>,
@@ -55,23 +55,23 @@ pub enum InstantiateError {
 
 /// The memory of an instance, which generated code knows by its address.
 #[derive(Debug)]
-struct Place {
+struct ExportPlace {
     header: NonNull<InstanceHeader>,
     layout: Layout,
 }
 
 // SAFETY: the memory is used only together with the store that owns it.
-unsafe impl Send for Place {}
+unsafe impl Send for ExportPlace {}
 // SAFETY: as above.
-unsafe impl Sync for Place {}
+unsafe impl Sync for ExportPlace {}
 
-impl Place {
-    fn new(size: usize) -> Place {
+impl ExportPlace {
+    fn new(size: usize) -> ExportPlace {
         let layout = Layout::from_size_align(size, 16).expect("instances are smaller than 2 GiB");
         // SAFETY: an instance has at least its header.
         let memory = unsafe { alloc_zeroed(layout) };
         match NonNull::new(memory.cast()) {
-            Some(header) => Place { header, layout },
+            Some(header) => ExportPlace { header, layout },
             None => handle_alloc_error(layout),
         }
     }
@@ -90,7 +90,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ExportPlace {
     fn drop(&mut self) {
         // SAFETY: allocated in `new` with this layout.
         unsafe { dealloc(self.header.as_ptr().cast(), self.layout) }
@@ -168,7 +168,7 @@ impl Instance {
 }
 
 impl Store {
-    /// Makes an instance; answers its number. The start function is not run.
+    /// Makes an instance; returns its number. The start function is not run.
     ///
     /// The instance stays in the store even if an active segment traps, since
     /// its functions may by then be in tables of others.
@@ -202,7 +202,7 @@ impl Store {
     ) -> Result<(), InstantiateError> {
         self.add_module(module);
         let index = self.instances.len();
-        let place = Place::new(module.layout.size());
+        let place = ExportPlace::new(module.layout.size());
         place.write(0, InstanceHeader { store: self.context_ptr(), index });
         let mut instance = Instance {
             place,
@@ -323,7 +323,7 @@ impl Store {
         let context = place_host_context(instance, function, context);
         let import = FuncImport { code: host.trampoline, context };
         instance.place.write(instance.module.layout.imported_function(function), import);
-        self.kept.push(host.clone());
+        self.shared_host_functions.push(host.clone());
     }
 
     fn place_memories(&mut self, instance: &mut Instance) -> Result<(), MemoryError> {
@@ -441,7 +441,7 @@ fn place_handlers(instance: &Instance) {
             let word = handler_word(instance.tag(*tag).as_ptr() as usize, *kind);
             instance.place.write(start + (i * size_of::<u64>()) as i32, word);
         }
-        // The zero behind the last one is there already.
+        // The zero after the last one is there already.
     }
 }
 

@@ -1,7 +1,7 @@
 //! Where all generated code of the process is, for the handler of signals.
 //!
 //! A store knows the code of its modules, but trampolines belong to the engine,
-//! behind a lock that a handler must not take. So each piece of code is noted
+//! after a lock that a handler must not take. So each piece of code is noted
 //! here, where it can be looked for without one.
 
 use std::ptr;

@@ -131,7 +131,7 @@ impl Map {
 
     /// Moves the first `len` bytes of another map, which are whole pages, to the
     /// beginning of this one. The other is what is left of it. If that fails, the
-    /// other is as before, and this is what lies behind the first `len` bytes.
+    /// other is as before, and this is what lies after the first `len` bytes.
     pub fn take_pages(&mut self, from: &mut Map, len: usize) -> io::Result<()> {
         if len == 0 {
             return Ok(());

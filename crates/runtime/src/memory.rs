@@ -3,7 +3,7 @@
 //! A 32-bit memory reserves all the address space that an index can reach, and
 //! a guard; growing only makes more of it accessible. A 64-bit memory reserves
 //! some room to grow and moves when that is used up; the guard is what of the
-//! reservation lies behind its end.
+//! reservation lies after its end.
 
 use crate::map::Map;
 use ropewalk_abi::{MEMORY_GUARD, MEMORY32_RESERVATION, MemoryDef, MemoryType};
@@ -117,7 +117,7 @@ impl Memory {
         unsafe { std::slice::from_raw_parts_mut(base, len) }
     }
 
-    /// Grows it; answers the old size in pages.
+    /// Grows it; returns the old size in pages.
     pub fn grow(&mut self, delta: u64) -> Option<u64> {
         let old = self.size();
         let new = old.checked_add(delta)?;
@@ -153,7 +153,7 @@ impl Memory {
         Some(())
     }
 
-    /// Whether an access of this memory may fault at an address: behind its end,
+    /// Whether an access of this memory may fault at an address: after its end,
     /// and before that of its reservation.
     pub(crate) fn may_fault_at(&self, address: usize) -> bool {
         let base = self.map().base() as usize;
@@ -181,7 +181,7 @@ pub struct MemoryPool {
     free: Mutex<Vec<Pooled>>,
 }
 
-/// A reservation of which so many bytes are accessible, and zero.
+/// A reservation of which this many bytes are accessible, and zero.
 #[derive(Debug)]
 struct Pooled {
     map: Map,
@@ -216,7 +216,7 @@ impl MemoryPool {
         if ty.memory64 || len > KEEP_LEN {
             return;
         }
-        // SAFETY: so many bytes are accessible, and nobody uses them any more.
+        // SAFETY: this many bytes are accessible, and nobody uses them any more.
         unsafe { std::ptr::write_bytes(map.base(), 0, len) };
         let mut free = self.free.lock().expect("nobody panics with it");
         if free.len() < KEEP {

@@ -1,12 +1,12 @@
 //! Faults of generated code become traps.
 //!
 //! The handler runs on an alternate stack. [`fault`] tells what a fault is. A trap
-//! is noted in the store, and the thread made to go on at [`leave`](crate::arch::stubs::leave); the
+//! is noted in the store, and the thread made to continue at [`leave`](crate::arch::stubs::leave); the
 //! handler never jumps out. A fault that must not happen ends the process. What is
 //! not ours, and every signal that a process has sent, goes to the handler that was
 //! there before.
 
-use crate::activation::{Ending, Left};
+use crate::activation::{Ending, LeavePoint};
 use crate::arch::interrupted::Interrupted;
 use crate::complaint;
 use crate::fault::{self, Fault, Verdict};
@@ -75,7 +75,7 @@ fn prepare_new_thread() {
     ALTERNATE_STACK.with(|_| PREPARED.set(true));
 }
 
-/// Notes whose activation runs on this thread; answers whose did before.
+/// Notes whose activation runs on this thread; returns whose did before.
 #[inline]
 pub(crate) fn set_running(store: *mut StoreContext) -> *mut StoreContext {
     RUNNING.replace(store)
@@ -127,7 +127,7 @@ unsafe extern "C" fn handle(signal: c_int, info: *mut siginfo_t, context: *mut c
     }
 }
 
-/// Makes the thread leave WebAssembly if the fault is a trap, and answers whether
+/// Makes the thread leave WebAssembly if the fault is a trap, and returns whether
 /// it is. Does not return if it is a bug.
 unsafe fn become_trap(signal: c_int, info: &siginfo_t, context: &mut ucontext_t) -> bool {
     let running = RUNNING.get();
@@ -156,7 +156,7 @@ unsafe fn become_trap(signal: c_int, info: &siginfo_t, context: &mut ucontext_t)
     // SAFETY: as above, and it is ours.
     unsafe {
         let fp = frame_pointer(&*(*running).stack, thread.fp(), thread.saved_fp());
-        let left = Left { pc: fault.pc, fp, sp: fault.sp, at_fault: true };
+        let left = LeavePoint { pc: fault.pc, fp, sp: fault.sp, at_fault: true };
         (*(*running).store.cast::<Store>()).set_ending(Ending::Fault(code, left));
     }
     thread.leave(running);

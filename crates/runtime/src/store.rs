@@ -73,7 +73,7 @@ pub struct Store {
     #[expect(clippy::vec_box, reason = "generated code knows their addresses")]
     host_functions: Vec<Box<StoredHostFunction>>,
     /// What host contexts inside instances point to.
-    pub(crate) kept: Vec<Arc<HostFunction>>,
+    pub(crate) shared_host_functions: Vec<Arc<HostFunction>>,
     #[expect(clippy::vec_box, reason = "generated code knows their addresses")]
     pub(crate) tags: Vec<Box<TagDef>>,
     pub(crate) heap: Heap,
@@ -225,7 +225,7 @@ impl Store {
             tables: Vec::new(),
             globals: Vec::new(),
             host_functions: Vec::new(),
-            kept: Vec::new(),
+            shared_host_functions: Vec::new(),
             tags: Vec::new(),
             heap,
             collected_globals: Vec::new(),
@@ -257,7 +257,7 @@ impl Store {
     }
 
     pub(crate) fn context(&self) -> &StoreContext {
-        // SAFETY: generated code, the only writer behind the store's back, does
+        // SAFETY: generated code, the only writer after the store's back, does
         // not run while the store is borrowed.
         unsafe { &*self.context.get() }
     }
@@ -419,7 +419,7 @@ impl Store {
         stored.func_ref.context = ptr::from_mut(&mut stored.context).cast();
         let place = NonNull::from(&stored.func_ref);
         self.host_functions.push(stored);
-        self.kept.push(function);
+        self.shared_host_functions.push(function);
         place
     }
 

@@ -49,7 +49,7 @@ unsafe impl Send for Table {}
 // SAFETY: as above.
 unsafe impl Sync for Table {}
 
-/// Where the elements are. What lies behind the last one is zero.
+/// Where the elements are. What lies after the last one is zero.
 #[derive(Debug)]
 enum Elements {
     Small(Vec<u64>),
@@ -135,7 +135,7 @@ impl Table {
 
     /// Its elements.
     pub fn elements(&self) -> &[u64] {
-        // SAFETY: there are always at least so many words, also where there was no
+        // SAFETY: there are always at least this many words, also where there was no
         // memory for more; whoever could write them has the store borrowed.
         unsafe { std::slice::from_raw_parts(self.elements.base(), self.len) }
     }
@@ -146,7 +146,7 @@ impl Table {
         unsafe { std::slice::from_raw_parts_mut(self.elements.base_mut(), self.len) }
     }
 
-    /// Grows it; answers the old size.
+    /// Grows it; returns the old size.
     pub fn grow(&mut self, delta: u64, init: u64) -> Option<u64> {
         let old = self.len as u64;
         let new = old.checked_add(delta)?;
@@ -175,7 +175,7 @@ impl Table {
         Some(())
     }
 
-    /// For how many elements there should be room if there are so many: for
+    /// For how many elements there should be room if there are this many: for
     /// twice as many if it has had fewer before, since it may grow on.
     fn room_for(&self, len: usize) -> usize {
         let most = self.ty.maximum.unwrap_or(u64::MAX).min(self.limit) as usize;
@@ -206,7 +206,7 @@ impl Elements {
         }
     }
 
-    /// The first words of these, with room for so many.
+    /// The first words of these, with room for this many.
     fn enlarged(&mut self, len: usize, room: usize) -> Option<Elements> {
         if let (Elements::Small(words), true) = (&mut *self, room <= SMALL) {
             // Where there is no memory, the words stay where they are.
@@ -218,7 +218,7 @@ impl Elements {
         let mut map = Map::read_write(bytes).ok()?;
         match self {
             Elements::Mapped(old) => map.take_pages(old, old.len()).ok()?,
-            // SAFETY: both have room for so many words, and do not overlap.
+            // SAFETY: both have room for this many words, and do not overlap.
             Elements::Small(words) => unsafe {
                 std::ptr::copy_nonoverlapping(words.as_ptr(), map.base().cast(), len);
             },

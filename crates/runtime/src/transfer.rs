@@ -25,7 +25,7 @@ impl Store {
     /// The class of the value that was put into a place last.
     fn tag(&mut self, slot: usize) -> &mut u8 {
         assert!(slot < TRANSFER_SLOTS);
-        // SAFETY: as above; there are as many tags behind the places.
+        // SAFETY: as above; there are as many tags after the places.
         unsafe { &mut *self.context().transfer.cast::<u8>().add(TAGS + slot) }
     }
 

@@ -12,7 +12,7 @@ pub(crate) struct Literals {
 
 impl Literals {
     /// The literals of the module at `module`, and what they say together,
-    /// with `separator` behind each.
+    /// with `separator` after each.
     pub fn read(source: &str, module: usize, separator: &[u8]) -> (Literals, Vec<u8>) {
         let mut starts = Vec::new();
         let mut contents = Vec::new();
@@ -25,7 +25,7 @@ impl Literals {
     }
 
     /// Where in the source a byte of the contents is written. What lies
-    /// behind a literal is found at its closing quote.
+    /// after a literal is found at its closing quote.
     pub fn find(&self, source: &str, offset: usize) -> Option<usize> {
         let behind = self.starts.partition_point(|&(start, _)| start as usize <= offset);
         let (start, literal) = *self.starts.get(behind.checked_sub(1)?)?;

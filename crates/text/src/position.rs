@@ -36,7 +36,7 @@ pub(crate) struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    /// The line of `offset`. The end of the source is right behind its last
+    /// The line of `offset`. The end of the source is right after its last
     /// character that is not white space: that is where something is missing.
     pub fn of(source: &'a str, offset: usize) -> Line<'a> {
         let offset = source.floor_char_boundary(offset.min(source.trim_end().len()));

@@ -87,7 +87,7 @@ struct Node<'a> {
 struct Nodes<'a> {
     lexer: Lexer<'a>,
     next: usize,
-    /// How many parentheses are open; `None` behind the end of the field.
+    /// How many parentheses are open; `None` after the end of the field.
     depth: Option<usize>,
 }
 

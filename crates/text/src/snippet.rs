@@ -3,7 +3,7 @@
 use crate::width::columns;
 
 /// How many columns of a line are shown at most, and how many of them lie
-/// behind the caret if the line is long on both sides.
+/// after the caret if the line is long on both sides.
 const SHOWN: usize = 100;
 const SHOWN_BEHIND: usize = 40;
 

@@ -111,7 +111,7 @@ fn check_expression(
     }
 }
 
-/// Goes over an instruction, or answers the word that cannot stand there.
+/// Goes over an instruction, or returns the word that cannot stand there.
 fn step(instruction: &Instruction, open: &mut Vec<Open>) -> Result<(), &'static str> {
     let mut leave = |what: Open, word| open.pop().filter(|&found| found == what).ok_or(word);
     let next = match instruction {

@@ -129,11 +129,11 @@ impl Text {
     /// ```
     /// let text = ropewalk_text::Text::parse("(func i32.const 1)")?;
     /// let error = wasmparser::validate(text.binary()).err().unwrap();
-    /// let error = text.error_at(error.offset() as usize, "a value is left behind");
+    /// let error = text.error_at(error.offset() as usize, "a value is left after");
     /// assert_eq!(
     ///     error.to_string(),
     ///     "\
-    /// a value is left behind
+    /// a value is left after
     ///   --> 1:18
     ///    |
     ///  1 | (func i32.const 1)

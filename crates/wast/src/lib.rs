@@ -68,7 +68,7 @@ impl WastRunner {
 
     /// Runs the script `text`; the report calls it `name`.
     ///
-    /// A directive that fails is recorded, and the script goes on. A text that
+    /// A directive that fails is recorded, and the script continues. A text that
     /// is not a script is a failure as well.
     pub fn run_script(&self, name: &str, text: &str) -> Report {
         script::run(&self.engine, name, text)

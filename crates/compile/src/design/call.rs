@@ -19,7 +19,7 @@ pub(crate) struct OperationCall {
     /// The tag of each catch of the `try_table` around it, and the label, as
     /// seen from outside of the `try_table`.
     pub catches: Vec<(u32, u32)>,
-    /// The events that may arrive here, and the labels where each goes on, as
+    /// The events that may arrive here, and the labels where each continues, as
     /// seen from the call.
     pub clauses: Vec<(u32, u32)>,
 }
@@ -227,7 +227,7 @@ impl<'a> Surroundings<'a> {
         self.types.are_subtypes(values, tag.params())
     }
 
-    /// Whether the first tag has the values of the operands, without so many of
+    /// Whether the first tag has the values of the operands, without this many of
     /// the last ones.
     pub fn sends_operands_but(&self, call: &OperationCall, last: usize) -> bool {
         let params = self.import_type(call).params();
@@ -244,7 +244,7 @@ fn plain_catches(catches: &[Catch]) -> Result<Vec<(u32, u32)>, String> {
     catches.iter().map(plain).collect()
 }
 
-/// How many events are named by so many catches; none if a tag is missing.
+/// How many events are named by this many catches; none if a tag is missing.
 fn events(tags: Tags, catches: usize) -> Option<usize> {
     match tags {
         Tags::None => Some(0),

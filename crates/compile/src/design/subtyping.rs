@@ -100,7 +100,7 @@ impl Subtyping<'_> {
     }
 
     /// Whether a reference is to the first type of a group of two: a
-    /// continuation type, and the type of its function with so many parameters,
+    /// continuation type, and the type of its function with this many parameters,
     /// which are nullable references to the first.
     pub fn is_brand(&self, ty: ValType, params: usize) -> bool {
         let Some(index) = self.continuation_index(ty) else { return false };

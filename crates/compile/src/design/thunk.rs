@@ -1,7 +1,7 @@
 //! The code in which the stacks of the other designs begin.
 //!
 //! A stack that has not run yet has a word on top, the address of the stub
-//! `start`, and behind it the arguments that it was made with:
+//! `start`, and after it the arguments that it was made with:
 //!
 //! ```text
 //!   | arguments, 16 bytes each |
@@ -173,7 +173,7 @@ impl<'e, 'f> Emit<'e, '_, 'f> {
         (0..).zip(types).map(value).collect()
     }
 
-    /// Calls the function; answers its results.
+    /// Calls the function; returns its results.
     pub fn call(&mut self, callee: &Callee<'_>, values: &[Value]) -> Vec<Value> {
         let Callee { ty, store, .. } = *callee;
         let places = param_places(ty.params());

@@ -8,7 +8,7 @@ use crate::translate::{clif_type, constant_flags, trap};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types::*};
 use cranelift_frontend::FunctionBuilder;
-use ropewalk_abi::signature::Place;
+use ropewalk_abi::signature::Passing;
 use ropewalk_abi::transfer::{ValueClass, tag_offset, transfer_offset};
 use ropewalk_abi::{RawVal, TrapCode, ValType};
 
@@ -37,13 +37,13 @@ impl<'b, 'f> Transfer<'b, 'f> {
         &mut self,
         values: &[Value],
         types: &[ValType],
-        places: impl Iterator<Item = Place>,
+        places: impl Iterator<Item = Passing>,
     ) -> Vec<Value> {
         let mut direct = Vec::with_capacity(values.len());
         for ((&value, &ty), place) in values.iter().zip(types).zip(places) {
             match place {
-                Place::Direct => direct.push(value),
-                Place::Transfer(slot) => self.put(slot, value, ty),
+                Passing::Direct => direct.push(value),
+                Passing::Transfer(slot) => self.put(slot, value, ty),
             }
         }
         direct
@@ -55,12 +55,12 @@ impl<'b, 'f> Transfer<'b, 'f> {
         &mut self,
         direct: &[Value],
         types: &[ValType],
-        places: impl Iterator<Item = Place>,
+        places: impl Iterator<Item = Passing>,
     ) -> Vec<Value> {
         let mut direct = direct.iter();
         let value = |(&ty, place)| match place {
-            Place::Direct => *direct.next().expect("as many as there are direct places"),
-            Place::Transfer(slot) => self.take(slot, ty),
+            Passing::Direct => *direct.next().expect("as many as there are direct places"),
+            Passing::Transfer(slot) => self.take(slot, ty),
         };
         types.iter().zip(places).map(value).collect()
     }

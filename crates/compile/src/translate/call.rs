@@ -167,7 +167,7 @@ impl Translator<'_> {
     }
 
     /// A call inside a `try_table`: where it returns to, and where exceptions
-    /// go on.
+    /// continue.
     pub(crate) fn guarded_call(&mut self, callee: Callee, args: &[Value]) -> Vec<Value> {
         let signature = self.signature_of(&callee);
         let results = self.builder.func.dfg.signatures[signature].returns.clone();
@@ -214,7 +214,7 @@ impl Translator<'_> {
         self.set_unreachable();
     }
 
-    /// Pops the arguments of a call; answers those of the machine-level
+    /// Pops the arguments of a call; returns those of the machine-level
     /// signature.
     fn pop_arguments(&mut self, context: Value, ty: &FuncType) -> Vec<Value> {
         let values = self.stack.split_off(self.stack.len() - ty.params().len());
@@ -224,7 +224,7 @@ impl Translator<'_> {
     }
 
     /// Calls a function of the runtime, on the host's stack, with up to four
-    /// words; answers its result.
+    /// words; returns its result.
     pub fn call_builtin(&mut self, builtin: Builtin, operands: &[Value]) -> Value {
         let signature = match self.caches.builtin {
             Some(signature) => signature,

@@ -34,13 +34,13 @@ impl Translator<'_> {
         }
     }
 
-    pub(crate) fn go_on_if(&mut self, condition: Value, cold: Block) {
+    pub(crate) fn continue_if(&mut self, condition: Value, cold: Block) {
         let next = self.next_block();
         self.builder.ins().brif(condition, next, &[], cold, &[]);
         self.enter_sealed(next);
     }
 
-    pub(crate) fn go_on_unless(&mut self, condition: Value, cold: Block) {
+    pub(crate) fn continue_unless(&mut self, condition: Value, cold: Block) {
         let next = self.next_block();
         self.builder.ins().brif(condition, cold, &[], next, &[]);
         self.enter_sealed(next);

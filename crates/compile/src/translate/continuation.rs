@@ -98,8 +98,8 @@ impl Translator<'_> {
         self.enter_sealed(cold);
         self.put_all(&arguments, function.params());
         let function_type = env.info.cont_function(ty);
-        let target = self.consume_other(block, function_type, arguments.len(), None);
-        self.link_other(target.block, table);
+        let target = self.consume_any(block, function_type, arguments.len(), None);
+        self.link_any(target.block, table);
         self.continue_stack(&target, back);
         let delivery = self.come_back(back);
         self.after_resume(delivery, function, table);
@@ -178,9 +178,9 @@ impl Translator<'_> {
         self.switch_to(parent, first, reference, &carried, back);
         self.enter_sealed(cold);
         self.put_all(&values, ty.params());
-        let other = self.capture_other(tag, ClauseKind::Suspend);
+        let other = self.capture_any(tag, ClauseKind::Suspend);
         let carried = self.load_carried(values.len());
-        self.switch_other(other.parent, other.signal, other.reference, &carried, back);
+        self.switch_cold(other.parent, other.signal, other.reference, &carried, back);
         let delivery = self.come_back(back);
         self.receive(ty.results(), &delivery);
     }
@@ -213,10 +213,10 @@ impl Translator<'_> {
         self.put_all(&arguments[..count], &function.params()[..count]);
         // The search loses the registers, and the last place is still free.
         self.running_transfer().put_word(count as u32, block);
-        let other = self.capture_other(tag, ClauseKind::Switch);
+        let other = self.capture_any(tag, ClauseKind::Switch);
         let block = self.running_transfer().take_word(count as u32);
         let function_type = env.info.cont_function(ty);
-        let target = self.consume_other(block, function_type, count, Some(other.reference));
+        let target = self.consume_any(block, function_type, count, Some(other.reference));
         self.set(target.block, block::PARENT, other.parent);
         self.continue_stack(&target, back);
         let delivery = self.come_back(back);
@@ -247,7 +247,7 @@ impl Translator<'_> {
     }
 
     /// As `link`, in the uncommon case.
-    fn link_other(&mut self, block: Value, table: &ResumeTable) {
+    fn link_any(&mut self, block: Value, table: &ResumeTable) {
         let current = self.current_stack();
         self.set(block, block::PARENT, current);
         let handlers = self.handler_table(table);
@@ -261,12 +261,12 @@ impl Translator<'_> {
         let nothing = self.builder.ins().iconst(I64, 0);
         self.set(current, block::THROUGH, nothing);
         self.set(current, block::SOUGHT, nothing);
-        self.set_entangled(current, false);
+        self.set_grouped(current, false);
     }
 
     /// Finds the handler of a tag in the common case, in which it is the first
-    /// clause of the nearest `resume`, and answers the stack that waits in that.
-    /// Else goes on at `cold`.
+    /// clause of the nearest `resume`, and returns the stack that waits in that.
+    /// Else continues at `cold`.
     fn capture(&mut self, tag: u32, kind: ClauseKind, cold: Block) -> Value {
         let word = self.handler_word(tag, kind);
         let current = self.current_stack();
@@ -274,7 +274,7 @@ impl Translator<'_> {
         let handlers = self.get(parent, block::HANDLERS);
         let first = self.load_word(handlers, 0);
         let is_first = self.builder.ins().icmp(IntCC::Equal, word, first);
-        self.go_on_if(is_first, cold);
+        self.continue_if(is_first, cold);
         parent
     }
 
@@ -291,14 +291,14 @@ impl Translator<'_> {
     }
 
     /// As `capture` in any other case.
-    fn capture_other(&mut self, tag: u32, kind: ClauseKind) -> Capture {
+    fn capture_any(&mut self, tag: u32, kind: ClauseKind) -> Capture {
         let word = self.handler_word(tag, kind);
         let next = self.builder.create_block();
         self.builder.set_cold_block(next);
         let [outermost, parent, signal] = self.words(next);
         let current = self.current_stack();
         self.capture_again(current, word, next);
-        let clause = self.call_builtin(Builtin::find_handler, &[word]);
+        let clause = self.call_builtin(Builtin::find_clause, &[word]);
         self.find_running();
         let found = self.get_from_store(store::FOUND);
         let handling = self.get(found, block::PARENT);
@@ -306,14 +306,14 @@ impl Translator<'_> {
         self.enter_sealed(next);
         let current = self.current_stack();
         self.set(outermost, block::INNERMOST, current);
-        self.set_entangled(outermost, true);
+        self.set_grouped(outermost, true);
         let reference = self.get(outermost, block::REFERENCE);
         Capture { reference, parent, signal }
     }
 
     /// A stack that was suspended together with others, was continued together
     /// with them and now searches for the same finds it at the same place: goes
-    /// on at `next` if that is so, else behind.
+    /// on at `next` if that is so, else after.
     fn capture_again(&mut self, current: Value, word: Value, next: Block) {
         let through = self.get(current, block::THROUGH);
         let sought = self.get(current, block::SOUGHT);

@@ -13,7 +13,7 @@ pub(crate) struct Control {
     results: usize,
     /// The height of the operand stack below its parameters.
     height: usize,
-    /// Where control goes on behind it; its parameters are the results.
+    /// Where control continues after it; its parameters are the results.
     end: Block,
     /// Whether a branch leads to `end`.
     end_used: bool,

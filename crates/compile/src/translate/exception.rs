@@ -2,7 +2,7 @@
 //!
 //! A call inside a `try_table` is a `try_call`: its exception table names, for
 //! each clause of the `try_table`s around it from the inside out, the block
-//! where such an exception goes on. That block gets the exception, takes its
+//! where such an exception continues. That block gets the exception, takes its
 //! values out and branches to the clause's label. Nothing of this is executed
 //! unless something is thrown.
 
@@ -22,10 +22,10 @@ use wasmparser::Catch;
 
 /// The handlers of a `try_table`.
 pub(crate) struct Handlers {
-    /// Where its clauses go on.
+    /// Where its clauses continue.
     landings: Vec<Block>,
     /// The clauses that an exception in it can reach, from the inside out: of
-    /// several with the same tag the first, and none behind one for all.
+    /// several with the same tag the first, and none after one for all.
     reachable: Rc<[Handler]>,
 }
 
@@ -33,14 +33,14 @@ pub(crate) struct Handlers {
 struct Handler {
     /// The tag, or none for all exceptions.
     tag: Option<u32>,
-    /// Where it goes on; its parameter is the exception.
+    /// Where it continues; its parameter is the exception.
     landing: Block,
 }
 
 const EXN: ValType = ValType::Ref(RefType::EXNREF);
 
 impl Translator<'_> {
-    /// Makes the blocks where exceptions go on, and continues behind them.
+    /// Makes the blocks where exceptions continue, and continues behind them.
     pub(crate) fn open_handlers(&mut self, catches: &[Catch]) {
         let body = self.builder.create_block();
         self.jump(body, &[]);
@@ -91,7 +91,7 @@ impl Translator<'_> {
         Handler { tag, landing }
     }
 
-    /// Makes a block where any exception goes on that what follows throws; the
+    /// Makes a block where any exception continues that what follows throws; the
     /// block's parameter is the exception.
     pub(crate) fn open_cleanup(&mut self) -> Block {
         let landing = self.builder.create_block();

@@ -1,9 +1,9 @@
 //! Linear memory: addresses, loads and stores, and the bulk operations.
 //!
-//! A 32-bit memory lies in a reservation of 4 GiB with a guard behind it, so an
+//! A 32-bit memory lies in a reservation of 4 GiB with a guard after it, so an
 //! address needs no check as long as its static offset stays below the guard's
 //! size. A 64-bit memory compares the index with the memory's length; the
-//! guard behind it then takes care of small offsets too.
+//! guard after it then takes care of small offsets too.
 
 use super::{Translator, constant_flags, trap};
 use cranelift_codegen::ir::condcodes::IntCC;

@@ -8,8 +8,8 @@ use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Value, types::*};
 use ropewalk_abi::stack::{NEXT_GENERATION, OFFSET_MASK, StackKind, kind_bits};
 use ropewalk_abi::{Builtin, TrapCode};
 
-/// Where `is_entangled` begins in the word that it shares with `bound`.
-const ENTANGLED_SHIFT: i64 = 16;
+/// Where `is_grouped` begins in the word that it shares with `bound`.
+const GROUPED_SHIFT: i64 = 16;
 
 /// A stack that is about to be continued.
 pub(crate) struct Target {
@@ -24,11 +24,11 @@ pub(crate) struct Target {
 impl Translator<'_> {
     /// The block that a reference of a kind names, if the reference is valid.
     pub(crate) fn check_reference(&mut self, reference: Value, kind: StackKind) -> Value {
-        self.check_reference_or(reference, kind, |this| this.complain(reference, kind)).0
+        self.check_reference_or(reference, kind, |this| this.trap_invalid(reference, kind)).0
     }
 
     /// Traps, since a reference is not a valid one of a kind.
-    pub(crate) fn complain(&mut self, reference: Value, kind: StackKind) {
+    pub(crate) fn trap_invalid(&mut self, reference: Value, kind: StackKind) {
         let kind = self.index(kind as u64);
         self.call_builtin(Builtin::invalid_stack, &[reference, kind]);
     }
@@ -39,7 +39,7 @@ impl Translator<'_> {
         &mut self,
         reference: Value,
         kind: StackKind,
-        complain: impl FnOnce(&mut Self),
+        otherwise: impl FnOnce(&mut Self),
     ) -> (Value, Value) {
         let blocks = self.get_from_store(store::BLOCKS);
         let offset = self.builder.ins().band_imm_u(reference, OFFSET_MASK as i64);
@@ -61,30 +61,30 @@ impl Translator<'_> {
         let [cold, next] = self.cold_and_next();
         self.builder.ins().brif(is_valid, next, &[], cold, &[]);
         self.enter_sealed(cold);
-        complain(self);
+        otherwise(self);
         self.builder.ins().trap(trap(TrapCode::ContinuationConsumed));
         self.enter_sealed(next);
         (block, valid)
     }
 
-    /// Goes on here in the common case: the stack that a valid reference names is
+    /// Continues here in the common case: the stack that a valid reference names is
     /// suspended alone and has no bound arguments, and there is a next generation.
-    /// Else goes on at `cold`.
+    /// Else continues at `cold`.
     pub(crate) fn check_alone(&mut self, block: Value, reference: Value, cold: Block) {
         let flags = self.load_flags(block);
-        self.go_on_unless(flags, cold);
+        self.continue_unless(flags, cold);
         self.check_generation(reference, cold);
     }
 
-    /// Goes on at `cold` if a reference is one of the last generation.
+    /// Continues at `cold` if a reference is one of the last generation.
     pub(crate) fn check_generation(&mut self, reference: Value, cold: Block) {
         let last = NEXT_GENERATION.wrapping_neg() as i64;
         let comparison = IntCC::UnsignedGreaterThanOrEqual;
         let is_last = self.builder.ins().icmp_imm_s(comparison, reference, last);
-        self.go_on_unless(is_last, cold);
+        self.continue_unless(is_last, cold);
     }
 
-    /// Makes the reference of the next generation valid, and answers it.
+    /// Makes the reference of the next generation valid, and returns it.
     pub(crate) fn take_generation(
         &mut self,
         block: Value,
@@ -100,7 +100,7 @@ impl Translator<'_> {
     /// Uses up a valid reference in any case: the stack becomes ready to continue
     /// with as many values, whose types are the parameters of a function type and
     /// which are in the transfer area, and maybe a last one.
-    pub(crate) fn consume_other(
+    pub(crate) fn consume_any(
         &mut self,
         block: Value,
         function_type: u32,
@@ -125,30 +125,30 @@ impl Translator<'_> {
         self.enter_sealed(slow);
         let info = self.type_info(function_type);
         let operands = [reference, info, self.index(count as u64)];
-        let made = self.call_builtin(Builtin::ready, &operands);
+        let made = self.call_builtin(Builtin::prepare, &operands);
         self.find_running();
         self.jump(deep, &[made]);
         self.enter_sealed(deep);
         if let Some(last) = last {
             self.running_transfer().put_reference_after(count as u32, bound, last);
         }
-        let innermost = self.disentangle(ready);
+        let innermost = self.ungroup(ready);
         let reference = self.get(innermost, block::REFERENCE);
         Target { block: ready, innermost, reference }
     }
 
-    /// As [`ControlBlock::disentangle`].
-    pub(crate) fn disentangle(&mut self, block: Value) -> Value {
+    /// As [`ControlBlock::ungroup`].
+    pub(crate) fn ungroup(&mut self, block: Value) -> Value {
         let innermost = self.get(block, block::INNERMOST);
         let is_alone = self.builder.ins().icmp(IntCC::Equal, innermost, block);
         let nothing = self.builder.ins().iconst(I64, 0);
         let through = self.builder.ins().select(is_alone, nothing, block);
         self.set(block, block::INNERMOST, block);
-        self.set_entangled(block, false);
+        self.set_grouped(block, false);
         self.continue_through(innermost, through);
         let is_other = self.builder.ins().icmp(IntCC::NotEqual, innermost, block);
         let is_other = self.builder.ins().uextend(I32, is_other);
-        let flags = self.builder.ins().ishl_imm_u(is_other, ENTANGLED_SHIFT);
+        let flags = self.builder.ins().ishl_imm_u(is_other, GROUPED_SHIFT);
         self.set(innermost, block::BOUND_AND_GROUPED, flags);
         innermost
     }
@@ -171,14 +171,14 @@ impl Translator<'_> {
         self.get_short(I64, block, block::BOUND)
     }
 
-    /// Loads `bound` and `is_entangled` together.
+    /// Loads `bound` and `is_grouped` together.
     pub(crate) fn load_flags(&mut self, block: Value) -> Value {
         self.get(block, block::BOUND_AND_GROUPED)
     }
 
-    /// Stores `is_entangled`, together with `bound`, which is zero.
-    pub(crate) fn set_entangled(&mut self, block: Value, is_entangled: bool) {
-        let flags = i64::from(is_entangled) << ENTANGLED_SHIFT;
+    /// Stores `is_grouped`, together with `bound`, which is zero.
+    pub(crate) fn set_grouped(&mut self, block: Value, is_grouped: bool) {
+        let flags = i64::from(is_grouped) << GROUPED_SHIFT;
         let flags = self.builder.ins().iconst(I32, flags);
         self.set(block, block::BOUND_AND_GROUPED, flags);
     }
@@ -187,6 +187,6 @@ impl Translator<'_> {
     pub(crate) fn continue_stack(&mut self, target: &Target, back: Block) {
         let nothing = self.builder.ins().iconst(I64, 0);
         let carried = self.load_carried(CARRIED);
-        self.switch_other(target.innermost, nothing, target.reference, &carried, back);
+        self.switch_cold(target.innermost, nothing, target.reference, &carried, back);
     }
 }

@@ -32,7 +32,7 @@ pub(crate) struct Delivery {
 
 impl Translator<'_> {
     /// Leaves the running stack and continues another with a signal, a reference
-    /// and no values; answers what somebody switches back with, of which so many
+    /// and no values; returns what somebody switches back with, of which this many
     /// are values.
     pub(crate) fn exchange(
         &mut self,
@@ -43,10 +43,10 @@ impl Translator<'_> {
     ) -> Delivery {
         let back = self.back(delivered);
         self.switch_to(to, signal, reference, &[], back);
-        self.come_back_anew(back)
+        self.come_back_regrouped(back)
     }
 
-    /// Has the runtime continue another stack; answers what somebody switches
+    /// Has the runtime continue another stack; returns what somebody switches
     /// back with.
     pub(crate) fn switch_by(
         &mut self,
@@ -56,7 +56,7 @@ impl Translator<'_> {
     ) -> Delivery {
         let back = self.back(delivered);
         self.leave_by(builtin, operands, back);
-        self.come_back_anew(back)
+        self.come_back_regrouped(back)
     }
 
     /// Calls a builtin that continues another stack. What somebody switches back
@@ -113,7 +113,7 @@ impl Translator<'_> {
 
     /// As `switch_to`, in the uncommon case: what leads to `back` from here
     /// lies apart as well.
-    pub(crate) fn switch_other(
+    pub(crate) fn switch_cold(
         &mut self,
         to: Value,
         signal: Value,
@@ -134,14 +134,14 @@ impl Translator<'_> {
         apart
     }
 
-    /// Goes on at the other.
+    /// Continues at the other.
     pub(crate) fn rejoin(&mut self, apart: Block, back: Block) {
         self.enter_sealed(apart);
         let results = self.builder.block_params(apart).to_vec();
         self.jump(back, &results);
     }
 
-    /// The block where somebody switches back to with so many values.
+    /// The block where somebody switches back to with this many values.
     pub(crate) fn back(&mut self, delivered: usize) -> Block {
         let returns = signature::switch_stub(&[], delivered.min(CARRIED)).returns;
         let back = self.builder.create_block();
@@ -151,7 +151,7 @@ impl Translator<'_> {
         back
     }
 
-    /// Goes on where somebody has switched back.
+    /// Continues where somebody has switched back.
     pub(crate) fn come_back(&mut self, back: Block) -> Delivery {
         self.enter_sealed(back);
         let params = self.builder.block_params(back).to_vec();
@@ -172,7 +172,7 @@ impl Translator<'_> {
     }
 
     /// As `come_back`, when this stack may have been suspended with others.
-    pub(crate) fn come_back_anew(&mut self, back: Block) -> Delivery {
+    pub(crate) fn come_back_regrouped(&mut self, back: Block) -> Delivery {
         let delivery = self.come_back(back);
         self.find_running_reference();
         delivery

@@ -1,6 +1,6 @@
 //! What generated code calls, on the host's stack.
 //!
-//! Each function answers an [`Outcome`]: go on, perhaps with a value, or end
+//! Each function returns an [`Outcome`]: continue, perhaps with a value, or end
 //! the activation with the trap that it has noted in the store.
 
 use crate::activation::Ending;
@@ -60,7 +60,7 @@ macro_rules! define {
             )*
         }
 
-        /// The same, with a check of all stacks behind each.
+        /// The same, with a check of all stacks after each.
         mod checked {
             use super::*;
             $(
@@ -108,7 +108,7 @@ impl Conclude for Result<u64> {
             return Outcome::END;
         }
         match self {
-            Ok(value) => Outcome::go_on(value),
+            Ok(value) => Outcome::returned(value),
             Err(code) => {
                 store.set_ending(Ending::Trap(code));
                 Outcome::END
@@ -273,10 +273,10 @@ fn invalid_stack(_: &mut Calling<'_>, reference: u64, kind: u64) -> Result<u64> 
     Err(shared::invalid_stack(reference, stack_kind(kind)))
 }
 
-fn ready(calling: &mut Calling<'_>, reference: u64, ty: u64, count: u64) -> Result<u64> {
+fn prepare(calling: &mut Calling<'_>, reference: u64, ty: u64, count: u64) -> Result<u64> {
     // SAFETY: generated code passes types of its instance.
     let ty = unsafe { &*(ty as *const TypeInfo) };
-    Ok(calling.store.ready(reference, ty, count as usize)? as u64)
+    Ok(calling.store.prepare(reference, ty, count as usize)? as u64)
 }
 
 fn bind(calling: &mut Calling<'_>, reference: u64, ty: u64, kind_and_count: u64) -> Result<u64> {
@@ -286,7 +286,7 @@ fn bind(calling: &mut Calling<'_>, reference: u64, ty: u64, kind_and_count: u64)
     calling.store.bind(reference, ty, count as usize, stack_kind(kind))
 }
 
-fn find_handler(calling: &mut Calling<'_>, word: u64) -> Result<u64> {
+fn find_clause(calling: &mut Calling<'_>, word: u64) -> Result<u64> {
     calling.store.find_clause(word)
 }
 
@@ -305,7 +305,7 @@ fn move_stack(calling: &mut Calling<'_>, block: u64) -> Result<u64> {
     Ok(0)
 }
 
-/// What happens behind every builtin in the mode in which this is called.
+/// What happens after every builtin in the mode in which this is called.
 fn check_stacks(_: &mut Calling<'_>) -> Result<u64> {
     Ok(0)
 }

@@ -36,11 +36,11 @@ impl Store {
         // SAFETY: blocks in use are alive; the exception has room for its last
         // value, which is a reference.
         unsafe {
-            (*base).entangle(current);
+            (*base).group(current);
             let left = (*base).reference | kind_bits(kind);
             let object = Object::from_reference(exception).expect("exceptions are not null");
             object.at::<u64>(offset).write(left);
-            self.context_mut().stack = (*target).disentangle();
+            self.context_mut().stack = (*target).ungroup();
         }
         Ok(())
     }

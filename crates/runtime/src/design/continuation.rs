@@ -7,7 +7,7 @@ use ropewalk_abi::stack::StackKind;
 use ropewalk_abi::{ControlBlock, TrapCode};
 
 impl Store {
-    /// Searches outwards for the clause of a handler word; answers its signal
+    /// Searches outwards for the clause of a handler word; returns its signal
     /// and leaves the outermost captured stack in the context.
     pub(crate) fn find_clause(&mut self, word: u64) -> Result<u64, TrapCode> {
         let mut stack = self.context().stack;
@@ -60,7 +60,7 @@ impl Store {
             (*current).handlers = handlers;
             (*current).forget_through();
             (*block).parent = current;
-            self.context_mut().stack = (*block).disentangle();
+            self.context_mut().stack = (*block).ungroup();
         }
         self.throw(exception)
     }

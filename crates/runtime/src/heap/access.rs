@@ -221,7 +221,7 @@ pub fn slot_type(ty: &RegisteredType, index: u32) -> FieldType {
 pub enum ObjectType {
     /// A struct of a type.
     Struct(Arc<RegisteredType>),
-    /// An array of a type, with so many elements.
+    /// An array of a type, with this many elements.
     Array(Arc<RegisteredType>, u32),
     /// A host value.
     Extern,

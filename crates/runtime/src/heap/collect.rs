@@ -2,7 +2,7 @@
 //!
 //! First what the roots refer to is copied, then what the copies refer to, in
 //! the order in which they lie in the new space; so there is no recursion and
-//! no list of what is left to do: it is what lies behind the scan.
+//! no list of what is left to do: it is what lies after the scan.
 
 use super::object::Object;
 use crate::const_expr::ConstValue;
@@ -17,7 +17,7 @@ use std::ptr;
 
 /// Copies every object that can be reached to free memory from `base` on, which
 /// is zero from `clean` on, and updates all references; frees the stacks that
-/// cannot be reached. Answers the end of the copies.
+/// cannot be reached. Returns the end of the copies.
 pub(super) fn copy_reachable(store: &mut Store, base: usize, clean: usize) -> usize {
     let mut copier = Copier {
         next: base,
@@ -191,7 +191,7 @@ impl Store {
         // SAFETY: the block of a valid reference is alive.
         if unsafe { (*outermost).purpose.has_identity() && !(*outermost).parent.is_null() } {
             // It runs, or is suspended with others that are reached in another
-            // way or not at all: then it will never go on.
+            // way or not at all: then it will never continue.
             reached.is_kept = true;
             return;
         }
@@ -237,7 +237,7 @@ impl Store {
         let place = (stack.sp + size_of::<usize>()) as *mut RawVal;
         for (i, ty) in params.iter().enumerate() {
             if self.options.types.is_collected(*ty) {
-                // SAFETY: the arguments lie behind the first word of a new
+                // SAFETY: the arguments lie after the first word of a new
                 // stack, in places of 16 bytes.
                 unsafe { copier.forward(&mut *place.add(i).cast::<u64>()) };
             }

@@ -194,7 +194,7 @@ impl Store {
 
 impl Store {
     /// Drops the host values that the last collection has not reached. A panic
-    /// goes on where the embedder can see it.
+    /// continues where the embedder can see it.
     fn drop_dead(&mut self) {
         for value in std::mem::take(&mut self.heap.externs.dead) {
             let dropped = catch_unwind(AssertUnwindSafe(|| drop(value)));
@@ -205,7 +205,7 @@ impl Store {
     }
 }
 
-/// How large a space should be for so many bytes of live objects. They are
+/// How large a space should be for this many bytes of live objects. They are
 /// copied again and again, so there is three times as much room for others,
 /// whose allocation pays for the copy.
 fn room_for(live: usize) -> usize {
@@ -213,7 +213,7 @@ fn room_for(live: usize) -> usize {
 }
 
 impl Heap {
-    /// A space of at least so many bytes to copy to.
+    /// A space of at least this many bytes to copy to.
     fn take_space(&mut self, len: usize) -> Result<Space, TrapCode> {
         match self.spare.take() {
             Some(spare) if spare.map.len() >= len => Ok(spare),
@@ -221,7 +221,7 @@ impl Heap {
         }
     }
 
-    /// Makes a space the current one, and keeps the old one, of which so many
+    /// Makes a space the current one, and keeps the old one, of which this many
     /// bytes were used, for the next time.
     fn replace_space(&mut self, space: Space, used: usize) {
         let mut old = self.space.replace(space);

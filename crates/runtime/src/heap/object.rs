@@ -22,7 +22,7 @@ impl Object {
     }
 
     /// Makes an object of free memory, all zero but for the header. What lies
-    /// behind `clean` is not touched.
+    /// after `clean` is not touched.
     ///
     /// # Safety
     ///
@@ -132,7 +132,7 @@ impl Object {
     }
 
     /// Copies it to a place, and notes there that it is a copy of this. Pages of
-    /// a large one that are zero are not copied to what lies behind `clean`.
+    /// a large one that are zero are not copied to what lies after `clean`.
     ///
     /// # Safety
     ///
@@ -159,7 +159,7 @@ const LARGE: usize = 64 << 10;
 ///
 /// # Safety
 ///
-/// As for a copy of so many bytes, and the destination must be zero.
+/// As for a copy of this many bytes, and the destination must be zero.
 unsafe fn copy_to_zero(from: usize, to: usize, size: usize) {
     for start in (0..size).step_by(PAGE) {
         let len = PAGE.min(size - start);

@@ -33,7 +33,7 @@ pub(crate) struct Roots {
     owned_before: usize,
 }
 
-/// So many places may be without owners before somebody looks.
+/// This many places may be without owners before somebody looks.
 const FEW_OWNED: usize = 64;
 
 impl Roots {

@@ -99,7 +99,7 @@ impl RootStack {
         RootStack { block, memory }
     }
 
-    /// Gives the stack new memory of the same size; answers the old one.
+    /// Gives the stack new memory of the same size; returns the old one.
     pub fn replace_memory(&mut self, new: Option<Map>) -> io::Result<Map> {
         let size = self.memory.len() - GUARD;
         let new = new.map_or_else(|| root_memory(size), Ok)?;
@@ -110,7 +110,7 @@ impl RootStack {
     }
 }
 
-/// The lowest usable address of a stack's memory, and the one behind the
+/// The lowest usable address of a stack's memory, and the one after the
 /// highest.
 fn bounds(memory: &Map) -> (usize, usize) {
     let base = memory.base() as usize;

@@ -3,7 +3,7 @@
 //!
 //! They are kept by the number of the block, and move with the record when a
 //! stack gets another block. The record says how many of each there are; what
-//! lies behind that is left over from another life of the block, and nobody
+//! lies after that is left over from another life of the block, and nobody
 //! looks at it.
 
 use crate::design::first_class::marks::Mark;
@@ -38,7 +38,7 @@ impl Belongings {
         }
         let marks = &mut self.marks[number];
         marks.truncate(stack.marks.into());
-        // Where an exception has landed, the address to go on at is not on the
+        // Where an exception has landed, the address to continue at is not on the
         // stack; else it is.
         let depth = stack.high - stack.sp + size_of::<usize>();
         let left = marks.iter().rposition(|mark| mark.depth <= depth).map_or(0, |last| last + 1);

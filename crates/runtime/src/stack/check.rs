@@ -249,7 +249,7 @@ impl<'a> Check<'a> {
         if stack.sought == 0 {
             return Ok(());
         }
-        ensure!(stack.is_entangled != 0, number, "has sought something, but no way is noted");
+        ensure!(stack.is_grouped != 0, number, "has sought something, but no way is noted");
         let mut above = stack.parent;
         while !above.is_null() && !ptr::eq(above, self.store.no_parent()) {
             if above == stack.through {
@@ -290,7 +290,7 @@ impl<'a> Check<'a> {
         self.is(outermost, Life::Suspended)?;
         self.ends_well(outermost)?;
         let stack = self.block(outermost);
-        ensure!(stack.is_entangled != 0, outermost, "is not alone, and does not say so");
+        ensure!(stack.is_grouped != 0, outermost, "is not alone, and does not say so");
         let mut inner = stack.innermost.cast_const();
         while !ptr::eq(inner, stack) {
             let number = self.number(inner, "a parent of what is suspended")?;

@@ -9,7 +9,7 @@ pub enum Mutation {
     LandingKeepsExtender,
     /// Marks that were removed are counted again.
     MarksComeBack,
-    /// A stack that gets another block leaves its marks behind.
+    /// A stack that gets another block leaves its marks after.
     MarksStayBehind,
     /// Values that are bound to a stack come after the other arguments.
     BoundValuesLast,

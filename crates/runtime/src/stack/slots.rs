@@ -33,7 +33,7 @@ pub(super) struct Slots {
 }
 
 impl Slots {
-    /// Slots of at least so many usable bytes.
+    /// Slots of at least this many usable bytes.
     pub fn new(usable: usize) -> Slots {
         let size = usable.next_multiple_of(PAGE).max(2 * PAGE) + GUARD;
         Slots {
@@ -46,7 +46,7 @@ impl Slots {
     }
 
     /// The lowest usable address of an unused slot, whose guard is in place,
-    /// and the address behind the highest.
+    /// and the address after the highest.
     pub fn take(&mut self) -> io::Result<(usize, usize)> {
         let slot = match self.closed.len() > QUARANTINE {
             true => self.reopen()?,

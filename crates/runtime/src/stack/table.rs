@@ -3,7 +3,7 @@
 //! Blocks lie in a table that never moves. Block 0 is never used, so that null
 //! names a block too, and fails the same comparison as a stale reference.
 //!
-//! A stack keeps its slot when it becomes free, and goes on the list of free
+//! A stack keeps its slot when it becomes free, and continues the list of free
 //! stacks from which generated code takes it, last in, first out. The first
 //! frames of neighbouring stacks begin at different cache lines: were they all
 //! alike, they would compete for the same few places in the caches.
@@ -201,7 +201,7 @@ impl Stacks {
         (unsafe { (*block).reference } == reference & !KIND_MASK).then_some(block)
     }
 
-    /// Makes some stacks ready; answers a list of them.
+    /// Makes some stacks ready; returns a list of them.
     pub fn make_ready(&mut self) -> Result<*mut ControlBlock, TrapCode> {
         let mut list = ptr::null_mut();
         for _ in 0..self.pool {
@@ -350,7 +350,7 @@ impl Stacks {
     }
 
     /// Gives the first of the free stacks, whose generations are used up,
-    /// another block; answers it.
+    /// another block; returns it.
     pub fn renew_free(&mut self, free: &mut *mut ControlBlock) -> Result<(), TrapCode> {
         // SAFETY: a free stack is not in use.
         *free = unsafe { self.renew(*free) }?;
@@ -365,7 +365,7 @@ impl Stacks {
     }
 
     /// After a collection: frees the stacks in use that it has not reached, and
-    /// makes retired blocks usable again that nothing names. Answers how many
+    /// makes retired blocks usable again that nothing names. Returns how many
     /// stacks are in use, and how many it has freed.
     pub fn sweep(
         &mut self,
@@ -439,7 +439,7 @@ impl Stacks {
                     stack = parent;
                 }
                 (*root).be_alone();
-                (*root).entangle(innermost);
+                (*root).group(innermost);
             }
         }
     }
@@ -515,7 +515,7 @@ impl Stacks {
     // ---- memory that is not needed
 
     /// Gives the memory of free stacks back that are not likely to be used
-    /// soon: those behind the first ones of the list.
+    /// soon: those after the first ones of the list.
     pub fn trim(&mut self, free: *mut ControlBlock, keep: usize) {
         self.peak = self.peak();
         self.made_since_trim = 0;
@@ -544,7 +544,7 @@ impl Stacks {
         self.peak.max(blocks.filter(was_used).count())
     }
 
-    /// Whether so many stacks were made that some may not be needed any more.
+    /// Whether this many stacks were made that some may not be needed any more.
     pub fn has_grown(&self) -> bool {
         self.made_since_trim > GROWTH
     }

@@ -4,7 +4,7 @@
 
 use super::design::DESIGNS;
 use super::tree::Node;
-use super::word::{Place, Word, Words};
+use super::word::{Word, WordPlace, Words};
 use crate::fault::{Fault, Result};
 
 /// Refuses a word that no design has recognised, if it looks like one of them.
@@ -19,8 +19,8 @@ pub(crate) fn check(words: &Words<'_, '_>, node: Node) -> Result<()> {
 fn advice(word: &Word<'_, '_>) -> Option<String> {
     let text = word.text;
     Some(match text {
-        "task" | "taskref" if word.place == Place::Field => definition(text, "task"),
-        "stack" if word.place == Place::Field => definition(text, "stack"),
+        "task" | "taskref" if word.place == WordPlace::Field => definition(text, "task"),
+        "stack" if word.place == WordPlace::Field => definition(text, "stack"),
         "task" | "taskref" => format!(
             "unexpected token: there is no type of all tasks, `{text}`; define a task type, \
              `(type $t (task ..))`, and write `(ref null $t)`"

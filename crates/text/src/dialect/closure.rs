@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::output::Pieces;
 
-/// A part of a function that becomes a function of its own, behind the fields
+/// A part of a function that becomes a function of its own, after the fields
 /// of the source.
 #[derive(Debug)]
 pub(crate) struct Closure {

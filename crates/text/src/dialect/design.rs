@@ -111,7 +111,7 @@ pub(crate) trait Design: Sync + fmt::Debug {
     }
 
     /// Lowers a field of the module, or what an import or export says it is.
-    /// The walk goes on inside it.
+    /// The walk continues inside it.
     fn lower_field<'a>(&self, lowering: &mut Lowering<'a, '_>, list: Node) -> Result<()> {
         let _ = (lowering, list);
         Ok(())

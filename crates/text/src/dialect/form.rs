@@ -35,7 +35,7 @@ impl TagForm<'_> {
         format!("(block {after}{}{} {call} (unreachable))", self.params, self.results)
     }
 
-    /// The call, which does not return; behind it stands an `unreachable`.
+    /// The call, which does not return; after it stands an `unreachable`.
     pub fn without_return(&self, lowering: &mut Lowering<'_, '_>) -> String {
         self.then(lowering, "(unreachable)")
     }

@@ -34,7 +34,7 @@ pub(crate) fn each(
     })
 }
 
-/// Visits the indices right behind a keyword.
+/// Visits the indices right after a keyword.
 fn immediates(
     tree: &Tree<'_>,
     keyword: Node,
@@ -63,7 +63,7 @@ fn refuse(tree: &Tree<'_>, node: Node, space: Space) -> Result<()> {
     if tree.is_number(node) { Err(numeric(tree, node, what)) } else { Ok(()) }
 }
 
-/// What the indices behind a keyword refer to: one after another, and then
+/// What the indices after a keyword refer to: one after another, and then
 /// all that follow.
 fn spaces(word: &str) -> (&'static [Space], Option<Space>) {
     use Space::{Function, Label, Tag, Type};
@@ -87,7 +87,7 @@ fn spaces(word: &str) -> (&'static [Space], Option<Space>) {
     }
 }
 
-/// Visits the functions in an element segment. A number right behind `elem`
+/// Visits the functions in an element segment. A number right after `elem`
 /// that is followed by a list is that of a table.
 fn segment(
     tree: &Tree<'_>,

@@ -12,7 +12,7 @@ pub(crate) struct Instruction<'a> {
     pub keyword: Node,
     /// The list that it is the head of, if it is folded.
     pub list: Option<Node>,
-    /// The first node behind the immediates that were read.
+    /// The first node after the immediates that were read.
     pub next: Node,
 }
 
@@ -68,7 +68,7 @@ impl<'a> Instruction<'a> {
     }
 
     /// The next immediate, a name or a number of a table; without one it is the
-    /// first table. Answers where it stands, too.
+    /// first table. Returns where it stands, too.
     pub fn table(&mut self, tree: &Tree<'a>) -> Result<(&'a str, usize)> {
         let node = self.next;
         match tree.is_name(node) || tree.is_number(node) {

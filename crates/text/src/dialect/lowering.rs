@@ -28,7 +28,7 @@ pub(crate) struct Lowering<'a, 'm> {
     pub rendering: Rendering,
     pub names: Names,
     pub edits: Edits,
-    /// Fields in front of, and behind, those of the source.
+    /// Fields in front of, and after, those of the source.
     pub front: Pieces,
     pub back: Pieces,
     /// Names of what was added, by what was asked for.

@@ -80,7 +80,7 @@ impl Edits {
         self.0.push(Edit { range, pieces, is_early: false });
     }
 
-    /// Puts `pieces` before the byte `at` of the source, behind what was put
+    /// Puts `pieces` before the byte `at` of the source, after what was put
     /// there earlier.
     pub fn insert(&mut self, at: usize, pieces: Pieces) {
         self.replace(at..at, pieces);

@@ -191,7 +191,7 @@ fn is_reference(tree: &Tree<'_>, name: Node) -> bool {
     matches!(list, Some("ref" | "cont" | "sub" | "exact"))
 }
 
-/// Reads `(sub final? $y* inner)`, and answers the inner list too. What is
+/// Reads `(sub final? $y* inner)`, and returns the inner list too. What is
 /// written otherwise stays for the standard text to complain about.
 fn sub<'a>(tree: &Tree<'a>, list: Node) -> (Option<Sub<'a>>, Node) {
     let mut parts = tree.children(list).skip(1).peekable();
@@ -220,7 +220,7 @@ fn end_of_list(tree: &Tree<'_>, node: Node) -> Result<()> {
 pub(crate) struct Header<'a> {
     pub name: Option<Name<'a>>,
     pub item: Item<'a>,
-    /// The first node behind the type use.
+    /// The first node after the type use.
     pub next: Node,
 }
 
@@ -231,7 +231,7 @@ impl<'a> Header<'a> {
         tree.between(self.next, tree.last(function)).take_while(is_local)
     }
 
-    /// The first node behind the locals of a function.
+    /// The first node after the locals of a function.
     pub fn body(&self, tree: &Tree<'_>, function: Node) -> Node {
         self.locals(tree, function).last().map_or(self.next, |local| tree.last(local) + 1)
     }

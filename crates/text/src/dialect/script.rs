@@ -117,7 +117,7 @@ fn outer_modules(tree: &Tree<'_>) -> Vec<Node> {
     modules
 }
 
-/// The fields of a module, behind `(module definition? $x?`, as far as they can
+/// The fields of a module, after `(module definition? $x?`, as far as they can
 /// be read.
 fn fields(tree: &Tree<'_>, module: Node) -> Range<usize> {
     let is_start = |node: &Node| match tree.word(*node) {

@@ -122,7 +122,7 @@ impl<'a> Tree<'a> {
         Nodes { tree: self, next: list + 1, end: self.ends[list] }
     }
 
-    /// What follows behind a node in the same list.
+    /// What follows after a node in the same list.
     pub fn siblings(&self, node: Node) -> Nodes<'_, 'a> {
         let end = self.parents[node].map_or(self.len(), |list| self.ends[list]);
         Nodes { tree: self, next: self.ends[node] + 1, end }
@@ -207,7 +207,7 @@ pub(crate) struct Nodes<'t, 'a> {
 }
 
 impl Nodes<'_, '_> {
-    /// The node that is next, or the token behind the last one.
+    /// The node that is next, or the token after the last one.
     pub fn peek(&self) -> Node {
         self.next
     }
@@ -245,7 +245,7 @@ fn read_tokens(
     Ok(())
 }
 
-/// Goes behind the parenthesis that closes an annotation.
+/// Goes after the parenthesis that closes an annotation.
 fn skip_annotation(lexer: &Lexer<'_>, next: &mut usize) -> Result<()> {
     let mut open = 1;
     while open > 0 {

@@ -38,7 +38,7 @@ fn is_function(lowering: &Lowering<'_, '_>, words: &Words<'_, '_>, field: Node) 
     lowering.tree.head(field).is_some_and(|head| head == "func" || is_of_design())
 }
 
-/// Where a function declares further locals: behind its own.
+/// Where a function declares further locals: after its own.
 fn locals_at(lowering: &Lowering<'_, '_>, field: Node) -> Result<usize> {
     let body = Header::read(lowering.tree, field)?.body(lowering.tree, field);
     Ok(lowering.tree.end(body - 1))
@@ -60,7 +60,7 @@ fn nodes<'a>(lowering: &mut Lowering<'a, '_>, words: &Words<'_, 'a>, field: Node
     Ok(())
 }
 
-/// Lowers a word of a design, and answers where to go on.
+/// Lowers a word of a design, and returns where to continue.
 fn word<'a>(
     lowering: &mut Lowering<'a, '_>,
     design: &'static dyn Design,

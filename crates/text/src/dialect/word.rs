@@ -8,7 +8,7 @@ use super::tree::{Node, Tree};
 #[derive(Debug)]
 pub(crate) struct Word<'t, 'a> {
     pub text: &'a str,
-    pub place: Place,
+    pub place: WordPlace,
     pub node: Node,
     pub tree: &'t Tree<'a>,
     /// Whether the module has first-class stacks. If so, `ref.null stack` may
@@ -18,7 +18,7 @@ pub(crate) struct Word<'t, 'a> {
 
 /// Where a word stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum WordPlace {
     /// The head of a list in `(type ..)` or `(sub ..)`.
     Type,
     /// In `(ref null? ..)`.
@@ -44,12 +44,12 @@ impl<'a> Word<'_, 'a> {
 
     /// Whether an instruction can stand here.
     pub fn is_instruction(&self) -> bool {
-        matches!(self.place, Place::Folded | Place::Plain)
+        matches!(self.place, WordPlace::Folded | WordPlace::Plain)
     }
 
     /// Whether a heap type stands here.
     pub fn is_heap_type(&self) -> bool {
-        matches!(self.place, Place::HeapType | Place::Null)
+        matches!(self.place, WordPlace::HeapType | WordPlace::Null)
     }
 }
 
@@ -121,27 +121,27 @@ impl<'t, 'a> Words<'t, 'a> {
         group.is_some_and(|group| self.tree.head(group) == Some("import"))
     }
 
-    fn place(&self, node: Node) -> Place {
+    fn place(&self, node: Node) -> WordPlace {
         let tree = self.tree;
         let list = tree.parent(node);
         match list {
             Some(list) if list + 1 == node => self.place_of_head(list),
-            Some(list) if tree.head(list) == Some("ref") => Place::HeapType,
-            _ if node > 0 && tree.word(node - 1) == Some("ref.null") => Place::Null,
-            _ => Place::Plain,
+            Some(list) if tree.head(list) == Some("ref") => WordPlace::HeapType,
+            _ if node > 0 && tree.word(node - 1) == Some("ref.null") => WordPlace::Null,
+            _ => WordPlace::Plain,
         }
     }
 
-    fn place_of_head(&self, list: Node) -> Place {
+    fn place_of_head(&self, list: Node) -> WordPlace {
         let outer = self.tree.parent(list);
         if outer == self.module {
-            return Place::Field;
+            return WordPlace::Field;
         }
         match outer.and_then(|outer| self.tree.head(outer)) {
-            Some("type" | "sub") => Place::Type,
-            Some("import" | "export") => Place::Description,
-            Some("item") if self.is_import(outer) => Place::Description,
-            _ => Place::Folded,
+            Some("type" | "sub") => WordPlace::Type,
+            Some("import" | "export") => WordPlace::Description,
+            Some("item") if self.is_import(outer) => WordPlace::Description,
+            _ => WordPlace::Folded,
         }
     }
 }

@@ -11,7 +11,7 @@
 //! | `r8` | the store's context | the same |
 //! | `xmm0`, `xmm1`, `xmm2` | the first values | the same |
 //! | `rsp`, `rbp` | of the stack that is left | of the stack that continues |
-//! | `r9` | | where the stack that continues goes on |
+//! | `r9` | | where the stack that continues continues |
 //! | all others | | lost |
 //!
 //! ```text

@@ -97,7 +97,7 @@ mod tests {
 
     /// The bytes of an assembled function.
     fn assembled(function: unsafe extern "C" fn(), len: usize) -> &'static [u8] {
-        // SAFETY: the function has as many bytes, or other code lies behind it.
+        // SAFETY: the function has as many bytes, or other code lies after it.
         unsafe { std::slice::from_raw_parts(function as *const u8, len) }
     }
 

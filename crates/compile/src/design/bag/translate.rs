@@ -41,7 +41,7 @@ impl Translator<'_> {
         self.put_all(&values, &sent[..values.len()]);
         let base = self.base(Case::Any);
         let left = self.suspend_to_base(base, KIND, Case::Any);
-        let target = self.consume_other(block, ty, values.len(), Some(left));
+        let target = self.consume_any(block, ty, values.len(), Some(left));
         self.continue_stack(&target, back);
         let delivery = self.come_back(back);
         self.receive(results, &delivery);
@@ -66,7 +66,7 @@ impl Translator<'_> {
         self.switch_to(block, nothing, next, &carried, back);
         self.enter_sealed(otherwise);
         self.put_all(&values, &sent[..values.len()]);
-        let target = self.consume_other(block, ty, values.len(), Some(nothing));
+        let target = self.consume_any(block, ty, values.len(), Some(nothing));
         let base = self.base(Case::Any);
         self.release_base(base, Case::Any);
         self.continue_stack(&target, back);

@@ -104,7 +104,7 @@ const SWITCHES: Operation = Operation {
     ..SENDS
 };
 
-/// Whether so many of the last operands are fibers, and there are no results.
+/// Whether this many of the last operands are fibers, and there are no results.
 fn takes_fibers(ty: &FuncType, types: &Subtyping<'_>, fibers: usize) -> Option<bool> {
     let values = ty.params().len().checked_sub(fibers)?;
     let are_fibers = ty.params()[values..].iter().all(|ty| types.is_brand(*ty, FIBER_BRAND));

@@ -50,7 +50,7 @@ impl Translator<'_> {
             this.send(call.catches[0].0, &values, [innermost, own], signal, back);
         });
         // A fiber that returns does not know the reference.
-        let delivery = self.come_back_anew(back);
+        let delivery = self.come_back_regrouped(back);
         self.event_comes(call, &delivery, unhandled);
     }
 
@@ -78,10 +78,11 @@ impl Translator<'_> {
         let itself = self.cold_block();
         self.in_both_cases(|this, case| {
             let from = this.running_fiber(from, case);
-            let (to, own) = this.check_reference_or(to, KIND, |this| this.complain(to, KIND));
+            let (to, own) = this.check_reference_or(to, KIND, |this| this.trap_invalid(to, KIND));
             let [back, unhandled] = ways;
-            let innermost = this
-                .innermost_of_suspended(to, case, |this, parent| this.go_on_unless(parent, itself));
+            let innermost = this.innermost_of_suspended(to, case, |this, parent| {
+                this.continue_unless(parent, itself)
+            });
             let signal = this.look_up(call.catches[0].0, innermost, unhandled);
             let parent = this.leave_fiber(call, from, releases, case);
             this.attach(to, parent, case);
@@ -125,7 +126,7 @@ impl Translator<'_> {
 
     // ---- the parts
 
-    /// Where an event comes back to, and where to go on if the one that is sent
+    /// Where an event comes back to, and where to continue if the one that is sent
     /// is not handled.
     pub(crate) fn ways_on(&mut self, call: &OperationCall) -> [Block; 2] {
         let delivered = self.most_values(&call.clauses);
@@ -139,7 +140,7 @@ impl Translator<'_> {
         })
     }
 
-    /// Suspends or frees a fiber and what runs below it; answers its parent.
+    /// Suspends or frees a fiber and what runs below it; returns its parent.
     pub(crate) fn leave_fiber(
         &mut self,
         call: &OperationCall,
@@ -175,7 +176,7 @@ impl Translator<'_> {
         self.switch_to(receiver, signal, reference, &carried, back);
     }
 
-    /// Goes on at the clause of the event that comes back; and behind all this,
+    /// Continues at the clause of the event that comes back; and after all this,
     /// where the event that was sent is not handled.
     fn event_comes(&mut self, call: &OperationCall, delivery: &Delivery, unhandled: Block) {
         self.branch_to_clause(delivery, &call.clauses);

@@ -216,7 +216,7 @@ fn called(
     Some(is_stack(*target, types) && types.are_subtypes(&given, function.params()))
 }
 
-/// Whether the operands are a struct and so many functions that take it first.
+/// Whether the operands are a struct and this many functions that take it first.
 fn enters(ty: &FuncType, types: &Subtyping<'_>, count: usize) -> Option<bool> {
     let (env, functions) = ty.params().split_first()?;
     types.structure(*env)?;

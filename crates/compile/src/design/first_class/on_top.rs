@@ -37,7 +37,7 @@ pub(crate) struct OnTop {
 }
 
 impl Translator<'_> {
-    /// Opens the body of a function on top of a stack. Answers its parameters.
+    /// Opens the body of a function on top of a stack. Returns its parameters.
     pub(crate) fn enter_on_top(
         &mut self,
         params: &[Value],
@@ -79,7 +79,7 @@ impl Translator<'_> {
         };
         let is_signal = self.builder.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, outcome, 0);
         let thrown = self.cold_block();
-        self.go_on_if(is_signal, thrown);
+        self.continue_if(is_signal, thrown);
         let stack = match block {
             Some(block) => block,
             None => self.get_from_store(store::STACK),

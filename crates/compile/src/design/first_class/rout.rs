@@ -34,7 +34,7 @@ enum Step {
 
 struct Beginning<'a> {
     operations: &'a Operations,
-    /// The blocks that are open, and whether code before `start` may go on behind
+    /// The blocks that are open, and whether code before `start` may continue after
     /// each.
     blocks: Vec<bool>,
 }

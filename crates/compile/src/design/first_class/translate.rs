@@ -105,12 +105,12 @@ impl Translator<'_> {
         let carried = self.carry(&sent, types);
         self.switch_to(block, signal, next, &carried, back);
         self.enter_sealed(otherwise);
-        self.send_other(call, block, &values, leaving, [back, thrown]);
+        self.send_any(call, block, &values, leaving, [back, thrown]);
         self.enter_sealed(thrown);
         self.put_all(&values, &types[..values.len()]);
         let operands = [reference, self.event_word(tag), self.index(leaving)];
         self.leave_by(Builtin::event_throw, &operands, back);
-        let delivery = self.come_back_anew(back);
+        let delivery = self.come_back_regrouped(back);
         self.event_arrives(call, &delivery);
     }
 
@@ -124,7 +124,7 @@ impl Translator<'_> {
         base
     }
 
-    /// Suspends or frees everything up to the base. If it is suspended, answers
+    /// Suspends or frees everything up to the base. If it is suspended, returns
     /// the reference to it.
     pub(crate) fn leave_base(&mut self, base: Value, leaving: u64, case: Case) -> Option<Value> {
         if leaving == LEAVE_SUSPENDED {
@@ -135,7 +135,7 @@ impl Translator<'_> {
     }
 
     /// As `first_class_switch`, in any case.
-    pub(crate) fn send_other(
+    pub(crate) fn send_any(
         &mut self,
         call: &OperationCall,
         block: Value,
@@ -151,7 +151,7 @@ impl Translator<'_> {
         let suspends = leaving == LEAVE_SUSPENDED;
         let left = suspends.then(|| self.suspend_to_base(base, KIND, Case::Any));
         let ty = self.env.info.tags[tag as usize];
-        let target = self.consume_other(block, ty, values.len(), left);
+        let target = self.consume_any(block, ty, values.len(), left);
         if !suspends {
             let base = self.base(Case::Any);
             self.release_base(base, Case::Any);
@@ -160,12 +160,12 @@ impl Translator<'_> {
         let never = self.cold_block();
         let signal = self.look_up(tag, target.innermost, never);
         let carried = self.load_carried(CARRIED);
-        self.switch_other(target.innermost, signal, target.reference, &carried, back);
+        self.switch_cold(target.innermost, signal, target.reference, &carried, back);
         self.enter_sealed(never);
         self.builder.ins().trap(trap(TrapCode::Unreachable));
     }
 
-    /// Goes on at the label for the event with which this stack was continued.
+    /// Continues at the label for the event with which this stack was continued.
     pub(crate) fn event_arrives(&mut self, call: &OperationCall, delivery: &Delivery) {
         self.branch_to_clause(delivery, &call.clauses);
         // An event without a clause comes as an exception.
@@ -199,9 +199,9 @@ impl Translator<'_> {
         self.put_all(&values, &types[..values.len()]);
         let base = self.base(Case::Any);
         let left = self.suspend_to_base(base, KIND, Case::Any);
-        let target = self.consume_other(block, ty, values.len(), Some(left));
-        self.call_other(call, &target, back);
-        let delivery = self.come_back_anew(back);
+        let target = self.consume_any(block, ty, values.len(), Some(left));
+        self.call_any_case(call, &target, back);
+        let delivery = self.come_back_regrouped(back);
         self.event_arrives(call, &delivery);
     }
 
@@ -214,10 +214,10 @@ impl Translator<'_> {
         self.wait(call);
         let ty = self.env.info.functions[call.functions[0] as usize];
         self.put_all(&values, self.env.info.func_type(ty).params());
-        let target = self.consume_other(block, ty, values.len(), None);
+        let target = self.consume_any(block, ty, values.len(), None);
         let current = self.current_stack();
         self.set(target.block, block::EXTENDER, current);
-        self.call_other(call, &target, back);
+        self.call_any_case(call, &target, back);
         let extended = self.come_back(back).reference;
         self.find_running_reference();
         let ty = self.env.info.function_type(call.import).results()[0];
@@ -225,7 +225,7 @@ impl Translator<'_> {
     }
 
     /// Runs a function whose arguments are in the transfer area on top of a stack.
-    pub(crate) fn call_other(&mut self, call: &OperationCall, target: &Target, back: Block) {
+    pub(crate) fn call_any_case(&mut self, call: &OperationCall, target: &Target, back: Block) {
         let word = self.event_on_return(call);
         let thunk = self.thunk_number(call);
         let instance = self.running_context();

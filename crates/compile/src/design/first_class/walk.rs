@@ -75,7 +75,7 @@ impl Translator<'_> {
         self.enter_sealed(after);
     }
 
-    /// Goes on until the answer is found, asking on the way where to go on.
+    /// Continues until the answer is found, asking on the way where to continue.
     pub(crate) fn walk_to_answer(&mut self, tag: Value, begun: Value, number: Value) {
         let [ask, found] = [self.builder.create_block(), self.builder.create_block()];
         self.builder.set_cold_block(ask);

@@ -34,7 +34,7 @@ impl Translator<'_> {
         if let Case::Common { otherwise } = case {
             let parent = self.get(current, block::PARENT);
             let is_base = self.builder.ins().icmp(IntCC::Equal, no_parent, parent);
-            self.go_on_if(is_base, otherwise);
+            self.continue_if(is_base, otherwise);
             return current;
         }
         let [search, found] = [self.next_block(), self.next_block()];
@@ -50,7 +50,7 @@ impl Translator<'_> {
     }
 
     /// Suspends everything from the running stack to its base, which is given;
-    /// answers the reference to that.
+    /// returns the reference to that.
     pub(crate) fn suspend_to_base(&mut self, base: Value, kind: StackKind, case: Case) -> Value {
         let reference = match case {
             Case::Common { .. } => self.current_reference(),
@@ -65,7 +65,7 @@ impl Translator<'_> {
         let Case::Common { otherwise } = case else { return };
         let purpose = self.load_purpose(base);
         let is_root = self.has_purpose(purpose, Purpose::Root);
-        self.go_on_unless(is_root, otherwise);
+        self.continue_unless(is_root, otherwise);
     }
 
     /// Frees the running stack and its parents up to and with its base.
@@ -84,7 +84,7 @@ impl Translator<'_> {
         match case {
             Case::Common { otherwise } => {
                 let flags = self.load_flags(block);
-                self.go_on_unless(flags, otherwise);
+                self.continue_unless(flags, otherwise);
                 block
             }
             Case::Any => self.get(block, block::INNERMOST),
@@ -103,7 +103,7 @@ impl Translator<'_> {
         self.builder.ins().brif(is_other, others, &[], next, &[]);
         self.enter_sealed(others);
         self.set(outermost, block::INNERMOST, current);
-        self.set_entangled(outermost, true);
+        self.set_grouped(outermost, true);
         self.jump(next, &[]);
         self.enter_sealed(next);
     }

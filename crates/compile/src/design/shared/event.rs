@@ -40,7 +40,7 @@ impl Translator<'_> {
     }
 
     /// Looks an event up in the clauses of the stack that would receive it;
-    /// answers the signal, or goes on at a block.
+    /// returns the signal, or continues at a block.
     pub(crate) fn look_up(&mut self, tag: u32, receiver: Value, unhandled: Block) -> Value {
         let list = self.get(receiver, block::HANDLERS);
         let word = self.event_word(tag);
@@ -79,7 +79,7 @@ impl Translator<'_> {
 }
 
 /// The number of a word in a list of clauses, counted from one. If it is not
-/// there, goes on at a block.
+/// there, continues at a block.
 pub(crate) fn find_event(
     builder: &mut FunctionBuilder<'_>,
     list: Value,

@@ -27,7 +27,7 @@ pub(crate) struct NewStack {
 
 impl Translator<'_> {
     /// A new stack: what it is for, where it begins, its function, and the
-    /// values that it is made with. Answers its block.
+    /// values that it is made with. Returns its block.
     pub(crate) fn new_stack(
         &mut self,
         kind: StackKind,
@@ -99,7 +99,7 @@ impl Translator<'_> {
     }
 
     /// Puts the address where stacks begin on top of a new one, and values
-    /// behind it; answers the stack pointer.
+    /// after it; returns the stack pointer.
     pub(crate) fn put_on_new_stack(&mut self, block: Value, values: &[Value]) -> Value {
         let size = values.len() * size_of::<RawVal>();
         let top = self.get(block, block::TOP);

@@ -16,16 +16,16 @@ impl Translator<'_> {
         reference: Value,
         kind: StackKind,
         case: Case,
-        complain: impl FnOnce(&mut Self),
+        otherwise: impl FnOnce(&mut Self),
     ) -> Value {
         if let Case::Common { otherwise } = case {
             let own = self.current_reference();
             let own = self.builder.ins().bor_imm_u(own, kind_bits(kind) as i64);
             let is_current = self.builder.ins().icmp(IntCC::Equal, reference, own);
-            self.go_on_if(is_current, otherwise);
+            self.continue_if(is_current, otherwise);
             return self.current_stack();
         }
-        let (block, _) = self.check_reference_or(reference, kind, complain);
+        let (block, _) = self.check_reference_or(reference, kind, otherwise);
         self.check_running(block, kind);
         block
     }
@@ -44,7 +44,7 @@ impl Translator<'_> {
             let place = block::BOUND_AND_GROUPED.offset;
             let flags = self.builder.ins().uload32(MemFlagsData::trusted(), block, place);
             let any = self.builder.ins().bor(flags, parent);
-            self.go_on_unless(any, otherwise);
+            self.continue_unless(any, otherwise);
             return block;
         }
         has_parent(self, parent);
@@ -75,7 +75,7 @@ impl Translator<'_> {
     }
 
     /// Takes the running stack and its parents up to a task or fiber out of the
-    /// running ones; answers the parent.
+    /// running ones; returns the parent.
     pub(crate) fn detach(&mut self, block: Value, case: Case) -> Value {
         self.suspend_up_to(block, case);
         let parent = self.get(block, block::PARENT);
@@ -89,7 +89,7 @@ impl Translator<'_> {
     pub(crate) fn attach(&mut self, block: Value, parent: Value, case: Case) {
         self.set(block, block::PARENT, parent);
         if let Case::Any = case {
-            self.disentangle(block);
+            self.ungroup(block);
         }
     }
 

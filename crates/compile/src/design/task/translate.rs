@@ -95,7 +95,7 @@ impl Translator<'_> {
 
     /// The block of a task, which must be the running one or above it.
     pub(crate) fn running_task(&mut self, reference: Value, case: Case) -> Value {
-        self.running_one(reference, KIND, case, |this| this.complain(reference, KIND))
+        self.running_one(reference, KIND, case, |this| this.trap_invalid(reference, KIND))
     }
 
     /// Leaves the running stack and continues another with values.
@@ -119,7 +119,7 @@ impl Translator<'_> {
 
     pub(crate) fn receive_results(&mut self, call: &OperationCall, back: Block) {
         let env = self.env;
-        let delivery = self.come_back_anew(back);
+        let delivery = self.come_back_regrouped(back);
         self.receive(env.info.function_type(call.import).results(), &delivery);
     }
 }

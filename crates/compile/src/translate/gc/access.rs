@@ -13,7 +13,7 @@ use ropewalk_abi::{StorageType, TrapCode, ValType};
 pub(super) const UNMAPPED: u32 = NULL_PAGE as u32;
 
 /// Where a field or an element is.
-pub(super) struct Place {
+pub(super) struct Slot {
     pub base: Value,
     pub offset: i32,
     pub storage: StorageType,
@@ -57,7 +57,7 @@ impl Part {
 
 impl Translator<'_> {
     /// Loads a value; a packed one is extended by its sign if `signed`.
-    pub(super) fn load_place(&mut self, at: &Place, signed: bool) -> Value {
+    pub(super) fn load_place(&mut self, at: &Slot, signed: bool) -> Value {
         let flags = self.heap_flags(Part::of(at.storage), at.null);
         let (base, offset) = (at.base, at.offset);
         let ins = self.builder.ins();
@@ -70,7 +70,7 @@ impl Translator<'_> {
         }
     }
 
-    pub(super) fn store_place(&mut self, at: &Place, value: Value) {
+    pub(super) fn store_place(&mut self, at: &Slot, value: Value) {
         let flags = self.heap_flags(Part::of(at.storage), at.null);
         let (base, offset) = (at.base, at.offset);
         let ins = self.builder.ins();

@@ -12,7 +12,7 @@ use cranelift_codegen::ir::{Block, InstBuilder, Value, types::*};
 use ropewalk_abi::Builtin;
 
 /// The free part of the heap: its beginning, and that of what is left of it
-/// behind a new object.
+/// after a new object.
 struct Free {
     next: Value,
     rest: Value,

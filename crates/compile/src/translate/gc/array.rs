@@ -1,16 +1,16 @@
 //! Arrays: making them, and access to single elements.
 
-use super::access::{Part, Place};
+use super::access::{Part, Slot};
 use crate::translate::{Translator, trap};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, InstructionData, Opcode, Value, types::*};
 use ropewalk_abi::heap::{ARRAY_ELEMENTS, ARRAY_LENGTH, array_size};
 use ropewalk_abi::{Builtin, CompositeType, StorageType, TrapCode};
 
-/// Arrays of at most so many bytes are allocated in place if their length is
+/// Arrays of at most this many bytes are allocated in place if their length is
 /// known.
 const SMALL_ARRAY: u64 = 16 << 10;
-/// Arrays of at most so many equal elements are filled in place.
+/// Arrays of at most this many equal elements are filled in place.
 const FEW_ELEMENTS: u32 = 16;
 
 impl Translator<'_> {
@@ -59,7 +59,7 @@ impl Translator<'_> {
         let storage = self.element_storage(ty);
         let offsets = (ARRAY_ELEMENTS..).step_by(storage.size() as usize);
         for (&value, offset) in values.iter().zip(offsets) {
-            let at = Place { base: array, offset: offset as i32, storage, null: None };
+            let at = Slot { base: array, offset: offset as i32, storage, null: None };
             self.store_place(&at, value);
         }
     }
@@ -117,7 +117,7 @@ impl Translator<'_> {
     }
 
     /// Where the element at an index is; traps beyond the end, and for null.
-    fn element(&mut self, array: Value, ty: u32, index: Value) -> Place {
+    fn element(&mut self, array: Value, ty: u32, index: Value) -> Slot {
         let len = self.length(array);
         let outside = self.builder.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, index, len);
         self.builder.ins().trapnz(outside, trap(TrapCode::ArrayOutOfBounds));
@@ -126,7 +126,7 @@ impl Translator<'_> {
         let shift = storage.size().trailing_zeros();
         let distance = self.builder.ins().ishl_imm_u(index, i64::from(shift));
         let base = self.builder.ins().iadd(array, distance);
-        Place { base, offset: ARRAY_ELEMENTS as i32, storage, null: None }
+        Slot { base, offset: ARRAY_ELEMENTS as i32, storage, null: None }
     }
 
     pub(super) fn element_storage(&self, ty: u32) -> StorageType {

@@ -46,7 +46,7 @@ impl Translator<'_> {
         self.few_or_many(few, &[to, from, bytes], Builtin::array_copy, &many);
     }
 
-    /// The address of so many elements from an index on; traps beyond the end.
+    /// The address of this many elements from an index on; traps beyond the end.
     fn elements(
         &mut self,
         array: Value,

@@ -25,9 +25,9 @@ struct Question {
 enum Answer {
     /// It is the parameter of the block.
     Value(Block),
-    /// Yes goes on at the block, no traps.
+    /// Yes continues at the block, no traps.
     Cast(Block),
-    /// Each goes on somewhere.
+    /// Each continues somewhere.
     Branch { yes: Target, no: Target },
 }
 
@@ -227,7 +227,7 @@ impl Translator<'_> {
 
     // ---- the answers
 
-    /// Answers if the condition holds; what follows is for when it does not.
+    /// Returns if the condition holds; what follows is for when it does not.
     fn answer_if(&mut self, answer: &Answer, condition: Value, yes: bool) {
         if let (Answer::Cast(_), false) = (answer, yes) {
             self.builder.ins().trapnz(condition, trap(TrapCode::CastFailure));

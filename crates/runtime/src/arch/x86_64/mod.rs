@@ -43,13 +43,13 @@
 //!
 //! Ending. `leave` goes back to `host_sp` and returns from `enter`, whatever is
 //! left on any WebAssembly stack. A builtin or host function that does not want
-//! WebAssembly to go on gets there by answering so, and the handler of signals by making it the place where the thread continues.
+//! WebAssembly to continue gets there by answering so, and the handler of signals by making it the place where the thread continues.
 //!
 //! Switching. Generated code leaves one WebAssembly stack and continues another
 //! by itself; both are left like in a host call, with the address to continue
 //! at on top. A new stack continues at `start`, and ends in `finish`.
 //!
-//! Catching. One that throws an exception answers so after it has written into
+//! Catching. One that throws an exception says so after it has written into
 //! the control block where the handler's frame is and its code; the stub goes
 //! on there.
 

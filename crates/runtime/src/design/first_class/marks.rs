@@ -18,11 +18,11 @@ pub(crate) struct Mark {
 
 #[derive(Debug)]
 pub(crate) enum MarkKind {
-    /// A function answers a call tag.
+    /// A function returns a call tag.
     Answer { tag: *const TagDef, function: *const FuncRef, env: u64 },
-    /// Walks go on in the stack that is the first field of a structure.
+    /// Walks continue in the stack that is the first field of a structure.
     Redirect { boxed: u64 },
-    /// Walks go on in the stack that a function tells; afterwards another
+    /// Walks continue in the stack that a function tells; afterwards another
     /// function gets it.
     RedirectTo { function: *const FuncRef, taker: *const FuncRef, env: u64 },
     /// A walk that began here is going on.

@@ -49,7 +49,7 @@ impl Store {
         }
     }
 
-    /// Switches to a stack; answers the exception to throw there.
+    /// Switches to a stack; returns the exception to throw there.
     fn switch_for_event(
         &mut self,
         reference: u64,
@@ -72,11 +72,11 @@ impl Store {
         unsafe {
             match frees {
                 true => self.release_up_to(base),
-                false => (*base).entangle(self.context().stack),
+                false => (*base).group(self.context().stack),
             }
         }
         // SAFETY: as above.
-        self.context_mut().stack = unsafe { (*target).disentangle() };
+        self.context_mut().stack = unsafe { (*target).ungroup() };
         Ok(exception)
     }
 
@@ -157,14 +157,14 @@ impl Store {
         // running stack.
         unsafe {
             self.release_up_to(base);
-            self.context_mut().stack = (*target).disentangle();
+            self.context_mut().stack = (*target).ungroup();
         }
         Ok(())
     }
 
     // ---- extensions
 
-    /// Suspends what was extended; answers the stack that has extended it, and
+    /// Suspends what was extended; returns the stack that has extended it, and
     /// leaves the base in the context.
     pub(crate) fn extension_end(&mut self) -> Result<*mut ControlBlock, TrapCode> {
         let running = self.context().stack;
@@ -179,13 +179,13 @@ impl Store {
             if self.options.stacks.mutation != Some(Mutation::ExtenderStays) {
                 (*base).extender = ptr::null_mut();
             }
-            (*base).entangle(running);
+            (*base).group(running);
         }
         self.context_mut().found = base;
         Ok(extender)
     }
 
-    /// An exception goes on below a rout that has not started: nobody waits for
+    /// An exception continues below a rout that has not started: nobody waits for
     /// its start any more. Whoever did is suspended for ever, since nothing names
     /// it.
     pub(crate) fn abandon_extension(&mut self, running: *mut ControlBlock) {
@@ -197,7 +197,7 @@ impl Store {
         unsafe {
             let extender = std::mem::replace(&mut (*base).extender, ptr::null_mut());
             if !extender.is_null() {
-                (*self.base_of(extender)).entangle(extender);
+                (*self.base_of(extender)).group(extender);
             }
         }
     }

@@ -16,7 +16,7 @@ use ropewalk_abi::{ControlBlock, FuncRef, TagDef, TrapCode};
 
 /// Between two marks of a stack, while nothing runs: how many marks lie below.
 #[derive(Clone, Copy)]
-struct Place {
+struct WalkPosition {
     stack: *mut ControlBlock,
     below: usize,
 }
@@ -39,7 +39,7 @@ impl Store {
         unsafe { self.stacks.add_mark(running, kind) }
     }
 
-    /// Removes the newest marks of the running stack until so many are left.
+    /// Removes the newest marks of the running stack until this many are left.
     pub(crate) fn leave_to(&mut self, level: usize) {
         let running = self.context().stack;
         // SAFETY: the running stack's block is alive.
@@ -51,7 +51,7 @@ impl Store {
         };
     }
 
-    /// Begins a walk, and walks on; answers its number among the marks of the
+    /// Begins a walk, and walks on; returns its number among the marks of the
     /// running stack, and flags.
     pub(crate) fn walk_begin(&mut self, tag: *const TagDef) -> Result<u64, TrapCode> {
         let number = self.add_mark(MarkKind::Walk(Walk::default()))?;
@@ -65,7 +65,7 @@ impl Store {
     }
 
     /// Walks until the answer to a call tag is found, or a function must be
-    /// asked where to go on. Either function is left in the store; answers
+    /// asked where to continue. Either function is left in the store; returns
     /// whether it must be asked.
     pub(crate) fn walk_on(&mut self, tag: *const TagDef, number: usize) -> Result<bool, TrapCode> {
         let mut at = self.place_of_walk(number)?;
@@ -97,7 +97,7 @@ impl Store {
     }
 
     /// Notes the stack that the function has told where a walk has stopped. The
-    /// walk goes on in it, or behind the mark if that is null.
+    /// walk continues in it, or after the mark if that is null.
     pub(crate) fn walk_target(&mut self, number: usize, stack: u64) -> Result<(), TrapCode> {
         let mark = self.walk(number)?.at.ok_or(TrapCode::NoAnswer)?;
         let at = self.place_of_walk(number)?;
@@ -110,7 +110,7 @@ impl Store {
         Ok(())
     }
 
-    /// Gives back the stack that was taken last; answers whether a function
+    /// Gives back the stack that was taken last; returns whether a function
     /// must be called for it. After all, the walk is over.
     pub(crate) fn walk_back(&mut self, number: usize) -> Result<bool, TrapCode> {
         loop {
@@ -166,13 +166,13 @@ impl Store {
         }
     }
 
-    /// Where a walk goes on: in the stack that it has taken last at the mark at
-    /// which it stopped, or behind that mark; if it has not stopped yet, behind its
+    /// Where a walk continues: in the stack that it has taken last at the mark at
+    /// which it stopped, or after that mark; if it has not stopped yet, after its
     /// own.
-    fn place_of_walk(&mut self, number: usize) -> Result<Place, TrapCode> {
+    fn place_of_walk(&mut self, number: usize) -> Result<WalkPosition, TrapCode> {
         let running = self.context().stack;
         let walk = self.walk(number)?;
-        let Some(at) = walk.at else { return Ok(Place { stack: running, below: number }) };
+        let Some(at) = walk.at else { return Ok(WalkPosition { stack: running, below: number }) };
         let taken = match walk.taken.last() {
             Some(Taken::FromFunction { mark, stack, .. }) if *mark == at => *stack,
             _ => 0,
@@ -183,22 +183,26 @@ impl Store {
         }
     }
 
-    /// The place right behind the mark with a serial number. It is on one of the
+    /// The place right after the mark with a serial number. It is on one of the
     /// stacks that a walk from a stack goes through; else, its stack was moved away
     /// from here or has ended meanwhile.
-    fn place_of_mark(&mut self, from: *mut ControlBlock, serial: u64) -> Result<Place, TrapCode> {
+    fn place_of_mark(
+        &mut self,
+        from: *mut ControlBlock,
+        serial: u64,
+    ) -> Result<WalkPosition, TrapCode> {
         for stack in self.walked_through(from) {
             let marks = self.marks_of(stack);
             // Newer marks have greater numbers.
             if let Ok(below) = marks.binary_search_by_key(&serial, |mark| mark.serial) {
-                return Ok(Place { stack, below });
+                return Ok(WalkPosition { stack, below });
             }
         }
         Err(TrapCode::NoAnswer)
     }
 
     /// The stacks that walks from a stack go through: its parents, and the chains
-    /// that walks which go on there have taken.
+    /// that walks which continue there have taken.
     fn walked_through(&mut self, from: *mut ControlBlock) -> Vec<*mut ControlBlock> {
         let mut stacks = self.chain(from);
         let mut next = 0;
@@ -235,9 +239,9 @@ impl Store {
         Ok(unsafe { (*block).innermost })
     }
 
-    /// Where a walk that has left a stack goes on: at the newest mark of its
+    /// Where a walk that has left a stack continues: at the newest mark of its
     /// parent.
-    fn outside_of(&mut self, stack: *mut ControlBlock) -> Result<Place, TrapCode> {
+    fn outside_of(&mut self, stack: *mut ControlBlock) -> Result<WalkPosition, TrapCode> {
         // SAFETY: walks meet stacks that are alive.
         let parent = unsafe { (*stack).parent };
         if parent == self.no_parent() {
@@ -246,23 +250,23 @@ impl Store {
         Ok(self.newest_mark(parent))
     }
 
-    fn newest_mark(&mut self, stack: *mut ControlBlock) -> Place {
-        Place { stack, below: self.marks_of(stack).len() }
+    fn newest_mark(&mut self, stack: *mut ControlBlock) -> WalkPosition {
+        WalkPosition { stack, below: self.marks_of(stack).len() }
     }
 
-    fn newest_mark_in(&mut self, reference: u64) -> Result<Place, TrapCode> {
+    fn newest_mark_in(&mut self, reference: u64) -> Result<WalkPosition, TrapCode> {
         let innermost = self.suspended(reference)?;
         Ok(self.newest_mark(innermost))
     }
 
     /// The mark right above a place.
-    fn mark_at(&mut self, at: Place) -> Option<&Mark> {
+    fn mark_at(&mut self, at: WalkPosition) -> Option<&Mark> {
         self.marks_of(at.stack).get(at.below)
     }
 
     /// What the mark right above a place is to a walk for a call tag, and its
     /// serial number.
-    fn met(&mut self, at: Place, wanted: *const TagDef) -> Option<(Met, u64)> {
+    fn met(&mut self, at: WalkPosition, wanted: *const TagDef) -> Option<(Met, u64)> {
         let mark = self.mark_at(at)?;
         let met = match &mark.kind {
             MarkKind::Answer { tag, function, env } if *tag == wanted => {
@@ -276,9 +280,13 @@ impl Store {
         Some((met, mark.serial))
     }
 
-    /// Takes the stack out of a box; answers where the walk goes on in it, unless
+    /// Takes the stack out of a box; returns where the walk continues in it, unless
     /// there is none.
-    fn walk_through_box(&mut self, number: usize, boxed: u64) -> Result<Option<Place>, TrapCode> {
+    fn walk_through_box(
+        &mut self,
+        number: usize,
+        boxed: u64,
+    ) -> Result<Option<WalkPosition>, TrapCode> {
         let slot = self.slot_of(boxed);
         // SAFETY: the first field of a box is a stack.
         let stack = unsafe { slot.replace(0) };

@@ -5,7 +5,7 @@ use ropewalk_abi::{ControlBlock, TrapCode};
 
 impl Store {
     /// Makes a stack ready, because there was none: collects if it is time, and
-    /// puts some on the list. Answers the first.
+    /// puts some on the list. Returns the first.
     pub(crate) fn new_stack(&mut self) -> Result<*mut ControlBlock, TrapCode> {
         if self.stacks.should_collect() {
             self.collect(0)?;

@@ -9,8 +9,8 @@ use ropewalk_abi::{CompositeType, ControlBlock, RawVal, TrapCode, TypeInfo};
 
 impl Store {
     /// Uses up a valid reference, and puts the bound values of the stack before
-    /// the arguments, of a type, that are in the transfer area; answers its block.
-    pub(crate) fn ready(
+    /// the arguments, of a type, that are in the transfer area; returns its block.
+    pub(crate) fn prepare(
         &mut self,
         reference: u64,
         ty: &TypeInfo,
@@ -32,7 +32,7 @@ impl Store {
     }
 
     /// Collects while a reference and the arguments, of a type, that are in the
-    /// transfer area are still needed, and makes room for so many bytes.
+    /// transfer area are still needed, and makes room for this many bytes.
     pub(crate) fn collect_before(
         &mut self,
         reference: u64,
@@ -77,7 +77,7 @@ impl Store {
         Ok(block)
     }
 
-    /// Binds the first values of the transfer area to a continuation; answers
+    /// Binds the first values of the transfer area to a continuation; returns
     /// the new reference.
     pub(crate) fn bind(
         &mut self,

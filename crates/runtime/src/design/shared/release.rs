@@ -69,7 +69,7 @@ impl Store {
         unsafe { self.release_chain((*block).innermost, std::ptr::null_mut()) };
     }
 
-    /// Frees what the newest activation leaves behind when it does not return:
+    /// Frees what the newest activation leaves after when it does not return:
     /// the running stack with its parents, whoever extends them, and what is
     /// suspended with its root.
     pub(crate) fn end_by_trap(&mut self) {

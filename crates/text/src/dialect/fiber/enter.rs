@@ -118,7 +118,7 @@ impl Entering {
         })
     }
 
-    /// A block for the return event, and in it one for each clause; answers
+    /// A block for the return event, and in it one for each clause; returns
     /// the catches that lead there.
     fn open_blocks<'a>(
         &mut self,

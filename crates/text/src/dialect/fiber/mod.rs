@@ -29,7 +29,7 @@ use super::lowering::Lowering;
 use super::module::TypeDef;
 use super::output::Pieces;
 use super::types::{HeapType, ValKind, ValType, row};
-use super::word::{Place, Word};
+use super::word::{Word, WordPlace};
 use crate::fault::Result;
 
 /// The design.
@@ -66,7 +66,7 @@ impl Design for Fibers {
     fn recognise(&self, word: &Word<'_, '_>) -> Option<Role> {
         match word.text {
             "fiber" if word.is_heap_type() => Some(Role::HeapType),
-            "fiberref" if word.place == Place::Plain => Some(Role::ValueType),
+            "fiberref" if word.place == WordPlace::Plain => Some(Role::ValueType),
             _ => None,
         }
     }

@@ -201,7 +201,7 @@ impl<'a> Start<'_, 'a> {
         self.require(lowering, first, own, why)
     }
 
-    /// The parameters behind the fiber take the values of the event.
+    /// The parameters after the fiber take the values of the event.
     fn require_values(
         &self,
         lowering: &mut Lowering<'a, '_>,

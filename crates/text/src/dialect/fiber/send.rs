@@ -90,12 +90,12 @@ pub(super) struct Sent<'s, 'a> {
     pub event: &'s str,
     /// `tr*`.
     pub values: &'s [ValType<'a>],
-    /// How many fibers are operands, behind the values.
+    /// How many fibers are operands, after the values.
     pub fibers: usize,
 }
 
 impl<'a> Sent<'_, 'a> {
-    /// The primitive in its form, which goes on behind it if nobody receives
+    /// The primitive in its form, which continues after it if nobody receives
     /// the event.
     pub fn form(
         &self,

@@ -79,13 +79,13 @@ pub(super) struct ClosureName {
 
 /// A field of a struct in which a local is kept.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct LinearPlace {
     /// The struct, its type and the field.
     pub object: String,
     pub field: String,
 }
 
-impl Place {
+impl LinearPlace {
     pub fn get(&self) -> String {
         format!("(struct.get {} {})", self.field, self.object)
     }
@@ -258,7 +258,7 @@ impl<'a> Function<'_, 'a, '_> {
         self.closures[part] = Some(ClosureName { function, ty });
     }
 
-    /// Puts the parameters of a part on the stack; they begin behind the
+    /// Puts the parameters of a part on the stack; they begin after the
     /// environment.
     fn push_params(&self, params: &[ValType<'a>]) -> String {
         let null = null(self.lowering);
@@ -276,7 +276,7 @@ impl<'a> Function<'_, 'a, '_> {
     }
 
     /// Where a local is kept, if that is not the local itself.
-    pub fn place(&self, local: &Local<'a>, part: usize) -> Option<Place> {
+    pub fn place(&self, local: &Local<'a>, part: usize) -> Option<LinearPlace> {
         let environment = self.environment();
         let (ty, env) = (&environment.ty, format!("(local.get {})", environment.local));
         let field = || match local.index.starts_with('$') {
@@ -285,13 +285,13 @@ impl<'a> Function<'_, 'a, '_> {
         };
         match (local.is_boxed, local.is_captured) {
             (false, false) => None,
-            (false, true) => Some(Place { object: env, field: field() }),
+            (false, true) => Some(LinearPlace { object: env, field: field() }),
             (true, _) => {
                 let object = match part {
                     0 => format!("(local.get {})", local.box_local),
                     _ => format!("(struct.get {} {env})", field()),
                 };
-                Some(Place { object, field: format!("{} 0", self.box_name()) })
+                Some(LinearPlace { object, field: format!("{} 0", self.box_name()) })
             }
         }
     }

@@ -3,7 +3,7 @@
 //! A validator sees to that where locals are locals. Those that other code uses
 //! too are fields of an environment, which are null before they are set. The
 //! rule is the same for them: what is set in a block is not known to be set
-//! behind it. Code that becomes a function of its own is a block too, and knows
+//! after it. Code that becomes a function of its own is a block too, and knows
 //! what was set before the instruction that it belongs to.
 
 use std::collections::HashSet;

@@ -49,7 +49,7 @@ use super::output::Pieces;
 use super::stack::BagOfStacks;
 use super::tree::{Node, Tree};
 use super::types::{ValKind, ValType};
-use super::word::{Place, Word};
+use super::word::{Word, WordPlace};
 use crate::fault::Result;
 
 /// The word for the type.
@@ -94,11 +94,13 @@ impl Design for FirstClass {
 
     fn recognise(&self, word: &Word<'_, '_>) -> Option<Role> {
         match word.text {
-            STACKREF if word.place == Place::Plain => Some(Role::ValueType),
-            "stack" if word.place == Place::Null && word.has_first_class => Some(Role::HeapType),
+            STACKREF if word.place == WordPlace::Plain => Some(Role::ValueType),
+            "stack" if word.place == WordPlace::Null && word.has_first_class => {
+                Some(Role::HeapType)
+            }
             "event" | "call_tag" if is_field(word) => Some(Role::Field),
-            "rout" if word.place == Place::Field => Some(Role::Function),
-            "rout" if word.place == Place::Description => Some(Role::Field),
+            "rout" if word.place == WordPlace::Field => Some(Role::Function),
+            "rout" if word.place == WordPlace::Description => Some(Role::Field),
             "try" if word.is_instruction() && !is_legacy(word) => Some(Role::Instruction),
             _ => None,
         }
@@ -163,13 +165,13 @@ impl Design for FirstClass {
 }
 
 fn is_field(word: &Word<'_, '_>) -> bool {
-    matches!(word.place, Place::Field | Place::Description)
+    matches!(word.place, WordPlace::Field | WordPlace::Description)
 }
 
 /// Whether a `try` is that of an older proposal, `(try (do ..) ..)`.
 fn is_legacy(word: &Word<'_, '_>) -> bool {
     let is_do = |node| word.tree.head(node) == Some("do");
-    word.place == Place::Folded && word.tree.siblings(word.node).any(is_do)
+    word.place == WordPlace::Folded && word.tree.siblings(word.node).any(is_do)
 }
 
 /// Whether a module has types of the bag of stacks, too.

@@ -3,7 +3,7 @@
 //!
 //! While the body of such a block runs, the stack has a mark. However control
 //! leaves it, the marks that are left are those of the place where it arrives:
-//! at the end of the block; behind a block, and at the top of a loop, whose
+//! at the end of the block; after a block, and at the top of a loop, whose
 //! label may be named inside; where the function returns.
 
 use super::super::form::TagForm;

@@ -2,7 +2,7 @@
 //! its blocks, and its parts.
 //!
 //! Plain and folded instructions are read alike. A folded instruction stands
-//! behind its operands, where its parenthesis is closed.
+//! after its operands, where its parenthesis is closed.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -21,7 +21,7 @@ use crate::fault::{Fault, Result};
 pub(super) struct Shape<'a> {
     pub steps: Vec<Step<'a>>,
     pub blocks: Vec<Block<'a>>,
-    /// The function itself, and behind it its parts that become functions of
+    /// The function itself, and after it its parts that become functions of
     /// their own; one that is inside another comes after it.
     pub parts: Vec<Part>,
 }
@@ -39,7 +39,7 @@ pub(super) struct Step<'a> {
 pub(super) enum What<'a> {
     Instruction(Instruction<'a>),
     Open(usize),
-    /// Where the code of a folded `if` begins, behind its condition.
+    /// Where the code of a folded `if` begins, after its condition.
     Begin,
     /// The `else`, `then` or `within` that divides the code of a block.
     Divide,
@@ -65,14 +65,14 @@ pub(super) struct Block<'a> {
     pub index: Option<Name<'a>>,
     pub type_use: Option<Name<'a>>,
     pub signature: Signature<'a>,
-    /// The first node behind its immediates, and behind `within`.
+    /// The first node after its immediates, and after `within`.
     pub body: Node,
     pub within: Node,
     /// The parts that its code became.
     pub parts: Vec<usize>,
     /// The keywords of `catch $e $l`.
     pub catches: Vec<Node>,
-    /// Its last token: a label behind `end`, `end`, or a parenthesis.
+    /// Its last token: a label after `end`, `end`, or a parenthesis.
     pub last: Node,
     /// In which part, and how deep in marks, it stands.
     pub part: usize,
@@ -206,7 +206,7 @@ struct Reader<'t, 'a> {
 }
 
 impl<'a> Reader<'_, 'a> {
-    /// Reads a token, and answers where to go on.
+    /// Reads a token, and returns where to continue.
     fn node(&mut self, node: Node) -> Result<Node> {
         match self.tree.kind(node) {
             Some(TokenKind::LParen) => self.list(node),

@@ -28,7 +28,7 @@ use super::module::TypeDef;
 use super::output::Pieces;
 use super::tree::{Node, Tree};
 use super::types::Signature;
-use super::word::{Place, Word};
+use super::word::{Word, WordPlace};
 use crate::fault::Result;
 
 /// The design.
@@ -62,9 +62,9 @@ impl Design for BagOfStacks {
 
     fn recognise(&self, word: &Word<'_, '_>) -> Option<Role> {
         match word.text {
-            "stack" if word.place == Place::Type => Some(Role::Type),
+            "stack" if word.place == WordPlace::Type => Some(Role::Type),
             // Of first-class stacks: a stackref.
-            "stack" if word.place == Place::Null && word.has_first_class => None,
+            "stack" if word.place == WordPlace::Null && word.has_first_class => None,
             "stack" | "nostack" if word.is_heap_type() => Some(Role::HeapType),
             // With a type and a tag it is the standard instruction.
             "switch" if word.is_instruction() && word.indices() == 1 => Some(Role::Instruction),

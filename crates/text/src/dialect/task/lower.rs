@@ -70,7 +70,7 @@ fn new<'a>(
 }
 
 /// Checks that a function can be that of a task, `[(ref null? $t) r* a*] ->
-/// [s*]`, and answers `a*`.
+/// [s*]`, and returns `a*`.
 fn require_body<'a, 'm>(
     lowering: &mut Lowering<'a, '_>,
     task: TaskType<'_, 'a>,

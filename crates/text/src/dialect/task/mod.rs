@@ -27,7 +27,7 @@ use super::module::TypeDef;
 use super::output::Pieces;
 use super::tree::{Node, Tree};
 use super::types::Signature;
-use super::word::{Place, Word};
+use super::word::{Word, WordPlace};
 use crate::fault::Result;
 
 /// The design.
@@ -53,7 +53,7 @@ impl Design for Tasks {
 
     fn recognise(&self, word: &Word<'_, '_>) -> Option<Role> {
         match word.text {
-            "task" | "taskref" if word.place == Place::Type => Some(Role::Type),
+            "task" | "taskref" if word.place == WordPlace::Type => Some(Role::Type),
             _ => None,
         }
     }
