@@ -140,7 +140,7 @@ builtins! {
     /// Binds arguments of the transfer area to a stack, `kind << 32 | count`;
     /// returns the new reference.
     bind(reference, ty, kind_and_count) -> reference;
-    /// Searches for the handler of a tag: returns the number of the clause, and
+    /// Searches for the clause of a tag: returns its number, and
     /// leaves the outermost stack in the store.
     find_clause(handler_word) -> clause;
     /// Continues a stack with an exception: a reference, an exception and the
@@ -155,7 +155,7 @@ builtins! {
     /// Gives the first of the free stacks, whose generations are used up,
     /// another block; returns it.
     renew_free() -> block;
-    /// Switches to a coroutine with an exception, whose value at an offset is
+    /// Switches to a stack of the bag with an exception, whose value at an offset is
     /// to be the stack that is left.
     switch_throw(reference, exception, offset);
     /// Traps, because the reference to a fiber to suspend was not valid.

@@ -203,7 +203,7 @@ pub struct StoreContext {
     pub fill_bytes: *const c_void,
     /// The control blocks of the stacks that references name.
     pub blocks: *mut ControlBlock,
-    /// Stacks that are ready for new continuations.
+    /// Stacks that are ready to be used, of any design.
     pub free_stacks: *mut ControlBlock,
     /// Where a stack starts that has not run yet.
     pub start: *const c_void,

@@ -36,7 +36,7 @@
 //! for its marks and bound arguments, which the store keeps by the number of the
 //! block and moves together with it. A transition is made in one place: generated
 //! code makes the frequent ones in line, and the runtime the others, by the
-//! functions here and in its `stack` folder. After each, these fields have
+//! functions here and in its `stack` and `design` folders. After each, these fields have
 //! meaning and hold this:
 //!
 //! | transition | fields afterwards |

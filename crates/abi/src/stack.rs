@@ -1,4 +1,4 @@
-//! References to stacks, and the handlers of `resume`.
+//! References to stacks, and the clauses with which stacks wait.
 //!
 //! A reference is one word:
 //!

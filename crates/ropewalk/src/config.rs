@@ -91,14 +91,15 @@ impl Config {
         self
     }
 
-    /// How many continuations of a store may be live at the same time. Four
-    /// million by default. Beyond that, `cont.new` traps with `too many stacks`.
+    /// How many stacks of a store, of all designs, may be live at the same time.
+    /// Four million by default. Beyond that, what makes one traps with `too many
+    /// stacks`.
     pub fn max_stacks(&mut self, count: usize) -> &mut Config {
         self.stacks.maximum = count;
         self
     }
 
-    /// How many bytes the stacks of continuations of a store may have all
+    /// How many bytes the stacks of a store, without its roots, may have all
     /// together. Each counts with its whole [size](Config::stack_size), whatever it
     /// uses of it, so that they never take more memory than this. No limit by
     /// default. Beyond that, making a stack traps with `too many stacks`.
@@ -121,15 +122,15 @@ impl Config {
         self
     }
 
-    /// How many stacks of continuations are made ready at a time, and kept ready
+    /// How many stacks are made ready at a time, and kept ready
     /// at least. 16 by default.
     pub fn stack_pool(&mut self, count: usize) -> &mut Config {
         self.stacks.pool = count.max(1);
         self
     }
 
-    /// Moves the running stack to other memory at every host call, and every
-    /// other stack when it is continued. Slow; for testing that nothing depends
+    /// Moves the running stack to other memory at every host call and every call
+    /// of the runtime, and every other stack when it is continued. Slow; for testing that nothing depends
     /// on where a stack is.
     pub fn move_stacks(&mut self, enable: bool) -> &mut Config {
         self.move_stacks = enable;

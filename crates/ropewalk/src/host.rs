@@ -1,8 +1,8 @@
 //! Functions of the host.
 //!
 //! A host function is an `extern "C"` function, instantiated for each closure,
-//! that takes its arguments out of an array, calls the closure and puts its
-//! results into the array. It runs on the host's stack, so a panic unwinds
+//! that takes its arguments out of registers or an array, calls the closure and
+//! puts its results there. It runs on the host's stack, so a panic unwinds
 //! only frames of Rust; it is caught there and continues where WebAssembly was
 //! called from.
 
@@ -23,7 +23,7 @@ use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// What a closure may answer: nothing, a [`WasmTy`], a tuple of them, or a
+/// What a closure may return: nothing, a [`WasmTy`], a tuple of them, or a
 /// `Result` of these.
 pub trait WasmRet {
     #[doc(hidden)]

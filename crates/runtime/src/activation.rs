@@ -163,7 +163,7 @@ impl Drop for Leaving<'_> {
     }
 }
 
-/// The error that a call answers, or the panic that continues there.
+/// The error that a call returns, or the panic that continues there.
 #[cold]
 fn take_ending(store: &mut Store) -> Result<anyhow::Error, Box<dyn Any + Send>> {
     let in_host_call = |store: &Store| {

@@ -2,8 +2,8 @@
 //!
 //! The frames are searched outwards for a handler. Its frame becomes the
 //! newest one: the control block says where it was, and the stub continues
-//! there. Without a handler the activation ends and the host gets the
-//! exception.
+//! there. Without a handler the activation ends: the host gets the
+//! exception, or a trap if the base is a stack of the bag or a first-class one.
 
 use crate::activation::Ending;
 use crate::backtrace::Backtrace;

@@ -1,4 +1,4 @@
-//! The frames of a stack whose computation is in a host call.
+//! The frames of a stack that is suspended or in a host call.
 
 use crate::code::LoadedModule;
 use crate::store::Store;

@@ -48,11 +48,12 @@ pub struct StoreOptions {
     pub tables: TableLimits,
     /// How its heap behaves.
     pub heap: HeapOptions,
-    /// How the stacks of continuations are.
+    /// How all stacks but roots are.
     pub stacks: StackOptions,
     /// How many activations may be nested.
     pub max_activations: usize,
-    /// Whether the running stack moves at every host call, to show that it can.
+    /// Whether the running stack moves at every host call and builtin, and another
+    /// when it is continued, to show that they can.
     pub move_stacks: bool,
     /// Whether the records of all stacks are checked after every transition.
     pub check_stacks: bool,
@@ -117,7 +118,7 @@ impl std::fmt::Debug for Store {
     }
 }
 
-/// How many stacks of continuations a store has.
+/// How many stacks, but roots, a store has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StackStatistics {
     /// How many belong to continuations that are new, suspended or running, or
@@ -450,7 +451,7 @@ impl Store {
         &self.options.types
     }
 
-    /// How many stacks of continuations there are.
+    /// How many stacks, but roots, there are.
     pub fn stack_statistics(&self) -> StackStatistics {
         let total = self.stacks.count_stacks();
         let pooled = self.stacks.count_free(self.context().free_stacks);

@@ -8,9 +8,9 @@
 //!   | start                    |  <-- ControlBlock::sp
 //! ```
 //!
-//! `start` calls the stack's thunk. It takes those arguments and what whoever
-//! continues the stack has put into the transfer area, calls the function, and
-//! does what the design wants when that returns.
+//! `start` jumps to the stack's thunk. It takes those arguments, and the values that
+//! travelled in registers and in the transfer area from whoever continues the stack,
+//! calls the function, and does what the design wants when that returns.
 
 use super::call::OperationCall;
 use super::{bag, fiber, first_class, task};

@@ -90,7 +90,7 @@ macro_rules! define {
     };
 }
 
-/// What the functions below answer.
+/// What the functions below return.
 trait Conclude {
     fn conclude(self, store: &mut Store, builtin: Builtin) -> Outcome;
 }

@@ -8,8 +8,8 @@ use ropewalk_abi::builtin::Outcome;
 use ropewalk_abi::stack::{StackKind, kind_bits};
 
 impl Store {
-    /// Suspends everything up to the base, and throws an exception where a
-    /// coroutine is suspended. The exception's value at an offset becomes the
+    /// Suspends everything up to the base, and throws an exception where
+    /// another stack is suspended. The exception's value at an offset becomes the
     /// stack that is left.
     pub(crate) fn switch_throw(&mut self, reference: u64, exception: u64, offset: u32) -> Outcome {
         match self.switch_to_throw(reference, exception, offset) {

@@ -1,4 +1,4 @@
-//! The memory of stacks.
+//! The memory of root stacks.
 //!
 //! A slot of memory is one mapping with a guard at its low end:
 //!
@@ -22,7 +22,7 @@ use std::sync::Mutex;
 /// page that it lowers the stack pointer by.
 pub(crate) const GUARD: usize = PAGE;
 
-/// How many bytes a stack has and how many stacks there may be.
+/// How many bytes a root stack has.
 #[derive(Clone, Copy, Debug)]
 pub struct ArenaOptions {
     /// How many bytes a root stack has.
@@ -37,7 +37,7 @@ impl Default for ArenaOptions {
     }
 }
 
-/// The memory of an engine's stacks.
+/// The memory of an engine's root stacks.
 #[derive(Debug)]
 pub struct Arena {
     options: ArenaOptions,

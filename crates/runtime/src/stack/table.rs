@@ -24,7 +24,7 @@ use std::ptr;
 /// How many different places first frames begin at, a cache line apart.
 const COLOURS: usize = 29;
 
-/// How the stacks of continuations are.
+/// How all stacks but roots are.
 #[derive(Clone, Copy, Debug)]
 pub struct StackOptions {
     /// How many bytes each has, without its guard.

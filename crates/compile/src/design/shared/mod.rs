@@ -79,8 +79,6 @@ impl Translator<'_> {
         self.builder.ins().icmp_imm_u(IntCC::Equal, actual, purpose as i64)
     }
 
-    // ---- events
-
     pub(crate) fn no_parent(&mut self) -> Value {
         self.get_from_store(store::NO_PARENT)
     }

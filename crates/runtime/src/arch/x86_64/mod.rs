@@ -43,7 +43,8 @@
 //!
 //! Ending. `leave` goes back to `host_sp` and returns from `enter`, whatever is
 //! left on any WebAssembly stack. A builtin or host function that does not want
-//! WebAssembly to continue gets there by answering so, and the handler of signals by making it the place where the thread continues.
+//! WebAssembly to continue returns that, and the handler of signals makes it the place
+//! where the thread continues.
 //!
 //! Switching. Generated code leaves one WebAssembly stack and continues another
 //! by itself; both are left like in a host call, with the address to continue
