@@ -114,6 +114,10 @@ pub enum ClauseKind {
     Event = 2,
 }
 
+/// How far above the stack pointer of a new stack the arguments lie that it was made
+/// with, in places of 16 bytes. Below them is the address to start at.
+pub const NEW_STACK_ARGUMENTS: usize = size_of::<usize>();
+
 /// How many values stand after the arguments of a new fiber: the instance that
 /// made it.
 pub const FIBER_EXTRAS: usize = 1;

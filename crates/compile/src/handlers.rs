@@ -70,7 +70,8 @@ pub(crate) fn contents(operations: &Operations, body: &FunctionBody<'_>) -> Cont
     contents
 }
 
-fn calls(operator: &Operator<'_>) -> bool {
+/// Whether an operator calls a function, or continues another stack.
+pub(crate) fn calls(operator: &Operator<'_>) -> bool {
     matches!(
         operator,
         Operator::Call { .. }

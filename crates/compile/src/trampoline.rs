@@ -12,6 +12,7 @@
 //!   there, and takes the results out of it. A few words, and one as the
 //!   result, stay in registers.
 
+use crate::emit::open_function;
 use crate::emit::record::{Records, func_ref, host, store};
 use crate::emit::transfer::Transfer;
 use crate::function::generate;
@@ -223,11 +224,7 @@ fn build(
     context.func = ir::Function::with_name_signature(UserFuncName::user(1, 0), signature);
     let mut builder_context = FunctionBuilderContext::new();
     let mut builder = FunctionBuilder::new(&mut context.func, &mut builder_context);
-    let entry = builder.create_block();
-    builder.append_block_params_for_function_params(entry);
-    builder.switch_to_block(entry);
-    builder.seal_block(entry);
-    let params = builder.block_params(entry).to_vec();
+    let params = open_function(&mut builder);
     body(&mut builder, &params);
     builder.finalize(target.isa.frontend_config());
     let function = generate(target, &mut context, &mut regalloc2::Ctx::default(), 0)?;

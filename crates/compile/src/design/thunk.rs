@@ -14,6 +14,7 @@
 
 use super::call::OperationCall;
 use super::{bag, fiber, first_class, task};
+use crate::emit::open_function;
 use crate::emit::record::{Records, block, func_ref, host, store};
 use crate::emit::transfer::Transfer;
 use crate::environment::Environment;
@@ -71,11 +72,7 @@ pub(crate) fn compile(
     context.func = ir::Function::with_name_signature(name, thunk.signature());
     let mut builder_context = FunctionBuilderContext::new();
     let mut builder = FunctionBuilder::new(&mut context.func, &mut builder_context);
-    let entry = builder.create_block();
-    builder.append_block_params_for_function_params(entry);
-    builder.switch_to_block(entry);
-    builder.seal_block(entry);
-    let params = builder.block_params(entry).to_vec();
+    let params = open_function(&mut builder);
     let [function, block, arguments, signal, ref carried @ ..] = params[..] else {
         unreachable!("a thunk has four words and then values as parameters")
     };

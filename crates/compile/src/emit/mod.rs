@@ -11,3 +11,15 @@ pub(crate) mod carry;
 pub(crate) mod record;
 pub(crate) mod same_image;
 pub(crate) mod transfer;
+
+use cranelift_codegen::ir::Value;
+use cranelift_frontend::FunctionBuilder;
+
+/// Opens the first block of a function; returns its parameters.
+pub(crate) fn open_function(builder: &mut FunctionBuilder<'_>) -> Vec<Value> {
+    let entry = builder.create_block();
+    builder.append_block_params_for_function_params(entry);
+    builder.switch_to_block(entry);
+    builder.seal_block(entry);
+    builder.block_params(entry).to_vec()
+}

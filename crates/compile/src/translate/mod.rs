@@ -27,6 +27,7 @@ mod variable;
 use crate::CompileError;
 use crate::design::call::{Recognised, Surroundings};
 pub(crate) use crate::design::first_class::on_top::{Entered, OnTop};
+use crate::emit::open_function;
 use crate::emit::record::{Records, instance};
 use crate::emit::transfer::Transfer;
 use crate::environment::Environment;
@@ -168,11 +169,7 @@ impl<'a> Translator<'a> {
         entered: Entered,
         contents: handlers::Contents,
     ) {
-        let entry = self.builder.create_block();
-        self.builder.append_block_params_for_function_params(entry);
-        self.builder.switch_to_block(entry);
-        self.builder.seal_block(entry);
-        let given = self.builder.block_params(entry).to_vec();
+        let given = open_function(&mut self.builder);
         let params = match entered {
             Entered::ByCall => {
                 self.context = given[0];

@@ -10,7 +10,7 @@ use crate::frames::Frames;
 use crate::stack::{Reached, Swept};
 use crate::store::Store;
 use ropewalk_abi::stack::{
-    FIBER_EXTRAS, KIND_MASK, NEXT_GENERATION, Purpose, block_number, is_stack,
+    FIBER_EXTRAS, KIND_MASK, NEW_STACK_ARGUMENTS, NEXT_GENERATION, Purpose, block_number, is_stack,
 };
 use ropewalk_abi::{ControlBlock, RawVal, TypeKind};
 use std::ptr;
@@ -234,7 +234,7 @@ impl Store {
             Purpose::Fiber => &ty.params()[..count - FIBER_EXTRAS],
             _ => return,
         };
-        let place = (stack.sp + size_of::<usize>()) as *mut RawVal;
+        let place = (stack.sp + NEW_STACK_ARGUMENTS) as *mut RawVal;
         for (i, ty) in params.iter().enumerate() {
             if self.options.types.is_collected(*ty) {
                 // SAFETY: the arguments lie after the first word of a new

@@ -8,6 +8,7 @@
 use crate::CompileError;
 use crate::design::Operations;
 use crate::design::operation::InRout;
+use crate::handlers::calls;
 use wasmparser::{FunctionBody, Operator};
 
 /// Fails unless the body of a rout is as above.
@@ -55,7 +56,7 @@ impl Beginning<'_> {
                 let labels = targets.targets().map_while(Result::ok);
                 labels.chain([targets.default()]).for_each(|label| self.branch(label));
             }
-            _ if runs_other_code(operator) => return Err(calls_too_early()),
+            _ if calls(operator) => return Err(calls_too_early()),
             _ => label(operator).into_iter().for_each(|label| self.branch(label)),
         }
         Ok(Step::Before)
@@ -101,21 +102,4 @@ fn label(operator: &Operator<'_>) -> Option<u32> {
         | Operator::BrOnCastFail { relative_depth, .. } => Some(relative_depth),
         _ => None,
     }
-}
-
-/// Whether an operator calls a function, or continues another stack.
-fn runs_other_code(operator: &Operator<'_>) -> bool {
-    matches!(
-        operator,
-        Operator::CallIndirect { .. }
-            | Operator::CallRef { .. }
-            | Operator::ReturnCall { .. }
-            | Operator::ReturnCallIndirect { .. }
-            | Operator::ReturnCallRef { .. }
-            | Operator::Resume { .. }
-            | Operator::ResumeThrow { .. }
-            | Operator::ResumeThrowRef { .. }
-            | Operator::Suspend { .. }
-            | Operator::Switch { .. }
-    )
 }

@@ -8,7 +8,7 @@ use crate::translate::{Translator, trap};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types::*};
 use ropewalk_abi::signature::DIRECT_PARAMS;
-use ropewalk_abi::stack::{NEXT_GENERATION, Purpose, StackKind, kind_bits};
+use ropewalk_abi::stack::{NEW_STACK_ARGUMENTS, NEXT_GENERATION, Purpose, StackKind, kind_bits};
 use ropewalk_abi::transfer::transfer_offset;
 use ropewalk_abi::{Builtin, RawVal, TrapCode};
 
@@ -112,7 +112,7 @@ impl Translator<'_> {
         let store = self.store_context();
         let start = self.get_constant(store, store::START);
         self.store_word(start, sp, 0);
-        let values_at = self.builder.ins().iadd_imm_s(sp, size_of::<usize>() as i64);
+        let values_at = self.builder.ins().iadd_imm_s(sp, NEW_STACK_ARGUMENTS as i64);
         for (i, &value) in (0..).zip(values) {
             self.store_word(value, values_at, transfer_offset(i));
         }
