@@ -118,7 +118,8 @@ pub struct ControlBlock {
     pub innermost: *mut ControlBlock,
     /// The stack, if another, that was named by the reference by which this one
     /// was continued, as long as nothing that this one resumed has come back
-    /// since. Until then nothing between the two can have changed.
+    /// since. Until then nothing between the two can have changed. Without meaning
+    /// unless `is_grouped`.
     pub through: *mut ControlBlock,
     /// What this stack searched a handler for, beyond its parent, and found in
     /// the parent of `through`. Zero as soon as `through` is another or none.
@@ -220,6 +221,9 @@ pub struct StoreContext {
     pub found: *mut ControlBlock,
     /// The root of the newest activation.
     pub root: *mut ControlBlock,
+    /// The base of the running stack: the outermost of its parents, or the stack
+    /// itself. Null while nothing runs.
+    pub base: *mut ControlBlock,
     /// The frame below the first one of a blank stack.
     pub ground: *const c_void,
     /// What a walk has found: the function to call.

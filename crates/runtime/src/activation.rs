@@ -25,6 +25,8 @@ pub(crate) struct Activation {
     outer: *const Activation,
     /// The stack that was running there, in the host call that led here.
     outer_stack: *mut ControlBlock,
+    /// The base of that.
+    outer_base: *mut ControlBlock,
 }
 
 /// Why WebAssembly did not return.
@@ -87,7 +89,7 @@ pub unsafe fn call(
     // These stay in registers; what is in memory is for walks of the stacks.
     let outer = inner.newest;
     let (outer_stack, outer_sp) = (inner.context().stack, inner.context().host_sp);
-    let activation = Activation { outer, outer_stack };
+    let activation = Activation { outer, outer_stack, outer_base: inner.context().base };
     inner.begin_activation(&activation, root);
     let context = inner.context_ptr();
     let outer_store = signal::set_running(context);
@@ -141,7 +143,7 @@ impl Leaving<'_> {
 
     #[inline]
     fn restore(&mut self) {
-        let Activation { outer, outer_stack } = *self.activation;
+        let Activation { outer, outer_stack, outer_base } = *self.activation;
         let store = &mut *self.store;
         store.newest = outer;
         store.depth -= 1;
@@ -151,6 +153,7 @@ impl Leaving<'_> {
         };
         let context = store.context_mut();
         context.stack = outer_stack;
+        context.base = outer_base;
         context.root = outer_root;
         context.host_sp = self.outer_sp;
     }
@@ -250,6 +253,7 @@ impl Store {
         debug_assert!(unsafe { (*root).is_idle(self.no_parent()) });
         let context = self.context_mut();
         context.stack = root;
+        context.base = root;
         context.root = root;
     }
 

@@ -207,6 +207,7 @@ impl Store {
             finish_with: stubs::finish_with as *const c_void,
             no_parent: ptr::null_mut(),
             root: ptr::null_mut(),
+            base: ptr::null_mut(),
             ground: stubs::ground as *const c_void,
             walk_function: ptr::null(),
             walk_env: 0,

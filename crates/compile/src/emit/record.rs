@@ -87,6 +87,7 @@ fields! {
         FINISH_WITH = finish_with: I64,
         NO_PARENT = no_parent: I64,
         ROOT = root: I64,
+        BASE = base: I64,
         GROUND = ground: I64,
         WALK_FUNCTION = walk_function: I64,
         WALK_ENV = walk_env: I64,

@@ -12,6 +12,7 @@
 
 use super::switching::Delivery;
 use super::{Translator, trap};
+use crate::design::shared::Case;
 use crate::design::shared::new_stack::NewStack;
 use crate::emit::carry::CARRIED;
 use crate::emit::record::{Records, block, store, type_info};
@@ -257,7 +258,7 @@ impl Translator<'_> {
 
     /// Notes in a stack that resumes another that something above may have
     /// changed when the other comes back.
-    fn forget_through(&mut self, current: Value) {
+    pub(crate) fn forget_through(&mut self, current: Value) {
         let nothing = self.builder.ins().iconst(I64, 0);
         self.set(current, block::THROUGH, nothing);
         self.set(current, block::SOUGHT, nothing);
@@ -304,9 +305,7 @@ impl Translator<'_> {
         let handling = self.get(found, block::PARENT);
         self.jump(next, &[found, handling, clause]);
         self.enter_sealed(next);
-        let current = self.current_stack();
-        self.set(outermost, block::INNERMOST, current);
-        self.set_grouped(outermost, true);
+        self.suspend_up_to(outermost, Case::Any);
         let reference = self.get(outermost, block::REFERENCE);
         Capture { reference, parent, signal }
     }

@@ -40,7 +40,7 @@ impl Store {
             let left = (*base).reference | kind_bits(kind);
             let object = Object::from_reference(exception).expect("exceptions are not null");
             object.at::<u64>(offset).write(left);
-            self.context_mut().stack = (*target).ungroup();
+            self.run_base(target);
         }
         Ok(())
     }

@@ -207,6 +207,8 @@ impl<'a> Check<'a> {
         innermost.extend(self.store.outer_stacks().map(ptr::from_ref));
         for (i, &stack) in innermost.iter().enumerate() {
             let base = self.running_chain(stack, Life::Running)?;
+            let is_noted = i > 0 || ptr::eq(self.block(base), self.store.context().base);
+            ensure!(is_noted, base, "is the base of what runs, and another is noted");
             let extender = self.block(base).extender;
             if !extender.is_null() {
                 ensure!(i == 0, base, "is being extended, but the host was called");
@@ -382,8 +384,17 @@ impl<'a> Check<'a> {
             number,
             "its stack pointer lies elsewhere"
         );
+        self.grouped(number)?;
         self.marks(number)?;
         self.frames(number)
+    }
+
+    /// A stack that says that it is grouped is slower to switch to, so it must be.
+    fn grouped(&self, number: usize) -> Result {
+        let stack = self.block(number);
+        let is_alone = ptr::eq(stack.innermost, stack) && stack.through.is_null();
+        ensure!(!is_alone || stack.is_grouped == 0, number, "is alone, and says that it is not");
+        Ok(())
     }
 
     fn marks(&self, number: usize) -> Result {

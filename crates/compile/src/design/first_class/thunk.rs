@@ -7,8 +7,7 @@ use crate::emit::record::{Records, block, store};
 use crate::emit::same_image::continue_below;
 use crate::signature;
 use crate::translate::trap;
-use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder, Value, types::I64};
+use cranelift_codegen::ir::{InstBuilder, Value};
 use cranelift_codegen::isa::CallConv;
 use ropewalk_abi::{Builtin, TrapCode};
 
@@ -65,29 +64,12 @@ impl OnTopThunk {
     ) -> Vec<Value> {
         let results = emit.call(callee, values);
         if self.extends {
-            let base = base_of_running(emit, callee.store);
+            let base = emit.get(callee.store, store::BASE);
             let extender = emit.get(base, block::EXTENDER);
             emit.builder.ins().trapnz(extender, trap(TrapCode::RoutReturned));
         }
         results
     }
-}
-
-/// The base of the running stack.
-fn base_of_running(emit: &mut Emit<'_, '_, '_>, store: Value) -> Value {
-    let running = emit.get(store, store::STACK);
-    let no_parent = emit.get(store, store::NO_PARENT);
-    let [search, found] = [emit.builder.create_block(), emit.builder.create_block()];
-    let stack = emit.builder.append_block_param(search, I64);
-    emit.builder.ins().jump(search, &[running.into()]);
-    emit.builder.switch_to_block(search);
-    let parent = emit.get(stack, block::PARENT);
-    let is_base = emit.builder.ins().icmp(IntCC::Equal, parent, no_parent);
-    emit.builder.ins().brif(is_base, found, &[], search, &[parent.into()]);
-    emit.builder.seal_block(search);
-    emit.builder.switch_to_block(found);
-    emit.builder.seal_block(found);
-    stack
 }
 
 /// Continues the instruction at which the stack was suspended.

@@ -103,6 +103,7 @@ impl Translator<'_> {
         let sent: Vec<_> = values.iter().copied().chain(left).collect();
         let types = self.env.info.tag_type(tag).params();
         let carried = self.carry(&sent, types);
+        self.run_base(block);
         self.switch_to(block, signal, next, &carried, back);
         self.enter_sealed(otherwise);
         self.send_any(call, block, &values, leaving, [back, thrown]);
@@ -160,6 +161,7 @@ impl Translator<'_> {
         let never = self.cold_block();
         let signal = self.look_up(tag, target.innermost, never);
         let carried = self.load_carried(CARRIED);
+        self.run_base(target.block);
         self.switch_cold(target.innermost, signal, target.reference, &carried, back);
         self.enter_sealed(never);
         self.builder.ins().trap(trap(TrapCode::Unreachable));
@@ -194,6 +196,7 @@ impl Translator<'_> {
         let thunk = self.thunk_number(call);
         let carried = self.carry(&[values.as_slice(), &[left]].concat(), types);
         let instance = self.running_context();
+        self.run_base(block);
         self.switch_into(Some(thunk), block, word, instance, &carried, back);
         self.enter_sealed(otherwise);
         self.put_all(&values, &types[..values.len()]);
@@ -231,6 +234,7 @@ impl Translator<'_> {
         let instance = self.running_context();
         let carried = self.load_carried(CARRIED);
         let apart = self.apart(back);
+        self.run_base(target.block);
         self.switch_into(Some(thunk), target.innermost, word, instance, &carried, apart);
         self.rejoin(apart, back);
     }

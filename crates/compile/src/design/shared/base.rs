@@ -29,24 +29,19 @@ impl Translator<'_> {
 
     /// The base of the running stack. In the common case it is that itself.
     pub(crate) fn base(&mut self, case: Case) -> Value {
-        let current = self.current_stack();
-        let no_parent = self.no_parent();
+        let base = self.get_from_store(store::BASE);
         if let Case::Common { otherwise } = case {
-            let parent = self.get(current, block::PARENT);
-            let is_base = self.builder.ins().icmp(IntCC::Equal, no_parent, parent);
+            let current = self.current_stack();
+            let is_base = self.builder.ins().icmp(IntCC::Equal, base, current);
             self.continue_if(is_base, otherwise);
-            return current;
         }
-        let [search, found] = [self.next_block(), self.next_block()];
-        let [stack] = self.words(search);
-        self.jump(search, &[current]);
-        self.builder.switch_to_block(search);
-        let parent = self.get(stack, block::PARENT);
-        let is_base = self.builder.ins().icmp(IntCC::Equal, parent, no_parent);
-        self.builder.ins().brif(is_base, found, &[], search, &[parent.into()]);
-        self.builder.seal_block(search);
-        self.enter_sealed(found);
-        stack
+        base
+    }
+
+    /// Notes that the chain of another base is about to run. Nothing may trap between
+    /// this and the switch.
+    pub(crate) fn run_base(&mut self, base: Value) {
+        self.set_in_store(store::BASE, base);
     }
 
     /// Suspends everything from the running stack to its base, which is given;
@@ -99,11 +94,17 @@ impl Translator<'_> {
         }
         let current = self.current_stack();
         let is_other = self.builder.ins().icmp(IntCC::NotEqual, outermost, current);
-        let [others, next] = self.cold_and_next();
-        self.builder.ins().brif(is_other, others, &[], next, &[]);
+        let [others, alone] = [self.cold_block(), self.cold_block()];
+        let next = self.next_block();
+        self.builder.ins().brif(is_other, others, &[], alone, &[]);
         self.enter_sealed(others);
         self.set(outermost, block::INNERMOST, current);
         self.set_grouped(outermost, true);
+        self.jump(next, &[]);
+        // By which way it was continued the last time does not matter any more: the
+        // next switch to it is a common one.
+        self.enter_sealed(alone);
+        self.forget_through(current);
         self.jump(next, &[]);
         self.enter_sealed(next);
     }

@@ -61,7 +61,13 @@ impl Translator<'_> {
         let [search, outwards, found] = std::array::from_fn(|_| self.next_block());
         let [stack] = self.words(search);
         let current = self.current_stack();
-        self.jump(search, &[current]);
+        // If it was continued by way of that one, nothing in between has changed.
+        let grouped = self.load_flags(current);
+        let is_grouped = self.builder.ins().icmp_imm_u(IntCC::NotEqual, grouped, 0);
+        let through = self.get(current, block::THROUGH);
+        let is_through = self.builder.ins().icmp(IntCC::Equal, through, block);
+        let is_above = self.builder.ins().band(is_grouped, is_through);
+        self.builder.ins().brif(is_above, found, &[], search, &[current.into()]);
         self.builder.switch_to_block(search);
         let is_this = self.builder.ins().icmp(IntCC::Equal, stack, block);
         self.builder.ins().brif(is_this, found, &[], outwards, &[]);

@@ -76,7 +76,7 @@ impl Store {
             }
         }
         // SAFETY: as above.
-        self.context_mut().stack = unsafe { (*target).ungroup() };
+        unsafe { self.run_base(target) };
         Ok(exception)
     }
 
@@ -157,7 +157,7 @@ impl Store {
         // running stack.
         unsafe {
             self.release_up_to(base);
-            self.context_mut().stack = (*target).ungroup();
+            self.run_base(target);
         }
         Ok(())
     }
@@ -181,7 +181,10 @@ impl Store {
             }
             (*base).group(running);
         }
-        self.context_mut().found = base;
+        let extending = self.base_of(extender);
+        let context = self.context_mut();
+        context.found = base;
+        context.base = extending;
         Ok(extender)
     }
 

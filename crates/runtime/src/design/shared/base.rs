@@ -7,7 +7,20 @@ use std::ptr;
 impl Store {
     /// The base of the running stack.
     pub(crate) fn base_of_running(&self) -> *mut ControlBlock {
-        self.base_of(self.context().stack)
+        debug_assert_eq!(self.context().base, self.base_of(self.context().stack));
+        self.context().base
+    }
+
+    /// Continues what is suspended up to a base, which is valid and consumed.
+    ///
+    /// # Safety
+    ///
+    /// The stacks must be alive.
+    pub(crate) unsafe fn run_base(&mut self, base: *mut ControlBlock) {
+        let context = self.context_mut();
+        context.base = base;
+        // SAFETY: the caller's promise.
+        context.stack = unsafe { (*base).ungroup() };
     }
 
     /// The base of a stack that runs, or waits for one that does.
