@@ -125,6 +125,8 @@ impl<'b, 'f> Transfer<'b, 'f> {
         let size = i64::from(size_of::<RawVal>().trailing_zeros());
         let offset = self.builder.ins().ishl_imm_u(distance, size);
         let place = self.builder.ins().iadd(self.area, offset);
+        // It fills its place, as in `put_all`.
+        let value = to_vector(self.builder, value);
         let flags = MemFlagsData::trusted();
         self.builder.ins().store(flags, value, place, transfer_offset(slot));
         if self.is_tagged {

@@ -97,6 +97,21 @@ impl Translator<'_> {
         next
     }
 
+    /// Uses up a valid reference to stacks that are suspended together, without losing
+    /// registers. Continues at `slow` if arguments are bound to them, or if the
+    /// reference is of the last generation.
+    pub(crate) fn consume_group(&mut self, block: Value, slow: Block) -> Target {
+        let reference = self.get(block, block::REFERENCE);
+        let bound = self.load_bound(block);
+        self.continue_unless(bound, slow);
+        self.check_generation(reference, slow);
+        let next = self.builder.ins().iadd_imm_s(reference, NEXT_GENERATION as i64);
+        self.set(block, block::REFERENCE, next);
+        let innermost = self.ungroup(block);
+        let reference = self.get(innermost, block::REFERENCE);
+        Target { block, innermost, reference }
+    }
+
     /// Uses up a valid reference in any case: the stack becomes ready to continue
     /// with as many values, whose types are the parameters of a function type and
     /// which are in the transfer area, and maybe a last one.

@@ -39,9 +39,15 @@ impl Translator<'_> {
         self.run_base(block);
         self.switch_to(block, nothing, next, &carried, back);
         self.enter_sealed(otherwise);
-        self.put_all(&values, &sent[..values.len()]);
         let base = self.base(Case::Any);
         let left = self.suspend_to_base(base, KIND, Case::Any);
+        let slow = self.cold_block();
+        let target = self.consume_group(block, slow);
+        let carried = self.carry(&[values.as_slice(), &[left]].concat(), sent);
+        self.run_base(target.block);
+        self.switch_cold(target.innermost, nothing, target.reference, &carried, back);
+        self.enter_sealed(slow);
+        self.put_all(&values, &sent[..values.len()]);
         let target = self.consume_any(block, ty, values.len(), Some(left));
         self.run_base(target.block);
         self.continue_stack(&target, back);

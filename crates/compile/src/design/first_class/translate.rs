@@ -145,12 +145,21 @@ impl Translator<'_> {
         [back, thrown]: [Block; 2],
     ) {
         let (tag, _) = call.catches[0];
+        let types = self.env.info.tag_type(tag).params();
         let innermost = self.innermost(block, Case::Any);
-        self.look_up(tag, innermost, thrown);
-        self.put_all(values, &self.env.info.tag_type(tag).params()[..values.len()]);
+        let signal = self.look_up(tag, innermost, thrown);
         let base = self.base(Case::Any);
         let suspends = leaving == LEAVE_SUSPENDED;
         let left = suspends.then(|| self.suspend_to_base(base, KIND, Case::Any));
+        if let Some(left) = left {
+            let slow = self.cold_block();
+            let target = self.consume_group(block, slow);
+            let carried = self.carry(&[values, &[left]].concat(), types);
+            self.run_base(target.block);
+            self.switch_cold(target.innermost, signal, target.reference, &carried, back);
+            self.enter_sealed(slow);
+        }
+        self.put_all(values, &types[..values.len()]);
         let ty = self.env.info.tags[tag as usize];
         let target = self.consume_any(block, ty, values.len(), left);
         if !suspends {
@@ -199,11 +208,17 @@ impl Translator<'_> {
         self.run_base(block);
         self.switch_into(Some(thunk), block, word, instance, &carried, back);
         self.enter_sealed(otherwise);
-        self.put_all(&values, &types[..values.len()]);
         let base = self.base(Case::Any);
         let left = self.suspend_to_base(base, KIND, Case::Any);
+        let slow = self.cold_block();
+        let target = self.consume_group(block, slow);
+        let carried = self.carry(&[values.as_slice(), &[left]].concat(), types);
+        self.call_on_top(call, &target, &carried, back);
+        self.enter_sealed(slow);
+        self.put_all(&values, &types[..values.len()]);
         let target = self.consume_any(block, ty, values.len(), Some(left));
-        self.call_any_case(call, &target, back);
+        let carried = self.load_carried(CARRIED);
+        self.call_on_top(call, &target, &carried, back);
         let delivery = self.come_back_regrouped(back);
         self.event_arrives(call, &delivery);
     }
@@ -220,22 +235,28 @@ impl Translator<'_> {
         let target = self.consume_any(block, ty, values.len(), None);
         let current = self.current_stack();
         self.set(target.block, block::EXTENDER, current);
-        self.call_any_case(call, &target, back);
+        let carried = self.load_carried(CARRIED);
+        self.call_on_top(call, &target, &carried, back);
         let extended = self.come_back(back).reference;
         self.find_running_reference();
         let ty = self.env.info.function_type(call.import).results()[0];
         self.push_typed(extended, ty);
     }
 
-    /// Runs a function whose arguments are in the transfer area on top of a stack.
-    pub(crate) fn call_any_case(&mut self, call: &OperationCall, target: &Target, back: Block) {
+    /// Runs a function on top of a stack, in the uncommon case.
+    fn call_on_top(
+        &mut self,
+        call: &OperationCall,
+        target: &Target,
+        carried: &[Value],
+        back: Block,
+    ) {
         let word = self.event_on_return(call);
         let thunk = self.thunk_number(call);
         let instance = self.running_context();
-        let carried = self.load_carried(CARRIED);
         let apart = self.apart(back);
         self.run_base(target.block);
-        self.switch_into(Some(thunk), target.innermost, word, instance, &carried, apart);
+        self.switch_into(Some(thunk), target.innermost, word, instance, carried, apart);
         self.rejoin(apart, back);
     }
 
