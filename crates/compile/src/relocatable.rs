@@ -17,6 +17,9 @@ use cranelift_codegen::ir::{
     Function, Inst, InstBuilder, InstructionData, Opcode, Value, ValueDef, types::*,
 };
 
+#[cfg(test)]
+mod tests;
+
 /// An instruction that makes a frame immovable.
 #[derive(Debug)]
 pub(crate) struct Immovable(pub String);
