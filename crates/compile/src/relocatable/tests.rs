@@ -359,6 +359,15 @@ fn the_stack_pointer_cannot_be_passed_to_a_block() {
 }
 
 #[test]
+fn the_address_of_a_dynamic_slot_cannot_be_taken() {
+    let slots = "gv0 = dyn_scale_target_const.i32x4
+         dt0 = i32x4*gv0
+         dss0 = explicit_dynamic_slot dt0";
+    let body = "v3 = dynamic_stack_addr.i64 dss0\nv4 = call fn0(v3)\nreturn v4";
+    refuses_function(with_slots(slots, body), "v3 = dynamic_stack_addr.i64 dss0");
+}
+
+#[test]
 fn stacks_cannot_be_switched_by_cranelift() {
     let body = "v3 = stack_switch.i64 v0, v0, v0\nreturn v3";
     refuses(body, "v3 = stack_switch.i64 v0, v0, v0");
