@@ -1,7 +1,8 @@
 //! Runs the official scripts of the stack-switching proposal where they lie
 //! beside the project. Our own scripts cover the same, everywhere.
 
-use ropewalk::{Config, Engine};
+use ropewalk::Engine;
+use ropewalk::stress::{self, Mode};
 use ropewalk_wast::WastRunner;
 use std::path::{Path, PathBuf};
 
@@ -12,8 +13,9 @@ fn scripts() -> Vec<PathBuf> {
     paths.filter(|path| path.extension().is_some_and(|extension| extension == "wast")).collect()
 }
 
-fn check(config: &Config) {
-    let runner = WastRunner::new(&Engine::new(config).expect("the configuration is supported"));
+fn check(mode: Mode) {
+    let runner =
+        WastRunner::new(&Engine::new(&mode.config()).expect("the configuration is supported"));
     for path in scripts() {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let text = std::fs::read_to_string(&path).expect("a readable script");
@@ -26,20 +28,20 @@ fn check(config: &Config) {
 
 #[test]
 fn the_official_scripts_pass() {
-    check(&Config::new());
+    check(stress::DEFAULT);
 }
 
 #[test]
 fn the_official_scripts_pass_while_always_collecting() {
-    check(Config::new().collect_always(true));
+    check(stress::COLLECT);
 }
 
 #[test]
 fn the_official_scripts_pass_while_stacks_move() {
-    check(Config::new().move_stacks(true));
+    check(stress::MOVE);
 }
 
 #[test]
 fn the_official_scripts_pass_while_stacks_move_and_always_collecting() {
-    check(Config::new().move_stacks(true).collect_always(true));
+    check(stress::COLLECT_AND_MOVE);
 }
