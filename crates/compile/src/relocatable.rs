@@ -17,6 +17,9 @@ use cranelift_codegen::ir::{
     Function, Inst, InstBuilder, InstructionData, Opcode, Value, ValueDef, types::*,
 };
 
+#[cfg(test)]
+mod tests;
+
 /// An instruction that makes a frame immovable.
 #[derive(Debug)]
 pub(crate) struct Immovable(pub String);
@@ -110,13 +113,13 @@ fn check(func: &Function) -> Result<(), Immovable> {
 }
 
 /// Nothing may read the stack or frame pointer, except for loading what lies
-/// there at once.
+/// there at once, or take the address of a slot of dynamic size.
 fn no_stack_pointer(func: &Function) -> Result<(), Immovable> {
     for block in func.layout.blocks() {
         for inst in func.layout.block_insts(block) {
             let is_allowed = match func.dfg.insts[inst].opcode() {
                 Opcode::GetStackPointer => is_loaded_from_at_once(func, inst),
-                Opcode::GetFramePointer | Opcode::StackSwitch => false,
+                Opcode::GetFramePointer | Opcode::StackSwitch | Opcode::DynamicStackAddr => false,
                 _ => true,
             };
             if !is_allowed {

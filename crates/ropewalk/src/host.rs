@@ -56,17 +56,18 @@ impl<R: WasmResults, E: Into<anyhow::Error>> WasmRet for Result<R, E> {
 ///
 /// All such closures are functions already, so there is no need to implement
 /// this for anything else.
-///
-/// # Safety
-///
-/// `entry` must be code that takes a context whose data is this closure, in a
-/// store with data of type `T`, and values of the type that `ty` says.
-pub unsafe trait IntoFunc<T, Params, Results>: Send + Sync + 'static {
+pub trait IntoFunc<T, Params, Results>: Send + Sync + 'static {
     #[doc(hidden)]
-    fn ty() -> FuncType;
+    fn into_closure(self) -> HostClosure;
+}
 
-    #[doc(hidden)]
-    fn entry() -> *const c_void;
+/// A closure with its type, and the code that calls it.
+#[doc(hidden)]
+pub struct HostClosure {
+    ty: FuncType,
+    /// Takes a context whose data is the closure, and values of the type.
+    entry: *const c_void,
+    data: Box<dyn Any + Send + Sync>,
 }
 
 /// The shape of [`HostContext::function`].
@@ -91,77 +92,26 @@ unsafe fn with_array(
 macro_rules! into_func {
     ($(($($name:ident $index:tt),*))*) => {
         $(
-            // SAFETY: the code is made for this closure and its type.
-            unsafe impl<T, Fun, $($name,)* Ret> IntoFunc<T, ($($name,)*), Ret> for Fun
+            impl<T, Fun, $($name,)* Ret> IntoFunc<T, ($($name,)*), Ret> for Fun
             where
                 Fun: Fn($($name),*) -> Ret + Send + Sync + 'static,
                 $($name: WasmTy,)*
                 Ret: WasmRet,
             {
-                fn ty() -> FuncType {
-                    function_type::<Ret>(vec![$($name::ty()),*])
-                }
-
-                #[allow(unused_variables, reason = "a function without parameters has no values")]
-                fn entry() -> *const c_void {
-                    unsafe extern "C" fn entry<T, Fun, $($name,)* Ret>(
-                        context: *const HostContext,
-                        values: *mut RawVal,
-                    ) -> Outcome
-                    where
-                        Fun: Fn($($name),*) -> Ret + Send + Sync + 'static,
-                        $($name: WasmTy,)*
-                        Ret: WasmRet,
-                    {
-                        // SAFETY: the trampoline passes the context of this
-                        // function, and values of its type.
-                        #[allow(non_snake_case, reason = "values are named after their types")]
-                        unsafe {
-                            run::<T, Fun, Ret>(context, values, |func, store, _| {
-                                $(let $name = $name::from_raw(&mut store.0.runtime, &*values.add($index));)*
-                                func($($name),*)
-                            })
-                        }
-                    }
-                    unsafe extern "C" fn in_registers<T, Fun, $($name,)* Ret>(
-                        context: *const HostContext,
-                        a: u64,
-                        b: u64,
-                        c: u64,
-                        d: u64,
-                    ) -> Outcome
-                    where
-                        Fun: Fn($($name),*) -> Ret + Send + Sync + 'static,
-                        $($name: WasmTy,)*
-                        Ret: WasmRet,
-                    {
-                        // SAFETY: the trampoline passes the context of this
-                        // function, which takes and gives few enough words.
-                        unsafe { with_array([a, b, c, d], |values| {
-                            entry::<T, Fun, $($name,)* Ret>(context, values)
-                        }) }
-                    }
-                    match host_in_registers(&<Fun as IntoFunc<T, ($($name,)*), Ret>>::ty()) {
-                        true => {
-                            in_registers::<T, Fun, $($name,)* Ret> as RegisterEntry as *const c_void
-                        }
-                        false => entry::<T, Fun, $($name,)* Ret> as HostEntry as *const c_void,
-                    }
+                #[allow(non_snake_case, reason = "values are named after their types")]
+                fn into_closure(self) -> HostClosure {
+                    let func = move |_: Caller<'_, T>, $($name: $name),*| self($($name),*);
+                    <_ as IntoFunc<T, (Caller<'_, T>, $($name,)*), Ret>>::into_closure(func)
                 }
             }
 
-            // SAFETY: as above.
-            unsafe impl<T, Fun, $($name,)* Ret> IntoFunc<T, (Caller<'_, T>, $($name,)*), Ret> for Fun
+            impl<T, Fun, $($name,)* Ret> IntoFunc<T, (Caller<'_, T>, $($name,)*), Ret> for Fun
             where
                 Fun: Fn(Caller<'_, T>, $($name),*) -> Ret + Send + Sync + 'static,
                 $($name: WasmTy,)*
                 Ret: WasmRet,
             {
-                fn ty() -> FuncType {
-                    function_type::<Ret>(vec![$($name::ty()),*])
-                }
-
-                fn entry() -> *const c_void {
+                fn into_closure(self) -> HostClosure {
                     unsafe extern "C" fn entry<T, Fun, $($name,)* Ret>(
                         context: *const HostContext,
                         values: *mut RawVal,
@@ -199,12 +149,14 @@ macro_rules! into_func {
                             entry::<T, Fun, $($name,)* Ret>(context, values)
                         }) }
                     }
-                    match host_in_registers(&<Fun as IntoFunc<T, (Caller<'_, T>, $($name,)*), Ret>>::ty()) {
+                    let ty = function_type::<Ret>(vec![$($name::ty()),*]);
+                    let entry = match host_in_registers(&ty) {
                         true => {
                             in_registers::<T, Fun, $($name,)* Ret> as RegisterEntry as *const c_void
                         }
                         false => entry::<T, Fun, $($name,)* Ret> as HostEntry as *const c_void,
-                    }
+                    };
+                    HostClosure { ty, entry, data: Box::new(self) }
                 }
             }
         )*
@@ -295,7 +247,7 @@ pub(crate) fn wrap<T, Params, Results, F: IntoFunc<T, Params, Results>>(
     engine: &Engine,
     func: F,
 ) -> Result<Arc<HostFunction>> {
-    host_function(engine, &F::ty(), F::entry(), Box::new(func))
+    host_function(engine, func.into_closure())
 }
 
 /// A function of a type that is known only at run time.
@@ -309,18 +261,14 @@ pub(crate) fn new<T: 'static>(
         true => call_dynamic_in_registers::<T> as RegisterEntry as *const c_void,
         false => call_dynamic::<T> as HostEntry as *const c_void,
     };
-    host_function(engine, &ty, entry, Box::new(dynamic))
+    host_function(engine, HostClosure { ty, entry, data: Box::new(dynamic) })
 }
 
-fn host_function(
-    engine: &Engine,
-    ty: &FuncType,
-    function: *const c_void,
-    data: Box<dyn Any + Send + Sync>,
-) -> Result<Arc<HostFunction>> {
-    let number = engine.register_func(ty)?;
+fn host_function(engine: &Engine, closure: HostClosure) -> Result<Arc<HostFunction>> {
+    let number = engine.register_func(&closure.ty)?;
     let trampoline = engine.host_trampoline(number)?;
     let ty = engine.types().get(number).info();
+    let HostClosure { entry: function, data, .. } = closure;
     Ok(Arc::new(HostFunction { ty, trampoline, function, data }))
 }
 

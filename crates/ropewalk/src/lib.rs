@@ -58,6 +58,8 @@ mod memory;
 mod module;
 mod reference;
 mod store;
+#[doc(hidden)]
+pub mod stress;
 mod table;
 mod tag;
 mod typed;

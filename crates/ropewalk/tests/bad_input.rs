@@ -14,10 +14,6 @@ fn small_heap(bytes: usize) -> Engine {
     Engine::new(Config::new().max_heap(bytes)).unwrap()
 }
 
-fn code<T: std::fmt::Debug>(result: Result<T>) -> TrapCode {
-    trap(&result.expect_err("a trap")).code()
-}
-
 // ---- allocation without end
 
 const GREEDY: &str = r#"(module
@@ -70,8 +66,8 @@ const GREEDY: &str = r#"(module
 
 #[test]
 fn a_heap_that_is_full_is_a_trap_and_the_store_goes_on() {
-    for (moving, bytes) in [(false, 16 * MIB), (true, MIB)] {
-        let engine = Engine::new(Config::new().move_stacks(moving).max_heap(bytes)).unwrap();
+    for (mode, bytes) in [(DEFAULT, 16 * MIB), (MOVE, MIB)] {
+        let engine = Engine::new(mode.config().max_heap(bytes)).unwrap();
         let (mut store, instance) = instantiate_in(&engine, GREEDY);
         let greedy = ["kept list", "local list", "arrays", "doubling", "exceptions", "recursion"];
         for name in greedy {
@@ -305,7 +301,7 @@ fn an_array_may_be_made_of_thousands_of_operands() {
             .unwrap();
         }
         text += ")))";
-        let engine = engine(false, true);
+        let engine = engine(COLLECT);
         let (mut store, instance) = instantiate_in(&engine, &text);
         let new = instance.get_typed_func::<(), ArrayRef>(&mut store, "new").unwrap();
         let array = new.call(&mut store, ()).unwrap();
@@ -372,7 +368,7 @@ fn fields_may_be_far_away_from_their_beginning() {
             .unwrap();
         }
         text += ")";
-        for engine in [engine(false, false), engine(false, true)] {
+        for engine in [engine(DEFAULT), engine(COLLECT)] {
             let (mut store, instance) = instantiate_in(&engine, &text);
             let object = call(&mut store, instance, "new", &[]).unwrap()[0];
             for i in indices {
@@ -400,7 +396,7 @@ fn a_struct_may_be_made_of_ten_thousand_operands() {
         write!(text, "(ref.i31 (i32.const {i}))").unwrap();
     }
     text += ")))";
-    let (mut store, instance) = instantiate_in(&engine(false, true), &text);
+    let (mut store, instance) = instantiate_in(&engine(COLLECT), &text);
     let new = instance.get_typed_func::<(), StructRef>(&mut store, "new").unwrap();
     let object = new.call(&mut store, ()).unwrap();
     store.gc();

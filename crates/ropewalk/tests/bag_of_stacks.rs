@@ -4,44 +4,6 @@ mod common;
 use common::*;
 use ropewalk::*;
 
-/// An instance of a module that imports `host f`, and its store.
-fn with_host<P, R>(
-    engine: &Engine,
-    text: &str,
-    func: impl IntoFunc<(), P, R>,
-) -> (Store<()>, Instance) {
-    let module = Module::new(engine, text).unwrap();
-    let mut linker = Linker::new(engine);
-    linker.func_wrap("host", "f", func).unwrap();
-    let mut store = Store::new(engine, ());
-    let instance = linker.instantiate(&mut store, &module).unwrap();
-    (store, instance)
-}
-
-/// Calls an exported function from numbers to a number.
-fn number(store: &mut Store<()>, instance: Instance, name: &str, arguments: &[i32]) -> Result<i32> {
-    let arguments: Vec<Val> = arguments.iter().map(|i| Val::I32(*i)).collect();
-    let results = call(store, instance, name, &arguments)?;
-    Ok(results.first().map_or(0, |result| result.i32().unwrap()))
-}
-
-/// Calls an exported function of the one who called the host.
-fn call_back(caller: &mut Caller<'_, ()>, name: &str, argument: i32) -> Result<i32> {
-    let func = caller.get_export(name).and_then(Extern::into_func).expect("exported");
-    func.typed::<i32, i32>(&*caller)?.call(caller, argument)
-}
-
-fn code(result: Result<i32>) -> TrapCode {
-    trap(&result.expect_err("a trap was expected")).code()
-}
-
-/// A line of what the kernel says about this process, in kibibytes.
-fn memory(name: &str) -> usize {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
-    line.trim_matches(|c: char| !c.is_ascii_digit()).parse().unwrap()
-}
-
 // ---- calls in both directions
 
 /// `run x` switches to a coroutine that calls the host with x, keeps the root
@@ -235,16 +197,10 @@ const TABLE: &str = r#"(module
     (func (export "bounce") (param $n i32)
       (call $bounce (local.get $n) (stack.new $c $bounces))))"#;
 
-fn with_limit(moves: bool, collects: bool) -> (Store<()>, Instance) {
-    let mut config = Config::new();
-    config.move_stacks(moves).collect_always(collects).max_stacks(100);
-    instantiate_in(&Engine::new(&config).unwrap(), TABLE)
-}
-
 #[test]
 fn too_many_stacks_is_a_trap_and_the_store_goes_on() {
-    for (moves, collects) in [(false, false), (true, false), (false, true), (true, true)] {
-        let (mut store, instance) = with_limit(moves, collects);
+    for engine in engines_with_max_stacks(100) {
+        let (mut store, instance) = instantiate_in(&engine, TABLE);
         // Whether a root counts is not said.
         let mut count = 0;
         while number(&mut store, instance, "make", &[count]).is_ok() {
@@ -274,8 +230,8 @@ fn too_many_stacks_is_a_trap_and_the_store_goes_on() {
 
 #[test]
 fn abandoned_and_retired_stacks_do_not_count() {
-    for (moves, collects) in [(false, false), (true, false), (false, true), (true, true)] {
-        let (mut store, instance) = with_limit(moves, collects);
+    for engine in engines_with_max_stacks(100) {
+        let (mut store, instance) = instantiate_in(&engine, TABLE);
         for i in 0..90 {
             number(&mut store, instance, "make", &[i]).unwrap();
         }

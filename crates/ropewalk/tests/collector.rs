@@ -18,12 +18,10 @@ fn on_every_engine<N: Copy>(
     small: N,
     program: impl Fn(&mut Store<()>, Instance, N),
 ) {
-    for (collecting, size) in [(false, large), (true, small)] {
-        for moving in [false, true] {
-            let engine = engine(moving, collecting);
-            let (mut store, instance) = instantiate_in(&engine, text);
-            program(&mut store, instance, size);
-        }
+    let sizes = [(DEFAULT, large), (MOVE, large), (COLLECT, small), (COLLECT_AND_MOVE, small)];
+    for (mode, size) in sizes {
+        let (mut store, instance) = instantiate_in(&engine(mode), text);
+        program(&mut store, instance, size);
     }
 }
 

@@ -7,50 +7,6 @@ use ropewalk::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Engines in every mode.
-fn every_engine() -> Vec<Engine> {
-    let modes = [(false, false), (true, false), (false, true), (true, true)];
-    let engine = |(moves, collects): (bool, bool)| {
-        Engine::new(Config::new().move_stacks(moves).collect_always(collects))
-    };
-    modes.map(|mode| engine(mode).unwrap()).into()
-}
-
-/// An instance of a module that imports `host f`, and its store.
-fn with_host<P, R>(
-    engine: &Engine,
-    text: &str,
-    func: impl IntoFunc<(), P, R>,
-) -> (Store<()>, Instance) {
-    let module = Module::new(engine, text).unwrap();
-    let mut linker = Linker::new(engine);
-    linker.func_wrap("host", "f", func).unwrap();
-    let mut store = Store::new(engine, ());
-    let instance = linker.instantiate(&mut store, &module).unwrap();
-    (store, instance)
-}
-
-/// Calls an exported function from numbers to a number.
-fn number(store: &mut Store<()>, instance: Instance, name: &str, arguments: &[i32]) -> Result<i32> {
-    let arguments: Vec<Val> = arguments.iter().map(|i| Val::I32(*i)).collect();
-    let results = call(store, instance, name, &arguments)?;
-    Ok(results.first().map_or(0, |result| result.i32().unwrap()))
-}
-
-fn code(result: Result<i32>) -> TrapCode {
-    trap(&result.expect_err("a trap was expected")).code()
-}
-
-/// The names of the functions in an error's backtrace.
-fn names(error: &Error) -> Vec<&str> {
-    let backtrace = error
-        .downcast_ref::<Backtrace>()
-        .or_else(|| error.downcast_ref::<Trap>().map(Trap::backtrace))
-        .or_else(|| error.downcast_ref::<Exception>().map(Exception::backtrace))
-        .expect("it has a backtrace");
-    backtrace.frames().iter().map(|frame| frame.function_name().unwrap_or("?")).collect()
-}
-
 /// A host value that counts how many of its kind are alive.
 struct Counted(Arc<AtomicUsize>);
 
@@ -65,13 +21,6 @@ impl Drop for Counted {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
-}
-
-/// A line of what the kernel says about this process, in kibibytes.
-fn memory(name: &str) -> usize {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
-    line.trim_matches(|c: char| !c.is_ascii_digit()).parse().unwrap()
 }
 
 // ---- calls in both directions
@@ -127,7 +76,7 @@ const CALLS: &str = r#"(module
 
 #[test]
 fn a_continuation_can_call_the_host() {
-    for engine in every_engine() {
+    for engine in engines() {
         let (mut store, instance) =
             with_host(&engine, CALLS, |mut caller: Caller<'_, ()>, x: i32| -> Result<i32> {
                 let memory = caller.get_export("memory").and_then(Extern::into_memory).unwrap();
@@ -144,7 +93,7 @@ fn a_continuation_can_call_the_host() {
 
 #[test]
 fn a_host_function_in_a_continuation_can_run_continuations_of_its_own() {
-    for engine in every_engine() {
+    for engine in engines() {
         let (mut store, instance) =
             with_host(&engine, CALLS, |mut caller: Caller<'_, ()>, x: i32| -> Result<i32> {
                 if x == 0 {
@@ -163,7 +112,7 @@ fn a_host_function_in_a_continuation_can_run_continuations_of_its_own() {
 
 #[test]
 fn a_host_function_can_be_the_body_of_a_continuation() {
-    for engine in every_engine() {
+    for engine in engines() {
         let (mut store, instance) =
             with_host(&engine, CALLS, |mut caller: Caller<'_, ()>, x: i32| -> Result<i32> {
                 anyhow::ensure!(x != 13, "thirteen");
@@ -180,7 +129,7 @@ fn a_host_function_can_be_the_body_of_a_continuation() {
 
 #[test]
 fn a_suspension_does_not_cross_a_host_frame() {
-    for engine in every_engine() {
+    for engine in engines() {
         let (mut store, instance) =
             with_host(&engine, CALLS, |mut caller: Caller<'_, ()>, x: i32| -> Result<i32> {
                 let suspend = caller.get_export("yield").and_then(Extern::into_func).unwrap();
@@ -236,7 +185,7 @@ const KEPT: &str = r#"(module
 
 #[test]
 fn what_one_activation_suspends_another_can_continue() {
-    for engine in every_engine() {
+    for engine in engines() {
         let (mut store, instance) =
             with_host(&engine, KEPT, |mut caller: Caller<'_, ()>| -> Result<()> {
                 let make = caller.get_export("make").and_then(Extern::into_func).unwrap();
@@ -265,7 +214,7 @@ fn what_one_activation_suspends_another_can_continue() {
 
 #[test]
 fn exceptions_cross_host_frames_and_stacks() {
-    for engine in every_engine() {
+    for engine in engines() {
         // The inner activation throws into a continuation that does not catch
         // it; the host passes it on; the continuation outside catches it.
         let (mut store, instance) =
@@ -289,7 +238,7 @@ fn exceptions_cross_host_frames_and_stacks() {
 
 #[test]
 fn the_host_can_hold_a_continuation() {
-    for engine in every_engine() {
+    for engine in engines() {
         let (mut store, instance) = with_host(&engine, KEPT, || {});
         call(&mut store, instance, "make", &[Val::I32(30)]).unwrap();
         let held = call(&mut store, instance, "take", &[]).unwrap()[0];
@@ -316,7 +265,7 @@ fn the_host_can_hold_a_continuation() {
 
 #[test]
 fn suspended_continuations_go_with_their_store_to_another_thread() {
-    for engine in every_engine() {
+    for engine in engines() {
         let (mut store, instance) = with_host(&engine, KEPT, || {});
         for i in 0..4 {
             call(&mut store, instance, "make", &[Val::I32(i)]).unwrap();
@@ -337,7 +286,7 @@ fn an_error_in_a_continuation_reaches_the_caller_as_itself() {
     #[derive(Debug, thiserror::Error)]
     #[error("the host's own error {0}")]
     struct OwnError(i32);
-    for engine in every_engine() {
+    for engine in engines() {
         let (mut store, instance) = with_host(&engine, CALLS, |x: i32| match x {
             0 => Ok(0),
             _ => Err(OwnError(x)),
@@ -356,7 +305,7 @@ fn an_error_in_a_continuation_reaches_the_caller_as_itself() {
 
 #[test]
 fn a_panic_in_a_continuation_reaches_the_caller_as_that_panic() {
-    for engine in every_engine() {
+    for engine in engines() {
         let (mut store, instance) = with_host(&engine, CALLS, |x: i32| -> i32 {
             if x == 1 {
                 std::panic::panic_any(String::from("from the host"));
@@ -421,7 +370,7 @@ const KINDS: [Option<TrapCode>; 6] = [
 
 #[test]
 fn a_store_survives_any_number_of_traps_in_continuations() {
-    for engine in every_engine() {
+    for engine in engines() {
         let (mut store, instance) = instantiate_in(&engine, TRAPS);
         for round in 0..20 {
             call(&mut store, instance, "wait", &[Val::I32(round)]).unwrap();
@@ -439,7 +388,7 @@ fn a_store_survives_any_number_of_traps_in_continuations() {
 
 #[test]
 fn backtraces_name_the_functions_of_all_stacks() {
-    for engine in every_engine() {
+    for engine in engines() {
         let (mut store, instance) = instantiate_in(&engine, TRAPS);
         for kind in [0, 1, 3, 4, 5] {
             let error = number(&mut store, instance, "trap", &[3, kind]).unwrap_err();
@@ -455,8 +404,8 @@ fn backtraces_name_the_functions_of_all_stacks() {
 
 #[test]
 fn what_ended_by_a_trap_leaves_nothing_behind() {
-    for moves in [false, true] {
-        let engine = Engine::new(Config::new().move_stacks(moves).max_stacks(21)).unwrap();
+    for mode in [DEFAULT, MOVE] {
+        let engine = Engine::new(mode.config().max_stacks(21)).unwrap();
         let (mut store, instance) = instantiate_in(&engine, TRAPS);
         call(&mut store, instance, "wait", &[Val::I32(2)]).unwrap();
         for kind in (0..6).cycle().take(600) {
@@ -494,16 +443,10 @@ const TABLE: &str = r#"(module
         (local.set $n (i32.sub (local.get $n) (i32.const 1)))
         (br_if $next (local.get $n)))))"#;
 
-fn with_limit(moves: bool, collects: bool) -> (Store<()>, Instance) {
-    let mut config = Config::new();
-    config.move_stacks(moves).collect_always(collects).max_stacks(100);
-    instantiate_in(&Engine::new(&config).unwrap(), TABLE)
-}
-
 #[test]
 fn too_many_stacks_is_a_trap_and_the_store_goes_on() {
-    for (moves, collects) in [(false, false), (true, false), (false, true), (true, true)] {
-        let (mut store, instance) = with_limit(moves, collects);
+    for engine in engines_with_max_stacks(100) {
+        let (mut store, instance) = instantiate_in(&engine, TABLE);
         for i in 0..100 {
             number(&mut store, instance, "make", &[i]).unwrap();
         }
@@ -533,8 +476,8 @@ fn too_many_stacks_is_a_trap_and_the_store_goes_on() {
 
 #[test]
 fn abandoned_continuations_do_not_count() {
-    for (moves, collects) in [(false, false), (true, false), (false, true), (true, true)] {
-        let (mut store, instance) = with_limit(moves, collects);
+    for engine in engines_with_max_stacks(100) {
+        let (mut store, instance) = instantiate_in(&engine, TABLE);
         for i in 0..90 {
             number(&mut store, instance, "make", &[i]).unwrap();
         }
@@ -664,7 +607,7 @@ fn go_on(store: &mut Store<()>, instance: Instance) -> Option<i32> {
 
 #[test]
 fn references_in_suspended_frames_survive_and_move() {
-    for engine in every_engine() {
+    for engine in engines() {
         let (mut store, instance, live) = holding(&engine);
         for round in 1..5 {
             give_counted(&mut store, instance, "hold", Some(round), &live);
@@ -682,7 +625,7 @@ fn references_in_suspended_frames_survive_and_move() {
 
 #[test]
 fn bound_references_survive_and_move() {
-    for engine in every_engine() {
+    for engine in engines() {
         let (mut store, instance, live) = holding(&engine);
         give_counted(&mut store, instance, "bind", Some(3), &live);
         for _ in 0..3 {
@@ -706,7 +649,7 @@ fn bound_references_survive_and_move() {
 
 #[test]
 fn what_only_abandoned_continuations_hold_is_garbage() {
-    for engine in every_engine() {
+    for engine in engines() {
         let (mut store, instance, live) = holding(&engine);
         for name in ["hold", "bind"] {
             for i in 0..100 {
@@ -723,7 +666,7 @@ fn what_only_abandoned_continuations_hold_is_garbage() {
 
 #[test]
 fn cycles_through_continuations_are_reclaimed() {
-    for engine in every_engine() {
+    for engine in engines() {
         let (mut store, instance, live) = holding(&engine);
         for _ in 0..100 {
             give_counted(&mut store, instance, "cycle", None, &live);
@@ -740,7 +683,7 @@ fn cycles_through_continuations_are_reclaimed() {
 
 #[test]
 fn a_store_that_dies_drops_what_its_continuations_hold() {
-    for engine in every_engine() {
+    for engine in engines() {
         let (mut store, instance, live) = holding(&engine);
         for name in ["hold", "bind", "hold"] {
             give_counted(&mut store, instance, name, Some(1), &live);
@@ -774,7 +717,7 @@ fn references_in_the_frames_of_running_stacks_survive_host_calls() {
             (struct.get $s 0 (local.get $s))))
         (func (export "run") (param i32 externref) (result i32)
           (call $nested (local.get 0) (local.get 1))))"#;
-    for engine in every_engine() {
+    for engine in engines() {
         let (mut store, instance) = with_host(
             &engine,
             text,

@@ -7,8 +7,8 @@ use ropewalk::*;
 use std::time::Duration;
 
 #[allow(dead_code, reason = "its main function is not called here")]
-#[path = "../examples/async_await.rs"]
-mod async_await;
+#[path = "../examples/continuations_async.rs"]
+mod continuations_async;
 #[allow(dead_code, reason = "its main function is not called here")]
 #[path = "../examples/fiber_async.rs"]
 mod fiber_async;
@@ -62,6 +62,6 @@ fn async_functions_that_wait_for_the_host() {
         "program 1 has ended, 0 go on",
     ];
     for engine in engines() {
-        assert_eq!(lines(async_await::run(&engine)), expected);
+        assert_eq!(lines(continuations_async::run(&engine)), expected);
     }
 }

@@ -14,10 +14,6 @@ fn exception(error: &Error) -> &Exception {
         .unwrap_or_else(|| panic!("expected an exception, found: {error:?}"))
 }
 
-fn frames(backtrace: &Backtrace) -> Vec<&str> {
-    backtrace.frames().iter().map(|frame| frame.function_name().unwrap_or("?")).collect()
-}
-
 /// A store, and an instance of a module that imports `"host" "f"` and the tag
 /// `"host" "tag"`, with an `i32`.
 fn with_host<P, R>(
@@ -672,7 +668,7 @@ fn an_exception_has_as_many_values_as_its_tag_says() {
             (unreachable))
           (throw $tag)))"#
     );
-    for engine in [engine(false, false), engine(true, true)] {
+    for engine in [engine(DEFAULT), engine(COLLECT_AND_MOVE)] {
         let module = Module::new(&engine, &text).unwrap();
         let mut store = Store::new(&engine, ());
         let tag = Tag::with_params(&mut store, params.clone()).unwrap();

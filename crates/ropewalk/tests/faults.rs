@@ -8,26 +8,10 @@ mod common;
 use common::*;
 use ropewalk::*;
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Command, Output};
+use std::process::Output;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
-
-/// Set in a child, to the name of its test.
-const CHILD: &str = "ROPEWALK_TEST_CHILD";
-
-/// What became of a process that runs `body`, which is in the test with this name.
-/// In the child this does not return.
-fn child(test: &str, body: impl FnOnce()) -> Output {
-    if std::env::var(CHILD).is_ok_and(|name| name == test) {
-        body();
-        std::process::exit(0);
-    }
-    let binary = std::env::current_exe().unwrap();
-    let mut command = Command::new(binary);
-    command.args(["--exact", test, "--nocapture"]).env(CHILD, test);
-    command.output().unwrap()
-}
 
 fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
@@ -43,10 +27,6 @@ fn is_complaint(output: &Output, parts: &[&str]) {
     for part in parts {
         assert!(said.contains(part), "expected {part:?} in: {said}");
     }
-}
-
-fn succeeds(output: &Output) {
-    assert!(output.status.success(), "{output:?}");
 }
 
 /// What the engine would never make: a function of a store that is somewhere else.

@@ -6,38 +6,6 @@ mod common;
 use common::*;
 use ropewalk::*;
 
-/// An instance of a module that imports `host f`, and its store.
-fn with_host<P, R>(
-    engine: &Engine,
-    text: &str,
-    func: impl IntoFunc<(), P, R>,
-) -> (Store<()>, Instance) {
-    let module = Module::new(engine, text).unwrap();
-    let mut linker = Linker::new(engine);
-    linker.func_wrap("host", "f", func).unwrap();
-    let mut store = Store::new(engine, ());
-    let instance = linker.instantiate(&mut store, &module).unwrap();
-    (store, instance)
-}
-
-/// Calls an exported function from numbers to a number, or to nothing.
-fn number(store: &mut Store<()>, instance: Instance, name: &str, arguments: &[i32]) -> Result<i32> {
-    let arguments: Vec<Val> = arguments.iter().map(|i| Val::I32(*i)).collect();
-    let results = call(store, instance, name, &arguments)?;
-    Ok(results.first().map_or(0, |result| result.i32().unwrap()))
-}
-
-/// Calls an export of whoever called the host.
-fn inner(caller: &mut Caller<'_, ()>, name: &str, argument: i32) -> Result<i32> {
-    let func = caller.get_export(name).and_then(Extern::into_func).unwrap();
-    func.typed::<i32, i32>(&*caller)?.call(caller, argument)
-}
-
-#[track_caller]
-fn code(result: Result<i32>) -> TrapCode {
-    trap(&result.expect_err("a trap was expected")).code()
-}
-
 fn live(store: &mut Store<()>) -> usize {
     store.gc();
     store.stack_statistics().live
@@ -235,7 +203,7 @@ fn a_fiber_can_call_the_host_which_runs_other_fibers() {
     for engine in engines() {
         let (mut store, instance) =
             with_host(&engine, &calling(), |mut caller: Caller<'_, ()>, x: i32| -> Result<i32> {
-                Ok(x + inner(&mut caller, "next", 3)? + inner(&mut caller, "next", 3)?)
+                Ok(x + call_back(&mut caller, "next", 3)? + call_back(&mut caller, "next", 3)?)
             });
         number(&mut store, instance, "make", &[3]).unwrap();
         assert_eq!(number(&mut store, instance, "run", &[0]).unwrap(), 7 + 31 + 32);
@@ -250,11 +218,11 @@ fn a_fiber_that_an_outer_activation_runs_is_in_use() {
     for engine in engines() {
         let (mut store, instance) =
             with_host(&engine, &calling(), |mut caller: Caller<'_, ()>, x: i32| -> Result<i32> {
-                let mounted = code(inner(&mut caller, "next", 0));
+                let mounted = code(call_back(&mut caller, "next", 0));
                 assert_eq!(mounted, TrapCode::FiberHasParent);
-                let dismounted = code(inner(&mut caller, "dismount", 0));
+                let dismounted = code(call_back(&mut caller, "dismount", 0));
                 assert_eq!(dismounted, TrapCode::FiberNotRunning);
-                let released = code(inner(&mut caller, "release", 0));
+                let released = code(call_back(&mut caller, "release", 0));
                 assert_eq!(released, TrapCode::FiberHasParent);
                 Ok(x)
             });
@@ -267,7 +235,7 @@ fn an_error_of_the_host_ends_the_fiber_that_called_it() {
     for engine in engines() {
         let (mut store, instance) =
             with_host(&engine, &calling(), |mut caller: Caller<'_, ()>, _: i32| -> Result<i32> {
-                inner(&mut caller, "next", 3)?;
+                call_back(&mut caller, "next", 3)?;
                 Err(anyhow::anyhow!("no more"))
             });
         number(&mut store, instance, "make", &[3]).unwrap();
@@ -309,15 +277,6 @@ fn a_host_function_can_start_a_fiber() {
 }
 
 // ---- generations
-
-/// Engines whose stacks have only so many generations left.
-fn few_generations(left: u64) -> Vec<Engine> {
-    let mut config = Config::new();
-    // The last generation has all 35 bits set.
-    config.first_generation((1 << 35) - 1 - left);
-    let stressed = config.clone().collect_always(true).move_stacks(true).clone();
-    [config, stressed].iter().map(|config| Engine::new(config).unwrap()).collect()
-}
 
 #[test]
 fn references_to_fibers_that_ended_stay_moribund() {
@@ -399,10 +358,8 @@ fn fibers_and_tasks_take_turns_with_stacks() {
 
 #[test]
 fn too_many_stacks_is_a_trap_and_the_store_goes_on() {
-    for (moves, collects) in [(false, false), (true, false), (false, true), (true, true)] {
-        let mut config = Config::new();
-        config.move_stacks(moves).collect_always(collects).max_stacks(30);
-        let (mut store, instance) = counters(&Engine::new(&config).unwrap());
+    for engine in engines_with_max_stacks(30) {
+        let (mut store, instance) = counters(&engine);
         let mut run = |name: &str, i: i32| number(&mut store, instance, name, &[i]);
         for i in 0..30 {
             run("make", i).unwrap();

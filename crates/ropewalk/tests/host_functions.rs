@@ -6,21 +6,6 @@ use ropewalk::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// An instance of a module that imports `host f`, and its store.
-fn with_host<T: 'static, P, R>(
-    engine: &Engine,
-    data: T,
-    text: &str,
-    func: impl IntoFunc<T, P, R>,
-) -> (Store<T>, Instance) {
-    let module = Module::new(engine, text).unwrap();
-    let mut linker = Linker::new(engine);
-    linker.func_wrap("host", "f", func).unwrap();
-    let mut store = Store::new(engine, data);
-    let instance = linker.instantiate(&mut store, &module).unwrap();
-    (store, instance)
-}
-
 #[test]
 fn values_of_every_type_travel_both_ways() {
     let text = r#"(module
@@ -36,7 +21,7 @@ fn values_of_every_type_travel_both_ways() {
     type Func7 = (i32, i64, f32, f64, u128, Option<Func>, Option<ExternRef>);
     type Results = (Option<ExternRef>, Option<Func>, u128, f64, f32, i64, i32);
     for engine in engines() {
-        let (mut store, instance) = with_host(
+        let (mut store, instance) = with_host_and_data(
             &engine,
             (),
             text,
@@ -74,7 +59,7 @@ fn sixteen_parameters_arrive_in_order() {
         [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p].iter().fold(0, |sum, x| sum * 3 + x)
     }
     for engine in engines() {
-        let (mut store, instance) = with_host(&engine, (), &text, sum);
+        let (mut store, instance) = with_host_and_data(&engine, (), &text, sum);
         let arguments: Vec<Val> = (1..=16).map(Val::I64).collect();
         let found = call(&mut store, instance, "g", &arguments).unwrap();
         assert_eq!(found[0].i64(), Some((1..=16).fold(0, |sum, x| sum * 3 + x)));
@@ -129,13 +114,17 @@ const CALLS: &str = r#"(module
 #[test]
 fn the_caller_gives_data_and_exports() {
     for engine in engines() {
-        let (mut store, instance) =
-            with_host(&engine, 10, CALLS, |mut caller: Caller<'_, i32>, x: i32| -> Result<i32> {
+        let (mut store, instance) = with_host_and_data(
+            &engine,
+            10,
+            CALLS,
+            |mut caller: Caller<'_, i32>, x: i32| -> Result<i32> {
                 *caller.data_mut() += x;
                 let memory = caller.get_export("memory").and_then(Extern::into_memory).unwrap();
                 memory.write(&mut caller, 8, b"seen")?;
                 Ok(*caller.data())
-            });
+            },
+        );
         let run = instance.get_typed_func::<i32, i32>(&mut store, "run").unwrap();
         assert_eq!(run.call(&mut store, 5).unwrap(), 16);
         assert_eq!(*store.data(), 15);
@@ -152,7 +141,7 @@ struct OwnError(i32);
 fn an_error_of_a_host_function_reaches_the_caller_as_itself() {
     for engine in engines() {
         let (mut store, instance) =
-            with_host(&engine, (), CALLS, |x: i32| Err::<i32, _>(OwnError(x)));
+            with_host_and_data(&engine, (), CALLS, |x: i32| Err::<i32, _>(OwnError(x)));
         let error = call(&mut store, instance, "run", &[Val::I32(7)]).unwrap_err();
         assert_eq!(error.downcast_ref::<OwnError>().unwrap().0, 7);
         let backtrace = error.downcast_ref::<Backtrace>().unwrap();
@@ -165,9 +154,10 @@ fn an_error_of_a_host_function_reaches_the_caller_as_itself() {
 #[test]
 fn a_host_function_can_trap() {
     for engine in engines() {
-        let (mut store, instance) = with_host(&engine, (), CALLS, |_: i32| -> Result<i32> {
-            Err(Trap::from_code(TrapCode::IntegerOverflow).into())
-        });
+        let (mut store, instance) =
+            with_host_and_data(&engine, (), CALLS, |_: i32| -> Result<i32> {
+                Err(Trap::from_code(TrapCode::IntegerOverflow).into())
+            });
         let error = call(&mut store, instance, "run", &[Val::I32(7)]).unwrap_err();
         assert_eq!(trap(&error).code(), TrapCode::IntegerOverflow);
         assert_eq!(trap(&error).backtrace().frames().len(), 2);
@@ -177,7 +167,7 @@ fn a_host_function_can_trap() {
 #[test]
 fn a_panic_of_a_host_function_reaches_the_caller_as_that_panic() {
     for engine in engines() {
-        let (mut store, instance) = with_host(&engine, (), CALLS, |x: i32| -> i32 {
+        let (mut store, instance) = with_host_and_data(&engine, (), CALLS, |x: i32| -> i32 {
             if x == 0 {
                 std::panic::panic_any(String::from("from the host"))
             }
@@ -206,7 +196,7 @@ fn nothing_leaks_when_a_host_function_fails_or_panics() {
     let captured = Counted(live.clone());
     let counter = live.clone();
     let (mut store, instance) =
-        with_host(&Engine::default(), (), CALLS, move |x: i32| -> Result<i32> {
+        with_host_and_data(&Engine::default(), (), CALLS, move |x: i32| -> Result<i32> {
             let _captured = &captured;
             counter.fetch_add(1, Ordering::Relaxed);
             let _local = Counted(counter.clone());
@@ -236,11 +226,15 @@ fn calls_can_nest_through_the_host_and_go_on_afterwards() {
             (call $f (i32.sub (local.get 0) (i32.const 1)))
             (i32x4.extract_lane 3 (local.get $big)))))"#;
     for engine in engines() {
-        let (mut store, instance) =
-            with_host(&engine, (), text, |mut caller: Caller<'_, ()>, n: i32| -> Result<i32> {
+        let (mut store, instance) = with_host_and_data(
+            &engine,
+            (),
+            text,
+            |mut caller: Caller<'_, ()>, n: i32| -> Result<i32> {
                 let sum = caller.get_export("sum").and_then(Extern::into_func).unwrap();
                 sum.typed::<i32, i32>(&caller)?.call(&mut caller, n)
-            });
+            },
+        );
         let found = call(&mut store, instance, "sum", &[Val::I32(100)]).unwrap();
         assert_eq!(found[0].i32(), Some(5050));
     }
@@ -253,7 +247,7 @@ fn nesting_without_end_is_exhaustion_and_not_a_crash() {
         (func (export "run") (call $f)))"#;
     let engine = Engine::default();
     let (mut store, instance) =
-        with_host(&engine, (), text, |mut caller: Caller<'_, ()>| -> Result<()> {
+        with_host_and_data(&engine, (), text, |mut caller: Caller<'_, ()>| -> Result<()> {
             let run = caller.get_export("run").and_then(Extern::into_func).unwrap();
             run.call(&mut caller, &[], &mut [])
         });
@@ -275,7 +269,7 @@ fn a_host_function_may_grow_what_its_caller_uses() {
           (memory.size) (table.size) (i32.load (i32.const 65536))))"#;
     for engine in engines() {
         let (mut store, instance) =
-            with_host(&engine, (), text, |mut caller: Caller<'_, ()>| -> Result<()> {
+            with_host_and_data(&engine, (), text, |mut caller: Caller<'_, ()>| -> Result<()> {
                 let memory = caller.get_export("memory").and_then(Extern::into_memory).unwrap();
                 memory.grow(&mut caller, 1)?;
                 let table = caller.get_export("table").and_then(Extern::into_table).unwrap();

@@ -59,7 +59,7 @@ fn a_huge_frame_overflows_cleanly() {
     let configs = [
         (Config::new(), true),
         (Config::new().max_wasm_stack(16 << 10).clone(), false),
-        (Config::new().move_stacks(true).clone(), true),
+        (MOVE.config(), true),
     ];
     for (config, has_room_for_ten) in configs {
         let engine = Engine::new(&config).unwrap();

@@ -11,10 +11,6 @@ const EVERYTHING: &str = r#"(module
     (global (export "g") (mut i32) (i32.const 1))
     (global (export "constant") i32 (i32.const 1)))"#;
 
-fn message<T: std::fmt::Debug>(result: Result<T>) -> String {
-    format!("{:#}", result.expect_err("this is misuse"))
-}
-
 #[test]
 fn values_of_another_store_are_refused() {
     let (mut store, instance) = instantiate(EVERYTHING);

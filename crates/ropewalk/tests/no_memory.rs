@@ -7,7 +7,6 @@ mod common;
 use common::*;
 use ropewalk::*;
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The memory of this process, of which pieces of some sizes cannot be had.
@@ -36,25 +35,9 @@ unsafe impl GlobalAlloc for Refusing {
 #[global_allocator]
 static ALLOCATOR: Refusing = Refusing;
 
-/// Runs `body`, which is in the test with this name, in a process of its own.
-fn in_child(test: &str, body: impl FnOnce()) {
-    const CHILD: &str = "ROPEWALK_TEST_CHILD";
-    if std::env::var(CHILD).is_ok_and(|name| name == test) {
-        body();
-        return;
-    }
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", test, "--nocapture"]).env(CHILD, test);
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "{output:?}");
-}
-
 /// Lets the process have only so many more bytes of memory that can be written.
 fn limit_memory(more: u64) {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmData:")).unwrap();
-    let kilobytes: u64 = line.trim().trim_end_matches(" kB").parse().unwrap();
-    let most = (kilobytes << 10) + more;
+    let most = ((memory("VmData:") as u64) << 10) + more;
     let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
     // SAFETY: the limit is one.
     assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_DATA, &limit) }, 0);
@@ -62,7 +45,7 @@ fn limit_memory(more: u64) {
 
 #[test]
 fn a_memory_that_cannot_grow_is_where_it_was() {
-    in_child("a_memory_that_cannot_grow_is_where_it_was", || {
+    let output = child("a_memory_that_cannot_grow_is_where_it_was", || {
         let (mut store, instance) = instantiate(
             r#"
             (memory (export "memory") i64 1)
@@ -93,11 +76,12 @@ fn a_memory_that_cannot_grow_is_where_it_was() {
         assert_eq!(get.call(&mut store, 16).unwrap(), 9);
         assert_eq!(get.call(&mut store, 1 << 16).unwrap(), 0);
     });
+    succeeds(&output);
 }
 
 #[test]
 fn a_table_that_cannot_grow_keeps_its_elements() {
-    in_child("a_table_that_cannot_grow_keeps_its_elements", || {
+    let output = child("a_table_that_cannot_grow_keeps_its_elements", || {
         let (mut store, instance) = instantiate(
             r#"
             (type $f (func (result i32)))
@@ -125,4 +109,5 @@ fn a_table_that_cannot_grow_keeps_its_elements() {
         assert_eq!(grow.call(&mut store, 100).unwrap(), 100);
         assert_eq!(call.call(&mut store, 199).unwrap(), 7);
     });
+    succeeds(&output);
 }

@@ -937,7 +937,7 @@ fn casts() -> String {
 #[test]
 fn every_cast_agrees_with_the_hierarchy() {
     let text = casts();
-    for engine in [engine(false, false), engine(true, true)] {
+    for engine in [engine(DEFAULT), engine(COLLECT_AND_MOVE)] {
         let (mut store, instance) = instantiate_in(&engine, &text);
         let host_value = ExternRef::new(&mut store, 1).unwrap();
         let host = instance.get_global(&mut store, "host").unwrap();

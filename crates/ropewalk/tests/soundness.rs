@@ -353,9 +353,7 @@ fn settings_beyond_all_measure_are_errors_or_work() {
 /// does in this mode, is not a place where the call may end.
 #[test]
 fn a_value_that_panics_when_it_is_collected_ends_no_switch_half_way() {
-    let mut config = Config::new();
-    config.collect_always(true).move_stacks(true).check_stacks(true);
-    let engine = Engine::new(&config).unwrap();
+    let engine = Engine::new(CHECK.apply(&mut COLLECT_AND_MOVE.config())).unwrap();
     let module = Module::new(
         &engine,
         r#"(module

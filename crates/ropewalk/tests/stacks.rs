@@ -47,13 +47,8 @@ const KEEPER: &str = r#"(module
 
 #[test]
 fn a_stack_whose_generations_end_goes_on_and_stale_references_stay_stale() {
-    // The last generation has all 35 bits set.
-    let last = (1 << 35) - 1;
-    for before in [0, 1, 5, 11] {
-        let mut config = Config::new();
-        config.first_generation(last - before);
-        for config in [config.clone(), config.collect_always(true).move_stacks(true).clone()] {
-            let engine = Engine::new(&config).unwrap();
+    for left in [0, 1, 5, 11] {
+        for engine in few_generations(left) {
             let (mut store, instance) = instantiate_in(&engine, KEEPER);
             let mut run = |name: &str, i: i32| call(&mut store, instance, name, &[Val::I32(i)]);
             run("start", 0).unwrap();
@@ -76,7 +71,7 @@ fn a_stack_whose_generations_end_goes_on_and_stale_references_stay_stale() {
 #[test]
 fn retired_numbers_are_used_again_only_when_nothing_names_them() {
     let mut config = Config::new();
-    config.first_generation((1 << 35) - 2).max_stacks(40);
+    config.first_generation(LAST_GENERATION - 1).max_stacks(40);
     let engine = Engine::new(&config).unwrap();
     let (mut store, instance) = instantiate_in(&engine, KEEPER);
     let mut run = |name: &str, i: i32| call(&mut store, instance, name, &[Val::I32(i)]);
@@ -188,7 +183,7 @@ fn stacks_that_are_given_up_all_the_time_keep_their_memory() {
 
 #[test]
 fn a_pool_of_one_makes_one_stack_at_a_time() {
-    let engine = Engine::new(Config::new().stack_pool(1)).unwrap();
+    let engine = engine(POOL_OF_ONE);
     let module = Module::new(&engine, CROWD).unwrap();
     let mut store = Store::new(&engine, ());
     let instance = Instance::new(&mut store, &module, &[]).unwrap();

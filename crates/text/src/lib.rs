@@ -53,7 +53,6 @@
 //! | `position` | lines and columns |
 //! | `error` | errors that show the source |
 //! | `snippet` | the part of a line that an error shows |
-//! | `width` | how many columns a character takes |
 //!
 //! Bag of stacks, tasks, fibers and first-class stacks are dialects of the
 //! text. A module that uses one is lowered to standard text first, which
@@ -82,7 +81,6 @@ mod spans;
 mod structure;
 mod text;
 mod watched;
-mod width;
 
 pub use dialect::Script;
 pub use error::TextError;

@@ -1,6 +1,6 @@
 //! The part of a line that an error shows.
 
-use crate::width::columns;
+use unicode_width::UnicodeWidthChar;
 
 /// How many columns of a line are shown at most, and how many of them lie
 /// after the caret if the line is long on both sides.
@@ -56,6 +56,11 @@ impl Cut {
     }
 }
 
+/// How many columns a terminal gives to a character that is printed.
+fn columns(c: char) -> usize {
+    c.width().unwrap_or(0)
+}
+
 /// What is printed for a character: four spaces for a tab, and a replacement
 /// for what would change how the rest of the line looks.
 fn printable(c: char) -> impl Iterator<Item = char> {
@@ -88,6 +93,11 @@ mod tests {
         check("(;漢字;) ^x", "(;漢字;) x", 9);
         check("(;e\u{301};) ^x", "(;e\u{301};) x", 6);
         check("(;😀;) ^x", "(;😀;) x", 7);
+        check("(;한글;) ^x", "(;한글;) x", 9);
+        check("(;Ａ１;) ^x", "(;Ａ１;) x", 9);
+        check("(;שָׁ;) ^x", "(;שָׁ;) x", 6);
+        check("(;a\u{200b}\u{feff};) ^x", "(;a\u{200b}\u{feff};) x", 6);
+        check("(;é→Ω;) ^x", "(;é→Ω;) x", 8);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The check of all stacks finds bugs that programs do not notice. Each test puts
 //! a bug back and runs a script that passes all the same, without the check.
 
+use ropewalk::stress::LAST_GENERATION;
 use ropewalk::{Config, Engine, Mutation};
 use ropewalk_wast::{Report, WastRunner};
 
@@ -123,7 +124,7 @@ fn marks_that_stay_behind_when_a_stack_gets_another_block_are_found() {
               (br_if $again (local.tee $turns (i32.sub (local.get $turns) (i32.const 1)))))))
         (assert_return (invoke "go" (i32.const 10)))"#;
     let mut config = Config::new();
-    config.first_generation((1 << 34) - 4);
+    config.first_generation(LAST_GENERATION - 3);
     check(config, Mutation::MarksStayBehind, script, "has 0 of 1 marks");
 }
 

@@ -8,12 +8,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use ropewalk::stress::{self, GENERATIONS_LEFT, Mode};
 use ropewalk::{Config, Engine};
 use ropewalk_wast::{Report, WastRunner};
 
 #[test]
 fn every_script_passes() {
-    check(&Config::new());
+    check(stress::DEFAULT);
 }
 
 /// Held while stacks move: two threads that change their mappings all the time
@@ -23,62 +24,64 @@ static MOVING: Mutex<()> = Mutex::new(());
 #[test]
 fn every_script_passes_while_stacks_move() {
     let _alone = MOVING.lock();
-    check(Config::new().move_stacks(true));
+    check(stress::MOVE);
 }
 
 #[test]
 fn every_script_passes_while_every_allocation_collects() {
-    check(Config::new().collect_always(true));
+    check(stress::COLLECT);
 }
 
 #[test]
 fn every_script_passes_while_stacks_move_and_every_allocation_collects() {
     let _alone = MOVING.lock();
-    check(Config::new().move_stacks(true).collect_always(true));
+    check(stress::COLLECT_AND_MOVE);
 }
 
 #[test]
 fn every_script_passes_with_a_pool_of_one() {
-    check(Config::new().stack_pool(1));
+    check(stress::POOL_OF_ONE);
 }
 
 #[test]
 fn every_script_passes_with_tiny_stacks() {
-    check_but(Config::new().stack_size(16 << 10), |name| name.contains("hold-a-thousand-frames"));
+    check_but(&stress::SMALL_STACKS.config(), |name| name.contains("hold-a-thousand-frames"));
 }
 
 #[test]
 fn every_script_passes_with_registers_allocated_in_a_single_pass() {
-    check_but(Config::new().max_backtracking(0), |name| name.contains("hold-a-thousand-frames"));
+    check_but(&stress::SINGLE_PASS.config(), |name| name.contains("hold-a-thousand-frames"));
 }
 
 #[test]
 fn every_script_passes_while_stacks_are_checked() {
-    check(Config::new().check_stacks(true));
+    check(stress::CHECK);
 }
 
 #[test]
 fn every_script_passes_while_stacks_are_checked_and_every_allocation_collects() {
-    check(Config::new().check_stacks(true).collect_always(true));
+    check_while_checked(stress::COLLECT);
 }
 
 #[test]
 fn every_script_passes_at_the_last_generation() {
-    check(Config::new().check_stacks(true).first_generation(LAST_GENERATION));
+    check_while_checked(GENERATIONS_LEFT[0]);
 }
 
 #[test]
 fn every_script_passes_near_the_last_generation() {
-    for left in [1, 2, 4] {
-        check(Config::new().check_stacks(true).first_generation(LAST_GENERATION - left));
+    for mode in &GENERATIONS_LEFT[1..] {
+        check_while_checked(*mode);
     }
 }
 
-/// References to stacks have generations of 34 bits.
-const LAST_GENERATION: u64 = (1 << 34) - 1;
+fn check(mode: Mode) {
+    check_but(&mode.config(), |_| false);
+}
 
-fn check(config: &Config) {
-    check_but(config, |_| false);
+/// Checks a mode, and while it runs all that is known of stacks.
+fn check_while_checked(mode: Mode) {
+    check_but(stress::CHECK.apply(&mut mode.config()), |_| false);
 }
 
 /// Checks all scripts but some.

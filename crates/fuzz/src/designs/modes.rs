@@ -1,7 +1,8 @@
 //! The ways in which every program must do the same.
 
 use crate::seeds::Random;
-use ropewalk::{Config, OptLevel};
+use ropewalk::Config;
+use ropewalk::stress::{self, COLLECT, DEFAULT, GENERATIONS_LEFT};
 
 /// A way to run a program.
 #[derive(Clone, Debug)]
@@ -18,53 +19,47 @@ pub struct Mode {
     pub depth: usize,
 }
 
-/// How many generations references have.
-const GENERATIONS: u64 = 1 << 34;
+impl Mode {
+    fn new(name: &str, config: Config) -> Mode {
+        Mode { name: name.to_string(), config, lowered: false, stores: 1, depth: usize::MAX }
+    }
+
+    /// A stress mode in which all stacks are checked.
+    fn checked(mode: stress::Mode) -> Mode {
+        Mode::new(mode.name, mode.config().check_stacks(true).clone())
+    }
+}
 
 /// Ways to make code, and ways to make stacks and heaps misbehave if they can.
 pub fn stress() -> Vec<Vec<Mode>> {
-    let mut small = mode("small stacks", |config| {
-        config.stack_size(16 << 10);
-    });
-    small.depth = 6;
-    let mut lowered = mode("lowered, in two stores", |_| {});
-    (lowered.lowered, lowered.stores) = (true, 2);
+    let lowered = Mode {
+        name: "lowered, in two stores".to_string(),
+        lowered: true,
+        stores: 2,
+        ..Mode::checked(DEFAULT)
+    };
     let code = vec![
-        mode("default", |_| {}),
-        mode("no optimisation", |config| {
-            config.opt_level(OptLevel::None);
-        }),
+        Mode::new(DEFAULT.name, DEFAULT.config()),
+        Mode::checked(stress::NOT_OPTIMISED),
         lowered,
     ];
     let stress = vec![
-        mode("collect always", |config| {
-            config.collect_always(true);
-        }),
-        mode("move stacks", |config| {
-            config.move_stacks(true);
-        }),
-        mode("collect always, move stacks", |config| {
-            config.collect_always(true).move_stacks(true);
-        }),
-        mode("a pool of one stack", |config| {
-            config.stack_pool(1);
-        }),
-        small,
+        Mode::checked(COLLECT),
+        Mode::checked(stress::MOVE),
+        Mode::checked(stress::COLLECT_AND_MOVE),
+        Mode::checked(stress::POOL_OF_ONE),
+        Mode { depth: 6, ..Mode::checked(stress::SMALL_STACKS) },
     ];
     vec![code, stress]
 }
 
 /// Stacks whose references are at their last generations.
 pub fn generations() -> Vec<Vec<Mode>> {
-    let last = [0, 1, 2, 4].map(|left| {
-        mode(&format!("{left} generations left"), |config| {
-            config.first_generation(GENERATIONS - 1 - left);
-        })
-    });
-    let mut generations = last.to_vec();
-    generations.push(mode("1 generation left, collect always", |config| {
-        config.first_generation(GENERATIONS - 2).collect_always(true);
-    }));
+    let mut generations: Vec<_> = GENERATIONS_LEFT.map(Mode::checked).into();
+    let mut collecting = Mode::checked(GENERATIONS_LEFT[1]);
+    COLLECT.apply(&mut collecting.config);
+    collecting.name = format!("{}, {}", collecting.name, COLLECT.name);
+    generations.push(collecting);
     vec![generations]
 }
 
@@ -77,11 +72,4 @@ pub fn one_of_each(groups: Vec<Vec<Mode>>, number: u64) -> Vec<Mode> {
         group.into_iter().nth(chosen)
     };
     groups.into_iter().filter_map(one).collect()
-}
-
-fn mode(name: &str, set: impl FnOnce(&mut Config)) -> Mode {
-    let mut config = Config::new();
-    set(&mut config);
-    config.check_stacks(name != "default");
-    Mode { name: name.to_string(), config, lowered: false, stores: 1, depth: usize::MAX }
 }

@@ -288,7 +288,7 @@ fn good(engine: &Engine) -> Vec<(&'static str, Module)> {
 
 /// Programs that add up squares, one for each design.
 fn sums() -> Vec<(&'static str, &'static str)> {
-    const SQUARES: &str = include_str!("../../../../examples/squares.wat");
+    const SQUARES: &str = include_str!("../../../../examples/continuations-squares.wat");
     const BY_HAND: &str = include_str!("../../../wast/tests/scripts/reserved-imports-by-hand.wast");
     // Each module of the script ends where what it does is asserted.
     let modules = BY_HAND.split("\n(assert").filter_map(|part| {

@@ -1,6 +1,7 @@
 //! The modes of the engine, in all of which a program does the same.
 
-use ropewalk::{Config, Engine, OptLevel};
+use ropewalk::stress::{self, GENERATIONS_LEFT, POOL_OF_ONE};
+use ropewalk::{Config, Engine};
 use std::sync::LazyLock;
 
 /// A way to run programs.
@@ -14,48 +15,35 @@ pub struct Mode {
 /// All modes, the default first.
 pub fn all() -> &'static [Mode] {
     static MODES: LazyLock<Vec<Mode>> = LazyLock::new(|| {
-        CONFIGURATIONS
-            .iter()
-            .map(|(name, configure)| {
-                let mut config = Config::new();
-                config.max_heap(64 << 20).max_stacks(10_000).max_activations(100);
-                configure(&mut config);
-                config.check_stacks(*name != "default");
-                let engine = Engine::new(&config).expect("a mode is a valid configuration");
-                Mode { name, engine }
-            })
-            .collect()
+        let default = mode(stress::DEFAULT, limits());
+        let mut checked = limits();
+        checked.check_stacks(true);
+        let mut modes = vec![default];
+        modes.extend(OTHERS.map(|other| mode(other, checked.clone())));
+        modes.push(mode(GENERATIONS_LEFT[2], POOL_OF_ONE.apply(&mut checked).clone()));
+        modes
     });
     &MODES
 }
 
-/// How many generations there are: as many as their bits in a reference count.
-const GENERATIONS: u64 = 1 << 34;
-
-/// A name, and how that mode differs from the default.
-type Configuration = (&'static str, fn(&mut Config));
-
-const CONFIGURATIONS: [Configuration; 8] = [
-    ("default", |_| {}),
-    ("collect always", |config| {
-        config.collect_always(true);
-    }),
-    ("move stacks", |config| {
-        config.move_stacks(true);
-    }),
-    ("collect and move", |config| {
-        config.collect_always(true).move_stacks(true);
-    }),
-    ("not optimised", |config| {
-        config.opt_level(OptLevel::None);
-    }),
-    ("optimised for size too", |config| {
-        config.opt_level(OptLevel::SpeedAndSize);
-    }),
-    ("pool of one", |config| {
-        config.stack_pool(1);
-    }),
-    ("last generations", |config| {
-        config.first_generation(GENERATIONS - 3).stack_pool(1);
-    }),
+const OTHERS: [stress::Mode; 6] = [
+    stress::COLLECT,
+    stress::MOVE,
+    stress::COLLECT_AND_MOVE,
+    stress::NOT_OPTIMISED,
+    stress::SMALL_CODE,
+    POOL_OF_ONE,
 ];
+
+/// What no case may exceed.
+fn limits() -> Config {
+    let mut config = Config::new();
+    config.max_heap(64 << 20).max_stacks(10_000).max_activations(100);
+    config
+}
+
+/// A mode with other settings.
+fn mode(mode: stress::Mode, mut config: Config) -> Mode {
+    let engine = Engine::new(mode.apply(&mut config)).expect("a mode is a valid configuration");
+    Mode { name: mode.name, engine }
+}

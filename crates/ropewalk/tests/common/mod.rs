@@ -1,7 +1,9 @@
 //! What the tests of the API share.
 #![allow(dead_code, reason = "each test uses some of it")]
 
+pub use ropewalk::stress::*;
 use ropewalk::*;
+use std::process::{Command, Output};
 
 /// An instance of a module without imports, in a new store.
 pub fn instantiate(text: &str) -> (Store<()>, Instance) {
@@ -13,6 +15,30 @@ pub fn instantiate_in(engine: &Engine, text: &str) -> (Store<()>, Instance) {
     let module = Module::new(engine, text).unwrap();
     let mut store = Store::new(engine, ());
     let instance = Instance::new(&mut store, &module, &[]).unwrap();
+    (store, instance)
+}
+
+/// An instance of a module that imports `host f`, and its store.
+pub fn with_host<P, R>(
+    engine: &Engine,
+    text: &str,
+    func: impl IntoFunc<(), P, R>,
+) -> (Store<()>, Instance) {
+    with_host_and_data(engine, (), text, func)
+}
+
+/// The same, in a store with data.
+pub fn with_host_and_data<T: 'static, P, R>(
+    engine: &Engine,
+    data: T,
+    text: &str,
+    func: impl IntoFunc<T, P, R>,
+) -> (Store<T>, Instance) {
+    let module = Module::new(engine, text).unwrap();
+    let mut linker = Linker::new(engine);
+    linker.func_wrap("host", "f", func).unwrap();
+    let mut store = Store::new(engine, data);
+    let instance = linker.instantiate(&mut store, &module).unwrap();
     (store, instance)
 }
 
@@ -30,28 +56,105 @@ pub fn call<T>(
     Ok(results)
 }
 
+/// Calls an exported function from numbers to a number, or to nothing.
+pub fn number(
+    store: &mut Store<()>,
+    instance: Instance,
+    name: &str,
+    arguments: &[i32],
+) -> Result<i32> {
+    let arguments: Vec<Val> = arguments.iter().map(|i| Val::I32(*i)).collect();
+    let results = call(store, instance, name, &arguments)?;
+    Ok(results.first().map_or(0, |result| result.i32().unwrap()))
+}
+
+/// Calls an exported function of whoever called the host.
+pub fn call_back(caller: &mut Caller<'_, ()>, name: &str, argument: i32) -> Result<i32> {
+    let func = caller.get_export(name).and_then(Extern::into_func).expect("exported");
+    func.typed::<i32, i32>(&*caller)?.call(caller, argument)
+}
+
 /// The trap that an error is.
 pub fn trap(error: &Error) -> &Trap {
     error.downcast_ref::<Trap>().unwrap_or_else(|| panic!("expected a trap, found: {error:?}"))
 }
 
-/// Every way in which stacks and heaps behave: as they are, and in the stress
-/// modes.
+/// Every way in which stacks and heaps behave: as they are, while stacks move,
+/// while every allocation collects, and both.
 pub fn engines() -> Vec<Engine> {
-    let modes = [(false, false), (true, false), (false, true), (true, true)];
-    modes.into_iter().map(|(moving, collecting)| engine(moving, collecting)).collect()
+    MOVING_AND_COLLECTING.map(engine).into()
 }
 
-/// An engine whose stacks move at every host call, or whose heaps are collected
-/// at every allocation, or both.
-pub fn engine(moving: bool, collecting: bool) -> Engine {
-    Engine::new(Config::new().move_stacks(moving).collect_always(collecting)).unwrap()
+/// An engine in a stress mode.
+pub fn engine(mode: Mode) -> Engine {
+    Engine::new(&mode.config()).unwrap()
+}
+
+/// Engines in all these modes whose stores have at most so many stacks.
+pub fn engines_with_max_stacks(count: usize) -> Vec<Engine> {
+    let limited = |mode: Mode| Engine::new(mode.config().max_stacks(count)).unwrap();
+    MOVING_AND_COLLECTING.map(limited).into()
+}
+
+/// Engines whose stacks have only so many generations left.
+pub fn few_generations(left: u64) -> Vec<Engine> {
+    let limited =
+        |mode: Mode| Engine::new(mode.config().first_generation(LAST_GENERATION - left)).unwrap();
+    [DEFAULT, COLLECT_AND_MOVE].map(limited).into()
 }
 
 /// Calls an exported function without arguments, for one `i32`.
 pub fn call_i32<T>(store: &mut Store<T>, instance: Instance, name: &str) -> i32 {
     let results = call(store, instance, name, &[]);
     results.unwrap_or_else(|error| panic!("{name}: {error:?}"))[0].i32().expect("an i32")
+}
+
+/// The kind of trap that a call ended with.
+#[track_caller]
+pub fn code<T: std::fmt::Debug>(result: Result<T>) -> TrapCode {
+    trap(&result.expect_err("a trap was expected")).code()
+}
+
+/// The names of the functions in an error's backtrace.
+pub fn names(error: &Error) -> Vec<&str> {
+    let backtrace = error
+        .downcast_ref::<Backtrace>()
+        .or_else(|| error.downcast_ref::<Trap>().map(Trap::backtrace))
+        .or_else(|| error.downcast_ref::<Exception>().map(Exception::backtrace))
+        .expect("it has a backtrace");
+    frames(backtrace)
+}
+
+/// The names of the functions in a backtrace.
+pub fn frames(backtrace: &Backtrace) -> Vec<&str> {
+    backtrace.frames().iter().map(|frame| frame.function_name().unwrap_or("?")).collect()
+}
+
+/// A line of what the kernel says about this process, in kibibytes.
+pub fn memory(name: &str) -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+    line.trim_matches(|c: char| !c.is_ascii_digit()).parse().unwrap()
+}
+
+/// What became of a process that runs `body`, which is in the test with this name.
+/// In the child this does not return.
+pub fn child(test: &str, body: impl FnOnce()) -> Output {
+    // Set in a child, to the name of its test.
+    const CHILD: &str = "ROPEWALK_TEST_CHILD";
+    if std::env::var(CHILD).is_ok_and(|name| name == test) {
+        body();
+        std::process::exit(0);
+    }
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", test, "--nocapture"]).env(CHILD, test);
+    command.output().unwrap()
+}
+
+/// The process has ended as it should.
+#[track_caller]
+pub fn succeeds(output: &Output) {
+    assert!(output.status.success(), "{output:?}");
 }
 
 /// The message of an error, with those that caused it.

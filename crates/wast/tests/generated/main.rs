@@ -5,18 +5,16 @@ mod frames;
 mod pending;
 mod signatures;
 
-use ropewalk::{Config, Engine};
+use ropewalk::{Engine, stress};
 use ropewalk_wast::WastRunner;
 
 /// Runs a script, which must pass whole.
 #[track_caller]
 fn check(name: &str, script: &str) {
-    for move_stacks in [false, true] {
-        let mut config = Config::new();
-        config.move_stacks(move_stacks);
-        let engine = Engine::new(&config).expect("the configuration is supported");
+    for mode in [stress::DEFAULT, stress::MOVE] {
+        let engine = Engine::new(&mode.config()).expect("the configuration is supported");
         let report = WastRunner::new(&engine).run_script(name, script);
-        assert!(report.failures.is_empty(), "{report}, moving stacks: {move_stacks}");
+        assert!(report.failures.is_empty(), "{report}, {}", mode.name);
     }
 }
 

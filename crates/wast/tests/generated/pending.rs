@@ -3,6 +3,7 @@
 //! are, each arrives, and the collector finds the references among them.
 
 use crate::repeat;
+use ropewalk::stress::{self, Mode};
 use ropewalk::{Config, Engine, Instance, Module, Store, TrapCode, Val};
 use ropewalk_wast::WastRunner;
 
@@ -156,8 +157,8 @@ fn expected(count: usize) -> i64 {
 const EXPORTS: [(&str, usize); 4] =
     [("continuations", 8), ("coroutines", 3), ("tasks", 3), ("fibers", 2)];
 
-fn check_count(config: &Config, count: usize) {
-    let engine = Engine::new(config).expect("the configuration is supported");
+fn check_count(mode: Mode, count: usize) {
+    let engine = Engine::new(&mode.config()).expect("the configuration is supported");
     let sum = format!("(i64.const {}) ", expected(count));
     let assertions = EXPORTS.map(|(name, results)| {
         format!("(assert_return (invoke \"{name}\") {})\n", sum.repeat(results))
@@ -170,20 +171,20 @@ fn check_count(config: &Config, count: usize) {
 #[test]
 fn every_one_arrives() {
     for &count in COUNTS {
-        check_count(&Config::new(), count);
+        check_count(stress::DEFAULT, count);
     }
 }
 
 #[test]
 fn every_one_arrives_while_stacks_move_and_every_allocation_collects() {
     for &count in &COUNTS[..6] {
-        check_count(Config::new().move_stacks(true).collect_always(true), count);
+        check_count(stress::COLLECT_AND_MOVE, count);
     }
 }
 
 #[test]
 fn every_one_arrives_while_every_allocation_collects() {
-    check_count(Config::new().collect_always(true), 300);
+    check_count(stress::COLLECT, 300);
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! Async functions on typed continuations, driven by a real event loop.
 //!
-//! In `async_await.wat` three programs fetch pages at the same time. A promise
-//! is a number here: the host starts a request or a timer, and when that is
-//! over, resolves or rejects the promise by a call of the module.
+//! In `continuations_async.wat` three programs fetch pages at the same time. A
+//! promise is a number here: the host starts a request or a timer, and when that
+//! is over, resolves or rejects the promise by a call of the module.
 //!
 //! ```text
-//! $ cargo run -p ropewalk --example async_await
+//! $ cargo run -p ropewalk --example continuations_async
 //! ```
 
 use std::net::SocketAddr;
@@ -94,7 +94,7 @@ fn linker(engine: &Engine) -> Result<Linker<Host>> {
 
 /// Runs the programs, and answers what they said.
 pub async fn run(engine: &Engine) -> Result<Vec<String>> {
-    let module = Module::new(engine, include_str!("async_await.wat"))?;
+    let module = Module::new(engine, include_str!("continuations_async.wat"))?;
     let server = server::start(PAGES, 3).await?;
     let (settled, mut settlements) = unbounded_channel();
     let host = Host { server, settled, promises: 0, running: 3, said: Vec::new() };

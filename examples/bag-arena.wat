@@ -8,18 +8,18 @@
 ;; The total of that one, how many were cancelled, and how far they had got all
 ;; together:
 ;;
-;;   $ ropewalk run examples/stack-arena.wat --invoke race 5
+;;   $ ropewalk run examples/bag-arena.wat --invoke race 5
 ;;   55
 ;;   4
 ;;   220
 ;;
 ;; The other kind of arena ends when all have: each adds up its share.
 ;;
-;;   $ ropewalk run examples/stack-arena.wat --invoke share 4
+;;   $ ropewalk run examples/bag-arena.wat --invoke share 4
 ;;   5050
 
 (module
-  ;; ---- the generator, as in stack-bind.wat
+  ;; ---- the generator, as in bag-bind.wat
 
   (rec
     (type $to-consumer (stack (param $value i32) (ref null $to-generator)))
