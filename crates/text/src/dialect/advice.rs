@@ -21,13 +21,10 @@ fn advice(word: &Word<'_, '_>) -> Option<String> {
     Some(match text {
         "task" | "taskref" if word.place == WordPlace::Field => definition(text, "task"),
         "stack" if word.place == WordPlace::Field => definition(text, "stack"),
-        "task" | "taskref" => format!(
-            "unexpected token: there is no type of all tasks, `{text}`; define a task type, \
-             `(type $t (task ..))`, and write `(ref null $t)`"
-        ),
-        "fiberref" if word.is_heap_type() => {
-            format!("unexpected token: `{text}` is a value type; the heap type is `fiber`")
-        }
+        "task" if word.place == WordPlace::Plain => value_type(text, "`taskref` or `(ref task)`"),
+        "task" | "taskref" if word.place == WordPlace::Folded => definition(text, "task"),
+        "taskref" if word.is_heap_type() => heap_type(text, "task"),
+        "fiberref" if word.is_heap_type() => heap_type(text, "fiber"),
         "stackref" if word.is_heap_type() => format!(
             "unexpected token: `{text}` is a value type and has no heap type; its null is \
              `ref.null stack`"
@@ -42,6 +39,10 @@ fn advice(word: &Word<'_, '_>) -> Option<String> {
 
 fn definition(text: &str, kind: &str) -> String {
     format!("unexpected token `{text}`: a {kind} type is defined by `(type $t ({kind} ..))`")
+}
+
+fn heap_type(text: &str, instead: &str) -> String {
+    format!("unexpected token: `{text}` is a value type; the heap type is `{instead}`")
 }
 
 fn value_type(text: &str, instead: &str) -> String {
