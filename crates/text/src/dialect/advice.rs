@@ -16,6 +16,20 @@ pub(crate) fn check(words: &Words<'_, '_>, node: Node) -> Result<()> {
     }
 }
 
+/// Refuses the first word of a module that was an instruction in an earlier
+/// draft of a design.
+pub(crate) fn check_renamed(words: &Words<'_, '_>) -> Result<()> {
+    let renamed = |node| {
+        let word = words.word(node)?;
+        let new = DESIGNS.iter().find_map(|design| design.new_name(&word))?;
+        let old = word.text;
+        let message =
+            format!("unknown operator `{old}`: an earlier draft had it; it is `{new}` now");
+        Some(Fault::malformed(word.tree.start(node), message))
+    };
+    words.nodes().find_map(renamed).map_or(Ok(()), Err)
+}
+
 fn advice(word: &Word<'_, '_>) -> Option<String> {
     let text = word.text;
     Some(match text {
