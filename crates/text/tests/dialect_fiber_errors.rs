@@ -142,7 +142,83 @@ const MALFORMED: &[(&str, &str, &str)] = &[
         "2:23",
         "`fiberref` is a value type; the heap type is `fiber`",
     ),
-    ("(func (drop (fiber.new $e $e)))", "2:27", "expected an instruction"),
+    (
+        "(func (block $l (fiber.mount $e $n (fiber.new))))",
+        "2:33",
+        "half a clause: expected the name of a label after the event `$n`, found `(fiber.new ..)`; clauses are written as pairs",
+    ),
+    (
+        "(func (block $l (fiber.mount $e $e $l $n (fiber.new))))",
+        "2:39",
+        "half a clause: expected the name of a label after the event `$n`",
+    ),
+    (
+        "(func (block $l (drop (fiber.mount_new $e $f $n))))",
+        "2:46",
+        "half a clause: expected the name of a label after the event `$n`, found `)`",
+    ),
+    (
+        "(func (block $l (fiber.mount $e $e $l (on $e $l) (fiber.new))))",
+        "2:39",
+        "unexpected `(on ..)`: the clauses of one instruction are all written as pairs",
+    ),
+    (
+        "(func (block $l (fiber.mount $e (on $e $l) $n $l (fiber.new))))",
+        "2:44",
+        "unexpected `$n`: the clauses of one instruction are all written as pairs",
+    ),
+    (
+        "(func (drop (fiber.new $e $e $f (on $e $f))))",
+        "2:33",
+        "unexpected `(on ..)`: the clauses of one instruction",
+    ),
+    (
+        "(func (drop (fiber.new $e $f (on $e $f))))",
+        "2:30",
+        "unexpected `(on ..)`: the clauses of one instruction",
+    ),
+    (
+        "(func (drop (fiber.new (on $e $f) $e $f)))",
+        "2:35",
+        "unexpected `$e`: the clauses of one instruction",
+    ),
+    (
+        "(func (drop (fiber.new $e $e)))",
+        "2:27",
+        "unknown function: there is no function named `$e`",
+    ),
+    ("(func (drop (fiber.new $e $e 0)))", "2:30", "expected a name, found the number 0"),
+    (
+        "(func (block $l (fiber.mount $e $e 0 (fiber.new))))",
+        "2:36",
+        "expected a name, found the number 0",
+    ),
+    (
+        "(func (block $l (fiber.dismount_release $e $e $l (fiber.new))))",
+        "2:44",
+        "unexpected `$e`: `fiber.dismount_release` has no clauses",
+    ),
+    ("(func (fiber.eq $e (fiber.new) (fiber.new)))", "2:17", "expected an instruction"),
+    (
+        "(func (fiber.spawn $e $f))",
+        "2:8",
+        "unknown operator `fiber.spawn`: an earlier draft had it; it is `fiber.mount_new` now",
+    ),
+    (
+        "(func fiber.resume $e)",
+        "2:7",
+        "unknown operator `fiber.resume`: an earlier draft had it; it is `fiber.mount` now",
+    ),
+    (
+        "(func (call 0) (fiber.suspend $e))",
+        "2:17",
+        "unknown operator `fiber.suspend`: an earlier draft had it; it is `fiber.dismount` now",
+    ),
+    (
+        "(global fiberref (fiber.retire $e))",
+        "2:19",
+        "unknown operator `fiber.retire`: an earlier draft had it; it is `fiber.dismount_release` now",
+    ),
 ];
 
 const INVALID: &[(&str, &str, &str)] = &[
@@ -414,4 +490,22 @@ fn malformed() {
 #[test]
 fn invalid() {
     check(true, INVALID);
+}
+
+#[test]
+fn names_of_an_earlier_draft_in_a_module_without_any_other_dialect_word() {
+    for (old, new) in [
+        ("spawn", "mount_new"),
+        ("resume", "mount"),
+        ("suspend", "dismount"),
+        ("retire", "dismount_release"),
+    ] {
+        let error = error(&format!("(module\n  (func (call 0) (fiber.{old})))"));
+        assert_eq!(error.position().unwrap().to_string(), "2:19", "\n{error}");
+        let message = format!(
+            "unknown operator `fiber.{old}`: an earlier draft had it; it is `fiber.{new}` now"
+        );
+        assert_eq!(error.message(), message);
+        assert!(!error.is_invalid());
+    }
 }

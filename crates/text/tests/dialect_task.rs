@@ -51,6 +51,44 @@ fn recursive_types() {
 }
 
 #[test]
+fn the_type_of_all_tasks() {
+    check(
+        "(type $a (task (param taskref) (result (ref task))))",
+        "(rec (type $a.func (func (param (ref null cont)) (result (ref cont)))) (type $a (cont $a.func)))",
+    );
+    check(
+        "(type $a (taskref (taskref) ((ref null task))))",
+        "(rec (type $a.func (func (param (ref null cont)) (result (ref null cont)))) (type $a (cont $a.func)))",
+    );
+    check(
+        "(global (mut taskref) (ref.null task))",
+        "(global (mut (ref null cont)) (ref.null cont))",
+    );
+    check("(table 3 taskref)", "(table 3 (ref null cont))");
+    check("(elem taskref (ref.null task))", "(elem (ref null cont) (ref.null cont))");
+    check(
+        "(func (param taskref) (task.release (local.get 0)))",
+        "(func (param (ref null cont)) (call $task.release_any (local.get 0)))",
+    );
+    check(
+        "(func (param (ref task)) local.get 0 task.release nop)",
+        "(func (param (ref cont)) local.get 0 call $task.release_any nop)",
+    );
+    check(
+        "(func (param (ref task) (ref $t)) (result i32) (task.eq (local.get 0) (local.get 1)))",
+        "(func (param (ref cont) (ref $t)) (result i32) (call $task.eq (local.get 0) (local.get 1)))",
+    );
+    check(
+        "(func (param taskref) (result i32) local.get 0 ref.null $t task.eq)",
+        "(func (param (ref null cont)) (result i32) local.get 0 ref.null $t call $task.eq)",
+    );
+    check(
+        "(func (param (ref null $t) (ref $none)) (result taskref (ref task)) (local.get 0) (local.get 1))",
+        "(func (param (ref null $t) (ref $none)) (result (ref null cont) (ref cont)) (local.get 0) (local.get 1))",
+    );
+}
+
+#[test]
 fn types_that_are_written_alike_are_the_same() {
     field_of(
         HEAD,

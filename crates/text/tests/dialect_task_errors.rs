@@ -43,6 +43,101 @@ fn invalid() {
     check(true, INVALID);
 }
 
+/// In a module without continuations and stacks, errors say `taskref`.
+#[test]
+fn the_type_of_all_tasks() {
+    for (source, position, message) in ANY_TASK {
+        let error = error(&format!("(type $t (task)) (type $u (task (result i32)))\n{source}"));
+        assert_eq!(error.position().unwrap().to_string(), *position, "\n{error}");
+        assert!(error.message().starts_with(message), "\n{error}");
+        assert!(error.is_invalid(), "\n{error}");
+    }
+}
+
+const ANY_TASK: &[(&str, &str, &str)] = &[
+    (
+        "(func (param taskref) (task.resume $t (local.get 0)))",
+        "2:24",
+        "type mismatch: expected (ref null $t), found taskref",
+    ),
+    (
+        "(func (param (ref task)) (task.release $t (local.get 0)))",
+        "2:27",
+        "type mismatch: expected (ref null $t), found (ref task)",
+    ),
+    (
+        "(func (param i32) (task.release (local.get 0)))",
+        "2:20",
+        "type mismatch: expected taskref, found i32",
+    ),
+    (
+        "(func (param taskref) (drop (task.eq (local.get 0))))",
+        "2:30",
+        "type mismatch: expected taskref but nothing on stack",
+    ),
+    (
+        "(func (param taskref) (result (ref task)) (local.get 0))",
+        "2:56",
+        "type mismatch: expected (ref task), found taskref",
+    ),
+    (
+        "(func (param taskref) (result (ref null $t)) (ref.cast (ref null $t) (local.get 0)))",
+        "2:47",
+        "",
+    ),
+    ("(func (param taskref) (result i32) (ref.test (ref $t) (local.get 0)))", "2:37", ""),
+    ("(func (param taskref) (result i32) (ref.eq (local.get 0) (local.get 0)))", "2:37", ""),
+    ("(func (param taskref) (result anyref) (local.get 0))", "2:52", ""),
+    (
+        "(func (param taskref) (result (ref $u)) (block $l (result (ref $u)) (br_on_cast $l taskref (ref $u) (local.get 0)) (unreachable)))",
+        "2:70",
+        "",
+    ),
+    (
+        "(func (param fiberref) (result taskref) (local.get 0))",
+        "2:54",
+        "type mismatch: expected taskref, found fiberref",
+    ),
+    (
+        "(func (param taskref) (result fiberref) (local.get 0))",
+        "2:54",
+        "type mismatch: expected fiberref, found taskref",
+    ),
+    ("(func (param fiberref) (drop (task.eq (local.get 0) (ref.null task))))", "2:31", ""),
+    (
+        "(type $c (stack (ref null $c))) (func (param (ref null $c)) (result taskref) (local.get 0))",
+        "2:91",
+        "",
+    ),
+    ("(func (param (ref null stack)) (result taskref) (local.get 0))", "2:62", ""),
+    ("(func (param taskref) (result (ref null stack)) (local.get 0))", "2:62", ""),
+    ("(func (param contref) (result taskref) (local.get 0))", "2:53", ""),
+    ("(func (param taskref) (result contref) (local.get 0))", "2:53", ""),
+    ("(func (result taskref) (ref.null nocont))", "2:41", ""),
+    ("(type $s (struct)) (func (result taskref) (struct.new $s))", "2:58", ""),
+    ("(func (param stackref) (result taskref) (local.get_clear 0))", "2:60", ""),
+    (
+        "(func $f (param anyref)) (func (drop (task.new $t $f)))",
+        "2:51",
+        "`$f` cannot be the function of a task of type `$t`: its first parameter must be the task, `(ref null? $t)` or `taskref`",
+    ),
+    (
+        "(func $f (param fiberref)) (func (drop (task.new $t $f)))",
+        "2:53",
+        "`$f` cannot be the function of a task of type `$t`: its first parameter must be the task, `(ref null? $t)` or `taskref`",
+    ),
+    (
+        "(type $v (task (param taskref))) (func $f (param taskref (ref null $t))) (func (drop (task.new $v $f)))",
+        "2:99",
+        "`$f` cannot be the function of a task of type `$v`: behind the task it must take what `$v` receives; the types do not fit",
+    ),
+    (
+        "(global taskref (task.new $t $f)) (func $f (param taskref))",
+        "2:18",
+        "constant expression required",
+    ),
+];
+
 #[test]
 fn errors_behind_what_was_lowered() {
     let lines = "(func (task.release $t\n    (ref.null $t)))\n\n(func\n  (drop (task.new $t $f (f32.const 1)))\n  i64.eqz\n  drop)";
@@ -124,9 +219,52 @@ const MALFORMED: &[(&str, &str, &str)] = &[
         "expected `)` behind the type, found `(stack ..)`",
     ),
     ("(type $t (func))", "2:7", "duplicate type identifier"),
-    ("(func (param task))", "2:14", "unexpected token: there is no type of all tasks"),
-    ("(func (param (ref task)))", "2:19", "unexpected token: there is no type of all tasks"),
-    ("(func (param taskref))", "2:14", "unexpected token: there is no type of all tasks"),
+    (
+        "(func (param task))",
+        "2:14",
+        "unexpected token: `task` is not a value type; write `taskref` or `(ref task)`",
+    ),
+    (
+        "(func (param (ref taskref)))",
+        "2:19",
+        "unexpected token: `taskref` is a value type; the heap type is `task`",
+    ),
+    (
+        "(func (drop (ref.null taskref)))",
+        "2:23",
+        "unexpected token: `taskref` is a value type; the heap type is `task`",
+    ),
+    ("(func (param (ref null notask)))", "2:24", "unexpected token"),
+    (
+        "(func (local (taskref (i32) (i32))))",
+        "2:15",
+        "unexpected token `taskref`: a task type is defined by `(type $t (task ..))`",
+    ),
+    (
+        "(func (param taskref) (task.release 0 (local.get 0)))",
+        "2:37",
+        "expected a name, found the number 0",
+    ),
+    (
+        "(func (param taskref) (task.eq $t (local.get 0) (local.get 0)))",
+        "2:32",
+        "expected an instruction",
+    ),
+    (
+        "(func (param taskref) (task.eq 0 (local.get 0) (local.get 0)))",
+        "2:32",
+        "expected an instruction",
+    ),
+    (
+        "(func (param taskref) (task.resume (local.get 0)))",
+        "2:36",
+        "`task.resume` expects the name of a task type here, found `(local.get ..)`",
+    ),
+    (
+        "(func (param taskref) (task.resume task (local.get 0)))",
+        "2:36",
+        "`task.resume` expects the name of a task type here, found `task`",
+    ),
     ("(task (param i32))", "2:2", "unexpected token `task`: a task type is defined by"),
     ("(func (task.frob $t))", "2:8", "unknown operator `task.frob`; there are `task.new`"),
     ("(func task.yield $t)", "2:7", "unknown operator `task.yield`; there are `task.new`"),

@@ -16,18 +16,29 @@ pub(crate) fn check(words: &Words<'_, '_>, node: Node) -> Result<()> {
     }
 }
 
+/// Refuses the first word of a module that was an instruction in an earlier
+/// draft of a design.
+pub(crate) fn check_renamed(words: &Words<'_, '_>) -> Result<()> {
+    let renamed = |node| {
+        let word = words.word(node)?;
+        let new = DESIGNS.iter().find_map(|design| design.new_name(&word))?;
+        let old = word.text;
+        let message =
+            format!("unknown operator `{old}`: an earlier draft had it; it is `{new}` now");
+        Some(Fault::malformed(word.tree.start(node), message))
+    };
+    words.nodes().find_map(renamed).map_or(Ok(()), Err)
+}
+
 fn advice(word: &Word<'_, '_>) -> Option<String> {
     let text = word.text;
     Some(match text {
         "task" | "taskref" if word.place == WordPlace::Field => definition(text, "task"),
         "stack" if word.place == WordPlace::Field => definition(text, "stack"),
-        "task" | "taskref" => format!(
-            "unexpected token: there is no type of all tasks, `{text}`; define a task type, \
-             `(type $t (task ..))`, and write `(ref null $t)`"
-        ),
-        "fiberref" if word.is_heap_type() => {
-            format!("unexpected token: `{text}` is a value type; the heap type is `fiber`")
-        }
+        "task" if word.place == WordPlace::Plain => value_type(text, "`taskref` or `(ref task)`"),
+        "task" | "taskref" if word.place == WordPlace::Folded => definition(text, "task"),
+        "taskref" if word.is_heap_type() => heap_type(text, "task"),
+        "fiberref" if word.is_heap_type() => heap_type(text, "fiber"),
         "stackref" if word.is_heap_type() => format!(
             "unexpected token: `{text}` is a value type and has no heap type; its null is \
              `ref.null stack`"
@@ -42,6 +53,10 @@ fn advice(word: &Word<'_, '_>) -> Option<String> {
 
 fn definition(text: &str, kind: &str) -> String {
     format!("unexpected token `{text}`: a {kind} type is defined by `(type $t ({kind} ..))`")
+}
+
+fn heap_type(text: &str, instead: &str) -> String {
+    format!("unexpected token: `{text}` is a value type; the heap type is `{instead}`")
 }
 
 fn value_type(text: &str, instead: &str) -> String {

@@ -60,14 +60,28 @@ pub(crate) trait Design: Sync + fmt::Debug {
     /// can stand.
     fn instructions(&self) -> &'static [&'static str];
 
+    /// Names that instructions had in an earlier draft of the design, and those
+    /// that they have.
+    fn renamed(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
+
     /// What a word stands for, if it is one of this design, unless that is one
     /// of its instructions.
     fn recognise(&self, word: &Word<'_, '_>) -> Option<Role>;
 
     /// What a word stands for, if it is one of this design.
     fn role(&self, word: &Word<'_, '_>) -> Option<Role> {
-        let is_instruction = || word.is_instruction() && self.instructions().contains(&word.text);
+        let is_known = || self.instructions().contains(&word.text) || self.new_name(word).is_some();
+        let is_instruction = || word.is_instruction() && is_known();
         self.recognise(word).or_else(|| is_instruction().then_some(Role::Instruction))
+    }
+
+    /// The name that an instruction has, if a word is what an earlier draft
+    /// called it.
+    fn new_name(&self, word: &Word<'_, '_>) -> Option<&'static str> {
+        let found = self.renamed().iter().find(|(old, _)| *old == word.text);
+        found.filter(|_| word.is_instruction()).map(|(_, new)| *new)
     }
 
     /// Reads a definition of a type, `(stack ..)`.

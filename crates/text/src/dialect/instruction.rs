@@ -57,6 +57,12 @@ impl<'a> Instruction<'a> {
         Ok(name)
     }
 
+    /// How many names, or numbers in their place, are the next immediates.
+    pub fn names(&self, tree: &Tree<'a>) -> usize {
+        let is_index = |node: &Node| tree.is_name(*node) || tree.is_number(*node);
+        (self.next..tree.len()).take_while(is_index).count()
+    }
+
     /// The next immediate, a name or a number, which stands for a local, a
     /// global or a table: `what` is which.
     pub fn index(&mut self, tree: &Tree<'a>, what: &str) -> Result<&'a str> {

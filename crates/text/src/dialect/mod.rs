@@ -205,6 +205,7 @@ impl<'t, 'a> Form<'t, 'a> {
     }
 
     fn lower(&self, words: &Words<'_, 'a>) -> Result<Lowered> {
+        advice::check_renamed(words)?;
         index::check(self.tree)?;
         let module = read::read(self.tree, words, self.fields())?;
         let standard = self.render(words, &module, Rendering::Standard)?;

@@ -159,6 +159,14 @@ impl<'a> Tree<'a> {
         self.is_list(list).then(|| self.word(list + 1)).flatten()
     }
 
+    /// Whether one of these words stands where a type is used: not as the head
+    /// of a list.
+    pub fn has_type_word(&self, words: &[&str]) -> bool {
+        let is_head = |node: Node| self.parent(node).is_some_and(|list| list + 1 == node);
+        let is_one = |node| self.word(node).is_some_and(|word| words.contains(&word));
+        (0..self.len()).any(|node| is_one(node) && !is_head(node))
+    }
+
     /// The list that a node is in.
     pub fn parent(&self, node: Node) -> Option<Node> {
         self.parents.get(node).copied().flatten()

@@ -79,7 +79,7 @@ impl<'t, 'a> Words<'t, 'a> {
     }
 
     /// The tokens of the module.
-    fn nodes(&self) -> std::ops::Range<Node> {
+    pub fn nodes(&self) -> std::ops::Range<Node> {
         match self.module {
             Some(module) => module..self.tree.last(module),
             None => 0..self.tree.len(),

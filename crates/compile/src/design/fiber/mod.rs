@@ -58,6 +58,13 @@ pub(super) const DESIGN: Design = Design {
             ..Operation::PLAIN
         },
         Operation {
+            name: "eq",
+            expected: "[(ref null $fiber) (ref null $fiber)] -> [i32]",
+            fits: eq,
+            translate: |translator, call| translator.same_reference(call),
+            ..Operation::PLAIN
+        },
+        Operation {
             name: "dismount_release",
             tags: Tags::One,
             translate: |translator, call| translator.fiber_dismount(call, true),
@@ -109,6 +116,12 @@ fn takes_fibers(ty: &FuncType, types: &Subtyping<'_>, fibers: usize) -> Option<b
     let values = ty.params().len().checked_sub(fibers)?;
     let are_fibers = ty.params()[values..].iter().all(|ty| types.is_brand(*ty, FIBER_BRAND));
     Some(are_fibers && ty.results().is_empty())
+}
+
+fn eq(ty: &FuncType, types: &Subtyping<'_>) -> Option<bool> {
+    let [one, other] = ty.params() else { return None };
+    let are_fibers = [one, other].iter().all(|ty| types.is_brand(**ty, FIBER_BRAND));
+    Some(are_fibers && ty.results() == [ValType::I32])
 }
 
 /// Whether the functions of a new fiber take what its events bring, and give what

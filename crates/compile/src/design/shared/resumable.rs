@@ -1,6 +1,7 @@
 //! Stacks that can be resumed again and again: tasks and fibers.
 
 use super::Case;
+use crate::design::call::OperationCall;
 use crate::emit::record::{Records, block};
 use crate::translate::{Translator, trap};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -9,6 +10,17 @@ use ropewalk_abi::stack::{NEXT_GENERATION, StackKind, kind_bits};
 use ropewalk_abi::{Builtin, TrapCode};
 
 impl Translator<'_> {
+    /// Whether both operands of a call are null or name the same task or fiber. The
+    /// whole word is the identity: a block goes on to the next generation when its
+    /// task or fiber is gone, and begins with the first one again only if nothing
+    /// names it.
+    pub(crate) fn same_reference(&mut self, call: &OperationCall) {
+        let operands = self.pop_operands(call);
+        let is_same = self.builder.ins().icmp(IntCC::Equal, operands[0], operands[1]);
+        let is_same = self.builder.ins().uextend(I32, is_same);
+        self.push(is_same);
+    }
+
     /// The block of a task or fiber, which must be the running stack or among its
     /// parents. If the reference is not valid, it does something that traps.
     pub(crate) fn running_one(

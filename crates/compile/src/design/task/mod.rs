@@ -6,7 +6,7 @@ mod translate;
 use super::operation::{Design, Functions, Operation};
 use super::subtyping::Subtyping;
 use super::thunk::Thunk;
-use ropewalk_abi::{FuncType, ValType};
+use ropewalk_abi::{FuncType, HeapType, RefType, ValType};
 pub(super) use thunk::TaskThunk;
 
 pub(super) const DESIGN: Design = Design {
@@ -61,6 +61,20 @@ pub(super) const DESIGN: Design = Design {
             expected: "[(ref null $t)] -> [], where $t is a final continuation type",
             fits: release,
             translate: |translator, call| translator.task_release(call),
+            ..Operation::PLAIN
+        },
+        Operation {
+            name: "release_any",
+            expected: "[(ref null cont)] -> []",
+            fits: release_any,
+            translate: |translator, call| translator.task_release(call),
+            ..Operation::PLAIN
+        },
+        Operation {
+            name: "eq",
+            expected: "[(ref null cont) (ref null cont)] -> [i32]",
+            fits: eq,
+            translate: |translator, call| translator.same_reference(call),
             ..Operation::PLAIN
         },
     ],
@@ -130,3 +144,14 @@ fn release(ty: &FuncType, types: &Subtyping<'_>) -> Option<bool> {
     task_type(types, *task)?;
     Some(ty.results().is_empty())
 }
+
+fn release_any(ty: &FuncType, types: &Subtyping<'_>) -> Option<bool> {
+    Some(types.are_subtypes(ty.params(), &[ANY]) && ty.results().is_empty())
+}
+
+fn eq(ty: &FuncType, types: &Subtyping<'_>) -> Option<bool> {
+    Some(types.are_subtypes(ty.params(), &[ANY, ANY]) && ty.results() == [ValType::I32])
+}
+
+/// The type of all tasks, and of everything else that is suspended.
+const ANY: ValType = ValType::Ref(RefType { nullable: true, heap: HeapType::Cont });

@@ -41,7 +41,7 @@ impl<'m, 'a> Event<'m, 'a> {
     }
 }
 
-/// `(on $e $x)`, where `$x` is a label or a function.
+/// `(on $e $x)` or `$e $x`, where `$x` is a label or a function.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Clause<'m, 'a> {
     pub event: Event<'m, 'a>,
@@ -55,14 +55,21 @@ impl<'m, 'a> Clause<'m, 'a> {
         instruction: &mut Instruction<'a>,
         target: &str,
     ) -> Result<Vec<Clause<'m, 'a>>> {
-        let tree = lowering.tree;
-        let mut clauses = Vec::new();
-        while let Some(list) = instruction.list(tree, "on") {
-            let [event, name] = names(tree, list, target)?;
-            let event = Event::find(lowering.module, event)?;
-            clauses.push(Clause { event, target: name });
+        let mut names = pairs(lowering.tree, instruction, target)?;
+        let are_pairs = !names.is_empty();
+        while let Some(list) = instruction.list(lowering.tree, "on") {
+            if are_pairs {
+                return Err(mixed(lowering.tree, list));
+            }
+            names.push(names_in(lowering.tree, list, target)?);
         }
-        Ok(clauses)
+        if lowering.tree.is_name(instruction.next) {
+            return Err(mixed(lowering.tree, instruction.next));
+        }
+        let clause = |[event, target]: [Name<'a>; 2]| {
+            Ok(Clause { event: Event::find(lowering.module, event)?, target })
+        };
+        names.into_iter().map(clause).collect()
     }
 
     /// ` (catch $e $label)`, which stands for the clause.
@@ -96,8 +103,40 @@ impl<'m, 'a> Clause<'m, 'a> {
     }
 }
 
+/// The clauses `$e $x` that follow; `target` is what `$x` names.
+fn pairs<'a>(
+    tree: &Tree<'a>,
+    instruction: &mut Instruction<'a>,
+    target: &str,
+) -> Result<Vec<[Name<'a>; 2]>> {
+    let mut pairs = Vec::new();
+    while let Some(event) = instruction.optional_name(tree)? {
+        let node = instruction.next;
+        let Some(name) = instruction.optional_name(tree)? else {
+            let (e, found) = (event.text, tree.describe(node));
+            let message = format!(
+                "half a clause: expected the name of {target} after the event `{e}`, found \
+                 {found}; clauses are written as pairs `$event $x` or as `(on $event $x)`"
+            );
+            return Err(Fault::malformed(event.at, message));
+        };
+        pairs.push([event, name]);
+    }
+    Ok(pairs)
+}
+
+/// Refuses clauses in both forms.
+fn mixed(tree: &Tree<'_>, node: Node) -> Fault {
+    let found = tree.describe(node);
+    let message = format!(
+        "unexpected {found}: the clauses of one instruction are all written as pairs `$event $x`, \
+         or all as `(on $event $x)`"
+    );
+    Fault::malformed(tree.start(node), message)
+}
+
 /// The two names in `(on $e $x)`.
-fn names<'a>(tree: &Tree<'a>, list: Node, target: &str) -> Result<[Name<'a>; 2]> {
+fn names_in<'a>(tree: &Tree<'a>, list: Node, target: &str) -> Result<[Name<'a>; 2]> {
     let mut parts = tree.children(list);
     parts.next();
     let mut name = |what: &str| {

@@ -13,7 +13,7 @@
 //!
 //! | file | what it holds |
 //! | --- | --- |
-//! | `event` | events, and the clauses `(on $e $x)` |
+//! | `event` | events, and the clauses `(on $e $x)` or `$e $x` |
 //! | `new` | `fiber.new`, and which functions start a fiber |
 //! | `send` | the instructions that send an event |
 //! | `enter` | `fiber.mount_new` and `fiber.switch_new`: both in one |
@@ -56,10 +56,20 @@ impl Design for Fibers {
             "fiber.switch",
             "fiber.dismount",
             "fiber.release",
+            "fiber.eq",
             "fiber.mount_new",
             "fiber.switch_new",
             "fiber.dismount_release",
             "fiber.switch_release",
+        ]
+    }
+
+    fn renamed(&self) -> &'static [(&'static str, &'static str)] {
+        &[
+            ("fiber.spawn", "fiber.mount_new"),
+            ("fiber.resume", "fiber.mount"),
+            ("fiber.suspend", "fiber.dismount"),
+            ("fiber.retire", "fiber.dismount_release"),
         ]
     }
 
@@ -115,6 +125,10 @@ impl Design for Fibers {
             "fiber.mount_new" | "fiber.switch_new" => enter::lower(lowering, instruction),
             "fiber.release" => {
                 send::release(lowering, instruction);
+                Ok(())
+            }
+            "fiber.eq" => {
+                send::eq(lowering, instruction);
                 Ok(())
             }
             _ => send::lower(lowering, instruction),

@@ -9,14 +9,15 @@ use super::event::{Clause, Event};
 use super::{fiber_type, is_fiber, operands_message};
 use crate::fault::{Fault, Result};
 
-/// `fiber.new $ret? (on $e $f)*`.
+/// `fiber.new $ret? (on $e $f)*`, or with pairs `$e $f`: of an odd number of
+/// names the first is `$ret`.
 pub(super) fn lower<'a>(
     lowering: &mut Lowering<'a, '_>,
     instruction: &mut Instruction<'a>,
 ) -> Result<()> {
-    let returns = match instruction.optional_name(lowering.tree)? {
-        Some(name) => Some(Event::find(lowering.module, name)?),
-        None => None,
+    let returns = match instruction.names(lowering.tree) % 2 {
+        0 => None,
+        _ => Some(Event::read(lowering, instruction)?),
     };
     let clauses = Clause::read_all(lowering, instruction, "a function")?;
     let starts = clauses.iter().map(Start::of_clause).collect();

@@ -5,7 +5,7 @@
 use super::super::instruction::Instruction;
 use super::super::lowering::Lowering;
 use super::super::output::Pieces;
-use super::super::types::ValType;
+use super::super::types::{ValKind, ValType};
 use super::event::{Clause, Event};
 use super::{fiber_type, operands_message};
 use crate::fault::{Fault, Result};
@@ -41,17 +41,31 @@ pub(super) fn lower<'a>(
 
 /// `fiber.release`.
 pub(super) fn release<'a>(lowering: &mut Lowering<'a, '_>, instruction: &Instruction<'a>) {
+    let operands = [fiber_type(true, instruction.at(lowering.tree))];
+    call(lowering, instruction, &operands, &[]);
+}
+
+/// `fiber.eq`.
+pub(super) fn eq<'a>(lowering: &mut Lowering<'a, '_>, instruction: &Instruction<'a>) {
+    let fiber = fiber_type(true, instruction.at(lowering.tree));
+    let is_same = ValType { kind: ValKind::Word("i32"), at: fiber.at };
+    call(lowering, instruction, &[fiber, fiber], &[is_same]);
+}
+
+/// A call of the primitive with the name of the instruction.
+fn call<'a>(
+    lowering: &mut Lowering<'a, '_>,
+    instruction: &Instruction<'a>,
+    operands: &[ValType<'a>],
+    results: &[ValType<'a>],
+) {
     let at = instruction.at(lowering.tree);
-    let operands = [fiber_type(true, at)];
-    let ty = lowering.signature(&operands, &[]);
-    let primitive = lowering.primitive("fiber", "release", &ty, at);
+    let name = instruction.word.trim_start_matches("fiber.");
+    let ty = lowering.signature(operands, results);
+    let primitive = lowering.primitive("fiber", name, &ty, at);
     if lowering.is_shadow() {
         let mut call = Pieces::new();
-        call.push_noted(
-            format!("(call {primitive})"),
-            at,
-            operands_message(instruction, &operands),
-        );
+        call.push_noted(format!("(call {primitive})"), at, operands_message(instruction, operands));
         return lowering.emit_pieces(instruction, call, None);
     }
     lowering.emit(instruction, "", Some(&format!("call {primitive}")));
@@ -60,19 +74,19 @@ pub(super) fn release<'a>(lowering: &mut Lowering<'a, '_>, instruction: &Instruc
 /// Nothing comes back to what is released.
 fn refuse_clauses<'m, 'a>(
     lowering: &Lowering<'a, '_>,
-    instruction: &mut Instruction<'a>,
+    instruction: &Instruction<'a>,
 ) -> Result<Vec<Clause<'m, 'a>>> {
     let (tree, word) = (lowering.tree, instruction.word);
-    match instruction.list(tree, "on") {
-        None => Ok(Vec::new()),
-        Some(list) => {
-            let message = format!(
-                "unexpected `(on ..)`: `{word}` has no clauses, since nothing comes back to a \
-                 fiber that is released"
-            );
-            Err(Fault::malformed(tree.start(list), message))
-        }
+    let node = instruction.next;
+    if !tree.is_name(node) && tree.head(node) != Some("on") {
+        return Ok(Vec::new());
     }
+    let found = tree.describe(node);
+    let message = format!(
+        "unexpected {found}: `{word}` has no clauses, since nothing comes back to a fiber that is \
+         released"
+    );
+    Err(Fault::malformed(tree.start(node), message))
 }
 
 fn label_message(clause: &Clause<'_, '_>) -> String {

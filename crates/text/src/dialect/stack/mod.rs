@@ -106,8 +106,10 @@ impl Design for BagOfStacks {
     fn type_words(&self, lowering: &Lowering<'_, '_>) -> Vec<(String, String)> {
         let sort = match lowering.is_shadow() {
             true => "func",
-            // It may be what the source says.
-            false if has_continuations(lowering.tree) => return Vec::new(),
+            // It may be what the source says, or a task.
+            false if has_continuations(lowering.tree) || has_tasks(lowering.tree) => {
+                return Vec::new();
+            }
             false => "cont",
         };
         let words = [
@@ -121,7 +123,12 @@ impl Design for BagOfStacks {
 }
 
 /// Whether a source has words for continuations.
-fn has_continuations(tree: &Tree<'_>) -> bool {
+pub(crate) fn has_continuations(tree: &Tree<'_>) -> bool {
     let words = ["cont", "nocont", "contref", "nullcontref"];
     (0..tree.len()).any(|node| tree.word(node).is_some_and(|word| words.contains(&word)))
+}
+
+/// Whether a source has words for all tasks.
+fn has_tasks(tree: &Tree<'_>) -> bool {
+    tree.has_type_word(&["task", "taskref"])
 }

@@ -68,7 +68,8 @@ fn not_two_lists(tree: &Tree<'_>, node: Node) -> Fault {
 }
 
 /// `(type $t.func (func (param r*) (result s*)))` and `(type $t (cont
-/// $t.func))`; in the shadow the second is `(struct (field (ref $t.func)))`.
+/// $t.func))`; in the shadow the second is `(sub final $task (struct (field (ref
+/// $t.func))))`.
 pub(super) fn define<'a>(
     lowering: &mut Lowering<'a, '_>,
     definition: &TypeDef<'a>,
@@ -90,7 +91,10 @@ pub(super) fn define<'a>(
     second.push(
         match lowering.is_shadow() {
             false => format!("(cont {function}))"),
-            true => format!("(struct (field (ref {function}))))"),
+            true => {
+                let task = lowering.brand("task");
+                format!("(sub final {task} (struct (field (ref {function})))))")
+            }
         },
         at,
     );

@@ -3,8 +3,8 @@
 use super::super::instruction::Instruction;
 use super::super::lowering::Lowering;
 use super::super::name::Name;
-use super::super::types::{Signature, ValType};
-use super::task_type::TaskType;
+use super::super::types::{Signature, ValKind, ValType};
+use super::task_type::{TaskType, is_task};
 use crate::fault::{Fault, Result};
 
 /// Lowers an instruction.
@@ -12,6 +12,11 @@ pub(super) fn lower<'a>(
     lowering: &mut Lowering<'a, '_>,
     instruction: &mut Instruction<'a>,
 ) -> Result<()> {
+    match instruction.word {
+        "task.eq" => return eq(lowering, instruction),
+        "task.release" => return release(lowering, instruction),
+        _ => {}
+    }
     let name = instruction.name(lowering.tree, "a task type")?;
     let task = TaskType::find(lowering.module, name)?;
     let operands = |values: &[ValType<'a>]| [&[task.nullable()], values].concat();
@@ -20,10 +25,36 @@ pub(super) fn lower<'a>(
         "task.switchto" => return switchto(lowering, instruction, task),
         "task.retire" => retire(lowering, instruction, &operands(task.given)),
         "task.resume" => call(lowering, instruction, &operands(task.received), task.given),
-        "task.suspend" => call(lowering, instruction, &operands(task.given), task.received),
-        _ => call(lowering, instruction, &operands(&[]), &[]),
+        _ => call(lowering, instruction, &operands(task.given), task.received),
     }
     Ok(())
+}
+
+/// `task.eq`.
+fn eq<'a>(lowering: &mut Lowering<'a, '_>, instruction: &Instruction<'a>) -> Result<()> {
+    let any = any_task(instruction.at(lowering.tree));
+    let is_same = ValType { kind: ValKind::Word("i32"), at: any.at };
+    call(lowering, instruction, &[any, any], &[is_same]);
+    Ok(())
+}
+
+/// `task.release $t?`: without a type, of any task.
+fn release<'a>(lowering: &mut Lowering<'a, '_>, instruction: &mut Instruction<'a>) -> Result<()> {
+    if let Some(name) = instruction.optional_name(lowering.tree)? {
+        let task = TaskType::find(lowering.module, name)?;
+        call(lowering, instruction, &[task.nullable()], &[]);
+        return Ok(());
+    }
+    let at = instruction.at(lowering.tree);
+    let ty = lowering.signature(&[any_task(at)], &[]);
+    let primitive = lowering.primitive("task", "release_any", &ty, at);
+    lowering.emit(instruction, "", Some(&format!("call {primitive}")));
+    Ok(())
+}
+
+/// `taskref`.
+fn any_task<'a>(at: usize) -> ValType<'a> {
+    ValType { kind: ValKind::Word("taskref"), at }
 }
 
 /// A call of the primitive with the name of the instruction.
@@ -85,7 +116,8 @@ fn require_body<'a, 'm>(
         let message = format!("{given}: `{t}` gives {expected}, and `{f}` gives {found}");
         return Err(Fault::invalid(name.at, message));
     }
-    let itself = format!("{start} its first parameter must be the task, `(ref null? {t})`");
+    let itself =
+        format!("{start} its first parameter must be the task, `(ref null? {t})` or `taskref`");
     let Some((first, params)) = body.params.split_first() else {
         return Err(Fault::invalid(name.at, format!("{itself}; it has no parameters")));
     };
@@ -95,10 +127,28 @@ fn require_body<'a, 'm>(
         let message = format!("{received}: `{t}` receives {expected}, and `{f}` takes {found}");
         return Err(Fault::invalid(name.at, message));
     };
-    lowering.require(&[task.reference()], &[*first], name.at, &itself);
-    lowering.require(task.received, values, name.at, &format!("{received}; the types do not fit"));
-    lowering.require(&body.results, task.given, name.at, &format!("{given}; the types do not fit"));
+    let do_not_fit = "the types do not fit";
+    require(lowering, &[task.reference()], &[*first], name.at, &itself)?;
+    require(lowering, task.received, values, name.at, &format!("{received}; {do_not_fit}"))?;
+    require(lowering, &body.results, task.given, name.at, &format!("{given}; {do_not_fit}"))?;
     Ok(arguments)
+}
+
+/// Requires that values of the types `from` may stand where `to` are expected.
+/// In the shadow a task would match general types too.
+fn require<'a>(
+    lowering: &mut Lowering<'a, '_>,
+    from: &[ValType<'a>],
+    to: &[ValType<'a>],
+    at: usize,
+    message: &str,
+) -> Result<()> {
+    let is_task = |ty| is_task(lowering.module, ty);
+    if from.iter().zip(to).any(|(from, to)| is_task(*from) && !is_task(*to)) {
+        return Err(Fault::invalid(at, message));
+    }
+    lowering.require(from, to, at, message);
+    Ok(())
 }
 
 /// `task.switchto $t $u`: suspends `$t`, and continues `$u` in its place.
@@ -119,7 +169,7 @@ fn switchto<'a>(
         let message = format!("{message}: `{t}` gives {expected}, and `{u}` gives {found}");
         return Err(Fault::invalid(name.at, message));
     }
-    lowering.require(next.given, task.given, name.at, &message);
+    require(lowering, next.given, task.given, name.at, &message)?;
     let operands = [&[task.nullable(), next.nullable()], next.received].concat();
     call(lowering, instruction, &operands, task.received);
     Ok(())

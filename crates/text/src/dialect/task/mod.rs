@@ -7,8 +7,11 @@
 //! (rec (type $t.func (func (param r*) (result s*))) (type $t (cont $t.func)))
 //! ```
 //!
-//! In the shadow it is a struct type with a field of that function type. Both
-//! are final, so that two task types match only if they are the same.
+//! Both are final, so that two task types match only if they are the same. The
+//! heap type `task` of all tasks is `cont`.
+//!
+//! In the shadow a task type is a struct type with a field of that function
+//! type, and a sub type of `$task`, a struct type that stands for `task`.
 //!
 //! | file | what it holds |
 //! | --- | --- |
@@ -25,6 +28,7 @@ use super::instruction::Instruction;
 use super::lowering::Lowering;
 use super::module::TypeDef;
 use super::output::Pieces;
+use super::stack::has_continuations;
 use super::tree::{Node, Tree};
 use super::types::Signature;
 use super::word::{Word, WordPlace};
@@ -48,14 +52,36 @@ impl Design for Tasks {
     }
 
     fn instructions(&self) -> &'static [&'static str] {
-        &["task.new", "task.resume", "task.suspend", "task.switchto", "task.retire", "task.release"]
+        &[
+            "task.new",
+            "task.resume",
+            "task.suspend",
+            "task.switchto",
+            "task.retire",
+            "task.release",
+            "task.eq",
+        ]
     }
 
     fn recognise(&self, word: &Word<'_, '_>) -> Option<Role> {
         match word.text {
             "task" | "taskref" if word.place == WordPlace::Type => Some(Role::Type),
+            "task" if word.is_heap_type() => Some(Role::HeapType),
+            "taskref" if word.place == WordPlace::Plain => Some(Role::ValueType),
             _ => None,
         }
+    }
+
+    /// Makes the type of all tasks. The standard text has one.
+    fn prepare<'a>(&self, lowering: &mut Lowering<'a, '_>) -> Result<()> {
+        let mut task = "cont".to_string();
+        if lowering.is_shadow() {
+            task = lowering.names.fresh("task");
+            let definition = format!("(type {task} (sub (struct)))\n  ");
+            lowering.front.push(definition, lowering.tree.range().start);
+        }
+        lowering.set_brand("task", task);
+        Ok(())
     }
 
     fn read_type<'a>(&self, tree: &Tree<'a>, list: Node) -> Result<Signature<'a>> {
@@ -68,6 +94,29 @@ impl Design for Tasks {
         definition: &TypeDef<'a>,
     ) -> Result<Vec<Pieces>> {
         define::define(lowering, definition)
+    }
+
+    fn heap_type(&self, lowering: &Lowering<'_, '_>, word: &str) -> Option<String> {
+        (word == "task").then(|| lowering.brand("task").to_string())
+    }
+
+    fn value_type(&self, lowering: &Lowering<'_, '_>, word: &str) -> Option<String> {
+        (word == "taskref").then(|| format!("(ref null {})", lowering.brand("task")))
+    }
+
+    fn type_words(&self, lowering: &Lowering<'_, '_>) -> Vec<(String, String)> {
+        let tree = lowering.tree;
+        let words = match lowering.is_shadow() {
+            true => {
+                ["(ref null", "(ref"].map(|start| format!("{start} {})", lowering.brand("task")))
+            }
+            // They may be what the source says, or stacks.
+            false if has_continuations(tree) || tree.has_type_word(&["stack", "nostack"]) => {
+                return Vec::new();
+            }
+            false => ["contref", "(ref cont)"].map(str::to_string),
+        };
+        words.into_iter().zip(["taskref", "(ref task)"].map(str::to_string)).collect()
     }
 
     fn lower<'a>(

@@ -2,7 +2,7 @@
 
 use super::super::module::{Module, TypeKind};
 use super::super::name::Name;
-use super::super::types::{Signature, ValType};
+use super::super::types::{HeapType, Signature, ValKind, ValType};
 use super::{Design, Tasks};
 use crate::fault::{Fault, Result};
 
@@ -42,5 +42,15 @@ impl<'m, 'a> TaskType<'m, 'a> {
     /// `(ref null $t)`.
     pub fn nullable(&self) -> ValType<'a> {
         ValType::reference(true, self.name)
+    }
+}
+
+/// Whether a type is a reference to tasks.
+pub(super) fn is_task<'a>(module: &Module<'a>, ty: ValType<'a>) -> bool {
+    match ty.kind {
+        ValKind::Word(word) => word == "taskref",
+        ValKind::Ref { heap: HeapType::Word(word, _), .. } => word == "task",
+        ValKind::Ref { heap: HeapType::Type(name), .. } => TaskType::find(module, name).is_ok(),
+        ValKind::Verbatim(_) => false,
     }
 }
