@@ -1,8 +1,8 @@
 //! What is wrong in text with dialect forms: each test gives a source, the
 //! line and column, and how the message starts.
 
-mod erring;
-use erring::error;
+mod common;
+use common::erring::{error, error_at};
 use ropewalk_text::{Text, TextError};
 
 /// What every module below starts with, on the first line.
@@ -12,8 +12,7 @@ const HEAD: &str = "(type $c (stack (param i32) (ref null $c))) (type $d (stack 
 
 #[track_caller]
 fn check(source: &str, position: &str, message: &str) -> TextError {
-    let error = error(&format!("{HEAD}{source}"));
-    assert_eq!(error.position().unwrap().to_string(), position, "\n{error}");
+    let error = error_at(&format!("{HEAD}{source}"), position);
     assert!(error.message().contains(message), "\n{error}");
     error
 }

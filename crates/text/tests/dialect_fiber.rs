@@ -1,8 +1,9 @@
 //! Fibers: programs become standard modules that validators accept and
 //! printers print, and what is not touched stays as it is.
 
-mod lowering;
-use lowering::{field_of, lower};
+mod common;
+use common::lowering::{field_of, lower};
+
 /// Tags and functions, as the head of a module.
 const HEAD: &str = r#"
   (tag $e) (tag $n (param i32)) (tag $two (param i32 (ref fiber)))

@@ -1,8 +1,9 @@
 //! What is wrong in text with fibers: a table of sources, each with the line
 //! and column of the error, and a part of its message.
 
-mod erring;
-use erring::error;
+mod common;
+use common::erring::error_at;
+
 /// What every module below starts with, on the first line.
 const HEAD: &str = "(tag $e) (tag $n (param i32)) (tag $p (param i32 i64)) (tag $r (result i32)) \
     (type $kf (func)) (type $k (cont $kf)) (func $f (param fiberref)) \
@@ -13,8 +14,7 @@ const HEAD: &str = "(tag $e) (tag $n (param i32)) (tag $p (param i32 i64)) (tag 
 #[track_caller]
 fn check(is_invalid: bool, rows: &[(&str, &str, &str)]) {
     for (source, position, message) in rows {
-        let error = error(&format!("{HEAD}{source}"));
-        assert_eq!(error.position().unwrap().to_string(), *position, "\n{error}");
+        let error = error_at(&format!("{HEAD}{source}"), position);
         assert!(error.message().contains(message), "\n{error}");
         assert_eq!(error.is_invalid(), is_invalid, "\n{error}");
     }

@@ -1,8 +1,9 @@
 //! First-class stacks: programs become standard modules that validators accept
 //! and printers print.
 
-mod lowering;
-use lowering::{field_of, lower};
+mod common;
+use common::lowering::{field_of, lower};
+
 /// Events, call tags, functions and routs, as the head of a module.
 const HEAD: &str = r#"
   (import "host" "new_stack" (func $new (result stackref)))

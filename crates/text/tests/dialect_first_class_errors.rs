@@ -1,8 +1,8 @@
 //! What is wrong in text with first-class stacks. Each row is a source, in
 //! which `@@` stands before the place of the error, and a part of the message.
 
-mod erring;
-use erring::error;
+mod common;
+use common::erring::error;
 use ropewalk_text::Position;
 
 /// What every module below starts with, on the first line.

@@ -1,7 +1,9 @@
 //! Nothing makes the front end of first-class stacks panic, overflow, or take
 //! forever.
 
-use ropewalk_text::{Script, Text};
+mod common;
+use common::breaking::{breakages, exercise, random_texts};
+use ropewalk_text::Text;
 
 const MODULE: &str = r#"(module $m (@name "é漢")
   (import "host" "new_stack" (func $new (result stackref)))
@@ -22,55 +24,22 @@ const MODULE: &str = r#"(module $m (@name "é漢")
     (stack.switch_call $f (i32.const 1) (local.get_clear 1)))
   (elem declare func $f) (export "f" (func $f)))"#;
 
-/// Reads a source as a module and as a script, and prints what is wrong.
-fn exercise(source: &str) {
-    Script::new(source);
-    match Text::parse(source) {
-        Err(error) => drop(error.to_string()),
-        Ok(text) => {
-            for offset in (0..text.binary().len() + 8).step_by(11) {
-                drop(text.error_at(offset, "").to_string());
-            }
-        }
-    }
-}
-
-/// Sources without one character, with another instead, or only up to it.
-fn breakages(source: &str) -> impl Iterator<Item = String> {
-    let pieces = ["", "(", ")", "$", "0", " end ", " within ", " (answer $ask ", " try "];
-    source.char_indices().flat_map(move |(at, c)| {
-        let (before, after) = (&source[..at], &source[at + c.len_utf8()..]);
-        let changed = pieces.map(|piece| format!("{before}{piece}{after}"));
-        changed.into_iter().chain([before.to_string()])
-    })
-}
+const PIECES: &[&str] = &["", "(", ")", "$", "0", " end ", " within ", " (answer $ask ", " try "];
 
 #[test]
 fn broken_modules() {
     exercise(MODULE);
-    breakages(MODULE).for_each(|broken| exercise(&broken));
+    breakages(MODULE, PIECES).for_each(|broken| exercise(&broken));
 }
 
-/// Words in any order, from a simple generator of numbers.
 #[test]
 fn random_words() {
-    let words: Vec<&str> =
-        "( ( ( ) ) ) stackref $a $b 0 (func (rout (event (call_tag (param (local \
+    let words = "( ( ( ) ) ) stackref $a $b 0 (func (rout (event (call_tag (param (local \
         answer $ask within then end try catch (catch (try stack.redirect stack.redirect_to (answer \
         (stack.redirect stack.start call_stack stack.switch stack.extend local.get_clear local.set \
         (table.set_cleared (global (mut ref.null stack return (block $l loop br (import \"host\" \
-        \"new_stack\" (export (elem select (result (on if else"
-            .split(' ')
-            .collect();
-    let mut state = 1u64;
-    let mut random = || {
-        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (state >> 33) as usize
-    };
-    for number in 0..40_000 {
-        let length = random() % 40;
-        let text: Vec<&str> = (0..length).map(|_| words[random() % words.len()]).collect();
-        let text = text.join(" ");
+        \"new_stack\" (export (elem select (result (on if else";
+    for (number, text) in random_texts(words, 40_000).enumerate() {
         match number % 2 {
             0 => exercise(&text),
             _ => exercise(&format!("(call_tag $ask) (func $a (param $b stackref) {text})")),

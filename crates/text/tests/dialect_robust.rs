@@ -1,6 +1,8 @@
 //! Nothing makes the front end of dialects panic, overflow, or take forever.
 
-use ropewalk_text::{Script, Text};
+mod common;
+use common::breaking::{breakages, exercise, random_texts};
+use ropewalk_text::Text;
 
 const MODULE: &str = r#"(module $m (@name "é漢")
   (rec (type $a (sub (stack (param $x i32) (ref null $b)))) (type $b (stack (param (ref $a)))))
@@ -34,56 +36,23 @@ const TASKS: &str = r#"(module (type $t (task (param i32 (ref null $t)) (result 
     (task.switchto $u $t (local.get 0) (task.new $t $f (f32.const 1)) (i32.const 1) (local.get 1))
     (task.resume $u (local.get 0))))"#;
 
-/// Reads a source as a module and as a script, and prints what is wrong.
-fn exercise(source: &str) {
-    Script::new(source);
-    match Text::parse(source) {
-        Err(error) => drop(error.to_string()),
-        Ok(text) => {
-            for offset in (0..text.binary().len() + 8).step_by(11) {
-                drop(text.error_at(offset, "").to_string());
-            }
-        }
-    }
-}
-
-/// Sources without one character, with another instead, or only up to it.
-fn breakages(source: &str) -> impl Iterator<Item = String> {
-    let pieces = ["", "(", ")", "\"", ";", "$", "0", "é", " stack ", " (ref ", " (on "];
-    source.char_indices().flat_map(move |(at, c)| {
-        let (before, after) = (&source[..at], &source[at + c.len_utf8()..]);
-        let changed = pieces.map(|piece| format!("{before}{piece}{after}"));
-        changed.into_iter().chain([before.to_string()])
-    })
-}
+const PIECES: &[&str] = &["", "(", ")", "\"", ";", "$", "0", "é", " stack ", " (ref ", " (on "];
 
 #[test]
 fn broken_modules() {
     for module in [MODULE, FIBERS, TASKS] {
         assert!(Text::parse(module).unwrap().lowered().is_some());
-        breakages(module).for_each(|broken| exercise(&broken));
+        breakages(module, PIECES).for_each(|broken| exercise(&broken));
     }
 }
 
-/// Words in any order, from a simple generator of numbers.
 #[test]
 fn random_words() {
-    let words: Vec<&str> = "( ( ( ) ) ) stack switch $a $b 0 (type (stack (param (ref null stack) \
+    let words = "( ( ( ) ) ) stack switch $a $b 0 (type (stack (param (ref null stack) \
         (rec (sub final (func (module switch_throw stack.new stack.bind return_switch (tag $e \
         ref.null nostack i32 \"x\" (import (export definition (@a (task (taskref ( (result task.new \
-        task.resume task.switchto"
-        .split(' ')
-        .collect();
-    let mut state = 1u64;
-    let mut random = || {
-        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (state >> 33) as usize
-    };
-    for _ in 0..20_000 {
-        let length = random() % 40;
-        let text: Vec<&str> = (0..length).map(|_| words[random() % words.len()]).collect();
-        exercise(&text.join(" "));
-    }
+        task.resume task.switchto";
+    random_texts(words, 20_000).for_each(|text| exercise(&text));
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! Scripts with dialect modules: the parser of scripts reads them, and each
 //! module has positions of the script.
 
+mod common;
+use common::erring::{SWITCHING, validate};
 use ropewalk_text::{Script, Text, TextError};
-use wasmparser::{Validator, WasmFeatures};
 use wast::parser::{self, ParseBuffer};
 use wast::{QuoteWat, Wast, WastDirective, WastExecute};
 
@@ -102,9 +103,8 @@ fn modules_of_threads_are_found() {
 #[test]
 fn positions_are_those_of_the_script() {
     let text = modules().pop().unwrap().unwrap();
-    let features = WasmFeatures::WASM3 | WasmFeatures::STACK_SWITCHING;
-    let error = Validator::new_with_features(features).validate_all(text.binary()).err().unwrap();
-    assert_eq!(text.position(error.offset() as usize).unwrap().to_string(), "13:84");
+    let error = validate(&text, SWITCHING).unwrap_err();
+    assert_eq!(error.position().unwrap().to_string(), "13:84");
 }
 
 #[test]

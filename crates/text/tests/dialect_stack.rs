@@ -1,8 +1,8 @@
 //! Bag of stacks: programs become standard modules that validators accept and
 //! printers print, and what is not touched stays as it is.
 
-mod lowering;
-use lowering::{field_of, lower};
+mod common;
+use common::lowering::{field_of, lower};
 use ropewalk_text::Text;
 
 /// Types that go with each other, functions and tags, as the head of a module.

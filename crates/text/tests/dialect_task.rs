@@ -1,8 +1,8 @@
 //! Tasks: programs become standard modules that validators accept and printers
 //! print.
 
-mod lowering;
-use lowering::{field_of, lower};
+mod common;
+use common::lowering::{field_of, lower};
 use ropewalk_text::Text;
 
 /// Types, a function and what goes with it, as the head of a module.

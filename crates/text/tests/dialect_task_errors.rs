@@ -1,10 +1,9 @@
 //! What is wrong in text with tasks: a table of sources, each with the line and
 //! column of the error, and how its message starts.
 
-mod erring;
-use erring::error;
+mod common;
+use common::erring::{SWITCHING, error_at, validate};
 use ropewalk_text::Text;
-use wasmparser::{Validator, WasmFeatures};
 
 /// What every module below starts with, on the first line.
 const HEAD: &str = "\
@@ -26,8 +25,7 @@ const HEAD: &str = "\
 #[track_caller]
 fn check(is_invalid: bool, rows: &[(&str, &str, &str)]) {
     for (source, position, message) in rows {
-        let error = error(&format!("{HEAD}{source}"));
-        assert_eq!(error.position().unwrap().to_string(), *position, "\n{error}");
+        let error = error_at(&format!("{HEAD}{source}"), position);
         assert!(error.message().starts_with(message), "\n{error}");
         assert_eq!(error.is_invalid(), is_invalid, "\n{error}");
     }
@@ -147,8 +145,7 @@ fn errors_behind_what_was_lowered() {
 #[test]
 fn the_head_is_valid() {
     let text = Text::parse(HEAD).unwrap();
-    let features = WasmFeatures::WASM3 | WasmFeatures::STACK_SWITCHING;
-    Validator::new_with_features(features).validate_all(text.binary()).unwrap();
+    validate(&text, SWITCHING).unwrap();
 }
 
 /// What cannot be read: unknown words and names, numbers, and wrong syntax.

@@ -2,17 +2,15 @@
 
 mod common;
 
-use common::check_operators;
+use common::erring::validate;
+use common::operators::check_operators;
 use ropewalk_text::Text;
-use wasmparser::{Validator, WasmFeatures};
+use wasmparser::WasmFeatures;
 
 #[track_caller]
 fn check(source: &str) {
     let text = Text::parse(source).unwrap_or_else(|error| panic!("{error}"));
-    let mut validator = Validator::new_with_features(WasmFeatures::all());
-    if let Err(error) = validator.validate_all(text.binary()) {
-        panic!("{}", text.error_at(error.offset() as usize, error.message()));
-    }
+    validate(&text, WasmFeatures::all()).unwrap_or_else(|error| panic!("{error}"));
     assert!(check_operators(&text, source, usize::MAX) > 0);
 }
 

@@ -1,6 +1,8 @@
 //! Nothing makes the parser or the search for positions panic: a module is
 //! broken in many ways, and every error of what is left is printed.
 
+mod common;
+use common::breaking::{breakages, print_errors};
 use ropewalk_text::Text;
 use wast::parser::{self, ParseBuffer};
 use wast::{Wast, WastDirective};
@@ -21,33 +23,13 @@ const BINARY: &str = r#"(module binary "\00asm\01\00\00\00" "\01\04\01\60\00\00"
 const QUOTE: &str =
     r#"(module quote "(func (export \"a\") i32.const \31" "\u{64}rop)" "(start 7)")"#;
 
-/// Parses a source and prints the errors at bytes of the binary, and behind.
-fn exercise(source: &str) {
-    match Text::parse(source) {
-        Err(error) => drop(error.to_string()),
-        Ok(text) => {
-            for offset in (0..text.binary().len() + 8).step_by(5) {
-                drop(text.error_at(offset, "").to_string());
-            }
-        }
-    }
-}
-
-/// Sources without one character, with another instead, or only up to it.
-fn breakages(source: &str) -> impl Iterator<Item = String> {
-    let pieces = ["", "(", ")", "\"", ";", "$", "0", "é", "\\", "end "];
-    source.char_indices().flat_map(move |(at, c)| {
-        let (before, after) = (&source[..at], &source[at + c.len_utf8()..]);
-        let changed = pieces.map(|piece| format!("{before}{piece}{after}"));
-        changed.into_iter().chain([before.to_string()])
-    })
-}
+const PIECES: &[&str] = &["", "(", ")", "\"", ";", "$", "0", "é", "\\", "end "];
 
 #[test]
 fn broken_modules() {
     for source in [FIELDS, BINARY, QUOTE] {
         assert!(Text::parse(source).is_ok());
-        breakages(source).for_each(|broken| exercise(&broken));
+        breakages(source, PIECES).for_each(|broken| print_errors(&broken, 5));
     }
 }
 

