@@ -2,7 +2,7 @@
 //! and column of the error, and a part of its message.
 
 mod common;
-use common::erring::error_at;
+use common::erring::{error, error_at};
 
 /// What every module below starts with, on the first line.
 const HEAD: &str = "(tag $e) (tag $n (param i32)) (tag $p (param i32 i64)) (tag $r (result i32)) \

@@ -2,7 +2,7 @@
 //! column of the error, and how its message starts.
 
 mod common;
-use common::erring::{SWITCHING, error_at, validate};
+use common::erring::{SWITCHING, error, error_at, validate};
 use ropewalk_text::Text;
 
 /// What every module below starts with, on the first line.
