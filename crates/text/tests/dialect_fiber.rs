@@ -262,3 +262,17 @@ fn names_do_not_clash() {
            (drop)))",
     );
 }
+
+/// A new fiber that is entered at once costs no more than both in a row: each
+/// primitive is called once.
+#[test]
+fn entering_a_new_fiber_makes_and_mounts_it_once() {
+    let lowered = lower(
+        "(module (tag $end (param i32)) (tag $e) (func $f (param fiberref) (result i32) (i32.const 1))
+         (func (block $l (result (ref fiber)) (drop (fiber.mount_new $end $f $e $l))) (drop)))",
+    );
+    let calls: Vec<&str> = lowered.split("(call ").skip(1).collect();
+    assert_eq!(calls.len(), 2, "{lowered}");
+    assert!(calls[0].starts_with("$fiber.new_returning)"), "{lowered}");
+    assert!(calls[1].starts_with("$fiber.mount)"), "{lowered}");
+}

@@ -290,6 +290,46 @@ const MALFORMED: &[(&str, &str, &str)] = &[
     ),
     ("(func (task.new $t $nope))", "2:20", "unknown function: there is no function named `$nope`"),
     ("(func (task.new $t 0))", "2:20", "expected a name, found the number 0"),
+    (
+        "(func (param $x $t))",
+        "2:17",
+        "expected a value type, found `$t`: a reference to a type is written `(ref null $t)`",
+    ),
+    (
+        "(func (local $x $t))",
+        "2:17",
+        "expected a value type, found `$t`: a reference to a type is written `(ref null $t)`",
+    ),
+    (
+        "(func (result $t) (unreachable))",
+        "2:15",
+        "expected a value type, found `$t`: a reference to a type is written `(ref null $t)`",
+    ),
+    (
+        "(func (block (result $t) (unreachable)) (drop))",
+        "2:22",
+        "expected a value type, found `$t`: a reference to a type is written `(ref null $t)`",
+    ),
+    (
+        "(type $x (taskref ($t) ()))",
+        "2:20",
+        "expected a value type, found `$t`: a reference to a type is written `(ref null $t)`",
+    ),
+    (
+        "(func (drop (task.new $f (f32.const 1))))",
+        "2:23",
+        "`task.new` expects the name of a task type here, found the function `$f`: write `task.new $t $f`",
+    ),
+    (
+        "(func (drop (task.new $plain)))",
+        "2:23",
+        "`task.new` expects the name of a task type here, found the function `$plain`: write `task.new $u $plain`",
+    ),
+    (
+        "(func (drop (task.new $no)))",
+        "2:23",
+        "`task.new` expects the name of a task type here, found the function `$no`: write `task.new $t $no`",
+    ),
     ("(func (task.new $f $t))", "2:17", "unknown type: there is no type named `$f`"),
     (
         "(func (task.switchto $t))",

@@ -3,7 +3,8 @@
 //! would only list what the standard has.
 
 use super::design::DESIGNS;
-use super::tree::Node;
+use super::tree::{Node, Tree};
+use super::types::no_type;
 use super::word::{Word, WordPlace, Words};
 use crate::fault::{Fault, Result};
 
@@ -14,6 +15,18 @@ pub(crate) fn check(words: &Words<'_, '_>, node: Node) -> Result<()> {
         None => Ok(()),
         Some((message, word)) => Err(Fault::malformed(word.tree.start(node), message)),
     }
+}
+
+/// Refuses a name in the place of a value type, which the document on tasks
+/// writes: `(local $x $t)`.
+pub(crate) fn check_types(tree: &Tree<'_>, list: Node) -> Result<()> {
+    let named = match tree.head(list) {
+        Some("param" | "local") => 1,
+        Some("result") => 0,
+        _ => return Ok(()),
+    };
+    let misplaced = tree.children(list).skip(1 + named).find(|&node| tree.is_name(node));
+    misplaced.map_or(Ok(()), |node| Err(no_type(tree, node)))
 }
 
 /// Refuses the first word of a module that was an instruction in an earlier

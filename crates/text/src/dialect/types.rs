@@ -40,11 +40,7 @@ impl<'a> ValType<'a> {
             (Some(word), _) => ValKind::Word(word),
             (None, Some("ref")) => reference(tree, node),
             (None, Some("shared")) => ValKind::Verbatim(tree.text(node)),
-            _ => {
-                let found = tree.describe(node);
-                let message = format!("expected a value type, found {found}");
-                return Err(Fault::malformed(tree.start(node), message));
-            }
+            _ => return Err(no_type(tree, node)),
         };
         Ok(ValType { kind, at: tree.start(node) })
     }
@@ -75,6 +71,16 @@ impl fmt::Display for ValType<'_> {
             }
         }
     }
+}
+
+/// Says that there is no value type; a name alone is not one.
+pub(crate) fn no_type(tree: &Tree<'_>, node: Node) -> Fault {
+    let mut message = format!("expected a value type, found {}", tree.describe(node));
+    if tree.is_name(node) {
+        let name = tree.text(node);
+        message += &format!(": a reference to a type is written `(ref null {name})`");
+    }
+    Fault::malformed(tree.start(node), message)
 }
 
 /// `[i32 (ref $t)]`, as the source writes the types.
@@ -144,8 +150,8 @@ impl<'a> Signature<'a> {
 
 /// The types in `(param $x i32)` or `(param i32 i64)`.
 pub(crate) fn list_of_types<'a>(tree: &Tree<'a>, list: Node) -> Result<Vec<ValType<'a>>> {
-    let mut nodes = tree.children(list);
-    let named = nodes.nth(1).filter(|&node| tree.is_name(node));
+    let first = tree.children(list).nth(1);
+    let named = first.filter(|&node| tree.is_name(node) && tree.head(list) != Some("result"));
     let nodes = tree.children(list).skip(if named.is_some() { 2 } else { 1 });
     let types: Vec<_> = nodes.map(|node| ValType::read(tree, node)).collect::<Result<_>>()?;
     match named {

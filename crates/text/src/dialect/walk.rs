@@ -50,7 +50,10 @@ fn nodes<'a>(lowering: &mut Lowering<'a, '_>, words: &Words<'_, 'a>, field: Node
     while node <= lowering.tree.last(field) {
         node = match words.find(node) {
             Some((design, role)) => word(lowering, design, role, node)?,
-            None if lowering.tree.is_list(node) => list(lowering, node)?,
+            None if lowering.tree.is_list(node) => {
+                advice::check_types(lowering.tree, node)?;
+                list(lowering, node)?
+            }
             None => {
                 advice::check(words, node)?;
                 node + 1

@@ -40,3 +40,18 @@
 (assert_malformed (module quote "(type $t (task))" "(tag $e)" "(func (throw 0))") "")
 (assert_malformed (module quote "(type $t (task))" "(func (param (ref null 0)))") "")
 (assert_malformed (module quote "(type $t (task (param (ref null 0))))") "")
+
+;; ---- as the document on tasks writes them
+
+(assert_malformed
+  (module quote "(type $generatorTask (taskref (i32) (i32 i32)))"
+    "(func $arrayGenerator (param $thisTask $generatorTask))")
+  "a reference to a type is written `(ref null $generatorTask)`")
+(assert_malformed
+  (module quote "(type $generatorTask (taskref () ()))" "(func (local $generator $generatorTask))")
+  "a reference to a type is written `(ref null $generatorTask)`")
+(assert_malformed
+  (module quote "(type $generatorTask (taskref () ()))"
+    "(func $arrayGenerator (param $thisTask (ref null $generatorTask)))"
+    "(func (drop (task.new $arrayGenerator)))")
+  "write `task.new $generatorTask $arrayGenerator`")

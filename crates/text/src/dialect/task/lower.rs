@@ -18,6 +18,9 @@ pub(super) fn lower<'a>(
         _ => {}
     }
     let name = instruction.name(lowering.tree, "a task type")?;
+    if instruction.word == "task.new" && !lowering.tree.is_name(instruction.next) {
+        refuse_function(lowering, name)?;
+    }
     let task = TaskType::find(lowering.module, name)?;
     let operands = |values: &[ValType<'a>]| [&[task.nullable()], values].concat();
     match instruction.word {
@@ -98,6 +101,23 @@ fn new<'a>(
     let function = format!("(ref.func {})", name.text);
     lowering.emit(instruction, &function, Some(&format!("call {primitive}")));
     Ok(())
+}
+
+/// Refuses `task.new $f`, without the type of the task.
+fn refuse_function(lowering: &Lowering<'_, '_>, name: Name<'_>) -> Result<()> {
+    let module = lowering.module;
+    let Ok(function) = module.function(name) else { return Ok(()) };
+    if module.ty(name).is_ok() {
+        return Ok(());
+    }
+    let first = module.signature(function)?.params.first().and_then(ValType::type_name);
+    let task = first.filter(|first| TaskType::find(module, *first).is_ok());
+    let (t, f) = (task.map_or("$t", |task| task.text), name.text);
+    let message = format!(
+        "`task.new` expects the name of a task type here, found the function `{f}`: write \
+         `task.new {t} {f}`"
+    );
+    Err(Fault::malformed(name.at, message))
 }
 
 /// Checks that a function can be that of a task, `[(ref null? $t) r* a*] ->
