@@ -97,12 +97,6 @@ impl Translator<'_> {
         let carried = self.carry(&arguments, function.params());
         self.switch_to(block, nothing, next, &carried, back);
         self.enter_sealed(cold);
-        let slow = self.cold_block();
-        let target = self.consume_group(block, slow);
-        self.link_any(target.block, table);
-        let carried = self.carry(&arguments, function.params());
-        self.switch_cold(target.innermost, nothing, target.reference, &carried, back);
-        self.enter_sealed(slow);
         self.put_all(&arguments, function.params());
         let function_type = env.info.cont_function(ty);
         let target = self.consume_any(block, function_type, arguments.len(), None);
