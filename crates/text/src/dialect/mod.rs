@@ -27,6 +27,7 @@
 //! | `word` | where a keyword stands, and which design it belongs to |
 //! | `name` | names of the source, and new ones |
 //! | `types` | value types and signatures |
+//! | `type_definition` | the definitions of types in the standard text |
 //! | `module` | what a module defines |
 //! | `read` | how that is read |
 //! | `index` | which indices are refused |
@@ -76,6 +77,7 @@ mod shadow;
 mod stack;
 mod task;
 mod tree;
+mod type_definition;
 mod types;
 mod walk;
 mod word;

@@ -1,10 +1,11 @@
 //! The definitions of stack types.
 
 use super::super::lowering::Lowering;
-use super::super::module::{Module, Sub, TypeDef, TypeKind};
+use super::super::module::{Module, TypeDef, TypeKind};
 use super::super::name::Name;
 use super::super::output::Pieces;
 use super::super::tree::{Node, Tree};
+use super::super::type_definition::standard_type;
 use super::super::types::{Signature, ValType, list_of_types};
 use super::stack_type::{ReturnStack, StackType};
 use crate::fault::{Fault, Result};
@@ -68,30 +69,4 @@ fn check<'a>(module: &Module<'a>, definition: &TypeDef<'a>, params: &[ValType<'a
     ReturnStack::find(module, params, definition.at)?;
     let mut supertypes = definition.sub.iter().flat_map(|sub| &sub.supertypes);
     supertypes.try_for_each(|&name: &Name<'a>| StackType::find(module, name).map(drop))
-}
-
-/// Names, with the place in the source for which they stand.
-type Placed = (String, usize);
-
-/// `(type $name (sub final? $supertype* inner))`, or without `sub`.
-fn standard_type(
-    at: usize,
-    name: Option<Placed>,
-    sub: Option<&Sub<'_>>,
-    supertypes: Vec<Placed>,
-    inner: Pieces,
-) -> Pieces {
-    let mut pieces = Pieces::text("(type ", at);
-    if let Some((name, at)) = name {
-        pieces.push(name + " ", at);
-    }
-    if let Some(sub) = sub {
-        pieces.push(if sub.is_final { "(sub final " } else { "(sub " }, at);
-    }
-    for (name, at) in supertypes {
-        pieces.push(name + " ", at);
-    }
-    pieces.append(inner);
-    pieces.push(if sub.is_some() { "))" } else { ")" }, at);
-    pieces
 }

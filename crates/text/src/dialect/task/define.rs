@@ -4,6 +4,7 @@ use super::super::lowering::Lowering;
 use super::super::module::{Sub, TypeDef, TypeKind};
 use super::super::output::Pieces;
 use super::super::tree::{Node, Tree};
+use super::super::type_definition::standard_type;
 use super::super::types::{Signature, ValType};
 use crate::fault::{Fault, Result};
 
@@ -81,24 +82,19 @@ pub(super) fn define<'a>(
         Some(name) => lowering.companion(name, "func"),
         None => lowering.names.fresh("task.func"),
     };
-    let mut first = Pieces::text(format!("(type {function} "), at);
-    first.append(lowering.func(signature, at));
-    first.push(")", at);
-    let mut second = Pieces::text("(type ", at);
-    if let Some(name) = definition.name {
-        second.push(format!("{} ", name.text), name.at);
-    }
-    second.push(
-        match lowering.is_shadow() {
-            false => format!("(cont {function}))"),
-            true => {
-                let task = lowering.brand("task");
-                format!("(sub final {task} (struct (field (ref {function})))))")
-            }
-        },
-        at,
-    );
-    Ok(vec![first, second])
+    let signature = lowering.func(signature, at);
+    let own = definition.name.map(|name| (name.text.to_string(), name.at));
+    let task = match lowering.is_shadow() {
+        false => format!("(cont {function})"),
+        true => {
+            let task = lowering.brand("task");
+            format!("(sub final {task} (struct (field (ref {function}))))")
+        }
+    };
+    Ok(vec![
+        standard_type(at, Some((function, at)), None, Vec::new(), signature),
+        standard_type(at, own, None, Vec::new(), Pieces::text(task, at)),
+    ])
 }
 
 /// Checks that a task type is final. Through a supertype a task could be sent,
