@@ -71,6 +71,17 @@ fn type_and_segment(calling: &Calling<'_>, word: u64) -> (Arc<RegisteredType>, u
     (calling.store.options.types.get(id), segment as usize)
 }
 
+/// Copies what a segment has into an array, from an element on.
+///
+/// # Safety
+///
+/// The array must have room for it there, and elements of that kind.
+unsafe fn write<T>(array: Object, to: u32, segment: &[T]) {
+    let target = array.element(to).cast::<T>();
+    // SAFETY: the caller's promise; no segment lies in the heap.
+    unsafe { std::ptr::copy_nonoverlapping(segment.as_ptr(), target, segment.len()) };
+}
+
 pub(super) fn array_new_data(
     calling: &mut Calling<'_>,
     word: u64,
@@ -82,9 +93,8 @@ pub(super) fn array_new_data(
     let segment_len = calling.instance().data_segment(segment).len();
     let from = range(from, bytes, segment_len).ok_or(TrapCode::MemoryOutOfBounds)?;
     let array = new_array(calling, ty.info(), len as u32)?;
-    let segment = &calling.instance().data_segment(segment)[from];
     // SAFETY: the array has room for as many bytes.
-    unsafe { std::ptr::copy_nonoverlapping(segment.as_ptr(), array.element(0), segment.len()) };
+    unsafe { write(array, 0, &calling.instance().data_segment(segment)[from]) };
     Ok(array.reference())
 }
 
@@ -98,11 +108,8 @@ pub(super) fn array_new_elem(
     let segment_len = calling.instance().elements[segment].len();
     let from = range(from, len, segment_len).ok_or(TrapCode::TableOutOfBounds)?;
     let array = new_array(calling, ty.info(), len as u32)?;
-    let segment = &calling.instance().elements[segment][from];
     // SAFETY: the array has room for as many references.
-    unsafe {
-        std::ptr::copy_nonoverlapping(segment.as_ptr(), array.element(0).cast(), segment.len());
-    }
+    unsafe { write(array, 0, &calling.instance().elements[segment][from]) };
     Ok(array.reference())
 }
 
@@ -161,12 +168,8 @@ pub(super) fn array_init_data(
     let segment = calling.instance().data_segment(segment as usize);
     let bytes = len * u64::from(array.ty().size);
     let from = range(from, bytes, segment.len()).ok_or(TrapCode::MemoryOutOfBounds)?;
-    let segment = &segment[from];
     // SAFETY: the range is within the array.
-    unsafe {
-        let target = array.element(to as u32);
-        std::ptr::copy_nonoverlapping(segment.as_ptr(), target, segment.len());
-    }
+    unsafe { write(array, to as u32, &segment[from]) };
     Ok(0)
 }
 
@@ -182,11 +185,7 @@ pub(super) fn array_init_elem(
     check(array, to, len)?;
     let segment = &calling.instance().elements[segment as usize];
     let from = range(from, len, segment.len()).ok_or(TrapCode::TableOutOfBounds)?;
-    let segment = &segment[from];
     // SAFETY: the range is within the array.
-    unsafe {
-        let target = array.element(to as u32).cast();
-        std::ptr::copy_nonoverlapping(segment.as_ptr(), target, segment.len());
-    }
+    unsafe { write(array, to as u32, &segment[from]) };
     Ok(0)
 }
