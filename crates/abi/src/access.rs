@@ -1,7 +1,7 @@
 //! Accesses of memory that may fault on purpose: what generated code leaves to the
 //! machine to check, and the handler of signals expects.
 
-use crate::context::{ControlBlock, FuncRef};
+use crate::context::FuncRef;
 use crate::heap::{ARRAY_LENGTH, HEADER_SIZE};
 use crate::trap::TrapCode;
 use std::mem::offset_of;
@@ -21,7 +21,6 @@ pub fn is_through_null(code: TrapCode, address: usize) -> bool {
         TrapCode::UninitializedElement => address == offset_of!(FuncRef, ty),
         TrapCode::CastFailure => [0, offset_of!(FuncRef, ty)].contains(&address),
         TrapCode::NullArrayReference => address == ARRAY_LENGTH as usize,
-        TrapCode::NullContinuation => address == offset_of!(ControlBlock, reference),
         TrapCode::NullStructReference => (HEADER_SIZE as usize..NULL_PAGE).contains(&address),
         _ => false,
     }

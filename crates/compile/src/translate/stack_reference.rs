@@ -4,7 +4,7 @@ use super::{Translator, trap};
 use crate::emit::carry::CARRIED;
 use crate::emit::record::{Records, block, store};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Value, types::*};
+use cranelift_codegen::ir::{Block, InstBuilder, Value, types::*};
 use ropewalk_abi::stack::{NEXT_GENERATION, OFFSET_MASK, StackKind, kind_bits};
 use ropewalk_abi::{Builtin, TrapCode};
 
@@ -45,12 +45,7 @@ impl Translator<'_> {
         let offset = self.builder.ins().band_imm_u(reference, OFFSET_MASK as i64);
         // The first block lies where all these bits are zero.
         let block = self.builder.ins().bor(blocks, offset);
-        // Without any stacks there are no blocks, and every reference is null.
-        let flags = MemFlagsData::new()
-            .with_aligned()
-            .with_trap_code(Some(trap(TrapCode::NullContinuation)));
-        let place = block::REFERENCE.offset;
-        let valid = self.builder.ins().load(I64, flags, block, place);
+        let valid = self.get(block, block::REFERENCE);
         let is_valid = match kind_bits(kind) as i64 {
             0 => self.builder.ins().icmp(IntCC::Equal, reference, valid),
             kind => {
