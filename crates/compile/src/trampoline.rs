@@ -1,7 +1,9 @@
-//! The code between WebAssembly's calling convention and the host's.
+//! The code at the ends of WebAssembly's calling convention, for each type of
+//! functions.
 //!
-//! Both directions pass values in an array on the host's stack, one place of
-//! 16 bytes for each parameter and, afterwards, for each result:
+//! Two kinds stand between WebAssembly and the host. Both pass values in an array
+//! on the host's stack, one place of 16 bytes for each parameter and, afterwards,
+//! for each result:
 //!
 //! * the [entry trampoline](entry_trampoline) of a type runs on a root stack.
 //!   It takes arguments out of the array, calls a function of that type and
@@ -11,6 +13,10 @@
 //!   below the host's stack pointer, has the stub call the host function
 //!   there, and takes the results out of it. A few words, and one as the
 //!   result, stay in registers.
+//!
+//! The third, the [stack trampoline](stack_trampoline) of a type, is where a new
+//! continuation begins. It takes the arguments from where a switch puts them,
+//! calls the function, and continues the parent with the results.
 
 use crate::emit::open_function;
 use crate::emit::record::{Records, func_ref, host, store};
