@@ -1,7 +1,7 @@
 //! Bag of stacks.
 
 use super::stack::{Fresh, Kind};
-use super::{Machine, Step, Trap, Value};
+use super::{Machine, StackId, Step, Trap, Value};
 use crate::designs::program::{Bag, FunctionId, TagId};
 
 impl Machine {
@@ -46,16 +46,28 @@ impl Machine {
         }
     }
 
+    /// Leaves the running stack, and the function if another runs in its place
+    /// later; the target gets the stack that was left as its last value.
+    fn go_to(
+        &mut self,
+        stack: Value,
+        function: Option<FunctionId>,
+        values: &mut Vec<Value>,
+    ) -> Result<StackId, Trap> {
+        let target = self.check_target(stack)?;
+        self.leave_function(function);
+        values.push(self.suspend_base());
+        self.resume(target, None);
+        Ok(target)
+    }
+
     fn switch_stack(
         &mut self,
         mut values: Vec<Value>,
         stack: Value,
         function: Option<FunctionId>,
     ) -> Step {
-        let target = self.check_target(stack)?;
-        self.leave_function(function);
-        values.push(self.suspend_base());
-        self.resume(target, None);
+        let target = self.go_to(stack, function, &mut values)?;
         self.deliver(target, values)
     }
 
@@ -67,10 +79,7 @@ impl Machine {
         stack: Value,
         function: Option<FunctionId>,
     ) -> Step {
-        let target = self.check_target(stack)?;
-        self.leave_function(function);
-        values.push(self.suspend_base());
-        self.resume(target, None);
+        let target = self.go_to(stack, function, &mut values)?;
         self.stacks[target].bound.clear();
         if self.stacks[self.running].fresh.is_some() {
             return Err(Trap("exception escaped a coroutine"));
