@@ -16,13 +16,11 @@ pub(crate) fn text(path: &Path) -> Result<String> {
     String::from_utf8(bytes).with_context(|| format!("{} is not text in UTF-8", path.display()))
 }
 
-/// The error of a module, with the file that the module came from: at the
-/// position in the text, or else in front.
+/// The error of a module, with the file that the module came from.
 pub(crate) fn in_file(path: &Path, error: Error) -> Error {
     let name = path.display().to_string();
     match error.downcast::<ModuleError>() {
-        Ok(error) if error.position().is_some() => error.with_path(name).into(),
-        Ok(error) => Error::new(error).context(name),
+        Ok(error) => error.with_path(name).into(),
         Err(error) => error.context(name),
     }
 }

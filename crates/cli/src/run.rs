@@ -8,7 +8,7 @@ use clap::Args;
 use ropewalk::{Engine, ExternType, Func, Linker, Module, Result, Store, Val};
 
 use crate::literal::literal;
-use crate::{argument, input, output};
+use crate::{argument, output};
 
 /// The function that a program starts with.
 const START: &str = "_start";
@@ -32,7 +32,7 @@ pub(crate) struct Run {
 impl Run {
     pub(crate) fn execute(self) -> Result<ExitCode> {
         let engine = Engine::default();
-        let module = self.module(&engine)?;
+        let module = Module::from_file(&engine, &self.file)?;
         let mut store = Store::new(&engine, ());
         let instance = Linker::new(&engine).instantiate(&mut store, &module)?;
         let name = self.invoke.as_deref().unwrap_or(START);
@@ -43,11 +43,6 @@ impl Run {
             output::line(literal(&result))?;
         }
         Ok(ExitCode::SUCCESS)
-    }
-
-    fn module(&self, engine: &Engine) -> Result<Module> {
-        let bytes = input::bytes(&self.file)?;
-        Module::new(engine, bytes).map_err(|error| input::in_file(&self.file, error))
     }
 
     fn no_such_function(&self, name: &str, module: &Module) -> String {

@@ -9,7 +9,8 @@ use ropewalk_wast::{Report, WastRunner};
 
 use crate::{diagnostic, input, output};
 
-/// Run test scripts. Prints a line for each failure, and a summary.
+/// Run test scripts. Prints the line of each failure and what is wrong, and a
+/// summary.
 #[derive(Args)]
 pub(crate) struct Wast {
     /// The scripts.

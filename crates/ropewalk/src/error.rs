@@ -17,9 +17,9 @@ enum Kind {
     /// Found in text, or in what the text says.
     Text(TextError),
     /// Found in a binary, at an offset.
-    Binary { message: String, offset: usize },
+    Binary { message: String, offset: usize, path: Option<String> },
     /// Found at no place in particular.
-    Other(String),
+    Other { message: String, path: Option<String> },
 }
 
 impl ModuleError {
@@ -27,7 +27,7 @@ impl ModuleError {
     pub fn message(&self) -> &str {
         match &self.kind {
             Kind::Text(error) => error.message(),
-            Kind::Binary { message, .. } | Kind::Other(message) => message,
+            Kind::Binary { message, .. } | Kind::Other { message, .. } => message,
         }
     }
 
@@ -47,18 +47,23 @@ impl ModuleError {
         }
     }
 
-    /// Says which file the text comes from.
+    /// Says which file the module comes from.
     pub fn with_path(self, path: impl Into<String>) -> ModuleError {
-        match self.kind {
-            Kind::Text(error) => ModuleError { kind: Kind::Text(error.with_path(path)) },
-            kind => ModuleError { kind },
-        }
+        let path = path.into();
+        let kind = match self.kind {
+            Kind::Text(error) => Kind::Text(error.with_path(path)),
+            Kind::Binary { message, offset, .. } => {
+                Kind::Binary { message, offset, path: Some(path) }
+            }
+            Kind::Other { message, .. } => Kind::Other { message, path: Some(path) },
+        };
+        ModuleError { kind }
     }
 
     /// The error of a binary that was encoded from text.
     pub(crate) fn in_text(self, text: &ropewalk_text::Text) -> ModuleError {
         match self.kind {
-            Kind::Binary { message, offset } => text.error_at(offset, &message).into(),
+            Kind::Binary { message, offset, .. } => text.error_at(offset, &message).into(),
             kind => ModuleError { kind },
         }
     }
@@ -73,19 +78,18 @@ impl From<TextError> for ModuleError {
 impl From<CompileError> for ModuleError {
     fn from(error: CompileError) -> Self {
         let kind = match error {
-            CompileError::Invalid(error) => {
-                Kind::Binary { message: one_line(error.message()), offset: error.offset() as usize }
-            }
-            CompileError::Refused { offset, message } => {
-                Kind::Binary { message, offset: offset as usize }
-            }
-            CompileError::TooLarge { offset: Some(offset), .. } => {
-                Kind::Binary { message: error.to_string(), offset: offset as usize }
-            }
-            other => Kind::Other(other.to_string()),
+            CompileError::Invalid(error) => at(error.offset(), one_line(error.message())),
+            CompileError::Refused { offset, message } => at(offset, message),
+            CompileError::TooLarge { offset: Some(offset), .. } => at(offset, error.to_string()),
+            other => Kind::Other { message: other.to_string(), path: None },
         };
         ModuleError { kind }
     }
+}
+
+/// What is wrong at an offset of a binary.
+fn at(offset: u64, message: String) -> Kind {
+    Kind::Binary { message, offset: offset as usize, path: None }
 }
 
 /// The decoder lists the bytes that it found instead of the magic ones.
@@ -106,10 +110,20 @@ impl fmt::Display for ModuleError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
             Kind::Text(error) => error.fmt(f),
-            Kind::Binary { message, offset } => write!(f, "{message} (at offset {offset:#x})"),
-            Kind::Other(message) => f.write_str(message),
+            Kind::Binary { message, offset, path } => {
+                write_path(f, path)?;
+                write!(f, "{message} (at offset {offset:#x})")
+            }
+            Kind::Other { message, path } => {
+                write_path(f, path)?;
+                f.write_str(message)
+            }
         }
     }
+}
+
+fn write_path(f: &mut fmt::Formatter<'_>, path: &Option<String>) -> fmt::Result {
+    path.as_ref().map_or(Ok(()), |path| write!(f, "{path}: "))
 }
 
 impl std::error::Error for ModuleError {}

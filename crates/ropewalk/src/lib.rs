@@ -57,6 +57,7 @@ mod linker;
 mod memory;
 mod module;
 mod reference;
+mod source;
 mod store;
 #[doc(hidden)]
 pub mod stress;

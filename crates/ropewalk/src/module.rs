@@ -2,10 +2,11 @@
 
 use crate::engine::Engine;
 use crate::error::ModuleError;
+use crate::source::Written;
 use anyhow::{Context, Result};
 use ropewalk_abi::{CompositeType, ExternType, HeapType};
 use ropewalk_runtime::code::TypePointer;
-use ropewalk_runtime::{CodeMemory, LoadedModule};
+use ropewalk_runtime::{CodeMemory, LoadedModule, Source};
 use ropewalk_text::Text;
 use std::sync::Arc;
 
@@ -62,30 +63,63 @@ impl<'a> ExportType<'a> {
 
 impl Module {
     /// Compiles a module in the binary or the text format.
+    ///
+    /// Backtraces show where in the text an instruction stands, as
+    /// `<text>:LINE:COLUMN`; those of a module [from a file](Module::from_file) show
+    /// the file.
+    ///
+    /// ```
+    /// use ropewalk::*;
+    ///
+    /// let engine = Engine::default();
+    /// let module = Module::new(&engine, "(module\n  (func (export \"run\") (unreachable)))")?;
+    /// let mut store = Store::new(&engine, ());
+    /// let instance = Instance::new(&mut store, &module, &[])?;
+    /// let run = instance.get_typed_func::<(), ()>(&mut store, "run")?;
+    /// let error = run.call(&mut store, ()).unwrap_err();
+    /// let frame = &error.downcast_ref::<Trap>().unwrap().backtrace().frames()[0];
+    /// assert_eq!(frame.to_string(), "<text>:2:25: <module>!run");
+    /// assert_eq!((frame.file(), frame.line(), frame.column()), (None, Some(2), Some(25)));
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn new(engine: &Engine, bytes: impl AsRef<[u8]>) -> Result<Module> {
-        match input(bytes.as_ref())? {
-            Input::Binary(bytes) => Ok(Module::compile(engine, bytes)?),
-            Input::Text(text) => {
-                let compiled = Module::compile(engine, text.binary());
-                Ok(compiled.map_err(|error| error.in_text(&text))?)
-            }
-        }
+        Ok(Module::read(engine, bytes.as_ref(), None)?)
     }
 
     /// Compiles a module in the binary format.
     pub fn from_binary(engine: &Engine, bytes: &[u8]) -> Result<Module> {
-        Ok(Module::compile(engine, bytes)?)
+        Ok(Module::of(engine, compile(engine, bytes)?))
     }
 
-    /// Compiles the module in a file.
+    /// Compiles the module in a file, which errors and backtraces show.
     pub fn from_file(engine: &Engine, path: impl AsRef<std::path::Path>) -> Result<Module> {
         let path = path.as_ref();
         let name = path.display().to_string();
         let bytes = std::fs::read(path).with_context(|| format!("cannot read {name}"))?;
-        Module::new(engine, bytes).map_err(|error| match error.downcast::<ModuleError>() {
-            Ok(error) => error.with_path(name).into(),
-            Err(error) => error,
-        })
+        let module = Module::read(engine, &bytes, Some(name.clone()));
+        Ok(module.map_err(|error| error.with_path(name))?)
+    }
+
+    /// Compiles a module that was read already, as part of a file perhaps.
+    #[doc(hidden)]
+    pub fn from_text(
+        engine: &Engine,
+        text: Text,
+        file: Option<String>,
+    ) -> Result<Module, ModuleError> {
+        match compile(engine, text.binary()) {
+            Ok(loaded) => {
+                let source: Box<dyn Source> = Box::new(Written { text, file });
+                Ok(Module::of(engine, LoadedModule { source: Some(source), ..loaded }))
+            }
+            Err(error) => {
+                let error = error.in_text(&text);
+                Err(match file {
+                    Some(file) => error.with_path(file),
+                    None => error,
+                })
+            }
+        }
     }
 
     /// Checks a module in the binary or the text format without compiling it.
@@ -100,26 +134,17 @@ impl Module {
         }
     }
 
-    fn compile(engine: &Engine, bytes: &[u8]) -> Result<Module, ModuleError> {
-        let features = engine.config().features;
-        let compiled = ropewalk_compile::compile_module(engine.target(), features, bytes)?;
-        let type_ids: Vec<u32> = engine.types().register_module(&compiled.info);
-        let info_of = |id: &u32| TypePointer(engine.types().get(*id).info());
-        let type_infos = type_ids.iter().map(info_of).collect();
-        let code = CodeMemory::load(compiled.code).map_err(|error| {
-            ropewalk_compile::CompileError::too_large(format!("cannot map its code: {error}"))
-        })?;
-        for ty in &compiled.info.types {
-            if let CompositeType::Cont(HeapType::Concrete(function)) = ty.composite {
-                let number = type_ids[function as usize];
-                engine.prepare_continuations(number).map_err(|error| {
-                    ropewalk_compile::CompileError::too_large(format!("{error:#}"))
-                })?;
-            }
+    /// Compiles a module in the binary or the text format, which comes from a file
+    /// perhaps.
+    fn read(engine: &Engine, bytes: &[u8], file: Option<String>) -> Result<Module, ModuleError> {
+        match input(bytes)? {
+            Input::Binary(bytes) => Ok(Module::of(engine, compile(engine, bytes)?)),
+            Input::Text(text) => Module::from_text(engine, text, file),
         }
-        let (info, layout) = (compiled.info, compiled.layout);
-        let loaded = Arc::new(LoadedModule { info, layout, code, type_ids, type_infos });
-        Ok(Module { engine: engine.clone(), loaded })
+    }
+
+    fn of(engine: &Engine, loaded: LoadedModule) -> Module {
+        Module { engine: engine.clone(), loaded: Arc::new(loaded) }
     }
 
     /// The engine that compiled it.
@@ -161,13 +186,35 @@ enum Input<'a> {
 }
 
 /// A module whose first byte is zero is a binary; no text begins like that.
-fn input(bytes: &[u8]) -> Result<Input<'_>> {
+fn input(bytes: &[u8]) -> Result<Input<'_>, ModuleError> {
     if bytes.first() == Some(&0) {
         return Ok(Input::Binary(bytes));
     }
     match std::str::from_utf8(bytes) {
-        Ok(text) => Ok(Input::Text(Text::parse(text).map_err(ModuleError::from)?)),
+        Ok(text) => Ok(Input::Text(Text::parse(text)?)),
         // Neither; the decoder of binaries says what it misses.
         Err(_) => Ok(Input::Binary(bytes)),
     }
+}
+
+/// A compiled binary, made ready to be run.
+fn compile(engine: &Engine, bytes: &[u8]) -> Result<LoadedModule, ModuleError> {
+    let features = engine.config().features;
+    let compiled = ropewalk_compile::compile_module(engine.target(), features, bytes)?;
+    let type_ids: Vec<u32> = engine.types().register_module(&compiled.info);
+    let info_of = |id: &u32| TypePointer(engine.types().get(*id).info());
+    let type_infos = type_ids.iter().map(info_of).collect();
+    let code = CodeMemory::load(compiled.code).map_err(|error| {
+        ropewalk_compile::CompileError::too_large(format!("cannot map its code: {error}"))
+    })?;
+    for ty in &compiled.info.types {
+        if let CompositeType::Cont(HeapType::Concrete(function)) = ty.composite {
+            let number = type_ids[function as usize];
+            engine
+                .prepare_continuations(number)
+                .map_err(|error| ropewalk_compile::CompileError::too_large(format!("{error:#}")))?;
+        }
+    }
+    let (info, layout) = (compiled.info, compiled.layout);
+    Ok(LoadedModule { info, layout, code, type_ids, type_infos, source: None })
 }

@@ -103,6 +103,84 @@ fn the_offset_of_a_frame_is_that_of_its_instruction() {
 }
 
 #[test]
+fn a_frame_of_a_text_knows_its_line_and_column() {
+    let text =
+        "(module\r\n  (func (export \"f\")\n\t(call $e) (; é漢 ;) unreachable)\n  (func $e nop))";
+    let (mut store, instance) = instantiate(text);
+    let error = call(&mut store, instance, "f", &[]).unwrap_err();
+    let frame = &trap(&error).backtrace().frames()[0];
+    assert_eq!((frame.file(), frame.line(), frame.column()), (None, Some(3), Some(21)));
+    assert_eq!(frame.to_string(), "<text>:3:21: <module>!f");
+
+    let path = std::env::temp_dir().join(format!("ropewalk-traps-{}.wat", std::process::id()));
+    std::fs::write(&path, text).unwrap();
+    let engine = Engine::default();
+    let module = Module::from_file(&engine, &path);
+    std::fs::remove_file(&path).unwrap();
+    let mut store = Store::new(&engine, ());
+    let instance = Instance::new(&mut store, &module.unwrap(), &[]).unwrap();
+    let error = call(&mut store, instance, "f", &[]).unwrap_err();
+    let frame = &trap(&error).backtrace().frames()[0];
+    let file = path.to_str().unwrap();
+    assert_eq!((frame.file(), frame.line(), frame.column()), (Some(file), Some(3), Some(21)));
+}
+
+#[test]
+fn a_frame_of_a_binary_has_no_line() {
+    let text = "(module (func (export \"f\") unreachable))";
+    let engine = Engine::default();
+    let binary = ropewalk_text::Text::parse(text).unwrap();
+    let module = Module::new(&engine, binary.binary()).unwrap();
+    let mut store = Store::new(&engine, ());
+    let instance = Instance::new(&mut store, &module, &[]).unwrap();
+    let error = call(&mut store, instance, "f", &[]).unwrap_err();
+    let frame = &trap(&error).backtrace().frames()[0];
+    assert_eq!((frame.file(), frame.line(), frame.column()), (None, None, None));
+    assert_eq!(frame.to_string(), format!("{:#8x}: <module>!f", frame.offset().unwrap()));
+}
+
+/// Every frame of every kind of stack has a place, whatever moves and is collected.
+#[test]
+fn frames_of_all_designs_have_places_in_their_texts() {
+    let text = r#"(module
+  (type $body (func))
+  (type $k (cont $body))
+  (type $c (stack (ref null $c)))
+  (type $t (task (param i32) (result i32)))
+  (import "host" "new_stack" (func $new (result stackref)))
+  (event $back)
+  (tag $start)
+  (func (export "run")
+    (drop (switch $c (stack.new $c $in-bag))))
+  (func $in-bag (param (ref null $c))
+    (block $b
+      (try (stack.switch_call $first-class (call $new)) catch $back $b)))
+  (func $first-class (param stackref)
+    (drop (task.resume $t (task.new $t $in-task) (i32.const 1))))
+  (func $in-task (param (ref null $t)) (param i32) (result i32)
+    (fiber.mount $start (fiber.new (on $start $in-fiber)))
+    (i32.const 0))
+  (func $in-fiber (param fiberref)
+    (resume $k (cont.new $k (ref.func $in-continuation))))
+  (elem declare func $in-continuation)
+  (func $in-continuation
+    (unreachable)))"#;
+    for engine in engines() {
+        let (mut store, instance) = instantiate_in(&engine, text);
+        let error = call(&mut store, instance, "run", &[]).unwrap_err();
+        let frames = trap(&error).backtrace().frames();
+        let shown: Vec<String> = frames.iter().map(Frame::to_string).collect();
+        let expected = [
+            "<text>:23:6: <module>!in-continuation",
+            "<text>:20:6: <module>!in-fiber",
+            "<text>:17:6: <module>!in-task",
+            "<text>:15:12: <module>!first-class",
+        ];
+        assert_eq!(shown, expected);
+    }
+}
+
+#[test]
 fn an_overflow_in_a_prologue_does_not_lose_the_caller() {
     let text = r#"(module
         (func $a (param i64) (call $b (local.get 0)))

@@ -81,17 +81,53 @@ impl Frame {
         self.module.info.function_name(self.function)
     }
 
-    /// Which byte of the module the instruction begins at.
+    /// Which byte of the binary the instruction begins at. The binary of a module
+    /// that is written as text is what it was encoded to.
     pub fn offset(&self) -> Option<u32> {
         self.offset
     }
+
+    /// The file in which the module is written as text, if that is known.
+    pub fn file(&self) -> Option<&str> {
+        self.module.source.as_ref()?.file()
+    }
+
+    /// The line of the instruction, if the module is written as text; the first
+    /// line is 1.
+    pub fn line(&self) -> Option<usize> {
+        self.position().map(|(line, _)| line)
+    }
+
+    /// The character of its line that the instruction begins at, if the module is
+    /// written as text; the first character is 1.
+    pub fn column(&self) -> Option<usize> {
+        self.position().map(|(_, column)| column)
+    }
+
+    /// The line and the column. They are looked for only when somebody asks.
+    fn position(&self) -> Option<(usize, usize)> {
+        self.module.source.as_ref()?.position(self.offset?)
+    }
+
+    /// Writes where the instruction stands: in the text, or else in the binary.
+    fn write_place(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.position(), self.offset) {
+            (Some((line, column)), _) => {
+                let file = self.file().unwrap_or(UNKNOWN_FILE);
+                write!(f, "{file}:{line}:{column}: ")
+            }
+            (None, Some(offset)) => write!(f, "{offset:#8x}: "),
+            (None, None) => Ok(()),
+        }
+    }
 }
+
+/// Stands for the file of a text that was read from none.
+const UNKNOWN_FILE: &str = "<text>";
 
 impl fmt::Display for Frame {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(offset) = self.offset {
-            write!(f, "{offset:#8x}: ")?;
-        }
+        self.write_place(f)?;
         f.write_str(self.module_name().unwrap_or("<module>"))?;
         match self.function_name() {
             Some(name) => write!(f, "!{name}"),

@@ -2,6 +2,7 @@
 
 use crate::known_code;
 use crate::map::{Map, PAGE};
+use crate::source::Source;
 use ropewalk_abi::code::{CodeImage, FunctionCode};
 use ropewalk_abi::module::{Item, ModuleInfo};
 use ropewalk_abi::{
@@ -79,6 +80,8 @@ pub struct LoadedModule {
     pub type_ids: Vec<u32>,
     /// What objects of its types point to.
     pub type_infos: Vec<TypePointer>,
+    /// The text that it was made from, if it was.
+    pub source: Option<Box<dyn Source>>,
 }
 
 /// A pointer to a type, which lives as long as the engine.

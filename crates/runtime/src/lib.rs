@@ -15,7 +15,7 @@
 //! | [`activation`] | a call from the host into WebAssembly |
 //! | [`builtins`] | what generated code calls |
 //! | [`signal`], [`fault`], [`complaint`] | faults become traps, or end the process |
-//! | [`backtrace`], [`trap`] | what an embedder sees of a trap |
+//! | [`backtrace`], [`source`], [`trap`] | what an embedder sees of a trap |
 //! | [`design`] | what the designs need beyond generated code |
 //! | [`code`], [`known_code`], [`types`] | loaded code; types that are the same throughout an engine |
 
@@ -37,6 +37,7 @@ pub mod link;
 mod map;
 pub mod memory;
 mod signal;
+mod source;
 pub mod stack;
 pub mod store;
 pub mod table;
@@ -51,6 +52,7 @@ pub use heap::{HeapOptions, OwnedRoot, Root};
 pub use instance::{Instance, InstantiateError};
 pub use link::{ImportValue, LinkError};
 pub use signal::install as install_signal_handlers;
+pub use source::Source;
 pub use store::{HostFunction, StackStatistics, Store, StoreId, StoreOptions};
 pub use trap::Trap;
 pub use types::{RegisteredType, TypeRegistry};

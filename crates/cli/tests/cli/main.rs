@@ -5,5 +5,6 @@ mod lower;
 mod pipe;
 mod process;
 mod run;
+mod trap;
 mod validate;
 mod wast;

@@ -1,0 +1,170 @@
+//! What `ropewalk run` says about a trap: where in the text each frame stands, in
+//! every design.
+
+use crate::process::{file, root, ropewalk};
+
+/// Runs `run` of a module in the file `NAME.wat`, which traps, and compares what is
+/// said after `error: `; `FILE` stands for the path.
+#[track_caller]
+fn check(name: &str, module: &str, says: &str) {
+    let path = file(&format!("{name}.wat"), module);
+    let outcome = ropewalk(&["run", &path, "--invoke", "run"]);
+    outcome.fails(134, &[]);
+    assert_eq!(outcome.stderr, format!("error: {}\n", says.replace("FILE", &path)));
+}
+
+#[test]
+fn a_trap_of_typed_continuations() {
+    check(
+        "trap-continuations",
+        "\
+(module $m
+  (type $body (func))
+  (type $k (cont $body))
+  (tag $yield (param i32))
+  (elem declare func $inner)
+  (func $inner
+    (unreachable))
+  (func (export \"run\")
+    (block $on (result i32 (ref $k))
+      (resume $k (on $yield $on) (cont.new $k (ref.func $inner)))
+      (return))
+    (drop) (drop)))",
+        "\
+wasm trap: unreachable
+wasm backtrace:
+   0: FILE:7:6: m!inner
+      -- resumed by resume (on $yield)
+   1: FILE:10:8: m!run",
+    );
+}
+
+#[test]
+fn a_trap_of_the_bag_of_stacks() {
+    check(
+        "trap-bag",
+        "\
+(module $m
+  (rec
+    (type $c (stack (param i32) (ref null $d)))
+    (type $d (stack (ref null $c))))
+  (func $inner (param i32) (param (ref null $d))
+    (call $deep))
+  (func $deep
+    (switch $d (ref.null $d)) drop drop)
+  (func (export \"run\")
+    (drop (switch $c (i32.const 1) (stack.new $c $inner)))))",
+        "\
+wasm trap: null stack reference
+wasm backtrace:
+   0: FILE:8:6: m!deep
+   1: FILE:6:6: m!inner",
+    );
+}
+
+#[test]
+fn a_trap_of_tasks() {
+    check(
+        "trap-tasks",
+        "\
+(module $m
+  (type $t (task (param i32) (result i32)))
+  (func $inner (param (ref null $t)) (param i32) (result i32)
+    (task.suspend $t (ref.null $t) (i32.const 1)))
+  (func (export \"run\") (result i32)
+    (task.resume $t
+      (task.new $t $inner)
+      (i32.const 3))))",
+        "\
+wasm trap: null task reference
+wasm backtrace:
+   0: FILE:4:6: m!inner
+      -- resumed by task.resume
+   1: FILE:6:6: m!run",
+    );
+}
+
+#[test]
+fn a_trap_of_fibers() {
+    check(
+        "trap-fibers",
+        "\
+(module $m
+  (tag $start) (tag $done) (tag $e (param i32))
+  (func $inner (param $self fiberref)
+    (block $l (result i32)
+      (fiber.dismount $e (on $e $l) (i32.const 1) (ref.null fiber))
+      unreachable)
+    drop)
+  (func (export \"run\")
+    (local $f fiberref)
+    (local.set $f (fiber.new $done (on $start $inner)))
+    (block $l (result i32)
+      (block $d
+        (fiber.mount $start (on $e $l) (on $done $d) (local.get $f)))
+      (return))
+    drop))",
+        "\
+wasm trap: null fiber reference
+wasm backtrace:
+   0: FILE:5:8: m!inner
+      -- resumed by fiber.mount (on $e) (on $done)
+   1: FILE:13:10: m!run",
+    );
+}
+
+#[test]
+fn a_trap_of_first_class_stacks() {
+    check(
+        "trap-first-class",
+        "\
+(module $m
+  (import \"host\" \"new_stack\" (func $new (result stackref)))
+  (event $back (param stackref))
+  (call_tag $ask (param i32) (result i32))
+  (func $inner (param $s stackref)
+    (drop (call $asks)))
+  (func $asks (result i32)
+    (local $x i32)
+    (answer $ask (result i32)
+      local.set $x
+      (i32.div_s (local.get $x) (i32.const 0))
+
+     within
+      (call_stack $ask (i32.const 4))))
+  (func (export \"run\")
+    (block $b (result stackref)
+      (try (stack.switch_call $inner (call $new)) catch $back $b)
+      unreachable)
+    drop))",
+        "\
+wasm trap: integer divide by zero
+wasm backtrace:
+   0: FILE:11:8: m!asks.answer
+   1: FILE:14:8: m!asks
+   2: FILE:6:12: m!inner",
+    );
+}
+
+/// In a binary an offset is all there is, and the name section says the functions.
+#[test]
+fn a_trap_in_a_binary_shows_offsets() {
+    let module = "(module $m (func $f (nop) (unreachable)) (func (export \"run\") (call $f)))";
+    let text = file("trap-binary.wat", module);
+    let binary = root().join(&text).with_extension("wasm").display().to_string();
+    ropewalk(&["lower", &text, "-o", &binary]).prints("");
+    let outcome = ropewalk(&["run", &binary, "--invoke", "run"]);
+    let says = "error: wasm trap: unreachable\nwasm backtrace:\n   0:     0x22: m!f\n   1:     0x26: m!run\n";
+    outcome.fails(134, &[]);
+    assert_eq!(outcome.stderr, says);
+}
+
+/// A trap while a module is instantiated.
+#[test]
+fn a_trap_of_the_start_function() {
+    check(
+        "trap-start",
+        "(module\n  (func $s\n    (drop (i32.div_u (i32.const 1) (i32.const 0))))\n  (start $s)\n  (func (export \"run\")))",
+        "wasm trap: integer divide by zero\nwasm backtrace:\n   0: FILE:3:12: <module>!s",
+    );
+}
