@@ -2,10 +2,9 @@
 
 use anyhow::{anyhow, bail};
 use ropewalk::{Exception, LinkError, Result, Trap, TrapCode, Val};
-use ropewalk_text::TextError;
 use wast::{QuoteWat, WastExecute, WastInvoke, WastRet, Wat};
 
-use crate::message::{found, is_rejection, is_trap};
+use crate::message::{Rejection, found, is_trap, rejection};
 use crate::pattern;
 use crate::script::Script;
 
@@ -32,12 +31,12 @@ impl Script<'_> {
 
     /// The module cannot be read.
     pub(crate) fn assert_malformed(&mut self, module: QuoteWat) -> Result<()> {
-        self.assert_rejected(module, "a malformed module", |error| !error.is_invalid())
+        self.assert_rejected(module, "a malformed module", Rejection::Malformed)
     }
 
     /// The module can be read, and is not valid.
     pub(crate) fn assert_invalid(&mut self, module: QuoteWat) -> Result<()> {
-        self.assert_rejected(module, "an invalid module", TextError::is_invalid)
+        self.assert_rejected(module, "an invalid module", Rejection::Invalid)
     }
 
     /// The module is malformed or invalid. The message is not compared: every
@@ -47,19 +46,18 @@ impl Script<'_> {
         &mut self,
         mut module: QuoteWat,
         what: &str,
-        is_expected: fn(&TextError) -> bool,
+        expected: Rejection,
     ) -> Result<()> {
         let is_dialect = self.source.is_dialect(&module);
         let Err(error) = self.compile(&mut module) else {
             bail!("expected {what}, found a valid module");
         };
-        match error.downcast_ref::<TextError>() {
-            Some(text) if is_dialect && !is_expected(text) => {
-                let kind = if text.is_invalid() { "an invalid" } else { "a malformed" };
-                bail!("expected {what}, found {kind} module: {}", text.message())
+        match rejection(&error) {
+            Some(other) if is_dialect && other != expected => {
+                bail!("expected {what}, found {other} module: {error}")
             }
-            _ if is_rejection(&error) => Ok(()),
-            _ => bail!("expected {what}, {}", found(&error)),
+            Some(_) => Ok(()),
+            None => bail!("expected {what}, {}", found(&error)),
         }
     }
 

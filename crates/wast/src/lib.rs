@@ -30,7 +30,6 @@
 //! | `number` | the bits of numbers and lanes, and how a script writes them |
 //! | `message` | whether an error is the one that a script expects |
 //! | `spectest` | the host module that scripts import |
-//! | `source` | places in the text of a script |
 //! | `report` | what passed and what did not |
 //!
 //! The crate uses only the engine's public interface, and the front end that
@@ -47,7 +46,6 @@ mod number;
 mod pattern;
 mod report;
 mod script;
-mod source;
 mod spectest;
 
 pub use report::{Failure, Report};

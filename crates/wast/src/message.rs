@@ -1,5 +1,7 @@
 //! Whether an error is the one that a script expects.
 
+use std::fmt;
+
 use ropewalk::{Error, LinkError, ModuleError, Trap};
 use ropewalk_text::TextError;
 
@@ -10,25 +12,45 @@ pub(crate) fn is_trap(expected: &str, found: &str) -> bool {
     found.starts_with(expected) || expected.starts_with(found)
 }
 
-/// Whether the error says that a module is malformed or invalid.
-pub(crate) fn is_rejection(error: &Error) -> bool {
-    error.is::<ModuleError>() || error.is::<TextError>()
+/// Why a module was refused.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Rejection {
+    Malformed,
+    Invalid,
 }
 
-/// The error in one line, as what a script did not expect.
+impl fmt::Display for Rejection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Rejection::Malformed => "a malformed",
+            Rejection::Invalid => "an invalid",
+        })
+    }
+}
+
+/// Why a module was refused, if the error says that it was. What is found after
+/// the text was read is invalid.
+pub(crate) fn rejection(error: &Error) -> Option<Rejection> {
+    match error.downcast_ref::<TextError>() {
+        Some(text) if !text.is_invalid() => Some(Rejection::Malformed),
+        Some(_) => Some(Rejection::Invalid),
+        None => error.is::<ModuleError>().then_some(Rejection::Invalid),
+    }
+}
+
+/// The error, as what a script did not expect.
 pub(crate) fn found(error: &Error) -> String {
     let prefix = if kind(error).is_some() { "" } else { "error: " };
     format!("found {prefix}{}", describe(error))
 }
 
-/// The error in one line.
+/// The error, with the source that it is about, or the frames.
 pub(crate) fn describe(error: &Error) -> String {
     if let Some(trap) = error.downcast_ref::<Trap>() {
-        return format!("trap: {}", trap.code().message());
+        return trap.to_string().replacen("wasm trap", "trap", 1);
     }
     let text = format!("{error:#}");
-    let line = text.lines().next().unwrap_or_default();
-    kind(error).map_or_else(|| line.to_owned(), |kind| format!("{kind}: {line}"))
+    kind(error).map_or_else(|| text.clone(), |kind| format!("{kind}: {text}"))
 }
 
 /// The kind of an error, if it is one of those that scripts know.
@@ -37,7 +59,7 @@ fn kind(error: &Error) -> Option<&'static str> {
         Some("trap")
     } else if error.is::<LinkError>() {
         Some("link error")
-    } else if is_rejection(error) {
+    } else if rejection(error).is_some() {
         Some("invalid module")
     } else {
         None

@@ -28,7 +28,7 @@ impl Report {
     }
 }
 
-/// A line for each failure, and last `N passed, M failed`.
+/// Each failure, which begins with its line, and last `N passed, M failed`.
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for failure in &self.failures {

@@ -1,17 +1,17 @@
 //! The state of a script, and what its directives do to it.
 
 use anyhow::{Context, bail};
-use ropewalk::{Engine, Instance, Linker, Module, ModuleError, Result, Store, Val};
+use ropewalk::{Engine, Instance, Linker, Module, Result, Store, Val};
 use ropewalk_text::Text;
 use wast::lexer::Lexer;
 use wast::parser::{self, ParseBuffer};
-use wast::token::Id;
+use wast::token::{Id, Span};
 use wast::{QuoteWat, Wast, WastDirective, WastExecute, WastInvoke};
 
 use crate::message::describe;
 use crate::named::Named;
 use crate::report::Report;
-use crate::{argument, source, spectest};
+use crate::{argument, spectest};
 
 /// Runs the script `text` in a fresh store.
 pub(crate) fn run(engine: &Engine, name: &str, text: &str) -> Report {
@@ -23,8 +23,8 @@ pub(crate) fn run(engine: &Engine, name: &str, text: &str) -> Report {
         Ok(())
     });
     if let Err(error) = parsed {
-        let line = source::line(text, error.span());
-        report.fail(name, line, source::diagnostic(text, &error));
+        let line = line(text, error.span());
+        report.fail(name, line, source.error(&error).with_path(name).to_string());
     }
     report
 }
@@ -45,7 +45,7 @@ fn run_directives(
     directives: Vec<WastDirective>,
     report: &mut Report,
 ) {
-    let mut script = match Script::new(engine, source) {
+    let mut script = match Script::new(engine, name, source) {
         Ok(script) => script,
         Err(error) => return report.fail(name, 1, describe(&error)),
     };
@@ -54,16 +54,21 @@ fn run_directives(
         match script.directive(directive) {
             Ok(()) => report.passed += 1,
             Err(error) => {
-                let line = source::line(source.source(), span);
-                report.fail(name, line, describe(&error));
+                report.fail(name, line(source.source(), span), describe(&error));
             }
         }
     }
 }
 
+/// The line of a place; the first line is 1.
+fn line(text: &str, span: Span) -> usize {
+    span.linecol_in(text).0 + 1
+}
+
 /// A running script.
 pub(crate) struct Script<'e> {
     engine: &'e Engine,
+    name: &'e str,
     pub(crate) source: &'e ropewalk_text::Script,
     pub(crate) store: Store<()>,
     linker: Linker<()>,
@@ -72,14 +77,14 @@ pub(crate) struct Script<'e> {
 }
 
 impl<'e> Script<'e> {
-    fn new(engine: &'e Engine, source: &'e ropewalk_text::Script) -> Result<Self> {
+    fn new(engine: &'e Engine, name: &'e str, source: &'e ropewalk_text::Script) -> Result<Self> {
         let mut store = Store::new(engine, ());
         let mut linker = Linker::new(engine);
         linker.allow_shadowing(true);
         spectest::define(&mut linker, &mut store)?;
         let definitions = Named::new("module");
         let instances = Named::new("instance");
-        Ok(Script { engine, source, store, linker, definitions, instances })
+        Ok(Script { engine, name, source, store, linker, definitions, instances })
     }
 
     fn directive(&mut self, directive: WastDirective) -> Result<()> {
@@ -140,14 +145,9 @@ impl<'e> Script<'e> {
     }
 
     pub(crate) fn compile(&self, module: &mut QuoteWat) -> Result<Module> {
-        let text = Text::from_script(module, self.source)?;
-        Module::from_binary(self.engine, text.binary()).map_err(|error| {
-            let found = error.downcast_ref::<ModuleError>();
-            match found.and_then(|error| Some((error.offset()?, error.message()))) {
-                Some((offset, message)) => text.error_at(offset, message).into(),
-                None => error,
-            }
-        })
+        let text = Text::from_script(module, self.source);
+        let text = text.map_err(|error| error.with_path(self.name))?;
+        Ok(Module::from_text(self.engine, text, Some(self.name.to_owned()))?)
     }
 
     pub(crate) fn instantiate(&mut self, module: &Module) -> Result<Instance> {

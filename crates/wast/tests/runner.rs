@@ -3,11 +3,18 @@
 use ropewalk::Engine;
 use ropewalk_wast::WastRunner;
 
-/// Runs a script and compares the failures, each as `line: message`.
+/// The failures of a script, as they are printed.
+fn failures(text: &str) -> Vec<String> {
+    let report = WastRunner::new(&Engine::default()).run_script("s", text);
+    report.failures.iter().map(ToString::to_string).collect()
+}
+
+/// Runs a script and compares the failures, each as `line: message`, without the
+/// source or the frames that follow.
 #[track_caller]
 fn check(text: &str, failures: &[&str]) {
-    let report = WastRunner::new(&Engine::default()).run_script("s", text);
-    let found: Vec<_> = report.failures.iter().map(ToString::to_string).collect();
+    let found = self::failures(text);
+    let found: Vec<_> = found.iter().filter_map(|failure| failure.lines().next()).collect();
     let expected: Vec<_> = failures.iter().map(|failure| format!("s:{failure}")).collect();
     assert_eq!(found, expected);
 }
@@ -281,17 +288,73 @@ fn a_text_that_is_no_script() {
     let report = WastRunner::new(&Engine::default()).run_script("s", "(module)\n  (modul)");
     let failure = report.failures[0].to_string();
     assert!(failure.starts_with("s:2: unexpected token"), "{failure}");
-    assert!(failure.ends_with("\n      (modul)\n       ^"), "{failure}");
+    let shown = "\n  --> s:2:4\n   |\n 2 |   (modul)\n   |    ^";
+    assert!(failure.ends_with(shown), "{failure}");
     assert_eq!((report.passed, report.failed()), (0, 1));
 }
 
 #[test]
 fn an_error_far_to_the_right_is_shown() {
-    let text = format!("{}(modul)", " ".repeat(70_000));
-    let report = WastRunner::new(&Engine::default()).run_script("s", &text);
-    let failure = report.failures[0].to_string();
-    let caret = failure.lines().last().expect("lines");
-    assert_eq!((caret.trim(), caret.len()), ("^", 4 + 70_000 + 2));
+    let failure = &failures(&format!("{}(modul)", " ".repeat(70_000)))[0];
+    let lines: Vec<&str> = failure.lines().collect();
+    let [.., place, _, source, caret] = lines[..] else { panic!("{failure}") };
+    assert_eq!(place, "  --> s:1:70002");
+    assert_eq!(source[caret.len() - 1..], *"modul)");
+    assert!(caret.ends_with('^') && caret.len() < 120, "{caret}");
+}
+
+/// A module in a script that is wrong is shown as one in a file is.
+#[test]
+fn an_error_in_a_module_shows_line_column_and_source() {
+    let script = r#"(module)
+(module
+  (func (export "f") (result i32)
+    (i64.const 1)))
+(module quote "(func"
+  "  (i32.add))")
+(module (func
+  (call $g)))
+(module definition $D (type $c (stack
+  (ref $d))))
+(assert_return (invoke "f"))
+(assert_trap (module (func
+  (drop))) "unreachable")"#;
+    let shown = [
+        "s:2: invalid module: type mismatch: expected i32, found i64\n  --> s:4:18\n   |\n \
+         4 |     (i64.const 1)))\n   |                  ^",
+        "s:5: invalid module: type mismatch: expected i32 but nothing on stack\n  --> s:6:7\n   \
+         |\n 6 |   \"  (i32.add))\")\n   |       ^",
+        "s:7: invalid module: unknown func: failed to find name `$g`\n  --> s:8:9\n   |\n \
+         8 |   (call $g)))\n   |         ^",
+        "s:9: invalid module: unknown type: there is no type named `$d`\n   --> s:10:8\n    |\n \
+         10 |   (ref $d))))\n    |        ^",
+        "s:11: expected no result, found error: there is no instance",
+        "s:12: expected trap: unreachable, found invalid module: type mismatch: expected a type \
+         but nothing on stack\n   --> s:13:4\n    |\n 13 |   (drop))) \"unreachable\")\n    |    ^",
+    ];
+    assert_eq!(failures(script), shown);
+}
+
+/// A trap that a script does not expect says where it happened, in every design.
+#[test]
+fn a_trap_shows_the_place_of_each_frame_in_the_script() {
+    let script = r#"(module $m
+  (func $inner (unreachable))
+  (func (export "run")
+    (call $inner)))
+(invoke "run")
+(module $bag
+  (type $c (stack (ref null $c)))
+  (func $f (param (ref null $c))
+    unreachable)
+  (func (export "run")
+    (drop (switch $c (stack.new $c $f)))))
+(invoke "run")"#;
+    let shown = [
+        "s:5: trap: unreachable\nwasm backtrace:\n   0: s:2:17: m!inner\n   1: s:4:6: m!run",
+        "s:12: trap: unreachable\nwasm backtrace:\n   0: s:9:5: bag!f",
+    ];
+    assert_eq!(failures(script), shown);
 }
 
 #[test]

@@ -38,7 +38,8 @@ fn a_text_that_is_no_script_is_a_failure_with_a_caret() {
     let outcome = ropewalk(&["wast", &script]);
     assert_eq!(outcome.code, Some(1), "{outcome:?}");
     assert!(outcome.stdout.starts_with(&format!("{script}:2: ")), "{outcome:?}");
-    assert!(outcome.stdout.contains("\n    (assert_retrn)\n     ^\n"), "{outcome:?}");
+    let shown = format!("\n  --> {script}:2:2\n   |\n 2 | (assert_retrn)\n   |  ^\n");
+    assert!(outcome.stdout.contains(&shown), "{outcome:?}");
     assert!(outcome.stdout.ends_with("0 passed, 1 failed\n"), "{outcome:?}");
 }
 

@@ -9,6 +9,8 @@ use wast::QuoteWat;
 use super::tree::{Node, Tree};
 use super::word::Words;
 use super::{is_dialect, may_have_dialects};
+use crate::error::TextError;
+use crate::fault::Fault;
 use crate::literal::Literals;
 
 /// A script (`.wast`) whose modules may use dialects.
@@ -73,6 +75,20 @@ impl Script {
             }
             QuoteWat::QuoteComponent(..) => false,
         }
+    }
+
+    /// The error for what the parser of scripts says about [`Script::text`].
+    ///
+    /// ```
+    /// use ropewalk_text::Script;
+    /// use wast::parser::ParseBuffer;
+    ///
+    /// let script = Script::new("(module)\n(assert_return \u{1})");
+    /// let error = ParseBuffer::new(script.text()).err().unwrap();
+    /// assert_eq!(script.error(&error).position().unwrap().to_string(), "2:16");
+    /// ```
+    pub fn error(&self, error: &wast::Error) -> TextError {
+        TextError::new(&self.source, Fault::malformed(error.span().offset(), error.message()))
     }
 
     /// Where the dialect module whose keyword stands at a byte is written.
