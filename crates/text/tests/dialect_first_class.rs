@@ -140,8 +140,8 @@ fn slots() {
     );
     check(
         "(func (result stackref) (table.get_clear $t (i32.const 1)))",
-        "(func (result (ref null $stackref)) (local $value.1 i32) (table.set $t (i32.const 1) \
-         (local.tee $value.1) (table.get $t) (local.get $value.1) (ref.null $stackref)))",
+        "(func (result (ref null $stackref)) (local $index i32) (table.set $t (i32.const 1) \
+         (local.tee $index) (table.get $t) (local.get $index) (ref.null $stackref)))",
     );
     field_of(HEAD, "(func (table.set_cleared $t (i32.const 1) (call $new)))");
     field_of(HEAD, "(func (table.set_cleared 0 (i32.const 1) (global.get_clear 0)))");
@@ -152,6 +152,95 @@ fn slots() {
          (table.get_clear $big (i64.const 2))))",
     );
     field_of(HEAD, "(func (local i32 stackref) (local.set_cleared 1 (local.get_clear 1)))");
+}
+
+/// Checks what a function becomes in a module without first-class stacks.
+#[track_caller]
+fn check_alone(head: &str, function: &str, expected: &str) {
+    let text = lower(&format!("(module {head} {function})"));
+    has(&text, &[expected]);
+    assert!(!text.contains("stackref"), "{text}");
+}
+
+#[test]
+fn places() {
+    check_alone(
+        "(global $g funcref (ref.null func))",
+        "(func (local $x externref) (local.set_cleared $x (local.get_clear $x)))",
+        "(func (local $x externref) (local.set $x (local.set $x (local.get $x) \
+         (ref.null extern)) (call $first-class.check_cleared (local.get $x))))",
+    );
+    check_alone(
+        "(global $g funcref (ref.null func))",
+        "(func (result i32) global.is_cleared $g)",
+        "(func (result i32) (global.get $g) ref.is_null)",
+    );
+    check_alone(
+        "(table $t i64 1 anyref)",
+        "(func (result i64) (table.grow_cleared $t (i64.const 1)))",
+        "(func (result i64) (local $index i64) (table.grow $t (i64.const 1) (local.set $index) \
+         (ref.null any) (local.get $index)))",
+    );
+    let objects = "(type $s (struct (field $f (mut eqref)))) (type $a (array (mut (ref null $s))))";
+    check_alone(
+        objects,
+        "(func (param (ref $s)) (result eqref) (struct.get_clear $s $f (local.get 0)))",
+        "(func (param (ref $s)) (result eqref) (local $object (ref null $s)) \
+         (struct.set $s $f (local.get 0) (local.tee $object) (struct.get $s $f) \
+         (local.get $object) (ref.null eq)))",
+    );
+    check_alone(
+        objects,
+        "(func (param (ref $a)) (result i32) (array.is_cleared $a (local.get 0) (i32.const 1)))",
+        "(func (param (ref $a)) (result i32) (ref.is_null (local.get 0) (i32.const 1) \
+         (array.get $a)))",
+    );
+    check_alone(
+        objects,
+        "(func (param (ref $a)) (result (ref null $s)) \
+         (array.get_clear $a (local.get 0) (i32.const 1)))",
+        "(func (param (ref $a)) (result (ref null $s)) (local $object (ref null $a)) \
+         (local $index i32) (array.set $a (local.get 0) (i32.const 1) (local.set $index) \
+         (local.tee $object) (local.get $index) (array.get $a) (local.get $object) \
+         (local.get $index) (ref.null $s)))",
+    );
+    check_alone(
+        objects,
+        "(func (param (ref $a)) \
+         (array.set_cleared $a (local.get 0) (i32.const 1) (ref.null $s)))",
+        "(func (param (ref $a)) (local $value (ref null $s)) (local $object (ref null $a)) \
+         (local $index i32) (local.set $value (local.get 0) (i32.const 1) (ref.null $s) \
+         (local.set $value) (local.set $index) (local.set $object) \
+         (call $first-class.check_cleared (array.get $a (local.get $object) (local.get $index))) \
+         (array.set $a (local.get $object) (local.get $index) (local.get $value)) \
+         (ref.null $s)))",
+    );
+}
+
+#[test]
+fn objects_with_stacks() {
+    let objects = "(type $s (struct (field $f (mut stackref)))) (type $a (array (mut stackref)))";
+    has(
+        &lower(&format!(
+            "(module {objects} (func (param (ref $s)) (result i32) (struct.is_cleared $s 0 (local.get 0))))"
+        )),
+        &[
+            "(import \"ropewalk:first-class\" \"is_cleared\" \
+             (func $first-class.is_cleared (param (ref null $stackref)) (result i32)))",
+            "(type $s (struct (field $f (mut (ref null $stackref)))))",
+            "(type $a (array (mut (ref null $stackref))))",
+            "(call $first-class.is_cleared (local.get 0) (struct.get $s 0))",
+        ],
+    );
+    // What is there once the local that says where it is has another place.
+    lower(
+        "(module (call_tag $ask (result i32)) (type $s (struct (field (mut externref))))
+           (func (param $x externref) (param $o (ref $s))
+             (answer $ask
+               (local.set_cleared $x (local.get_clear $x))
+               (struct.set_cleared $s 0 (local.get $o) (local.get_clear $x))
+               (i32.add (local.is_cleared $x) (struct.is_cleared $s 0 (local.get $o))) within)))",
+    );
 }
 
 #[test]

@@ -48,7 +48,10 @@ fn what_would_copy_a_stackref() {
             ("(func (drop (@@table.get (i32.const 0))))", "linear"),
             ("(func (@@table.set $t (i32.const 0) (call $new)))", "`table.set_cleared`"),
             ("(func (@@table.fill $t (i32.const 0) (call $new) (i32.const 1)))", "linear"),
-            ("(func (drop (@@table.grow $t (call $new) (i32.const 1))))", "linear"),
+            (
+                "(func (drop (@@table.grow $t (call $new) (i32.const 1))))",
+                "use `table.grow_cleared`",
+            ),
             ("(func (@@table.copy $t $t (i32.const 0) (i32.const 0) (i32.const 0)))", "linear"),
             ("(func (@@table.copy $u $t (i32.const 0) (i32.const 0) (i32.const 0)))", "linear"),
             ("(func (@@table.copy (i32.const 0) (i32.const 0) (i32.const 0)))", "linear"),
@@ -72,16 +75,192 @@ fn what_would_copy_a_stackref() {
                 "(func call $new call $new i32.const 0 select (result @@stackref) drop)",
                 "`select` would lose one",
             ),
-            ("(type $x (struct (field @@stackref)))", "it cannot be a field"),
-            ("(type $x (struct (field i32) (field $f (mut @@stackref))))", "it cannot be a field"),
-            ("(type $x (array @@stackref))", "it cannot be a field"),
-            ("(type $x (array (mut @@stackref)))", "it cannot be a field"),
-            ("(rec (type $x (sub (struct (field $f @@stackref)))))", "it cannot be a field"),
+            ("(type $x (struct (field @@stackref)))", "must be mutable, `(mut stackref)`"),
+            ("(type $x (struct (field i32 (mut stackref) @@stackref)))", "must be mutable"),
+            (
+                "(type $x (array @@stackref))",
+                "a field or an element that holds one must be mutable",
+            ),
+            ("(rec (type $x (sub (struct (field $f @@stackref)))))", "must be mutable"),
             ("(global $h @@stackref (ref.null stack))", "must be mutable"),
             ("(import \"a\" \"b\" (global $h @@stackref))", "must be mutable"),
             ("(func (param $x stackref) (answer $ping (drop (@@local.get $x)) within))", "linear"),
         ],
     );
+}
+
+/// Objects that hold stackrefs, and others.
+const OBJECTS: &str = "(type $s (struct (field $i (mut i32)) (field $f (mut stackref)) \
+    (field $a anyref) (field $n (mut (ref any))))) (type $a (array (mut stackref))) \
+    (type $b (array anyref)) (type $c (array (mut i8))) ";
+
+/// The same as `check`, in modules with these objects.
+#[track_caller]
+fn check_with_objects(invalid: bool, rows: &[(&str, &str)]) {
+    for (marked, message) in rows {
+        check(invalid, &[(&format!("{OBJECTS}{marked}"), message)]);
+    }
+}
+
+#[test]
+fn what_would_copy_a_stackref_of_an_object() {
+    let rows = [
+        (
+            "(func (param (ref $s)) (drop (@@struct.get $s $f (local.get 0))))",
+            "a stackref is linear: `struct.get` would copy or overwrite one; use \
+             `struct.get_clear` and `struct.set_cleared`",
+        ),
+        ("(func (param (ref $s)) local.get 0 @@struct.get $s 1 drop)", "linear: `struct.get`"),
+        ("(func (param (ref $s)) (@@struct.set $s $f (local.get 0) (call $new)))", "`struct.set`"),
+        ("(func (param (ref $s)) (drop (@@struct.get_u $s $f (local.get 0))))", "linear"),
+        (
+            "(func (param (ref $a)) (drop (@@array.get $a (local.get 0) (i32.const 0))))",
+            "a stackref is linear: `array.get` would copy or overwrite one; use `array.get_clear` \
+             and `array.set_cleared`",
+        ),
+        (
+            "(func (param (ref $a)) (@@array.set $a (local.get 0) (i32.const 0) (call $new)))",
+            "linear: `array.set`",
+        ),
+        (
+            "(func (drop (@@array.new $a (call $new) (i32.const 1))))",
+            "use `array.new_default` or `array.new_fixed`",
+        ),
+        (
+            "(global $x (ref $a) (@@array.new $a (ref.null stack) (i32.const 1)))",
+            "linear: `array.new`",
+        ),
+        (
+            "(func (param (ref $a)) (@@array.fill $a (local.get 0) (i32.const 0) (call $new) \
+             (i32.const 1)))",
+            "linear: `array.fill`",
+        ),
+        (
+            "(func (param (ref $a)) (@@array.copy $a $a (local.get 0) (i32.const 0) (local.get 0) \
+             (i32.const 0) (i32.const 1)))",
+            "linear: `array.copy`",
+        ),
+        (
+            "(func (param (ref $a) (ref $b)) (@@array.copy $b $a (local.get 1) (i32.const 0) \
+             (local.get 0) (i32.const 0) (i32.const 1)))",
+            "linear: `array.copy`",
+        ),
+        (
+            "(elem $e nullcontref) (func (param (ref $a)) (@@array.init_elem $a $e (local.get 0) \
+             (i32.const 0) (i32.const 0) (i32.const 0)))",
+            "linear: `array.init_elem`",
+        ),
+        (
+            "(elem $e nullcontref) (func (drop (@@array.new_elem $a $e (i32.const 0) (i32.const 0))))",
+            "linear: `array.new_elem`",
+        ),
+    ];
+    check_with_objects(true, &rows);
+}
+
+#[test]
+fn places_of_another_type() {
+    let rows = [
+        (
+            "(func (local $x i32) (drop (local.get_clear @@$x)))",
+            "type mismatch: `local.get_clear` works on a nullable reference, but `$x` is of type \
+             `i32`",
+        ),
+        ("(func (local i32) (local.set_cleared @@0 (i32.const 1)))", "but `0` is of type `i32`"),
+        ("(func (param $x (ref func)) (drop (local.is_cleared @@$x)))", "type `(ref func)`"),
+        ("(func (drop (global.get_clear @@$i)))", "`$i` is of type `i32`"),
+        ("(func (global.set_cleared @@$i (i32.const 1)))", "`$i` is of type `i32`"),
+        ("(func (drop (global.is_cleared @@1)))", "`1` is of type `i32`"),
+        (
+            "(table $v 1 (ref func) (ref.func $f)) (func (drop (table.get_clear @@$v (i32.const 0))))",
+            "an element of `$v` is of type `(ref func)`",
+        ),
+        (
+            "(table $v 1 (ref func) (ref.func $f)) (func (drop (table.grow_cleared @@$v (i32.const 0))))",
+            "an element of `$v` is of type `(ref func)`",
+        ),
+        (
+            "(func (param (ref $s)) (drop (struct.get_clear $s @@$i (local.get 0))))",
+            "the field `$i` is of type `i32`",
+        ),
+        (
+            "(func (param (ref $s)) (struct.set_cleared $s @@3 (local.get 0) (ref.null any)))",
+            "the field `3` is of type `(ref any)`",
+        ),
+        (
+            "(func (param (ref $s)) (drop (struct.is_cleared $s @@0 (local.get 0))))",
+            "the field `0` is of type `i32`",
+        ),
+        (
+            "(func (param (ref $c)) (drop (array.get_clear @@$c (local.get 0) (i32.const 0))))",
+            "an element of `$c` is of type `i8`",
+        ),
+        (
+            "(func (param (ref $a)) (drop (struct.get_clear @@$a 0 (local.get 0))))",
+            "type mismatch: expected a struct type, but `$a` is an array type",
+        ),
+        (
+            "(func (param (ref $s)) (drop (array.is_cleared @@$s (local.get 0) (i32.const 0))))",
+            "type mismatch: expected an array type, but `$s` is a struct type",
+        ),
+        (
+            "(func (drop (struct.get_clear @@$k.f 0 (ref.null $k.f))))",
+            "expected a struct type, but `$k.f` is a function type",
+        ),
+        // operands
+        ("(func (drop (@@struct.get_clear $s $f (i32.const 1))))", "type mismatch"),
+        ("(func (param (ref $s)) (@@struct.set_cleared $s $f (local.get 0)))", "type mismatch"),
+        ("(func (param (ref $s)) (@@struct.set_cleared $s $f (call $new)))", "type mismatch"),
+        ("(func (param (ref $a)) (drop (@@array.get_clear $a (local.get 0))))", "type mismatch"),
+        (
+            "(func (param (ref $a)) (drop (@@array.is_cleared $a (local.get 0) (i64.const 0))))",
+            "type mismatch",
+        ),
+        ("(func (drop (@@table.grow_cleared $t (i64.const 1))))", "type mismatch"),
+    ];
+    check_with_objects(true, &rows);
+}
+
+#[test]
+fn places_that_cannot_be_changed() {
+    let rows = [
+        (
+            "(global $x funcref (ref.null func)) (func (drop (global.get_clear @@$x)))",
+            "immutable global: `global.get_clear` changes what is there, but `$x` is not `mut`",
+        ),
+        (
+            "(global $x funcref (ref.null func)) (func (global.set_cleared @@$x (ref.null func)))",
+            "immutable global",
+        ),
+        (
+            "(func (param (ref $s)) (drop (struct.get_clear $s @@$a (local.get 0))))",
+            "immutable field: `struct.get_clear` changes what is there, but the field `$a` is not \
+             `mut`",
+        ),
+        (
+            "(func (param (ref $s)) (struct.set_cleared $s @@2 (local.get 0) (ref.null any)))",
+            "immutable field",
+        ),
+        (
+            "(func (param (ref $b)) (drop (array.get_clear @@$b (local.get 0) (i32.const 0))))",
+            "immutable array: `array.get_clear` changes what is there, but an element of `$b` is \
+             not `mut`",
+        ),
+        (
+            "(func (param (ref $b)) (array.set_cleared @@$b (local.get 0) (i32.const 0) \
+             (ref.null any)))",
+            "immutable array",
+        ),
+        (
+            "(func (param (ref $s)) (drop (struct.get_clear $s @@4 (local.get 0))))",
+            "unknown field 4",
+        ),
+        (
+            "(global $x i32 (@@struct.is_cleared $s $f (struct.new_default $s)))",
+            "`struct.is_cleared` stands only in functions",
+        ),
+    ];
+    check_with_objects(true, &rows);
 }
 
 #[test]
@@ -104,12 +283,7 @@ fn slots_of_another_type() {
     check(
         true,
         &[
-            ("(func (local $x i32) (drop (local.get_clear @@$x)))", "`$x` has another type"),
-            ("(func (local i32) (local.set_cleared @@0 (i32.const 1)))", "`0` has another type"),
-            ("(func (drop (global.get_clear @@$i)))", "type mismatch"),
-            ("(func (global.set_cleared @@$i (i32.const 1)))", "type mismatch"),
-            ("(func (drop (table.get_clear @@$u (i32.const 0))))", "type mismatch"),
-            ("(func (table.set_cleared @@$u (i32.const 0) (ref.null func)))", "type mismatch"),
+            ("(func (@@table.set_cleared $u (i32.const 0) (ref.null extern)))", "type mismatch"),
             ("(func (local.get_clear @@3))", "unknown local"),
             ("(func (drop (global.get_clear @@7)))", "unknown global 7"),
             ("(func (local $x stackref) (@@local.set_cleared $x (i32.const 1)))", "type mismatch"),
@@ -220,6 +394,42 @@ fn unknown_words_and_names() {
             ("(func (@@stack.frob))", "unknown operator"),
             ("(func (param (ref @@stackref)))", "`stackref` is a value type and has no heap type"),
             ("(event $x (param (ref @@$y)))", "unknown type"),
+        ],
+    );
+}
+
+#[test]
+fn names_of_places() {
+    check_with_objects(
+        false,
+        &[
+            (
+                "(func (param (ref $s)) (drop (struct.get_clear $s @@$x (local.get 0))))",
+                "unknown field: there is no field named `$x`",
+            ),
+            ("(func (drop (struct.get_clear @@$x 0 (ref.null any))))", "unknown type"),
+            ("(func (drop (array.is_cleared @@$x (ref.null any) (i32.const 0))))", "unknown type"),
+            ("(func (drop (local.is_cleared @@$x)))", "unknown local"),
+            ("(func (drop (global.is_cleared @@$x)))", "unknown global"),
+            ("(func (drop (table.grow_cleared @@$x (i32.const 1))))", "unknown table"),
+            (
+                "(func (param (ref $s)) (drop (struct.get_clear @@0 $f (local.get 0))))",
+                "expected a name, found the number 0",
+            ),
+            (
+                "(func (param (ref $a)) (drop (array.is_cleared @@0 (local.get 0) (i32.const 0))))",
+                "expected a name, found the number 0",
+            ),
+            (
+                "(func (param (ref $s)) (drop (struct.get_clear $s @@(local.get 0))))",
+                "`struct.get_clear` expects the name of a field here, found `(local.get ..)`",
+            ),
+            (
+                "(func (param (ref $s)) (drop (struct.get_clear @@(local.get 0))))",
+                "expects the name of a struct type here",
+            ),
+            ("(func (drop (array.get_clear@@)))", "expects the name of an array type here"),
+            ("(func (@@local.grow_cleared 0))", "unknown operator"),
         ],
     );
 }

@@ -10,7 +10,7 @@ use super::module::{Item, Module, TypeDef, TypeKind};
 use super::name::{Name, Names};
 use super::output::{Edits, Pieces};
 use super::tree::{Node, Tree};
-use super::types::{HeapType, Signature, ValKind, ValType};
+use super::types::{HeapType, Signature, ValKind, ValType, abbreviated_heap_type};
 
 /// What is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -323,6 +323,16 @@ impl<'a, 'm> Lowering<'a, 'm> {
                 format!("(ref {null}{})", self.heap_type(heap))
             }
         }
+    }
+
+    /// The null of a value type in the standard text, if the type has one.
+    pub fn null(&self, ty: ValType<'a>) -> Option<String> {
+        let ty = self.ty(ty);
+        let heap = match ty.strip_prefix("(ref null ") {
+            Some(heap) => heap.strip_suffix(')')?,
+            None => abbreviated_heap_type(&ty)?,
+        };
+        Some(format!("(ref.null {heap})"))
     }
 
     /// A value type in the standard text, in pieces that stand for its parts.

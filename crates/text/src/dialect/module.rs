@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::design::Design;
 use super::name::Name;
-use super::tree::Node;
+use super::tree::{Node, Tree};
 use super::types::{Signature, ValType};
 use crate::fault::{Fault, Result};
 
@@ -21,6 +21,8 @@ pub(crate) struct Module<'a> {
     /// What globals and tables hold.
     pub globals: Table<Slot<'a>>,
     pub tables: Table<Slot<'a>>,
+    /// Whether it has first-class stacks, and so their type.
+    pub has_first_class: bool,
     /// The definitions of types by their lists.
     types_at: HashMap<Node, usize>,
 }
@@ -65,7 +67,11 @@ pub(crate) enum TypeKind<'a> {
     Func(Signature<'a>),
     /// `(cont $function)`.
     Cont,
-    /// A struct, an array, or what the standard text will complain about.
+    /// The fields of a struct.
+    Struct(Table<Slot<'a>>),
+    /// What each element of an array is.
+    Array(Slot<'a>),
+    /// What the standard text will complain about.
     Other,
     /// A type of a design.
     Design(&'static dyn Design, Signature<'a>),
@@ -77,7 +83,9 @@ impl TypeKind<'_> {
         match self {
             TypeKind::Func(_) => "a function type",
             TypeKind::Cont => "a continuation type",
-            TypeKind::Other => "a struct or array type",
+            TypeKind::Struct(_) => "a struct type",
+            TypeKind::Array(_) => "an array type",
+            TypeKind::Other => "no type",
             TypeKind::Design(design, _) => design.describe_type(),
         }
     }
@@ -92,13 +100,24 @@ pub(crate) struct Item<'a> {
     pub inline: Signature<'a>,
 }
 
-/// A global, or what each element of a table is.
-#[derive(Debug)]
+/// A global, a field of a struct, or what each element of a table or an array
+/// is.
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Slot<'a> {
     /// Nothing, if the standard text will complain about it.
     pub ty: Option<ValType<'a>>,
+    pub is_mutable: bool,
     /// Whether it is a table with an `i64` as its index.
     pub is_64: bool,
+}
+
+impl<'a> Slot<'a> {
+    /// `t` or `(mut t)`. The standard text says what is wrong with a type.
+    pub fn read(tree: &Tree<'a>, node: Node) -> Slot<'a> {
+        let is_mutable = tree.head(node) == Some("mut");
+        let ty = ValType::read(tree, if is_mutable { node + 2 } else { node }).ok();
+        Slot { ty, is_mutable, is_64: false }
+    }
 }
 
 impl<T> Table<T> {

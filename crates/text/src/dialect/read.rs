@@ -7,7 +7,7 @@ use super::design::Role;
 use super::module::{Item, Module, Slot, Sub, Table, TypeDef, TypeKind};
 use super::name::Name;
 use super::tree::{Node, Nodes, Tree};
-use super::types::{Signature, ValType};
+use super::types::Signature;
 use super::word::Words;
 use crate::fault::{Fault, Result};
 
@@ -18,6 +18,7 @@ pub(crate) fn read<'a>(
     fields: Nodes<'_, 'a>,
 ) -> Result<Module<'a>> {
     let mut reader = Reader { tree, words, module: Module::default() };
+    reader.module.has_first_class = words.has_first_class;
     for field in fields {
         reader.field(field)?;
     }
@@ -96,14 +97,10 @@ impl<'a> Reader<'_, 'a> {
         while let Some(node) = parts.next_if(is_before) {
             is_64 |= tree.word(node) == Some("i64");
         }
-        let ty = parts.next().map(|node| match tree.head(node) {
-            Some("mut") => ValType::read(tree, node + 2),
-            _ => ValType::read(tree, node),
-        });
-        // The standard text says what is wrong with a type.
-        let ty = ty.and_then(Result::ok);
+        let slot = parts.next().map_or_else(Slot::default, |node| Slot::read(tree, node));
+        let slot = Slot { is_64, is_mutable: is_table || slot.is_mutable, ..slot };
         let name = name.and_then(|node| Name::read(tree, node));
-        slots(&mut self.module).add(name, Slot { ty, is_64 });
+        slots(&mut self.module).add(name, slot);
         Ok(())
     }
 
@@ -141,6 +138,11 @@ impl<'a> Reader<'_, 'a> {
                 TypeKind::Func(Signature::read(tree, &mut parts)?)
             }
             Some("cont") => TypeKind::Cont,
+            Some("struct") => TypeKind::Struct(fields(tree, list)),
+            Some("array") => match tree.children(list).nth(1) {
+                Some(element) => TypeKind::Array(Slot::read(tree, element)),
+                None => TypeKind::Other,
+            },
             _ => TypeKind::Other,
         })
     }
@@ -183,6 +185,18 @@ impl<'a> Reader<'_, 'a> {
             }
         })
     }
+}
+
+/// The fields of `(struct (field $f t) (field t*) ..)`.
+fn fields<'a>(tree: &Tree<'a>, list: Node) -> Table<Slot<'a>> {
+    let mut fields = Table::default();
+    for field in tree.children(list).filter(|&node| tree.head(node) == Some("field")) {
+        let mut parts = tree.children(field).skip(1).peekable();
+        let name = parts.next_if(|&node| tree.is_name(node));
+        let name = name.and_then(|node| Name::read(tree, node));
+        parts.for_each(|node| fields.add(name, Slot::read(tree, node)));
+    }
+    fields
 }
 
 /// Whether a name in a definition of a type is that of another type.

@@ -89,6 +89,27 @@ pub(crate) fn row(types: &[ValType<'_>]) -> String {
     format!("[{}]", types.join(" "))
 }
 
+/// The heap type of a nullable reference that the standard writes as one word.
+pub(crate) fn abbreviated_heap_type(word: &str) -> Option<&'static str> {
+    Some(match word {
+        "anyref" => "any",
+        "eqref" => "eq",
+        "i31ref" => "i31",
+        "structref" => "struct",
+        "arrayref" => "array",
+        "nullref" => "none",
+        "funcref" => "func",
+        "nullfuncref" => "nofunc",
+        "externref" => "extern",
+        "nullexternref" => "noextern",
+        "exnref" => "exn",
+        "nullexnref" => "noexn",
+        "contref" => "cont",
+        "nullcontref" => "nocont",
+        _ => return None,
+    })
+}
+
 /// `1 value`, `2 values`.
 pub(crate) fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })

@@ -1,7 +1,7 @@
 //! Words: where a keyword stands, and which design it belongs to.
 
 use super::design::{DESIGNS, Design, Role};
-use super::first_class::FirstClass;
+use super::first_class::{FirstClass, is_place_word};
 use super::tree::{Node, Tree};
 
 /// A keyword and its surroundings.
@@ -59,14 +59,14 @@ pub(crate) struct Words<'t, 'a> {
     tree: &'t Tree<'a>,
     /// The list `(module ..)`, unless the fields stand alone.
     module: Option<Node>,
-    has_first_class: bool,
+    pub has_first_class: bool,
 }
 
 impl<'t, 'a> Words<'t, 'a> {
     pub fn new(tree: &'t Tree<'a>, module: Option<Node>) -> Words<'t, 'a> {
         let words = Words { tree, module, has_first_class: false };
         let is_first_class = |node| {
-            let word = words.word(node);
+            let word = words.word(node).filter(|word| !is_place_word(word.text));
             word.is_some_and(|word| FirstClass.role(&word).is_some())
         };
         let has_first_class = words.nodes().any(is_first_class);

@@ -1,8 +1,9 @@
-//! Scripts that are too long and too regular to write by hand. Each is run
+//! Scripts that are too long and too regular to write by hand. Most are run
 //! twice, the second time while stacks move.
 
 mod frames;
 mod pending;
+mod places;
 mod signatures;
 
 use ropewalk::{Engine, stress};

@@ -158,14 +158,7 @@
     (import "host" "new_stack" (func $new (result stackref)))
     (event $e (param stackref)) (event $n (param i32)) (event $none)
     (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
-    (type $s (struct (field i32) (field $f (mut stackref)))))
-  "linear")
-(assert_invalid
-  (module
-    (import "host" "new_stack" (func $new (result stackref)))
-    (event $e (param stackref)) (event $n (param i32)) (event $none)
-    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
-    (type $a (array (mut stackref))))
+    (type $s (struct (field i32) (field $f stackref))))
   "linear")
 (assert_invalid
   (module
@@ -173,6 +166,108 @@
     (event $e (param stackref)) (event $n (param i32)) (event $none)
     (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
     (type $a (array stackref)))
+  "linear")
+
+;; objects that hold some
+(assert_invalid
+  (module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $e (param stackref)) (event $n (param i32)) (event $none)
+    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+    (type $s (struct (field $i i32) (field $f (mut stackref)))) (type $a (array (mut stackref)))
+    (func (param (ref $s)) (drop (struct.get $s $f (local.get 0)))))
+  "linear")
+(assert_invalid
+  (module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $e (param stackref)) (event $n (param i32)) (event $none)
+    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+    (type $s (struct (field $i i32) (field $f (mut stackref)))) (type $a (array (mut stackref)))
+    (func (param (ref $s)) (drop (struct.get $s 1 (local.get 0)))))
+  "linear")
+(assert_invalid
+  (module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $e (param stackref)) (event $n (param i32)) (event $none)
+    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+    (type $s (struct (field $i i32) (field $f (mut stackref)))) (type $a (array (mut stackref)))
+    (func (param (ref $s)) (struct.set $s $f (local.get 0) (call $new))))
+  "linear")
+(assert_invalid
+  (module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $e (param stackref)) (event $n (param i32)) (event $none)
+    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+    (type $s (struct (field $i i32) (field $f (mut stackref)))) (type $a (array (mut stackref)))
+    (func (param (ref $a)) (drop (array.get $a (local.get 0) (i32.const 0)))))
+  "linear")
+(assert_invalid
+  (module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $e (param stackref)) (event $n (param i32)) (event $none)
+    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+    (type $s (struct (field $i i32) (field $f (mut stackref)))) (type $a (array (mut stackref)))
+    (func (param (ref $a)) (array.set $a (local.get 0) (i32.const 0) (call $new))))
+  "linear")
+(assert_invalid
+  (module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $e (param stackref)) (event $n (param i32)) (event $none)
+    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+    (type $s (struct (field $i i32) (field $f (mut stackref)))) (type $a (array (mut stackref)))
+    (func (drop (array.new $a (call $new) (i32.const 1)))))
+  "linear")
+(assert_invalid
+  (module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $e (param stackref)) (event $n (param i32)) (event $none)
+    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+    (type $s (struct (field $i i32) (field $f (mut stackref)))) (type $a (array (mut stackref)))
+    (func (drop (array.new $a (ref.null stack) (i32.const 1)))))
+  "linear")
+(assert_invalid
+  (module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $e (param stackref)) (event $n (param i32)) (event $none)
+    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+    (type $s (struct (field $i i32) (field $f (mut stackref)))) (type $a (array (mut stackref)))
+    (global $o (ref $a) (array.new $a (ref.null stack) (i32.const 1))))
+  "linear")
+(assert_invalid
+  (module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $e (param stackref)) (event $n (param i32)) (event $none)
+    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+    (type $s (struct (field $i i32) (field $f (mut stackref)))) (type $a (array (mut stackref)))
+    (func (param (ref $a)) (array.fill $a (local.get 0) (i32.const 0) (call $new) (i32.const 1))))
+  "linear")
+(assert_invalid
+  (module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $e (param stackref)) (event $n (param i32)) (event $none)
+    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+    (type $s (struct (field $i i32) (field $f (mut stackref)))) (type $a (array (mut stackref)))
+    (func (param (ref $a))
+      (array.copy $a $a (local.get 0) (i32.const 0) (local.get 0) (i32.const 0) (i32.const 1))))
+  "linear")
+(assert_invalid
+  (module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $e (param stackref)) (event $n (param i32)) (event $none)
+    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+    (type $s (struct (field $i i32) (field $f (mut stackref)))) (type $a (array (mut stackref)))
+    (elem $x (ref null nocont) (ref.null nocont))
+    (func (param (ref $a))
+      (array.init_elem $a $x (local.get 0) (i32.const 0) (i32.const 0) (i32.const 1))))
+  "linear")
+(assert_invalid
+  (module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $e (param stackref)) (event $n (param i32)) (event $none)
+    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
+    (type $s (struct (field $i i32) (field $f (mut stackref)))) (type $a (array (mut stackref)))
+    (elem $x (ref null nocont) (ref.null nocont))
+    (func (drop (array.new_elem $a $x (i32.const 0) (i32.const 1)))))
   "linear")
 
 ;; a global can be changed, and begins with null
@@ -251,20 +346,13 @@
     (func (result anyref) (call $new)))
   "type mismatch")
 
-;; the new instructions are for stackrefs
+;; the new instructions are for nullable references
 (assert_invalid
   (module
     (import "host" "new_stack" (func $new (result stackref)))
     (event $e (param stackref)) (event $n (param i32)) (event $none)
     (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
     (func (local $i i32) (drop (local.get_clear $i))))
-  "type mismatch")
-(assert_invalid
-  (module
-    (import "host" "new_stack" (func $new (result stackref)))
-    (event $e (param stackref)) (event $n (param i32)) (event $none)
-    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
-    (func (local $f fiberref) (drop (local.get_clear $f))))
   "type mismatch")
 (assert_invalid
   (module
@@ -286,20 +374,6 @@
     (event $e (param stackref)) (event $n (param i32)) (event $none)
     (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
     (global $i (mut i32) (i32.const 0)) (func (global.set_cleared $i (i32.const 0))))
-  "type mismatch")
-(assert_invalid
-  (module
-    (import "host" "new_stack" (func $new (result stackref)))
-    (event $e (param stackref)) (event $n (param i32)) (event $none)
-    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
-    (table $u 4 funcref) (func (drop (table.get_clear $u (i32.const 0)))))
-  "type mismatch")
-(assert_invalid
-  (module
-    (import "host" "new_stack" (func $new (result stackref)))
-    (event $e (param stackref)) (event $n (param i32)) (event $none)
-    (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
-    (table $u 4 funcref) (func (table.set_cleared $u (i32.const 0) (ref.null func))))
   "type mismatch")
 (assert_invalid
   (module

@@ -120,5 +120,5 @@
   (module (func (drop (table.get_clear (i32.const 0)))))
   "unknown table")
 (assert_invalid
-  (module (table 1 funcref) (func (drop (table.get_clear (i32.const 0)))))
+  (module (table 1 (ref func) (ref.func $f)) (func $f (drop (table.get_clear (i32.const 0)))))
   "type mismatch")

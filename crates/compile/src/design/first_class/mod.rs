@@ -80,13 +80,24 @@ pub(super) const DESIGN: Design = Design {
         },
         Operation {
             name: "check_cleared",
-            expected: "[(ref null $stack)] -> []",
-            fits: |ty, types| match (ty.params(), ty.results()) {
-                ([stack], []) => Some(is_stack(*stack, types)),
+            expected: "[t] -> [], where t is a nullable reference",
+            fits: |ty, _| match (ty.params(), ty.results()) {
+                ([held], []) => Some(is_nullable(*held)),
                 _ => None,
             },
             in_rout: InRout::Allowed,
             translate: |translator, _| translator.check_cleared(),
+            ..Operation::PLAIN
+        },
+        Operation {
+            name: "is_cleared",
+            expected: "[t] -> [i32], where t is a nullable reference",
+            fits: |ty, _| match (ty.params(), ty.results()) {
+                ([held], [ValType::I32]) => Some(is_nullable(*held)),
+                _ => None,
+            },
+            in_rout: InRout::Allowed,
+            translate: |translator, _| translator.is_cleared(),
             ..Operation::PLAIN
         },
         Operation {

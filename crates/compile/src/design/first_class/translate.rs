@@ -288,6 +288,14 @@ impl Translator<'_> {
         self.builder.ins().trapnz(reference, trap(TrapCode::SlotNotEmpty));
     }
 
+    /// As `ref.is_null`, which frees a stack.
+    pub(crate) fn is_cleared(&mut self) {
+        let reference = self.pop();
+        let is_null = self.builder.ins().icmp_imm_u(IntCC::Equal, reference, 0);
+        let is_null = self.builder.ins().uextend(I32, is_null);
+        self.push(is_null);
+    }
+
     pub(crate) fn redirect(&mut self) {
         let (exception, reference) = self.pop2();
         self.builder.ins().trapz(exception, trap(TrapCode::NullExceptionReference));

@@ -11,7 +11,10 @@ use super::super::tree::Node;
 use super::super::types::{Signature, ValKind, ValType, row};
 use super::locals::{Local, Locals};
 use super::shape::{Block, Kind, Shape, Step, What};
-use super::{STACKREF, fields, has_two_nulls, initial, is_stackref, linear, null, rout, stackref};
+use super::{
+    STACKREF, fields, has_two_nulls, initial, is_place_word, is_stackref, linear, null, rout,
+    stackref,
+};
 use crate::fault::{Fault, Result};
 
 /// Lowers what is in a function, a rout, or the import of one.
@@ -58,7 +61,8 @@ pub(super) struct Function<'f, 'a, 'm> {
     level: String,
     /// For each part the function that it becomes.
     closures: Vec<Option<ClosureName>>,
-    /// Locals for values that are put aside, by part and type.
+    /// Locals for values that are put aside, by part, and what and of which type
+    /// they are.
     temporaries: HashMap<(usize, String), String>,
     at: usize,
 }
@@ -79,13 +83,13 @@ pub(super) struct ClosureName {
 
 /// A field of a struct in which a local is kept.
 #[derive(Debug)]
-pub(super) struct LinearPlace {
+pub(super) struct KeptPlace {
     /// The struct, its type and the field.
     pub object: String,
     pub field: String,
 }
 
-impl LinearPlace {
+impl KeptPlace {
     pub fn get(&self) -> String {
         format!("(struct.get {} {})", self.field, self.object)
     }
@@ -276,7 +280,7 @@ impl<'a> Function<'_, 'a, '_> {
     }
 
     /// Where a local is kept, if that is not the local itself.
-    pub fn place(&self, local: &Local<'a>, part: usize) -> Option<LinearPlace> {
+    pub fn kept_place(&self, local: &Local<'a>, part: usize) -> Option<KeptPlace> {
         let environment = self.environment();
         let (ty, env) = (&environment.ty, format!("(local.get {})", environment.local));
         let field = || match local.index.starts_with('$') {
@@ -285,13 +289,13 @@ impl<'a> Function<'_, 'a, '_> {
         };
         match (local.is_boxed, local.is_captured) {
             (false, false) => None,
-            (false, true) => Some(LinearPlace { object: env, field: field() }),
+            (false, true) => Some(KeptPlace { object: env, field: field() }),
             (true, _) => {
                 let object = match part {
                     0 => format!("(local.get {})", local.box_local),
                     _ => format!("(struct.get {} {env})", field()),
                 };
-                Some(LinearPlace { object, field: format!("{} 0", self.box_name()) })
+                Some(KeptPlace { object, field: format!("{} 0", self.box_name()) })
             }
         }
     }
@@ -302,12 +306,13 @@ impl<'a> Function<'_, 'a, '_> {
     }
 
     /// A local for a value of a type that is put aside, at a byte of a part.
-    pub fn temporary(&mut self, ty: &str, part: usize, at: usize) -> String {
-        let key = (part, ty.to_string());
+    /// Those for different things are different.
+    pub fn temporary(&mut self, what: &str, ty: &str, part: usize, at: usize) -> String {
+        let key = (part, format!("{what} {ty}"));
         if let Some(name) = self.temporaries.get(&key) {
             return name.clone();
         }
-        let name = self.lowering.local("value", ty, at);
+        let name = self.lowering.local(what, ty, at);
         self.temporaries.insert(key, name.clone());
         name
     }
@@ -332,7 +337,7 @@ impl<'a> Function<'_, 'a, '_> {
         };
         let null = null(self.lowering);
         for local in self.locals.all.iter().filter(|local| is_stackref(local.ty) && local.is_set) {
-            text += &match self.place(local, 0) {
+            text += &match self.kept_place(local, 0) {
                 None => format!(" (drop (local.get {}))", local.index),
                 Some(place) => format!(" (drop {}) {}", place.get(), place.set(&null)),
             };
@@ -357,13 +362,7 @@ impl<'a> Function<'_, 'a, '_> {
         let instruction = &mut instruction;
         match instruction.word {
             "local.get" | "local.set" | "local.tee" => self.local(instruction, step.part),
-            "local.get_clear" | "local.set_cleared" => {
-                return self.linear_local(instruction, step.part);
-            }
-            "global.get_clear" | "global.set_cleared" => return self.global(instruction),
-            "table.get_clear" | "table.set_cleared" => {
-                return self.table(instruction, step.part);
-            }
+            word if is_place_word(word) => return self.on_place(instruction, step.part),
             "ref.null" if has_two_nulls(self.lowering) => self.null_of_two_kinds(instruction),
             "stack.switch" => return self.switch(instruction),
             "stack.switch_drop" => return self.switch_drop(instruction),

@@ -2,7 +2,8 @@
 
 use super::super::instruction::Instruction;
 use super::super::lowering::Lowering;
-use super::super::module::{Slot, Table};
+use super::super::module::{Slot, Table, TypeKind};
+use super::super::name::Name;
 use super::super::output::Pieces;
 use super::super::tree::{Node, Tree};
 use super::locals::Locals;
@@ -26,10 +27,10 @@ fn wrong_place(tree: &Tree<'_>, node: Node) -> Option<&'static str> {
     let list = tree.parent(node)?;
     let outer = tree.parent(list);
     let outer_head = outer.and_then(|outer| tree.head(outer));
-    let field = "it cannot be a field of a struct or an array";
     match tree.head(list)? {
-        "field" | "struct" | "array" => Some(field),
-        "mut" if outer_head != Some("global") => Some(field),
+        "field" | "array" => {
+            Some("a field or an element that holds one must be mutable, `(mut stackref)`")
+        }
         "global" => Some("a global that holds one must be mutable, `(mut stackref)`"),
         "elem" => Some("it cannot be in an element segment"),
         "table" if tree.siblings(node).any(|next| tree.head(next) == Some("elem")) => {
@@ -40,6 +41,56 @@ fn wrong_place(tree: &Tree<'_>, node: Node) -> Option<&'static str> {
         }
         _ => None,
     }
+}
+
+/// Checks that no standard instruction on objects copies a stackref. Objects
+/// are made in constant expressions, too.
+pub(super) fn check_objects(lowering: &Lowering<'_, '_>) -> Result<()> {
+    let tree = lowering.tree;
+    for node in 0..tree.len() {
+        let Some(word) = tree.word(node) else { continue };
+        let Some(instead) = copies(lowering, node, word) else { continue };
+        let message =
+            format!("a stackref is linear: `{word}` would copy or overwrite one; use {instead}");
+        return Err(Fault::invalid(tree.start(node), message));
+    }
+    Ok(())
+}
+
+/// What to use instead of an instruction on objects, if that would copy a
+/// stackref.
+fn copies(lowering: &Lowering<'_, '_>, node: Node, word: &str) -> Option<&'static str> {
+    let has_stackrefs = |ty, field| holds_stackrefs(lowering, ty, field);
+    match word {
+        "struct.get" | "struct.get_s" | "struct.get_u" | "struct.set" => {
+            let field = lowering.tree.text(node + 2);
+            has_stackrefs(node + 1, Some(field))
+                .then_some("`struct.get_clear` and `struct.set_cleared`")
+        }
+        "array.new" | "array.new_elem" => {
+            has_stackrefs(node + 1, None).then_some("`array.new_default` or `array.new_fixed`")
+        }
+        "array.get" | "array.get_s" | "array.get_u" | "array.set" | "array.fill"
+        | "array.init_elem" | "array.copy" => {
+            let is_copied = word == "array.copy" && has_stackrefs(node + 2, None);
+            (is_copied || has_stackrefs(node + 1, None))
+                .then_some("`array.get_clear` and `array.set_cleared`")
+        }
+        _ => None,
+    }
+}
+
+/// Whether a field of a struct type holds stackrefs, or the elements of an array
+/// type do.
+fn holds_stackrefs(lowering: &Lowering<'_, '_>, ty: Node, field: Option<&str>) -> bool {
+    let name = Name::read(lowering.tree, ty);
+    let ty = name.and_then(|name| lowering.module.ty(name).ok());
+    let slot = match (ty.map(|ty| &ty.kind), field) {
+        (Some(TypeKind::Struct(fields)), Some(field)) => fields.index(field, 0, "").ok().copied(),
+        (Some(TypeKind::Array(element)), None) => Some(*element),
+        _ => None,
+    };
+    slot.and_then(|slot| slot.ty).is_some_and(is_stackref)
 }
 
 /// In the shadow, makes what a global or a table of stackrefs holds first a
@@ -56,11 +107,25 @@ pub(super) fn lower_first_nulls(lowering: &mut Lowering<'_, '_>) {
         let around = std::iter::successors(tree.parent(node), |&list| tree.parent(list));
         let mut around = around.filter(|&list| matches!(tree.head(list), Some("global" | "table")));
         let is_stackref = |list| (list..node).any(|node| tree.word(node) == Some(STACKREF));
-        if around.next().is_some_and(is_stackref) {
+        if around.next().is_some_and(|list| is_stackref(list) || is_moved(lowering, node)) {
             let null = format!("ref.null {}", lowering.brand(STACKREF));
             let range = tree.start(node)..tree.end(node + 1);
             lowering.edits.replace(range, Pieces::text(null, tree.start(node)));
         }
+    }
+}
+
+/// Whether a folded instruction is the operand for a stackref of one that makes
+/// an object.
+fn is_moved(lowering: &Lowering<'_, '_>, keyword: Node) -> bool {
+    let tree = lowering.tree;
+    let Some(operand) = tree.parent(keyword) else { return false };
+    let Some(list) = tree.parent(operand) else { return false };
+    let before = tree.between(list + 1, operand).filter(|&node| tree.is_list(node)).count();
+    match tree.head(list) {
+        Some("struct.new") => holds_stackrefs(lowering, list + 2, Some(&before.to_string())),
+        Some("array.new_fixed") => holds_stackrefs(lowering, list + 2, None),
+        _ => false,
     }
 }
 
@@ -91,12 +156,14 @@ pub(super) fn check_instruction(
     if !is_slot {
         return Ok(());
     }
-    let (kind, word) =
-        (&instruction.word[..instruction.word.find('.').unwrap_or(0)], instruction.word);
-    let message = format!(
-        "a stackref is linear: `{word}` would copy or overwrite one; use `{kind}.get_clear` and \
-         `{kind}.set_cleared`"
-    );
+    let word = instruction.word;
+    let instead = match word.split_once('.') {
+        Some(("table", "grow")) => "`table.grow_cleared`".to_string(),
+        Some((sort, _)) => format!("`{sort}.get_clear` and `{sort}.set_cleared`"),
+        None => String::new(),
+    };
+    let message =
+        format!("a stackref is linear: `{word}` would copy or overwrite one; use {instead}");
     Err(Fault::invalid(instruction.at(tree), message))
 }
 

@@ -102,14 +102,23 @@ impl<'a> Locals<'a> {
         self.number(text).map(|number| &self.all[number])
     }
 
+    /// The local with this name or number, which must be there.
+    pub fn get(&self, text: &str, at: usize) -> Result<&Local<'a>> {
+        self.find(text).ok_or_else(|| {
+            let message = format!("unknown local: there is no local `{text}`");
+            Fault { offset: at, message, invalid: !text.starts_with('$') }
+        })
+    }
+
     /// The local with this name or number, which must hold a stackref.
     pub fn stackref(&self, text: &str, at: usize, word: &str) -> Result<&Local<'a>> {
-        let Some(local) = self.find(text) else {
-            let message = format!("unknown local: there is no local `{text}`");
-            return Err(Fault { offset: at, message, invalid: !text.starts_with('$') });
-        };
-        check_stackref(local.ty, text, at, word)?;
-        Ok(local)
+        let local = self.get(text, at)?;
+        if is_stackref(local.ty) {
+            return Ok(local);
+        }
+        let message =
+            format!("type mismatch: `{word}` works on a stackref, but `{text}` has another type");
+        Err(Fault::invalid(at, message))
     }
 
     /// Finds out where the locals must be kept.
@@ -134,16 +143,6 @@ impl<'a> Locals<'a> {
         let captured = self.all.iter_mut().filter(|local| local.is_captured);
         captured.enumerate().for_each(|(field, local)| local.field = field);
     }
-}
-
-/// Checks that something holds a stackref.
-pub(super) fn check_stackref(ty: ValType<'_>, text: &str, at: usize, word: &str) -> Result<()> {
-    if is_stackref(ty) {
-        return Ok(());
-    }
-    let message =
-        format!("type mismatch: `{word}` works on a stackref, but `{text}` has another type");
-    Err(Fault::invalid(at, message))
 }
 
 impl<'a> Local<'a> {

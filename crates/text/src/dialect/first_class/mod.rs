@@ -11,6 +11,9 @@
 //! In the shadow it is a struct. Events are tags, routs are functions,
 //! a call tag is a tag whose parameter says its type.
 //!
+//! A module whose only words of this design are instructions on places has no
+//! such type.
+//!
 //! A function is lowered as a whole, before the walk goes through it, since
 //! most of what is to be done depends on what is around: where locals are
 //! kept, which marks the stack has, which code becomes a function of its own.
@@ -24,7 +27,8 @@
 //! | `initial` | that a local without a default is set before it is read |
 //! | `function` | how a function is lowered |
 //! | `regions` | `answer`, `stack.redirect`, `stack.redirect_to`, and their marks |
-//! | `slots` | instructions on locals, globals and tables |
+//! | `places` | `get_clear`, `set_cleared` and `is_cleared`, which are there for all references |
+//! | `slots` | standard instructions on locals that are kept elsewhere |
 //! | `switches` | instructions with a tag: switches, `stack.extend`, `call_stack` |
 //! | `rout` | how a rout begins |
 //! | `select` | that `select` does not choose between stackrefs |
@@ -34,6 +38,7 @@ mod function;
 mod initial;
 mod linear;
 mod locals;
+mod places;
 mod regions;
 mod rout;
 mod select;
@@ -51,6 +56,7 @@ use super::tree::{Node, Tree};
 use super::types::{ValKind, ValType};
 use super::word::{Word, WordPlace};
 use crate::fault::Result;
+pub(crate) use places::is_place_word;
 
 /// The word for the type.
 const STACKREF: &str = "stackref";
@@ -76,10 +82,20 @@ impl Design for FirstClass {
         &[
             "local.get_clear",
             "local.set_cleared",
+            "local.is_cleared",
             "global.get_clear",
             "global.set_cleared",
+            "global.is_cleared",
             "table.get_clear",
             "table.set_cleared",
+            "table.is_cleared",
+            "table.grow_cleared",
+            "struct.get_clear",
+            "struct.set_cleared",
+            "struct.is_cleared",
+            "array.get_clear",
+            "array.set_cleared",
+            "array.is_cleared",
             "stack.switch",
             "stack.switch_call",
             "stack.switch_drop",
@@ -111,7 +127,11 @@ impl Design for FirstClass {
     }
 
     fn prepare<'a>(&self, lowering: &mut Lowering<'a, '_>) -> Result<()> {
+        if !lowering.module.has_first_class {
+            return Ok(());
+        }
         linear::check_types(lowering.tree)?;
+        linear::check_objects(lowering)?;
         fields::check_names(lowering)?;
         define_stackref(lowering);
         linear::lower_first_nulls(lowering);
@@ -142,7 +162,10 @@ impl Design for FirstClass {
     }
 
     fn type_words(&self, lowering: &Lowering<'_, '_>) -> Vec<(String, String)> {
-        vec![(stackref(lowering), STACKREF.to_string())]
+        match lowering.module.has_first_class {
+            true => vec![(stackref(lowering), STACKREF.to_string())],
+            false => Vec::new(),
+        }
     }
 
     fn lower_field<'a>(&self, lowering: &mut Lowering<'a, '_>, list: Node) -> Result<()> {

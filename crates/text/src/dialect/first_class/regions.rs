@@ -132,7 +132,7 @@ impl<'a> Function<'_, 'a, '_> {
     fn enter_redirect(&mut self, block: &Block<'a>) -> String {
         let Some(name) = block.index else { return String::new() };
         let local = self.locals.find(name.text).cloned();
-        let Some(place) = local.and_then(|local| self.place(&local, block.part)) else {
+        let Some(place) = local.and_then(|local| self.kept_place(&local, block.part)) else {
             return String::new();
         };
         let ty = format!(" (param (ref {}))", self.box_name());
@@ -196,7 +196,7 @@ impl<'a> Function<'_, 'a, '_> {
         }
         let local = block.index.and_then(|name| self.locals.find(name.text)).cloned();
         let (_, null) = self.stackref();
-        match local.and_then(|local| self.place(&local, block.part)) {
+        match local.and_then(|local| self.kept_place(&local, block.part)) {
             Some(place) => format!("{} {}", place.get(), place.set(&null)),
             None => String::new(),
         }

@@ -1,0 +1,269 @@
+//! Instructions on *places*: locals, globals, elements of tables, fields of
+//! structs and elements of arrays that hold a nullable reference.
+//!
+//! `get_clear` takes what is in a place and leaves null, `set_cleared` fills an
+//! empty place and traps if it is full, `is_cleared` asks whether it is empty.
+//! A `stackref` is reached by these alone; they work for all other nullable
+//! references too.
+
+use super::super::instruction::Instruction;
+use super::super::module::{Module, Slot, TypeKind};
+use super::super::name::Name;
+use super::super::types::ValType;
+use super::function::Function;
+use super::is_stackref;
+use crate::fault::{Fault, Result};
+
+/// Whether a word is an instruction on a place.
+pub(crate) fn is_place_word(word: &str) -> bool {
+    let is_place = |sort| matches!(sort, "local" | "global" | "table" | "struct" | "array");
+    match word.split_once('.') {
+        Some((sort, "get_clear" | "set_cleared" | "is_cleared")) => is_place(sort),
+        Some(("table", "grow_cleared")) => true,
+        _ => false,
+    }
+}
+
+/// A place, and how the standard text reads and writes it.
+struct Place<'a> {
+    ty: ValType<'a>,
+    null: String,
+    /// The instructions, `table.get $t` and `table.set $t`.
+    get: String,
+    set: String,
+    /// What the operands are that say where it is, and their types.
+    operands: Vec<(&'static str, String)>,
+    /// The object that it is in, if that is not an operand, with a space in front.
+    object: String,
+}
+
+impl<'a> Function<'_, 'a, '_> {
+    /// Lowers an instruction on a place.
+    pub(super) fn on_place(
+        &mut self,
+        instruction: &mut Instruction<'a>,
+        part: usize,
+    ) -> Result<()> {
+        let (sort, action) = instruction.word.split_once('.').unwrap_or_default();
+        if action == "grow_cleared" {
+            return self.grow_cleared(instruction, part);
+        }
+        let place = match sort {
+            "local" => self.local_place(instruction, part),
+            "global" => self.global_place(instruction),
+            "table" => self.table_place(instruction),
+            "struct" => self.field_place(instruction),
+            _ => self.element_place(instruction),
+        }?;
+        match action {
+            "get_clear" => self.get_clear(instruction, &place, part),
+            "set_cleared" => self.set_cleared(instruction, &place, part),
+            _ => self.is_cleared(instruction, &place),
+        }
+        Ok(())
+    }
+
+    fn get_clear(&mut self, instruction: &Instruction<'a>, place: &Place<'a>, part: usize) {
+        let Place { null, get, set, object, .. } = place;
+        let operands = self.put_aside(place, instruction, part);
+        let (keep, again) = (keep(&operands), again(&operands));
+        let code = format!("{keep}({get}{object}){object}{again} {null}");
+        self.lowering.emit(instruction, &code, Some(set));
+    }
+
+    /// The value is put aside if what says where the place is lies below it.
+    fn set_cleared(&mut self, instruction: &Instruction<'a>, place: &Place<'a>, part: usize) {
+        let Place { null, get, set, object, .. } = place;
+        let at = instruction.at(self.lowering.tree);
+        let ty = self.lowering.ty(place.ty);
+        let check = self.primitive("check_cleared", &format!(" (param {ty})"), at);
+        if place.operands.is_empty() && object.is_empty() {
+            let check = format!("(call {check} ({get}))");
+            return self.lowering.emit(instruction, &check, Some(set));
+        }
+        let value = self.temporary("value", &ty, part, at);
+        let operands = self.put_aside(place, instruction, part);
+        let again = again(&operands);
+        let code = format!(
+            "(local.set {value}) {}(call {check} ({get}{object}{again})) \
+             ({set}{object}{again} (local.get {value})) {null}",
+            aside(&operands)
+        );
+        self.lowering.emit(instruction, &code, Some(&format!("local.set {value}")));
+    }
+
+    /// `ref.is_null` would free a stack that it is asked about.
+    fn is_cleared(&mut self, instruction: &Instruction<'a>, place: &Place<'a>) {
+        let at = instruction.at(self.lowering.tree);
+        let ask = match is_stackref(place.ty) {
+            false => "ref.is_null".to_string(),
+            true => {
+                let ty = format!(" (param {}) (result i32)", self.lowering.ty(place.ty));
+                format!("call {}", self.primitive("is_cleared", &ty, at))
+            }
+        };
+        let read = format!("({}{})", place.get, place.object);
+        self.lowering.emit(instruction, &read, Some(&ask));
+    }
+
+    /// `table.grow_cleared $x`.
+    fn grow_cleared(&mut self, instruction: &mut Instruction<'a>, part: usize) -> Result<()> {
+        let tree = self.lowering.tree;
+        let (index, at) = instruction.table(tree)?;
+        let table = *self.lowering.module.tables.index(index, at, "table")?;
+        let place = self.place(instruction, table, &format!("an element of `{index}`"), at)?;
+        let n = self.temporary("index", index_type(table), part, instruction.at(tree));
+        let code = format!("(local.set {n}) {} (local.get {n})", place.null);
+        self.lowering.emit(instruction, &code, Some(&format!("table.grow {index}")));
+        Ok(())
+    }
+
+    /// Locals for the operands that say where a place is.
+    fn put_aside(
+        &mut self,
+        place: &Place<'a>,
+        instruction: &Instruction<'a>,
+        part: usize,
+    ) -> Vec<String> {
+        let at = instruction.at(self.lowering.tree);
+        place.operands.iter().map(|(what, ty)| self.temporary(what, ty, part, at)).collect()
+    }
+
+    fn local_place(&mut self, instruction: &mut Instruction<'a>, part: usize) -> Result<Place<'a>> {
+        let tree = self.lowering.tree;
+        let at = tree.start(instruction.next);
+        let index = instruction.index(tree, "a local")?;
+        let local = self.locals.get(index, at)?.clone();
+        let slot = Slot { ty: Some(local.ty), is_mutable: true, is_64: false };
+        let place = self.place(instruction, slot, &format!("`{index}`"), at)?;
+        Ok(match self.kept_place(&local, part) {
+            None => place.reached_by("local", index),
+            Some(kept) => Place {
+                object: format!(" {}", kept.object),
+                ..place.reached_by("struct", &kept.field)
+            },
+        })
+    }
+
+    fn global_place(&mut self, instruction: &mut Instruction<'a>) -> Result<Place<'a>> {
+        let tree = self.lowering.tree;
+        let at = tree.start(instruction.next);
+        let index = instruction.index(tree, "a global")?;
+        let global = *self.lowering.module.globals.index(index, at, "global")?;
+        let place = self.place(instruction, global, &format!("`{index}`"), at)?;
+        Ok(place.reached_by("global", index))
+    }
+
+    fn table_place(&mut self, instruction: &mut Instruction<'a>) -> Result<Place<'a>> {
+        let (index, at) = instruction.table(self.lowering.tree)?;
+        let table = *self.lowering.module.tables.index(index, at, "table")?;
+        let place = self.place(instruction, table, &format!("an element of `{index}`"), at)?;
+        let operands = vec![("index", index_type(table).to_string())];
+        Ok(Place { operands, ..place.reached_by("table", index) })
+    }
+
+    fn field_place(&mut self, instruction: &mut Instruction<'a>) -> Result<Place<'a>> {
+        let tree = self.lowering.tree;
+        let name = instruction.name(tree, "a struct type")?;
+        let TypeKind::Struct(fields) = &self.lowering.module.ty(name)?.kind else {
+            return Err(no_such_type(self.lowering.module, name, "a struct type"));
+        };
+        let at = tree.start(instruction.next);
+        let index = instruction.index(tree, "a field")?;
+        let field = *fields.index(index, at, "field")?;
+        let place = self.place(instruction, field, &format!("the field `{index}`"), at)?;
+        let operands = vec![object(name)];
+        Ok(Place { operands, ..place.reached_by("struct", &format!("{} {index}", name.text)) })
+    }
+
+    fn element_place(&mut self, instruction: &mut Instruction<'a>) -> Result<Place<'a>> {
+        let name = instruction.name(self.lowering.tree, "an array type")?;
+        let TypeKind::Array(element) = self.lowering.module.ty(name)?.kind else {
+            return Err(no_such_type(self.lowering.module, name, "an array type"));
+        };
+        let what = format!("an element of `{}`", name.text);
+        let place = self.place(instruction, element, &what, name.at)?;
+        let operands = vec![object(name), ("index", "i32".to_string())];
+        Ok(Place { operands, ..place.reached_by("array", name.text) })
+    }
+
+    /// A place that can be used by an instruction; `what` stands at a byte.
+    fn place(
+        &self,
+        instruction: &Instruction<'a>,
+        slot: Slot<'a>,
+        what: &str,
+        at: usize,
+    ) -> Result<Place<'a>> {
+        let word = instruction.word;
+        let Some(ty) = slot.ty else {
+            let message = format!("type mismatch: `{word}` works on a nullable reference");
+            return Err(Fault::invalid(at, message));
+        };
+        let Some(null) = self.lowering.null(ty) else {
+            let message = format!(
+                "type mismatch: `{word}` works on a nullable reference, but {what} is of type \
+                 `{ty}`"
+            );
+            return Err(Fault::invalid(at, message));
+        };
+        if !slot.is_mutable && !word.ends_with(".is_cleared") {
+            let sort = match word.split_once('.') {
+                Some(("struct", _)) => "field",
+                Some((sort, _)) => sort,
+                None => "",
+            };
+            let message = format!(
+                "immutable {sort}: `{word}` changes what is there, but {what} is not `mut`"
+            );
+            return Err(Fault::invalid(at, message));
+        }
+        let (get, set, object) = (String::new(), String::new(), String::new());
+        Ok(Place { ty, null, get, set, operands: Vec::new(), object })
+    }
+}
+
+impl Place<'_> {
+    /// The same place, which instructions of a sort reach with these immediates.
+    fn reached_by(self, sort: &str, immediates: &str) -> Self {
+        let instruction = |action| format!("{sort}.{action} {immediates}");
+        Place { get: instruction("get"), set: instruction("set"), ..self }
+    }
+}
+
+/// The object with a field or an element, as an operand.
+fn object(ty: Name<'_>) -> (&'static str, String) {
+    ("object", format!("(ref null {})", ty.text))
+}
+
+fn index_type(table: Slot<'_>) -> &'static str {
+    if table.is_64 { "i64" } else { "i32" }
+}
+
+/// Takes operands off the stack, the last first.
+fn aside(operands: &[String]) -> String {
+    operands.iter().rev().map(|operand| format!("(local.set {operand}) ")).collect()
+}
+
+/// Puts operands back on the stack.
+fn again(operands: &[String]) -> String {
+    operands.iter().map(|operand| format!(" (local.get {operand})")).collect()
+}
+
+/// Takes operands off the stack, and leaves them there.
+fn keep(operands: &[String]) -> String {
+    match operands {
+        [] => String::new(),
+        [first, rest @ ..] => {
+            let again = again(rest);
+            format!("{}(local.tee {first}){again} ", aside(rest))
+        }
+    }
+}
+
+/// Says that a type is not of the sort that an instruction needs.
+fn no_such_type(module: &Module<'_>, name: Name<'_>, expected: &str) -> Fault {
+    let found = module.ty(name).map_or("no type", |ty| ty.kind.describe());
+    let message = format!("type mismatch: expected {expected}, but `{}` is {found}", name.text);
+    Fault::invalid(name.at, message)
+}
