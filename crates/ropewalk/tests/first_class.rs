@@ -1,4 +1,5 @@
-//! First-class stacks that end in the middle of something.
+//! First-class stacks that end in the middle of something, or with the object that
+//! holds them.
 
 mod common;
 use common::*;
@@ -110,4 +111,73 @@ fn a_function_on_top_returns_to_a_clause_behind_very_many() {
     let (mut store, instance) = instantiate_in(&engine, &text);
     let go = instance.get_typed_func::<i32, i32>(&mut store, "go").unwrap();
     assert_eq!(go.call(&mut store, 41).unwrap(), 42);
+}
+
+/// Objects that hold stacks. One that `$nest` makes waits with another in a local,
+/// and with a third in an object of its own.
+const HOLDERS: &str = r#"
+    (import "host" "new_stack" (func $new (result stackref)))
+    (type $cell (struct (field $stack (mut stackref))))
+    (type $row (array (mut stackref)))
+    (event $left (param stackref))
+    (global $cell (mut (ref null $cell)) (ref.null $cell))
+    (global $row (mut (ref null $row)) (ref.null $row))
+    (func (export "make a struct") (global.set $cell (struct.new $cell (call $new))))
+    (func (export "make an array")
+      (global.set $row (array.new_fixed $row 3 (call $new) (ref.null stack) (call $new))))
+    (func $waits (param $main stackref)
+      (local $own stackref) (local $cell (ref null $cell))
+      (local.set_cleared $own (call $new))
+      (local.set $cell (struct.new $cell (call $new)))
+      (block $never (result stackref)
+        (try (stack.switch $left (local.get_clear $main)) catch $left $never)
+        (unreachable))
+      (struct.set_cleared $cell $stack (local.get $cell)
+        (struct.get_clear $cell $stack (local.get $cell)))
+      (drop))
+    (func (export "nest")
+      (block $left (result stackref)
+        (try (stack.switch_call $waits (call $new)) catch $left $left)
+        (unreachable))
+      (global.set $cell (struct.new $cell)))
+    (func (export "take from the struct")
+      (drop (struct.get_clear $cell $stack (global.get $cell))))
+    (func (export "take from the array")
+      (drop (array.get_clear $row (global.get $row) (i32.const 2))))
+    (func (export "ask") (result i32) (struct.is_cleared $cell $stack (global.get $cell)))
+    (func (export "forget")
+      (global.set $cell (ref.null $cell)) (global.set $row (ref.null $row)))"#;
+
+#[test]
+fn an_object_keeps_its_stacks_while_it_lives_and_frees_them_when_it_is_collected() {
+    let (mut store, instance) = instantiate(HOLDERS);
+    let mut live_after = |name| {
+        call(&mut store, instance, name, &[]).unwrap();
+        store.gc();
+        store.stack_statistics().live
+    };
+    assert_eq!(live_after("make a struct"), 1);
+    assert_eq!(live_after("ask"), 1);
+    assert_eq!(live_after("make an array"), 3);
+    assert_eq!(live_after("take from the array"), 2);
+    assert_eq!(live_after("take from the struct"), 1);
+    assert_eq!(live_after("ask"), 1);
+    assert_eq!(live_after("make a struct"), 2);
+    // What held the first one is garbage.
+    assert_eq!(live_after("make a struct"), 2);
+    assert_eq!(live_after("forget"), 0);
+    assert_eq!(live_after("nest"), 3);
+    assert_eq!(live_after("forget"), 0);
+}
+
+#[test]
+fn taking_a_stack_out_of_an_object_frees_it_at_once_when_it_is_dropped() {
+    let (mut store, instance) = instantiate(HOLDERS);
+    for (make, take, left) in
+        [("make a struct", "take from the struct", 0), ("make an array", "take from the array", 1)]
+    {
+        call(&mut store, instance, make, &[]).unwrap();
+        call(&mut store, instance, take, &[]).unwrap();
+        assert_eq!(store.stack_statistics().live, left, "{take}");
+    }
 }
