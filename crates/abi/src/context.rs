@@ -232,8 +232,29 @@ pub struct StoreContext {
     pub walk_env: u64,
     /// The stack that is handed back to it.
     pub walk_stack: u64,
+    /// What the host continues a stack with, and what comes back to it.
+    pub passage: Passage,
     /// The store that this belongs to, for the runtime's use.
     pub store: *mut c_void,
+}
+
+/// A switch between a stack and the host, beside its values, which are in the
+/// transfer area.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Passage {
+    /// The stack that the host continues.
+    pub to: *mut ControlBlock,
+    /// The signal, in either direction.
+    pub signal: u64,
+    /// Of what comes back to the host with a clause: the reference to what was
+    /// suspended. Else the one under which the stack that continues will be suspended.
+    pub reference: u64,
+}
+
+impl Passage {
+    /// No switch.
+    pub const NONE: Passage = Passage { to: ptr::null_mut(), signal: 0, reference: 0 };
 }
 
 /// A function as a value: what a non-null `funcref` points to.

@@ -44,7 +44,8 @@
 //! | *create*: off the list of free stacks | `sp` at the address to start at, `fp` 0, `function` and `entry`; `purpose` the design's; `parent` null for a task or fiber, `no_parent` for a base; no marks, nothing bound, not grouped, nothing `sought`; `innermost` itself, `extender` null, as they were while it was free |
 //! | *suspend*, up to an outermost stack | of the outermost: `innermost` the stack that ran, `is_grouped` if that is another; `parent` null for a task or fiber, `no_parent` for a base, and without meaning for a continuation. Of those inside, `parent` as before |
 //! | *start*, *continue* | of the outermost: `reference` the next generation, unless it is a task or fiber; `innermost` itself; `parent` who resumed it. Of the innermost: `through` the outermost if that is another, else null; `sought` zero unless `through` is what it was |
-//! | *resume another*, wait | `handlers` the clauses; `through` null, `sought` zero |
+//! | *resume another*, wait | `handlers` the clauses; `through` null, `sought` zero. Of a root from which the host resumes: also `sp` at the address of the stub `come_back`, `fp` 0 |
+//! | *hold*: what is suspended or new belongs to the host | as before; the store notes that the host has it |
 //! | *extend* | as *continue*; of the base: `extender` who waits for `stack.start` |
 //! | *begin a rout* (`stack.start`) | as *suspend*; of the base: `extender` null |
 //! | *land* an exception | those inside are freed; `sp` and `fp` those of the handler's frame; without the marks of the functions that were left; of the base: `extender` null, and whoever waited there is suspended for ever |
@@ -56,8 +57,9 @@
 //!
 //! In a stress mode the runtime checks all this after every transition.
 
-use crate::context::ControlBlock;
+use crate::context::{ControlBlock, FuncRef};
 use crate::stack::Purpose;
+use std::ffi::c_void;
 use std::ptr;
 
 /// The state of a stack.
@@ -84,6 +86,46 @@ pub enum Life {
 }
 
 impl ControlBlock {
+    /// *Create*, by the host: a free stack, which is off the list, becomes a new
+    /// continuation of a function, which code calls.
+    ///
+    /// # Safety
+    ///
+    /// Its memory must be there, and `start` be where stacks start.
+    pub unsafe fn become_continuation(
+        &mut self,
+        start: *const c_void,
+        function: *const FuncRef,
+        entry: *const c_void,
+    ) {
+        debug_assert_eq!(self.purpose, Purpose::Free);
+        self.be_alone();
+        self.sp = self.top;
+        self.fp = 0;
+        // SAFETY: the caller's promise.
+        unsafe { *(self.sp as *mut *const c_void) = start };
+        self.function = function;
+        self.entry = entry;
+        self.bound = 0;
+        self.purpose = Purpose::Continuation;
+        self.marks = 0;
+    }
+
+    /// *Wait*, for a stack that the host continues: a root continues at `come_back`,
+    /// with clauses of the host's.
+    ///
+    /// # Safety
+    ///
+    /// It must be idle, and its memory be there.
+    pub unsafe fn wait_for_host(&mut self, come_back: *const c_void, handlers: *const u64) {
+        debug_assert_eq!(self.purpose, Purpose::Root);
+        self.sp = self.high - size_of::<usize>();
+        self.fp = 0;
+        // SAFETY: the caller's promise.
+        unsafe { *(self.sp as *mut *const c_void) = come_back };
+        self.handlers = handlers;
+    }
+
     /// *Suspend*: notes which stack is the innermost of those that are suspended
     /// together with this one.
     pub fn group(&mut self, innermost: *mut ControlBlock) {

@@ -96,6 +96,19 @@ impl Purpose {
         }
     }
 
+    /// The kind of the references to what is used for this, unless references of
+    /// several kinds name it, or none.
+    pub fn kind(self) -> Option<StackKind> {
+        match self {
+            Purpose::Free | Purpose::Root => None,
+            Purpose::Continuation => Some(StackKind::Continuation),
+            Purpose::Bag => Some(StackKind::Bag),
+            Purpose::Task => Some(StackKind::Task),
+            Purpose::Fiber => Some(StackKind::Fiber),
+            Purpose::FirstClass => Some(StackKind::FirstClass),
+        }
+    }
+
     /// Whether references to it stay the same for all its life.
     pub fn has_identity(self) -> bool {
         matches!(self, Purpose::Task | Purpose::Fiber)
@@ -112,6 +125,17 @@ pub enum ClauseKind {
     Switch = 1,
     /// An event of a fiber or of a first-class stack.
     Event = 2,
+}
+
+impl ClauseKind {
+    /// The kind of a clause that is not [`EVERY_TAG`].
+    pub fn of(word: u64) -> ClauseKind {
+        match word & 0b11 {
+            0 => ClauseKind::Suspend,
+            1 => ClauseKind::Switch,
+            _ => ClauseKind::Event,
+        }
+    }
 }
 
 /// How far above the stack pointer of a new stack the arguments lie that it was made
@@ -147,6 +171,9 @@ pub fn kind_bits(kind: StackKind) -> u64 {
 pub fn handler_word(tag: usize, kind: ClauseKind) -> u64 {
     tag as u64 | kind as u64
 }
+
+/// The clause of the host that every `suspend` finds. No tag has this word.
+pub const EVERY_TAG: u64 = 0b11;
 
 /// The address of the tag of a clause.
 pub fn tag_of_handler(word: u64) -> usize {

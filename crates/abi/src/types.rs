@@ -73,6 +73,8 @@ impl RefType {
     pub const EXTERNREF: RefType = RefType { nullable: true, heap: HeapType::Extern };
     /// `(ref null any)`.
     pub const ANYREF: RefType = RefType { nullable: true, heap: HeapType::Any };
+    /// A continuation or null.
+    pub const CONTREF: RefType = RefType { nullable: true, heap: HeapType::Cont };
     /// `(ref null exn)`.
     pub const EXNREF: RefType = RefType { nullable: true, heap: HeapType::Exn };
 }

@@ -26,7 +26,7 @@ pub(crate) unsafe fn call(
 }
 
 #[cold]
-fn public_error(error: anyhow::Error) -> anyhow::Error {
+pub(crate) fn public_error(error: anyhow::Error) -> anyhow::Error {
     match error.downcast::<UncaughtException>() {
         Ok(uncaught) => Exception::uncaught(uncaught).into(),
         Err(error) => error,

@@ -50,7 +50,7 @@ impl Exception {
 
     pub(crate) fn uncaught(uncaught: UncaughtException) -> Exception {
         let UncaughtException { exception, store, backtrace } = uncaught;
-        Exception { reference: Owned::from_root(store, exception), backtrace }
+        Exception { reference: Owned::from_root(store, exception, ()), backtrace }
     }
 
     pub(crate) fn owned(&self) -> &Owned<ExnRef> {

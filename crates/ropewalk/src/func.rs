@@ -5,7 +5,7 @@ use crate::store::{self, AsContext, AsContextMut};
 use crate::typed::{TypedFunc, WasmParams, WasmResults};
 use crate::val::Val;
 use anyhow::{Context, Result, ensure};
-use ropewalk_abi::{FuncRef, FuncType, RawVal};
+use ropewalk_abi::{FuncRef, FuncType, RawVal, ValType};
 use ropewalk_runtime::{Store as RuntimeStore, StoreId};
 use std::ptr::NonNull;
 
@@ -112,7 +112,7 @@ impl Func {
         let mut store = store.as_context_mut();
         let type_id = self.type_id(&store.0.runtime)?;
         let ty = store.engine().types().func_type(type_id);
-        let mut values = raw_arguments(&store.0.runtime, &ty, arguments)?;
+        let mut values = raw_values(&store.0.runtime, ty.params(), arguments)?;
         let count = ty.results().len();
         ensure!(
             results.len() == count,
@@ -135,8 +135,12 @@ impl Func {
     }
 }
 
-fn raw_arguments(runtime: &RuntimeStore, ty: &FuncType, arguments: &[Val]) -> Result<Vec<RawVal>> {
-    let params = ty.params();
+/// Arguments as a store keeps them, checked to have the types of the parameters.
+pub(crate) fn raw_values(
+    runtime: &RuntimeStore,
+    params: &[ValType],
+    arguments: &[Val],
+) -> Result<Vec<RawVal>> {
     ensure!(
         arguments.len() == params.len(),
         "expected {} arguments, found {}",

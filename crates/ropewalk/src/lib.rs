@@ -45,6 +45,7 @@ mod tuples;
 mod call;
 mod caller;
 mod config;
+mod continuation;
 mod engine;
 mod error;
 mod exception;
@@ -71,6 +72,7 @@ pub use caller::Caller;
 #[doc(hidden)]
 pub use config::Mutation;
 pub use config::{Config, OptLevel};
+pub use continuation::{Continuation, Resumed, TypedContinuation, TypedResumed};
 pub use engine::Engine;
 pub use error::{ModuleError, WrongStore};
 pub use exception::Exception;
@@ -92,7 +94,7 @@ pub use ropewalk_abi::{
 pub use ropewalk_runtime::{Backtrace, Boundary, Frame, LinkError, StackStatistics, Trap};
 pub use store::{AsContext, AsContextMut, Store, StoreContext, StoreContextMut};
 pub use table::Table;
-pub use tag::Tag;
+pub use tag::{Tag, TypedTag};
 pub use typed::{TypedFunc, WasmParams, WasmResults, WasmTy};
 pub use val::Val;
 pub use wasmparser::WasmFeatures;

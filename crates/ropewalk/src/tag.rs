@@ -1,9 +1,11 @@
-//! Tags: the kinds of exceptions.
+//! Tags: the kinds of exceptions and suspensions.
 
 use crate::store::{self, AsContext, AsContextMut};
+use crate::typed::{WasmParams, WasmResults};
 use anyhow::{Result, ensure};
 use ropewalk_abi::{FuncType, TagDef, TagType};
 use ropewalk_runtime::{Store as RuntimeStore, StoreId};
+use std::marker::PhantomData;
 use std::ptr::NonNull;
 
 /// A tag of a store. Tags are the same if they were made by the same act.
@@ -20,9 +22,9 @@ unsafe impl Send for Tag {}
 unsafe impl Sync for Tag {}
 
 impl Tag {
-    /// A new tag for exceptions with values of these types.
+    /// A new tag: for exceptions if its type has no results, else for suspensions, which
+    /// are resumed with values of the types of its results.
     pub fn new(mut store: impl AsContextMut, ty: TagType) -> Result<Tag> {
-        ensure!(ty.ty.results().is_empty(), "the tag of an exception has no results: {ty}");
         let runtime = &mut store.as_context_mut().0.runtime;
         crate::engine::check_func_type(runtime.types(), &ty.ty)?;
         let number = runtime.types().register_func(&ty.ty);
@@ -31,7 +33,7 @@ impl Tag {
         Ok(Tag::from_def(runtime, def))
     }
 
-    /// A new tag for exceptions with values of these types.
+    /// A new tag for exceptions, or suspensions, with values of these types.
     pub fn with_params(
         store: impl AsContextMut,
         params: impl IntoIterator<Item = crate::ValType>,
@@ -43,20 +45,76 @@ impl Tag {
         Tag { store: runtime.id(), def }
     }
 
+    #[inline]
     pub(crate) fn in_store(&self, runtime: &RuntimeStore) -> Result<NonNull<TagDef>> {
         store::check(runtime, self.store, "tag")?;
         Ok(self.def)
     }
 
     pub(crate) fn ty_in(&self, runtime: &RuntimeStore) -> Result<TagType> {
+        Ok(TagType { ty: runtime.types().func_type(self.type_id(runtime)?) })
+    }
+
+    pub(crate) fn type_id(&self, runtime: &RuntimeStore) -> Result<u32> {
         let def = self.in_store(runtime)?;
         // SAFETY: it belongs to the store; types live as long as the engine.
-        let number = unsafe { (*def.as_ref().ty).id };
-        Ok(TagType { ty: runtime.types().func_type(number) })
+        Ok(unsafe { (*def.as_ref().ty).id })
     }
 
     /// Its type.
     pub fn ty(&self, store: impl AsContext) -> Result<TagType> {
         self.ty_in(store.as_context().runtime())
+    }
+
+    /// This tag, for suspensions with Rust's types: the values that a computation
+    /// suspends with, and those that it is resumed with.
+    pub fn typed<Values: WasmResults, Answer: WasmParams>(
+        &self,
+        store: impl AsContext,
+    ) -> Result<TypedTag<Values, Answer>> {
+        let runtime = store.as_context().runtime();
+        let found = self.ty_in(runtime)?.ty;
+        let fits = Values::accept(runtime.types(), found.params())
+            && Answer::fit(runtime.types(), found.results());
+        let expected = FuncType::new(Values::types(), Answer::types());
+        ensure!(fits, "expected a tag of type {expected}, found {found}");
+        Ok(TypedTag { tag: *self, number: self.type_id(runtime)?, _types: PhantomData })
+    }
+}
+
+/// A tag for suspensions with Rust's types, checked once: a computation suspends with
+/// `Values` and is resumed with an `Answer`.
+///
+/// [`TypedContinuation`](crate::TypedContinuation) has an example.
+pub struct TypedTag<Values, Answer> {
+    tag: Tag,
+    number: u32,
+    _types: PhantomData<fn(Answer) -> Values>,
+}
+
+impl<Values, Answer> Clone for TypedTag<Values, Answer> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<Values, Answer> Copy for TypedTag<Values, Answer> {}
+
+impl<Values, Answer> std::fmt::Debug for TypedTag<Values, Answer> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TypedTag").field("tag", &self.tag).finish_non_exhaustive()
+    }
+}
+
+impl<Values, Answer> TypedTag<Values, Answer> {
+    /// The tag without Rust's types.
+    pub fn tag(&self) -> Tag {
+        self.tag
+    }
+
+    /// The tag, and the number of its type.
+    #[inline]
+    pub(crate) fn in_store(&self, runtime: &RuntimeStore) -> Result<(NonNull<TagDef>, u32)> {
+        Ok((self.tag.in_store(runtime)?, self.number))
     }
 }

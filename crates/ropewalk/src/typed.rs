@@ -1,12 +1,13 @@
 //! Functions with Rust's types.
 
+use crate::continuation::Continuation;
 use crate::func::Func;
-use crate::reference::{AnyRef, ArrayRef, ExnRef, ExternRef, StructRef};
+use crate::reference::{AnyRef, ArrayRef, ContRef, ExnRef, ExternRef, StructRef};
 use crate::store::{AsContextMut, StoreContext};
 use crate::val::rooted;
 use anyhow::{Result, ensure};
 use ropewalk_abi::{FuncType, HeapType, RawVal, RefType, ValType};
-use ropewalk_runtime::Store as RuntimeStore;
+use ropewalk_runtime::{Store as RuntimeStore, TypeRegistry};
 use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -29,6 +30,20 @@ pub unsafe trait WasmTy: Sized + Send {
     ///
     /// The value must be of the store and of the type.
     unsafe fn from_raw(runtime: &mut RuntimeStore, raw: &RawVal) -> Self;
+
+    /// Whether it must know the very type of a value that it is made of.
+    #[doc(hidden)]
+    const NEEDS_TYPE: bool = false;
+
+    /// The value, of which the very type is known.
+    #[doc(hidden)]
+    /// # Safety
+    ///
+    /// The value must be of the store and of that type, which is a subtype of `ty`.
+    unsafe fn from_raw_of(runtime: &mut RuntimeStore, raw: &RawVal, _: ValType) -> Self {
+        // SAFETY: the caller's promise.
+        unsafe { Self::from_raw(runtime, raw) }
+    }
 }
 
 macro_rules! numbers {
@@ -141,6 +156,95 @@ references! {
     ExnRef: Exn;
 }
 
+// SAFETY: a reference of that type is null or names a continuation.
+unsafe impl WasmTy for Option<ContRef> {
+    fn ty() -> ValType {
+        ValType::Ref(RefType::CONTREF)
+    }
+
+    fn to_raw(self, runtime: &RuntimeStore) -> Result<RawVal> {
+        self.map_or(Ok(RawVal::ZERO), |value| value.to_raw(runtime))
+    }
+
+    unsafe fn from_raw(runtime: &mut RuntimeStore, raw: &RawVal) -> Self {
+        ContRef::from_word(runtime, raw.u64(), HeapType::Cont)
+    }
+
+    const NEEDS_TYPE: bool = true;
+
+    unsafe fn from_raw_of(runtime: &mut RuntimeStore, raw: &RawVal, ty: ValType) -> Self {
+        let ValType::Ref(ty) = ty else { unreachable!("a reference") };
+        ContRef::from_word(runtime, raw.u64(), ty.heap)
+    }
+}
+
+// SAFETY: a reference of that type names a continuation.
+unsafe impl WasmTy for ContRef {
+    fn ty() -> ValType {
+        ValType::Ref(RefType { nullable: false, heap: HeapType::Cont })
+    }
+
+    fn to_raw(self, runtime: &RuntimeStore) -> Result<RawVal> {
+        Ok(RawVal::from_u64(self.handle.word(runtime, HeapType::Cont)?))
+    }
+
+    unsafe fn from_raw(runtime: &mut RuntimeStore, raw: &RawVal) -> Self {
+        ContRef::from_word(runtime, raw.u64(), HeapType::Cont).expect("not null")
+    }
+
+    const NEEDS_TYPE: bool = true;
+
+    unsafe fn from_raw_of(runtime: &mut RuntimeStore, raw: &RawVal, ty: ValType) -> Self {
+        // SAFETY: the caller's promise.
+        unsafe { Option::<ContRef>::from_raw_of(runtime, raw, ty) }.expect("not null")
+    }
+}
+
+// SAFETY: a reference of that type is null or names a continuation.
+unsafe impl WasmTy for Option<Continuation> {
+    fn ty() -> ValType {
+        ValType::Ref(RefType::CONTREF)
+    }
+
+    fn to_raw(self, runtime: &RuntimeStore) -> Result<RawVal> {
+        self.map_or(Ok(RawVal::ZERO), |value| value.to_raw(runtime))
+    }
+
+    unsafe fn from_raw(runtime: &mut RuntimeStore, raw: &RawVal) -> Self {
+        // SAFETY: the caller's promise.
+        unsafe { Self::from_raw_of(runtime, raw, Self::ty()) }
+    }
+
+    const NEEDS_TYPE: bool = true;
+
+    unsafe fn from_raw_of(runtime: &mut RuntimeStore, raw: &RawVal, ty: ValType) -> Self {
+        (raw.u64() != 0).then(|| Continuation::from_word(runtime, raw.u64(), ty))
+    }
+}
+
+/// A function that returns a `Continuation` gives it to the host, and one that takes
+/// it gets it.
+// SAFETY: a reference of that type names a continuation.
+unsafe impl WasmTy for Continuation {
+    fn ty() -> ValType {
+        ValType::Ref(RefType { nullable: false, heap: HeapType::Cont })
+    }
+
+    fn to_raw(self, runtime: &RuntimeStore) -> Result<RawVal> {
+        Ok(RawVal::from_u64(self.into_word(runtime)?))
+    }
+
+    unsafe fn from_raw(runtime: &mut RuntimeStore, raw: &RawVal) -> Self {
+        Continuation::from_word(runtime, raw.u64(), <Self as WasmTy>::ty())
+    }
+
+    const NEEDS_TYPE: bool = true;
+
+    unsafe fn from_raw_of(runtime: &mut RuntimeStore, raw: &RawVal, ty: ValType) -> Self {
+        Continuation::from_word(runtime, raw.u64(), ty)
+    }
+}
+
 /// The parameters of a function: one [`WasmTy`], or a tuple of them.
 ///
 /// # Safety
@@ -158,6 +262,16 @@ pub unsafe trait WasmParams: Send {
     ///
     /// There must be room for `COUNT` values.
     unsafe fn store(self, runtime: &RuntimeStore, values: *mut RawVal) -> Result<()>;
+
+    /// Whether the values fit where these types are expected.
+    #[doc(hidden)]
+    fn fit(types: &TypeRegistry, expected: &[ValType]) -> bool {
+        all_subtypes(types, &Self::types(), expected)
+    }
+}
+
+fn all_subtypes(types: &TypeRegistry, a: &[ValType], b: &[ValType]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| types.is_subtype(*a, *b))
 }
 
 /// The results of a function: one [`WasmTy`], or a tuple of them.
@@ -171,6 +285,24 @@ pub unsafe trait WasmResults: WasmParams + Sized {
     ///
     /// There must be `COUNT` values of the right types.
     unsafe fn load(runtime: &mut RuntimeStore, values: *const RawVal) -> Self;
+
+    /// Whether the very types of the values must be known.
+    #[doc(hidden)]
+    const NEED_TYPES: bool;
+
+    /// The same, with the very types of the values.
+    #[doc(hidden)]
+    /// # Safety
+    ///
+    /// There must be values of these types, which are accepted.
+    unsafe fn load_of(runtime: &mut RuntimeStore, values: *const RawVal, types: &[ValType])
+    -> Self;
+
+    /// Whether values of these types are accepted.
+    #[doc(hidden)]
+    fn accept(types: &TypeRegistry, found: &[ValType]) -> bool {
+        all_subtypes(types, found, &Self::types())
+    }
 }
 
 // SAFETY: it is as its type says.
@@ -195,6 +327,17 @@ unsafe impl<A: WasmTy> WasmResults for A {
     unsafe fn load(runtime: &mut RuntimeStore, values: *const RawVal) -> Self {
         // SAFETY: there is one value, of that type.
         unsafe { A::from_raw(runtime, &*values) }
+    }
+
+    const NEED_TYPES: bool = A::NEEDS_TYPE;
+
+    unsafe fn load_of(
+        runtime: &mut RuntimeStore,
+        values: *const RawVal,
+        types: &[ValType],
+    ) -> Self {
+        // SAFETY: as above.
+        unsafe { A::from_raw_of(runtime, &*values, types[0]) }
     }
 }
 
@@ -225,6 +368,19 @@ macro_rules! tuples {
                 unsafe fn load(runtime: &mut RuntimeStore, values: *const RawVal) -> Self {
                     // SAFETY: there are as many values, of these types.
                     ($(unsafe { $name::from_raw(runtime, &*values.add($index)) },)*)
+                }
+
+                const NEED_TYPES: bool = false $(|| $name::NEEDS_TYPE)*;
+
+                unsafe fn load_of(
+                    runtime: &mut RuntimeStore,
+                    values: *const RawVal,
+                    types: &[ValType],
+                ) -> Self {
+                    // SAFETY: there are as many values, of these types.
+                    ($(unsafe {
+                        $name::from_raw_of(runtime, &*values.add($index), types[$index])
+                    },)*)
                 }
             }
         )*
@@ -266,11 +422,7 @@ impl<Params: WasmParams, Results: WasmResults> TypedFunc<Params, Results> {
         let types = store.engine().types();
         let found = types.func_type(type_id);
         let expected = FuncType::new(Params::types(), Results::types());
-        let all = |a: &[ValType], b: &[ValType]| {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| types.is_subtype(*a, *b))
-        };
-        let fits =
-            all(expected.params(), found.params()) && all(found.results(), expected.results());
+        let fits = Params::fit(types, found.params()) && Results::accept(types, found.results());
         ensure!(fits, "expected a function of type {expected}, found {found}");
         let trampoline = store.engine().entry_trampoline(type_id)?;
         Ok(TypedFunc { func, trampoline, _types: PhantomData })
@@ -294,7 +446,25 @@ impl<Params: WasmParams, Results: WasmResults> TypedFunc<Params, Results> {
         unsafe {
             params.store(&store.0.runtime, values)?;
             crate::call::call(store.enter(), func_ref, self.trampoline, values)?;
-            Ok(Results::load(&mut store.0.runtime, values))
+            Ok(self.results(&mut store.0.runtime, values))
+        }
+    }
+
+    /// The results of a call.
+    ///
+    /// # Safety
+    ///
+    /// They must be there.
+    #[inline]
+    unsafe fn results(&self, runtime: &mut RuntimeStore, values: *const RawVal) -> Results {
+        // SAFETY: the types were checked in `new`.
+        unsafe {
+            if !Results::NEED_TYPES {
+                return Results::load(runtime, values);
+            }
+            let number = self.func.type_id(runtime).expect("it was just called");
+            let ty = runtime.types().func_type(number);
+            Results::load_of(runtime, values, ty.results())
         }
     }
 }

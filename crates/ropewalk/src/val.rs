@@ -149,9 +149,7 @@ impl Val {
             Val::ExternRef(_) => matches!(ty.heap, HeapType::Extern | HeapType::NoExtern),
             Val::ExnRef(_) => matches!(ty.heap, HeapType::Exn | HeapType::NoExn),
             Val::ContRef(None) => is_cont,
-            Val::ContRef(Some(value)) => {
-                is_cont && runtime.types().is_subtype(value.ty(), ValType::Ref(ty))
-            }
+            Val::ContRef(Some(value)) => is_cont && value.fits(runtime, ty),
             // What `Val::null` answers for any defined type.
             Val::AnyRef(None) if kind.is_some() => true,
             Val::AnyRef(_) => !is_func && !is_cont && matches!(Val::null(ty), Val::AnyRef(_)),
@@ -203,8 +201,11 @@ impl Val {
 }
 
 /// The reference that a word is, unless it is null.
-pub(crate) fn rooted<R: Reference>(runtime: &mut RuntimeStore, word: u64) -> Option<R> {
-    (word != 0).then(|| R::from_handle(Handle::new(runtime, word), Inside(())))
+pub(crate) fn rooted<R: Reference<Detail = ()>>(
+    runtime: &mut RuntimeStore,
+    word: u64,
+) -> Option<R> {
+    (word != 0).then(|| R::from_handle(Handle::new(runtime, word), (), Inside(())))
 }
 
 macro_rules! from {
@@ -227,4 +228,5 @@ from! {
     ExternRef => |value| Val::ExternRef(Some(value));
     AnyRef => |value| Val::AnyRef(Some(value));
     ExnRef => |value| Val::ExnRef(Some(value));
+    ContRef => |value| Val::ContRef(Some(value));
 }

@@ -505,8 +505,9 @@ fn tags_refuse_what_does_not_fit() {
     let engine = Engine::default();
     let mut store = Store::new(&engine, ());
     let with_result = TagType { ty: FuncType::new([], [ValType::I32]) };
+    let with_result = Tag::new(&mut store, with_result).unwrap();
     assert_eq!(
-        message(Tag::new(&mut store, with_result)),
+        message(Exception::new(&mut store, with_result, &[])),
         "the tag of an exception has no results: tag [] -> [i32]"
     );
     let tag = Tag::with_params(&mut store, [ValType::I32, ValType::FUNCREF]).unwrap();

@@ -10,7 +10,7 @@ use crate::signal;
 use crate::stack::check::Violation;
 use crate::store::{Store, StoreId};
 use crate::trap::Trap;
-use ropewalk_abi::{ControlBlock, FuncRef, RawVal, TrapCode};
+use ropewalk_abi::{ControlBlock, FuncRef, RawVal, StoreContext, TrapCode};
 use std::any::Any;
 use std::ffi::c_void;
 use std::ptr::{self, NonNull};
@@ -18,7 +18,11 @@ use std::ptr::{self, NonNull};
 /// How many free stacks keep their memory while nothing runs.
 const IDLE_STACKS: usize = 256;
 
-/// An activation. It lies on the host's stack, in the frame of [`call`].
+/// Why nothing runs in a store any more.
+pub(crate) const POISONED: &str =
+    "the store cannot be used any more: the engine panicked in an earlier call";
+
+/// An activation. It lies on the host's stack, in the frame of [`activate`].
 #[derive(Debug)]
 pub(crate) struct Activation {
     /// The one outside of it, or null.
@@ -75,10 +79,32 @@ impl LeavePoint {
 /// results. Nothing but the store may be borrowed.
 #[inline]
 pub unsafe fn call(
-    mut store: NonNull<Store>,
+    store: NonNull<Store>,
     function: NonNull<FuncRef>,
     trampoline: *const c_void,
     values: *mut RawVal,
+) -> anyhow::Result<()> {
+    // SAFETY: the stack has nothing on it and is the running one; the rest is
+    // the caller's promise.
+    unsafe {
+        activate(store, |context, root| {
+            let FuncRef { code, context: callee, .. } = function.read();
+            stubs::enter(context, (*root).high, trampoline, values, callee, code)
+        })
+    }
+}
+
+/// Runs WebAssembly in a new activation, by a stub that is called with the store's
+/// context and the activation's root. The stub returns zero when somebody has come
+/// back to the root, else whoever has ended the activation has said why.
+///
+/// # Safety
+///
+/// Nothing but the store may be borrowed, and the stub be called as it wants.
+#[inline]
+pub(crate) unsafe fn activate(
+    mut store: NonNull<Store>,
+    enter: impl FnOnce(*mut StoreContext, *mut ControlBlock) -> u64,
 ) -> anyhow::Result<()> {
     signal::prepare_thread();
     // SAFETY (of the borrows here and below): the caller has the store
@@ -93,12 +119,7 @@ pub unsafe fn call(
     inner.begin_activation(&activation, root);
     let context = inner.context_ptr();
     let outer_store = signal::set_running(context);
-    // SAFETY: the stack has nothing on it and is the running one; the rest is
-    // the caller's promise.
-    let ended = unsafe {
-        let FuncRef { code, context: callee, .. } = function.read();
-        stubs::enter(context, (*root).high, trampoline, values, callee, code)
-    };
+    let ended = enter(context, root);
     signal::set_running(outer_store);
     // SAFETY: see above.
     let leaving = Leaving { store: unsafe { store.as_mut() }, activation: &activation, outer_sp };
@@ -271,9 +292,7 @@ impl Store {
     #[inline]
     fn root_for_activation(&mut self) -> anyhow::Result<*mut ControlBlock> {
         if self.is_poisoned() {
-            anyhow::bail!(
-                "the store cannot be used any more: the engine panicked in an earlier call"
-            );
+            anyhow::bail!("{POISONED}");
         }
         if self.depth == self.roots.len() {
             self.add_root()?;

@@ -6,7 +6,7 @@ use crate::arch;
 use crate::code::LoadedModule;
 use crate::store::Store;
 use ropewalk_abi::ControlBlock;
-use ropewalk_abi::stack::{Purpose, tag_of_handler};
+use ropewalk_abi::stack::{EVERY_TAG, Purpose, tag_of_handler};
 use std::fmt;
 use std::sync::Arc;
 
@@ -183,6 +183,25 @@ impl Backtrace {
         }
         walker.trace
     }
+
+    /// The frames of suspended stacks, of which the innermost comes first.
+    pub(crate) fn of_suspended<'a>(
+        store: &'a Store,
+        stacks: impl Iterator<Item = &'a ControlBlock>,
+    ) -> Backtrace {
+        let mut walker = Walker { store, trace: Backtrace::default(), boundary: None };
+        let mut child = None;
+        for stack in stacks {
+            if let Some(child) = child.replace(stack) {
+                walker.boundary = Some(store.resume_boundary(child, stack));
+            }
+            if let Some(left) = LeavePoint::suspended(stack) {
+                // SAFETY: a suspended stack says where it was left.
+                unsafe { walker.walk_left(&left) };
+            }
+        }
+        walker.trace
+    }
 }
 
 impl Store {
@@ -197,7 +216,7 @@ impl Store {
         // SAFETY: a stack that waits for another has noted its clauses, a list
         // that ends in zero.
         let words = (0..).map(|i| unsafe { *parent.handlers.add(i) });
-        let words = words.take_while(|word| *word != 0);
+        let words = words.take_while(|word| *word != 0).filter(|word| *word != EVERY_TAG);
         let tags = words.map(|word| self.tag_name(tag_of_handler(word)));
         Boundary::Resume { instruction, tags: tags.collect() }
     }

@@ -13,6 +13,7 @@
 //! | [`stack`] | the table of stacks, their memory, and moving it |
 //! | [`arch`] | what depends on the machine: the assembly between the two kinds of stacks, registers |
 //! | [`activation`] | a call from the host into WebAssembly |
+//! | [`held`] | continuations in the hands of the host |
 //! | [`builtins`] | what generated code calls |
 //! | [`signal`], [`fault`], [`complaint`] | faults become traps, or end the process |
 //! | [`backtrace`], [`source`], [`trap`] | what an embedder sees of a trap |
@@ -31,6 +32,7 @@ mod exception;
 mod fault;
 mod frames;
 pub mod heap;
+pub mod held;
 pub mod instance;
 mod known_code;
 pub mod link;
@@ -49,6 +51,7 @@ pub use activation::{Ending, UncaughtException, call};
 pub use backtrace::{Backtrace, Boundary, Frame};
 pub use code::{CodeMemory, LoadedModule};
 pub use heap::{HeapOptions, OwnedRoot, Root};
+pub use held::{CameBack, Released};
 pub use instance::{Instance, InstantiateError};
 pub use link::{ImportValue, LinkError};
 pub use signal::install as install_signal_handlers;

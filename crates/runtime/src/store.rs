@@ -6,6 +6,7 @@ use crate::builtins;
 use crate::code::LoadedModule;
 use crate::const_expr::ConstValue;
 use crate::heap::{Heap, HeapOptions, Object};
+use crate::held::Released;
 use crate::instance::Instance;
 use crate::memory::{Memory, MemoryPool};
 use crate::stack::{self, Arena, Quarantine, RootStack, StackOptions, Stacks};
@@ -14,8 +15,8 @@ use crate::types::TypeRegistry;
 use ropewalk_abi::heap::EXTERN_SIZE;
 use ropewalk_abi::transfer::TRANSFER_SIZE;
 use ropewalk_abi::{
-    ControlBlock, FuncRef, GlobalType, HostContext, RawVal, StoreContext, TagDef, TrapCode,
-    TypeInfo, TypeKind, ValType,
+    ControlBlock, FuncRef, GlobalType, HostContext, Passage, RawVal, StoreContext, TagDef,
+    TrapCode, TypeInfo, TypeKind, ValType,
 };
 use std::any::Any;
 use std::cell::UnsafeCell;
@@ -99,6 +100,12 @@ pub struct Store {
     /// How often the stacks were to be checked.
     pub(crate) checks: usize,
     ending: Option<Ending>,
+    /// The word of the last `suspend` that found the clause for every tag.
+    pub(crate) suspended_with: u64,
+    /// The word of the last `suspend` that the host has handled, or zero.
+    pub(crate) last_handled: u64,
+    /// Continuations whose owners in the host have dropped them.
+    pub(crate) released: Arc<Released>,
     /// What [`StoreContext::transfer`] points to.
     _transfer: Box<[UnsafeCell<RawVal>]>,
     /// The embedder's part of the store.
@@ -214,6 +221,7 @@ impl Store {
             walk_stack: 0,
             landing: 0,
             found: ptr::null_mut(),
+            passage: Passage::NONE,
             store: ptr::null_mut(),
         };
         let heap = Heap::new(options.heap);
@@ -242,6 +250,9 @@ impl Store {
             is_poisoned: false,
             checks: 0,
             ending: None,
+            suspended_with: 0,
+            last_handled: 0,
+            released: Arc::default(),
             _transfer: transfer,
             owner: ptr::null_mut(),
         });
@@ -455,7 +466,8 @@ impl Store {
     /// How many stacks, but roots, there are.
     pub fn stack_statistics(&self) -> StackStatistics {
         let total = self.stacks.count_stacks();
-        let pooled = self.stacks.count_free(self.context().free_stacks);
+        // What was dropped is as good as free.
+        let pooled = self.stacks.count_free(self.context().free_stacks) + self.count_released();
         StackStatistics {
             live: total - pooled,
             peak: self.stacks.peak(),

@@ -29,6 +29,11 @@ impl Store {
         unsafe { &mut *self.context().transfer.cast::<u8>().add(TAGS + slot) }
     }
 
+    /// Notes the class of the value in a place.
+    pub(crate) fn set_tag(&mut self, slot: usize, class: ValueClass) {
+        *self.tag(slot) = class as u8;
+    }
+
     /// Puts bound values before as many others in the area.
     pub(crate) fn put_before(&mut self, bound: &[BoundValue], count: usize) {
         for slot in (0..count).rev() {

@@ -106,6 +106,21 @@ impl TypeRegistry {
         self.register_group(Box::new([SubType::func(ty.clone())]))
     }
 
+    /// The number of the type of continuations of functions of a type.
+    pub fn register_cont(&self, function: &FuncType) -> u32 {
+        let function = HeapType::Concrete(self.register_func(function));
+        let composite = CompositeType::Cont(function);
+        self.register_group(Box::new([SubType { is_final: true, supertype: None, composite }]))
+    }
+
+    /// The function type of continuations of the type with a number, if that is one.
+    pub fn cont_function(&self, number: u32) -> Option<FuncType> {
+        match self.try_get(number)?.ty.composite {
+            CompositeType::Cont(HeapType::Concrete(function)) => Some(self.func_type(function)),
+            _ => None,
+        }
+    }
+
     /// The number of the first type of a group.
     fn register_group(&self, key: Box<[SubType]>) -> u32 {
         if let Some(&first) = self.inner.read().expect("never poisoned").groups.get(&key) {

@@ -17,8 +17,9 @@ impl ExnRef {
     /// A new exception with a tag and its values.
     pub fn new(mut store: impl AsContextMut, tag: Tag, values: &[Val]) -> Result<ExnRef> {
         let runtime = &mut *store.as_context_mut().0.runtime;
-        let params = tag.ty_in(runtime)?.ty;
-        let params = params.params();
+        let ty = tag.ty_in(runtime)?;
+        ensure!(ty.ty.results().is_empty(), "the tag of an exception has no results: {ty}");
+        let params = ty.ty.params();
         ensure!(
             values.len() == params.len(),
             "expected {} values, found {}",

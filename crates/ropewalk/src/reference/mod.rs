@@ -75,7 +75,7 @@ pub trait Reference: Copy + sealed::Sealed {
     fn to_owned(self, mut store: impl crate::AsContextMut) -> Result<Owned<Self>> {
         let runtime = &mut store.as_context_mut().0.runtime;
         let word = self.handle(Inside(())).word(runtime, Self::KIND)?;
-        Ok(Owned::new(runtime, word))
+        Ok(Owned::new(runtime, word, self.detail(Inside(()))))
     }
 }
 
@@ -94,10 +94,15 @@ mod sealed {
         /// What such references refer to.
         const KIND: HeapType;
 
+        /// What such a reference has beside its handle.
+        type Detail: Copy + std::fmt::Debug + Send + Sync;
+
         fn handle(self, _: Inside) -> Handle;
 
-        /// The handle must be of a reference of this kind.
-        fn from_handle(handle: Handle, _: Inside) -> Self;
+        fn detail(self, _: Inside) -> Self::Detail;
+
+        /// The handle must be of a reference of this kind, and of that.
+        fn from_handle(handle: Handle, detail: Self::Detail, _: Inside) -> Self;
     }
 }
 
@@ -106,12 +111,15 @@ macro_rules! reference {
         $(
             impl Sealed for $name {
                 const KIND: HeapType = HeapType::$kind;
+                type Detail = ();
 
                 fn handle(self, _: Inside) -> Handle {
                     self.0
                 }
 
-                fn from_handle(handle: Handle, _: Inside) -> Self {
+                fn detail(self, _: Inside) {}
+
+                fn from_handle(handle: Handle, (): (), _: Inside) -> Self {
                     $name(handle)
                 }
             }
@@ -144,8 +152,8 @@ mod tests {
         (func (export "any") (param anyref) (result i32) (ref.test (ref i31) (local.get 0))))"#;
 
     /// A handle of another kind than it says, as safe code has no way to make.
-    fn forged<A: Reference, B: Reference>(reference: A) -> B {
-        B::from_handle(reference.handle(Inside(())), Inside(()))
+    fn forged<A: Reference, B: Reference<Detail = ()>>(reference: A) -> B {
+        B::from_handle(reference.handle(Inside(())), (), Inside(()))
     }
 
     #[test]

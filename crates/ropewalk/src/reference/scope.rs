@@ -4,30 +4,29 @@ use super::{Handle, Inside, Reference, check_kind};
 use crate::store::{self, AsContext, AsContextMut, StoreContext, StoreContextMut};
 use anyhow::Result;
 use ropewalk_runtime::{OwnedRoot, Store as RuntimeStore, StoreId};
-use std::marker::PhantomData;
 
 /// A reference that lasts as long as it is kept.
 #[derive(Clone, Debug)]
-pub struct Owned<R> {
+pub struct Owned<R: Reference> {
     store: StoreId,
     root: OwnedRoot,
-    _kind: PhantomData<R>,
+    detail: R::Detail,
 }
 
 impl<R: Reference> Owned<R> {
-    pub(crate) fn new(runtime: &mut RuntimeStore, word: u64) -> Owned<R> {
-        Owned { store: runtime.id(), root: runtime.own(word), _kind: PhantomData }
+    pub(crate) fn new(runtime: &mut RuntimeStore, word: u64, detail: R::Detail) -> Owned<R> {
+        Owned { store: runtime.id(), root: runtime.own(word), detail }
     }
 
-    pub(crate) fn from_root(store: StoreId, root: OwnedRoot) -> Owned<R> {
-        Owned { store, root, _kind: PhantomData }
+    pub(crate) fn from_root(store: StoreId, root: OwnedRoot, detail: R::Detail) -> Owned<R> {
+        Owned { store, root, detail }
     }
 
     /// The reference, for the present scope.
     pub fn get(&self, mut store: impl AsContextMut) -> Result<R> {
         let runtime = &mut store.as_context_mut().0.runtime;
         let word = self.word(runtime)?;
-        Ok(R::from_handle(Handle::new(runtime, word), Inside(())))
+        Ok(R::from_handle(Handle::new(runtime, word), self.detail, Inside(())))
     }
 
     pub(crate) fn word(&self, runtime: &RuntimeStore) -> Result<u64> {

@@ -3,7 +3,7 @@
 use crate::activation::Ending;
 use crate::store::Store;
 use ropewalk_abi::builtin::Outcome;
-use ropewalk_abi::stack::StackKind;
+use ropewalk_abi::stack::{ClauseKind, EVERY_TAG, StackKind};
 use ropewalk_abi::{ControlBlock, TrapCode};
 
 impl Store {
@@ -19,7 +19,7 @@ impl Store {
                 if parent == self.no_parent() {
                     return Err(TrapCode::UnhandledTag);
                 }
-                if let Some(clause) = position((*parent).handlers, word) {
+                if let Some(clause) = self.clause_of(&*parent, word) {
                     self.remember(word, clause, stack);
                     self.context_mut().found = stack;
                     return Ok(clause + 1);
@@ -27,6 +27,23 @@ impl Store {
                 stack = parent;
             }
         }
+    }
+
+    /// The number of the clause for a word with which a stack waits.
+    ///
+    /// # Safety
+    ///
+    /// The stack must wait for another.
+    unsafe fn clause_of(&mut self, stack: &ControlBlock, word: u64) -> Option<u64> {
+        // SAFETY: a stack that waits has noted its clauses, a list that ends in zero.
+        let clause = unsafe { position(stack.handlers, word) };
+        if clause.is_some() || ClauseKind::of(word) != ClauseKind::Suspend {
+            return clause;
+        }
+        // SAFETY: as above.
+        let clause = unsafe { position(stack.handlers, EVERY_TAG) }?;
+        self.suspended_with = word;
+        Some(clause)
     }
 
     /// Notes where the running stack found a handler, so that generated code

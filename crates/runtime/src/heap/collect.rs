@@ -160,6 +160,10 @@ impl Store {
             self.visit_frames(unsafe { &*stack }, copier);
             self.visit_marks(stack, copier);
         }
+        for number in self.stacks.held.numbers() {
+            // SAFETY: blocks of the table are always initialised.
+            copier.reach_stack(unsafe { (*self.stacks.block(number)).reference });
+        }
         let mut visit = |reference: &mut u64| copier.forward(reference);
         self.heap.roots.visit(&mut visit);
         for table in self.tables.iter_mut().filter(|table| table.is_collected()) {

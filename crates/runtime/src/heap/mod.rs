@@ -169,6 +169,7 @@ impl Store {
 
     /// Collects, and makes room for `needed` bytes more.
     pub(crate) fn collect(&mut self, needed: usize) -> Result<(), TrapCode> {
+        self.free_released();
         let maximum = self.heap.options.maximum;
         let used = match &self.heap.space {
             Some(space) => self.context().heap_next - space.base(),

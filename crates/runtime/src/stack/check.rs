@@ -371,6 +371,10 @@ impl<'a> Check<'a> {
         let reference = stack.reference;
         ensure!(block_number(reference) == number, number, "has a reference of another");
         ensure!(reference & (KIND_MASK | TAG_MASK) == TAG, number, "its reference has a kind");
+        if self.stacks().held.has(number) {
+            let is_suspended = matches!(life, Life::New | Life::Suspended);
+            ensure!(is_suspended, number, "is {life:?}, and the host has it");
+        }
         let bound = self.stacks().belongings.count_bound(number);
         ensure!(bound == usize::from(stack.bound), number, "{bound} values are bound to it");
         if matches!(life, Life::Free | Life::Idle | Life::Lost) {

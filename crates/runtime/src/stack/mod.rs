@@ -3,6 +3,7 @@
 mod arena;
 mod belongings;
 pub(crate) mod check;
+mod holding;
 mod mutation;
 mod relocate;
 mod slots;

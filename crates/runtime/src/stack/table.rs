@@ -10,6 +10,7 @@
 
 use super::arena::RootStack;
 use super::belongings::Belongings;
+use super::holding::Holding;
 use super::mutation::Mutation;
 use super::slots::Slots;
 use crate::design::first_class::marks::{Mark, MarkKind};
@@ -81,6 +82,8 @@ pub(crate) struct Stacks {
     threshold: usize,
     /// What stacks have beside their blocks.
     pub belongings: Belongings,
+    /// Which of them the host has.
+    pub held: Holding,
     /// The serial number of the newest mark.
     newest_mark: u64,
     /// Blocks whose generations are used up, until a collection has shown that
@@ -134,6 +137,7 @@ impl Stacks {
             mutation,
             threshold: FIRST_THRESHOLD,
             belongings: Belongings::default(),
+            held: Holding::default(),
             newest_mark: 0,
             retired: Vec::new(),
             spare: Vec::new(),

@@ -2,11 +2,28 @@
 
 use ropewalk_abi::builtin::{CATCH, Outcome};
 use ropewalk_abi::stack::Purpose;
-use ropewalk_abi::{ControlBlock, RawVal, StoreContext};
+use ropewalk_abi::{ControlBlock, Passage, RawVal, StoreContext};
 use std::ffi::c_void;
 use std::mem::offset_of;
 
 // ---- entering and leaving
+
+/// Saves what the host's convention wants preserved on the host's stack, and notes
+/// that place. The store's context is in `rdi`.
+macro_rules! save_for_host {
+    () => {
+        concat!(
+            "push rbp\n",
+            "push rbx\n",
+            "push r12\n",
+            "push r13\n",
+            "push r14\n",
+            "push r15\n",
+            "push rdi\n", // the store; it also aligns the stack to 16 bytes
+            "mov [rdi + {host_sp}], rsp",
+        )
+    };
+}
 
 /// Takes from the host's stack what [`enter`] has saved there, and returns from it.
 macro_rules! return_from_enter {
@@ -41,14 +58,7 @@ pub(crate) unsafe extern "C" fn enter(
     code: *const c_void,
 ) -> u64 {
     core::arch::naked_asm!(
-        "push rbp",
-        "push rbx",
-        "push r12",
-        "push r13",
-        "push r14",
-        "push r15",
-        "push rdi", // the store; it also aligns the stack to 16 bytes
-        "mov [rdi + {host_sp}], rsp",
+        save_for_host!(),
         "mov rbx, rdi",
         "mov rsp, rsi", // from here on, on the root stack
         "mov rax, rdx",
@@ -61,6 +71,85 @@ pub(crate) unsafe extern "C" fn enter(
         "xor eax, eax",
         return_from_enter!(),
         host_sp = const offset_of!(StoreContext, host_sp),
+    )
+}
+
+/// Continues the stack that the store's [`Passage`] names, with what that says and
+/// with the values in the transfer area. Returns as [`enter`] does: zero when somebody
+/// has switched to the root, on which [`come_back`] lies.
+///
+/// # Safety
+///
+/// The store's running stack must be that root, and wait for the other; the values
+/// must be what the other one expects.
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn enter_stack(store: *mut StoreContext) -> u64 {
+    core::arch::naked_asm!(
+        save_for_host!(),
+        "mov r8, rdi",
+        "mov rdi, [r8 + {stack}]",
+        "mov rsi, [r8 + {to}]",
+        "mov rdx, [r8 + {signal}]",
+        "mov rcx, [r8 + {reference}]",
+        "mov rax, [r8 + {transfer}]",
+        "movups xmm0, [rax]",
+        "movups xmm1, [rax + 16]",
+        "movups xmm2, [rax + 32]",
+        "mov [r8 + {stack}], rsi",
+        "mov rsp, [rsi + {sp}]", // from here on, on the other stack
+        "mov rbp, [rsi + {fp}]",
+        "pop r9",
+        "jmp r9",
+        host_sp = const offset_of!(StoreContext, host_sp),
+        stack = const offset_of!(StoreContext, stack),
+        transfer = const offset_of!(StoreContext, transfer),
+        to = const offset_of!(StoreContext, passage) + offset_of!(Passage, to),
+        signal = const offset_of!(StoreContext, passage) + offset_of!(Passage, signal),
+        reference = const offset_of!(StoreContext, passage) + offset_of!(Passage, reference),
+        sp = const offset_of!(ControlBlock, sp),
+        fp = const offset_of!(ControlBlock, fp),
+    )
+}
+
+/// Where a root continues from which the host has continued a stack: returns zero from
+/// [`enter_stack`], with what somebody has switched with in the store. The registers
+/// are those after a switch.
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn come_back() {
+    core::arch::naked_asm!(
+        "mov [r8 + {signal}], rdx",
+        "mov [r8 + {reference}], rcx",
+        "mov rax, [r8 + {transfer}]",
+        "movups [rax], xmm0",
+        "movups [rax + 16], xmm1",
+        "movups [rax + 32], xmm2",
+        "mov rsp, [r8 + {host_sp}]",
+        "xor eax, eax",
+        return_from_enter!(),
+        host_sp = const offset_of!(StoreContext, host_sp),
+        transfer = const offset_of!(StoreContext, transfer),
+        signal = const offset_of!(StoreContext, passage) + offset_of!(Passage, signal),
+        reference = const offset_of!(StoreContext, passage) + offset_of!(Passage, reference),
+    )
+}
+
+/// Continues at the handler of an exception that the host has thrown on the running
+/// stack. Returns as [`enter_stack`] does.
+///
+/// # Safety
+///
+/// The exception must have landed there.
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn enter_landing(store: *mut StoreContext, exception: u64) -> u64 {
+    core::arch::naked_asm!(
+        save_for_host!(),
+        "mov r10, rdi",
+        "mov rdx, rsi",
+        "mov eax, {catch}",
+        "jmp {depart}",
+        host_sp = const offset_of!(StoreContext, host_sp),
+        catch = const CATCH,
+        depart = sym depart,
     )
 }
 

@@ -7,7 +7,8 @@ impl Store {
     /// Makes a stack ready, because there was none: collects if it is time, and
     /// puts some on the list. Returns the first.
     pub(crate) fn new_stack(&mut self) -> Result<*mut ControlBlock, TrapCode> {
-        if self.stacks.should_collect() {
+        self.free_released();
+        if self.context().free_stacks.is_null() && self.stacks.should_collect() {
             self.collect(0)?;
         }
         if self.context().free_stacks.is_null() {

@@ -1,0 +1,672 @@
+//! Continuations that the host has.
+
+use crate::call::public_error;
+use crate::exception::Exception;
+use crate::func::{Func, raw_values};
+use crate::reference::{ContRef, Handle};
+use crate::store::{self, AsContext, AsContextMut, StoreContextMut};
+use crate::tag::{Tag, TypedTag};
+use crate::typed::{TypedFunc, WasmParams, WasmResults};
+use crate::val::Val;
+use anyhow::{Error, Result, anyhow, ensure};
+use ropewalk_abi::stack::{ClauseKind, handler_word};
+use ropewalk_abi::transfer::ValueClass;
+use ropewalk_abi::{CompositeType, FuncType, HeapType, RawVal, RefType, TrapCode, ValType};
+use ropewalk_runtime::held::{self, CameBack, Released};
+use ropewalk_runtime::{Backtrace, Store as RuntimeStore, StoreId, Trap, TypeRegistry};
+use std::fmt;
+use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
+use std::ptr;
+use std::sync::Arc;
+
+/// A continuation that the host has: a computation of WebAssembly on stacks of its
+/// own, which has not begun or is suspended.
+///
+/// Nobody else can resume it, and resuming it takes it. It may suspend with a tag,
+/// which gives the host the tag's values and the rest of the computation:
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let engine = Engine::default();
+/// let module = Module::new(&engine, r#"
+///     (module
+///       (tag $ask (export "ask") (param i32) (result i32))
+///       (func (export "run") (param i32) (result i32)
+///         (i32.mul (suspend $ask (local.get 0)) (i32.const 10))))
+/// "#)?;
+/// let mut store = Store::new(&engine, ());
+/// let instance = Instance::new(&mut store, &module, &[])?;
+/// let run = instance.get_func(&mut store, "run").unwrap();
+///
+/// let continuation = Continuation::new(&mut store, run)?;
+/// let Resumed::Suspended { tag, values, continuation } =
+///     continuation.resume(&mut store, &[Val::I32(3)])?
+/// else {
+///     panic!("it suspends");
+/// };
+/// assert_eq!(tag, instance.get_tag(&mut store, "ask").unwrap());
+/// assert_eq!(values[0].i32(), Some(3));
+///
+/// let Resumed::Returned(results) = continuation.resume(&mut store, &[Val::I32(7)])? else {
+///     panic!("it returns");
+/// };
+/// assert_eq!(results[0].i32(), Some(70));
+/// # Ok::<(), Error>(())
+/// ```
+///
+/// The collector does not take it: it lasts until it is resumed or dropped. Dropping
+/// it frees its stacks. The store is not at hand then, so it does that when it next
+/// needs a stack, collects, or is used with a continuation; until then they count as
+/// free already ([`Store::stack_statistics`](crate::Store::stack_statistics)).
+/// [`free`](Continuation::free) does it at once.
+///
+/// It can be sent to another thread, as its store can.
+pub struct Continuation {
+    store: StoreId,
+    reference: u64,
+    ty: std::result::Result<ContType, Unusable>,
+    released: Arc<Released>,
+}
+
+/// What came of resuming a continuation.
+#[derive(Debug)]
+pub enum Resumed<R = Vec<Val>> {
+    /// Its function has returned.
+    Returned(R),
+    /// It has suspended with a tag that the host handles.
+    Suspended {
+        /// The tag.
+        tag: Tag,
+        /// The values that it suspended with.
+        values: Vec<Val>,
+        /// The rest of it. It is resumed with the results of the tag.
+        continuation: Continuation,
+    },
+}
+
+/// What came of resuming a continuation for one tag.
+#[derive(Debug)]
+pub enum TypedResumed<R, Values, Answer> {
+    /// Its function has returned.
+    Returned(R),
+    /// It has suspended with the tag.
+    Suspended {
+        /// The values that it suspended with.
+        values: Values,
+        /// The rest of it.
+        continuation: TypedContinuation<Answer, R>,
+    },
+}
+
+/// Why a continuation cannot be resumed.
+#[derive(Clone, Copy, Debug)]
+enum Unusable {
+    /// It came from where its type is not known.
+    UnknownType,
+    /// There was none.
+    Invalid(TrapCode),
+}
+
+impl Unusable {
+    fn error(self) -> Error {
+        match self {
+            Unusable::UnknownType => unknown_type(ValType::Ref(RefType::CONTREF)),
+            Unusable::Invalid(code) => Trap::from_code(code).into(),
+        }
+    }
+}
+
+/// What a continuation takes, and what it returns in the end: the parameters or
+/// results of function types of the engine.
+#[derive(Clone, Copy, Debug)]
+struct ContType {
+    params: Side,
+    results: Side,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Side {
+    Params(u32),
+    Results(u32),
+}
+
+impl Side {
+    fn types(self, types: &TypeRegistry) -> Box<[ValType]> {
+        match self {
+            Side::Params(number) => types.func_type(number).params().into(),
+            Side::Results(number) => types.func_type(number).results().into(),
+        }
+    }
+}
+
+impl ContType {
+    fn of_function(number: u32) -> ContType {
+        ContType { params: Side::Params(number), results: Side::Results(number) }
+    }
+
+    /// The type of the continuations of a reference type, if it says that.
+    fn of_reference(types: &TypeRegistry, ty: ValType) -> Option<ContType> {
+        let ValType::Ref(reference) = ty else { return None };
+        let HeapType::Concrete(number) = reference.heap else { return None };
+        match types.get(number).ty().composite {
+            CompositeType::Cont(HeapType::Concrete(function)) => {
+                Some(ContType::of_function(function))
+            }
+            _ => None,
+        }
+    }
+
+    /// The type of the rest after a suspension with a tag.
+    fn after(self, tag: u32) -> ContType {
+        ContType { params: Side::Results(tag), results: self.results }
+    }
+
+    fn func_type(self, types: &TypeRegistry) -> FuncType {
+        FuncType::new(self.params.types(types), self.results.types(types))
+    }
+}
+
+impl Continuation {
+    /// A continuation that calls a function, which may be one of the host, when it is
+    /// first resumed.
+    pub fn new(mut store: impl AsContextMut, func: Func) -> Result<Continuation> {
+        let store = store.as_context_mut();
+        let number = func.type_id(&store.0.runtime)?;
+        store.engine().prepare_continuations(number)?;
+        let func_ref = func.in_store(&store.0.runtime)?;
+        // SAFETY: the function belongs to the store, and its type is prepared.
+        let reference = unsafe { store.0.runtime.new_held(func_ref) }?;
+        let ty = Ok(ContType::of_function(number));
+        Ok(Continuation::held(&store.0.runtime, reference, ty))
+    }
+
+    fn held(
+        runtime: &RuntimeStore,
+        reference: u64,
+        ty: std::result::Result<ContType, Unusable>,
+    ) -> Continuation {
+        let released = runtime.released().clone();
+        Continuation { store: runtime.id(), reference, ty, released }
+    }
+
+    /// The continuation that a word of the store names, which the host takes. If
+    /// nothing valid is there, using it is an error.
+    pub(crate) fn from_word(runtime: &mut RuntimeStore, word: u64, ty: ValType) -> Continuation {
+        let ty = ContType::of_reference(runtime.types(), ty).ok_or(Unusable::UnknownType);
+        match runtime.take_held(word) {
+            Ok(reference) => Continuation::held(runtime, reference, ty),
+            Err(code) => Continuation::held(runtime, 0, Err(Unusable::Invalid(code))),
+        }
+    }
+
+    /// The word of this continuation, which the host gives away.
+    pub(crate) fn into_word(self, runtime: &RuntimeStore) -> Result<u64> {
+        store::check(runtime, self.store, "continuation")?;
+        if let Err(unusable @ Unusable::Invalid(_)) = self.ty {
+            return Err(unusable.error());
+        }
+        let taken = self.taken();
+        runtime.let_go(taken.reference);
+        Ok(taken.reference)
+    }
+
+    /// Takes the continuation that a reference of WebAssembly names: the references to
+    /// it that WebAssembly has are used up.
+    ///
+    /// The type of the reference must say what the continuation takes and returns:
+    /// `(ref $k)` does, and `contref` does not.
+    pub fn from_ref(mut store: impl AsContextMut, reference: ContRef) -> Result<Continuation> {
+        let store = store.as_context_mut();
+        let runtime = &mut *store.0.runtime;
+        let ty = reference.ty();
+        let known = ContType::of_reference(runtime.types(), ty);
+        let known = known.ok_or_else(|| unknown_type(ty))?;
+        let word = reference.handle.word(runtime, HeapType::Cont)?;
+        runtime.make_room_for_block(word)?;
+        let reference = runtime.take_held(word).map_err(Trap::from_code)?;
+        Ok(Continuation::held(runtime, reference, Ok(known)))
+    }
+
+    /// Gives it to WebAssembly, as a reference. From then on the collector frees it
+    /// when nothing refers to it.
+    pub fn into_ref(self, mut store: impl AsContextMut) -> Result<ContRef> {
+        let runtime = &mut *store.as_context_mut().0.runtime;
+        let ty = self.func_type(runtime)?;
+        let number = runtime.types().register_cont(&ty);
+        let word = self.into_word(runtime)?;
+        let handle = Handle::new(runtime, word);
+        Ok(ContRef { handle, heap: HeapType::Concrete(number) })
+    }
+
+    fn func_type(&self, runtime: &RuntimeStore) -> Result<FuncType> {
+        store::check(runtime, self.store, "continuation")?;
+        Ok(self.known_type()?.func_type(runtime.types()))
+    }
+
+    fn known_type(&self) -> Result<ContType> {
+        self.ty.map_err(Unusable::error)
+    }
+
+    /// What it takes when it is resumed, and what its function returns in the end.
+    pub fn ty(&self, store: impl AsContext) -> Result<FuncType> {
+        self.func_type(store.as_context().runtime())
+    }
+
+    /// This continuation, to be resumed with Rust's types.
+    pub fn typed<Params: WasmParams, Results: WasmResults>(
+        self,
+        store: impl AsContext,
+    ) -> Result<TypedContinuation<Params, Results>> {
+        let runtime = store.as_context().runtime();
+        let found = self.func_type(runtime)?;
+        let fits = Params::fit(runtime.types(), found.params())
+            && Results::accept(runtime.types(), found.results());
+        let expected = FuncType::new(Params::types(), Results::types());
+        ensure!(fits, "expected a continuation of type {expected}, found {found}");
+        Ok(TypedContinuation { continuation: self, _types: PhantomData })
+    }
+
+    /// Resumes it. The host handles every tag with which it suspends and that nothing
+    /// inside of it handles.
+    ///
+    /// An exception that it does not catch, a trap, or an error of a host function is
+    /// the error, as for a call. The continuation has ended then; so it has if the
+    /// arguments are not of its types.
+    pub fn resume(self, mut store: impl AsContextMut, arguments: &[Val]) -> Result<Resumed> {
+        let mut store = store.as_context_mut();
+        let handlers = store.0.runtime.every_tag();
+        self.resume_with(&mut store, &handlers, arguments)
+    }
+
+    /// Resumes it. The host handles these tags; with another one it traps, unless
+    /// something inside of it handles that.
+    pub fn resume_on(
+        self,
+        mut store: impl AsContextMut,
+        tags: &[Tag],
+        arguments: &[Val],
+    ) -> Result<Resumed> {
+        let mut store = store.as_context_mut();
+        let handlers = handlers(&store.0.runtime, tags)?;
+        self.resume_with(&mut store, &handlers, arguments)
+    }
+
+    fn resume_with<T>(
+        self,
+        store: &mut StoreContextMut<'_, T>,
+        handlers: &[u64],
+        arguments: &[Val],
+    ) -> Result<Resumed> {
+        let ty = self.begin(store)?;
+        let runtime = &mut *store.0.runtime;
+        let params = ty.params.types(runtime.types());
+        let values = raw_values(runtime, &params, arguments)?;
+        runtime.tag_transferred(|| classes(&params));
+        // SAFETY: the transfer area has room for as many values as a function may take.
+        unsafe {
+            values.as_ptr().copy_to_nonoverlapping(runtime.transfer_area(), values.len());
+        }
+        let results = |store: &mut StoreContextMut<'_, T>| {
+            let runtime = &mut *store.0.runtime;
+            let types = ty.results.types(runtime.types());
+            // SAFETY: a continuation returns values of its types.
+            unsafe { values_of(runtime, &types) }
+        };
+        // SAFETY: the values have the types of the continuation.
+        unsafe { self.enter(store, values.len(), handlers, ty, results) }
+    }
+
+    /// Resumes it by throwing an exception where it is suspended. The host handles
+    /// every tag, as for [`resume`](Continuation::resume).
+    ///
+    /// ```
+    /// use ropewalk::*;
+    ///
+    /// let engine = Engine::default();
+    /// let module = Module::new(&engine, r#"
+    ///     (module
+    ///       (tag $yield) (tag $cancel (export "cancel") (param i32))
+    ///       (func (export "run") (result i32)
+    ///         (block $cancelled (result i32)
+    ///           (try_table (catch $cancel $cancelled) (suspend $yield))
+    ///           (i32.const 0))))
+    /// "#)?;
+    /// let mut store = Store::new(&engine, ());
+    /// let instance = Instance::new(&mut store, &module, &[])?;
+    /// let run = instance.get_func(&mut store, "run").unwrap();
+    /// let cancel = instance.get_tag(&mut store, "cancel").unwrap();
+    ///
+    /// let continuation = Continuation::new(&mut store, run)?;
+    /// let Resumed::Suspended { continuation, .. } = continuation.resume(&mut store, &[])? else {
+    ///     panic!("it suspends");
+    /// };
+    /// let exception = Exception::new(&mut store, cancel, &[Val::I32(5)])?;
+    /// let Resumed::Returned(results) = continuation.resume_throw(&mut store, &exception)? else {
+    ///     panic!("it returns");
+    /// };
+    /// assert_eq!(results[0].i32(), Some(5));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn resume_throw(
+        self,
+        mut store: impl AsContextMut,
+        exception: &Exception,
+    ) -> Result<Resumed> {
+        let mut store = store.as_context_mut();
+        let ty = self.begin(&mut store)?;
+        let handlers = store.0.runtime.every_tag();
+        let word = exception.owned().word(&store.0.runtime)?;
+        let taken = self.taken();
+        // SAFETY: the host holds it, and the exception is one of the store.
+        let back = unsafe { held::resume_throw(store.enter(), taken.reference, word, &handlers) };
+        taken.came_back(&mut store, back, ty, |store| {
+            let runtime = &mut *store.0.runtime;
+            let types = ty.results.types(runtime.types());
+            // SAFETY: a continuation returns values of its types.
+            unsafe { values_of(runtime, &types) }
+        })
+    }
+
+    /// Checks what must hold before it is resumed; returns its type.
+    #[inline]
+    fn begin<T>(&self, store: &mut StoreContextMut<'_, T>) -> Result<ContType> {
+        let runtime = &mut *store.0.runtime;
+        store::check(runtime, self.store, "continuation")?;
+        runtime.free_released();
+        runtime.make_room_for_block(self.reference)?;
+        self.known_type()
+    }
+
+    /// Resumes it with values that are in the transfer area.
+    ///
+    /// # Safety
+    ///
+    /// They must have its types, and `results` read what it returns.
+    #[inline]
+    unsafe fn enter<T, R>(
+        self,
+        store: &mut StoreContextMut<'_, T>,
+        count: usize,
+        handlers: &[u64],
+        ty: ContType,
+        results: impl FnOnce(&mut StoreContextMut<'_, T>) -> R,
+    ) -> Result<Resumed<R>> {
+        let taken = self.taken();
+        // SAFETY: the host holds it; the rest is the caller's promise.
+        let back = unsafe { held::resume(store.enter(), taken.reference, count, handlers) };
+        taken.came_back(store, back, ty, results)
+    }
+
+    /// Takes it apart: its stacks are not freed with it.
+    #[inline]
+    fn taken(self) -> Taken {
+        let this = ManuallyDrop::new(self);
+        // SAFETY: `this` is never dropped, so what it has is read once.
+        Taken { reference: this.reference, released: unsafe { ptr::read(&this.released) } }
+    }
+
+    /// Where it is suspended; nothing if it has not begun.
+    pub fn backtrace(&self, store: impl AsContext) -> Result<Backtrace> {
+        let runtime = store.as_context().runtime();
+        store::check(runtime, self.store, "continuation")?;
+        Ok(runtime.held_backtrace(self.reference))
+    }
+
+    /// How many bytes of its stacks are in use. The machine's memory is given out in
+    /// pages, at least one for each stack.
+    pub fn bytes(&self, store: impl AsContext) -> Result<usize> {
+        let runtime = store.as_context().runtime();
+        store::check(runtime, self.store, "continuation")?;
+        Ok(runtime.held_bytes(self.reference))
+    }
+
+    /// Frees its stacks at once.
+    pub fn free(self, mut store: impl AsContextMut) -> Result<()> {
+        let runtime = &mut *store.as_context_mut().0.runtime;
+        store::check(runtime, self.store, "continuation")?;
+        runtime.free_held(self.taken().reference);
+        Ok(())
+    }
+}
+
+/// What is left of a continuation that was resumed.
+struct Taken {
+    reference: u64,
+    released: Arc<Released>,
+}
+
+impl Taken {
+    /// What a continuation came back with, of which `results` reads what it returned.
+    #[inline]
+    fn came_back<T, R>(
+        self,
+        store: &mut StoreContextMut<'_, T>,
+        back: Result<CameBack>,
+        ty: ContType,
+        results: impl FnOnce(&mut StoreContextMut<'_, T>) -> R,
+    ) -> Result<Resumed<R>> {
+        match self.tag(store, back)? {
+            None => Ok(Resumed::Returned(results(store))),
+            Some((tag, reference, released)) => {
+                let runtime = &mut *store.0.runtime;
+                let number = tag.type_id(runtime)?;
+                let types = runtime.types().func_type(number);
+                // SAFETY: it suspended with values of the tag.
+                let values = unsafe { values_of(runtime, types.params()) };
+                let (store, ty) = (runtime.id(), Ok(ty.after(number)));
+                let continuation = Continuation { store, reference, ty, released };
+                Ok(Resumed::Suspended { tag, values, continuation })
+            }
+        }
+    }
+
+    /// The tag that it suspended with, and what is left of it.
+    #[inline]
+    fn tag<T>(
+        self,
+        store: &StoreContextMut<'_, T>,
+        back: Result<CameBack>,
+    ) -> Result<Option<(Tag, u64, Arc<Released>)>> {
+        match back {
+            Ok(CameBack::Returned) => Ok(None),
+            Ok(CameBack::Suspended { tag, reference }) => {
+                Ok(Some((Tag::from_def(&store.0.runtime, tag), reference, self.released)))
+            }
+            // If it could not even be resumed, it is still held, and its owner gone.
+            Err(error) => {
+                self.released.push(self.reference);
+                Err(public_error(error))
+            }
+        }
+    }
+}
+
+impl Drop for Continuation {
+    fn drop(&mut self) {
+        self.released.push(self.reference);
+    }
+}
+
+impl fmt::Debug for Continuation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Continuation").finish_non_exhaustive()
+    }
+}
+
+/// A continuation with Rust's types, checked once.
+///
+/// With a [`TypedTag`] the values of suspensions have types too. A generator, pulled
+/// from Rust as an iterator:
+///
+/// ```
+/// use ropewalk::*;
+///
+/// struct Generator<'a> {
+///     store: &'a mut Store<()>,
+///     next: TypedTag<i32, ()>,
+///     rest: Option<TypedContinuation<(), ()>>,
+/// }
+///
+/// impl Iterator for Generator<'_> {
+///     type Item = Result<i32>;
+///
+///     fn next(&mut self) -> Option<Result<i32>> {
+///         let rest = self.rest.take()?;
+///         match rest.resume_on(&mut *self.store, &self.next, ()) {
+///             Ok(TypedResumed::Returned(())) => None,
+///             Ok(TypedResumed::Suspended { values, continuation }) => {
+///                 self.rest = Some(continuation);
+///                 Some(Ok(values))
+///             }
+///             Err(error) => Some(Err(error)),
+///         }
+///     }
+/// }
+///
+/// let engine = Engine::default();
+/// let module = Module::new(&engine, r#"
+///     (module
+///       (tag $next (export "next") (param i32))
+///       (func (export "squares") (local $i i32)
+///         (loop $more
+///           (local.set $i (i32.add (local.get $i) (i32.const 1)))
+///           (suspend $next (i32.mul (local.get $i) (local.get $i)))
+///           (br_if $more (i32.lt_s (local.get $i) (i32.const 4))))))
+/// "#)?;
+/// let mut store = Store::new(&engine, ());
+/// let instance = Instance::new(&mut store, &module, &[])?;
+/// let next = instance.get_tag(&mut store, "next").unwrap().typed(&store)?;
+/// let squares = instance.get_typed_func::<(), ()>(&mut store, "squares")?;
+/// let rest = Some(TypedContinuation::new(&mut store, &squares)?);
+/// let squares: Result<Vec<i32>> = Generator { store: &mut store, next, rest }.collect();
+/// assert_eq!(squares?, [1, 4, 9, 16]);
+/// # Ok::<(), Error>(())
+/// ```
+pub struct TypedContinuation<Params, Results> {
+    continuation: Continuation,
+    _types: PhantomData<fn(Params) -> Results>,
+}
+
+impl<Params, Results> fmt::Debug for TypedContinuation<Params, Results> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TypedContinuation").finish_non_exhaustive()
+    }
+}
+
+impl<Params: WasmParams, Results: WasmResults> TypedContinuation<Params, Results> {
+    /// A continuation that calls a function when it is first resumed.
+    pub fn new(store: impl AsContextMut, func: &TypedFunc<Params, Results>) -> Result<Self> {
+        let continuation = Continuation::new(store, *func.func())?;
+        Ok(TypedContinuation { continuation, _types: PhantomData })
+    }
+
+    /// This continuation without Rust's types.
+    pub fn into_continuation(self) -> Continuation {
+        self.continuation
+    }
+
+    /// This continuation without Rust's types.
+    pub fn continuation(&self) -> &Continuation {
+        &self.continuation
+    }
+
+    /// Resumes it, as [`Continuation::resume`].
+    pub fn resume(self, mut store: impl AsContextMut, params: Params) -> Result<Resumed<Results>> {
+        let mut store = store.as_context_mut();
+        let ty = self.continuation.begin(&mut store)?;
+        let handlers = store.0.runtime.every_tag();
+        put(&mut store.0.runtime, params)?;
+        let results = |store: &mut StoreContextMut<'_, _>| load(store, ty.results);
+        // SAFETY: the types were checked when it was made.
+        unsafe { self.continuation.enter(&mut store, Params::COUNT, &handlers, ty, results) }
+    }
+
+    /// Resumes it. The host handles one tag; with another one it traps, unless
+    /// something inside of it handles that.
+    pub fn resume_on<Values: WasmResults, Answer: WasmParams>(
+        self,
+        mut store: impl AsContextMut,
+        tag: &TypedTag<Values, Answer>,
+        params: Params,
+    ) -> Result<TypedResumed<Results, Values, Answer>> {
+        let mut store = store.as_context_mut();
+        let ty = self.continuation.begin(&mut store)?;
+        let (def, number) = tag.in_store(&store.0.runtime)?;
+        let handlers = [handler_word(def.addr().get(), ClauseKind::Suspend), 0];
+        put(&mut store.0.runtime, params)?;
+        let taken = self.continuation.taken();
+        // SAFETY: the host holds it, and the types were checked when it was made.
+        let back =
+            unsafe { held::resume(store.enter(), taken.reference, Params::COUNT, &handlers) };
+        let Some((_, reference, released)) = taken.tag(&store, back)? else {
+            return Ok(TypedResumed::Returned(load(&mut store, ty.results)));
+        };
+        let values = load(&mut store, Side::Params(number));
+        let (store, ty) = (store.0.runtime.id(), Ok(ty.after(number)));
+        let continuation = Continuation { store, reference, ty, released };
+        let continuation = TypedContinuation { continuation, _types: PhantomData };
+        Ok(TypedResumed::Suspended { values, continuation })
+    }
+}
+
+/// Puts values into the transfer area.
+#[inline]
+fn put<Params: WasmParams>(runtime: &mut RuntimeStore, params: Params) -> Result<()> {
+    runtime.tag_transferred(|| classes(&Params::types()));
+    let area = runtime.transfer_area();
+    // SAFETY: the area has room for more values than Rust's tuples have.
+    unsafe { params.store(runtime, area) }
+}
+
+/// Takes values out of the transfer area that have the types that were checked.
+#[inline]
+fn load<T, Results: WasmResults>(store: &mut StoreContextMut<'_, T>, types: Side) -> Results {
+    let runtime = &mut *store.0.runtime;
+    let values = runtime.transfer_area();
+    // SAFETY: they have just come with a switch, of the types that were checked.
+    unsafe {
+        match Results::NEED_TYPES {
+            false => Results::load(runtime, values),
+            true => {
+                let types = types.types(runtime.types());
+                Results::load_of(runtime, values, &types)
+            }
+        }
+    }
+}
+
+/// The values in the transfer area.
+///
+/// # Safety
+///
+/// They must have these types, and nothing have been allocated since they were put
+/// there.
+unsafe fn values_of(runtime: &mut RuntimeStore, types: &[ValType]) -> Vec<Val> {
+    let area = runtime.transfer_area();
+    // SAFETY: the caller's promise.
+    let value = |(i, ty): (usize, &ValType)| unsafe {
+        let value: RawVal = *area.add(i);
+        Val::from_raw(runtime, &value, *ty)
+    };
+    types.iter().enumerate().map(value).collect()
+}
+
+fn classes(types: &[ValType]) -> Vec<ValueClass> {
+    types.iter().map(|ty| ValueClass::of(*ty)).collect()
+}
+
+/// The clauses of a host that handles these tags.
+fn handlers(runtime: &RuntimeStore, tags: &[Tag]) -> Result<Vec<u64>> {
+    let word =
+        |tag: &Tag| Ok(handler_word(tag.in_store(runtime)?.addr().get(), ClauseKind::Suspend));
+    tags.iter().map(word).chain([Ok(0)]).collect()
+}
+
+fn unknown_type(ty: ValType) -> Error {
+    anyhow!(
+        "expected a continuation of a type that says what it takes and returns, \
+         found one of type {ty}"
+    )
+}

@@ -1,0 +1,332 @@
+//! Continuations in the hands of the host: it makes them, resumes them, and frees
+//! them.
+//!
+//! The host resumes from the root of an activation of its own. The root waits for the
+//! continuation like a stack that has executed `resume`, with clauses that the host
+//! has chosen, and with the stub [`come_back`](crate::arch::stubs::come_back) as where
+//! it continues:
+//!
+//! ```text
+//!   host's stack                     root                      continuation
+//!   | activation::activate  |        | come_back |  <- parent - | frames           |
+//!   |   enter_stack's record|          ^ sp; handlers           | a suspend        |
+//!     ^ host_sp                                                   ^ rsp
+//! ```
+//!
+//! A suspension or a return switches to the root, as to any parent. `come_back` leaves
+//! what came along in the store, and returns from `enter_stack`.
+//!
+//! Nobody but the host has a reference to what it holds. The collector takes that for
+//! in use ([`Holding`](crate::stack)), until its owner resumes it or drops it.
+
+use crate::activation::{Ending, LeavePoint, activate};
+use crate::arch::stubs;
+use crate::backtrace::Backtrace;
+use crate::store::Store;
+use crate::trap::Trap;
+use ropewalk_abi::builtin::CATCH;
+use ropewalk_abi::stack::{
+    EVERY_TAG, KIND_MASK, NEXT_GENERATION, StackKind, block_number, tag_of_handler,
+};
+use ropewalk_abi::transfer::ValueClass;
+use ropewalk_abi::{ControlBlock, FuncRef, Passage, RawVal, StoreContext, TagDef, TrapCode};
+use std::ffi::c_void;
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// What a continuation that the host has resumed came back with. The values are in
+/// the transfer area.
+#[derive(Clone, Copy, Debug)]
+pub enum CameBack {
+    /// Its function returned.
+    Returned,
+    /// It suspended with a tag.
+    Suspended {
+        /// The tag.
+        tag: NonNull<TagDef>,
+        /// The rest of it, which the host holds.
+        reference: u64,
+    },
+}
+
+/// Continuations whose owners have dropped them where the store was not at hand.
+#[derive(Debug, Default)]
+pub struct Released {
+    any: AtomicBool,
+    references: Mutex<Vec<u64>>,
+}
+
+impl Released {
+    /// Has the store free a continuation that the host holds when it is next used.
+    pub fn push(&self, reference: u64) {
+        self.references.lock().expect("nobody panics with it").push(reference);
+        self.any.store(true, Ordering::Release);
+    }
+}
+
+/// Resumes a continuation that the host holds with this many values, which are in the
+/// transfer area, and with clauses: words, then zero.
+///
+/// # Safety
+///
+/// The reference must be one that the host holds, and the values have the types that
+/// it expects. The clauses must be there until this returns. Nothing but the store may
+/// be borrowed.
+#[inline]
+pub unsafe fn resume(
+    store: NonNull<Store>,
+    reference: u64,
+    count: usize,
+    handlers: &[u64],
+) -> anyhow::Result<CameBack> {
+    debug_assert_eq!(handlers.last(), Some(&0));
+    // SAFETY: the root waits for what it continues; the rest is the caller's promise.
+    unsafe {
+        activate(store, |context, root| {
+            match wait_for(context, root, reference, handlers.as_ptr(), Some(count)) {
+                Ok(innermost) => {
+                    let reference = (*innermost).reference;
+                    (*context).passage = Passage { to: innermost, signal: 0, reference };
+                    stubs::enter_stack(context)
+                }
+                Err(code) => trap(context, code),
+            }
+        })?;
+        Ok((*store.as_ptr()).came_back(handlers))
+    }
+}
+
+/// Resumes a continuation that the host holds by throwing an exception there.
+///
+/// # Safety
+///
+/// As for [`resume`]; the reference to the exception must be one of the store.
+pub unsafe fn resume_throw(
+    store: NonNull<Store>,
+    reference: u64,
+    exception: u64,
+    handlers: &[u64],
+) -> anyhow::Result<CameBack> {
+    // SAFETY: as in `resume`.
+    unsafe {
+        activate(store, |context, root| {
+            match wait_for(context, root, reference, handlers.as_ptr(), None) {
+                Ok(innermost) => {
+                    (*context).stack = innermost;
+                    match Store::from_context(context).throw(exception).ended {
+                        CATCH => stubs::enter_landing(context, exception),
+                        ended => ended,
+                    }
+                }
+                Err(code) => trap(context, code),
+            }
+        })?;
+        Ok((*store.as_ptr()).came_back(handlers))
+    }
+}
+
+/// Links what the host holds to the root, and puts its bound arguments before this
+/// many others, or drops them. Returns the stack to continue.
+#[inline]
+unsafe fn wait_for(
+    context: *mut StoreContext,
+    root: *mut ControlBlock,
+    reference: u64,
+    handlers: *const u64,
+    count: Option<usize>,
+) -> Result<*mut ControlBlock, TrapCode> {
+    // SAFETY: the caller has the store to itself; a root is idle when an activation
+    // begins, and what the host holds is suspended or new.
+    unsafe {
+        let store = Store::from_context(context);
+        (*root).wait_for_host(stubs::come_back as *const c_void, handlers);
+        let block = store.consume(reference, StackKind::Continuation)?;
+        store.stacks.held.let_go(block_number(reference));
+        if (*block).bound != 0 {
+            let bound = store.take_bound(block);
+            store.put_before(&bound, count.unwrap_or(0));
+        }
+        (*block).parent = root;
+        let innermost = (*block).ungroup();
+        if store.options.move_stacks {
+            store.move_stack(innermost);
+        }
+        Ok(innermost)
+    }
+}
+
+/// Ends an activation that has not begun.
+#[cold]
+unsafe fn trap(context: *mut StoreContext, code: TrapCode) -> u64 {
+    // SAFETY: the caller has the store to itself.
+    unsafe { Store::from_context(context) }.set_ending(Ending::Trap(code));
+    1
+}
+
+impl Store {
+    /// What has come back to the host; the host holds what was suspended.
+    #[inline]
+    fn came_back(&mut self, handlers: &[u64]) -> CameBack {
+        let Passage { signal, reference, .. } = self.context().passage;
+        if signal == 0 {
+            return CameBack::Returned;
+        }
+        let word = match handlers[signal as usize - 1] {
+            EVERY_TAG => self.suspended_with,
+            word => word,
+        };
+        self.last_handled = word;
+        self.stacks.held.hold(block_number(reference));
+        let tag = NonNull::new(tag_of_handler(word) as *mut TagDef);
+        CameBack::Suspended { tag: tag.expect("a clause of a tag"), reference }
+    }
+
+    /// The clauses of a host that handles every tag. The one that was handled last
+    /// comes first, where generated code finds it by itself.
+    pub fn every_tag(&self) -> [u64; 3] {
+        match self.last_handled {
+            0 => [EVERY_TAG, 0, 0],
+            word => [word, EVERY_TAG, 0],
+        }
+    }
+
+    /// A new continuation of a function, which the host holds.
+    ///
+    /// # Safety
+    ///
+    /// The function must belong to the store, and its type have code that calls it on a
+    /// stack of its own.
+    pub unsafe fn new_held(&mut self, function: NonNull<FuncRef>) -> anyhow::Result<u64> {
+        self.free_released();
+        if self.is_poisoned() {
+            anyhow::bail!("{}", crate::activation::POISONED);
+        }
+        if self.context().free_stacks.is_null() {
+            self.new_stack().map_err(Trap::from_code)?;
+        }
+        let block = self.context().free_stacks;
+        let start = self.context().start;
+        // SAFETY: free stacks have memory; types live as long as the engine.
+        let reference = unsafe {
+            self.context_mut().free_stacks = (*block).next_free;
+            let entry = (*function.as_ref().ty).entry.load(Ordering::Relaxed);
+            (*block).become_continuation(start, function.as_ptr(), entry);
+            (*block).reference
+        };
+        self.stacks.held.hold(block_number(reference));
+        Ok(reference)
+    }
+
+    /// Has the host hold what a reference to a continuation names: nobody else's
+    /// reference to it is valid any more. Returns the one that is.
+    pub fn take_held(&mut self, reference: u64) -> Result<u64, TrapCode> {
+        let block = self.consume(reference, StackKind::Continuation)?;
+        // SAFETY: blocks of the table are alive.
+        let reference = unsafe { (*block).reference };
+        self.stacks.held.hold(block_number(reference));
+        Ok(reference)
+    }
+
+    /// Collects if a reference is the last to its block, and there is no other.
+    pub fn make_room_for_block(&mut self, reference: u64) -> anyhow::Result<()> {
+        let is_last = (reference & !KIND_MASK).checked_add(NEXT_GENERATION).is_none();
+        if is_last && self.stacks.is_table_full() {
+            self.collect(0).map_err(Trap::from_code)?;
+        }
+        Ok(())
+    }
+
+    /// Lets go of what the host holds: from now on the collector frees it if nothing
+    /// refers to it.
+    pub fn let_go(&self, reference: u64) {
+        self.stacks.held.let_go(block_number(reference));
+    }
+
+    /// Frees what the host holds.
+    pub fn free_held(&mut self, reference: u64) {
+        let Some(block) = self.stacks.valid(reference) else { return };
+        if self.is_poisoned() || !self.stacks.held.let_go(block_number(reference)) {
+            return;
+        }
+        // Nobody else has the reference, so the next computation on the stack can have it.
+        // SAFETY: what the host held is suspended or new, up to this block.
+        unsafe {
+            (*block).parent = ptr::null_mut();
+            self.release_suspended(block);
+        }
+    }
+
+    /// Where owners say that they have dropped what they held.
+    pub fn released(&self) -> &Arc<Released> {
+        &self.released
+    }
+
+    /// Frees what owners have dropped where the store was not at hand.
+    #[inline]
+    pub fn free_released(&mut self) {
+        if self.released.any.load(Ordering::Acquire) {
+            self.free_all_released();
+        }
+    }
+
+    #[cold]
+    fn free_all_released(&mut self) {
+        let mut references = self.released.references.lock().expect("nobody panics with it");
+        let all = std::mem::take(&mut *references);
+        self.released.any.store(false, Ordering::Relaxed);
+        drop(references);
+        all.into_iter().for_each(|reference| self.free_held(reference));
+    }
+
+    /// How many stacks there are of which the owners have dropped what they held.
+    pub(crate) fn count_released(&self) -> usize {
+        let references = self.released.references.lock().expect("nobody panics with it");
+        references.iter().map(|&reference| self.held_stacks(reference).count()).sum()
+    }
+
+    /// The stacks of what the host holds, the innermost first.
+    fn held_stacks(&self, reference: u64) -> impl Iterator<Item = &ControlBlock> {
+        let outermost = self.stacks.valid(reference);
+        // SAFETY: the block of a valid reference is alive, and so are those that are
+        // suspended with it; their parents lead to it.
+        let innermost = outermost.map(|block| unsafe { &*(*block).innermost });
+        std::iter::successors(innermost, move |stack| {
+            let is_last = outermost.is_some_and(|outermost| ptr::eq(*stack, outermost));
+            // SAFETY: as above.
+            (!is_last).then(|| unsafe { &*stack.parent })
+        })
+    }
+
+    /// How many bytes of the stacks of what the host holds are in use.
+    pub fn held_bytes(&self, reference: u64) -> usize {
+        self.held_stacks(reference).map(|stack| stack.high - stack.sp).sum()
+    }
+
+    /// Where what the host holds is suspended.
+    pub fn held_backtrace(&self, reference: u64) -> Backtrace {
+        Backtrace::of_suspended(self, self.held_stacks(reference))
+    }
+
+    /// The values of a switch between the host and a stack.
+    pub fn transfer_area(&self) -> *mut RawVal {
+        self.context().transfer
+    }
+
+    /// Notes what the first values of the transfer area are, if stacks are checked.
+    #[inline]
+    pub fn tag_transferred(&mut self, classes: impl FnOnce() -> Vec<ValueClass>) {
+        if self.options.check_stacks {
+            for (slot, class) in classes().into_iter().enumerate() {
+                self.set_tag(slot, class);
+            }
+        }
+    }
+}
+
+impl LeavePoint {
+    /// Where a stack was left that is suspended, unless it has not begun.
+    pub(crate) fn suspended(block: &ControlBlock) -> Option<LeavePoint> {
+        (block.fp != 0).then(|| LeavePoint::in_host_call(block))
+    }
+}

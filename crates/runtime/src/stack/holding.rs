@@ -1,0 +1,77 @@
+//! Which stacks the host has: continuations that only the host can continue.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A bit for each block, by its number. It is set exactly while the stack, which is
+/// suspended or new and the outermost of its group, belongs to the host.
+#[derive(Debug, Default)]
+pub(crate) struct Holding {
+    /// They can be cleared where the store is not borrowed mutably, by whoever has it
+    /// to itself.
+    words: Vec<AtomicU64>,
+}
+
+const BITS: usize = u64::BITS as usize;
+
+impl Holding {
+    /// Notes that the host has a stack.
+    #[inline]
+    pub fn hold(&mut self, number: usize) {
+        if self.words.len() <= number / BITS {
+            self.grow(number);
+        }
+        *self.words[number / BITS].get_mut() |= 1 << (number % BITS);
+    }
+
+    #[cold]
+    fn grow(&mut self, number: usize) {
+        let len = (number / BITS + 1).next_power_of_two();
+        self.words.resize_with(len, AtomicU64::default);
+    }
+
+    /// Notes that the host has a stack no more; returns whether it had.
+    #[inline]
+    pub fn let_go(&self, number: usize) -> bool {
+        let Some(word) = self.words.get(number / BITS) else { return false };
+        let (before, bit) = (word.load(Ordering::Relaxed), 1 << (number % BITS));
+        word.store(before & !bit, Ordering::Relaxed);
+        before & bit != 0
+    }
+
+    /// Whether the host has a stack.
+    pub fn has(&self, number: usize) -> bool {
+        let word = self.words.get(number / BITS);
+        word.is_some_and(|word| word.load(Ordering::Relaxed) >> (number % BITS) & 1 == 1)
+    }
+
+    /// The numbers of all stacks that the host has.
+    pub fn numbers(&self) -> impl Iterator<Item = usize> {
+        let words = self.words.iter().enumerate();
+        words.flat_map(|(i, word)| {
+            let mut bits = word.load(Ordering::Relaxed);
+            std::iter::from_fn(move || {
+                let lowest = (bits != 0).then(|| bits.trailing_zeros() as usize)?;
+                bits &= bits - 1;
+                Some(i * BITS + lowest)
+            })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_held_is_listed_until_it_is_let_go() {
+        let mut held = Holding::default();
+        for number in [0, 63, 64, 5000, 1] {
+            held.hold(number);
+            assert!(held.has(number));
+        }
+        assert!(!held.has(2) && !held.has(1_000_000));
+        assert_eq!(held.numbers().collect::<Vec<_>>(), [0, 1, 63, 64, 5000]);
+        assert!(held.let_go(64) && !held.let_go(64) && !held.let_go(1_000_000));
+        assert_eq!(held.numbers().collect::<Vec<_>>(), [0, 1, 63, 5000]);
+    }
+}
