@@ -11,7 +11,7 @@ use crate::fault::{Fault, Result};
 use crate::fields;
 use crate::literal::Literals;
 use crate::locate::locate;
-use crate::named;
+use crate::named::{self, Explained};
 use crate::spans::Spans;
 use crate::structure;
 
@@ -145,30 +145,46 @@ impl Encoded {
 
     /// What a validator says about a byte of the binary, with types as the
     /// source says them.
-    pub fn explain(&self, offset: usize, message: &str) -> String {
-        let message = named::name_types(&self.binary, offset, message);
-        match self.origin.type_words() {
-            Some(words) => words.in_source(message),
+    pub fn explain(&self, offset: usize, message: &str) -> Explained {
+        let Explained { message, clause } = named::explain(&self.binary, offset, message);
+        let message = match self.origin.type_words() {
+            Some(words) => words.in_source(message, &self.binary),
             None => message,
-        }
+        };
+        Explained { message, clause }
     }
 
     /// Where in `source` a byte of the binary comes from.
     pub fn find(&self, source: &str, offset: usize) -> Option<usize> {
-        self.origin.find(source, &self.binary, offset)
+        self.find_clause(source, offset, None)
+    }
+
+    /// Where in `source` a clause comes from, if one is given, of the operator at a
+    /// byte of the binary.
+    pub fn find_clause(&self, source: &str, offset: usize, clause: Option<usize>) -> Option<usize> {
+        self.origin.find(source, &self.binary, offset, clause)
     }
 }
 
 impl Origin {
-    fn find(&self, source: &str, binary: &[u8], offset: usize) -> Option<usize> {
+    fn find(
+        &self,
+        source: &str,
+        binary: &[u8],
+        offset: usize,
+        clause: Option<usize>,
+    ) -> Option<usize> {
         match self {
-            Origin::Fields(spans) => spans.find(source, locate(binary, offset as u64)?),
+            Origin::Fields(spans) => {
+                let place = locate(binary, offset as u64)?;
+                spans.find(source, clause.map_or(place, |clause| place.of_clause(clause)))
+            }
             Origin::Binary(literals) => literals.find(source, offset),
             Origin::Quote(literals, text, origin) => {
-                literals.find(source, origin.find(text, binary, offset)?)
+                literals.find(source, origin.find(text, binary, offset, clause)?)
             }
             Origin::Lowered(map, text, origin, _) => {
-                origin.find(text, binary, offset).map(|offset| map.find(offset))
+                origin.find(text, binary, offset, clause).map(|offset| map.find(offset))
             }
         }
     }

@@ -9,8 +9,8 @@ use std::collections::HashMap;
 
 use wast::core::{
     Data, DataKind, Elem, ElemKind, ElemPayload, Expression, Func, FuncKind, Global, GlobalKind,
-    ImportItems, Imports, Instruction, ItemKind, ModuleField, Rec, Table, TableKind, TagType, Type,
-    TypeUse,
+    Handle, ImportItems, Imports, Instruction, ItemKind, ModuleField, Rec, ResumeTable, Table,
+    TableKind, TagType, Type, TypeUse,
 };
 use wast::token::{Index, Span};
 
@@ -86,6 +86,12 @@ impl Gather<'_> {
         self.spans.push(Section::Function, span, []);
         if let FuncKind::Inline { expression, .. } = &function.kind {
             self.spans.push(Section::Code, span, instructions(expression, || span));
+            for (step, instruction) in expression.instrs.iter().enumerate() {
+                let clauses = clauses(instruction);
+                if !clauses.is_empty() {
+                    self.spans.push_clauses(Section::Code, step, clauses);
+                }
+            }
         }
     }
 
@@ -157,6 +163,26 @@ fn instructions(expression: &Expression, untracked: impl Fn() -> u32) -> Vec<u32
         (None, _) => untracked(),
     };
     expression.instrs.iter().enumerate().map(span).collect()
+}
+
+/// Where the clauses of an instruction stand: their labels, or else their tags.
+fn clauses(instruction: &Instruction) -> Vec<u32> {
+    let handlers = |table: &ResumeTable| {
+        let handlers = table.handlers.iter().map(|handle| match handle {
+            Handle::OnLabel { label, .. } => offset(label.span()),
+            Handle::OnSwitch { tag } => offset(tag.span()),
+        });
+        handlers.collect()
+    };
+    match instruction {
+        Instruction::try_table(block) => {
+            block.catches.iter().map(|catch| offset(catch.label.span())).collect()
+        }
+        Instruction::resume(resume) => handlers(&resume.table),
+        Instruction::resume_throw(resume) => handlers(&resume.table),
+        Instruction::resume_throw_ref(resume) => handlers(&resume.table),
+        _ => Vec::new(),
+    }
 }
 
 /// What the parser says about the place of a type that is not declared. No

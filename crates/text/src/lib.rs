@@ -46,7 +46,9 @@
 //! | `structure` | what the grammar refuses, and the parser does not |
 //! | `literal` | modules written as string literals |
 //! | `dialect` | text of the other designs becomes standard text |
-//! | `named` | the names of types in what a validator says |
+//! | `named` | what a validator says, in words that help |
+//! | `types` | the types of a binary, and how messages say them |
+//! | `clause` | which clause of an operator is wrong |
 //! | `constant` | what a constant expression should be, and what it is |
 //! | `watched` | a module that remembers which types did not match |
 //! | `fault` | what is wrong at which byte |
@@ -64,6 +66,7 @@
 
 #![forbid(unsafe_code)]
 
+mod clause;
 mod constant;
 mod dialect;
 mod encoded;
@@ -80,9 +83,11 @@ mod snippet;
 mod spans;
 mod structure;
 mod text;
+mod types;
 mod watched;
 
 pub use dialect::Script;
 pub use error::TextError;
+pub use named::explain_binary;
 pub use position::Position;
 pub use text::Text;

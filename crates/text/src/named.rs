@@ -1,53 +1,87 @@
-//! The names of types in what a validator says.
+//! What a validator says, in words that help.
 //!
 //! A validator calls every type that a module defines `$type`, or by its number
 //! or one of its own, `(id 7)`. What it compared is found by validating the
 //! function once more, with a validator that remembers that, or by looking at
-//! the constant expression; what the type is called, the name section says.
-
-use std::collections::HashMap;
+//! the constant expression. Of clauses with a wrong label it says neither which
+//! nor why.
 
 use wasmparser::{
     FuncToValidate, FuncValidator, FuncValidatorAllocations, FunctionBody, HeapType, KnownCustom,
     Name, Operator, OperatorsReader, Parser, Payload, RefType, Result, UnpackedIndex, ValType,
-    ValidPayload, Validator, ValidatorResources, WasmFeatures, WasmModuleResources,
+    ValidPayload, Validator, ValidatorResources, WasmFeatures,
 };
 
+use crate::clause;
 use crate::constant;
+use crate::types::{Types, defined, identifier};
 use crate::watched::{Refused, Watched};
 
 /// What a validator calls a type.
 const PLACEHOLDER: &str = "$type";
 
-/// What is in messages that name types in one way or another.
-const SIGNS: &[&str] = &[PLACEHOLDER, "(id ", "(module ", " at index ", "non-continuation type "];
+/// What it says of a `ref.func` that nothing declares.
+const UNDECLARED: &str = "undeclared function reference";
+
+/// What is wrong, in words that help.
+pub(crate) struct Explained {
+    pub message: String,
+    /// Which clause of the operator it is about, if it is about one.
+    pub clause: Option<usize>,
+}
 
 /// A message of a validator about an offset of a binary, with the names of
-/// types. What has no name stays as it is.
-pub(crate) fn name_types(binary: &[u8], offset: usize, message: &str) -> String {
-    if !SIGNS.iter().any(|sign| message.contains(sign)) {
-        return message.to_string();
-    }
-    let (offset, names) = (offset as u64, type_names(binary));
+/// types, and which clause it is about.
+pub(crate) fn explain(binary: &[u8], offset: usize, message: &str) -> Explained {
+    let (offset, types) = (offset as u64, Types::read(binary));
     if let Some(refused) = constant::mismatch(binary, offset) {
-        return Types::of_names(names).in_place_of_placeholders(message, refused);
+        let message = in_place_of_placeholders(&types, message, refused);
+        return Explained { message, clause: None };
     }
-    let named = in_function(binary, offset, &names, message).ok().flatten();
-    named.unwrap_or_else(|| message.to_string())
+    let explained = in_function(binary, offset, types, message).ok().flatten();
+    explained.unwrap_or_else(|| Explained { message: message.to_string(), clause: None })
+}
+
+/// What a validator says about an offset of a binary, with the names of types that
+/// the name section gives, and with what can be done about it.
+///
+/// ```
+/// let text = ropewalk_text::Text::parse("(func $f) (func (drop (ref.func $f)))")?;
+/// let error = wasmparser::validate(text.binary()).err().unwrap();
+/// let message =
+///     ropewalk_text::explain_binary(text.binary(), error.offset() as usize, error.message());
+/// assert!(message.ends_with("add `(elem declare func $f)` to the module"));
+/// # Ok::<(), ropewalk_text::TextError>(())
+/// ```
+pub fn explain_binary(binary: &[u8], offset: usize, message: &str) -> String {
+    explain(binary, offset, message).message
 }
 
 /// A message about an operator of a function.
-fn in_function(binary: &[u8], offset: u64, names: &Names, message: &str) -> Result<Option<String>> {
+fn in_function(
+    binary: &[u8],
+    offset: u64,
+    types: Types,
+    message: &str,
+) -> Result<Option<Explained>> {
     let Some((function, body)) = find_function(binary, offset)? else { return Ok(None) };
-    let types = Types::new(&function.resources, names);
-    let message = types.in_place_of_numbers(message);
+    let types = types.of_validator(&function.resources);
     let watched = Watched::new(&function.resources);
     // It fails, as it did before.
-    let _ = replay(&watched, &function, &body, offset, &types);
-    Ok(Some(match watched.refused.get() {
-        Some(refused) => types.in_place_of_placeholders(&message, refused),
+    let wrong = replay(&watched, &function, &body, offset, &types).unwrap_or_default();
+    let clause = wrong.as_ref().map(|wrong| wrong.number);
+    if let Some(message) = wrong.and_then(|wrong| wrong.message) {
+        return Ok(Some(Explained { message, clause }));
+    }
+    let message = match undeclared(binary, offset, &body, message)? {
+        Some(message) => message,
+        None => in_place_of_numbers(&types, &function.resources, message),
+    };
+    let message = match watched.refused.get() {
+        Some(refused) => in_place_of_placeholders(&types, &message, refused),
         None => message,
-    }))
+    };
+    Ok(Some(Explained { message, clause }))
 }
 
 type Function<'a> = (FuncToValidate<ValidatorResources>, FunctionBody<'a>);
@@ -65,117 +99,89 @@ fn find_function(binary: &[u8], offset: u64) -> Result<Option<Function<'_>>> {
     Ok(None)
 }
 
-/// The names of types by their indices.
-type Names = HashMap<u32, String>;
-
-fn type_names(binary: &[u8]) -> Names {
-    let sections = Parser::new(0).parse_all(binary).filter_map(|payload| match payload {
-        Ok(Payload::CustomSection(section)) => Some(section),
-        _ => None,
-    });
-    let parts = sections.filter_map(|section| match section.as_known() {
-        KnownCustom::Name(parts) => Some(parts),
-        _ => None,
-    });
-    let types = parts.flatten().filter_map(|part| match part {
-        Ok(Name::Type(types)) => Some(types),
-        _ => None,
-    });
-    types.flatten().flatten().map(|name| (name.index, format!("${}", name.name))).collect()
-}
-
-/// The types of a module as the validator knows them.
-struct Types {
-    /// In the order of their indices, each with its own name.
-    all: Vec<(HeapType, Option<String>)>,
-    /// What each is called. Types that are the same have the first of their
-    /// names.
-    names: HashMap<HeapType, String>,
-    indices: HashMap<HeapType, u32>,
-}
-
-impl Types {
-    fn new(module: &ValidatorResources, names: &Names) -> Types {
-        let canonical = |index| {
-            let mut ty = HeapType::Concrete(UnpackedIndex::Module(index));
-            module.check_heap_type(&mut ty, 0).ok().map(|()| ty)
-        };
-        let named = |(ty, index)| (ty, names.get(&index).cloned());
-        Types::of((0..).map_while(canonical).zip(0..).map(named).collect())
+/// What to do about a `ref.func` of a function that nothing declares.
+fn undeclared(
+    binary: &[u8],
+    offset: u64,
+    body: &FunctionBody<'_>,
+    message: &str,
+) -> Result<Option<String>> {
+    if message != UNDECLARED {
+        return Ok(None);
     }
-
-    /// The types that have names, by their indices.
-    fn of_names(names: Names) -> Types {
-        let ty = |index| HeapType::Concrete(UnpackedIndex::Module(index));
-        Types::of(names.into_iter().map(|(index, name)| (ty(index), Some(name))).collect())
-    }
-
-    fn of(all: Vec<(HeapType, Option<String>)>) -> Types {
-        let (mut names, mut indices) = (HashMap::new(), HashMap::new());
-        for ((ty, name), index) in all.iter().zip(0..) {
-            indices.entry(*ty).or_insert(index);
-            if let Some(name) = name {
-                names.entry(*ty).or_insert_with(|| name.clone());
-            }
+    let mut operators = body.get_operators_reader()?;
+    while !operators.eof() {
+        if let (Operator::RefFunc { function_index }, at) = operators.read_with_offset()?
+            && at == offset
+        {
+            let function = function_name(binary, function_index);
+            return Ok(Some(format!(
+                "{UNDECLARED}: a function that `ref.func` names in a body must be named outside \
+                 of bodies too; add `(elem declare func {function})` to the module"
+            )));
         }
-        Types { all, names, indices }
     }
+    Ok(None)
+}
 
-    fn name(&self, ty: HeapType) -> Option<&str> {
-        self.names.get(&ty).map(String::as_str)
-    }
+/// The name of a function, or its index.
+fn function_name(binary: &[u8], function: u32) -> String {
+    let payloads = Parser::new(0).parse_all(binary).map_while(Result::ok);
+    let names = payloads.filter_map(|payload| match payload {
+        Payload::CustomSection(section) => match section.as_known() {
+            KnownCustom::Name(parts) => Some(parts),
+            _ => None,
+        },
+        _ => None,
+    });
+    let functions = names.flatten().filter_map(|part| match part {
+        Ok(Name::Function(functions)) => Some(functions),
+        _ => None,
+    });
+    let mut functions = functions.flatten().map_while(Result::ok);
+    let named = functions.find(|name| name.index == function);
+    named.map_or_else(|| function.to_string(), |name| identifier(name.name))
+}
 
-    /// The index of a type.
-    fn index(&self, ty: HeapType) -> Option<u32> {
-        self.indices.get(&ty).copied()
-    }
-
-    /// Names types that have a number in a message.
-    fn in_place_of_numbers(&self, message: &str) -> String {
-        self.all.iter().zip(0u32..).fold(message.to_string(), |message, ((ty, own), index)| {
-            let HeapType::Concrete(id) = ty else { return message };
-            let Some(name) = own.as_deref().or_else(|| self.name(*ty)) else { return message };
-            let message = message.replace(&id.to_string(), name);
-            let message = message.replace(&UnpackedIndex::Module(index).to_string(), name);
-            let message = message
-                .replace(&format!(" at index {index}, found"), &format!(", but `{name}` is"));
-            match message == format!("non-continuation type {index}") {
-                true => format!("expected cont type, but `{name}` is another"),
-                false => message,
-            }
-        })
-    }
-
-    /// Names the types that did not match, of which the expected one stands
-    /// first in a message.
-    fn in_place_of_placeholders(&self, message: &str, refused: Refused) -> String {
-        let defined = [refused.expected, refused.found].into_iter().filter_map(defined);
-        let names: Vec<&str> = defined.map(|ty| self.name(ty).unwrap_or(PLACEHOLDER)).collect();
-        let mut parts = message.split(PLACEHOLDER);
-        if message.matches(PLACEHOLDER).count() != names.len() {
-            return message.to_string();
+/// Names types that have a number in a message.
+fn in_place_of_numbers(types: &Types, module: &ValidatorResources, message: &str) -> String {
+    let numbered = types.of_module(module).into_iter();
+    numbered.fold(message.to_string(), |message, (ty, index, name)| {
+        let (HeapType::Concrete(id), Some(name)) = (ty, name) else { return message };
+        let message = message.replace(&id.to_string(), name);
+        let message = message.replace(&UnpackedIndex::Module(index).to_string(), name);
+        let message =
+            message.replace(&format!(" at index {index}, found"), &format!(", but `{name}` is"));
+        match message == format!("non-continuation type {index}") {
+            true => format!("expected cont type, but `{name}` is another"),
+            false => message,
         }
-        let first = parts.next().unwrap_or_default().to_string();
-        names.iter().zip(parts).fold(first, |text, (name, part)| text + name + part)
-    }
+    })
 }
 
-/// The type of the module to which a type is a reference.
-fn defined(ty: ValType) -> Option<HeapType> {
-    match ty.as_reference_type()?.heap_type() {
-        HeapType::Concrete(index) | HeapType::Exact(index) => Some(HeapType::Concrete(index)),
-        HeapType::Abstract { .. } => None,
+/// Names the types that did not match, of which the expected one stands first in a
+/// message.
+fn in_place_of_placeholders(types: &Types, message: &str, refused: Refused) -> String {
+    let types_said = [refused.expected, refused.found].into_iter();
+    let references = types_said.filter_map(|ty| defined(ty.as_reference_type()?));
+    let names: Vec<String> = references.map(|ty| types.heap_type(ty)).collect();
+    let mut parts = message.split(PLACEHOLDER);
+    if message.matches(PLACEHOLDER).count() != names.len() {
+        return message.to_string();
     }
+    let first = parts.next().unwrap_or_default().to_string();
+    names.iter().zip(parts).fold(first, |text, (name, part)| text + name + part)
 }
 
-/// Validates a function up to the operator that is not valid.
+/// Validates a function up to the operator that is not valid; returns which of its
+/// clauses is wrong, if one is.
 fn replay(
     module: &Watched<'_>,
     function: &FuncToValidate<ValidatorResources>,
     body: &FunctionBody<'_>,
     offset: u64,
     types: &Types,
-) -> Result<()> {
+) -> Result<Option<clause::Wrong>> {
     let &FuncToValidate { index, ty, features, .. } = function;
     let function = FuncToValidate { resources: module, index, ty, features };
     let mut validator = function.into_validator(FuncValidatorAllocations::default());
@@ -187,12 +193,17 @@ fn replay(
         module.refused.set(None);
         let before = (at == offset).then(|| validator.clone());
         let valid = validator.op(at, &operator);
-        match before.filter(|_| valid.is_err() && module.refused.get().is_none()) {
-            Some(before) => return with_one_more(before, types, at, &operator),
-            None => valid?,
+        let (Some(before), Err(_)) = (before, &valid) else {
+            valid?;
+            continue;
+        };
+        let wrong = clause::find_wrong(&before, module, types, &operator);
+        if wrong.is_none() && module.refused.get().is_none() {
+            with_one_more(before, types, at, &operator)?;
         }
+        return Ok(wrong);
     }
-    Ok(())
+    Ok(None)
 }
 
 /// Validates an operator that misses an operand: with an `i32` below those that
@@ -242,7 +253,7 @@ fn push_reference(
     at: u64,
     ty: RefType,
 ) -> Result<()> {
-    let hty = match (ty.heap_type(), defined(ty.into()).and_then(|ty| types.index(ty))) {
+    let hty = match (ty.heap_type(), defined(ty).and_then(|ty| types.index(ty))) {
         (HeapType::Concrete(_), Some(index)) => HeapType::Concrete(UnpackedIndex::Module(index)),
         (HeapType::Exact(_), Some(index)) => HeapType::Exact(UnpackedIndex::Module(index)),
         (abstract_type, _) => abstract_type,

@@ -10,6 +10,16 @@ pub(crate) struct Place {
     pub part: Part,
 }
 
+impl Place {
+    /// A clause of the step that this place is.
+    pub fn of_clause(self, clause: usize) -> Place {
+        match self.part {
+            Part::Step(step) => Place { part: Part::Clause { step, clause }, ..self },
+            _ => self,
+        }
+    }
+}
+
 /// A part of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
@@ -22,6 +32,9 @@ pub(crate) enum Part {
     /// a constant expression (every `end` included), or an index of an element
     /// segment.
     Step(usize),
+    /// A clause of such a step: what it names last, which is its label if it has
+    /// one.
+    Clause { step: usize, clause: usize },
 }
 
 /// A section whose items are fields of the text.

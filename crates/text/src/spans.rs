@@ -1,5 +1,7 @@
 //! From a place of a binary to the source.
 
+use std::collections::BTreeMap;
+
 use crate::place::{Part, Place, Section};
 use crate::scan;
 
@@ -18,6 +20,8 @@ struct Items {
     ends: Vec<u32>,
     /// Where the steps of all items stand.
     steps: Vec<u32>,
+    /// Where the clauses of steps stand, by the number of the step among all.
+    clauses: BTreeMap<usize, Vec<u32>>,
 }
 
 impl Spans {
@@ -29,14 +33,23 @@ impl Spans {
         items.ends.push(items.steps.len() as u32);
     }
 
+    /// Adds the clauses of a step of the last item of a section.
+    pub fn push_clauses(&mut self, section: Section, step: usize, clauses: Vec<u32>) {
+        let items = &mut self.sections[section as usize];
+        let start = items.ends.iter().rev().nth(1).map_or(0, |&end| end as usize);
+        items.clauses.insert(start + step, clauses);
+    }
+
     /// Where a place stands in `text`, from which the spans come.
     pub fn find(&self, text: &str, place: Place) -> Option<usize> {
         let items = &self.sections[place.section as usize];
         let span = *items.spans.get(place.item)? as usize;
         let step = match place.part {
-            Part::Step(n) => items.steps_of(place.item).get(n).map(|&step| step as usize),
+            Part::Step(n) => items.steps_of(place.item).get(n).copied(),
+            Part::Clause { step, clause } => items.clause(place.item, step, clause),
             Part::Whole | Part::Local(_) => None,
         };
+        let step = step.map(|step| step as usize);
         let part = step.or_else(|| match (place.section, place.part) {
             (Section::Function | Section::Import | Section::Tag, _) => scan::type_use(text, span),
             (Section::Export, _) => items.inline_export(text, place.item),
@@ -51,9 +64,21 @@ impl Spans {
 
 impl Items {
     fn steps_of(&self, item: usize) -> &[u32] {
-        let end = |item: usize| self.ends.get(item).map_or(0, |&end| end as usize);
-        let start = item.checked_sub(1).map_or(0, end);
-        &self.steps[start..end(item)]
+        &self.steps[self.first_step(item)..self.first_step(item + 1)]
+    }
+
+    /// The number among all steps of the first one of an item.
+    fn first_step(&self, item: usize) -> usize {
+        let before = item.checked_sub(1).and_then(|item| self.ends.get(item));
+        before.map_or(0, |&end| end as usize)
+    }
+
+    /// Where a clause stands, or else its step.
+    fn clause(&self, item: usize, step: usize, clause: usize) -> Option<u32> {
+        let number = self.first_step(item) + step;
+        let clauses = self.clauses.get(&number);
+        let found = clauses.and_then(|clauses| clauses.get(clause));
+        found.or_else(|| self.steps_of(item).get(step)).copied()
     }
 
     /// Where an export is written inside the field that it exports. All

@@ -9,6 +9,7 @@ use crate::dialect::Script;
 use crate::encoded::Encoded;
 use crate::error::TextError;
 use crate::fault::Fault;
+use crate::named::Explained;
 use crate::position::{Line, Position};
 
 /// A module in the text format, its binary, and where in the source
@@ -142,8 +143,10 @@ impl Text {
     /// # Ok::<(), ropewalk_text::TextError>(())
     /// ```
     pub fn error_at(&self, offset: usize, message: &str) -> TextError {
-        let found = self.find(offset).unwrap_or(self.encoded.module);
-        TextError::new(&self.source, Fault::invalid(found, self.encoded.explain(offset, message)))
+        let Explained { message, clause } = self.encoded.explain(offset, message);
+        let found = self.encoded.find_clause(&self.source, offset, clause);
+        let found = found.unwrap_or(self.encoded.module);
+        TextError::new(&self.source, Fault::invalid(found, message))
     }
 
     /// The position in the source of a byte of the binary, if something in

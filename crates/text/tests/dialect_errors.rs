@@ -351,3 +351,28 @@ fn a_standard_module_has_standard_errors() {
     assert_eq!(error.position().unwrap().to_string(), "1:30");
     assert!(!error.message().contains("parenthesis"), "{error}");
 }
+
+/// A type that lowering adds has no name: it is said by what it is.
+#[test]
+fn types_that_lowering_adds_are_said_by_what_they_are() {
+    let stack = "(type $c (stack (param i32) (ref null $c))) (type $g (func (param i64)))\n";
+    let check = |source: &str, position: &str, message: &str| {
+        let error = error_at(source, position);
+        assert_eq!(error.message(), message);
+    };
+    check(
+        &format!("{stack}(func (param (ref null $g)) (drop (cont.new $c (local.get 0))))"),
+        "2:36",
+        "type mismatch: expected (ref null (func (param i32 (ref null $c)))), found (ref null $g)",
+    );
+    check(
+        &format!("{stack}(func $f (param i32 (ref null $c))) (global (ref null $c) (ref.func $f))"),
+        "2:60",
+        "type mismatch: expected (ref null $c), found (ref (func (param i32 (ref null $c))))",
+    );
+    check(
+        "(type $t (task (param i32) (result i64)))\n(func (drop (cont.new $t (ref.null func))))",
+        "2:14",
+        "type mismatch: expected (ref null (func (param i32) (result i64))), found funcref",
+    );
+}

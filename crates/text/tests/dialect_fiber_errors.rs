@@ -371,27 +371,31 @@ const INVALID: &[(&str, &str, &str)] = &[
     (
         "(func (block $l (result i32) (fiber.mount $e (on $e $l) (fiber.new)) (i32.const 1)) (drop))",
         "2:53",
-        "type mismatch: the label `$l` must take the values of the event `$e`, no more and",
+        "type mismatch: expected a label that takes [], found one that takes [i32]: the label `$l` \
+         takes the values of the event `$e`, no more and no less",
     ),
     (
         "(func (block $l\n  (block $m (result i32)\n  (fiber.mount $e (on $n $m)\n (on $n $l) (fiber.new)) (unreachable)) (drop)))",
         "5:9",
-        "type mismatch: the label `$l` must take the values of the event `$n`, no more and",
+        "type mismatch: expected a label that takes [i32], found one that takes []: the label `$l` \
+         takes the values of the event `$n`, no more and no less",
     ),
     (
         "(func (block $l (result fiberref i32) (fiber.dismount $e (on $n $l) (fiber.new)) (unreachable)) (drop) (drop))",
         "2:65",
-        "type mismatch: the label `$l` must take the values of the event `$n`, no more and",
+        "type mismatch: expected a label that takes [i32], found one that takes [fiberref i32]",
     ),
     (
         "(func (block $l (drop (fiber.mount_new $e $f (on $e $l)))))",
         "2:53",
-        "type mismatch: the label `$l` must take the new fiber and then the values of the",
+        "type mismatch: expected a label that takes [(ref fiber)], found one that takes []: the \
+         label `$l` takes the new fiber and then the values of the event `$e`, no more and no less",
     ),
     (
         "(func (block $l (result i32 (ref fiber)) (drop (fiber.mount_new $e $f (on $n $l))) (unreachable)) (drop) (drop))",
         "2:78",
-        "type mismatch: the label `$l` must take the new fiber and then the values of the",
+        "type mismatch: expected a label that takes [(ref fiber) i32], found one that takes \
+         [i32 (ref fiber)]: the label `$l` takes the new fiber and then the values of the event",
     ),
     (
         "(func (drop (fiber.mount_new $n $f)))",

@@ -333,7 +333,7 @@ fn events_that_do_not_fit() {
             ("(@@event $x (result i32))", "an event has no results"),
             ("(func (drop (@@call_stack $ask)))", "type mismatch"),
             (
-                "(func (block $l (result i32) (@@try catch $stop $l) (i32.const 1)) (drop))",
+                "(func (block $l (result i32) (try catch $stop @@$l) (i32.const 1)) (drop))",
                 "type mismatch",
             ),
         ],

@@ -343,6 +343,174 @@ fn types_are_named() {
     check(
         "(func (param (ref 2)) (result (ref null $f)) (local.get 0))",
         "2:59",
-        "type mismatch: expected (ref null $f), found (ref $type)",
+        "type mismatch: expected (ref null $f), found (ref (func (param i64)))",
+    );
+    check(
+        "(type (struct (field (mut (ref null 2))) (field i8))) (func (param (ref 3)) (call_ref $f (local.get 0)))",
+        "2:78",
+        "type mismatch: expected (ref null $f), found (ref (struct (field (mut (ref null (func ..)))) (field i8)))",
+    );
+    check(
+        "(func $h) (global (ref 2) (ref.func $h))",
+        "2:28",
+        "type mismatch: expected (ref (func (param i64))), found (ref (exact $f))",
+    );
+    check(
+        "(type $\"a b\" (func (param f32))) (func (param (ref $\"a b\")) (call_ref $f (local.get 0)))",
+        "2:62",
+        "type mismatch: expected (ref null $f), found (ref $\"a b\")",
+    );
+}
+
+/// Types, for clauses.
+const CLAUSES: &str = "(type $f (func)) (type $k (cont $f)) (type $g (func (param i64) (result f32))) \
+                       (type $c (cont $g)) (tag $e (param i32)) (tag $r (param i32) (result i64)) \
+                       (tag $s (result i64))";
+
+/// A wrong label is shown at that label, with what it should take and what it takes.
+#[test]
+fn labels_of_catches() {
+    let check = |code: &str, position: &str, message: &str| {
+        let message = format!("type mismatch: expected a label that takes {message}");
+        check(&format!("{CLAUSES}\n(func\n{code})"), position, &message);
+    };
+    check(
+        "(block $l (result i64) (try_table (catch $e $l)) (unreachable)) (drop)",
+        "3:45",
+        "[i32], found one that takes [i64]",
+    );
+    check("(block $l (try_table (catch $e $l)))", "3:32", "[i32], found one that takes []");
+    check(
+        "(block $a (block $l (result i32) (try_table (catch_all $a) (catch_ref $e $l)) (unreachable)) (drop))",
+        "3:74",
+        "[i32 (ref exn)], found one that takes [i32]",
+    );
+    check(
+        "(block $l (result i32 (ref $f))\n  try_table (catch_ref $e $l) end unreachable) (drop) (drop)",
+        "4:27",
+        "[i32 (ref exn)], found one that takes [i32 (ref $f)]",
+    );
+    check(
+        "(block $l (result i32) (try_table (catch_all $l)) (unreachable)) (drop)",
+        "3:46",
+        "[], found one that takes [i32]",
+    );
+    check(
+        "(block $l (result i32) (try_table (catch_all_ref $l)) (unreachable)) (drop)",
+        "3:50",
+        "[(ref exn)], found one that takes [i32]",
+    );
+    // The parameters of a loop, the results of the function.
+    check(
+        "(i32.const 1) (loop $l (param i32) (drop) (try_table (catch_all $l)))",
+        "3:65",
+        "[], found one that takes [i32]",
+    );
+    check("(try_table (catch $e 0))", "3:22", "[i32], found one that takes []");
+    // The operand is wrong as well.
+    check(
+        "(block $l (try_table (param i32) (catch $e $l) (drop)))",
+        "3:44",
+        "[i32], found one that takes []",
+    );
+}
+
+#[test]
+fn labels_of_resume_clauses() {
+    let check = |code: &str, position: &str, message: &str| {
+        let message = format!("type mismatch: expected a {message}");
+        check(&format!("{CLAUSES}\n(func\n{code})"), position, &message);
+    };
+    let label = |types: &str, clause: &str| {
+        format!("(block $l{types} (resume $k {clause} (ref.null $k)) (unreachable)) (unreachable)")
+    };
+    check(
+        &label(" (result i32)", "(on $e $l)"),
+        "3:42",
+        "label that takes [i32 (ref $k)], found one that takes [i32]",
+    );
+    check(
+        &label("", "(on $e $l)"),
+        "3:29",
+        "label that takes [i32 (ref $k)], found one that takes []",
+    );
+    check(
+        &label(" (result i32 (ref $c))", "(on $e $l)"),
+        "3:51",
+        "label that takes [i32 (ref $k)], found one that takes [i32 (ref $c)]",
+    );
+    check(
+        &label(" (result i64 (ref $k))", "(on $e $l)"),
+        "3:51",
+        "label that takes [i32 (ref $k)], found one that takes [i64 (ref $k)]",
+    );
+    check(
+        &label(" (result i32 contref)", "(on $e $l)"),
+        "3:50",
+        "label that takes [i32 (ref $k)], found one that takes [i32 contref]",
+    );
+    // No type of the module fits.
+    check(
+        &label(" (result i32 (ref $k))", "(on $e $l) (on $r $l)"),
+        "3:62",
+        "label that takes [i32 (ref (cont [i64] -> []))], found one that takes [i32 (ref $k)]",
+    );
+    check(&label("", "(on $s switch)"), "3:26", "tag of [] -> [], found one of [] -> [i64]");
+    check(
+        "(block $l (resume_throw $k $e (on $e $l) (i32.const 1) (ref.null $k)))",
+        "3:38",
+        "label that takes [i32 (ref $k)], found one that takes []",
+    );
+    check(
+        "(block $l (resume_throw_ref $k (on $e $l) (ref.null exn) (ref.null $k)))",
+        "3:39",
+        "label that takes [i32 (ref $k)], found one that takes []",
+    );
+}
+
+#[test]
+fn clauses_that_name_nothing() {
+    check("(tag $e)\n(func (try_table (catch $e 7)))", "2:28", "unknown label");
+    check("(tag $e)\n(func (try_table (catch_all 0) (catch 7 0)))", "2:41", "unknown tag 7");
+}
+
+#[test]
+fn an_undeclared_function_reference_says_what_to_add() {
+    let hint = |function: &str| {
+        format!(
+            "undeclared function reference: a function that `ref.func` names in a body must be \
+             named outside of bodies too; add `(elem declare func {function})` to the module"
+        )
+    };
+    check("(func $f)\n(func (drop (ref.func $f)))", "2:14", &hint("$f"));
+    check("(func)\n(func ref.func 0 drop)", "2:7", &hint("0"));
+    check(
+        "(type $c (stack (ref null $c)))\n(func $f)\n(func (drop (ref.func $f)))",
+        "3:14",
+        &hint("$f"),
+    );
+}
+
+/// A binary has the names of its name section.
+#[test]
+fn messages_about_binaries_have_names() {
+    let check = |source: &str, message: &str| {
+        let text = Text::parse(source).unwrap();
+        let error = wasmparser::validate(text.binary()).err().expect("it is invalid");
+        let offset = error.offset() as usize;
+        let found = ropewalk_text::explain_binary(text.binary(), offset, error.message());
+        assert_eq!(found, message);
+    };
+    check(
+        "(type $f (func)) (type $g (func (param i32))) (func (param (ref $g)) (call_ref $f (local.get 0)))",
+        "type mismatch: expected (ref null $f), found (ref $g)",
+    );
+    check(
+        "(type $f (func)) (global (ref null $f) (ref.null extern))",
+        "type mismatch: expected (ref null $f), found externref",
+    );
+    check(
+        "(tag $e (param i32)) (func (try_table (catch $e 0)))",
+        "type mismatch: expected a label that takes [i32], found one that takes []",
     );
 }

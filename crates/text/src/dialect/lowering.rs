@@ -260,6 +260,19 @@ impl<'a, 'm> Lowering<'a, 'm> {
         types
     }
 
+    /// A tag with these parameters, added once.
+    pub fn tag(&mut self, params: &[ValType<'a>], at: usize) -> String {
+        let printed = self.signature(params, &[]);
+        let key = format!("(tag{printed}");
+        if let Some(added) = self.added.get(&key) {
+            return added.clone();
+        }
+        let name = self.names.fresh("tag");
+        self.back.push(format!("\n  (tag {name}{printed})"), at);
+        self.added.insert(key, name.clone());
+        name
+    }
+
     /// The name of the type of a function.
     pub fn type_of(&mut self, name: Name<'_>, function: &Item<'a>) -> String {
         match function.type_use {

@@ -229,14 +229,15 @@ impl<'t, 'a> Form<'t, 'a> {
         let designs = words.designs();
         let mut type_words = lowering.type_words();
         type_words.extend(designs.iter().flat_map(|design| design.type_words(&lowering)));
-        let Lowering { mut edits, front, back, .. } = lowering;
+        let Lowering { mut edits, front, back, names, .. } = lowering;
         edits.insert(self.front(), front);
         edits.insert(self.back(), back);
         if let Some(definition) = self.definition {
             edits.replace(tree.start(definition)..tree.end(definition), Pieces::new());
         }
         let output = edits.render(tree.source(), tree.range());
-        Ok(Rendered { output, type_words: TypeWords(type_words) })
+        let type_words = TypeWords { words: type_words, added: names.into_added() };
+        Ok(Rendered { output, type_words })
     }
 
     /// Where fields can be put in front of the others: before the first, or

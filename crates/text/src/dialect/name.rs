@@ -38,6 +38,8 @@ pub(crate) struct Names {
     taken: HashSet<String>,
     /// How often each name was wished for.
     wishes: HashMap<String, usize>,
+    /// Those that are new, without their `$`.
+    added: HashSet<String>,
 }
 
 impl Names {
@@ -45,7 +47,7 @@ impl Names {
     pub fn of(tree: &Tree<'_>) -> Names {
         let names = (0..tree.len()).filter_map(|node| Name::read(tree, node));
         let taken = names.map(|name| name.key().into_owned()).collect();
-        Names { taken, wishes: HashMap::new() }
+        Names { taken, wishes: HashMap::new(), added: HashSet::new() }
     }
 
     /// A new name like `wish`, which has no `$`. It is taken from now on.
@@ -56,9 +58,15 @@ impl Names {
             let name = if *number == 0 { wish.clone() } else { format!("{wish}.{number}") };
             *number += 1;
             if self.taken.insert(name.clone()) {
+                self.added.insert(name.clone());
                 return format!("${name}");
             }
         }
+    }
+
+    /// The new names, without their `$`.
+    pub fn into_added(self) -> HashSet<String> {
+        self.added
     }
 
     /// A new name for something that belongs to `owner`: `$x.func` for `$x`.

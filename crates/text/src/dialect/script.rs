@@ -81,11 +81,14 @@ impl Script {
     ///
     /// ```
     /// use ropewalk_text::Script;
-    /// use wast::parser::ParseBuffer;
+    /// use wast::Wast;
+    /// use wast::parser::{self, ParseBuffer};
     ///
-    /// let script = Script::new("(module)\n(assert_return \u{1})");
-    /// let error = ParseBuffer::new(script.text()).err().unwrap();
-    /// assert_eq!(script.error(&error).position().unwrap().to_string(), "2:16");
+    /// let script = Script::new("(module)\n(assert_retrn)");
+    /// let buffer = ParseBuffer::new(script.text())?;
+    /// let error = parser::parse::<Wast>(&buffer).err().unwrap();
+    /// assert_eq!(script.error(&error).position().unwrap().to_string(), "2:2");
+    /// # Ok::<(), wast::Error>(())
     /// ```
     pub fn error(&self, error: &wast::Error) -> TextError {
         TextError::new(&self.source, Fault::malformed(error.span().offset(), error.message()))

@@ -21,6 +21,7 @@ use super::Rendered;
 use super::output::Output;
 use crate::encoded::Encoded;
 use crate::fault::{Fault, Result};
+use crate::named::Explained;
 
 /// Checks the shadow of a module.
 pub(super) fn check(shadow: &Rendered, binary: &[u8]) -> Result<()> {
@@ -31,12 +32,18 @@ pub(super) fn check(shadow: &Rendered, binary: &[u8]) -> Result<()> {
         Err(fault) => return Err(in_source(shadow, fault)),
     };
     let Err(error) = validate(&encoded.binary) else { return Ok(()) };
-    let offset = encoded.find(&shadow.text, error.offset() as usize).unwrap_or(encoded.module);
+    let explained = encoded.explain(error.offset() as usize, error.message());
+    let Explained { message, clause } = explained;
+    let offset = encoded.find_clause(&shadow.text, error.offset() as usize, clause);
+    let offset = offset.unwrap_or(encoded.module);
     if shadow.map.note(offset).is_none() && validate(binary).is_err() {
         return Ok(());
     }
-    let message = encoded.explain(error.offset() as usize, error.message());
-    Err(in_source(shadow, Fault::invalid(offset, kinds_differ(type_words.in_source(message)))))
+    let message = type_words.in_source(message, &encoded.binary);
+    Err(match clause {
+        Some(_) => in_clause(shadow, Fault::invalid(offset, message)),
+        None => in_source(shadow, Fault::invalid(offset, kinds_differ(message))),
+    })
 }
 
 fn validate(binary: &[u8]) -> Result<(), wasmparser::BinaryReaderError> {
@@ -56,6 +63,15 @@ fn encode(text: &str) -> Result<Encoded> {
 fn in_source(shadow: &Output, fault: Fault) -> Fault {
     let note = shadow.map.note(fault.offset).map(str::to_string);
     let message = note.unwrap_or(fault.message);
+    Fault { offset: shadow.map.find(fault.offset), message, invalid: true }
+}
+
+/// As `in_source`, for a clause: its types, and what was prepared about them.
+fn in_clause(shadow: &Output, fault: Fault) -> Fault {
+    let message = match shadow.map.note(fault.offset) {
+        Some(note) => format!("{}: {note}", fault.message),
+        None => kinds_differ(fault.message),
+    };
     Fault { offset: shadow.map.find(fault.offset), message, invalid: true }
 }
 

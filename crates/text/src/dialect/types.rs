@@ -1,10 +1,12 @@
 //! Value types and signatures, as the source writes them.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use super::name::Name;
 use super::tree::{Node, Nodes, Tree};
 use crate::fault::{Fault, Result};
+use crate::types::Types;
 
 /// A value type, and where it stands.
 #[derive(Debug, Clone, Copy)]
@@ -132,12 +134,41 @@ fn reference<'a>(tree: &Tree<'a>, list: Node) -> ValKind<'a> {
 /// How the source says types of a text that is written: what to replace in
 /// errors, by what.
 #[derive(Debug)]
-pub(crate) struct TypeWords(pub Vec<(String, String)>);
+pub(crate) struct TypeWords {
+    pub words: Vec<(String, String)>,
+    /// Names that the source does not have, without their `$`.
+    pub added: HashSet<String>,
+}
 
 impl TypeWords {
-    /// A message about what is written, as one about the source.
-    pub fn in_source(&self, message: String) -> String {
-        self.0.iter().fold(message, |text, (from, to)| text.replace(from, to))
+    /// A message about what is written, as one about the source. What was added is
+    /// not called by its name, but said by what it is.
+    pub fn in_source(&self, message: String, binary: &[u8]) -> String {
+        let message = self.replaced(message);
+        let mut parts = message.split('$');
+        let first = parts.next().unwrap_or_default().to_string();
+        parts.fold(first, |text, part| {
+            let end = part.find([' ', ')', ',', ';', '`']).unwrap_or(part.len());
+            let (name, rest) = part.split_at(end);
+            match self.structure(name, binary) {
+                Some(structure) => text + &structure + rest,
+                None => text + "$" + part,
+            }
+        })
+    }
+
+    fn replaced(&self, message: String) -> String {
+        self.words.iter().fold(message, |text, (from, to)| text.replace(from, to))
+    }
+
+    /// What a type is that was added.
+    fn structure(&self, name: &str, binary: &[u8]) -> Option<String> {
+        if !self.added.contains(name) {
+            return None;
+        }
+        let types = Types::read(binary);
+        let index = types.named(&format!("${name}"))?;
+        Some(self.replaced(types.structure(index)))
     }
 }
 

@@ -11,9 +11,20 @@ pub const SWITCHING: WasmFeatures = WasmFeatures::WASM3.union(WasmFeatures::STAC
 pub fn error(source: &str) -> TextError {
     let text = match Text::parse(source) {
         Ok(text) => text,
-        Err(error) => return error,
+        Err(error) => return in_words_of_the_source(error),
     };
-    validate(&text, SWITCHING).err().unwrap_or_else(|| panic!("valid: {source}"))
+    let error = validate(&text, SWITCHING).err().unwrap_or_else(|| panic!("valid: {source}"));
+    in_words_of_the_source(error)
+}
+
+/// The same error, which has no name in it that only lowering or a validator gave.
+#[track_caller]
+fn in_words_of_the_source(error: TextError) -> TextError {
+    let foreign =
+        ["$type", "(id ", "(module ", ".func", ".type", ".env", ".call", ".box", "$stackref"];
+    let found = foreign.iter().find(|word| error.message().contains(**word));
+    assert_eq!(found, None, "\n{error}");
+    error
 }
 
 /// The same; it must be at this line and column.

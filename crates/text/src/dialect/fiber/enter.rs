@@ -60,8 +60,8 @@ impl Entering {
             let values: Vec<_> = [fiber].iter().chain(clause.event.values).copied().collect();
             let (l, e) = (clause.target.text, clause.event.name.text);
             let message = format!(
-                "type mismatch: the label `{l}` must take the new fiber and then the values of \
-                 the event `{e}`, no more and no less"
+                "the label `{l}` takes the new fiber and then the values of the event `{e}`, no \
+                 more and no less"
             );
             self.pieces.append(clause.require_label(lowering, &values, &message));
         }

@@ -80,9 +80,8 @@ impl<'m, 'a> Clause<'m, 'a> {
         pieces
     }
 
-    /// In the shadow, code that is valid only if the label takes values of
-    /// these types. A `br` may have more on the stack than its label takes;
-    /// the labels of a `br_table` all take as many.
+    /// In the shadow, a clause that is valid only if the label takes values of
+    /// these types. A `br` may have more on the stack than its label takes.
     pub fn require_label(
         &self,
         lowering: &mut Lowering<'a, '_>,
@@ -91,12 +90,9 @@ impl<'m, 'a> Clause<'m, 'a> {
     ) -> Pieces {
         let mut pieces = Pieces::new();
         if lowering.is_shadow() {
-            let (ty, label) = (lowering.signature(&[], values), self.target.text);
-            let same = lowering.label("same");
-            let values = format!("(block{ty} (unreachable))");
-            let branch = format!("(br_table {label} {same} {values} (i32.const 0))");
-            let block = format!("(block {same}{ty} {branch})");
-            let code = format!("(if (i32.const 0) (then {block} (unreachable))) ");
+            let tag = lowering.tag(values, self.target.at);
+            let clause = format!("(try_table (catch {tag} {}))", self.target.text);
+            let code = format!("(if (i32.const 0) (then {clause})) ");
             pieces.push_noted(code, self.target.at, message);
         }
         pieces

@@ -91,9 +91,7 @@ fn refuse_clauses<'m, 'a>(
 
 fn label_message(clause: &Clause<'_, '_>) -> String {
     let (l, e) = (clause.target.text, clause.event.name.text);
-    format!(
-        "type mismatch: the label `{l}` must take the values of the event `{e}`, no more and no less"
-    )
+    format!("the label `{l}` takes the values of the event `{e}`, no more and no less")
 }
 
 /// An event that is sent.
