@@ -9,7 +9,7 @@ use ropewalk_runtime::{Backtrace, UncaughtException};
 use std::fmt;
 
 /// An exception as an error: what a call returns if WebAssembly did not catch
-/// it, and what a host function answers to throw it.
+/// it, and what a host function returns to throw it.
 ///
 /// ```
 /// use ropewalk::*;
@@ -27,11 +27,14 @@ use std::fmt;
 /// let exception = error.downcast_ref::<Exception>().unwrap();
 /// assert_eq!(exception.tag(&mut store)?, instance.get_tag(&mut store, "failure").unwrap());
 /// assert_eq!(exception.values(&mut store)?[0].i32(), Some(7));
+/// assert!(error.to_string().starts_with("uncaught exception: $failure with (i32.const 7)"));
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Clone)]
 pub struct Exception {
     reference: Owned<ExnRef>,
+    /// Its tag and its values, in words, once nothing has caught it.
+    description: Option<String>,
     backtrace: Backtrace,
 }
 
@@ -45,12 +48,13 @@ impl Exception {
     /// An exception that exists already.
     pub fn from_ref(store: impl AsContextMut, reference: ExnRef) -> Result<Exception> {
         let reference = reference.to_owned(store)?;
-        Ok(Exception { reference, backtrace: Backtrace::default() })
+        Ok(Exception { reference, description: None, backtrace: Backtrace::default() })
     }
 
     pub(crate) fn uncaught(uncaught: UncaughtException) -> Exception {
-        let UncaughtException { exception, store, backtrace } = uncaught;
-        Exception { reference: Owned::from_root(store, exception, ()), backtrace }
+        let UncaughtException { exception, description, store, backtrace } = uncaught;
+        let reference = Owned::from_root(store, exception, ());
+        Exception { reference, description: Some(description), backtrace }
     }
 
     pub(crate) fn owned(&self) -> &Owned<ExnRef> {
@@ -87,6 +91,9 @@ impl fmt::Debug for Exception {
 impl fmt::Display for Exception {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("uncaught exception")?;
+        if let Some(description) = &self.description {
+            write!(f, ": {description}")?;
+        }
         match self.backtrace.frames() {
             [] => Ok(()),
             _ => write!(f, "\n{}", self.backtrace),

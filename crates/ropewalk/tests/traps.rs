@@ -180,6 +180,150 @@ fn frames_of_all_designs_have_places_in_their_texts() {
     }
 }
 
+/// The first line of the error of `run`, in every mode.
+#[track_caller]
+fn check_message(text: &str, message: &str) {
+    for engine in engines() {
+        let (mut store, instance) = instantiate_in(&engine, text);
+        let error = call(&mut store, instance, "run", &[]).unwrap_err();
+        assert_eq!(error.to_string().lines().next(), Some(message));
+    }
+}
+
+#[test]
+fn an_unhandled_tag_says_which_and_its_values() {
+    check_message(
+        r#"(module
+          (type $s (struct)) (type $f (func)) (type $k (cont $f))
+          (tag $yield
+            (param i32 i64 f32 f64 v128 (ref $s) (ref null $f) externref))
+          (func $body
+            (suspend $yield (i32.const -7) (i64.const 2) (f32.const 0.5) (f64.const -0)
+              (v128.const i32x4 1 2 3 4) (struct.new $s) (ref.func $body) (ref.null extern)))
+          (elem declare func $body)
+          (func (export "run") (resume $k (cont.new $k (ref.func $body)))))"#,
+        "wasm trap: unhandled tag: $yield with (i32.const -7) (i64.const 2) (f32.const 0.5) \
+         (f64.const -0) (v128.const i32x4 0x00000001 0x00000002 0x00000003 0x00000004) \
+         (ref.struct) (ref.func) (ref.null)",
+    );
+    check_message(
+        r#"(module (tag) (func (export "run") (suspend 0)))"#,
+        "wasm trap: unhandled tag: number 0",
+    );
+    check_message(
+        r#"(module
+          (rec (type $f (func (param (ref null $k)))) (type $k (cont $f)))
+          (tag $to)
+          (func $body (type $f) (param (ref null $k)))
+          (elem declare func $body)
+          (func (export "run") (drop (switch $k $to (cont.new $k (ref.func $body))))))"#,
+        "wasm trap: unhandled tag: $to",
+    );
+    let values = " i32".repeat(10);
+    let zeroes = "(i32.const 3)".repeat(10);
+    check_message(
+        &format!("(module (tag $t (param{values})) (func (export \"run\") (suspend $t {zeroes})))"),
+        "wasm trap: unhandled tag: $t with (i32.const 3) (i32.const 3) (i32.const 3) (i32.const 3) \
+         (i32.const 3) (i32.const 3) (i32.const 3) (i32.const 3) and 2 more values",
+    );
+}
+
+#[test]
+fn the_trap_of_a_tag_has_its_detail_apart() {
+    let text = r#"(module (tag $t (param i32)) (func (export "run") (suspend $t (i32.const 1))))"#;
+    let (mut store, instance) = instantiate(text);
+    let error = call(&mut store, instance, "run", &[]).unwrap_err();
+    assert_eq!(trap(&error).detail(), Some("$t with (i32.const 1)"));
+    assert_eq!(trap(&error).code(), TrapCode::UnhandledTag);
+}
+
+#[test]
+fn an_unhandled_tag_says_if_the_host_stood_in_between() {
+    let text = r#"(module
+      (import "host" "f" (func $host (param i32)))
+      (type $body (func)) (type $k (cont $body))
+      (tag $yield (param i32)) (tag $other)
+      (func $body (call $host (i32.const 0)))
+      (elem declare func $body)
+      (func (export "inside") (suspend $yield (i32.const 7)))
+      (func (export "run")
+        (block $on (result i32 (ref $k))
+          (block $off (result (ref $k))
+            (resume $k (on $other $off) (on $yield $on) (cont.new $k (ref.func $body)))
+            (return))
+          (return))
+        (return))
+      (func (export "without") (call $host (i32.const 0))))"#;
+    for engine in engines() {
+        let (mut store, instance) =
+            with_host(&engine, text, |mut caller: Caller<'_, ()>, _: i32| -> Result<()> {
+                let inside = caller.get_export("inside").and_then(Extern::into_func).unwrap();
+                inside.call(&mut caller, &[], &mut [])
+            });
+        let mut message = |name: &str| {
+            let error = call(&mut store, instance, name, &[]).unwrap_err();
+            error.to_string().lines().next().unwrap().to_string()
+        };
+        let plain = "wasm trap: unhandled tag: $yield with (i32.const 7)";
+        assert_eq!(
+            message("run"),
+            format!(
+                "{plain}; the clause for it is outside of a call to the host, and no suspension \
+                 crosses the host"
+            )
+        );
+        // There is no clause anywhere.
+        assert_eq!(message("without"), plain);
+    }
+}
+
+#[test]
+fn an_exception_that_nothing_catches_says_its_tag_and_values_in_all_designs() {
+    let tag = "(tag $e (param i32))";
+    let throws = "(throw $e (i32.const 5))";
+    let uncaught = "uncaught exception: $e with (i32.const 5)";
+    check_message(&format!("(module {tag} (func (export \"run\") {throws}))"), uncaught);
+    check_message(
+        &format!(
+            "(module {tag} (type $f (func)) (type $k (cont $f)) (func $f {throws})
+               (elem declare func $f)
+               (func (export \"run\") (resume $k (cont.new $k (ref.func $f)))))"
+        ),
+        uncaught,
+    );
+    check_message(
+        &format!(
+            "(module {tag} (type $t (task (param i32) (result i32)))
+               (func $f (param (ref null $t)) (param i32) (result i32) {throws})
+               (func (export \"run\")
+                 (drop (task.resume $t (task.new $t $f) (i32.const 1)))))"
+        ),
+        uncaught,
+    );
+    check_message(
+        &format!(
+            "(module {tag} (tag $start) (func $f (param fiberref) {throws})
+               (func (export \"run\") (fiber.mount $start (fiber.new (on $start $f)))))"
+        ),
+        uncaught,
+    );
+    check_message(
+        &format!(
+            "(module {tag} (type $c (stack (ref null $c))) (func $f (param (ref null $c)) {throws})
+               (func (export \"run\") (drop (switch $c (stack.new $c $f)))))"
+        ),
+        "wasm trap: exception escaped a coroutine: $e with (i32.const 5)",
+    );
+    check_message(
+        &format!(
+            "(module {tag} (import \"host\" \"new_stack\" (func $new (result stackref)))
+               (func $f (param stackref) {throws})
+               (func (export \"run\") (stack.switch_call $f (call $new))))"
+        ),
+        "wasm trap: uncaught exception on a stack: $e with (i32.const 5)",
+    );
+}
+
 #[test]
 fn an_overflow_in_a_prologue_does_not_lose_the_caller() {
     let text = r#"(module

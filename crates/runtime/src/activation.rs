@@ -38,6 +38,8 @@ pub(crate) struct Activation {
 pub enum Ending {
     /// A builtin or the engine ended it.
     Trap(TrapCode),
+    /// The same, and what more is known.
+    DetailedTrap(TrapCode, String),
     /// An instruction faulted.
     Fault(TrapCode, LeavePoint),
     /// A host function answered an error.
@@ -205,12 +207,17 @@ fn take_ending(store: &mut Store) -> Result<anyhow::Error, Box<dyn Any + Send>> 
         Ending::Fault(code, left) => {
             // SAFETY: see above.
             let backtrace = unsafe { Backtrace::capture(store, &left) };
-            Ok(Trap::new(code, backtrace).into())
+            Ok(Trap::new(code, None, backtrace).into())
         }
         Ending::Trap(code) => {
             // SAFETY: see above.
             let backtrace = unsafe { Backtrace::capture(store, &in_host_call(store)) };
-            Ok(Trap::new(code, backtrace).into())
+            Ok(Trap::new(code, None, backtrace).into())
+        }
+        Ending::DetailedTrap(code, detail) => {
+            // SAFETY: see above.
+            let backtrace = unsafe { Backtrace::capture(store, &in_host_call(store)) };
+            Ok(Trap::new(code, Some(detail), backtrace).into())
         }
         Ending::Exception(exception, known) => {
             let backtrace = match known.frames() {
@@ -218,7 +225,9 @@ fn take_ending(store: &mut Store) -> Result<anyhow::Error, Box<dyn Any + Send>> 
                 [] => unsafe { Backtrace::capture(store, &in_host_call(store)) },
                 _ => known,
             };
-            Ok(UncaughtException { exception, store: store.id(), backtrace }.into())
+            let description = store.describe_exception(store.owned(&exception));
+            let store = store.id();
+            Ok(UncaughtException { exception, description, store, backtrace }.into())
         }
         Ending::Error(error) => {
             if store.is_poisoned() || has_backtrace(&error) {
@@ -227,7 +236,7 @@ fn take_ending(store: &mut Store) -> Result<anyhow::Error, Box<dyn Any + Send>> 
             // SAFETY: see above.
             let backtrace = unsafe { Backtrace::capture(store, &in_host_call(store)) };
             if let Some(trap) = error.downcast_ref::<Trap>() {
-                return Ok(Trap::new(trap.code(), backtrace).into());
+                return Ok(Trap::new(trap.code(), None, backtrace).into());
             }
             Ok(error.context(backtrace))
         }
@@ -239,6 +248,8 @@ fn take_ending(store: &mut Store) -> Result<anyhow::Error, Box<dyn Any + Send>> 
 pub struct UncaughtException {
     /// The exception.
     pub exception: OwnedRoot,
+    /// Its tag and its values, in words.
+    pub description: String,
     /// The store that it belongs to.
     pub store: StoreId,
     /// Where it was thrown.
@@ -247,7 +258,7 @@ pub struct UncaughtException {
 
 impl std::fmt::Display for UncaughtException {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("uncaught exception")?;
+        write!(f, "uncaught exception: {}", self.description)?;
         match self.backtrace.frames() {
             [] => Ok(()),
             _ => write!(f, "\n{}", self.backtrace),

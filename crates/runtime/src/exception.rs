@@ -42,10 +42,14 @@ impl Store {
             }
             None => {
                 // SAFETY: running stacks are alive.
-                let ending = match unsafe { (*self.base_of_running()).purpose } {
-                    Purpose::Bag => Ending::Trap(TrapCode::CoroutineException),
-                    Purpose::FirstClass => Ending::Trap(TrapCode::UncaughtOnStack),
-                    _ => Ending::Exception(self.heap.roots.own(exception), backtrace),
+                let trap = match unsafe { (*self.base_of_running()).purpose } {
+                    Purpose::Bag => Some(TrapCode::CoroutineException),
+                    Purpose::FirstClass => Some(TrapCode::UncaughtOnStack),
+                    _ => None,
+                };
+                let ending = match trap {
+                    Some(code) => Ending::DetailedTrap(code, self.describe_exception(exception)),
+                    None => Ending::Exception(self.heap.roots.own(exception), backtrace),
                 };
                 self.set_ending(ending);
                 Outcome::END

@@ -16,7 +16,7 @@
 //! | [`held`] | continuations in the hands of the host |
 //! | [`builtins`] | what generated code calls |
 //! | [`signal`], [`fault`], [`complaint`] | faults become traps, or end the process |
-//! | [`backtrace`], [`source`], [`trap`] | what an embedder sees of a trap |
+//! | [`backtrace`], [`source`], [`trap`], [`describe`] | what an embedder sees of a trap |
 //! | [`design`] | what the designs need beyond generated code |
 //! | [`code`], [`known_code`], [`types`] | loaded code; types that are the same throughout an engine |
 
@@ -27,6 +27,7 @@ mod builtins;
 pub mod code;
 mod complaint;
 mod const_expr;
+mod describe;
 mod design;
 mod exception;
 mod fault;

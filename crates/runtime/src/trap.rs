@@ -8,22 +8,29 @@ use std::fmt;
 #[derive(Debug)]
 pub struct Trap {
     code: TrapCode,
+    detail: Option<String>,
     backtrace: Backtrace,
 }
 
 impl Trap {
-    pub(crate) fn new(code: TrapCode, backtrace: Backtrace) -> Trap {
-        Trap { code, backtrace }
+    pub(crate) fn new(code: TrapCode, detail: Option<String>, backtrace: Backtrace) -> Trap {
+        Trap { code, detail, backtrace }
     }
 
     /// A trap that a host function raises; it has no frames of its own.
     pub fn from_code(code: TrapCode) -> Trap {
-        Trap { code, backtrace: Backtrace::default() }
+        Trap { code, detail: None, backtrace: Backtrace::default() }
     }
 
     /// Why.
     pub fn code(&self) -> TrapCode {
         self.code
+    }
+
+    /// What more is known: of an unhandled tag or an exception that nothing caught,
+    /// which one it was, and its values.
+    pub fn detail(&self) -> Option<&str> {
+        self.detail.as_deref()
     }
 
     /// Where: the innermost frame first.
@@ -35,6 +42,9 @@ impl Trap {
 impl fmt::Display for Trap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "wasm trap: {}", self.code)?;
+        if let Some(detail) = &self.detail {
+            write!(f, ": {detail}")?;
+        }
         if self.backtrace.frames().is_empty() {
             return Ok(());
         }

@@ -278,7 +278,7 @@ fn an_exception_is_told_from_a_return_and_a_trap() {
         &[
             "6: expected an exception, found a return",
             "7: expected an exception, found trap: unreachable",
-            "9: expected trap: unreachable, found error: uncaught exception",
+            "9: expected trap: unreachable, found error: uncaught exception: $e",
         ],
     );
 }

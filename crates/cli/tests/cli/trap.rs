@@ -168,3 +168,27 @@ fn a_trap_of_the_start_function() {
         "wasm trap: integer divide by zero\nwasm backtrace:\n   0: FILE:3:12: <module>!s",
     );
 }
+
+#[test]
+fn an_unhandled_tag_says_which_and_its_values() {
+    check(
+        "trap-unhandled",
+        "(module (tag $yield (param i32 f64))
+           (func (export \"run\")
+             (suspend $yield (i32.const 7) (f64.const 0.5))))",
+        "wasm trap: unhandled tag: $yield with (i32.const 7) (f64.const 0.5)\nwasm backtrace:\n   \
+         0: FILE:3:15: <module>!run",
+    );
+}
+
+#[test]
+fn an_uncaught_exception_says_which_and_its_values() {
+    let module = "(module (tag $e (param i64)) (func (export \"run\") (throw $e (i64.const -1))))";
+    let path = file("trap-uncaught.wat", module);
+    let outcome = ropewalk(&["run", &path, "--invoke", "run"]);
+    let says = format!(
+        "error: uncaught exception: $e with (i64.const -1)\nwasm backtrace:\n   \
+         0: {path}:1:52: <module>!run\n"
+    );
+    assert_eq!((outcome.code, outcome.stderr), (Some(1), says));
+}

@@ -97,6 +97,12 @@ trait Conclude {
 
 impl Conclude for Result<u64> {
     fn conclude(self, store: &mut Store, builtin: Builtin) -> Outcome {
+        self.map_err(Ending::Trap).conclude(store, builtin)
+    }
+}
+
+impl Conclude for std::result::Result<u64, Ending> {
+    fn conclude(self, store: &mut Store, builtin: Builtin) -> Outcome {
         // While links are half changed, nothing ends that need not: the panic of a
         // value that was dropped waits for the next builtin.
         let panic = match builtin.is_half_way() {
@@ -109,8 +115,8 @@ impl Conclude for Result<u64> {
         }
         match self {
             Ok(value) => Outcome::returned(value),
-            Err(code) => {
-                store.set_ending(Ending::Trap(code));
+            Err(ending) => {
+                store.set_ending(ending);
                 Outcome::END
             }
         }
@@ -286,7 +292,7 @@ fn bind(calling: &mut Calling<'_>, reference: u64, ty: u64, kind_and_count: u64)
     calling.store.bind(reference, ty, count as usize, stack_kind(kind))
 }
 
-fn find_clause(calling: &mut Calling<'_>, word: u64) -> Result<u64> {
+fn find_clause(calling: &mut Calling<'_>, word: u64) -> std::result::Result<u64, Ending> {
     calling.store.find_clause(word)
 }
 

@@ -3,13 +3,14 @@
 use crate::activation::Ending;
 use crate::store::Store;
 use ropewalk_abi::builtin::Outcome;
-use ropewalk_abi::stack::{ClauseKind, EVERY_TAG, StackKind};
-use ropewalk_abi::{ControlBlock, TrapCode};
+use ropewalk_abi::stack::{ClauseKind, EVERY_TAG, StackKind, tag_of_handler};
+use ropewalk_abi::{ControlBlock, TagDef, TrapCode};
 
 impl Store {
     /// Searches outwards for the clause of a handler word; returns its signal
-    /// and leaves the outermost captured stack in the context.
-    pub(crate) fn find_clause(&mut self, word: u64) -> Result<u64, TrapCode> {
+    /// and leaves the outermost captured stack in the context. The values of a
+    /// `suspend` are in the transfer area.
+    pub(crate) fn find_clause(&mut self, word: u64) -> Result<u64, Ending> {
         let mut stack = self.context().stack;
         loop {
             // SAFETY: running stacks and their parents are alive; the last
@@ -17,7 +18,7 @@ impl Store {
             unsafe {
                 let parent = (*stack).parent;
                 if parent == self.no_parent() {
-                    return Err(TrapCode::UnhandledTag);
+                    return Err(self.unhandled(word));
                 }
                 if let Some(clause) = self.clause_of(&*parent, word) {
                     self.remember(word, clause, stack);
@@ -44,6 +45,33 @@ impl Store {
         let clause = unsafe { position(stack.handlers, EVERY_TAG) }?;
         self.suspended_with = word;
         Some(clause)
+    }
+
+    /// The end of a suspension for which there is no clause.
+    #[cold]
+    fn unhandled(&self, word: u64) -> Ending {
+        // The tag of a `switch` has no values: what goes along is the continuation's.
+        let tag = tag_of_handler(word) as *const TagDef;
+        let mut detail = self.describe_tag(tag, Store::transferred);
+        if self.is_handled_outside(word) {
+            detail += "; the clause for it is outside of a call to the host, and no suspension \
+                       crosses the host";
+        }
+        Ending::DetailedTrap(TrapCode::UnhandledTag, detail)
+    }
+
+    /// Whether an activation outside of the newest one has a clause.
+    fn is_handled_outside(&self, word: u64) -> bool {
+        self.outer_stacks().any(|stack| {
+            let mut parents = self.with_parents(stack).skip(1);
+            let is_any = ClauseKind::of(word) == ClauseKind::Suspend;
+            parents.any(|parent| {
+                // SAFETY: a stack that waits for another has noted its clauses, a
+                // list that ends in zero.
+                let has = |word: u64| unsafe { position(parent.handlers, word) }.is_some();
+                has(word) || is_any && has(EVERY_TAG)
+            })
+        })
     }
 
     /// Notes where the running stack found a handler, so that generated code

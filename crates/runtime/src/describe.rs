@@ -1,0 +1,110 @@
+//! How errors say which tag it was, and which values came with it.
+
+use crate::heap::ObjectType;
+use crate::store::Store;
+use ropewalk_abi::stack::{StackKind, is_stack};
+use ropewalk_abi::{HeapType, RawVal, RefType, TagDef, TypeKind, ValType};
+use std::ptr;
+
+/// How many values are shown; a tag can have a thousand.
+const SHOWN: usize = 8;
+
+impl Store {
+    /// A tag and its values, each of which a function is asked for:
+    /// `$yield with (i32.const 7)`.
+    pub(crate) fn describe_tag(
+        &self,
+        tag: *const TagDef,
+        value: impl Fn(&Store, usize) -> RawVal,
+    ) -> String {
+        // SAFETY: tags live as long as the store, and types as long as the engine.
+        let ty = unsafe { (*(*tag).ty).id };
+        let ty = self.options.types.get(ty);
+        let params = ty.ty().composite.as_func().expect("tags have function types").params();
+        let mut text = self.tag_title(tag);
+        for (slot, ty) in params.iter().take(SHOWN).enumerate() {
+            text += if slot == 0 { " with " } else { " " };
+            text += &self.describe_value(*ty, &value(self, slot));
+        }
+        if params.len() > SHOWN {
+            text += &format!(" and {} more values", params.len() - SHOWN);
+        }
+        text
+    }
+
+    /// The tag of an exception and its values.
+    pub(crate) fn describe_exception(&self, exception: u64) -> String {
+        // SAFETY: exceptions of the store are asked for, which are never null.
+        match unsafe { self.object_type(exception) } {
+            // SAFETY: an exception has a value for each parameter of its tag.
+            Some(ObjectType::Exception(tag)) => self.describe_tag(tag, |store, slot| unsafe {
+                store.read_slot(exception, slot as u32)
+            }),
+            _ => unreachable!("only exceptions are thrown"),
+        }
+    }
+
+    /// What a tag is called: `$yield`, or else its number in its module.
+    fn tag_title(&self, tag: *const TagDef) -> String {
+        let mut numbers = self.instances.iter().filter_map(|instance| {
+            let info = &instance.module().info;
+            let mut tags = 0..info.tags.len() as u32;
+            let index = tags.find(|index| ptr::eq(instance.tag(*index).as_ptr(), tag))?;
+            Some((index, info.tag_name(index)))
+        });
+        let first = numbers.next();
+        let named = first.into_iter().chain(numbers).find(|(_, name)| name.is_some());
+        match (named, first) {
+            (Some((_, Some(name))), _) => format!("${name}"),
+            (_, Some((index, _))) => format!("number {index}"),
+            (_, None) => "a tag of the host".to_string(),
+        }
+    }
+
+    /// A value as a script would write it.
+    fn describe_value(&self, ty: ValType, value: &RawVal) -> String {
+        match ty {
+            ValType::I32 => format!("(i32.const {})", value.u32() as i32),
+            ValType::I64 => format!("(i64.const {})", value.u64() as i64),
+            ValType::F32 => format!("(f32.const {})", f32::from_bits(value.u32())),
+            ValType::F64 => format!("(f64.const {})", f64::from_bits(value.u64())),
+            ValType::V128 => {
+                let bits = value.u128();
+                let lanes = [0, 32, 64, 96].map(|lane| format!("{:#010x}", (bits >> lane) as u32));
+                format!("(v128.const i32x4 {})", lanes.join(" "))
+            }
+            ValType::Ref(ty) => format!("(ref.{})", self.describe_reference(ty, value.u64())),
+        }
+    }
+
+    /// What a reference refers to, in the word of the text format.
+    fn describe_reference(&self, ty: RefType, reference: u64) -> &'static str {
+        if reference == 0 {
+            return "null";
+        }
+        let is_function = match ty.heap {
+            HeapType::Func => true,
+            HeapType::Concrete(number) => self.options.types.kind(number) == TypeKind::Func,
+            _ => false,
+        };
+        if is_function {
+            return "func";
+        }
+        if is_stack(reference) {
+            return match StackKind::of(reference) {
+                Some(StackKind::Bag | StackKind::FirstClass) => "stack",
+                Some(StackKind::Task) => "task",
+                Some(StackKind::Fiber) => "fiber",
+                Some(StackKind::Continuation) | None => "cont",
+            };
+        }
+        // SAFETY: it is a reference of the store, and not to a function.
+        match unsafe { self.object_type(reference) } {
+            None => "i31",
+            Some(ObjectType::Extern) => "extern",
+            Some(ObjectType::Exception(_)) => "exn",
+            Some(ObjectType::Struct(_)) => "struct",
+            Some(ObjectType::Array(..)) => "array",
+        }
+    }
+}
