@@ -60,6 +60,19 @@ impl ModuleError {
         ModuleError { kind }
     }
 
+    /// The error of a binary that nobody encoded here: types have the names that
+    /// its name section gives them.
+    pub(crate) fn in_binary(self, binary: &[u8]) -> ModuleError {
+        let kind = match self.kind {
+            Kind::Binary { message, offset, path } => {
+                let message = ropewalk_text::explain_binary(binary, offset, &message);
+                Kind::Binary { message, offset, path }
+            }
+            kind => kind,
+        };
+        ModuleError { kind }
+    }
+
     /// The error of a binary that was encoded from text.
     pub(crate) fn in_text(self, text: &ropewalk_text::Text) -> ModuleError {
         match self.kind {

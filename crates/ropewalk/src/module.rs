@@ -88,7 +88,7 @@ impl Module {
 
     /// Compiles a module in the binary format.
     pub fn from_binary(engine: &Engine, bytes: &[u8]) -> Result<Module> {
-        Ok(Module::of(engine, compile(engine, bytes)?))
+        Ok(Module::read_binary(engine, bytes)?)
     }
 
     /// Compiles the module in a file, which errors and backtraces show.
@@ -129,7 +129,7 @@ impl Module {
             ropewalk_compile::validate_module(features, bytes).map_err(ModuleError::from)
         };
         match input(bytes.as_ref())? {
-            Input::Binary(bytes) => Ok(validate(bytes)?),
+            Input::Binary(bytes) => Ok(validate(bytes).map_err(|e| e.in_binary(bytes))?),
             Input::Text(text) => Ok(validate(text.binary()).map_err(|e| e.in_text(&text))?),
         }
     }
@@ -138,8 +138,15 @@ impl Module {
     /// perhaps.
     fn read(engine: &Engine, bytes: &[u8], file: Option<String>) -> Result<Module, ModuleError> {
         match input(bytes)? {
-            Input::Binary(bytes) => Ok(Module::of(engine, compile(engine, bytes)?)),
+            Input::Binary(bytes) => Module::read_binary(engine, bytes),
             Input::Text(text) => Module::from_text(engine, text, file),
+        }
+    }
+
+    fn read_binary(engine: &Engine, bytes: &[u8]) -> Result<Module, ModuleError> {
+        match compile(engine, bytes) {
+            Ok(loaded) => Ok(Module::of(engine, loaded)),
+            Err(error) => Err(error.in_binary(bytes)),
         }
     }
 

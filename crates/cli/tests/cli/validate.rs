@@ -33,3 +33,38 @@ fn reserved_imports_are_checked() {
     let says = ["no reserved import `ropewalk:task` `frob`", "validate-reserved.wat:2:"];
     ropewalk(&["validate", &module]).fails(1, &says);
 }
+
+#[test]
+fn a_wrong_label_of_a_clause_is_shown_at_the_label() {
+    let text = "(module\n  (tag $e (param i32))\n  (func (block $l (result i64)\n    \
+                (try_table (catch $e $l)) (unreachable)) (drop)))";
+    let module = file("validate-label.wat", text);
+    let says = [
+        "type mismatch: expected a label that takes [i32], found one that takes [i64]\n",
+        "validate-label.wat:4:26\n",
+        "\n   |                          ^\n",
+    ];
+    ropewalk(&["validate", &module]).fails(1, &says);
+}
+
+/// In a binary too, if it has a name section.
+#[test]
+fn types_have_the_names_of_the_user() {
+    let text = "(module (type $f (func)) (type $g (func (param i32)))\n  \
+                (func (param (ref $g)) (call_ref $f (local.get 0))))";
+    let says = "error: type mismatch: expected (ref null $f), found (ref $g)\n";
+    ropewalk(&["validate", &file("validate-names.wat", text)]).fails(1, &[says]);
+    let encoded = ropewalk_text::Text::parse(text).expect("it can be read");
+    let binary = file("validate-names.wasm", encoded.binary());
+    let says = "validate-names.wasm: type mismatch: expected (ref null $f), found (ref $g) (at ";
+    ropewalk(&["validate", &binary]).fails(1, &[says]);
+    ropewalk(&["run", &binary]).fails(1, &[says]);
+}
+
+#[test]
+fn an_undeclared_function_reference_says_what_to_add() {
+    let text = "(module (func $f) (func (drop (ref.func $f))))";
+    let module = file("validate-undeclared.wat", text);
+    let says = ["add `(elem declare func $f)` to the module", "validate-undeclared.wat:1:32"];
+    ropewalk(&["validate", &module]).fails(1, &says);
+}
