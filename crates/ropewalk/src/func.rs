@@ -38,7 +38,10 @@ impl Func {
         func: impl IntoFunc<T, Params, Results>,
     ) -> Func {
         let store = store.as_context_mut();
-        let host = host::wrap(store.engine(), func);
+        let host = host::wrap(store.engine(), func).and_then(|host| {
+            host::ready(store.engine(), &host)?;
+            Ok(host)
+        });
         let host = host.expect("a trampoline for a type that Rust can write compiles");
         let func_ref = store.0.runtime.add_host_function(host);
         Func::from_ref(&store.0.runtime, func_ref)
@@ -53,6 +56,7 @@ impl Func {
     ) -> Result<Func> {
         let store = store.as_context_mut();
         let host = host::new(store.engine(), ty, func)?;
+        host::ready(store.engine(), &host)?;
         let func_ref = store.0.runtime.add_host_function(host);
         Ok(Func::from_ref(&store.0.runtime, func_ref))
     }

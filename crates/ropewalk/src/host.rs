@@ -17,11 +17,11 @@ use anyhow::{Context, Result};
 use ropewalk_abi::builtin::{GO_ON, Outcome};
 use ropewalk_abi::signature::{HOST_WORDS, host_in_registers};
 use ropewalk_abi::{FuncType, HostContext, RawVal, ValType};
-use ropewalk_runtime::{Backtrace, Ending, HostFunction, Store as RuntimeStore};
+use ropewalk_runtime::{Backtrace, Ending, HostFunction, Store as RuntimeStore, Trampoline};
 use std::any::Any;
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// What a closure may return: nothing, a [`WasmTy`], a tuple of them, or a
 /// `Result` of these.
@@ -264,12 +264,23 @@ pub(crate) fn new<T: 'static>(
     host_function(engine, HostClosure { ty, entry, data: Box::new(dynamic) })
 }
 
+/// A function without its trampoline: many of those that a linker has are never
+/// imported.
 fn host_function(engine: &Engine, closure: HostClosure) -> Result<Arc<HostFunction>> {
     let number = engine.register_func(&closure.ty)?;
-    let trampoline = engine.host_trampoline(number)?;
     let ty = engine.types().get(number).info();
     let HostClosure { entry: function, data, .. } = closure;
-    Ok(Arc::new(HostFunction { ty, trampoline, function, data }))
+    Ok(Arc::new(HostFunction { ty, type_id: number, trampoline: OnceLock::new(), function, data }))
+}
+
+/// Readies a function to be used in a store.
+pub(crate) fn ready(engine: &Engine, function: &HostFunction) -> Result<()> {
+    if function.trampoline.get().is_none() {
+        let trampoline = Trampoline(engine.host_trampoline(function.type_id)?);
+        // Another thread may have been faster, with the same.
+        let _ = function.trampoline.set(trampoline);
+    }
+    Ok(())
 }
 
 type DynamicClosure<T> =

@@ -182,6 +182,7 @@ impl<T> Linker<T> {
         Some(match self.modules.get(module)?.get(name)? {
             Definition::Extern(item) => *item,
             Definition::Host(host) => {
+                host::ready(&self.engine, host).ok()?;
                 let func_ref = runtime.add_host_function(host.clone());
                 Func::from_ref(runtime, func_ref).into()
             }
@@ -215,7 +216,10 @@ impl<T> Linker<T> {
     ) -> Result<ImportValue> {
         let definition = self.modules.get(&import.module).and_then(|names| names.get(&import.name));
         match definition {
-            Some(Definition::Host(host)) => Ok(ImportValue::Host(host.clone())),
+            Some(Definition::Host(host)) => {
+                host::ready(&self.engine, host)?;
+                Ok(ImportValue::Host(host.clone()))
+            }
             Some(Definition::Extern(item)) => item.import(runtime),
             None => Err(link::missing(module.loaded(), import).into()),
         }

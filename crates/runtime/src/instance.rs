@@ -321,7 +321,7 @@ impl Store {
     fn place_host(&mut self, instance: &Instance, function: u32, host: &Arc<HostFunction>) {
         let context = host.context(self.context_ptr());
         let context = place_host_context(instance, function, context);
-        let import = FuncImport { code: host.trampoline, context };
+        let import = FuncImport { code: host.code(), context };
         instance.place.write(instance.module.layout.imported_function(function), import);
         self.shared_host_functions.push(host.clone());
     }

@@ -57,6 +57,6 @@ pub use instance::{Instance, InstantiateError};
 pub use link::{ImportValue, LinkError};
 pub use signal::install as install_signal_handlers;
 pub use source::Source;
-pub use store::{HostFunction, StackStatistics, Store, StoreId, StoreOptions};
+pub use store::{HostFunction, StackStatistics, Store, StoreId, StoreOptions, Trampoline};
 pub use trap::Trap;
 pub use types::{RegisteredType, TypeRegistry};

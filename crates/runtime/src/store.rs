@@ -22,8 +22,8 @@ use std::any::Any;
 use std::cell::UnsafeCell;
 use std::ffi::c_void;
 use std::ptr::{self, NonNull};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// Tells stores apart. Never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -145,13 +145,25 @@ pub struct StackStatistics {
 pub struct HostFunction {
     /// Its type.
     pub ty: *const TypeInfo,
-    /// The trampoline that functions call it by.
-    pub trampoline: *const c_void,
+    /// The number of its type.
+    pub type_id: u32,
+    /// The trampoline that functions call it by. It is there before the function is
+    /// used in a store.
+    pub trampoline: OnceLock<Trampoline>,
     /// What [`HostContext::function`] says.
     pub function: *const c_void,
     /// What it closes over.
     pub data: Box<dyn Any + Send + Sync>,
 }
+
+/// Code between functions and the host.
+#[derive(Clone, Copy, Debug)]
+pub struct Trampoline(pub *const c_void);
+
+// SAFETY: the pointer is to code, which lives as long as the engine.
+unsafe impl Send for Trampoline {}
+// SAFETY: as above.
+unsafe impl Sync for Trampoline {}
 
 // SAFETY: the pointers are to code, which lives as long as the engine.
 unsafe impl Send for HostFunction {}
@@ -165,6 +177,11 @@ impl std::fmt::Debug for HostFunction {
 }
 
 impl HostFunction {
+    /// The code that functions call it by.
+    pub(crate) fn code(&self) -> *const c_void {
+        self.trampoline.get().expect("made before the function is used in a store").0
+    }
+
     /// The context for calls of it in a store.
     pub(crate) fn context(&self, store: *mut StoreContext) -> HostContext {
         HostContext {
@@ -423,7 +440,7 @@ impl Store {
     pub fn add_host_function(&mut self, function: Arc<HostFunction>) -> NonNull<FuncRef> {
         let context = function.context(self.context_ptr());
         let func_ref = FuncRef {
-            code: function.trampoline,
+            code: function.code(),
             context: ptr::null_mut(),
             ty: function.ty,
             is_host: true,
