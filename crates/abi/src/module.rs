@@ -19,6 +19,8 @@ pub struct ModuleInfo {
     pub imports: Vec<Import>,
     /// The exports, in order.
     pub exports: Vec<Export>,
+    /// The positions of the exports, in the order of their names.
+    pub exports_by_name: Vec<u32>,
     /// For each function, the index of its type.
     pub functions: Vec<u32>,
     /// How many of the functions are imported.
@@ -114,6 +116,13 @@ impl ModuleInfo {
     /// The name of a tag, if the name section or an export gives one.
     pub fn tag_name(&self, tag: u32) -> Option<&str> {
         self.name(&self.tag_names, tag, Item::Tag(tag))
+    }
+
+    /// What it exports under a name.
+    pub fn export(&self, name: &str) -> Option<Item> {
+        let export = |position: &u32| &self.exports[*position as usize];
+        let found = self.exports_by_name.binary_search_by(|i| export(i).name.as_str().cmp(name));
+        found.ok().map(|i| export(&self.exports_by_name[i]).item)
     }
 
     /// The name of an item, from the name section or else from an export.

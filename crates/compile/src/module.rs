@@ -331,6 +331,10 @@ impl ModuleReader<'_> {
             };
             self.info.exports.push(Export { name: export.name.to_string(), item });
         }
+        let exports = &self.info.exports;
+        let mut by_name: Vec<u32> = (0..exports.len() as u32).collect();
+        by_name.sort_unstable_by_key(|i| exports[*i as usize].name.as_str());
+        self.info.exports_by_name = by_name;
         Ok(())
     }
 

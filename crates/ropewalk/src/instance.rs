@@ -65,9 +65,8 @@ impl Instance {
     pub fn get_export(&self, mut store: impl AsContextMut, name: &str) -> Option<Extern> {
         let runtime = &store.as_context_mut().0.runtime;
         store::check(runtime, self.store, "instance").ok()?;
-        let module = runtime.instance(self.index).module().clone();
-        let export = module.info.exports.iter().find(|export| export.name == name)?;
-        Some(self.item(runtime, export.item))
+        let item = runtime.instance(self.index).module().info.export(name)?;
+        Some(self.item(runtime, item))
     }
 
     /// Everything it exports, in order.
