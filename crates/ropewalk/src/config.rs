@@ -26,6 +26,7 @@ pub struct Config {
     pub(crate) opt_level: OptLevel,
     pub(crate) max_wasm_stack: usize,
     pub(crate) max_activations: usize,
+    pub(crate) max_memory: u64,
     pub(crate) stacks: StackOptions,
     pub(crate) move_stacks: bool,
     pub(crate) check_stacks: bool,
@@ -48,6 +49,7 @@ impl Default for Config {
             opt_level: OptLevel::Speed,
             max_wasm_stack: 1 << 20,
             max_activations: 1000,
+            max_memory: u64::MAX,
             stacks: StackOptions::default(),
             move_stacks: false,
             check_stacks: false,
@@ -88,6 +90,26 @@ impl Config {
     /// of the host's stack too. 1000 by default.
     pub fn max_activations(&mut self, count: usize) -> &mut Config {
         self.max_activations = count;
+        self
+    }
+
+    /// How many bytes a linear memory may have. No limit by default, but that of its
+    /// type. A module with a larger one cannot be instantiated, and `memory.grow`
+    /// beyond that answers -1.
+    ///
+    /// ```
+    /// use ropewalk::*;
+    ///
+    /// let engine = Engine::new(Config::new().max_memory(1 << 17))?;
+    /// let mut store = Store::new(&engine, ());
+    /// let two_pages = Module::new(&engine, "(memory 2)")?;
+    /// assert!(Instance::new(&mut store, &two_pages, &[]).is_ok());
+    /// let three_pages = Module::new(&engine, "(memory 3)")?;
+    /// assert!(Instance::new(&mut store, &three_pages, &[]).is_err());
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn max_memory(&mut self, bytes: u64) -> &mut Config {
+        self.max_memory = bytes;
         self
     }
 

@@ -101,7 +101,7 @@ impl Engine {
                 config: config.clone(),
                 types: Arc::default(),
                 arena: Arc::new(Arena::new(arena)),
-                memories: Arc::default(),
+                memories: Arc::new(MemoryPool::new(config.max_memory)),
                 entries: Trampolines::default(),
                 hosts: Trampolines::default(),
                 stacks: Trampolines::default(),

@@ -62,6 +62,9 @@ impl Memory {
             .checked_mul(MemoryType::PAGE_SIZE)
             .filter(|len| *len < ADDRESS_SPACE)
             .ok_or_else(|| failed("it exceeds the address space".to_string()))?;
+        if len > pool.limit {
+            return Err(failed(format!("a memory may have at most {} bytes", pool.limit)));
+        }
         let map = pool.take(&ty, len as usize).map_err(|error| failed(error.to_string()))?;
         // SAFETY: the caller says that `def` is valid.
         unsafe { def.write(MemoryDef { base: map.base(), len: len as usize }) };
@@ -125,7 +128,8 @@ impl Memory {
         if new > maximum {
             return None;
         }
-        let new_len = new.checked_mul(MemoryType::PAGE_SIZE).filter(|len| *len < ADDRESS_SPACE)?;
+        let limit = self.pool.limit.min(ADDRESS_SPACE - 1);
+        let new_len = new.checked_mul(MemoryType::PAGE_SIZE).filter(|len| *len <= limit)?;
         let new_len = new_len as usize;
         let old_len = self.current().len;
         if new_len as u64 + MEMORY_GUARD > self.map().len() as u64 {
@@ -176,9 +180,11 @@ impl Drop for Memory {
 /// Address space for 32-bit memories that stores have given up: reserving it
 /// again, and having its pages touched for the first time again, would take
 /// longer than to clear it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct MemoryPool {
     free: Mutex<Vec<Pooled>>,
+    /// How many bytes a memory may have.
+    limit: u64,
 }
 
 /// A reservation of which this many bytes are accessible, and zero.
@@ -194,6 +200,11 @@ const KEEP: usize = 16;
 const KEEP_LEN: usize = 256 << 10;
 
 impl MemoryPool {
+    /// A pool that has nothing yet, for memories of at most this many bytes.
+    pub fn new(limit: u64) -> MemoryPool {
+        MemoryPool { free: Mutex::default(), limit }
+    }
+
     /// A reservation for a memory, accessible up to its length.
     fn take(&self, ty: &MemoryType, len: usize) -> std::io::Result<Map> {
         let pooled = match ty.memory64 {
