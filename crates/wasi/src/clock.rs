@@ -1,0 +1,100 @@
+//! Clocks.
+
+use crate::errno::{Errno, Result};
+use rustix::time::{ClockId, clock_getres, clock_gettime};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// A clock that a program reads.
+///
+/// Waiting is by the host's clock, whatever this one shows: a program that sleeps
+/// for a second waits for a second.
+pub trait Clock: Send + Sync {
+    /// The smallest difference that it shows.
+    fn resolution(&self) -> Duration;
+
+    /// The time since its beginning: 1970 for the clock of the day, anything for
+    /// the one that only goes forward.
+    fn now(&self) -> Duration;
+}
+
+/// The host's clock of the day.
+pub(crate) struct WallClock;
+
+impl Clock for WallClock {
+    fn resolution(&self) -> Duration {
+        resolution(ClockId::Realtime)
+    }
+
+    fn now(&self) -> Duration {
+        SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+    }
+}
+
+/// Time since the program was set up.
+pub(crate) struct MonotonicClock {
+    pub(crate) beginning: Instant,
+}
+
+impl Clock for MonotonicClock {
+    fn resolution(&self) -> Duration {
+        resolution(ClockId::Monotonic)
+    }
+
+    fn now(&self) -> Duration {
+        self.beginning.elapsed()
+    }
+}
+
+/// Processor time of the host's process or thread.
+struct CpuClock(ClockId);
+
+impl Clock for CpuClock {
+    fn resolution(&self) -> Duration {
+        resolution(self.0)
+    }
+
+    fn now(&self) -> Duration {
+        duration(clock_gettime(self.0))
+    }
+}
+
+fn resolution(clock: ClockId) -> Duration {
+    duration(clock_getres(clock))
+}
+
+fn duration(time: rustix::time::Timespec) -> Duration {
+    Duration::try_from(time).unwrap_or_default()
+}
+
+/// The clocks of a program.
+pub(crate) struct Clocks {
+    pub(crate) wall: Box<dyn Clock>,
+    pub(crate) monotonic: Box<dyn Clock>,
+}
+
+impl Clocks {
+    /// A clock by the number that the specification gives it.
+    pub(crate) fn get(&self, id: i32) -> Result<&dyn Clock> {
+        match id {
+            0 => Ok(&*self.wall),
+            1 => Ok(&*self.monotonic),
+            2 => Ok(&CpuClock(ClockId::ProcessCPUTime)),
+            3 => Ok(&CpuClock(ClockId::ThreadCPUTime)),
+            _ => Err(Errno::INVAL.into()),
+        }
+    }
+
+    /// A clock that can be waited for.
+    pub(crate) fn waitable(&self, id: u32) -> Result<&dyn Clock> {
+        match id {
+            0 | 1 => self.get(id as i32),
+            2 | 3 => Err(Errno::NOTSUP.into()),
+            _ => Err(Errno::INVAL.into()),
+        }
+    }
+}
+
+/// A time as a program reads it.
+pub(crate) fn nanoseconds(time: Duration) -> Result<u64> {
+    Ok(u64::try_from(time.as_nanos()).map_err(|_| Errno::OVERFLOW)?)
+}

@@ -1,0 +1,440 @@
+//! What a program gets to see of its host.
+
+use crate::abi::{FdFlags, Rights};
+use crate::clock::{Clock, Clocks, MonotonicClock, WallClock};
+use crate::descriptor::{Descriptor, Kind, file_rights, filetype_of};
+use crate::directory::Directory;
+use crate::pipe::{MemoryInputPipe, MemoryOutputPipe};
+use crate::table::Table;
+use crate::wait::Source;
+use cap_std::fs::Dir;
+use ropewalk::Result;
+use std::fs::File;
+use std::io::Error as IoError;
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A program's arguments, environment, clocks and open files. It is part of a
+/// store's data; [`add_to_linker`](crate::add_to_linker) says where.
+pub struct WasiCtx {
+    pub(crate) args: Vec<Vec<u8>>,
+    pub(crate) environment: Vec<Vec<u8>>,
+    pub(crate) clocks: Clocks,
+    /// Nothing for the host's.
+    pub(crate) random: Option<Random>,
+    pub(crate) table: Table,
+    pub(crate) end_on_broken_pipe: bool,
+    pub(crate) progress: Progress,
+}
+
+/// How far a function has come that is called again after it waited.
+#[derive(Default)]
+pub(crate) struct Progress {
+    /// When the host's clock and those of the program were read first.
+    pub(crate) began: Option<Began>,
+    /// How many bytes have been received.
+    pub(crate) received: usize,
+}
+
+/// A moment, by three clocks.
+#[derive(Clone, Copy)]
+pub(crate) struct Began {
+    pub(crate) host: Instant,
+    pub(crate) wall: Duration,
+    pub(crate) monotonic: Duration,
+}
+
+pub(crate) type Random = Box<dyn FnMut(&mut [u8]) + Send>;
+
+impl std::fmt::Debug for WasiCtx {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("WasiCtx").finish_non_exhaustive()
+    }
+}
+
+impl WasiCtx {
+    /// To say what a program gets to see. It is nothing if nothing is said.
+    pub fn builder() -> WasiCtxBuilder {
+        WasiCtxBuilder::new()
+    }
+}
+
+bitflags::bitflags! {
+    /// What a program may do with a directory itself.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct DirPerms: u8 {
+        /// List it and look up what is in it.
+        const READ = 1;
+        /// Create, rename and remove what is in it.
+        const MUTATE = 2;
+    }
+
+    /// What a program may do with the files in a directory.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct FilePerms: u8 {
+        /// Read them.
+        const READ = 1;
+        /// Write them.
+        const WRITE = 2;
+    }
+}
+
+/// What a program is to get to see of its host.
+///
+/// ```
+/// use ropewalk_wasi::{DirPerms, FilePerms, MemoryOutputPipe, WasiCtx};
+///
+/// # fn main() -> ropewalk::Result<()> {
+/// let stdout = MemoryOutputPipe::new(1 << 20);
+/// let ctx = WasiCtx::builder()
+///     .args(&["program", "--verbose"])
+///     .env("LANG", "C")
+///     .stdout(stdout.clone())
+///     .preopened_dir(".", "/", DirPerms::READ, FilePerms::READ)?
+///     .build();
+/// # drop(ctx);
+/// # Ok(())
+/// # }
+/// ```
+pub struct WasiCtxBuilder {
+    args: Vec<Vec<u8>>,
+    environment: Vec<Vec<u8>>,
+    stdin: Stream,
+    stdout: Stream,
+    stderr: Stream,
+    directories: Vec<Descriptor>,
+    sockets: Vec<Descriptor>,
+    wall: Option<Box<dyn Clock>>,
+    monotonic: Option<Box<dyn Clock>>,
+    random: Option<Random>,
+    end_on_broken_pipe: bool,
+}
+
+/// A standard stream: a pipe in memory, or a file of the host's, which may be a
+/// pipe too.
+pub struct Stream(Descriptor);
+
+impl Stream {
+    fn null() -> Stream {
+        Stream(Descriptor::stream(Kind::Null, Rights::STREAM))
+    }
+
+    fn inherited(source: Source) -> Stream {
+        let rights = file_rights(&source, filetype_of(&source));
+        Stream(Descriptor::stream(Kind::Stdio(source), rights))
+    }
+
+    fn for_reading(mut self) -> Stream {
+        self.0.base.remove(Rights::WRITING);
+        self
+    }
+
+    fn for_writing(mut self) -> Stream {
+        self.0.base.remove(Rights::FD_READ);
+        self
+    }
+}
+
+impl From<MemoryInputPipe> for Stream {
+    fn from(pipe: MemoryInputPipe) -> Stream {
+        Stream(Descriptor::stream(Kind::Input(pipe), Rights::STREAM))
+    }
+}
+
+impl From<MemoryOutputPipe> for Stream {
+    fn from(pipe: MemoryOutputPipe) -> Stream {
+        Stream(Descriptor::stream(Kind::Output(pipe), Rights::STREAM))
+    }
+}
+
+impl From<OwnedFd> for Stream {
+    fn from(fd: OwnedFd) -> Stream {
+        let filetype = filetype_of(&fd);
+        let rights = file_rights(&fd, filetype);
+        Stream(Descriptor::stream(Kind::File { fd: Arc::new(fd), filetype }, rights))
+    }
+}
+
+impl From<File> for Stream {
+    fn from(file: File) -> Stream {
+        OwnedFd::from(file).into()
+    }
+}
+
+/// A socket that a program is handed: a connection, or one that waits for
+/// connections.
+pub struct Socket {
+    fd: OwnedFd,
+    listens: bool,
+}
+
+macro_rules! sockets {
+    ($($ty:ty => $listens:literal),*) => {$(
+        impl From<$ty> for Socket {
+            fn from(socket: $ty) -> Socket {
+                Socket { fd: socket.into(), listens: $listens }
+            }
+        }
+    )*};
+}
+
+sockets!(TcpListener => true, UnixListener => true, TcpStream => false, UnixStream => false);
+
+impl Socket {
+    /// The host does not wait at it: that is done [in one place](crate::wait).
+    pub(crate) fn descriptor(self, flags: FdFlags) -> rustix::io::Result<Descriptor> {
+        rustix::io::ioctl_fionbio(&self.fd, true)?;
+        Ok(Socket::waiting_elsewhere(self.fd, self.listens, flags))
+    }
+
+    /// The descriptor of a socket that the host does not wait at.
+    pub(crate) fn waiting_elsewhere(fd: OwnedFd, listens: bool, flags: FdFlags) -> Descriptor {
+        let (fd, inheriting) = (Arc::new(fd), Rights::SOCKET);
+        match listens {
+            true => {
+                Descriptor { kind: Kind::Listener(fd), base: Rights::LISTENER, inheriting, flags }
+            }
+            false => Descriptor {
+                kind: Kind::Socket(fd),
+                base: Rights::SOCKET,
+                inheriting: Rights::empty(),
+                flags,
+            },
+        }
+    }
+}
+
+impl Default for WasiCtxBuilder {
+    fn default() -> Self {
+        WasiCtxBuilder::new()
+    }
+}
+
+impl std::fmt::Debug for WasiCtxBuilder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("WasiCtxBuilder").finish_non_exhaustive()
+    }
+}
+
+impl WasiCtxBuilder {
+    /// Nothing: no arguments, no environment, no files. The standard input has
+    /// ended, and nobody sees the standard output.
+    pub fn new() -> WasiCtxBuilder {
+        WasiCtxBuilder {
+            args: Vec::new(),
+            environment: Vec::new(),
+            stdin: Stream::null(),
+            stdout: Stream::null(),
+            stderr: Stream::null(),
+            directories: Vec::new(),
+            sockets: Vec::new(),
+            wall: None,
+            monotonic: None,
+            random: None,
+            end_on_broken_pipe: false,
+        }
+    }
+
+    /// Adds an argument. The first is the name of the program.
+    pub fn arg(&mut self, argument: impl AsRef<[u8]>) -> &mut WasiCtxBuilder {
+        self.args.push(argument.as_ref().to_vec());
+        self
+    }
+
+    /// Adds arguments.
+    pub fn args(&mut self, arguments: &[impl AsRef<[u8]>]) -> &mut WasiCtxBuilder {
+        arguments.iter().fold(self, |builder, argument| builder.arg(argument))
+    }
+
+    /// Sets a variable of the environment.
+    pub fn env(&mut self, name: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> &mut WasiCtxBuilder {
+        let assignment = [name.as_ref(), b"=", value.as_ref()].concat();
+        let prefix = name.as_ref().len() + 1;
+        self.environment.retain(|other| !other.starts_with(&assignment[..prefix]));
+        self.environment.push(assignment);
+        self
+    }
+
+    /// Sets variables of the environment.
+    pub fn envs(
+        &mut self,
+        variables: &[(impl AsRef<[u8]>, impl AsRef<[u8]>)],
+    ) -> &mut WasiCtxBuilder {
+        variables.iter().fold(self, |builder, (name, value)| builder.env(name, value))
+    }
+
+    /// The standard input: a [`MemoryInputPipe`], or a file of the host's.
+    pub fn stdin(&mut self, stream: impl Into<Stream>) -> &mut WasiCtxBuilder {
+        self.stdin = stream.into();
+        self
+    }
+
+    /// The standard output: a [`MemoryOutputPipe`], or a file of the host's.
+    pub fn stdout(&mut self, stream: impl Into<Stream>) -> &mut WasiCtxBuilder {
+        self.stdout = stream.into();
+        self
+    }
+
+    /// The standard error: a [`MemoryOutputPipe`], or a file of the host's.
+    pub fn stderr(&mut self, stream: impl Into<Stream>) -> &mut WasiCtxBuilder {
+        self.stderr = stream.into();
+        self
+    }
+
+    /// The standard input of the host's process.
+    pub fn inherit_stdin(&mut self) -> &mut WasiCtxBuilder {
+        self.stdin = Stream::inherited(Source::Stdin);
+        self
+    }
+
+    /// The standard output of the host's process.
+    pub fn inherit_stdout(&mut self) -> &mut WasiCtxBuilder {
+        self.stdout = Stream::inherited(Source::Stdout);
+        self
+    }
+
+    /// The standard error of the host's process.
+    pub fn inherit_stderr(&mut self) -> &mut WasiCtxBuilder {
+        self.stderr = Stream::inherited(Source::Stderr);
+        self
+    }
+
+    /// All three standard streams of the host's process.
+    pub fn inherit_stdio(&mut self) -> &mut WasiCtxBuilder {
+        self.inherit_stdin().inherit_stdout().inherit_stderr()
+    }
+
+    /// Ends the program with [`BrokenPipe`](crate::BrokenPipe) when it writes to an
+    /// inherited standard stream that nobody reads any more, as `SIGPIPE` ends a
+    /// program of the host. Otherwise the program gets `EPIPE`.
+    pub fn end_on_broken_pipe(&mut self, enable: bool) -> &mut WasiCtxBuilder {
+        self.end_on_broken_pipe = enable;
+        self
+    }
+
+    /// Lets the program use a directory of the host's, with all that is in it,
+    /// under a name of its own. Directories get the descriptors from 3 on, in
+    /// order.
+    ///
+    /// Nothing outside of it can be reached through it. The permissions hold for
+    /// all directories and files in it.
+    pub fn preopened_dir(
+        &mut self,
+        host_path: impl AsRef<Path>,
+        guest_path: impl AsRef<str>,
+        dir_perms: DirPerms,
+        file_perms: FilePerms,
+    ) -> Result<&mut WasiCtxBuilder> {
+        let path = host_path.as_ref();
+        let mut options = File::options();
+        options.read(true).custom_flags(rustix::fs::OFlags::DIRECTORY.bits() as i32);
+        let file = options.open(path).map_err(|error| cannot_open(path, error))?;
+        let dir = Dir::from_std_file(file);
+        let base = directory_rights(dir_perms, file_perms);
+        let mut inheriting = base.union(file_perms_rights(file_perms));
+        if !dir_perms.contains(DirPerms::MUTATE) {
+            // Directories in it have the same right as files.
+            inheriting.remove(Rights::FD_FILESTAT_SET_TIMES);
+        }
+        let directory = Directory::new(dir, Some(guest_path.as_ref().to_owned()));
+        self.directories.push(Descriptor {
+            kind: Kind::Directory(directory),
+            base,
+            inheriting,
+            flags: FdFlags::empty(),
+        });
+        Ok(self)
+    }
+
+    /// Hands the program a socket. Sockets get the descriptors after those of the
+    /// directories, in order. They are switched to not blocking.
+    pub fn preopened_socket(&mut self, socket: impl Into<Socket>) -> Result<&mut WasiCtxBuilder> {
+        let descriptor = socket.into().descriptor(FdFlags::empty()).map_err(IoError::from)?;
+        self.sockets.push(descriptor);
+        Ok(self)
+    }
+
+    /// The clock of the day, instead of the host's.
+    pub fn wall_clock(&mut self, clock: impl Clock + 'static) -> &mut WasiCtxBuilder {
+        self.wall = Some(Box::new(clock));
+        self
+    }
+
+    /// The clock that only goes forward, instead of the host's.
+    pub fn monotonic_clock(&mut self, clock: impl Clock + 'static) -> &mut WasiCtxBuilder {
+        self.monotonic = Some(Box::new(clock));
+        self
+    }
+
+    /// What fills buffers with random bytes, instead of the host. For tests: a
+    /// program may need them to be secret.
+    pub fn random(&mut self, fill: impl FnMut(&mut [u8]) + Send + 'static) -> &mut WasiCtxBuilder {
+        self.random = Some(Box::new(fill));
+        self
+    }
+
+    /// The context. The builder is as new then.
+    pub fn build(&mut self) -> WasiCtx {
+        let builder = std::mem::take(self);
+        let mut table = Table::default();
+        let streams = [
+            builder.stdin.for_reading().0,
+            builder.stdout.for_writing().0,
+            builder.stderr.for_writing().0,
+        ];
+        for descriptor in streams.into_iter().chain(builder.directories).chain(builder.sockets) {
+            // A host that could open them all has far fewer than a table takes.
+            let _ = table.insert(descriptor);
+        }
+        let monotonic = || Box::new(MonotonicClock { beginning: Instant::now() });
+        WasiCtx {
+            args: builder.args,
+            environment: builder.environment,
+            clocks: Clocks {
+                wall: builder.wall.unwrap_or_else(|| Box::new(WallClock)),
+                monotonic: builder.monotonic.unwrap_or_else(|| monotonic()),
+            },
+            random: builder.random,
+            table,
+            end_on_broken_pipe: builder.end_on_broken_pipe,
+            progress: Progress::default(),
+        }
+    }
+}
+
+fn cannot_open(path: &Path, error: IoError) -> ropewalk::Error {
+    let error = ropewalk::Error::from(error);
+    error.context(format!("cannot open the directory {}", path.display()))
+}
+
+/// What a directory can be used for, by its permissions.
+fn directory_rights(dir: DirPerms, file: FilePerms) -> Rights {
+    let mut rights = Rights::DIRECTORY;
+    if !dir.contains(DirPerms::READ) {
+        rights.remove(Rights::FD_READDIR | Rights::PATH_READLINK | Rights::PATH_FILESTAT_GET);
+    }
+    if !dir.contains(DirPerms::MUTATE) {
+        rights.remove(Rights::MUTATING);
+    }
+    if !file.contains(FilePerms::WRITE) {
+        rights.remove(Rights::PATH_FILESTAT_SET_SIZE | Rights::PATH_FILESTAT_SET_TIMES);
+    }
+    rights
+}
+
+/// What a file in a directory can be used for, by the permissions.
+fn file_perms_rights(file: FilePerms) -> Rights {
+    let mut rights = Rights::FILE;
+    if !file.contains(FilePerms::READ) {
+        rights.remove(Rights::FD_READ);
+    }
+    if !file.contains(FilePerms::WRITE) {
+        rights.remove(Rights::WRITING | Rights::FD_FILESTAT_SET_TIMES);
+    }
+    rights
+}

@@ -1,0 +1,36 @@
+//! How programs end.
+
+/// The error with which a call ends when the program calls `proc_exit`.
+///
+/// ```
+/// use ropewalk::{Engine, Linker, Module, Store};
+/// use ropewalk_wasi::{I32Exit, WasiCtx};
+///
+/// # fn main() -> ropewalk::Result<()> {
+/// let engine = Engine::default();
+/// let module = Module::new(&engine, r#"
+///     (module
+///       (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
+///       (memory (export "memory") 1)
+///       (func (export "_start") (call $exit (i32.const 3))))
+/// "#)?;
+/// let mut linker = Linker::new(&engine);
+/// ropewalk_wasi::add_to_linker(&mut linker, |ctx| ctx)?;
+/// let mut store = Store::new(&engine, WasiCtx::builder().build());
+/// let instance = linker.instantiate(&mut store, &module)?;
+/// let start = instance.get_typed_func::<(), ()>(&mut store, "_start")?;
+/// let error = start.call(&mut store, ()).unwrap_err();
+/// assert_eq!(error.downcast_ref::<I32Exit>(), Some(&I32Exit(3)));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the program ended with code {0}")]
+pub struct I32Exit(pub i32);
+
+/// The error with which a call ends when the program writes to a standard stream
+/// that nobody reads any more, if the builder
+/// [asked for it](crate::WasiCtxBuilder::end_on_broken_pipe).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("nobody reads what the program writes")]
+pub struct BrokenPipe;

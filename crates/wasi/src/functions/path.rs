@@ -1,0 +1,314 @@
+//! Functions of paths, each beginning at a directory that the program has.
+
+use crate::abi::{
+    FdFlags, FileType, Filestat, FstFlags, LookupFlags, OFlags, Rights, Version, flags, rights,
+};
+use crate::ctx::WasiCtx;
+use crate::descriptor::{Descriptor, Kind, file_rights, filetype_of};
+use crate::directory::{Directory, filestat};
+use crate::errno::{Errno, Result};
+use crate::guest::Guest;
+use crate::times::Times;
+use cap_fs_ext::{DirExt as _, FollowSymlinks, OpenOptionsFollowExt as _};
+use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt as _};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
+use std::sync::Arc;
+
+/// A directory that the program may do this in.
+fn directory(ctx: &WasiCtx, fd: i32, rights: Rights) -> Result<&Dir> {
+    let descriptor = ctx.table.get(fd)?;
+    let directory = descriptor.directory()?;
+    descriptor.require(rights)?;
+    Ok(&directory.dir)
+}
+
+fn follows(bits: i32) -> Result<bool> {
+    Ok(flags::<LookupFlags>(bits as u32)?.contains(LookupFlags::SYMLINK_FOLLOW))
+}
+
+pub(crate) fn path_create_directory(
+    ctx: &mut WasiCtx,
+    guest: &mut Guest<'_>,
+    fd: i32,
+    path: i32,
+    len: i32,
+) -> Result {
+    let path = guest.path(path, len)?;
+    let dir = directory(ctx, fd, Rights::PATH_CREATE_DIRECTORY)?;
+    Ok(dir.create_dir(path)?)
+}
+
+pub(crate) fn path_remove_directory(
+    ctx: &mut WasiCtx,
+    guest: &mut Guest<'_>,
+    fd: i32,
+    path: i32,
+    len: i32,
+) -> Result {
+    let path = guest.path(path, len)?;
+    let dir = directory(ctx, fd, Rights::PATH_REMOVE_DIRECTORY)?;
+    // A slash at the end means nothing, but that it is a directory.
+    let trimmed = path.trim_end_matches('/');
+    Ok(dir.remove_dir(if trimmed.is_empty() { path } else { trimmed })?)
+}
+
+pub(crate) fn path_unlink_file(
+    ctx: &mut WasiCtx,
+    guest: &mut Guest<'_>,
+    fd: i32,
+    path: i32,
+    len: i32,
+) -> Result {
+    let path = guest.path(path, len)?;
+    let dir = directory(ctx, fd, Rights::PATH_UNLINK_FILE)?;
+    Ok(dir.remove_file_or_symlink(path)?)
+}
+
+#[allow(clippy::too_many_arguments, reason = "the specification's")]
+pub(crate) fn path_filestat_get(
+    ctx: &mut WasiCtx,
+    guest: &mut Guest<'_>,
+    version: Version,
+    fd: i32,
+    lookup: i32,
+    path: i32,
+    len: i32,
+    stat: i32,
+) -> Result {
+    let place = guest.range(stat, Filestat::size_in(version))?;
+    let (path, follow) = (guest.path(path, len)?, follows(lookup)?);
+    let dir = directory(ctx, fd, Rights::PATH_FILESTAT_GET)?;
+    // A slash at the end follows a link too, and asks for a directory.
+    let slash = path.ends_with('/');
+    let metadata = if follow || slash { dir.metadata(path)? } else { dir.symlink_metadata(path)? };
+    if slash && !metadata.is_dir() {
+        return Err(Errno::NOTDIR.into());
+    }
+    guest.get_mut(place).copy_from_slice(&filestat(&metadata).encode(version));
+    Ok(())
+}
+
+#[allow(clippy::too_many_arguments, reason = "the specification's")]
+pub(crate) fn path_filestat_set_times(
+    ctx: &mut WasiCtx,
+    guest: &mut Guest<'_>,
+    fd: i32,
+    lookup: i32,
+    path: i32,
+    len: i32,
+    atim: i64,
+    mtim: i64,
+    which: i32,
+) -> Result {
+    let (path, follow) = (guest.path(path, len)?, follows(lookup)?);
+    let (atim, mtim) = Times::new(atim, mtim, flags::<FstFlags>(which as u32)?)?.specs();
+    let dir = directory(ctx, fd, Rights::PATH_FILESTAT_SET_TIMES)?;
+    match follow {
+        true => Ok(dir.set_times(path, atim, mtim)?),
+        false => Ok(dir.set_symlink_times(path, atim, mtim)?),
+    }
+}
+
+/// A link is made to what the old path names, and not to what that may lead to.
+#[allow(clippy::too_many_arguments, reason = "the specification's")]
+pub(crate) fn path_link(
+    ctx: &mut WasiCtx,
+    guest: &mut Guest<'_>,
+    old_fd: i32,
+    old_lookup: i32,
+    old_path: i32,
+    old_len: i32,
+    new_fd: i32,
+    new_path: i32,
+    new_len: i32,
+) -> Result {
+    let (old_path, new_path) = (guest.path(old_path, old_len)?, guest.path(new_path, new_len)?);
+    let old = directory(ctx, old_fd, Rights::PATH_LINK_SOURCE)?;
+    let new = directory(ctx, new_fd, Rights::PATH_LINK_TARGET)?;
+    if follows(old_lookup)? {
+        return Err(Errno::INVAL.into());
+    }
+    Ok(old.hard_link(old_path, new, new_path)?)
+}
+
+#[allow(clippy::too_many_arguments, reason = "the specification's")]
+pub(crate) fn path_rename(
+    ctx: &mut WasiCtx,
+    guest: &mut Guest<'_>,
+    old_fd: i32,
+    old_path: i32,
+    old_len: i32,
+    new_fd: i32,
+    new_path: i32,
+    new_len: i32,
+) -> Result {
+    let (old_path, new_path) = (guest.path(old_path, old_len)?, guest.path(new_path, new_len)?);
+    let old = directory(ctx, old_fd, Rights::PATH_RENAME_SOURCE)?;
+    let new = directory(ctx, new_fd, Rights::PATH_RENAME_TARGET)?;
+    Ok(old.rename(old_path, new, new_path)?)
+}
+
+/// What a link leads to must be a relative path, or nothing could ever follow it.
+#[allow(clippy::too_many_arguments, reason = "the specification's")]
+pub(crate) fn path_symlink(
+    ctx: &mut WasiCtx,
+    guest: &mut Guest<'_>,
+    old_path: i32,
+    old_len: i32,
+    fd: i32,
+    new_path: i32,
+    new_len: i32,
+) -> Result {
+    let (old_path, new_path) = (guest.path(old_path, old_len)?, guest.path(new_path, new_len)?);
+    let dir = directory(ctx, fd, Rights::PATH_SYMLINK)?;
+    Ok(dir.symlink(old_path, new_path)?)
+}
+
+/// Stores as much as there is room for.
+#[allow(clippy::too_many_arguments, reason = "the specification's")]
+pub(crate) fn path_readlink(
+    ctx: &mut WasiCtx,
+    guest: &mut Guest<'_>,
+    fd: i32,
+    path: i32,
+    len: i32,
+    buffer: i32,
+    buffer_len: i32,
+    used: i32,
+) -> Result {
+    let (buffer, place) = (guest.buffer(buffer, buffer_len)?, guest.place(used)?);
+    let path = guest.path(path, len)?;
+    let target = directory(ctx, fd, Rights::PATH_READLINK)?.read_link(path)?;
+    let target = target.as_os_str().as_bytes();
+    let used = target.len().min(buffer.len());
+    guest.get_mut(buffer.start..buffer.start + used).copy_from_slice(&target[..used]);
+    guest.put_count(place, used);
+    Ok(())
+}
+
+#[allow(clippy::too_many_arguments, reason = "the specification's")]
+pub(crate) fn path_open(
+    ctx: &mut WasiCtx,
+    guest: &mut Guest<'_>,
+    fd: i32,
+    lookup: i32,
+    path: i32,
+    len: i32,
+    oflags: i32,
+    base: i64,
+    _inheriting: i64,
+    fdflags: i32,
+    opened: i32,
+) -> Result {
+    let place = guest.place(opened)?;
+    let path = guest.path(path, len)?;
+    let request = Request {
+        follow: follows(lookup)?,
+        oflags: flags(oflags as u32)?,
+        fdflags: flags(fdflags as u32)?,
+        rights: rights(base),
+    };
+    let descriptor = request.open(ctx.table.get(fd)?, path)?;
+    let number = ctx.table.insert(descriptor)?;
+    guest.put(place, number);
+    Ok(())
+}
+
+/// How a program wants to open something.
+struct Request {
+    follow: bool,
+    oflags: OFlags,
+    fdflags: FdFlags,
+    rights: Rights,
+}
+
+impl Request {
+    fn open(&self, parent: &Descriptor, path: &str) -> Result<Descriptor> {
+        let directory = parent.directory()?;
+        self.check(parent)?;
+        let file = directory.dir.open_with(path, &self.options(parent))?.into_std();
+        let filetype = filetype_of(&file);
+        if filetype == FileType::Directory {
+            let directory = Directory::new(Dir::from_std_file(file), None);
+            return Ok(Descriptor {
+                kind: Kind::Directory(directory),
+                base: parent.inheriting.intersection(Rights::DIRECTORY),
+                inheriting: parent.inheriting,
+                flags: self.fdflags,
+            });
+        }
+        let fd = Arc::new(OwnedFd::from(file));
+        let base = self.granted(parent).intersection(file_rights(&fd, filetype));
+        Ok(Descriptor {
+            kind: Kind::File { fd, filetype },
+            base,
+            inheriting: Rights::empty(),
+            flags: self.fdflags,
+        })
+    }
+
+    /// Fails unless the program may open this, in this directory.
+    fn check(&self, parent: &Descriptor) -> Result {
+        let creating = OFlags::CREAT | OFlags::EXCL | OFlags::TRUNC;
+        if self.oflags.contains(OFlags::DIRECTORY) && self.oflags.intersects(creating) {
+            return Err(Errno::INVAL.into());
+        }
+        let mut needed = Rights::PATH_OPEN;
+        needed.set(Rights::PATH_CREATE_FILE, self.oflags.contains(OFlags::CREAT));
+        needed.set(Rights::PATH_FILESTAT_SET_SIZE, self.oflags.contains(OFlags::TRUNC));
+        parent.require(needed)?;
+        let data = self.rights.intersection(Rights::FD_READ | Rights::FD_WRITE);
+        match parent.inheriting.contains(data) {
+            true => Ok(()),
+            false => Err(Errno::NOTCAPABLE.into()),
+        }
+    }
+
+    /// How the host opens it. What is created or cut off must be open for writing,
+    /// even if the program is not going to.
+    fn options(&self, parent: &Descriptor) -> OpenOptions {
+        let wanted = self.rights.intersection(parent.inheriting);
+        let has = |flag| self.oflags.contains(flag);
+        let write = wanted.intersects(Rights::WRITING) || has(OFlags::CREAT) || has(OFlags::TRUNC);
+        let read = wanted.contains(Rights::FD_READ) || !write;
+        let mut options = OpenOptions::new();
+        options
+            .read(read)
+            .write(write)
+            .create(has(OFlags::CREAT))
+            .create_new(has(OFlags::CREAT) && has(OFlags::EXCL))
+            .truncate(has(OFlags::TRUNC))
+            .follow(if self.follow { FollowSymlinks::Yes } else { FollowSymlinks::No })
+            .custom_flags(self.host_flags().bits() as i32);
+        options
+    }
+
+    fn host_flags(&self) -> rustix::fs::OFlags {
+        use rustix::fs::OFlags as Host;
+        let pairs = [
+            (self.oflags.contains(OFlags::DIRECTORY), Host::DIRECTORY),
+            (self.fdflags.contains(FdFlags::APPEND), Host::APPEND),
+            (self.fdflags.contains(FdFlags::DSYNC), Host::DSYNC),
+            (self.fdflags.contains(FdFlags::NONBLOCK), Host::NONBLOCK),
+            (self.fdflags.contains(FdFlags::RSYNC), Host::RSYNC),
+            (self.fdflags.contains(FdFlags::SYNC), Host::SYNC),
+        ];
+        pairs.into_iter().filter(|(set, _)| *set).map(|(_, flag)| flag).collect()
+    }
+
+    /// The rights that a file gets: to read and to write it if the program asked
+    /// for it, and else all that the directory gives. A directory gets all of them.
+    /// Programs that ask for less than they use are common, since most hosts look
+    /// only at those two.
+    fn granted(&self, parent: &Descriptor) -> Rights {
+        let wanted = self.rights.intersection(parent.inheriting);
+        let mut granted = parent.inheriting;
+        granted.set(Rights::FD_READ, wanted.contains(Rights::FD_READ));
+        if !wanted.contains(Rights::FD_WRITE) {
+            granted.remove(Rights::WRITING);
+            granted.insert(wanted.intersection(Rights::WRITING));
+        }
+        granted
+    }
+}

@@ -1,0 +1,42 @@
+//! WASI preview 1 for Ropewalk: what programs from C, Rust, Zig, Go and others
+//! expect of the system they run on.
+//!
+//! A [`WasiCtx`] says what a program gets to see: arguments, environment, standard
+//! streams, directories, clocks, random numbers, sockets. [`add_to_linker`] defines
+//! the functions by which the program does. A program that ends by itself ends the
+//! call with an [`I32Exit`].
+//!
+//! | file | what it holds |
+//! | --- | --- |
+//! | `linker` | the names of the functions, and the loop that calls them |
+//! | `functions` | the functions, one file for each kind |
+//! | `guest` | the program's memory, in which nothing is read or written unchecked |
+//! | `abi` `errno` | numbers, flags and layouts of the specification |
+//! | `ctx` | what a program gets to see |
+//! | `table` `descriptor` `directory` `pipe` | what a program has open |
+//! | `clock` `times` | time |
+//! | `wait` | waiting, in one place |
+//! | `exit` | how programs end |
+
+#![forbid(unsafe_code)]
+
+mod abi;
+mod clock;
+mod ctx;
+mod descriptor;
+mod directory;
+mod errno;
+mod exit;
+mod functions;
+mod guest;
+mod linker;
+mod pipe;
+mod table;
+mod times;
+mod wait;
+
+pub use clock::Clock;
+pub use ctx::{DirPerms, FilePerms, Socket, Stream, WasiCtx, WasiCtxBuilder};
+pub use exit::{BrokenPipe, I32Exit};
+pub use linker::add_to_linker;
+pub use pipe::{MemoryInputPipe, MemoryOutputPipe};

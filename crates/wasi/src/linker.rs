@@ -1,0 +1,185 @@
+//! The names under which programs import the functions.
+
+use crate::abi::Version;
+use crate::ctx::{Progress, WasiCtx};
+use crate::errno::{Failure, Result};
+use crate::functions::{fd, path, poll, process, sock};
+use crate::guest::Guest;
+use ropewalk::{Caller, Error, Linker, Memory};
+
+/// Defines all functions of `wasi_snapshot_preview1`, and of the older
+/// `wasi_unstable`, which some compilers still emit. `get` says where a store's
+/// data have the context.
+///
+/// ```
+/// use ropewalk::{Engine, Linker, Module, Store};
+/// use ropewalk_wasi::{MemoryOutputPipe, WasiCtx};
+///
+/// # fn main() -> ropewalk::Result<()> {
+/// struct Data {
+///     wasi: WasiCtx,
+/// }
+///
+/// let engine = Engine::default();
+/// let module = Module::new(&engine, r#"
+///     (module
+///       (import "wasi_snapshot_preview1" "fd_write"
+///         (func $fd_write (param i32 i32 i32 i32) (result i32)))
+///       (memory (export "memory") 1)
+///       (data (i32.const 0) "\08\00\00\00\03\00\00\00hi\n")
+///       (func (export "_start")
+///         (drop (call $fd_write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 16)))))
+/// "#)?;
+/// let mut linker = Linker::new(&engine);
+/// ropewalk_wasi::add_to_linker(&mut linker, |data: &mut Data| &mut data.wasi)?;
+///
+/// let stdout = MemoryOutputPipe::new(1024);
+/// let wasi = WasiCtx::builder().stdout(stdout.clone()).build();
+/// let mut store = Store::new(&engine, Data { wasi });
+/// let instance = linker.instantiate(&mut store, &module)?;
+/// instance.get_typed_func::<(), ()>(&mut store, "_start")?.call(&mut store, ())?;
+/// assert_eq!(stdout.text(), "hi\n");
+/// # Ok(())
+/// # }
+/// ```
+pub fn add_to_linker<T: 'static>(
+    linker: &mut Linker<T>,
+    get: impl Fn(&mut T) -> &mut WasiCtx + Copy + Send + Sync + 'static,
+) -> ropewalk::Result<()> {
+    define(linker, "wasi_unstable", Version::Unstable, get)?;
+    define(linker, "wasi_snapshot_preview1", Version::Preview1, get)?;
+    // The older version has none.
+    linker.func_wrap(
+        "wasi_snapshot_preview1",
+        "sock_accept",
+        move |caller: Caller<'_, T>, fd: i32, flags: i32, accepted: i32| {
+            call(caller, get, |ctx, guest| sock::sock_accept(ctx, guest, fd, flags, accepted))
+        },
+    )?;
+    Ok(())
+}
+
+/// Defines functions. Those with a version in front of their parameters are told
+/// for which one they are called.
+macro_rules! functions {
+    (
+        $linker:ident $module:ident $get:ident
+        $($path:ident::$name:ident($([$version:ident])? $($param:ident: $ty:ty),*);)*
+    ) => {
+        $(
+            $linker.func_wrap(
+                $module,
+                stringify!($name),
+                move |caller: Caller<'_, T>, $($param: $ty),*| {
+                    call(caller, $get, |ctx, guest| {
+                        $path::$name(ctx, guest, $($version,)? $($param),*)
+                    })
+                },
+            )?;
+        )*
+    };
+}
+
+fn define<T: 'static>(
+    linker: &mut Linker<T>,
+    module: &str,
+    version: Version,
+    get: impl Fn(&mut T) -> &mut WasiCtx + Copy + Send + Sync + 'static,
+) -> ropewalk::Result<()> {
+    functions! {
+        linker module get
+        process::args_get(pointers: i32, buffer: i32);
+        process::args_sizes_get(count: i32, size: i32);
+        process::environ_get(pointers: i32, buffer: i32);
+        process::environ_sizes_get(count: i32, size: i32);
+        process::clock_res_get(id: i32, resolution: i32);
+        process::clock_time_get(id: i32, precision: i64, time: i32);
+        process::random_get(buffer: i32, len: i32);
+        process::sched_yield();
+        process::proc_raise(signal: i32);
+        fd::fd_advise(fd: i32, offset: i64, len: i64, advice: i32);
+        fd::fd_allocate(fd: i32, offset: i64, len: i64);
+        fd::fd_close(fd: i32);
+        fd::fd_datasync(fd: i32);
+        fd::fd_fdstat_get(fd: i32, stat: i32);
+        fd::fd_fdstat_set_flags(fd: i32, flags: i32);
+        fd::fd_fdstat_set_rights(fd: i32, base: i64, inheriting: i64);
+        fd::fd_filestat_get([version] fd: i32, stat: i32);
+        fd::fd_filestat_set_size(fd: i32, size: i64);
+        fd::fd_filestat_set_times(fd: i32, atim: i64, mtim: i64, which: i32);
+        fd::fd_pread(fd: i32, vectors: i32, count: i32, offset: i64, size: i32);
+        fd::fd_prestat_get(fd: i32, prestat: i32);
+        fd::fd_prestat_dir_name(fd: i32, buffer: i32, len: i32);
+        fd::fd_pwrite(fd: i32, vectors: i32, count: i32, offset: i64, size: i32);
+        fd::fd_read(fd: i32, vectors: i32, count: i32, size: i32);
+        fd::fd_readdir(fd: i32, buffer: i32, len: i32, cookie: i64, used: i32);
+        fd::fd_renumber(from: i32, to: i32);
+        fd::fd_seek([version] fd: i32, offset: i64, whence: i32, position: i32);
+        fd::fd_sync(fd: i32);
+        fd::fd_tell(fd: i32, position: i32);
+        fd::fd_write(fd: i32, vectors: i32, count: i32, size: i32);
+        path::path_create_directory(fd: i32, path: i32, len: i32);
+        path::path_filestat_get([version] fd: i32, lookup: i32, path: i32, len: i32, stat: i32);
+        path::path_filestat_set_times(
+            fd: i32, lookup: i32, path: i32, len: i32, atim: i64, mtim: i64, which: i32
+        );
+        path::path_link(
+            old_fd: i32, lookup: i32, old: i32, old_len: i32, new_fd: i32, new: i32, new_len: i32
+        );
+        path::path_open(
+            fd: i32, lookup: i32, path: i32, len: i32, oflags: i32, base: i64, inheriting: i64,
+            fdflags: i32, opened: i32
+        );
+        path::path_readlink(fd: i32, path: i32, len: i32, buffer: i32, room: i32, used: i32);
+        path::path_remove_directory(fd: i32, path: i32, len: i32);
+        path::path_rename(
+            old_fd: i32, old: i32, old_len: i32, new_fd: i32, new: i32, new_len: i32
+        );
+        path::path_symlink(old: i32, old_len: i32, fd: i32, new: i32, new_len: i32);
+        path::path_unlink_file(fd: i32, path: i32, len: i32);
+        poll::poll_oneoff([version] subscriptions: i32, events: i32, count: i32, stored: i32);
+        sock::sock_recv(
+            fd: i32, vectors: i32, count: i32, flags: i32, size: i32, out_flags: i32
+        );
+        sock::sock_send(fd: i32, vectors: i32, count: i32, flags: i32, size: i32);
+        sock::sock_shutdown(fd: i32, how: i32);
+    }
+    // It needs no memory, and never returns.
+    linker.func_wrap(module, "proc_exit", |code: i32| -> ropewalk::Result<()> {
+        Err(process::proc_exit(code))
+    })?;
+    Ok(())
+}
+
+/// Calls a function, as often as it has to wait. Returns the number of its error,
+/// or zero.
+fn call<T>(
+    mut caller: Caller<'_, T>,
+    get: impl Fn(&mut T) -> &mut WasiCtx,
+    function: impl Fn(&mut WasiCtx, &mut Guest<'_>) -> Result,
+) -> ropewalk::Result<i32> {
+    let memory = memory(&mut caller)?;
+    get(caller.data_mut()).progress = Progress::default();
+    loop {
+        let (bytes, data) = memory.data_and_store_mut(&mut caller)?;
+        let outcome = match function(get(data), &mut Guest::new(bytes)) {
+            Err(Failure::Wait(wait)) => match wait.block() {
+                Ok(()) => continue,
+                failed => failed,
+            },
+            outcome => outcome,
+        };
+        return match outcome {
+            Ok(()) => Ok(0),
+            Err(Failure::Errno(errno)) => Ok(errno as i32),
+            Err(Failure::End(error)) => Err(error),
+            Err(Failure::Wait(_)) => unreachable!("waiting does not wait"),
+        };
+    }
+}
+
+/// The memory of the program that called.
+fn memory<T>(caller: &mut Caller<'_, T>) -> ropewalk::Result<Memory> {
+    let memory = caller.get_export("memory").and_then(|export| export.into_memory());
+    memory.ok_or_else(|| Error::msg("a program must export its memory as \"memory\" to use WASI"))
+}

@@ -1,0 +1,97 @@
+//! Standard streams in memory.
+
+use std::io::IoSlice;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A standard input that is known in advance. Clones are the same pipe.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryInputPipe {
+    unread: Arc<Mutex<std::collections::VecDeque<u8>>>,
+}
+
+impl MemoryInputPipe {
+    /// An input with these bytes, after which it ends.
+    pub fn new(bytes: impl Into<Vec<u8>>) -> MemoryInputPipe {
+        MemoryInputPipe { unread: Arc::new(Mutex::new(bytes.into().into())) }
+    }
+
+    /// How many bytes the program has not read yet.
+    pub fn unread(&self) -> usize {
+        lock(&self.unread).len()
+    }
+
+    pub(crate) fn read(&self, buffer: &mut [u8]) -> usize {
+        let mut unread = lock(&self.unread);
+        let count = buffer.len().min(unread.len());
+        for (place, byte) in buffer.iter_mut().zip(unread.drain(..count)) {
+            *place = byte;
+        }
+        count
+    }
+}
+
+/// A standard output or error that is kept. Clones are the same pipe.
+#[derive(Clone, Debug)]
+pub struct MemoryOutputPipe {
+    written: Arc<Mutex<Vec<u8>>>,
+    capacity: usize,
+}
+
+impl MemoryOutputPipe {
+    /// A pipe that takes this many bytes. What is written beyond fails with `EPIPE`.
+    pub fn new(capacity: usize) -> MemoryOutputPipe {
+        MemoryOutputPipe { written: Arc::default(), capacity }
+    }
+
+    /// What has been written.
+    pub fn contents(&self) -> Vec<u8> {
+        lock(&self.written).clone()
+    }
+
+    /// What has been written, as text; what is not UTF-8 is replaced.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&lock(&self.written)).into_owned()
+    }
+
+    /// Nothing if there is no room at all.
+    pub(crate) fn write(&self, buffers: &[IoSlice<'_>]) -> Option<usize> {
+        let mut written = lock(&self.written);
+        let before = written.len();
+        for buffer in buffers {
+            let room = self.capacity.saturating_sub(written.len());
+            written.extend_from_slice(&buffer[..buffer.len().min(room)]);
+        }
+        let count = written.len() - before;
+        let wanted = buffers.iter().any(|buffer| !buffer.is_empty());
+        (count > 0 || !wanted).then_some(count)
+    }
+}
+
+/// Whoever panicked while it had the lock left the bytes in order.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_input_ends_after_its_bytes() {
+        let pipe = MemoryInputPipe::new("abc");
+        let mut buffer = [0; 2];
+        assert_eq!(pipe.read(&mut buffer), 2);
+        assert_eq!((&buffer, pipe.unread()), (b"ab", 1));
+        assert_eq!(pipe.read(&mut buffer), 1);
+        assert_eq!(pipe.read(&mut buffer), 0);
+    }
+
+    #[test]
+    fn an_output_takes_no_more_than_its_capacity() {
+        let pipe = MemoryOutputPipe::new(3);
+        assert_eq!(pipe.write(&[IoSlice::new(b"ab"), IoSlice::new(b"cd")]), Some(3));
+        assert_eq!(pipe.write(&[IoSlice::new(b"e")]), None);
+        assert_eq!(pipe.write(&[]), Some(0));
+        assert_eq!(pipe.text(), "abc");
+    }
+}

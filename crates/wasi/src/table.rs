@@ -1,0 +1,59 @@
+//! The table of a program's descriptors.
+
+use crate::descriptor::Descriptor;
+use crate::errno::{Errno, Result};
+use std::collections::BTreeSet;
+
+/// How many descriptors a program may have, whatever the host would allow.
+const MOST: usize = 1 << 20;
+
+/// Descriptors by their numbers. A new one gets the lowest number that is free, as
+/// programs for POSIX expect.
+#[derive(Default)]
+pub(crate) struct Table {
+    descriptors: Vec<Option<Descriptor>>,
+    free: BTreeSet<usize>,
+}
+
+impl Table {
+    pub(crate) fn insert(&mut self, descriptor: Descriptor) -> Result<u32> {
+        let number = match self.free.pop_first() {
+            Some(number) => number,
+            None if self.descriptors.len() == MOST => return Err(Errno::MFILE.into()),
+            None => {
+                self.descriptors.push(None);
+                self.descriptors.len() - 1
+            }
+        };
+        self.descriptors[number] = Some(descriptor);
+        Ok(number as u32)
+    }
+
+    pub(crate) fn get(&self, fd: i32) -> Result<&Descriptor> {
+        let descriptor = self.descriptors.get(fd as u32 as usize);
+        Ok(descriptor.and_then(Option::as_ref).ok_or(Errno::BADF)?)
+    }
+
+    pub(crate) fn get_mut(&mut self, fd: i32) -> Result<&mut Descriptor> {
+        let descriptor = self.descriptors.get_mut(fd as u32 as usize);
+        Ok(descriptor.and_then(Option::as_mut).ok_or(Errno::BADF)?)
+    }
+
+    pub(crate) fn remove(&mut self, fd: i32) -> Result<Descriptor> {
+        let place = self.descriptors.get_mut(fd as u32 as usize).ok_or(Errno::BADF)?;
+        let descriptor = place.take().ok_or(Errno::BADF)?;
+        self.free.insert(fd as u32 as usize);
+        Ok(descriptor)
+    }
+
+    /// Moves a descriptor to the number of another, which is closed.
+    pub(crate) fn renumber(&mut self, from: i32, to: i32) -> Result {
+        self.get(to)?;
+        self.get(from)?;
+        if from != to {
+            let descriptor = self.remove(from)?;
+            *self.get_mut(to)? = descriptor;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,101 @@
+use crate::program::errno::*;
+use crate::program::*;
+use ropewalk_wasi::{DirPerms, FilePerms, WasiCtx};
+
+#[test]
+fn a_program_finds_its_directories_from_3_on() {
+    let mut builder = WasiCtx::builder();
+    for name in ["/", "data"] {
+        builder.preopened_dir(".", name, DirPerms::all(), FilePerms::all()).unwrap();
+    }
+    let mut program = with(&mut builder);
+    for (fd, name) in [(3, "/"), (4, "data")] {
+        assert_eq!(program.call("fd_prestat_get", &[fd, RESULT.into()]), SUCCESS);
+        assert_eq!((program.u32(RESULT), program.u32(RESULT + 4)), (0, name.len() as u32));
+        let len = name.len() as i64;
+        assert_eq!(program.call("fd_prestat_dir_name", &[fd, 0x200, len + 1]), SUCCESS);
+        assert_eq!(program.bytes(0x200, name.len()), name.as_bytes());
+        let short = program.call("fd_prestat_dir_name", &[fd, 0x200, len - 1]);
+        assert_eq!(short, NAMETOOLONG);
+    }
+    for fd in [0, 5, -1] {
+        assert_eq!(program.call("fd_prestat_get", &[fd, RESULT.into()]), BADF);
+        assert_eq!(program.call("fd_prestat_dir_name", &[fd, 0x200, 10]), BADF);
+    }
+}
+
+#[test]
+fn a_directory_that_is_not_there_is_an_error() {
+    let mut builder = WasiCtx::builder();
+    let error = builder.preopened_dir("no/such", "/", DirPerms::all(), FilePerms::all());
+    let error = format!("{:#}", error.unwrap_err());
+    assert!(error.starts_with("cannot open the directory no/such: "), "{error}");
+}
+
+#[test]
+fn a_closed_descriptor_is_a_bad_one_and_its_number_is_used_again() {
+    let mut program = in_scratch();
+    let first = program.open("file", CREAT, FD_READ).unwrap();
+    let second = program.open("file", 0, FD_READ).unwrap();
+    assert_eq!((first, second), (4, 5));
+    program.close(first);
+    assert_eq!(program.call("fd_close", &[first.into()]), BADF);
+    assert_eq!(program.read(first, 1), Err(BADF));
+    assert_eq!(program.fdstat(first), Err(BADF));
+    assert_eq!(program.open("file", 0, FD_READ), Ok(first));
+    assert_eq!(program.call("fd_close", &[-1]), BADF);
+}
+
+#[test]
+fn a_directory_that_was_there_at_the_beginning_can_be_closed_too() {
+    let mut program = in_scratch();
+    let other = program.open(".", DIRECTORY, 0).unwrap();
+    program.close(ROOT);
+    assert_eq!(program.call("fd_prestat_get", &[ROOT.into(), RESULT.into()]), BADF);
+    assert!(program.open_with(other, 0, "file", CREAT, 0, 0).is_ok());
+}
+
+#[test]
+fn renumbering_moves_a_descriptor() {
+    let mut program = in_scratch();
+    let from = program.open("from", CREAT, FD_READ | FD_WRITE).unwrap();
+    let to = program.open("to", CREAT, FD_READ).unwrap();
+    let stat = program.fdstat(from);
+    assert_eq!(program.call("fd_renumber", &[from.into(), to.into()]), SUCCESS);
+    assert_eq!(program.fdstat(to), stat);
+    assert_eq!(program.fdstat(from), Err(BADF));
+    assert_eq!(program.call("fd_renumber", &[to.into(), from.into()]), BADF);
+    assert_eq!(program.call("fd_renumber", &[from.into(), to.into()]), BADF);
+    assert_eq!(program.call("fd_renumber", &[to.into(), to.into()]), SUCCESS);
+    program.write(to, "x").unwrap();
+    assert_eq!(std::fs::read(program.host("from")).unwrap(), b"x");
+    // Onto a directory of the beginning, and a standard stream onto a file.
+    let dir = program.open(".", DIRECTORY, 0).unwrap();
+    assert_eq!(program.call("fd_renumber", &[dir.into(), ROOT.into()]), SUCCESS);
+    assert_eq!(program.call("fd_prestat_get", &[ROOT.into(), RESULT.into()]), BADF);
+    assert_eq!(program.call("fd_renumber", &[0, to.into()]), SUCCESS);
+    assert_eq!(program.fdstat(0), Err(BADF));
+}
+
+#[test]
+fn a_file_lives_as_long_as_it_is_open() {
+    let mut program = in_scratch();
+    let fd = program.open("file", CREAT, FD_READ | FD_WRITE).unwrap();
+    assert_eq!(program.path("path_unlink_file", "file"), SUCCESS);
+    assert_eq!(program.write(fd, "x"), Ok(1));
+    assert_eq!(program.fd_stat(fd).unwrap().nlink, 0);
+    program.path("path_create_directory", "dir");
+    let dir = program.open("dir", DIRECTORY, 0).unwrap();
+    assert_eq!(program.path("path_remove_directory", "dir"), SUCCESS);
+    assert_eq!(program.open_with(dir, 0, "file", CREAT, 0, 0), Err(NOENT));
+}
+
+#[test]
+fn many_files_can_be_opened_one_after_the_other() {
+    let mut program = in_scratch();
+    program.create("file", "");
+    for _ in 0..5000 {
+        let fd = program.open("file", 0, FD_READ).unwrap();
+        program.close(fd);
+    }
+}

@@ -1,0 +1,105 @@
+//! Nothing outside of a program's directories is reached.
+
+use crate::program::errno::*;
+use crate::program::*;
+use ropewalk_wasi::{DirPerms, FilePerms, WasiCtx};
+use std::os::unix::fs::symlink;
+
+/// A program in a directory beside which there is a secret, with links to it.
+fn program() -> (Program, tempfile::TempDir) {
+    let outside = tempfile::tempdir().unwrap();
+    let inside = outside.path().join("inside");
+    std::fs::create_dir(&inside).unwrap();
+    std::fs::write(outside.path().join("secret"), "secret").unwrap();
+    symlink(outside.path(), inside.join("absolute")).unwrap();
+    symlink("../secret", inside.join("relative")).unwrap();
+    symlink("..", inside.join("up")).unwrap();
+    symlink("/", inside.join("root")).unwrap();
+    std::fs::write(inside.join("file"), "").unwrap();
+    std::fs::create_dir(inside.join("dir")).unwrap();
+    let mut builder = WasiCtx::builder();
+    builder.preopened_dir(&inside, "/", DirPerms::all(), FilePerms::all()).unwrap();
+    (with(&mut builder), outside)
+}
+
+const OUTSIDE: [&str; 9] = [
+    "..",
+    "../secret",
+    "dir/../../secret",
+    "/etc/passwd",
+    "/",
+    "absolute/secret",
+    "up/secret",
+    "root/etc/passwd",
+    "dir/../up/secret",
+];
+
+#[test]
+fn no_path_opens_what_is_outside() {
+    let (mut program, _outside) = program();
+    for path in OUTSIDE {
+        for (lookup, oflags) in [(0, 0), (FOLLOW, 0), (FOLLOW, CREAT), (FOLLOW, TRUNC)] {
+            let opened = program.open_with(ROOT, lookup, path, oflags, FD_READ, 0);
+            assert_eq!(opened, Err(PERM), "{path} {lookup} {oflags}");
+        }
+    }
+    for link in ["relative", "up", "root", "absolute"] {
+        assert_eq!(program.open_with(ROOT, FOLLOW, link, 0, FD_READ, 0), Err(PERM), "{link}");
+        assert_eq!(program.open(link, 0, FD_READ), Err(LOOP), "{link}");
+    }
+}
+
+#[test]
+fn no_path_changes_what_is_outside() {
+    let (mut program, outside) = program();
+    for path in OUTSIDE {
+        assert_eq!(program.path_stat(FOLLOW, path), Err(PERM), "{path}");
+        for name in ["path_create_directory", "path_remove_directory", "path_unlink_file"] {
+            let errno = program.path(name, path);
+            assert!([PERM, INVAL, NOTEMPTY].contains(&errno), "{name} {path} {errno}");
+        }
+        assert_eq!(program.rename(path, "stolen"), PERM, "{path}");
+        assert_eq!(program.rename("file", path), PERM, "{path}");
+        assert_eq!(program.link(0, path, "stolen"), PERM, "{path}");
+        assert_eq!(program.link(0, "file", path), PERM, "{path}");
+        assert_eq!(program.symlink("file", path), PERM, "{path}");
+    }
+    assert_eq!(std::fs::read(outside.path().join("secret")).unwrap(), b"secret");
+    assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 2);
+}
+
+#[test]
+fn a_program_cannot_make_a_way_out() {
+    let (mut program, outside) = program();
+    assert_eq!(program.symlink("/etc", "new"), PERM);
+    // Relative ones can be made, and lead nowhere.
+    assert_eq!(program.symlink("../secret", "new"), SUCCESS);
+    assert_eq!(program.open_with(ROOT, FOLLOW, "new", 0, FD_READ, 0), Err(PERM));
+    assert_eq!(program.open_with(ROOT, FOLLOW, "new", CREAT | TRUNC, FD_WRITE, 0), Err(PERM));
+    // Neither does a directory that is moved while it is open.
+    assert_eq!(program.path("path_create_directory", "dir/deep"), SUCCESS);
+    let deep = program.open("dir/deep", DIRECTORY, 0).unwrap();
+    assert_eq!(program.rename("dir/deep", "deep"), SUCCESS);
+    assert_eq!(program.open_with(deep, 0, "..", 0, 0, 0), Err(PERM));
+    assert_eq!(program.open_with(deep, 0, "../file", 0, 0, 0), Err(PERM));
+    assert_eq!(std::fs::read(outside.path().join("secret")).unwrap(), b"secret");
+}
+
+#[test]
+fn a_directory_that_was_opened_is_as_closed_as_the_first() {
+    let (mut program, _outside) = program();
+    let dir = program.open("dir", DIRECTORY, 0).unwrap();
+    assert_eq!(program.open_with(dir, 0, "../file", 0, 0, 0), Err(PERM));
+    assert_eq!(program.open_with(dir, 0, "..", 0, 0, 0), Err(PERM));
+}
+
+#[test]
+fn the_number_of_the_parent_is_not_told() {
+    let (mut program, _outside) = program();
+    let arguments = [ROOT.into(), 0x200, 0x400, 0, RESULT.into()];
+    program.result("fd_readdir", &arguments).unwrap();
+    // After the entry of the directory itself.
+    let parent = 0x200 + 25;
+    assert_eq!(program.bytes(parent + 24, 2), b"..");
+    assert_eq!(program.u64(parent + 8), 0);
+}

@@ -1,0 +1,15 @@
+//! Each function of WASI, its errors, and what it must not let out.
+
+mod descriptors;
+mod directories;
+mod escapes;
+mod files;
+mod paths;
+mod pointers;
+mod poll;
+mod process;
+mod program;
+mod rights;
+mod sockets;
+mod streams;
+mod unstable;

@@ -1,0 +1,98 @@
+use crate::program::errno::*;
+use crate::program::*;
+use ropewalk_wasi::{MemoryInputPipe, MemoryOutputPipe, WasiCtx};
+use std::io::{Read as _, Seek as _, Write as _};
+
+#[test]
+fn streams_in_memory_are_read_and_kept() {
+    let (input, output) = (MemoryInputPipe::new("line\nrest"), MemoryOutputPipe::new(6));
+    let mut builder = WasiCtx::builder();
+    builder.stdin(input.clone()).stdout(output.clone()).stderr(output.clone());
+    let mut program = with(&mut builder);
+    assert_eq!(program.read(0, 5), Ok("line\n".into()));
+    assert_eq!(input.unread(), 4);
+    assert_eq!(program.read(0, 100), Ok("rest".into()));
+    assert_eq!(program.read(0, 100), Ok(String::new()));
+    assert_eq!(program.write(1, "out"), Ok(3));
+    assert_eq!(program.write(2, "error"), Ok(3));
+    assert_eq!(program.write(1, "more"), Err(PIPE));
+    assert_eq!(output.text(), "outerr");
+}
+
+#[test]
+fn streams_have_one_direction_and_no_position() {
+    let mut program = with(&mut WasiCtx::builder());
+    assert_eq!(program.read(0, 1), Ok(String::new()));
+    assert_eq!(program.write(0, "x"), Err(BADF));
+    for fd in [1, 2] {
+        assert_eq!(program.write(fd, "nobody sees this"), Ok(16));
+        assert_eq!(program.read(fd, 1), Err(BADF));
+        assert_eq!(program.call("fd_seek", &[fd.into(), 0, 0, RESULT.into()]), SPIPE);
+        assert_eq!(program.call("fd_tell", &[fd.into(), RESULT.into()]), SPIPE);
+        assert_eq!(program.fd_stat(fd).unwrap().filetype, 0);
+    }
+    assert_eq!(program.call("fd_filestat_set_size", &[1, 0]), SPIPE);
+}
+
+#[test]
+fn a_file_can_be_a_stream() {
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(b"rope").unwrap();
+    file.rewind().unwrap();
+    let mut builder = WasiCtx::builder();
+    builder.stdin(file.try_clone().unwrap());
+    let mut program = with(&mut builder);
+    assert_eq!(program.read(0, 2), Ok("ro".into()));
+    assert_eq!(program.fdstat(0).unwrap().0, 4);
+    assert_eq!(program.call("fd_seek", &[0, 0, 0, RESULT.into()]), SUCCESS);
+    assert_eq!(program.read(0, 9), Ok("rope".into()));
+    assert_eq!(program.write(0, "x"), Err(BADF));
+}
+
+#[test]
+fn a_pipe_is_waited_for_unless_the_program_does_not_want_to() {
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    let mut builder = WasiCtx::builder();
+    builder.stdin(std::os::fd::OwnedFd::from(reader));
+    let mut program = with(&mut builder);
+    assert_eq!(program.call("fd_fdstat_set_flags", &[0, NONBLOCK.into()]), SUCCESS);
+    assert_eq!(program.read(0, 9), Err(AGAIN));
+    assert_eq!(program.call("fd_fdstat_set_flags", &[0, 0]), SUCCESS);
+    let thread = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        writer.write_all(b"late").unwrap();
+    });
+    assert_eq!(program.read(0, 9), Ok("late".into()));
+    thread.join().unwrap();
+    assert_eq!(program.read(0, 9), Ok(String::new()));
+}
+
+#[test]
+fn a_pipe_that_nobody_reads_is_an_error() {
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    let mut builder = WasiCtx::builder();
+    builder.stdout(std::os::fd::OwnedFd::from(writer));
+    let mut program = with(&mut builder);
+    assert_eq!(program.write(1, "x"), Ok(1));
+    let mut byte = [0];
+    reader.read_exact(&mut byte).unwrap();
+    drop(reader);
+    assert_eq!(program.write(1, "x"), Err(PIPE));
+}
+
+#[test]
+fn a_terminal_is_recognised() {
+    // A terminal is a character device without a position.
+    let seek_and_tell = FD_SEEK | 1 << 5;
+    let is_terminal = |program: &mut Program, fd| {
+        let (filetype, _, base, _) = program.fdstat(fd).unwrap();
+        filetype == 2 && base & seek_and_tell == 0
+    };
+    let Ok(master) = rustix::pty::openpt(rustix::pty::OpenptFlags::RDWR) else { return };
+    let mut builder = WasiCtx::builder();
+    builder.stdout(master).stdin(std::fs::File::open("/dev/null").unwrap());
+    let mut program = with(&mut builder);
+    assert!(is_terminal(&mut program, 1));
+    assert!(!is_terminal(&mut program, 0));
+    assert!(!is_terminal(&mut program, 2));
+}
