@@ -8,14 +8,14 @@
 ;; The total of that one, how many were cancelled, and how far they had got all
 ;; together:
 ;;
-;;   $ ropewalk run examples/bag-arena.wat --invoke race 5
+;;   $ ropewalk run --invoke race examples/bag-arena.wat 5
 ;;   55
 ;;   4
 ;;   220
 ;;
 ;; The other kind of arena ends when all have: each adds up its share.
 ;;
-;;   $ ropewalk run examples/bag-arena.wat --invoke share 4
+;;   $ ropewalk run --invoke share examples/bag-arena.wat 4
 ;;   5050
 
 (module

@@ -2,20 +2,20 @@
 ;; given to the new stack ahead of time, without a switch to it, and what is left
 ;; is a stack like that of any other generator.
 ;;
-;;   $ ropewalk run examples/bag-bind.wat --invoke sum 0 10
+;;   $ ropewalk run --invoke sum examples/bag-bind.wat 0 10
 ;;   39
-;;   $ ropewalk run examples/bag-bind.wat --invoke sum 2 5
+;;   $ ropewalk run --invoke sum examples/bag-bind.wat 2 5
 ;;   10
 ;;
 ;; Two generators at a time: the products of the elements of two halves, added up.
 ;;
-;;   $ ropewalk run examples/bag-bind.wat --invoke product 0 5 5
+;;   $ ropewalk run --invoke product examples/bag-bind.wat 0 5 5
 ;;   73
 ;;
 ;; A consumer that has seen enough just forgets the generator; its stack is
 ;; reclaimed. The first elements until their sum is at least a number:
 ;;
-;;   $ ropewalk run examples/bag-bind.wat --invoke enough 12
+;;   $ ropewalk run --invoke enough examples/bag-bind.wat 12
 ;;   5
 
 (module

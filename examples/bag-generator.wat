@@ -4,16 +4,16 @@
 ;;
 ;; The sum of the elements of 3 1 4 1 5 9 2 6 5 3, from one place up to another:
 ;;
-;;   $ ropewalk run examples/bag-generator.wat --invoke sum 0 10
+;;   $ ropewalk run --invoke sum examples/bag-generator.wat 0 10
 ;;   39
-;;   $ ropewalk run examples/bag-generator.wat --invoke sum 2 5
+;;   $ ropewalk run --invoke sum examples/bag-generator.wat 2 5
 ;;   10
-;;   $ ropewalk run examples/bag-generator.wat --invoke sum 5 5
+;;   $ ropewalk run --invoke sum examples/bag-generator.wat 5 5
 ;;   0
 ;;
 ;; The largest of them:
 ;;
-;;   $ ropewalk run examples/bag-generator.wat --invoke largest 0 10
+;;   $ ropewalk run --invoke largest examples/bag-generator.wat 0 10
 ;;   9
 
 (module

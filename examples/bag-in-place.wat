@@ -7,9 +7,9 @@
 ;; asked, and a walker who asks until the lamp has been green so many times. How
 ;; often did the walker ask?
 ;;
-;;   $ ropewalk run examples/bag-in-place.wat --invoke crossings 1
+;;   $ ropewalk run --invoke crossings examples/bag-in-place.wat 1
 ;;   2
-;;   $ ropewalk run examples/bag-in-place.wat --invoke crossings 1000000
+;;   $ ropewalk run --invoke crossings examples/bag-in-place.wat 1000000
 ;;   2999999
 
 (module

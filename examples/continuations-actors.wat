@@ -3,14 +3,14 @@
 ;; other than zero passes one less to its neighbour, and with zero all stop.
 ;; How many messages were there?
 ;;
-;;   $ ropewalk run examples/continuations-actors.wat --invoke ring 3 10
+;;   $ ropewalk run --invoke ring examples/continuations-actors.wat 3 10
 ;;   11
-;;   $ ropewalk run examples/continuations-actors.wat --invoke ring 1000 100000
+;;   $ ropewalk run --invoke ring examples/continuations-actors.wat 1000 100000
 ;;   100001
 ;;
 ;; An actor that is asked for the sum of the messages so far:
 ;;
-;;   $ ropewalk run examples/continuations-actors.wat --invoke sum 100
+;;   $ ropewalk run --invoke sum examples/continuations-actors.wat 100
 ;;   5050
 
 (module

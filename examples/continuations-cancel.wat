@@ -5,13 +5,13 @@
 ;;
 ;; Start some tasks, cancel them all; how many files are open before and after?
 ;;
-;;   $ ropewalk run examples/continuations-cancel.wat --invoke run 10
+;;   $ ropewalk run --invoke run examples/continuations-cancel.wat 10
 ;;   10
 ;;   0
 ;;
 ;; A stubborn task answers how often it had to be cancelled:
 ;;
-;;   $ ropewalk run examples/continuations-cancel.wat --invoke insist 5
+;;   $ ropewalk run --invoke insist examples/continuations-cancel.wat 5
 ;;   5
 
 (module

@@ -5,14 +5,14 @@
 ;; The sum of 100 / d for d from n down to -n, where the handler decides what
 ;; 100 / 0 is:
 ;;
-;;   $ ropewalk run examples/continuations-effects.wat --invoke replace 3 1000
+;;   $ ropewalk run --invoke replace examples/continuations-effects.wat 3 1000
 ;;   1000
-;;   $ ropewalk run examples/continuations-effects.wat --invoke replace 3 7
+;;   $ ropewalk run --invoke replace examples/continuations-effects.wat 3 7
 ;;   7
 ;;
 ;; The same, given up; the sum until then is in the exception:
 ;;
-;;   $ ropewalk run examples/continuations-effects.wat --invoke give-up 3
+;;   $ ropewalk run --invoke give-up examples/continuations-effects.wat 3
 ;;   183
 
 (module

@@ -3,9 +3,9 @@
 ;; How many steps does the Collatz sequence of a number have until it is 1, and
 ;; what is its largest number?
 ;;
-;;   $ ropewalk run examples/continuations-generator.wat --invoke steps 27
+;;   $ ropewalk run --invoke steps examples/continuations-generator.wat 27
 ;;   111
-;;   $ ropewalk run examples/continuations-generator.wat --invoke largest 27
+;;   $ ropewalk run --invoke largest examples/continuations-generator.wat 27
 ;;   9232
 
 (module

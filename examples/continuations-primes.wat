@@ -2,9 +2,9 @@
 ;; comes out at the end, a filter is put there that holds back its multiples.
 ;; The n-th prime has gone through n - 1 filters, each on a stack of its own.
 ;;
-;;   $ ropewalk run examples/continuations-primes.wat --invoke prime 1
+;;   $ ropewalk run --invoke prime examples/continuations-primes.wat 1
 ;;   2
-;;   $ ropewalk run examples/continuations-primes.wat --invoke prime 300
+;;   $ ropewalk run --invoke prime examples/continuations-primes.wat 300
 ;;   1987
 
 (module

@@ -2,12 +2,12 @@
 ;; Thread number n writes the digit n, then yields, n times in all. A thread
 ;; can also spawn another: the first one spawns the rest.
 ;;
-;;   $ ropewalk run examples/continuations-round-robin.wat --invoke run 4
+;;   $ ropewalk run --invoke run examples/continuations-round-robin.wat 4
 ;;   1223343444
 ;;
 ;; With a thousand threads, the digits are only counted:
 ;;
-;;   $ ropewalk run examples/continuations-round-robin.wat --invoke count 1000
+;;   $ ropewalk run --invoke count examples/continuations-round-robin.wat 1000
 ;;   500500
 
 (module

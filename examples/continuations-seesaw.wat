@@ -3,7 +3,7 @@
 ;; A generator of the natural numbers, and a consumer that adds them up until
 ;; they reach ten:
 ;;
-;;   $ ropewalk run examples/continuations-seesaw.wat --invoke sum-up
+;;   $ ropewalk run --invoke sum-up examples/continuations-seesaw.wat
 ;;   55
 ;;
 ;; Two coroutines on a seesaw: one goes on until it interrupts itself, then the
@@ -11,7 +11,7 @@
 ;; the seesaw itself runs as the generator that the consumer consumes: `yield`
 ;; goes through it. Each number comes twice.
 ;;
-;;   $ ropewalk run examples/continuations-seesaw.wat --invoke sum-up-after-seesaw
+;;   $ ropewalk run --invoke sum-up-after-seesaw examples/continuations-seesaw.wat
 ;;   100
 
 (module

@@ -1,7 +1,7 @@
 ;; A generator, and a loop that takes what it yields: the sum of the first
 ;; squares.
 ;;
-;;   $ ropewalk run examples/continuations-squares.wat --invoke sum 10
+;;   $ ropewalk run --invoke sum examples/continuations-squares.wat 10
 ;;   385
 
 (module

@@ -5,12 +5,12 @@
 ;;
 ;; Thread number n writes the digit n as many times.
 ;;
-;;   $ ropewalk run examples/continuations-switching.wat --invoke run 4
+;;   $ ropewalk run --invoke run examples/continuations-switching.wat 4
 ;;   1234234344
 ;;
 ;; Two threads that switch a million times each:
 ;;
-;;   $ ropewalk run examples/continuations-switching.wat --invoke switches 1000000
+;;   $ ropewalk run --invoke switches examples/continuations-switching.wat 1000000
 ;;   2000000
 
 (module

@@ -1,16 +1,16 @@
 ;; A function with two results: quotient and remainder.
 ;;
-;;   $ ropewalk run examples/divide.wat --invoke divide 17 5
+;;   $ ropewalk run --invoke divide examples/divide.wat 17 5
 ;;   3
 ;;   2
-;;   $ ropewalk run examples/divide.wat --invoke divide -17 5
+;;   $ ropewalk run --invoke divide examples/divide.wat -17 5
 ;;   -3
 ;;   -2
 ;;
 ;; A block can have several results as well, and parameters: the greatest
 ;; common divisor, by a loop that takes two numbers and leaves two.
 ;;
-;;   $ ropewalk run examples/divide.wat --invoke gcd 1071 462
+;;   $ ropewalk run --invoke gcd examples/divide.wat 1071 462
 ;;   21
 
 (module

@@ -1,6 +1,6 @@
 ;; The Fibonacci numbers, by recursion.
 ;;
-;;   $ ropewalk run examples/fib.wat --invoke fib 20
+;;   $ ropewalk run --invoke fib examples/fib.wat 20
 ;;   6765
 
 (module

@@ -7,18 +7,18 @@
 ;; that is the first, how many were cancelled, and how many generators they
 ;; have released:
 ;;
-;;   $ ropewalk run examples/fiber-arena.wat --invoke race 30 10 20
+;;   $ ropewalk run --invoke race examples/fiber-arena.wat 30 10 20
 ;;   55
 ;;   2
 ;;   2
-;;   $ ropewalk run examples/fiber-arena.wat --invoke race 3 4 100
+;;   $ ropewalk run --invoke race examples/fiber-arena.wat 3 4 100
 ;;   6
 ;;   2
 ;;   2
 ;;
 ;; A thread may be cancelled before it has ever run:
 ;;
-;;   $ ropewalk run examples/fiber-arena.wat --invoke race 5 0 5
+;;   $ ropewalk run --invoke race examples/fiber-arena.wat 5 0 5
 ;;   0
 ;;   2
 ;;   2

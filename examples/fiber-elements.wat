@@ -4,15 +4,15 @@
 ;;
 ;; The sum of an array of squares:
 ;;
-;;   $ ropewalk run examples/fiber-elements.wat --invoke sum 10
+;;   $ ropewalk run --invoke sum examples/fiber-elements.wat 10
 ;;   385
-;;   $ ropewalk run examples/fiber-elements.wat --invoke sum 0
+;;   $ ropewalk run --invoke sum examples/fiber-elements.wat 0
 ;;   0
 ;;
 ;; The sum until it is past a limit: the generator is then told to stop, so that
 ;; it can clean up. Also how many elements it has left.
 ;;
-;;   $ ropewalk run examples/fiber-elements.wat --invoke sum-to 10 100
+;;   $ ropewalk run --invoke sum-to examples/fiber-elements.wat 10 100
 ;;   140
 ;;   3
 

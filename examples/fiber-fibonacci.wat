@@ -6,16 +6,16 @@
 ;; The sum of the first numbers, for a consumer that takes integers, and how
 ;; many boxes were made:
 ;;
-;;   $ ropewalk run examples/fiber-fibonacci.wat --invoke sum 3
+;;   $ ropewalk run --invoke sum examples/fiber-fibonacci.wat 3
 ;;   2
 ;;   0
-;;   $ ropewalk run examples/fiber-fibonacci.wat --invoke sum 10
+;;   $ ropewalk run --invoke sum examples/fiber-fibonacci.wat 10
 ;;   88
 ;;   0
 ;;
 ;; For one that was written for all kinds of objects:
 ;;
-;;   $ ropewalk run examples/fiber-fibonacci.wat --invoke sum-of-objects 10
+;;   $ ropewalk run --invoke sum-of-objects examples/fiber-fibonacci.wat 10
 ;;   88
 ;;   10
 

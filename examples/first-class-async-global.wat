@@ -6,16 +6,16 @@
 ;; The program adds the squares that it fetches; a 13 cannot be fetched, and the
 ;; program counts it as nothing. The sum, and how often it had to wait:
 ;;
-;;   $ ropewalk run examples/first-class-async-global.wat --invoke run 5
+;;   $ ropewalk run --invoke run examples/first-class-async-global.wat 5
 ;;   55
 ;;   5
-;;   $ ropewalk run examples/first-class-async-global.wat --invoke run 15
+;;   $ ropewalk run --invoke run examples/first-class-async-global.wat 15
 ;;   1071
 ;;   15
 ;;
 ;; A program that does not expect an error ends with it:
 ;;
-;;   $ ropewalk run examples/first-class-async-global.wat --invoke run-carelessly 15
+;;   $ ropewalk run --invoke run-carelessly examples/first-class-async-global.wat 15
 ;;   -13
 ;;   13
 

@@ -7,20 +7,20 @@
 ;; The program adds what it fetches: the squares of the numbers up to a limit.
 ;; The sum, and how often it had to wait:
 ;;
-;;   $ ropewalk run examples/first-class-async.wat --invoke run 5
+;;   $ ropewalk run --invoke run examples/first-class-async.wat 5
 ;;   55
 ;;   5
 ;;
 ;; To fetch 13 fails. The program does not expect it, and the error arrives in
 ;; the event loop, which answers with its negative:
 ;;
-;;   $ ropewalk run examples/first-class-async.wat --invoke run 20
+;;   $ ropewalk run --invoke run examples/first-class-async.wat 20
 ;;   -13
 ;;   13
 ;;
 ;; Several programs wait at the same time:
 ;;
-;;   $ ropewalk run examples/first-class-async.wat --invoke both 3 4
+;;   $ ropewalk run --invoke both examples/first-class-async.wat 3 4
 ;;   14
 ;;   30
 

@@ -8,17 +8,17 @@
 ;; The body yields to an outer prompt, through an inner one; the handler adds up
 ;; what it gets, and continues.
 ;;
-;;   $ ropewalk run examples/first-class-prompts.wat --invoke sum 100
+;;   $ ropewalk run --invoke sum examples/first-class-prompts.wat 100
 ;;   5050
 ;;
 ;; The inner prompt answers a question, the outer one takes the products:
 ;;
-;;   $ ropewalk run examples/first-class-prompts.wat --invoke products 10
+;;   $ ropewalk run --invoke products examples/first-class-prompts.wat 10
 ;;   550
 ;;
 ;; A handler that does not continue: the first number whose square is larger.
 ;;
-;;   $ ropewalk run examples/first-class-prompts.wat --invoke first-square-above 50
+;;   $ ropewalk run --invoke first-square-above examples/first-class-prompts.wat 50
 ;;   8
 
 (module

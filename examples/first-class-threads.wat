@@ -6,14 +6,14 @@
 ;; Divide and conquer: each call of the Fibonacci function splits its work
 ;; between two new threads. The result, and how many threads there were:
 ;;
-;;   $ ropewalk run examples/first-class-threads.wat --invoke fib 10
+;;   $ ropewalk run --invoke fib examples/first-class-threads.wat 10
 ;;   55
 ;;   177
 ;;
 ;; Workers that never end, and clean up when they are aborted: how many were
 ;; open when the first thread had completed, and how many afterwards?
 ;;
-;;   $ ropewalk run examples/first-class-threads.wat --invoke abort 20
+;;   $ ropewalk run --invoke abort examples/first-class-threads.wat 20
 ;;   20
 ;;   0
 

@@ -2,9 +2,9 @@
 ;; is a byte of memory, which becomes 1 when the number is found to be
 ;; composite.
 ;;
-;;   $ ropewalk run examples/sieve.wat --invoke primes 100
+;;   $ ropewalk run --invoke primes examples/sieve.wat 100
 ;;   25
-;;   $ ropewalk run examples/sieve.wat --invoke primes 1000000
+;;   $ ropewalk run --invoke primes examples/sieve.wat 1000000
 ;;   78498
 
 (module

@@ -3,14 +3,14 @@
 ;; number, the last first, and says whether the number is divisible by 3
 ;; (1) or not (0). The states are the remainders of the digits read so far.
 ;;
-;;   $ ropewalk run examples/states.wat --invoke divisible 111111
+;;   $ ropewalk run --invoke divisible examples/states.wat 111111
 ;;   1
-;;   $ ropewalk run examples/states.wat --invoke divisible 20
+;;   $ ropewalk run --invoke divisible examples/states.wat 20
 ;;   0
 ;;
 ;; Two states that hand a counter to each other ten million times:
 ;;
-;;   $ ropewalk run examples/states.wat --invoke ping 10000000
+;;   $ ropewalk run --invoke ping examples/states.wat 10000000
 ;;   0
 
 (module

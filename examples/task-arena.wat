@@ -7,7 +7,7 @@
 ;; first that ends, how many were cancelled, how far they had got all together,
 ;; and how many generators were released:
 ;;
-;;   $ ropewalk run examples/task-arena.wat --invoke race 5
+;;   $ ropewalk run --invoke race examples/task-arena.wat 5
 ;;   55
 ;;   4
 ;;   220
@@ -15,7 +15,7 @@
 ;;
 ;; With one fiber there is nobody to cancel:
 ;;
-;;   $ ropewalk run examples/task-arena.wat --invoke race 1
+;;   $ ropewalk run --invoke race examples/task-arena.wat 1
 ;;   55
 ;;   0
 ;;   0

@@ -3,15 +3,15 @@
 ;;
 ;; The sum of the first elements of 3 1 4 1 5 9 2 6 5 3:
 ;;
-;;   $ ropewalk run examples/task-generator.wat --invoke sum 10
+;;   $ ropewalk run --invoke sum examples/task-generator.wat 10
 ;;   39
-;;   $ ropewalk run examples/task-generator.wat --invoke sum 0
+;;   $ ropewalk run --invoke sum examples/task-generator.wat 0
 ;;   0
 ;;
 ;; The first elements until their sum is at least a number: how many, and how the
 ;; generator answers when it is cancelled (1: it has ended).
 ;;
-;;   $ ropewalk run examples/task-generator.wat --invoke enough 12
+;;   $ ropewalk run --invoke enough examples/task-generator.wat 12
 ;;   5
 ;;   1
 

@@ -12,7 +12,7 @@ use wast::parser::{self, Parse, ParseBuffer};
 use wast::token::{F32, F64};
 
 /// The arguments for a function of this type.
-pub(crate) fn parse(name: &str, ty: &FuncType, arguments: &[String]) -> Result<Vec<Val>> {
+pub(crate) fn parse(name: &str, ty: &FuncType, arguments: &[&str]) -> Result<Vec<Val>> {
     let parameters = ty.params();
     ensure!(
         parameters.len() == arguments.len(),

@@ -4,14 +4,26 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use ropewalk::{Error, Trap};
+use ropewalk_wasi::{BrokenPipe, I32Exit};
 
 /// The input is at fault: a file, a module, its imports, or an argument.
 pub(crate) const INPUT_ERROR: u8 = 1;
 /// The program trapped. A process that aborts ends with the same code.
 pub(crate) const TRAP: u8 = 134;
+/// Nobody reads what the program writes. A process that the signal for it ends has
+/// the same code.
+const BROKEN_PIPE: u8 = 141;
 
-/// Prints an error, and says how the process ends for it.
+/// Prints an error, and says how the process ends for it. That a program ends by
+/// itself is none.
 pub(crate) fn report(error: &Error) -> ExitCode {
+    if let Some(I32Exit(code)) = error.downcast_ref() {
+        // The host has no more than these bits.
+        return ExitCode::from(*code as u8);
+    }
+    if error.is::<BrokenPipe>() {
+        return ExitCode::from(BROKEN_PIPE);
+    }
     print(error);
     ExitCode::from(if error.is::<Trap>() { TRAP } else { INPUT_ERROR })
 }

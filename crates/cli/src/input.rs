@@ -1,26 +1,90 @@
-//! Reading files.
+//! Reading modules and scripts, and saying plainly what is none.
 
+use std::borrow::Cow;
+use std::io::{self, ErrorKind, Read as _};
 use std::path::Path;
 
-use anyhow::Context;
-use ropewalk::{Error, ModuleError, Result};
+use anyhow::{Context, bail};
+use ropewalk::{Engine, Error, Module, ModuleError, Result};
 
-/// The bytes of a file.
+/// What stands for the standard input on the command line.
+const STDIN: &str = "-";
+
+/// What binaries of modules and of components begin with. They differ in the
+/// version, and in what comes after it.
+const COMPONENT: &[u8] = b"\0asm\x0d\0\x01\0";
+
+/// The bytes of a file, or of the standard input.
 pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>> {
-    std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))
+    let bytes = if path == Path::new(STDIN) { stdin() } else { std::fs::read(path) };
+    bytes.or_else(|error| match error.kind() {
+        ErrorKind::IsADirectory => bail!("{} is a directory, not a file", name(path)),
+        _ => Err(error).with_context(|| format!("cannot read {}", name(path))),
+    })
+}
+
+fn stdin() -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    io::stdin().lock().read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// The text of a file.
 pub(crate) fn text(path: &Path) -> Result<String> {
     let bytes = bytes(path)?;
-    String::from_utf8(bytes).with_context(|| format!("{} is not text in UTF-8", path.display()))
+    String::from_utf8(bytes).with_context(|| format!("{} is not text in UTF-8", name(path)))
+}
+
+/// The bytes of a file that may be a module.
+pub(crate) fn module_bytes(path: &Path) -> Result<Vec<u8>> {
+    let bytes = bytes(path)?;
+    let name = name(path);
+    if bytes.is_empty() {
+        bail!("{name} is empty");
+    }
+    if bytes.starts_with(COMPONENT) {
+        bail!(
+            "{name} is a component, and components are not supported, only modules. \
+             Have your compiler make a module: its target is wasm32-wasip1 or similar"
+        );
+    }
+    let is_wasm = path.extension().is_some_and(|extension| extension == "wasm");
+    if let (true, Some(beginning)) = (is_wasm, other_text(&bytes)) {
+        bail!(
+            "{name} is not WebAssembly: its name ends in .wasm, \
+             but it is text that begins with `{beginning}`"
+        );
+    }
+    Ok(bytes)
+}
+
+/// The beginning of text that is not WebAssembly's, which begins with a
+/// parenthesis or a comment.
+fn other_text(bytes: &[u8]) -> Option<String> {
+    let text = std::str::from_utf8(bytes).ok()?.trim_start();
+    let is_other = !text.starts_with(['(', ';', '\0']);
+    is_other.then(|| text.lines().next().unwrap_or_default().chars().take(20).collect())
+}
+
+/// The module in a file.
+pub(crate) fn module(engine: &Engine, path: &Path) -> Result<Module> {
+    let bytes = module_bytes(path)?;
+    Module::from_named(engine, &bytes, &name(path))
 }
 
 /// The error of a module, with the file that the module came from.
 pub(crate) fn in_file(path: &Path, error: Error) -> Error {
-    let name = path.display().to_string();
+    let name = name(path).into_owned();
     match error.downcast::<ModuleError>() {
         Ok(error) => error.with_path(name).into(),
         Err(error) => error.context(name),
+    }
+}
+
+/// A file as messages call it.
+pub(crate) fn name(path: &Path) -> Cow<'_, str> {
+    match path == Path::new(STDIN) {
+        true => "the standard input".into(),
+        false => path.to_string_lossy(),
     }
 }

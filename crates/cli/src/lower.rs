@@ -9,7 +9,7 @@ use clap::Args;
 use ropewalk::{Engine, Module, ModuleError, Result};
 use ropewalk_text::Text;
 
-use crate::{input, output};
+use crate::{input, names, output};
 
 /// Lower a module to standard WebAssembly.
 ///
@@ -17,7 +17,8 @@ use crate::{input, output};
 /// any stays as it is. A binary is printed as text.
 #[derive(Args)]
 pub(crate) struct Lower {
-    /// The module, as text (.wat) or binary (.wasm).
+    /// The module, as text (.wat) or binary (.wasm), or `-` for the standard
+    /// input.
     file: PathBuf,
 
     /// Where to write it: as binary if the name ends in .wasm, else as text.
@@ -34,7 +35,7 @@ struct Lowered {
 
 impl Lower {
     pub(crate) fn execute(self) -> Result<ExitCode> {
-        let bytes = input::bytes(&self.file)?;
+        let bytes = input::module_bytes(&self.file)?;
         let lowered = lower(bytes).map_err(|error| input::in_file(&self.file, error))?;
         match &self.output {
             None => output::text(&lowered.text)?,
@@ -51,7 +52,8 @@ fn lower(bytes: Vec<u8>) -> Result<Lowered> {
         Ok(source) if !source.starts_with('\0') => {
             let text = Text::parse(&source).map_err(ModuleError::from)?;
             let lowered = text.lowered().map(str::to_string);
-            Ok(Lowered { text: lowered.unwrap_or(source), binary: text.binary().to_vec() })
+            let binary = names::without_labels(text.binary())?;
+            Ok(Lowered { text: lowered.unwrap_or(source), binary })
         }
         // A binary can happen to be UTF-8.
         other => {

@@ -3,32 +3,41 @@
 //!
 //! | file | what it holds |
 //! | --- | --- |
-//! | `run` `validate` `lower` `wast` | the subcommands |
+//! | `run` `validate` `lower` `wast` `completions` | the subcommands |
+//! | `imports` | what is said of imports that nobody provides |
 //! | `argument` | arguments, from what the user typed to values |
 //! | `literal` | results, from values to what the user reads |
 //! | `input` | reading files |
+//! | `names` | names of a binary that other tools do not know |
 //! | `output` | printing to a reader who may have left |
 //! | `diagnostic` | errors, and the exit codes that they mean |
 
 #![forbid(unsafe_code)]
 
 mod argument;
+mod completions;
 mod diagnostic;
+mod imports;
 mod input;
 mod literal;
 mod lower;
+mod names;
 mod output;
 mod run;
 mod validate;
 mod wast;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 /// A WebAssembly engine built around stack switching.
 ///
-/// Exit codes: 0 for success, 1 for an error in the input, 134 for a trap.
+/// `ropewalk FILE` runs a program, as `ropewalk run FILE` does.
+///
+/// Exit codes: 0 for success, 1 for an error in the input, 134 for a trap; of a
+/// program that ends by itself, its own.
 #[derive(Parser)]
 #[command(name = "ropewalk", version)]
 struct Cli {
@@ -42,10 +51,11 @@ enum Command {
     Validate(validate::Validate),
     Lower(lower::Lower),
     Wast(wast::Wast),
+    Completions(completions::Completions),
 }
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::try_parse_from(arguments()) {
         Ok(cli) => cli,
         Err(error) => return diagnostic::usage(&error),
     };
@@ -54,6 +64,21 @@ fn main() -> ExitCode {
         Command::Validate(command) => command.execute(),
         Command::Lower(command) => command.execute(),
         Command::Wast(command) => command.execute(),
+        Command::Completions(command) => command.execute(),
     };
     outcome.unwrap_or_else(|error| diagnostic::report(&error))
+}
+
+/// The command line, in which `run` may be left out.
+fn arguments() -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = std::env::args_os().collect();
+    let is_run = |first: &OsString| match first.to_str() {
+        Some("help" | "-h" | "--help" | "-V" | "--version") => false,
+        Some(name) => Cli::command().find_subcommand(name).is_none(),
+        None => true,
+    };
+    if arguments.get(1).is_some_and(is_run) {
+        arguments.insert(1, "run".into());
+    }
+    arguments
 }

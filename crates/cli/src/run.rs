@@ -1,52 +1,177 @@
-//! `ropewalk run`: calls a function of a module.
+//! `ropewalk run`: runs a program.
 
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Context;
+use anyhow::{Context, bail, ensure};
 use clap::Args;
-use ropewalk::{Engine, ExternType, Func, Linker, Module, Result, Store, Val};
+use ropewalk::{Config, Engine, ExternType, Func, Instance, Linker, Module, Result, Store, Val};
+use ropewalk_wasi::{DirPerms, FilePerms, WasiCtx};
 
 use crate::literal::literal;
-use crate::{argument, output};
+use crate::{argument, imports, input, output};
 
 /// The function that a program starts with.
 const START: &str = "_start";
 
-/// Call a function of a module, and print its results one per line.
+/// The function that a library is to be begun with.
+const INITIALIZE: &str = "_initialize";
+
+/// Run a program, or call a function of a module and print its results one per
+/// line.
+///
+/// Programs can use WASI preview 1. They see nothing of this machine but what the
+/// options say: no files without --dir, no environment without --env.
+///
+/// Options stand before the file. Everything after it belongs to the program. The
+/// exit code is the program's.
 #[derive(Args)]
 pub(crate) struct Run {
-    /// The module, as text (.wat) or binary (.wasm).
-    file: PathBuf,
+    /// Lets the program use a directory, with all that is in it: as `HOST`, or
+    /// under a name of its own.
+    #[arg(long = "dir", value_name = "HOST[::GUEST]", value_parser = directory)]
+    directories: Vec<(PathBuf, String)>,
 
-    /// The exported function to call, instead of `_start`.
+    /// Sets a variable of the program's environment; without a value, to the one
+    /// that it has here.
+    #[arg(long = "env", value_name = "NAME[=VALUE]")]
+    environment: Vec<OsString>,
+
+    /// The exported function to call, instead of `_start`. ARGS are its arguments,
+    /// by its types: integers (-7, 0xff), floats (0.5, inf, nan), vectors (0xff,
+    /// i32x4:1,2,3,4), `null`.
     #[arg(long, value_name = "NAME")]
     invoke: Option<String>,
 
-    /// The arguments of the function, by its types: integers (-7, 0xff),
-    /// floats (0.5, inf, nan), vectors (0xff, i32x4:1,2,3,4), `null`.
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-    args: Vec<String>,
+    /// Instantiates a module first, from whose exports imports of NAME are taken.
+    #[arg(long = "preload", value_name = "NAME=FILE", value_parser = preload)]
+    preloads: Vec<(String, PathBuf)>,
+
+    /// How large a linear memory may become: a number of bytes, or one with K, M
+    /// or G.
+    #[arg(long, value_name = "BYTES", value_parser = size)]
+    max_memory: Option<u64>,
+
+    /// How large the stack of the program may become: 1M if nothing is said.
+    #[arg(long, value_name = "BYTES", value_parser = size)]
+    stack_size: Option<u64>,
+
+    /// The module, as text (.wat) or binary (.wasm), or `-` for the standard
+    /// input; and the arguments of the program.
+    #[arg(value_names = ["FILE", "ARGS"], required = true, trailing_var_arg = true)]
+    file_and_args: Vec<OsString>,
+}
+
+/// Two names, of which the second may be missing.
+fn directory(text: &str) -> Result<(PathBuf, String)> {
+    let (host, guest) = text.split_once("::").unwrap_or((text, text));
+    ensure!(!host.is_empty() && !guest.is_empty(), "expected HOST or HOST::GUEST");
+    Ok((host.into(), guest.to_owned()))
+}
+
+fn preload(text: &str) -> Result<(String, PathBuf)> {
+    let (name, file) = text.split_once('=').context("expected NAME=FILE")?;
+    Ok((name.to_owned(), file.into()))
+}
+
+/// A number of bytes.
+fn size(text: &str) -> Result<u64> {
+    let unit = text.chars().last().map(|unit| unit.to_ascii_uppercase());
+    let shift = match unit {
+        Some('K') => 10,
+        Some('M') => 20,
+        Some('G') => 30,
+        _ => 0,
+    };
+    let digits = if shift == 0 { text } else { &text[..text.len() - 1] };
+    let number: u64 = digits.parse().context("expected a number of bytes, such as 65536 or 64K")?;
+    number.checked_mul(1 << shift).context("expected a number of bytes that fits in 64 bits")
 }
 
 impl Run {
     pub(crate) fn execute(self) -> Result<ExitCode> {
-        let engine = Engine::default();
-        let module = Module::from_file(&engine, &self.file)?;
-        let mut store = Store::new(&engine, ());
-        let instance = Linker::new(&engine).instantiate(&mut store, &module)?;
+        let engine = self.engine()?;
+        let module = input::module(&engine, self.file())?;
+        let mut store = Store::new(&engine, self.context()?);
+        let mut linker = Linker::new(&engine);
+        ropewalk_wasi::add_to_linker(&mut linker, |ctx| ctx)?;
+        for (name, file) in &self.preloads {
+            let module = input::module(&engine, file)?;
+            let instance = instantiate(&linker, &mut store, &module)?;
+            initialize(&mut store, instance)?;
+            linker.instance(&mut store, name, instance)?;
+        }
+        let instance = instantiate(&linker, &mut store, &module)?;
         let name = self.invoke.as_deref().unwrap_or(START);
         let func = instance
             .get_func(&mut store, name)
             .with_context(|| self.no_such_function(name, &module))?;
-        for result in call(&mut store, func, name, &self.args)? {
+        if self.invoke.is_some() {
+            initialize(&mut store, instance)?;
+        }
+        for result in self.call(&mut store, func, name)? {
             output::line(literal(&result))?;
         }
         Ok(ExitCode::SUCCESS)
     }
 
+    fn file(&self) -> &Path {
+        Path::new(&self.file_and_args[0])
+    }
+
+    fn engine(&self) -> Result<Engine> {
+        let mut config = Config::new();
+        if let Some(bytes) = self.max_memory {
+            config.max_memory(bytes);
+        }
+        if let Some(bytes) = self.stack_size {
+            config.max_wasm_stack(usize::try_from(bytes)?);
+        }
+        Engine::new(&config)
+    }
+
+    /// What the program gets to see.
+    fn context(&self) -> Result<WasiCtx> {
+        let mut builder = WasiCtx::builder();
+        builder.inherit_stdio().end_on_broken_pipe(true);
+        let name = self.file().file_name().unwrap_or(self.file().as_os_str());
+        builder.arg(name.as_bytes());
+        if self.invoke.is_none() {
+            for argument in &self.file_and_args[1..] {
+                builder.arg(argument.as_bytes());
+            }
+        }
+        for variable in &self.environment {
+            let (name, value) = assignment(variable)?;
+            builder.env(name.as_bytes(), value.as_bytes());
+        }
+        for (host, guest) in &self.directories {
+            builder.preopened_dir(host, guest, DirPerms::all(), FilePerms::all())?;
+        }
+        Ok(builder.build())
+    }
+
+    /// Calls the function that was chosen. A program's arguments are read by
+    /// itself.
+    fn call(&self, store: &mut Store<WasiCtx>, func: Func, name: &str) -> Result<Vec<Val>> {
+        let ty = func.ty(&*store)?;
+        let arguments = match self.invoke {
+            None => Vec::new(),
+            Some(_) => {
+                let typed: Option<Vec<&str>> =
+                    self.file_and_args[1..].iter().map(|argument| argument.to_str()).collect();
+                argument::parse(name, &ty, &typed.context("an argument is not text in UTF-8")?)?
+            }
+        };
+        let mut results = vec![Val::I32(0); ty.results().len()];
+        func.call(store, &arguments, &mut results)?;
+        Ok(results)
+    }
+
     fn no_such_function(&self, name: &str, module: &Module) -> String {
-        let file = self.file.display();
+        let file = input::name(self.file());
         let functions = exported_functions(module);
         if functions.is_empty() {
             return format!("{file} exports no function");
@@ -56,16 +181,45 @@ impl Run {
     }
 }
 
+/// A variable with its value, given or inherited.
+fn assignment(variable: &OsString) -> Result<(OsString, OsString)> {
+    let bytes = variable.as_bytes();
+    let split = bytes.iter().position(|byte| *byte == b'=');
+    let name = std::ffi::OsStr::from_bytes(&bytes[..split.unwrap_or(bytes.len())]);
+    let value = match split {
+        Some(split) => std::ffi::OsStr::from_bytes(&bytes[split + 1..]).to_owned(),
+        None => match std::env::var_os(name) {
+            Some(value) => value,
+            None => bail!("--env {}: there is no such variable here", name.display()),
+        },
+    };
+    Ok((name.to_owned(), value))
+}
+
+/// Makes an instance. If imports are missing, all of them are listed.
+fn instantiate(
+    linker: &Linker<WasiCtx>,
+    store: &mut Store<WasiCtx>,
+    module: &Module,
+) -> Result<Instance> {
+    linker.instantiate(&mut *store, module).map_err(|error| {
+        let missing = |import: &ropewalk::ImportType<'_>| {
+            linker.get(&mut *store, import.module(), import.name()).is_none()
+        };
+        imports::explain(error, module.imports().filter(missing))
+    })
+}
+
+/// Begins a library that asks for it. A program begins itself.
+fn initialize(store: &mut Store<WasiCtx>, instance: Instance) -> Result<()> {
+    match instance.get_func(&mut *store, INITIALIZE) {
+        Some(_) => instance.get_typed_func::<(), ()>(&mut *store, INITIALIZE)?.call(store, ()),
+        None => Ok(()),
+    }
+}
+
 fn exported_functions(module: &Module) -> Vec<String> {
     let exports = module.exports();
     let functions = exports.filter(|export| matches!(export.ty(), ExternType::Func(_)));
     functions.map(|export| export.name().to_owned()).collect()
-}
-
-fn call(store: &mut Store<()>, func: Func, name: &str, arguments: &[String]) -> Result<Vec<Val>> {
-    let ty = func.ty(&*store)?;
-    let arguments = argument::parse(name, &ty, arguments)?;
-    let mut results = vec![Val::I32(0); ty.results().len()];
-    func.call(store, &arguments, &mut results)?;
-    Ok(results)
 }

@@ -11,7 +11,8 @@ use crate::{diagnostic, input};
 /// Check that modules are valid. Prints nothing if they are.
 #[derive(Args)]
 pub(crate) struct Validate {
-    /// The modules, as text (.wat) or binary (.wasm).
+    /// The modules, as text (.wat) or binary (.wasm), or `-` for the standard
+    /// input.
     #[arg(required = true)]
     files: Vec<PathBuf>,
 }
@@ -30,6 +31,6 @@ impl Validate {
 }
 
 fn validate(engine: &Engine, file: &Path) -> Result<()> {
-    let bytes = input::bytes(file)?;
+    let bytes = input::module_bytes(file)?;
     Module::validate(engine, &bytes).map_err(|error| input::in_file(file, error))
 }

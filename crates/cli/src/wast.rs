@@ -13,7 +13,7 @@ use crate::{diagnostic, input, output};
 /// summary.
 #[derive(Args)]
 pub(crate) struct Wast {
-    /// The scripts.
+    /// The scripts, or `-` for the standard input.
     #[arg(required = true)]
     files: Vec<PathBuf>,
 }
@@ -40,7 +40,7 @@ impl Wast {
 /// Runs a script, and prints its failures before the next one starts.
 fn run(runner: &WastRunner, file: &Path) -> Result<Report> {
     let text = input::text(file)?;
-    let report = runner.run_script(&file.display().to_string(), &text);
+    let report = runner.run_script(&input::name(file), &text);
     for failure in &report.failures {
         output::line(failure)?;
     }

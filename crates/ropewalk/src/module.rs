@@ -96,7 +96,13 @@ impl Module {
         let path = path.as_ref();
         let name = path.display().to_string();
         let bytes = std::fs::read(path).with_context(|| format!("cannot read {name}"))?;
-        let module = Module::read(engine, &bytes, Some(name.clone()));
+        Module::from_named(engine, &bytes, &name)
+    }
+
+    /// Compiles a module that was read from something with a name, which errors and
+    /// backtraces show.
+    pub fn from_named(engine: &Engine, bytes: &[u8], name: &str) -> Result<Module> {
+        let module = Module::read(engine, bytes, Some(name.to_string()));
         Ok(module.map_err(|error| error.with_path(name))?)
     }
 

@@ -3,7 +3,7 @@
 //! The comment at the head of an example has lines like
 //!
 //! ```text
-//! ;;   $ ropewalk run examples/fib.wat --invoke fib 20
+//! ;;   $ ropewalk run --invoke fib examples/fib.wat 20
 //! ;;   6765
 //! ```
 

@@ -60,7 +60,7 @@ fn the_extension_says_the_format() {
     assert!(fs::read(&binary).unwrap().starts_with(b"\0asm"));
     ropewalk(&["validate", &text, &binary]).prints("");
     for lowered in [&source, &text, &binary] {
-        ropewalk(&["run", lowered, "--invoke", "f"]).prints("9\n");
+        ropewalk(&["run", "--invoke", "f", lowered]).prints("9\n");
     }
 }
 
@@ -75,7 +75,7 @@ fn binaries_are_printed() {
     // What was printed is the same module, and stays as it is.
     let again = file("lower-print-again.wat", &printed.stdout);
     ropewalk(&["lower", &again]).prints(&printed.stdout);
-    ropewalk(&["run", &again, "--invoke", "f"]).prints("9\n");
+    ropewalk(&["run", "--invoke", "f", &again]).prints("9\n");
     let copy = file("lower-print-copy.wasm", "");
     ropewalk(&["lower", &binary, "-o", &copy]).prints("");
     assert_eq!(fs::read(&binary).unwrap(), fs::read(&copy).unwrap());

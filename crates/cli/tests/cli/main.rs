@@ -7,4 +7,5 @@ mod process;
 mod run;
 mod trap;
 mod validate;
+mod wasi;
 mod wast;

@@ -22,7 +22,7 @@ fn results_that_nobody_reads_are_dropped() {
     let values = "(i32.const 7)".repeat(900);
     let func = format!("(func (export \"f\") (result {results}) {values})");
     let module = file("many.wat", func);
-    let (code, stderr) = unread(&["run", &module, "--invoke", "f"]);
+    let (code, stderr) = unread(&["run", "--invoke", "f", &module]);
     assert_eq!((code, stderr.as_str()), (Some(0), ""));
 }
 

@@ -1,7 +1,8 @@
 //! Runs the command and looks at what it leaves behind.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 /// What a run of the command left behind.
 #[derive(Debug)]
@@ -34,12 +35,30 @@ impl Outcome {
 
 /// Runs the command in the root of the workspace.
 pub fn ropewalk(arguments: &[&str]) -> Outcome {
-    let output = command(arguments).output().expect("the command starts");
+    outcome(command(arguments).output().expect("the command starts"))
+}
+
+/// What is left of a process.
+pub fn outcome(output: Output) -> Outcome {
     Outcome {
         code: output.status.code(),
         stdout: String::from_utf8(output.stdout).expect("the output is text"),
         stderr: String::from_utf8(output.stderr).expect("the errors are text"),
     }
+}
+
+/// Runs the command with this as its standard input.
+pub fn with_input(arguments: &[&str], input: &str) -> Outcome {
+    let mut child = command(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let mut stdin = child.stdin.take().expect("it is a pipe");
+    stdin.write_all(input.as_bytes()).expect("the command reads it");
+    drop(stdin);
+    outcome(child.wait_with_output().expect("the command ends"))
 }
 
 /// The command, not started yet.

@@ -1,11 +1,11 @@
 //! `ropewalk run`.
 
-use crate::process::{Outcome, file, ropewalk};
+use crate::process::{Outcome, file, ropewalk, with_input};
 
 /// Runs `--invoke f` of a module that consists of this function.
 fn invoke(test: &str, func: &str, arguments: &[&str]) -> Outcome {
     let module = file(&format!("{test}.wat"), format!("(func (export \"f\") {func})"));
-    ropewalk(&[&["run", &module, "--invoke", "f"], arguments].concat())
+    ropewalk(&[&["run", "--invoke", "f", &module], arguments].concat())
 }
 
 /// Runs a function that returns its only parameter.
@@ -55,7 +55,7 @@ fn references_are_printed_by_their_kind() {
     echo("funcref", "null").prints("null\n");
     echo("externref", "null").prints("null\n");
     let module = "(elem declare func $f) (func $f (export \"f\") (result funcref) ref.func $f)";
-    ropewalk(&["run", &file("funcref.wat", module), "--invoke", "f"]).prints("func\n");
+    ropewalk(&["run", "--invoke", "f", &file("funcref.wat", module)]).prints("func\n");
 }
 
 #[test]
@@ -70,14 +70,14 @@ fn start_is_called_by_default() {
 fn binaries_run_as_well() {
     let module = b"\0asm\x01\0\0\0\x01\x05\x01\x60\0\x01\x7f\x03\x02\x01\0\
                    \x07\x05\x01\x01f\0\0\x0a\x06\x01\x04\0\x41\x2a\x0b";
-    ropewalk(&["run", &file("binary.wasm", module), "--invoke", "f"]).prints("42\n");
+    ropewalk(&["run", "--invoke", "f", &file("binary.wasm", module)]).prints("42\n");
 }
 
 #[test]
 fn without_a_start_the_exports_are_listed() {
     let module = file("exports.wat", "(func (export \"one\")) (func (export \"two\"))");
     ropewalk(&["run", &module]).fails(1, &["`_start`", "--invoke", "one, two"]);
-    ropewalk(&["run", &module, "--invoke", "three"]).fails(1, &["`three`", "one, two"]);
+    ropewalk(&["run", "--invoke", "three", &module]).fails(1, &["`three`", "one, two"]);
     let module = file("no-exports.wat", "(func)");
     ropewalk(&["run", &module]).fails(1, &["exports no function"]);
 }
@@ -107,7 +107,7 @@ fn a_trap_is_named_and_exits_with_134() {
     let module = file("start-traps.wat", "(func $s unreachable) (start $s)");
     ropewalk(&["run", &module]).fails(134, &["unreachable"]);
     let module = file("endless.wat", "(func $f (export \"f\") call $f)");
-    ropewalk(&["run", &module, "--invoke", "f"]).fails(134, &["call stack exhausted"]);
+    ropewalk(&["run", "--invoke", "f", &module]).fails(134, &["call stack exhausted"]);
 }
 
 #[test]
@@ -131,9 +131,94 @@ fn an_invalid_binary_is_an_error() {
 }
 
 #[test]
-fn a_missing_import_is_an_error() {
-    let module = file("imports.wat", "(import \"host\" \"log\" (func)) (func (export \"_start\"))");
-    ropewalk(&["run", &module]).fails(1, &["host", "log"]);
+fn imports_that_nobody_provides_are_listed_with_a_hint() {
+    let module = r#"(import "host" "log" (func (param i32))) (import "host" "memory" (memory 1))
+        (import "wasi_snapshot_preview1" "sched_yield" (func (result i32)))
+        (import "wasi_snapshot_preview1" "frob" (func)) (func (export "_start"))"#;
+    let says = [
+        "nobody provides",
+        "\"host\" \"log\": function [i32] -> []",
+        "\"host\" \"memory\": memory 1",
+        "\"wasi_snapshot_preview1\" \"frob\"",
+        "--preload host=FILE",
+        "no such function",
+    ];
+    let outcome = ropewalk(&["run", &file("imports.wat", module)]);
+    outcome.fails(1, &says);
+    assert!(!outcome.stderr.contains("sched_yield"), "{outcome:?}");
+}
+
+#[test]
+fn a_module_can_be_preloaded() {
+    let library = r#"(func (export "double") (param i32) (result i32)
+        (i32.shl (local.get 0) (i32.const 1)))"#;
+    let library = format!("library={}", file("library.wat", library));
+    let module = r#"(import "library" "double" (func $double (param i32) (result i32)))
+        (func (export "f") (result i32) (call $double (i32.const 21)))"#;
+    let module = file("preloads.wat", module);
+    ropewalk(&["run", "--preload", &library, "--invoke", "f", &module]).prints("42\n");
+    ropewalk(&["run", "--preload", "library", &module]).fails(1, &["NAME=FILE"]);
+}
+
+#[test]
+fn a_library_is_initialized_before_a_function_is_called() {
+    let module = r#"(global $ready (mut i32) (i32.const 0))
+        (func (export "_initialize") (global.set $ready (i32.const 1)))
+        (func (export "f") (result i32) (global.get $ready))"#;
+    ropewalk(&["run", "--invoke", "f", &file("initialize.wat", module)]).prints("1\n");
+}
+
+#[test]
+fn memory_and_stack_have_the_limits_that_are_set() {
+    let grow = r#"(memory 1) (func (export "f") (result i32) (memory.grow (i32.const 15)))"#;
+    let grow = file("grow.wat", grow);
+    ropewalk(&["run", "--max-memory", "1M", "--invoke", "f", &grow]).prints("1\n");
+    ropewalk(&["run", "--max-memory", "983040", "--invoke", "f", &grow]).prints("-1\n");
+    let says = ["cannot allocate a memory of 1 pages", "at most 1024 bytes"];
+    ropewalk(&["run", "--max-memory", "1K", "--invoke", "f", &grow]).fails(1, &says);
+    ropewalk(&["run", "--max-memory", "much", &grow]).fails(1, &["number of bytes"]);
+
+    let deep = r#"(func $f (export "f") (param i32) (result i32)
+        (if (i32.eqz (local.get 0)) (then (return (i32.const 0))))
+        (i32.add (i32.const 1) (call $f (i32.sub (local.get 0) (i32.const 1)))))"#;
+    let deep = file("deep.wat", deep);
+    let run = |size| ropewalk(&["run", "--stack-size", size, "--invoke", "f", &deep, "100000"]);
+    run("64M").prints("100000\n");
+    run("64K").fails(134, &["call stack exhausted"]);
+}
+
+#[test]
+fn what_is_no_module_is_said_plainly() {
+    ropewalk(&["run", &file("empty.wasm", "")]).fails(1, &["empty.wasm is empty"]);
+    ropewalk(&["run", "examples"]).fails(1, &["examples is a directory"]);
+    let page = file("page.wasm", "<!DOCTYPE html>\n<html>");
+    let says = ["page.wasm is not WebAssembly", "text that begins with `<!DOCTYPE html>`"];
+    ropewalk(&["run", &page]).fails(1, &says);
+    ropewalk(&["validate", &page]).fails(1, &says);
+    let component = file("component.wasm", b"\0asm\x0d\0\x01\0");
+    let says = ["component.wasm is a component", "not supported"];
+    ropewalk(&["run", &component]).fails(1, &says);
+    ropewalk(&["lower", &component]).fails(1, &says);
+}
+
+#[test]
+fn a_dash_is_the_standard_input() {
+    let module = "(func (export \"f\") (result i32) i32.const 7)";
+    with_input(&["run", "--invoke", "f", "-"], module).prints("7\n");
+    with_input(&["validate", "-"], module).prints("");
+    with_input(&["lower", "-"], module).prints(&format!("{module}\n"));
+    with_input(&["wast", "-"], "(module)").prints("1 passed, 0 failed\n");
+    with_input(&["validate", "-"], "(func").fails(1, &["the standard input:1:"]);
+}
+
+#[test]
+fn shells_can_complete_it() {
+    for shell in ["bash", "zsh", "fish"] {
+        let outcome = ropewalk(&["completions", shell]);
+        assert_eq!(outcome.code, Some(0), "{outcome:?}");
+        assert!(outcome.stdout.contains("validate"), "{outcome:?}");
+    }
+    ropewalk(&["completions", "frob"]).fails(1, &["frob"]);
 }
 
 #[test]
@@ -145,20 +230,26 @@ fn a_missing_file_is_an_error() {
 fn a_wrong_command_line_is_an_error() {
     ropewalk(&[]).fails(1, &["Usage"]);
     ropewalk(&["run"]).fails(1, &["<FILE>"]);
-    ropewalk(&["walk"]).fails(1, &["walk"]);
+    ropewalk(&["walk"]).fails(1, &["cannot read walk"]);
 }
 
 #[test]
-fn options_may_stand_on_either_side_of_the_file() {
+fn options_stand_before_the_file_and_all_else_belongs_to_the_function() {
     ropewalk(&["run", "--invoke", "fib", "examples/fib.wat", "10"]).prints("55\n");
-    ropewalk(&["run", "examples/fib.wat", "--invoke", "fib", "10"]).prints("55\n");
+    let after = ropewalk(&["run", "examples/fib.wat", "--invoke", "fib", "10"]);
+    after.fails(1, &["exports no function `_start`"]);
+    let func = "(param i32 i32) (result i32) (i32.sub (local.get 0) (local.get 1))";
+    invoke("hyphens", func, &["-5", "-3"]).prints("-2\n");
+    invoke("dashes", func, &["--", "-5"]).fails(1, &["parameter 1", "`--`"]);
+    ropewalk(&["run", "--frob", "examples/fib.wat"]).fails(1, &["--frob"]);
 }
 
 #[test]
-fn arguments_may_stand_behind_a_double_dash() {
-    let func = "(param i32 i32) (result i32) (i32.sub (local.get 0) (local.get 1))";
-    invoke("dashes", func, &["--", "-5", "-3"]).prints("-2\n");
-    invoke("no-dashes", func, &["-5", "-3"]).prints("-2\n");
+fn run_may_be_left_out() {
+    let module = file("left-out.wat", "(func (export \"_start\") unreachable)");
+    ropewalk(&[&module]).fails(134, &["unreachable"]);
+    ropewalk(&["--invoke", "fib", "examples/fib.wat", "10"]).prints("55\n");
+    ropewalk(&["no/such/file.wasm"]).fails(1, &["cannot read no/such/file.wasm"]);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::process::{file, root, ropewalk};
 #[track_caller]
 fn check(name: &str, module: &str, says: &str) {
     let path = file(&format!("{name}.wat"), module);
-    let outcome = ropewalk(&["run", &path, "--invoke", "run"]);
+    let outcome = ropewalk(&["run", "--invoke", "run", &path]);
     outcome.fails(134, &[]);
     assert_eq!(outcome.stderr, format!("error: {}\n", says.replace("FILE", &path)));
 }
@@ -153,7 +153,7 @@ fn a_trap_in_a_binary_shows_offsets() {
     let text = file("trap-binary.wat", module);
     let binary = root().join(&text).with_extension("wasm").display().to_string();
     ropewalk(&["lower", &text, "-o", &binary]).prints("");
-    let outcome = ropewalk(&["run", &binary, "--invoke", "run"]);
+    let outcome = ropewalk(&["run", "--invoke", "run", &binary]);
     let says = "error: wasm trap: unreachable\nwasm backtrace:\n   0:     0x22: m!f\n   1:     0x26: m!run\n";
     outcome.fails(134, &[]);
     assert_eq!(outcome.stderr, says);

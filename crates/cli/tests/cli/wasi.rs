@@ -1,0 +1,146 @@
+//! Programs that use WASI.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::Path;
+use std::process::Stdio;
+
+use crate::process::{Outcome, command, file, ropewalk, with_input};
+
+/// What programs of these tests are made of: `$print` and `$exit`.
+const PRELUDE: &str = r#"
+  (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
+  (import "wasi_snapshot_preview1" "fd_read" (func $read (param i32 i32 i32 i32) (result i32)))
+  (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
+  (import "wasi_snapshot_preview1" "args_get" (func $args (param i32 i32) (result i32)))
+  (import "wasi_snapshot_preview1" "args_sizes_get" (func $args-sizes (param i32 i32) (result i32)))
+  (import "wasi_snapshot_preview1" "environ_get" (func $env (param i32 i32) (result i32)))
+  (import "wasi_snapshot_preview1" "environ_sizes_get"
+    (func $env-sizes (param i32 i32) (result i32)))
+  (import "wasi_snapshot_preview1" "path_open"
+    (func $open (param i32 i32 i32 i32 i32 i64 i64 i32 i32) (result i32)))
+  (memory (export "memory") 1)
+  (func $print (param $at i32) (param $len i32) (result i32)
+    (i32.store (i32.const 0) (local.get $at))
+    (i32.store (i32.const 4) (local.get $len))
+    (call $write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 8)))
+"#;
+
+fn program(name: &str, rest: &str) -> String {
+    file(&format!("wasi-{name}.wat"), format!("(module {PRELUDE} {rest})"))
+}
+
+/// A program that prints its arguments, each followed by a zero.
+fn echo() -> String {
+    program(
+        "echo",
+        r#"(func (export "_start")
+             (drop (call $args-sizes (i32.const 16) (i32.const 20)))
+             (drop (call $args (i32.const 32) (i32.const 1024)))
+             (drop (call $print (i32.const 1024) (i32.load (i32.const 20)))))"#,
+    )
+}
+
+#[test]
+fn a_program_gets_everything_after_its_file() {
+    let program = echo();
+    ropewalk(&["run", &program]).prints("wasi-echo.wat\0");
+    let arguments = ["run", &program, "--dir", "-x", "--", "a b", ""];
+    ropewalk(&arguments).prints("wasi-echo.wat\0--dir\0-x\0--\0a b\0\0");
+    ropewalk(&[&program, "--help"]).prints("wasi-echo.wat\0--help\0");
+}
+
+#[test]
+fn a_program_sees_the_environment_that_it_is_given() {
+    let program = program(
+        "environment",
+        r#"(func (export "_start")
+             (drop (call $env-sizes (i32.const 16) (i32.const 20)))
+             (drop (call $env (i32.const 32) (i32.const 1024)))
+             (drop (call $print (i32.const 1024) (i32.load (i32.const 20)))))"#,
+    );
+    ropewalk(&["run", &program]).prints("");
+    ropewalk(&["run", "--env", "A=1", "--env", "B=x=y", &program]).prints("A=1\0B=x=y\0");
+    let mut inheriting = command(&["run", "--env", "ROPEWALK_TEST", &program]);
+    let output = inheriting.env("ROPEWALK_TEST", "here").output().unwrap();
+    assert_eq!(output.stdout, b"ROPEWALK_TEST=here\0");
+    let missing = ropewalk(&["run", "--env", "ROPEWALK_MISSING", &program]);
+    missing.fails(1, &["ROPEWALK_MISSING", "no such variable"]);
+}
+
+#[test]
+fn the_exit_code_is_the_program_s() {
+    for (code, expected) in [(0, 0), (1, 1), (42, 42), (255, 255), (256, 0)] {
+        let body = format!("(func (export \"_start\") (call $exit (i32.const {code})))");
+        let program = program(&format!("exit-{code}"), &body);
+        let Outcome { code, stdout, stderr } = ropewalk(&["run", &program]);
+        assert_eq!((code, &*stdout, &*stderr), (Some(expected), "", ""));
+    }
+}
+
+#[test]
+fn a_trap_of_a_program_has_a_backtrace() {
+    let body = r#"(func $deep unreachable) (func (export "_start") (call $deep))"#;
+    let program = program("trap", body);
+    ropewalk(&["run", &program]).fails(134, &["unreachable", "wasm backtrace", "!deep"]);
+}
+
+#[test]
+fn standard_streams_are_those_of_the_command() {
+    let body = r#"(func (export "_start")
+        (i32.store (i32.const 16) (i32.const 1024))
+        (i32.store (i32.const 20) (i32.const 100))
+        (drop (call $read (i32.const 0) (i32.const 16) (i32.const 1) (i32.const 24)))
+        (drop (call $print (i32.const 1024) (i32.load (i32.const 24)))))"#;
+    with_input(&["run", &program("cat", body)], "some text").prints("some text");
+}
+
+/// A program that ends with the error of opening a file in its first directory.
+fn open(name: &str, path: &str) -> String {
+    let body = format!(
+        r#"(data (i32.const 64) "{path}")
+           (func (export "_start")
+             (call $exit (call $open (i32.const 3) (i32.const 1) (i32.const 64)
+               (i32.const {}) (i32.const 0) (i64.const 2) (i64.const 0) (i32.const 0)
+               (i32.const 32))))"#,
+        path.len()
+    );
+    program(name, &body)
+}
+
+#[test]
+fn a_program_has_the_directories_that_it_is_given_and_no_others() {
+    let (fib, escape) = (open("fib", "fib.wat"), open("escape", "../README.md"));
+    let code = |arguments: &[&str]| ropewalk(arguments).code;
+    assert_eq!(code(&["run", "--dir", "examples", &fib]), Some(0));
+    assert_eq!(code(&["run", "--dir", "examples::/", &fib]), Some(0));
+    assert_eq!(code(&["run", "--dir", "docs", &fib]), Some(44));
+    assert_eq!(code(&["run", &fib]), Some(8));
+    assert_eq!(code(&["run", "--dir", "examples", &escape]), Some(63));
+    let missing = ropewalk(&["run", "--dir", "no/such", &fib]);
+    missing.fails(1, &["cannot open the directory no/such", "No such file"]);
+    ropewalk(&["run", "--dir", "::x", &fib]).fails(1, &["HOST::GUEST"]);
+}
+
+#[test]
+fn a_program_whose_output_nobody_reads_ends_quietly() {
+    let body = r#"(data (i32.const 64) "line\n")
+        (func (export "_start")
+          (loop $again
+            (drop (call $print (i32.const 64) (i32.const 5)))
+            (br $again)))"#;
+    let program = program("endless", body);
+    let mut child =
+        command(&["run", &program]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(line, "line\n");
+    let mut stderr = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+    assert_eq!((child.wait().unwrap().code(), &*stderr), (Some(141), ""));
+}
+
+#[test]
+fn a_module_may_come_from_the_standard_input() {
+    let text = std::fs::read_to_string(Path::new(&echo())).unwrap();
+    with_input(&["run", "-", "x"], &text).prints("-\0x\0");
+}
