@@ -124,3 +124,15 @@ fn errors_are_at_the_source() {
     let nowhere = "no/such/folder/out.wat";
     ropewalk(&["lower", &source, "-o", nowhere]).fails(1, &["cannot write no/such/folder/out.wat"]);
 }
+
+#[test]
+fn binaries_have_the_names_that_other_tools_know() {
+    let text = "(module (func $func (param $local i32) (block $label)))";
+    let source = file("lower-names.wat", text);
+    let binary = file("lower-names.wasm", "");
+    ropewalk(&["lower", &source, "-o", &binary]).prints("");
+    let binary = fs::read(&binary).unwrap();
+    let has = |name: &[u8]| binary.windows(name.len()).any(|part| part == name);
+    assert!(has(b"func") && has(b"local"));
+    assert!(!has(b"label"));
+}

@@ -368,8 +368,9 @@ pub(crate) fn fd_readdir(
     let Kind::Directory(directory) = &mut descriptor.kind else {
         return Err(Errno::NOTDIR.into());
     };
+    let cookie = cookie as u64;
     let mut rest = guest.get_mut(buffer.clone());
-    for (entry, next) in directory.entries(cookie as u64)?.iter().zip(cookie as u64 + 1..) {
+    for (entry, next) in directory.entries(cookie)?.iter().zip(cookie.saturating_add(1)..) {
         let head = dirent(next, entry.ino, entry.name.len(), entry.filetype);
         rest = put(put(rest, &head), &entry.name);
         if rest.is_empty() {
