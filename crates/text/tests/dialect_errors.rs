@@ -140,7 +140,7 @@ fn stack_types() {
     malformed(
         "(type $s (stack (param $x i32 i64) (ref $c)))",
         "2:24",
-        "expected one type behind `$x`",
+        "expected one type after `$x`",
     );
     malformed("(type $s (stack (param \"x\") (ref $c)))", "2:24", "expected a value type");
     malformed("(type $s (stack (param i33) (ref $c)))", "2:24", "unexpected token");
@@ -225,7 +225,7 @@ fn operands_and_results() {
         "2:8",
         "expected i32 but nothing on stack",
     );
-    // What has nothing to do with dialects, behind what was lowered.
+    // What has nothing to do with dialects, after what was lowered.
     invalid(
         "(func (drop (stack.new $c $f))\n  i32.const 1\n  i64.eqz drop)",
         "4:3",
@@ -369,6 +369,11 @@ fn types_that_lowering_adds_are_said_by_what_they_are() {
         &format!("{stack}(func $f (param i32 (ref null $c))) (global (ref null $c) (ref.func $f))"),
         "2:60",
         "type mismatch: expected (ref null $c), found (ref (func (param i32 (ref null $c))))",
+    );
+    check(
+        "(type $c (stack (ref null $c)))\n(func (param (ref null $c)) (drop (ref.cast (ref $c) (local.get 0))))",
+        "2:36",
+        "invalid cast: cannot cast to a stack, task or fiber type",
     );
     check(
         "(type $t (task (param i32) (result i64)))\n(func (drop (cont.new $t (ref.null func))))",

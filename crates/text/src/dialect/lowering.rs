@@ -9,6 +9,7 @@ use super::instruction::Instruction;
 use super::module::{Item, Module, TypeDef, TypeKind};
 use super::name::{Name, Names};
 use super::output::{Edits, Pieces};
+use super::stack::has_continuations;
 use super::tree::{Node, Tree};
 use super::types::{HeapType, Signature, ValKind, ValType, abbreviated_heap_type};
 
@@ -109,7 +110,13 @@ impl<'a, 'm> Lowering<'a, 'm> {
             let function = self.companion(name, "func");
             (format!("(cont {function})"), kind.describe().to_string())
         });
-        words.collect()
+        let mut words: Vec<_> = words.collect();
+        if !has_continuations(self.tree) {
+            let kinds = ["a continuation type", "a stack, task or fiber type"];
+            let [from, to] = kinds.map(str::to_string);
+            words.push((from, to));
+        }
+        words
     }
 
     /// A label that clashes with none of the source. It is the same each time:
