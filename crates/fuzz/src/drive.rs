@@ -43,7 +43,7 @@ struct Progress {
     reported: Mutex<Instant>,
 }
 
-/// Tries cases of all targets in turn; answers how many findings there were.
+/// Tries cases of all targets in turn; returns how many findings there were.
 pub fn drive(targets: &[Box<dyn Target>], plan: &Plan) -> io::Result<u64> {
     let progress = Progress {
         begun: Instant::now(),

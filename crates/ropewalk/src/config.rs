@@ -189,7 +189,7 @@ impl Config {
     }
 
     /// How many elements a table may have. Ten million by default. A module with
-    /// a larger one cannot be instantiated, and `table.grow` beyond that answers
+    /// a larger one cannot be instantiated, and `table.grow` beyond that returns
     /// -1. Elements that nobody has written take no memory.
     pub fn max_table_elements(&mut self, count: u64) -> &mut Config {
         self.tables.elements = count;

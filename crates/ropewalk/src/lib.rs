@@ -28,7 +28,7 @@
 //!
 //! Everything that can fail returns an [`Error`], which is `anyhow`'s. What it
 //! is can be asked with `downcast_ref`: a [`ModuleError`], a [`LinkError`], a
-//! [`Trap`], an [`Exception`], or what a host function answered. Misuse, such as a value of
+//! [`Trap`], an [`Exception`], or what a host function returned. Misuse, such as a value of
 //! another store, is an error too.
 //!
 //! # Signals

@@ -218,7 +218,7 @@ impl<'a, T> StoreContextMut<'a, T> {
     }
 
     /// Readies the store for entering WebAssembly: host functions will find it
-    /// through what this answers.
+    /// through what this returns.
     #[inline]
     pub(crate) fn enter(&mut self) -> NonNull<RuntimeStore> {
         let owner = ptr::from_mut(&mut *self.0);

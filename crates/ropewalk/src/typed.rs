@@ -17,7 +17,7 @@ use std::mem::MaybeUninit;
 /// # Safety
 ///
 /// `from_raw` must accept every value of the type that `ty` says, and `to_raw`
-/// answer only such.
+/// return only such.
 pub unsafe trait WasmTy: Sized + Send {
     /// The type of WebAssembly.
     fn ty() -> ValType;

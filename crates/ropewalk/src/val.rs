@@ -150,7 +150,7 @@ impl Val {
             Val::ExnRef(_) => matches!(ty.heap, HeapType::Exn | HeapType::NoExn),
             Val::ContRef(None) => is_cont,
             Val::ContRef(Some(value)) => is_cont && value.fits(runtime, ty),
-            // What `Val::null` answers for any defined type.
+            // What `Val::null` returns for any defined type.
             Val::AnyRef(None) if kind.is_some() => true,
             Val::AnyRef(_) => !is_func && !is_cont && matches!(Val::null(ty), Val::AnyRef(_)),
             _ => false,

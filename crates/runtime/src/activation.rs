@@ -42,7 +42,7 @@ pub enum Ending {
     DetailedTrap(TrapCode, String),
     /// An instruction faulted.
     Fault(TrapCode, LeavePoint),
-    /// A host function answered an error.
+    /// A host function returned an error.
     Error(anyhow::Error),
     /// Nothing caught an exception, which was thrown there if that is known
     /// already.

@@ -27,8 +27,8 @@ impl Literals {
     /// Where in the source a byte of the contents is written. What lies
     /// after a literal is found at its closing quote.
     pub fn find(&self, source: &str, offset: usize) -> Option<usize> {
-        let behind = self.starts.partition_point(|&(start, _)| start as usize <= offset);
-        let (start, literal) = *self.starts.get(behind.checked_sub(1)?)?;
+        let after = self.starts.partition_point(|&(start, _)| start as usize <= offset);
+        let (start, literal) = *self.starts.get(after.checked_sub(1)?)?;
         let mut at = literal as usize + 1;
         let mut bytes = start as usize;
         while let Some(element) = Element::first(&source[at..]) {

@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_is_behind_the_last_character() {
+    fn the_end_is_after_the_last_character() {
         check("", 0, 1, 1, "");
         check(" \n ", 3, 1, 1, " ");
         check("ab\n(cd\n\n  ", 10, 2, 4, "(cd");

@@ -5,7 +5,7 @@ use unicode_width::UnicodeWidthChar;
 /// How many columns of a line are shown at most, and how many of them lie
 /// after the caret if the line is long on both sides.
 const SHOWN: usize = 100;
-const SHOWN_BEHIND: usize = 40;
+const SHOWN_AFTER: usize = 40;
 
 /// Stands for what was cut off.
 const CUT: &str = "...";
@@ -21,8 +21,8 @@ impl Snippet {
     /// The part of `line` around the byte `at`.
     pub fn new(line: &str, at: usize) -> Snippet {
         let (left, right) = line.split_at(at);
-        let behind = Cut::new(right.chars(), SHOWN_BEHIND).columns;
-        let left = Cut::new(left.chars().rev(), SHOWN - behind);
+        let after = Cut::new(right.chars(), SHOWN_AFTER).columns;
+        let left = Cut::new(left.chars().rev(), SHOWN - after);
         let right = Cut::new(right.chars(), SHOWN - left.columns);
         let start = if left.is_cut { CUT } else { "" };
         let end = if right.is_cut { CUT } else { "" };

@@ -209,7 +209,7 @@ fn where_operands_come_from_does_not_matter() {
         "(func (param $p fiberref) (result fiberref) (local $x (ref fiber))
            (fiber.mount $e (local.tee $x (ref.as_non_null (local.get $p)))) (local.get $x))",
     );
-    // Nested in each other, in loops, and behind code that is not reached.
+    // Nested in each other, in loops, and after code that is not reached.
     field_of(HEAD, "(func (fiber.mount $e (fiber.mount_new $e $f)))");
     field_of(
         HEAD,

@@ -113,7 +113,7 @@ const MALFORMED: &[(&str, &str, &str)] = &[
     (
         "(func (block $l (fiber.mount $e (on $e $l $l) (fiber.new))))",
         "2:43",
-        "expected `)` behind the two names of a clause, found `$l`",
+        "expected `)` after the two names of a clause, found `$l`",
     ),
     (
         "(func (block $l (fiber.dismount_release $e (on $e $l) (fiber.new))))",
@@ -255,7 +255,7 @@ const INVALID: &[(&str, &str, &str)] = &[
     (
         "(func $x (param fiberref i64)) (func (drop (fiber.new (on $n $x))))",
         "2:62",
-        "`$x` cannot start this fiber: behind the fiber it must take the values of `$n`",
+        "`$x` cannot start this fiber: after the fiber it must take the values of `$n`",
     ),
     (
         "(func (drop (fiber.new (on $e $f) (on $e $g))))",

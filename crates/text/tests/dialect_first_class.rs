@@ -500,7 +500,7 @@ fn marks_are_removed_wherever_control_goes() {
         &field_of(HEAD, "(func (block $l (try_table (catch_all $l) (answer $ping within))))"),
         &["(local.get $level))))) (call $first-class.leave_to (local.get $level))"],
     );
-    // Not behind a block that no branch leaves, nor one in which there is none.
+    // Not after a block that no branch leaves, nor one in which there is none.
     let calm = field_of(HEAD, "(func (block $l (br $l)) (block $m (answer $ping within)))");
     assert_eq!(calm.matches("leave_to").count(), 1);
     // In the condition of a folded `if`, and as an operand.

@@ -137,15 +137,15 @@ fn check(source: &str, position: (usize, usize), message: &str) {
 #[test]
 fn a_script_that_cannot_be_read() {
     let module = "(module (func (local $x stackref)))\n";
-    let behind =
+    let after =
         |rest: &str, position, message| check(&format!("{module}{rest}"), position, message);
-    behind(r#"(assert_return (invoke "\zz"))"#, (2, 26), "invalid string escape");
-    behind(r#"(assert_return (invoke "f"#, (2, 26), "unexpected end-of-file");
-    behind(r#"(assert_return (invoke "f")"#, (2, 28), "expected `)`");
-    behind("(module))", (2, 9), "extra tokens");
-    behind("(module (func $é))", (2, 15), "empty identifier");
-    behind("(module) (; never closed", (2, 10), "unterminated block comment");
-    behind("(assert_retrun (invoke \"f\"))\n\"", (2, 2), "unexpected token");
+    after(r#"(assert_return (invoke "\zz"))"#, (2, 26), "invalid string escape");
+    after(r#"(assert_return (invoke "f"#, (2, 26), "unexpected end-of-file");
+    after(r#"(assert_return (invoke "f")"#, (2, 28), "expected `)`");
+    after("(module))", (2, 9), "extra tokens");
+    after("(module (func $é))", (2, 15), "empty identifier");
+    after("(module) (; never closed", (2, 10), "unterminated block comment");
+    after("(assert_retrun (invoke \"f\"))\n\"", (2, 2), "unexpected token");
 }
 
 #[test]

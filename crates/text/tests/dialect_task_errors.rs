@@ -127,7 +127,7 @@ const ANY_TASK: &[(&str, &str, &str)] = &[
     (
         "(type $v (task (param taskref))) (func $f (param taskref (ref null $t))) (func (drop (task.new $v $f)))",
         "2:99",
-        "`$f` cannot be the function of a task of type `$v`: behind the task it must take what `$v` receives; the types do not fit",
+        "`$f` cannot be the function of a task of type `$v`: after the task it must take what `$v` receives; the types do not fit",
     ),
     (
         "(global taskref (task.new $t $f)) (func $f (param taskref))",
@@ -167,7 +167,7 @@ const MALFORMED: &[(&str, &str, &str)] = &[
         "2:16",
         "expected `(param ..)` or `(result ..)`, found `(local ..)`",
     ),
-    ("(type $x (task (param $a i32 i64)))", "2:23", "expected one type behind `$a`"),
+    ("(type $x (task (param $a i32 i64)))", "2:23", "expected one type after `$a`"),
     ("(type $x (task (param \"a\")))", "2:23", "expected a value type, found `\"a\"`"),
     (
         "(type $x (taskref))",
@@ -202,18 +202,18 @@ const MALFORMED: &[(&str, &str, &str)] = &[
         "unknown type: there is no type named `$nope`",
     ),
     ("(type $x (taskref ((ref null 3)) ()))", "2:30", "expected a name, found the number 3"),
-    ("(type $x (task) (task))", "2:17", "expected `)` behind the type, found `(task ..)`"),
+    ("(type $x (task) (task))", "2:17", "expected `)` after the type, found `(task ..)`"),
     (
         "(type $x (sub final (task) (task)))",
         "2:28",
-        "expected `)` behind the type, found `(task ..)`",
+        "expected `)` after the type, found `(task ..)`",
     ),
-    ("(type $x (sub final (task)) nop)", "2:29", "expected `)` behind the type, found `nop`"),
+    ("(type $x (sub final (task)) nop)", "2:29", "expected `)` after the type, found `nop`"),
     ("(type $x (sub frob (task)))", "2:15", "expected `(`"),
     (
         "(type $x (stack (ref null $x)) (stack (ref null $x)))",
         "2:32",
-        "expected `)` behind the type, found `(stack ..)`",
+        "expected `)` after the type, found `(stack ..)`",
     ),
     ("(type $t (func))", "2:7", "duplicate type identifier"),
     (
@@ -415,12 +415,12 @@ const INVALID: &[(&str, &str, &str)] = &[
     (
         "(func (drop (task.new $t $short)))",
         "2:26",
-        "`$short` cannot be the function of a task of type `$t`: behind the task it must take what `$t` receives: `$t` receives 1, and `$short` takes 0",
+        "`$short` cannot be the function of a task of type `$t`: after the task it must take what `$t` receives: `$t` receives 1, and `$short` takes 0",
     ),
     (
         "(func (drop (task.new $t $other)))",
         "2:26",
-        "`$other` cannot be the function of a task of type `$t`: behind the task it must take what `$t` receives; the types do not fit",
+        "`$other` cannot be the function of a task of type `$t`: after the task it must take what `$t` receives; the types do not fit",
     ),
     (
         "(func (drop (task.new $t $first)))",

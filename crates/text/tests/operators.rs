@@ -131,7 +131,7 @@ fn constant_expressions() {
 }
 
 #[test]
-fn behind_sugar() {
+fn after_sugar() {
     check(
         r#"(module $m
   (func $log (export "l") (import "host" "log") (param i32))

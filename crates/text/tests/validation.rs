@@ -102,7 +102,7 @@ fn the_second_function() {
 }
 
 #[test]
-fn behind_sugar() {
+fn after_sugar() {
     check(
         r#"(module
   (func $log (import "host" "log") (param i32))

@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 /// How deep calls may nest in a case.
 const DEPTH: usize = 5;
 
-/// What a host function answers to fail.
+/// What a host function returns to fail.
 const FAILURE: &str = "the host function fails";
 
 /// Instantiates the module, or fails to.

@@ -198,7 +198,7 @@ impl Model {
         }
     }
 
-    /// Begins a scope; answers how many there were.
+    /// Begins a scope; returns how many there were.
     pub fn begin_scope(&mut self) -> usize {
         self.last_scope += 1;
         self.scopes.push(self.last_scope);

@@ -111,7 +111,7 @@ fn in_other_form(
                 "(func {nulls} (block $sent (param {operands}) \
                  (try_table (param {operands}) (catch_all $sent) {call}) (unreachable)))"
             );
-            // The block has no values behind.
+            // The block has no values after.
             (all, only_plain)
         }
         5 if name != "mount" => {

@@ -1,5 +1,5 @@
 //! Every entry point that takes what others have written, and what is wrong with
-//! an answer.
+//! a result.
 //!
 //! Nothing may panic, and nothing take long. An error says what is wrong, and
 //! where in the source.

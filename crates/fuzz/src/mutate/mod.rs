@@ -7,7 +7,7 @@
 //! | `token` | the tokens and forms of a text |
 //! | `text` | changes of text |
 //! | `binary` | changes of bytes |
-//! | `judge` | every entry point, and what is wrong with an answer |
+//! | `judge` | every entry point, and what is wrong with a result |
 
 mod binary;
 mod corpus;

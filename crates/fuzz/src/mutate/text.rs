@@ -214,9 +214,9 @@ fn nest(text: &str, u: &mut Unstructured<'_>) -> Result<String> {
         0 => String::new(),
         _ => ")".repeat(opening.matches('(').count() - opening.matches(')').count()),
     };
-    let (before, form, behind) = (&text[..range.start], &text[range.clone()], &text[range.end..]);
+    let (before, form, after) = (&text[..range.start], &text[range.clone()], &text[range.end..]);
     let (opening, closing) = (opening.repeat(count), closing.repeat(count));
-    Ok(format!("{before}{opening}{form}{closing}{behind}"))
+    Ok(format!("{before}{opening}{form}{closing}{after}"))
 }
 
 /// Makes a token long, or repeats a form.

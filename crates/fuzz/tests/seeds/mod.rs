@@ -2,7 +2,7 @@
 
 use ropewalk_fuzz::{Target, targets};
 
-/// Tries a target with as many cases, each made of so many random bytes.
+/// Tries a target with as many cases, each made of this many random bytes.
 #[track_caller]
 pub fn try_cases(name: &str, cases: u64, bytes: usize) {
     let targets = targets();

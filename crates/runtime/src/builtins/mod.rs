@@ -143,7 +143,7 @@ impl Table {
 
 ropewalk_abi::for_each_builtin!(define);
 
-/// What -1 means as the answer of `memory.grow` and `table.grow`.
+/// What -1 means as the result of `memory.grow` and `table.grow`.
 const FAILED: u64 = u64::MAX;
 
 fn memory_grow(calling: &mut Calling<'_>, memory: u64, pages: u64) -> Result<u64> {

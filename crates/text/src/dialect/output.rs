@@ -208,8 +208,8 @@ impl SpanMap {
     }
 
     fn segment(&self, offset: usize) -> Option<&Segment> {
-        let behind = self.segments.partition_point(|segment| segment.start as usize <= offset);
-        self.segments.get(behind.checked_sub(1)?)
+        let after = self.segments.partition_point(|segment| segment.start as usize <= offset);
+        self.segments.get(after.checked_sub(1)?)
     }
 }
 

@@ -224,7 +224,7 @@ fn end_of_list(tree: &Tree<'_>, node: Node) -> Result<()> {
     match tree.siblings(node).next() {
         None => Ok(()),
         Some(node) => {
-            let message = format!("expected `)` behind the type, found {}", tree.describe(node));
+            let message = format!("expected `)` after the type, found {}", tree.describe(node));
             Err(Fault::malformed(tree.start(node), message))
         }
     }

@@ -208,7 +208,7 @@ pub(crate) fn list_of_types<'a>(tree: &Tree<'a>, list: Node) -> Result<Vec<ValTy
     let types: Vec<_> = nodes.map(|node| ValType::read(tree, node)).collect::<Result<_>>()?;
     match named {
         Some(name) if types.len() != 1 => {
-            let message = format!("expected one type behind {}", tree.describe(name));
+            let message = format!("expected one type after {}", tree.describe(name));
             Err(Fault::malformed(tree.start(name), message))
         }
         _ => Ok(types),

@@ -19,6 +19,6 @@ pub fn lower(source: &str) -> String {
 #[track_caller]
 pub fn field_of(head: &str, source: &str) -> String {
     let lowered = lower(&format!("(module {head}\n  ;; here\n  {source}\n  ;; there\n)"));
-    let (_, behind) = lowered.split_once(";; here").unwrap();
-    behind.split_once(";; there").unwrap().0.trim().to_string()
+    let (_, after) = lowered.split_once(";; here").unwrap();
+    after.split_once(";; there").unwrap().0.trim().to_string()
 }

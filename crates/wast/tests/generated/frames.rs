@@ -5,7 +5,7 @@
 use crate::{check, repeat};
 
 /// A function `$f` that keeps `count` values of a type live across a call of
-/// itself, `depth` times, and answers how many of them have not changed.
+/// itself, `depth` times, and returns how many of them have not changed.
 fn recursive(ty: &str, count: usize) -> String {
     let locals = format!("{ty} ").repeat(count);
     let load = repeat(count, |i| format!("(local.set {} {})", i + 1, load(ty, i)));

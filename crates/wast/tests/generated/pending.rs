@@ -149,7 +149,7 @@ fn structs(numbers: std::ops::Range<usize>) -> String {
     numbers.map(|i| format!("(struct.new $s (i32.const {})) ", 7 * i + 5)).collect()
 }
 
-/// What `$sum` answers for the structs in order.
+/// What `$sum` returns for the structs in order.
 fn expected(count: usize) -> i64 {
     (0..count as i64).map(|i| (i + 1) * (7 * i + 5)).sum()
 }

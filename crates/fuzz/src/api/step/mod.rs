@@ -83,7 +83,7 @@ fn step(store: &mut Context<'_>, operation: &Operation) -> Verdict {
     }
 }
 
-/// Which of so many a number chooses.
+/// Which of this many a number chooses.
 pub fn chosen(choice: u8, count: usize) -> Option<usize> {
     (choice as usize).checked_rem(count)
 }

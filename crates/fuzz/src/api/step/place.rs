@@ -95,7 +95,7 @@ pub(in crate::api) fn grow_table(
         && let Some(value) = fits
     {
         if old != len as u64 {
-            return Err(format!("Table::grow answers {old}, but there were {len} elements"));
+            return Err(format!("Table::grow returns {old}, but there were {len} elements"));
         }
         store.data_mut().tables[number].elements.resize(len + by, value);
     }
@@ -157,7 +157,7 @@ pub(in crate::api) fn grow_memory(store: &mut Context<'_>, which: u8, by: u8) ->
     let result = memory.grow(&mut *store, by);
     if let Some(old) = outcome(result, has_room, "Memory::grow")? {
         if old != pages {
-            return Err(format!("Memory::grow answers {old}, but there were {pages} pages"));
+            return Err(format!("Memory::grow returns {old}, but there were {pages} pages"));
         }
         store.data_mut().memories[index].pages += by;
     }

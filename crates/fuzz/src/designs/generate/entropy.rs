@@ -66,7 +66,7 @@ impl Choice {
         self.random.below(bound.max(1) as u64) as usize
     }
 
-    /// True in so many of a hundred cases.
+    /// True in this many of a hundred cases.
     pub fn percent(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }

@@ -66,7 +66,7 @@ impl Scribe<'_> {
         catches
     }
 
-    /// Adds something behind which nothing is reached, with catches around it.
+    /// Adds something after which nothing is reached, with catches around it.
     fn add_caught(&mut self, op: Op) {
         if self.choice.percent(8) {
             return self.add_last(op);

@@ -243,8 +243,8 @@ impl Maker {
         self.program.tags[tag].signature.params.clone()
     }
 
-    pub fn clause(&mut self, tag: TagId, before: &[Ty], behind: &[Ty]) -> Clause {
-        let types = [before, &self.params_of(tag), behind].concat();
+    pub fn clause(&mut self, tag: TagId, before: &[Ty], after: &[Ty]) -> Clause {
+        let types = [before, &self.params_of(tag), after].concat();
         Clause { tag, to: self.locals(&types), handler: self.noted(vec![]) }
     }
 

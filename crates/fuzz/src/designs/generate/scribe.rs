@@ -68,7 +68,7 @@ impl<'a> Scribe<'a> {
         self.machine.program.blocks[self.block].ops.push(Rc::new(op));
     }
 
-    /// Adds an operation behind which nothing is reached.
+    /// Adds an operation after which nothing is reached.
     pub fn add_last(&mut self, op: Op) {
         self.add(op);
         self.machine.program.blocks[self.block].closed = true;
@@ -290,9 +290,9 @@ impl<'a> Scribe<'a> {
         function
     }
 
-    /// A clause that takes the payload of a tag, behind and before other values.
-    pub fn clause(&mut self, tag: TagId, before: &[Ty], behind: &[Ty]) -> Clause {
-        let types = [before, &self.params_of(tag), behind].concat();
+    /// A clause that takes the payload of a tag, after and before other values.
+    pub fn clause(&mut self, tag: TagId, before: &[Ty], after: &[Ty]) -> Clause {
+        let types = [before, &self.params_of(tag), after].concat();
         Clause { tag, to: self.places(&types), handler: self.new_block() }
     }
 

@@ -68,7 +68,7 @@ impl Maker {
         Op::FirstClass(FirstClass::Answer { tag, params, code, results, body })
     }
 
-    /// Puts catches around something that does not go on behind.
+    /// Puts catches around something that does not continue after it.
     fn caught(&mut self, op: FirstClass) -> Option<Vec<Op>> {
         let catches = self.stack_catches();
         let body = self.block(vec![Op::FirstClass(op)]);

@@ -25,7 +25,7 @@ pub struct Activation {
     root: StackId,
     /// The stack from which the host was called.
     outer: StackId,
-    /// Whether the host's function answers even if this fails.
+    /// Whether the host's function returns even if this fails.
     swallow: bool,
 }
 
@@ -87,7 +87,7 @@ impl Machine {
     }
 
     /// A trap frees what runs, and the root with what is suspended with it; the
-    /// host's function goes on.
+    /// host's function continues.
     fn end_activation(&mut self, end: End) -> Step {
         let activation = self.activations.pop().expect("something runs");
         if let End::Trapped(_) = end {

@@ -88,7 +88,7 @@ impl Machine {
         self.throw(exception)
     }
 
-    /// Suspends everything up to the base; answers its reference.
+    /// Suspends everything up to the base; returns its reference.
     pub(super) fn suspend_base(&mut self) -> Value {
         let base = self.base();
         self.suspend(base);

@@ -87,7 +87,7 @@ impl Machine {
     }
 
     /// The exception has left all frames of the running stack. Goes on in the
-    /// parent, or answers how it ends.
+    /// parent, or returns how it ends.
     fn leave_stack(&mut self, exception: usize) -> Option<Step> {
         match self.stacks[self.running].kind {
             Kind::Root(_) => Some(self.root_threw(exception)),

@@ -127,7 +127,7 @@ pub struct Machine {
     /// What a program with a script was told to do, while that was written.
     pub told: Vec<Told>,
     /// Something happened of which nobody says what it does; see
-    /// [`walk`]. What is seen behind that is not to be compared.
+    /// [`walk`]. What is seen after that is not to be compared.
     pub unspecified: bool,
     pub(super) globals: Vec<Value>,
     pub(super) tables: Vec<Vec<Value>>,
@@ -165,7 +165,7 @@ impl Machine {
         }
     }
 
-    /// Runs all of a program that is complete; answers what the host saw.
+    /// Runs all of a program that is complete; returns what the host saw.
     pub fn run(program: Program) -> Machine {
         let calls = program.calls.clone();
         let mut machine = Machine::new(program);

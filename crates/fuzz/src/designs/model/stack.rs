@@ -200,7 +200,7 @@ impl Machine {
             if stack == outermost {
                 return;
             }
-            stack = parent.expect("a chain goes on to its outermost stack");
+            stack = parent.expect("a chain continues to its outermost stack");
         }
     }
 

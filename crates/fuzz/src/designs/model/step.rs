@@ -113,7 +113,7 @@ impl Machine {
         }
     }
 
-    /// The running stack has ended; its parent goes on with values.
+    /// The running stack has ended; its parent continues with values.
     fn continue_parent(&mut self, values: Vec<Value>) -> Step {
         let parent = self.stacks[self.running].parent.expect("only bases have no parent");
         self.end(self.running);

@@ -51,7 +51,7 @@ impl Value {
 pub enum Shape {
     /// A struct of a number and an object.
     Struct,
-    /// An array of so many numbers.
+    /// An array of this many numbers.
     Array(i64),
     /// An `i31`.
     I31,

@@ -4,7 +4,7 @@
 //! The parts of `answer` and `stack.redirect_to` run in frames of their own on
 //! top of the running stack, with the locals of the function that contains
 //! them. Such a frame knows the walk for which it runs; a walk that begins in
-//! it goes on outside of what that walk has passed.
+//! it continues outside of what that walk has passed.
 
 use super::{CursorKind, Frame, Machine, StackId, Step, Trap, Value};
 use crate::designs::program::{BlockId, FirstClass, FunctionId, Local, Op, TagId};
@@ -48,7 +48,7 @@ pub enum Part {
     Give { walk: Walk, after: After },
 }
 
-/// How a `call_stack` goes on when its walk is over.
+/// How a `call_stack` continues when its walk is over.
 #[derive(Clone, Debug)]
 pub enum After {
     Return(Vec<Value>),
@@ -183,7 +183,7 @@ impl Machine {
     }
 
     /// Whether the mark that a walk has found is still where it was. If the
-    /// answer was suspended and its function went on meanwhile, it is not, and
+    /// answer was suspended and its function continued meanwhile, it is not, and
     /// nobody says what is outside of it.
     fn is_there(&self, place: Place) -> bool {
         let frame = self.stacks[place.stack].frames.get(place.frame - 1);
@@ -284,7 +284,7 @@ impl Machine {
     }
 
     /// Gives back what the walk has taken, the last first; then its `call_stack`
-    /// goes on.
+    /// continues.
     pub(super) fn end_walk(&mut self, mut walk: Walk, after: After) -> Step {
         while let Some(taken) = walk.taken.pop() {
             match taken {

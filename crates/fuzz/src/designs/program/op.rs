@@ -31,7 +31,7 @@ pub enum Op {
     TableSet { table: usize, index: i64, from: Local },
     /// A struct of a number and an object.
     NewStruct { to: Local, number: Local, object: Local },
-    /// An array of so many equal numbers.
+    /// An array of this many equal numbers.
     NewArray { to: Local, number: Local, length: i64 },
     /// An `i31`.
     NewI31 { to: Local, number: Local },
@@ -42,7 +42,7 @@ pub enum Op {
     /// The reference in such a struct; anything else traps.
     Unwrap { to: Local, object: Local },
 
-    /// Reads the next number of the program's script; 0 behind its end.
+    /// Reads the next number of the program's script; 0 after its end.
     Next { to: Local },
     /// Runs the block with a number; none if there is none.
     Choose { number: Local, arms: Vec<BlockId> },
@@ -67,7 +67,7 @@ pub enum Op {
 
     /// Calls the host, which calls a function of type
     /// [`Signature::entry`](super::Signature::entry). If that fails, so does the
-    /// host's function, unless `swallow`: then it answers -1 for a trap and -2 for
+    /// host's function, unless `swallow`: then it returns -1 for a trap and -2 for
     /// an exception.
     Enter { function: FunctionId, argument: Local, swallow: bool, to: Local },
     /// Calls the host, which throws tag 0.

@@ -17,8 +17,8 @@ struct Used(String);
 
 impl Used {
     fn names(&self, name: &str) -> bool {
-        let behind = self.0.match_indices(name).map(|(at, _)| &self.0[at + name.len()..]);
-        behind.into_iter().any(|rest| !rest.starts_with(|next: char| next.is_ascii_digit()))
+        let after = self.0.match_indices(name).map(|(at, _)| &self.0[at + name.len()..]);
+        after.into_iter().any(|rest| !rest.starts_with(|next: char| next.is_ascii_digit()))
     }
 }
 

@@ -149,7 +149,7 @@ fn names_in<'a>(tree: &Tree<'a>, list: Node, target: &str) -> Result<[Name<'a>; 
         None => Ok(names),
         Some(node) => {
             let found = tree.describe(node);
-            let message = format!("expected `)` behind the two names of a clause, found {found}");
+            let message = format!("expected `)` after the two names of a clause, found {found}");
             Err(Fault::malformed(tree.start(node), message))
         }
     }

@@ -208,7 +208,7 @@ impl<'a> Start<'_, 'a> {
         lowering: &mut Lowering<'a, '_>,
         params: &[ValType<'a>],
     ) -> Result<()> {
-        let why = format!("behind the fiber it must take the values of `{}`", self.event);
+        let why = format!("after the fiber it must take the values of `{}`", self.event);
         self.require(lowering, self.values, params, &why)
     }
 

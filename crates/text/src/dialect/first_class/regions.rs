@@ -64,8 +64,8 @@ impl<'a> Function<'_, 'a, '_> {
                 self.lowering.edits.insert_early(top, Pieces::text(format!(" {leave}"), at));
             }
             _ => {
-                let behind = tree.end(block.last);
-                self.lowering.edits.insert(behind, Pieces::text(format!(" {leave}"), at));
+                let after = tree.end(block.last);
+                self.lowering.edits.insert(after, Pieces::text(format!(" {leave}"), at));
             }
         }
     }

@@ -15,7 +15,7 @@ pub(super) fn check(tree: &Tree<'_>, shape: &Shape<'_>, list: Node) -> Result<()
             && instruction.word == "stack.start"
             && Some(instruction.keyword) != start
         {
-            let message = "`stack.start` can only stand at the beginning of a rout, behind \
+            let message = "`stack.start` can only stand at the beginning of a rout, after \
                            openings of blocks";
             return Err(Fault::invalid(instruction.at(tree), message));
         }

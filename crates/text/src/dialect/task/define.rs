@@ -19,8 +19,8 @@ pub(super) fn read<'a>(tree: &Tree<'a>, list: Node) -> Result<Signature<'a>> {
 /// `(task (param ..)* (result ..)*)`.
 fn read_task<'a>(tree: &Tree<'a>, list: Node) -> Result<Signature<'a>> {
     let is_result = |node| tree.head(node) == Some("result");
-    let behind = tree.children(list).skip(1).skip_while(|&node| !is_result(node));
-    let misplaced = behind.into_iter().find(|&node| tree.head(node) == Some("param"));
+    let after = tree.children(list).skip(1).skip_while(|&node| !is_result(node));
+    let misplaced = after.into_iter().find(|&node| tree.head(node) == Some("param"));
     if let Some(node) = misplaced {
         let message = "a task type has its parameters before its results";
         return Err(Fault::malformed(tree.start(node), message));

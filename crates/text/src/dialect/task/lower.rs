@@ -141,7 +141,7 @@ fn require_body<'a, 'm>(
     let Some((first, params)) = body.params.split_first() else {
         return Err(Fault::invalid(name.at, format!("{itself}; it has no parameters")));
     };
-    let received = format!("{start} behind the task it must take what `{t}` receives");
+    let received = format!("{start} after the task it must take what `{t}` receives");
     let Some((values, arguments)) = params.split_at_checked(task.received.len()) else {
         let (expected, found) = (task.received.len(), params.len());
         let message = format!("{received}: `{t}` receives {expected}, and `{f}` takes {found}");
