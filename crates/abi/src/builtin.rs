@@ -133,12 +133,11 @@ builtins! {
     new_stack() -> block;
     /// Traps, because a reference to a stack was not valid.
     invalid_stack(reference, kind);
-    /// Uses up a reference, and puts the bound arguments of the stack before as
-    /// many others in the transfer area; returns the block, which is another one
-    /// if the generations are used up.
+    /// Uses up a reference whose generation is the last, while as many arguments of
+    /// a type are in the transfer area; returns the block, which is another one.
     prepare(reference, ty, count) -> block;
-    /// Binds arguments of the transfer area to a stack, `kind << 32 | count`;
-    /// returns the new reference.
+    /// Binds arguments of the transfer area to a stack with room for them, whose
+    /// generation is the last, `kind << 32 | count`; returns the new reference.
     bind(reference, ty, kind_and_count) -> reference;
     /// Searches for the clause of a tag: returns its number, and
     /// leaves the outermost stack in the store.

@@ -101,12 +101,8 @@ pub struct ControlBlock {
     /// The reference that will be valid for this stack when it is suspended
     /// the next time, or is while it is suspended; without its kind.
     pub reference: u64,
-    /// How many of its arguments are bound already: as many as the store keeps for
-    /// it. Zero unless it is new or suspended.
-    pub bound: u16,
-    /// Whether `innermost` is another stack or `through` is not null. It lies
-    /// beside `bound`, so that one comparison tells that there is neither.
-    pub is_grouped: u16,
+    /// Whether `innermost` is another stack or `through` is not null.
+    pub is_grouped: u32,
     /// What it is used for. Generated code writes it together with `marks`.
     pub purpose: Purpose,
     /// How many marks `answer` and the redirections have left on it.
@@ -154,7 +150,6 @@ impl ControlBlock {
         through: ptr::null_mut(),
         sought: 0,
         extender: ptr::null_mut(),
-        bound: 0,
         is_grouped: 0,
         purpose: Purpose::Free,
         marks: 0,
@@ -169,10 +164,6 @@ impl ControlBlock {
 
 const _: () = assert!(offset_of!(ControlBlock, marks) == offset_of!(ControlBlock, purpose) + 2);
 const _: () = assert!(offset_of!(ControlBlock, innermost) < 64);
-const _: () = assert!(
-    offset_of!(ControlBlock, is_grouped) == offset_of!(ControlBlock, bound) + 2
-        && offset_of!(ControlBlock, bound) % 4 == 0
-);
 
 /// What generated code needs of a store. Its address never changes.
 #[derive(Debug)]
@@ -208,6 +199,8 @@ pub struct StoreContext {
     pub free_stacks: *mut ControlBlock,
     /// Where a stack starts that has not run yet.
     pub start: *const c_void,
+    /// Where a stack continues that has [bound arguments](crate::bound).
+    pub deliver: *const c_void,
     /// The stub that goes back to the parent for good.
     pub finish: *const c_void,
     /// The stub that goes back to the parent for good, with a signal.

@@ -13,6 +13,7 @@
 //! | [`context`] | the records that generated code reads and writes |
 //! | [`code`] | compiled code and its tables |
 //! | [`stack`] | references to stacks |
+//! | [`bound`] | where arguments lie that are bound to a stack |
 //! | [`life`] | what the record of a stack says after each transition |
 //! | [`signature`] | which parameters and results travel outside registers |
 //! | [`transfer`] | the area through which those travel |
@@ -21,6 +22,7 @@
 //! | [`access`] | accesses of memory that may fault on purpose |
 
 pub mod access;
+pub mod bound;
 pub mod builtin;
 pub mod code;
 pub mod context;

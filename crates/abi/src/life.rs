@@ -19,7 +19,7 @@
 //! | state | how it is recognised |
 //! | --- | --- |
 //! | [`Free`](Life::Free) | `purpose` is `Free`; on the list `StoreContext::free_stacks`; has memory |
-//! | [`New`](Life::New) | as suspended and alone; on top of it is the address of the stub `start`, or of `ground` if it is blank |
+//! | [`New`](Life::New) | as suspended and alone; on top of it, above what is [bound](crate::bound), is the address of the stub `start`, or of `ground` if it is blank |
 //! | [`Suspended`](Life::Suspended) | `reference` is what was handed out for it; it is not `StoreContext::stack`, nor a parent of that or of the stack of an outer activation. It is alone if `innermost` is the stack itself |
 //! | [`Inside`](Life::Inside) | it is suspended with another, the outermost: it is that one's `innermost`, or a parent of it |
 //! | [`Running`](Life::Running) | it is `StoreContext::stack`, or that of an outer activation, which is in a host call |
@@ -33,26 +33,29 @@
 //! and not of a block.
 //!
 //! What is true of a stack stands in its [`ControlBlock`] and nowhere else, but
-//! for its marks and bound arguments, which the store keeps by the number of the
-//! block and moves together with it. A transition is made in one place: generated
+//! for its marks, which the store keeps by the number of the block and moves
+//! together with it, and for [bound arguments](crate::bound), which lie on the stack
+//! itself and move and end with its memory. A transition is made in one place: generated
 //! code makes the frequent ones in line, and the runtime the others, by the
 //! functions here and in its `stack` and `design` folders. After each, these fields have
 //! meaning and hold this:
 //!
 //! | transition | fields afterwards |
 //! | --- | --- |
-//! | *create*: off the list of free stacks | `sp` at the address to start at, `fp` 0, `function` and `entry`; `purpose` the design's; `parent` null for a task or fiber, `no_parent` for a base; no marks, nothing bound, not grouped, nothing `sought`; `innermost` itself, `extender` null, as they were while it was free |
+//! | *create*: off the list of free stacks | `sp` at the address to start at, `fp` 0, `function` and `entry`; `purpose` the design's; `parent` null for a task or fiber, `no_parent` for a base; no marks, not grouped, nothing `sought`; `innermost` itself, `extender` null, as they were while it was free |
 //! | *suspend*, up to an outermost stack | of the outermost: `innermost` the stack that ran, `is_grouped` if that is another; `parent` null for a task or fiber, `no_parent` for a base, and without meaning for a continuation. Of those inside, `parent` as before |
 //! | *start*, *continue* | of the outermost: `reference` the next generation, unless it is a task or fiber; `innermost` itself; `parent` who resumed it. Of the innermost: `through` the outermost if that is another, else null; `sought` zero unless `through` is what it was |
 //! | *resume another*, wait | `handlers` the clauses; `through` null, `sought` zero. Of a root from which the host resumes: also `sp` at the address of the stub `come_back`, `fp` 0 |
 //! | *hold*: what is suspended or new belongs to the host | as before; the store notes that the host has it |
+//! | *bind*: arguments are put on the stack that will continue | of the outermost: `reference` the next generation. Of the innermost: `sp` at the head of what is bound |
+//! | *continue with an exception* | as *continue*; of the innermost: `sp` where it was left, without what was bound |
 //! | *extend* | as *continue*; of the base: `extender` who waits for `stack.start` |
 //! | *begin a rout* (`stack.start`) | as *suspend*; of the base: `extender` null |
 //! | *land* an exception | those inside are freed; `sp` and `fp` those of the handler's frame; without the marks of the functions that were left; of the base: `extender` null, and whoever waited there is suspended for ever |
-//! | *finish*, *free* | `purpose` `Free`, no marks, nothing bound, `innermost` itself, `extender` null; `reference` of a task or fiber the next generation; on the list of free stacks |
-//! | *renew* | everything is in another block, with the marks and what is bound; the `parent` of the child is that; the old block is blank |
+//! | *finish*, *free* | `purpose` `Free`, no marks, `innermost` itself, `extender` null; `reference` of a task or fiber the next generation; on the list of free stacks |
+//! | *renew* | everything is in another block, with the marks; the `parent` of the child is that; the old block is blank |
 //! | *move* | `sp`, `fp`, `top`, `limit`, `high`, and the links in its frames |
-//! | *lose*: nothing can continue the chain that it is in | of a task or fiber that something still names: `parent` `no_parent`, `innermost` itself, no marks, nothing bound |
+//! | *lose*: nothing can continue the chain that it is in | of a task or fiber that something still names: `parent` `no_parent`, `innermost` itself, no marks |
 //! | *end an activation* | of its root: as when it was made, but for `reference` |
 //!
 //! In a stress mode the runtime checks all this after every transition.
@@ -106,7 +109,6 @@ impl ControlBlock {
         unsafe { *(self.sp as *mut *const c_void) = start };
         self.function = function;
         self.entry = entry;
-        self.bound = 0;
         self.purpose = Purpose::Continuation;
         self.marks = 0;
     }
@@ -131,7 +133,7 @@ impl ControlBlock {
     pub fn group(&mut self, innermost: *mut ControlBlock) {
         let is_alone = ptr::eq(innermost, self);
         self.innermost = innermost;
-        self.is_grouped |= u16::from(!is_alone);
+        self.is_grouped |= u32::from(!is_alone);
     }
 
     /// *Continue*: prepares for continuing the innermost of the stacks that were
@@ -200,7 +202,6 @@ impl ControlBlock {
         self.be_alone();
         self.purpose = Purpose::Free;
         self.marks = 0;
-        self.bound = 0;
         self.extender = ptr::null_mut();
     }
 
@@ -209,7 +210,6 @@ impl ControlBlock {
         debug_assert_eq!(self.purpose, Purpose::Root);
         self.be_alone();
         self.marks = 0;
-        self.bound = 0;
         self.extender = ptr::null_mut();
         self.parent = no_parent;
     }
@@ -227,7 +227,6 @@ impl ControlBlock {
         debug_assert!(self.purpose.has_identity());
         self.be_alone();
         self.marks = 0;
-        self.bound = 0;
         self.parent = no_parent;
     }
 }

@@ -15,6 +15,9 @@ use crate::RawVal;
 use crate::signature::TRANSFER_SLOTS;
 use crate::types::ValType;
 
+/// How many values of a switch travel in registers, and not in the area.
+pub const CARRIED: usize = 3;
+
 /// Where the tags begin.
 pub const TAGS: usize = TRANSFER_SLOTS * size_of::<RawVal>();
 

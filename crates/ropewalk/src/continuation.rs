@@ -315,7 +315,7 @@ impl Continuation {
             unsafe { values_of(runtime, &types) }
         };
         // SAFETY: the values have the types of the continuation.
-        unsafe { self.enter(store, values.len(), handlers, ty, results) }
+        unsafe { self.enter(store, handlers, ty, results) }
     }
 
     /// Resumes it by throwing an exception where it is suspended. The host handles
@@ -388,14 +388,13 @@ impl Continuation {
     unsafe fn enter<T, R>(
         self,
         store: &mut StoreContextMut<'_, T>,
-        count: usize,
         handlers: &[u64],
         ty: ContType,
         results: impl FnOnce(&mut StoreContextMut<'_, T>) -> R,
     ) -> Result<Resumed<R>> {
         let taken = self.taken();
         // SAFETY: the host holds it; the rest is the caller's promise.
-        let back = unsafe { held::resume(store.enter(), taken.reference, count, handlers) };
+        let back = unsafe { held::resume(store.enter(), taken.reference, handlers) };
         taken.came_back(store, back, ty, results)
     }
 
@@ -580,7 +579,7 @@ impl<Params: WasmParams, Results: WasmResults> TypedContinuation<Params, Results
         put(&mut store.0.runtime, params)?;
         let results = |store: &mut StoreContextMut<'_, _>| load(store, ty.results);
         // SAFETY: the types were checked when it was made.
-        unsafe { self.continuation.enter(&mut store, Params::COUNT, &handlers, ty, results) }
+        unsafe { self.continuation.enter(&mut store, &handlers, ty, results) }
     }
 
     /// Resumes it. The host handles one tag; with another one it traps, unless
@@ -598,8 +597,7 @@ impl<Params: WasmParams, Results: WasmResults> TypedContinuation<Params, Results
         put(&mut store.0.runtime, params)?;
         let taken = self.continuation.taken();
         // SAFETY: the host holds it, and the types were checked when it was made.
-        let back =
-            unsafe { held::resume(store.enter(), taken.reference, Params::COUNT, &handlers) };
+        let back = unsafe { held::resume(store.enter(), taken.reference, &handlers) };
         let Some((_, reference, released)) = taken.tag(&store, back)? else {
             return Ok(TypedResumed::Returned(load(&mut store, ty.results)));
         };

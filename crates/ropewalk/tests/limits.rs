@@ -212,3 +212,70 @@ fn a_smaller_memory_in_the_place_of_a_larger_one_still_traps_at_its_end() {
         assert_eq!(trap(&error).code(), TrapCode::MemoryOutOfBounds);
     }
 }
+
+/// `hold n` suspends a continuation at a depth, which expects numbers; `bind` binds
+/// all but the last; `all` resumes it with all of them, `last` with that one.
+fn binds(count: usize) -> String {
+    let params = "i64 ".repeat(count);
+    let numbers = |range: std::ops::Range<usize>| -> String {
+        range.map(|i| format!("(i64.const {i}) ")).collect()
+    };
+    let (first, last) = (numbers(0..count - 1), numbers(count - 1..count));
+    let sum = "(i64.add) ".repeat(count - 1);
+    format!(
+        r#"(module
+        (type $all (func (param {params}) (result i64))) (type $k (cont $all))
+        (type $one (func (param i64) (result i64))) (type $k1 (cont $one))
+        (type $depth (func (param i32) (result i64))) (type $kd (cont $depth))
+        (tag $ask (result {params}))
+        (global $k (mut (ref null $k)) (ref.null $k))
+        (global $k1 (mut (ref null $k1)) (ref.null $k1))
+        (elem declare func $down)
+        (func $down (param i32) (result i64)
+          (if (result i64) (i32.eqz (local.get 0)) (then (suspend $ask) {sum})
+            (else (i64.add (i64.const 1) (call $down (i32.sub (local.get 0) (i32.const 1)))))))
+        (func (export "hold") (param i32)
+          (block $h (result (ref $k))
+            (resume $kd (on $ask $h) (local.get 0) (cont.new $kd (ref.func $down)))
+            (unreachable))
+          (global.set $k))
+        (func (export "bind")
+          (global.set $k1 (cont.bind $k $k1 {first} (global.get $k))))
+        (func (export "last") (result i64) (resume $k1 {last} (global.get $k1)))
+        (func (export "all") (result i64) (resume $k {first} {last} (global.get $k))))"#
+    )
+}
+
+#[test]
+fn where_bound_values_find_no_room_nothing_is_bound() {
+    const COUNT: usize = 40;
+    let sum = (COUNT * (COUNT - 1) / 2) as i64;
+    for checks in [false, true] {
+        let mut config = Config::new();
+        let engine = Engine::new(config.stack_size(16 << 10).check_stacks(checks)).unwrap();
+        let (mut store, instance) = instantiate_in(&engine, &binds(COUNT));
+        let hold = instance.get_typed_func::<i32, ()>(&mut store, "hold").unwrap();
+        let bind = instance.get_typed_func::<(), ()>(&mut store, "bind").unwrap();
+        let [last, all] = ["last", "all"]
+            .map(|name| instance.get_typed_func::<(), i64>(&mut store, name).unwrap());
+        let (mut found_room, mut was_full) = (0, 0);
+        for depth in 0.. {
+            if let Err(error) = hold.call(&mut store, depth) {
+                assert_eq!(trap(&error).code(), TrapCode::CallStackExhausted);
+                break;
+            }
+            match bind.call(&mut store, ()) {
+                Ok(()) => {
+                    found_room += 1;
+                    assert_eq!(last.call(&mut store, ()).unwrap(), sum + i64::from(depth));
+                }
+                Err(error) => {
+                    was_full += 1;
+                    assert_eq!(trap(&error).code(), TrapCode::CallStackExhausted);
+                    assert_eq!(all.call(&mut store, ()).unwrap(), sum + i64::from(depth));
+                }
+            }
+        }
+        assert!(found_room > 10 && was_full > 1, "{found_room} {was_full}");
+    }
+}

@@ -66,7 +66,7 @@ impl Store {
         unsafe {
             ((*stack).sp, (*stack).fp) = (landing.sp, landing.fp);
             // Removes those of the functions that were left.
-            self.stacks.marks(stack);
+            self.stacks.marks_of(stack);
         }
         self.context_mut().landing = landing.ip;
     }

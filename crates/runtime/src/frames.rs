@@ -1,6 +1,7 @@
 //! The frames of a stack that is suspended or in a host call.
 
 use crate::code::LoadedModule;
+use crate::stack::Bound;
 use crate::store::Store;
 use ropewalk_abi::ControlBlock;
 use ropewalk_abi::code::{CallSite, CodeImage};
@@ -27,6 +28,15 @@ impl<'a> Frames<'a> {
         // SAFETY: the stubs leave the return address at the stack pointer.
         let pc = unsafe { *(stack.sp as *const usize) };
         Frames { store, pc, fp: stack.fp }
+    }
+
+    /// The frames of a stack that is suspended.
+    pub fn of_suspended(store: &'a Store, stack: &ControlBlock) -> Frames<'a> {
+        // SAFETY: the address to continue at is on top, above what is bound.
+        unsafe {
+            let sp = store.bound(stack).map_or(stack.sp, Bound::left_at);
+            Frames { store, pc: *(sp as *const usize), fp: stack.fp }
+        }
     }
 }
 

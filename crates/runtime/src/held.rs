@@ -65,8 +65,8 @@ impl Released {
     }
 }
 
-/// Resumes a continuation that the host holds with this many values, which are in the
-/// transfer area, and with clauses: words, then zero.
+/// Resumes a continuation that the host holds with the values that are in the transfer
+/// area, and with clauses: words, then zero.
 ///
 /// # Safety
 ///
@@ -77,14 +77,13 @@ impl Released {
 pub unsafe fn resume(
     store: NonNull<Store>,
     reference: u64,
-    count: usize,
     handlers: &[u64],
 ) -> anyhow::Result<CameBack> {
     debug_assert_eq!(handlers.last(), Some(&0));
     // SAFETY: the root waits for what it continues; the rest is the caller's promise.
     unsafe {
         activate(store, |context, root| {
-            match wait_for(context, root, reference, handlers.as_ptr(), Some(count)) {
+            match wait_for(context, root, reference, handlers.as_ptr()) {
                 Ok(innermost) => {
                     let reference = (*innermost).reference;
                     (*context).passage = Passage { to: innermost, signal: 0, reference };
@@ -111,10 +110,12 @@ pub unsafe fn resume_throw(
     // SAFETY: as in `resume`.
     unsafe {
         activate(store, |context, root| {
-            match wait_for(context, root, reference, handlers.as_ptr(), None) {
+            match wait_for(context, root, reference, handlers.as_ptr()) {
                 Ok(innermost) => {
                     (*context).stack = innermost;
-                    match Store::from_context(context).throw(exception).ended {
+                    let store = Store::from_context(context);
+                    store.drop_bound(innermost);
+                    match store.throw(exception).ended {
                         CATCH => stubs::enter_landing(context, exception),
                         ended => ended,
                     }
@@ -126,15 +127,13 @@ pub unsafe fn resume_throw(
     }
 }
 
-/// Links what the host holds to the root, and puts its bound arguments before this
-/// many others, or drops them. Returns the stack to continue.
+/// Links what the host holds to the root. Returns the stack to continue.
 #[inline]
 unsafe fn wait_for(
     context: *mut StoreContext,
     root: *mut ControlBlock,
     reference: u64,
     handlers: *const u64,
-    count: Option<usize>,
 ) -> Result<*mut ControlBlock, TrapCode> {
     // SAFETY: the caller has the store to itself; a root is idle when an activation
     // begins, and what the host holds is suspended or new.
@@ -143,10 +142,6 @@ unsafe fn wait_for(
         (*root).wait_for_host(stubs::come_back as *const c_void, handlers);
         let block = store.consume(reference, StackKind::Continuation)?;
         store.stacks.held.let_go(block_number(reference));
-        if (*block).bound != 0 {
-            let bound = store.take_bound(block);
-            store.put_before(&bound, count.unwrap_or(0));
-        }
         (*block).parent = root;
         let innermost = (*block).ungroup();
         if store.options.move_stacks {

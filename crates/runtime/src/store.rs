@@ -210,6 +210,10 @@ impl Store {
             false => &builtins::TABLE,
             true => &builtins::CHECKED_TABLE,
         };
+        let deliver = match options.check_stacks {
+            false => stubs::deliver as *const (),
+            true => stubs::deliver_checked as *const (),
+        };
         // SAFETY: all zeroes is a value.
         let transfer: Box<[UnsafeCell<RawVal>]> =
             unsafe { Box::new_zeroed_slice(TRANSFER_SIZE / size_of::<RawVal>()).assume_init() };
@@ -227,6 +231,7 @@ impl Store {
             blocks: ptr::null_mut(),
             free_stacks: ptr::null_mut(),
             start: stubs::start as *const c_void,
+            deliver: deliver.cast(),
             finish: stubs::finish as *const c_void,
             finish_with: stubs::finish_with as *const c_void,
             no_parent: ptr::null_mut(),

@@ -1,6 +1,6 @@
 //! The transfer area, as the runtime reads and writes it.
 
-use crate::stack::BoundValue;
+use crate::stack::{Bound, Mutation};
 use crate::store::Store;
 use ropewalk_abi::signature::TRANSFER_SLOTS;
 use ropewalk_abi::transfer::{TAGS, ValueClass};
@@ -34,24 +34,26 @@ impl Store {
         *self.tag(slot) = class as u8;
     }
 
-    /// Puts bound values before as many others in the area.
-    pub(crate) fn put_before(&mut self, bound: &[BoundValue], count: usize) {
-        for slot in (0..count).rev() {
+    /// Puts the values that are bound to a stack, which is being continued, before
+    /// the others in the area.
+    pub(crate) fn deliver(&mut self, bound: Bound) {
+        // SAFETY: types live as long as the engine.
+        let ty = self.options.types.get(unsafe { (*bound.ty()).id });
+        let ty = ty.ty().composite.as_func().expect("continuations are made of functions");
+        let (count, rest) = (bound.count(), bound.rest());
+        self.check_transferred(&ty.params()[count..]);
+        // With a bug that can be put back they come last.
+        let is_last = self.options.stacks.mutation == Some(Mutation::BoundValuesLast);
+        let (first_bound, first_given) = if is_last { (rest, 0) } else { (0, count) };
+        for slot in (0..rest).rev() {
             let (value, tag) = (self.transferred(slot), *self.tag(slot));
-            self.transfer(bound.len() + slot, value);
-            *self.tag(bound.len() + slot) = tag;
+            self.transfer(first_given + slot, value);
+            *self.tag(first_given + slot) = tag;
         }
-        for (slot, bound) in bound.iter().enumerate() {
-            self.transfer(slot, bound.value);
-            *self.tag(slot) = bound.class as u8;
-        }
-    }
-
-    /// As `put_before`, with a bug: they come last.
-    pub(crate) fn put_behind(&mut self, bound: &[BoundValue], count: usize) {
-        for (slot, bound) in bound.iter().enumerate() {
-            self.transfer(count + slot, bound.value);
-            *self.tag(count + slot) = bound.class as u8;
+        for (number, &ty) in ty.params()[..count].iter().enumerate() {
+            // SAFETY: bound values lie on the stack until it runs.
+            self.transfer(first_bound + number, unsafe { *bound.value(number) });
+            *self.tag(first_bound + number) = ValueClass::of(ty) as u8;
         }
     }
 

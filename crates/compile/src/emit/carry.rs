@@ -8,8 +8,7 @@
 use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, Value, types::*};
 use cranelift_frontend::FunctionBuilder;
 
-/// How many values travel in registers.
-pub(crate) const CARRIED: usize = 3;
+pub(crate) use ropewalk_abi::transfer::CARRIED;
 
 /// The type as which a value of a type travels.
 pub(crate) fn carrier_type(ty: ir::Type) -> ir::Type {

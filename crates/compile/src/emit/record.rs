@@ -48,9 +48,7 @@ fields! {
         PARENT = parent: I64,
         HANDLERS = handlers: I64,
         REFERENCE = reference: I64,
-        BOUND = bound: I16,
-        // Together with the field after it: neither is there in the common case.
-        BOUND_AND_GROUPED = bound: I32,
+        IS_GROUPED = is_grouped: I32,
         PURPOSE = purpose: I16,
         // Together with the field after it: a new stack has no marks.
         PURPOSE_AND_MARKS = purpose: I32,
@@ -83,6 +81,7 @@ fields! {
         BLOCKS = blocks: I64,
         FREE_STACKS = free_stacks: I64,
         START = start: I64,
+        DELIVER = deliver: I64,
         FINISH = finish: I64,
         FINISH_WITH = finish_with: I64,
         NO_PARENT = no_parent: I64,

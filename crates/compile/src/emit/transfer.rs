@@ -10,7 +10,7 @@ use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types::*};
 use cranelift_frontend::FunctionBuilder;
 use ropewalk_abi::signature::Passing;
 use ropewalk_abi::transfer::{ValueClass, tag_offset, transfer_offset};
-use ropewalk_abi::{RawVal, TrapCode, ValType};
+use ropewalk_abi::{TrapCode, ValType};
 
 /// The transfer area, in the code of a function.
 pub(crate) struct Transfer<'b, 'f> {
@@ -120,19 +120,11 @@ impl<'b, 'f> Transfer<'b, 'f> {
         self.tag(slot, ty);
     }
 
-    /// Puts a reference into the place that is some after another one.
-    pub fn put_reference_after(&mut self, slot: u32, distance: Value, value: Value) {
-        let size = i64::from(size_of::<RawVal>().trailing_zeros());
-        let offset = self.builder.ins().ishl_imm_u(distance, size);
-        let place = self.builder.ins().iadd(self.area, offset);
-        // It fills its place, as in `put_all`.
+    /// Puts a reference into a place, which it fills, as in `put_all`.
+    pub fn put_reference(&mut self, slot: u32, value: Value) {
         let value = to_vector(self.builder, value);
-        let flags = MemFlagsData::trusted();
-        self.builder.ins().store(flags, value, place, transfer_offset(slot));
-        if self.is_tagged {
-            let tag = self.builder.ins().iadd(self.area, distance);
-            self.store_tag(tag, slot, ValueClass::Ref);
-        }
+        self.put_word(slot, value);
+        self.tag_class(slot, ValueClass::Ref);
     }
 
     /// Keeps a word in a place that no value needs.
@@ -159,14 +151,15 @@ impl<'b, 'f> Transfer<'b, 'f> {
     // ---- tags
 
     fn tag(&mut self, slot: u32, ty: ValType) {
-        if self.is_tagged {
-            self.store_tag(self.area, slot, ValueClass::of(ty));
-        }
+        self.tag_class(slot, ValueClass::of(ty));
     }
 
-    fn store_tag(&mut self, area: Value, slot: u32, class: ValueClass) {
-        let class = self.builder.ins().iconst(I32, class as i64);
-        self.builder.ins().istore8(MemFlagsData::trusted(), class, area, tag_offset(slot));
+    fn tag_class(&mut self, slot: u32, class: ValueClass) {
+        if self.is_tagged {
+            let class = self.builder.ins().iconst(I32, class as i64);
+            let flags = MemFlagsData::trusted();
+            self.builder.ins().istore8(flags, class, self.area, tag_offset(slot));
+        }
     }
 
     fn check_tag(&mut self, slot: u32, ty: ValType) {

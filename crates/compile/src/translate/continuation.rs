@@ -70,15 +70,11 @@ impl Translator<'_> {
     pub fn cont_bind(&mut self, from: u32, to: u32) {
         let env = self.env;
         let [from_function, to_function] = [from, to].map(|ty| env.info.cont_function(ty));
-        let params = env.info.func_type(from_function).params();
-        let count = params.len() - env.info.func_type(to_function).params().len();
+        let [before, after] =
+            [from_function, to_function].map(|ty| env.info.func_type(ty).params().len());
         let reference = self.pop();
-        let values = self.stack.split_off(self.stack.len() - count);
-        self.put_all(&values, &params[..count]);
-        let info = self.type_info(from_function);
-        let kind = StackKind::Continuation as u64;
-        let kind_and_count = self.index(kind << 32 | count as u64);
-        let bound = self.call_builtin(Builtin::bind, &[reference, info, kind_and_count]);
+        let values = self.stack.split_off(self.stack.len() - (before - after));
+        let bound = self.bind(reference, &values, from_function, StackKind::Continuation);
         self.push_typed(bound, CONT);
     }
 
@@ -238,9 +234,9 @@ impl Translator<'_> {
 
     /// As `forget_through`, if there is anything to forget.
     pub(crate) fn forget_any_through(&mut self, current: Value) {
-        let flags = self.load_flags(current);
+        let is_grouped = self.load_grouped(current);
         let [cold, next] = self.cold_and_next();
-        self.builder.ins().brif(flags, cold, &[], next, &[]);
+        self.builder.ins().brif(is_grouped, cold, &[], next, &[]);
         self.enter_sealed(cold);
         self.forget_through(current);
         self.jump(next, &[]);

@@ -5,6 +5,7 @@
 //! each operator, in the file of its chapter.
 
 mod admitted;
+mod bind;
 mod bulk;
 pub(crate) mod call;
 mod cases;

@@ -8,9 +8,6 @@ use cranelift_codegen::ir::{Block, InstBuilder, Value, types::*};
 use ropewalk_abi::stack::{NEXT_GENERATION, OFFSET_MASK, StackKind, kind_bits};
 use ropewalk_abi::{Builtin, TrapCode};
 
-/// Where `is_grouped` begins in the word that it shares with `bound`.
-const GROUPED_SHIFT: i64 = 16;
-
 /// A stack that is about to be continued.
 pub(crate) struct Target {
     /// Its outermost block, which the reference named.
@@ -63,11 +60,10 @@ impl Translator<'_> {
     }
 
     /// Continues here in the common case: the stack that a valid reference names is
-    /// suspended alone and has no bound arguments, and there is a next generation.
-    /// Else continues at `cold`.
+    /// suspended alone, and there is a next generation. Else continues at `cold`.
     pub(crate) fn check_alone(&mut self, block: Value, reference: Value, cold: Block) {
-        let flags = self.load_flags(block);
-        self.continue_unless(flags, cold);
+        let is_grouped = self.load_grouped(block);
+        self.continue_unless(is_grouped, cold);
         self.check_generation(reference, cold);
     }
 
@@ -93,12 +89,9 @@ impl Translator<'_> {
     }
 
     /// Uses up a valid reference to stacks that are suspended together, without losing
-    /// registers. Continues at `slow` if arguments are bound to them, or if the
-    /// reference is of the last generation.
+    /// registers. Continues at `slow` if the reference is of the last generation.
     pub(crate) fn consume_group(&mut self, block: Value, slow: Block) -> Target {
         let reference = self.get(block, block::REFERENCE);
-        let bound = self.load_bound(block);
-        self.continue_unless(bound, slow);
         self.check_generation(reference, slow);
         let next = self.builder.ins().iadd_imm_s(reference, NEXT_GENERATION as i64);
         self.set(block, block::REFERENCE, next);
@@ -120,15 +113,12 @@ impl Translator<'_> {
         let reference = self.get(block, block::REFERENCE);
         let one = self.builder.ins().iconst(I64, NEXT_GENERATION as i64);
         let (bumped, overflow) = self.builder.ins().uadd_overflow(reference, one);
-        let bound = self.load_bound(block);
-        let overflow = self.builder.ins().uextend(I64, overflow);
-        let needs_runtime = self.builder.ins().bor(bound, overflow);
         let [slow, quick, deep] = std::array::from_fn(|_| self.builder.create_block());
         for block in [slow, quick, deep] {
             self.builder.set_cold_block(block);
         }
         let [ready] = self.words(deep);
-        self.builder.ins().brif(needs_runtime, slow, &[], quick, &[]);
+        self.builder.ins().brif(overflow, slow, &[], quick, &[]);
         self.enter_sealed(quick);
         self.set(block, block::REFERENCE, bumped);
         self.jump(deep, &[block]);
@@ -140,7 +130,7 @@ impl Translator<'_> {
         self.jump(deep, &[made]);
         self.enter_sealed(deep);
         if let Some(last) = last {
-            self.running_transfer().put_reference_after(count as u32, bound, last);
+            self.running_transfer().put_reference(count as u32, last);
         }
         let innermost = self.ungroup(ready);
         let reference = self.get(innermost, block::REFERENCE);
@@ -158,8 +148,7 @@ impl Translator<'_> {
         self.continue_through(innermost, through);
         let is_other = self.builder.ins().icmp(IntCC::NotEqual, innermost, block);
         let is_other = self.builder.ins().uextend(I32, is_other);
-        let flags = self.builder.ins().ishl_imm_u(is_other, GROUPED_SHIFT);
-        self.set(innermost, block::BOUND_AND_GROUPED, flags);
+        self.set(innermost, block::IS_GROUPED, is_other);
         innermost
     }
 
@@ -176,21 +165,14 @@ impl Translator<'_> {
         self.set(innermost, block::SOUGHT, sought);
     }
 
-    /// How many arguments are bound to a stack.
-    pub(crate) fn load_bound(&mut self, block: Value) -> Value {
-        self.get_short(I64, block, block::BOUND)
+    /// Whether a stack is not alone.
+    pub(crate) fn load_grouped(&mut self, block: Value) -> Value {
+        self.get(block, block::IS_GROUPED)
     }
 
-    /// Loads `bound` and `is_grouped` together.
-    pub(crate) fn load_flags(&mut self, block: Value) -> Value {
-        self.get(block, block::BOUND_AND_GROUPED)
-    }
-
-    /// Stores `is_grouped`, together with `bound`, which is zero.
     pub(crate) fn set_grouped(&mut self, block: Value, is_grouped: bool) {
-        let flags = i64::from(is_grouped) << GROUPED_SHIFT;
-        let flags = self.builder.ins().iconst(I32, flags);
-        self.set(block, block::BOUND_AND_GROUPED, flags);
+        let is_grouped = self.builder.ins().iconst(I32, i64::from(is_grouped));
+        self.set(block, block::IS_GROUPED, is_grouped);
     }
 
     /// Switches to a stack whose arguments are in the transfer area.

@@ -30,7 +30,6 @@ impl Store {
         let kind = StackKind::Bag;
         self.check_target(reference, kind)?;
         let target = self.consume(reference, kind)?;
-        self.take_bound(target);
         let current = self.context().stack;
         let base = self.base_of_running();
         // SAFETY: blocks in use are alive; the exception has room for its last
@@ -40,6 +39,7 @@ impl Store {
             let left = (*base).reference | kind_bits(kind);
             let object = Object::from_reference(exception).expect("exceptions are not null");
             object.at::<u64>(offset).write(left);
+            self.drop_bound((*target).innermost);
             self.run_base(target);
         }
         Ok(())

@@ -98,13 +98,13 @@ impl Store {
                 return Outcome::END;
             }
         };
-        self.take_bound(block);
         let current = self.context().stack;
         // SAFETY: both blocks are alive.
         unsafe {
             (*current).handlers = handlers;
             (*current).forget_through();
             (*block).parent = current;
+            self.drop_bound((*block).innermost);
             self.context_mut().stack = (*block).ungroup();
         }
         self.throw(exception)

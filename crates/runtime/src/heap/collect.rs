@@ -157,7 +157,8 @@ impl Store {
             let number = self.stacks.number_of(stack).expect("blocks lie in the table");
             copier.stacks[number].is_live = true;
             // SAFETY: stacks that run, and their parents, are alive.
-            self.visit_frames(unsafe { &*stack }, copier);
+            let frames = Frames::of_host_call(self, unsafe { &*stack });
+            visit_frames(frames, copier);
             self.visit_marks(stack, copier);
         }
         for number in self.stacks.held.numbers() {
@@ -201,20 +202,17 @@ impl Store {
         }
         // SAFETY: the chain leads from the innermost stack to the outermost.
         let mut stack = unsafe { (*outermost).innermost };
+        // SAFETY: stacks in use are alive.
+        self.visit_bound(unsafe { &*stack }, copier);
         loop {
             let number = self.stacks.number_of(stack).expect("blocks lie in the table");
             copier.stacks[number].is_live = true;
             // SAFETY: stacks in use are alive.
-            self.visit_frames(unsafe { &*stack }, copier);
+            let frames = Frames::of_suspended(self, unsafe { &*stack });
+            visit_frames(frames, copier);
             // SAFETY: as above.
             self.visit_arguments(unsafe { &*stack }, copier);
             self.visit_marks(stack, copier);
-            let bound = self.stacks.belongings.bound(number).iter_mut();
-            for bound in bound.filter(|bound| bound.is_collected) {
-                let mut reference = bound.value.u64();
-                copier.forward(&mut reference);
-                bound.value = RawVal::from_u64(reference);
-            }
             if stack == outermost {
                 return;
             }
@@ -248,6 +246,22 @@ impl Store {
         }
     }
 
+    /// Visits the values that are bound to the innermost of suspended stacks, or to a
+    /// new one.
+    fn visit_bound(&self, stack: &ControlBlock, copier: &mut Copier) {
+        // SAFETY: such a stack has the address to continue at on top.
+        let Some(bound) = (unsafe { self.bound(stack) }) else { return };
+        // SAFETY: types live as long as the engine.
+        let ty = self.options.types.get(unsafe { (*bound.ty()).id });
+        let ty = ty.ty().composite.as_func().expect("continuations are made of functions");
+        for (number, ty) in ty.params()[..bound.count()].iter().enumerate() {
+            if self.options.types.is_collected(*ty) {
+                // SAFETY: bound values lie on the stack, in places of 16 bytes.
+                unsafe { copier.forward(&mut *bound.value(number).cast::<u64>()) };
+            }
+        }
+    }
+
     /// Visits the references in the marks of a stack.
     fn visit_marks(&mut self, stack: *const ControlBlock, copier: &mut Copier) {
         // SAFETY: stacks that are visited are alive.
@@ -256,20 +270,8 @@ impl Store {
             return;
         }
         let number = self.stacks.number_of(stack).expect("blocks lie in the table");
-        let marks = self.stacks.belongings.counted_marks(number, count);
+        let marks = self.stacks.marks.counted(number, count);
         marks.iter_mut().for_each(|mark| mark.visit(|reference| copier.forward(reference)));
-    }
-
-    /// Visits the references in the frames of a stack that is not running.
-    fn visit_frames(&self, stack: &ControlBlock, copier: &mut Copier) {
-        for frame in Frames::of_host_call(self, stack) {
-            let Some((image, site, sp)) = frame.site() else { continue };
-            for offset in image.references_of(site) {
-                // SAFETY: the stack map says that a reference is there, and
-                // the frame is suspended.
-                unsafe { copier.forward(&mut *((sp + *offset as usize) as *mut u64)) };
-            }
-        }
     }
 
     fn sweep_stacks(&mut self, reached: Vec<Reached>) {
@@ -280,5 +282,17 @@ impl Store {
         // A program that gives up as many stacks between two collections will need
         // as many until the next.
         self.stacks.trim(free, in_use.max(freed).max(KEPT));
+    }
+}
+
+/// Visits the references in the frames of a stack that is not running.
+fn visit_frames(frames: Frames<'_>, copier: &mut Copier) {
+    for frame in frames {
+        let Some((image, site, sp)) = frame.site() else { continue };
+        for offset in image.references_of(site) {
+            // SAFETY: the stack map says that a reference is there, and the frame is
+            // suspended.
+            unsafe { copier.forward(&mut *((sp + *offset as usize) as *mut u64)) };
+        }
     }
 }

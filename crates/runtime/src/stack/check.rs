@@ -6,6 +6,7 @@
 //! have no cycles, end at a base and share no stack; parents and children agree;
 //! nothing leads to a free block; marks are in order.
 
+use super::bound::Bound;
 use super::table::Stacks;
 use crate::activation::Ending;
 use crate::store::Store;
@@ -324,7 +325,6 @@ impl<'a> Check<'a> {
     fn alone(&self, number: usize) -> Result {
         let stack = self.block(number);
         ensure!(ptr::eq(stack.innermost, stack), number, "names another stack as its innermost");
-        ensure!(stack.bound == 0, number, "has bound arguments, and is not the outermost");
         Ok(())
     }
 
@@ -355,7 +355,10 @@ impl<'a> Check<'a> {
             return false;
         }
         // SAFETY: the memory of a stack that is not free is there.
-        let top = unsafe { *(stack.sp as *const *const c_void) };
+        let top = unsafe {
+            let bound = self.store.bound(stack);
+            *(bound.map_or(stack.sp, Bound::left_at) as *const *const c_void)
+        };
         let context = self.store.context();
         top == context.start || top == context.ground
     }
@@ -375,8 +378,6 @@ impl<'a> Check<'a> {
             let is_suspended = matches!(life, Life::New | Life::Suspended);
             ensure!(is_suspended, number, "is {life:?}, and the host has it");
         }
-        let bound = self.stacks().belongings.count_bound(number);
-        ensure!(bound == usize::from(stack.bound), number, "{bound} values are bound to it");
         if matches!(life, Life::Free | Life::Idle | Life::Lost) {
             ensure!(stack.marks == 0, number, "is {life:?}, and has marks");
             ensure!(stack.extender.is_null(), number, "is {life:?}, and being extended");
@@ -389,6 +390,7 @@ impl<'a> Check<'a> {
             "its stack pointer lies elsewhere"
         );
         self.grouped(number)?;
+        self.bound(number, life)?;
         self.marks(number)?;
         self.frames(number)
     }
@@ -401,9 +403,33 @@ impl<'a> Check<'a> {
         Ok(())
     }
 
+    /// Values are bound only to a stack that will continue itself, and they are some
+    /// of the parameters of a type.
+    fn bound(&self, number: usize, life: Life) -> Result {
+        let stack = self.block(number);
+        if !matches!(life, Life::New | Life::Suspended | Life::Inside) {
+            return Ok(());
+        }
+        // SAFETY: the stack does not run and has memory.
+        let Some(bound) = (unsafe { self.store.bound(stack) }) else { return Ok(()) };
+        ensure!(
+            bound.left_at() < stack.high,
+            number,
+            "more values are bound to it than its memory has"
+        );
+        ensure!(bound.left_at() % 16 == 8, number, "values that are bound to it are not aligned");
+        ensure!(ptr::eq(stack.innermost, stack), number, "has bound values, and waits");
+        // SAFETY: types live as long as the engine.
+        let ty = self.store.options.types.get(unsafe { (*bound.ty()).id });
+        let params = ty.ty().composite.as_func().map(|ty| ty.params().len());
+        let expected = bound.count() + bound.rest();
+        ensure!(params == Some(expected), number, "{expected} values are expected of {params:?}");
+        Ok(())
+    }
+
     fn marks(&self, number: usize) -> Result {
         let stack = self.block(number);
-        let marks = self.stacks().belongings.all_marks(number);
+        let marks = self.stacks().marks.all(number);
         let count = usize::from(stack.marks);
         ensure!(count <= marks.len(), number, "has {} of {count} marks", marks.len());
         for pair in marks[..count].windows(2) {

@@ -1,9 +1,10 @@
 //! Stacks: a control block each, and memory that can move.
 
 mod arena;
-mod belongings;
+pub(crate) mod bound;
 pub(crate) mod check;
 mod holding;
+mod marks;
 mod mutation;
 mod relocate;
 mod slots;
@@ -11,7 +12,7 @@ mod table;
 
 pub(crate) use arena::RootStack;
 pub use arena::{Arena, ArenaOptions};
-pub(crate) use belongings::BoundValue;
+pub(crate) use bound::Bound;
 pub use mutation::Mutation;
 pub(crate) use relocate::{Quarantine, move_root};
 pub use table::StackOptions;

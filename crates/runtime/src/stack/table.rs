@@ -9,8 +9,8 @@
 //! alike, they would compete for the same few places in the caches.
 
 use super::arena::RootStack;
-use super::belongings::Belongings;
 use super::holding::Holding;
+use super::marks::MarkLists;
 use super::mutation::Mutation;
 use super::slots::Slots;
 use crate::design::first_class::marks::{Mark, MarkKind};
@@ -80,10 +80,10 @@ pub(crate) struct Stacks {
     /// From how many stacks and retired blocks on a collection comes before new
     /// stacks.
     threshold: usize,
-    /// What stacks have beside their blocks.
-    pub belongings: Belongings,
     /// Which of them the host has.
     pub held: Holding,
+    /// The marks of stacks.
+    pub marks: MarkLists,
     /// The serial number of the newest mark.
     newest_mark: u64,
     /// Blocks whose generations are used up, until a collection has shown that
@@ -136,8 +136,8 @@ impl Stacks {
             first_generation,
             mutation,
             threshold: FIRST_THRESHOLD,
-            belongings: Belongings::default(),
             held: Holding::default(),
+            marks: MarkLists::default(),
             newest_mark: 0,
             retired: Vec::new(),
             spare: Vec::new(),
@@ -347,8 +347,9 @@ impl Stacks {
             *old = ControlBlock::BLANK;
         }
         let old = self.number_of(old).expect("a block of the table");
-        let keeps_marks = self.mutation == Some(Mutation::MarksStayBehind);
-        self.belongings.hand_over(old, number, !keeps_marks);
+        if self.mutation != Some(Mutation::MarksStayBehind) {
+            self.marks.hand_over(old, number);
+        }
         self.retired.push(old);
         Ok(new)
     }
@@ -388,7 +389,7 @@ impl Stacks {
                 _ if reached.is_live => swept.in_use += 1,
                 _ if reached.is_kept => {
                     stack.become_lost(no_parent);
-                    self.belongings.forget(number);
+                    self.marks.forget(number);
                     swept.in_use += 1;
                 }
                 _ => {
@@ -423,8 +424,7 @@ impl Stacks {
                     continue;
                 }
                 (*root).marks = 0;
-                (*root).bound = 0;
-                self.belongings.forget(number);
+                self.marks.forget(number);
                 let mut stack = (*root).innermost;
                 let (mut innermost, mut last) = (root, root);
                 while stack != root {
@@ -433,7 +433,7 @@ impl Stacks {
                     if reached[number].is_kept {
                         reached[number].is_live = true;
                         (*stack).become_lost(root);
-                        self.belongings.forget(number);
+                        self.marks.forget(number);
                         match last == root {
                             true => innermost = stack,
                             false => (*last).parent = stack,
@@ -452,15 +452,15 @@ impl Stacks {
     pub fn free(&mut self, stack: &mut ControlBlock, free: &mut *mut ControlBlock) {
         let number = self.number_of(stack).expect("a block of the table");
         stack.become_free();
-        self.belongings.forget(number);
+        self.marks.forget(number);
         stack.next_free = *free;
         *free = stack;
     }
 
-    /// Forgets what a stack had beside its block.
-    pub fn forget_belongings(&mut self, block: *const ControlBlock) {
+    /// Forgets the marks of a stack.
+    pub fn forget_marks(&mut self, block: *const ControlBlock) {
         let number = self.number_of(block).expect("a block of the table");
-        self.belongings.forget(number);
+        self.marks.forget(number);
     }
 
     // ---- marks
@@ -470,12 +470,12 @@ impl Stacks {
     /// # Safety
     ///
     /// The block must lie in the table.
-    pub unsafe fn marks(&mut self, block: *const ControlBlock) -> &mut Vec<Mark> {
+    pub unsafe fn marks_of(&mut self, block: *const ControlBlock) -> &mut Vec<Mark> {
         let number = self.number_of(block).expect("a block of the table");
         // SAFETY: blocks of the table are always initialised, and nobody else has
         // a reference to this one.
         let stack = unsafe { &mut *block.cast_mut() };
-        self.belongings.marks(number, stack)
+        self.marks.of(number, stack)
     }
 
     /// Leaves a mark on a stack, whose computation is in a host call.
@@ -493,7 +493,7 @@ impl Stacks {
         // SAFETY: blocks of the table are always initialised.
         let depth = unsafe { (*block).high - (*block).sp };
         // SAFETY: the caller's promise.
-        let marks = unsafe { self.marks(block) };
+        let marks = unsafe { self.marks_of(block) };
         let number = marks.len();
         let count = u16::try_from(number + 1).map_err(|_| TrapCode::CallStackExhausted)?;
         marks.push(Mark { depth, serial, kind });

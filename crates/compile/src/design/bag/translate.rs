@@ -97,10 +97,7 @@ impl Translator<'_> {
         let mut values = self.pop_operands(call);
         let reference = values.pop().expect("the last operand is the stack");
         let ty = self.stack_function(call);
-        self.put_all(&values, &env.info.func_type(ty).params()[..values.len()]);
-        let info = self.type_info(ty);
-        let kind_and_count = self.index((KIND as u64) << 32 | values.len() as u64);
-        let bound = self.call_builtin(Builtin::bind, &[reference, info, kind_and_count]);
+        let bound = self.bind(reference, &values, ty, KIND);
         self.push_typed(bound, env.info.function_type(call.import).results()[0]);
     }
 

@@ -78,8 +78,8 @@ impl Translator<'_> {
     pub(crate) fn innermost(&mut self, block: Value, case: Case) -> Value {
         match case {
             Case::Common { otherwise } => {
-                let flags = self.load_flags(block);
-                self.continue_unless(flags, otherwise);
+                let is_grouped = self.load_grouped(block);
+                self.continue_unless(is_grouped, otherwise);
                 block
             }
             Case::Any => self.get(block, block::INNERMOST),

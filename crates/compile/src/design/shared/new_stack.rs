@@ -70,7 +70,7 @@ impl Translator<'_> {
             self.set(block, block::PARENT, parent);
         }
         self.set(block, block::SOUGHT, zero);
-        self.set(block, block::BOUND_AND_GROUPED, none);
+        self.set(block, block::IS_GROUPED, none);
         self.set(block, block::PURPOSE_AND_MARKS, purpose);
     }
 

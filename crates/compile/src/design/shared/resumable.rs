@@ -53,9 +53,9 @@ impl Translator<'_> {
     ) -> Value {
         let parent = self.get(block, block::PARENT);
         if let Case::Common { otherwise } = case {
-            let place = block::BOUND_AND_GROUPED.offset;
-            let flags = self.builder.ins().uload32(MemFlagsData::trusted(), block, place);
-            let any = self.builder.ins().bor(flags, parent);
+            let place = block::IS_GROUPED.offset;
+            let is_grouped = self.builder.ins().uload32(MemFlagsData::trusted(), block, place);
+            let any = self.builder.ins().bor(is_grouped, parent);
             self.continue_unless(any, otherwise);
             return block;
         }
@@ -74,7 +74,7 @@ impl Translator<'_> {
         let [stack] = self.words(search);
         let current = self.current_stack();
         // If it was continued by way of that one, nothing in between has changed.
-        let grouped = self.load_flags(current);
+        let grouped = self.load_grouped(current);
         let is_grouped = self.builder.ins().icmp_imm_u(IntCC::NotEqual, grouped, 0);
         let through = self.get(current, block::THROUGH);
         let is_through = self.builder.ins().icmp(IntCC::Equal, through, block);

@@ -1,7 +1,9 @@
 //! The assembly. The pictures are in the [folder's head](super).
 
+use ropewalk_abi::bound::{BoundEnd, BoundHead};
 use ropewalk_abi::builtin::{CATCH, Outcome};
 use ropewalk_abi::stack::Purpose;
+use ropewalk_abi::transfer::CARRIED;
 use ropewalk_abi::{ControlBlock, Passage, RawVal, StoreContext};
 use std::ffi::c_void;
 use std::mem::offset_of;
@@ -322,6 +324,146 @@ pub(crate) unsafe extern "C" fn start() {
     )
 }
 
+/// Where a stack continues that has [bound arguments](ropewalk_abi::bound): puts them
+/// before the values that came with the switch, and continues where the stack was
+/// left. All registers are as the code that switches leaves them; of those that it
+/// gives no meaning, this uses some.
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn deliver() {
+    core::arch::naked_asm!(
+        "mov eax, [rsp + {count}]",
+        "mov r10d, [rsp + {rest}]",
+        "lea r11d, [rax + r10]",
+        "cmp r11d, {carried}",
+        "ja 4f",
+        // All fit into registers.
+        "cmp eax, 2",
+        "je 2f",
+        "ja 3f",
+        "movaps xmm2, xmm1",
+        "movaps xmm1, xmm0",
+        "movups xmm0, [rsp + {values}]",
+        "add rsp, {values} + 16 + {end}",
+        "pop r9",
+        "jmp r9",
+        "2:",
+        "movaps xmm2, xmm0",
+        "movups xmm1, [rsp + {values}]",
+        "movups xmm0, [rsp + {values} + 16]",
+        "add rsp, {values} + 2 * 16 + {end}",
+        "pop r9",
+        "jmp r9",
+        "3:",
+        "movups xmm2, [rsp + {values}]",
+        "movups xmm1, [rsp + {values} + 16]",
+        "movups xmm0, [rsp + {values} + 2 * 16]",
+        "add rsp, {values} + 3 * 16 + {end}",
+        "pop r9",
+        "jmp r9",
+        // The values that have come move up in the transfer area, the last one first.
+        // Those in registers are stored even if they have no meaning: there is room.
+        "4:",
+        "mov r11, [r8 + {transfer}]",
+        "shl rax, 4",
+        "lea r9, [rsp + rax + {values}]", // after the first value
+        "lea rbx, [r11 + rax]",
+        "shl r10, 4",
+        "jz 7f",
+        "5:",
+        "cmp r10, 16 * {carried}",
+        "jbe 6f",
+        "movups xmm3, [r11 + r10 - 16]",
+        "movups [rbx + r10 - 16], xmm3",
+        "sub r10, 16",
+        "jmp 5b",
+        "6:",
+        "movups [rbx], xmm0",
+        "movups [rbx + 16], xmm1",
+        "movups [rbx + 32], xmm2",
+        // The bound values go before them: four at a time, then one.
+        "7:",
+        "mov r10, r9",
+        "sub rax, 64",
+        "jb 9f",
+        "8:",
+        "movups xmm0, [r10 - 16]",
+        "movups xmm1, [r10 - 32]",
+        "movups xmm2, [r10 - 48]",
+        "movups xmm3, [r10 - 64]",
+        "movups [r11], xmm0",
+        "movups [r11 + 16], xmm1",
+        "movups [r11 + 32], xmm2",
+        "movups [r11 + 48], xmm3",
+        "sub r10, 64",
+        "add r11, 64",
+        "sub rax, 64",
+        "jae 8b",
+        "9:",
+        "add rax, 64",
+        "jz 13f",
+        "12:",
+        "movups xmm0, [r10 - 16]",
+        "movups [r11], xmm0",
+        "sub r10, 16",
+        "add r11, 16",
+        "sub rax, 16",
+        "jnz 12b",
+        "13:",
+        "mov r11, [r8 + {transfer}]",
+        "movups xmm0, [r11]",
+        "movups xmm1, [r11 + 16]",
+        "movups xmm2, [r11 + 32]",
+        "lea rsp, [r9 + {end}]",
+        "pop r9",
+        "jmp r9",
+        // The switch has popped the first word of the head.
+        count = const offset_of!(BoundHead, count) - size_of::<usize>(),
+        rest = const offset_of!(BoundHead, rest) - size_of::<usize>(),
+        values = const size_of::<BoundHead>() - size_of::<usize>(),
+        end = const size_of::<BoundEnd>(),
+        transfer = const offset_of!(StoreContext, transfer),
+        carried = const CARRIED,
+    )
+}
+
+/// As [`deliver`], where stacks are checked: the runtime does it.
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn deliver_checked() {
+    core::arch::naked_asm!(
+        "mov r11, [r8 + {transfer}]",
+        "movups [r11], xmm0",
+        "movups [r11 + 16], xmm1",
+        "movups [r11 + 32], xmm2",
+        "lea rax, [rsp - 8]", // the switch has popped the first word
+        "mov rsp, [r8 + {host_sp}]",
+        "push rdi",
+        "push rsi",
+        "push rdx",
+        "push rcx",
+        "push r8",
+        "sub rsp, 8",
+        "mov rdi, r8",
+        "mov rsi, rax",
+        "call {deliver}",
+        "add rsp, 8",
+        "pop r8",
+        "pop rcx",
+        "pop rdx",
+        "pop rsi",
+        "pop rdi",
+        "mov rsp, rax",
+        "mov r11, [r8 + {transfer}]",
+        "movups xmm0, [r11]",
+        "movups xmm1, [r11 + 16]",
+        "movups xmm2, [r11 + 32]",
+        "pop r9",
+        "jmp r9",
+        host_sp = const offset_of!(StoreContext, host_sp),
+        transfer = const offset_of!(StoreContext, transfer),
+        deliver = sym crate::stack::bound::deliver_checked,
+    )
+}
+
 /// A stub that frees the running stack of the store in `rdi` and continues its
 /// parent, with the same registers as after a switch.
 macro_rules! finish_stub {
@@ -373,6 +515,8 @@ pub(crate) unsafe extern "C" fn ground() {
     core::arch::naked_asm!("ud2")
 }
 
+// `deliver` knows how few values travel in registers.
+const _: () = assert!(CARRIED == 3);
 // The stubs test `rax` for a nonzero `ended` and take `value` from `rdx`.
 const _: () = assert!(offset_of!(Outcome, ended) == 0 && offset_of!(Outcome, value) == 8);
 // The stubs load the store from the first word of any context.

@@ -153,7 +153,7 @@ impl Store {
     /// The marks of a stack.
     fn marks_of(&mut self, stack: *const ControlBlock) -> &mut Vec<Mark> {
         // SAFETY: walks meet stacks that are alive.
-        unsafe { self.stacks.marks(stack) }
+        unsafe { self.stacks.marks_of(stack) }
     }
 
     /// The walk with a number on the running stack.

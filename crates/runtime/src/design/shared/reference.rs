@@ -1,15 +1,13 @@
 //! References to suspended stacks: using them up, and binding values to what they
 //! name.
 
-use crate::stack::{BoundValue, Mutation};
 use crate::store::Store;
 use ropewalk_abi::stack::{KIND_MASK, NEXT_GENERATION, Purpose, StackKind, is_stack, kind_bits};
-use ropewalk_abi::transfer::ValueClass;
 use ropewalk_abi::{CompositeType, ControlBlock, RawVal, TrapCode, TypeInfo};
 
 impl Store {
-    /// Uses up a valid reference, and puts the bound values of the stack before
-    /// the arguments, of a type, that are in the transfer area; returns its block.
+    /// Uses up a valid reference, while arguments of a type are in the transfer area;
+    /// returns its block.
     pub(crate) fn prepare(
         &mut self,
         reference: u64,
@@ -22,13 +20,7 @@ impl Store {
             self.collect_before(reference, ty, count, 0)?;
         }
         let kind = StackKind::of(reference).expect("a valid reference");
-        let block = self.consume(reference, kind)?;
-        let bound = self.take_bound(block);
-        match self.options.stacks.mutation {
-            Some(Mutation::BoundValuesLast) => self.put_behind(&bound, count),
-            _ => self.put_before(&bound, count),
-        }
-        Ok(block)
+        self.consume(reference, kind)
     }
 
     /// Collects while a reference and the arguments, of a type, that are in the
@@ -77,8 +69,8 @@ impl Store {
         Ok(block)
     }
 
-    /// Binds the first values of the transfer area to a continuation; returns
-    /// the new reference.
+    /// Binds the first values of the transfer area to a stack; returns the new
+    /// reference.
     pub(crate) fn bind(
         &mut self,
         reference: u64,
@@ -86,33 +78,21 @@ impl Store {
         count: usize,
         kind: StackKind,
     ) -> Result<u64, TrapCode> {
-        let block = self.consume(reference, kind)?;
-        let number = self.stacks.number_of(block).expect("it was named by a reference");
-        let ty = self.options.types.get(ty.id);
-        let CompositeType::Func(ty) = &ty.ty().composite else {
+        let registered = self.options.types.get(ty.id);
+        let CompositeType::Func(params) = &registered.ty().composite else {
             unreachable!("continuations are made of functions");
         };
-        let params = &ty.params()[..count];
-        self.check_transferred(params);
-        let values = params.iter().enumerate().map(|(i, &ty)| BoundValue {
-            value: self.transferred(i),
-            class: ValueClass::of(ty),
-            is_collected: self.options.types.is_collected(ty),
-        });
-        let values: Vec<_> = values.collect();
-        self.stacks.belongings.bind(number, values);
-        // SAFETY: the block lies in the table.
+        let params = params.params();
+        self.check_transferred(&params[..count]);
+        let block = self.consume(reference, kind)?;
+        // SAFETY: a valid reference named a suspended or new stack that expects
+        // these parameters, and generated code has found that there is room.
         unsafe {
-            (*block).bound += count as u16;
+            if count > 0 {
+                self.put_bound((*block).innermost, ty, params.len(), count);
+            }
             Ok((*block).reference | kind_bits(kind))
         }
-    }
-
-    pub(crate) fn take_bound(&mut self, block: *mut ControlBlock) -> Vec<BoundValue> {
-        let number = self.stacks.number_of(block).expect("a block of the table");
-        // SAFETY: the block lies in the table.
-        unsafe { (*block).bound = 0 };
-        self.stacks.belongings.take_bound(number)
     }
 
     /// Checks that a reference is valid and does not name a root that control

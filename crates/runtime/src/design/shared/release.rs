@@ -35,7 +35,7 @@ impl Store {
             match block.purpose {
                 Purpose::Root => {
                     block.become_idle(self.no_parent());
-                    self.stacks.forget_belongings(stack);
+                    self.stacks.forget_marks(stack);
                 }
                 _ => {
                     let mut free = self.context().free_stacks;
