@@ -10,6 +10,7 @@
 //! they do not has no figures and makes the command fail.
 
 mod apart;
+mod binding;
 mod clock;
 mod continuations;
 mod designs;
@@ -121,6 +122,7 @@ fn all_rows() -> Vec<Row> {
         gc::rows(),
         exceptions::rows(),
         continuations::rows(),
+        binding::rows(),
         designs::rows(),
     ];
     tables.into_iter().flatten().collect()

@@ -1,0 +1,64 @@
+//! The rows about `cont.bind` and `stack.bind`, each against the same work without.
+
+use crate::programs::{Program, program};
+use crate::ropewalk::Ropewalk;
+use crate::row::{Row, Size, ours};
+
+/// As many parameters as a function may have.
+const MANY: usize = 1000;
+
+/// All of them, in the order of the table.
+#[rustfmt::skip]
+pub fn rows() -> Vec<Row> {
+    let many = many();
+    vec![
+        compared("bind", "a cont.new, bound, a resume", 10_000_000, program!("bind", "bound"), ("create, finish", program!("bind", "plain"))),
+        compared("bind a reference", "a cont.new, bound, a resume", 10_000_000, program!("bind", "bound_references"), ("create, finish", program!("bind", "plain_references"))),
+        compared("bind a suspended one", "a resume of one partly bound, a suspend", 10_000_000, program!("bind", "partly"), ("round trip", program!("bind", "resumed"))),
+        compared("bind 1000", "a cont.new, bound, a resume", 100_000, Program { source: many, export: "bound" }, ("create, finish", Program { source: many, export: "plain" })),
+        compared("stack: bind", "a stack.new, bound, a switch", 10_000_000, program!("stack_bind", "bound"), ("two switches", program!("stack_bind", "switched"))),
+    ]
+}
+
+fn compared(
+    name: &'static str,
+    operation: &'static str,
+    operations: i64,
+    program: Program,
+    (rival, other): (&'static str, Program),
+) -> Row {
+    ours(name, operation, Size::of(operations), program).against_engine::<Ropewalk>(rival, other)
+}
+
+/// A program as `bind.wat`, with as many arguments as there may be.
+fn many() -> &'static str {
+    let params = "i64 ".repeat(MANY);
+    let arguments = "(local.get $n) ".repeat(MANY);
+    let sum: String = (1..MANY).map(|i| format!("(i64.add (local.get {i})) ")).collect();
+    let run = |export: &str, resume: &str| {
+        format!(
+            r#"
+  (func (export "{export}") (param $n i64) (result i64)
+    (local $sum i64)
+    (loop $next
+      (local.set $sum (i64.add (local.get $sum) {resume}))
+      (br_if $next (i64.ne (i64.const 0)
+        (local.tee $n (i64.sub (local.get $n) (i64.const 1))))))
+    (local.get $sum))"#
+        )
+    };
+    let new = "(cont.new $fresh (ref.func $sum))";
+    let plain = run("plain", &format!("(resume $fresh {arguments} {new})"));
+    let bound =
+        run("bound", &format!("(resume $ready (cont.bind $fresh $ready {arguments} {new}))"));
+    let source = format!(
+        r#"(module
+  (type $all (func (param {params}) (result i64))) (type $fresh (cont $all))
+  (type $none (func (result i64))) (type $ready (cont $none))
+  (elem declare func $sum)
+  (func $sum (type $all) (local.get 0) {sum})
+{plain}{bound})"#
+    );
+    // One for the life of the process.
+    source.leak()
+}
