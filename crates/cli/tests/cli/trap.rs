@@ -185,7 +185,7 @@ fn an_unhandled_tag_says_which_and_its_values() {
 fn an_uncaught_exception_says_which_and_its_values() {
     let module = "(module (tag $e (param i64)) (func (export \"run\") (throw $e (i64.const -1))))";
     let path = file("trap-uncaught.wat", module);
-    let outcome = ropewalk(&["run", &path, "--invoke", "run"]);
+    let outcome = ropewalk(&["run", "--invoke", "run", &path]);
     let says = format!(
         "error: uncaught exception: $e with (i64.const -1)\nwasm backtrace:\n   \
          0: {path}:1:52: <module>!run\n"
