@@ -21,8 +21,10 @@ pub(crate) struct Module<'a> {
     /// What globals and tables hold.
     pub globals: Table<Slot<'a>>,
     pub tables: Table<Slot<'a>>,
-    /// Whether it has first-class stacks, and so their type.
+    /// Whether it has first-class stacks, and so their type; and whether it has
+    /// stacks of the bag.
     pub has_first_class: bool,
+    pub has_bag: bool,
     /// The definitions of types by their lists.
     types_at: HashMap<Node, usize>,
 }

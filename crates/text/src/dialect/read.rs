@@ -3,9 +3,10 @@
 //! Only what the designs need is read. What is wrong with the rest is found
 //! when the standard text is parsed.
 
-use super::design::Role;
+use super::design::{Design, Role};
 use super::module::{Item, Module, Slot, Sub, Table, TypeDef, TypeKind};
 use super::name::Name;
+use super::stack::BagOfStacks;
 use super::tree::{Node, Nodes, Tree};
 use super::types::Signature;
 use super::word::Words;
@@ -19,6 +20,8 @@ pub(crate) fn read<'a>(
 ) -> Result<Module<'a>> {
     let mut reader = Reader { tree, words, module: Module::default() };
     reader.module.has_first_class = words.has_first_class;
+    reader.module.has_bag =
+        words.designs().iter().any(|design| design.name() == BagOfStacks.name());
     for field in fields {
         reader.field(field)?;
     }

@@ -199,11 +199,31 @@
   (global $both (ref $both) (struct.new $both (ref.null stack) (ref.null stack)))
   (global $row (ref $row) (array.new_fixed $row 1 (ref.null stack)))
   (global $bag (ref $bag) (array.new $bag (ref.null stack) (i32.const 2)))
-  (func (export "is") (result i32 i32 i32 i32)
+  (table $t 1 (ref null $both))
+  (elem (table $t) (i32.const 0) (ref $both) (struct.new $both (ref.null stack) (ref.null stack)))
+  (func (export "is") (result i32 i32 i32 i32 i32)
+    (struct.is_cleared $both 0 (table.get_clear $t (i32.const 0)))
     (struct.is_cleared $both 0 (global.get $both))
     (struct.is_cleared $both 1 (global.get $both))
     (array.is_cleared $row (global.get $row) (i32.const 0))
     (array.is_cleared $bag (global.get $bag) (i32.const 1))))
+(assert_return (invoke "is")
+  (i32.const 1) (i32.const 1) (i32.const 1) (i32.const 1) (i32.const 1))
+
+;; Also if that has only their general type.
+(module
+  (type $both (struct (field (mut stackref)) (field (mut (ref null stack)))))
+  (global $both (ref $both) (struct.new $both (ref.null stack) (ref.null stack)))
+  (global $linear (mut stackref) (ref.null stack))
+  (global $bag (mut (ref null stack)) (ref.null stack))
+  (func (export "is") (result i32 i32 i32 i32)
+    (global.set_cleared $bag (ref.null stack))
+    (global.set_cleared $linear (ref.null stack))
+    (struct.set_cleared $both 1 (global.get $both) (ref.null stack))
+    (struct.is_cleared $both 0 (global.get $both))
+    (struct.is_cleared $both 1 (global.get $both))
+    (global.is_cleared $linear)
+    (global.is_cleared $bag)))
 (assert_return (invoke "is") (i32.const 1) (i32.const 1) (i32.const 1) (i32.const 1))
 
 ;; Types with such fields are equal across modules, and objects travel.

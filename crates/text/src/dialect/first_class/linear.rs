@@ -105,7 +105,8 @@ pub(super) fn lower_first_nulls(lowering: &mut Lowering<'_, '_>) {
             continue;
         }
         let around = std::iter::successors(tree.parent(node), |&list| tree.parent(list));
-        let mut around = around.filter(|&list| matches!(tree.head(list), Some("global" | "table")));
+        let mut around =
+            around.filter(|&list| matches!(tree.head(list), Some("global" | "table" | "elem")));
         let is_stackref = |list| (list..node).any(|node| tree.word(node) == Some(STACKREF));
         if around.next().is_some_and(|list| is_stackref(list) || is_moved(lowering, node)) {
             let null = format!("ref.null {}", lowering.brand(STACKREF));

@@ -49,9 +49,8 @@ mod switches;
 use super::design::{Design, Role};
 use super::instruction::Instruction;
 use super::lowering::Lowering;
-use super::module::{Module, TypeDef, TypeKind};
+use super::module::{Module, TypeDef};
 use super::output::Pieces;
-use super::stack::BagOfStacks;
 use super::tree::{Node, Tree};
 use super::types::{ValKind, ValType};
 use super::word::{Word, WordPlace};
@@ -149,7 +148,7 @@ impl Design for FirstClass {
     /// `ref.null stack`, which is a stackref and a stack of the bag, if the
     /// module has both.
     fn heap_type(&self, lowering: &Lowering<'_, '_>, word: &str) -> Option<String> {
-        match (has_stack_types(lowering.module), lowering.is_shadow()) {
+        match (lowering.module.has_bag, lowering.is_shadow()) {
             _ if word != "stack" => None,
             (false, _) => Some(lowering.brand(STACKREF).to_string()),
             (true, false) => Some("nocont".to_string()),
@@ -197,18 +196,10 @@ fn is_legacy(word: &Word<'_, '_>) -> bool {
     word.place == WordPlace::Folded && word.tree.siblings(word.node).any(is_do)
 }
 
-/// Whether a module has types of the bag of stacks, too.
-fn has_stack_types(module: &Module<'_>) -> bool {
-    module.types.iter().any(|definition| match definition.kind {
-        TypeKind::Design(design, _) => design.name() == BagOfStacks.name(),
-        _ => false,
-    })
-}
-
 /// Whether `ref.null stack` has two kinds here. In the shadow no null has both:
 /// an instruction is `unreachable` there, after which every type fits.
 fn has_two_nulls(lowering: &Lowering<'_, '_>) -> bool {
-    lowering.is_shadow() && has_stack_types(lowering.module)
+    lowering.is_shadow() && lowering.module.has_bag
 }
 
 /// Whether a type is `stackref`.
