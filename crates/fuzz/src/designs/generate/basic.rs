@@ -71,13 +71,14 @@ impl Scribe<'_> {
 
     /// Puts a reference into a struct, or takes one out.
     fn wrap(&mut self) {
-        let references = [self.machine.program.types.stack_references(), vec![Ty::Exn]].concat();
+        let references = self.machine.program.types.wrapped();
         let Some(ty) = self.choice.one(&references) else { return };
         let fitting = self.machine.wrapped(ty);
         let objects = self.locals(Ty::Any).into_iter();
         let objects: Vec<_> =
             objects.filter(|&local| fitting.contains(&self.machine.peek(local))).collect();
         match self.choice.one(&objects) {
+            Some(object) if ty == Ty::Linear => self.use_linear(object),
             Some(object) => {
                 let to = self.any(ty);
                 self.add(Op::Unwrap { to, object });
@@ -89,6 +90,25 @@ impl Scribe<'_> {
             None => {
                 let (to, from) = (self.any(Ty::Any), self.any(ty));
                 self.add(Op::Wrap { to, from });
+            }
+        }
+    }
+
+    /// Takes a first-class stack out of a struct, puts one there, or asks.
+    fn use_linear(&mut self, object: usize) {
+        match self.choice.below(4) {
+            0 | 1 => {
+                let to = self.place(Ty::Linear);
+                self.add(Op::Unwrap { to, object });
+            }
+            2 => {
+                let from = self.any(Ty::Linear);
+                self.add(Op::Refill { object, from });
+            }
+            _ => {
+                let to = self.any(Ty::I64);
+                self.add(Op::IsCleared { to, object });
+                self.show(&[to]);
             }
         }
     }

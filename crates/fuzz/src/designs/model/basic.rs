@@ -57,8 +57,20 @@ impl Machine {
                 self.set(*to, object)
             }
             Op::Unwrap { to, object } => {
-                let value = self.unwrap(self.peek(*object), self.type_of(*to))?;
+                let (object, ty) = (self.peek(*object), self.type_of(*to));
+                let value = Self::read(self.wrapped_in(object, ty)?, ty);
                 self.set(*to, value)
+            }
+            Op::Refill { object, from } => {
+                let object = self.peek(*object);
+                self.wrapped_in(object, Ty::Linear)?;
+                let value = self.take(*from);
+                Self::write(self.wrapped_in(object, Ty::Linear)?, Ty::Linear, value)
+            }
+            Op::IsCleared { to, object } => {
+                let object = self.peek(*object);
+                let is_null = self.wrapped_in(object, Ty::Linear)?.is_null();
+                self.set(*to, Value::from_number(i64::from(is_null)))
             }
             _ => self.control(op),
         }

@@ -94,10 +94,10 @@ impl Machine {
     }
 
     /// The reference in a struct that wraps one of a type.
-    pub(super) fn unwrap(&self, value: Value, ty: Ty) -> Result<Value, Trap> {
+    pub(super) fn wrapped_in(&mut self, value: Value, ty: Ty) -> Result<&mut Value, Trap> {
         let Value::Object(object) = value else { return Err(Trap("cast failure")) };
-        match self.objects[object] {
-            object if object.shape == Shape::Wrap(ty) => Ok(object.reference),
+        match &mut self.objects[object] {
+            object if object.shape == Shape::Wrap(ty) => Ok(&mut object.reference),
             _ => Err(Trap("cast failure")),
         }
     }

@@ -39,8 +39,13 @@ pub enum Op {
     Number { to: Local, object: Local },
     /// A struct with a reference in it.
     Wrap { to: Local, from: Local },
-    /// The reference in such a struct; anything else traps.
+    /// The reference in such a struct; anything else traps. A linear one is null
+    /// there then.
     Unwrap { to: Local, object: Local },
+    /// Puts a linear reference into such a struct; traps if one is there.
+    Refill { object: Local, from: Local },
+    /// Whether a linear reference is in such a struct.
+    IsCleared { to: Local, object: Local },
 
     /// Reads the next number of the program's script; 0 after its end.
     Next { to: Local },

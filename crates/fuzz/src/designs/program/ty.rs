@@ -81,4 +81,10 @@ impl Types {
         let fibers = self.fibers.then_some(Ty::Fiber);
         conts.chain(stacks).chain(tasks).chain(fibers).collect()
     }
+
+    /// Every type of references that a struct can wrap.
+    pub fn wrapped(&self) -> Vec<Ty> {
+        let linear = self.first_class.then_some(Ty::Linear);
+        self.stack_references().into_iter().chain([Ty::Exn]).chain(linear).collect()
+    }
 }

@@ -34,6 +34,7 @@ impl Writer<'_> {
             }
             Op::NewStruct { .. } | Op::NewArray { .. } | Op::NewI31 { .. } => self.object(op),
             Op::Number { .. } | Op::Wrap { .. } | Op::Unwrap { .. } => self.object(op),
+            Op::Refill { .. } | Op::IsCleared { .. } => self.object(op),
             Op::GlobalGet { .. } | Op::GlobalSet { .. } => self.variable(op),
             Op::TableGet { .. } | Op::TableSet { .. } => self.variable(op),
             _ => self.control(op),
@@ -64,17 +65,26 @@ impl Writer<'_> {
             }
             Op::Unwrap { to, object } => {
                 let (name, object) = (wrapper(self.ty(*to)), self.get(*object));
-                self.set(*to, &format!("(struct.get {name} 0 (ref.cast (ref {name}) {object}))"));
+                let word = linear(self.ty(*to), "struct.get", "clear");
+                self.set(*to, &format!("({word} {name} 0 (ref.cast (ref {name}) {object}))"));
+            }
+            Op::Refill { object, from } => {
+                let (name, object, from) =
+                    (wrapper(Ty::Linear), self.get(*object), self.get(*from));
+                let object = format!("(ref.cast (ref {name}) {object})");
+                self.line(format!("(struct.set_cleared {name} 0 {object} {from})"));
+            }
+            Op::IsCleared { to, object } => {
+                let (name, object) = (wrapper(Ty::Linear), self.get(*object));
+                let object = format!("(ref.cast (ref {name}) {object})");
+                let ask = format!("(i64.extend_i32_u (struct.is_cleared {name} 0 {object}))");
+                self.set(*to, &ask);
             }
             other => unreachable!("not about objects: {other:?}"),
         }
     }
 
     fn variable(&mut self, op: &Op) {
-        let linear = |ty: Ty, plain: &str, clear: &str| match ty {
-            Ty::Linear => format!("{plain}_{clear}"),
-            _ => plain.to_string(),
-        };
         match op {
             Op::GlobalGet { to, global } => {
                 let word = linear(self.ty(*to), "global.get", "clear");
@@ -193,6 +203,14 @@ impl Writer<'_> {
         }
         let ty = function_type(function);
         format!("({word}_indirect $functions{ty}{args} (i32.const {id}))")
+    }
+}
+
+/// The instruction on a place: a linear one is taken from, or filled.
+fn linear(ty: Ty, plain: &str, clear: &str) -> String {
+    match ty {
+        Ty::Linear => format!("{plain}_{clear}"),
+        _ => plain.to_string(),
     }
 }
 

@@ -59,6 +59,7 @@ pub(super) fn wrapper(ty: Ty) -> String {
         Ty::Stack(number) => format!("$ws{number}"),
         Ty::Task(number) => format!("$wt{number}"),
         Ty::Fiber => "$wfiber".to_string(),
+        Ty::Linear => "$wlinear".to_string(),
         _ => "$wexn".to_string(),
     }
 }
@@ -119,7 +120,7 @@ fn types(program: &Program, used: &Used, text: &mut String) {
     }
     text.push_str("    (type $struct (struct (field (mut i64)) (field (mut anyref))))\n");
     text.push_str("    (type $array (array (mut i64)))\n");
-    for ty in types.stack_references().into_iter().chain([Ty::Exn]) {
+    for ty in types.wrapped() {
         let (name, field) = (wrapper(ty), type_text(ty));
         if !used.names(&name) {
             continue;
