@@ -95,7 +95,7 @@ impl Config {
 
     /// How many bytes a linear memory may have. No limit by default, but that of its
     /// type. A module with a larger one cannot be instantiated, and `memory.grow`
-    /// beyond that answers -1.
+    /// beyond that returns -1.
     ///
     /// ```
     /// use ropewalk::*;

@@ -94,6 +94,16 @@ fn a_directory_that_was_opened_is_as_closed_as_the_first() {
 }
 
 #[test]
+fn a_link_to_an_absolute_path_is_not_read() {
+    let (mut program, _outside) = program();
+    for (link, expected) in [("absolute", PERM), ("root", PERM), ("relative", SUCCESS)] {
+        let [path, len] = program.string(link);
+        let arguments = [ROOT.into(), path, len, 0x200, 100, RESULT.into()];
+        assert_eq!(program.call("path_readlink", &arguments), expected, "{link}");
+    }
+}
+
+#[test]
 fn the_number_of_the_parent_is_not_told() {
     let (mut program, _outside) = program();
     let arguments = [ROOT.into(), 0x200, 0x400, 0, RESULT.into()];
