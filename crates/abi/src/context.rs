@@ -91,8 +91,7 @@ pub struct ControlBlock {
     /// Null of a task or fiber exactly while it is new or suspended. Of a
     /// continuation that is suspended it has no meaning. Never null while it runs.
     pub parent: *mut ControlBlock,
-    /// The clauses with which this stack waits: words that
-    /// [`handler_word`](crate::stack::handler_word) makes, then zero. Of a stack that
+    /// The [clauses](crate::clauses) with which this stack waits. Of a stack that
     /// waits for another, those of its `resume`, `task.resume` (none) or
     /// `fiber.mount`. Of a fiber or first-class stack that is suspended, the events
     /// that can continue it; of a new fiber, those of its `fiber.new`. Without meaning

@@ -10,12 +10,13 @@
 //! TableDef       for each defined table
 //! *TypeInfo      for each type
 //! *TagDef        for each tag
-//! u64 ... 0      for each list of handlers: words that `stack::handler_word` makes
+//! u64 ... 0      for each list of clauses: what `clauses` says
 //! RawVal         for each defined global
 //! FuncRef        for each function that is used as a value
 //! HostContext    for each imported function; used by those of the host
 //! ```
 
+use crate::clauses;
 use crate::context::*;
 use crate::module::ModuleInfo;
 use std::mem::size_of;
@@ -32,7 +33,7 @@ pub struct InstanceLayout {
     types: u32,
     tags: u32,
     handler_tables: u32,
-    /// The place of each list among the words of all.
+    /// The place of the clauses of each list among the words of all.
     handler_places: Vec<u32>,
     defined_globals: u32,
     func_refs: u32,
@@ -60,8 +61,9 @@ impl InstanceLayout {
         let mut handler_words: u32 = 0;
         let mut handler_places = Vec::new();
         for table in &module.handler_tables {
-            handler_places.push(handler_words);
-            let words = u32::try_from(table.len() + 1).map_err(|_| InstanceTooLarge)?;
+            let before = clauses::words_before(table.len());
+            handler_places.push(handler_words.saturating_add(before as u32));
+            let words = u32::try_from(before + table.len() + 1).map_err(|_| InstanceTooLarge)?;
             handler_words = handler_words.checked_add(words).ok_or(InstanceTooLarge)?;
         }
         let pointer = size_of::<usize>();
@@ -154,7 +156,7 @@ impl InstanceLayout {
         at(self.tags, tag, size_of::<usize>())
     }
 
-    /// The first word of a list of handlers, by its number among
+    /// The first clause of a list, by its number among
     /// [`ModuleInfo::handler_tables`].
     pub fn handler_table(&self, number: u32) -> i32 {
         at(self.handler_tables, self.handler_places[number as usize], size_of::<u64>())

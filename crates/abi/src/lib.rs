@@ -14,6 +14,7 @@
 //! | [`code`] | compiled code and its tables |
 //! | [`stack`] | references to stacks |
 //! | [`bound`] | where arguments lie that are bound to a stack |
+//! | [`clauses`] | lists of clauses, and finding one |
 //! | [`life`] | what the record of a stack says after each transition |
 //! | [`signature`] | which parameters and results travel outside registers |
 //! | [`transfer`] | the area through which those travel |
@@ -24,6 +25,7 @@
 pub mod access;
 pub mod bound;
 pub mod builtin;
+pub mod clauses;
 pub mod code;
 pub mod context;
 pub mod heap;

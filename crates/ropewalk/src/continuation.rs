@@ -9,6 +9,7 @@ use crate::tag::{Tag, TypedTag};
 use crate::typed::{TypedFunc, WasmParams, WasmResults};
 use crate::val::Val;
 use anyhow::{Error, Result, anyhow, ensure};
+use ropewalk_abi::clauses::List;
 use ropewalk_abi::stack::{ClauseKind, handler_word};
 use ropewalk_abi::transfer::ValueClass;
 use ropewalk_abi::{CompositeType, FuncType, HeapType, RawVal, RefType, TrapCode, ValType};
@@ -296,7 +297,7 @@ impl Continuation {
     fn resume_with<T>(
         self,
         store: &mut StoreContextMut<'_, T>,
-        handlers: &[u64],
+        handlers: &List<impl AsRef<[u64]>>,
         arguments: &[Val],
     ) -> Result<Resumed> {
         let ty = self.begin(store)?;
@@ -388,7 +389,7 @@ impl Continuation {
     unsafe fn enter<T, R>(
         self,
         store: &mut StoreContextMut<'_, T>,
-        handlers: &[u64],
+        handlers: &List<impl AsRef<[u64]>>,
         ty: ContType,
         results: impl FnOnce(&mut StoreContextMut<'_, T>) -> R,
     ) -> Result<Resumed<R>> {
@@ -593,7 +594,8 @@ impl<Params: WasmParams, Results: WasmResults> TypedContinuation<Params, Results
         let mut store = store.as_context_mut();
         let ty = self.continuation.begin(&mut store)?;
         let (def, number) = tag.in_store(&store.0.runtime)?;
-        let handlers = [handler_word(def.addr().get(), ClauseKind::Suspend), 0];
+        let word = handler_word(def.addr().get(), ClauseKind::Suspend);
+        let handlers = List::short(word, 0);
         put(&mut store.0.runtime, params)?;
         let taken = self.continuation.taken();
         // SAFETY: the host holds it, and the types were checked when it was made.
@@ -656,10 +658,11 @@ fn classes(types: &[ValType]) -> Vec<ValueClass> {
 }
 
 /// The clauses of a host that handles these tags.
-fn handlers(runtime: &RuntimeStore, tags: &[Tag]) -> Result<Vec<u64>> {
+fn handlers(runtime: &RuntimeStore, tags: &[Tag]) -> Result<List<Vec<u64>>> {
     let word =
         |tag: &Tag| Ok(handler_word(tag.in_store(runtime)?.addr().get(), ClauseKind::Suspend));
-    tags.iter().map(word).chain([Ok(0)]).collect()
+    let clauses: Vec<_> = tags.iter().map(word).collect::<Result<_>>()?;
+    Ok(List::new(&clauses))
 }
 
 fn unknown_type(ty: ValType) -> Error {

@@ -5,8 +5,8 @@ use crate::activation::LeavePoint;
 use crate::arch;
 use crate::code::LoadedModule;
 use crate::store::Store;
-use ropewalk_abi::ControlBlock;
 use ropewalk_abi::stack::{EVERY_TAG, Purpose, tag_of_handler};
+use ropewalk_abi::{ControlBlock, clauses};
 use std::fmt;
 use std::sync::Arc;
 
@@ -213,10 +213,8 @@ impl Store {
             Purpose::Fiber => "fiber.mount",
             _ => "resume",
         };
-        // SAFETY: a stack that waits for another has noted its clauses, a list
-        // that ends in zero.
-        let words = (0..).map(|i| unsafe { *parent.handlers.add(i) });
-        let words = words.take_while(|word| *word != 0).filter(|word| *word != EVERY_TAG);
+        // SAFETY: a stack that waits for another has noted its clauses.
+        let words = unsafe { clauses::all(parent.handlers) }.filter(|word| *word != EVERY_TAG);
         let tags = words.map(|word| self.tag_name(tag_of_handler(word)));
         Boundary::Resume { instruction, tags: tags.collect() }
     }

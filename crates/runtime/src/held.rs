@@ -25,6 +25,7 @@ use crate::backtrace::Backtrace;
 use crate::store::Store;
 use crate::trap::Trap;
 use ropewalk_abi::builtin::CATCH;
+use ropewalk_abi::clauses::List;
 use ropewalk_abi::stack::{
     EVERY_TAG, KIND_MASK, NEXT_GENERATION, StackKind, block_number, tag_of_handler,
 };
@@ -66,7 +67,7 @@ impl Released {
 }
 
 /// Resumes a continuation that the host holds with the values that are in the transfer
-/// area, and with clauses: words, then zero.
+/// area, and with clauses.
 ///
 /// # Safety
 ///
@@ -74,12 +75,11 @@ impl Released {
 /// it expects. The clauses must be there until this returns. Nothing but the store may
 /// be borrowed.
 #[inline]
-pub unsafe fn resume(
+pub unsafe fn resume<W: AsRef<[u64]>>(
     store: NonNull<Store>,
     reference: u64,
-    handlers: &[u64],
+    handlers: &List<W>,
 ) -> anyhow::Result<CameBack> {
-    debug_assert_eq!(handlers.last(), Some(&0));
     // SAFETY: the root waits for what it continues; the rest is the caller's promise.
     unsafe {
         activate(store, |context, root| {
@@ -92,7 +92,7 @@ pub unsafe fn resume(
                 Err(code) => trap(context, code),
             }
         })?;
-        Ok((*store.as_ptr()).came_back(handlers))
+        Ok((*store.as_ptr()).came_back(handlers.clauses()))
     }
 }
 
@@ -101,11 +101,11 @@ pub unsafe fn resume(
 /// # Safety
 ///
 /// As for [`resume`]; the reference to the exception must be one of the store.
-pub unsafe fn resume_throw(
+pub unsafe fn resume_throw<W: AsRef<[u64]>>(
     store: NonNull<Store>,
     reference: u64,
     exception: u64,
-    handlers: &[u64],
+    handlers: &List<W>,
 ) -> anyhow::Result<CameBack> {
     // SAFETY: as in `resume`.
     unsafe {
@@ -123,7 +123,7 @@ pub unsafe fn resume_throw(
                 Err(code) => trap(context, code),
             }
         })?;
-        Ok((*store.as_ptr()).came_back(handlers))
+        Ok((*store.as_ptr()).came_back(handlers.clauses()))
     }
 }
 
@@ -179,10 +179,10 @@ impl Store {
 
     /// The clauses of a host that handles every tag. The one that was handled last
     /// comes first, where generated code finds it by itself.
-    pub fn every_tag(&self) -> [u64; 3] {
+    pub fn every_tag(&self) -> List<[u64; 7]> {
         match self.last_handled {
-            0 => [EVERY_TAG, 0, 0],
-            word => [word, EVERY_TAG, 0],
+            0 => List::short(EVERY_TAG, 0),
+            word => List::short(word, EVERY_TAG),
         }
     }
 

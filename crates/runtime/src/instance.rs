@@ -11,6 +11,7 @@ use crate::memory::{Memory, MemoryError};
 use crate::store::{GlobalItem, GlobalPlace, HostFunction, Store};
 use crate::table::{Table, TableError};
 use crate::trap::Trap;
+use ropewalk_abi::clauses::{ListHead, SLOTS_END};
 use ropewalk_abi::module::{ElementItems, Item, SegmentMode};
 use ropewalk_abi::stack::handler_word;
 use ropewalk_abi::{
@@ -87,6 +88,12 @@ impl ExportPlace {
     fn write<T>(&self, offset: i32, value: T) {
         // SAFETY: `at` checks the bounds; layouts align their offsets.
         unsafe { self.at(offset).write(value) }
+    }
+
+    fn write_all<T: Copy>(&self, offset: i32, values: &[T]) {
+        for (i, value) in values.iter().enumerate() {
+            self.write(offset + (i * size_of::<T>()) as i32, *value);
+        }
     }
 }
 
@@ -215,7 +222,7 @@ impl Store {
         place_types(&instance);
         self.place_imports(&mut instance, imports);
         self.place_tags(&instance);
-        place_handlers(&instance);
+        place_clauses(&instance);
         place_functions(&instance);
         self.place_memories(&mut instance)?;
         // From here on expressions are evaluated, which the collector watches.
@@ -432,15 +439,18 @@ fn place_types(instance: &Instance) {
     }
 }
 
-/// Writes the clause lists of `resume`.
-fn place_handlers(instance: &Instance) {
+/// Writes the lists of clauses.
+fn place_clauses(instance: &Instance) {
     let module = &instance.module;
-    for (number, table) in module.info.handler_tables.iter().enumerate() {
+    for (number, list) in module.info.handler_tables.iter().enumerate() {
+        let word = |(tag, kind): &_| handler_word(instance.tag(*tag).as_ptr() as usize, *kind);
+        let clauses: Vec<_> = list.iter().map(word).collect();
+        let (head, slots) = ListHead::new(&clauses);
         let start = module.layout.handler_table(number as u32);
-        for (i, (tag, kind)) in table.iter().enumerate() {
-            let word = handler_word(instance.tag(*tag).as_ptr() as usize, *kind);
-            instance.place.write(start + (i * size_of::<u64>()) as i32, word);
-        }
+        let end_of_slots = start + SLOTS_END;
+        instance.place.write_all(end_of_slots - size_of_val(&*slots) as i32, &slots);
+        instance.place.write(end_of_slots, head);
+        instance.place.write_all(start, &clauses);
         // The zero after the last one is there already.
     }
 }

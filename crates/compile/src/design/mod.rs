@@ -26,7 +26,6 @@ pub(crate) mod thunk;
 use crate::CompileError;
 pub(crate) use operation::{Design, Operation};
 use ropewalk_abi::module::{Item, ModuleInfo};
-pub(crate) use shared::find_event;
 pub(crate) use subtyping::{Canonical, STACK_BRAND, Subtyping};
 
 /// The designs that have operations.

@@ -5,9 +5,11 @@
 //! | [`record`] | the records of `abi`, field by field |
 //! | [`transfer`] | putting values into the transfer area, and taking them out |
 //! | [`carry`] | values that travel in registers when stacks are switched |
+//! | [`clauses`] | finding a clause in a list |
 //! | [`same_image`] | referring to other code of the same image |
 
 pub(crate) mod carry;
+pub(crate) mod clauses;
 pub(crate) mod record;
 pub(crate) mod same_image;
 pub(crate) mod transfer;

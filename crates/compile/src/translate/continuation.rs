@@ -15,6 +15,7 @@ use super::{Translator, trap};
 use crate::design::shared::Case;
 use crate::design::shared::new_stack::NewStack;
 use crate::emit::carry::CARRIED;
+use crate::emit::clauses::find_clause;
 use crate::emit::record::{Records, block, store, type_info};
 use crate::handlers;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -131,16 +132,17 @@ impl Translator<'_> {
     fn after_resume(&mut self, delivery: Delivery, function: &FuncType, table: &ResumeTable) {
         // Meanwhile this stack may have been suspended together with the child.
         self.find_running_reference();
-        let labels = table.handlers.iter().enumerate().filter_map(|(i, handle)| match handle {
-            Handle::OnLabel { tag, label } => Some((i, *tag, *label)),
+        let labels = (1..).zip(&table.handlers).filter_map(|(number, handle)| match handle {
+            Handle::OnLabel { tag, label } => Some((number, *tag, *label)),
             Handle::OnSwitch { .. } => None,
         });
-        for (i, tag, label) in labels {
-            let number = i as i64 + 1;
-            let is_clause = self.builder.ins().icmp_imm_u(IntCC::Equal, delivery.signal, number);
-            let [clause, next] = [self.builder.create_block(), self.builder.create_block()];
-            self.builder.ins().brif(is_clause, clause, &[], next, &[]);
-            self.enter_sealed(clause);
+        let labels: Vec<(u32, u32, u32)> = labels.collect();
+        let blocks = labels.iter().map(|(number, ..)| (*number, self.builder.create_block()));
+        let blocks: Vec<_> = blocks.collect();
+        let returned = self.builder.create_block();
+        self.branch_by_signal(delivery.signal, &blocks, returned);
+        for ((_, block), (_, tag, label)) in blocks.into_iter().zip(labels) {
+            self.enter_sealed(block);
             let height = self.stack.len();
             let env = self.env;
             self.receive(env.info.tag_type(tag).params(), &delivery);
@@ -148,8 +150,8 @@ impl Translator<'_> {
             let (block, operands) = self.branch(label);
             self.jump(block, &operands);
             self.stack.truncate(height);
-            self.enter_sealed(next);
         }
+        self.enter_sealed(returned);
         self.receive(function.results(), &delivery);
     }
 
@@ -293,8 +295,7 @@ impl Translator<'_> {
         let next = self.builder.create_block();
         self.builder.set_cold_block(next);
         let [outermost, parent, signal] = self.words(next);
-        let current = self.current_stack();
-        self.capture_again(current, word, next);
+        self.capture_near(word, next);
         let clause = self.call_builtin(Builtin::find_clause, &[word]);
         self.find_running();
         let found = self.get_from_store(store::FOUND);
@@ -306,26 +307,24 @@ impl Translator<'_> {
         Capture { reference, parent, signal }
     }
 
-    /// A stack that was suspended together with others, was continued together
-    /// with them and now searches for the same finds it at the same place: goes
-    /// on at `next` if that is so, else after.
-    fn capture_again(&mut self, current: Value, word: Value, next: Block) {
+    /// Goes on at `next` if the clause for a word is that of the nearest `resume`, or is
+    /// where the stack found it the last time: if it was suspended together with others
+    /// and was continued together with them, it finds it at the same place, and not
+    /// before. Else goes on after.
+    fn capture_near(&mut self, word: Value, next: Block) {
+        let current = self.current_stack();
         let through = self.get(current, block::THROUGH);
         let sought = self.get(current, block::SOUGHT);
-        let same = self.builder.ins().icmp(IntCC::Equal, sought, word);
-        let [again, other] = [self.builder.create_block(), self.builder.create_block()];
-        self.builder.set_cold_block(again);
-        self.builder.set_cold_block(other);
-        self.builder.ins().brif(same, again, &[], other, &[]);
-        self.enter_sealed(again);
-        let parent = self.get(through, block::PARENT);
+        let again = self.builder.ins().icmp(IntCC::Equal, sought, word);
+        let outermost = self.builder.ins().select(again, through, current);
+        let parent = self.get(outermost, block::PARENT);
         let handlers = self.get(parent, block::HANDLERS);
-        let first = self.load_word(handlers, 0);
-        let is_first = self.builder.ins().icmp(IntCC::Equal, first, word);
-        let one = self.builder.ins().iconst(I64, 1);
-        let found = [through.into(), parent.into(), one.into()];
-        self.builder.ins().brif(is_first, next, &found, other, &[]);
-        self.enter_sealed(other);
+        let further = self.cold_block();
+        let signal = find_clause(&mut self.builder, handlers, word, further);
+        let found = self.builder.current_block().expect("where it was found");
+        self.builder.set_cold_block(found);
+        self.jump(next, &[outermost, parent, signal]);
+        self.enter_sealed(further);
     }
 
     /// The address of the clauses of a `resume`.

@@ -15,9 +15,14 @@ use crate::emit::carry::CARRIED;
 use crate::emit::same_image::code_ref;
 use crate::function::SWITCH;
 use crate::signature::{self, SWITCH_WORDS};
-use cranelift_codegen::ir::{Block, Value};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{Block, InstBuilder, JumpTableData, Value, types::*};
 use cranelift_codegen::isa::CallConv;
 use ropewalk_abi::{Builtin, ValType};
+
+/// Up to how many signals are compared one after the other. With more, only the first
+/// is, and a table has the others.
+const COMPARED: usize = 4;
 
 /// What comes with a switch.
 pub(crate) struct Delivery {
@@ -191,6 +196,41 @@ impl Translator<'_> {
     /// As [`Transfer::load_carried`].
     pub(crate) fn load_carried(&mut self, count: usize) -> Vec<Value> {
         self.running_transfer().load_carried(count)
+    }
+
+    /// Continues at the block of the signal that came, or at another. The signals are in
+    /// order.
+    pub(crate) fn branch_by_signal(
+        &mut self,
+        signal: Value,
+        blocks: &[(u32, Block)],
+        otherwise: Block,
+    ) {
+        let few = if blocks.len() <= COMPARED { blocks.len() } else { 1 };
+        for (number, block) in &blocks[..few] {
+            let number = i64::from(*number);
+            let is_this = self.builder.ins().icmp_imm_u(IntCC::Equal, signal, number);
+            let next = self.builder.create_block();
+            self.builder.ins().brif(is_this, *block, &[], next, &[]);
+            self.enter_sealed(next);
+        }
+        match &blocks[few..] {
+            [] => self.jump(otherwise, &[]),
+            many => self.branch_by_table(signal, many, otherwise),
+        }
+    }
+
+    fn branch_by_table(&mut self, signal: Value, blocks: &[(u32, Block)], otherwise: Block) {
+        let most = blocks.last().map_or(0, |(number, _)| *number as usize);
+        let dfg = &mut self.builder.func.dfg;
+        let default = dfg.block_call(otherwise, &[]);
+        let mut targets = vec![default; most + 1];
+        for (number, block) in blocks {
+            targets[*number as usize] = dfg.block_call(*block, &[]);
+        }
+        let table = self.builder.create_jump_table(JumpTableData::new(default, &targets));
+        let index = self.builder.ins().ireduce(I32, signal);
+        self.builder.ins().br_table(index, table);
     }
 
     /// Pushes the values that somebody has switched with.

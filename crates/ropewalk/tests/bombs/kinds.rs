@@ -13,6 +13,8 @@ pub const KINDS: &[Kind] = &[
     ("nested catches with values", nested_catches_with_values),
     ("clauses times resumes", clauses_times_resumes),
     ("clause lists", clause_lists),
+    ("long clause list", long_clause_list),
+    ("long clause lists", long_clause_lists),
     ("nested blocks", |n| nested(n, "(block ", "")),
     ("nested blocks with values", |n| {
         nested(n, "(block (result i32 i64) ", "(i32.const 1) (i64.const 1)")
@@ -267,6 +269,31 @@ fn clauses_times_resumes(n: usize) -> String {
         each(side, |i| format!("(tag $e{i})")),
         each(side, |_| format!(
             "(block $l (result (ref $c)) (resume $c {clauses} (local.get $k)) (unreachable)) (drop)"
+        ))
+    )
+}
+
+fn long_clause_list(n: usize) -> String {
+    let clauses = each(n.min(10_000), |i| format!("(on $e{i} $l)"));
+    format!(
+        "(module (type $f (func)) (type $c (cont $f)) {}
+           (func (param $k (ref null $c))
+             (block $l (result (ref $c)) (resume $c {clauses} (local.get $k)) (unreachable))
+             (drop)))",
+        each(n.min(10_000), |i| format!("(tag $e{i})")),
+    )
+}
+
+/// As many lists as they are long, none the same as another.
+fn long_clause_lists(n: usize) -> String {
+    let side = side(n);
+    let clauses = |from: usize| each(side, |i| format!("(on $e{} $l)", (from + i) % side));
+    format!(
+        "(module (type $f (func)) (type $c (cont $f)) {} (func (param $k (ref null $c)) {}))",
+        each(side, |i| format!("(tag $e{i})")),
+        each(side, |i| format!(
+            "(block $l (result (ref $c)) (resume $c {} (local.get $k)) (unreachable)) (drop)",
+            clauses(i)
         ))
     )
 }

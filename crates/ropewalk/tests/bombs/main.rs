@@ -83,6 +83,8 @@ fn what_could_take_the_square_of_its_size_does_not() {
         ("nested catches times calls", 1000),
         ("nested calls in try_tables", 1000),
         ("clauses times resumes", 12_000),
+        ("long clause list", 8000),
+        ("long clause lists", 12_000),
         ("task.new", 5000),
         ("fiber.new", 2500),
         ("suspend", 4000),

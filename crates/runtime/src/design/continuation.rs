@@ -4,12 +4,13 @@ use crate::activation::Ending;
 use crate::store::Store;
 use ropewalk_abi::builtin::Outcome;
 use ropewalk_abi::stack::{ClauseKind, EVERY_TAG, StackKind, tag_of_handler};
-use ropewalk_abi::{ControlBlock, TagDef, TrapCode};
+use ropewalk_abi::{ControlBlock, TagDef, TrapCode, clauses};
 
 impl Store {
     /// Searches outwards for the clause of a handler word; returns its signal
     /// and leaves the outermost captured stack in the context. The values of a
-    /// `suspend` are in the transfer area.
+    /// `suspend` are in the transfer area. The running stack remembers what was
+    /// found, so that generated code finds it by itself the next time.
     pub(crate) fn find_clause(&mut self, word: u64) -> Result<u64, Ending> {
         let mut stack = self.context().stack;
         loop {
@@ -20,31 +21,31 @@ impl Store {
                 if parent == self.no_parent() {
                     return Err(self.unhandled(word));
                 }
-                if let Some(clause) = self.clause_of(&*parent, word) {
-                    self.remember(word, clause, stack);
+                if let Some(signal) = self.signal_of(&*parent, word) {
+                    (*self.context().stack).remember(word, stack);
                     self.context_mut().found = stack;
-                    return Ok(clause + 1);
+                    return Ok(signal);
                 }
                 stack = parent;
             }
         }
     }
 
-    /// The number of the clause for a word with which a stack waits.
+    /// The signal of the clause for a word with which a stack waits.
     ///
     /// # Safety
     ///
     /// The stack must wait for another.
-    unsafe fn clause_of(&mut self, stack: &ControlBlock, word: u64) -> Option<u64> {
-        // SAFETY: a stack that waits has noted its clauses, a list that ends in zero.
-        let clause = unsafe { position(stack.handlers, word) };
-        if clause.is_some() || ClauseKind::of(word) != ClauseKind::Suspend {
-            return clause;
+    unsafe fn signal_of(&mut self, stack: &ControlBlock, word: u64) -> Option<u64> {
+        // SAFETY: a stack that waits has noted its clauses.
+        let signal = unsafe { clauses::find(stack.handlers, word) };
+        if signal.is_some() || ClauseKind::of(word) != ClauseKind::Suspend {
+            return signal;
         }
         // SAFETY: as above.
-        let clause = unsafe { position(stack.handlers, EVERY_TAG) }?;
+        let signal = unsafe { clauses::find(stack.handlers, EVERY_TAG) }?;
         self.suspended_with = word;
-        Some(clause)
+        Some(signal)
     }
 
     /// The end of a suspension for which there is no clause.
@@ -66,22 +67,11 @@ impl Store {
             let mut parents = self.with_parents(stack).skip(1);
             let is_any = ClauseKind::of(word) == ClauseKind::Suspend;
             parents.any(|parent| {
-                // SAFETY: a stack that waits for another has noted its clauses, a
-                // list that ends in zero.
-                let has = |word: u64| unsafe { position(parent.handlers, word) }.is_some();
+                // SAFETY: a stack that waits for another has noted its clauses.
+                let has = |word: u64| unsafe { clauses::find(parent.handlers, word) }.is_some();
                 has(word) || is_any && has(EVERY_TAG)
             })
         })
-    }
-
-    /// Notes where the running stack found a handler, so that generated code
-    /// finds it by itself the next time. It looks only at first clauses.
-    fn remember(&mut self, word: u64, clause: u64, outermost: *mut ControlBlock) {
-        let running = self.context().stack;
-        if clause == 0 {
-            // SAFETY: the running stack's block is alive.
-            unsafe { (*running).remember(word, outermost) };
-        }
     }
 
     /// Continues a continuation with an exception.
@@ -109,15 +99,4 @@ impl Store {
         }
         self.throw(exception)
     }
-}
-
-/// The place of a word in a list that ends in zero.
-///
-/// # Safety
-///
-/// It must be such a list.
-unsafe fn position(list: *const u64, word: u64) -> Option<u64> {
-    // SAFETY: the caller's promise.
-    let words = (0..).map(|i| (i, unsafe { *list.add(i) })).take_while(|(_, found)| *found != 0);
-    words.into_iter().find(|(_, found)| *found == word).map(|(i, _)| i as u64)
 }

@@ -10,10 +10,10 @@ use super::bound::Bound;
 use super::table::Stacks;
 use crate::activation::Ending;
 use crate::store::Store;
-use ropewalk_abi::ControlBlock;
 use ropewalk_abi::builtin::{END, Outcome};
 use ropewalk_abi::life::Life;
 use ropewalk_abi::stack::{KIND_MASK, Purpose, TAG, TAG_MASK, block_number};
+use ropewalk_abi::{ControlBlock, clauses};
 use std::ffi::c_void;
 use std::ptr;
 
@@ -456,10 +456,9 @@ impl<'a> Check<'a> {
 
 /// Whether a stack that waits has a clause.
 fn has_clause(stack: &ControlBlock, word: u64) -> bool {
-    // SAFETY: a stack that waits for another has noted its clauses, a list that
-    // ends in zero.
-    let words = (0..).map(|i| unsafe { *stack.handlers.add(i) });
-    words.take_while(|found| *found != 0).any(|found| found == word)
+    // SAFETY: a stack that waits for another has noted its clauses. All of them are
+    // looked through, so that this finds what a wrong hash would not.
+    unsafe { clauses::all(stack.handlers) }.any(|found| found == word)
 }
 
 fn is_base(stack: &ControlBlock) -> bool {

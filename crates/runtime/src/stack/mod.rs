@@ -18,8 +18,8 @@ pub(crate) use relocate::{Quarantine, move_root};
 pub use table::StackOptions;
 pub(crate) use table::{Reached, Stacks, Swept};
 
-use ropewalk_abi::ControlBlock;
 use ropewalk_abi::stack::Purpose;
+use ropewalk_abi::{ControlBlock, clauses};
 
 /// Whether an address lies in a stack or its guard.
 pub(crate) fn contains(block: &ControlBlock, address: usize) -> bool {
@@ -33,6 +33,6 @@ pub(crate) fn in_guard(block: &ControlBlock, address: usize) -> bool {
 
 /// A block without handlers, which ends every chain of parents.
 pub(crate) fn without_handlers() -> Box<ControlBlock> {
-    static NO_HANDLERS: u64 = 0;
-    Box::new(ControlBlock { handlers: &NO_HANDLERS, purpose: Purpose::Root, ..ControlBlock::BLANK })
+    let handlers = clauses::no_clauses();
+    Box::new(ControlBlock { handlers, purpose: Purpose::Root, ..ControlBlock::BLANK })
 }

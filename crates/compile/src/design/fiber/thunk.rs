@@ -1,8 +1,8 @@
 //! The code in which a fiber begins.
 
 use crate::design::call::OperationCall;
-use crate::design::find_event;
 use crate::design::thunk::Emit;
+use crate::emit::clauses::find_clause;
 use crate::emit::record::{Records, block, store};
 use cranelift_codegen::ir::{InstBuilder, Value};
 use cranelift_frontend::Switch;
@@ -69,7 +69,7 @@ impl FiberThunk {
         let word = emit.builder.ins().iadd_imm_s(tag, ClauseKind::Event as i64);
         let unhandled = emit.builder.create_block();
         emit.builder.set_cold_block(unhandled);
-        let signal = find_event(emit.builder, clauses, word, unhandled);
+        let signal = find_clause(emit.builder, clauses, word, unhandled);
         emit.finish(callee.store, signal, &carried);
         emit.builder.switch_to_block(unhandled);
         emit.builder.seal_block(unhandled);

@@ -6,7 +6,7 @@
 //! compiled once more: this copy begins and ends as a thunk does, so that there
 //! is no call.
 
-use crate::design::find_event;
+use crate::emit::clauses::find_clause;
 use crate::emit::record::{Records, block, store};
 use crate::emit::same_image::continue_below;
 use crate::handlers::Contents;
@@ -62,7 +62,7 @@ impl Translator<'_> {
         let clauses = self.get(block, block::HANDLERS);
         let [none, next] = [self.cold_block(), self.builder.create_block()];
         let [outcome] = self.words(next);
-        let signal = find_event(&mut self.builder, clauses, word, none);
+        let signal = find_clause(&mut self.builder, clauses, word, none);
         self.jump(next, &[signal]);
         self.enter_sealed(none);
         let thrown = self.builder.ins().bnot(word);

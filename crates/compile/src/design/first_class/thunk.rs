@@ -1,8 +1,8 @@
 //! The code in which a function begins that runs on top of a suspended stack.
 
 use crate::design::call::OperationCall;
-use crate::design::find_event;
 use crate::design::thunk::{Callee, Emit};
+use crate::emit::clauses::find_clause;
 use crate::emit::record::{Records, block, store};
 use crate::emit::same_image::continue_below;
 use crate::signature;
@@ -44,7 +44,7 @@ impl OnTopThunk {
         let clauses = emit.get(emit.block, block::HANDLERS);
         let thrown = emit.builder.create_block();
         emit.builder.set_cold_block(thrown);
-        let signal = find_event(emit.builder, clauses, word, thrown);
+        let signal = find_clause(emit.builder, clauses, word, thrown);
         let results = self.call(emit, &callee, &received);
         continue_suspended(emit, &callee, signal, &results);
         emit.builder.switch_to_block(thrown);

@@ -104,7 +104,7 @@ impl Translator<'_> {
         // By which way it was continued the last time does not matter any more: the
         // next switch to it is a common one.
         self.enter_sealed(alone);
-        self.forget_through(current);
+        self.forget_any_through(current);
         self.jump(next, &[]);
         self.enter_sealed(next);
     }

@@ -20,7 +20,6 @@ use crate::emit::record::{block, store};
 use crate::translate::Translator;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Value, types::*};
-pub(crate) use event::find_event;
 use ropewalk_abi::stack::Purpose;
 use wasmparser::Operator;
 
