@@ -12,6 +12,7 @@ pub fn rows() -> Vec<Row> {
     rows.extend(fibers());
     rows.extend(lives_of_fibers());
     rows.extend(first_class_stacks());
+    rows.extend(nested());
     rows
 }
 
@@ -72,6 +73,27 @@ fn first_class_stacks() -> Vec<Row> {
         compared("first-class: thrown", "a stack.switch, an exception", 1_000_000, THROWN, Rival("caught in place", CAUGHT)).with_rival_size(Size::of(10_000_000)),
         compared("first-class: call_stack", "a call_stack", 3_000_000, ANSWERED, Rival("call_indirect", INDIRECT)).with_rival_size(Size::of(30_000_000)),
     ]
+}
+
+/// Leaving and continuing stacks that are suspended together with others.
+#[rustfmt::skip]
+fn nested() -> Vec<Row> {
+    macro_rules! depths {
+        ($name:literal, $operation:literal, $file:literal) => {
+            [
+                compared(concat!($name, " at depth 1"), $operation, 10_000_000, program!($file, "depth_1"), Rival("depth 0", program!($file, "depth_0"))),
+                compared(concat!($name, " at depth 10"), $operation, 10_000_000, program!($file, "depth_10"), Rival("depth 0", program!($file, "depth_0"))),
+                compared(concat!($name, " at depth 100"), $operation, 10_000_000, program!($file, "depth_100"), Rival("depth 0", program!($file, "depth_0"))),
+                compared(concat!($name, " at depth 1,000"), $operation, 10_000_000, program!($file, "depth_1000"), Rival("depth 0", program!($file, "depth_0"))),
+            ]
+        };
+    }
+    [
+        depths!("stack:", "a switch, a switch back", "stack_nested"),
+        depths!("first-class:", "two stack.switches", "first_class_nested"),
+        depths!("task:", "a suspend, a resume", "task_nested"),
+        depths!("fiber:", "a mount, a dismount", "fiber_nested"),
+    ].into_iter().flatten().collect()
 }
 
 /// What else we can do, and what it is called in the table.

@@ -11,6 +11,7 @@
 
 mod apart;
 mod binding;
+mod clauses;
 mod clock;
 mod continuations;
 mod designs;
@@ -124,6 +125,7 @@ fn all_rows() -> Vec<Row> {
         continuations::rows(),
         binding::rows(),
         designs::rows(),
+        clauses::rows(),
     ];
     tables.into_iter().flatten().collect()
 }
