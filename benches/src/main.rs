@@ -28,6 +28,7 @@ mod resident;
 mod ropewalk;
 mod row;
 mod table;
+mod waiting;
 mod wasmtime;
 
 use std::io::{IsTerminal, Write, stderr};
@@ -124,6 +125,7 @@ fn all_rows() -> Vec<Row> {
         exceptions::rows(),
         continuations::rows(),
         binding::rows(),
+        waiting::rows(),
         designs::rows(),
         clauses::rows(),
     ];

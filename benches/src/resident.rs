@@ -28,7 +28,7 @@ impl Workload for Resident {
 }
 
 /// The bytes of this process that are in memory.
-fn resident() -> Result<f64> {
+pub fn resident() -> Result<f64> {
     let statm = std::fs::read_to_string("/proc/self/statm")?;
     let pages = statm.split(' ').nth(1).context("no second field")?;
     Ok(pages.parse::<f64>()? * rustix::param::page_size() as f64)

@@ -19,10 +19,17 @@ pub const GO_ON: u64 = 0;
 pub const END: u64 = 1;
 /// Continues at the handler that the control block names, with an exception.
 pub const CATCH: u64 = 2;
+/// Leaves the call: the stack continues after it when somebody continues the stack,
+/// with the results of the call. What runs until then, the store's
+/// [`Passage`](crate::Passage) says; if that is nothing, the activation is left.
+pub const SUSPEND: u64 = 3;
 
 impl Outcome {
     /// Ends the activation.
     pub const END: Outcome = Outcome { ended: END, value: 0 };
+
+    /// Leaves the call until somebody continues the stack.
+    pub const SUSPEND: Outcome = Outcome { ended: SUSPEND, value: 0 };
 
     /// Continues with a result.
     pub fn returned(value: u64) -> Outcome {

@@ -1,8 +1,9 @@
 //! The records that generated code reads and writes.
 
 use crate::builtin::BuiltinPointer;
+use crate::signature::host_in_registers;
 use crate::stack::Purpose;
-use crate::types::TypeKind;
+use crate::types::{FuncType, TypeKind};
 use std::ffi::c_void;
 use std::mem::offset_of;
 use std::ptr;
@@ -226,9 +227,38 @@ pub struct StoreContext {
     pub walk_stack: u64,
     /// What the host continues a stack with, and what comes back to it.
     pub passage: Passage,
+    /// The results of a host call that is left.
+    pub left_call: LeftCall,
     /// The store that this belongs to, for the runtime's use.
     pub store: *mut c_void,
 }
+
+/// How the results of a host call are passed that is left and continues later.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct LeftCall {
+    /// How many there are.
+    pub results: usize,
+    /// How many bytes below the host's stack pointer the array of values has. Zero if
+    /// the result is passed in a register.
+    pub array: usize,
+}
+
+impl LeftCall {
+    /// The results of a function of a type.
+    pub fn of(ty: &FuncType) -> LeftCall {
+        let results = ty.results().len();
+        let array = match host_in_registers(ty) {
+            true => 0,
+            false => ty.params().len().max(results) * size_of::<RawVal>(),
+        };
+        LeftCall { results, array }
+    }
+}
+
+/// How many bytes lie on top of a stack that was left in a host call: where it
+/// continues, the registers that the host preserves, and a [`LeftCall`].
+pub const LEFT_CALL_FRAME: usize = 64;
 
 /// A switch between a stack and the host, beside its values, which are in the
 /// transfer area.

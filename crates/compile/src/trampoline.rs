@@ -128,6 +128,9 @@ fn array_host_trampoline(target: &Target, ty: &FuncType) -> Result<CodeImage, Co
         let arguments = emit.transfer().gather(&params[1..], ty.params(), places);
         emit.store_values(&arguments);
         emit.call_host();
+        // The call may have been left, and continue in another activation.
+        let host_sp = emit.get(emit.store, store::HOST_SP);
+        emit.values = emit.builder.ins().iadd_imm_s(host_sp, -(size as i64));
         let results = emit.load_values(ty.results());
         let places = result_places(ty.results());
         let returned = emit.transfer().scatter(&results, ty.results(), places);

@@ -8,14 +8,18 @@ use crate::store::{self, AsContext, AsContextMut, StoreContextMut};
 use crate::tag::{Tag, TypedTag};
 use crate::typed::{TypedFunc, WasmParams, WasmResults};
 use crate::val::Val;
+use crate::waiting::WaitingCall;
 use anyhow::{Error, Result, anyhow, ensure};
 use ropewalk_abi::clauses::List;
 use ropewalk_abi::stack::{ClauseKind, handler_word};
 use ropewalk_abi::transfer::ValueClass;
 use ropewalk_abi::{CompositeType, FuncType, HeapType, RawVal, RefType, TrapCode, ValType};
 use ropewalk_runtime::held::{self, CameBack, Released};
-use ropewalk_runtime::{Backtrace, Store as RuntimeStore, StoreId, Trap, TypeRegistry};
+use ropewalk_runtime::{
+    Backtrace, NOBODY, Stop, Store as RuntimeStore, StoreId, Trap, TypeRegistry,
+};
 use std::fmt;
+use std::future::poll_fn;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::ptr;
@@ -300,6 +304,19 @@ impl Continuation {
         handlers: &List<impl AsRef<[u64]>>,
         arguments: &[Val],
     ) -> Result<Resumed> {
+        let ty = self.put_arguments(store, arguments)?;
+        let results = |store: &mut StoreContextMut<'_, T>| results_of(store, ty);
+        // SAFETY: the values have the types of the continuation.
+        unsafe { self.enter(store, handlers, ty, results) }
+    }
+
+    /// Checks what must hold before it is resumed, and puts arguments of its types into
+    /// the transfer area; returns its type.
+    fn put_arguments<T>(
+        &self,
+        store: &mut StoreContextMut<'_, T>,
+        arguments: &[Val],
+    ) -> Result<ContType> {
         let ty = self.begin(store)?;
         let runtime = &mut *store.0.runtime;
         let params = ty.params.types(runtime.types());
@@ -309,14 +326,37 @@ impl Continuation {
         unsafe {
             values.as_ptr().copy_to_nonoverlapping(runtime.transfer_area(), values.len());
         }
-        let results = |store: &mut StoreContextMut<'_, T>| {
-            let runtime = &mut *store.0.runtime;
-            let types = ty.results.types(runtime.types());
-            // SAFETY: a continuation returns values of its types.
-            unsafe { values_of(runtime, &types) }
-        };
-        // SAFETY: the values have the types of the continuation.
-        unsafe { self.enter(store, handlers, ty, results) }
+        Ok(ty)
+    }
+
+    /// Resumes it in a future, which waits for host functions that are not ready. The host
+    /// handles every tag, as for [`resume`](Continuation::resume).
+    pub async fn resume_async(
+        self,
+        mut store: impl AsContextMut<Data: Send>,
+        arguments: &[Val],
+    ) -> Result<Resumed> {
+        let mut store = store.as_context_mut();
+        // They stay where they are while it waits.
+        let handlers = Box::new(store.0.runtime.every_tag());
+        let ty = self.put_arguments(&mut store, arguments)?;
+        let taken = self.taken();
+        // SAFETY: this future has the store.
+        let mut call = unsafe { WaitingCall::new(store.enter()) };
+        let reference = taken.reference;
+        let resumed = poll_fn(|context| {
+            // SAFETY: the host holds it, and the values have its types; they are put
+            // where they are when this is first polled. The clauses are on the heap.
+            unsafe {
+                call.poll(context, |runtime, poller| {
+                    held::resume(runtime, reference, &handlers, poller)
+                })
+            }
+        })
+        .await;
+        drop(call);
+        let back = resumed.map(|()| store.0.runtime.came_back(handlers.clauses()));
+        taken.came_back(&mut store, back, ty, |store| results_of(store, ty))
     }
 
     /// Resumes it by throwing an exception where it is suspended. The host handles
@@ -361,13 +401,9 @@ impl Continuation {
         let word = exception.owned().word(&store.0.runtime)?;
         let taken = self.taken();
         // SAFETY: the host holds it, and the exception is one of the store.
-        let back = unsafe { held::resume_throw(store.enter(), taken.reference, word, &handlers) };
-        taken.came_back(&mut store, back, ty, |store| {
-            let runtime = &mut *store.0.runtime;
-            let types = ty.results.types(runtime.types());
-            // SAFETY: a continuation returns values of its types.
-            unsafe { values_of(runtime, &types) }
-        })
+        let stop = unsafe { held::resume_throw(store.enter(), taken.reference, word, &handlers) };
+        let back = back(store.as_context_mut(), stop, &handlers);
+        taken.came_back(&mut store, back, ty, |store| results_of(store, ty))
     }
 
     /// Checks what must hold before it is resumed; returns its type.
@@ -395,7 +431,8 @@ impl Continuation {
     ) -> Result<Resumed<R>> {
         let taken = self.taken();
         // SAFETY: the host holds it; the rest is the caller's promise.
-        let back = unsafe { held::resume(store.enter(), taken.reference, handlers) };
+        let stop = unsafe { held::resume(store.enter(), taken.reference, handlers, NOBODY) };
+        let back = back(store.as_context_mut(), stop, handlers);
         taken.came_back(store, back, ty, results)
     }
 
@@ -477,7 +514,7 @@ impl Taken {
             // If it could not even be resumed, it is still held, and its owner gone.
             Err(error) => {
                 self.released.push(self.reference);
-                Err(public_error(error))
+                Err(error)
             }
         }
     }
@@ -599,7 +636,8 @@ impl<Params: WasmParams, Results: WasmResults> TypedContinuation<Params, Results
         put(&mut store.0.runtime, params)?;
         let taken = self.continuation.taken();
         // SAFETY: the host holds it, and the types were checked when it was made.
-        let back = unsafe { held::resume(store.enter(), taken.reference, &handlers) };
+        let stop = unsafe { held::resume(store.enter(), taken.reference, &handlers, NOBODY) };
+        let back = back(store.as_context_mut(), stop, &handlers);
         let Some((_, reference, released)) = taken.tag(&store, back)? else {
             return Ok(TypedResumed::Returned(load(&mut store, ty.results)));
         };
@@ -608,6 +646,20 @@ impl<Params: WasmParams, Results: WasmResults> TypedContinuation<Params, Results
         let continuation = Continuation { store, reference, ty, released };
         let continuation = TypedContinuation { continuation, _types: PhantomData };
         Ok(TypedResumed::Suspended { values, continuation })
+    }
+}
+
+/// What came back from an activation with these clauses.
+#[inline]
+fn back<T>(
+    store: StoreContextMut<'_, T>,
+    stop: Result<(), Stop>,
+    handlers: &List<impl AsRef<[u64]>>,
+) -> Result<CameBack> {
+    match stop {
+        Ok(()) => Ok(store.0.runtime.came_back(handlers.clauses())),
+        Err(Stop::Failed(error)) => Err(public_error(error)),
+        Err(Stop::Waits(_)) => unreachable!("nobody polls it"),
     }
 }
 
@@ -635,6 +687,14 @@ fn load<T, Results: WasmResults>(store: &mut StoreContextMut<'_, T>, types: Side
             }
         }
     }
+}
+
+/// What a continuation of a type has returned.
+fn results_of<T>(store: &mut StoreContextMut<'_, T>, ty: ContType) -> Vec<Val> {
+    let runtime = &mut *store.0.runtime;
+    let types = ty.results.types(runtime.types());
+    // SAFETY: it returns values of its types.
+    unsafe { values_of(runtime, &types) }
 }
 
 /// The values in the transfer area.

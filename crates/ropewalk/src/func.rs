@@ -1,12 +1,15 @@
 //! Functions.
 
-use crate::host::{self, IntoFunc};
-use crate::store::{self, AsContext, AsContextMut};
+use crate::host::{self, IntoFunc, WasmRet};
+use crate::host_async;
+use crate::store::{self, AsContext, AsContextMut, StoreContextMut};
 use crate::typed::{TypedFunc, WasmParams, WasmResults};
 use crate::val::Val;
+use crate::waiting::WaitingCall;
 use anyhow::{Context, Result, ensure};
 use ropewalk_abi::{FuncRef, FuncType, RawVal, ValType};
-use ropewalk_runtime::{Store as RuntimeStore, StoreId};
+use ropewalk_runtime::{Poller, Stop, Store as RuntimeStore, StoreId, call_by};
+use std::future::{Future, poll_fn};
 use std::ptr::NonNull;
 
 /// A function of a store: of WebAssembly or of the host.
@@ -59,6 +62,27 @@ impl Func {
         host::ready(store.engine(), &host)?;
         let func_ref = store.0.runtime.add_host_function(host);
         Ok(Func::from_ref(&store.0.runtime, func_ref))
+    }
+
+    /// A function that calls a closure which returns a future, as
+    /// [`Linker::func_wrap_async`](crate::Linker::func_wrap_async).
+    pub fn wrap_async<T, F, Params, Ret>(mut store: impl AsContextMut<Data = T>, func: F) -> Func
+    where
+        T: Send + 'static,
+        F: for<'a> Fn(crate::Caller<'a, T>, Params) -> Box<dyn Future<Output = Ret> + Send + 'a>,
+        F: Send + Sync + 'static,
+        Params: WasmResults + 'static,
+        Ret: WasmRet + 'static,
+        Ret::Values: 'static,
+    {
+        let store = store.as_context_mut();
+        let host = host_async::wrap(store.engine(), func).and_then(|host| {
+            host::ready(store.engine(), &host)?;
+            Ok(host)
+        });
+        let host = host.expect("a trampoline for a type that Rust can write compiles");
+        let func_ref = store.0.runtime.add_host_function(host);
+        Func::from_ref(&store.0.runtime, func_ref)
     }
 
     pub(crate) fn from_ref(runtime: &RuntimeStore, func_ref: NonNull<FuncRef>) -> Func {
@@ -114,8 +138,52 @@ impl Func {
         results: &mut [Val],
     ) -> Result<()> {
         let mut store = store.as_context_mut();
-        let type_id = self.type_id(&store.0.runtime)?;
-        let ty = store.engine().types().func_type(type_id);
+        let mut values = self.places(&mut store, arguments, results)?;
+        let trampoline = store.engine().entry_trampoline(self.type_id(&store.0.runtime)?)?;
+        let runtime = store.enter();
+        // SAFETY: the function belongs to the store, the trampoline to its
+        // type, and the values are its arguments with room for its results.
+        unsafe {
+            crate::call::call(runtime, self.func_ref, trampoline, values.as_mut_ptr())?;
+        }
+        self.take_results(store, &values, results)
+    }
+
+    /// Calls it in a future, which waits for host functions that are not ready.
+    ///
+    /// Dropping the future gives the call up: its stacks are freed, and the store can be
+    /// used again. [`TypedFunc::call_async`] has an example.
+    pub async fn call_async(
+        &self,
+        mut store: impl AsContextMut<Data: Send>,
+        arguments: &[Val],
+        results: &mut [Val],
+    ) -> Result<()> {
+        let mut store = store.as_context_mut();
+        let mut values = self.places(&mut store, arguments, results)?;
+        // SAFETY: this future has the store.
+        let mut call = unsafe { WaitingCall::new(store.enter()) };
+        poll_fn(|context| {
+            // SAFETY: the places are on the heap, and live as long as the call.
+            unsafe {
+                call.poll(context, |_, poller| {
+                    self.begin(StoreContextMut(&mut *store.0), &mut values, poller)
+                })
+            }
+        })
+        .await?;
+        drop(call);
+        self.take_results(store, &values, results)
+    }
+
+    /// Places for arguments and results of a call, with the arguments in them.
+    pub(crate) fn places<T>(
+        &self,
+        store: &mut StoreContextMut<'_, T>,
+        arguments: &[Val],
+        results: &[Val],
+    ) -> Result<Vec<RawVal>> {
+        let ty = store.engine().types().func_type(self.type_id(&store.0.runtime)?);
         let mut values = raw_values(&store.0.runtime, ty.params(), arguments)?;
         let count = ty.results().len();
         ensure!(
@@ -123,17 +191,39 @@ impl Func {
             "expected room for {count} results, found {}",
             results.len()
         );
-        let trampoline = store.engine().entry_trampoline(type_id)?;
         values.resize(values.len().max(count), RawVal::ZERO);
+        Ok(values)
+    }
+
+    /// Begins a call that may wait.
+    ///
+    /// # Safety
+    ///
+    /// The values must be places of this function, which stay where they are as long as
+    /// the call waits, and the poller be valid until this returns.
+    pub(crate) unsafe fn begin<T>(
+        &self,
+        mut store: StoreContextMut<'_, T>,
+        values: &mut [RawVal],
+        poller: Poller,
+    ) -> Result<(), Stop> {
+        let trampoline = store.engine().entry_trampoline(self.type_id(&store.0.runtime)?)?;
         let runtime = store.enter();
-        // SAFETY: the function belongs to the store, the trampoline to its
-        // type, and the values are its arguments with room for its results.
-        unsafe {
-            crate::call::call(runtime, self.func_ref, trampoline, values.as_mut_ptr())?;
-        }
+        // SAFETY: the function belongs to the store; the rest is the caller's promise.
+        unsafe { call_by(runtime, self.func_ref, trampoline, values.as_mut_ptr(), poller) }
+    }
+
+    /// Takes the results of a call out of their places.
+    pub(crate) fn take_results<T>(
+        &self,
+        store: StoreContextMut<'_, T>,
+        values: &[RawVal],
+        results: &mut [Val],
+    ) -> Result<()> {
+        let ty = store.engine().types().func_type(self.type_id(&store.0.runtime)?);
         for ((result, value), ty) in results.iter_mut().zip(values).zip(ty.results()) {
             // SAFETY: the function has put values of these types there.
-            *result = unsafe { Val::from_raw(&mut store.0.runtime, &value, *ty) };
+            *result = unsafe { Val::from_raw(&mut store.0.runtime, value, *ty) };
         }
         Ok(())
     }

@@ -11,6 +11,7 @@ use crate::engine::Engine;
 use crate::exception::Exception;
 use crate::instance::Instance;
 use crate::store::{AsContextMut, StoreContextMut, StoreInner};
+use crate::suspension::Suspension;
 use crate::typed::{WasmResults, WasmTy};
 use crate::val::Val;
 use anyhow::{Context, Result};
@@ -64,21 +65,22 @@ pub trait IntoFunc<T, Params, Results>: Send + Sync + 'static {
 /// A closure with its type, and the code that calls it.
 #[doc(hidden)]
 pub struct HostClosure {
-    ty: FuncType,
+    pub(crate) ty: FuncType,
     /// Takes a context whose data is the closure, and values of the type.
-    entry: *const c_void,
-    data: Box<dyn Any + Send + Sync>,
+    pub(crate) entry: *const c_void,
+    pub(crate) data: Box<dyn Any + Send + Sync>,
 }
 
 /// The shape of [`HostContext::function`].
-type HostEntry = unsafe extern "C" fn(*const HostContext, *mut RawVal) -> Outcome;
+pub(crate) type HostEntry = unsafe extern "C" fn(*const HostContext, *mut RawVal) -> Outcome;
 
 /// The same, for functions that take and give few words.
-type RegisterEntry = unsafe extern "C" fn(*const HostContext, u64, u64, u64, u64) -> Outcome;
+pub(crate) type RegisterEntry =
+    unsafe extern "C" fn(*const HostContext, u64, u64, u64, u64) -> Outcome;
 
 /// Calls a function that takes its words, and leaves its result, in an array.
 #[inline(always)]
-unsafe fn with_array(
+pub(crate) unsafe fn with_array(
     words: [u64; HOST_WORDS],
     call: impl FnOnce(*mut RawVal) -> Outcome,
 ) -> Outcome {
@@ -125,7 +127,8 @@ macro_rules! into_func {
                         // function, and values of its type.
                         #[allow(non_snake_case, reason = "values are named after their types")]
                         unsafe {
-                            run::<T, Fun, Ret>(context, values, |func, store, importer| {
+                            let ty = || function_type::<Ret>(vec![$($name::ty()),*]);
+                            run::<T, Fun, Ret>(context, values, ty, |func, store, importer| {
                                 $(let $name = $name::from_raw(&mut store.0.runtime, &*values.add($index));)*
                                 func(Caller { store, importer }, $($name),*)
                             })
@@ -180,6 +183,7 @@ fn function_type<Ret: WasmRet>(params: Vec<ValType>) -> FuncType {
 unsafe fn run<T, Fun, Ret: WasmRet>(
     context: *const HostContext,
     values: *mut RawVal,
+    ty: impl FnOnce() -> FuncType,
     call: impl FnOnce(&Fun, StoreContextMut<'_, T>, Option<Instance>) -> Ret,
 ) -> Outcome {
     // SAFETY: the caller's promise; nothing else uses the store while its
@@ -200,7 +204,7 @@ unsafe fn run<T, Fun, Ret: WasmRet>(
     let runtime = unsafe { &mut *(*owner).runtime };
     let outcome = match result {
         Ok(Ok(())) => Outcome::returned(0),
-        failed => fail(runtime, failed),
+        failed => fail(runtime, ty, failed),
     };
     // The results are words by now, which nothing moves before they are read.
     runtime.end_scope(scope);
@@ -208,7 +212,7 @@ unsafe fn run<T, Fun, Ret: WasmRet>(
 }
 
 /// The instance that imported the function with this context.
-unsafe fn importer(context: &HostContext) -> Option<Instance> {
+pub(crate) unsafe fn importer(context: &HostContext) -> Option<Instance> {
     if context.importer.is_null() {
         return None;
     }
@@ -219,15 +223,28 @@ unsafe fn importer(context: &HostContext) -> Option<Instance> {
     }
 }
 
-/// Throws an exception, or ends the activation.
+/// Throws an exception, suspends, or ends the activation, when a function of a type has
+/// failed.
 #[cold]
-fn fail(runtime: &mut RuntimeStore, result: std::thread::Result<Result<()>>) -> Outcome {
+pub(crate) fn fail(
+    runtime: &mut RuntimeStore,
+    ty: impl FnOnce() -> FuncType,
+    result: std::thread::Result<Result<()>>,
+) -> Outcome {
     let ending = match result {
         Ok(Ok(())) => unreachable!("it did not fail"),
-        Ok(Err(error)) => match thrown(runtime, &error) {
-            Some((exception, backtrace)) => return runtime.throw_from(exception, backtrace),
-            None => Ending::Error(error),
-        },
+        Ok(Err(error)) => {
+            if let Some((exception, backtrace)) = thrown(runtime, &error) {
+                return runtime.throw_from(exception, backtrace);
+            }
+            match error.downcast_ref::<Suspension>() {
+                Some(suspension) => match suspension.begin(runtime, &ty()) {
+                    Ok(outcome) => return outcome,
+                    Err(error) => Ending::Error(error),
+                },
+                None => Ending::Error(error),
+            }
+        }
         Err(panic) => Ending::Panic(panic),
     };
     runtime.set_ending(ending);
@@ -266,7 +283,7 @@ pub(crate) fn new<T: 'static>(
 
 /// A function without its trampoline: many of those that a linker has are never
 /// imported.
-fn host_function(engine: &Engine, closure: HostClosure) -> Result<Arc<HostFunction>> {
+pub(crate) fn host_function(engine: &Engine, closure: HostClosure) -> Result<Arc<HostFunction>> {
     let number = engine.register_func(&closure.ty)?;
     let ty = engine.types().get(number).info();
     let HostClosure { entry: function, data, .. } = closure;
@@ -299,7 +316,8 @@ unsafe extern "C" fn call_dynamic<T: 'static>(
     // SAFETY: the trampoline passes the context of this function, and values
     // of its type.
     unsafe {
-        run::<T, Dynamic<T>, Result<()>>(context, values, |dynamic, store, importer| {
+        let ty = || (*(*context).data.cast::<Dynamic<T>>()).ty.clone();
+        run::<T, Dynamic<T>, Result<()>>(context, values, ty, |dynamic, store, importer| {
             dynamic.call(store, importer, values)
         })
     }
@@ -336,12 +354,27 @@ impl<T> Dynamic<T> {
         let mut results: Vec<Val> = results.map(|ty| Val::default_for(*ty)).collect();
         let caller = Caller { store: store.as_context_mut(), importer };
         (self.func)(caller, &arguments, &mut results)?;
-        for (i, (result, ty)) in results.into_iter().zip(self.ty.results()).enumerate() {
-            let value = result.to_raw(&store.0.runtime, *ty);
-            let value = value.with_context(|| format!("in result {i}"))?;
-            // SAFETY: there is room for the results.
-            unsafe { values.add(i).write(value) };
-        }
-        Ok(())
+        // SAFETY: there is room for the results.
+        unsafe { put_results(&self.ty, results, &store.0.runtime, values) }
     }
+}
+
+/// Puts the results of a function of a type into places.
+///
+/// # Safety
+///
+/// There must be room for them.
+pub(crate) unsafe fn put_results(
+    ty: &FuncType,
+    results: Vec<Val>,
+    runtime: &RuntimeStore,
+    places: *mut RawVal,
+) -> Result<()> {
+    for (i, (result, ty)) in results.into_iter().zip(ty.results()).enumerate() {
+        let value = result.to_raw(runtime, *ty);
+        let value = value.with_context(|| format!("in result {i}"))?;
+        // SAFETY: the caller's promise.
+        unsafe { places.add(i).write(value) };
+    }
+    Ok(())
 }

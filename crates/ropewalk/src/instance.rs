@@ -5,7 +5,7 @@ use crate::func::Func;
 use crate::global::Global;
 use crate::memory::Memory;
 use crate::module::Module;
-use crate::store::{self, AsContextMut};
+use crate::store::{self, AsContextMut, StoreContextMut};
 use crate::table::Table;
 use crate::tag::Tag;
 use crate::typed::{TypedFunc, WasmParams, WasmResults};
@@ -42,19 +42,29 @@ impl Instance {
         imports: &[ImportValue],
     ) -> Result<Instance> {
         let mut store = store.as_context_mut();
-        let engine = store.engine().clone();
+        let (instance, start) = Instance::make(&mut store, module, imports)?;
+        if let Some(start) = start {
+            start.call(&mut store, &[], &mut [])?;
+        }
+        Ok(instance)
+    }
+
+    /// An instance, and its start function.
+    pub(crate) fn make<T>(
+        store: &mut StoreContextMut<'_, T>,
+        module: &Module,
+        imports: &[ImportValue],
+    ) -> Result<(Instance, Option<Func>)> {
         ensure!(
-            crate::Engine::same(&engine, module.engine()),
+            crate::Engine::same(store.engine(), module.engine()),
             "the module and the store belong to different engines"
         );
         let runtime = &mut store.0.runtime;
         let index = runtime.instantiate(module.loaded(), imports).map_err(instantiate_error)?;
         let instance = Instance { store: runtime.id(), index };
-        if let Some(start) = module.loaded().info.start {
-            let start = Func::from_ref(runtime, runtime.instance(index).func_ref(start));
-            start.call(&mut store, &[], &mut [])?;
-        }
-        Ok(instance)
+        let start = module.loaded().info.start;
+        let start = start.map(|start| runtime.instance(index).func_ref(start));
+        Ok((instance, start.map(|start| Func::from_ref(runtime, start))))
     }
 
     pub(crate) fn from_index(runtime: &RuntimeStore, index: usize) -> Instance {

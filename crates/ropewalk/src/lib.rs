@@ -44,6 +44,7 @@ mod tuples;
 
 mod call;
 mod caller;
+mod concurrent;
 mod config;
 mod continuation;
 mod engine;
@@ -53,6 +54,7 @@ mod export;
 mod func;
 mod global;
 mod host;
+mod host_async;
 mod instance;
 mod linker;
 mod memory;
@@ -62,13 +64,16 @@ mod source;
 mod store;
 #[doc(hidden)]
 pub mod stress;
+mod suspension;
 mod table;
 mod tag;
 mod typed;
 mod val;
+mod waiting;
 
 pub use anyhow::{Error, Result};
 pub use caller::Caller;
+pub use concurrent::Accessor;
 #[doc(hidden)]
 pub use config::Mutation;
 pub use config::{Config, OptLevel};
@@ -87,12 +92,14 @@ pub use module::{ExportType, ImportType, Module};
 pub use reference::{
     AnyRef, ArrayRef, ContRef, ExnRef, ExternRef, Owned, Reference, RootScope, StructRef,
 };
+pub use ropewalk_abi::stack::StackKind;
 pub use ropewalk_abi::{
     ExternType, FuncType, GlobalType, HeapType, MemoryType, RefType, TableType, TagType, TrapCode,
     ValType,
 };
 pub use ropewalk_runtime::{Backtrace, Boundary, Frame, LinkError, StackStatistics, Trap};
 pub use store::{AsContext, AsContextMut, Store, StoreContext, StoreContextMut};
+pub use suspension::Suspension;
 pub use table::Table;
 pub use tag::{Tag, TypedTag};
 pub use typed::{TypedFunc, WasmParams, WasmResults, WasmTy};

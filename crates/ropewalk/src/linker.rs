@@ -1,19 +1,24 @@
 //! What imports mean.
 
+use crate::concurrent::Accessor;
 use crate::engine::Engine;
 use crate::export::Extern;
 use crate::func::Func;
-use crate::host::{self, IntoFunc};
+use crate::host::{self, IntoFunc, WasmRet};
+use crate::host_async;
 use crate::instance::Instance;
 use crate::module::Module;
-use crate::store::{AsContextMut, Exactly};
+use crate::store::{AsContextMut, Exactly, StoreContextMut};
+use crate::typed::WasmResults;
 use crate::{Caller, Val};
 use anyhow::{Result, bail, ensure};
 use ropewalk_abi::FuncType;
 use ropewalk_abi::module::Import;
 use ropewalk_runtime::{HostFunction, ImportValue, Store as RuntimeStore, link};
 use std::collections::HashMap;
+use std::future::Future;
 use std::marker::PhantomData;
+use std::pin::Pin;
 use std::sync::Arc;
 
 /// Names for things that modules import.
@@ -129,6 +134,77 @@ impl<T> Linker<T> {
         self.insert(module, name, Definition::Host(host))
     }
 
+    /// Defines a name as a function that calls a closure which returns a future. The
+    /// parameters are a tuple.
+    ///
+    /// The future is polled when the function is called. If it is ready then, all is as
+    /// for any other function. If it is not, a call by
+    /// [`call_async`](crate::TypedFunc::call_async) waits for it, and any other call
+    /// fails. It may keep the [`Caller`], and so the store, while it waits.
+    pub fn func_wrap_async<F, Params, Ret>(
+        &mut self,
+        module: &str,
+        name: &str,
+        func: F,
+    ) -> Result<&mut Linker<T>>
+    where
+        T: Send + 'static,
+        F: for<'a> Fn(Caller<'a, T>, Params) -> Box<dyn Future<Output = Ret> + Send + 'a>,
+        F: Send + Sync + 'static,
+        Params: WasmResults + 'static,
+        Ret: WasmRet + 'static,
+        Ret::Values: 'static,
+    {
+        let host = host_async::wrap(&self.engine, func)?;
+        self.insert(module, name, Definition::Host(host))
+    }
+
+    /// Defines a name as a function of a type that is known only at run time, as
+    /// [`func_wrap_async`](Linker::func_wrap_async).
+    pub fn func_new_async<F>(
+        &mut self,
+        module: &str,
+        name: &str,
+        ty: FuncType,
+        func: F,
+    ) -> Result<&mut Linker<T>>
+    where
+        T: Send + 'static,
+        F: for<'a> Fn(
+            Caller<'a, T>,
+            &'a [Val],
+            &'a mut [Val],
+        ) -> Box<dyn Future<Output = Result<()>> + Send + 'a>,
+        F: Send + Sync + 'static,
+    {
+        let host = host_async::new(&self.engine, ty, func)?;
+        self.insert(module, name, Definition::Host(host))
+    }
+
+    /// Defines a name as a function that calls a closure which returns a future, and
+    /// that does not have the store while it waits: other calls run meanwhile. It uses
+    /// the store by its [`Accessor`]. The parameters are a tuple.
+    ///
+    /// References that it takes end when it first waits.
+    /// [`Store::run_concurrent`](crate::Store::run_concurrent) has an example.
+    pub fn func_wrap_concurrent<F, Params, Ret>(
+        &mut self,
+        module: &str,
+        name: &str,
+        func: F,
+    ) -> Result<&mut Linker<T>>
+    where
+        T: Send + 'static,
+        F: for<'a> Fn(&'a Accessor<T>, Params) -> Pin<Box<dyn Future<Output = Ret> + Send + 'a>>,
+        F: Send + Sync + 'static,
+        Params: WasmResults + 'static,
+        Ret: WasmRet + 'static,
+        Ret::Values: 'static,
+    {
+        let host = host_async::wrap_concurrent(&self.engine, func)?;
+        self.insert(module, name, Definition::Host(host))
+    }
+
     /// Defines everything that an instance exports, under the name of a module.
     pub fn instance(
         &mut self,
@@ -197,15 +273,38 @@ impl<T> Linker<T> {
         module: &Module,
     ) -> Result<Instance> {
         let store = &mut store.as_context_mut();
+        let imports = self.imports(store, module)?;
+        Instance::instantiate(store, module, &imports)
+    }
+
+    /// The same in a future, which waits for host functions that are not ready.
+    pub async fn instantiate_async(
+        &self,
+        mut store: impl AsContextMut<Data = T>,
+        module: &Module,
+    ) -> Result<Instance>
+    where
+        T: Send,
+    {
+        let mut store = store.as_context_mut();
+        let (instance, start) = {
+            let imports = self.imports(&store, module)?;
+            Instance::make(&mut store, module, &imports)?
+        };
+        if let Some(start) = start {
+            start.call_async(&mut store, &[], &mut []).await?;
+        }
+        Ok(instance)
+    }
+
+    fn imports(&self, store: &StoreContextMut<'_, T>, module: &Module) -> Result<Vec<ImportValue>> {
         ensure!(
             Engine::same(&self.engine, store.engine()),
             "the linker and the store belong to different engines"
         );
-        let info = &module.loaded().info;
-        let imports = info.imports.iter();
+        let imports = module.loaded().info.imports.iter();
         let imports = imports.map(|import| self.resolve(&store.0.runtime, module, import));
-        let imports = imports.collect::<Result<Vec<_>>>()?;
-        Instance::instantiate(store, module, &imports)
+        imports.collect()
     }
 
     fn resolve(

@@ -73,6 +73,11 @@ impl<T> Store<T> {
         self.inner.runtime.stack_statistics()
     }
 
+    /// How many calls wait for host functions.
+    pub fn pending_calls(&self) -> usize {
+        self.inner.runtime.count_pending()
+    }
+
     /// Collects garbage.
     pub fn gc(&mut self) {
         self.inner.runtime.gc();

@@ -3,12 +3,14 @@
 use crate::continuation::Continuation;
 use crate::func::Func;
 use crate::reference::{AnyRef, ArrayRef, ContRef, ExnRef, ExternRef, StructRef};
-use crate::store::{AsContextMut, StoreContext};
+use crate::store::{AsContextMut, StoreContext, StoreContextMut};
 use crate::val::rooted;
+use crate::waiting::WaitingCall;
 use anyhow::{Result, ensure};
 use ropewalk_abi::{FuncType, HeapType, RawVal, RefType, ValType};
-use ropewalk_runtime::{Store as RuntimeStore, TypeRegistry};
+use ropewalk_runtime::{Poller, Stop, Store as RuntimeStore, TypeRegistry, call_by};
 use std::ffi::c_void;
+use std::future::poll_fn;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
@@ -390,7 +392,10 @@ macro_rules! tuples {
 for_each_tuple!(tuples);
 
 /// The most values that a tuple has.
-const MAX_VALUES: usize = 16;
+pub(crate) const MAX_VALUES: usize = 16;
+
+/// Places for the values of a call.
+pub(crate) struct Places(pub [MaybeUninit<RawVal>; MAX_VALUES]);
 
 /// A function with Rust's types, checked once.
 pub struct TypedFunc<Params, Results> {
@@ -450,13 +455,98 @@ impl<Params: WasmParams, Results: WasmResults> TypedFunc<Params, Results> {
         }
     }
 
+    /// Calls it in a future, which waits for host functions that are not ready.
+    ///
+    /// ```
+    /// use ropewalk::*;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<()> {
+    /// let engine = Engine::default();
+    /// let module = Module::new(&engine, r#"
+    ///     (module
+    ///       (import "host" "sleep" (func $sleep (param i32) (result i32)))
+    ///       (func (export "run") (result i32)
+    ///         (i32.add (call $sleep (i32.const 20)) (call $sleep (i32.const 10)))))
+    /// "#)?;
+    /// let mut linker = Linker::new(&engine);
+    /// linker.func_wrap_async("host", "sleep", |_: Caller<'_, ()>, (time,): (i32,)| {
+    ///     Box::new(async move {
+    ///         tokio::time::sleep(std::time::Duration::from_millis(time as u64)).await;
+    ///         time * 2
+    ///     })
+    /// })?;
+    /// let mut store = Store::new(&engine, ());
+    /// let instance = linker.instantiate_async(&mut store, &module).await?;
+    /// let run = instance.get_typed_func::<(), i32>(&mut store, "run")?;
+    /// assert_eq!(run.call_async(&mut store, ()).await?, 60);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// While it waits, its stacks are left as they are: nothing runs, and no thread is
+    /// blocked. Dropping the future gives the call up: its stacks are freed, and the
+    /// store can be used again.
+    pub async fn call_async(
+        &self,
+        mut store: impl AsContextMut<Data: Send>,
+        params: Params,
+    ) -> Result<Results> {
+        let mut store = store.as_context_mut();
+        self.func.in_store(&store.0.runtime)?;
+        let mut values = Places([MaybeUninit::uninit(); MAX_VALUES]);
+        let mut params = Some(params);
+        // SAFETY: this future has the store.
+        let mut call = unsafe { WaitingCall::new(store.enter()) };
+        poll_fn(|context| {
+            // SAFETY: the places are pinned with the future.
+            unsafe {
+                call.poll(context, |_, poller| {
+                    let params = params.take().expect("a call begins once");
+                    let store = StoreContextMut(&mut *store.0);
+                    self.begin(store, params, values.0.as_mut_ptr().cast(), poller)
+                })
+            }
+        })
+        .await?;
+        drop(call);
+        // SAFETY: the results are in their places.
+        unsafe { Ok(self.results(&mut store.0.runtime, values.0.as_ptr().cast())) }
+    }
+
+    /// Begins a call that may wait.
+    ///
+    /// # Safety
+    ///
+    /// There must be room for all values, in places that stay where they are as long as
+    /// the call waits, and the poller be valid until this returns.
+    #[inline]
+    pub(crate) unsafe fn begin<T>(
+        &self,
+        mut store: StoreContextMut<'_, T>,
+        params: Params,
+        values: *mut RawVal,
+        poller: Poller,
+    ) -> Result<(), Stop> {
+        const { assert!(Params::COUNT <= MAX_VALUES && Results::COUNT <= MAX_VALUES) };
+        let func_ref = self.func.in_store(&store.0.runtime)?;
+        // SAFETY: the values have the types that were checked in `new`; the rest is the
+        // caller's promise.
+        unsafe {
+            params.store(&store.0.runtime, values)?;
+            call_by(store.enter(), func_ref, self.trampoline, values, poller)
+        }
+    }
+
     /// The results of a call.
     ///
     /// # Safety
     ///
     /// They must be there.
     #[inline]
-    unsafe fn results(&self, runtime: &mut RuntimeStore, values: *const RawVal) -> Results {
+    pub(crate) unsafe fn results(
+        &self,
+        runtime: &mut RuntimeStore,
+        values: *const RawVal,
+    ) -> Results {
         // SAFETY: the types were checked in `new`.
         unsafe {
             if !Results::NEED_TYPES {

@@ -6,6 +6,7 @@
 use crate::arch::stubs;
 use crate::backtrace::Backtrace;
 use crate::heap::OwnedRoot;
+use crate::pending::{Pending, Waiting};
 use crate::signal;
 use crate::stack::check::Violation;
 use crate::store::{Store, StoreId};
@@ -14,6 +15,7 @@ use ropewalk_abi::{ControlBlock, FuncRef, RawVal, StoreContext, TrapCode};
 use std::any::Any;
 use std::ffi::c_void;
 use std::ptr::{self, NonNull};
+use std::task::Context;
 
 /// How many free stacks keep their memory while nothing runs.
 const IDLE_STACKS: usize = 256;
@@ -31,7 +33,25 @@ pub(crate) struct Activation {
     outer_stack: *mut ControlBlock,
     /// The base of that.
     outer_base: *mut ControlBlock,
+    /// What polls it, if it may wait.
+    poller: Poller,
 }
+
+/// What polls an activation that may wait, or null.
+pub type Poller = *mut Polling;
+
+/// How an activation that may wait is polled.
+#[derive(Debug)]
+pub struct Polling {
+    /// What its host functions are polled with, for as long as this is.
+    pub context: *mut Context<'static>,
+    /// If other activations run while it waits: what gives the embedder access to the
+    /// store meanwhile. Else null.
+    pub accessor: *const c_void,
+}
+
+/// An activation that cannot wait.
+pub const NOBODY: Poller = ptr::null_mut();
 
 /// Why WebAssembly did not return.
 #[derive(Debug)]
@@ -49,6 +69,36 @@ pub enum Ending {
     Exception(OwnedRoot, Backtrace),
     /// A host function panicked.
     Panic(Box<dyn Any + Send>),
+    /// A host function waits for its results.
+    Waits(Box<Waiting>),
+    /// Whoever waited for it has given it up.
+    Cancelled,
+}
+
+/// Why an activation has come to an end, or to a stop.
+#[derive(Debug)]
+pub enum Stop {
+    /// It has failed.
+    Failed(anyhow::Error),
+    /// It waits for a host function, and can be continued.
+    Waits(Pending),
+}
+
+impl Stop {
+    /// The error of an activation that cannot wait.
+    #[cold]
+    fn into_error(self) -> anyhow::Error {
+        match self {
+            Stop::Failed(error) => error,
+            Stop::Waits(_) => unreachable!("it had nobody to poll it"),
+        }
+    }
+}
+
+impl From<anyhow::Error> for Stop {
+    fn from(error: anyhow::Error) -> Stop {
+        Stop::Failed(error)
+    }
 }
 
 /// Where an activation was left.
@@ -86,10 +136,28 @@ pub unsafe fn call(
     trampoline: *const c_void,
     values: *mut RawVal,
 ) -> anyhow::Result<()> {
+    // SAFETY: the caller's promise.
+    unsafe { call_by(store, function, trampoline, values, NOBODY) }.map_err(Stop::into_error)
+}
+
+/// As [`call`], in an activation that may wait, if somebody polls it. If it does, the
+/// place of the values must stay where it is until the call has ended.
+///
+/// # Safety
+///
+/// As for [`call`]; the poller must be valid until this returns.
+#[inline]
+pub unsafe fn call_by(
+    store: NonNull<Store>,
+    function: NonNull<FuncRef>,
+    trampoline: *const c_void,
+    values: *mut RawVal,
+    poller: Poller,
+) -> Result<(), Stop> {
     // SAFETY: the stack has nothing on it and is the running one; the rest is
     // the caller's promise.
     unsafe {
-        activate(store, |context, root| {
+        activate(store, poller, |context, root| {
             let FuncRef { code, context: callee, .. } = function.read();
             stubs::enter(context, (*root).high, trampoline, values, callee, code)
         })
@@ -106,18 +174,36 @@ pub unsafe fn call(
 #[inline]
 pub(crate) unsafe fn activate(
     mut store: NonNull<Store>,
+    poller: Poller,
     enter: impl FnOnce(*mut StoreContext, *mut ControlBlock) -> u64,
-) -> anyhow::Result<()> {
+) -> Result<(), Stop> {
+    // SAFETY: the caller has the store borrowed.
+    let root = unsafe { store.as_mut() }.root_for_activation()?;
+    // SAFETY: the caller's promise.
+    unsafe { activate_on(store, root, poller, enter) }
+}
+
+/// As [`activate`], on a root that is the one for the next activation.
+///
+/// # Safety
+///
+/// As there.
+#[inline]
+pub(crate) unsafe fn activate_on(
+    mut store: NonNull<Store>,
+    root: *mut ControlBlock,
+    poller: Poller,
+    enter: impl FnOnce(*mut StoreContext, *mut ControlBlock) -> u64,
+) -> Result<(), Stop> {
     signal::prepare_thread();
     // SAFETY (of the borrows here and below): the caller has the store
     // borrowed, and no reference into it lives across `enter`.
     // SAFETY: see above.
     let inner = unsafe { store.as_mut() };
-    let root = inner.root_for_activation()?;
     // These stay in registers; what is in memory is for walks of the stacks.
     let outer = inner.newest;
     let (outer_stack, outer_sp) = (inner.context().stack, inner.context().host_sp);
-    let activation = Activation { outer, outer_stack, outer_base: inner.context().base };
+    let activation = Activation { outer, outer_stack, outer_base: inner.context().base, poller };
     inner.begin_activation(&activation, root);
     let context = inner.context_ptr();
     let outer_store = signal::set_running(context);
@@ -127,17 +213,9 @@ pub(crate) unsafe fn activate(
     let leaving = Leaving { store: unsafe { store.as_mut() }, activation: &activation, outer_sp };
     if ended == 0 {
         leaving.store.end_by_return();
-        return leaving.end();
+        return Ok(leaving.end()?);
     }
-    let error = take_ending(leaving.store);
-    if !leaving.store.is_poisoned() {
-        leaving.store.end_by_trap();
-    }
-    let left = leaving.end();
-    match error {
-        Ok(error) => left.and(Err(error)),
-        Err(panic) => std::panic::resume_unwind(panic),
-    }
+    leaving.end_otherwise()
 }
 
 /// An activation whose computation has ended, until the store is as before it. A
@@ -164,9 +242,31 @@ impl Leaving<'_> {
         }
     }
 
+    /// Ends an activation that has not returned, or stops it for now.
+    #[cold]
+    fn end_otherwise(self) -> Result<(), Stop> {
+        let ending = match self.store.take_ending() {
+            Ending::Waits(waiting) if !self.store.is_poisoned() => {
+                let number = self.store.freeze();
+                self.end()?;
+                return Err(Stop::Waits(Pending { number, waiting }));
+            }
+            ending => ending,
+        };
+        let error = error_of(self.store, ending);
+        if !self.store.is_poisoned() {
+            self.store.end_by_trap();
+        }
+        let left = self.end();
+        match error {
+            Ok(error) => Ok(left.and(Err(error))?),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+
     #[inline]
     fn restore(&mut self) {
-        let Activation { outer, outer_stack, outer_base } = *self.activation;
+        let Activation { outer, outer_stack, outer_base, .. } = *self.activation;
         let store = &mut *self.store;
         store.newest = outer;
         store.depth -= 1;
@@ -191,15 +291,16 @@ impl Drop for Leaving<'_> {
 
 /// The error that a call returns, or the panic that continues there.
 #[cold]
-fn take_ending(store: &mut Store) -> Result<anyhow::Error, Box<dyn Any + Send>> {
+fn error_of(store: &mut Store, ending: Ending) -> Result<anyhow::Error, Box<dyn Any + Send>> {
     let in_host_call = |store: &Store| {
         // SAFETY: the running stack's block is alive until the activation ends,
         // and was written by the stub that called the host.
         LeavePoint::in_host_call(unsafe { &*store.context().stack })
     };
     // SAFETY (of the captures): the newest activation was just left like that.
-    match store.take_ending() {
+    match ending {
         Ending::Panic(payload) => Err(payload),
+        Ending::Cancelled | Ending::Waits(_) => Ok(anyhow::anyhow!("the call was given up")),
         Ending::Fault(TrapCode::MistypedTransfer, _) => {
             store.poison();
             Ok(Violation::new(TrapCode::MistypedTransfer.message()).into())
@@ -281,12 +382,16 @@ impl Store {
     fn begin_activation(&mut self, activation: *const Activation, root: *mut ControlBlock) {
         self.newest = activation;
         self.depth += 1;
-        // SAFETY: blocks of roots are alive.
-        debug_assert!(unsafe { (*root).is_idle(self.no_parent()) });
         let context = self.context_mut();
         context.stack = root;
         context.base = root;
         context.root = root;
+    }
+
+    /// What polls the newest activation, if it may wait.
+    pub fn poller(&self) -> Poller {
+        // SAFETY: activations are linked as long as their calls last.
+        unsafe { self.newest.as_ref() }.map_or(NOBODY, |activation| activation.poller)
     }
 
     /// Makes the root of the newest activation ready for the next one, when its
@@ -308,13 +413,20 @@ impl Store {
         if self.depth == self.roots.len() {
             self.add_root()?;
         }
-        Ok(self.roots[self.depth].block)
+        let root = self.roots[self.depth].block;
+        // SAFETY: blocks of roots are alive.
+        debug_assert!(unsafe { (*root).is_idle(self.no_parent()) });
+        Ok(root)
     }
 
     #[cold]
     fn add_root(&mut self) -> anyhow::Result<()> {
         if self.roots.len() >= self.options.max_activations {
             return Err(Trap::from_code(TrapCode::CallStackExhausted).into());
+        }
+        if let Some(root) = self.spare_roots.pop() {
+            self.roots.push(root);
+            return Ok(());
         }
         let too_many = |_| Trap::from_code(TrapCode::TooManyStacks);
         let memory = self.options.arena.take().map_err(too_many)?;
@@ -334,11 +446,11 @@ impl Store {
     }
 
     /// The stacks of all activations, innermost first, when the newest one is
-    /// in a host call too.
+    /// in a host call too; then those of activations that wait.
     pub(crate) fn stacks_in_host_calls(&self) -> impl Iterator<Item = &ControlBlock> {
         // SAFETY: the running stack's block is alive.
         let newest = unsafe { self.context().stack.as_ref() };
-        let all = newest.into_iter().chain(self.outer_stacks());
+        let all = newest.into_iter().chain(self.outer_stacks()).chain(self.frozen_stacks());
         all.flat_map(|stack| self.with_extender(stack))
     }
 

@@ -19,18 +19,22 @@
 //! Nobody but the host has a reference to what it holds. The collector takes that for
 //! in use ([`Holding`](crate::stack)), until its owner resumes it or drops it.
 
-use crate::activation::{Ending, LeavePoint, activate};
+use crate::activation::{Ending, LeavePoint, NOBODY, Poller, Stop, activate};
 use crate::arch::stubs;
 use crate::backtrace::Backtrace;
 use crate::store::Store;
 use crate::trap::Trap;
-use ropewalk_abi::builtin::CATCH;
+use ropewalk_abi::builtin::{CATCH, Outcome};
 use ropewalk_abi::clauses::List;
 use ropewalk_abi::stack::{
-    EVERY_TAG, KIND_MASK, NEXT_GENERATION, StackKind, block_number, tag_of_handler,
+    ClauseKind, EVERY_TAG, KIND_MASK, NEXT_GENERATION, StackKind, block_number, handler_word,
+    tag_of_handler,
 };
 use ropewalk_abi::transfer::ValueClass;
-use ropewalk_abi::{ControlBlock, FuncRef, Passage, RawVal, StoreContext, TagDef, TrapCode};
+use ropewalk_abi::{
+    ControlBlock, FuncRef, LEFT_CALL_FRAME, LeftCall, Passage, RawVal, StoreContext, TagDef,
+    TrapCode,
+};
 use std::ffi::c_void;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -67,22 +71,23 @@ impl Released {
 }
 
 /// Resumes a continuation that the host holds with the values that are in the transfer
-/// area, and with clauses.
+/// area, and with clauses. What it has come back with, [`Store::came_back`] tells.
 ///
 /// # Safety
 ///
 /// The reference must be one that the host holds, and the values have the types that
-/// it expects. The clauses must be there until this returns. Nothing but the store may
-/// be borrowed.
+/// it expects. The clauses must stay where they are until the activation has ended, and
+/// the poller be valid until this returns. Nothing but the store may be borrowed.
 #[inline]
 pub unsafe fn resume<W: AsRef<[u64]>>(
     store: NonNull<Store>,
     reference: u64,
     handlers: &List<W>,
-) -> anyhow::Result<CameBack> {
+    poller: Poller,
+) -> Result<(), Stop> {
     // SAFETY: the root waits for what it continues; the rest is the caller's promise.
     unsafe {
-        activate(store, |context, root| {
+        activate(store, poller, |context, root| {
             match wait_for(context, root, reference, handlers.as_ptr()) {
                 Ok(innermost) => {
                     let reference = (*innermost).reference;
@@ -91,8 +96,7 @@ pub unsafe fn resume<W: AsRef<[u64]>>(
                 }
                 Err(code) => trap(context, code),
             }
-        })?;
-        Ok((*store.as_ptr()).came_back(handlers.clauses()))
+        })
     }
 }
 
@@ -106,10 +110,10 @@ pub unsafe fn resume_throw<W: AsRef<[u64]>>(
     reference: u64,
     exception: u64,
     handlers: &List<W>,
-) -> anyhow::Result<CameBack> {
+) -> Result<(), Stop> {
     // SAFETY: as in `resume`.
     unsafe {
-        activate(store, |context, root| {
+        activate(store, NOBODY, |context, root| {
             match wait_for(context, root, reference, handlers.as_ptr()) {
                 Ok(innermost) => {
                     (*context).stack = innermost;
@@ -122,8 +126,7 @@ pub unsafe fn resume_throw<W: AsRef<[u64]>>(
                 }
                 Err(code) => trap(context, code),
             }
-        })?;
-        Ok((*store.as_ptr()).came_back(handlers.clauses()))
+        })
     }
 }
 
@@ -151,6 +154,54 @@ unsafe fn wait_for(
     }
 }
 
+impl Store {
+    /// Suspends what has called a host function, with a tag whose values are in the
+    /// transfer area. What it is resumed with are the results of the function.
+    pub fn suspend_call(&mut self, tag: NonNull<TagDef>, call: LeftCall) -> Outcome {
+        match self.suspend_running(handler_word(tag.addr().get(), ClauseKind::Suspend)) {
+            Ok(passage) => {
+                let context = self.context_mut();
+                context.passage = passage;
+                context.left_call = call;
+                Outcome::SUSPEND
+            }
+            Err(ending) => {
+                self.set_ending(ending);
+                Outcome::END
+            }
+        }
+    }
+
+    fn suspend_running(&mut self, word: u64) -> Result<Passage, Ending> {
+        self.check_room_for_left_call().map_err(Ending::Trap)?;
+        let signal = self.find_clause(word)?;
+        let (running, outermost) = (self.context().stack, self.context().found);
+        // SAFETY: running stacks and their parents are alive; the outermost is one.
+        unsafe {
+            let (to, reference) = ((*outermost).parent, (*outermost).reference);
+            match running == outermost {
+                true => (*running).forget_through(),
+                false => (*outermost).group(running),
+            }
+            if self.options.move_stacks {
+                self.move_stack(to);
+            }
+            Ok(Passage { to, signal, reference })
+        }
+    }
+
+    /// Whether there is room on the running stack for what lies there while a host
+    /// call is left.
+    pub(crate) fn check_room_for_left_call(&self) -> Result<(), TrapCode> {
+        // SAFETY: the running stack's block is alive.
+        let stack = unsafe { &*self.context().stack };
+        match stack.sp - stack.limit >= LEFT_CALL_FRAME {
+            true => Ok(()),
+            false => Err(TrapCode::CallStackExhausted),
+        }
+    }
+}
+
 /// Ends an activation that has not begun.
 #[cold]
 unsafe fn trap(context: *mut StoreContext, code: TrapCode) -> u64 {
@@ -160,9 +211,10 @@ unsafe fn trap(context: *mut StoreContext, code: TrapCode) -> u64 {
 }
 
 impl Store {
-    /// What has come back to the host; the host holds what was suspended.
+    /// What has come back to the host, from an activation with these clauses that has
+    /// just returned. The host holds what was suspended.
     #[inline]
-    fn came_back(&mut self, handlers: &[u64]) -> CameBack {
+    pub fn came_back(&mut self, handlers: &[u64]) -> CameBack {
         let Passage { signal, reference, .. } = self.context().passage;
         if signal == 0 {
             return CameBack::Returned;
@@ -291,6 +343,39 @@ impl Store {
             // SAFETY: as above.
             (!is_last).then(|| unsafe { &*stack.parent })
         })
+    }
+
+    /// Whether what a reference of any design names can be continued: it is suspended
+    /// or new, and the reference is not used up.
+    pub fn is_suspended(&self, reference: u64) -> bool {
+        let Some(block) = self.stacks.valid(reference) else { return false };
+        // SAFETY: the block of a valid reference is alive.
+        unsafe { !(*block).purpose.has_identity() || (*block).parent.is_null() }
+    }
+
+    /// Frees what a reference of any design names, which must be suspended or new. All
+    /// references to it are used up.
+    pub fn release(&mut self, reference: u64) -> Result<(), TrapCode> {
+        let kind = StackKind::of(reference).expect("a reference to a stack");
+        self.check_target(reference, kind)?;
+        if !self.is_suspended(reference) {
+            return Err(match kind {
+                StackKind::Task => TrapCode::TaskNotSuspended,
+                _ => TrapCode::FiberHasParent,
+            });
+        }
+        let block = match kind {
+            StackKind::Task | StackKind::Fiber => self.stacks.valid(reference),
+            _ => Some(self.consume(reference, kind)?),
+        };
+        let block = block.expect("the reference is valid");
+        // SAFETY: the block of a valid reference is alive, and the chain from its
+        // innermost stack leads to it.
+        unsafe {
+            (*block).parent = ptr::null_mut();
+            self.release_suspended(block);
+        }
+        Ok(())
     }
 
     /// How many bytes of the stacks of what the host holds are in use.

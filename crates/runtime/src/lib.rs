@@ -13,6 +13,7 @@
 //! | [`stack`] | the table of stacks, their memory, and moving it |
 //! | [`arch`] | what depends on the machine: the assembly between the two kinds of stacks, registers |
 //! | [`activation`] | a call from the host into WebAssembly |
+//! | [`pending`] | activations that wait for a host function |
 //! | [`held`] | continuations in the hands of the host |
 //! | [`builtins`] | what generated code calls |
 //! | [`signal`], [`fault`], [`complaint`] | faults become traps, or end the process |
@@ -39,6 +40,7 @@ mod known_code;
 pub mod link;
 mod map;
 pub mod memory;
+pub mod pending;
 mod signal;
 mod source;
 pub mod stack;
@@ -48,13 +50,14 @@ mod transfer;
 pub mod trap;
 pub mod types;
 
-pub use activation::{Ending, UncaughtException, call};
+pub use activation::{Ending, NOBODY, Poller, Polling, Stop, UncaughtException, call, call_by};
 pub use backtrace::{Backtrace, Boundary, Frame};
 pub use code::{CodeMemory, LoadedModule};
 pub use heap::{HeapOptions, OwnedRoot, Root};
 pub use held::{CameBack, Released};
 pub use instance::{Instance, InstantiateError};
 pub use link::{ImportValue, LinkError};
+pub use pending::{Pending, Waiting};
 pub use signal::install as install_signal_handlers;
 pub use source::Source;
 pub use store::{HostFunction, StackStatistics, Store, StoreId, StoreOptions, Trampoline};

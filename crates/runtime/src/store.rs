@@ -9,14 +9,15 @@ use crate::heap::{Heap, HeapOptions, Object};
 use crate::held::Released;
 use crate::instance::Instance;
 use crate::memory::{Memory, MemoryPool};
+use crate::pending::Frozen;
 use crate::stack::{self, Arena, Quarantine, RootStack, StackOptions, Stacks};
 use crate::table::{Table, TableLimits};
 use crate::types::TypeRegistry;
 use ropewalk_abi::heap::EXTERN_SIZE;
 use ropewalk_abi::transfer::TRANSFER_SIZE;
 use ropewalk_abi::{
-    ControlBlock, FuncRef, GlobalType, HostContext, Passage, RawVal, StoreContext, TagDef,
-    TrapCode, TypeInfo, TypeKind, ValType,
+    ControlBlock, FuncRef, GlobalType, HostContext, LeftCall, Passage, RawVal, StoreContext,
+    TagDef, TrapCode, TypeInfo, TypeKind, ValType,
 };
 use std::any::Any;
 use std::cell::UnsafeCell;
@@ -87,6 +88,12 @@ pub struct Store {
     modules: Vec<Arc<LoadedModule>>,
     /// A root stack for each activation, and some that are idle.
     pub(crate) roots: Vec<RootStack>,
+    /// Root stacks for later.
+    pub(crate) spare_roots: Vec<RootStack>,
+    /// Activations that wait, by number.
+    pub(crate) frozen: Vec<Option<Frozen>>,
+    /// The numbers that nobody has.
+    pub(crate) free_frozen: Vec<usize>,
     pub(crate) stacks: Stacks,
     /// What root stacks have as their parent.
     no_parent: Box<ControlBlock>,
@@ -244,6 +251,7 @@ impl Store {
             landing: 0,
             found: ptr::null_mut(),
             passage: Passage::NONE,
+            left_call: LeftCall { results: 0, array: 0 },
             store: ptr::null_mut(),
         };
         let heap = Heap::new(options.heap);
@@ -264,6 +272,9 @@ impl Store {
             const_stack: Vec::new(),
             modules: Vec::new(),
             roots: Vec::new(),
+            spare_roots: Vec::new(),
+            frozen: Vec::new(),
+            free_frozen: Vec::new(),
             stacks,
             no_parent: stack::without_handlers(),
             newest: ptr::null(),
@@ -530,7 +541,9 @@ pub(crate) unsafe extern "C" fn move_stack_of(context: *mut StoreContext) {
 
 impl Drop for Store {
     fn drop(&mut self) {
-        self.options.arena.put(self.roots.drain(..));
+        let frozen = self.frozen.drain(..).flatten().map(|frozen| frozen.root);
+        let roots = self.roots.drain(..).chain(self.spare_roots.drain(..)).chain(frozen);
+        self.options.arena.put(roots);
     }
 }
 

@@ -1,9 +1,11 @@
 //! References to continuations.
 
 use super::{Handle, Inside, Reference, Sealed};
+use crate::store::{AsContext, AsContextMut};
+use anyhow::{Context, Result};
 use ropewalk_abi::stack::StackKind;
 use ropewalk_abi::{HeapType, RefType, ValType};
-use ropewalk_runtime::Store as RuntimeStore;
+use ropewalk_runtime::{Backtrace, Store as RuntimeStore, Trap};
 
 /// A reference to a continuation, or to a stack of another design. It can be passed
 /// back to WebAssembly where one of its type is expected.
@@ -31,6 +33,68 @@ impl ContRef {
     /// Its type, as far as it is known where it came from.
     pub fn ty(&self) -> ValType {
         ValType::Ref(RefType { nullable: false, heap: self.heap })
+    }
+
+    /// Which design what it names is of.
+    pub fn design(&self, store: impl AsContext) -> Result<StackKind> {
+        let word = self.handle.word(store.as_context().runtime(), HeapType::Cont)?;
+        StackKind::of(word).context("a reference to a stack")
+    }
+
+    /// Whether what it names can be continued: it is suspended or has not begun, and the
+    /// reference is not used up.
+    pub fn is_suspended(&self, store: impl AsContext) -> Result<bool> {
+        let runtime = store.as_context().runtime();
+        Ok(runtime.is_suspended(self.handle.word(runtime, HeapType::Cont)?))
+    }
+
+    /// Where what it names is suspended; nothing if it is not, or has not begun.
+    pub fn backtrace(&self, store: impl AsContext) -> Result<Backtrace> {
+        let runtime = store.as_context().runtime();
+        let word = self.handle.word(runtime, HeapType::Cont)?;
+        Ok(match runtime.is_suspended(word) {
+            true => runtime.held_backtrace(word),
+            false => Backtrace::default(),
+        })
+    }
+
+    /// How many bytes of the stacks of what it names are in use; none if it is not
+    /// suspended.
+    pub fn bytes(&self, store: impl AsContext) -> Result<usize> {
+        let runtime = store.as_context().runtime();
+        let word = self.handle.word(runtime, HeapType::Cont)?;
+        Ok(if runtime.is_suspended(word) { runtime.held_bytes(word) } else { 0 })
+    }
+
+    /// Frees the stacks of what it names, of whatever design, as `task.release`,
+    /// `fiber.release` and the drop of a first-class stack do. References to it that
+    /// WebAssembly has are used up. It must be suspended or new.
+    ///
+    /// ```
+    /// use ropewalk::*;
+    ///
+    /// let engine = Engine::default();
+    /// let module = Module::new(&engine, r#"
+    ///     (module
+    ///       (type $t (task (param i32) (result i32)))
+    ///       (func $body (param $me (ref null $t)) (param i32) (result i32) (local.get 1))
+    ///       (func (export "new") (result (ref $t)) (task.new $t $body)))
+    /// "#)?;
+    /// let mut store = Store::new(&engine, ());
+    /// let instance = Instance::new(&mut store, &module, &[])?;
+    /// let new = instance.get_typed_func::<(), ContRef>(&mut store, "new")?;
+    /// let task = new.call(&mut store, ())?;
+    /// assert_eq!(task.design(&store)?, StackKind::Task);
+    /// assert!(task.is_suspended(&store)?);
+    /// task.release(&mut store)?;
+    /// assert!(!task.is_suspended(&store)?);
+    /// assert_eq!(store.stack_statistics().live, 0);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn release(&self, mut store: impl AsContextMut) -> Result<()> {
+        let runtime = &mut *store.as_context_mut().0.runtime;
+        let word = self.handle.word(runtime, HeapType::Cont)?;
+        Ok(runtime.release(word).map_err(Trap::from_code)?)
     }
 
     /// Whether it can be passed where a type is expected. Of typed continuations only

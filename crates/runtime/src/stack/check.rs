@@ -176,13 +176,16 @@ impl<'a> Check<'a> {
     }
 
     fn idle_roots(&mut self) -> Result {
-        for (i, root) in self.store.roots.iter().enumerate() {
+        // Those of activations that wait come last.
+        let frozen = self.store.frozen.iter().flatten().map(|frozen| &frozen.root);
+        for (i, root) in self.store.roots.iter().chain(frozen).enumerate() {
             let number = self.number(root.block, "a root")?;
             let stack = self.block(number);
             ensure!(stack.purpose == Purpose::Root, number, "is a root but {:?}", stack.purpose);
             let is_alone = ptr::eq(stack.innermost, stack);
             let is_idle = self.lives[number].is_none();
-            match i < self.store.depth {
+            let is_in_use = i < self.store.depth || i >= self.store.roots.len();
+            match is_in_use {
                 // It is suspended, or freed although its activation has not ended.
                 true if is_idle && is_alone => {
                     self.is(number, Life::Suspended)?;
@@ -195,20 +198,26 @@ impl<'a> Check<'a> {
                 }
             }
         }
+        for root in &self.store.spare_roots {
+            self.is(self.number(root.block, "a root")?, Life::Idle)?;
+        }
         Ok(())
     }
 
     // ---- chains
 
     fn running_chains(&mut self) -> Result {
-        if self.store.depth == 0 {
-            return Ok(());
+        let mut innermost = Vec::new();
+        if self.store.depth > 0 {
+            innermost.push(self.store.context().stack.cast_const());
         }
-        let mut innermost = vec![self.store.context().stack.cast_const()];
         innermost.extend(self.store.outer_stacks().map(ptr::from_ref));
+        innermost.extend(self.store.frozen_stacks().map(ptr::from_ref));
         for (i, &stack) in innermost.iter().enumerate() {
             let base = self.running_chain(stack, Life::Running)?;
-            let is_noted = i > 0 || ptr::eq(self.block(base), self.store.context().base);
+            let is_noted = i > 0
+                || self.store.depth == 0
+                || ptr::eq(self.block(base), self.store.context().base);
             ensure!(is_noted, base, "is the base of what runs, and another is noted");
             let extender = self.block(base).extender;
             if !extender.is_null() {

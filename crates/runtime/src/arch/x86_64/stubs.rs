@@ -1,10 +1,10 @@
 //! The assembly. The pictures are in the [folder's head](super).
 
 use ropewalk_abi::bound::{BoundEnd, BoundHead};
-use ropewalk_abi::builtin::{CATCH, Outcome};
+use ropewalk_abi::builtin::{CATCH, END, Outcome, SUSPEND};
 use ropewalk_abi::stack::Purpose;
 use ropewalk_abi::transfer::CARRIED;
-use ropewalk_abi::{ControlBlock, Passage, RawVal, StoreContext};
+use ropewalk_abi::{ControlBlock, LEFT_CALL_FRAME, LeftCall, Passage, RawVal, StoreContext};
 use std::ffi::c_void;
 use std::mem::offset_of;
 
@@ -23,6 +23,29 @@ macro_rules! save_for_host {
             "push r15\n",
             "push rdi\n", // the store; it also aligns the stack to 16 bytes
             "mov [rdi + {host_sp}], rsp",
+        )
+    };
+}
+
+/// Leaves the running stack and continues the one that the store's [`Passage`] names,
+/// with what that says and with the values in the transfer area. The store's context is
+/// in `r8`.
+macro_rules! pass {
+    () => {
+        concat!(
+            "mov rdi, [r8 + {stack}]\n",
+            "mov rsi, [r8 + {to}]\n",
+            "mov rdx, [r8 + {signal}]\n",
+            "mov rcx, [r8 + {reference}]\n",
+            "mov rax, [r8 + {transfer}]\n",
+            "movups xmm0, [rax]\n",
+            "movups xmm1, [rax + 16]\n",
+            "movups xmm2, [rax + 32]\n",
+            "mov [r8 + {stack}], rsi\n",
+            "mov rsp, [rsi + {sp}]\n",
+            "mov rbp, [rsi + {fp}]\n",
+            "pop r9\n",
+            "jmp r9",
         )
     };
 }
@@ -89,19 +112,7 @@ pub(crate) unsafe extern "C" fn enter_stack(store: *mut StoreContext) -> u64 {
     core::arch::naked_asm!(
         save_for_host!(),
         "mov r8, rdi",
-        "mov rdi, [r8 + {stack}]",
-        "mov rsi, [r8 + {to}]",
-        "mov rdx, [r8 + {signal}]",
-        "mov rcx, [r8 + {reference}]",
-        "mov rax, [r8 + {transfer}]",
-        "movups xmm0, [rax]",
-        "movups xmm1, [rax + 16]",
-        "movups xmm2, [rax + 32]",
-        "mov [r8 + {stack}], rsi",
-        "mov rsp, [rsi + {sp}]", // from here on, on the other stack
-        "mov rbp, [rsi + {fp}]",
-        "pop r9",
-        "jmp r9",
+        pass!(),
         host_sp = const offset_of!(StoreContext, host_sp),
         stack = const offset_of!(StoreContext, stack),
         transfer = const offset_of!(StoreContext, transfer),
@@ -167,13 +178,14 @@ pub(crate) unsafe extern "C" fn leave() {
     )
 }
 
-/// Does not continue after the call: ends the activation, or continues at the
-/// handler of an exception. The store's context is in `r10`, the outcome in
+/// Does not continue after the call: ends the activation, continues at the
+/// handler of an exception, or leaves the call for later. The store's context is in `r10`, the outcome in
 /// `rax` and `rdx`. Jumped to, never called.
 #[unsafe(naked)]
 unsafe extern "C" fn depart() {
     core::arch::naked_asm!(
         "cmp rax, {catch}",
+        "ja {leave_call}",
         "jne {leave}",
         "mov r11, [r10 + {stack}]",
         "mov rsp, [r11 + {sp}]",
@@ -182,10 +194,92 @@ unsafe extern "C" fn depart() {
         "jmp [r10 + {landing}]",
         catch = const CATCH,
         leave = sym leave,
+        leave_call = sym leave_call,
         stack = const offset_of!(StoreContext, stack),
         sp = const offset_of!(ControlBlock, sp),
         fp = const offset_of!(ControlBlock, fp),
         landing = const offset_of!(StoreContext, landing),
+    )
+}
+
+/// Leaves a host call whose results come later. On top of the stack lies then:
+///
+/// ```text
+///   | frames                            |
+///   | return into the host's trampoline |  <- sp in the call
+///   | LeftCall: array, results          |
+///   | r15 r14 r13 r12 rbx               |
+///   | continue_call                     |  <- sp
+/// ```
+///
+/// Then continues what the store's [`Passage`] names; if that is nothing, leaves the
+/// activation. The store's context is in `r10`. Jumped to, never called.
+#[unsafe(naked)]
+unsafe extern "C" fn leave_call() {
+    core::arch::naked_asm!(
+        "mov r11, [r10 + {stack}]",
+        "mov rcx, [r11 + {sp}]",
+        "mov rax, [r10 + {array}]",
+        "mov [rcx - 8], rax",
+        "mov rax, [r10 + {results}]",
+        "mov [rcx - 16], rax",
+        "mov [rcx - 24], r15",
+        "mov [rcx - 32], r14",
+        "mov [rcx - 40], r13",
+        "mov [rcx - 48], r12",
+        "mov [rcx - 56], rbx",
+        "lea rax, [rip + {continue_call}]",
+        "mov [rcx - 64], rax",
+        "sub rcx, 64",
+        "mov [r11 + {sp}], rcx",
+        "cmp qword ptr [r10 + {to}], 0",
+        "je {leave}",
+        "mov r8, r10",
+        pass!(),
+        leave = sym leave,
+        continue_call = sym continue_call,
+        array = const offset_of!(StoreContext, left_call) + offset_of!(LeftCall, array),
+        results = const offset_of!(StoreContext, left_call) + offset_of!(LeftCall, results),
+        stack = const offset_of!(StoreContext, stack),
+        transfer = const offset_of!(StoreContext, transfer),
+        to = const offset_of!(StoreContext, passage) + offset_of!(Passage, to),
+        signal = const offset_of!(StoreContext, passage) + offset_of!(Passage, signal),
+        reference = const offset_of!(StoreContext, passage) + offset_of!(Passage, reference),
+        sp = const offset_of!(ControlBlock, sp),
+        fp = const offset_of!(ControlBlock, fp),
+    )
+}
+
+const _: () = assert!(LEFT_CALL_FRAME == 64);
+
+/// Where a stack continues that was left in a host call: returns into the trampoline
+/// as the stub that called the host would have, with the results that somebody has
+/// switched with. The registers are those after a switch.
+#[unsafe(naked)]
+unsafe extern "C" fn continue_call() {
+    core::arch::naked_asm!(
+        "pop rbx",
+        "pop r12",
+        "pop r13",
+        "pop r14",
+        "pop r15",
+        "pop rcx", // how many results
+        "pop rdx", // the bytes of the array
+        "movq rax, xmm0",
+        "test rdx, rdx",
+        "jz 2f",
+        "mov rsi, [r8 + {transfer}]",
+        "movups [rsi], xmm0",
+        "movups [rsi + 16], xmm1",
+        "movups [rsi + 32], xmm2",
+        "mov rdi, [r8 + {host_sp}]",
+        "sub rdi, rdx",
+        "add rcx, rcx", // words
+        "rep movsq",
+        "2:",
+        "ret",
+        transfer = const offset_of!(StoreContext, transfer),
+        host_sp = const offset_of!(StoreContext, host_sp),
     )
 }
 
@@ -518,6 +612,7 @@ pub(crate) unsafe extern "C" fn ground() {
 // `deliver` knows how few values travel in registers.
 const _: () = assert!(CARRIED == 3);
 // The stubs test `rax` for a nonzero `ended` and take `value` from `rdx`.
+const _: () = assert!(END < CATCH && CATCH < SUSPEND);
 const _: () = assert!(offset_of!(Outcome, ended) == 0 && offset_of!(Outcome, value) == 8);
 // The stubs load the store from the first word of any context.
 const _: () = assert!(offset_of!(ropewalk_abi::InstanceHeader, store) == 0);

@@ -33,7 +33,9 @@ impl Store {
     ) -> Result<*mut ControlBlock, TrapCode> {
         // SAFETY: the caller's promise.
         let new = unsafe { self.stacks.renew(block) }?;
-        if let Some(root) = self.roots.iter_mut().find(|root| root.block == block) {
+        let frozen = self.frozen.iter_mut().flatten().map(|frozen| &mut frozen.root);
+        let mut roots = self.roots.iter_mut().chain(frozen);
+        if let Some(root) = roots.find(|root| root.block == block) {
             root.block = new;
         }
         if self.context().root == block {

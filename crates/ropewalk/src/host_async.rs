@@ -1,0 +1,422 @@
+//! Functions of the host that are futures.
+//!
+//! The future is polled at once, in the host function. If it is ready, all is as for
+//! any other function. If not, the call is left, and whoever polls the call of
+//! WebAssembly polls the future.
+
+use crate::caller::Caller;
+use crate::concurrent::Accessor;
+use crate::engine::Engine;
+use crate::host::{
+    self, HostClosure, HostEntry, RegisterEntry, WasmRet, fail, importer, with_array,
+};
+use crate::instance::Instance;
+use crate::store::{StoreContextMut, StoreInner};
+use crate::typed::{WasmParams, WasmResults};
+use crate::val::Val;
+use anyhow::{Result, anyhow};
+use ropewalk_abi::builtin::{END, Outcome};
+use ropewalk_abi::signature::host_in_registers;
+use ropewalk_abi::transfer::ValueClass;
+use ropewalk_abi::{FuncType, HostContext, LeftCall, RawVal, ValType};
+use ropewalk_runtime::pending::Put;
+use ropewalk_runtime::{HostFunction, Polling, Store as RuntimeStore, Waiting};
+use std::ffi::c_void;
+use std::future::Future;
+use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+type BoxFuture<'a, R> = Pin<Box<dyn Future<Output = R> + Send + 'a>>;
+
+/// A future of a host function, and what to do with its output.
+struct Started<T, R> {
+    future: BoxFuture<'static, R>,
+    /// What the future may have borrowed, which is dropped after it.
+    _accessor: Option<Box<Accessor<T>>>,
+    /// Whether it has the store borrowed as long as it lives.
+    holds_store: bool,
+}
+
+/// What a kind of functions does.
+trait AsyncClosure<T>: Send + Sync + 'static {
+    type Output: 'static;
+    /// What becomes of the output: values that are put into places.
+    type Values: Send + 'static;
+
+    fn ty(&self) -> FuncType;
+
+    /// Begins a call.
+    ///
+    /// # Safety
+    ///
+    /// The values must be arguments of its type. The store must outlive the future, and
+    /// nobody else use it while that is polled.
+    unsafe fn start(
+        &'static self,
+        store: StoreContextMut<'static, T>,
+        importer: Option<Instance>,
+        values: *const RawVal,
+        shared: *const c_void,
+    ) -> Started<T, Self::Output>;
+
+    fn values(output: Self::Output) -> Result<Self::Values>;
+
+    /// Puts values into places.
+    ///
+    /// # Safety
+    ///
+    /// There must be room for them.
+    unsafe fn put(
+        &self,
+        values: Self::Values,
+        runtime: &RuntimeStore,
+        places: *mut RawVal,
+    ) -> Result<()>;
+}
+
+/// Code that calls a closure, with values in an array.
+unsafe extern "C" fn entry<T: Send + 'static, C: AsyncClosure<T>>(
+    context: *const HostContext,
+    values: *mut RawVal,
+) -> Outcome {
+    // SAFETY: the trampoline passes the context of this function, and values of its
+    // type; nothing else uses the store while its host function runs. The closure lives
+    // as long as the store, and so longer than what is started.
+    unsafe {
+        let context = &*context;
+        let closure: &'static C = &*context.data.cast::<C>();
+        let runtime = RuntimeStore::from_context(context.store);
+        let owner = runtime.owner().cast::<StoreInner<T>>();
+        let scope = runtime.begin_scope();
+        let polled = catch_unwind(AssertUnwindSafe(|| first_poll(closure, context, values)));
+        let runtime = &mut *(*owner).runtime;
+        let outcome = match polled {
+            Ok(Ok(None)) => Outcome::returned(0),
+            Ok(Ok(Some(started))) => return wait(runtime, closure, started, scope),
+            Ok(Err(error)) => fail(runtime, || closure.ty(), Ok(Err(error))),
+            Err(panic) => fail(runtime, || closure.ty(), Err(panic)),
+        };
+        runtime.end_scope(scope);
+        outcome
+    }
+}
+
+/// The same, with values in registers.
+unsafe extern "C" fn in_registers<T: Send + 'static, C: AsyncClosure<T>>(
+    context: *const HostContext,
+    a: u64,
+    b: u64,
+    c: u64,
+    d: u64,
+) -> Outcome {
+    // SAFETY: as there, and the type takes and gives few enough words.
+    unsafe { with_array([a, b, c, d], |values| entry::<T, C>(context, values)) }
+}
+
+/// Starts a call, and polls it once. If it is ready, its results are in `values`, and
+/// nothing is returned.
+///
+/// # Safety
+///
+/// As for `entry`.
+unsafe fn first_poll<T: Send + 'static, C: AsyncClosure<T>>(
+    closure: &'static C,
+    context: &HostContext,
+    values: *mut RawVal,
+) -> Result<Option<Started<T, C::Output>>> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let runtime = RuntimeStore::from_context(context.store);
+        let owner = runtime.owner().cast::<StoreInner<T>>();
+        let poller = runtime.poller();
+        let shared = poller.as_ref().map_or(std::ptr::null(), |polling| polling.accessor);
+        let store = StoreContextMut(&mut *owner);
+        let mut started = closure.start(store, importer(context), values, shared);
+        // What does not have the store may use it, as others may.
+        let open = (!started.holds_store).then(|| Accessor::<T>::open(shared));
+        let polled = match poller.as_mut() {
+            Some(Polling { context, .. }) => started.future.as_mut().poll(&mut **context),
+            None => started.future.as_mut().poll(&mut Context::from_waker(Waker::noop())),
+        };
+        match polled {
+            Poll::Ready(output) => {
+                drop(started);
+                let output = C::values(output);
+                drop(open);
+                let output = output?;
+                closure.put(output, &(*owner).runtime, values)?;
+                Ok(None)
+            }
+            Poll::Pending if poller.is_null() => {
+                drop(started);
+                Err(anyhow!(
+                    "a host function is not ready, and the call cannot wait for it: \
+                     use `call_async`"
+                ))
+            }
+            Poll::Pending if started.holds_store && !shared.is_null() => {
+                drop(started);
+                Err(anyhow!(
+                    "a host function that is not ready has the store, which other calls use \
+                     meanwhile: define it with `func_wrap_concurrent`"
+                ))
+            }
+            Poll::Pending => Ok(Some(started)),
+        }
+    }
+}
+
+/// Leaves a call whose future is not ready.
+#[cold]
+fn wait<T: Send + 'static, C: AsyncClosure<T>>(
+    runtime: &mut RuntimeStore,
+    closure: &'static C,
+    started: Started<T, C::Output>,
+    scope: usize,
+) -> Outcome {
+    let holds_store = started.holds_store;
+    let ty = closure.ty();
+    let call = LeftCall::of(&ty);
+    let results = Box::pin(async move {
+        let mut started = started;
+        let output = started.future.as_mut().await;
+        drop(started);
+        let values = C::values(output)?;
+        let put: Put = Box::new(move |runtime| {
+            runtime.tag_transferred(|| {
+                closure.ty().results().iter().map(|ty| ValueClass::of(*ty)).collect()
+            });
+            // SAFETY: the area has room for the results of any function.
+            unsafe { closure.put(values, runtime, runtime.transfer_area()) }
+        });
+        Ok(put)
+    });
+    let fail =
+        Box::new(move |runtime: &mut RuntimeStore, error| fail(runtime, || ty, Ok(Err(error))));
+    // References of a function that does not have the store end where it returns, as
+    // those of other calls may come and go while it waits.
+    let waiting = Waiting { results, fail, scope: holds_store.then_some(scope) };
+    let outcome = runtime.wait(waiting, call);
+    if !holds_store || outcome.ended == END {
+        runtime.end_scope(scope);
+    }
+    outcome
+}
+
+fn host_function<T: Send + 'static, C: AsyncClosure<T>>(
+    engine: &Engine,
+    closure: C,
+) -> Result<Arc<HostFunction>> {
+    let ty = closure.ty();
+    let entry = match host_in_registers(&ty) {
+        true => in_registers::<T, C> as RegisterEntry as *const c_void,
+        false => entry::<T, C> as HostEntry as *const c_void,
+    };
+    host::host_function(engine, HostClosure { ty, entry, data: Box::new(closure) })
+}
+
+// ---- functions with Rust's types
+
+struct Wrapped<F, Kind, Params, Ret>(F, PhantomData<fn(Kind, Params) -> Ret>);
+
+/// The function gets a [`Caller`].
+struct WithCaller;
+/// The function gets an [`Accessor`].
+struct WithAccessor;
+
+fn typed<Params: WasmResults, Ret: WasmRet>() -> FuncType {
+    FuncType::new(Params::types(), <Ret::Values as WasmParams>::types())
+}
+
+macro_rules! typed_closure {
+    () => {
+        type Output = Ret;
+        type Values = Ret::Values;
+
+        fn ty(&self) -> FuncType {
+            typed::<Params, Ret>()
+        }
+
+        fn values(output: Ret) -> Result<Ret::Values> {
+            output.into_values()
+        }
+
+        unsafe fn put(
+            &self,
+            values: Ret::Values,
+            runtime: &RuntimeStore,
+            places: *mut RawVal,
+        ) -> Result<()> {
+            // SAFETY: the caller's promise.
+            unsafe { values.store(runtime, places) }
+        }
+    };
+}
+
+impl<T, F, Params, Ret> AsyncClosure<T> for Wrapped<F, WithCaller, Params, Ret>
+where
+    T: Send + 'static,
+    F: for<'a> Fn(Caller<'a, T>, Params) -> Box<dyn Future<Output = Ret> + Send + 'a>,
+    F: Send + Sync + 'static,
+    Params: WasmResults + 'static,
+    Ret: WasmRet + 'static,
+    Ret::Values: 'static,
+{
+    typed_closure!();
+
+    unsafe fn start(
+        &'static self,
+        store: StoreContextMut<'static, T>,
+        importer: Option<Instance>,
+        values: *const RawVal,
+        _: *const c_void,
+    ) -> Started<T, Ret> {
+        // SAFETY: the caller's promise.
+        let params = unsafe { Params::load(&mut store.0.runtime, values) };
+        let future = Box::into_pin((self.0)(Caller { store, importer }, params));
+        Started { future, _accessor: None, holds_store: true }
+    }
+}
+
+impl<T, F, Params, Ret> AsyncClosure<T> for Wrapped<F, WithAccessor, Params, Ret>
+where
+    T: Send + 'static,
+    F: for<'a> Fn(&'a Accessor<T>, Params) -> Pin<Box<dyn Future<Output = Ret> + Send + 'a>>,
+    F: Send + Sync + 'static,
+    Params: WasmResults + 'static,
+    Ret: WasmRet + 'static,
+    Ret::Values: 'static,
+{
+    typed_closure!();
+
+    unsafe fn start(
+        &'static self,
+        store: StoreContextMut<'static, T>,
+        _: Option<Instance>,
+        values: *const RawVal,
+        shared: *const c_void,
+    ) -> Started<T, Ret> {
+        // SAFETY: the caller's promise. The accessor lives longer than the calls that
+        // are polled with it, or goes along with the future.
+        unsafe {
+            let params = Params::load(&mut store.0.runtime, values);
+            let own = shared.is_null().then(|| Box::new(Accessor::new(store.0)));
+            let accessor: *const Accessor<T> = match &own {
+                Some(own) => &**own,
+                None => shared.cast(),
+            };
+            let _open = Accessor::<T>::open(shared);
+            let future = (self.0)(&*accessor, params);
+            Started { future, _accessor: own, holds_store: false }
+        }
+    }
+}
+
+/// A closure that gets a [`Caller`] and returns a future, as a function.
+pub(crate) fn wrap<T, F, Params, Ret>(engine: &Engine, func: F) -> Result<Arc<HostFunction>>
+where
+    T: Send + 'static,
+    F: for<'a> Fn(Caller<'a, T>, Params) -> Box<dyn Future<Output = Ret> + Send + 'a>,
+    F: Send + Sync + 'static,
+    Params: WasmResults + 'static,
+    Ret: WasmRet + 'static,
+    Ret::Values: 'static,
+{
+    host_function::<T, _>(engine, Wrapped::<_, WithCaller, Params, Ret>(func, PhantomData))
+}
+
+/// A closure that gets an [`Accessor`] and returns a future, as a function.
+pub(crate) fn wrap_concurrent<T, F, Params, Ret>(
+    engine: &Engine,
+    func: F,
+) -> Result<Arc<HostFunction>>
+where
+    T: Send + 'static,
+    F: for<'a> Fn(&'a Accessor<T>, Params) -> Pin<Box<dyn Future<Output = Ret> + Send + 'a>>,
+    F: Send + Sync + 'static,
+    Params: WasmResults + 'static,
+    Ret: WasmRet + 'static,
+    Ret::Values: 'static,
+{
+    host_function::<T, _>(engine, Wrapped::<_, WithAccessor, Params, Ret>(func, PhantomData))
+}
+
+// ---- functions of types that are known only at run time
+
+struct Dynamic<F> {
+    ty: FuncType,
+    func: F,
+}
+
+impl<T, F> AsyncClosure<T> for Dynamic<F>
+where
+    T: Send + 'static,
+    F: for<'a> Fn(
+        Caller<'a, T>,
+        &'a [Val],
+        &'a mut [Val],
+    ) -> Box<dyn Future<Output = Result<()>> + Send + 'a>,
+    F: Send + Sync + 'static,
+{
+    type Output = Result<Vec<Val>>;
+    type Values = Vec<Val>;
+
+    fn ty(&self) -> FuncType {
+        self.ty.clone()
+    }
+
+    unsafe fn start(
+        &'static self,
+        store: StoreContextMut<'static, T>,
+        importer: Option<Instance>,
+        values: *const RawVal,
+        _: *const c_void,
+    ) -> Started<T, Result<Vec<Val>>> {
+        let runtime = &mut *store.0.runtime;
+        let argument = |(i, ty): (usize, &ValType)| {
+            // SAFETY: the caller's promise.
+            unsafe { Val::from_raw(runtime, &*values.add(i), *ty) }
+        };
+        let arguments: Vec<Val> = self.ty.params().iter().enumerate().map(argument).collect();
+        let results = self.ty.results().iter();
+        let mut results: Vec<Val> = results.map(|ty| Val::default_for(*ty)).collect();
+        let future = Box::pin(async move {
+            let caller = Caller { store, importer };
+            Box::into_pin((self.func)(caller, &arguments, &mut results)).await?;
+            Ok(results)
+        });
+        Started { future, _accessor: None, holds_store: true }
+    }
+
+    fn values(output: Result<Vec<Val>>) -> Result<Vec<Val>> {
+        output
+    }
+
+    unsafe fn put(
+        &self,
+        values: Vec<Val>,
+        runtime: &RuntimeStore,
+        places: *mut RawVal,
+    ) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe { host::put_results(&self.ty, values, runtime, places) }
+    }
+}
+
+/// A closure that returns a future, as a function of a type that is known only at run
+/// time.
+pub(crate) fn new<T, F>(engine: &Engine, ty: FuncType, func: F) -> Result<Arc<HostFunction>>
+where
+    T: Send + 'static,
+    F: for<'a> Fn(
+        Caller<'a, T>,
+        &'a [Val],
+        &'a mut [Val],
+    ) -> Box<dyn Future<Output = Result<()>> + Send + 'a>,
+    F: Send + Sync + 'static,
+{
+    host_function::<T, _>(engine, Dynamic { ty, func })
+}

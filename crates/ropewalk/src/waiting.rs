@@ -1,0 +1,127 @@
+//! Calls that may wait for host functions.
+
+use crate::call::public_error;
+use anyhow::Result;
+use ropewalk_runtime::pending::{self, Put};
+use ropewalk_runtime::{Pending, Poller, Polling, Stop, Store as RuntimeStore};
+use std::ffi::c_void;
+use std::ptr::{self, NonNull};
+use std::task::{Context, Poll};
+
+/// A call that may wait, as a future polls it. If it is dropped while it waits, its
+/// stacks are freed.
+pub(crate) struct WaitingCall {
+    runtime: NonNull<RuntimeStore>,
+    state: State,
+}
+
+enum State {
+    New,
+    Waits(Pending),
+    Ended,
+}
+
+// SAFETY: a store can be sent between calls, and does not run while the call waits; what
+// it waits for can be sent. Whoever makes this sees to it that the store's data can.
+unsafe impl Send for WaitingCall {}
+// SAFETY: a shared one can do nothing.
+unsafe impl Sync for WaitingCall {}
+
+impl WaitingCall {
+    /// A call in a store.
+    ///
+    /// # Safety
+    ///
+    /// Nobody else may use the store as long as this lives.
+    pub unsafe fn new(runtime: NonNull<RuntimeStore>) -> WaitingCall {
+        WaitingCall { runtime, state: State::New }
+    }
+
+    /// Begins the call, or continues it when what it waits for is ready.
+    ///
+    /// # Safety
+    ///
+    /// `begin` must enter WebAssembly, in a way that is sound as long as this lives.
+    #[inline]
+    pub unsafe fn poll(
+        &mut self,
+        context: &mut Context<'_>,
+        begin: impl FnOnce(NonNull<RuntimeStore>, Poller) -> Result<(), Stop>,
+    ) -> Poll<Result<()>> {
+        if let State::New = self.state {
+            self.state = State::Ended;
+            let mut polling = polling(context, ptr::null());
+            return match begin(self.runtime, &mut polling) {
+                Ok(()) => Poll::Ready(Ok(())),
+                Err(stop) => self.stopped(stop),
+            };
+        }
+        self.poll_waiting(context)
+    }
+
+    #[cold]
+    fn poll_waiting(&mut self, context: &mut Context<'_>) -> Poll<Result<()>> {
+        let Poll::Ready(result) = self.poll_results(context) else { return Poll::Pending };
+        let mut polling = polling(context, ptr::null());
+        // SAFETY: whoever made this promised that nobody else uses the store.
+        unsafe { self.go_on(result, &mut polling) }
+    }
+
+    /// Polls what the call waits for.
+    pub fn poll_results(&mut self, context: &mut Context<'_>) -> Poll<Result<Put>> {
+        match &mut self.state {
+            State::Waits(pending) => pending.waiting.results.as_mut().poll(context),
+            _ => panic!("a call was polled after it had ended"),
+        }
+    }
+
+    /// Continues the call with what it has waited for, until it has ended or waits again.
+    /// The host function that it waits for then was polled with the same context.
+    ///
+    /// # Safety
+    ///
+    /// Nobody else may use the store meanwhile.
+    pub unsafe fn go_on(&mut self, result: Result<Put>, poller: Poller) -> Poll<Result<()>> {
+        let State::Waits(pending) = std::mem::replace(&mut self.state, State::Ended) else {
+            unreachable!("it was polled");
+        };
+        // SAFETY: the activation is one of the store; the rest is the caller's promise.
+        match unsafe { pending::thaw(self.runtime, pending, result, poller) } {
+            Ok(()) => Poll::Ready(Ok(())),
+            Err(stop) => self.stopped(stop),
+        }
+    }
+
+    /// Notes that the call waits, or returns how it has ended.
+    pub fn stopped(&mut self, stop: Stop) -> Poll<Result<()>> {
+        match stop {
+            Stop::Failed(error) => Poll::Ready(Err(public_error(error))),
+            Stop::Waits(pending) => {
+                self.state = State::Waits(pending);
+                Poll::Pending
+            }
+        }
+    }
+
+    /// What the call waits for, if it does; then it is given up.
+    pub fn take_pending(&mut self) -> Option<Pending> {
+        match std::mem::replace(&mut self.state, State::Ended) {
+            State::Waits(pending) => Some(pending),
+            _ => None,
+        }
+    }
+}
+
+/// How a call is polled with a context.
+pub(crate) fn polling(context: &mut Context<'_>, accessor: *const c_void) -> Polling {
+    Polling { context: ptr::from_mut(context).cast(), accessor }
+}
+
+impl Drop for WaitingCall {
+    fn drop(&mut self) {
+        if let Some(pending) = self.take_pending() {
+            // SAFETY: nobody else uses the store as long as this lives.
+            unsafe { pending::cancel(self.runtime, pending) };
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! Activations that wait for a host function.
+//!
+//! A host function whose results come later leaves its call: the stack is then like one
+//! that is suspended, with [what continues the call](crate::arch::stubs) on top. The
+//! activation ends, but nothing of it is given up. It is *frozen*: its root, which stack
+//! ran, and the base of that are set aside, and the root of the next activation is
+//! another one. When the results are there, it is *thawed*: a new activation begins with
+//! what was set aside, and the stack continues.
+//!
+//! ```text
+//!   roots, by depth      frozen                       roots, by depth
+//!   | 0: outer    |      | root, stack, base |        | 0: outer    |
+//!   | 1: waits    | ---> |                   | ---->  | 1: waits    |  it continues
+//!   | 2: idle     |                                   | 2: idle     |
+//! ```
+//!
+//! So any number of activations can wait at the same time, and continue in any order.
+//! To all others a frozen activation is like an outer one in a host call: its stacks
+//! are in use, its root can be switched to by nobody else, and the collector visits its
+//! frames.
+
+use crate::activation::{Ending, Poller, Stop, activate_on};
+use crate::arch::stubs;
+use crate::stack::RootStack;
+use crate::store::Store;
+use crate::trap::Trap;
+use ropewalk_abi::builtin::{CATCH, END, GO_ON, Outcome, SUSPEND};
+use ropewalk_abi::{ControlBlock, LeftCall, Passage, TrapCode};
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::ptr::{self, NonNull};
+
+/// What a host function waits for.
+pub type Results = Pin<Box<dyn Future<Output = anyhow::Result<Put>> + Send>>;
+
+/// Puts the results of a host function into the transfer area.
+pub type Put = Box<dyn FnOnce(&mut Store) -> anyhow::Result<()> + Send>;
+
+/// A host function that waits.
+pub struct Waiting {
+    /// What for.
+    pub results: Results,
+    /// Continues with what has become of it: throws, suspends, or ends the activation.
+    pub fail: Fail,
+    /// Where the scope of its references begins, if it keeps them while it waits.
+    pub scope: Option<usize>,
+}
+
+/// What happens when a host function has failed after it has waited.
+pub type Fail = Box<dyn FnOnce(&mut Store, anyhow::Error) -> Outcome + Send>;
+
+impl fmt::Debug for Waiting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Waiting").finish_non_exhaustive()
+    }
+}
+
+/// An activation that waits.
+#[derive(Debug)]
+pub struct Pending {
+    /// Its number among those that wait.
+    pub(crate) number: usize,
+    /// For what.
+    pub waiting: Box<Waiting>,
+}
+
+/// What is set aside of an activation that waits.
+#[derive(Debug)]
+pub(crate) struct Frozen {
+    pub root: RootStack,
+    stack: *mut ControlBlock,
+    base: *mut ControlBlock,
+}
+
+/// How many idle roots stay ready beside those in use.
+const READY_ROOTS: usize = 8;
+
+impl Store {
+    /// Leaves the running host call, which waits for its results.
+    pub fn wait(&mut self, waiting: Waiting, call: LeftCall) -> Outcome {
+        if let Err(code) = self.check_room_for_left_call() {
+            self.set_ending(Ending::Trap(code));
+            return Outcome::END;
+        }
+        let context = self.context_mut();
+        context.passage = Passage::NONE;
+        context.left_call = call;
+        self.set_ending(Ending::Waits(Box::new(waiting)));
+        Outcome::SUSPEND
+    }
+
+    /// Sets the newest activation aside, which is then to be left; returns its number.
+    pub(crate) fn freeze(&mut self) -> usize {
+        // Those after it are idle.
+        let root = self.roots.swap_remove(self.depth - 1);
+        let frozen = Frozen { root, stack: self.context().stack, base: self.context().base };
+        let number = match self.free_frozen.pop() {
+            Some(number) => number,
+            None => {
+                self.frozen.push(None);
+                self.frozen.len() - 1
+            }
+        };
+        self.frozen[number] = Some(frozen);
+        number
+    }
+
+    /// Makes the root of an activation that was set aside the one for the next
+    /// activation.
+    fn unfreeze(&mut self, number: usize) -> Thawed {
+        let Frozen { root, stack, base } = self.frozen[number].take().expect("it waits");
+        self.free_frozen.push(number);
+        let block = root.block;
+        self.roots.push(root);
+        let last = self.roots.len() - 1;
+        self.roots.swap(self.depth, last);
+        while self.roots.len() > self.depth + 1 + READY_ROOTS {
+            self.spare_roots.extend(self.roots.pop());
+        }
+        Thawed { root: block, stack, base }
+    }
+
+    /// The stacks that were left in host calls of activations that wait.
+    pub(crate) fn frozen_stacks(&self) -> impl Iterator<Item = &ControlBlock> {
+        // SAFETY: stacks of activations are alive as long as those.
+        self.frozen.iter().flatten().map(|frozen| unsafe { &*frozen.stack })
+    }
+
+    /// How many activations wait.
+    pub fn count_pending(&self) -> usize {
+        self.frozen.len() - self.free_frozen.len()
+    }
+
+    /// Continues with what a host function has become.
+    fn concluded(
+        &mut self,
+        result: anyhow::Result<Put>,
+        fail: Fail,
+        scope: Option<usize>,
+    ) -> Outcome {
+        let outcome = match result.and_then(|put| put(self)) {
+            Ok(()) => Outcome::returned(0),
+            Err(error) => fail(self, error),
+        };
+        if let Some(scope) = scope {
+            self.end_scope(scope);
+        }
+        outcome
+    }
+}
+
+/// The activation that a new one continues.
+struct Thawed {
+    root: *mut ControlBlock,
+    stack: *mut ControlBlock,
+    base: *mut ControlBlock,
+}
+
+/// Continues an activation that waits with what has become of its host function.
+///
+/// # Safety
+///
+/// The activation must be one of the store, and the poller be valid until this returns.
+/// Nothing but the store may be borrowed.
+pub unsafe fn thaw(
+    mut store: NonNull<Store>,
+    pending: Pending,
+    result: anyhow::Result<Put>,
+    poller: Poller,
+) -> Result<(), Stop> {
+    let Pending { number, waiting } = pending;
+    let Waiting { results, fail, scope } = *waiting;
+    drop(results);
+    // SAFETY: the caller has the store borrowed.
+    let inner = unsafe { store.as_mut() };
+    if inner.is_poisoned() {
+        return Err(Stop::Failed(anyhow::anyhow!("{}", crate::activation::POISONED)));
+    }
+    if inner.depth >= inner.options.max_activations {
+        // SAFETY: the caller's promise.
+        unsafe { give_up(store, number, scope) };
+        return Err(Stop::Failed(Trap::from_code(TrapCode::CallStackExhausted).into()));
+    }
+    let Thawed { root, stack, base } = inner.unfreeze(number);
+    // SAFETY: the stack was left in a host call, of which these are the results.
+    unsafe {
+        activate_on(store, root, poller, |context, _| {
+            (*context).stack = stack;
+            (*context).base = base;
+            let store = Store::from_context(context);
+            let outcome = store.concluded(result, fail, scope);
+            if outcome.ended == GO_ON {
+                let reference = (*stack).reference;
+                (*context).passage = Passage { to: stack, signal: 0, reference };
+            }
+            match outcome.ended {
+                END => END,
+                CATCH => stubs::enter_landing(context, outcome.value),
+                GO_ON | SUSPEND => {
+                    if store.options.move_stacks {
+                        store.move_stack((*context).passage.to);
+                    }
+                    stubs::enter_stack(context)
+                }
+                other => unreachable!("no outcome: {other}"),
+            }
+        })
+    }
+}
+
+/// Gives an activation up that waits: frees its stacks.
+///
+/// # Safety
+///
+/// As for [`thaw`].
+pub unsafe fn cancel(store: NonNull<Store>, pending: Pending) {
+    let Pending { number, waiting } = pending;
+    let Waiting { results, scope, .. } = *waiting;
+    // It may use the store, and wait for activations of its own.
+    drop(results);
+    // SAFETY: the caller's promise.
+    unsafe { give_up(store, number, scope) };
+}
+
+unsafe fn give_up(mut store: NonNull<Store>, number: usize, scope: Option<usize>) {
+    // SAFETY: the caller has the store borrowed.
+    let inner = unsafe { store.as_mut() };
+    if inner.is_poisoned() {
+        return;
+    }
+    if let Some(scope) = scope {
+        inner.end_scope(scope);
+    }
+    let Thawed { root, stack, base } = inner.unfreeze(number);
+    // SAFETY: nothing runs.
+    let given_up = unsafe {
+        activate_on(store, root, ptr::null_mut(), |context, _| {
+            (*context).stack = stack;
+            (*context).base = base;
+            Store::from_context(context).set_ending(Ending::Cancelled);
+            END
+        })
+    };
+    debug_assert!(given_up.is_err());
+}
