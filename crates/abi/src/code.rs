@@ -19,8 +19,12 @@ pub struct CodeImage {
     pub sites: Vec<CallSite>,
     /// What [`CallSite::references`] is a range of.
     pub references: Vec<u32>,
+    /// What [`CallSite::owned`] is a range of.
+    pub owned: Vec<u32>,
     /// What [`CallSite::handlers`] is a range of.
     pub handlers: Vec<Handler>,
+    /// Whether the module has the type of first-class stacks.
+    pub has_stackrefs: bool,
 }
 
 /// A call in whose frame there are references, or that has handlers.
@@ -33,6 +37,10 @@ pub struct CallSite {
     /// The offsets from the stack pointer at which references are, as a range
     /// of [`CodeImage::references`].
     pub references: Range<u32>,
+    /// Those of them at which lies what dies with the frame, as a range of
+    /// [`CodeImage::owned`]: first-class stacks, and objects with the stacks of
+    /// locals; first those of locals, then those of operands, the lowest first.
+    pub owned: Range<u32>,
     /// Its handlers, the first to be asked first, as a range of
     /// [`CodeImage::handlers`].
     pub handlers: Range<u32>,
@@ -48,6 +56,9 @@ pub struct Handler {
     pub context: u32,
     /// The offset of the code.
     pub code: u32,
+    /// How many of what the frame owns at the call stay when an exception
+    /// continues there. The others are operands that it leaves behind.
+    pub kept: u32,
 }
 
 /// Where a function's code is.
@@ -78,6 +89,11 @@ impl CodeImage {
     /// The references in the frame of a call.
     pub fn references_of(&self, site: &CallSite) -> &[u32] {
         &self.references[site.references.start as usize..site.references.end as usize]
+    }
+
+    /// What dies with the frame of a call.
+    pub fn owned_of(&self, site: &CallSite) -> &[u32] {
+        &self.owned[site.owned.start as usize..site.owned.end as usize]
     }
 
     /// The handlers of a call.

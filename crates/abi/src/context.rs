@@ -103,8 +103,12 @@ pub struct ControlBlock {
     pub reference: u64,
     /// Whether `innermost` is another stack or `through` is not null.
     pub is_grouped: u32,
-    /// What it is used for. Generated code writes it together with `marks`.
+    /// What it is used for. Generated code writes it together with the two fields
+    /// after it.
     pub purpose: Purpose,
+    /// Whether a frame on it may have owned a first-class stack, ever since the stack
+    /// was made: only then freeing it looks at its frames.
+    pub owns: bool,
     /// How many marks `answer` and the redirections have left on it.
     pub marks: u16,
     /// The stack to continue when this one is resumed: the innermost of those
@@ -152,6 +156,7 @@ impl ControlBlock {
         extender: ptr::null_mut(),
         is_grouped: 0,
         purpose: Purpose::Free,
+        owns: false,
         marks: 0,
         function: ptr::null(),
         entry: ptr::null(),
@@ -162,7 +167,11 @@ impl ControlBlock {
     };
 }
 
-const _: () = assert!(offset_of!(ControlBlock, marks) == offset_of!(ControlBlock, purpose) + 2);
+const _: () = assert!(
+    offset_of!(ControlBlock, owns) == offset_of!(ControlBlock, purpose) + 1
+        && offset_of!(ControlBlock, marks) == offset_of!(ControlBlock, purpose) + 2
+        && offset_of!(ControlBlock, purpose) % 4 == 0
+);
 const _: () = assert!(offset_of!(ControlBlock, innermost) < 64);
 
 /// What generated code needs of a store. Its address never changes.

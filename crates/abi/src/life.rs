@@ -42,7 +42,7 @@
 //!
 //! | transition | fields afterwards |
 //! | --- | --- |
-//! | *create*: off the list of free stacks | `sp` at the address to start at, `fp` 0, `function` and `entry`; `purpose` the design's; `parent` null for a task or fiber, `no_parent` for a base; no marks, not grouped, nothing `sought`; `innermost` itself, `extender` null, as they were while it was free |
+//! | *create*: off the list of free stacks | `sp` at the address to start at, `fp` 0, `function` and `entry`; `purpose` the design's; `owns` false; `parent` null for a task or fiber, `no_parent` for a base; no marks, not grouped, nothing `sought`; `innermost` itself, `extender` null, as they were while it was free |
 //! | *suspend*, up to an outermost stack | of the outermost: `innermost` the stack that ran, `is_grouped` if that is another; `parent` null for a task or fiber, `no_parent` for a base, and without meaning for a continuation. Of those inside, `parent` as before |
 //! | *start*, *continue* | of the outermost: `reference` the next generation, unless it is a task or fiber; `innermost` itself; `parent` who resumed it. Of the innermost: `through` the outermost if that is another, else null; `sought` zero unless `through` is what it was |
 //! | *resume another*, wait | `handlers` the clauses; `through` null, `sought` zero. Of a root from which the host resumes: also `sp` at the address of the stub `come_back`, `fp` 0 |
@@ -51,8 +51,10 @@
 //! | *continue with an exception* | as *continue*; of the innermost: `sp` where it was left, without what was bound |
 //! | *extend* | as *continue*; of the base: `extender` who waits for `stack.start` |
 //! | *begin a rout* (`stack.start`) | as *suspend*; of the base: `extender` null |
-//! | *land* an exception | those inside are freed; `sp` and `fp` those of the handler's frame; without the marks of the functions that were left; of the base: `extender` null, and whoever waited there is suspended for ever |
-//! | *finish*, *free* | `purpose` `Free`, no marks, `innermost` itself, `extender` null; `reference` of a task or fiber the next generation; on the list of free stacks |
+//! | *own*: a frame calls something while it owns a first-class stack | `owns` true, for the rest of its life |
+//! | *land* an exception | those inside are freed, and what the frames owned that were left; `sp` and `fp` those of the handler's frame; without the marks of the functions that were left; of the base: `extender` null, and whoever waited there is suspended for ever |
+//! | *finish*, *free* | `purpose` `Free`, `owns` false, no marks, `innermost` itself, `extender` null; `reference` of a task or fiber the next generation; on the list of free stacks |
+//! | *free*, of what it owns | the first-class stacks in its frames, bound to it, or taken by its walks are freed too, and what those own |
 //! | *renew* | everything is in another block, with the marks; the `parent` of the child is that; the old block is blank |
 //! | *move* | `sp`, `fp`, `top`, `limit`, `high`, and the links in its frames |
 //! | *lose*: nothing can continue the chain that it is in | of a task or fiber that something still names: `parent` `no_parent`, `innermost` itself, no marks |
@@ -201,6 +203,7 @@ impl ControlBlock {
         }
         self.be_alone();
         self.purpose = Purpose::Free;
+        self.owns = false;
         self.marks = 0;
         self.extender = ptr::null_mut();
     }
@@ -209,6 +212,7 @@ impl ControlBlock {
     pub fn become_idle(&mut self, no_parent: *mut ControlBlock) {
         debug_assert_eq!(self.purpose, Purpose::Root);
         self.be_alone();
+        self.owns = false;
         self.marks = 0;
         self.extender = ptr::null_mut();
         self.parent = no_parent;
@@ -226,6 +230,7 @@ impl ControlBlock {
     pub fn become_lost(&mut self, no_parent: *mut ControlBlock) {
         debug_assert!(self.purpose.has_identity());
         self.be_alone();
+        self.owns = false;
         self.marks = 0;
         self.parent = no_parent;
     }

@@ -34,7 +34,9 @@ pub(crate) struct Environment<'a> {
     pub has_continuations: bool,
     /// Which of its types are equal.
     pub canonical: Canonical,
-    /// Whether it has the reserved type of first-class stacks.
+    /// Which of its types are the reserved one of first-class stacks.
+    stackrefs: Vec<bool>,
+    /// Whether any is.
     pub has_stackrefs: bool,
     target: &'a Target,
 }
@@ -50,10 +52,15 @@ impl<'a> Environment<'a> {
         let layout_of = |ty: &SubType| ObjectLayout::of(&ty.composite, |ty| info.type_kind(ty));
         let objects = info.types.iter().map(layout_of).collect();
         let subtyping = Subtyping { info, canonical: &canonical };
-        let has_stackrefs = (0..info.types.len() as u32).any(|index| {
+        let is_stackref = |index| {
             let ty = RefType { nullable: true, heap: HeapType::Concrete(index) };
             subtyping.is_brand(ValType::Ref(ty), STACK_BRAND)
-        });
+        };
+        let stackrefs: Vec<bool> = match has_continuations(info) {
+            true => (0..info.types.len() as u32).map(is_stackref).collect(),
+            false => Vec::new(),
+        };
+        let has_stackrefs = stackrefs.contains(&true);
         let has_continuations = has_continuations(info);
         Environment {
             info,
@@ -64,8 +71,19 @@ impl<'a> Environment<'a> {
             thunks,
             has_continuations,
             canonical,
+            stackrefs,
             has_stackrefs,
             target,
+        }
+    }
+
+    /// Whether values of a type are first-class stacks.
+    pub fn is_stackref(&self, ty: ValType) -> bool {
+        match ty {
+            ValType::Ref(RefType { heap: HeapType::Concrete(index), .. }) => {
+                self.has_stackrefs && self.stackrefs[index as usize]
+            }
+            _ => false,
         }
     }
 

@@ -4,6 +4,7 @@ use crate::allocation::{self, Allocator};
 use crate::environment::Environment;
 use crate::target::Target;
 use crate::translate::Entered;
+use crate::translate::owned::{Caught, OF_LOCAL, OF_OPERAND};
 use crate::{CompileError, arch, relocatable, translate};
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::{self, LibCall, UserFuncName};
@@ -32,6 +33,8 @@ pub(crate) struct Site {
     pub return_offset: u32,
     pub frame_size: u32,
     pub references: Vec<u32>,
+    /// Those of the references that die with the frame.
+    pub owned: Vec<u32>,
     pub handlers: Vec<Handler>,
 }
 
@@ -121,22 +124,27 @@ impl FunctionCompiler {
             entered,
         );
         self.allocations = validator.into_allocations();
-        if let Err(error) = translated {
-            // Half a function may be left in it.
-            self.builder_context = FunctionBuilderContext::new();
-            return Err(error);
-        }
-        let code = generate(env, &mut self.context, &mut self.regalloc, index)?;
+        let caught = match translated {
+            Ok(caught) => caught,
+            Err(error) => {
+                // Half a function may be left in it.
+                self.builder_context = FunctionBuilderContext::new();
+                return Err(error);
+            }
+        };
+        let code = generate(env, &mut self.context, &mut self.regalloc, index, &caught)?;
         Ok(MachineFunction { function: Some(index), ..code })
     }
 }
 
-/// Generates code for the function in the context.
+/// Generates code for the function in the context, whose exception handlers, by their
+/// numbers, catch what is given.
 pub(crate) fn generate(
     target: &Target,
     context: &mut Context,
     regalloc: &mut regalloc2::Ctx,
     index: u32,
+    caught: &[Caught],
 ) -> Result<MachineFunction, CompileError> {
     let failed = |message: String| CompileError::Codegen { function: index, message };
     let mut control = ControlPlane::default();
@@ -158,10 +166,14 @@ pub(crate) fn generate(
         .compile_function(&context.func, &context.domtree, regalloc, false, &mut control)
         .map_err(|error| failed(format!("{error}")))?;
     let code = stencil.apply_params(&context.func.params);
-    machine_function(&context.func, &code).map_err(failed)
+    machine_function(&context.func, &code, caught).map_err(failed)
 }
 
-fn machine_function(func: &ir::Function, code: &CompiledCode) -> Result<MachineFunction, String> {
+fn machine_function(
+    func: &ir::Function,
+    code: &CompiledCode,
+    caught: &[Caught],
+) -> Result<MachineFunction, String> {
     let buffer = &code.buffer;
     let traps = buffer.traps().iter().map(|trap| (trap.offset, trap_code(trap.code)));
     let mut function = MachineFunction {
@@ -171,7 +183,7 @@ fn machine_function(func: &ir::Function, code: &CompiledCode) -> Result<MachineF
         calls: Vec::new(),
         traps: traps.collect(),
         positions: Vec::new(),
-        sites: sites(code)?,
+        sites: sites(code, caught)?,
     };
     for reloc in buffer.relocs() {
         function.calls.push(near_call(func, reloc)?);
@@ -185,22 +197,25 @@ fn machine_function(func: &ir::Function, code: &CompiledCode) -> Result<MachineF
 }
 
 /// The calls with references or handlers, by their return addresses.
-fn sites(code: &CompiledCode) -> Result<Vec<Site>, String> {
+fn sites(code: &CompiledCode, caught: &[Caught]) -> Result<Vec<Site>, String> {
     let maps = code.buffer.user_stack_maps();
     let mut maps = maps.iter().peekable();
     let mut sites = Vec::new();
     for call in code.buffer.call_sites() {
         let return_offset = call.ret_addr;
         let map = maps.next_if(|(offset, ..)| *offset == return_offset);
-        let references =
-            map.map_or(vec![], |(_, _, map)| map.entries().map(|(_, at)| at).collect());
-        let handlers = handlers(call.exception_handlers)?;
+        let entries: Vec<_> = map.into_iter().flat_map(|(_, _, map)| map.entries()).collect();
+        let references = entries.iter().map(|(_, at)| *at).collect::<Vec<_>>();
+        let of_type = |ty| entries.iter().filter(move |entry| entry.0 == ty).map(|(_, at)| *at);
+        let locals = of_type(OF_LOCAL).count() as u32;
+        let owned = of_type(OF_LOCAL).chain(of_type(OF_OPERAND)).collect();
+        let handlers = handlers(call.exception_handlers, caught, locals)?;
         if references.is_empty() && handlers.is_empty() {
             continue;
         }
         let frame_size = call.frame_offset.or(map.map(|(_, size, _)| *size));
         let frame_size = frame_size.ok_or("a call whose frame has no known size")?;
-        sites.push(Site { return_offset, frame_size, references, handlers });
+        sites.push(Site { return_offset, frame_size, references, owned, handlers });
     }
     match maps.next() {
         None => Ok(sites),
@@ -208,12 +223,17 @@ fn sites(code: &CompiledCode) -> Result<Vec<Site>, String> {
     }
 }
 
-/// The handlers of a call, each with the context that applies to it.
-fn handlers(table: &[FinalizedMachExceptionHandler]) -> Result<Vec<Handler>, String> {
+/// The handlers of a call, each with the context that applies to it. At the call as
+/// many locals own something.
+fn handlers(
+    table: &[FinalizedMachExceptionHandler],
+    caught: &[Caught],
+    locals: u32,
+) -> Result<Vec<Handler>, String> {
     let mut context = None;
     let mut handlers = Vec::new();
     for item in table {
-        let (tag, code) = match item {
+        let (number, code) = match item {
             FinalizedMachExceptionHandler::Context(ExceptionContextLoc::SPOffset(offset)) => {
                 context = Some(*offset);
                 continue;
@@ -221,11 +241,14 @@ fn handlers(table: &[FinalizedMachExceptionHandler]) -> Result<Vec<Handler>, Str
             FinalizedMachExceptionHandler::Context(other) => {
                 return Err(format!("a context in {other:?}, where it does not survive a call"));
             }
-            FinalizedMachExceptionHandler::Tag(tag, code) => (Some(tag.as_u32()), *code),
-            FinalizedMachExceptionHandler::Default(code) => (None, *code),
+            FinalizedMachExceptionHandler::Tag(number, code) => (number.as_u32(), *code),
+            FinalizedMachExceptionHandler::Default(_) => {
+                return Err("a handler without a number".to_string());
+            }
         };
         let context = context.ok_or("a handler without a context")?;
-        handlers.push(Handler { tag, context, code });
+        let Caught { tag, kept } = caught[number as usize];
+        handlers.push(Handler { tag, context, code, kept: locals + kept });
     }
     Ok(handlers)
 }

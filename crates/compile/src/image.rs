@@ -74,6 +74,8 @@ fn place(image: &mut CodeImage, function: &MachineFunction) -> Result<u32, Compi
 fn place_site(image: &mut CodeImage, start: u32, site: &Site) {
     let references = image.references.len() as u32;
     image.references.extend_from_slice(&site.references);
+    let owned = image.owned.len() as u32;
+    image.owned.extend_from_slice(&site.owned);
     let handlers = image.handlers.len() as u32;
     let moved = site.handlers.iter().map(|h| Handler { code: start + h.code, ..*h });
     image.handlers.extend(moved);
@@ -81,6 +83,7 @@ fn place_site(image: &mut CodeImage, start: u32, site: &Site) {
         return_offset: start + site.return_offset,
         frame_size: site.frame_size,
         references: references..image.references.len() as u32,
+        owned: owned..image.owned.len() as u32,
         handlers: handlers..image.handlers.len() as u32,
     });
 }

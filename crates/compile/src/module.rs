@@ -60,7 +60,8 @@ pub fn compile_module(
             None => thunk::compile(&env, thunk, number)?,
         });
     }
-    let code = image::link(functions, info.imported_functions, defined)?;
+    let mut code = image::link(functions, info.imported_functions, defined)?;
+    code.has_stackrefs = env.has_stackrefs;
     Ok(CompiledModule { info, layout, code })
 }
 

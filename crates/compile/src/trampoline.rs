@@ -236,6 +236,6 @@ fn build(
     let params = open_function(&mut builder);
     body(&mut builder, &params);
     builder.finalize(target.isa.frontend_config());
-    let function = generate(target, &mut context, &mut regalloc2::Ctx::default(), 0)?;
+    let function = generate(target, &mut context, &mut regalloc2::Ctx::default(), 0, &[])?;
     image::link(vec![function], 0, 1)
 }

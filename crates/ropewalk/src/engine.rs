@@ -1,16 +1,17 @@
 //! The engine: what all modules and stores share.
 
 use crate::config::Config;
+use crate::new_stack;
 use anyhow::{Context, Result, bail, ensure};
 use ropewalk_abi::{FuncType, ValType};
 use ropewalk_compile::Target;
 use ropewalk_runtime::memory::MemoryPool;
 use ropewalk_runtime::stack::{Arena, ArenaOptions};
-use ropewalk_runtime::{CodeMemory, StoreOptions, TypeRegistry};
+use ropewalk_runtime::{CodeMemory, LoadedModule, StoreOptions, TypeRegistry};
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, OnceLock, RwLock};
 
 /// Compiles modules, and has what their instances share: types, trampolines
 /// and the memory of stacks. A cheap handle; clones are the same engine.
@@ -29,6 +30,8 @@ struct EngineInner {
     entries: Trampolines,
     hosts: Trampolines,
     stacks: Trampolines,
+    /// The module that makes first-class stacks.
+    stacks_module: OnceLock<Arc<LoadedModule>>,
 }
 
 /// How many parameters or results a function may have.
@@ -105,6 +108,7 @@ impl Engine {
                 entries: Trampolines::default(),
                 hosts: Trampolines::default(),
                 stacks: Trampolines::default(),
+                stacks_module: OnceLock::new(),
             }),
         })
     }
@@ -164,6 +168,15 @@ impl Engine {
         // SAFETY: types live as long as the engine.
         unsafe { (*info).entry.store(code.cast_mut(), Ordering::Relaxed) };
         Ok(())
+    }
+
+    /// The module that makes first-class stacks.
+    pub(crate) fn stacks_module(&self) -> Result<Arc<LoadedModule>> {
+        if let Some(module) = self.inner.stacks_module.get() {
+            return Ok(module.clone());
+        }
+        let module = new_stack::compile(self)?;
+        Ok(self.inner.stacks_module.get_or_init(|| module).clone())
     }
 
     fn trampoline(

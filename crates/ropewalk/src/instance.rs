@@ -1,10 +1,12 @@
 //! Instances.
 
+use crate::engine::Engine;
 use crate::export::Extern;
 use crate::func::Func;
 use crate::global::Global;
 use crate::memory::Memory;
 use crate::module::Module;
+use crate::new_stack;
 use crate::store::{self, AsContextMut, StoreContextMut};
 use crate::table::Table;
 use crate::tag::Tag;
@@ -22,7 +24,8 @@ pub struct Instance {
 
 impl Instance {
     /// Instantiates a module with these imports, in order, and runs its start
-    /// function.
+    /// function. Either all imports are given, or all but `"host" "new_stack"`, which
+    /// gives blank first-class stacks then.
     pub fn new(
         mut store: impl AsContextMut,
         module: &Module,
@@ -32,7 +35,11 @@ impl Instance {
         let expected = module.imports().len();
         ensure!(imports.len() <= expected, "expected {expected} imports, found {}", imports.len());
         let imports = imports.iter().map(|import| import.import(&store.0.runtime));
-        let imports = imports.collect::<Result<Vec<_>>>()?;
+        let mut imports = imports.collect::<Result<Vec<_>>>()?;
+        let engine = store.engine().clone();
+        if imports.len() < expected && Engine::same(&engine, module.engine()) {
+            new_stack::add_defaults(&engine, &mut store.0.runtime, module, &mut imports)?;
+        }
         Instance::instantiate(store, module, &imports)
     }
 
@@ -56,7 +63,7 @@ impl Instance {
         imports: &[ImportValue],
     ) -> Result<(Instance, Option<Func>)> {
         ensure!(
-            crate::Engine::same(store.engine(), module.engine()),
+            Engine::same(store.engine(), module.engine()),
             "the module and the store belong to different engines"
         );
         let runtime = &mut store.0.runtime;
@@ -139,7 +146,7 @@ impl Instance {
 }
 
 /// Errors are what they wrap, so that embedders find them.
-fn instantiate_error(error: InstantiateError) -> anyhow::Error {
+pub(crate) fn instantiate_error(error: InstantiateError) -> anyhow::Error {
     match error {
         InstantiateError::Link(error) => (*error).into(),
         InstantiateError::Memory(error) => error.into(),

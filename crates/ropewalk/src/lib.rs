@@ -59,6 +59,7 @@ mod instance;
 mod linker;
 mod memory;
 mod module;
+mod new_stack;
 mod reference;
 mod source;
 mod store;

@@ -8,6 +8,7 @@ use crate::host::{self, IntoFunc, WasmRet};
 use crate::host_async;
 use crate::instance::Instance;
 use crate::module::Module;
+use crate::new_stack;
 use crate::store::{AsContextMut, Exactly, StoreContextMut};
 use crate::typed::WasmResults;
 use crate::{Caller, Val};
@@ -267,6 +268,9 @@ impl<T> Linker<T> {
 
     /// Instantiates a module, whose imports are looked up by their names, and
     /// runs its start function.
+    ///
+    /// `"host" "new_stack"`, from which modules get first-class stacks, need not be
+    /// defined: then it gives blank ones.
     pub fn instantiate(
         &self,
         mut store: impl AsContextMut<Data = T>,
@@ -288,7 +292,7 @@ impl<T> Linker<T> {
     {
         let mut store = store.as_context_mut();
         let (instance, start) = {
-            let imports = self.imports(&store, module)?;
+            let imports = self.imports(&mut store, module)?;
             Instance::make(&mut store, module, &imports)?
         };
         if let Some(start) = start {
@@ -297,19 +301,23 @@ impl<T> Linker<T> {
         Ok(instance)
     }
 
-    fn imports(&self, store: &StoreContextMut<'_, T>, module: &Module) -> Result<Vec<ImportValue>> {
+    fn imports(
+        &self,
+        store: &mut StoreContextMut<'_, T>,
+        module: &Module,
+    ) -> Result<Vec<ImportValue>> {
         ensure!(
             Engine::same(&self.engine, store.engine()),
             "the linker and the store belong to different engines"
         );
         let imports = module.loaded().info.imports.iter();
-        let imports = imports.map(|import| self.resolve(&store.0.runtime, module, import));
+        let imports = imports.map(|import| self.resolve(&mut store.0.runtime, module, import));
         imports.collect()
     }
 
     fn resolve(
         &self,
-        runtime: &RuntimeStore,
+        runtime: &mut RuntimeStore,
         module: &Module,
         import: &Import,
     ) -> Result<ImportValue> {
@@ -320,7 +328,11 @@ impl<T> Linker<T> {
                 Ok(ImportValue::Host(host.clone()))
             }
             Some(Definition::Extern(item)) => item.import(runtime),
-            None => Err(link::missing(module.loaded(), import).into()),
+            None => {
+                let loaded = module.loaded();
+                let default = new_stack::default_import(&self.engine, runtime, loaded, import)?;
+                default.ok_or_else(|| link::missing(loaded, import).into())
+            }
         }
     }
 }

@@ -230,9 +230,19 @@ impl Leaving<'_> {
     /// Makes the activation outside of this one the newest.
     #[inline]
     fn end(self) -> anyhow::Result<()> {
+        self.leave(false)
+    }
+
+    /// The same; then frees the first-class stacks that the frames held, if the
+    /// computation has lost them.
+    #[inline]
+    fn leave(self, has_lost: bool) -> anyhow::Result<()> {
         let mut this = std::mem::ManuallyDrop::new(self);
         this.restore();
         let store = &mut *this.store;
+        if has_lost && !store.is_poisoned() {
+            store.collect_lost();
+        }
         if store.stacks.has_grown() && store.depth == 0 {
             store.trim_stacks();
         }
@@ -253,11 +263,12 @@ impl Leaving<'_> {
             }
             ending => ending,
         };
+        let by_exception = matches!(ending, Ending::Exception(..));
         let error = error_of(self.store, ending);
         if !self.store.is_poisoned() {
-            self.store.end_by_trap();
+            self.store.end_abruptly(by_exception);
         }
-        let left = self.end();
+        let left = self.leave(!by_exception);
         match error {
             Ok(error) => Ok(left.and(Err(error))?),
             Err(panic) => std::panic::resume_unwind(panic),

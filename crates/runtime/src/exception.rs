@@ -21,6 +21,8 @@ struct Landing {
     sp: usize,
     fp: usize,
     ip: usize,
+    /// How many of what its frame owns stay.
+    kept: usize,
 }
 
 impl Store {
@@ -62,6 +64,9 @@ impl Store {
     fn land(&mut self, stack: *mut ControlBlock, landing: &Landing) {
         self.release_running(stack);
         self.abandon_extension(stack);
+        // SAFETY: the handler was found there.
+        let owned = unsafe { self.owned_inside(stack, landing.fp, landing.kept) };
+        self.free_owned(owned);
         // SAFETY: the running stack's block is alive.
         unsafe {
             ((*stack).sp, (*stack).fp) = (landing.sp, landing.fp);
@@ -128,5 +133,6 @@ fn handler_in(frame: &Frame<'_>, tag: *const TagDef) -> Option<Landing> {
             std::ptr::eq(its_tag, tag)
         }
     })?;
-    Some(Landing { sp, fp: frame.fp, ip: module.code.start() + found.code as usize })
+    let ip = module.code.start() + found.code as usize;
+    Some(Landing { sp, fp: frame.fp, ip, kept: found.kept as usize })
 }

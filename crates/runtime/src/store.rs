@@ -104,6 +104,10 @@ pub struct Store {
     quarantine: Quarantine,
     /// Whether the engine panicked half-way.
     is_poisoned: bool,
+    /// The number of the instance that makes first-class stacks, if it has one.
+    pub stacks_instance: Option<usize>,
+    /// Whether a module of it has the type of first-class stacks.
+    pub(crate) has_stackrefs: bool,
     /// How often the stacks were to be checked.
     pub(crate) checks: usize,
     ending: Option<Ending>,
@@ -281,6 +285,8 @@ impl Store {
             depth: 0,
             quarantine: Quarantine::default(),
             is_poisoned: false,
+            stacks_instance: None,
+            has_stackrefs: false,
             checks: 0,
             ending: None,
             suspended_with: 0,
@@ -362,6 +368,7 @@ impl Store {
 
     /// Makes the code of a module known for traps and backtraces.
     pub(crate) fn add_module(&mut self, module: &Arc<LoadedModule>) {
+        self.has_stackrefs |= module.code.image().has_stackrefs;
         let start = module.code.start();
         let place = self.modules.partition_point(|m| m.code.start() < start);
         if self.modules.get(place).is_none_or(|m| m.code.start() != start) {

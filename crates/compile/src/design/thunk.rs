@@ -80,7 +80,7 @@ pub(crate) fn compile(
     let mut emit = Emit { env, builder: builder_ref, function, block, arguments, signal, carried };
     thunk.emit(&mut emit);
     builder.finalize(env.isa.frontend_config());
-    generate(env, &mut context, &mut regalloc2::Ctx::default(), number)
+    generate(env, &mut context, &mut regalloc2::Ctx::default(), number, &[])
 }
 
 /// The types of a function that is called by reference, and its code.

@@ -49,9 +49,11 @@ fields! {
         HANDLERS = handlers: I64,
         REFERENCE = reference: I64,
         IS_GROUPED = is_grouped: I32,
-        PURPOSE = purpose: I16,
-        // Together with the field after it: a new stack has no marks.
+        // Together with the field after it: in the common case no frame owns a stack.
+        PURPOSE_AND_OWNS = purpose: I16,
+        // Together with the fields after it: a new stack has no frames and no marks.
         PURPOSE_AND_MARKS = purpose: I32,
+        OWNS = owns: I8,
         MARKS = marks: I16,
         INNERMOST = innermost: I64,
         THROUGH = through: I64,

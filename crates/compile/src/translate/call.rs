@@ -156,13 +156,15 @@ impl Translator<'_> {
         }
     }
 
-    fn plain_call(&mut self, callee: Callee, args: &[Value]) -> Vec<Value> {
+    pub(crate) fn plain_call(&mut self, callee: Callee, args: &[Value]) -> Vec<Value> {
+        let owned = self.spill_owned();
         let call = match callee {
             Callee::Direct(function) => self.builder.ins().call(function, args),
             Callee::Indirect(signature, code) => {
                 self.builder.ins().call_indirect(signature, code, args)
             }
         };
+        self.list_owned(call, owned);
         self.builder.inst_results(call).to_vec()
     }
 
@@ -185,10 +187,12 @@ impl Translator<'_> {
     pub(crate) fn guarded_call_to(&mut self, callee: Callee, args: &[Value], next: ir::Block) {
         let signature = self.signature_of(&callee);
         let table = self.exception_table(signature, next);
-        match callee {
+        let owned = self.spill_owned();
+        let call = match callee {
             Callee::Direct(function) => self.builder.ins().try_call(function, args, table),
             Callee::Indirect(_, code) => self.builder.ins().try_call_indirect(code, args, table),
         };
+        self.list_owned(call, owned);
     }
 
     fn signature_of(&self, callee: &Callee) -> SigRef {
@@ -199,6 +203,16 @@ impl Translator<'_> {
     }
 
     fn emit_return_call(&mut self, callee: Callee, context: Value, ty: &FuncType) {
+        self.free_below(ty.params().len());
+        let below = self.stack.len() - ty.params().len();
+        let below: Vec<Value> = self.stack.drain(..below).collect();
+        self.emit_return_call_without(callee, context, ty);
+        // Blocks outside of this one find their operands where they continue.
+        self.stack.splice(..0, below);
+    }
+
+    /// The same, when nothing but the arguments is on the operand stack.
+    fn emit_return_call_without(&mut self, callee: Callee, context: Value, ty: &FuncType) {
         if self.on_top.is_some() {
             // Its frame is where the callee returns to.
             self.without_handlers(|this| this.emit_call(callee, context, ty));
@@ -232,8 +246,7 @@ impl Translator<'_> {
         };
         self.caches.builtin = Some(signature);
         let (stub, args) = self.builtin_call(builtin, operands);
-        let call = self.builder.ins().call_indirect(signature, stub, &args);
-        self.builder.inst_results(call)[0]
+        self.plain_call(Callee::Indirect(signature, stub), &args)[0]
     }
 
     /// The stub that calls a builtin, and its arguments.

@@ -147,8 +147,7 @@ impl Translator<'_> {
             let env = self.env;
             self.receive(env.info.tag_type(tag).params(), &delivery);
             self.push_typed(delivery.reference, CONT);
-            let (block, operands) = self.branch(label);
-            self.jump(block, &operands);
+            self.branch_to(label);
             self.stack.truncate(height);
         }
         self.enter_sealed(returned);

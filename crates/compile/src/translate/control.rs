@@ -1,9 +1,11 @@
 //! Structured control: blocks, branches, and what cannot be reached.
 
+use super::owned::Way;
 use super::{Translator, clif_type, trap};
 use cranelift_codegen::ir::{self, Block, BlockArg, InstBuilder, Value};
 use ropewalk_abi::signature::result_places;
 use ropewalk_abi::{FuncType, TrapCode, ValType};
+use std::collections::BTreeMap;
 use wasmparser::{BlockType, BrTable};
 
 /// A block, loop, if or function body that is open.
@@ -102,7 +104,8 @@ impl Translator<'_> {
     }
 
     pub fn try_table(&mut self, table: &wasmparser::TryTable) {
-        self.open_handlers(&table.catches);
+        let (params, _) = self.block_type(table.ty);
+        self.open_handlers(&table.catches, params.len());
         self.open(Kind::Try, table.ty);
     }
 
@@ -194,17 +197,17 @@ impl Translator<'_> {
     // ---- branches
 
     pub fn br(&mut self, depth: u32) {
-        let (block, operands) = self.branch(depth);
-        self.jump(block, &operands);
+        self.branch_to(depth);
         self.set_unreachable();
     }
 
     pub fn br_if(&mut self, depth: u32) {
         let condition = self.pop();
-        let (block, operands) = self.branch(depth);
+        let way = self.way_to(depth);
         let next = self.builder.create_block();
-        let args = block_args(&operands);
-        self.builder.ins().brif(condition, block, &args, next, &[]);
+        let args = block_args(&way.operands);
+        self.builder.ins().brif(condition, way.block, &args, next, &[]);
+        self.pave(&way);
         self.enter_sealed(next);
     }
 
@@ -214,21 +217,25 @@ impl Translator<'_> {
             .targets()
             .collect::<wasmparser::Result<_>>()
             .expect("validation has read the targets");
-        let default = self.table_target(table.default());
-        let targets: Vec<_> = depths.iter().map(|&depth| self.table_target(depth)).collect();
+        let mut ways = BTreeMap::new();
+        let default = self.table_target(table.default(), &mut ways);
+        let targets: Vec<_> =
+            depths.iter().map(|&depth| self.table_target(depth, &mut ways)).collect();
         let data = ir::JumpTableData::new(default, &targets);
         let jump_table = self.builder.create_jump_table(data);
         self.builder.ins().br_table(index, jump_table);
+        ways.values().for_each(|way| self.pave(way));
         self.set_unreachable();
     }
 
-    fn table_target(&mut self, depth: u32) -> ir::BlockCall {
-        let (block, operands) = self.branch(depth);
-        self.builder.func.dfg.block_call(block, &block_args(&operands))
+    fn table_target(&mut self, depth: u32, ways: &mut BTreeMap<u32, Way>) -> ir::BlockCall {
+        let way = ways.entry(depth).or_insert_with(|| self.way_to(depth));
+        self.builder.func.dfg.block_call(way.block, &block_args(&way.operands))
     }
 
     pub fn return_(&mut self) {
         let results = self.controls[0].results;
+        self.free_below(results);
         let values = self.top(results);
         self.return_values(&values);
         self.set_unreachable();
@@ -263,6 +270,13 @@ impl Translator<'_> {
         control.end_used |= !matches!(control.kind, Kind::Loop { .. });
         let (block, count) = control.target();
         (block, self.top(count))
+    }
+
+    /// How many operands are left where a branch arrives, below those that go along,
+    /// and how many go along.
+    pub(crate) fn arrival(&self, depth: u32) -> (usize, usize) {
+        let control = &self.controls[self.controls.len() - 1 - depth as usize];
+        (control.height, control.target().1)
     }
 
     fn jump_to_end(&mut self) {

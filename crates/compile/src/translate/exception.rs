@@ -7,6 +7,7 @@
 //! unless something is thrown.
 
 use super::call::Callee;
+use super::owned::Caught;
 use super::{Translator, clif_type, trap};
 use crate::signature;
 use cranelift_codegen::ir::{
@@ -35,16 +36,21 @@ struct Handler {
     tag: Option<u32>,
     /// Where it continues; its parameter is the exception.
     landing: Block,
+    /// The number of what it catches, by which the runtime knows it.
+    number: u32,
 }
 
 const EXN: ValType = ValType::Ref(RefType::EXNREF);
 
 impl Translator<'_> {
-    /// Makes the blocks where exceptions continue, and continues behind them.
-    pub(crate) fn open_handlers(&mut self, catches: &[Catch]) {
+    /// Makes the blocks where exceptions continue, and continues behind them. The
+    /// topmost operands are those of the body, and not there any more when one does.
+    pub(crate) fn open_handlers(&mut self, catches: &[Catch], params: usize) {
         let body = self.builder.create_block();
         self.jump(body, &[]);
+        let operands = self.stack.split_off(self.stack.len() - params);
         let handlers = catches.iter().map(|catch| self.landing(catch)).collect();
+        self.stack.extend(operands);
         self.push_handlers(handlers);
         self.enter_sealed(body);
     }
@@ -78,6 +84,7 @@ impl Translator<'_> {
         self.declare(exception, EXN);
         self.builder.switch_to_block(landing);
         self.find_running();
+        let number = self.caught(tag, 0);
         let height = self.stack.len();
         if let Some(tag) = tag {
             self.push_values_of(exception, tag);
@@ -85,20 +92,29 @@ impl Translator<'_> {
         if with_reference {
             self.push(exception);
         }
-        let (block, operands) = self.branch(label);
-        self.jump(block, &operands);
+        self.branch_to(label);
         self.stack.truncate(height);
-        Handler { tag, landing }
+        Handler { tag, landing, number }
+    }
+
+    /// A number for a handler. Of the operands, the topmost ones are not there any more
+    /// when an exception continues there.
+    fn caught(&mut self, tag: Option<u32>, topmost: usize) -> u32 {
+        let kept = self.owned_below(topmost);
+        self.caught.push(Caught { tag, kept });
+        self.caught.len() as u32 - 1
     }
 
     /// Makes a block where any exception continues that what follows throws; the
-    /// block's parameter is the exception.
-    pub(crate) fn open_cleanup(&mut self) -> Block {
+    /// block's parameter is the exception. The topmost operands are not there any more
+    /// when one does.
+    pub(crate) fn open_cleanup(&mut self, topmost: usize) -> Block {
         let landing = self.builder.create_block();
         self.builder.set_cold_block(landing);
         let exception = self.builder.append_block_param(landing, I64);
         self.declare(exception, EXN);
-        self.push_handlers(vec![Handler { tag: None, landing }]);
+        let number = self.caught(None, topmost);
+        self.push_handlers(vec![Handler { tag: None, landing, number }]);
         landing
     }
 
@@ -138,10 +154,8 @@ impl Translator<'_> {
         for handler in handlers {
             let thrown = [BlockArg::TryCallExn(0)];
             let target = BlockCall::new(handler.landing, thrown, &mut dfg.value_lists);
-            items.push(match handler.tag {
-                Some(tag) => ExceptionTableItem::Tag(ExceptionTag::from_u32(tag), target),
-                None => ExceptionTableItem::Default(target),
-            });
+            let number = ExceptionTag::from_u32(handler.number);
+            items.push(ExceptionTableItem::Tag(number, target));
         }
         let table = ExceptionTableData::new(signature, returned, items);
         dfg.exception_tables.push(table)
@@ -192,13 +206,9 @@ impl Translator<'_> {
         let signature = signature::builtin_stub(CallConv::Tail);
         let signature = self.builder.import_signature(signature);
         match self.handlers.is_empty() {
-            true => {
-                self.builder.ins().call_indirect(signature, stub, &args);
-            }
-            false => {
-                self.guarded_call(Callee::Indirect(signature, stub), &args);
-            }
-        }
+            true => self.plain_call(Callee::Indirect(signature, stub), &args),
+            false => self.guarded_call(Callee::Indirect(signature, stub), &args),
+        };
         // The stub does not return here.
         self.builder.ins().trap(trap(TrapCode::Unreachable));
     }

@@ -23,12 +23,17 @@ impl Translator<'_> {
         let found = self.live_references();
         match found <= most {
             true => Ok(()),
-            false => Err(CompileError::too_large(format!(
-                "in function {} references are needed during calls {found} times; at most {most} \
-                 are allowed (Config::max_live_references)",
-                self.function_index()
-            ))),
+            false => Err(self.too_many_references(found)),
         }
+    }
+
+    pub(super) fn too_many_references(&self, found: u64) -> CompileError {
+        let most = self.env.limits.live_references;
+        CompileError::too_large(format!(
+            "in function {} references are needed during calls {found} times; at most {most} are \
+             allowed (Config::max_live_references)",
+            self.function_index()
+        ))
     }
 
     /// About how often a reference is needed during a call.

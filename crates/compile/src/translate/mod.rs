@@ -17,6 +17,7 @@ mod gc;
 mod live_references;
 mod memory;
 mod numeric;
+pub(crate) mod owned;
 mod reference;
 mod running;
 mod simd;
@@ -37,6 +38,7 @@ use control::Control;
 use cranelift_codegen::entity::EntitySet;
 use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, Value, types::*};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
+use owned::{Caught, Owned};
 use ropewalk_abi::signature::param_places;
 use ropewalk_abi::{TrapCode, ValType};
 use wasmparser::{FuncValidator, FunctionBody, OperatorsReader, ValidatorResources};
@@ -63,6 +65,10 @@ pub(crate) struct Translator<'a> {
     pub(crate) on_top: Option<OnTop>,
     /// The values that the collector follows.
     references: EntitySet<Value>,
+    /// What dies with its frame.
+    owned: Owned,
+    /// What the exception handlers catch, by their numbers.
+    caught: Vec<Caught>,
 }
 
 /// A local.
@@ -71,9 +77,12 @@ struct Local {
     variable: Variable,
     /// Whether the collector follows its values.
     is_collected: bool,
+    /// Whether it holds a first-class stack.
+    is_stack: bool,
 }
 
-/// Validates a body and translates it into `func`, in one pass over it.
+/// Validates a body and translates it into `func`, in one pass over it. Returns what
+/// its exception handlers catch.
 pub(crate) fn translate(
     env: &Environment<'_>,
     builder_context: &mut FunctionBuilderContext,
@@ -81,7 +90,7 @@ pub(crate) fn translate(
     validator: &mut FuncValidator<ValidatorResources>,
     body: &FunctionBody<'_>,
     entered: Entered,
-) -> Result<(), CompileError> {
+) -> Result<Vec<Caught>, CompileError> {
     let ty = env.info.function_type(validator.index()).clone();
     func.signature = match entered {
         Entered::ByCall => signature::wasm(&ty),
@@ -115,11 +124,11 @@ pub(crate) fn translate(
             Recognised::OpensForm => translator.open_form(&operator),
             Recognised::Call(call) => translator.operation_call(&call),
         }
+        translator.check_owned()?;
     }
     reader.finish()?;
     translator.check_live_references()?;
-    translator.finish();
-    Ok(())
+    Ok(translator.finish())
 }
 
 /// Whether a first-class stack is on top of the operand stack.
@@ -160,6 +169,8 @@ impl<'a> Translator<'a> {
             running: None,
             on_top: None,
             references: EntitySet::new(),
+            owned: Owned::default(),
+            caught: Vec::new(),
         }
     }
 
@@ -197,8 +208,9 @@ impl<'a> Translator<'a> {
         }
     }
 
-    fn finish(self) {
+    fn finish(self) -> Vec<Caught> {
         self.builder.finalize(self.env.isa.frontend_config());
+        self.caught
     }
 
     // ---- the operand stack
@@ -220,6 +232,9 @@ impl<'a> Translator<'a> {
             self.references.insert(value);
             self.builder.declare_value_needs_stack_map(value);
         }
+        if self.env.is_stackref(ty) {
+            self.own_value(value);
+        }
     }
 
     /// A variable for a local of a type.
@@ -229,7 +244,11 @@ impl<'a> Translator<'a> {
         if is_collected {
             self.builder.declare_var_needs_stack_map(variable);
         }
-        self.locals.push(Local { variable, is_collected });
+        let is_stack = self.env.is_stackref(ty);
+        if is_stack {
+            self.own_local(variable);
+        }
+        self.locals.push(Local { variable, is_collected, is_stack });
         variable
     }
 

@@ -34,20 +34,22 @@ impl Translator<'_> {
 
     pub fn br_on_null(&mut self, depth: u32) {
         let reference = self.pop();
-        let (block, operands) = self.branch(depth);
+        let way = self.way_to(depth);
         let next = self.builder.create_block();
-        let args = block_args(&operands);
-        self.builder.ins().brif(reference, next, &[], block, &args);
+        let args = block_args(&way.operands);
+        self.builder.ins().brif(reference, next, &[], way.block, &args);
+        self.pave(&way);
         self.enter_sealed(next);
         self.push(reference);
     }
 
     pub fn br_on_non_null(&mut self, depth: u32) {
         let reference = *self.stack.last().expect("validated");
-        let (block, operands) = self.branch(depth);
+        let way = self.way_to(depth);
         let next = self.builder.create_block();
-        let args = block_args(&operands);
-        self.builder.ins().brif(reference, block, &args, next, &[]);
+        let args = block_args(&way.operands);
+        self.builder.ins().brif(reference, way.block, &args, next, &[]);
+        self.pave(&way);
         self.enter_sealed(next);
         self.pop();
     }

@@ -114,6 +114,7 @@ impl Translator<'_> {
         let mut args = vec![from, to, signal, reference, store];
         args.extend(carried);
         self.guarded_call_to(Callee::Direct(switch), &args, back);
+        self.set_freed(false);
     }
 
     /// As `switch_to`, in the uncommon case: what leads to `back` from here

@@ -5,10 +5,13 @@ use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value};
 
 impl Translator<'_> {
     pub fn local_get(&mut self, local: u32) {
-        let Local { variable, is_collected } = self.locals[local as usize];
+        let Local { variable, is_collected, is_stack } = self.locals[local as usize];
         let value = self.builder.use_var(variable);
         if is_collected {
             self.references.insert(value);
+        }
+        if is_stack {
+            self.own_value(value);
         }
         self.push(value);
     }

@@ -203,7 +203,7 @@ impl Store {
         // SAFETY: the chain leads from the innermost stack to the outermost.
         let mut stack = unsafe { (*outermost).innermost };
         // SAFETY: stacks in use are alive.
-        self.visit_bound(unsafe { &*stack }, copier);
+        self.visit_bound(unsafe { &*stack }, |bound| copier.forward(bound));
         loop {
             let number = self.stacks.number_of(stack).expect("blocks lie in the table");
             copier.stacks[number].is_live = true;
@@ -211,7 +211,7 @@ impl Store {
             let frames = Frames::of_suspended(self, unsafe { &*stack });
             visit_frames(frames, copier);
             // SAFETY: as above.
-            self.visit_arguments(unsafe { &*stack }, copier);
+            self.visit_arguments(unsafe { &*stack }, |argument| copier.forward(argument));
             self.visit_marks(stack, copier);
             if stack == outermost {
                 return;
@@ -223,7 +223,7 @@ impl Store {
 
     /// Visits the arguments that a task or fiber was made with, if it has not
     /// begun yet.
-    fn visit_arguments(&self, stack: &ControlBlock, copier: &mut Copier) {
+    pub(crate) fn visit_arguments(&self, stack: &ControlBlock, mut visit: impl FnMut(&mut u64)) {
         // SAFETY: functions live as long as the store.
         let function = unsafe { stack.function.as_ref() };
         let (Some(function), 0) = (function, stack.fp) else { return };
@@ -241,14 +241,14 @@ impl Store {
             if self.options.types.is_collected(*ty) {
                 // SAFETY: the arguments lie after the first word of a new
                 // stack, in places of 16 bytes.
-                unsafe { copier.forward(&mut *place.add(i).cast::<u64>()) };
+                unsafe { visit(&mut *place.add(i).cast::<u64>()) };
             }
         }
     }
 
     /// Visits the values that are bound to the innermost of suspended stacks, or to a
     /// new one.
-    fn visit_bound(&self, stack: &ControlBlock, copier: &mut Copier) {
+    pub(crate) fn visit_bound(&self, stack: &ControlBlock, mut visit: impl FnMut(&mut u64)) {
         // SAFETY: such a stack has the address to continue at on top.
         let Some(bound) = (unsafe { self.bound(stack) }) else { return };
         // SAFETY: types live as long as the engine.
@@ -257,7 +257,7 @@ impl Store {
         for (number, ty) in ty.params()[..bound.count()].iter().enumerate() {
             if self.options.types.is_collected(*ty) {
                 // SAFETY: bound values lie on the stack, in places of 16 bytes.
-                unsafe { copier.forward(&mut *bound.value(number).cast::<u64>()) };
+                unsafe { visit(&mut *bound.value(number).cast::<u64>()) };
             }
         }
     }

@@ -79,9 +79,10 @@ impl Store {
     /// # Safety
     ///
     /// The stack must be suspended or new.
-    pub(crate) unsafe fn drop_bound(&self, stack: *mut ControlBlock) {
+    pub(crate) unsafe fn drop_bound(&mut self, stack: *mut ControlBlock) {
         // SAFETY: the caller's promise.
         unsafe {
+            self.free_bound(stack);
             if let Some(bound) = self.bound(&*stack) {
                 (*stack).sp = bound.left_at();
             }

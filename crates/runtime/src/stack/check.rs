@@ -9,6 +9,8 @@
 use super::bound::Bound;
 use super::table::Stacks;
 use crate::activation::Ending;
+use crate::design::shared::owned_by;
+use crate::frames::Frames;
 use crate::store::Store;
 use ropewalk_abi::builtin::{END, Outcome};
 use ropewalk_abi::life::Life;
@@ -389,6 +391,7 @@ impl<'a> Check<'a> {
         }
         if matches!(life, Life::Free | Life::Idle | Life::Lost) {
             ensure!(stack.marks == 0, number, "is {life:?}, and has marks");
+            ensure!(!stack.owns, number, "is {life:?}, and says that its frames own stacks");
             ensure!(stack.extender.is_null(), number, "is {life:?}, and being extended");
             ensure!(ptr::eq(stack.innermost, stack), number, "is {life:?}, and not alone");
             return Ok(());
@@ -401,7 +404,25 @@ impl<'a> Check<'a> {
         self.grouped(number)?;
         self.bound(number, life)?;
         self.marks(number)?;
-        self.frames(number)
+        self.frames(number)?;
+        match life {
+            // Where an exception has landed is not after a call.
+            Life::Running => Ok(()),
+            _ => self.owned(number),
+        }
+    }
+
+    /// A stack whose frames own a first-class stack says so.
+    fn owned(&self, number: usize) -> Result {
+        let stack = self.block(number);
+        if !stack.owns {
+            for frame in Frames::of_suspended(self.store, stack) {
+                let owned = owned_by(&frame, 0);
+                let owns = owned.iter().any(|word| self.stacks().valid(*word).is_some());
+                ensure!(!owns, number, "a frame owns a stack, and it does not say so");
+            }
+        }
+        Ok(())
     }
 
     /// A stack that says that it is grouped is slower to switch to, so it must be.

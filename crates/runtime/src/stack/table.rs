@@ -379,6 +379,7 @@ impl Stacks {
         free: &mut *mut ControlBlock,
     ) -> Swept {
         let mut swept = Swept { in_use: 0, freed: 0 };
+        self.end_first_class(&mut reached);
         self.prune_roots(&mut reached);
         for (number, reached) in reached.iter().enumerate().skip(1) {
             let block = self.block(number);
@@ -409,6 +410,34 @@ impl Stacks {
         self.spare.extend(spare);
         self.threshold = self.threshold.max((swept.in_use + self.retired.len()) * 2);
         swept
+    }
+
+    /// A first-class stack that cannot be continued is freed with the tasks and fibers
+    /// on it, even if something names them: they are moribund.
+    fn end_first_class(&self, reached: &mut [Reached]) {
+        for number in 1..self.count {
+            let base = self.block(number);
+            // SAFETY: blocks of the table are always initialised, and a chain leads
+            // from the innermost stack to the base.
+            unsafe {
+                if (*base).purpose != Purpose::FirstClass || reached[number].is_live {
+                    continue;
+                }
+                let mut stack = (*base).innermost;
+                while stack != base {
+                    let number = self.number_of(stack).expect("a block of the table");
+                    reached[number].is_kept = false;
+                    stack = (*stack).parent;
+                }
+            }
+        }
+    }
+
+    /// Whether there are first-class stacks.
+    pub fn has_first_class(&self) -> bool {
+        let mut blocks = (1..self.count).map(|number| self.block(number));
+        // SAFETY: blocks of the table are always initialised.
+        blocks.any(|block| unsafe { (*block).purpose } == Purpose::FirstClass)
     }
 
     /// Of what is suspended with a root that cannot be continued, leaves with it

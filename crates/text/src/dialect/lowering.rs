@@ -443,12 +443,6 @@ impl<'a, 'm> Lowering<'a, 'm> {
         }
     }
 
-    /// Takes a word or a list away. What is moved from there stays.
-    pub fn remove(&mut self, node: Node) {
-        let range = self.tree.start(node)..self.tree.end(node);
-        self.edits.replace(range, Pieces::new());
-    }
-
     /// Replaces a word.
     pub fn replace_word(&mut self, node: Node, text: String) {
         let range = self.tree.start(node)..self.tree.end(node);

@@ -52,7 +52,7 @@ pub(super) const DESIGN: Design = Design {
             name: "return_switch",
             followed_by: FollowedBy::ReturnCall,
             translate: |translator, call| {
-                translator.without_handlers(|translator| translator.stack_switch(call));
+                translator.leave_function(call, |translator| translator.stack_switch(call));
             },
             ..SWITCH
         },
@@ -60,7 +60,7 @@ pub(super) const DESIGN: Design = Design {
             name: "return_switch_throw",
             followed_by: FollowedBy::EndAndReturnCall,
             translate: |translator, call| {
-                translator.without_handlers(|translator| translator.stack_switch_throw(call));
+                translator.leave_function(call, |translator| translator.stack_switch_throw(call));
             },
             ..SWITCH_THROW
         },

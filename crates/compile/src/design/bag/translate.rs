@@ -66,7 +66,7 @@ impl Translator<'_> {
         let otherwise = self.cold_block();
         let common = Case::Common { otherwise };
         let base = self.base(common);
-        self.check_no_root(base, common);
+        self.check_freed_at_once(base, common);
         self.check_alone(block, reference, otherwise);
         let next = self.take_generation(block, reference, KIND);
         self.release_base(base, common);
@@ -82,6 +82,14 @@ impl Translator<'_> {
         self.continue_stack(&target, back);
         self.come_back(back);
         self.unreachable();
+    }
+
+    /// Emits a switch that leaves the function: nothing of it is left but what calls
+    /// the function that comes back in its place.
+    pub(crate) fn leave_function(&mut self, call: &OperationCall, switch: impl FnOnce(&mut Self)) {
+        let operands = self.env.info.function_type(call.import).params().len();
+        self.free_below(operands);
+        self.without_handlers(switch);
     }
 
     /// The type of the function that the stack of a call was made of.

@@ -114,6 +114,17 @@ pub(super) const DESIGN: Design = Design {
             ..Operation::PLAIN
         },
         Operation {
+            name: "own",
+            expected: "[(ref null? $env)] -> [], where $env is a struct",
+            fits: |ty, types| match (ty.params(), ty.results()) {
+                ([env], []) => types.structure(*env).map(|_| true),
+                _ => None,
+            },
+            in_rout: InRout::Allowed,
+            translate: |translator, _| translator.own_object(),
+            ..Operation::PLAIN
+        },
+        Operation {
             name: "level",
             expected: "[] -> [i32]",
             fits: |ty, _| Some(ty.params().is_empty() && *ty.results() == [ValType::I32]),

@@ -86,7 +86,7 @@ impl Beginning<'_> {
 
 fn calls_too_early() -> String {
     "a function that is used as a rout calls `ropewalk:first-class` `start` before it calls or \
-     switches to anything else, but for `level`, `leave_to`, `check_cleared` and the `enter_` \
+     switches to anything else, but for `own`, `level`, `leave_to`, `check_cleared` and the `enter_` \
      imports"
         .to_string()
 }

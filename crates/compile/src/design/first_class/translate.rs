@@ -120,7 +120,7 @@ impl Translator<'_> {
     pub(crate) fn base_to_leave(&mut self, leaving: u64, case: Case) -> Value {
         let base = self.base(case);
         if leaving == LEAVE_FREED {
-            self.check_no_root(base, case);
+            self.check_freed_at_once(base, case);
         }
         base
     }

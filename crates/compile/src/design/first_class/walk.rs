@@ -48,12 +48,14 @@ impl Translator<'_> {
     pub(crate) fn call_stack(&mut self, call: &OperationCall) {
         let env = self.env;
         let ty = env.info.function_type(call.import);
-        let arguments = self.pop_operands(call);
         let tag = self.load_constant(self.context, env.layout.tag(call.catches[0].0));
         let begun = self.call_builtin(Builtin::walk_begin, &[tag]);
         let number = self.builder.ins().ushr_imm_u(begun, i64::from(WALK_FLAGS));
-        let landing = self.open_cleanup();
+        // Until the answer is called, the arguments belong to this frame.
+        let height = self.stack.len() - ty.params().len();
+        let landing = self.open_cleanup(ty.params().len());
         self.walk_to_answer(tag, begun, number);
+        let arguments = self.pop_operands(call);
         let params = [&[ENV], ty.params()].concat();
         let answer = FuncType::new(params, ty.results().iter().copied());
         self.call_found(&answer, &arguments);
@@ -69,9 +71,11 @@ impl Translator<'_> {
         self.forget_walk(number);
         self.jump(after, &[]);
         self.enter_sealed(landing);
+        let results = self.stack.split_off(height);
         self.walk_back(number);
         let exception = self.builder.block_params(landing)[0];
         self.throw_again(exception);
+        self.stack.extend(results);
         self.enter_sealed(after);
     }
 

@@ -4,7 +4,7 @@ use super::Case;
 use crate::emit::record::{Records, block, store};
 use crate::translate::{Translator, trap};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder, Value};
+use cranelift_codegen::ir::{InstBuilder, Value, types::*};
 use ropewalk_abi::stack::{Purpose, StackKind, kind_bits};
 use ropewalk_abi::{Builtin, TrapCode};
 
@@ -55,12 +55,16 @@ impl Translator<'_> {
         self.builder.ins().bor_imm_u(reference, kind_bits(kind) as i64)
     }
 
-    /// A root is not freed with what ran on it: in the common case a base is none.
-    pub(crate) fn check_no_root(&mut self, base: Value, case: Case) {
+    /// A root is not freed with what ran on it, and what frames own is freed with
+    /// them: in the common case a base is no root, and no frame owns a stack.
+    pub(crate) fn check_freed_at_once(&mut self, base: Value, case: Case) {
         let Case::Common { otherwise } = case else { return };
-        let purpose = self.load_purpose(base);
-        let is_root = self.has_purpose(purpose, Purpose::Root);
-        self.continue_unless(is_root, otherwise);
+        self.note_owned();
+        let purpose = self.get_short(I32, base, block::PURPOSE_AND_OWNS);
+        let first = Purpose::Root as i64;
+        let comparison = IntCC::UnsignedGreaterThanOrEqual;
+        let is_other = self.builder.ins().icmp_imm_u(comparison, purpose, first);
+        self.continue_unless(is_other, otherwise);
     }
 
     /// Frees the running stack and its parents up to and with its base.
@@ -71,6 +75,7 @@ impl Translator<'_> {
                 self.call_builtin(Builtin::release_running, &[base]);
             }
         }
+        self.set_freed(true);
     }
 
     /// The innermost of the stacks that are suspended with one. In the common

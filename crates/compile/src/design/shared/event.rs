@@ -64,8 +64,7 @@ impl Translator<'_> {
             self.enter_sealed(*block);
             let height = self.stack.len();
             self.receive(env.info.tag_type(*tag).params(), delivery);
-            let (block, operands) = self.branch(*label);
-            self.jump(block, &operands);
+            self.branch_to(*label);
             self.stack.truncate(height);
         }
         let after = self.builder.create_block();

@@ -70,8 +70,8 @@ impl Translator<'_> {
 
     /// What a stack is used for.
     pub(crate) fn load_purpose(&mut self, block: Value) -> Value {
-        let offset = block::PURPOSE.offset;
-        self.builder.ins().uload16(I32, MemFlagsData::trusted(), block, offset)
+        let offset = block::PURPOSE_AND_OWNS.offset;
+        self.builder.ins().uload8(I32, MemFlagsData::trusted(), block, offset)
     }
 
     pub(crate) fn has_purpose(&mut self, actual: Value, purpose: Purpose) -> Value {

@@ -114,13 +114,21 @@ impl Translator<'_> {
     /// Makes the reference of a task or fiber stale, and frees the running stack
     /// and its parents up to and with it.
     pub(crate) fn release_one(&mut self, block: Value, case: Case) {
-        if let Case::Any = case {
-            self.call_builtin(Builtin::release_running, &[block]);
-            return;
+        match case {
+            Case::Common { otherwise } => {
+                // No frame on it owns a stack.
+                self.note_owned();
+                let owns = self.get(block, block::OWNS);
+                self.continue_unless(owns, otherwise);
+                let reference = self.get(block, block::REFERENCE);
+                let stale = self.builder.ins().iadd_imm_s(reference, NEXT_GENERATION as i64);
+                self.set(block, block::REFERENCE, stale);
+                self.put_on_free_list(block);
+            }
+            Case::Any => {
+                self.call_builtin(Builtin::release_running, &[block]);
+            }
         }
-        let reference = self.get(block, block::REFERENCE);
-        let stale = self.builder.ins().iadd_imm_s(reference, NEXT_GENERATION as i64);
-        self.set(block, block::REFERENCE, stale);
-        self.put_on_free_list(block);
+        self.set_freed(true);
     }
 }

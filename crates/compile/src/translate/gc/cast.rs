@@ -8,6 +8,7 @@ use super::access::Part;
 use crate::convert::{heap_type, ref_type};
 use crate::emit::record::func_ref;
 use crate::translate::control::block_args;
+use crate::translate::owned::Way;
 use crate::translate::{Translator, constant_flags, trap};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types::*};
@@ -54,10 +55,11 @@ impl Translator<'_> {
     }
 
     pub fn br_on_cast(&mut self, depth: u32, from: wasmparser::RefType, to: wasmparser::RefType) {
-        let yes = self.branch(depth);
+        let way = self.way_to(depth);
         let next = self.builder.create_block();
+        let yes = (way.block, way.operands.clone());
         let answer = Answer::Branch { yes, no: (next, vec![]) };
-        self.branch_on(from, to, &answer, next);
+        self.branch_on(from, to, &answer, next, &way);
     }
 
     pub fn br_on_cast_fail(
@@ -66,10 +68,11 @@ impl Translator<'_> {
         from: wasmparser::RefType,
         to: wasmparser::RefType,
     ) {
-        let no = self.branch(depth);
+        let way = self.way_to(depth);
         let next = self.builder.create_block();
+        let no = (way.block, way.operands.clone());
         let answer = Answer::Branch { yes: (next, vec![]), no };
-        self.branch_on(from, to, &answer, next);
+        self.branch_on(from, to, &answer, next, &way);
     }
 
     fn branch_on(
@@ -78,10 +81,12 @@ impl Translator<'_> {
         to: wasmparser::RefType,
         answer: &Answer,
         next: Block,
+        way: &Way,
     ) {
         let (from, to) = (ref_type(from), ref_type(to));
         let question = Question { reference: self.top(1)[0], from, to };
         self.ask(&question, answer);
+        self.pave(way);
         self.enter_sealed(next);
     }
 

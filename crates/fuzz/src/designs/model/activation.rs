@@ -47,6 +47,21 @@ impl Machine {
         self.activations.len()
     }
 
+    /// The running stack, those from which outer activations called the host, and all
+    /// their parents.
+    pub(super) fn all_running(&self) -> Vec<StackId> {
+        let outer = self.activations.iter().skip(1).map(|activation| activation.outer);
+        let mut all = Vec::new();
+        for innermost in outer.chain([self.running]) {
+            let mut next = Some(innermost);
+            while let Some(stack) = next {
+                all.push(stack);
+                next = if self.is_base(stack) { None } else { self.stacks[stack].parent };
+            }
+        }
+        all
+    }
+
     /// Calls a function from the host, and runs until it ends.
     pub fn call(&mut self, call: Call, author: &mut Option<&mut dyn Author>) {
         self.fuel = self.program.fuel;
@@ -95,6 +110,10 @@ impl Machine {
             self.free_running(base);
             if self.stacks[activation.root].suspended {
                 self.free(activation.root);
+            }
+            // What the operation had on its way.
+            for value in std::mem::take(&mut self.in_flight) {
+                self.drop_stack(value);
             }
         }
         self.running = activation.outer;

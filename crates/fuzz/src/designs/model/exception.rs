@@ -31,7 +31,9 @@ impl Machine {
                             return self.end_walk(walk, After::Throw(exception));
                         }
                     },
-                    Then::Call | Then::Event(..) | Then::Bottom => {}
+                    Then::Call | Then::Event(..) | Then::Bottom => {
+                        self.drop_locals_of(frame.function, frame.locals);
+                    }
                 }
                 continue;
             };
@@ -75,6 +77,7 @@ impl Machine {
                 {
                     self.stacks[stack].epoch += 1;
                     *value = self.once(stack);
+                    self.in_flight.push(*value);
                 }
             }
         }

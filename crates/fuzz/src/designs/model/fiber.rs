@@ -103,6 +103,7 @@ impl Machine {
             return Ok(());
         }
         if !self.stacks[fiber].suspended {
+            self.unspecified |= self.may_be_collected(fiber);
             return Err(Trap("fiber already has a control parent"));
         }
         self.free(fiber);
@@ -119,12 +120,15 @@ impl Machine {
     }
 
     /// The fiber to resume, unless it is the one that is suspended by that.
-    fn target_fiber(&self, reference: Value, from: Option<StackId>) -> Result<StackId, Trap> {
+    fn target_fiber(&mut self, reference: Value, from: Option<StackId>) -> Result<StackId, Trap> {
         match reference {
             Value::Named(fiber) if Some(fiber) == from => Ok(fiber),
             Value::Named(fiber) if self.stacks[fiber].dead => Err(Trap("fiber is moribund")),
             Value::Named(fiber) if self.stacks[fiber].suspended => Ok(fiber),
-            Value::Named(_) => Err(Trap("fiber already has a control parent")),
+            Value::Named(fiber) => {
+                self.unspecified |= self.may_be_collected(fiber);
+                Err(Trap("fiber already has a control parent"))
+            }
             _ => Err(Trap("null fiber reference")),
         }
     }

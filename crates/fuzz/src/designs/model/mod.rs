@@ -6,7 +6,8 @@
 //! file for each design; [`stack`] has what they share, the chains.
 //!
 //! There is no collector. What cannot be reached any more stays as it was, and
-//! no program may notice the difference.
+//! no program may notice the difference, but for one: the tasks and fibers on a
+//! first-class stack that is collected are moribund, and nobody says when.
 
 mod activation;
 mod bag;
@@ -14,6 +15,7 @@ mod basic;
 mod exception;
 mod fiber;
 mod first_class;
+mod owned;
 mod stack;
 mod step;
 mod task;
@@ -129,6 +131,8 @@ pub struct Machine {
     /// Something happened of which nobody says what it does; see
     /// [`walk`]. What is seen after that is not to be compared.
     pub unspecified: bool,
+    /// The stacks that the operation has taken out of linear locals.
+    in_flight: Vec<Value>,
     pub(super) globals: Vec<Value>,
     pub(super) tables: Vec<Vec<Value>>,
     locals: Vec<Vec<Value>>,
@@ -153,6 +157,7 @@ impl Machine {
             steps: 0,
             told: Vec::new(),
             unspecified: false,
+            in_flight: Vec::new(),
             globals: Vec::new(),
             tables: Vec::new(),
             locals: Vec::new(),
@@ -209,6 +214,7 @@ impl Machine {
         let value = self.peek(local);
         if self.type_of(local) == Ty::Linear {
             *self.place(local) = Value::default();
+            self.in_flight.push(value);
         }
         value
     }

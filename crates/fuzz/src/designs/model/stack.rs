@@ -183,25 +183,15 @@ impl Machine {
         if self.fuel <= 0 { Err(Trap("unreachable")) } else { Ok(()) }
     }
 
-    /// Ends a stack: its tasks and fibers are moribund, references used up.
+    /// Ends a stack: its tasks and fibers are moribund, references used up, and what it
+    /// owns ends too.
     pub(super) fn end(&mut self, stack: StackId) {
-        let stack = &mut self.stacks[stack];
-        stack.dead = true;
-        stack.suspended = false;
-        stack.frames.clear();
+        self.end_all(vec![stack]);
     }
 
     /// Frees what is suspended under its outermost stack.
     pub(super) fn free(&mut self, outermost: StackId) {
-        let mut stack = self.stacks[outermost].innermost;
-        loop {
-            let parent = self.stacks[stack].parent;
-            self.end(stack);
-            if stack == outermost {
-                return;
-            }
-            stack = parent.expect("a chain continues to its outermost stack");
-        }
+        self.end_all(self.group(outermost));
     }
 
     /// Frees what runs, up to an ancestor and with it. Answers who was the parent.

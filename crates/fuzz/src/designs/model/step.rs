@@ -21,6 +21,7 @@ impl Machine {
     /// Does one operation, or leaves a block or function that has ended.
     pub(super) fn step(&mut self, author: &mut Option<&mut dyn Author>) -> Step {
         self.steps += 1;
+        self.in_flight.clear();
         let Some(cursor) = self.frame().cursors.last_mut() else { return self.leave_frame() };
         let (block, next) = (cursor.block, cursor.next);
         let code = &self.program.blocks[block];

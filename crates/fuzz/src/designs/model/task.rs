@@ -53,21 +53,24 @@ impl Machine {
         }
     }
 
-    fn live_task(&self, reference: Value) -> Result<StackId, Trap> {
+    fn live_task(&mut self, reference: Value) -> Result<StackId, Trap> {
         match reference {
             Value::Named(task) if self.stacks[task].dead => Err(Trap("task is moribund")),
-            Value::Named(task) => Ok(task),
+            Value::Named(task) => {
+                self.unspecified |= self.may_be_collected(task);
+                Ok(task)
+            }
             _ => Err(Trap("null task reference")),
         }
     }
 
-    fn suspended_task(&self, reference: Value) -> Result<StackId, Trap> {
+    fn suspended_task(&mut self, reference: Value) -> Result<StackId, Trap> {
         let task = self.live_task(reference)?;
         if self.stacks[task].suspended { Ok(task) } else { Err(Trap("task is not suspended")) }
     }
 
     /// A task that is active or an ancestor of what is.
-    fn running_task(&self, reference: Value) -> Result<StackId, Trap> {
+    fn running_task(&mut self, reference: Value) -> Result<StackId, Trap> {
         let task = self.live_task(reference)?;
         if self.chain().contains(&task) { Ok(task) } else { Err(Trap("task is not running")) }
     }

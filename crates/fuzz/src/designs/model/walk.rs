@@ -48,6 +48,22 @@ pub enum Part {
     Give { walk: Walk, after: After },
 }
 
+impl Part {
+    /// The values that it holds: those that its walk has taken or has on its way.
+    pub fn held(&self) -> Vec<Value> {
+        let (walk, after) = match self {
+            Part::Answer { walk, .. } | Part::Ask { walk, .. } => (walk, &[][..]),
+            Part::Give { walk, after: After::Return(values) } => (walk, values.as_slice()),
+            Part::Give { walk, .. } => (walk, &[][..]),
+            Part::AskForException { .. } => return Vec::new(),
+        };
+        let taken = walk.taken.iter().map(|taken| match taken {
+            Taken::Local { stack, .. } | Taken::Part { stack, .. } => *stack,
+        });
+        taken.chain(walk.args.iter().copied()).chain(after.iter().copied()).collect()
+    }
+}
+
 /// How a `call_stack` continues when its walk is over.
 #[derive(Clone, Debug)]
 pub enum After {

@@ -62,6 +62,15 @@ impl Taken {
 }
 
 impl Mark {
+    /// The stacks that a walk has taken.
+    pub fn taken(&self) -> impl Iterator<Item = u64> {
+        let taken = match &self.kind {
+            MarkKind::Walk(walk) => walk.taken.as_slice(),
+            _ => &[],
+        };
+        taken.iter().map(Taken::stack)
+    }
+
     /// Calls a function with each reference in the mark.
     pub fn visit(&mut self, mut visit: impl FnMut(&mut u64)) {
         match &mut self.kind {

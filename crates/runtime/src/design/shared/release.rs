@@ -3,7 +3,7 @@
 use crate::stack::Mutation;
 use crate::store::Store;
 use ropewalk_abi::ControlBlock;
-use ropewalk_abi::stack::{NEXT_GENERATION, Purpose};
+use ropewalk_abi::stack::{NEXT_GENERATION, Purpose, StackKind};
 
 impl Store {
     /// Frees the running stack and its parents up to, without, another.
@@ -15,20 +15,53 @@ impl Store {
         self.context_mut().stack = until;
     }
 
-    /// Frees a stack and its parents up to, without, another. A root among them
-    /// stays with its activation, which can end only by a trap then.
+    /// Frees a stack and its parents up to, without, another, and what they own. A
+    /// root among them stays with its activation, which can end only by a trap then.
     ///
     /// # Safety
     ///
-    /// They must be alive, and the other one be among the parents, or be the
-    /// parent of bases.
+    /// They must be alive and none run generated code, and the other one be among
+    /// the parents, or be the parent of bases.
     pub(crate) unsafe fn release_chain(
         &mut self,
         innermost: *mut ControlBlock,
         until: *mut ControlBlock,
     ) {
+        let mut owned = Vec::new();
+        // SAFETY: the caller's promise.
+        unsafe { self.free_chain(innermost, until, Some(&mut owned)) };
+        self.free_owned(owned);
+    }
+
+    /// Frees first-class stacks whose owner is gone, what those own, and so on.
+    pub(crate) fn free_owned(&mut self, mut owned: Vec<u64>) {
+        let no_parent = self.no_parent();
+        while let Some(reference) = owned.pop() {
+            let Ok(block) = self.consume(reference, StackKind::FirstClass) else { continue };
+            // SAFETY: a valid reference named the base of suspended stacks.
+            unsafe { self.free_chain((*block).innermost, no_parent, Some(&mut owned)) };
+        }
+    }
+
+    /// Frees a stack and its parents up to, without, another. What they own is
+    /// noted, if anybody wants to know.
+    ///
+    /// # Safety
+    ///
+    /// As for [`release_chain`](Self::release_chain); if nobody wants to know what
+    /// they own, they may run.
+    unsafe fn free_chain(
+        &mut self,
+        innermost: *mut ControlBlock,
+        until: *mut ControlBlock,
+        mut owned: Option<&mut Vec<u64>>,
+    ) {
         let mut stack = innermost;
         while stack != until {
+            if let Some(owned) = owned.as_deref_mut() {
+                // SAFETY: the caller's promise.
+                unsafe { self.take_owned(stack, owned) };
+            }
             // SAFETY: the caller's promise.
             let block = unsafe { &mut *stack };
             let parent = block.parent;
@@ -72,7 +105,11 @@ impl Store {
     /// Frees what the newest activation leaves after when it does not return:
     /// the running stack with its parents, whoever extends them, and what is
     /// suspended with its root.
-    pub(crate) fn end_by_trap(&mut self) {
+    ///
+    /// After an exception what they own is freed too. A trap may have happened in the
+    /// middle of an instruction, so that nobody knows what they own: a
+    /// [collection](Self::collect_lost) finds it.
+    pub(crate) fn end_abruptly(&mut self, by_exception: bool) {
         let mutation = self.options.stacks.mutation;
         assert_ne!(mutation, Some(Mutation::EndingPanics), "a bug was put back");
         let no_parent = self.no_parent();
@@ -82,14 +119,30 @@ impl Store {
         // so is what was suspended with a root.
         unsafe {
             let extender = (*self.base_of(running)).extender;
-            self.release_chain(running, no_parent);
+            let mut owned = Vec::new();
+            let mut free = |innermost| {
+                let owned = by_exception.then_some(&mut owned);
+                self.free_chain(innermost, no_parent, owned);
+            };
+            free(running);
             if !extender.is_null() {
-                self.release_chain(extender, no_parent);
+                free(extender);
             }
             // If it was running, it is idle by now.
-            self.release_chain((*root).innermost, no_parent);
+            free((*root).innermost);
+            self.free_owned(owned);
         }
         self.use_up_root();
+    }
+
+    /// Frees the first-class stacks that were owned by what a trap has ended, when the
+    /// activation is no more: nothing else refers to them.
+    #[cold]
+    pub(crate) fn collect_lost(&mut self) {
+        if self.has_stackrefs && self.stacks.has_first_class() {
+            // Where there is no room for a collection, the next one frees them.
+            let _ = self.collect(0);
+        }
     }
 
     /// Makes references to the root of the newest activation invalid.

@@ -1,4 +1,4 @@
-//! Events, call tags, routs, and the import of `new_stack`.
+//! Events, call tags and routs.
 
 use super::super::index::{self, Space};
 use super::super::lowering::Lowering;
@@ -7,7 +7,6 @@ use super::super::name::Name;
 use super::super::output::Pieces;
 use super::super::read::Header;
 use super::super::tree::{Node, Tree};
-use super::is_stackref;
 use crate::fault::{Fault, Result};
 
 /// Reads a field, or what an import says it is.
@@ -133,108 +132,4 @@ fn rout(lowering: &mut Lowering<'_, '_>, list: Node) -> Result<()> {
     }
     lowering.replace_word(list + 1, "func".to_string());
     Ok(())
-}
-
-/// Replaces `(import "host" "new_stack" (func $f (result stackref)))` by a
-/// function that calls the primitive.
-pub(super) fn lower_new_stack(lowering: &mut Lowering<'_, '_>) -> Result<()> {
-    let tree = lowering.tree;
-    let definition = first_definition(tree);
-    (0..tree.len()).filter(|&node| tree.head(node) == Some("import")).try_for_each(|import| {
-        let mut names = tree.children(import).skip(1).map(|node| tree.text(node));
-        match (names.next(), names.next()) {
-            (Some(HOST), Some(NEW_STACK)) => new_stack(lowering, import, definition),
-            (Some(HOST), _) if tree.is_list(import + 3) => new_stack_of_group(lowering, import),
-            _ => Ok(()),
-        }
-    })
-}
-
-/// The first field that no import may follow.
-fn first_definition(tree: &Tree<'_>) -> Node {
-    let module = tree.top().next().filter(|&list| tree.head(list) == Some("module"));
-    let mut fields = module.map_or(tree.top(), |module| tree.children(module));
-    let is_import = |node: Node| tree.head(node) == Some("import");
-    let is_definition = |&field: &Node| match tree.head(field) {
-        Some("func" | "rout" | "table" | "memory" | "global") => {
-            !tree.children(field).any(is_import)
-        }
-        _ => false,
-    };
-    fields.find(is_definition).unwrap_or(tree.len())
-}
-
-/// Where the host has the function that gives a blank stack.
-const HOST: &str = "\"host\"";
-const NEW_STACK: &str = "\"new_stack\"";
-
-/// `(import "host" "new_stack" (func ..))`, or an import that stands inside the
-/// function.
-///
-/// It becomes a definition; that it stands before the others is checked here.
-fn new_stack(lowering: &mut Lowering<'_, '_>, import: Node, definition: Node) -> Result<()> {
-    let tree = lowering.tree;
-    let outer = tree.parent(import).filter(|&outer| tree.head(outer) == Some("func"));
-    let function = outer.unwrap_or(import + 4);
-    if !is_new_stack(lowering, function)? {
-        return Ok(());
-    }
-    let field = outer.unwrap_or(import);
-    if field > definition {
-        let message = format!("import after {}", tree.describe(definition));
-        return Err(Fault::malformed(tree.start(field + 1), message));
-    }
-    define_new_stack(lowering, function, outer.map(|_| import));
-    lowering.remove(field);
-    Ok(())
-}
-
-/// `(import "host" (item "new_stack" (func ..)) ..)`, a group. In one whose
-/// items share a type, nothing has a name that code could use.
-fn new_stack_of_group(lowering: &mut Lowering<'_, '_>, import: Node) -> Result<()> {
-    let tree = lowering.tree;
-    let is_item = |node: &Node| tree.head(*node) == Some("item");
-    let mut others = 0;
-    for item in tree.children(import).filter(is_item) {
-        let function = item + 3;
-        if tree.text(item + 2) != NEW_STACK || !is_new_stack(lowering, function)? {
-            others += 1;
-            continue;
-        }
-        define_new_stack(lowering, function, None);
-        lowering.remove(item);
-    }
-    if others == 0 {
-        lowering.remove(import);
-    }
-    Ok(())
-}
-
-/// Whether what is imported is `[] -> [stackref]`. If not, it is unknown to the
-/// host, who says so.
-fn is_new_stack(lowering: &Lowering<'_, '_>, function: Node) -> Result<bool> {
-    if lowering.tree.head(function) != Some("func") {
-        return Ok(false);
-    }
-    let item = Header::read(lowering.tree, function)?.item;
-    let signature = lowering.module.signature(&item)?;
-    Ok(signature.params.is_empty() && matches!(signature.results[..], [ty] if is_stackref(ty)))
-}
-
-/// Defines a function that calls the primitive: the one that is imported, but
-/// for the import inside it.
-fn define_new_stack(lowering: &mut Lowering<'_, '_>, function: Node, inside: Option<Node>) {
-    let tree = lowering.tree;
-    let at = tree.start(function + 1);
-    let result = format!(" (result {})", super::stackref(lowering));
-    let primitive = lowering.primitive("first-class", "new_stack", &result, at);
-    let mut pieces = Pieces::text("\n  ", at);
-    let (mut start, close) = (tree.start(function), tree.start(tree.last(function)));
-    if let Some(import) = inside {
-        pieces.push_moved(start..tree.start(import));
-        start = tree.end(import);
-    }
-    pieces.push_moved(start..close);
-    pieces.push(format!(" (call {primitive}))"), at);
-    lowering.back.append(pieces);
 }

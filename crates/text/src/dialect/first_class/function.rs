@@ -145,8 +145,9 @@ impl<'a> Function<'_, 'a, '_> {
             let name = self.lowering.local(&wish, &format!("(ref {ty})"), self.at);
             let made = format!(" (local.set {name} (struct.new {ty} (local.get {index})))");
             self.lowering.prologue(Pieces::text(made, self.at));
-            self.locals.all[number].box_local = name;
             self.clear_param(number);
+            self.own(&ty, &name);
+            self.locals.all[number].box_local = name;
         }
         Ok(())
     }
@@ -159,6 +160,14 @@ impl<'a> Function<'_, 'a, '_> {
             let clear = format!(" (local.set {} {null})", local.index);
             self.lowering.prologue(Pieces::text(clear, self.at));
         }
+    }
+
+    /// Lets the stacks in the fields of a struct end with the function.
+    fn own(&mut self, ty: &str, local: &str) {
+        let param = format!(" (param (ref {ty}))");
+        let primitive = self.lowering.primitive("first-class", "own", &param, self.at);
+        let own = format!(" (call {primitive} (local.get {local}))");
+        self.lowering.prologue(Pieces::text(own, self.at));
     }
 
     /// The struct in which a local that `stack.redirect` names is kept.
@@ -192,6 +201,13 @@ impl<'a> Function<'_, 'a, '_> {
         self.lowering.named_local(&local, &format!("(ref {ty})"), self.at);
         let made = format!(" (local.set {local} (struct.new {ty}{values}))");
         self.lowering.prologue(Pieces::text(made, self.at));
+        let has_stack = |&number: &usize| {
+            let local = &self.locals.all[number];
+            !local.is_boxed && is_stackref(local.ty)
+        };
+        if captured.iter().any(has_stack) {
+            self.own(&ty, &local);
+        }
         for number in captured {
             if !self.locals.all[number].is_boxed {
                 self.clear_param(number);

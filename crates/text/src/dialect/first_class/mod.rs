@@ -20,7 +20,7 @@
 //!
 //! | file | what it holds |
 //! | --- | --- |
-//! | `fields` | events, call tags, routs, and the import of `new_stack` |
+//! | `fields` | events, call tags and routs |
 //! | `linear` | where a stackref cannot stand, and what would copy one |
 //! | `shape` | the instructions, blocks and parts of a function |
 //! | `locals` | the locals of a function, and where they are kept |
@@ -134,7 +134,7 @@ impl Design for FirstClass {
         fields::check_names(lowering)?;
         define_stackref(lowering);
         linear::lower_first_nulls(lowering);
-        fields::lower_new_stack(lowering)
+        Ok(())
     }
 
     fn define<'a>(
