@@ -6,8 +6,7 @@ use common::*;
 use ropewalk::*;
 
 const MODULE: &str = r#"(module
-    (import "host" "f" (func $host (param contref)))
-    (import "host" "new_stack" (func $new (result stackref)))
+    (import "host" "f" (func $host (param taskref)))
     (type $f (func (result i32)))
     (type $k (cont $f))
     (type $t (task (param i32) (result i32)))
