@@ -225,11 +225,8 @@ fn waiting_calls() -> Prepare {
                 let call = |i| Box::pin(waits.call_concurrent(accessor, i));
                 let mut calls: Vec<_> = (0..times).map(call).collect();
                 let mut context = Context::from_waker(Waker::noop());
-                let is_pending = |call: &mut Pin<Box<_>>| {
-                    let call: Pin<&mut dyn Future<Output = rw::Result<i64>>> = call.as_mut();
-                    call.poll(&mut context).is_pending()
-                };
-                let pending = calls.iter_mut().map(is_pending).filter(|pending| *pending).count();
+                let polls = calls.iter_mut().map(|call| call.as_mut().poll(&mut context));
+                let pending = polls.filter(|poll| poll.is_pending()).count();
                 Ok(Run { cost: resident()? - before, result: pending as i64 })
             }))
         }))
