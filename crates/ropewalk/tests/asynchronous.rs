@@ -260,7 +260,7 @@ fn errors_panics_and_exceptions_arrive_where_the_call_was_made() {
                 let (mut store, instance) = setup(&engine, panic);
                 let func = typed(&mut store, instance, on);
                 let call = AssertUnwindSafe(|| block_on(func.call_async(&mut store, n)));
-                let panic = catch_unwind(call).err().expect("a panic");
+                let panic = catch_unwind(call).expect_err("a panic");
                 assert_eq!(panic.downcast_ref(), Some(&"panic"));
                 check_empty(store);
             }

@@ -235,7 +235,7 @@ fn what_happens_to_one_leaves_the_others_alone() {
                 assert!(panics.as_mut().poll(context).is_pending());
                 gates.open(-2);
                 let poll = std::panic::AssertUnwindSafe(|| panics.as_mut().poll(context));
-                let panic = std::panic::catch_unwind(poll).err().expect("a panic");
+                let panic = std::panic::catch_unwind(poll).expect_err("a panic");
                 assert_eq!(panic.downcast_ref(), Some(&"minus two"));
                 Poll::Ready(())
             })
