@@ -208,7 +208,7 @@ fn what_is_too_large_has_a_place() {
 fn a_function_has_not_too_many_switches() {
     let _alone = alone();
     for kind in ["suspend", "stack switch", "stack.switch", "stack.switch_call"] {
-        let error = refusal(kind, 20_000);
+        let error = refusal(kind, 10_000);
         assert!(error.starts_with("the module is too large: function "), "{error}");
         let counted = "has 5001 or more instructions that switch between stacks; at most 5000 are \
                        allowed (Config::max_switches)";
