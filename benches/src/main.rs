@@ -20,6 +20,7 @@ mod engine;
 mod exceptions;
 mod gc;
 mod generate;
+mod interruption;
 mod machine;
 mod measure;
 mod native;
@@ -128,6 +129,7 @@ fn all_rows() -> Vec<Row> {
         waiting::rows(),
         designs::rows(),
         clauses::rows(),
+        interruption::rows(),
     ];
     tables.into_iter().flatten().collect()
 }

@@ -1,13 +1,37 @@
 //! Ropewalk behind the common verbs.
 
+use std::marker::PhantomData;
+
 use anyhow::Result;
 
 use crate::engine::Engine;
 
+/// What is set besides speed.
+pub trait Settings: Sync + 'static {
+    /// Sets it.
+    fn apply(config: &mut ::ropewalk::Config);
+}
+
+/// As it comes.
+pub struct Plain;
+/// With functions that can be interrupted.
+pub struct Interruptible;
+
+impl Settings for Plain {
+    fn apply(_: &mut ::ropewalk::Config) {}
+}
+
+impl Settings for Interruptible {
+    fn apply(config: &mut ::ropewalk::Config) {
+        config.interruption(true);
+    }
+}
+
 /// The engine, and a linker that knows the host's functions.
-pub struct Ropewalk {
+pub struct Ropewalk<S = Plain> {
     engine: ::ropewalk::Engine,
     linker: ::ropewalk::Linker<()>,
+    settings: PhantomData<S>,
 }
 
 /// An instance together with the store that it lives in.
@@ -16,7 +40,7 @@ pub struct Instance {
     instance: ::ropewalk::Instance,
 }
 
-impl Engine for Ropewalk {
+impl<S: Settings> Engine for Ropewalk<S> {
     type Module = ::ropewalk::Module;
     type Instance = Instance;
     type Function = ::ropewalk::TypedFunc<i64, i64>;
@@ -25,10 +49,11 @@ impl Engine for Ropewalk {
     fn new() -> Result<Self> {
         let mut config = ::ropewalk::Config::new();
         config.opt_level(::ropewalk::OptLevel::Speed);
+        S::apply(&mut config);
         let engine = ::ropewalk::Engine::new(&config)?;
         let mut linker = ::ropewalk::Linker::new(&engine);
         linker.func_wrap("host", "inc", |x: i64| x + 1)?;
-        Ok(Self { engine, linker })
+        Ok(Self { engine, linker, settings: PhantomData })
     }
 
     fn compile(&self, wasm: &[u8]) -> Result<Self::Module> {

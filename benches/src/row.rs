@@ -85,7 +85,17 @@ pub fn ours<W: Workload>(
     size: Size,
     workload: W,
 ) -> Row {
-    let prepare = move || workload.prepare::<Ropewalk>();
+    on_engine::<Ropewalk, W>(name, operation, size, workload)
+}
+
+/// A row that gives work to an engine alone.
+pub fn on_engine<E: Engine, W: Workload>(
+    name: &'static str,
+    operation: &'static str,
+    size: Size,
+    workload: W,
+) -> Row {
+    let prepare = move || workload.prepare::<E>();
     Row { name, operation, unit: W::UNIT, size, ours: Box::new(prepare), rival: None, apart: false }
 }
 

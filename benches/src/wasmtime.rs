@@ -11,6 +11,9 @@ use crate::engine::Engine;
 pub trait Settings: Sync + 'static {
     /// Sets it.
     fn apply(config: &mut Config);
+
+    /// Makes a store ready.
+    fn begin(_: &mut ::wasmtime::Store<()>) {}
 }
 
 /// As it comes.
@@ -21,6 +24,8 @@ pub struct Copying;
 pub struct ReferenceCounting;
 /// With the collector that never collects.
 pub struct Null;
+/// With functions that look at the epoch.
+pub struct Epochs;
 /// With typed continuations.
 pub struct StackSwitching;
 
@@ -59,6 +64,16 @@ impl Settings for Null {
     }
 }
 
+impl Settings for Epochs {
+    fn apply(config: &mut Config) {
+        config.epoch_interruption(true);
+    }
+
+    fn begin(store: &mut ::wasmtime::Store<()>) {
+        store.set_epoch_deadline(1);
+    }
+}
+
 impl Settings for StackSwitching {
     fn apply(config: &mut Config) {
         config.wasm_stack_switching(true);
@@ -88,6 +103,7 @@ impl<S: Settings> Engine for Wasmtime<S> {
 
     fn instantiate(&self, module: &Self::Module) -> Result<Instance> {
         let mut store = ::wasmtime::Store::new(&self.engine, ());
+        S::begin(&mut store);
         let instance = self.linker.instantiate(&mut store, module)?;
         Ok(Instance { store, instance })
     }

@@ -7,7 +7,7 @@ use crate::types::{FuncType, TypeKind};
 use std::ffi::c_void;
 use std::mem::offset_of;
 use std::ptr;
-use std::sync::atomic::AtomicPtr;
+use std::sync::atomic::{AtomicPtr, AtomicUsize};
 
 /// A value in a place wide enough for any.
 ///
@@ -238,8 +238,50 @@ pub struct StoreContext {
     pub passage: Passage,
     /// The results of a host call that is left.
     pub left_call: LeftCall,
+    /// The stub that is called where a function has seen that it is to stop. It
+    /// preserves all registers.
+    pub pause: *const c_void,
+    /// The registers while that stub runs.
+    pub paused: PausedRegisters,
     /// The store that this belongs to, for the runtime's use.
     pub store: *mut c_void,
+}
+
+/// The registers of a function that was stopped: all but the stack pointer and the frame
+/// pointer.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct PausedRegisters {
+    /// `rax`, `rbx`, `rcx`, `rdx`, `rsi`, `rdi`, then `r8` to `r15`.
+    pub words: [u64; 14],
+    /// `xmm0` to `xmm15`.
+    pub vectors: [[u64; 2]; 16],
+}
+
+impl PausedRegisters {
+    /// All zero.
+    pub const ZERO: PausedRegisters = PausedRegisters { words: [0; 14], vectors: [[0; 2]; 16] };
+}
+
+/// What lies on top of a stack that was left where its function has stopped: like the
+/// frame of a function that was called there, with the registers of its caller.
+///
+/// ```text
+///   | frames                       |
+///   | return into the function     |  <- sp in the call
+///   | frame pointer                |  <- fp
+///   | registers                    |
+///   | where it continues           |  <- sp
+/// ```
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct PausedFrame {
+    /// Code that takes the registers from here and returns.
+    pub resume: *const c_void,
+    /// The registers.
+    pub registers: PausedRegisters,
+    /// The frame pointer of the function.
+    pub fp: usize,
 }
 
 /// How the results of a host call are passed that is left and continues later.
@@ -413,6 +455,10 @@ pub struct InstanceHeader {
     pub store: *mut StoreContext,
     /// Its number in the store.
     pub index: usize,
+    /// The address of this header, as long as nobody wants its functions to stop.
+    /// They compare it with the context that they have in a register, where the module
+    /// was compiled for that; another thread may write zero here.
+    pub go_on: AtomicUsize,
 }
 
 /// How many bytes after the end of a 32-bit memory's reservation, or of a

@@ -131,6 +131,8 @@ trap_codes! {
     /// A value was taken out of the transfer area as another type than it was put
     /// there, which is a bug of the engine. Only code that checks stacks finds it.
     MistypedTransfer = 47, "value of another type in the transfer area";
+    /// Somebody has interrupted the call, or its deadline has passed.
+    Interrupt = 48, "interrupt";
 }
 
 impl fmt::Display for TrapCode {

@@ -99,6 +99,12 @@ pub(crate) fn finish_stub(ty: &FuncType) -> Signature {
     signature
 }
 
+/// The stub that is called where a function is to stop: the store. Every register is
+/// preserved, so that the values of the function stay where they are.
+pub(crate) fn pause_stub() -> Signature {
+    Signature { call_conv: CallConv::PreserveAll, ..words(1, 0) }
+}
+
 /// The stub that calls a host function: its context, the values, the function.
 pub(crate) fn host_stub() -> Signature {
     words(3, 0)

@@ -28,6 +28,8 @@ pub struct Target {
     pub(crate) move_stacks: bool,
     /// Whether the runtime checks all stacks after each switch.
     pub(crate) check_stacks: bool,
+    /// Whether functions look from time to time whether they are to stop.
+    pub(crate) interruption: bool,
     /// How much a module may ask for.
     pub(crate) limits: Limits,
 }
@@ -52,6 +54,7 @@ impl Target {
             has_fma,
             move_stacks: false,
             check_stacks: false,
+            interruption: false,
             limits,
         })
     }
@@ -70,6 +73,11 @@ impl Target {
     /// switch.
     pub fn check_stacks(self, enable: bool) -> Target {
         Target { check_stacks: enable, ..self }
+    }
+
+    /// The same, for code that can be interrupted.
+    pub fn interruption(self, enable: bool) -> Target {
+        Target { interruption: enable, ..self }
     }
 }
 

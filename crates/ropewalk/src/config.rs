@@ -30,6 +30,8 @@ pub struct Config {
     pub(crate) stacks: StackOptions,
     pub(crate) move_stacks: bool,
     pub(crate) check_stacks: bool,
+    pub(crate) interruption: bool,
+    pub(crate) stop_always: bool,
     pub(crate) heap: HeapOptions,
     pub(crate) tables: TableLimits,
     pub(crate) limits: Limits,
@@ -53,6 +55,8 @@ impl Default for Config {
             stacks: StackOptions::default(),
             move_stacks: false,
             check_stacks: false,
+            interruption: false,
+            stop_always: false,
             heap: HeapOptions::default(),
             tables: TableLimits::default(),
             limits: Limits::default(),
@@ -90,6 +94,18 @@ impl Config {
     /// of the host's stack too. 1000 by default.
     pub fn max_activations(&mut self, count: usize) -> &mut Config {
         self.max_activations = count;
+        self
+    }
+
+    /// Compiles functions so that they can be interrupted: by an
+    /// [`InterruptHandle`](crate::InterruptHandle), by a
+    /// [deadline](crate::Store::set_deadline), or to let others run after a
+    /// [time slice](crate::Store::set_time_slice). Off by default.
+    ///
+    /// Functions then look at the head of every loop, and when they begin, whether they
+    /// are to stop, which is one comparison.
+    pub fn interruption(&mut self, enable: bool) -> &mut Config {
+        self.interruption = enable;
         self
     }
 
@@ -165,6 +181,16 @@ impl Config {
     /// more. Very slow; for finding bugs of the engine.
     pub fn check_stacks(&mut self, enable: bool) -> &mut Config {
         self.check_stacks = enable;
+        self
+    }
+
+    /// Stops functions wherever they could be interrupted, and lets them continue; calls
+    /// that can wait let others run each time. Turns
+    /// [`interruption`](Self::interruption) on. Slow; for testing that it can be done
+    /// anywhere.
+    pub fn stop_always(&mut self, enable: bool) -> &mut Config {
+        self.stop_always = enable;
+        self.interruption |= enable;
         self
     }
 

@@ -97,6 +97,7 @@ impl Engine {
         let target = Target::host(config.opt_level)?
             .move_stacks(config.move_stacks)
             .check_stacks(config.check_stacks)
+            .interruption(config.interruption)
             .limits(config.limits);
         Ok(Engine {
             inner: Arc::new(EngineInner {
@@ -147,6 +148,7 @@ impl Engine {
             stacks: self.config().stacks,
             move_stacks: self.config().move_stacks,
             check_stacks: self.config().check_stacks,
+            stop_always: self.config().stop_always,
         }
     }
 

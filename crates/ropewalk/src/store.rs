@@ -29,7 +29,7 @@ use std::ptr::{self, NonNull};
 #[derive(Debug)]
 pub struct Store<T> {
     /// Boxed, since host functions find it by its address.
-    inner: Box<StoreInner<T>>,
+    pub(crate) inner: Box<StoreInner<T>>,
 }
 
 #[derive(Debug)]

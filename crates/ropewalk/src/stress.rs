@@ -45,6 +45,8 @@ pub const COLLECT_AND_MOVE: Mode = Mode::new("collect always, move stacks", |con
 });
 /// The records of stacks are checked all the time.
 pub const CHECK: Mode = Mode::new("check stacks", |config| config.check_stacks(true));
+/// Functions stop wherever they could be interrupted.
+pub const STOP: Mode = Mode::new("stop always", |config| config.stop_always(true));
 /// Stacks are made one at a time.
 pub const POOL_OF_ONE: Mode = Mode::new("a pool of one stack", |config| config.stack_pool(1));
 /// Stacks have room for few frames.

@@ -263,6 +263,7 @@ impl Leaving<'_> {
             }
             ending => ending,
         };
+        self.store.end_interruption();
         let by_exception = matches!(ending, Ending::Exception(..));
         let error = error_of(self.store, ending);
         if !self.store.is_poisoned() {

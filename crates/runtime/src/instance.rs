@@ -21,6 +21,7 @@ use ropewalk_abi::{
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 /// An instance of a module.
 #[derive(Debug)]
@@ -210,7 +211,8 @@ impl Store {
         self.add_module(module);
         let index = self.instances.len();
         let place = ExportPlace::new(module.layout.size());
-        place.write(0, InstanceHeader { store: self.context_ptr(), index });
+        let go_on = AtomicUsize::new(place.header.as_ptr() as usize);
+        place.write(0, InstanceHeader { store: self.context_ptr(), index, go_on });
         let mut instance = Instance {
             place,
             module: module.clone(),
@@ -230,6 +232,7 @@ impl Store {
         self.place_globals(index)?;
         self.place_tables(index)?;
         self.evaluate_elements(index)?;
+        self.interrupts.add(self.instances[index].header());
         Ok(())
     }
 

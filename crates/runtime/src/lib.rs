@@ -14,6 +14,7 @@
 //! | [`arch`] | what depends on the machine: the assembly between the two kinds of stacks, registers |
 //! | [`activation`] | a call from the host into WebAssembly |
 //! | [`pending`] | activations that wait for a host function |
+//! | [`interrupt`], [`timer`] | stopping what runs, and when |
 //! | [`held`] | continuations in the hands of the host |
 //! | [`builtins`] | what generated code calls |
 //! | [`signal`], [`fault`], [`complaint`] | faults become traps, or end the process |
@@ -36,6 +37,7 @@ mod frames;
 pub mod heap;
 pub mod held;
 pub mod instance;
+pub mod interrupt;
 mod known_code;
 pub mod link;
 mod map;
@@ -46,6 +48,7 @@ mod source;
 pub mod stack;
 pub mod store;
 pub mod table;
+mod timer;
 mod transfer;
 pub mod trap;
 pub mod types;
@@ -56,6 +59,7 @@ pub use code::{CodeMemory, LoadedModule};
 pub use heap::{HeapOptions, OwnedRoot, Root};
 pub use held::{CameBack, Released};
 pub use instance::{Instance, InstantiateError};
+pub use interrupt::Interrupts;
 pub use link::{ImportValue, LinkError};
 pub use pending::{Pending, Waiting};
 pub use signal::install as install_signal_handlers;

@@ -8,6 +8,7 @@ use crate::const_expr::ConstValue;
 use crate::heap::{Heap, HeapOptions, Object};
 use crate::held::Released;
 use crate::instance::Instance;
+use crate::interrupt::Interrupts;
 use crate::memory::{Memory, MemoryPool};
 use crate::pending::Frozen;
 use crate::stack::{self, Arena, Quarantine, RootStack, StackOptions, Stacks};
@@ -16,8 +17,8 @@ use crate::types::TypeRegistry;
 use ropewalk_abi::heap::EXTERN_SIZE;
 use ropewalk_abi::transfer::TRANSFER_SIZE;
 use ropewalk_abi::{
-    ControlBlock, FuncRef, GlobalType, HostContext, LeftCall, Passage, RawVal, StoreContext,
-    TagDef, TrapCode, TypeInfo, TypeKind, ValType,
+    ControlBlock, FuncRef, GlobalType, HostContext, LeftCall, Passage, PausedRegisters, RawVal,
+    StoreContext, TagDef, TrapCode, TypeInfo, TypeKind, ValType,
 };
 use std::any::Any;
 use std::cell::UnsafeCell;
@@ -25,6 +26,7 @@ use std::ffi::c_void;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 /// Tells stores apart. Never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -59,6 +61,8 @@ pub struct StoreOptions {
     pub move_stacks: bool,
     /// Whether the records of all stacks are checked after every transition.
     pub check_stacks: bool,
+    /// Whether functions stop at every check point, to show that they can.
+    pub stop_always: bool,
 }
 
 /// A store.
@@ -117,6 +121,10 @@ pub struct Store {
     pub(crate) last_handled: u64,
     /// Continuations whose owners in the host have dropped them.
     pub(crate) released: Arc<Released>,
+    /// What stops it.
+    pub(crate) interrupts: Arc<Interrupts>,
+    /// How long activations that can wait run before they let others run.
+    pub(crate) time_slice: Option<Duration>,
     /// What [`StoreContext::transfer`] points to.
     _transfer: Box<[UnsafeCell<RawVal>]>,
     /// The embedder's part of the store.
@@ -256,6 +264,8 @@ impl Store {
             found: ptr::null_mut(),
             passage: Passage::NONE,
             left_call: LeftCall { results: 0, array: 0 },
+            pause: stubs::pause as *const c_void,
+            paused: PausedRegisters::ZERO,
             store: ptr::null_mut(),
         };
         let heap = Heap::new(options.heap);
@@ -292,6 +302,8 @@ impl Store {
             suspended_with: 0,
             last_handled: 0,
             released: Arc::default(),
+            interrupts: Arc::default(),
+            time_slice: None,
             _transfer: transfer,
             owner: ptr::null_mut(),
         });
@@ -300,6 +312,9 @@ impl Store {
         let context = store.context.get_mut();
         context.store = itself;
         context.no_parent = no_parent;
+        if store.options.stop_always {
+            store.interrupts.stop_always();
+        }
         store
     }
 
@@ -548,6 +563,7 @@ pub(crate) unsafe extern "C" fn move_stack_of(context: *mut StoreContext) {
 
 impl Drop for Store {
     fn drop(&mut self) {
+        self.interrupts.close();
         let frozen = self.frozen.drain(..).flatten().map(|frozen| frozen.root);
         let roots = self.roots.drain(..).chain(self.spare_roots.drain(..)).chain(frozen);
         self.options.arena.put(roots);

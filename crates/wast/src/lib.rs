@@ -56,12 +56,18 @@ use ropewalk::Engine;
 #[derive(Clone)]
 pub struct WastRunner {
     engine: Engine,
+    can_wait: bool,
 }
 
 impl WastRunner {
     /// A runner of scripts on `engine`, whose features decide what is valid.
     pub fn new(engine: &Engine) -> Self {
-        WastRunner { engine: engine.clone() }
+        WastRunner { engine: engine.clone(), can_wait: false }
+    }
+
+    /// The same, whose calls can wait: they are polled until they have ended.
+    pub fn asynchronous(self) -> Self {
+        WastRunner { can_wait: true, ..self }
     }
 
     /// Runs the script `text`; the report calls it `name`.
@@ -69,6 +75,6 @@ impl WastRunner {
     /// A directive that fails is recorded, and the script continues. A text that
     /// is not a script is a failure as well.
     pub fn run_script(&self, name: &str, text: &str) -> Report {
-        script::run(&self.engine, name, text)
+        script::run(&self.engine, self.can_wait, name, text)
     }
 }

@@ -1,8 +1,11 @@
 //! The state of a script, and what its directives do to it.
 
-use anyhow::{Context, bail};
+use anyhow::{Context as _, bail};
 use ropewalk::{Engine, Instance, Linker, Module, Result, Store, Val};
 use ropewalk_text::Text;
+use std::future::Future;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
 use wast::lexer::Lexer;
 use wast::parser::{self, ParseBuffer};
 use wast::token::{Id, Span};
@@ -14,12 +17,13 @@ use crate::report::Report;
 use crate::{argument, spectest};
 
 /// Runs the script `text` in a fresh store.
-pub(crate) fn run(engine: &Engine, name: &str, text: &str) -> Report {
+pub(crate) fn run(engine: &Engine, can_wait: bool, name: &str, text: &str) -> Report {
     let mut report = Report::default();
     let source = ropewalk_text::Script::new(text);
     let parsed = lex(source.text()).and_then(|buffer| {
         let directives = parser::parse::<Wast>(&buffer)?.directives;
-        run_directives(engine, name, &source, directives, &mut report);
+        let script = Script::new(engine, can_wait, name, &source);
+        run_directives(script, name, &source, directives, &mut report);
         Ok(())
     });
     if let Err(error) = parsed {
@@ -39,13 +43,13 @@ fn lex(text: &str) -> Result<ParseBuffer<'_>, wast::Error> {
 }
 
 fn run_directives(
-    engine: &Engine,
+    script: Result<Script<'_>>,
     name: &str,
     source: &ropewalk_text::Script,
     directives: Vec<WastDirective>,
     report: &mut Report,
 ) {
-    let mut script = match Script::new(engine, name, source) {
+    let mut script = match script {
         Ok(script) => script,
         Err(error) => return report.fail(name, 1, describe(&error)),
     };
@@ -65,9 +69,22 @@ fn line(text: &str, span: Span) -> usize {
     span.linecol_in(text).0 + 1
 }
 
+/// Polls a future until it is ready. What scripts wait for always is.
+fn block_on<R>(future: impl Future<Output = R>) -> R {
+    let mut future = pin!(future);
+    let mut context = Context::from_waker(Waker::noop());
+    loop {
+        if let Poll::Ready(result) = future.as_mut().poll(&mut context) {
+            return result;
+        }
+    }
+}
+
 /// A running script.
 pub(crate) struct Script<'e> {
     engine: &'e Engine,
+    /// Whether calls can wait.
+    can_wait: bool,
     name: &'e str,
     pub(crate) source: &'e ropewalk_text::Script,
     pub(crate) store: Store<()>,
@@ -77,14 +94,19 @@ pub(crate) struct Script<'e> {
 }
 
 impl<'e> Script<'e> {
-    fn new(engine: &'e Engine, name: &'e str, source: &'e ropewalk_text::Script) -> Result<Self> {
+    fn new(
+        engine: &'e Engine,
+        can_wait: bool,
+        name: &'e str,
+        source: &'e ropewalk_text::Script,
+    ) -> Result<Self> {
         let mut store = Store::new(engine, ());
         let mut linker = Linker::new(engine);
         linker.allow_shadowing(true);
         spectest::define(&mut linker, &mut store)?;
         let definitions = Named::new("module");
         let instances = Named::new("instance");
-        Ok(Script { engine, name, source, store, linker, definitions, instances })
+        Ok(Script { engine, can_wait, name, source, store, linker, definitions, instances })
     }
 
     fn directive(&mut self, directive: WastDirective) -> Result<()> {
@@ -174,7 +196,10 @@ impl<'e> Script<'e> {
             .with_context(|| format!("there is no exported function {:?}", call.name))?;
         let arguments = argument::values(&mut self.store, &call.args)?;
         let mut results = vec![Val::I32(0); func.ty(&self.store)?.results().len()];
-        func.call(&mut self.store, &arguments, &mut results)?;
+        match self.can_wait {
+            false => func.call(&mut self.store, &arguments, &mut results)?,
+            true => block_on(func.call_async(&mut self.store, &arguments, &mut results))?,
+        }
         Ok(results)
     }
 

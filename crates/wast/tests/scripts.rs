@@ -75,6 +75,17 @@ fn every_script_passes_near_the_last_generation() {
     }
 }
 
+#[test]
+fn every_script_passes_while_functions_stop_wherever_they_can() {
+    check(stress::STOP);
+}
+
+/// Calls wait wherever their functions stop, and continue.
+#[test]
+fn every_script_passes_while_calls_let_others_run_wherever_they_can() {
+    check_on(&runner(&stress::STOP.config()).asynchronous(), |_| false);
+}
+
 fn check(mode: Mode) {
     check_but(&mode.config(), |_| false);
 }
@@ -86,7 +97,15 @@ fn check_while_checked(mode: Mode) {
 
 /// Checks all scripts but some.
 fn check_but(config: &Config, is_left_out: impl Fn(&str) -> bool) {
-    let runner = WastRunner::new(&Engine::new(config).expect("the configuration is supported"));
+    check_on(&runner(config), is_left_out);
+}
+
+fn runner(config: &Config) -> WastRunner {
+    WastRunner::new(&Engine::new(config).expect("the configuration is supported"))
+}
+
+/// Checks all scripts but some.
+fn check_on(runner: &WastRunner, is_left_out: impl Fn(&str) -> bool) {
     let mut total = Report::default();
     for script in scripts() {
         let name = script.file_name().expect("a script has a name").to_string_lossy();

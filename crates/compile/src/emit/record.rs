@@ -94,6 +94,7 @@ fields! {
         WALK_ENV = walk_env: I64,
         WALK_STACK = walk_stack: I64,
         FOUND = found: I64,
+        PAUSE = pause: I64,
     }
 }
 
@@ -118,6 +119,7 @@ fields! {
     /// The head of an instance.
     instance: InstanceHeader {
         STORE = store: I64,
+        GO_ON = go_on: I64,
     }
 }
 

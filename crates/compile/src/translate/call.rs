@@ -21,6 +21,7 @@ pub(crate) struct CallCaches {
     /// Functions of this module by index.
     functions: HashMap<u32, ir::FuncRef>,
     builtin: Option<SigRef>,
+    pause: Option<SigRef>,
 }
 
 /// What a call calls.
@@ -247,6 +248,12 @@ impl Translator<'_> {
         self.caches.builtin = Some(signature);
         let (stub, args) = self.builtin_call(builtin, operands);
         self.plain_call(Callee::Indirect(signature, stub), &args)[0]
+    }
+
+    /// The signature of the stub that is called where the function is to stop.
+    pub(crate) fn pause_signature(&mut self) -> SigRef {
+        let import = || self.builder.import_signature(signature::pause_stub());
+        *self.caches.pause.get_or_insert_with(import)
     }
 
     /// The stub that calls a builtin, and its arguments.

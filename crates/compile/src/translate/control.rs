@@ -88,6 +88,7 @@ impl Translator<'_> {
         self.stack.truncate(height);
         self.stack.extend_from_slice(self.builder.block_params(header));
         self.open(Kind::Loop { header }, ty);
+        self.check_point();
     }
 
     pub fn if_(&mut self, ty: BlockType) {

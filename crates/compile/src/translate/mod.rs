@@ -14,6 +14,7 @@ mod control;
 mod dispatch;
 mod exception;
 mod gc;
+mod interruption;
 mod live_references;
 mod memory;
 mod numeric;
@@ -98,7 +99,7 @@ pub(crate) fn translate(
     };
     let builder = FunctionBuilder::new(func, builder_context);
     let mut translator = Translator::new(env, builder);
-    let contents = match env.has_continuations {
+    let contents = match env.has_continuations || env.interruption {
         true => handlers::contents(&env.operations, body),
         false => handlers::Contents::default(),
     };
@@ -106,6 +107,7 @@ pub(crate) fn translate(
     translator.declare_running(contents);
 
     let mut reader = read_locals(&mut translator, validator, body)?;
+    translator.check_point_at_entry(contents, body);
     let mut around = Surroundings::new(&env.operations, env.subtyping());
     while !reader.eof() {
         let offset = reader.original_position();

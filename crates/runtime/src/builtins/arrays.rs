@@ -1,10 +1,12 @@
 //! Allocation, and the operations on whole arrays.
 
-use super::{Calling, Result, range, unpair};
+use super::{Calling, Result, pieces, range, unpair};
 use crate::heap::Object;
+use crate::interrupt::Interrupts;
 use crate::types::RegisteredType;
 use ropewalk_abi::heap::array_size;
 use ropewalk_abi::{RawVal, TrapCode, TypeInfo};
+use std::ops::Range;
 use std::sync::Arc;
 
 pub(super) fn heap_allocate(calling: &mut Calling<'_>, ty: u64, size: u64) -> Result<u64> {
@@ -39,26 +41,26 @@ pub(super) fn array_new(calling: &mut Calling<'_>, ty: u64, len: u64) -> Result<
     calling.store.heap.roots.truncate(height);
     let array = array?;
     let value = moved.map_or_else(|| calling.store.transferred(0), RawVal::from_u64);
-    fill(array, 0, len as u32, &value);
+    fill(&calling.store.interrupts, array, 0, len as u32, &value)?;
     Ok(array.reference())
 }
 
 /// Fills elements with a value, of which an element takes the first bytes.
-fn fill(array: Object, to: u32, len: u32, value: &RawVal) {
+fn fill(interrupts: &Interrupts, array: Object, to: u32, len: u32, value: &RawVal) -> Result<()> {
     fn slice<'a, T>(array: Object, to: u32, len: u32) -> &'a mut [T] {
         // SAFETY: the caller has checked the bounds, and elements have that
         // size; vectors are only read and written as two words.
         unsafe { std::slice::from_raw_parts_mut(array.element(to).cast::<T>(), len as usize) }
     }
     match array.ty().size {
-        1 => slice::<u8>(array, to, len).fill(value.u32() as u8),
-        2 => slice::<u16>(array, to, len).fill(value.u32() as u16),
-        4 => slice::<u32>(array, to, len).fill(value.u32()),
-        8 => slice::<u64>(array, to, len).fill(value.u64()),
+        1 => pieces::fill(interrupts, slice::<u8>(array, to, len), value.u32() as u8),
+        2 => pieces::fill(interrupts, slice::<u16>(array, to, len), value.u32() as u16),
+        4 => pieces::fill(interrupts, slice::<u32>(array, to, len), value.u32()),
+        8 => pieces::fill(interrupts, slice::<u64>(array, to, len), value.u64()),
         size => {
             debug_assert_eq!(size, 16);
             let halves = [value.u128() as u64, (value.u128() >> 64) as u64];
-            slice::<[u64; 2]>(array, to, len).fill(halves);
+            pieces::fill(interrupts, slice::<[u64; 2]>(array, to, len), halves)
         }
     }
 }
@@ -130,12 +132,12 @@ pub(super) fn array_fill(calling: &mut Calling<'_>, array: u64, to_and_len: u64)
     let (to, len) = unpair(to_and_len);
     check(array, to, len)?;
     let value = calling.store.transferred(0);
-    fill(array, to as u32, len as u32, &value);
+    fill(&calling.store.interrupts, array, to as u32, len as u32, &value)?;
     Ok(0)
 }
 
 pub(super) fn array_copy(
-    _: &mut Calling<'_>,
+    calling: &mut Calling<'_>,
     to: u64,
     to_index: u64,
     from: u64,
@@ -146,11 +148,17 @@ pub(super) fn array_copy(
     check(to, to_index, len)?;
     check(from, from_index, len)?;
     let bytes = len as usize * to.ty().size as usize;
-    // SAFETY: both ranges are within their arrays, whose elements have the
-    // same size; they may overlap.
-    unsafe {
-        let source = from.element(from_index as u32);
-        std::ptr::copy(source, to.element(to_index as u32), bytes);
+    let source = from.element(from_index as u32);
+    let target = to.element(to_index as u32);
+    let mut copy = |piece: Range<usize>| {
+        // SAFETY: both ranges are within their arrays, whose elements have the
+        // same size; they may overlap.
+        unsafe { std::ptr::copy(source.add(piece.start), target.add(piece.start), piece.len()) };
+    };
+    let interrupts = &calling.store.interrupts;
+    match target.cast_const() <= source.cast_const() {
+        true => pieces::forward::<u8>(interrupts, 0..bytes, &mut copy)?,
+        false => pieces::backward::<u8>(interrupts, 0..bytes, &mut copy)?,
     }
     Ok(0)
 }

@@ -15,6 +15,7 @@ use ropewalk_abi::{Builtin, ControlBlock, FuncRef, InstanceHeader, TagDef, TrapC
 use std::ops::Range;
 
 mod arrays;
+mod pieces;
 
 type Result<T> = std::result::Result<T, TrapCode>;
 
@@ -161,18 +162,18 @@ fn memory_copy(
     let (to_index, from_index) = unpair(memories);
     let (to_memory, from_memory) =
         (calling.memory_index(to_index), calling.memory_index(from_index));
-    let memories = &mut calling.store.memories;
+    let Store { memories, interrupts, .. } = &mut *calling.store;
     let out = TrapCode::MemoryOutOfBounds;
     let from = range(from, len, memories[from_memory].data().len()).ok_or(out)?;
     let to = range(to, len, memories[to_memory].data().len()).ok_or(out)?;
     if to_memory == from_memory {
-        memories[to_memory].data_mut().copy_within(from, to.start);
+        pieces::copy_within(interrupts, memories[to_memory].data_mut(), from, to.start)?;
         return Ok(0);
     }
     let [to_memory, from_memory] = memories
         .get_disjoint_mut([to_memory, from_memory])
         .expect("different memories of the store");
-    to_memory.data_mut()[to].copy_from_slice(&from_memory.data()[from]);
+    pieces::copy(interrupts, &mut to_memory.data_mut()[to], &from_memory.data()[from])?;
     Ok(0)
 }
 
@@ -184,9 +185,10 @@ fn memory_fill(
     len: u64,
 ) -> Result<u64> {
     let memory = calling.memory_index(memory);
-    let data = calling.store.memories[memory].data_mut();
+    let Store { memories, interrupts, .. } = &mut *calling.store;
+    let data = memories[memory].data_mut();
     let to = range(to, len, data.len()).ok_or(TrapCode::MemoryOutOfBounds)?;
-    data[to].fill(byte as u8);
+    pieces::fill(interrupts, &mut data[to], byte as u8)?;
     Ok(0)
 }
 
@@ -199,13 +201,13 @@ fn memory_init(
 ) -> Result<u64> {
     let (memory, segment) = unpair(memory_and_segment);
     let memory = calling.memory_index(memory);
-    let instance = &calling.store.instances[calling.instance];
-    let segment = instance.data_segment(segment as usize);
-    let data = calling.store.memories[memory].data_mut();
+    let Store { memories, interrupts, instances, .. } = &mut *calling.store;
+    let segment = instances[calling.instance].data_segment(segment as usize);
+    let data = memories[memory].data_mut();
     let out = TrapCode::MemoryOutOfBounds;
     let from = range(from, len, segment.len()).ok_or(out)?;
     let to = range(to, len, data.len()).ok_or(out)?;
-    data[to].copy_from_slice(&segment[from]);
+    pieces::copy(interrupts, &mut data[to], &segment[from])?;
     Ok(0)
 }
 
@@ -222,25 +224,26 @@ fn table_grow(calling: &mut Calling<'_>, table: u64, init: u64, delta: u64) -> R
 fn table_copy(calling: &mut Calling<'_>, tables: u64, to: u64, from: u64, len: u64) -> Result<u64> {
     let (to_index, from_index) = unpair(tables);
     let (to_table, from_table) = (calling.table_index(to_index), calling.table_index(from_index));
-    let tables = &mut calling.store.tables;
+    let Store { tables, interrupts, .. } = &mut *calling.store;
     let out = TrapCode::TableOutOfBounds;
     let from = range(from, len, tables[from_table].elements().len()).ok_or(out)?;
     let to = range(to, len, tables[to_table].elements().len()).ok_or(out)?;
     if to_table == from_table {
-        tables[to_table].elements_mut().copy_within(from, to.start);
+        pieces::copy_within(interrupts, tables[to_table].elements_mut(), from, to.start)?;
         return Ok(0);
     }
     let [to_table, from_table] =
         tables.get_disjoint_mut([to_table, from_table]).expect("different tables of the store");
-    to_table.elements_mut()[to].copy_from_slice(&from_table.elements()[from]);
+    pieces::copy(interrupts, &mut to_table.elements_mut()[to], &from_table.elements()[from])?;
     Ok(0)
 }
 
 fn table_fill(calling: &mut Calling<'_>, table: u64, to: u64, value: u64, len: u64) -> Result<u64> {
     let table = calling.table_index(table);
-    let elements = calling.store.tables[table].elements_mut();
+    let Store { tables, interrupts, .. } = &mut *calling.store;
+    let elements = tables[table].elements_mut();
     let to = range(to, len, elements.len()).ok_or(TrapCode::TableOutOfBounds)?;
-    elements[to].fill(value);
+    pieces::fill(interrupts, &mut elements[to], value)?;
     Ok(0)
 }
 
@@ -253,12 +256,13 @@ fn table_init(
 ) -> Result<u64> {
     let (table, segment) = unpair(table_and_segment);
     let table = calling.table_index(table);
-    let segment = &calling.store.instances[calling.instance].elements[segment as usize];
-    let elements = calling.store.tables[table].elements_mut();
+    let Store { tables, interrupts, instances, .. } = &mut *calling.store;
+    let segment = &instances[calling.instance].elements[segment as usize];
+    let elements = tables[table].elements_mut();
     let out = TrapCode::TableOutOfBounds;
     let from = range(from, len, segment.len()).ok_or(out)?;
     let to = range(to, len, elements.len()).ok_or(out)?;
-    elements[to].copy_from_slice(&segment[from]);
+    pieces::copy(interrupts, &mut elements[to], &segment[from])?;
     Ok(0)
 }
 

@@ -4,7 +4,10 @@ use ropewalk_abi::bound::{BoundEnd, BoundHead};
 use ropewalk_abi::builtin::{CATCH, END, Outcome, SUSPEND};
 use ropewalk_abi::stack::Purpose;
 use ropewalk_abi::transfer::CARRIED;
-use ropewalk_abi::{ControlBlock, LEFT_CALL_FRAME, LeftCall, Passage, RawVal, StoreContext};
+use ropewalk_abi::{
+    ControlBlock, LEFT_CALL_FRAME, LeftCall, Passage, PausedFrame, PausedRegisters, RawVal,
+    StoreContext,
+};
 use std::ffi::c_void;
 use std::mem::offset_of;
 
@@ -395,6 +398,115 @@ call_stub! {
     after: [],
     { move_stack = sym crate::store::move_stack_of }
 }
+
+// ---- stopping
+
+/// One instruction for each of the [`PausedRegisters`] at an address, but `rdi`.
+macro_rules! all_registers {
+    ($one:ident, $base:literal) => {
+        concat!(
+            $one!("mov", "rax", $base, "0"),
+            $one!("mov", "rbx", $base, "8"),
+            $one!("mov", "rcx", $base, "16"),
+            $one!("mov", "rdx", $base, "24"),
+            $one!("mov", "rsi", $base, "32"),
+            $one!("mov", "r8", $base, "48"),
+            $one!("mov", "r9", $base, "56"),
+            $one!("mov", "r10", $base, "64"),
+            $one!("mov", "r11", $base, "72"),
+            $one!("mov", "r12", $base, "80"),
+            $one!("mov", "r13", $base, "88"),
+            $one!("mov", "r14", $base, "96"),
+            $one!("mov", "r15", $base, "104"),
+            $one!("movups", "xmm0", $base, "112"),
+            $one!("movups", "xmm1", $base, "128"),
+            $one!("movups", "xmm2", $base, "144"),
+            $one!("movups", "xmm3", $base, "160"),
+            $one!("movups", "xmm4", $base, "176"),
+            $one!("movups", "xmm5", $base, "192"),
+            $one!("movups", "xmm6", $base, "208"),
+            $one!("movups", "xmm7", $base, "224"),
+            $one!("movups", "xmm8", $base, "240"),
+            $one!("movups", "xmm9", $base, "256"),
+            $one!("movups", "xmm10", $base, "272"),
+            $one!("movups", "xmm11", $base, "288"),
+            $one!("movups", "xmm12", $base, "304"),
+            $one!("movups", "xmm13", $base, "320"),
+            $one!("movups", "xmm14", $base, "336"),
+            $one!("movups", "xmm15", $base, "352"),
+        )
+    };
+}
+
+macro_rules! save_register {
+    ($mov:literal, $register:literal, $base:literal, $place:literal) => {
+        concat!($mov, " [", $base, " + ", $place, "], ", $register, "\n")
+    };
+}
+
+macro_rules! load_register {
+    ($mov:literal, $register:literal, $base:literal, $place:literal) => {
+        concat!($mov, " ", $register, ", [", $base, " + ", $place, "]\n")
+    };
+}
+
+/// Asks on the host's stack how a function continues that is to stop. The store's
+/// context is in `rdi`; all registers are preserved, and no word of the stack is used,
+/// since there may be none.
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn pause() {
+    core::arch::naked_asm!(
+        all_registers!(save_register, "rdi + {paused}"),
+        "mov [rdi + {paused} + 40], rdi",
+        "mov r11, [rdi + {stack}]",
+        "mov [r11 + {sp}], rsp",
+        "mov [r11 + {fp}], rbp",
+        "mov rsp, [rdi + {host_sp}]",
+        "push rdi",
+        "sub rsp, 8",
+        "call {paused_at}",
+        "mov rdi, [rsp + 8]",
+        "test rax, rax",
+        "jnz 2f",
+        "mov r11, [rdi + {stack}]",
+        "mov rsp, [r11 + {sp}]",
+        "mov rbp, [r11 + {fp}]",
+        all_registers!(load_register, "rdi + {paused}"),
+        "ret",
+        "2:",
+        "mov r10, rdi",
+        "jmp {leave}",
+        paused_at = sym crate::interrupt::paused,
+        leave = sym leave,
+        paused = const offset_of!(StoreContext, paused),
+        stack = const offset_of!(StoreContext, stack),
+        sp = const offset_of!(ControlBlock, sp),
+        fp = const offset_of!(ControlBlock, fp),
+        host_sp = const offset_of!(StoreContext, host_sp),
+    )
+}
+
+/// Where a stack continues that was left in [`pause`]: with a
+/// [`PausedFrame`] on top, whose first word was popped.
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn continue_paused() {
+    core::arch::naked_asm!(
+        all_registers!(load_register, "rsp"),
+        "mov rdi, [rsp + 40]",
+        "add rsp, {fp}",
+        "pop rbp",
+        "ret",
+        fp = const offset_of!(PausedFrame, fp) - offset_of!(PausedFrame, registers),
+    )
+}
+
+// The registers lie as the stubs write them, after the word that a switch pops.
+const _: () = assert!(
+    offset_of!(PausedRegisters, vectors) == 112
+        && size_of::<PausedRegisters>() == 112 + 256
+        && offset_of!(PausedFrame, registers) == size_of::<usize>()
+        && offset_of!(PausedFrame, fp) + size_of::<usize>() == size_of::<PausedFrame>()
+);
 
 // ---- where stacks begin and end
 

@@ -1,0 +1,67 @@
+//! Check points: where a function looks whether it is to stop.
+//!
+//! The instance has a word with its own address in it, until somebody wants its
+//! functions to stop and writes another. So a check point is one comparison of memory
+//! with a register that the function needs anyway, and a branch that is not taken:
+//!
+//! ```text
+//!     cmp [context + go_on], context
+//!     jne stop                            ...
+//!                                         stop:  call pause
+//!                                                jmp back
+//! ```
+//!
+//! The stub that is called then preserves every register, so that values need not be
+//! kept out of any. It is a call like any other for the collector.
+//!
+//! There is a check point at the head of every loop, and at the beginning of every
+//! function that calls or switches. Nothing runs for long without coming to one: between
+//! two of them lies no more than the straight line of a function, the functions that it
+//! calls and that call none, and the instructions of the runtime, which look by
+//! themselves.
+
+use super::Translator;
+use super::call::Callee;
+use crate::emit::record::{Records, instance, store};
+use crate::handlers::Contents;
+use cranelift_codegen::ir::InstBuilder;
+use cranelift_codegen::ir::condcodes::IntCC;
+use wasmparser::FunctionBody;
+
+/// How many bytes the body of a function has at most that is not looked at when it
+/// begins, since it calls nothing.
+const SHORT: usize = 64;
+
+impl Translator<'_> {
+    /// A check point at the beginning of a function, if it needs one.
+    pub(crate) fn check_point_at_entry(&mut self, contents: Contents, body: &FunctionBody<'_>) {
+        let calls = contents.calls || contents.switches;
+        if calls || body.as_bytes().len() > SHORT {
+            self.check_point();
+        }
+    }
+
+    /// Looks whether the function is to stop, if it can be interrupted.
+    pub(crate) fn check_point(&mut self) {
+        if !self.env.interruption {
+            return;
+        }
+        let context = self.running_context();
+        let word = self.get(context, instance::GO_ON);
+        let stops = self.builder.ins().icmp(IntCC::NotEqual, word, context);
+        let [stop, next] = [self.cold_block(), self.builder.create_block()];
+        self.builder.ins().brif(stops, stop, &[], next, &[]);
+        self.enter_sealed(stop);
+        self.pause();
+        self.jump(next, &[]);
+        self.enter_sealed(next);
+    }
+
+    fn pause(&mut self) {
+        let context = self.running_context();
+        let store = self.get(context, instance::STORE);
+        let stub = self.get(store, store::PAUSE);
+        let signature = self.pause_signature();
+        self.plain_call(Callee::Indirect(signature, stub), &[store]);
+    }
+}

@@ -1,0 +1,134 @@
+//! Stopping what runs in a store.
+
+use crate::store::{AsContextMut, Store, StoreContextMut};
+use anyhow::{Context, Result, ensure};
+use ropewalk_runtime::Interrupts;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Interrupts the calls of a store, from any thread.
+///
+/// ```
+/// use ropewalk::*;
+/// use std::time::Duration;
+///
+/// # fn main() -> Result<()> {
+/// let engine = Engine::new(Config::new().interruption(true))?;
+/// let module = Module::new(&engine, r#"(func (export "run") (loop (br 0)))"#)?;
+/// let mut store = Store::new(&engine, ());
+/// let instance = Instance::new(&mut store, &module, &[])?;
+/// let run = instance.get_typed_func::<(), ()>(&mut store, "run")?;
+///
+/// let handle = store.interrupt_handle()?;
+/// let other = std::thread::spawn(move || {
+///     std::thread::sleep(Duration::from_millis(10));
+///     handle.interrupt();
+/// });
+/// let error = run.call(&mut store, ()).unwrap_err();
+/// assert_eq!(error.downcast_ref::<Trap>().unwrap().code(), TrapCode::Interrupt);
+/// # other.join().unwrap();
+/// # Ok(()) }
+/// ```
+#[derive(Clone, Debug)]
+pub struct InterruptHandle(Arc<Interrupts>);
+
+impl InterruptHandle {
+    /// Ends what runs in the store with the trap [`Interrupt`](crate::TrapCode::Interrupt),
+    /// in all calls that are within each other; if nothing runs, the next call. A
+    /// function of the host that runs or waits is not interrupted, but what it returns
+    /// to is. The store can be used afterwards. Does nothing if the store is gone.
+    pub fn interrupt(&self) {
+        self.0.interrupt();
+    }
+}
+
+impl<T> Store<T> {
+    /// What interrupts the calls of this store from another thread. Fails without
+    /// [`Config::interruption`](crate::Config::interruption).
+    pub fn interrupt_handle(&self) -> Result<InterruptHandle> {
+        check(self.engine().config().interruption)?;
+        Ok(InterruptHandle(self.inner.runtime.interrupts().clone()))
+    }
+
+    /// Ends calls that run at this time, or begin later, with the trap
+    /// [`Interrupt`](crate::TrapCode::Interrupt). None takes the last deadline back.
+    /// Fails without [`Config::interruption`](crate::Config::interruption).
+    ///
+    /// A call that waits for a host function ends when it continues.
+    pub fn set_deadline(&mut self, deadline: Option<Instant>) -> Result<()> {
+        self.as_context_mut().set_deadline(deadline)
+    }
+
+    /// As [`set_deadline`](Self::set_deadline), so long from now.
+    ///
+    /// ```
+    /// use ropewalk::*;
+    /// use std::time::Duration;
+    ///
+    /// # fn main() -> Result<()> {
+    /// let engine = Engine::new(Config::new().interruption(true))?;
+    /// let module = Module::new(&engine, r#"
+    ///     (func $run (export "run") (call $run) (call $run))
+    ///     (func (export "two") (result i32) (i32.const 2))
+    /// "#)?;
+    /// let mut store = Store::new(&engine, ());
+    /// let instance = Instance::new(&mut store, &module, &[])?;
+    /// let run = instance.get_typed_func::<(), ()>(&mut store, "run")?;
+    /// store.set_timeout(Duration::ZERO)?;
+    /// assert!(run.call(&mut store, ()).is_err());
+    ///
+    /// store.set_deadline(None)?;
+    /// let two = instance.get_typed_func::<(), i32>(&mut store, "two")?;
+    /// assert_eq!(two.call(&mut store, ())?, 2);
+    /// # Ok(()) }
+    /// ```
+    pub fn set_timeout(&mut self, timeout: Duration) -> Result<()> {
+        self.set_deadline(Instant::now().checked_add(timeout))
+    }
+
+    /// Has calls that can wait ([`call_async`](crate::Func::call_async),
+    /// [`call_concurrent`](crate::Func::call_concurrent)) let others run when they have
+    /// run for so long: the future is then pending, has woken its task, and continues
+    /// when it is polled again. Other calls are not sliced, nor is what a host function
+    /// calls without waiting. None lets calls run as long as they want, as at first.
+    /// Fails without [`Config::interruption`](crate::Config::interruption).
+    ///
+    /// ```
+    /// use ropewalk::*;
+    /// use std::time::Duration;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<()> {
+    /// let engine = Engine::new(Config::new().interruption(true))?;
+    /// let module = Module::new(&engine, r#"(func (export "run") (loop (br 0)))"#)?;
+    /// let mut store = Store::new(&engine, ());
+    /// let instance = Instance::new(&mut store, &module, &[])?;
+    /// let run = instance.get_typed_func::<(), ()>(&mut store, "run")?;
+    /// store.set_time_slice(Some(Duration::from_millis(1)))?;
+    /// let call = run.call_async(&mut store, ());
+    /// // The call lets the timer of the executor run, which then drops it.
+    /// assert!(tokio::time::timeout(Duration::from_millis(20), call).await.is_err());
+    /// # Ok(()) }
+    /// ```
+    pub fn set_time_slice(&mut self, length: Option<Duration>) -> Result<()> {
+        check(self.engine().config().interruption)?;
+        let runtime = &mut self.inner.runtime;
+        runtime.set_time_slice(length).context("cannot start the timer")
+    }
+}
+
+impl<T> StoreContextMut<'_, T> {
+    /// As [`Store::set_deadline`].
+    pub fn set_deadline(&mut self, deadline: Option<Instant>) -> Result<()> {
+        check(self.engine().config().interruption)?;
+        self.0.runtime.set_deadline(deadline).context("cannot start the timer")
+    }
+}
+
+/// Fails unless functions are compiled so that they can be interrupted.
+fn check(enabled: bool) -> Result<()> {
+    ensure!(
+        enabled,
+        "the functions of this engine cannot be interrupted: set `Config::interruption`"
+    );
+    Ok(())
+}

@@ -1,0 +1,543 @@
+//! Calls that are interrupted: by a handle, by a deadline, and to let others run; in
+//! loops, recursion, switches of every design and long instructions.
+
+mod common;
+use common::*;
+use ropewalk::*;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::{Duration, Instant};
+
+/// An engine whose functions can be interrupted.
+fn interruptible(mode: Mode) -> Engine {
+    Engine::new(mode.config().interruption(true)).unwrap()
+}
+
+const MODES: [Mode; 5] = [DEFAULT, MOVE, COLLECT, COLLECT_AND_MOVE, CHECK];
+
+macro_rules! program {
+    ($name:literal) => {
+        include_str!(concat!("../../../benches/programs/", $name, ".wat"))
+    };
+}
+
+/// Programs that compute something with so many steps, with one export and how many
+/// steps are quick.
+const PROGRAMS: &[(&str, &str, &str, i64)] = &[
+    ("fib", "run", program!("fib"), 12),
+    ("orbits", "run", program!("orbits"), 10),
+    ("gc_structs", "run", program!("gc_structs"), 20),
+    ("round_trip", "run", program!("round_trip"), 50),
+    ("create", "finish", program!("create"), 20),
+    ("symmetric", "run", program!("symmetric"), 50),
+    ("stack_switch", "run", program!("stack_switch"), 50),
+    ("task_round_trip", "run", program!("task_round_trip"), 50),
+    ("fiber_switch", "run", program!("fiber_switch"), 50),
+    ("first_class_switch", "caught", program!("first_class_switch"), 50),
+    ("first_class_switch", "called", program!("first_class_switch"), 50),
+    ("first_class_switch", "thrown", program!("first_class_switch"), 50),
+];
+
+/// Functions that never return.
+const ENDLESS: &[(&str, &str)] = &[
+    ("a loop", "(func (export \"run\") (loop (br 0)))"),
+    (
+        "a loop with a value",
+        "(func (export \"run\") (local i64)
+           (loop (local.set 0 (i64.add (local.get 0) (i64.const 1))) (br 0)))",
+    ),
+    (
+        "recursion",
+        "(func $fib (param i64) (result i64)
+           (if (result i64) (i64.lt_u (local.get 0) (i64.const 2))
+             (then (local.get 0))
+             (else (i64.add
+               (call $fib (i64.sub (local.get 0) (i64.const 1)))
+               (call $fib (i64.sub (local.get 0) (i64.const 2)))))))
+         (func (export \"run\") (drop (call $fib (i64.const 90))))",
+    ),
+    ("a tail call", "(func $run (export \"run\") (return_call $run))"),
+    (
+        "tail calls through a table",
+        "(type $f (func)) (table funcref (elem $a $b))
+         (func $a (export \"run\") (return_call_indirect (type $f) (i32.const 1)))
+         (func $b (return_call_indirect (type $f) (i32.const 0)))",
+    ),
+    (
+        "a loop that catches what it throws",
+        "(tag $t)
+         (func (export \"run\")
+           (loop (block (try_table (catch $t 0) (throw $t))) (br 0)))",
+    ),
+    (
+        "continuations that switch to new ones",
+        "(rec (type $f (func (param (ref null $k)))) (type $k (cont $f)))
+         (tag $pass) (elem declare func $hop)
+         (func $hop (type $f)
+           (drop (switch $k $pass (cont.new $k (ref.func $hop)))))
+         (func (export \"run\")
+           (resume $k (on $pass switch) (ref.null $k) (cont.new $k (ref.func $hop))))",
+    ),
+    (
+        "a generator that suspends for ever",
+        "(type $f (func)) (type $k (cont $f)) (tag $t) (elem declare func $spin)
+         (func $spin (suspend $t) (return_call $spin))
+         (func $handle (param $k (ref $k))
+           (block (result (ref $k)) (resume $k (on $t 0) (local.get $k)) (return))
+           (return_call $handle))
+         (func (export \"run\") (call $handle (cont.new $k (ref.func $spin))))",
+    ),
+    (
+        "stacks of the bag that switch to new ones and retire",
+        "(rec (type $f (func (param (ref null $k)))) (type $k (cont $f)))
+         (import \"ropewalk:stack\" \"new\" (func $new (param (ref null $f)) (result (ref $k))))
+         (import \"ropewalk:stack\" \"switch\"
+           (func $switch (param (ref null $k)) (result (ref null $k))))
+         (import \"ropewalk:stack\" \"switch_retire\" (func $retire (param (ref null $k))))
+         (elem declare func $hop)
+         (func $hop (type $f) (call $retire (call $new (ref.func $hop))))
+         (func (export \"run\") (drop (call $switch (call $new (ref.func $hop)))))",
+    ),
+    (
+        "first-class stacks that call on new ones",
+        "(rec
+           (type $stack (cont $stack.func))
+           (type $stack.func (func (param (ref null $stack) (ref null $stack)))))
+         (type $f (func (param (ref null $stack))))
+         (import \"ropewalk:first-class\" \"new_stack\" (func $new (result (ref null $stack))))
+         (import \"ropewalk:first-class\" \"switch_call_trap\"
+           (func $call (param (ref null $stack) (ref $f))))
+         (elem declare func $hop $first)
+         (func $first (type $f)
+           (call $call (call $new) (ref.func $hop)))
+         (func $hop (type $f)
+           (drop (local.get 0)) (local.set 0 (ref.null $stack))
+           (call $call (call $new) (ref.func $hop)))
+         (func (export \"run\") (call $call (call $new) (ref.func $first)))",
+    ),
+    (
+        "a heap that grows",
+        "(type $list (struct (field (ref null $list)) (field i64 i64 i64 i64)))
+         (func (export \"run\") (local $l (ref null $list))
+           (loop
+             (local.set $l
+               (struct.new $list (local.get $l) (i64.const 1) (i64.const 2) (i64.const 3)
+                 (i64.const 4)))
+             (br 0)))",
+    ),
+    (
+        "large arrays",
+        "(type $a (array (mut i64)))
+         (func (export \"run\")
+           (loop (drop (array.new $a (i64.const 7) (i32.const 3000000))) (br 0)))",
+    ),
+];
+
+const TWO: &str = "(func (export \"two\") (result i32) (i32.const 2))";
+
+/// An instance of a function that never returns, beside one that does.
+fn endless(engine: &Engine, text: &str) -> (Store<()>, TypedFunc<(), ()>, TypedFunc<(), i32>) {
+    let (mut store, instance) = instantiate_in(engine, &format!("(module {text} {TWO})"));
+    let run = instance.get_typed_func(&mut store, "run").unwrap();
+    let two = instance.get_typed_func(&mut store, "two").unwrap();
+    (store, run, two)
+}
+
+#[test]
+fn a_deadline_ends_whatever_runs_and_the_store_can_be_used_again() {
+    for mode in [DEFAULT, COLLECT_AND_MOVE] {
+        let engine = interruptible(mode);
+        for (name, text) in ENDLESS {
+            let (mut store, run, two) = endless(&engine, text);
+            for _ in 0..2 {
+                store.set_timeout(Duration::from_millis(15)).unwrap();
+                assert_eq!(code(run.call(&mut store, ())), TrapCode::Interrupt, "{name}");
+                store.set_deadline(None).unwrap();
+                assert_eq!(two.call(&mut store, ()).unwrap(), 2, "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_handle_ends_whatever_runs_once() {
+    let engine = interruptible(DEFAULT);
+    for (name, text) in ENDLESS {
+        let (mut store, run, two) = endless(&engine, text);
+        let handle = store.interrupt_handle().unwrap();
+        let other = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(5));
+            handle.clone().interrupt();
+        });
+        assert_eq!(code(run.call(&mut store, ())), TrapCode::Interrupt, "{name}");
+        other.join().unwrap();
+        assert_eq!(two.call(&mut store, ()).unwrap(), 2, "{name}");
+    }
+}
+
+#[test]
+fn an_interruption_while_nothing_runs_ends_the_next_call() {
+    let (mut store, run, _) = endless(&interruptible(DEFAULT), ENDLESS[0].1);
+    let handle = store.interrupt_handle().unwrap();
+    handle.interrupt();
+    assert_eq!(code(run.call(&mut store, ())), TrapCode::Interrupt);
+    drop(store);
+    handle.interrupt();
+}
+
+#[test]
+fn a_deadline_that_has_passed_ends_every_call_until_it_is_taken_back() {
+    let text = "(func $id (param i32) (result i32) (local.get 0))
+                (func (export \"run\") (drop (call $id (i32.const 1))))";
+    let (mut store, run, _) = endless(&interruptible(DEFAULT), text);
+    store.set_deadline(Some(Instant::now())).unwrap();
+    for _ in 0..3 {
+        assert_eq!(code(run.call(&mut store, ())), TrapCode::Interrupt);
+    }
+    store.set_timeout(Duration::from_secs(1000)).unwrap();
+    run.call(&mut store, ()).unwrap();
+    // Too late to be told.
+    store.set_timeout(Duration::MAX).unwrap();
+    run.call(&mut store, ()).unwrap();
+}
+
+#[test]
+fn without_the_setting_there_is_nothing_to_interrupt_by() {
+    let mut store = Store::new(&Engine::default(), ());
+    let expected = "the functions of this engine cannot be interrupted: set `Config::interruption`";
+    assert_eq!(store.interrupt_handle().unwrap_err().to_string(), expected);
+    assert_eq!(store.set_deadline(None).unwrap_err().to_string(), expected);
+    assert_eq!(store.set_timeout(Duration::ZERO).unwrap_err().to_string(), expected);
+    assert_eq!(store.set_time_slice(None).unwrap_err().to_string(), expected);
+}
+
+#[test]
+fn calls_within_each_other_all_end_even_if_a_host_function_ignores_it() {
+    let text = "(import \"host\" \"f\" (func $f))
+                (func (export \"inner\") (loop (br 0)))
+                (func (export \"outer\") (call $f) (loop (br 0)))";
+    let engine = interruptible(DEFAULT);
+    let ends = Arc::new(AtomicUsize::new(0));
+    let count = ends.clone();
+    let (mut store, instance) = with_host(&engine, text, move |mut caller: Caller<'_, ()>| {
+        let inner = caller.get_export("inner").and_then(Extern::into_func).unwrap();
+        let ended = inner.typed::<(), ()>(&caller).unwrap().call(&mut caller, ());
+        assert_eq!(code(ended), TrapCode::Interrupt);
+        count.fetch_add(1, Ordering::Relaxed);
+    });
+    let handle = store.interrupt_handle().unwrap();
+    handle.interrupt();
+    let outer = instance.get_typed_func::<(), ()>(&mut store, "outer").unwrap();
+    // The first is ended when it begins.
+    assert_eq!(code(outer.call(&mut store, ())), TrapCode::Interrupt);
+    assert_eq!(ends.load(Ordering::Relaxed), 0);
+    let other = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(10));
+        handle.interrupt();
+    });
+    assert_eq!(code(outer.call(&mut store, ())), TrapCode::Interrupt);
+    assert_eq!(ends.load(Ordering::Relaxed), 1);
+    other.join().unwrap();
+}
+
+#[test]
+fn no_handler_catches_an_interruption() {
+    let text = "(func (export \"run\") (block (try_table (catch_all 0) (loop (br 0)))))";
+    let (mut store, run, _) = endless(&interruptible(DEFAULT), text);
+    store.set_timeout(Duration::from_millis(5)).unwrap();
+    let error = run.call(&mut store, ()).unwrap_err();
+    assert_eq!(trap(&error).code(), TrapCode::Interrupt);
+    assert!(error.to_string().starts_with("wasm trap: interrupt\n"), "{error}");
+    assert_eq!(trap(&error).backtrace().frames().len(), 1);
+}
+
+/// Instructions that take long are done in pieces. The functions are so short that they
+/// do not look when they begin.
+#[test]
+fn long_instructions_end_after_a_piece() {
+    let text = "(module
+       (memory $m 64) (memory $n 64) (table $t 400000 externref) (table $u 400000 externref)
+       (type $a (array (mut i64))) (type $b (array (mut i8)))
+       (global $a (mut (ref null $a)) (ref.null $a)) (global $b (mut (ref null $a)) (ref.null $a))
+       (func (export \"make\")
+         (global.set $a (array.new_default $a (i32.const 400000)))
+         (global.set $b (array.new_default $a (i32.const 400000))))
+       (func (export \"fill\") (memory.fill (i32.const 0) (i32.const 1) (i32.const 4194304)))
+       (func (export \"filled\") (result i32)
+         (i32.add (i32.load8_u (i32.const 1048575)) (i32.load8_u (i32.const 1048576))))
+       (func (export \"copy\") (memory.copy (i32.const 0) (i32.const 9) (i32.const 4194000)))
+       (func (export \"copy up\") (memory.copy (i32.const 9) (i32.const 0) (i32.const 4194000)))
+       (func (export \"copy across\")
+         (memory.copy $n $m (i32.const 9) (i32.const 0) (i32.const 4194000)))
+       (func (export \"table.fill\")
+         (table.fill $t (i32.const 0) (ref.null extern) (i32.const 400000)))
+       (func (export \"table.copy\")
+         (table.copy $t $t (i32.const 1) (i32.const 0) (i32.const 399999)))
+       (func (export \"table.copy across\")
+         (table.copy $t $u (i32.const 1) (i32.const 0) (i32.const 399999)))
+       (func (export \"array.new\") (drop (array.new $b (i32.const 1) (i32.const 4000000))))
+       (func (export \"array.fill\")
+         (array.fill $a (global.get $a) (i32.const 0) (i64.const 7) (i32.const 400000)))
+       (func (export \"array.copy\")
+         (array.copy $a $a (global.get $a) (i32.const 0) (global.get $b) (i32.const 0)
+           (i32.const 400000)))
+       (func (export \"array.copy within\")
+         (array.copy $a $a (global.get $a) (i32.const 1) (global.get $a) (i32.const 0)
+           (i32.const 399999))))";
+    let (mut store, instance) = instantiate_in(&interruptible(DEFAULT), text);
+    let handle = store.interrupt_handle().unwrap();
+    call(&mut store, instance, "make", &[]).unwrap();
+    let exports = instance.exports(&mut store).unwrap();
+    for name in exports
+        .iter()
+        .map(|(name, _)| name)
+        .filter(|name| !matches!(name.as_str(), "make" | "filled"))
+    {
+        handle.interrupt();
+        assert_eq!(code(call(&mut store, instance, name, &[])), TrapCode::Interrupt, "{name}");
+        if name == "fill" {
+            assert_eq!(call_i32(&mut store, instance, "filled"), 1);
+        }
+        call(&mut store, instance, name, &[]).unwrap();
+    }
+}
+
+// ---- letting others run
+
+/// Counts how often a task is woken.
+#[derive(Default)]
+struct Woken(AtomicUsize);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Polls a future until it is ready, but only when it has woken its task; returns how
+/// often it was polled too.
+fn block_on<R>(future: impl Future<Output = R>) -> (R, usize) {
+    let mut future = pin!(future);
+    let woken = Arc::new(Woken::default());
+    let waker = Waker::from(woken.clone());
+    for polls in 1.. {
+        if let Poll::Ready(result) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            return (result, polls);
+        }
+        assert_eq!(woken.0.load(Ordering::Relaxed), polls, "it has woken its task");
+    }
+    unreachable!()
+}
+
+#[test]
+fn a_call_that_lets_others_run_everywhere_has_the_same_results() {
+    for (name, export, text, steps) in PROGRAMS {
+        let (mut store, instance) = instantiate(text);
+        let func = instance.get_typed_func::<i64, i64>(&mut store, export).unwrap();
+        let expected = func.call(&mut store, *steps).unwrap();
+        for mode in MODES {
+            let engine = Engine::new(mode.config().stop_always(true)).unwrap();
+            let (mut store, instance) = instantiate_in(&engine, text);
+            let func = instance.get_typed_func::<i64, i64>(&mut store, export).unwrap();
+            let (found, polls) = block_on(func.call_async(&mut store, *steps));
+            assert_eq!(found.unwrap(), expected, "{name} {export}, {}", mode.name);
+            assert!(polls > *steps as usize, "{name} {export}: {polls} polls");
+            assert_eq!(func.call(&mut store, *steps).unwrap(), expected, "{name} {export}");
+        }
+    }
+}
+
+#[test]
+fn a_time_slice_lets_others_run_and_comes_again() {
+    let (mut store, run, two) = endless(&interruptible(DEFAULT), ENDLESS[0].1);
+    store.set_time_slice(Some(Duration::from_millis(2))).unwrap();
+    let mut polls = 0;
+    let begin = Instant::now();
+    {
+        let mut future = pin!(run.call_async(&mut store, ()));
+        while polls < 5 {
+            let mut context = Context::from_waker(Waker::noop());
+            assert!(future.as_mut().poll(&mut context).is_pending());
+            polls += 1;
+        }
+    }
+    assert!(begin.elapsed() >= Duration::from_millis(10), "{:?}", begin.elapsed());
+    // The call was dropped.
+    assert_eq!(store.pending_calls(), 0);
+    assert_eq!(two.call(&mut store, ()).unwrap(), 2);
+    // One that cannot wait goes on until something ends it.
+    store.set_timeout(Duration::from_millis(20)).unwrap();
+    assert_eq!(code(run.call(&mut store, ())), TrapCode::Interrupt);
+}
+
+#[test]
+fn a_sliced_call_ends_by_its_deadline() {
+    let (mut store, run, two) = endless(&interruptible(DEFAULT), ENDLESS[0].1);
+    store.set_time_slice(Some(Duration::from_millis(1))).unwrap();
+    store.set_timeout(Duration::from_millis(30)).unwrap();
+    let (ended, polls) = block_on(run.call_async(&mut store, ()));
+    assert_eq!(code(ended), TrapCode::Interrupt);
+    assert!(polls > 2, "{polls} polls");
+    store.set_time_slice(None).unwrap();
+    store.set_deadline(None).unwrap();
+    assert_eq!(two.call(&mut store, ()).unwrap(), 2);
+}
+
+#[test]
+fn concurrent_calls_take_turns() {
+    let text = "(func (export \"run\") (param $n i64) (result i64) (local $sum i64)
+        (loop $next
+          (local.set $sum (i64.add (local.get $sum) (local.get $n)))
+          (br_if $next (i64.ne (i64.const 0)
+            (local.tee $n (i64.sub (local.get $n) (i64.const 1))))))
+        (local.get $sum))";
+    for mode in MODES {
+        let engine = Engine::new(mode.config().stop_always(true)).unwrap();
+        let (mut store, instance) = instantiate_in(&engine, text);
+        let run = instance.get_typed_func::<i64, i64>(&mut store, "run").unwrap();
+        let order = std::sync::Mutex::new(Vec::new());
+        let both = store.run_concurrent(async |accessor| {
+            let call = async |n: i64| {
+                let sum = run.call_concurrent(accessor, n).await.unwrap();
+                order.lock().unwrap().push(n);
+                sum
+            };
+            // The longer one begins first.
+            let (mut long, mut short) = (pin!(call(300)), pin!(call(20)));
+            let (mut first, mut second) = (None, None);
+            std::future::poll_fn(|context| {
+                if first.is_none()
+                    && let Poll::Ready(sum) = long.as_mut().poll(context)
+                {
+                    first = Some(sum);
+                }
+                if second.is_none()
+                    && let Poll::Ready(sum) = short.as_mut().poll(context)
+                {
+                    second = Some(sum);
+                }
+                if first.is_some() && second.is_some() { Poll::Ready(()) } else { Poll::Pending }
+            })
+            .await;
+            (first, second)
+        });
+        let (sums, _) = {
+            let mut future = pin!(both);
+            let mut context = Context::from_waker(Waker::noop());
+            loop {
+                if let Poll::Ready(sums) = future.as_mut().poll(&mut context) {
+                    break (sums, ());
+                }
+            }
+        };
+        assert_eq!(sums, (Some(300 * 301 / 2), Some(20 * 21 / 2)), "{}", mode.name);
+        assert_eq!(*order.lock().unwrap(), [20, 300], "{}", mode.name);
+    }
+}
+
+#[test]
+fn objects_survive_that_only_a_stopped_function_has() {
+    let text = "(type $list (struct (field i64) (field (ref null $list))))
+        (func (export \"run\") (param $n i64) (result i64)
+          (local $l (ref null $list)) (local $sum i64)
+          (loop $next
+            (local.set $l (struct.new $list (local.get $n) (local.get $l)))
+            (br_if $next (i64.ne (i64.const 0)
+              (local.tee $n (i64.sub (local.get $n) (i64.const 1))))))
+          (loop $next
+            (local.set $sum (i64.add (local.get $sum) (struct.get $list 0 (local.get $l))))
+            (local.set $l (struct.get $list 1 (local.get $l)))
+            (br_if $next (i32.eqz (ref.is_null (local.get $l)))))
+          (local.get $sum))";
+    for mode in MODES {
+        let engine = Engine::new(mode.config().stop_always(true)).unwrap();
+        let (mut store, instance) = instantiate_in(&engine, text);
+        let run = instance.get_typed_func::<i64, i64>(&mut store, "run").unwrap();
+        assert_eq!(block_on(run.call_async(&mut store, 50)).0.unwrap(), 1275, "{}", mode.name);
+        assert_eq!(run.call(&mut store, 50).unwrap(), 1275, "{}", mode.name);
+        // Other calls allocate while one has stopped.
+        let sums = block_on_any(store.run_concurrent(async |accessor| {
+            let (mut a, mut b) =
+                (pin!(run.call_concurrent(accessor, 40)), pin!(run.call_concurrent(accessor, 30)));
+            let mut sums = [None, None];
+            std::future::poll_fn(|context| {
+                if sums[0].is_none()
+                    && let Poll::Ready(sum) = a.as_mut().poll(context)
+                {
+                    sums[0] = Some(sum.unwrap());
+                }
+                if sums[1].is_none()
+                    && let Poll::Ready(sum) = b.as_mut().poll(context)
+                {
+                    sums[1] = Some(sum.unwrap());
+                }
+                if sums.iter().all(Option::is_some) { Poll::Ready(()) } else { Poll::Pending }
+            })
+            .await;
+            sums
+        }));
+        assert_eq!(sums, [Some(820), Some(465)], "{}", mode.name);
+    }
+}
+
+/// Polls a future until it is ready.
+fn block_on_any<R>(future: impl Future<Output = R>) -> R {
+    let mut future = pin!(future);
+    loop {
+        let polled = future.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        if let Poll::Ready(result) = polled {
+            return result;
+        }
+    }
+}
+
+#[test]
+fn every_register_is_as_before() {
+    // More values than there are registers, of every kind.
+    let ints: Vec<String> = (0..12).map(|i| format!("(local $i{i} i64)")).collect();
+    let floats: Vec<String> = (0..14).map(|i| format!("(local $f{i} f64)")).collect();
+    let vectors: Vec<String> = (0..14).map(|i| format!("(local $v{i} v128)")).collect();
+    let mut steps = String::new();
+    for i in 0..12 {
+        let add = i * 7 + 1;
+        steps += &format!("(local.set $i{i} (i64.add (local.get $i{i}) (i64.const {add})))");
+    }
+    for i in 0..14 {
+        steps += &format!("(local.set $f{i} (f64.add (local.get $f{i}) (f64.const {i}.5)))");
+        steps += &format!(
+            "(local.set $v{i} (i64x2.add (local.get $v{i}) (i64x2.splat (i64.const {i}))))"
+        );
+    }
+    let mut sum = "(i64.const 0)".to_string();
+    for i in 0..12 {
+        sum = format!("(i64.add {sum} (local.get $i{i}))");
+    }
+    for i in 0..14 {
+        sum = format!("(i64.add {sum} (i64.trunc_f64_s (local.get $f{i})))");
+        sum = format!("(i64.add {sum} (i64x2.extract_lane 1 (local.get $v{i})))");
+    }
+    let text = format!(
+        "(func (export \"run\") (param $n i64) (result i64) {} {} {}
+           (loop $next {steps}
+             (br_if $next (i64.ne (i64.const 0)
+               (local.tee $n (i64.sub (local.get $n) (i64.const 1))))))
+           {sum})",
+        ints.concat(),
+        floats.concat(),
+        vectors.concat()
+    );
+    let (mut store, instance) = instantiate(&text);
+    let run = instance.get_typed_func::<i64, i64>(&mut store, "run").unwrap();
+    let expected = run.call(&mut store, 20).unwrap();
+    for mode in [DEFAULT, MOVE, SINGLE_PASS, NOT_OPTIMISED] {
+        let engine = Engine::new(mode.config().stop_always(true)).unwrap();
+        let (mut store, instance) = instantiate_in(&engine, &text);
+        let run = instance.get_typed_func::<i64, i64>(&mut store, "run").unwrap();
+        assert_eq!(run.call(&mut store, 20).unwrap(), expected, "{}", mode.name);
+        let (found, _) = block_on(run.call_async(&mut store, 20));
+        assert_eq!(found.unwrap(), expected, "{}", mode.name);
+    }
+}

@@ -1,0 +1,105 @@
+//! Instructions that move much are done in pieces, so that they can be interrupted
+//! in between.
+
+use crate::interrupt::Interrupts;
+use ropewalk_abi::TrapCode;
+use std::ops::Range;
+
+/// How many bytes are moved at once: some tenths of a millisecond, if the kernel has to
+/// find memory for them.
+const PIECE: usize = 1 << 20;
+
+/// Fills or copies a range piece by piece, in order.
+pub(super) fn forward<T>(
+    interrupts: &Interrupts,
+    mut range: Range<usize>,
+    mut work: impl FnMut(Range<usize>),
+) -> Result<(), TrapCode> {
+    let most = (PIECE / size_of::<T>()).max(1);
+    while range.len() > most {
+        work(range.start..range.start + most);
+        range.start += most;
+        interrupts.check()?;
+    }
+    work(range);
+    Ok(())
+}
+
+/// The same, the last piece first.
+pub(super) fn backward<T>(
+    interrupts: &Interrupts,
+    mut range: Range<usize>,
+    mut work: impl FnMut(Range<usize>),
+) -> Result<(), TrapCode> {
+    let most = (PIECE / size_of::<T>()).max(1);
+    while range.len() > most {
+        work(range.end - most..range.end);
+        range.end -= most;
+        interrupts.check()?;
+    }
+    work(range);
+    Ok(())
+}
+
+/// Fills a slice.
+pub(super) fn fill<T: Copy>(
+    interrupts: &Interrupts,
+    slice: &mut [T],
+    value: T,
+) -> Result<(), TrapCode> {
+    forward::<T>(interrupts, 0..slice.len(), |piece| slice[piece].fill(value))
+}
+
+/// Copies a slice to another of the same length.
+pub(super) fn copy<T: Copy>(
+    interrupts: &Interrupts,
+    to: &mut [T],
+    from: &[T],
+) -> Result<(), TrapCode> {
+    forward::<T>(interrupts, 0..to.len(), |piece| to[piece.clone()].copy_from_slice(&from[piece]))
+}
+
+/// Copies a part of a slice to another place of it; they may overlap.
+pub(super) fn copy_within<T: Copy>(
+    interrupts: &Interrupts,
+    slice: &mut [T],
+    from: Range<usize>,
+    to: usize,
+) -> Result<(), TrapCode> {
+    let all = 0..from.len();
+    let mut work = |piece: Range<usize>| {
+        slice.copy_within(from.start + piece.start..from.start + piece.end, to + piece.start);
+    };
+    match to <= from.start {
+        true => forward::<T>(interrupts, all, &mut work),
+        false => backward::<T>(interrupts, all, &mut work),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_of_an_overlapping_range_are_copied_in_the_right_order() {
+        let len = 2 * PIECE + 5;
+        let original: Vec<u8> = (0..3 * PIECE).map(|i| (i % 251) as u8).collect();
+        for (from, to) in [(0, 0), (0, 9), (9, 0), (0, PIECE - 9), (PIECE - 9, 0)] {
+            let (mut found, mut expected) = (original.clone(), original.clone());
+            expected.copy_within(from..from + len, to);
+            let done = copy_within(&Interrupts::default(), &mut found, from..from + len, to);
+            assert!(done.is_ok() && found == expected, "from {from} to {to}");
+        }
+    }
+
+    #[test]
+    fn an_interruption_ends_after_a_piece() {
+        let interrupts = Interrupts::default();
+        interrupts.interrupt();
+        let mut bytes = vec![0_u8; 3 * PIECE];
+        assert_eq!(fill(&interrupts, &mut bytes, 1), Err(TrapCode::Interrupt));
+        let filled = bytes.iter().filter(|byte| **byte == 1).count();
+        assert_eq!(filled, PIECE);
+        assert_eq!(fill(&interrupts, &mut bytes[..PIECE], 2), Ok(()));
+    }
+}

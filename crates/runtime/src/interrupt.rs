@@ -1,0 +1,308 @@
+//! Stopping what runs: for good, or to let others run.
+//!
+//! Functions of a module that was compiled for it look at a word of their instance at
+//! every [check point](ropewalk_abi::InstanceHeader::go_on). Who wants them to stop
+//! writes into these words; the functions then call the stub
+//! [`pause`](crate::arch::stubs::pause), which asks [`paused`] how to continue:
+//!
+//! * An interruption, or a deadline that has passed, ends the activation with a trap.
+//! * When a time slice has passed, an activation that can wait is left, with the
+//!   registers on top of its stack, and continues when it is polled again. It is frozen
+//!   like one that waits for a host function. One that cannot wait goes on.
+//!
+//! Instructions of the runtime that can take long look at [`Interrupts`] themselves.
+
+use crate::activation::Ending;
+use crate::arch::stubs;
+use crate::pending::{Put, Waiting};
+use crate::store::Store;
+use crate::timer::{self, Alarm};
+use ropewalk_abi::builtin::{GO_ON, Outcome};
+use ropewalk_abi::{InstanceHeader, PausedFrame, StoreContext, TrapCode};
+use std::ffi::c_void;
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+/// Why functions are to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum Reason {
+    /// Somebody has said so.
+    Interrupted = 1,
+    /// The deadline has passed.
+    Deadline = 2,
+    /// The time slice has passed.
+    Slice = 4,
+    /// They always do, for testing.
+    Always = 8,
+}
+
+/// The reasons to end an activation.
+const ENDING: u32 = Reason::Interrupted as u32 | Reason::Deadline as u32;
+
+/// What a store shares with those who want it to stop: with other threads, and with the
+/// [timer](crate::timer).
+#[derive(Debug, Default)]
+pub struct Interrupts {
+    /// The reasons to stop. Changed only while the words are locked, which say the same.
+    reasons: AtomicU32,
+    words: Mutex<Words>,
+}
+
+/// The words that generated code looks at.
+#[derive(Debug, Default)]
+struct Words {
+    /// The instances of the store, until it is dropped.
+    instances: Vec<Word>,
+    deadline: Option<Alarm>,
+    slice: Option<Alarm>,
+}
+
+/// The header of an instance, of which only the word is used.
+#[derive(Debug)]
+struct Word(NonNull<InstanceHeader>);
+
+// SAFETY: the word is atomic, and a store takes its instances out before it drops them.
+unsafe impl Send for Word {}
+
+impl Word {
+    /// Lets the functions of the instance go on, or stop.
+    fn set(&self, goes_on: bool) {
+        let address = if goes_on { self.0.as_ptr() as usize } else { 0 };
+        // SAFETY: the instance is alive. Nobody has a reference to the whole header.
+        let word = unsafe { &(*self.0.as_ptr()).go_on };
+        word.store(address, Ordering::Relaxed);
+    }
+}
+
+impl Interrupts {
+    fn lock(&self) -> MutexGuard<'_, Words> {
+        self.words.lock().expect("nobody panics with it")
+    }
+
+    /// Lets functions stop.
+    fn stop(&self, reason: Reason) {
+        let words = self.lock();
+        if self.reasons.fetch_or(reason as u32, Ordering::Relaxed) == 0 {
+            words.instances.iter().for_each(|word| word.set(false));
+        }
+    }
+
+    /// Takes a reason back.
+    fn forget(&self, reason: Reason) {
+        let words = self.lock();
+        let before = self.reasons.fetch_and(!(reason as u32), Ordering::Relaxed);
+        if before == reason as u32 {
+            words.instances.iter().for_each(|word| word.set(true));
+        }
+    }
+
+    /// Interrupts what runs, or else what runs next.
+    pub fn interrupt(&self) {
+        self.stop(Reason::Interrupted);
+    }
+
+    fn has(&self, reasons: u32) -> bool {
+        self.reasons.load(Ordering::Relaxed) & reasons != 0
+    }
+
+    /// Fails if the activation is to end, in the middle of an instruction that takes
+    /// long.
+    pub(crate) fn check(&self) -> Result<(), TrapCode> {
+        if self.has(ENDING) { Err(TrapCode::Interrupt) } else { Ok(()) }
+    }
+
+    /// Lets functions always stop.
+    pub(crate) fn stop_always(&self) {
+        self.stop(Reason::Always);
+    }
+
+    /// Lets functions of another instance stop too.
+    pub(crate) fn add(&self, instance: NonNull<InstanceHeader>) {
+        let mut words = self.lock();
+        let word = Word(instance);
+        word.set(self.reasons.load(Ordering::Relaxed) == 0);
+        words.instances.push(word);
+    }
+
+    /// Forgets all instances, which are about to be dropped.
+    pub(crate) fn close(&self) {
+        let mut words = self.lock();
+        words.instances.clear();
+        (words.deadline, words.slice) = (None, None);
+    }
+
+    /// Lets activations end from some time on.
+    fn set_deadline(this: &Arc<Self>, deadline: Option<Instant>) -> io::Result<()> {
+        this.lock().deadline = None;
+        this.forget(Reason::Deadline);
+        match deadline {
+            Some(when) if when <= Instant::now() => this.stop(Reason::Deadline),
+            Some(when) => {
+                let alarm = this.alarm(when, Reason::Deadline)?;
+                this.lock().deadline = Some(alarm);
+            }
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// Lets functions stop once after a time, or not.
+    fn set_slice(this: &Arc<Self>, length: Option<Duration>) -> io::Result<()> {
+        this.lock().slice = None;
+        this.forget(Reason::Slice);
+        if let Some(when) = length.and_then(|length| Instant::now().checked_add(length)) {
+            let alarm = this.alarm(when, Reason::Slice)?;
+            this.lock().slice = Some(alarm);
+        }
+        Ok(())
+    }
+
+    fn alarm(self: &Arc<Self>, when: Instant, reason: Reason) -> io::Result<Alarm> {
+        let this = Arc::downgrade(self);
+        timer::at(when, move || {
+            if let Some(this) = this.upgrade() {
+                this.stop(reason);
+            }
+        })
+    }
+}
+
+impl Store {
+    /// What stops this store.
+    pub fn interrupts(&self) -> &Arc<Interrupts> {
+        &self.interrupts
+    }
+
+    /// Lets activations end from some time on.
+    pub fn set_deadline(&mut self, deadline: Option<Instant>) -> io::Result<()> {
+        Interrupts::set_deadline(&self.interrupts, deadline)
+    }
+
+    /// Lets activations that can wait do so after each such time.
+    pub fn set_time_slice(&mut self, length: Option<Duration>) -> io::Result<()> {
+        self.time_slice = length;
+        Interrupts::set_slice(&self.interrupts, length)
+    }
+
+    /// Forgets an interruption that has ended an activation, when no other runs.
+    pub(crate) fn end_interruption(&mut self) {
+        if self.depth == 1 && self.interrupts.has(Reason::Interrupted as u32) {
+            self.interrupts.forget(Reason::Interrupted);
+        }
+    }
+
+    /// How a function continues that has seen that it is to stop.
+    fn pause(&mut self) -> Outcome {
+        if self.options.move_stacks {
+            // SAFETY: the running stack is alive, and left in a call.
+            unsafe { self.move_stack(self.context().stack) };
+        }
+        if self.interrupts.has(Reason::Always as u32) && self.options.heap.collect_always {
+            self.gc();
+        }
+        if self.interrupts.has(ENDING) {
+            self.set_ending(Ending::Trap(TrapCode::Interrupt));
+            return Outcome::END;
+        }
+        if !self.interrupts.has(Reason::Slice as u32 | Reason::Always as u32) {
+            return Outcome::returned(0);
+        }
+        self.interrupts.forget(Reason::Slice);
+        match self.pass_turn() {
+            true => Outcome::END,
+            false => {
+                self.begin_slice();
+                Outcome::returned(0)
+            }
+        }
+    }
+
+    /// Begins another time slice, if there are any.
+    fn begin_slice(&mut self) {
+        if self.time_slice.is_some() {
+            // Without a timer nothing was sliced before.
+            let _ = Interrupts::set_slice(&self.interrupts, self.time_slice);
+        }
+    }
+
+    /// Leaves the newest activation, to continue when it is polled again. Returns
+    /// whether it can be left.
+    fn pass_turn(&mut self) -> bool {
+        // SAFETY: whoever polls an activation is there as long as that runs.
+        let Some(polling) = (unsafe { self.poller().as_mut() }) else { return false };
+        if !self.leave_paused() {
+            return false;
+        }
+        // SAFETY: as above.
+        unsafe { (*polling.context).waker().wake_by_ref() };
+        let waiting = Waiting {
+            results: Box::pin(NextTurn),
+            fail: Box::new(|store, error| {
+                store.set_ending(Ending::Error(error));
+                Outcome::END
+            }),
+            scope: None,
+        };
+        self.set_ending(Ending::Waits(Box::new(waiting)));
+        true
+    }
+
+    /// Puts the registers of the function that has stopped on top of its stack, if there
+    /// is room.
+    fn leave_paused(&mut self) -> bool {
+        let context = self.context();
+        let (stack, registers) = (context.stack, context.paused);
+        // SAFETY: the running stack is alive; nothing lies below its stack pointer, and
+        // its memory is there down to the limit. The frame is read by `continue_paused`
+        // and by walks along the frame pointers.
+        unsafe {
+            let stack = &mut *stack;
+            if stack.sp - stack.limit < size_of::<PausedFrame>() {
+                return false;
+            }
+            let resume = stubs::continue_paused as *const c_void;
+            let place = stack.sp - size_of::<PausedFrame>();
+            let frame = PausedFrame { resume, registers, fp: stack.fp };
+            ptr::write(place as *mut PausedFrame, frame);
+            stack.sp = place;
+            stack.fp = place + std::mem::offset_of!(PausedFrame, fp);
+        }
+        true
+    }
+}
+
+/// What an activation waits for that lets others run: to be polled again.
+struct NextTurn;
+
+impl Future for NextTurn {
+    type Output = anyhow::Result<Put>;
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
+        let put: Put = Box::new(|store| {
+            store.begin_slice();
+            Ok(())
+        });
+        Poll::Ready(Ok(put))
+    }
+}
+
+/// Says how a function continues that has seen that it is to stop. Called by the stub:
+/// returns whether the activation is left.
+pub(crate) unsafe extern "C" fn paused(context: *mut StoreContext) -> u64 {
+    // SAFETY: the stub was called by generated code, which holds no reference to the
+    // store.
+    let store = unsafe { Store::from_context(context) };
+    let outcome = store.pause();
+    let outcome = match store.options.check_stacks && outcome.ended == GO_ON {
+        true => store.check_after(outcome, false),
+        false => outcome,
+    };
+    outcome.ended
+}
