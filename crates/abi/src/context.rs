@@ -238,6 +238,8 @@ pub struct StoreContext {
     pub passage: Passage,
     /// The results of a host call that is left.
     pub left_call: LeftCall,
+    /// How much more functions may execute now, where that is counted.
+    pub fuel: i64,
     /// The stub that is called where a function has seen that it is to stop. It
     /// preserves all registers.
     pub pause: *const c_void,

@@ -133,6 +133,8 @@ trap_codes! {
     MistypedTransfer = 47, "value of another type in the transfer area";
     /// Somebody has interrupted the call, or its deadline has passed.
     Interrupt = 48, "interrupt";
+    /// The fuel is used up.
+    OutOfFuel = 49, "out of fuel";
 }
 
 impl fmt::Display for TrapCode {

@@ -30,6 +30,8 @@ pub struct Target {
     pub(crate) check_stacks: bool,
     /// Whether functions look from time to time whether they are to stop.
     pub(crate) interruption: bool,
+    /// Whether what functions execute is counted.
+    pub(crate) fuel: bool,
     /// How much a module may ask for.
     pub(crate) limits: Limits,
 }
@@ -55,6 +57,7 @@ impl Target {
             move_stacks: false,
             check_stacks: false,
             interruption: false,
+            fuel: false,
             limits,
         })
     }
@@ -78,6 +81,11 @@ impl Target {
     /// The same, for code that can be interrupted.
     pub fn interruption(self, enable: bool) -> Target {
         Target { interruption: enable, ..self }
+    }
+
+    /// The same, for code that counts what it executes.
+    pub fn fuel(self, enable: bool) -> Target {
+        Target { fuel: enable, ..self }
     }
 }
 

@@ -4,6 +4,7 @@ use crate::engine::Engine;
 use crate::export::Extern;
 use crate::instance::Instance;
 use crate::store::{AsContext, AsContextMut, StoreContext, StoreContextMut};
+use anyhow::Result;
 
 /// The store in which a host function was called, and the instance that
 /// imported the function.
@@ -28,6 +29,16 @@ impl<T> Caller<'_, T> {
     /// The host's data, to change it.
     pub fn data_mut(&mut self) -> &mut T {
         self.store.data_mut()
+    }
+
+    /// How much fuel is left, as [`Store::get_fuel`](crate::Store::get_fuel) says.
+    pub fn get_fuel(&self) -> Result<u64> {
+        self.store.get_fuel()
+    }
+
+    /// Sets how much fuel there is, as [`Store::set_fuel`](crate::Store::set_fuel) does.
+    pub fn set_fuel(&mut self, fuel: u64) -> Result<()> {
+        self.store.set_fuel(fuel)
     }
 
     /// The engine of the store.

@@ -31,6 +31,7 @@ pub struct Config {
     pub(crate) move_stacks: bool,
     pub(crate) check_stacks: bool,
     pub(crate) interruption: bool,
+    pub(crate) consume_fuel: bool,
     pub(crate) stop_always: bool,
     pub(crate) heap: HeapOptions,
     pub(crate) tables: TableLimits,
@@ -56,6 +57,7 @@ impl Default for Config {
             move_stacks: false,
             check_stacks: false,
             interruption: false,
+            consume_fuel: false,
             stop_always: false,
             heap: HeapOptions::default(),
             tables: TableLimits::default(),
@@ -106,6 +108,19 @@ impl Config {
     /// are to stop, which is one comparison.
     pub fn interruption(&mut self, enable: bool) -> &mut Config {
         self.interruption = enable;
+        self
+    }
+
+    /// Counts what functions execute, so that it can be
+    /// [limited](crate::Store::set_fuel). Off by default; a store has no fuel until it
+    /// is given some.
+    ///
+    /// Each instruction costs one unit, but `nop`, `drop`, `block`, `loop`, `try_table`,
+    /// `else` and `end`. Instructions that fill, copy or make many cost one more for each
+    /// 64 bytes of a memory, or 8 elements of a table or an array. What the same program
+    /// costs is always the same, on every machine.
+    pub fn consume_fuel(&mut self, enable: bool) -> &mut Config {
+        self.consume_fuel = enable;
         self
     }
 

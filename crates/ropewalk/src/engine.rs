@@ -98,6 +98,7 @@ impl Engine {
             .move_stacks(config.move_stacks)
             .check_stacks(config.check_stacks)
             .interruption(config.interruption)
+            .fuel(config.consume_fuel)
             .limits(config.limits);
         Ok(Engine {
             inner: Arc::new(EngineInner {
@@ -148,6 +149,7 @@ impl Engine {
             stacks: self.config().stacks,
             move_stacks: self.config().move_stacks,
             check_stacks: self.config().check_stacks,
+            consume_fuel: self.config().consume_fuel,
             stop_always: self.config().stop_always,
         }
     }

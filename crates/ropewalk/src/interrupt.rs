@@ -116,7 +116,72 @@ impl<T> Store<T> {
     }
 }
 
+impl<T> Store<T> {
+    /// How much fuel is left. Fails without
+    /// [`Config::consume_fuel`](crate::Config::consume_fuel).
+    ///
+    /// ```
+    /// use ropewalk::*;
+    ///
+    /// # fn main() -> Result<()> {
+    /// let engine = Engine::new(Config::new().consume_fuel(true))?;
+    /// let module = Module::new(&engine, r#"
+    ///     (func (export "add") (param i32 i32) (result i32)
+    ///       (i32.add (local.get 0) (local.get 1)))
+    ///     (func (export "run") (loop (br 0)))
+    /// "#)?;
+    /// let mut store = Store::new(&engine, ());
+    /// store.set_fuel(1000)?;
+    /// let instance = Instance::new(&mut store, &module, &[])?;
+    /// let add = instance.get_typed_func::<(i32, i32), i32>(&mut store, "add")?;
+    /// add.call(&mut store, (1, 2))?;
+    /// assert_eq!(store.get_fuel()?, 997);
+    ///
+    /// let run = instance.get_typed_func::<(), ()>(&mut store, "run")?;
+    /// let error = run.call(&mut store, ()).unwrap_err();
+    /// assert_eq!(error.downcast_ref::<Trap>().unwrap().code(), TrapCode::OutOfFuel);
+    /// assert_eq!(store.get_fuel()?, 0);
+    /// # Ok(()) }
+    /// ```
+    pub fn get_fuel(&self) -> Result<u64> {
+        check_fuel(self.engine().config().consume_fuel)?;
+        Ok(self.inner.runtime.fuel())
+    }
+
+    /// Sets how much fuel there is. Calls that have used it up end with the trap
+    /// [`OutOfFuel`](crate::TrapCode::OutOfFuel), at the head of the next loop or the
+    /// beginning of the next function. Fails without
+    /// [`Config::consume_fuel`](crate::Config::consume_fuel).
+    pub fn set_fuel(&mut self, fuel: u64) -> Result<()> {
+        self.as_context_mut().set_fuel(fuel)
+    }
+
+    /// Has calls that can wait let others run whenever they have used so much fuel, as
+    /// after a [time slice](Self::set_time_slice), but always at the same places. None
+    /// lets them run until the fuel is used up, as at first. Fails for zero, and without
+    /// [`Config::consume_fuel`](crate::Config::consume_fuel).
+    pub fn fuel_async_yield_interval(&mut self, interval: Option<u64>) -> Result<()> {
+        check_fuel(self.engine().config().consume_fuel)?;
+        ensure!(interval != Some(0), "an interval has at least one unit of fuel");
+        self.inner.runtime.set_fuel_interval(interval);
+        Ok(())
+    }
+}
+
 impl<T> StoreContextMut<'_, T> {
+    /// As [`Store::get_fuel`].
+    pub fn get_fuel(&self) -> Result<u64> {
+        check_fuel(self.engine().config().consume_fuel)?;
+        Ok(self.0.runtime.fuel())
+    }
+
+    /// As [`Store::set_fuel`].
+    pub fn set_fuel(&mut self, fuel: u64) -> Result<()> {
+        check_fuel(self.engine().config().consume_fuel)?;
+        self.0.runtime.set_fuel(fuel);
+        Ok(())
+    }
+
     /// As [`Store::set_deadline`].
     pub fn set_deadline(&mut self, deadline: Option<Instant>) -> Result<()> {
         check(self.engine().config().interruption)?;
@@ -130,5 +195,11 @@ fn check(enabled: bool) -> Result<()> {
         enabled,
         "the functions of this engine cannot be interrupted: set `Config::interruption`"
     );
+    Ok(())
+}
+
+/// Fails unless what functions execute is counted.
+fn check_fuel(enabled: bool) -> Result<()> {
+    ensure!(enabled, "this engine does not count fuel: set `Config::consume_fuel`");
     Ok(())
 }

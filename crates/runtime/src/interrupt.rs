@@ -6,6 +6,7 @@
 //! [`pause`](crate::arch::stubs::pause), which asks [`paused`] how to continue:
 //!
 //! * An interruption, or a deadline that has passed, ends the activation with a trap.
+//! * Without [fuel](crate::fuel) it ends too, unless there is more.
 //! * When a time slice has passed, an activation that can wait is left, with the
 //!   registers on top of its stack, and continues when it is polled again. It is frozen
 //!   like one that waits for a host function. One that cannot wait goes on.
@@ -211,7 +212,14 @@ impl Store {
             self.set_ending(Ending::Trap(TrapCode::Interrupt));
             return Outcome::END;
         }
-        if !self.interrupts.has(Reason::Slice as u32 | Reason::Always as u32) {
+        let passes_turn = match self.refuel() {
+            Ok(passes_turn) => passes_turn,
+            Err(code) => {
+                self.set_ending(Ending::Trap(code));
+                return Outcome::END;
+            }
+        };
+        if !passes_turn && !self.interrupts.has(Reason::Slice as u32 | Reason::Always as u32) {
             return Outcome::returned(0);
         }
         self.interrupts.forget(Reason::Slice);

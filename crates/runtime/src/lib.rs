@@ -15,6 +15,7 @@
 //! | [`activation`] | a call from the host into WebAssembly |
 //! | [`pending`] | activations that wait for a host function |
 //! | [`interrupt`], [`timer`] | stopping what runs, and when |
+//! | [`fuel`] | how much may be executed |
 //! | [`held`] | continuations in the hands of the host |
 //! | [`builtins`] | what generated code calls |
 //! | [`signal`], [`fault`], [`complaint`] | faults become traps, or end the process |
@@ -34,6 +35,7 @@ mod design;
 mod exception;
 mod fault;
 mod frames;
+mod fuel;
 pub mod heap;
 pub mod held;
 pub mod instance;

@@ -5,6 +5,7 @@ use crate::arch::{bytes, stubs};
 use crate::builtins;
 use crate::code::LoadedModule;
 use crate::const_expr::ConstValue;
+use crate::fuel::Fuel;
 use crate::heap::{Heap, HeapOptions, Object};
 use crate::held::Released;
 use crate::instance::Instance;
@@ -61,6 +62,8 @@ pub struct StoreOptions {
     pub move_stacks: bool,
     /// Whether the records of all stacks are checked after every transition.
     pub check_stacks: bool,
+    /// Whether what functions execute is counted.
+    pub consume_fuel: bool,
     /// Whether functions stop at every check point, to show that they can.
     pub stop_always: bool,
 }
@@ -125,6 +128,8 @@ pub struct Store {
     pub(crate) interrupts: Arc<Interrupts>,
     /// How long activations that can wait run before they let others run.
     pub(crate) time_slice: Option<Duration>,
+    /// What functions may execute when what they have now is used up.
+    pub(crate) fuel: Fuel,
     /// What [`StoreContext::transfer`] points to.
     _transfer: Box<[UnsafeCell<RawVal>]>,
     /// The embedder's part of the store.
@@ -264,6 +269,7 @@ impl Store {
             found: ptr::null_mut(),
             passage: Passage::NONE,
             left_call: LeftCall { results: 0, array: 0 },
+            fuel: 0,
             pause: stubs::pause as *const c_void,
             paused: PausedRegisters::ZERO,
             store: ptr::null_mut(),
@@ -304,6 +310,7 @@ impl Store {
             released: Arc::default(),
             interrupts: Arc::default(),
             time_slice: None,
+            fuel: Fuel::default(),
             _transfer: transfer,
             owner: ptr::null_mut(),
         });

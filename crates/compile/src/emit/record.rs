@@ -95,6 +95,7 @@ fields! {
         WALK_STACK = walk_stack: I64,
         FOUND = found: I64,
         PAUSE = pause: I64,
+        FUEL = fuel: I64,
     }
 }
 

@@ -159,6 +159,7 @@ impl Translator<'_> {
 
     pub(crate) fn plain_call(&mut self, callee: Callee, args: &[Value]) -> Vec<Value> {
         let owned = self.spill_owned();
+        self.put_fuel_back();
         let call = match callee {
             Callee::Direct(function) => self.builder.ins().call(function, args),
             Callee::Indirect(signature, code) => {
@@ -189,6 +190,7 @@ impl Translator<'_> {
         let signature = self.signature_of(&callee);
         let table = self.exception_table(signature, next);
         let owned = self.spill_owned();
+        self.put_fuel_back();
         let call = match callee {
             Callee::Direct(function) => self.builder.ins().try_call(function, args, table),
             Callee::Indirect(_, code) => self.builder.ins().try_call_indirect(code, args, table),
@@ -220,6 +222,7 @@ impl Translator<'_> {
             return self.return_();
         }
         let args = self.pop_arguments(context, ty);
+        self.put_fuel_back();
         match callee {
             Callee::Direct(function) => self.builder.ins().return_call(function, &args),
             Callee::Indirect(signature, code) => {

@@ -248,6 +248,7 @@ impl Translator<'_> {
     }
 
     pub(crate) fn return_values(&mut self, values: &[Value]) {
+        self.put_fuel_back();
         let env = self.env;
         let results = env.info.function_type(self.function_index()).results();
         if self.on_top.is_some() {

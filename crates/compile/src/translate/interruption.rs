@@ -24,8 +24,8 @@ use super::Translator;
 use super::call::Callee;
 use crate::emit::record::{Records, instance, store};
 use crate::handlers::Contents;
-use cranelift_codegen::ir::InstBuilder;
 use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, Value};
 use wasmparser::FunctionBody;
 
 /// How many bytes the body of a function has at most that is not looked at when it
@@ -41,14 +41,22 @@ impl Translator<'_> {
         }
     }
 
-    /// Looks whether the function is to stop, if it can be interrupted.
+    /// Looks whether the function is to stop, if it can be interrupted, and whether it
+    /// has fuel, if that is counted.
     pub(crate) fn check_point(&mut self) {
-        if !self.env.interruption {
-            return;
+        if self.env.interruption {
+            let context = self.running_context();
+            let word = self.get(context, instance::GO_ON);
+            let stops = self.builder.ins().icmp(IntCC::NotEqual, word, context);
+            self.pause_if(stops);
         }
-        let context = self.running_context();
-        let word = self.get(context, instance::GO_ON);
-        let stops = self.builder.ins().icmp(IntCC::NotEqual, word, context);
+        if self.env.fuel {
+            let stops = self.is_out_of_fuel();
+            self.pause_if(stops);
+        }
+    }
+
+    fn pause_if(&mut self, stops: Value) {
         let [stop, next] = [self.cold_block(), self.builder.create_block()];
         self.builder.ins().brif(stops, stop, &[], next, &[]);
         self.enter_sealed(stop);
@@ -63,5 +71,6 @@ impl Translator<'_> {
         let stub = self.get(store, store::PAUSE);
         let signature = self.pause_signature();
         self.plain_call(Callee::Indirect(signature, stub), &[store]);
+        self.find_fuel();
     }
 }

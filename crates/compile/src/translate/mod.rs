@@ -13,6 +13,7 @@ mod continuation;
 mod control;
 mod dispatch;
 mod exception;
+mod fuel;
 mod gc;
 mod interruption;
 mod live_references;
@@ -70,6 +71,8 @@ pub(crate) struct Translator<'a> {
     owned: Owned,
     /// What the exception handlers catch, by their numbers.
     caught: Vec<Caught>,
+    /// What it may still execute.
+    fuel: fuel::Fuel,
 }
 
 /// A local.
@@ -99,12 +102,13 @@ pub(crate) fn translate(
     };
     let builder = FunctionBuilder::new(func, builder_context);
     let mut translator = Translator::new(env, builder);
-    let contents = match env.has_continuations || env.interruption {
+    let contents = match env.has_continuations || env.interruption || env.fuel {
         true => handlers::contents(&env.operations, body),
         false => handlers::Contents::default(),
     };
     translator.enter_function(&ty, entered, contents);
     translator.declare_running(contents);
+    translator.declare_fuel(contents);
 
     let mut reader = read_locals(&mut translator, validator, body)?;
     translator.check_point_at_entry(contents, body);
@@ -113,6 +117,7 @@ pub(crate) fn translate(
         let offset = reader.original_position();
         translator.builder.set_srcloc(ir::SourceLoc::new(offset as u32));
         let operator = reader.read()?;
+        translator.count(&operator);
         let is_stack = env.has_stackrefs && is_top_stackref(env, validator);
         validator.op(offset, &operator)?;
         match around.recognise(offset, &operator, &reader)? {
@@ -173,6 +178,7 @@ impl<'a> Translator<'a> {
             references: EntitySet::new(),
             owned: Owned::default(),
             caught: Vec::new(),
+            fuel: fuel::Fuel::default(),
         }
     }
 

@@ -54,6 +54,7 @@ impl<'a> Translator<'a> {
 
     /// Finds out anew what runs, after something that may have switched.
     pub(crate) fn find_running(&mut self) {
+        self.find_fuel();
         let Some(Running { store, stack, .. }) = self.running else { return };
         let context = self.store_context();
         self.builder.def_var(store, context);

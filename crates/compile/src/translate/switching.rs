@@ -171,6 +171,7 @@ impl Translator<'_> {
                 self.builder.def_var(variable, reference);
             }
         }
+        self.find_fuel();
         if self.env.check_stacks {
             self.call_builtin(Builtin::check_stacks, &[]);
         }

@@ -1,6 +1,8 @@
 //! What the tests of the API share.
 #![allow(dead_code, reason = "each test uses some of it")]
 
+pub mod long;
+
 pub use ropewalk::stress::*;
 use ropewalk::*;
 use std::process::{Command, Output};

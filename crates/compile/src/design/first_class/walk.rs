@@ -71,6 +71,7 @@ impl Translator<'_> {
         self.forget_walk(number);
         self.jump(after, &[]);
         self.enter_sealed(landing);
+        self.find_fuel();
         let results = self.stack.split_off(height);
         self.walk_back(number);
         let exception = self.builder.block_params(landing)[0];

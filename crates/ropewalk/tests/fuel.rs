@@ -1,0 +1,214 @@
+//! Fuel: what programs cost, that it is always the same, and what happens when it is
+//! used up.
+
+mod common;
+use common::long::{ENDLESS, PROGRAMS};
+use common::*;
+use ropewalk::*;
+use std::future::Future;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
+/// An engine that counts.
+fn counting(mode: Mode) -> Engine {
+    Engine::new(mode.config().consume_fuel(true)).unwrap()
+}
+
+const MUCH: u64 = 1 << 40;
+
+/// What a call costs.
+fn cost(store: &mut Store<()>, call: impl FnOnce(&mut Store<()>)) -> u64 {
+    store.set_fuel(MUCH).unwrap();
+    call(store);
+    MUCH - store.get_fuel().unwrap()
+}
+
+/// Polls a future until it is ready; returns how often it was polled too.
+fn block_on<R>(future: impl Future<Output = R>) -> (R, u64) {
+    let mut future = pin!(future);
+    for polls in 1.. {
+        let polled = future.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        if let Poll::Ready(result) = polled {
+            return (result, polls);
+        }
+    }
+    unreachable!()
+}
+
+#[test]
+fn every_instruction_costs_one_unit() {
+    // Each is named by its cost.
+    let text = "
+      (memory 1) (table 100 funcref) (type $a (array (mut i8))) (tag $t)
+      (type $f (func)) (type $k (cont $f)) (elem declare func $suspends)
+      (func $nothing (export \"0: nothing\"))
+      (func (export \"1: structure\") (nop) (block (nop)) (drop (i32.const 1)))
+      (func (export \"2: calls\") (call $nothing) (call $nothing))
+      (func (export \"3: numbers\") (drop (i32.add (i32.const 1) (i32.const 2))))
+      (func (export \"6: then\")
+        (if (i32.const 1)
+          (then (drop (i32.add (i32.const 1) (i32.const 2))) (return))
+          (else (drop (i32.const 7))))
+        (drop (i32.const 1)))
+      (func (export \"4: else\")
+        (if (i32.const 0)
+          (then (drop (i32.add (i32.const 1) (i32.const 2))) (return))
+          (else (drop (i32.const 7))))
+        (drop (i32.const 1)))
+      (func $count (param i32)
+        (loop (br_if 0 (local.tee 0 (i32.sub (local.get 0) (i32.const 1))))))
+      (func (export \"52: a loop of five, ten times\") (call $count (i32.const 10)))
+      (func (export \"20: 1024 bytes\")
+        (memory.fill (i32.const 0) (i32.const 1) (i32.const 1024)))
+      (func (export \"16: 99 elements\")
+        (table.fill (i32.const 0) (ref.null func) (i32.const 99)))
+      (func (export \"128: 1000 elements\") (drop (array.new $a (i32.const 1) (i32.const 1000))))
+      (func (export \"2: a trap\") (drop (i32.const 0)) (unreachable))
+      (func $throws (throw $t))
+      (func (export \"5: an exception\") (local i32)
+        (loop (block (try_table (catch $t 1) (call $throws) (drop (i32.const 1)))))
+        (drop (i32.add (i32.const 1) (i32.const 2))))
+      (func $suspends (suspend $t) (drop (i32.const 1)))
+      (func (export \"6: a suspension\")
+        (block (result (ref $k))
+          (resume $k (on $t 0) (cont.new $k (ref.func $suspends)))
+          (return))
+        (resume $k))";
+    for mode in [DEFAULT, NOT_OPTIMISED, SINGLE_PASS, MOVE, COLLECT, CHECK, STOP] {
+        let (mut store, instance) = instantiate_in(&counting(mode), text);
+        for (name, _) in instance.exports(&mut store).unwrap() {
+            let found = cost(&mut store, |store| drop(call(store, instance, &name, &[])));
+            let (expected, _) = name.split_once(':').unwrap();
+            assert_eq!(found.to_string(), expected, "{name}, {}", mode.name);
+        }
+    }
+}
+
+#[test]
+fn a_program_costs_the_same_in_every_mode() {
+    for (name, export, text, steps) in PROGRAMS {
+        let mut costs = Vec::new();
+        for mode in [DEFAULT, NOT_OPTIMISED, SINGLE_PASS, COLLECT_AND_MOVE, CHECK, STOP] {
+            let (mut store, instance) = instantiate_in(&counting(mode), text);
+            let func = instance.get_typed_func::<i64, i64>(&mut store, export).unwrap();
+            let mut result = 0;
+            let once = cost(&mut store, |store| result = func.call(store, *steps).unwrap());
+            let again = cost(&mut store, |store| {
+                assert_eq!(block_on(func.call_async(store, *steps)).0.unwrap(), result);
+            });
+            assert_eq!(once, again, "{name} {export}, {}", mode.name);
+            costs.push(once);
+        }
+        assert!(costs[0] > *steps as u64, "{name} {export}: {costs:?}");
+        assert!(costs.iter().all(|cost| *cost == costs[0]), "{name} {export}: {costs:?}");
+    }
+}
+
+#[test]
+fn whatever_runs_ends_when_its_fuel_is_used_up() {
+    for mode in [DEFAULT, MOVE] {
+        let engine = counting(mode);
+        for (name, text) in ENDLESS {
+            let (mut store, instance) = instantiate_in(&engine, &format!("(module {text})"));
+            let run = instance.get_typed_func::<(), ()>(&mut store, "run").unwrap();
+            // Nothing to begin with.
+            assert_eq!(code(run.call(&mut store, ())), TrapCode::OutOfFuel, "{name}");
+            store.set_fuel(10_000).unwrap();
+            let error = run.call(&mut store, ()).unwrap_err();
+            assert_eq!(trap(&error).code(), TrapCode::OutOfFuel, "{name}");
+            assert!(error.to_string().starts_with("wasm trap: out of fuel"), "{error}");
+            assert_eq!(store.get_fuel().unwrap(), 0, "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_call_needs_exactly_its_cost() {
+    for (name, export, text, steps) in PROGRAMS {
+        let (mut store, instance) = instantiate_in(&counting(DEFAULT), text);
+        let func = instance.get_typed_func::<i64, i64>(&mut store, export).unwrap();
+        let needed = cost(&mut store, |store| drop(func.call(store, *steps).unwrap()));
+        store.set_fuel(needed).unwrap();
+        func.call(&mut store, *steps).unwrap();
+        assert_eq!(store.get_fuel().unwrap(), 0, "{name} {export}");
+        store.set_fuel(needed / 2).unwrap();
+        assert_eq!(code(func.call(&mut store, *steps)), TrapCode::OutOfFuel, "{name} {export}");
+    }
+}
+
+#[test]
+fn a_host_function_sees_the_fuel_and_can_add_some() {
+    let text = "(import \"host\" \"f\" (func $f))
+        (func (export \"straight\") (drop (i32.const 1)) (call $f) (drop (i32.const 1)))
+        (func (export \"loop\") (param i32)
+          (loop (call $f) (br_if 0 (local.tee 0 (i32.sub (local.get 0) (i32.const 1))))))";
+    for mode in [DEFAULT, COLLECT_AND_MOVE, STOP] {
+        let engine = counting(mode);
+        let (mut store, instance) =
+            with_host_and_data(&engine, Vec::new(), text, |mut caller: Caller<'_, Vec<u64>>| {
+                let left = caller.get_fuel().unwrap();
+                caller.data_mut().push(left);
+                caller.set_fuel(left + 10).unwrap();
+            });
+        store.set_fuel(100).unwrap();
+        call(&mut store, instance, "straight", &[]).unwrap();
+        assert_eq!((store.data().as_slice(), store.get_fuel().unwrap()), (&[98][..], 107));
+        store.data_mut().clear();
+        store.set_fuel(100).unwrap();
+        call(&mut store, instance, "loop", &[Val::I32(3)]).unwrap();
+        assert_eq!(
+            (store.data().as_slice(), store.get_fuel().unwrap()),
+            (&[99, 103, 107][..], 112)
+        );
+    }
+}
+
+#[test]
+fn an_interval_lets_others_run_at_the_same_places() {
+    for (name, export, text, steps) in PROGRAMS {
+        let mut all = Vec::new();
+        for mode in [DEFAULT, NOT_OPTIMISED, COLLECT_AND_MOVE] {
+            let (mut store, instance) = instantiate_in(&counting(mode), text);
+            let func = instance.get_typed_func::<i64, i64>(&mut store, export).unwrap();
+            let mut expected = 0;
+            let needed = cost(&mut store, |store| expected = func.call(store, *steps).unwrap());
+            store.set_fuel(MUCH).unwrap();
+            store.fuel_async_yield_interval(Some(100)).unwrap();
+            assert_eq!(store.get_fuel().unwrap(), MUCH);
+            let (found, polls) = block_on(func.call_async(&mut store, *steps));
+            assert_eq!(found.unwrap(), expected, "{name} {export}, {}", mode.name);
+            assert_eq!(MUCH - store.get_fuel().unwrap(), needed, "{name} {export}, {}", mode.name);
+            assert!(polls > 1 && polls <= needed / 100 + 1, "{name} {export}: {polls} of {needed}");
+            // A call that cannot wait goes on.
+            assert_eq!(func.call(&mut store, *steps).unwrap(), expected, "{name} {export}");
+            all.push(polls);
+        }
+        assert!(all.iter().all(|polls| *polls == all[0]), "{name} {export}: {all:?}");
+    }
+}
+
+#[test]
+fn an_interval_ends_with_the_fuel() {
+    let (mut store, instance) = instantiate_in(&counting(DEFAULT), ENDLESS[0].1);
+    let run = instance.get_typed_func::<(), ()>(&mut store, "run").unwrap();
+    store.set_fuel(1000).unwrap();
+    store.fuel_async_yield_interval(Some(100)).unwrap();
+    let (ended, polls) = block_on(run.call_async(&mut store, ()));
+    assert_eq!(code(ended), TrapCode::OutOfFuel);
+    assert_eq!(polls, 10);
+    store.set_fuel(u64::MAX).unwrap();
+    store.fuel_async_yield_interval(None).unwrap();
+    assert_eq!(store.get_fuel().unwrap(), u64::MAX);
+}
+
+#[test]
+fn fuel_is_refused_where_it_is_not_counted() {
+    let mut store = Store::new(&Engine::default(), ());
+    let expected = "this engine does not count fuel: set `Config::consume_fuel`";
+    assert_eq!(store.get_fuel().unwrap_err().to_string(), expected);
+    assert_eq!(store.set_fuel(1).unwrap_err().to_string(), expected);
+    assert_eq!(store.fuel_async_yield_interval(None).unwrap_err().to_string(), expected);
+    let mut store = Store::new(&counting(DEFAULT), ());
+    let error = store.fuel_async_yield_interval(Some(0)).unwrap_err();
+    assert_eq!(error.to_string(), "an interval has at least one unit of fuel");
+}
