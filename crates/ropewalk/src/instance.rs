@@ -152,5 +152,6 @@ pub(crate) fn instantiate_error(error: InstantiateError) -> anyhow::Error {
         InstantiateError::Memory(error) => error.into(),
         InstantiateError::Table(error) => error.into(),
         InstantiateError::Trap(error) => error.into(),
+        InstantiateError::Limiter(error) => error,
     }
 }

@@ -57,6 +57,7 @@ mod host;
 mod host_async;
 mod instance;
 mod interrupt;
+mod limits;
 mod linker;
 mod memory;
 mod module;
@@ -89,6 +90,7 @@ pub use global::Global;
 pub use host::{IntoFunc, WasmRet};
 pub use instance::Instance;
 pub use interrupt::InterruptHandle;
+pub use limits::{StoreLimits, StoreLimitsBuilder};
 pub use linker::Linker;
 pub use memory::Memory;
 pub use module::{ExportType, ImportType, Module};
@@ -100,7 +102,9 @@ pub use ropewalk_abi::{
     ExternType, FuncType, GlobalType, HeapType, MemoryType, RefType, TableType, TagType, TrapCode,
     ValType,
 };
-pub use ropewalk_runtime::{Backtrace, Boundary, Frame, LinkError, StackStatistics, Trap};
+pub use ropewalk_runtime::{
+    Backtrace, Boundary, Frame, LinkError, Refused, ResourceLimiter, StackStatistics, Trap,
+};
 pub use store::{AsContext, AsContextMut, Store, StoreContext, StoreContextMut};
 pub use suspension::Suspension;
 pub use table::Table;

@@ -52,10 +52,12 @@ impl Memory {
     pub fn grow(&self, mut store: impl AsContextMut, pages: u64) -> Result<u64> {
         let runtime = &mut store.as_context_mut().0.runtime;
         let index = self.in_store(runtime)?;
-        let memory = runtime.memory_mut(index);
-        match memory.grow(pages) {
+        match runtime.grow_memory(index, pages)? {
             Some(old) => Ok(old),
-            None => bail!("cannot grow a memory of type {} by {pages} pages", memory.ty()),
+            None => {
+                let ty = runtime.memory(index).ty();
+                bail!("cannot grow a memory of type {ty} by {pages} pages")
+            }
         }
     }
 

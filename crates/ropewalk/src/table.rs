@@ -77,7 +77,7 @@ impl Table {
         let number = self.in_store(runtime)?;
         let ty = runtime.table(number).ty();
         let init = init.to_raw(runtime, ValType::Ref(ty.element))?.u64();
-        let old = runtime.table_mut(number).grow(delta, init);
+        let old = runtime.grow_table(number, delta, init)?;
         ensure!(old.is_some(), "cannot grow a table of type {ty} by {delta} elements");
         Ok(old.unwrap_or_default())
     }

@@ -53,6 +53,9 @@ pub enum InstantiateError {
     /// An active segment does not fit.
     #[error(transparent)]
     Trap(#[from] Trap),
+    /// Who limits the store has refused something.
+    #[error(transparent)]
+    Limiter(anyhow::Error),
 }
 
 /// The memory of an instance, which generated code knows by its address.
@@ -186,12 +189,20 @@ impl Store {
         imports: &[ImportValue],
     ) -> Result<usize, InstantiateError> {
         link::check(self, module, imports)?;
+        let info = &module.info;
+        self.limiter.check_counts(
+            self.instances.len() + 1,
+            self.memories.len() + info.memories.len() - info.imported_memories as usize,
+            self.tables.len() + info.tables.len() - info.imported_tables as usize,
+        )?;
         let index = self.instances.len();
         let sizes = (self.memories.len(), self.tables.len(), self.collected_globals.len());
         if let Err(error) = self.allocate_instance(module, imports) {
             // What was in the instance is gone.
             self.instances.truncate(index);
-            self.memories.truncate(sizes.0);
+            for memory in self.memories.drain(sizes.0..) {
+                self.limiter.memory_grow_failed(0, memory.pages());
+            }
             self.tables.truncate(sizes.1);
             self.collected_globals.truncate(sizes.2);
             return Err(error);
@@ -336,13 +347,16 @@ impl Store {
         self.shared_host_functions.push(host.clone());
     }
 
-    fn place_memories(&mut self, instance: &mut Instance) -> Result<(), MemoryError> {
+    fn place_memories(&mut self, instance: &mut Instance) -> Result<(), InstantiateError> {
         let module = instance.module.clone();
         let imported = module.info.imported_memories;
         for (i, ty) in module.info.memories.iter().enumerate().skip(imported as usize) {
             let def = instance.place.at::<MemoryDef>(module.layout.defined_memory(i as u32));
+            self.check_new_memory(ty).map_err(InstantiateError::Limiter)?;
             // SAFETY: instances live as long as the store, which owns the memory.
-            self.memories.push(unsafe { Memory::new(*ty, def, &self.options.memories) }?);
+            let memory = unsafe { Memory::new(*ty, def, &self.options.memories) };
+            let memory = memory.inspect_err(|_| self.limiter.memory_grow_failed(0, ty.minimum))?;
+            self.memories.push(memory);
             instance.memories.push(self.memories.len() - 1);
         }
         Ok(())
@@ -368,6 +382,7 @@ impl Store {
             }
             let is_collected = info.is_collected(ValType::Ref(ty.element));
             let ty = module.engine_table_type(*ty);
+            self.check_new_table(&ty).map_err(InstantiateError::Limiter)?;
             let instance = &mut self.instances[index];
             let def = instance.place.at::<TableDef>(module.layout.defined_table(i as u32));
             // SAFETY: instances live as long as the store, which owns the table.

@@ -16,6 +16,7 @@
 //! | [`pending`] | activations that wait for a host function |
 //! | [`interrupt`], [`timer`] | stopping what runs, and when |
 //! | [`fuel`] | how much may be executed |
+//! | [`limiter`] | how much a store may have |
 //! | [`held`] | continuations in the hands of the host |
 //! | [`builtins`] | what generated code calls |
 //! | [`signal`], [`fault`], [`complaint`] | faults become traps, or end the process |
@@ -41,6 +42,7 @@ pub mod held;
 pub mod instance;
 pub mod interrupt;
 mod known_code;
+mod limiter;
 pub mod link;
 mod map;
 pub mod memory;
@@ -62,6 +64,7 @@ pub use heap::{HeapOptions, OwnedRoot, Root};
 pub use held::{CameBack, Released};
 pub use instance::{Instance, InstantiateError};
 pub use interrupt::Interrupts;
+pub use limiter::{Refused, ResourceLimiter};
 pub use link::{ImportValue, LinkError};
 pub use pending::{Pending, Waiting};
 pub use signal::install as install_signal_handlers;

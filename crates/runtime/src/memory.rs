@@ -104,6 +104,11 @@ impl Memory {
         self.current().len as u64 / MemoryType::PAGE_SIZE
     }
 
+    /// How many pages it had, also when the instance with its record is gone.
+    pub(crate) fn pages(&self) -> u64 {
+        self.len as u64 / MemoryType::PAGE_SIZE
+    }
+
     /// Its bytes.
     pub fn data(&self) -> &[u8] {
         let MemoryDef { base, len } = self.current();

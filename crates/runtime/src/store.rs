@@ -10,6 +10,7 @@ use crate::heap::{Heap, HeapOptions, Object};
 use crate::held::Released;
 use crate::instance::Instance;
 use crate::interrupt::Interrupts;
+use crate::limiter::Limiter;
 use crate::memory::{Memory, MemoryPool};
 use crate::pending::Frozen;
 use crate::stack::{self, Arena, Quarantine, RootStack, StackOptions, Stacks};
@@ -130,6 +131,8 @@ pub struct Store {
     pub(crate) time_slice: Option<Duration>,
     /// What functions may execute when what they have now is used up.
     pub(crate) fuel: Fuel,
+    /// Who decides how much there may be.
+    pub(crate) limiter: Limiter,
     /// What [`StoreContext::transfer`] points to.
     _transfer: Box<[UnsafeCell<RawVal>]>,
     /// The embedder's part of the store.
@@ -311,6 +314,7 @@ impl Store {
             interrupts: Arc::default(),
             time_slice: None,
             fuel: Fuel::default(),
+            limiter: Limiter::default(),
             _transfer: transfer,
             owner: ptr::null_mut(),
         });
@@ -437,20 +441,19 @@ impl Store {
     }
 
     /// A new memory that belongs to no instance.
-    pub fn add_memory(
-        &mut self,
-        ty: ropewalk_abi::MemoryType,
-    ) -> Result<usize, crate::memory::MemoryError> {
-        self.memories.push(Memory::standalone(ty, &self.options.memories)?);
+    pub fn add_memory(&mut self, ty: ropewalk_abi::MemoryType) -> anyhow::Result<usize> {
+        self.limiter.check_counts(0, self.memories.len() + 1, 0)?;
+        self.check_new_memory(&ty)?;
+        let memory = Memory::standalone(ty, &self.options.memories);
+        let memory = memory.inspect_err(|_| self.limiter.memory_grow_failed(0, ty.minimum))?;
+        self.memories.push(memory);
         Ok(self.memories.len() - 1)
     }
 
     /// A new table that belongs to no instance.
-    pub fn add_table(
-        &mut self,
-        ty: ropewalk_abi::TableType,
-        init: u64,
-    ) -> Result<usize, crate::table::TableError> {
+    pub fn add_table(&mut self, ty: ropewalk_abi::TableType, init: u64) -> anyhow::Result<usize> {
+        self.limiter.check_counts(0, 0, self.tables.len() + 1)?;
+        self.check_new_table(&ty)?;
         let is_collected = self.options.types.is_collected(ValType::Ref(ty.element));
         let limit = self.options.tables.elements;
         self.tables.push(Table::standalone(ty, is_collected, init, limit)?);
@@ -500,6 +503,7 @@ impl Store {
 
     /// A reference to a host value.
     pub fn add_extern(&mut self, value: Box<dyn Any + Send + Sync>) -> Result<u64, TrapCode> {
+        self.limiter.host_values_growing(self.heap.host_values())?;
         let object = self.allocate(self.options.types.extern_info(), u64::from(EXTERN_SIZE))?;
         let number = self.heap.add_extern(value);
         object.set_extern_number(number);

@@ -147,9 +147,14 @@ ropewalk_abi::for_each_builtin!(define);
 /// What -1 means as the result of `memory.grow` and `table.grow`.
 const FAILED: u64 = u64::MAX;
 
-fn memory_grow(calling: &mut Calling<'_>, memory: u64, pages: u64) -> Result<u64> {
+fn memory_grow(
+    calling: &mut Calling<'_>,
+    memory: u64,
+    pages: u64,
+) -> std::result::Result<u64, Ending> {
     let memory = calling.memory_index(memory);
-    Ok(calling.store.memories[memory].grow(pages).unwrap_or(FAILED))
+    let grown = calling.store.grow_memory(memory, pages).map_err(Ending::Error)?;
+    Ok(grown.unwrap_or(FAILED))
 }
 
 fn memory_copy(
@@ -216,9 +221,15 @@ fn data_drop(calling: &mut Calling<'_>, segment: u64) -> Result<u64> {
     Ok(0)
 }
 
-fn table_grow(calling: &mut Calling<'_>, table: u64, init: u64, delta: u64) -> Result<u64> {
+fn table_grow(
+    calling: &mut Calling<'_>,
+    table: u64,
+    init: u64,
+    delta: u64,
+) -> std::result::Result<u64, Ending> {
     let table = calling.table_index(table);
-    Ok(calling.store.tables[table].grow(delta, init).unwrap_or(FAILED))
+    let grown = calling.store.grow_table(table, delta, init).map_err(Ending::Error)?;
+    Ok(grown.unwrap_or(FAILED))
 }
 
 fn table_copy(calling: &mut Calling<'_>, tables: u64, to: u64, from: u64, len: u64) -> Result<u64> {

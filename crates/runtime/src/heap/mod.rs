@@ -51,6 +51,8 @@ pub(crate) struct Heap {
     pub roots: Roots,
     externs: Externs,
     collections: u64,
+    /// How many bytes objects may take, as far as somebody was asked.
+    allowed: usize,
     /// What a check has found wrong while it collected.
     pub violation: Option<String>,
     /// What a host value panicked with when it was dropped.
@@ -87,6 +89,7 @@ impl Heap {
             roots: Roots::default(),
             externs: Externs::default(),
             collections: 0,
+            allowed: 0,
             violation: None,
             panic: None,
         }
@@ -103,6 +106,11 @@ impl Heap {
 
     pub fn collections(&self) -> u64 {
         self.collections
+    }
+
+    /// How many values of the host there are, with garbage.
+    pub fn host_values(&self) -> usize {
+        self.externs.values.len() - self.externs.free.len()
     }
 }
 
@@ -170,7 +178,7 @@ impl Store {
     /// Collects, and makes room for `needed` bytes more.
     pub(crate) fn collect(&mut self, needed: usize) -> Result<(), TrapCode> {
         self.free_released();
-        let maximum = self.heap.options.maximum;
+        let (maximum, allowed) = (self.heap.options.maximum, self.heap.allowed);
         let used = match &self.heap.space {
             Some(space) => self.context().heap_next - space.base(),
             None => 0,
@@ -183,7 +191,15 @@ impl Store {
         let next = collect::copy_reachable(self, base, space.clean);
         self.heap.replace_space(space, used);
         let live = next - base;
-        let enough = (room_for(live) + needed).min(maximum).min(len);
+        let mut enough = (room_for(live) + needed).min(maximum).min(len);
+        if !self.limiter.heap_growing(allowed, enough) {
+            // Perhaps no more than is needed.
+            enough = live + needed;
+            if enough > maximum || !self.limiter.heap_growing(allowed, enough) {
+                enough = allowed.min(len);
+            }
+        }
+        self.heap.allowed = self.heap.allowed.max(enough);
         let fits = live + needed <= enough;
         let context = self.context_mut();
         context.heap_next = next;

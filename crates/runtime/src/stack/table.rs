@@ -206,9 +206,9 @@ impl Stacks {
     }
 
     /// Makes some stacks ready; returns a list of them.
-    pub fn make_ready(&mut self) -> Result<*mut ControlBlock, TrapCode> {
+    pub fn make_ready(&mut self, count: usize) -> Result<*mut ControlBlock, TrapCode> {
         let mut list = ptr::null_mut();
-        for _ in 0..self.pool {
+        for _ in 0..count {
             match self.make_one() {
                 Ok(block) => {
                     // SAFETY: just made.
@@ -220,6 +220,16 @@ impl Stacks {
             }
         }
         Ok(list)
+    }
+
+    /// How many are made at a time.
+    pub fn pool(&self) -> usize {
+        self.pool
+    }
+
+    /// How many bytes each may take.
+    pub fn size(&self) -> usize {
+        self.slots.usable()
     }
 
     fn make_one(&mut self) -> Result<*mut ControlBlock, TrapCode> {

@@ -12,13 +12,24 @@ impl Store {
             self.collect(0)?;
         }
         if self.context().free_stacks.is_null() {
-            let list = self.stacks.make_ready()?;
+            let list = self.make_stacks()?;
             let blocks = self.stacks.base();
             let context = self.context_mut();
             context.free_stacks = list;
             context.blocks = blocks;
         }
         Ok(self.context().free_stacks)
+    }
+
+    /// Makes some stacks, as many as whoever limits the store allows.
+    fn make_stacks(&mut self) -> Result<*mut ControlBlock, TrapCode> {
+        let (count, size) = (self.stacks.count_stacks(), self.stacks.size());
+        for wanted in [self.stacks.pool(), 1] {
+            if self.limiter.stacks_growing(count, count + wanted, size) {
+                return self.stacks.make_ready(wanted);
+            }
+        }
+        Err(TrapCode::TooManyStacks)
     }
 
     /// Gives a stack whose generations are used up another block. A root that

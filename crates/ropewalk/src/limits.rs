@@ -1,0 +1,199 @@
+//! How much a store may have.
+
+use crate::store::Store;
+use anyhow::{Result, bail};
+use ropewalk_runtime::ResourceLimiter;
+
+impl<T> Store<T> {
+    /// Has somebody decide how much this store may have, from now on. What it has
+    /// already stays. Another one replaces it.
+    ///
+    /// ```
+    /// use ropewalk::*;
+    ///
+    /// # fn main() -> Result<()> {
+    /// let engine = Engine::default();
+    /// let module = Module::new(&engine, r#"
+    ///     (memory 1)
+    ///     (func (export "grow") (param i32) (result i32) (memory.grow (local.get 0)))
+    /// "#)?;
+    /// let mut store = Store::new(&engine, ());
+    /// store.limiter(StoreLimitsBuilder::new().memory_size(1 << 20).instances(1).build());
+    /// let instance = Instance::new(&mut store, &module, &[])?;
+    /// let grow = instance.get_typed_func::<i32, i32>(&mut store, "grow")?;
+    /// assert_eq!(grow.call(&mut store, 16)?, -1);
+    /// assert_eq!(grow.call(&mut store, 15)?, 1);
+    /// let error = Instance::new(&mut store, &module, &[]).unwrap_err();
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "the limiter of the store refuses 2 instances: at most 1 are allowed"
+    /// );
+    /// # Ok(()) }
+    /// ```
+    pub fn limiter(&mut self, limiter: impl ResourceLimiter + 'static) {
+        self.inner.runtime.set_limiter(Box::new(limiter));
+    }
+}
+
+/// Limits that are set once. A [`StoreLimitsBuilder`] makes them.
+#[derive(Clone, Debug)]
+pub struct StoreLimits {
+    memory_size: usize,
+    total_memory_size: usize,
+    /// How many bytes all memories have.
+    memory_in_use: usize,
+    table_elements: usize,
+    stacks: usize,
+    stack_bytes: usize,
+    heap_bytes: usize,
+    host_values: usize,
+    instances: usize,
+    memories: usize,
+    tables: usize,
+    fails_to_grow: bool,
+}
+
+impl Default for StoreLimits {
+    fn default() -> Self {
+        const NONE: usize = usize::MAX;
+        StoreLimits {
+            memory_size: NONE,
+            total_memory_size: NONE,
+            memory_in_use: 0,
+            table_elements: NONE,
+            stacks: NONE,
+            stack_bytes: NONE,
+            heap_bytes: NONE,
+            host_values: NONE,
+            instances: NONE,
+            memories: NONE,
+            tables: NONE,
+            fails_to_grow: false,
+        }
+    }
+}
+
+/// Makes [`StoreLimits`]. What is not set has no limit but those of
+/// [`Config`](crate::Config).
+#[derive(Clone, Debug, Default)]
+pub struct StoreLimitsBuilder(StoreLimits);
+
+macro_rules! settings {
+    ($($(#[$doc:meta])* $name:ident;)*) => {
+        impl StoreLimitsBuilder {
+            $(
+                $(#[$doc])*
+                pub fn $name(mut self, limit: usize) -> Self {
+                    self.0.$name = limit;
+                    self
+                }
+            )*
+        }
+    };
+}
+
+settings! {
+    /// How many bytes each linear memory may have.
+    memory_size;
+    /// How many bytes all linear memories may have together.
+    total_memory_size;
+    /// How many elements each table may have.
+    table_elements;
+    /// How many stacks there may be, but roots.
+    stacks;
+    /// How many bytes these stacks may have together.
+    stack_bytes;
+    /// How many bytes the objects of the heap may take.
+    heap_bytes;
+    /// How many values of the host there may be, with those that are not collected yet.
+    host_values;
+    /// How many instances there may be.
+    instances;
+    /// How many linear memories there may be.
+    memories;
+    /// How many tables there may be.
+    tables;
+}
+
+impl StoreLimitsBuilder {
+    /// No limits yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Whether a memory or table that may not grow ends the call with an error, instead
+    /// of being told so.
+    pub fn trap_on_grow_failure(mut self, fail: bool) -> Self {
+        self.0.fails_to_grow = fail;
+        self
+    }
+
+    /// The limits.
+    pub fn build(self) -> StoreLimits {
+        self.0
+    }
+}
+
+impl StoreLimits {
+    fn answer(&self, may: bool, what: &str, desired: usize) -> Result<bool> {
+        if !may && self.fails_to_grow {
+            bail!("{what} may not grow to {desired}");
+        }
+        Ok(may)
+    }
+}
+
+impl ResourceLimiter for StoreLimits {
+    fn memory_growing(
+        &mut self,
+        current: usize,
+        desired: usize,
+        maximum: Option<usize>,
+    ) -> Result<bool> {
+        let in_use = self.memory_in_use.saturating_add(desired - current);
+        let fits = desired <= self.memory_size && in_use <= self.total_memory_size;
+        let may = fits && maximum.is_none_or(|maximum| desired <= maximum);
+        if may {
+            self.memory_in_use = in_use;
+        }
+        self.answer(may, "the bytes of a memory", desired)
+    }
+
+    fn memory_grow_failed(&mut self, current: usize, desired: usize) {
+        self.memory_in_use = self.memory_in_use.saturating_sub(desired - current);
+    }
+
+    fn table_growing(
+        &mut self,
+        _current: usize,
+        desired: usize,
+        maximum: Option<usize>,
+    ) -> Result<bool> {
+        let most = self.table_elements.min(maximum.unwrap_or(usize::MAX));
+        self.answer(desired <= most, "the elements of a table", desired)
+    }
+
+    fn stacks_growing(&mut self, _current: usize, desired: usize, bytes: usize) -> bool {
+        desired <= self.stacks && desired.saturating_mul(bytes) <= self.stack_bytes
+    }
+
+    fn heap_growing(&mut self, _current: usize, desired: usize) -> bool {
+        desired <= self.heap_bytes
+    }
+
+    fn host_values_growing(&mut self, _current: usize, desired: usize) -> bool {
+        desired <= self.host_values
+    }
+
+    fn instances(&self) -> usize {
+        self.instances
+    }
+
+    fn memories(&self) -> usize {
+        self.memories
+    }
+
+    fn tables(&self) -> usize {
+        self.tables
+    }
+}

@@ -1,0 +1,192 @@
+//! What a store may have: an embedder decides it while things grow.
+
+use crate::instance::InstantiateError;
+use crate::store::Store;
+use anyhow::{Result, bail};
+use ropewalk_abi::{MemoryType, TableType, TrapCode};
+
+/// Decides how much a store may have.
+///
+/// It is asked before something grows. If it says no, what asks for more gets what the
+/// specification says: `memory.grow` and `table.grow` return -1, and others trap. If it
+/// fails, the call fails with that error. What cannot be had while a module is
+/// instantiated is an error.
+///
+/// `StoreLimits` is one that needs no code.
+pub trait ResourceLimiter: Send + Sync {
+    /// Whether a linear memory may grow from so many bytes to so many. A new one grows
+    /// from nothing. The maximum is what its type allows, if that says something.
+    fn memory_growing(
+        &mut self,
+        current: usize,
+        desired: usize,
+        maximum: Option<usize>,
+    ) -> Result<bool>;
+
+    /// A memory that was allowed to grow could not.
+    fn memory_grow_failed(&mut self, _current: usize, _desired: usize) {}
+
+    /// Whether a table may grow from so many elements to so many.
+    fn table_growing(
+        &mut self,
+        current: usize,
+        desired: usize,
+        maximum: Option<usize>,
+    ) -> Result<bool>;
+
+    /// Whether there may be so many stacks, but roots, instead of fewer; each may take
+    /// so many bytes. Otherwise what makes one traps with `too many stacks`.
+    fn stacks_growing(&mut self, _current: usize, _desired: usize, _bytes: usize) -> bool {
+        true
+    }
+
+    /// Whether the objects of the heap may take so many bytes instead of fewer.
+    /// Otherwise what makes one traps with `out of memory`.
+    fn heap_growing(&mut self, _current: usize, _desired: usize) -> bool {
+        true
+    }
+
+    /// Whether there may be so many values of the host, such as an `externref` has.
+    /// Otherwise making one fails with `out of memory`.
+    fn host_values_growing(&mut self, _current: usize, _desired: usize) -> bool {
+        true
+    }
+
+    /// How many instances there may be.
+    fn instances(&self) -> usize {
+        usize::MAX
+    }
+
+    /// How many memories there may be.
+    fn memories(&self) -> usize {
+        usize::MAX
+    }
+
+    /// How many tables there may be.
+    fn tables(&self) -> usize {
+        usize::MAX
+    }
+}
+
+/// Something that a limiter has refused.
+#[derive(Debug, thiserror::Error)]
+#[error("the limiter of the store refuses {0}")]
+pub struct Refused(String);
+
+/// The limiter of a store, if it has one.
+#[derive(Default)]
+pub(crate) struct Limiter(pub Option<Box<dyn ResourceLimiter>>);
+
+impl Limiter {
+    /// Fails if there may not be one more instance, or so many more memories and tables.
+    pub fn check_counts(
+        &self,
+        instances: usize,
+        memories: usize,
+        tables: usize,
+    ) -> Result<(), Refused> {
+        let Some(limiter) = &self.0 else { return Ok(()) };
+        for (count, most, what) in [
+            (instances, limiter.instances(), "instances"),
+            (memories, limiter.memories(), "memories"),
+            (tables, limiter.tables(), "tables"),
+        ] {
+            if count > most {
+                return Err(Refused(format!("{count} {what}: at most {most} are allowed")));
+            }
+        }
+        Ok(())
+    }
+
+    fn memory_growing(&mut self, ty: &MemoryType, from: u64, to: u64) -> Result<bool> {
+        let Some(limiter) = &mut self.0 else { return Ok(true) };
+        let maximum = ty.maximum.map(bytes);
+        limiter.memory_growing(bytes(from), bytes(to), maximum)
+    }
+
+    pub fn memory_grow_failed(&mut self, from: u64, to: u64) {
+        if let Some(limiter) = &mut self.0 {
+            limiter.memory_grow_failed(bytes(from), bytes(to));
+        }
+    }
+
+    fn table_growing(&mut self, ty: &TableType, from: u64, to: u64) -> Result<bool> {
+        let Some(limiter) = &mut self.0 else { return Ok(true) };
+        limiter.table_growing(count(from), count(to), ty.maximum.map(count))
+    }
+
+    pub fn stacks_growing(&mut self, from: usize, to: usize, size: usize) -> bool {
+        self.0.as_mut().is_none_or(|limiter| limiter.stacks_growing(from, to, size))
+    }
+
+    pub fn heap_growing(&mut self, from: usize, to: usize) -> bool {
+        from >= to || self.0.as_mut().is_none_or(|limiter| limiter.heap_growing(from, to))
+    }
+
+    pub fn host_values_growing(&mut self, from: usize) -> Result<(), TrapCode> {
+        let may = self.0.as_mut().is_none_or(|limiter| limiter.host_values_growing(from, from + 1));
+        if may { Ok(()) } else { Err(TrapCode::OutOfMemory) }
+    }
+}
+
+/// How many bytes so many pages have.
+fn bytes(pages: u64) -> usize {
+    count(pages.saturating_mul(MemoryType::PAGE_SIZE))
+}
+
+fn count(count: u64) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX)
+}
+
+impl Store {
+    /// Has somebody decide how much there may be.
+    pub fn set_limiter(&mut self, limiter: Box<dyn ResourceLimiter>) {
+        self.limiter = Limiter(Some(limiter));
+    }
+
+    /// Grows a memory; returns the old size in pages, or nothing if it cannot grow.
+    pub fn grow_memory(&mut self, index: usize, delta: u64) -> Result<Option<u64>> {
+        let memory = &mut self.memories[index];
+        let (from, to) = (memory.size(), memory.size().saturating_add(delta));
+        if !self.limiter.memory_growing(&memory.ty(), from, to)? {
+            return Ok(None);
+        }
+        let grown = memory.grow(delta);
+        if grown.is_none() {
+            self.limiter.memory_grow_failed(from, to);
+        }
+        Ok(grown)
+    }
+
+    /// Grows a table; returns the old size, or nothing if it cannot grow.
+    pub fn grow_table(&mut self, index: usize, delta: u64, init: u64) -> Result<Option<u64>> {
+        let table = &mut self.tables[index];
+        let from = table.elements().len() as u64;
+        match self.limiter.table_growing(&table.ty(), from, from.saturating_add(delta))? {
+            true => Ok(table.grow(delta, init)),
+            false => Ok(None),
+        }
+    }
+
+    /// Fails unless a new memory may be made.
+    pub(crate) fn check_new_memory(&mut self, ty: &MemoryType) -> Result<()> {
+        if !self.limiter.memory_growing(ty, 0, ty.minimum)? {
+            bail!(Refused(format!("a memory of {} bytes", bytes(ty.minimum))));
+        }
+        Ok(())
+    }
+
+    /// Fails unless a new table may be made.
+    pub(crate) fn check_new_table(&mut self, ty: &TableType) -> Result<()> {
+        if !self.limiter.table_growing(ty, 0, ty.minimum)? {
+            bail!(Refused(format!("a table of {} elements", ty.minimum)));
+        }
+        Ok(())
+    }
+}
+
+impl From<Refused> for InstantiateError {
+    fn from(refused: Refused) -> InstantiateError {
+        InstantiateError::Limiter(refused.into())
+    }
+}
