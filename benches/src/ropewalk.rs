@@ -10,12 +10,19 @@ use crate::engine::Engine;
 pub trait Settings: Sync + 'static {
     /// Sets it.
     fn apply(config: &mut ::ropewalk::Config);
+
+    /// Makes a store ready.
+    fn begin(_: &mut ::ropewalk::Store<()>) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// As it comes.
 pub struct Plain;
 /// With functions that can be interrupted.
 pub struct Interruptible;
+/// With functions that count what they execute.
+pub struct Counting;
 
 impl Settings for Plain {
     fn apply(_: &mut ::ropewalk::Config) {}
@@ -24,6 +31,16 @@ impl Settings for Plain {
 impl Settings for Interruptible {
     fn apply(config: &mut ::ropewalk::Config) {
         config.interruption(true);
+    }
+}
+
+impl Settings for Counting {
+    fn apply(config: &mut ::ropewalk::Config) {
+        config.consume_fuel(true);
+    }
+
+    fn begin(store: &mut ::ropewalk::Store<()>) -> Result<()> {
+        store.set_fuel(u64::MAX)
     }
 }
 
@@ -62,6 +79,7 @@ impl<S: Settings> Engine for Ropewalk<S> {
 
     fn instantiate(&self, module: &Self::Module) -> Result<Instance> {
         let mut store = ::ropewalk::Store::new(&self.engine, ());
+        S::begin(&mut store)?;
         let instance = self.linker.instantiate(&mut store, module)?;
         Ok(Instance { store, instance })
     }

@@ -13,7 +13,9 @@ pub trait Settings: Sync + 'static {
     fn apply(config: &mut Config);
 
     /// Makes a store ready.
-    fn begin(_: &mut ::wasmtime::Store<()>) {}
+    fn begin(_: &mut ::wasmtime::Store<()>) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// As it comes.
@@ -26,6 +28,8 @@ pub struct ReferenceCounting;
 pub struct Null;
 /// With functions that look at the epoch.
 pub struct Epochs;
+/// With functions that count what they execute.
+pub struct Fuel;
 /// With typed continuations.
 pub struct StackSwitching;
 
@@ -69,8 +73,19 @@ impl Settings for Epochs {
         config.epoch_interruption(true);
     }
 
-    fn begin(store: &mut ::wasmtime::Store<()>) {
+    fn begin(store: &mut ::wasmtime::Store<()>) -> Result<()> {
         store.set_epoch_deadline(1);
+        Ok(())
+    }
+}
+
+impl Settings for Fuel {
+    fn apply(config: &mut Config) {
+        config.consume_fuel(true);
+    }
+
+    fn begin(store: &mut ::wasmtime::Store<()>) -> Result<()> {
+        Ok(store.set_fuel(u64::MAX)?)
     }
 }
 
@@ -103,7 +118,7 @@ impl<S: Settings> Engine for Wasmtime<S> {
 
     fn instantiate(&self, module: &Self::Module) -> Result<Instance> {
         let mut store = ::wasmtime::Store::new(&self.engine, ());
-        S::begin(&mut store);
+        S::begin(&mut store)?;
         let instance = self.linker.instantiate(&mut store, module)?;
         Ok(Instance { store, instance })
     }
