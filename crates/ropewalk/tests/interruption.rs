@@ -321,6 +321,35 @@ fn concurrent_calls_take_turns() {
     }
 }
 
+/// Gibibytes would take a second: a call lets others run after each mebibyte.
+#[test]
+fn filling_and_copying_much_lets_others_run_in_between() {
+    let text = "(memory 128) (memory $other 128)
+        (func (export \"run\") (param $to i64) (result i64)
+          (memory.fill (i32.const 1) (i32.const 7) (i32.const 3200000))
+          (memory.fill (i32.const 100000) (i32.const 9) (i32.const 1200000))
+          (i64.store (i32.const 2000001) (i64.const 77))
+          (memory.copy (i32.wrap_i64 (local.get $to)) (i32.const 1) (i32.const 3200000))
+          (memory.copy $other 0 (i32.const 5) (i32.const 3) (i32.const 3200000))
+          (i64.add
+            (i64.load (i32.add (i32.wrap_i64 (local.get $to)) (i32.const 2000000)))
+            (i64.mul (i64.load $other (i32.const 99999)) (i64.load $other (i32.const 1300005)))))";
+    for to in [0, 1, 9, 400_000, 4_000_000] {
+        let (mut store, instance) = instantiate(text);
+        let run = instance.get_typed_func::<i64, i64>(&mut store, "run").unwrap();
+        let expected = run.call(&mut store, to).unwrap();
+        for mode in [DEFAULT, COLLECT_AND_MOVE] {
+            let engine = Engine::new(mode.config().stop_always(true)).unwrap();
+            let (mut store, instance) = instantiate_in(&engine, text);
+            let run = instance.get_typed_func::<i64, i64>(&mut store, "run").unwrap();
+            let (found, polls) = block_on(run.call_async(&mut store, to));
+            assert_eq!(found.unwrap(), expected, "to {to}, {}", mode.name);
+            // The beginning, and each piece.
+            assert_eq!(polls, 1 + 1 + 4 + 2 + 4 + 4, "to {to}");
+        }
+    }
+}
+
 #[test]
 fn objects_survive_that_only_a_stopped_function_has() {
     let text = "(type $list (struct (field i64) (field (ref null $list))))

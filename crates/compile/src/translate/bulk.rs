@@ -16,6 +16,9 @@ use ropewalk_abi::{Builtin, FEW_BYTES, StoreContext, TrapCode};
 
 /// Up to how many bytes are moved in line: as many as fit into registers.
 const MAX_INLINE: u64 = 128;
+/// How many bytes the host moves at once in a function that can be interrupted: some
+/// tenths of a millisecond, if the kernel has to find memory for them.
+const PIECE: i64 = 1 << 20;
 /// Up to how many bytes are filled in line.
 const MAX_INLINE_FILL: u64 = 256;
 
@@ -31,9 +34,17 @@ impl Translator<'_> {
         }
         let few = store::COPY_BYTES;
         let indices = self.index(pair(to, from));
-        let many = [indices, target, source, count];
         let few_args = [target_address, source_address, count];
-        self.few_or_many(few, &few_args, Builtin::memory_copy, &many);
+        self.few_or_many(few, &few_args, |this| {
+            // What is still to be copied must not be overwritten.
+            let is_forward =
+                this.builder.ins().icmp(IntCC::UnsignedLessThanOrEqual, target, source);
+            this.in_pieces(count, Some(is_forward), |this, at, piece| {
+                let [target, source] =
+                    [target, source].map(|start| this.builder.ins().iadd(start, at));
+                this.call_builtin(Builtin::memory_copy, &[indices, target, source, piece]);
+            });
+        });
     }
 
     pub fn memory_fill(&mut self, memory: u32) {
@@ -47,8 +58,12 @@ impl Translator<'_> {
         }
         let few = store::FILL_BYTES;
         let index = self.index(u64::from(memory));
-        let many = [index, target, byte, count];
-        self.few_or_many(few, &[address, byte, count], Builtin::memory_fill, &many);
+        self.few_or_many(few, &[address, byte, count], |this| {
+            this.in_pieces(count, None, |this, at, piece| {
+                let target = this.builder.ins().iadd(target, at);
+                this.call_builtin(Builtin::memory_fill, &[index, target, byte, piece]);
+            });
+        });
     }
 
     /// The address of a range of a memory; traps unless it lies there.
@@ -101,13 +116,45 @@ impl Translator<'_> {
         }
     }
 
-    /// Calls a routine of the store for a few bytes, and a builtin for many.
+    /// Does something with many bytes at once; or, in a function that can be interrupted,
+    /// piece by piece, with a check point after each. It gets where the piece begins, and
+    /// how long it is. The pieces come in order, unless the condition that is given does
+    /// not hold: then the last one comes first.
+    fn in_pieces(
+        &mut self,
+        count: Value,
+        is_forward: Option<Value>,
+        work: impl FnOnce(&mut Self, Value, Value),
+    ) {
+        if !self.env.interruption {
+            let beginning = self.builder.ins().iconst(I64, 0);
+            return work(self, beginning, count);
+        }
+        let [next_piece, done] = [self.builder.create_block(), self.builder.create_block()];
+        let [left] = self.words(next_piece);
+        self.jump(next_piece, &[count]);
+        self.builder.switch_to_block(next_piece);
+        let most = self.builder.ins().iconst(I64, PIECE);
+        let piece = self.builder.ins().umin(left, most);
+        let rest = self.builder.ins().isub(left, piece);
+        let before = self.builder.ins().isub(count, left);
+        let at = match is_forward {
+            Some(is_forward) => self.builder.ins().select(is_forward, before, rest),
+            None => before,
+        };
+        work(self, at, piece);
+        self.check_point();
+        self.builder.ins().brif(rest, next_piece, &[rest.into()], done, &[]);
+        self.builder.seal_block(next_piece);
+        self.enter_sealed(done);
+    }
+
+    /// Calls a routine of the store for a few bytes, and does something else with many.
     pub(crate) fn few_or_many(
         &mut self,
         few: Field<StoreContext>,
         args: &[Value],
-        builtin: Builtin,
-        operands: &[Value],
+        many: impl FnOnce(&mut Self),
     ) {
         let count = *args.last().expect("the number of bytes");
         let limit = FEW_BYTES as i64;
@@ -121,7 +168,7 @@ impl Translator<'_> {
         self.builder.ins().call_indirect(signature, routine, args);
         self.jump(next, &[]);
         self.enter_sealed(large);
-        self.call_builtin(builtin, operands);
+        many(self);
         self.jump(next, &[]);
         self.enter_sealed(next);
     }

@@ -43,7 +43,9 @@ impl Translator<'_> {
         let from = self.elements(from, from_len, from_index, len, shift);
         let bytes = self.builder.ins().ishl_imm_u(len, shift);
         let few = store::COPY_BYTES;
-        self.few_or_many(few, &[to, from, bytes], Builtin::array_copy, &many);
+        self.few_or_many(few, &[to, from, bytes], |this| {
+            this.call_builtin(Builtin::array_copy, &many);
+        });
     }
 
     /// The address of this many elements from an index on; traps beyond the end.
