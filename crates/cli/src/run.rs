@@ -58,6 +58,11 @@ pub(crate) struct Run {
     #[arg(long, value_name = "BYTES", value_parser = size)]
     stack_size: Option<u64>,
 
+    /// How much the program may execute: about as many instructions. The same program
+    /// always needs the same.
+    #[arg(long, value_name = "UNITS")]
+    fuel: Option<u64>,
+
     /// The module, as text (.wat) or binary (.wasm), or `-` for the standard
     /// input; and the arguments of the program.
     #[arg(value_names = ["FILE", "ARGS"], required = true, trailing_var_arg = true)]
@@ -95,6 +100,9 @@ impl Run {
         let engine = self.engine()?;
         let module = input::module(&engine, self.file())?;
         let mut store = Store::new(&engine, self.context()?);
+        if let Some(fuel) = self.fuel {
+            store.set_fuel(fuel)?;
+        }
         let mut linker = Linker::new(&engine);
         ropewalk_wasi::add_to_linker(&mut linker, |ctx| ctx)?;
         for (name, file) in &self.preloads {
@@ -123,6 +131,7 @@ impl Run {
 
     fn engine(&self) -> Result<Engine> {
         let mut config = Config::new();
+        config.consume_fuel(self.fuel.is_some());
         if let Some(bytes) = self.max_memory {
             config.max_memory(bytes);
         }

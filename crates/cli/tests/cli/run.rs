@@ -169,6 +169,18 @@ fn a_library_is_initialized_before_a_function_is_called() {
 }
 
 #[test]
+fn a_program_executes_as_much_as_its_fuel_allows() {
+    let module = r#"(func (export "f") (param i32) (result i32)
+        (loop (br_if 0 (local.tee 0 (i32.sub (local.get 0) (i32.const 1)))))
+        (local.get 0))"#;
+    let module = file("fuel.wat", module);
+    let run = |fuel, n| ropewalk(&["run", "--fuel", fuel, "--invoke", "f", &module, n]);
+    run("51", "10").prints("0\n");
+    run("1000", "-1").fails(134, &["wasm trap: out of fuel", "fuel.wat:2:"]);
+    run("much", "10").fails(1, &["--fuel"]);
+}
+
+#[test]
 fn memory_and_stack_have_the_limits_that_are_set() {
     let grow = r#"(memory 1) (func (export "f") (result i32) (memory.grow (i32.const 15)))"#;
     let grow = file("grow.wat", grow);

@@ -84,6 +84,14 @@ pub const ENDLESS: &[(&str, &str)] = &[
          (func (export \"run\") (drop (call $switch (call $new (ref.func $hop)))))",
     ),
     (
+        "two state machines that return_switch to each other",
+        "(rec (type $to-a (stack (ref null $to-b))) (type $to-b (stack (ref null $to-a))))
+         (func $odd (param $b (ref null $to-b)) (return_switch $to-b $even (local.get $b)))
+         (func $even (param $b (ref null $to-b)) (return_switch $to-b $odd (local.get $b)))
+         (func $b (param $a (ref null $to-a)) (return_switch $to-a $b (local.get $a)))
+         (func (export \"run\") (return_switch $to-b $odd (stack.new $to-b $b)))",
+    ),
+    (
         "first-class stacks that call on new ones",
         "(rec
            (type $stack (cont $stack.func))
