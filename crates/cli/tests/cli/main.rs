@@ -1,5 +1,6 @@
 //! Tests of the command as a process: what it prints, and how it ends.
 
+mod c_fibers;
 mod examples;
 mod lower;
 mod pipe;
