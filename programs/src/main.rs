@@ -1,0 +1,149 @@
+//! Runs real programs on Ropewalk and on Wasmtime 48, compares every byte that
+//! they write, and prints times and memory side by side.
+//!
+//! | file | what it holds |
+//! | --- | --- |
+//! | `programs` | the programs: how each is built, and what it is run with |
+//! | `workshop` | toolchains, from the ordinary package clients, and how to call them |
+//! | `run` | one run of one program on one engine, in a process of its own |
+//! | `alone` | that process, for Ropewalk; `wasmtime.py` is the one for Wasmtime |
+//! | `outcome` | what a program left behind, and whether two runs agree |
+//! | `table` | the figures |
+//! | `progress` | what is going on, for a terminal |
+
+#![forbid(unsafe_code)]
+
+mod alone;
+mod outcome;
+mod programs;
+mod progress;
+mod run;
+mod table;
+mod workshop;
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use clap::Parser;
+
+use crate::outcome::difference;
+use crate::programs::Program;
+use crate::progress::Progress;
+use crate::run::{Engine, Figures};
+use crate::table::Row;
+use crate::workshop::Workshop;
+
+/// Run real programs on Ropewalk and on Wasmtime 48, and compare.
+///
+/// Toolchains are fetched by pip, npm, cargo, go and mvn into the target folder.
+/// What cannot be had is skipped, and the table says what is missing.
+#[derive(Parser)]
+#[command(name = "ropewalk-programs")]
+struct Cli {
+    /// Programs to run: those whose names begin with one of these. All, if there
+    /// are none.
+    names: Vec<String>,
+
+    /// Runs of each program on each engine. The cheapest counts.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+
+    /// Lists the programs and runs none.
+    #[arg(long)]
+    list: bool,
+
+    /// Fetches and builds, and runs nothing.
+    #[arg(long)]
+    build: bool,
+
+    /// Prints the table as Markdown.
+    #[arg(long)]
+    markdown: bool,
+}
+
+fn main() -> ExitCode {
+    let result = match alone::requested() {
+        Some(request) => return alone::execute(request),
+        None => compare(&Cli::parse()),
+    };
+    match result {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs the programs that were chosen, and prints the table.
+fn compare(cli: &Cli) -> Result<ExitCode> {
+    let chosen = choose(&cli.names)?;
+    if cli.list {
+        for program in chosen {
+            println!("{:20} {}", program.name, program.about);
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let progress = Progress::new();
+    let workshop = Workshop::new(&progress)?;
+    let mut rows = Vec::new();
+    for program in chosen {
+        let row = row(&workshop, program, cli, &progress)?;
+        progress.say(program.name, &row.summary());
+        rows.push(row);
+    }
+    progress.clear();
+    print!("{}", table::render(&rows, cli.markdown));
+    let wrong = rows.iter().any(Row::is_wrong);
+    Ok(if wrong { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn choose(names: &[String]) -> Result<Vec<&'static Program>> {
+    for name in names {
+        if !programs::ALL.iter().any(|program| program.name.starts_with(name.as_str())) {
+            bail!("there is no program `{name}`; --list shows all");
+        }
+    }
+    let chosen = |program: &&Program| {
+        names.is_empty() || names.iter().any(|name| program.name.starts_with(name.as_str()))
+    };
+    Ok(programs::ALL.iter().filter(chosen).collect())
+}
+
+/// Builds a program and runs it on both engines by turns.
+fn row(
+    workshop: &Workshop<'_>,
+    program: &'static Program,
+    cli: &Cli,
+    progress: &Progress,
+) -> Result<Row> {
+    progress.say(program.name, "building");
+    let job = match (program.build)(workshop) {
+        Ok(job) => job,
+        Err(missing) => return Ok(Row::skipped(program, format!("{missing:#}"))),
+    };
+    if cli.build {
+        return Ok(Row::skipped(program, "built".to_owned()));
+    }
+    let python = match workshop.wasmtime() {
+        Ok(python) => python,
+        Err(missing) => return Ok(Row::skipped(program, format!("{missing:#}"))),
+    };
+    let mut best = [Figures::default(); 2];
+    for round in 1..=cli.rounds {
+        let mut outcomes = Vec::new();
+        for (engine, best) in [Engine::Ropewalk, Engine::Wasmtime].into_iter().zip(&mut best) {
+            progress.say(program.name, &format!("round {round} of {}, {engine}", cli.rounds));
+            let outcome = match run::run(workshop, program.name, &job, engine, &python) {
+                Ok(outcome) => outcome,
+                Err(error) => return Ok(Row::wrong(program, format!("{engine}: {error:#}"))),
+            };
+            best.improve(&outcome.figures, round == 1);
+            outcomes.push(outcome);
+        }
+        if let Some(difference) = difference(&outcomes[0], &outcomes[1]) {
+            return Ok(Row::wrong(program, difference));
+        }
+    }
+    Ok(Row::measured(program, best))
+}

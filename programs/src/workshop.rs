@@ -1,0 +1,206 @@
+//! Toolchains, and how to call them.
+//!
+//! Each comes through the ordinary client of its registry, in a version that is
+//! written down here, into a folder of its own below `target/programs/tools`. The
+//! folder is made under another name first, so one that has its name is whole.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::SystemTime;
+
+use anyhow::{Context, Result, bail};
+
+use crate::progress::Progress;
+
+const WASMTIME: &str = "48.0.0";
+const ZIG: &str = "0.17.0";
+const BINARYEN: &str = "132.0.0";
+const KOTLIN: &str = "2.4.10";
+
+/// The compiler, what it needs to run, and the standard library for WASI.
+const KOTLIN_PARTS: &[&str] = &[
+    "org.jetbrains.kotlin:kotlin-compiler-embeddable:2.4.10",
+    "org.jetbrains.kotlin:kotlin-daemon-embeddable:2.4.10",
+    "org.jetbrains.kotlin:kotlin-reflect:1.6.10",
+    "org.jetbrains.kotlin:kotlin-script-runtime:2.4.10",
+    "org.jetbrains.kotlin:kotlin-stdlib:2.4.10",
+    "org.jetbrains.kotlinx:kotlinx-coroutines-core-jvm:1.8.0",
+    "org.jetbrains.kotlin:kotlin-stdlib-wasm-wasi:2.4.10:klib",
+];
+
+/// Where things are fetched and built.
+pub(crate) struct Workshop<'a> {
+    /// `target/programs`
+    root: PathBuf,
+    /// The folder of this package.
+    sources: PathBuf,
+    progress: &'a Progress,
+}
+
+impl<'a> Workshop<'a> {
+    pub(crate) fn new(progress: &'a Progress) -> Result<Workshop<'a>> {
+        let sources = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+        // The command lies in `target/PROFILE/`.
+        let command = std::env::current_exe()?;
+        let target =
+            command.ancestors().nth(2).context("this command is not in a target folder")?;
+        Ok(Workshop { root: target.join("programs"), sources, progress })
+    }
+
+    /// A folder below `target/programs`, made if it is not there.
+    pub(crate) fn folder(&self, name: &str) -> Result<PathBuf> {
+        let folder = self.root.join(name);
+        fs::create_dir_all(&folder)?;
+        Ok(folder)
+    }
+
+    /// A file of this package.
+    pub(crate) fn source(&self, path: &str) -> PathBuf {
+        self.sources.join(path)
+    }
+
+    /// The file that a program is built into.
+    pub(crate) fn product(&self, name: &str) -> Result<PathBuf> {
+        Ok(self.folder("built")?.join(name))
+    }
+
+    /// Has a tool fetched, unless it is there.
+    fn fetch(&self, name: &str, get: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
+        let tools = self.folder("tools")?;
+        let folder = tools.join(name);
+        if folder.exists() {
+            return Ok(folder);
+        }
+        self.progress.say(name, "fetching");
+        let unfinished = tools.join(format!("{name}.unfinished"));
+        if unfinished.exists() {
+            fs::remove_dir_all(&unfinished)?;
+        }
+        fs::create_dir(&unfinished)?;
+        get(&unfinished).with_context(|| format!("{name} cannot be had"))?;
+        fs::rename(&unfinished, &folder)?;
+        Ok(folder)
+    }
+
+    /// A package of PyPI, unpacked.
+    pub(crate) fn python_package(&self, name: &str, version: &str) -> Result<PathBuf> {
+        self.fetch(&format!("{name}-{version}"), |folder| {
+            let mut pip = Command::new("python3");
+            pip.args(["-m", "pip", "install", "--quiet", "--no-deps", "--target"]).arg(folder);
+            call(pip.arg(format!("{name}=={version}")))
+        })
+    }
+
+    /// The sources of a crate.
+    pub(crate) fn crate_sources(&self, name: &str, version: &str) -> Result<PathBuf> {
+        let folder = self.fetch(&format!("{name}-{version}"), |folder| {
+            let manifest = format!(
+                "[package]\nname = \"sources\"\nedition = \"2024\"\n[lib]\npath = \"lib.rs\"\n\
+                 [dependencies]\n{name} = \"={version}\"\n[workspace]\n"
+            );
+            fs::write(folder.join("Cargo.toml"), manifest)?;
+            fs::write(folder.join("lib.rs"), "")?;
+            let mut cargo = Command::new("cargo");
+            cargo.args(["vendor", "--quiet", "vendor"]).current_dir(folder);
+            call(&mut cargo)
+        })?;
+        Ok(folder.join("vendor").join(name))
+    }
+
+    /// A command of Binaryen, such as `wasm-opt`.
+    pub(crate) fn binaryen(&self, tool: &str) -> Result<Command> {
+        let folder = self.fetch(&format!("binaryen-{BINARYEN}"), |folder| {
+            let mut npm = Command::new("npm");
+            npm.args(["install", "--silent", "--no-audit", "--no-fund", "--prefix"]).arg(folder);
+            call(npm.arg(format!("binaryen@{BINARYEN}")))
+        })?;
+        Ok(Command::new(folder.join("node_modules/.bin").join(tool)))
+    }
+
+    /// Artifacts of Maven Central, each with its kind if that is not `jar`, in one
+    /// folder.
+    fn artifacts(&self, name: &str, artifacts: &[&str]) -> Result<PathBuf> {
+        self.fetch(name, |folder| {
+            for artifact in artifacts {
+                let mut mvn = Command::new("mvn");
+                mvn.args([
+                    "-q",
+                    "-B",
+                    "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy",
+                ]);
+                mvn.arg(format!("-Dartifact={artifact}"));
+                mvn.arg(format!("-DoutputDirectory={}", folder.display())).current_dir(folder);
+                call(&mut mvn)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Wasmtime: where its package is, after the script that uses it.
+    pub(crate) fn wasmtime(&self) -> Result<[PathBuf; 2]> {
+        let package = self.python_package("wasmtime", WASMTIME)?;
+        Ok([self.source("src/wasmtime.py"), package])
+    }
+
+    /// A C compiler for WASI.
+    pub(crate) fn c_compiler(&self) -> Result<Command> {
+        let package = self.python_package("ziglang", ZIG)?;
+        let mut zig = Command::new(package.join("ziglang/zig"));
+        zig.args(["cc", "-target", "wasm32-wasi", "-O2", "-w"]);
+        zig.env("ZIG_GLOBAL_CACHE_DIR", self.folder("cache/zig")?);
+        zig.env("ZIG_LOCAL_CACHE_DIR", self.folder("cache/zig")?);
+        Ok(zig)
+    }
+
+    /// Builds a Go program out of one file.
+    pub(crate) fn go(&self, source: &Path, product: &Path) -> Result<()> {
+        let mut go = Command::new("go");
+        go.args(["build", "-o"]).arg(product).arg(source);
+        go.env("GOOS", "wasip1").env("GOARCH", "wasm");
+        call(go.env("GOCACHE", self.folder("cache/go")?))
+    }
+
+    /// Builds a Kotlin program out of one file: first a library, then the binary.
+    pub(crate) fn kotlin(&self, source: &Path, product: &Path, options: &[&str]) -> Result<()> {
+        let folder = self.artifacts(&format!("kotlin-{KOTLIN}"), KOTLIN_PARTS)?;
+        let library = folder.join(format!("kotlin-stdlib-wasm-wasi-{KOTLIN}.klib"));
+        let stem = product.file_stem().context("a product without a name")?;
+        let out = product.with_extension("kotlin");
+        let compiler = || {
+            let mut java = Command::new("java");
+            java.arg("-cp").arg(format!("{}/*", folder.display()));
+            java.arg("org.jetbrains.kotlin.cli.js.KotlinWasmCompiler");
+            java.args(["-Xwasm-target=wasm-wasi", "-libraries"]).arg(&library);
+            java.arg("-ir-output-dir").arg(&out).arg("-ir-output-name").arg(stem);
+            java
+        };
+        call(compiler().arg("-Xir-produce-klib-file").arg(source))?;
+        let mut klib = "-Xinclude=".to_owned();
+        klib.push_str(&out.join(stem).with_extension("klib").to_string_lossy());
+        call(compiler().arg("-Xir-produce-js").arg(klib).args(options))?;
+        fs::copy(out.join(stem).with_extension("wasm"), product)?;
+        Ok(())
+    }
+}
+
+/// Whether a product is there and newer than all that it is made of.
+pub(crate) fn is_fresh(product: &Path, sources: &[PathBuf]) -> bool {
+    let changed = |path: &Path| -> Option<SystemTime> { fs::metadata(path).ok()?.modified().ok() };
+    let Some(built) = changed(product) else { return false };
+    sources.iter().all(|source| changed(source).is_some_and(|changed| changed < built))
+}
+
+/// Runs a tool to its end. If it fails, what it said is the error.
+pub(crate) fn call(command: &mut Command) -> Result<()> {
+    let program = command.get_program().display().to_string();
+    let output = command.stdin(Stdio::null()).output();
+    let output = output.with_context(|| format!("`{program}` is missing"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = [output.stdout, output.stderr].concat();
+    let said = String::from_utf8_lossy(&said);
+    let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
+    bail!("`{program}` failed: {}", lines[lines.len().saturating_sub(6)..].join(" / "));
+}
