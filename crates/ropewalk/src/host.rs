@@ -10,6 +10,7 @@ use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::exception::Exception;
 use crate::instance::Instance;
+use crate::later::{self, Later};
 use crate::store::{AsContextMut, StoreContextMut, StoreInner};
 use crate::suspension::Suspension;
 use crate::typed::{WasmResults, WasmTy};
@@ -204,7 +205,7 @@ unsafe fn run<T, Fun, Ret: WasmRet>(
     let runtime = unsafe { &mut *(*owner).runtime };
     let outcome = match result {
         Ok(Ok(())) => Outcome::returned(0),
-        failed => fail(runtime, ty, failed),
+        failed => leave_or_fail(runtime, ty, failed),
     };
     // The results are words by now, which nothing moves before they are read.
     runtime.end_scope(scope);
@@ -220,6 +221,22 @@ pub(crate) unsafe fn importer(context: &HostContext) -> Option<Instance> {
     unsafe {
         let runtime = RuntimeStore::from_context(context.store);
         Some(Instance::from_index(runtime, (*context.importer).index))
+    }
+}
+
+/// Leaves the call if the function has to wait.
+#[cold]
+fn leave_or_fail(
+    runtime: &mut RuntimeStore,
+    ty: impl FnOnce() -> FuncType,
+    result: std::thread::Result<Result<()>>,
+) -> Outcome {
+    match result {
+        Ok(Err(error)) => match error.downcast::<Later>() {
+            Ok(later) => later::leave(runtime, ty(), later),
+            Err(error) => fail(runtime, ty, Ok(Err(error))),
+        },
+        failed => fail(runtime, ty, failed),
     }
 }
 

@@ -11,6 +11,7 @@ use crate::host::{
     self, HostClosure, HostEntry, RegisterEntry, WasmRet, fail, importer, with_array,
 };
 use crate::instance::Instance;
+use crate::later::cannot_wait;
 use crate::store::{StoreContextMut, StoreInner};
 use crate::typed::{WasmParams, WasmResults};
 use crate::val::Val;
@@ -152,10 +153,7 @@ unsafe fn first_poll<T: Send + 'static, C: AsyncClosure<T>>(
             }
             Poll::Pending if poller.is_null() => {
                 drop(started);
-                Err(anyhow!(
-                    "a host function is not ready, and the call cannot wait for it: \
-                     use `call_async`"
-                ))
+                Err(cannot_wait())
             }
             Poll::Pending if started.holds_store && !shared.is_null() => {
                 drop(started);
