@@ -39,7 +39,11 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 /// Exit codes: 0 for success, 1 for an error in the input, 134 for a trap; of a
 /// program that ends by itself, its own.
 #[derive(Parser)]
-#[command(name = "ropewalk", version)]
+#[command(
+    name = "ropewalk",
+    version,
+    override_usage = "ropewalk [run] [OPTIONS] <FILE> [ARGS]...\n       ropewalk <COMMAND>"
+)]
 struct Cli {
     #[command(subcommand)]
     command: Command,

@@ -91,7 +91,7 @@ impl From<TextError> for ModuleError {
 impl From<CompileError> for ModuleError {
     fn from(error: CompileError) -> Self {
         let kind = match error {
-            CompileError::Invalid(error) => at(error.offset(), one_line(error.message())),
+            CompileError::Invalid(error) => at(error.offset(), plainly(error.message())),
             CompileError::Refused { offset, message } => at(offset, message),
             CompileError::TooLarge { offset: Some(offset), .. } => at(offset, error.to_string()),
             other => Kind::Other { message: other.to_string(), path: None },
@@ -105,11 +105,19 @@ fn at(offset: u64, message: String) -> Kind {
     Kind::Binary { message, offset: offset as usize, path: None }
 }
 
-/// The decoder lists the bytes that it found instead of the magic ones.
-fn one_line(message: &str) -> String {
-    match message.starts_with("magic header not detected") {
-        true => "not a WebAssembly module: it does not begin with \\0asm".to_string(),
-        false => message.to_string(),
+/// A message of the decoder in words for those who do not know it: it lists the bytes
+/// that it found instead of the magic ones, and names features by its own switches.
+fn plainly(message: &str) -> String {
+    match message {
+        _ if message.starts_with("magic header not detected") => {
+            "not a WebAssembly module: it does not begin with \\0asm".to_string()
+        }
+        _ if message.starts_with("legacy_exceptions feature required") => {
+            "legacy exceptions are not supported, only those of WebAssembly 3.0: Binaryen \
+             translates them with `wasm-opt --all-features --translate-to-exnref`"
+                .to_string()
+        }
+        _ => message.to_string(),
     }
 }
 

@@ -131,6 +131,17 @@ fn an_invalid_binary_is_an_error() {
 }
 
 #[test]
+fn legacy_exceptions_are_refused_with_the_tool_that_translates_them() {
+    // A function with `try` and `end`.
+    let module =
+        b"\0asm\x01\0\0\0\x01\x04\x01\x60\0\0\x03\x02\x01\0\x0a\x07\x01\x05\0\x06\x40\x0b\x0b";
+    let says = ["legacy.wasm: legacy exceptions are not supported", "--translate-to-exnref"];
+    let module = file("legacy.wasm", module);
+    ropewalk(&["run", &module]).fails(1, &says);
+    ropewalk(&["validate", &module]).fails(1, &says);
+}
+
+#[test]
 fn imports_that_nobody_provides_are_listed_with_a_hint() {
     let module = r#"(import "host" "log" (func (param i32))) (import "host" "memory" (memory 1))
         (import "wasi_snapshot_preview1" "sched_yield" (func (result i32)))
