@@ -2,6 +2,7 @@
 
 mod c_fibers;
 mod examples;
+mod guides;
 mod lower;
 mod pipe;
 mod process;

@@ -1,0 +1,124 @@
+//! Follows the guides in `docs/guides`: writes the files that they show, runs the
+//! commands that they give, and compares what they say is printed.
+//!
+//! A block of code whose first line names a file, as in `` ```c hello.c ``, is that file.
+//! A block of `sh` is commands, and the block of `text` after it is what they print. A
+//! guide whose tools are not there is not followed.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::process::root;
+
+/// A block of code.
+struct Block {
+    language: String,
+    file: Option<String>,
+    text: String,
+}
+
+fn blocks(guide: &str) -> Vec<Block> {
+    let (mut blocks, mut lines) = (Vec::new(), guide.lines());
+    while let Some(line) = lines.next() {
+        let Some(head) = line.strip_prefix("```") else { continue };
+        let mut words = head.split_whitespace().map(str::to_owned);
+        let language = words.next().unwrap_or_default();
+        let text = lines.by_ref().take_while(|line| *line != "```");
+        let text = text.map(|line| format!("{line}\n")).collect();
+        blocks.push(Block { language, file: words.next(), text });
+    }
+    blocks
+}
+
+/// Whether all tools of some commands are there, in these directories.
+fn have_tools(commands: &str, path: &str) -> bool {
+    let commands = commands.lines().flat_map(|line| line.split('|'));
+    let mut tools = commands.filter_map(|command| {
+        let mut words = command.split_whitespace();
+        words.find(|word| !word.contains('='))
+    });
+    let is_there = |tool: &str| path.split(':').any(|folder| Path::new(folder).join(tool).exists());
+    tools.all(is_there)
+}
+
+/// Where commands are looked for: this one first.
+fn path() -> String {
+    let own = Path::new(env!("CARGO_BIN_EXE_ropewalk")).parent().expect("a folder");
+    format!("{}:{}", own.display(), std::env::var("PATH").unwrap_or_default())
+}
+
+/// Follows a guide in an empty folder.
+fn follow(name: &str) {
+    let guide = std::fs::read_to_string(root().join("docs/guides").join(name)).expect("a guide");
+    let blocks = blocks(&guide);
+    let (folder, path) = (scratch(name), path());
+    let commands = blocks.iter().filter(|block| block.language == "sh");
+    if !commands.clone().all(|block| have_tools(&block.text, &path)) {
+        eprintln!("{name}: not followed, since its tools are not there");
+        return;
+    }
+    let mut printed = None;
+    for block in &blocks {
+        match (&block.file, &*block.language) {
+            (Some(file), _) => std::fs::write(folder.join(file), &block.text).expect("a file"),
+            (None, "sh") => printed = Some(run(&block.text, &folder, &path)),
+            (None, "text") => assert_eq!(printed.take().as_ref(), Some(&block.text), "{name}"),
+            _ => {}
+        }
+    }
+    assert!(printed.is_none(), "{name} does not say what its last commands print");
+}
+
+/// What commands print, none of which fails.
+fn run(commands: &str, folder: &Path, path: &str) -> String {
+    let script = format!("exec 2>&1\n{commands}");
+    let mut shell = Command::new("sh");
+    shell.args(["-e", "-c", &script]).current_dir(folder).env("PATH", path);
+    let output = shell.output().expect("a shell");
+    let text = String::from_utf8(output.stdout).expect("text");
+    assert!(output.status.success(), "{commands}{text}");
+    text
+}
+
+/// A folder with nothing in it.
+fn scratch(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("guides").join(name);
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder).expect("it can be removed");
+    }
+    std::fs::create_dir_all(&folder).expect("it can be made");
+    folder
+}
+
+fn guides() -> Vec<String> {
+    let files = std::fs::read_dir(root().join("docs/guides")).expect("the guides");
+    let names = files.map(|file| file.expect("a file").file_name().into_string().expect("text"));
+    names.filter(|name| name != "README.md").collect()
+}
+
+#[test]
+fn guides_do_what_they_say() {
+    for name in guides() {
+        follow(&name);
+    }
+}
+
+#[test]
+fn a_guide_reaches_its_first_program_in_less_than_ten_lines() {
+    for name in guides() {
+        let guide = std::fs::read_to_string(root().join("docs/guides").join(&name)).unwrap();
+        let blocks = blocks(&guide);
+        let first = blocks.iter().position(|block| block.language == "text").expect("an output");
+        let lines = blocks[..first].iter().flat_map(|block| block.text.lines());
+        let lines = lines.filter(|line| !line.trim().is_empty()).count();
+        assert!(lines < 10, "{name}: {lines} lines");
+    }
+}
+
+#[test]
+fn every_guide_is_listed() {
+    let list = std::fs::read_to_string(root().join("docs/guides/README.md")).unwrap();
+    for name in guides() {
+        assert!(list.contains(&format!("({name})")), "{name}");
+    }
+}
