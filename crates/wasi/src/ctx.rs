@@ -29,12 +29,17 @@ pub struct WasiCtx {
     pub(crate) random: Option<Random>,
     pub(crate) table: Table,
     pub(crate) end_on_broken_pipe: bool,
+    /// Of the function that is being called.
     pub(crate) progress: Progress,
 }
 
 /// How far a function has come that is called again after it waited.
 #[derive(Default)]
 pub(crate) struct Progress {
+    /// Whether the thread is not to be blocked.
+    pub(crate) is_polled: bool,
+    /// Whether others have had a turn.
+    pub(crate) yielded: bool,
     /// When the host's clock and those of the program were read first.
     pub(crate) began: Option<Began>,
     /// How many bytes have been received.

@@ -6,11 +6,19 @@ use crate::errno::{Errno, Failure, Result};
 use crate::pipe::{MemoryInputPipe, MemoryOutputPipe};
 use crate::wait::{Interest, Source, Wait, readiness};
 use rustix::fs::Stat;
-use rustix::io::retry_on_intr;
+use rustix::io::{ReadWriteFlags, pwritev2, retry_on_intr, writev};
 use rustix::net::{RecvAncillaryBuffer, RecvFlags, SendAncillaryBuffer, SendFlags};
+use smallvec::SmallVec;
 use std::io::{IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
+
+/// How many bytes a pipe that is ready takes, at least. The host waits until it has
+/// taken all that it is given.
+const TAKEN_WHEN_READY: usize = 4096;
+
+/// Instead of an offset: the position of the file, which is moved.
+const AT_THE_POSITION: u64 = u64::MAX;
 
 /// Something that is open, and what the program may do with it.
 pub(crate) struct Descriptor {
@@ -168,24 +176,38 @@ impl Descriptor {
         }
     }
 
-    pub(crate) fn write(&self, buffers: &[IoSlice<'_>]) -> Result<usize> {
+    /// Writes as much as it takes. The thread waits if it takes nothing yet, unless the
+    /// call is polled or the program asked that it does not.
+    pub(crate) fn write(&self, buffers: &[IoSlice<'_>], is_polled: bool) -> Result<usize> {
         match &self.kind {
             Kind::Null => Ok(buffers.iter().map(|buffer| buffer.len()).sum()),
             Kind::Input(_) | Kind::Directory(_) => Err(Errno::BADF.into()),
             Kind::Output(pipe) => Ok(pipe.write(buffers).ok_or(Errno::PIPE)?),
             Kind::Socket(_) => self.send(buffers),
             Kind::Listener(_) => Err(Errno::NOTCONN.into()),
-            Kind::File { fd, .. } => {
-                self.ready(Interest::Write)?;
-                let written = retry_on_intr(|| rustix::io::writev(fd, buffers));
-                written.map_err(|error| self.unless_blocking(error, Interest::Write))
-            }
-            Kind::Stdio(source) => {
-                self.ready(Interest::Write)?;
-                let written = retry_on_intr(|| rustix::io::writev(source, buffers));
-                written.map_err(|error| self.unless_blocking(error, Interest::Write))
-            }
+            Kind::File { fd, .. } => self.write_to(fd, buffers, is_polled),
+            Kind::Stdio(source) => self.write_to(source, buffers, is_polled),
         }
+    }
+
+    fn write_to(&self, fd: impl AsFd, buffers: &[IoSlice<'_>], is_polled: bool) -> Result<usize> {
+        let written = if self.is_blocking() && !is_polled {
+            self.write_now(fd, buffers)
+        } else {
+            self.ready(Interest::Write)?;
+            let most = if self.is_file() { usize::MAX } else { TAKEN_WHEN_READY };
+            self.write_now(fd, &first_bytes(buffers, most))
+        };
+        written.map_err(|error| self.unless_blocking(error, Interest::Write))
+    }
+
+    /// The host does not know which files append: with an offset they do not, which
+    /// its own would.
+    fn write_now(&self, fd: impl AsFd, buffers: &[IoSlice<'_>]) -> rustix::io::Result<usize> {
+        retry_on_intr(|| match self.flags.contains(FdFlags::APPEND) {
+            true => pwritev2(&fd, buffers, AT_THE_POSITION, ReadWriteFlags::APPEND),
+            false => writev(&fd, buffers),
+        })
     }
 
     /// Receives what has arrived at a socket, which the host does not wait at.
@@ -224,12 +246,8 @@ impl Descriptor {
         !self.flags.contains(FdFlags::NONBLOCK)
     }
 
-    /// Fails unless the host would not wait at it. A write may wait, unless the
-    /// program asked that it does not.
+    /// Fails unless the host would not wait at it.
     fn ready(&self, interest: Interest) -> Result {
-        if interest == Interest::Write && self.is_blocking() {
-            return Ok(());
-        }
         let Some(source) = self.source() else { return Ok(()) };
         let sources = [(source, interest)];
         if readiness(&sources)?[0].ready {
@@ -241,6 +259,17 @@ impl Descriptor {
             false => Err(Errno::AGAIN.into()),
         }
     }
+}
+
+/// Buffers, or what they begin with.
+fn first_bytes<'a>(buffers: &'a [IoSlice<'_>], most: usize) -> SmallVec<[IoSlice<'a>; 4]> {
+    let mut room = most;
+    let cut = buffers.iter().map(|buffer| {
+        let taken = &buffer[..buffer.len().min(room)];
+        room -= taken.len();
+        IoSlice::new(taken)
+    });
+    cut.collect()
 }
 
 /// What an open file of the host is.

@@ -15,7 +15,7 @@
 //! | `ctx` | what a program gets to see |
 //! | `table` `descriptor` `directory` `pipe` | what a program has open |
 //! | `clock` `times` | time |
-//! | `wait` | waiting, in one place |
+//! | `wait` `reactor` | waiting, in one place: with a blocked thread, or without |
 //! | `exit` | how programs end |
 
 #![forbid(unsafe_code)]
@@ -31,6 +31,7 @@ mod functions;
 mod guest;
 mod linker;
 mod pipe;
+mod reactor;
 mod table;
 mod times;
 mod wait;

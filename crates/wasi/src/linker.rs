@@ -5,7 +5,9 @@ use crate::ctx::{Progress, WasiCtx};
 use crate::errno::{Failure, Result};
 use crate::functions::{fd, path, poll, process, sock};
 use crate::guest::Guest;
-use ropewalk::{Caller, Error, Linker, Memory};
+use crate::reactor::Ready;
+use crate::wait::Wait;
+use ropewalk::{AsContextMut, Caller, Error, Linker, Memory};
 
 /// Defines all functions of `wasi_snapshot_preview1`, and of the older
 /// `wasi_unstable`, which some compilers still emit. `get` says where a store's
@@ -42,7 +44,7 @@ use ropewalk::{Caller, Error, Linker, Memory};
 /// # Ok(())
 /// # }
 /// ```
-pub fn add_to_linker<T: 'static>(
+pub fn add_to_linker<T: Send + 'static>(
     linker: &mut Linker<T>,
     get: impl Fn(&mut T) -> &mut WasiCtx + Copy + Send + Sync + 'static,
 ) -> ropewalk::Result<()> {
@@ -53,7 +55,7 @@ pub fn add_to_linker<T: 'static>(
         "wasi_snapshot_preview1",
         "sock_accept",
         move |caller: Caller<'_, T>, fd: i32, flags: i32, accepted: i32| {
-            call(caller, get, |ctx, guest| sock::sock_accept(ctx, guest, fd, flags, accepted))
+            call(caller, get, move |ctx, guest| sock::sock_accept(ctx, guest, fd, flags, accepted))
         },
     )?;
     Ok(())
@@ -71,7 +73,7 @@ macro_rules! functions {
                 $module,
                 stringify!($name),
                 move |caller: Caller<'_, T>, $($param: $ty),*| {
-                    call(caller, $get, |ctx, guest| {
+                    call(caller, $get, move |ctx, guest| {
                         $path::$name(ctx, guest, $($version,)? $($param),*)
                     })
                 },
@@ -80,7 +82,7 @@ macro_rules! functions {
     };
 }
 
-fn define<T: 'static>(
+fn define<T: Send + 'static>(
     linker: &mut Linker<T>,
     module: &str,
     version: Version,
@@ -153,28 +155,93 @@ fn define<T: 'static>(
 
 /// Calls a function, as often as it has to wait. Returns the number of its error,
 /// or zero.
-fn call<T>(
+fn call<T: Send + 'static>(
     mut caller: Caller<'_, T>,
-    get: impl Fn(&mut T) -> &mut WasiCtx,
-    function: impl Fn(&mut WasiCtx, &mut Guest<'_>) -> Result,
+    get: impl Fn(&mut T) -> &mut WasiCtx + Send + Sync + 'static,
+    function: impl Fn(&mut WasiCtx, &mut Guest<'_>) -> Result + Send + Sync + 'static,
 ) -> ropewalk::Result<i32> {
     let memory = memory(&mut caller)?;
-    get(caller.data_mut()).progress = Progress::default();
+    let mut attempt = Attempt { memory, get, function, progress: Progress::default() };
+    attempt.progress.is_polled = caller.can_wait();
     loop {
-        let (bytes, data) = memory.data_and_store_mut(&mut caller)?;
-        let outcome = match function(get(data), &mut Guest::new(bytes)) {
-            Err(Failure::Wait(wait)) => match wait.block() {
-                Ok(()) => continue,
-                failed => failed,
-            },
-            outcome => outcome,
-        };
-        return match outcome {
-            Ok(()) => Ok(0),
-            Err(Failure::Errno(errno)) => Ok(errno as i32),
-            Err(Failure::End(error)) => Err(error),
-            Err(Failure::Wait(_)) => unreachable!("waiting does not wait"),
-        };
+        match attempt.run(&mut caller)? {
+            Attempted::Done(errno) => return Ok(errno),
+            Attempted::Waits(wait) if caller.can_wait() => return Err(attempt.later(&caller, wait)),
+            Attempted::Waits(wait) => {
+                if let Some(errno) = errno(wait.block())? {
+                    return Ok(errno);
+                }
+            }
+        }
+    }
+}
+
+/// A function that is called until it does not wait any more.
+struct Attempt<G, F> {
+    memory: Memory,
+    get: G,
+    function: F,
+    progress: Progress,
+}
+
+/// What has become of it.
+enum Attempted {
+    /// The number of its error, or zero.
+    Done(i32),
+    Waits(Wait),
+}
+
+impl<G, F> Attempt<G, F> {
+    /// Calls the function once. What it has to know when it is called again is kept
+    /// here: others may be called meanwhile.
+    fn run<S: AsContextMut>(&mut self, store: &mut S) -> ropewalk::Result<Attempted>
+    where
+        G: Fn(&mut S::Data) -> &mut WasiCtx,
+        F: Fn(&mut WasiCtx, &mut Guest<'_>) -> Result,
+    {
+        let (bytes, data) = self.memory.data_and_store_mut(store)?;
+        let ctx = (self.get)(data);
+        ctx.progress = std::mem::take(&mut self.progress);
+        match (self.function)(ctx, &mut Guest::new(bytes)) {
+            Err(Failure::Wait(wait)) => {
+                self.progress = std::mem::take(&mut ctx.progress);
+                Ok(Attempted::Waits(wait))
+            }
+            outcome => Ok(Attempted::Done(errno(outcome)?.unwrap_or(0))),
+        }
+    }
+
+    /// Waits and goes on, without the thread and without the store.
+    fn later<T: Send + 'static>(mut self, caller: &Caller<'_, T>, mut wait: Wait) -> Error
+    where
+        G: Fn(&mut T) -> &mut WasiCtx + Send + Sync + 'static,
+        F: Fn(&mut WasiCtx, &mut Guest<'_>) -> Result + Send + Sync + 'static,
+    {
+        let rest = caller.later(move |accessor| {
+            Box::pin(async move {
+                loop {
+                    if let Some(errno) = errno(Ready::new(wait).await)? {
+                        return Ok::<i32, Error>(errno);
+                    }
+                    match accessor.with(|mut store| self.run(&mut store))? {
+                        Attempted::Done(errno) => return Ok(errno),
+                        Attempted::Waits(again) => wait = again,
+                    }
+                }
+            })
+        });
+        rest.into()
+    }
+}
+
+/// The number of an error; none of success. The end of the program is an error of the
+/// whole call.
+fn errno(outcome: Result) -> ropewalk::Result<Option<i32>> {
+    match outcome {
+        Ok(()) => Ok(None),
+        Err(Failure::Errno(errno)) => Ok(Some(errno as i32)),
+        Err(Failure::End(error)) => Err(error),
+        Err(Failure::Wait(_)) => unreachable!("who waits calls it again"),
     }
 }
 

@@ -1,9 +1,9 @@
 //! Waiting. Nothing else in this crate blocks, but the file system.
 //!
 //! A function that would have to wait does nothing, and returns what it waits for
-//! as its [failure](crate::errno::Failure::Wait). Whoever called it waits, and
-//! calls it again. So there is one place to change for a call that is not to block
-//! its thread.
+//! as its [failure](crate::errno::Failure::Wait). [Whoever called it](crate::linker)
+//! waits, and calls it again: in a call that is polled by a
+//! [future](crate::reactor::Ready), in any other here.
 
 use crate::errno::{Errno, Result};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -68,6 +68,11 @@ impl Wait {
         Wait { sources: vec![(source, interest)], until: None }
     }
 
+    /// To wait until others have run.
+    pub(crate) fn turn() -> Wait {
+        Wait { sources: Vec::new(), until: Some(Instant::now()) }
+    }
+
     /// Waits, and blocks the thread for it.
     pub(crate) fn block(&self) -> Result {
         let mut fds = poll_fds(&self.sources);
@@ -106,7 +111,7 @@ fn poll_fds(sources: &[(Source, Interest)]) -> Vec<PollFd<'_>> {
 }
 
 /// Rounded to what the host can wait for at all.
-fn timespec(duration: Duration) -> Timespec {
+pub(crate) fn timespec(duration: Duration) -> Timespec {
     Timespec {
         tv_sec: i64::try_from(duration.as_secs()).unwrap_or(i64::MAX).min(i64::from(i32::MAX)),
         tv_nsec: duration.subsec_nanos().into(),

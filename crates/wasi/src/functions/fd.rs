@@ -114,12 +114,7 @@ pub(crate) fn fd_fdstat_set_flags(
     if !changeable.contains(changed) {
         return Err(Errno::NOTSUP.into());
     }
-    // Whether the host waits is never changed: see `wait`.
-    if let (Kind::File { fd, .. }, true) = (&descriptor.kind, changed.contains(FdFlags::APPEND)) {
-        let mut host = rustix::fs::fcntl_getfl(fd)?;
-        host.set(rustix::fs::OFlags::APPEND, new.contains(FdFlags::APPEND));
-        rustix::fs::fcntl_setfl(fd, host)?;
-    }
+    // Nothing changes for the host: see `wait` and `Descriptor::write_now`.
     descriptor.flags = new;
     Ok(())
 }
@@ -232,7 +227,8 @@ pub(crate) fn fd_write(
     let (place, buffers) = (guest.place(size)?, guest.buffers(vectors, count)?);
     let descriptor = ctx.table.get(fd)?;
     descriptor.require_data(Rights::FD_WRITE)?;
-    let written = descriptor.write(&guest.slices(&buffers)).map_err(|failure| {
+    let written = descriptor.write(&guest.slices(&buffers), ctx.progress.is_polled);
+    let written = written.map_err(|failure| {
         let ends = ctx.end_on_broken_pipe && matches!(descriptor.kind, Kind::Stdio(_));
         match failure {
             Failure::Errno(Errno::PIPE) if ends => Failure::End(BrokenPipe.into()),

@@ -288,7 +288,6 @@ impl Request {
         use rustix::fs::OFlags as Host;
         let pairs = [
             (self.oflags.contains(OFlags::DIRECTORY), Host::DIRECTORY),
-            (self.fdflags.contains(FdFlags::APPEND), Host::APPEND),
             (self.fdflags.contains(FdFlags::DSYNC), Host::DSYNC),
             (self.fdflags.contains(FdFlags::NONBLOCK), Host::NONBLOCK),
             (self.fdflags.contains(FdFlags::RSYNC), Host::RSYNC),

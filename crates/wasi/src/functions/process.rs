@@ -1,10 +1,11 @@
 //! Arguments, environment, clocks, random numbers, and the end of a program.
 
 use crate::clock::nanoseconds;
-use crate::ctx::WasiCtx;
+use crate::ctx::{Progress, WasiCtx};
 use crate::errno::{Errno, Failure, Result};
 use crate::exit::I32Exit;
 use crate::guest::{Guest, Number as _};
+use crate::wait::Wait;
 use rustix::rand::{GetRandomFlags, getrandom};
 
 pub(crate) fn args_get(
@@ -115,8 +116,16 @@ pub(crate) fn random_get(
     Ok(())
 }
 
-pub(crate) fn sched_yield(_: &mut WasiCtx, _: &mut Guest<'_>) -> Result {
-    std::thread::yield_now();
+/// Lets other calls run that are polled by this thread, or other threads.
+pub(crate) fn sched_yield(ctx: &mut WasiCtx, _: &mut Guest<'_>) -> Result {
+    let Progress { is_polled, yielded, .. } = &mut ctx.progress;
+    if *is_polled && !*yielded {
+        *yielded = true;
+        return Err(Failure::Wait(Wait::turn()));
+    }
+    if !*is_polled {
+        std::thread::yield_now();
+    }
     Ok(())
 }
 

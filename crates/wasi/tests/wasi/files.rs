@@ -1,6 +1,7 @@
 use crate::program::errno::*;
 use crate::program::*;
 use ropewalk_wasi::{DirPerms, FilePerms};
+use std::io::Write as _;
 
 const READ_WRITE: u64 = FD_READ | FD_WRITE;
 const SET: i64 = 0;
@@ -89,11 +90,26 @@ fn appending_ignores_the_position_until_it_is_turned_off() {
     program.write(fd, "ab").unwrap();
     seek(&mut program, fd, 0, SET).unwrap();
     program.write(fd, "cd").unwrap();
+    assert_eq!(seek(&mut program, fd, 0, CURRENT), Ok(4));
+    // Another has written meanwhile.
+    let mut host = std::fs::File::options().append(true).open(program.host("file")).unwrap();
+    host.write_all(b"!").unwrap();
+    program.write(fd, "ef").unwrap();
+    // With an offset it is written there, and the position stays.
+    let at = program.put(b"X");
+    let [vectors, count] = program.vector(at, 1);
+    let arguments = [fd.into(), vectors, count, 1, RESULT.into()];
+    assert_eq!(program.result("fd_pwrite", &arguments), Ok(1));
+    assert_eq!(std::fs::read(program.host("file")).unwrap(), b"aXcd!ef");
+    assert_eq!(seek(&mut program, fd, 0, CURRENT), Ok(7));
     assert_eq!(program.call("fd_fdstat_set_flags", &[fd.into(), 0]), SUCCESS);
     seek(&mut program, fd, 0, SET).unwrap();
     program.write(fd, "e").unwrap();
-    assert_eq!(std::fs::read(program.host("file")).unwrap(), b"ebcd");
+    assert_eq!(std::fs::read(program.host("file")).unwrap(), b"eXcd!ef");
     assert_eq!(program.fdstat(fd).unwrap().1, 0);
+    assert_eq!(program.call("fd_fdstat_set_flags", &[fd.into(), APPEND.into()]), SUCCESS);
+    program.write(fd, "g").unwrap();
+    assert_eq!(std::fs::read(program.host("file")).unwrap(), b"eXcd!efg");
 }
 
 #[test]

@@ -13,3 +13,4 @@ mod rights;
 mod sockets;
 mod streams;
 mod unstable;
+mod waiting;

@@ -5,9 +5,9 @@ use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 const REALTIME: u32 = 0;
-const MONOTONIC: u32 = 1;
+pub const MONOTONIC: u32 = 1;
 const ABSOLUTE: u16 = 1;
-const MILLISECOND: u64 = 1_000_000;
+pub const MILLISECOND: u64 = 1_000_000;
 
 pub fn clock(userdata: u64, id: u32, timeout: u64, flags: u16) -> Vec<u8> {
     let mut bytes = userdata.to_le_bytes().to_vec();
@@ -27,11 +27,11 @@ fn descriptor(userdata: u64, tag: u8, fd: i32) -> Vec<u8> {
     bytes
 }
 
-fn readable(userdata: u64, fd: i32) -> Vec<u8> {
+pub fn readable(userdata: u64, fd: i32) -> Vec<u8> {
     descriptor(userdata, 1, fd)
 }
 
-fn writable(userdata: u64, fd: i32) -> Vec<u8> {
+pub fn writable(userdata: u64, fd: i32) -> Vec<u8> {
     descriptor(userdata, 2, fd)
 }
 

@@ -164,6 +164,17 @@ pub fn in_scratch_with(dir: DirPerms, file: FilePerms, prepare: impl FnOnce(&Pat
     Program { scratch: Some(scratch), ..with(&mut builder) }
 }
 
+/// Arguments of a function by its types.
+pub fn values(name: &str, arguments: &[i64]) -> Vec<Val> {
+    let (_, parameters) = FUNCTIONS.iter().find(|(other, _)| *other == name).unwrap();
+    assert_eq!(parameters.len(), arguments.len(), "{name}");
+    let values = parameters.chars().zip(arguments).map(|(ty, argument)| match ty {
+        'w' => Val::I32(*argument as i32),
+        _ => Val::I64(*argument),
+    });
+    values.collect()
+}
+
 impl Program {
     pub fn new(version: &str, builder: &mut WasiCtxBuilder) -> Program {
         let mut linker = Linker::new(engine());
@@ -179,16 +190,15 @@ impl Program {
         self.scratch.as_ref().unwrap().path().join(path)
     }
 
+    /// Where it lives, for calls that are made otherwise.
+    pub fn parts(&mut self) -> (&mut Store<WasiCtx>, Instance) {
+        (&mut self.store, self.instance)
+    }
+
     /// Calls a function, which may end the program.
     pub fn try_call(&mut self, name: &str, arguments: &[i64]) -> Result<i32> {
         self.used = ARGUMENTS;
-        let (_, parameters) = FUNCTIONS.iter().find(|(other, _)| *other == name).unwrap();
-        assert_eq!(parameters.len(), arguments.len(), "{name}");
-        let values = parameters.chars().zip(arguments).map(|(ty, argument)| match ty {
-            'w' => Val::I32(*argument as i32),
-            _ => Val::I64(*argument),
-        });
-        let values: Vec<Val> = values.collect();
+        let values = values(name, arguments);
         let func = self.instance.get_func(&mut self.store, name).unwrap();
         let mut results = [Val::I32(0)];
         let count = usize::from(name != "proc_exit");

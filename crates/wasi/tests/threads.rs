@@ -1,0 +1,60 @@
+//! Only a call that waits without blocking needs a thread, and all of them one. This is
+//! the only test of its process, so that it sees no others'.
+
+use ropewalk::{Engine, Linker, Module, Store};
+use ropewalk_wasi::{WasiCtx, add_to_linker};
+use std::future::Future;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+/// Sleeps for a millisecond: a subscription to the clock that only goes forward.
+const SLEEPS: &str = r#"(module
+    (import "wasi_snapshot_preview1" "poll_oneoff"
+      (func $poll (param i32 i32 i32 i32) (result i32)))
+    (memory (export "memory") 1)
+    (func (export "sleep") (result i32)
+      (i32.store (i32.const 16) (i32.const 1))
+      (i64.store (i32.const 24) (i64.const 1000000))
+      (call $poll (i32.const 0) (i32.const 64) (i32.const 1) (i32.const 128))))"#;
+
+/// How many threads of this process wait for others.
+fn reactors() -> usize {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+    let name = |task: std::io::Result<std::fs::DirEntry>| {
+        std::fs::read_to_string(task.unwrap().path().join("comm")).unwrap_or_default()
+    };
+    tasks.map(name).filter(|name| name.trim_end() == "ropewalk-wasi").count()
+}
+
+#[test]
+fn only_a_call_that_is_polled_starts_a_thread() {
+    let engine = Engine::default();
+    let module = Module::new(&engine, SLEEPS).unwrap();
+    let mut linker = Linker::new(&engine);
+    add_to_linker(&mut linker, |ctx| ctx).unwrap();
+    let sleeping = || {
+        let mut store = Store::new(&engine, WasiCtx::builder().build());
+        let instance = linker.instantiate(&mut store, &module).unwrap();
+        let sleep = instance.get_typed_func::<(), i32>(&mut store, "sleep").unwrap();
+        (store, sleep)
+    };
+    let (mut store, sleep) = sleeping();
+    let before = Instant::now();
+    assert_eq!(sleep.call(&mut store, ()).unwrap(), 0);
+    assert!(before.elapsed() >= Duration::from_millis(1));
+    assert_eq!(reactors(), 0);
+
+    let (mut other, sleep_too) = sleeping();
+    let mut calls = pin!(async {
+        let (a, b) = (sleep.call_async(&mut store, ()), sleep_too.call_async(&mut other, ()));
+        (a.await.unwrap(), b.await.unwrap())
+    });
+    loop {
+        match calls.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(errnos) => break assert_eq!(errnos, (0, 0)),
+            Poll::Pending => std::thread::yield_now(),
+        }
+    }
+    assert_eq!(reactors(), 1);
+}
