@@ -1,8 +1,9 @@
 //! Programs that use WASI.
 
 use std::io::{BufRead as _, BufReader, Read as _};
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use crate::process::{Outcome, command, file, ropewalk, with_input};
 
@@ -137,6 +138,33 @@ fn a_program_whose_output_nobody_reads_ends_quietly() {
     let mut stderr = String::new();
     child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
     assert_eq!((child.wait().unwrap().code(), &*stderr), (Some(141), ""));
+}
+
+#[test]
+fn a_program_that_the_user_interrupts_ends_quietly() {
+    let computes = "(loop $again (br $again))";
+    let waits = "(drop (call $read (i32.const 0) (i32.const 0) (i32.const 1) (i32.const 8)))";
+    for (name, body) in [("computes", computes), ("waits", waits)] {
+        let body = format!(
+            r#"(data (i32.const 64) "ready\n")
+               (func (export "_start") (drop (call $print (i32.const 64) (i32.const 6))) {body})"#
+        );
+        let program = program(name, &body);
+        let mut command = command(&["run", &program]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut line = String::new();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        stdout.read_line(&mut line).unwrap();
+        assert_eq!(line, "ready\n");
+        let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+        assert!(kill.unwrap().success());
+        // The standard input stays open until it has ended.
+        let stdin = child.stdin.take();
+        let output = child.wait_with_output().unwrap();
+        drop(stdin);
+        assert_eq!((output.status.signal(), &*output.stderr), (Some(2), &b""[..]), "{name}");
+    }
 }
 
 #[test]
