@@ -6,9 +6,11 @@ use std::process::ExitCode;
 use ropewalk::{Error, Trap};
 use ropewalk_wasi::{BrokenPipe, I32Exit};
 
+use crate::timeout::TimedOut;
+
 /// The input is at fault: a file, a module, its imports, or an argument.
 pub(crate) const INPUT_ERROR: u8 = 1;
-/// The program trapped. A process that aborts ends with the same code.
+/// The program trapped, or did not end in time. A process that aborts ends with the same code.
 pub(crate) const TRAP: u8 = 134;
 /// Nobody reads what the program writes. A process that the signal for it ends has
 /// the same code.
@@ -25,7 +27,8 @@ pub(crate) fn report(error: &Error) -> ExitCode {
         return ExitCode::from(BROKEN_PIPE);
     }
     print(error);
-    ExitCode::from(if error.is::<Trap>() { TRAP } else { INPUT_ERROR })
+    let ended = error.is::<Trap>() || error.is::<TimedOut>();
+    ExitCode::from(if ended { TRAP } else { INPUT_ERROR })
 }
 
 /// Prints an error. If even that fails, there is nobody left to tell.

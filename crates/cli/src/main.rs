@@ -9,6 +9,7 @@
 //! | `literal` | results, from values to what the user reads |
 //! | `input` | reading files |
 //! | `names` | names of a binary that other tools do not know |
+//! | `timeout` | programs that must end in time |
 //! | `output` | printing to a reader who may have left |
 //! | `diagnostic` | errors, and the exit codes that they mean |
 
@@ -24,6 +25,7 @@ mod lower;
 mod names;
 mod output;
 mod run;
+mod timeout;
 mod validate;
 mod wast;
 

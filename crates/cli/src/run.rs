@@ -4,14 +4,17 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 use clap::Args;
-use ropewalk::{Config, Engine, ExternType, Func, Instance, Linker, Module, Result, Store, Val};
+use ropewalk::{
+    Config, Engine, ExternType, Func, FuncType, Instance, Linker, Module, Result, Store, Val,
+};
 use ropewalk_wasi::{DirPerms, FilePerms, WasiCtx};
 
 use crate::literal::literal;
-use crate::{argument, imports, input, output};
+use crate::{argument, imports, input, output, timeout};
 
 /// The function that a program starts with.
 const START: &str = "_start";
@@ -63,6 +66,10 @@ pub(crate) struct Run {
     #[arg(long, value_name = "UNITS")]
     fuel: Option<u64>,
 
+    /// How long the program may run: a number of seconds, or one with ms, s or m.
+    #[arg(long, value_name = "TIME", value_parser = timeout::parse)]
+    timeout: Option<Duration>,
+
     /// The module, as text (.wat) or binary (.wasm), or `-` for the standard
     /// input; and the arguments of the program.
     #[arg(value_names = ["FILE", "ARGS"], required = true, trailing_var_arg = true)]
@@ -99,30 +106,47 @@ impl Run {
     pub(crate) fn execute(self) -> Result<ExitCode> {
         let engine = self.engine()?;
         let module = input::module(&engine, self.file())?;
+        let preloads = self.preloads.iter();
+        let preloads = preloads.map(|(name, file)| Ok((&**name, input::module(&engine, file)?)));
+        let preloads: Vec<(&str, Module)> = preloads.collect::<Result<_>>()?;
         let mut store = Store::new(&engine, self.context()?);
         if let Some(fuel) = self.fuel {
             store.set_fuel(fuel)?;
         }
-        let mut linker = Linker::new(&engine);
-        ropewalk_wasi::add_to_linker(&mut linker, |ctx| ctx)?;
-        for (name, file) in &self.preloads {
-            let module = input::module(&engine, file)?;
-            let instance = instantiate(&linker, &mut store, &module)?;
-            initialize(&mut store, instance)?;
-            linker.instance(&mut store, name, instance)?;
+        if let Some(timeout) = self.timeout {
+            store.set_timeout(timeout)?;
         }
-        let instance = instantiate(&linker, &mut store, &module)?;
-        let name = self.invoke.as_deref().unwrap_or(START);
-        let func = instance
-            .get_func(&mut store, name)
-            .with_context(|| self.no_such_function(name, &module))?;
-        if self.invoke.is_some() {
-            initialize(&mut store, instance)?;
-        }
-        for result in self.call(&mut store, func, name)? {
+        let results = timeout::run(self.timeout, self.run(&mut store, &module, &preloads))?;
+        for result in results {
             output::line(literal(&result))?;
         }
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// Runs the program; returns the results of a function that was chosen.
+    async fn run(
+        &self,
+        store: &mut Store<WasiCtx>,
+        module: &Module,
+        preloads: &[(&str, Module)],
+    ) -> Result<Vec<Val>> {
+        let mut linker = Linker::new(store.engine());
+        ropewalk_wasi::add_to_linker(&mut linker, |ctx| ctx)?;
+        for (name, module) in preloads {
+            let instance = self.instantiate(&linker, store, module).await?;
+            self.initialize(store, instance).await?;
+            linker.instance(&mut *store, name, instance)?;
+        }
+        let instance = self.instantiate(&linker, store, module).await?;
+        let name = self.invoke.as_deref().unwrap_or(START);
+        let func = instance
+            .get_func(&mut *store, name)
+            .with_context(|| self.no_such_function(name, module))?;
+        if self.invoke.is_some() {
+            self.initialize(store, instance).await?;
+        }
+        let arguments = self.arguments(func.ty(&*store)?, name)?;
+        self.call(store, func, &arguments).await
     }
 
     fn file(&self) -> &Path {
@@ -138,6 +162,7 @@ impl Run {
         if let Some(bytes) = self.stack_size {
             config.max_wasm_stack(usize::try_from(bytes)?);
         }
+        config.interruption(self.timeout.is_some());
         Engine::new(&config)
     }
 
@@ -162,21 +187,57 @@ impl Run {
         Ok(builder.build())
     }
 
-    /// Calls the function that was chosen. A program's arguments are read by
-    /// itself.
-    fn call(&self, store: &mut Store<WasiCtx>, func: Func, name: &str) -> Result<Vec<Val>> {
-        let ty = func.ty(&*store)?;
-        let arguments = match self.invoke {
-            None => Vec::new(),
-            Some(_) => {
-                let typed: Option<Vec<&str>> =
-                    self.file_and_args[1..].iter().map(|argument| argument.to_str()).collect();
-                argument::parse(name, &ty, &typed.context("an argument is not text in UTF-8")?)?
-            }
-        };
-        let mut results = vec![Val::I32(0); ty.results().len()];
-        func.call(store, &arguments, &mut results)?;
+    /// The arguments of the function that was chosen. A program's are read by itself.
+    fn arguments(&self, ty: FuncType, name: &str) -> Result<Vec<Val>> {
+        if self.invoke.is_none() {
+            return Ok(Vec::new());
+        }
+        let typed: Option<Vec<&str>> =
+            self.file_and_args[1..].iter().map(|argument| argument.to_str()).collect();
+        argument::parse(name, &ty, &typed.context("an argument is not text in UTF-8")?)
+    }
+
+    /// Calls a function. Only one that must end in time is given up while it waits;
+    /// any other blocks this thread, which has nothing else to do.
+    async fn call(
+        &self,
+        store: &mut Store<WasiCtx>,
+        func: Func,
+        arguments: &[Val],
+    ) -> Result<Vec<Val>> {
+        let mut results = vec![Val::I32(0); func.ty(&*store)?.results().len()];
+        match self.timeout {
+            None => func.call(store, arguments, &mut results)?,
+            Some(_) => func.call_async(store, arguments, &mut results).await?,
+        }
         Ok(results)
+    }
+
+    /// Makes an instance. If imports are missing, all of them are listed.
+    async fn instantiate(
+        &self,
+        linker: &Linker<WasiCtx>,
+        store: &mut Store<WasiCtx>,
+        module: &Module,
+    ) -> Result<Instance> {
+        let instance = match self.timeout {
+            None => linker.instantiate(&mut *store, module),
+            Some(_) => linker.instantiate_async(&mut *store, module).await,
+        };
+        instance.map_err(|error| {
+            let missing = |import: &ropewalk::ImportType<'_>| {
+                linker.get(&mut *store, import.module(), import.name()).is_none()
+            };
+            imports::explain(error, module.imports().filter(missing))
+        })
+    }
+
+    /// Begins a library that asks for it. A program begins itself.
+    async fn initialize(&self, store: &mut Store<WasiCtx>, instance: Instance) -> Result<()> {
+        if let Some(func) = instance.get_func(&mut *store, INITIALIZE) {
+            self.call(store, func, &[]).await?;
+        }
+        Ok(())
     }
 
     fn no_such_function(&self, name: &str, module: &Module) -> String {
@@ -203,28 +264,6 @@ fn assignment(variable: &OsString) -> Result<(OsString, OsString)> {
         },
     };
     Ok((name.to_owned(), value))
-}
-
-/// Makes an instance. If imports are missing, all of them are listed.
-fn instantiate(
-    linker: &Linker<WasiCtx>,
-    store: &mut Store<WasiCtx>,
-    module: &Module,
-) -> Result<Instance> {
-    linker.instantiate(&mut *store, module).map_err(|error| {
-        let missing = |import: &ropewalk::ImportType<'_>| {
-            linker.get(&mut *store, import.module(), import.name()).is_none()
-        };
-        imports::explain(error, module.imports().filter(missing))
-    })
-}
-
-/// Begins a library that asks for it. A program begins itself.
-fn initialize(store: &mut Store<WasiCtx>, instance: Instance) -> Result<()> {
-    match instance.get_func(&mut *store, INITIALIZE) {
-        Some(_) => instance.get_typed_func::<(), ()>(&mut *store, INITIALIZE)?.call(store, ()),
-        None => Ok(()),
-    }
 }
 
 fn exported_functions(module: &Module) -> Vec<String> {

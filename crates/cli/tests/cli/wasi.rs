@@ -4,8 +4,9 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
-use crate::process::{Outcome, command, file, ropewalk, with_input};
+use crate::process::{Outcome, command, file, outcome, ropewalk, with_input};
 
 /// What programs of these tests are made of: `$print` and `$exit`.
 const PRELUDE: &str = r#"
@@ -164,6 +165,50 @@ fn a_program_that_the_user_interrupts_ends_quietly() {
         let output = child.wait_with_output().unwrap();
         drop(stdin);
         assert_eq!((output.status.signal(), &*output.stderr), (Some(2), &b""[..]), "{name}");
+    }
+}
+
+#[test]
+fn a_program_that_does_not_end_in_time_is_ended() {
+    let computes = "(func $spin (loop $again (br $again)))";
+    let waits = "(func $spin
+        (drop (call $read (i32.const 0) (i32.const 0) (i32.const 1) (i32.const 8))))";
+    for (name, spin) in [("too-long", computes), ("waits-too-long", waits)] {
+        let program = program(name, &format!("{spin} (func (export \"_start\") (call $spin))"));
+        let mut command = command(&["run", "--timeout", "200ms", &program]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let before = Instant::now();
+        let mut child = command.spawn().unwrap();
+        let stdin = child.stdin.take();
+        let outcome = outcome(child.wait_with_output().unwrap());
+        drop(stdin);
+        outcome.fails(134, &["the program did not end within 200ms"]);
+        assert_eq!(outcome.stderr.contains("!spin"), name == "too-long", "{outcome:?}");
+        assert!(before.elapsed() < Duration::from_secs(20));
+    }
+    // A start function is part of it.
+    let start = program("starts-too-long", "(func $f (loop $again (br $again))) (start $f)");
+    let says = ["the program did not end within 100ms", "!f"];
+    ropewalk(&["run", "--timeout", "100ms", &start]).fails(134, &says);
+}
+
+#[test]
+fn a_program_that_ends_in_time_does_not_notice() {
+    let body = r#"(data (i32.const 64) "done\n")
+        (func (export "_start") (drop (call $print (i32.const 64) (i32.const 5)))
+          (call $exit (i32.const 3)))"#;
+    let in_time = program("in-time", body);
+    for time in ["60", "60s", "60000ms", "1m"] {
+        let outcome = ropewalk(&["run", "--timeout", time, &in_time]);
+        assert_eq!((outcome.code, &*outcome.stdout), (Some(3), "done\n"));
+    }
+    let traps = program("traps-in-time", "(func (export \"_start\") unreachable)");
+    let outcome = ropewalk(&["run", "--timeout", "60", &traps]);
+    outcome.fails(134, &["unreachable"]);
+    assert!(!outcome.stderr.contains("did not end"), "{outcome:?}");
+    for time in ["", "x", "1h", "-1", "99999999999999999999"] {
+        let time = format!("--timeout={time}");
+        ropewalk(&["run", &time, &in_time]).fails(1, &["--timeout"]);
     }
 }
 
