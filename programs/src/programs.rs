@@ -168,25 +168,31 @@ fn go(workshop: &Workshop<'_>, name: &str) -> Result<Job> {
     Ok(Job::same(Subject::plain(product), &[]))
 }
 
-/// A program with these options; `name` is that of the product.
-fn kotlin_with(workshop: &Workshop<'_>, name: &str, options: &[&str]) -> Result<Subject> {
+/// The program by a version of the compiler; `name` is that of the product.
+fn kotlin_by(
+    workshop: &Workshop<'_>,
+    version: &str,
+    name: &str,
+    options: &[&str],
+) -> Result<Subject> {
     let source = workshop.source("kotlin/workload.kt");
     let module = workshop.product(&format!("{name}.wasm"))?;
     if !is_fresh(&module, std::slice::from_ref(&source)) {
         let all = [&["-Xir-dce", "-Xwasm-use-new-exception-proposal"], options].concat();
-        workshop.kotlin(&source, &module, &all)?;
+        workshop.kotlin(version, &source, &module, &all)?;
     }
     Ok(Subject::plain(module))
 }
 
 fn kotlin(workshop: &Workshop<'_>) -> Result<Job> {
-    Ok(Job::same(kotlin_with(workshop, "kotlin", &[])?, &[]))
+    Ok(Job::same(kotlin_by(workshop, "2.4.10", "kotlin", &[])?, &[]))
 }
 
-/// Ours with stack switching, Wasmtime's with state machines.
+/// Ours with stack switching, which compilers from 2.4.20 on have; Wasmtime's with
+/// state machines.
 fn kotlin_switching(workshop: &Workshop<'_>) -> Result<Job> {
     let option = "-Xwasm-use-stack-switching-proposal";
-    let ours = kotlin_with(workshop, "kotlin-switching", &[option])?;
+    let ours = kotlin_by(workshop, "2.4.21", "kotlin-switching", &[option])?;
     Ok(Job { ours, ..kotlin(workshop)? })
 }
 

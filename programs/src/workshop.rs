@@ -16,17 +16,19 @@ use crate::progress::Progress;
 const WASMTIME: &str = "48.0.0";
 const ZIG: &str = "0.17.0";
 const BINARYEN: &str = "132.0.0";
-const KOTLIN: &str = "2.4.10";
 
-/// The compiler, what it needs to run, and the standard library for WASI.
-const KOTLIN_PARTS: &[&str] = &[
-    "org.jetbrains.kotlin:kotlin-compiler-embeddable:2.4.10",
-    "org.jetbrains.kotlin:kotlin-daemon-embeddable:2.4.10",
+/// What the compiler of Kotlin needs to run, besides parts of its own version.
+const KOTLIN_NEEDS: [&str; 2] = [
     "org.jetbrains.kotlin:kotlin-reflect:1.6.10",
-    "org.jetbrains.kotlin:kotlin-script-runtime:2.4.10",
-    "org.jetbrains.kotlin:kotlin-stdlib:2.4.10",
     "org.jetbrains.kotlinx:kotlinx-coroutines-core-jvm:1.8.0",
-    "org.jetbrains.kotlin:kotlin-stdlib-wasm-wasi:2.4.10:klib",
+];
+
+/// Its own parts.
+const KOTLIN_PARTS: [&str; 4] = [
+    "kotlin-compiler-embeddable",
+    "kotlin-daemon-embeddable",
+    "kotlin-script-runtime",
+    "kotlin-stdlib",
 ];
 
 /// Where things are fetched and built.
@@ -120,7 +122,7 @@ impl<'a> Workshop<'a> {
 
     /// Artifacts of Maven Central, each with its kind if that is not `jar`, in one
     /// folder.
-    fn artifacts(&self, name: &str, artifacts: &[&str]) -> Result<PathBuf> {
+    fn artifacts(&self, name: &str, artifacts: &[String]) -> Result<PathBuf> {
         self.fetch(name, |folder| {
             for artifact in artifacts {
                 let mut mvn = Command::new("mvn");
@@ -161,10 +163,25 @@ impl<'a> Workshop<'a> {
         call(go.env("GOCACHE", self.folder("cache/go")?))
     }
 
+    /// A version of Kotlin: the compiler, and the standard library for WASI.
+    fn kotlin_parts(&self, version: &str) -> Result<PathBuf> {
+        let own = |part: &str| format!("org.jetbrains.kotlin:{part}:{version}");
+        let mut artifacts = vec![own("kotlin-stdlib-wasm-wasi") + ":klib"];
+        artifacts.extend(KOTLIN_PARTS.map(own));
+        artifacts.extend(KOTLIN_NEEDS.map(str::to_owned));
+        self.artifacts(&format!("kotlin-{version}"), &artifacts)
+    }
+
     /// Builds a Kotlin program out of one file: first a library, then the binary.
-    pub(crate) fn kotlin(&self, source: &Path, product: &Path, options: &[&str]) -> Result<()> {
-        let folder = self.artifacts(&format!("kotlin-{KOTLIN}"), KOTLIN_PARTS)?;
-        let library = folder.join(format!("kotlin-stdlib-wasm-wasi-{KOTLIN}.klib"));
+    pub(crate) fn kotlin(
+        &self,
+        version: &str,
+        source: &Path,
+        product: &Path,
+        options: &[&str],
+    ) -> Result<()> {
+        let folder = self.kotlin_parts(version)?;
+        let library = folder.join(format!("kotlin-stdlib-wasm-wasi-{version}.klib"));
         let stem = product.file_stem().context("a product without a name")?;
         let out = product.with_extension("kotlin");
         let compiler = || {
@@ -202,5 +219,5 @@ pub(crate) fn call(command: &mut Command) -> Result<()> {
     let said = [output.stdout, output.stderr].concat();
     let said = String::from_utf8_lossy(&said);
     let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
-    bail!("`{program}` failed: {}", lines[lines.len().saturating_sub(6)..].join(" / "));
+    bail!("`{program}` failed: {}", lines[..lines.len().min(6)].join(" / "));
 }
