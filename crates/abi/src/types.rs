@@ -67,6 +67,11 @@ pub struct RefType {
 }
 
 impl RefType {
+    /// The type of references to this, with null or without.
+    pub fn new(nullable: bool, heap: HeapType) -> RefType {
+        RefType { nullable, heap }
+    }
+
     /// `(ref null func)`.
     pub const FUNCREF: RefType = RefType { nullable: true, heap: HeapType::Func };
     /// `(ref null extern)`.
@@ -268,6 +273,17 @@ impl CompositeType {
     }
 }
 
+impl fmt::Display for CompositeType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CompositeType::Func(ty) => fmt::Display::fmt(ty, f),
+            CompositeType::Struct(ty) => fmt::Display::fmt(ty, f),
+            CompositeType::Array(ty) => fmt::Display::fmt(ty, f),
+            CompositeType::Cont(function) => write!(f, "(cont {function})"),
+        }
+    }
+}
+
 /// The type of a struct.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct StructType {
@@ -275,11 +291,25 @@ pub struct StructType {
     pub fields: Box<[FieldType]>,
 }
 
+impl fmt::Display for StructType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(struct")?;
+        self.fields.iter().try_for_each(|field| write!(f, " (field {field})"))?;
+        f.write_str(")")
+    }
+}
+
 /// The type of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ArrayType {
     /// Its elements.
     pub element: FieldType,
+}
+
+impl fmt::Display for ArrayType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "(array {})", self.element)
+    }
 }
 
 /// The type of a field of a struct or an element of an array.
@@ -292,12 +322,26 @@ pub struct FieldType {
 }
 
 impl FieldType {
+    /// A field that is stored like that, and can be set or not.
+    pub fn new(storage: impl Into<StorageType>, mutable: bool) -> FieldType {
+        FieldType { storage: storage.into(), mutable }
+    }
+
     fn map_heap_types(&self, map: &mut impl FnMut(HeapType) -> HeapType) -> FieldType {
         let storage = match self.storage {
             StorageType::Val(ty) => StorageType::Val(ty.map_heap_type(map)),
             packed => packed,
         };
         FieldType { storage, ..*self }
+    }
+}
+
+impl fmt::Display for FieldType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.mutable {
+            true => write!(f, "(mut {})", self.storage),
+            false => fmt::Display::fmt(&self.storage, f),
+        }
     }
 }
 
@@ -329,6 +373,28 @@ impl StorageType {
             StorageType::Val(ValType::I32 | ValType::F32) => 4,
             StorageType::Val(ValType::I64 | ValType::F64 | ValType::Ref(_)) => 8,
             StorageType::Val(ValType::V128) => 16,
+        }
+    }
+}
+
+impl From<ValType> for StorageType {
+    fn from(ty: ValType) -> StorageType {
+        StorageType::Val(ty)
+    }
+}
+
+impl From<RefType> for ValType {
+    fn from(ty: RefType) -> ValType {
+        ValType::Ref(ty)
+    }
+}
+
+impl fmt::Display for StorageType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StorageType::I8 => f.write_str("i8"),
+            StorageType::I16 => f.write_str("i16"),
+            StorageType::Val(ty) => fmt::Display::fmt(ty, f),
         }
     }
 }
@@ -401,6 +467,17 @@ impl MemoryType {
     /// The size of a page.
     pub const PAGE_SIZE: u64 = 65536;
 
+    /// The type of memories whose addresses have 32 bits.
+    pub fn new(minimum: u32, maximum: Option<u32>) -> MemoryType {
+        let maximum = maximum.map(u64::from);
+        MemoryType { memory64: false, minimum: minimum.into(), maximum }
+    }
+
+    /// The type of memories whose addresses have 64 bits.
+    pub fn new64(minimum: u64, maximum: Option<u64>) -> MemoryType {
+        MemoryType { memory64: true, minimum, maximum }
+    }
+
     /// The most pages that addresses of this memory can reach.
     pub fn address_limit(&self) -> u64 {
         if self.memory64 { 1 << 48 } else { 1 << 16 }
@@ -427,6 +504,19 @@ pub struct TableType {
     pub maximum: Option<u64>,
 }
 
+impl TableType {
+    /// The type of tables whose indices have 32 bits.
+    pub fn new(element: RefType, minimum: u32, maximum: Option<u32>) -> TableType {
+        let maximum = maximum.map(u64::from);
+        TableType { table64: false, element, minimum: minimum.into(), maximum }
+    }
+
+    /// The type of tables whose indices have 64 bits.
+    pub fn new64(element: RefType, minimum: u64, maximum: Option<u64>) -> TableType {
+        TableType { table64: true, element, minimum, maximum }
+    }
+}
+
 impl fmt::Display for TableType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.table64 { "table i64 " } else { "table " })?;
@@ -449,6 +539,13 @@ pub struct GlobalType {
     pub mutable: bool,
 }
 
+impl GlobalType {
+    /// The type of globals with such values, which can be set or not.
+    pub fn new(content: ValType, mutable: bool) -> GlobalType {
+        GlobalType { content, mutable }
+    }
+}
+
 impl fmt::Display for GlobalType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.mutable {
@@ -464,6 +561,13 @@ impl fmt::Display for GlobalType {
 pub struct TagType {
     /// A function type; exceptions have no results.
     pub ty: FuncType,
+}
+
+impl TagType {
+    /// The type of tags with the values of a function type.
+    pub fn new(ty: FuncType) -> TagType {
+        TagType { ty }
+    }
 }
 
 impl fmt::Display for TagType {
@@ -488,6 +592,31 @@ pub enum ExternType {
 }
 
 impl ExternType {
+    /// The type, if it is of a function.
+    pub fn func(&self) -> Option<&FuncType> {
+        if let ExternType::Func(ty) = self { Some(ty) } else { None }
+    }
+
+    /// The type, if it is of a table.
+    pub fn table(&self) -> Option<&TableType> {
+        if let ExternType::Table(ty) = self { Some(ty) } else { None }
+    }
+
+    /// The type, if it is of a memory.
+    pub fn memory(&self) -> Option<&MemoryType> {
+        if let ExternType::Memory(ty) = self { Some(ty) } else { None }
+    }
+
+    /// The type, if it is of a global.
+    pub fn global(&self) -> Option<&GlobalType> {
+        if let ExternType::Global(ty) = self { Some(ty) } else { None }
+    }
+
+    /// The type, if it is of a tag.
+    pub fn tag(&self) -> Option<&TagType> {
+        if let ExternType::Tag(ty) = self { Some(ty) } else { None }
+    }
+
     /// The word for this kind of item.
     pub fn kind(&self) -> &'static str {
         match self {

@@ -6,6 +6,7 @@
 use crate::arch::stubs;
 use crate::backtrace::Backtrace;
 use crate::heap::OwnedRoot;
+use crate::host_error::HostError;
 use crate::pending::{Pending, Waiting};
 use crate::signal;
 use crate::stack::check::Violation;
@@ -351,7 +352,7 @@ fn error_of(store: &mut Store, ending: Ending) -> Result<anyhow::Error, Box<dyn 
             if let Some(trap) = error.downcast_ref::<Trap>() {
                 return Ok(Trap::new(trap.code(), None, backtrace).into());
             }
-            Ok(error.context(backtrace))
+            Ok(HostError::wrap(error, backtrace))
         }
     }
 }
@@ -384,7 +385,7 @@ impl std::error::Error for UncaughtException {}
 /// Whether an error comes from an inner activation, whose backtrace contains
 /// ours.
 fn has_backtrace(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<Backtrace>().is_some()
+    error.downcast_ref::<HostError>().is_some()
         || error.downcast_ref::<Trap>().is_some_and(|trap| !trap.backtrace().frames().is_empty())
 }
 

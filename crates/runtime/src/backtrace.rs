@@ -205,6 +205,21 @@ impl Backtrace {
 }
 
 impl Store {
+    /// The frames below the host function that runs; none if none runs.
+    ///
+    /// Only a host function can have the store while something runs in it.
+    pub fn host_backtrace(&self) -> Backtrace {
+        if self.depth == 0 {
+            return Backtrace::default();
+        }
+        // SAFETY: the newest activation is in a host call, so the block of its stack is
+        // alive and says where that was left.
+        unsafe {
+            let left = LeavePoint::in_host_call(&*self.context().stack);
+            Backtrace::capture(self, &left)
+        }
+    }
+
     /// What lies between a stack and its parent or extender.
     fn resume_boundary(&self, child: &ControlBlock, parent: &ControlBlock) -> Boundary {
         let instruction = match child.purpose {
@@ -313,6 +328,3 @@ impl fmt::Debug for Backtrace {
         fmt::Display::fmt(self, f)
     }
 }
-
-/// A backtrace can stand as context on an error of a host function.
-impl std::error::Error for Backtrace {}

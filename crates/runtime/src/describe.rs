@@ -1,15 +1,75 @@
-//! How errors say which tag it was, and which values came with it.
+//! How errors say which tag it was and which values came with it, and what a type is.
 
 use crate::heap::ObjectType;
 use crate::store::Store;
+use crate::types::TypeRegistry;
 use ropewalk_abi::stack::{StackKind, is_stack};
-use ropewalk_abi::{HeapType, RawVal, RefType, TagDef, TypeKind, ValType};
+use ropewalk_abi::{FuncType, HeapType, RawVal, RefType, TagDef, TypeKind, ValType};
 use std::ptr;
 
 /// How many values are shown; a tag can have a thousand.
 const SHOWN: usize = 8;
 
+impl TypeRegistry {
+    /// A type, of which a defined one is written out: `(ref null (struct (field i32)))`.
+    pub fn describe(&self, ty: ValType) -> String {
+        match ty {
+            ValType::Ref(RefType { nullable, heap: HeapType::Concrete(number) }) => {
+                let null = if nullable { "null " } else { "" };
+                match self.try_get(number) {
+                    Some(ty) => format!("(ref {null}{})", ty.ty().composite),
+                    None => ty.to_string(),
+                }
+            }
+            other => other.to_string(),
+        }
+    }
+
+    /// A function type, of which defined types are written out.
+    pub fn describe_func(&self, ty: &FuncType) -> String {
+        let list = |types: &[ValType]| {
+            types.iter().map(|ty| self.describe(*ty)).collect::<Vec<_>>().join(" ")
+        };
+        format!("[{}] -> [{}]", list(ty.params()), list(ty.results()))
+    }
+}
+
 impl Store {
+    /// The type of a reference, as exactly as it is known; of null, the given one.
+    ///
+    /// # Safety
+    ///
+    /// The reference must be of the store, and be a function exactly if the type is one
+    /// of functions.
+    pub unsafe fn type_of(&self, reference: u64, of_null: RefType) -> RefType {
+        let types = &self.options.types;
+        let is_func = match of_null.heap {
+            HeapType::Func | HeapType::NoFunc => true,
+            HeapType::Concrete(number) => types.kind(number) == TypeKind::Func,
+            _ => false,
+        };
+        let heap = match reference {
+            0 => return RefType { nullable: true, ..of_null },
+            // SAFETY: the caller says that it is a function, whose type lives as long
+            // as the engine.
+            _ if is_func => HeapType::Concrete(unsafe {
+                (*(*(reference as *const ropewalk_abi::FuncRef)).ty).id
+            }),
+            _ if is_stack(reference) => HeapType::Cont,
+            // SAFETY: the caller says that it is none.
+            _ => match unsafe { self.object_type(reference) } {
+                None => HeapType::I31,
+                Some(ObjectType::Extern) => HeapType::Extern,
+                Some(ObjectType::Exception(_)) => HeapType::Exn,
+                // SAFETY: types live as long as the engine.
+                Some(ObjectType::Struct(ty) | ObjectType::Array(ty, _)) => {
+                    HeapType::Concrete(unsafe { (*ty.info()).id })
+                }
+            },
+        };
+        RefType { nullable: false, heap }
+    }
+
     /// A tag and its values, each of which a function is asked for:
     /// `$yield with (i32.const 7)`.
     pub(crate) fn describe_tag(

@@ -20,7 +20,7 @@
 //! | [`held`] | continuations in the hands of the host |
 //! | [`builtins`] | what generated code calls |
 //! | [`signal`], [`fault`], [`complaint`] | faults become traps, or end the process |
-//! | [`backtrace`], [`source`], [`trap`], [`describe`] | what an embedder sees of a trap |
+//! | [`backtrace`], [`source`], [`trap`], [`host_error`], [`describe`] | what an embedder sees of a trap |
 //! | [`design`] | what the designs need beyond generated code |
 //! | [`code`], [`known_code`], [`types`] | loaded code; types that are the same throughout an engine |
 
@@ -39,6 +39,7 @@ mod frames;
 mod fuel;
 pub mod heap;
 pub mod held;
+mod host_error;
 pub mod instance;
 pub mod interrupt;
 mod known_code;
@@ -62,6 +63,7 @@ pub use backtrace::{Backtrace, Boundary, Frame};
 pub use code::{CodeMemory, LoadedModule};
 pub use heap::{HeapOptions, OwnedRoot, Root};
 pub use held::{CameBack, Released};
+pub use host_error::HostError;
 pub use instance::{Instance, InstantiateError};
 pub use interrupt::Interrupts;
 pub use limiter::{Refused, ResourceLimiter};

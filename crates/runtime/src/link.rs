@@ -2,7 +2,7 @@
 
 use crate::code::LoadedModule;
 use crate::store::{GlobalItem, HostFunction, Store};
-use crate::types::is_subtype;
+use crate::types::{TypeRegistry, is_subtype};
 use ropewalk_abi::module::{Import, Item};
 use ropewalk_abi::{
     ExternType, FuncRef, GlobalType, MemoryType, TableType, TagDef, TagType, TypeInfo,
@@ -65,6 +65,26 @@ pub fn missing(module: &LoadedModule, import: &Import) -> LinkError {
         expected: module.item_type(import.item),
         found: None,
     }
+}
+
+/// Checks that a function of the host fits an import, before there is a store.
+pub fn check_host(
+    types: &TypeRegistry,
+    module: &LoadedModule,
+    import: &Import,
+    host: &HostFunction,
+) -> Result<(), LinkError> {
+    let fits = match import.item {
+        Item::Func(function) => {
+            function_fits(module, module.info.functions[function as usize], host.ty)
+        }
+        _ => false,
+    };
+    if fits {
+        return Ok(());
+    }
+    let found = Some(ExternType::Func(types.func_type(host.type_id)));
+    Err(LinkError { found, ..missing(module, import) })
 }
 
 /// Checks that what is given fits what the module asks for.

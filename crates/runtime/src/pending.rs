@@ -86,6 +86,9 @@ impl Store {
         let context = self.context_mut();
         context.passage = Passage::NONE;
         context.left_call = call;
+        if waiting.scope.is_some() {
+            self.keep_scope_open();
+        }
         self.set_ending(Ending::Waits(Box::new(waiting)));
         Outcome::SUSPEND
     }
@@ -144,7 +147,7 @@ impl Store {
             Err(error) => fail(self, error),
         };
         if let Some(scope) = scope {
-            self.end_scope(scope);
+            self.close_scope(scope);
         }
         outcome
     }
@@ -230,7 +233,7 @@ unsafe fn give_up(mut store: NonNull<Store>, number: usize, scope: Option<usize>
         return;
     }
     if let Some(scope) = scope {
-        inner.end_scope(scope);
+        inner.close_scope(scope);
     }
     let Thawed { root, stack, base } = inner.unfreeze(number);
     // SAFETY: nothing runs.

@@ -106,11 +106,16 @@ impl TypeRegistry {
         self.register_group(Box::new([SubType::func(ty.clone())]))
     }
 
+    /// The number of a type without subtypes or supertypes, which names others by their
+    /// numbers.
+    pub fn register(&self, composite: CompositeType) -> u32 {
+        self.register_group(Box::new([SubType { is_final: true, supertype: None, composite }]))
+    }
+
     /// The number of the type of continuations of functions of a type.
     pub fn register_cont(&self, function: &FuncType) -> u32 {
         let function = HeapType::Concrete(self.register_func(function));
-        let composite = CompositeType::Cont(function);
-        self.register_group(Box::new([SubType { is_final: true, supertype: None, composite }]))
+        self.register(CompositeType::Cont(function))
     }
 
     /// The function type of continuations of the type with a number, if that is one.

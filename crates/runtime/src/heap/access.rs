@@ -13,8 +13,12 @@ use ropewalk_abi::{
 use std::sync::Arc;
 
 impl Store {
-    /// Puts a reference into the hands of the host, until its scope ends.
+    /// Puts a reference into the hands of the host, until its scope ends. Outside of
+    /// all scopes, until [so many](UNSCOPED) newer ones are made.
     pub fn root(&mut self, reference: u64) -> Root {
+        if self.depth == 0 && self.heap.roots.open_scopes == 0 {
+            return self.heap.roots.add_unscoped(reference);
+        }
         self.heap.roots.add(reference)
     }
 
@@ -33,7 +37,8 @@ impl Store {
         root.reference()
     }
 
-    /// Where a scope of references begins that are made from now on.
+    /// Where a scope of references begins that are made from now on by a host function
+    /// that runs.
     #[inline]
     pub fn begin_scope(&self) -> usize {
         self.heap.roots.len()
@@ -45,6 +50,25 @@ impl Store {
         if self.heap.roots.len() != begin {
             self.heap.roots.truncate(begin);
         }
+    }
+
+    /// Opens a scope that may last while nothing runs; returns where it begins.
+    pub fn open_scope(&mut self) -> usize {
+        self.heap.roots.open_scopes += 1;
+        self.begin_scope()
+    }
+
+    /// Closes an open scope.
+    pub fn close_scope(&mut self, begin: usize) {
+        // Whoever gives another store each time closes what was not opened.
+        let open = &mut self.heap.roots.open_scopes;
+        *open = open.saturating_sub(1);
+        self.end_scope(begin);
+    }
+
+    /// Lets the scope of a host function last while nothing runs.
+    pub(crate) fn keep_scope_open(&mut self) {
+        self.heap.roots.open_scopes += 1;
     }
 
     /// Collects garbage.

@@ -3,7 +3,8 @@
 //! The host never has an address, but the number of a place in a table that
 //! the collector updates. Places are given back when their scope ends (that of
 //! the host function in which they were made), or, for owned ones, some time
-//! after their last owner is dropped.
+//! after their last owner is dropped. Outside of all scopes there are so many places;
+//! then the oldest is given to the next reference.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,6 +27,10 @@ pub struct OwnedRoot(Arc<AtomicU64>);
 pub(crate) struct Roots {
     /// Each reference with its serial number.
     scoped: Vec<(u64, u64)>,
+    /// Which place of those outside of all scopes is the oldest, once all are given.
+    oldest: usize,
+    /// How many scopes are open that no running host function has.
+    pub open_scopes: usize,
     /// The last serial number that was given.
     serial: u64,
     owned: Vec<Arc<AtomicU64>>,
@@ -36,7 +41,22 @@ pub(crate) struct Roots {
 /// This many places may be without owners before somebody looks.
 const FEW_OWNED: usize = 64;
 
+/// How many references last outside of all scopes.
+pub const UNSCOPED: usize = 10_000;
+
 impl Roots {
+    /// Gives a reference a place outside of all scopes.
+    pub fn add_unscoped(&mut self, reference: u64) -> Root {
+        if self.scoped.len() < UNSCOPED {
+            return self.add(reference);
+        }
+        let index = self.oldest % UNSCOPED;
+        self.oldest = index + 1;
+        self.serial += 1;
+        self.scoped[index] = (reference, self.serial);
+        Root { serial: self.serial, index: index as u32 }
+    }
+
     /// Gives a reference a place.
     pub fn add(&mut self, reference: u64) -> Root {
         self.serial += 1;
@@ -118,6 +138,20 @@ mod tests {
             roots.serial = last.wrapping_add(1 << 32);
             let next = roots.add(8);
             assert_eq!((roots.get(stale), roots.get(next)), (None, Some(8)));
+        }
+    }
+
+    #[test]
+    fn outside_of_all_scopes_the_newest_references_last() {
+        let mut roots = Roots::default();
+        let all: Vec<Root> = (0..25_000).map(|word| roots.add_unscoped(word)).collect();
+        let begin = roots.len();
+        let scoped = roots.add(1 << 40);
+        assert_eq!((begin, roots.get(scoped)), (UNSCOPED, Some(1 << 40)));
+        roots.truncate(begin);
+        for (word, root) in (0..).zip(&all) {
+            let expected = (word >= 15_000).then_some(word);
+            assert_eq!(roots.get(*root), expected);
         }
     }
 

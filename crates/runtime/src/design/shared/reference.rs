@@ -32,7 +32,7 @@ impl Store {
         count: usize,
         needed: usize,
     ) -> Result<(), TrapCode> {
-        let scope = self.begin_scope();
+        let scope = self.open_scope();
         self.root(reference);
         let params = self.options.types.get(ty.id);
         let CompositeType::Func(params) = &params.ty().composite else {
@@ -47,7 +47,7 @@ impl Store {
             let value = self.rooted(root).expect("its scope has not ended");
             self.transfer(i, RawVal::from_u64(value));
         }
-        self.end_scope(scope);
+        self.close_scope(scope);
         collected
     }
 
