@@ -1,4 +1,4 @@
-//! The examples with an event loop of the host say what they should.
+//! The examples say what they should.
 #![allow(clippy::duplicate_mod, reason = "both examples have the same server")]
 
 mod common;
@@ -12,6 +12,9 @@ mod continuations_async;
 #[allow(dead_code, reason = "its main function is not called here")]
 #[path = "../examples/fiber_async.rs"]
 mod fiber_async;
+#[allow(dead_code, reason = "its main function is not called here")]
+#[path = "../examples/plugins.rs"]
+mod plugins;
 
 /// Runs an example, which has a minute.
 fn lines(run: impl Future<Output = Result<Vec<String>>>) -> Vec<String> {
@@ -63,5 +66,20 @@ fn async_functions_that_wait_for_the_host() {
     ];
     for engine in engines() {
         assert_eq!(lines(continuations_async::run(&engine)), expected);
+    }
+}
+
+#[test]
+fn plugins_that_leave_each_other_alone() {
+    let expected = [
+        "Hello, Wörld.",
+        "[calm] greeting someone",
+        "Hello, Wörld!",
+        "[loud] greeting someone",
+        "broken has failed: there is no setting \"loud\"",
+        "[broken] greeting someone",
+    ];
+    for engine in engines() {
+        assert_eq!(plugins::run(&engine).unwrap(), expected);
     }
 }
