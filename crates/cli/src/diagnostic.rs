@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use ropewalk::{Error, Trap};
+use ropewalk::{Error, HostError, Trap};
 use ropewalk_wasi::{BrokenPipe, I32Exit};
 
 use crate::timeout::TimedOut;
@@ -33,7 +33,10 @@ pub(crate) fn report(error: &Error) -> ExitCode {
 
 /// Prints an error. If even that fails, there is nobody left to tell.
 pub(crate) fn print(error: &Error) {
-    let _ = writeln!(io::stderr(), "error: {error:#}");
+    let _ = match error.downcast_ref::<HostError>() {
+        Some(error) => writeln!(io::stderr(), "error: {error}"),
+        None => writeln!(io::stderr(), "error: {error:#}"),
+    };
 }
 
 /// Prints what is wrong with the command line, or the help that it asks for.

@@ -3,11 +3,43 @@
 use crate::engine::Engine;
 use crate::export::Extern;
 use crate::instance::Instance;
+use crate::module::ModuleExport;
 use crate::store::{AsContext, AsContextMut, StoreContext, StoreContextMut};
 use anyhow::Result;
+use ropewalk_runtime::Backtrace;
 
 /// The store in which a host function was called, and the instance that
 /// imported the function.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let engine = Engine::default();
+/// let module = Module::new(&engine, r#"
+///     (module
+///       (import "host" "print" (func $print (param i32 i32)))
+///       (memory (export "memory") 1)
+///       (data (i32.const 0) "hello")
+///       (func (export "run") (call $print (i32.const 0) (i32.const 5))))
+/// "#)?;
+/// let mut linker = Linker::new(&engine);
+/// linker.func_wrap(
+///     "host",
+///     "print",
+///     |mut caller: Caller<'_, String>, at: u32, len: u32| -> Result<()> {
+///         let memory = caller.get_export("memory").and_then(Extern::into_memory).unwrap();
+///         let mut text = vec![0; len as usize];
+///         memory.read(&caller, at as usize, &mut text)?;
+///         caller.data_mut().push_str(std::str::from_utf8(&text)?);
+///         Ok(())
+///     },
+/// )?;
+/// let mut store = Store::new(&engine, String::new());
+/// let instance = linker.instantiate(&mut store, &module)?;
+/// instance.get_typed_func::<(), ()>(&mut store, "run")?.call(&mut store, ())?;
+/// assert_eq!(store.data(), "hello");
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Caller<'a, T> {
     pub(crate) store: StoreContextMut<'a, T>,
@@ -19,6 +51,12 @@ impl<T> Caller<'_, T> {
     /// called otherwise than through an import.
     pub fn get_export(&mut self, name: &str) -> Option<Extern> {
         self.importer?.get_export(&mut self.store, name)
+    }
+
+    /// What an export of its module is in the instance that imported the function.
+    /// Nothing if it is of another module.
+    pub fn get_module_export(&mut self, export: &ModuleExport) -> Option<Extern> {
+        self.importer?.get_module_export(&mut self.store, export)
     }
 
     /// The host's data.
@@ -39,6 +77,35 @@ impl<T> Caller<'_, T> {
     /// Sets how much fuel there is, as [`Store::set_fuel`](crate::Store::set_fuel) does.
     pub fn set_fuel(&mut self, fuel: u64) -> Result<()> {
         self.store.set_fuel(fuel)
+    }
+
+    /// Where in WebAssembly the function was called: the innermost frame first.
+    ///
+    /// ```
+    /// use ropewalk::*;
+    ///
+    /// let engine = Engine::default();
+    /// let module = Module::new(&engine, r#"
+    ///     (module
+    ///       (import "host" "log" (func $log))
+    ///       (func $inner (call $log))
+    ///       (func (export "run") (call $inner)))
+    /// "#)?;
+    /// let mut linker = Linker::new(&engine);
+    /// linker.func_wrap("host", "log", |mut caller: Caller<'_, Vec<String>>| {
+    ///     let backtrace = caller.backtrace();
+    ///     let names = backtrace.frames().iter().map(|frame| frame.function_name().unwrap());
+    ///     let names = names.collect::<Vec<_>>().join(" < ");
+    ///     caller.data_mut().push(names);
+    /// })?;
+    /// let mut store = Store::new(&engine, vec![]);
+    /// let instance = linker.instantiate(&mut store, &module)?;
+    /// instance.get_typed_func::<(), ()>(&mut store, "run")?.call(&mut store, ())?;
+    /// assert_eq!(store.data()[..], ["inner < run"]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn backtrace(&self) -> Backtrace {
+        self.store.as_context().runtime().host_backtrace()
     }
 
     /// The engine of the store.

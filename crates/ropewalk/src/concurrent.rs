@@ -21,6 +21,37 @@ use std::task::{Context, Poll, Waker};
 /// [`Store::run_concurrent`] and host functions of
 /// [`Linker::func_wrap_concurrent`](crate::Linker::func_wrap_concurrent) get one. The
 /// store can be used inside of [`with`](Accessor::with), and not across an `await`.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<()> {
+/// let engine = Engine::default();
+/// let module = Module::new(&engine, r#"
+///     (module
+///       (import "host" "count" (func $count))
+///       (func (export "run") (call $count) (call $count)))
+/// "#)?;
+/// let mut linker = Linker::new(&engine);
+/// linker.func_wrap_concurrent("host", "count", |accessor: &Accessor<i32>, (): ()| {
+///     Box::pin(async move {
+///         tokio::task::yield_now().await;
+///         accessor.with(|mut store| *store.data_mut() += 1);
+///     })
+/// })?;
+/// let mut store = Store::new(&engine, 0);
+/// let instance = linker.instantiate(&mut store, &module)?;
+/// let run = instance.get_typed_func::<(), ()>(&mut store, "run")?;
+/// store
+///     .run_concurrent(async |accessor| {
+///         let (a, b) =
+///             tokio::join!(run.call_concurrent(accessor, ()), run.call_concurrent(accessor, ()));
+///         a.and(b)
+///     })
+///     .await?;
+/// assert_eq!(*store.data(), 4);
+/// # Ok(()) }
+/// ```
 pub struct Accessor<T> {
     owner: *mut StoreInner<T>,
     runtime: NonNull<RuntimeStore>,

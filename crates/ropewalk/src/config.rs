@@ -6,6 +6,16 @@ use ropewalk_runtime::stack::StackOptions;
 use ropewalk_runtime::table::TableLimits;
 use wasmparser::WasmFeatures;
 
+/// What code is made for.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let quick_to_compile = Engine::new(Config::new().opt_level(OptLevel::None))?;
+/// Module::new(&quick_to_compile, "(module)")?;
+/// # Ok::<(), Error>(())
+/// ```
+#[doc(inline)]
 pub use ropewalk_compile::OptLevel;
 #[doc(hidden)]
 pub use ropewalk_runtime::stack::Mutation;

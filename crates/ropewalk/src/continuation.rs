@@ -3,13 +3,14 @@
 use crate::call::public_error;
 use crate::exception::Exception;
 use crate::func::{Func, raw_values};
-use crate::reference::{ContRef, Handle};
+use crate::misuse::WrongType;
+use crate::reference::{ContRef, Handle, fits};
 use crate::store::{self, AsContext, AsContextMut, StoreContextMut};
 use crate::tag::{Tag, TypedTag};
-use crate::typed::{TypedFunc, WasmParams, WasmResults};
+use crate::typed::{TypedFunc, WasmParams, WasmResults, fit};
 use crate::val::Val;
 use crate::waiting::WaitingCall;
-use anyhow::{Error, Result, anyhow, ensure};
+use anyhow::{Error, Result, anyhow};
 use ropewalk_abi::clauses::List;
 use ropewalk_abi::stack::{ClauseKind, handler_word};
 use ropewalk_abi::transfer::ValueClass;
@@ -76,6 +77,36 @@ pub struct Continuation {
 }
 
 /// What came of resuming a continuation.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// /// Resumes a computation until it returns; each suspension is resumed with nothing.
+/// fn finish(store: &mut Store<()>, mut rest: Continuation) -> Result<(Vec<Val>, usize)> {
+///     let mut suspensions = 0;
+///     loop {
+///         match rest.resume(&mut *store, &[])? {
+///             Resumed::Returned(results) => return Ok((results, suspensions)),
+///             Resumed::Suspended { continuation, .. } => rest = continuation,
+///         }
+///         suspensions += 1;
+///     }
+/// }
+///
+/// let engine = Engine::default();
+/// let module = Module::new(&engine, r#"
+///     (module
+///       (tag $yield)
+///       (func (export "run") (result i32) (suspend $yield) (suspend $yield) (i32.const 5)))
+/// "#)?;
+/// let mut store = Store::new(&engine, ());
+/// let instance = Instance::new(&mut store, &module, &[])?;
+/// let run = instance.get_func(&mut store, "run").unwrap();
+/// let continuation = Continuation::new(&mut store, run)?;
+/// let (results, suspensions) = finish(&mut store, continuation)?;
+/// assert_eq!((results[0].i32(), suspensions), (Some(5), 2));
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Debug)]
 pub enum Resumed<R = Vec<Val>> {
     /// Its function has returned.
@@ -92,6 +123,26 @@ pub enum Resumed<R = Vec<Val>> {
 }
 
 /// What came of resuming a continuation for one tag.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let engine = Engine::default();
+/// let module = Module::new(&engine, r#"
+///     (module
+///       (tag $ask (export "ask") (param i32) (result i32))
+///       (func (export "run") (result i32) (i32.add (suspend $ask (i32.const 3)) (i32.const 1))))
+/// "#)?;
+/// let mut store = Store::new(&engine, ());
+/// let instance = Instance::new(&mut store, &module, &[])?;
+/// let ask = instance.get_tag(&mut store, "ask").unwrap().typed::<i32, i32>(&store)?;
+/// let run = instance.get_typed_func::<(), i32>(&mut store, "run")?;
+/// let begun = TypedContinuation::new(&mut store, &run)?.resume_on(&mut store, &ask, ())?;
+/// let TypedResumed::Suspended { values, continuation } = begun else { panic!("it suspends") };
+/// let ended = continuation.resume_on(&mut store, &ask, values * 10)?;
+/// assert!(matches!(ended, TypedResumed::Returned(31)));
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Debug)]
 pub enum TypedResumed<R, Values, Answer> {
     /// Its function has returned.
@@ -206,6 +257,20 @@ impl Continuation {
         }
     }
 
+    /// The word of this continuation, which the host gives away where one of a type is
+    /// expected.
+    pub(crate) fn into_word_of(self, runtime: &RuntimeStore, expected: RefType) -> Result<u64> {
+        let found = self.func_type(runtime)?;
+        let heap = HeapType::Concrete(runtime.types().register_cont(&found));
+        if !fits(runtime, self.reference, heap, expected) {
+            let found = ValType::Ref(RefType { nullable: false, heap });
+            let describe = |ty| runtime.types().describe(ty);
+            let expected = describe(ValType::Ref(expected));
+            return Err(WrongType::new("value", expected, describe(found)).into());
+        }
+        self.into_word(runtime)
+    }
+
     /// The word of this continuation, which the host gives away.
     pub(crate) fn into_word(self, runtime: &RuntimeStore) -> Result<u64> {
         store::check(runtime, self.store, "continuation")?;
@@ -266,11 +331,8 @@ impl Continuation {
     ) -> Result<TypedContinuation<Params, Results>> {
         let runtime = store.as_context().runtime();
         let found = self.func_type(runtime)?;
-        let fits = Params::fit(runtime.types(), found.params())
-            && Results::accept(runtime.types(), found.results());
-        let expected = FuncType::new(Params::types(), Results::types());
-        ensure!(fits, "expected a continuation of type {expected}, found {found}");
-        Ok(TypedContinuation { continuation: self, _types: PhantomData })
+        let checked = fit::<Params, Results>(runtime.types(), "continuation", &found)?;
+        Ok(TypedContinuation { continuation: self, checked, _types: PhantomData })
     }
 
     /// Resumes it. The host handles every tag with which it suspends and that nothing
@@ -583,6 +645,8 @@ impl fmt::Debug for Continuation {
 /// ```
 pub struct TypedContinuation<Params, Results> {
     continuation: Continuation,
+    /// Whether it must be checked that what it is resumed with has its types.
+    checked: bool,
     _types: PhantomData<fn(Params) -> Results>,
 }
 
@@ -596,7 +660,7 @@ impl<Params: WasmParams, Results: WasmResults> TypedContinuation<Params, Results
     /// A continuation that calls a function when it is first resumed.
     pub fn new(store: impl AsContextMut, func: &TypedFunc<Params, Results>) -> Result<Self> {
         let continuation = Continuation::new(store, *func.func())?;
-        Ok(TypedContinuation { continuation, _types: PhantomData })
+        Ok(TypedContinuation { continuation, checked: func.is_checked(), _types: PhantomData })
     }
 
     /// This continuation without Rust's types.
@@ -614,7 +678,7 @@ impl<Params: WasmParams, Results: WasmResults> TypedContinuation<Params, Results
         let mut store = store.as_context_mut();
         let ty = self.continuation.begin(&mut store)?;
         let handlers = store.0.runtime.every_tag();
-        put(&mut store.0.runtime, params)?;
+        put(&mut store.0.runtime, params, self.checked.then_some(ty.params))?;
         let results = |store: &mut StoreContextMut<'_, _>| load(store, ty.results);
         // SAFETY: the types were checked when it was made.
         unsafe { self.continuation.enter(&mut store, &handlers, ty, results) }
@@ -633,7 +697,7 @@ impl<Params: WasmParams, Results: WasmResults> TypedContinuation<Params, Results
         let (def, number) = tag.in_store(&store.0.runtime)?;
         let word = handler_word(def.addr().get(), ClauseKind::Suspend);
         let handlers = List::short(word, 0);
-        put(&mut store.0.runtime, params)?;
+        put(&mut store.0.runtime, params, self.checked.then_some(ty.params))?;
         let taken = self.continuation.taken();
         // SAFETY: the host holds it, and the types were checked when it was made.
         let stop = unsafe { held::resume(store.enter(), taken.reference, &handlers, NOBODY) };
@@ -644,7 +708,8 @@ impl<Params: WasmParams, Results: WasmResults> TypedContinuation<Params, Results
         let values = load(&mut store, Side::Params(number));
         let (store, ty) = (store.0.runtime.id(), Ok(ty.after(number)));
         let continuation = Continuation { store, reference, ty, released };
-        let continuation = TypedContinuation { continuation, _types: PhantomData };
+        let checked = tag.is_checked();
+        let continuation = TypedContinuation { continuation, checked, _types: PhantomData };
         Ok(TypedResumed::Suspended { values, continuation })
     }
 }
@@ -663,13 +728,24 @@ fn back<T>(
     }
 }
 
-/// Puts values into the transfer area.
+/// Puts values into the transfer area, and checks that they have types that they might
+/// not have.
 #[inline]
-fn put<Params: WasmParams>(runtime: &mut RuntimeStore, params: Params) -> Result<()> {
+fn put<Params: WasmParams>(
+    runtime: &mut RuntimeStore,
+    params: Params,
+    checked: Option<Side>,
+) -> Result<()> {
     runtime.tag_transferred(|| classes(&Params::types()));
     let area = runtime.transfer_area();
-    // SAFETY: the area has room for more values than Rust's tuples have.
-    unsafe { params.store(runtime, area) }
+    // SAFETY: the area has room for more values than Rust's tuples have, and it was
+    // found that they may fit.
+    unsafe {
+        match checked.filter(|_| Params::MAY_BE_CHECKED) {
+            None => params.store(runtime, area),
+            Some(side) => params.store_of(runtime, area, &side.types(runtime.types())),
+        }
+    }
 }
 
 /// Takes values out of the transfer area that have the types that were checked.

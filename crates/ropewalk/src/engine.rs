@@ -15,6 +15,34 @@ use std::sync::{Arc, OnceLock, RwLock};
 
 /// Compiles modules, and has what their instances share: types, trampolines
 /// and the memory of stacks. A cheap handle; clones are the same engine.
+///
+/// Engines, modules and linkers can be shared by threads; each thread has a store of its
+/// own:
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let engine = Engine::default();
+/// let module = Module::new(&engine, r#"
+///     (module (func $fib (export "fib") (param $n i32) (result i32)
+///       (if (result i32) (i32.lt_s (local.get $n) (i32.const 2))
+///         (then (local.get $n))
+///         (else (i32.add
+///           (call $fib (i32.sub (local.get $n) (i32.const 1)))
+///           (call $fib (i32.sub (local.get $n) (i32.const 2))))))))
+/// "#)?;
+/// let fib = |n: i32| -> Result<i32> {
+///     let mut store = Store::new(&engine, ());
+///     let instance = Instance::new(&mut store, &module, &[])?;
+///     instance.get_typed_func::<i32, i32>(&mut store, "fib")?.call(&mut store, n)
+/// };
+/// let found: Result<Vec<i32>> = std::thread::scope(|scope| {
+///     let threads: Vec<_> = (8..12).map(|n| scope.spawn(move || fib(n))).collect();
+///     threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+/// });
+/// assert_eq!(found?, [21, 34, 55, 89]);
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Engine {
     inner: Arc<EngineInner>,

@@ -1,4 +1,4 @@
-//! What can be wrong with a module, and with how the API is used.
+//! What can be wrong with a module.
 
 use ropewalk_compile::CompileError;
 use ropewalk_text::TextError;
@@ -7,6 +7,16 @@ use std::fmt;
 /// A module that is malformed, invalid, or more than the engine can handle.
 ///
 /// For a module in the text format it shows the place in the source.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let error = Module::new(&Engine::default(), "(module\n  (func (i32.add)))").unwrap_err();
+/// let error = error.downcast_ref::<ModuleError>().unwrap();
+/// assert_eq!(error.position(), Some((2, 10)));
+/// assert_eq!(error.message(), "type mismatch: expected i32 but nothing on stack");
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Debug)]
 pub struct ModuleError {
     kind: Kind,
@@ -148,8 +158,3 @@ fn write_path(f: &mut fmt::Formatter<'_>, path: &Option<String>) -> fmt::Result 
 }
 
 impl std::error::Error for ModuleError {}
-
-/// A value was used with a store that it does not belong to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a {0} was used with a store that it does not belong to")]
-pub struct WrongStore(pub(crate) &'static str);

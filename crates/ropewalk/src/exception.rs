@@ -47,7 +47,7 @@ impl Exception {
 
     /// An exception that exists already.
     pub fn from_ref(store: impl AsContextMut, reference: ExnRef) -> Result<Exception> {
-        let reference = reference.to_owned(store)?;
+        let reference = reference.own(store)?;
         Ok(Exception { reference, description: None, backtrace: Backtrace::default() })
     }
 

@@ -11,6 +11,22 @@ use ropewalk_abi::ExternType;
 use ropewalk_runtime::{ImportValue, Store as RuntimeStore};
 
 /// A function, table, memory, global or tag of a store.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let engine = Engine::default();
+/// let module = Module::new(&engine, r#"
+///     (module (memory (export "memory") 1) (func (export "run")))
+/// "#)?;
+/// let mut store = Store::new(&engine, ());
+/// let instance = Instance::new(&mut store, &module, &[])?;
+/// let exports = instance.exports(&mut store)?;
+/// let kinds: Vec<_> = exports.iter().map(|(name, item)| (&name[..], item.kind())).collect();
+/// assert_eq!(kinds, [("memory", "memory"), ("run", "function")]);
+/// assert!(exports[0].1.into_func().is_none());
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub enum Extern {
     /// A function.
@@ -49,6 +65,17 @@ impl Extern {
     /// The tag, if it is one.
     pub fn into_tag(self) -> Option<Tag> {
         if let Extern::Tag(tag) = self { Some(tag) } else { None }
+    }
+
+    /// The word for what it is: `"function"`, `"table"`, `"memory"`, `"global"` or `"tag"`.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Extern::Func(_) => "function",
+            Extern::Table(_) => "table",
+            Extern::Memory(_) => "memory",
+            Extern::Global(_) => "global",
+            Extern::Tag(_) => "tag",
+        }
     }
 
     /// Its type.

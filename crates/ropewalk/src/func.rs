@@ -2,11 +2,12 @@
 
 use crate::host::{self, IntoFunc, WasmRet};
 use crate::host_async;
+use crate::misuse::WrongCount;
 use crate::store::{self, AsContext, AsContextMut, StoreContextMut};
 use crate::typed::{TypedFunc, WasmParams, WasmResults};
 use crate::val::Val;
 use crate::waiting::WaitingCall;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use ropewalk_abi::{FuncRef, FuncType, RawVal, ValType};
 use ropewalk_runtime::{Poller, Stop, Store as RuntimeStore, StoreId, call_by};
 use std::future::{Future, poll_fn};
@@ -83,6 +84,29 @@ impl Func {
         let host = host.expect("a trampoline for a type that Rust can write compiles");
         let func_ref = store.0.runtime.add_host_function(host);
         Func::from_ref(&store.0.runtime, func_ref)
+    }
+
+    /// A function of a type that is known only at run time, as
+    /// [`Linker::func_new_async`](crate::Linker::func_new_async).
+    pub fn new_async<T, F>(
+        mut store: impl AsContextMut<Data = T>,
+        ty: FuncType,
+        func: F,
+    ) -> Result<Func>
+    where
+        T: Send + 'static,
+        F: for<'a> Fn(
+            crate::Caller<'a, T>,
+            &'a [Val],
+            &'a mut [Val],
+        ) -> Box<dyn Future<Output = Result<()>> + Send + 'a>,
+        F: Send + Sync + 'static,
+    {
+        let store = store.as_context_mut();
+        let host = host_async::new(store.engine(), ty, func)?;
+        host::ready(store.engine(), &host)?;
+        let func_ref = store.0.runtime.add_host_function(host);
+        Ok(Func::from_ref(&store.0.runtime, func_ref))
     }
 
     pub(crate) fn from_ref(runtime: &RuntimeStore, func_ref: NonNull<FuncRef>) -> Func {
@@ -186,11 +210,7 @@ impl Func {
         let ty = store.engine().types().func_type(self.type_id(&store.0.runtime)?);
         let mut values = raw_values(&store.0.runtime, ty.params(), arguments)?;
         let count = ty.results().len();
-        ensure!(
-            results.len() == count,
-            "expected room for {count} results, found {}",
-            results.len()
-        );
+        WrongCount::check(("place for results", "places for results"), count, results.len())?;
         values.resize(values.len().max(count), RawVal::ZERO);
         Ok(values)
     }
@@ -235,12 +255,7 @@ pub(crate) fn raw_values(
     params: &[ValType],
     arguments: &[Val],
 ) -> Result<Vec<RawVal>> {
-    ensure!(
-        arguments.len() == params.len(),
-        "expected {} arguments, found {}",
-        params.len(),
-        arguments.len()
-    );
+    WrongCount::check(("argument", "arguments"), params.len(), arguments.len())?;
     let arguments = arguments.iter().zip(params).enumerate();
     arguments
         .map(|(i, (value, ty))| {

@@ -1,13 +1,24 @@
 //! Globals.
 
+use crate::misuse::Immutable;
 use crate::store::{self, AsContext, AsContextMut};
 use crate::val::Val;
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use ropewalk_abi::GlobalType;
 use ropewalk_runtime::store::GlobalItem;
 use ropewalk_runtime::{Store as RuntimeStore, StoreId};
 
 /// A global of a store.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let mut store = Store::new(&Engine::default(), ());
+/// let count = Global::new(&mut store, GlobalType::new(ValType::I64, true), Val::I64(1))?;
+/// count.set(&mut store, Val::I64(2))?;
+/// assert_eq!(count.get(&mut store)?.i64(), Some(2));
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Global {
     store: StoreId,
@@ -53,7 +64,9 @@ impl Global {
     pub fn set(&self, mut store: impl AsContextMut, value: Val) -> Result<()> {
         let runtime = &mut store.as_context_mut().0.runtime;
         let GlobalItem { place, ty } = self.in_store(runtime)?;
-        ensure!(ty.mutable, "an immutable global cannot be set");
+        if !ty.mutable {
+            return Err(Immutable("global").into());
+        }
         let value = value.to_raw(runtime, ty.content)?;
         // SAFETY: it belongs to the store, and the value has its type.
         unsafe { place.set(runtime, value) };

@@ -27,6 +27,19 @@ use std::sync::{Arc, OnceLock};
 
 /// What a closure may return: nothing, a [`WasmTy`], a tuple of them, or a
 /// `Result` of these.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let mut store = Store::new(&Engine::default(), ());
+/// let root = Func::wrap(&mut store, |x: f64| -> Result<f64> {
+///     if x < 0.0 { Err(Error::msg("the number is negative")) } else { Ok(x.sqrt()) }
+/// });
+/// let root = root.typed::<f64, f64>(&store)?;
+/// assert_eq!(root.call(&mut store, 9.0)?, 3.0);
+/// assert_eq!(root.call(&mut store, -9.0).unwrap_err().to_string(), "the number is negative");
+/// # Ok::<(), Error>(())
+/// ```
 pub trait WasmRet {
     #[doc(hidden)]
     type Values: WasmResults;
@@ -58,6 +71,22 @@ impl<R: WasmResults, E: Into<anyhow::Error>> WasmRet for Result<R, E> {
 ///
 /// All such closures are functions already, so there is no need to implement
 /// this for anything else.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// /// An instance of a module that imports one function.
+/// fn with<P, R>(text: &str, func: impl IntoFunc<(), P, R>) -> Result<(Store<()>, Instance)> {
+///     let module = Module::new(&Engine::default(), text)?;
+///     let mut store = Store::new(module.engine(), ());
+///     let func = Func::wrap(&mut store, func);
+///     let instance = Instance::new(&mut store, &module, &[func.into()])?;
+///     Ok((store, instance))
+/// }
+///
+/// with(r#"(module (import "a" "b" (func (param i32) (result i64))))"#, |x: i32| i64::from(x))?;
+/// # Ok::<(), Error>(())
+/// ```
 pub trait IntoFunc<T, Params, Results>: Send + Sync + 'static {
     #[doc(hidden)]
     fn into_closure(self) -> HostClosure;

@@ -5,17 +5,40 @@ use crate::export::Extern;
 use crate::func::Func;
 use crate::global::Global;
 use crate::memory::Memory;
-use crate::module::Module;
+use crate::misuse::{NoSuchExport, WrongCount, WrongEngine, WrongExport};
+use crate::module::{Module, ModuleExport};
 use crate::new_stack;
-use crate::store::{self, AsContextMut, StoreContextMut};
+use crate::store::{self, AsContext, AsContextMut, StoreContextMut};
 use crate::table::Table;
 use crate::tag::Tag;
 use crate::typed::{TypedFunc, WasmParams, WasmResults};
-use anyhow::{Result, anyhow, ensure};
+use anyhow::Result;
 use ropewalk_abi::module::Item;
 use ropewalk_runtime::{ImportValue, InstantiateError, Store as RuntimeStore, StoreId};
 
 /// An instance of a module in a store.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let engine = Engine::default();
+/// let module = Module::new(&engine, r#"
+///     (module
+///       (import "host" "three" (func $three (result i32)))
+///       (global (export "calls") (mut i32) (i32.const 0))
+///       (func (export "run") (result i32)
+///         (global.set 0 (i32.add (global.get 0) (i32.const 1)))
+///         (i32.mul (call $three) (i32.const 14))))
+/// "#)?;
+/// let mut store = Store::new(&engine, ());
+/// let three = Func::wrap(&mut store, || 3);
+/// let instance = Instance::new(&mut store, &module, &[three.into()])?;
+/// let run = instance.get_typed_func::<(), i32>(&mut store, "run")?;
+/// assert_eq!(run.call(&mut store, ())?, 42);
+/// let calls = instance.get_global(&mut store, "calls").unwrap();
+/// assert_eq!(calls.get(&mut store)?.i32(), Some(1));
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Instance {
     store: StoreId,
@@ -32,15 +55,27 @@ impl Instance {
         imports: &[Extern],
     ) -> Result<Instance> {
         let store = &mut store.as_context_mut();
+        let imports = Instance::import_values(store, module, imports)?;
+        Instance::instantiate(store, module, &imports)
+    }
+
+    /// What is given for the imports of a module.
+    fn import_values<T>(
+        store: &mut StoreContextMut<'_, T>,
+        module: &Module,
+        imports: &[Extern],
+    ) -> Result<Vec<ImportValue>> {
         let expected = module.imports().len();
-        ensure!(imports.len() <= expected, "expected {expected} imports, found {}", imports.len());
+        if imports.len() > expected {
+            WrongCount::check(("import", "imports"), expected, imports.len())?;
+        }
         let imports = imports.iter().map(|import| import.import(&store.0.runtime));
         let mut imports = imports.collect::<Result<Vec<_>>>()?;
         let engine = store.engine().clone();
         if imports.len() < expected && Engine::same(&engine, module.engine()) {
             new_stack::add_defaults(&engine, &mut store.0.runtime, module, &mut imports)?;
         }
-        Instance::instantiate(store, module, &imports)
+        Ok(imports)
     }
 
     pub(crate) fn instantiate(
@@ -62,10 +97,9 @@ impl Instance {
         module: &Module,
         imports: &[ImportValue],
     ) -> Result<(Instance, Option<Func>)> {
-        ensure!(
-            Engine::same(store.engine(), module.engine()),
-            "the module and the store belong to different engines"
-        );
+        if !Engine::same(store.engine(), module.engine()) {
+            return Err(WrongEngine("module", "store").into());
+        }
         let runtime = &mut store.0.runtime;
         let index = runtime.instantiate(module.loaded(), imports).map_err(instantiate_error)?;
         let instance = Instance { store: runtime.id(), index };
@@ -78,12 +112,63 @@ impl Instance {
         Instance { store: runtime.id(), index }
     }
 
+    /// The same in a future, which waits for host functions that are not ready.
+    pub async fn new_async(
+        mut store: impl AsContextMut<Data: Send>,
+        module: &Module,
+        imports: &[Extern],
+    ) -> Result<Instance> {
+        let mut store = store.as_context_mut();
+        let (instance, start) = {
+            let imports = Instance::import_values(&mut store, module, imports)?;
+            Instance::make(&mut store, module, &imports)?
+        };
+        if let Some(start) = start {
+            start.call_async(&mut store, &[], &mut []).await?;
+        }
+        Ok(instance)
+    }
+
+    /// The module that it is an instance of.
+    pub fn module(&self, store: impl AsContext) -> Result<Module> {
+        let store = store.as_context();
+        store::check(store.runtime(), self.store, "instance")?;
+        let loaded = store.runtime().instance(self.index).module().clone();
+        Ok(Module::from_loaded(store.engine(), loaded))
+    }
+
+    /// What an export of its module is. Nothing if that is of another module, or it
+    /// belongs to another store.
+    pub fn get_module_export(
+        &self,
+        mut store: impl AsContextMut,
+        export: &ModuleExport,
+    ) -> Option<Extern> {
+        let runtime = &store.as_context_mut().0.runtime;
+        store::check(runtime, self.store, "instance").ok()?;
+        let item = export.in_module(runtime.instance(self.index).module())?;
+        Some(self.item(runtime, item))
+    }
+
     /// What it exports under a name. Nothing if it belongs to another store.
     pub fn get_export(&self, mut store: impl AsContextMut, name: &str) -> Option<Extern> {
         let runtime = &store.as_context_mut().0.runtime;
         store::check(runtime, self.store, "instance").ok()?;
         let item = runtime.instance(self.index).module().info.export(name)?;
         Some(self.item(runtime, item))
+    }
+
+    /// What it exports under a name.
+    fn export(&self, runtime: &RuntimeStore, name: &str) -> Result<Extern> {
+        store::check(runtime, self.store, "instance")?;
+        let info = &runtime.instance(self.index).module().info;
+        match info.export(name) {
+            Some(item) => Ok(self.item(runtime, item)),
+            None => {
+                let names = info.exports.iter().map(|export| export.name.clone());
+                Err(NoSuchExport::new(name, names).into())
+            }
+        }
     }
 
     /// Everything it exports, in order.
@@ -138,10 +223,14 @@ impl Instance {
         mut store: impl AsContextMut,
         name: &str,
     ) -> Result<TypedFunc<Params, Results>> {
-        let func = self
-            .get_func(&mut store, name)
-            .ok_or_else(|| anyhow!("there is no exported function \"{name}\""))?;
-        func.typed(store)
+        let runtime = &store.as_context_mut().0.runtime;
+        match self.export(runtime, name)? {
+            Extern::Func(func) => func.typed(store),
+            other => {
+                let (name, found) = (name.to_string(), other.kind());
+                Err(WrongExport { name, expected: "function", found }.into())
+            }
+        }
     }
 }
 

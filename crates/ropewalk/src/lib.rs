@@ -27,9 +27,33 @@
 //! # Errors
 //!
 //! Everything that can fail returns an [`Error`], which is `anyhow`'s. What it
-//! is can be asked with `downcast_ref`: a [`ModuleError`], a [`LinkError`], a
-//! [`Trap`], an [`Exception`], or what a host function returned. Misuse, such as a value of
-//! another store, is an error too.
+//! is can be asked with `downcast_ref`:
+//!
+//! | | |
+//! | --- | --- |
+//! | the module | [`ModuleError`]: it is malformed, invalid, or too large |
+//! | | [`LinkError`]: an import is missing, or does not fit |
+//! | what ran | [`Trap`] |
+//! | | [`Exception`]: nothing caught it |
+//! | | [`HostError`]: a host function failed; what it returned can be asked for too |
+//! | misuse | [`WrongStore`], [`WrongEngine`], [`WrongType`], [`WrongCount`], [`NoSuchExport`], [`WrongExport`], [`OutOfBounds`], [`Immutable`], [`ScopeEnded`], [`DefinedTwice`] |
+//!
+//! Each has an example. A trap or an error ends the call, and the store can be used as
+//! before.
+//!
+//! # Where to begin
+//!
+//! | | |
+//! | --- | --- |
+//! | strings through memory | [`Memory`] |
+//! | host functions | [`Linker`], [`Caller`], [`WasmTy`] |
+//! | objects of WebAssembly | [`StructType`], [`ArrayType`], [`RootScope`], [`Owned`] |
+//! | generators as iterators | [`TypedContinuation`] |
+//! | host functions that suspend | [`Suspension`] |
+//! | async | [`TypedFunc::call_async`], [`Store::run_concurrent`] |
+//! | threads | [`Engine`] |
+//! | one module, many stores | [`InstancePre`] |
+//! | a plugin host | `examples/plugins.rs` |
 //!
 //! # Signals
 //!
@@ -51,18 +75,23 @@ mod engine;
 mod error;
 mod exception;
 mod export;
+mod fit;
 mod func;
 mod global;
 mod host;
 mod host_async;
 mod instance;
+mod instance_pre;
 mod interrupt;
 mod later;
 mod limits;
 mod linker;
 mod memory;
+mod misuse;
 mod module;
 mod new_stack;
+mod object_type;
+mod reexports;
 mod reference;
 mod source;
 mod store;
@@ -72,6 +101,7 @@ mod suspension;
 mod table;
 mod tag;
 mod typed;
+mod unknown_imports;
 mod val;
 mod waiting;
 
@@ -83,30 +113,34 @@ pub use config::Mutation;
 pub use config::{Config, OptLevel};
 pub use continuation::{Continuation, Resumed, TypedContinuation, TypedResumed};
 pub use engine::Engine;
-pub use error::{ModuleError, WrongStore};
+pub use error::ModuleError;
 pub use exception::Exception;
 pub use export::Extern;
 pub use func::Func;
 pub use global::Global;
 pub use host::{IntoFunc, WasmRet};
 pub use instance::Instance;
+pub use instance_pre::InstancePre;
 pub use interrupt::InterruptHandle;
 pub use later::Later;
 pub use limits::{StoreLimits, StoreLimitsBuilder};
 pub use linker::Linker;
 pub use memory::Memory;
-pub use module::{ExportType, ImportType, Module};
+pub use misuse::{
+    DefinedTwice, Immutable, NoSuchExport, OutOfBounds, ScopeEnded, WrongCount, WrongEngine,
+    WrongExport, WrongStore, WrongType,
+};
+pub use module::{ExportType, ImportType, Module, ModuleExport};
+pub use object_type::{ArrayType, StructType};
+pub use reexports::{
+    Backtrace, Boundary, ExternType, FieldType, Frame, FuncType, GlobalType, HeapType, HostError,
+    LinkError, MemoryType, RefType, StackKind, StackStatistics, StorageType, TableType, TagType,
+    Trap, TrapCode, ValType,
+};
 pub use reference::{
     AnyRef, ArrayRef, ContRef, ExnRef, ExternRef, Owned, Reference, RootScope, StructRef,
 };
-pub use ropewalk_abi::stack::StackKind;
-pub use ropewalk_abi::{
-    ExternType, FuncType, GlobalType, HeapType, MemoryType, RefType, TableType, TagType, TrapCode,
-    ValType,
-};
-pub use ropewalk_runtime::{
-    Backtrace, Boundary, Frame, LinkError, Refused, ResourceLimiter, StackStatistics, Trap,
-};
+pub use ropewalk_runtime::{Refused, ResourceLimiter};
 pub use store::{AsContext, AsContextMut, Store, StoreContext, StoreContextMut};
 pub use suspension::Suspension;
 pub use table::Table;

@@ -7,15 +7,17 @@ use crate::func::Func;
 use crate::host::{self, IntoFunc, WasmRet};
 use crate::host_async;
 use crate::instance::Instance;
-use crate::module::Module;
+use crate::instance_pre::InstancePre;
+use crate::misuse::{DefinedTwice, WrongEngine};
+use crate::module::{ImportType, Module};
 use crate::new_stack;
 use crate::store::{AsContextMut, Exactly, StoreContextMut};
 use crate::typed::WasmResults;
 use crate::{Caller, Val};
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result};
 use ropewalk_abi::FuncType;
 use ropewalk_abi::module::Import;
-use ropewalk_runtime::{HostFunction, ImportValue, Store as RuntimeStore, link};
+use ropewalk_runtime::{HostFunction, ImportValue, LoadedModule, Store as RuntimeStore, link};
 use std::collections::HashMap;
 use std::future::Future;
 use std::marker::PhantomData;
@@ -26,6 +28,32 @@ use std::sync::Arc;
 ///
 /// Host functions in it can be used with any store of the engine; other
 /// things belong to one store.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let engine = Engine::default();
+/// let library = Module::new(&engine, r#"
+///     (module (func (export "square") (param i32) (result i32)
+///       (i32.mul (local.get 0) (local.get 0))))
+/// "#)?;
+/// let program = Module::new(&engine, r#"
+///     (module
+///       (import "host" "log" (func $log (param i32)))
+///       (import "library" "square" (func $square (param i32) (result i32)))
+///       (func (export "run") (call $log (call $square (i32.const 7)))))
+/// "#)?;
+/// let mut linker = Linker::new(&engine);
+/// linker.func_wrap("host", "log", |mut caller: Caller<'_, Vec<i32>>, x: i32| {
+///     caller.data_mut().push(x);
+/// })?;
+/// let mut store = Store::new(&engine, vec![]);
+/// linker.module(&mut store, "library", &library)?;
+/// let program = linker.instantiate(&mut store, &program)?;
+/// program.get_typed_func::<(), ()>(&mut store, "run")?.call(&mut store, ())?;
+/// assert_eq!(store.data()[..], [49]);
+/// # Ok::<(), Error>(())
+/// ```
 ///
 /// Functions of a linker rely on the very type of a store's data, as those of
 /// [a store](crate::Store) do:
@@ -50,10 +78,38 @@ pub struct Linker<T> {
     _data: Exactly<T>,
 }
 
+/// What a name means.
 #[derive(Clone)]
-enum Definition {
+pub(crate) enum Definition {
+    /// A function of the host, for any store of the engine.
     Host(Arc<HostFunction>),
+    /// Something of a store.
     Extern(Extern),
+    /// What the engine has under the name.
+    OfEngine,
+}
+
+impl Definition {
+    /// What is given for an import that it is the definition of.
+    pub fn import(
+        &self,
+        engine: &Engine,
+        runtime: &mut RuntimeStore,
+        module: &LoadedModule,
+        import: &Import,
+    ) -> Result<ImportValue> {
+        match self {
+            Definition::Host(host) => {
+                host::ready(engine, host)?;
+                Ok(ImportValue::Host(host.clone()))
+            }
+            Definition::Extern(item) => item.import(runtime),
+            Definition::OfEngine => {
+                let default = new_stack::default_import(engine, runtime, module, import)?;
+                default.ok_or_else(|| link::missing(module, import).into())
+            }
+        }
+    }
 }
 
 impl<T> Clone for Linker<T> {
@@ -230,6 +286,20 @@ impl<T> Linker<T> {
         self.instance(store, name, instance)
     }
 
+    /// Instantiates a module in a future, and defines what it exports, under a name.
+    pub async fn module_async(
+        &mut self,
+        mut store: impl AsContextMut<Data = T>,
+        name: &str,
+        module: &Module,
+    ) -> Result<&mut Linker<T>>
+    where
+        T: Send,
+    {
+        let instance = self.instantiate_async(&mut store, module).await?;
+        self.instance(store, name, instance)
+    }
+
     fn insert(
         &mut self,
         module: &str,
@@ -238,10 +308,97 @@ impl<T> Linker<T> {
     ) -> Result<&mut Linker<T>> {
         let names = self.modules.entry(module.to_string()).or_default();
         if names.contains_key(name) && !self.allow_shadowing {
-            bail!("\"{module}\" \"{name}\" is defined twice");
+            let (module, name) = (module.to_string(), name.to_string());
+            return Err(DefinedTwice { module, name }.into());
         }
         names.insert(name.to_string(), definition);
         Ok(self)
+    }
+
+    /// Defines what a name means under another name too.
+    ///
+    /// ```
+    /// use ropewalk::*;
+    ///
+    /// let mut linker = Linker::<()>::new(&Engine::default());
+    /// linker.func_wrap("env", "abort", || {})?;
+    /// linker.alias("env", "abort", "host", "stop")?;
+    /// assert!(linker.alias("env", "nothing", "host", "nothing").is_err());
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn alias(
+        &mut self,
+        module: &str,
+        name: &str,
+        as_module: &str,
+        as_name: &str,
+    ) -> Result<&mut Linker<T>> {
+        let definition = self.modules.get(module).and_then(|names| names.get(name)).cloned();
+        let definition =
+            definition.with_context(|| format!("{module:?} {name:?} is not defined"))?;
+        self.insert(as_module, as_name, definition)
+    }
+
+    /// Defines all names of a module under the name of another module too.
+    ///
+    /// ```
+    /// use ropewalk::*;
+    ///
+    /// let engine = Engine::default();
+    /// let mut linker = Linker::new(&engine);
+    /// linker.func_wrap("wasi_snapshot_preview1", "sched_yield", || 0)?;
+    /// linker.alias_module("wasi_snapshot_preview1", "wasi_unstable")?;
+    /// let mut store = Store::new(&engine, ());
+    /// assert!(linker.get(&mut store, "wasi_unstable", "sched_yield").is_some());
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn alias_module(&mut self, module: &str, as_module: &str) -> Result<&mut Linker<T>> {
+        let names = self.modules.get(module).with_context(|| format!("{module:?} has no names"))?;
+        for (name, definition) in names.clone() {
+            self.insert(as_module, &name, definition)?;
+        }
+        Ok(self)
+    }
+
+    /// Whether a name is defined.
+    pub(crate) fn knows(&self, module: &str, name: &str) -> bool {
+        self.modules.get(module).is_some_and(|names| names.contains_key(name))
+    }
+
+    /// All names, each with its module and what it means in a store, in no particular
+    /// order. Nothing if the store is of another engine.
+    ///
+    /// ```
+    /// use ropewalk::*;
+    ///
+    /// let engine = Engine::default();
+    /// let mut linker = Linker::new(&engine);
+    /// linker.func_wrap("host", "one", || 1)?.func_wrap("host", "two", || 2)?;
+    /// let mut store = Store::new(&engine, ());
+    /// let mut names: Vec<_> = linker.iter(&mut store).map(|(_, name, _)| name).collect();
+    /// names.sort();
+    /// assert_eq!(names, ["one", "two"]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn iter<'a>(
+        &'a self,
+        mut store: impl AsContextMut<Data = T> + 'a,
+    ) -> impl Iterator<Item = (&'a str, &'a str, Extern)> {
+        let modules = self.modules.iter();
+        let names =
+            modules.flat_map(|(module, names)| names.keys().map(move |name| (module, name)));
+        names.filter_map(move |(module, name)| {
+            Some((module.as_str(), name.as_str(), self.get(&mut store, module, name)?))
+        })
+    }
+
+    /// What an import of a module means in a store. Nothing if that is of another engine.
+    pub fn get_by_import(
+        &self,
+        store: impl AsContextMut<Data = T>,
+        import: &ImportType<'_>,
+    ) -> Option<Extern> {
+        self.get(store, import.module(), import.name())
     }
 
     /// What a name means in a store. Nothing if that is of another engine.
@@ -257,6 +414,7 @@ impl<T> Linker<T> {
         }
         let runtime = &mut store.0.runtime;
         Some(match self.modules.get(module)?.get(name)? {
+            Definition::OfEngine => unreachable!("nobody defines that"),
             Definition::Extern(item) => *item,
             Definition::Host(host) => {
                 host::ready(&self.engine, host).ok()?;
@@ -276,9 +434,21 @@ impl<T> Linker<T> {
         mut store: impl AsContextMut<Data = T>,
         module: &Module,
     ) -> Result<Instance> {
-        let store = &mut store.as_context_mut();
-        let imports = self.imports(store, module)?;
-        Instance::instantiate(store, module, &imports)
+        self.check_store(&store.as_context_mut())?;
+        self.instantiate_pre(module)?.instantiate(store)
+    }
+
+    /// Looks up the imports of a module, which can be instantiated many times then.
+    ///
+    /// Fails if an import is not defined, or defined as a function of the host with
+    /// another type; things of a store are looked at when it is instantiated.
+    pub fn instantiate_pre(&self, module: &Module) -> Result<InstancePre<T>> {
+        if !Engine::same(&self.engine, module.engine()) {
+            return Err(WrongEngine("linker", "module").into());
+        }
+        let imports = module.loaded().info.imports.iter();
+        let imports = imports.map(|import| self.definition(module.loaded(), import));
+        Ok(InstancePre::new(module.clone(), imports.collect::<Result<_>>()?))
     }
 
     /// The same in a future, which waits for host functions that are not ready.
@@ -290,49 +460,29 @@ impl<T> Linker<T> {
     where
         T: Send,
     {
-        let mut store = store.as_context_mut();
-        let (instance, start) = {
-            let imports = self.imports(&mut store, module)?;
-            Instance::make(&mut store, module, &imports)?
-        };
-        if let Some(start) = start {
-            start.call_async(&mut store, &[], &mut []).await?;
+        self.check_store(&store.as_context_mut())?;
+        self.instantiate_pre(module)?.instantiate_async(store).await
+    }
+
+    fn check_store(&self, store: &StoreContextMut<'_, T>) -> Result<(), WrongEngine> {
+        match Engine::same(&self.engine, store.engine()) {
+            true => Ok(()),
+            false => Err(WrongEngine("linker", "store")),
         }
-        Ok(instance)
     }
 
-    fn imports(
-        &self,
-        store: &mut StoreContextMut<'_, T>,
-        module: &Module,
-    ) -> Result<Vec<ImportValue>> {
-        ensure!(
-            Engine::same(&self.engine, store.engine()),
-            "the linker and the store belong to different engines"
-        );
-        let imports = module.loaded().info.imports.iter();
-        let imports = imports.map(|import| self.resolve(&mut store.0.runtime, module, import));
-        imports.collect()
-    }
-
-    fn resolve(
-        &self,
-        runtime: &mut RuntimeStore,
-        module: &Module,
-        import: &Import,
-    ) -> Result<ImportValue> {
+    /// What an import means.
+    fn definition(&self, module: &LoadedModule, import: &Import) -> Result<Definition> {
         let definition = self.modules.get(&import.module).and_then(|names| names.get(&import.name));
         match definition {
             Some(Definition::Host(host)) => {
-                host::ready(&self.engine, host)?;
-                Ok(ImportValue::Host(host.clone()))
+                link::check_host(self.engine.types(), module, import, host)
+                    .map_err(|error| *error)?;
+                Ok(Definition::Host(host.clone()))
             }
-            Some(Definition::Extern(item)) => item.import(runtime),
-            None => {
-                let loaded = module.loaded();
-                let default = new_stack::default_import(&self.engine, runtime, loaded, import)?;
-                default.ok_or_else(|| link::missing(loaded, import).into())
-            }
+            Some(other) => Ok(other.clone()),
+            None if new_stack::is_new_stack(import) => Ok(Definition::OfEngine),
+            None => Err(link::missing(module, import).into()),
         }
     }
 }

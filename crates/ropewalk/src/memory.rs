@@ -1,11 +1,52 @@
 //! Linear memories.
 
+use crate::misuse::{Bounded, OutOfBounds};
 use crate::store::{self, AsContext, AsContextMut};
 use anyhow::{Result, bail, ensure};
 use ropewalk_abi::MemoryType;
 use ropewalk_runtime::{Store as RuntimeStore, StoreId};
 
 /// A memory of a store.
+///
+/// A string that WebAssembly has, as an address and a length, and one that it gets:
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let engine = Engine::default();
+/// let module = Module::new(&engine, r#"
+///     (module
+///       (memory (export "memory") 1)
+///       (data (i32.const 16) "Hello, ")
+///       (global $free (mut i32) (i32.const 1024))
+///       (func (export "alloc") (param $size i32) (result i32)
+///         (global.get $free)
+///         (global.set $free (i32.add (global.get $free) (local.get $size))))
+///       ;; Puts the greeting before a name, and returns where that begins, and its length.
+///       (func (export "greet") (param $name i32) (param $len i32) (result i32 i32)
+///         (memory.copy (i32.const 512) (i32.const 16) (i32.const 7))
+///         (memory.copy (i32.const 519) (local.get $name) (local.get $len))
+///         (i32.const 512)
+///         (i32.add (local.get $len) (i32.const 7))))
+/// "#)?;
+/// let mut store = Store::new(&engine, ());
+/// let instance = Instance::new(&mut store, &module, &[])?;
+/// let memory = instance.get_memory(&mut store, "memory").unwrap();
+/// let alloc = instance.get_typed_func::<u32, u32>(&mut store, "alloc")?;
+/// let greet = instance.get_typed_func::<(u32, u32), (u32, u32)>(&mut store, "greet")?;
+///
+/// let name = "Wörld";
+/// let at = alloc.call(&mut store, name.len() as u32)?;
+/// memory.write(&mut store, at as usize, name.as_bytes())?;
+/// let (at, len) = greet.call(&mut store, (at, name.len() as u32))?;
+/// let mut greeting = vec![0; len as usize];
+/// memory.read(&store, at as usize, &mut greeting)?;
+/// assert_eq!(String::from_utf8(greeting)?, "Hello, Wörld");
+/// # Ok::<(), Error>(())
+/// ```
+///
+/// In a host function, [`Caller::get_export`](crate::Caller::get_export) gives the
+/// memory of whoever called.
 #[derive(Clone, Copy, Debug)]
 pub struct Memory {
     store: StoreId,
@@ -46,6 +87,16 @@ impl Memory {
     /// Its size in pages of 64 KiB.
     pub fn size(&self, store: impl AsContext) -> Result<u64> {
         Ok(self.ty(store)?.minimum)
+    }
+
+    /// Its size in bytes.
+    pub fn data_size(&self, store: impl AsContext) -> Result<usize> {
+        Ok(self.data(&store)?.len())
+    }
+
+    /// The size of a page: 64 KiB.
+    pub fn page_size(&self) -> u64 {
+        MemoryType::PAGE_SIZE
     }
 
     /// Grows it by some pages; returns the old size.
@@ -104,6 +155,9 @@ impl Memory {
 fn checked_range(offset: usize, len: usize, size: usize) -> Result<std::ops::Range<usize>> {
     match offset.checked_add(len).filter(|end| *end <= size) {
         Some(end) => Ok(offset..end),
-        None => bail!("{len} bytes at offset {offset} exceed the memory's {size} bytes"),
+        None => {
+            let (index, count, size) = (offset as u64, len as u64, size as u64);
+            Err(OutOfBounds { what: Bounded::Memory, index, count, size }.into())
+        }
     }
 }

@@ -4,6 +4,7 @@ use crate::engine::Engine;
 use crate::error::ModuleError;
 use crate::source::Written;
 use anyhow::{Context, Result};
+use ropewalk_abi::module::Item;
 use ropewalk_abi::{CompositeType, ExternType, HeapType};
 use ropewalk_runtime::code::TypePointer;
 use ropewalk_runtime::{CodeMemory, LoadedModule, Source};
@@ -11,6 +12,19 @@ use ropewalk_text::Text;
 use std::sync::Arc;
 
 /// A compiled module. A cheap handle; clones are the same module.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let module = Module::new(&Engine::default(), r#"
+///     (module $shop
+///       (import "host" "log" (func))
+///       (func (export "run")))
+/// "#)?;
+/// assert_eq!(module.name(), Some("shop"));
+/// assert_eq!((module.imports().len(), module.exports().len()), (1, 1));
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Module {
     engine: Engine,
@@ -18,6 +32,16 @@ pub struct Module {
 }
 
 /// An import of a module.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let module = Module::new(&Engine::default(), r#"(module (import "env" "memory" (memory 1)))"#)?;
+/// let import = module.imports().next().unwrap();
+/// assert_eq!((import.module(), import.name()), ("env", "memory"));
+/// assert_eq!(import.ty(), &ExternType::Memory(MemoryType::new(1, None)));
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportType<'a> {
     module: &'a str,
@@ -26,10 +50,60 @@ pub struct ImportType<'a> {
 }
 
 /// An export of a module.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let module = Module::new(&Engine::default(), r#"(module (func (export "run")))"#)?;
+/// let export = module.exports().next().unwrap();
+/// assert_eq!((export.name(), export.ty().to_string()), ("run", "function [] -> []".into()));
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExportType<'a> {
     name: &'a str,
     ty: ExternType,
+}
+
+/// Which export of a module something is: finding it in an instance takes no search by
+/// name.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let engine = Engine::default();
+/// let module = Module::new(&engine, r#"
+///     (module
+///       (import "host" "log" (func $log (param i32)))
+///       (memory (export "memory") 1)
+///       (data (i32.const 8) "hello")
+///       (func (export "run") (call $log (i32.const 8))))
+/// "#)?;
+/// let memory = module.get_export_index("memory").unwrap();
+/// let mut linker = Linker::new(&engine);
+/// linker.func_wrap("host", "log", move |mut caller: Caller<'_, String>, at: i32| -> Result<()> {
+///     let memory = caller.get_module_export(&memory).and_then(Extern::into_memory).unwrap();
+///     let (bytes, log) = memory.data_and_store_mut(&mut caller)?;
+///     log.push_str(std::str::from_utf8(&bytes[at as usize..][..5])?);
+///     Ok(())
+/// })?;
+/// let mut store = Store::new(&engine, String::new());
+/// let instance = linker.instantiate(&mut store, &module)?;
+/// instance.get_typed_func::<(), ()>(&mut store, "run")?.call(&mut store, ())?;
+/// assert_eq!(store.data(), "hello");
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct ModuleExport {
+    module: Arc<LoadedModule>,
+    item: Item,
+}
+
+impl ModuleExport {
+    /// What it is in an instance of that module.
+    pub(crate) fn in_module(&self, module: &Arc<LoadedModule>) -> Option<Item> {
+        Arc::ptr_eq(&self.module, module).then_some(self.item)
+    }
 }
 
 impl<'a> ImportType<'a> {
@@ -186,6 +260,36 @@ impl Module {
         let exports = info.exports.iter();
         exports
             .map(|export| ExportType { name: &export.name, ty: self.loaded.item_type(export.item) })
+    }
+
+    /// The type of what it exports under a name.
+    ///
+    /// ```
+    /// use ropewalk::*;
+    ///
+    /// let module = Module::new(&Engine::default(), r#"(module (memory (export "m") 1 2))"#)?;
+    /// let ty = module.get_export("m").unwrap();
+    /// assert_eq!(ty.memory().unwrap().maximum, Some(2));
+    /// assert!(module.get_export("n").is_none());
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn get_export(&self, name: &str) -> Option<ExternType> {
+        Some(self.loaded.item_type(self.loaded.info.export(name)?))
+    }
+
+    /// Which export has a name.
+    pub fn get_export_index(&self, name: &str) -> Option<ModuleExport> {
+        let item = self.loaded.info.export(name)?;
+        Some(ModuleExport { module: self.loaded.clone(), item })
+    }
+
+    /// Whether both are the same module.
+    pub fn same(a: &Module, b: &Module) -> bool {
+        Arc::ptr_eq(&a.loaded, &b.loaded)
+    }
+
+    pub(crate) fn from_loaded(engine: &Engine, loaded: Arc<LoadedModule>) -> Module {
+        Module { engine: engine.clone(), loaded }
     }
 
     pub(crate) fn loaded(&self) -> &Arc<LoadedModule> {

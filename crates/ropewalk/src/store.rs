@@ -1,7 +1,7 @@
 //! Stores: instances, what they are made of, and the host's data.
 
 use crate::engine::Engine;
-use crate::error::WrongStore;
+use crate::misuse::WrongStore;
 use ropewalk_runtime::{StackStatistics, Store as RuntimeStore, StoreId};
 use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
@@ -9,6 +9,24 @@ use std::ptr::{self, NonNull};
 /// Instances, everything they are made of, and data of the host's.
 ///
 /// A store can be sent to another thread between calls.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let mut store = Store::new(&Engine::default(), vec!["the host's data"]);
+/// let note = Func::wrap(&mut store, |mut caller: Caller<'_, Vec<&str>>| {
+///     caller.data_mut().push("noted");
+/// });
+/// note.call(&mut store, &[], &mut [])?;
+/// let mut store = std::thread::spawn(move || {
+///     note.call(&mut store, &[], &mut []).unwrap();
+///     store
+/// })
+/// .join()
+/// .unwrap();
+/// assert_eq!(store.into_data(), ["the host's data", "noted", "noted"]);
+/// # Ok::<(), Error>(())
+/// ```
 ///
 /// Host functions in it rely on the very type of the data, so a store with data
 /// that lives long is not one with data that lives shorter:
@@ -106,14 +124,48 @@ impl<T: Default> Default for Store<T> {
 }
 
 /// A borrowed store.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let store = Store::new(&Engine::default(), 5);
+/// let borrowed: StoreContext<'_, i32> = store.as_context();
+/// assert_eq!(*borrowed.data(), 5);
+/// ```
 #[derive(Debug)]
 pub struct StoreContext<'a, T>(pub(crate) &'a StoreInner<T>);
 
 /// A mutably borrowed store.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// fn count(mut store: StoreContextMut<'_, i32>) {
+///     *store.data_mut() += 1;
+/// }
+///
+/// let mut store = Store::new(&Engine::default(), 5);
+/// count(store.as_context_mut());
+/// assert_eq!(*store.data(), 6);
+/// ```
 #[derive(Debug)]
 pub struct StoreContextMut<'a, T>(pub(crate) &'a mut StoreInner<T>);
 
-/// Something that a store can be borrowed from.
+/// Something that a store can be borrowed from: a [`Store`], a [`Caller`](crate::Caller), a
+/// [`RootScope`](crate::RootScope), or a reference to one of them.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// fn pages(store: impl AsContext, memory: Memory) -> Result<u64> {
+///     memory.size(&store)
+/// }
+///
+/// let mut store = Store::new(&Engine::default(), ());
+/// let memory = Memory::new(&mut store, MemoryType::new(3, None))?;
+/// assert_eq!(pages(&store, memory)?, 3);
+/// # Ok::<(), Error>(())
+/// ```
 pub trait AsContext {
     /// The host's data in the store.
     type Data;
@@ -123,6 +175,21 @@ pub trait AsContext {
 }
 
 /// Something that a store can be borrowed mutably from.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// /// Calls a function from a host function or from outside.
+/// fn twice(mut store: impl AsContextMut, func: &TypedFunc<i32, i32>, x: i32) -> Result<i32> {
+///     let y = func.call(&mut store, x)?;
+///     func.call(&mut store, y)
+/// }
+///
+/// let mut store = Store::new(&Engine::default(), ());
+/// let double = Func::wrap(&mut store, |x: i32| x * 2).typed(&store)?;
+/// assert_eq!(twice(&mut store, &double, 5)?, 20);
+/// # Ok::<(), Error>(())
+/// ```
 pub trait AsContextMut: AsContext {
     /// Borrows the store mutably.
     fn as_context_mut(&mut self) -> StoreContextMut<'_, Self::Data>;

@@ -1,14 +1,25 @@
 //! Tags: the kinds of exceptions and suspensions.
 
+use crate::misuse::WrongType;
 use crate::store::{self, AsContext, AsContextMut};
-use crate::typed::{WasmParams, WasmResults};
-use anyhow::{Result, ensure};
+use crate::typed::{WasmParams, WasmResults, fit};
+use anyhow::Result;
 use ropewalk_abi::{FuncType, TagDef, TagType};
 use ropewalk_runtime::{Store as RuntimeStore, StoreId};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
 /// A tag of a store. Tags are the same if they were made by the same act.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let mut store = Store::new(&Engine::default(), ());
+/// let failure = Tag::with_params(&mut store, [ValType::I32])?;
+/// let exception = Exception::new(&mut store, failure, &[Val::I32(7)])?;
+/// assert_eq!(exception.tag(&mut store)?, failure);
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Tag {
     store: StoreId,
@@ -74,21 +85,38 @@ impl Tag {
     ) -> Result<TypedTag<Values, Answer>> {
         let runtime = store.as_context().runtime();
         let found = self.ty_in(runtime)?.ty;
-        let fits = Values::accept(runtime.types(), found.params())
-            && Answer::fit(runtime.types(), found.results());
-        let expected = FuncType::new(Values::types(), Answer::types());
-        ensure!(fits, "expected a tag of type {expected}, found {found}");
-        Ok(TypedTag { tag: *self, number: self.type_id(runtime)?, _types: PhantomData })
+        // What it is resumed with are its results.
+        let resumed = FuncType::new(found.results().to_vec(), found.params().to_vec());
+        let checked = fit::<Answer, Values>(runtime.types(), "tag", &resumed).map_err(|_| {
+            let expected = FuncType::new(Values::types(), Answer::types());
+            WrongType::new("tag", expected, runtime.types().describe_func(&found))
+        })?;
+        let number = self.type_id(runtime)?;
+        Ok(TypedTag { tag: *self, number, checked, _types: PhantomData })
     }
 }
 
 /// A tag for suspensions with Rust's types, checked once: a computation suspends with
 /// `Values` and is resumed with an `Answer`.
 ///
-/// [`TypedContinuation`](crate::TypedContinuation) has an example.
+/// ```
+/// use ropewalk::*;
+///
+/// let mut store = Store::new(&Engine::default(), ());
+/// let ty = FuncType::new([ValType::I32], [ValType::I64]);
+/// let tag = Tag::new(&mut store, TagType::new(ty))?;
+/// let asks: TypedTag<i32, i64> = tag.typed(&store)?;
+/// assert_eq!(asks.tag(), tag);
+/// assert!(tag.typed::<i64, i64>(&store).unwrap_err().is::<WrongType>());
+/// # Ok::<(), Error>(())
+/// ```
+///
+/// [`TypedContinuation`](crate::TypedContinuation) has one in which it is used.
 pub struct TypedTag<Values, Answer> {
     tag: Tag,
     number: u32,
+    /// Whether it must be checked that an answer has the types of its results.
+    checked: bool,
     _types: PhantomData<fn(Answer) -> Values>,
 }
 
@@ -110,6 +138,10 @@ impl<Values, Answer> TypedTag<Values, Answer> {
     /// The tag without Rust's types.
     pub fn tag(&self) -> Tag {
         self.tag
+    }
+
+    pub(crate) fn is_checked(&self) -> bool {
+        self.checked
     }
 
     /// The tag, and the number of its type.

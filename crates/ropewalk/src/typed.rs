@@ -1,12 +1,14 @@
 //! Functions with Rust's types.
 
 use crate::continuation::Continuation;
+use crate::fit::{Fit, checked};
 use crate::func::Func;
+use crate::misuse::WrongType;
 use crate::reference::{AnyRef, ArrayRef, ContRef, ExnRef, ExternRef, StructRef};
 use crate::store::{AsContextMut, StoreContext, StoreContextMut};
-use crate::val::rooted;
+use crate::val::{Val, rooted};
 use crate::waiting::WaitingCall;
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result};
 use ropewalk_abi::{FuncType, HeapType, RawVal, RefType, ValType};
 use ropewalk_runtime::{Poller, Stop, Store as RuntimeStore, TypeRegistry, call_by};
 use std::ffi::c_void;
@@ -15,6 +17,50 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
 /// A type of Rust that stands for a type of WebAssembly.
+///
+/// | in Rust | in WebAssembly |
+/// | --- | --- |
+/// | `i32`, `u32` | `i32` |
+/// | `i64`, `u64` | `i64` |
+/// | `f32`, `f64` | `f32`, `f64` |
+/// | `u128` | `v128` |
+/// | [`Func`](crate::Func) | `(ref func)`, and a parameter of a defined function type |
+/// | [`StructRef`](crate::StructRef), [`ArrayRef`](crate::ArrayRef), [`AnyRef`](crate::AnyRef) | `(ref struct)`, `(ref array)`, `(ref any)`, and a parameter of a defined type |
+/// | [`ExternRef`](crate::ExternRef), [`ExnRef`](crate::ExnRef) | `(ref extern)`, `(ref exn)` |
+/// | [`ContRef`](crate::ContRef), [`Continuation`](crate::Continuation) | `(ref cont)`, and a parameter of a defined type |
+/// | [`Owned<R>`](crate::Owned) | as `R` |
+/// | `Option` of a reference | the same with null |
+///
+/// A result may have a subtype of its Rust type. A parameter of a defined type, such as
+/// `(ref null $list)`, is checked at each call:
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let engine = Engine::default();
+/// let module = Module::new(&engine, r#"
+///     (module
+///       (type $list (struct (field i32) (field (ref null $list))))
+///       (func (export "cons") (param i32 (ref null $list)) (result (ref $list))
+///         (struct.new $list (local.get 0) (local.get 1)))
+///       (func (export "head") (param (ref $list)) (result i32)
+///         (struct.get $list 0 (local.get 0))))
+/// "#)?;
+/// let mut store = Store::new(&engine, ());
+/// let instance = Instance::new(&mut store, &module, &[])?;
+/// type Cons = TypedFunc<(i32, Option<StructRef>), StructRef>;
+/// let cons: Cons = instance.get_typed_func(&mut store, "cons")?;
+/// let head = instance.get_typed_func::<StructRef, i32>(&mut store, "head")?;
+///
+/// let list = cons.call(&mut store, (1, None))?;
+/// let list = cons.call(&mut store, (2, Some(list)))?;
+/// assert_eq!(head.call(&mut store, list)?, 2);
+///
+/// let other = StructType::new(&engine, [])?;
+/// let other = StructRef::new(&mut store, &other, &[])?;
+/// assert!(head.call(&mut store, other).unwrap_err().is::<WrongType>());
+/// # Ok::<(), Error>(())
+/// ```
 ///
 /// # Safety
 ///
@@ -32,6 +78,19 @@ pub unsafe trait WasmTy: Sized + Send {
     ///
     /// The value must be of the store and of the type.
     unsafe fn from_raw(runtime: &mut RuntimeStore, raw: &RawVal) -> Self;
+
+    /// Whether values of it may fit or not where a defined type is expected.
+    #[doc(hidden)]
+    const MAY_BE_CHECKED: bool = false;
+
+    /// The same as `to_raw`, where it must be checked that the value has a type.
+    #[doc(hidden)]
+    /// # Safety
+    ///
+    /// Some value of `ty()` must be one of that type.
+    unsafe fn to_raw_of(self, runtime: &RuntimeStore, _: ValType) -> Result<RawVal> {
+        self.to_raw(runtime)
+    }
 
     /// Whether it must know the very type of a value that it is made of.
     #[doc(hidden)]
@@ -92,6 +151,13 @@ unsafe impl WasmTy for Option<Func> {
         self.map_or(Ok(RawVal::ZERO), |func| Ok(RawVal::from_u64(func.to_word(runtime)?)))
     }
 
+    const MAY_BE_CHECKED: bool = true;
+
+    unsafe fn to_raw_of(self, runtime: &RuntimeStore, ty: ValType) -> Result<RawVal> {
+        // SAFETY: both are of functions.
+        unsafe { checked(runtime, self.to_raw(runtime)?, ty) }
+    }
+
     unsafe fn from_raw(runtime: &mut RuntimeStore, raw: &RawVal) -> Self {
         // SAFETY: the caller's promise.
         unsafe { Func::from_word(runtime, raw.u64()) }
@@ -106,6 +172,13 @@ unsafe impl WasmTy for Func {
 
     fn to_raw(self, runtime: &RuntimeStore) -> Result<RawVal> {
         Ok(RawVal::from_u64(self.to_word(runtime)?))
+    }
+
+    const MAY_BE_CHECKED: bool = true;
+
+    unsafe fn to_raw_of(self, runtime: &RuntimeStore, ty: ValType) -> Result<RawVal> {
+        // SAFETY: both are of functions.
+        unsafe { checked(runtime, self.to_raw(runtime)?, ty) }
     }
 
     unsafe fn from_raw(runtime: &mut RuntimeStore, raw: &RawVal) -> Self {
@@ -127,6 +200,13 @@ macro_rules! references {
                     self.map_or(Ok(RawVal::ZERO), |value| value.to_raw(runtime))
                 }
 
+                const MAY_BE_CHECKED: bool = true;
+
+                unsafe fn to_raw_of(self, runtime: &RuntimeStore, ty: ValType) -> Result<RawVal> {
+                    // SAFETY: neither is of functions.
+                    unsafe { checked(runtime, self.to_raw(runtime)?, ty) }
+                }
+
                 unsafe fn from_raw(runtime: &mut RuntimeStore, raw: &RawVal) -> Self {
                     rooted(runtime, raw.u64())
                 }
@@ -140,6 +220,13 @@ macro_rules! references {
 
                 fn to_raw(self, runtime: &RuntimeStore) -> Result<RawVal> {
                     Ok(RawVal::from_u64(self.0.word(runtime, HeapType::$heap)?))
+                }
+
+                const MAY_BE_CHECKED: bool = true;
+
+                unsafe fn to_raw_of(self, runtime: &RuntimeStore, ty: ValType) -> Result<RawVal> {
+                    // SAFETY: neither is of functions.
+                    unsafe { checked(runtime, self.to_raw(runtime)?, ty) }
                 }
 
                 unsafe fn from_raw(runtime: &mut RuntimeStore, raw: &RawVal) -> Self {
@@ -168,6 +255,13 @@ unsafe impl WasmTy for Option<ContRef> {
         self.map_or(Ok(RawVal::ZERO), |value| value.to_raw(runtime))
     }
 
+    const MAY_BE_CHECKED: bool = true;
+
+    unsafe fn to_raw_of(self, runtime: &RuntimeStore, ty: ValType) -> Result<RawVal> {
+        // SAFETY: the caller's promise.
+        self.map_or(Ok(RawVal::ZERO), |value| unsafe { value.to_raw_of(runtime, ty) })
+    }
+
     unsafe fn from_raw(runtime: &mut RuntimeStore, raw: &RawVal) -> Self {
         ContRef::from_word(runtime, raw.u64(), HeapType::Cont)
     }
@@ -190,6 +284,12 @@ unsafe impl WasmTy for ContRef {
         Ok(RawVal::from_u64(self.handle.word(runtime, HeapType::Cont)?))
     }
 
+    const MAY_BE_CHECKED: bool = true;
+
+    unsafe fn to_raw_of(self, runtime: &RuntimeStore, ty: ValType) -> Result<RawVal> {
+        Val::from(self).to_raw(runtime, ty)
+    }
+
     unsafe fn from_raw(runtime: &mut RuntimeStore, raw: &RawVal) -> Self {
         ContRef::from_word(runtime, raw.u64(), HeapType::Cont).expect("not null")
     }
@@ -210,6 +310,13 @@ unsafe impl WasmTy for Option<Continuation> {
 
     fn to_raw(self, runtime: &RuntimeStore) -> Result<RawVal> {
         self.map_or(Ok(RawVal::ZERO), |value| value.to_raw(runtime))
+    }
+
+    const MAY_BE_CHECKED: bool = true;
+
+    unsafe fn to_raw_of(self, runtime: &RuntimeStore, ty: ValType) -> Result<RawVal> {
+        // SAFETY: the caller's promise.
+        self.map_or(Ok(RawVal::ZERO), |value| unsafe { value.to_raw_of(runtime, ty) })
     }
 
     unsafe fn from_raw(runtime: &mut RuntimeStore, raw: &RawVal) -> Self {
@@ -236,6 +343,13 @@ unsafe impl WasmTy for Continuation {
         Ok(RawVal::from_u64(self.into_word(runtime)?))
     }
 
+    const MAY_BE_CHECKED: bool = true;
+
+    unsafe fn to_raw_of(self, runtime: &RuntimeStore, ty: ValType) -> Result<RawVal> {
+        let ValType::Ref(ty) = ty else { unreachable!("a reference") };
+        Ok(RawVal::from_u64(self.into_word_of(runtime, ty)?))
+    }
+
     unsafe fn from_raw(runtime: &mut RuntimeStore, raw: &RawVal) -> Self {
         Continuation::from_word(runtime, raw.u64(), <Self as WasmTy>::ty())
     }
@@ -248,6 +362,19 @@ unsafe impl WasmTy for Continuation {
 }
 
 /// The parameters of a function: one [`WasmTy`], or a tuple of them.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// fn call<P: WasmParams>(store: &mut Store<()>, func: Func, params: P) -> Result<i32> {
+///     func.typed::<P, i32>(&*store)?.call(store, params)
+/// }
+///
+/// let mut store = Store::new(&Engine::default(), ());
+/// let sum = Func::wrap(&mut store, |a: i32, b: i32| a + b);
+/// assert_eq!(call(&mut store, sum, (2, 3))?, 5);
+/// # Ok::<(), Error>(())
+/// ```
 ///
 /// # Safety
 ///
@@ -265,18 +392,44 @@ pub unsafe trait WasmParams: Send {
     /// There must be room for `COUNT` values.
     unsafe fn store(self, runtime: &RuntimeStore, values: *mut RawVal) -> Result<()>;
 
+    /// Whether some value may fit or not where a defined type is expected.
+    #[doc(hidden)]
+    const MAY_BE_CHECKED: bool;
+
+    /// The same as `store`, where it must be checked that the values have types.
+    #[doc(hidden)]
+    /// # Safety
+    ///
+    /// There must be room for `COUNT` values, and these types be such that some values
+    /// fit.
+    unsafe fn store_of(
+        self,
+        runtime: &RuntimeStore,
+        values: *mut RawVal,
+        types: &[ValType],
+    ) -> Result<()>;
+
     /// Whether the values fit where these types are expected.
     #[doc(hidden)]
-    fn fit(types: &TypeRegistry, expected: &[ValType]) -> bool {
-        all_subtypes(types, &Self::types(), expected)
+    fn fit(types: &TypeRegistry, expected: &[ValType]) -> Fit {
+        Fit::all(types, &Self::types(), expected)
     }
 }
 
-fn all_subtypes(types: &TypeRegistry, a: &[ValType], b: &[ValType]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| types.is_subtype(*a, *b))
-}
-
 /// The results of a function: one [`WasmTy`], or a tuple of them.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// fn call<R: WasmResults>(store: &mut Store<()>, func: Func) -> Result<R> {
+///     func.typed::<(), R>(&*store)?.call(store, ())
+/// }
+///
+/// let mut store = Store::new(&Engine::default(), ());
+/// let both = Func::wrap(&mut store, || (2, 0.5));
+/// assert_eq!(call::<(i32, f64)>(&mut store, both)?, (2, 0.5));
+/// # Ok::<(), Error>(())
+/// ```
 ///
 /// # Safety
 ///
@@ -303,7 +456,9 @@ pub unsafe trait WasmResults: WasmParams + Sized {
     /// Whether values of these types are accepted.
     #[doc(hidden)]
     fn accept(types: &TypeRegistry, found: &[ValType]) -> bool {
-        all_subtypes(types, found, &Self::types())
+        let all = Self::types();
+        let mut pairs = found.iter().zip(&all);
+        found.len() == all.len() && pairs.all(|(a, b)| types.is_subtype(*a, *b))
     }
 }
 
@@ -319,6 +474,19 @@ unsafe impl<A: WasmTy> WasmParams for A {
     unsafe fn store(self, runtime: &RuntimeStore, values: *mut RawVal) -> Result<()> {
         // SAFETY: there is room for one value.
         unsafe { values.write(self.to_raw(runtime)?) };
+        Ok(())
+    }
+
+    const MAY_BE_CHECKED: bool = A::MAY_BE_CHECKED;
+
+    unsafe fn store_of(
+        self,
+        runtime: &RuntimeStore,
+        values: *mut RawVal,
+        types: &[ValType],
+    ) -> Result<()> {
+        // SAFETY: there is room for one value, and some fit.
+        unsafe { values.write(self.to_raw_of(runtime, types[0]).context("in argument 0")?) };
         Ok(())
     }
 }
@@ -361,6 +529,23 @@ macro_rules! tuples {
                     $(unsafe { values.add($index).write(self.$index.to_raw(runtime)?) };)*
                     Ok(())
                 }
+
+                const MAY_BE_CHECKED: bool = false $(|| $name::MAY_BE_CHECKED)*;
+
+                unsafe fn store_of(
+                    self,
+                    runtime: &RuntimeStore,
+                    values: *mut RawVal,
+                    types: &[ValType],
+                ) -> Result<()> {
+                    // SAFETY: there is room for as many values, and some of each fit.
+                    $(unsafe {
+                        let raw = self.$index.to_raw_of(runtime, types[$index]);
+                        let raw = raw.context(concat!("in argument ", $index))?;
+                        values.add($index).write(raw);
+                    })*
+                    Ok(())
+                }
             }
 
             // SAFETY: each is as its type says.
@@ -397,10 +582,43 @@ pub(crate) const MAX_VALUES: usize = 16;
 /// Places for the values of a call.
 pub(crate) struct Places(pub [MaybeUninit<RawVal>; MAX_VALUES]);
 
+/// Fails unless something of a type can be used with Rust's types; returns whether each
+/// use must be checked.
+pub(crate) fn fit<Params: WasmParams, Results: WasmResults>(
+    types: &TypeRegistry,
+    what: &'static str,
+    found: &FuncType,
+) -> Result<bool, WrongType> {
+    let fit = Params::fit(types, found.params());
+    if fit == Fit::Never || !Results::accept(types, found.results()) {
+        let expected = FuncType::new(Params::types(), Results::types());
+        return Err(WrongType::new(what, expected, types.describe_func(found)));
+    }
+    Ok(fit == Fit::Checked)
+}
+
 /// A function with Rust's types, checked once.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let engine = Engine::default();
+/// let module = Module::new(&engine, r#"
+///     (module (func (export "divmod") (param i32 i32) (result i32 i32)
+///       (i32.div_s (local.get 0) (local.get 1))
+///       (i32.rem_s (local.get 0) (local.get 1))))
+/// "#)?;
+/// let mut store = Store::new(&engine, ());
+/// let instance = Instance::new(&mut store, &module, &[])?;
+/// let divmod = instance.get_typed_func::<(i32, i32), (i32, i32)>(&mut store, "divmod")?;
+/// assert_eq!(divmod.call(&mut store, (17, 5))?, (3, 2));
+/// # Ok::<(), Error>(())
+/// ```
 pub struct TypedFunc<Params, Results> {
     func: Func,
     trampoline: *const c_void,
+    /// Whether it must be checked that arguments have the types of its parameters.
+    checked: bool,
     _types: PhantomData<fn(Params) -> Results>,
 }
 
@@ -411,7 +629,7 @@ unsafe impl<Params, Results> Sync for TypedFunc<Params, Results> {}
 
 impl<Params, Results> Clone for TypedFunc<Params, Results> {
     fn clone(&self) -> Self {
-        TypedFunc { func: self.func, trampoline: self.trampoline, _types: PhantomData }
+        TypedFunc { _types: PhantomData, ..*self }
     }
 }
 
@@ -426,11 +644,35 @@ impl<Params: WasmParams, Results: WasmResults> TypedFunc<Params, Results> {
         let type_id = func.type_id(store.runtime())?;
         let types = store.engine().types();
         let found = types.func_type(type_id);
-        let expected = FuncType::new(Params::types(), Results::types());
-        let fits = Params::fit(types, found.params()) && Results::accept(types, found.results());
-        ensure!(fits, "expected a function of type {expected}, found {found}");
+        let checked = fit::<Params, Results>(types, "function", &found)?;
         let trampoline = store.engine().entry_trampoline(type_id)?;
-        Ok(TypedFunc { func, trampoline, _types: PhantomData })
+        Ok(TypedFunc { func, trampoline, checked, _types: PhantomData })
+    }
+
+    pub(crate) fn is_checked(&self) -> bool {
+        self.checked
+    }
+
+    /// Puts arguments into places.
+    ///
+    /// # Safety
+    ///
+    /// There must be room for them.
+    #[inline]
+    unsafe fn put(
+        &self,
+        params: Params,
+        runtime: &RuntimeStore,
+        values: *mut RawVal,
+    ) -> Result<()> {
+        // SAFETY: the caller's promise; in `new` it was found that they fit, or may.
+        unsafe {
+            if !Params::MAY_BE_CHECKED || !self.checked {
+                return params.store(runtime, values);
+            }
+            let ty = runtime.types().func_type(self.func.type_id(runtime)?);
+            params.store_of(runtime, values, ty.params())
+        }
     }
 
     /// The function without Rust's types.
@@ -449,7 +691,7 @@ impl<Params: WasmParams, Results: WasmResults> TypedFunc<Params, Results> {
         // SAFETY: there is room for as many values as the function takes and
         // gives, which have the types that were checked in `new`.
         unsafe {
-            params.store(&store.0.runtime, values)?;
+            self.put(params, &store.0.runtime, values)?;
             crate::call::call(store.enter(), func_ref, self.trampoline, values)?;
             Ok(self.results(&mut store.0.runtime, values))
         }
@@ -531,7 +773,7 @@ impl<Params: WasmParams, Results: WasmResults> TypedFunc<Params, Results> {
         // SAFETY: the values have the types that were checked in `new`; the rest is the
         // caller's promise.
         unsafe {
-            params.store(&store.0.runtime, values)?;
+            self.put(params, &store.0.runtime, values)?;
             call_by(store.enter(), func_ref, self.trampoline, values, poller)
         }
     }

@@ -1,12 +1,29 @@
 //! Values of any type.
 
 use crate::func::Func;
-use crate::reference::{AnyRef, ContRef, ExnRef, ExternRef, Handle, Inside, Reference};
-use anyhow::{Result, ensure};
+use crate::misuse::WrongType;
+use crate::reference::{
+    AnyRef, ArrayRef, ContRef, ExnRef, ExternRef, Handle, Inside, Reference, StructRef,
+};
+use anyhow::Result;
 use ropewalk_abi::{HeapType, RawVal, RefType, TypeKind, ValType};
 use ropewalk_runtime::Store as RuntimeStore;
 
 /// A value of WebAssembly.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let value = Val::from(2.5);
+/// assert_eq!((value.ty(), value.f64(), value.i32()), (ValType::F64, Some(2.5), None));
+///
+/// let mut store = Store::new(&Engine::default(), ());
+/// let reference = ExternRef::new(&mut store, "a value of the host")?;
+/// let value = Val::from(reference);
+/// assert_eq!(value.extern_ref(), Some(reference));
+/// assert!(Val::null(RefType::EXTERNREF).is_null());
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub enum Val {
     /// A 32-bit integer.
@@ -60,6 +77,18 @@ impl Val {
         }
     }
 
+    /// Whether it is a null.
+    pub fn is_null(&self) -> bool {
+        matches!(
+            self,
+            Val::FuncRef(None)
+                | Val::ExternRef(None)
+                | Val::AnyRef(None)
+                | Val::ExnRef(None)
+                | Val::ContRef(None)
+        )
+    }
+
     /// The default value of a type: zero or null.
     pub fn default_for(ty: ValType) -> Val {
         match ty {
@@ -97,6 +126,31 @@ impl Val {
         if let Val::V128(value) = self { Some(*value) } else { None }
     }
 
+    /// The function, if it is one.
+    pub fn func_ref(&self) -> Option<Func> {
+        if let Val::FuncRef(value) = self { *value } else { None }
+    }
+
+    /// The host value, if it is one.
+    pub fn extern_ref(&self) -> Option<ExternRef> {
+        if let Val::ExternRef(value) = self { *value } else { None }
+    }
+
+    /// The internal value, if it is one.
+    pub fn any_ref(&self) -> Option<AnyRef> {
+        if let Val::AnyRef(value) = self { *value } else { None }
+    }
+
+    /// The exception, if it is one.
+    pub fn exn_ref(&self) -> Option<ExnRef> {
+        if let Val::ExnRef(value) = self { *value } else { None }
+    }
+
+    /// The continuation, if it is one.
+    pub fn cont_ref(&self) -> Option<ContRef> {
+        if let Val::ContRef(value) = self { *value } else { None }
+    }
+
     /// The value as a store keeps it, checked to have the type. A reference is
     /// valid until the next allocation.
     pub(crate) fn to_raw(self, runtime: &RuntimeStore, ty: ValType) -> Result<RawVal> {
@@ -126,8 +180,22 @@ impl Val {
             }
             number => self.ty() == number,
         };
-        ensure!(fits, "expected a value of type {ty}, found one of type {}", self.ty());
-        Ok(raw)
+        if fits {
+            return Ok(raw);
+        }
+        let types = runtime.types();
+        let found = types.describe(self.exact_type(runtime, &raw));
+        Err(WrongType::new("value", types.describe(ty), found).into())
+    }
+
+    /// Its type, as exactly as it is known, for an error.
+    fn exact_type(&self, runtime: &RuntimeStore, raw: &RawVal) -> ValType {
+        match (self, self.ty()) {
+            (Val::ContRef(Some(reference)), _) => reference.ty(),
+            // SAFETY: the reference is of the store, and of the kind of its type.
+            (_, ValType::Ref(ty)) => ValType::Ref(unsafe { runtime.type_of(raw.u64(), ty) }),
+            (_, number) => number,
+        }
     }
 
     /// Whether it is a reference of the same kind as those of a type.
@@ -208,6 +276,35 @@ pub(crate) fn rooted<R: Reference<Detail = ()>>(
     (word != 0).then(|| R::from_handle(Handle::new(runtime, word), (), Inside(())))
 }
 
+macro_rules! unwraps {
+    ($($name:ident: $get:ident -> $ty:ty;)*) => {
+        impl Val {
+            $(
+                #[doc = concat!("The value, which must be an `", stringify!($get), "`.")]
+                ///
+                /// # Panics
+                ///
+                /// If it is another.
+                #[track_caller]
+                pub fn $name(&self) -> $ty {
+                    match self.$get() {
+                        Some(value) => value,
+                        None => panic!(concat!("expected an ", stringify!($get), ", found {:?}"), self),
+                    }
+                }
+            )*
+        }
+    };
+}
+
+unwraps! {
+    unwrap_i32: i32 -> i32;
+    unwrap_i64: i64 -> i64;
+    unwrap_f32: f32 -> f32;
+    unwrap_f64: f64 -> f64;
+    unwrap_v128: v128 -> u128;
+}
+
 macro_rules! from {
     ($($ty:ty => |$value:ident| $val:expr;)*) => {
         $(impl From<$ty> for Val {
@@ -224,6 +321,17 @@ from! {
     f32 => |value| Val::F32(value.to_bits());
     f64 => |value| Val::F64(value.to_bits());
     u128 => |value| Val::V128(value);
+    u32 => |value| Val::I32(value as i32);
+    u64 => |value| Val::I64(value as i64);
+    StructRef => |value| Val::AnyRef(Some(value.into()));
+    ArrayRef => |value| Val::AnyRef(Some(value.into()));
+    Option<Func> => |value| Val::FuncRef(value);
+    Option<ExternRef> => |value| Val::ExternRef(value);
+    Option<AnyRef> => |value| Val::AnyRef(value);
+    Option<StructRef> => |value| Val::AnyRef(value.map(AnyRef::from));
+    Option<ArrayRef> => |value| Val::AnyRef(value.map(AnyRef::from));
+    Option<ExnRef> => |value| Val::ExnRef(value);
+    Option<ContRef> => |value| Val::ContRef(value);
     Func => |value| Val::FuncRef(Some(value));
     ExternRef => |value| Val::ExternRef(Some(value));
     AnyRef => |value| Val::AnyRef(Some(value));

@@ -252,7 +252,7 @@ fn errors_panics_and_exceptions_arrive_where_the_call_was_made() {
                 let (mut store, instance) = setup(&engine, |_, _| anyhow::bail!("no"));
                 let func = typed(&mut store, instance, on);
                 let error = block_on(func.call_async(&mut store, n)).0.unwrap_err();
-                assert_eq!(error.root_cause().to_string(), "no");
+                assert_eq!(host_message(&error), "no");
                 assert_eq!(names(&error)[0], "work");
                 check_empty(store);
 
@@ -399,7 +399,7 @@ fn calls_that_wait_nest() {
             match catch_unwind(call) {
                 Ok(result) => {
                     let error = result.unwrap_err();
-                    assert_eq!(error.root_cause().to_string(), what);
+                    assert_eq!(host_message(&error), what);
                 }
                 Err(panic) => assert_eq!(panic.downcast_ref(), Some(&what)),
             }

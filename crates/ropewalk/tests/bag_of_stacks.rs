@@ -154,7 +154,7 @@ fn an_error_of_the_host_in_a_coroutine_reaches_the_caller_as_itself() {
             Ok(x)
         });
         let error = number(&mut store, instance, "run", &[13]).unwrap_err();
-        assert_eq!(error.root_cause().to_string(), "thirteen");
+        assert_eq!(host_message(&error), "thirteen");
         // The root that waited went with it.
         let used = code(number(&mut store, instance, "switch to the root", &[0]));
         assert_eq!(used, TrapCode::StackUsed);

@@ -930,7 +930,7 @@ fn a_host_value_is_dropped_when_nothing_refers_to_it() {
         assert_eq!(alive.load(Ordering::Relaxed), 1, "only the one with a handle is left");
         store.gc();
         assert!(kept.data(&store).unwrap().is::<Counted>());
-        let owned = kept.to_owned(&mut store).unwrap();
+        let owned = kept.own(&mut store).unwrap();
         drop(store);
         assert_eq!(alive.load(Ordering::Relaxed), 0, "none outlives its store");
         drop(owned);
@@ -947,7 +947,7 @@ fn numbers_of_dropped_host_values_are_used_again_for_others() {
             let mut scope = RootScope::new(&mut store);
             let value = ExternRef::new(&mut scope, (Counted::new(&alive), round, i)).unwrap();
             if i % 10 == 0 {
-                kept.push((value.to_owned(&mut scope).unwrap(), round, i));
+                kept.push((value.own(&mut scope).unwrap(), round, i));
             }
         }
         if round % 3 == 0 {

@@ -228,7 +228,7 @@ fn what_happens_to_one_leaves_the_others_alone() {
             let trapped = calls[1].1.take().unwrap().unwrap_err();
             assert_eq!(trap(&trapped).code(), TrapCode::Unreachable);
             let failed = calls[3].1.take().unwrap().unwrap_err();
-            assert_eq!(failed.root_cause().to_string(), "minus one");
+            assert_eq!(host_message(&failed), "minus one");
             // One panics.
             let mut panics = Box::pin(once.call_concurrent(accessor, -2));
             std::future::poll_fn(|context| {
@@ -390,7 +390,7 @@ fn references_end_with_the_access() {
     run(&mut store, async |accessor| {
         let (value, owned) = accessor.with(|mut store| {
             let value = ExternRef::new(&mut store, 5).unwrap();
-            (value, value.to_owned(&mut store).unwrap())
+            (value, value.own(&mut store).unwrap())
         });
         accessor.with(|mut store| {
             assert!(value.data(&store).is_err());

@@ -61,7 +61,7 @@ fn a_stack_of_each_design_is_kept_asked_and_freed() {
                 let mut scope = RootScope::new(&mut store);
                 let make = instance.get_typed_func::<(), Option<ContRef>>(&mut scope, name);
                 let made = make.unwrap().call(&mut scope, ()).unwrap().unwrap();
-                made.to_owned(&mut scope).unwrap()
+                made.own(&mut scope).unwrap()
             };
             store.gc();
             let mut scope = RootScope::new(&mut store);

@@ -324,16 +324,22 @@ fn types_that_do_not_fit_are_refused() {
     let (mut store, instance) = setup(&Engine::default());
     let rest = new(&mut store, instance, "asks");
     let failed = message(rest.typed::<i64, i32>(&store));
-    assert_eq!(failed, "expected a continuation of type [i64] -> [i32], found [i32] -> [i32]");
+    assert_eq!(
+        failed,
+        "expected a continuation of type [i64] -> [i32], found one of type [i32] -> [i32]"
+    );
     let ask = instance.get_tag(&mut store, "ask").unwrap();
     let failed = message(ask.typed::<i32, (i32, i32)>(&store));
-    assert_eq!(failed, "expected a tag of type [i32] -> [i32 i32], found [i32] -> [i32]");
+    assert_eq!(
+        failed,
+        "expected a tag of type [i32] -> [i32 i32], found one of type [i32] -> [i32]"
+    );
     let rest = new(&mut store, instance, "asks");
     let failed = message(rest.resume(&mut store, &[Val::I64(0)]));
     assert_eq!(failed, "in argument 0: expected a value of type i32, found one of type i64");
     let rest = new(&mut store, instance, "asks");
     let failed = message(rest.resume(&mut store, &[]));
-    assert_eq!(failed, "expected 1 arguments, found 0");
+    assert_eq!(failed, "expected 1 argument, found 0");
     check_empty(store);
 }
 
@@ -431,7 +437,7 @@ fn errors_and_panics_of_host_functions_end_a_resume() {
         for name in ["calls the host", "runs the host"] {
             let rest = new(&mut store, instance, name);
             let failed = rest.resume(&mut store, &[Val::I32(0)]).unwrap_err();
-            assert_eq!(failed.root_cause().to_string(), "no");
+            assert_eq!(host_message(&failed), "no");
             let rest = new(&mut store, instance, name);
             let resume = std::panic::AssertUnwindSafe(|| rest.resume(&mut store, &[Val::I32(1)]));
             let panic = std::panic::catch_unwind(resume).unwrap_err();
@@ -528,7 +534,7 @@ fn references_to_continuations_are_typed_and_owned() {
         let owned = {
             let mut scope = RootScope::new(&mut store);
             let make = instance.get_typed_func::<(), ContRef>(&mut scope, "new").unwrap();
-            make.call(&mut scope, ()).unwrap().to_owned(&mut scope).unwrap()
+            make.call(&mut scope, ()).unwrap().own(&mut scope).unwrap()
         };
         store.gc();
         let mut scope = RootScope::new(&mut store);

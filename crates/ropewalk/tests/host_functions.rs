@@ -144,10 +144,59 @@ fn an_error_of_a_host_function_reaches_the_caller_as_itself() {
             with_host_and_data(&engine, (), CALLS, |x: i32| Err::<i32, _>(OwnError(x)));
         let error = call(&mut store, instance, "run", &[Val::I32(7)]).unwrap_err();
         assert_eq!(error.downcast_ref::<OwnError>().unwrap().0, 7);
-        let backtrace = error.downcast_ref::<Backtrace>().unwrap();
-        let names: Vec<_> = backtrace.frames().iter().map(|f| f.function_name()).collect();
+        let host_error = error.downcast_ref::<HostError>().unwrap();
+        assert_eq!(host_error.message(), "the host's own error 7");
+        let names: Vec<_> =
+            host_error.backtrace().frames().iter().map(|f| f.function_name()).collect();
         assert_eq!(names, [Some("inner"), Some("run")]);
-        assert_eq!(error.root_cause().to_string(), "the host's own error 7");
+        assert_eq!(host_message(&error), "the host's own error 7");
+    }
+}
+
+#[test]
+fn an_error_of_a_host_function_is_its_message_and_then_a_backtrace() {
+    for engine in engines() {
+        let (mut store, instance) = with_host_and_data(&engine, (), CALLS, |_: i32| {
+            Err::<i32, _>(anyhow::anyhow!("the disk is full"))
+        });
+        let error = call(&mut store, instance, "run", &[Val::I32(7)]).unwrap_err();
+        let expected = "the disk is full\nwasm backtrace:\n   0: <text>:4:44: <module>!inner\n   \
+                        1: <text>:6:17: <module>!run";
+        assert_eq!(format!("{error}"), expected);
+        assert_eq!(format!("{error:#}"), expected);
+
+        // An error that has a type stays what it is, after the same words.
+        let (mut store, instance) = with_host_and_data(&engine, (), CALLS, |x: i32| {
+            Err::<i32, _>(anyhow::Error::new(OwnError(x)).context("while reading"))
+        });
+        let error = call(&mut store, instance, "run", &[Val::I32(7)]).unwrap_err();
+        let words = "while reading: the host's own error 7\nwasm backtrace:\n   0: <text>:4:44";
+        assert!(format!("{error}").starts_with(words), "{error}");
+        assert!(format!("{error:#}").starts_with(words), "{error:#}");
+        assert_eq!(error.downcast_ref::<OwnError>().unwrap().0, 7);
+    }
+}
+
+#[test]
+fn a_host_function_can_see_where_it_was_called() {
+    for engine in engines() {
+        let seen = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+        let noted = seen.clone();
+        let (mut store, instance) =
+            with_host_and_data(&engine, (), CALLS, move |caller: Caller<'_, ()>, x: i32| {
+                noted.lock().unwrap().push(caller.backtrace().to_string());
+                x
+            });
+        assert_eq!(number(&mut store, instance, "run", &[7]).unwrap(), 8);
+        let expected =
+            "wasm backtrace:\n   0: <text>:4:44: <module>!inner\n   1: <text>:6:17: <module>!run";
+        assert_eq!(*seen.lock().unwrap(), [expected]);
+
+        // Nothing of WebAssembly runs when the host calls its own function.
+        let func = Func::wrap(&mut store, |caller: Caller<'_, ()>| {
+            caller.backtrace().frames().len() as i32
+        });
+        assert_eq!(func.typed::<(), i32>(&store).unwrap().call(&mut store, ()).unwrap(), 0);
     }
 }
 

@@ -67,22 +67,22 @@ fn calls_with_wrong_arguments_say_what_was_expected() {
     let (mut store, instance) = instantiate(EVERYTHING);
     let func = instance.get_func(&mut store, "f").unwrap();
     let mut results = [Val::I64(0)];
-    assert_eq!(message(func.call(&mut store, &[], &mut results)), "expected 1 arguments, found 0");
+    assert_eq!(message(func.call(&mut store, &[], &mut results)), "expected 1 argument, found 0");
     assert_eq!(
         message(func.call(&mut store, &[Val::F32(0)], &mut results)),
         "in argument 0: expected a value of type i32, found one of type f32"
     );
     assert_eq!(
         message(func.call(&mut store, &[Val::I32(0)], &mut [])),
-        "expected room for 1 results, found 0"
+        "expected 1 place for results, found 0"
     );
     assert_eq!(
         message(func.typed::<(i32, i32), i64>(&store)),
-        "expected a function of type [i32 i32] -> [i64], found [i32] -> [i64]"
+        "expected a function of type [i32 i32] -> [i64], found one of type [i32] -> [i64]"
     );
     assert_eq!(
         message(instance.get_typed_func::<(), ()>(&mut store, "nope")),
-        "there is no exported function \"nope\""
+        r#"there is no export "nope": there are "f", "m", "t", "g", "constant""#
     );
 }
 
@@ -144,7 +144,7 @@ fn imports_that_are_missing_or_do_not_fit_are_named() {
     let too_many = [wrong.into(), wrong.into()];
     assert_eq!(
         message(Instance::new(&mut store, &module, &too_many)),
-        "expected 1 imports, found 2"
+        "expected 1 import, found 2"
     );
 }
 

@@ -63,10 +63,22 @@ const OBJECTS: &str = r#"(module
     (global (export "global") (mut (ref null $twig)) (ref.null $twig))
     (table (export "table") 2 (ref null $leaf)))"#;
 
-/// The number of the type that an exported function of [`OBJECTS`] answers.
-fn made_by(store: &mut Store<()>, instance: Instance, name: &str) -> u32 {
+/// The type that an exported function of [`OBJECTS`] answers.
+fn made_by(store: &mut Store<()>, instance: Instance, name: &str) -> ValType {
     let func = instance.get_func(&mut *store, name).unwrap();
-    type_number(func.ty(&*store).unwrap().results()[0])
+    func.ty(&*store).unwrap().results()[0]
+}
+
+/// The type of the structs that an exported function answers.
+fn structs_by(store: &mut Store<()>, instance: Instance, name: &str) -> StructType {
+    let ty = made_by(store, instance, name);
+    StructType::of(store.engine(), ty).unwrap()
+}
+
+/// The type of the arrays that an exported function answers.
+fn arrays_by(store: &mut Store<()>, instance: Instance, name: &str) -> ArrayType {
+    let ty = made_by(store, instance, name);
+    ArrayType::of(store.engine(), ty).unwrap()
 }
 
 fn any(value: Val) -> AnyRef {
@@ -88,11 +100,11 @@ fn array(store: &Store<()>, value: Val) -> ArrayRef {
 fn structs_of_the_host_are_structs_of_wasm() {
     for engine in engines() {
         let (mut store, instance) = instantiate_in(&engine, OBJECTS);
-        let every = made_by(&mut store, instance, "every");
-        let twig = made_by(&mut store, instance, "twig");
+        let every = structs_by(&mut store, instance, "every");
+        let twig = structs_by(&mut store, instance, "twig");
         let func = instance.get_func(&mut store, "sum").unwrap();
         let host_value = ExternRef::new(&mut store, 1).unwrap();
-        let twig = StructRef::new(&mut store, twig, &[Val::I32(90), Val::I64(0)]).unwrap();
+        let twig = StructRef::new(&mut store, &twig, &[Val::I32(90), Val::I64(0)]).unwrap();
         let fields = [
             Val::I32(0x1ff),
             Val::I32(-2),
@@ -108,13 +120,13 @@ fn structs_of_the_host_are_structs_of_wasm() {
             AnyRef::i31(&mut store, u32::MAX).into(),
             Val::I32(1000),
         ];
-        let object = StructRef::new(&mut store, every, &fields).unwrap();
+        let object = StructRef::new(&mut store, &every, &fields).unwrap();
         let sum = call(&mut store, instance, "sum", &[AnyRef::from(object).into()]).unwrap();
         // -1 for the byte, two references that are not null, -1 for the last i31.
         let expected = -1.0 - 2.0 + 30.0 + 400.0 + 0.75 + 60.0 + 90.0 + 100.0 - 1.0 + 1000.0;
         assert_eq!(sum[0].f64(), Some(expected));
         assert_eq!(object.len(&store).unwrap(), 13);
-        assert_eq!(object.type_number(&store).unwrap(), every);
+        assert_eq!(object.ty(&store).unwrap(), every);
     }
 }
 
@@ -171,18 +183,19 @@ fn the_host_reads_and_writes_every_field() {
 #[test]
 fn structs_refuse_what_does_not_fit() {
     let (mut store, instance) = instantiate(OBJECTS);
-    let leaf = made_by(&mut store, instance, "leaf");
-    let twig = made_by(&mut store, instance, "twig");
-    let bytes = made_by(&mut store, instance, "bytes");
-    let made = StructRef::new(&mut store, leaf, &[]);
-    assert_eq!(message(made), "expected 1 fields, found 0");
-    let made = StructRef::new(&mut store, leaf, &[Val::I64(1)]);
+    let leaf = structs_by(&mut store, instance, "leaf");
+    let twig = structs_by(&mut store, instance, "twig");
+    let made = StructRef::new(&mut store, &leaf, &[]);
+    assert_eq!(message(made), "expected 1 field, found 0");
+    let made = StructRef::new(&mut store, &leaf, &[Val::I64(1)]);
     assert_eq!(message(made), "in field 0: expected a value of type i32, found one of type i64");
-    assert_eq!(message(StructRef::new(&mut store, bytes, &[])), "expected a struct type");
-    let unknown = StructRef::new(&mut store, 1_000_000, &[]);
-    assert_eq!(message(unknown), "there is no type 1000000");
+    let bytes = made_by(&mut store, instance, "bytes");
+    assert_eq!(StructType::of(store.engine(), bytes), None, "those are arrays");
+    assert_eq!(StructType::of(store.engine(), ValType::I32), None);
+    let unknown = ValType::Ref(RefType { nullable: true, heap: HeapType::Concrete(1_000_000) });
+    assert_eq!(StructType::of(store.engine(), unknown), None);
 
-    let object = StructRef::new(&mut store, twig, &[Val::I32(1), Val::I64(2)]).unwrap();
+    let object = StructRef::new(&mut store, &twig, &[Val::I32(1), Val::I64(2)]).unwrap();
     assert_eq!(message(object.field(&mut store, 2)), "field 2 is beyond the struct's 2 fields");
     assert_eq!(
         message(object.field(&mut store, usize::MAX)),
@@ -192,7 +205,10 @@ fn structs_refuse_what_does_not_fit() {
         message(object.set_field(&mut store, 2, Val::I32(0))),
         "field 2 is beyond the struct's 2 fields"
     );
-    assert_eq!(message(object.set_field(&mut store, 0, Val::I32(0))), "field 0 is immutable");
+    assert_eq!(
+        message(object.set_field(&mut store, 0, Val::I32(0))),
+        "in field 0: an immutable field cannot be set"
+    );
     assert_eq!(
         message(object.set_field(&mut store, 1, Val::I32(0))),
         "expected a value of type i64, found one of type i32"
@@ -204,24 +220,24 @@ fn structs_refuse_what_does_not_fit() {
 fn arrays_of_the_host_are_arrays_of_wasm() {
     for engine in engines() {
         let (mut store, instance) = instantiate_in(&engine, OBJECTS);
-        let bytes = made_by(&mut store, instance, "bytes");
+        let bytes = arrays_by(&mut store, instance, "bytes");
         let text: Vec<Val> = b"hello \xff".iter().map(|byte| Val::I32((*byte).into())).collect();
-        let array = ArrayRef::new(&mut store, bytes, &text).unwrap();
+        let array = ArrayRef::new(&mut store, &bytes, &text).unwrap();
         assert_eq!(array.len(&store).unwrap(), 7);
         let sum = call(&mut store, instance, "checksum", &[AnyRef::from(array).into()]).unwrap();
         let expected =
             b"hello \xff".iter().fold(0i32, |sum, b| sum.wrapping_mul(31) + i32::from(*b));
         assert_eq!(sum[0].i32(), Some(expected));
-        let empty = ArrayRef::new(&mut store, bytes, &[]).unwrap();
+        let empty = ArrayRef::new(&mut store, &bytes, &[]).unwrap();
         assert!(empty.is_empty(&store).unwrap());
         let sum = call(&mut store, instance, "checksum", &[AnyRef::from(empty).into()]).unwrap();
         assert_eq!(sum[0].i32(), Some(0));
 
-        let leaves = made_by(&mut store, instance, "leaves");
+        let leaves = arrays_by(&mut store, instance, "leaves");
         let elements: Vec<Val> = (0..100)
             .map(|i| call(&mut store, instance, "leaf", &[Val::I32(i)]).unwrap()[0])
             .collect();
-        let array = ArrayRef::new(&mut store, leaves, &elements).unwrap();
+        let array = ArrayRef::new(&mut store, &leaves, &elements).unwrap();
         for i in 0..100 {
             let leaf = array.get(&mut store, i).unwrap();
             let value = call(&mut store, instance, "leaf value", &[leaf]).unwrap();
@@ -245,8 +261,7 @@ fn the_host_reads_and_writes_every_element() {
 #[test]
 fn arrays_refuse_what_does_not_fit() {
     let (mut store, instance) = instantiate(OBJECTS);
-    let leaf = made_by(&mut store, instance, "leaf");
-    let leaves = made_by(&mut store, instance, "leaves");
+    let leaves = arrays_by(&mut store, instance, "leaves");
     let made = call(&mut store, instance, "bytes", &[Val::I32(1), Val::I32(3)]).unwrap()[0];
     let bytes = array(&store, made);
     let beyond = "index 3 is beyond the array's 3 elements";
@@ -262,14 +277,19 @@ fn arrays_refuse_what_does_not_fit() {
     );
     let made = call(&mut store, instance, "constants", &[]).unwrap()[0];
     let constants = array(&store, made);
-    assert_eq!(message(constants.set(&mut store, 0, Val::F64(0))), "the elements are immutable");
+    assert_eq!(
+        message(constants.set(&mut store, 0, Val::F64(0))),
+        "an immutable element cannot be set"
+    );
     assert_eq!(constants.get(&mut store, 1).unwrap().f64(), Some(0.5));
 
-    assert_eq!(message(ArrayRef::new(&mut store, leaf, &[])), "expected an array type");
-    assert_eq!(message(ArrayRef::new(&mut store, u32::MAX, &[])), "there is no type 4294967295");
-    let null = ArrayRef::new(&mut store, leaves, &[Val::AnyRef(None)]);
-    let expected = format!("(ref type {leaf}), found one of type anyref");
-    assert!(message(null).ends_with(&expected), "a null is not a leaf");
+    let leaf = made_by(&mut store, instance, "leaf");
+    assert_eq!(ArrayType::of(store.engine(), leaf), None, "those are structs");
+    let null = ArrayRef::new(&mut store, &leaves, &[Val::AnyRef(None)]);
+    assert_eq!(
+        message(null),
+        "in field 0: expected a value of type (ref (struct (field i32))), found one of type anyref"
+    );
 }
 
 #[test]
@@ -289,12 +309,15 @@ fn a_reference_of_another_type_is_refused_everywhere() {
     let others = [bytes, number, host_value.into(), host_value.to_any().into(), Val::AnyRef(None)];
     for other in others {
         let error = message(call(&mut store, instance, "leaf value", &[other]));
-        assert!(error.starts_with("in argument 0: expected a value of type (ref type "), "{error}");
+        assert!(
+            error.starts_with("in argument 0: expected a value of type (ref (struct "),
+            "{error}"
+        );
     }
     let global = instance.get_global(&mut store, "global").unwrap();
     global.set(&mut store, twig).unwrap();
     for other in [leaf, bytes, number, Val::ExternRef(None), Val::FuncRef(None)] {
-        assert!(message(global.set(&mut store, other)).contains("(ref null type "));
+        assert!(message(global.set(&mut store, other)).contains("(ref null (struct "));
     }
     let Val::AnyRef(Some(kept)) = global.get(&mut store).unwrap() else { panic!("not null") };
     assert!(kept.same(&any(twig), &store).unwrap());
@@ -445,7 +468,8 @@ fn handles_stay_valid_through_collections() {
     }
 }
 
-const ENDED: &str = "a reference was used after its scope had ended";
+const ENDED: &str = "a reference was used after its scope had ended: \
+                     keep it with `own`, or in a `RootScope`";
 
 #[test]
 fn a_scope_ends_the_handles_that_were_made_in_it() {
@@ -481,14 +505,14 @@ fn a_scope_ends_the_handles_that_were_made_in_it() {
 #[test]
 fn every_use_of_a_handle_after_its_scope_is_an_error() {
     let (mut store, instance) = instantiate(OBJECTS);
-    let leaf = made_by(&mut store, instance, "leaf");
-    let bytes = made_by(&mut store, instance, "bytes");
+    let leaf = structs_by(&mut store, instance, "leaf");
+    let bytes = arrays_by(&mut store, instance, "bytes");
     let tag = Tag::with_params(&mut store, []).unwrap();
     let (structure, array, exception) = {
         let mut scope = RootScope::new(&mut store);
         (
-            StructRef::new(&mut scope, leaf, &[Val::I32(1)]).unwrap(),
-            ArrayRef::new(&mut scope, bytes, &[]).unwrap(),
+            StructRef::new(&mut scope, &leaf, &[Val::I32(1)]).unwrap(),
+            ArrayRef::new(&mut scope, &bytes, &[]).unwrap(),
             ExnRef::new(&mut scope, tag, &[]).unwrap(),
         )
     };
@@ -498,7 +522,7 @@ fn every_use_of_a_handle_after_its_scope_is_an_error() {
         message(structure.field(&mut store, 0)),
         message(structure.set_field(&mut store, 0, Val::I32(1))),
         message(structure.len(&store)),
-        message(structure.type_number(&store)),
+        message(structure.ty(&store)),
         message(array.len(&store)),
         message(array.get(&mut store, 0)),
         message(array.set(&mut store, 0, Val::I32(1))),
@@ -508,7 +532,7 @@ fn every_use_of_a_handle_after_its_scope_is_an_error() {
         message(any.as_struct(&store)),
         message(any.same(&fresh, &store)),
         message(fresh.same(&any, &store)),
-        message(any.to_owned(&mut store)),
+        message(any.own(&mut store)),
         message(Global::new(
             &mut store,
             GlobalType { content: ValType::Ref(RefType::ANYREF), mutable: false },
@@ -568,12 +592,12 @@ fn handles_of_a_host_function_end_with_it() {
 fn an_owned_reference_outlives_every_scope() {
     for engine in engines() {
         let (mut store, instance) = instantiate_in(&engine, OBJECTS);
-        let leaf = made_by(&mut store, instance, "leaf");
+        let leaf = structs_by(&mut store, instance, "leaf");
         let (owned, host_value) = {
             let mut scope = RootScope::new(&mut store);
-            let leaf = StructRef::new(&mut scope, leaf, &[Val::I32(42)]).unwrap();
+            let leaf = StructRef::new(&mut scope, &leaf, &[Val::I32(42)]).unwrap();
             let host_value = ExternRef::new(&mut scope, "kept").unwrap();
-            (leaf.to_owned(&mut scope).unwrap(), host_value.to_owned(&mut scope).unwrap())
+            (leaf.own(&mut scope).unwrap(), host_value.own(&mut scope).unwrap())
         };
         let copy = owned.clone();
         drop(owned);
@@ -607,12 +631,12 @@ fn handles_of_another_store_are_errors() {
     let structure = structure(&store, leaf);
     let array = array(&store, bytes);
     let host_value = ExternRef::new(&mut store, 1).unwrap();
-    let owned = structure.to_owned(&mut store).unwrap();
+    let owned = structure.own(&mut store).unwrap();
     let number = AnyRef::i31(&mut store, 1);
     let their_number = AnyRef::i31(&mut other, 1);
     let global = other_instance.get_global(&mut other, "global").unwrap();
     let table = other_instance.get_table(&mut other, "table").unwrap();
-    let leaf_number = made_by(&mut other, other_instance, "leaves");
+    let leaf_number = arrays_by(&mut other, other_instance, "leaves");
     let errors = [
         message(structure.field(&mut other, 0)),
         message(structure.len(&other)),
@@ -623,7 +647,7 @@ fn handles_of_another_store_are_errors() {
         message(number.as_i31(&other)),
         message(number.same(&their_number, &other)),
         message(number.same(&their_number, &store)),
-        message(any(leaf).to_owned(&mut other)),
+        message(any(leaf).own(&mut other)),
         message(global.set(&mut other, leaf)),
         message(table.set(&mut other, 0, leaf)),
         message(table.grow(&mut other, 1, leaf)),
@@ -633,7 +657,7 @@ fn handles_of_another_store_are_errors() {
     }
     let error = message(call(&mut other, other_instance, "leaf value", &[leaf]));
     assert_eq!(error, format!("in argument 0: {WRONG_STORE}"));
-    let error = message(ArrayRef::new(&mut other, leaf_number, &[leaf]));
+    let error = message(ArrayRef::new(&mut other, &leaf_number, &[leaf]));
     assert_eq!(error, format!("in field 0: {WRONG_STORE}"));
 }
 
@@ -687,8 +711,236 @@ fn typed_functions_take_and_answer_references() {
         assert!(instance.get_typed_func::<i32, ArrayRef>(&mut store, "make").is_err());
         assert!(instance.get_typed_func::<(), StructRef>(&mut store, "none").is_err());
         assert!(instance.get_typed_func::<AnyRef, i32>(&mut store, "struct").is_err());
-        assert!(instance.get_typed_func::<StructRef, ()>(&mut store, "concrete").is_err());
     }
+}
+
+const DEFINED: &str = r#"(module
+    (rec (type $list (sub (struct (field i32) (field (ref null $list))))))
+    (type $longer (sub $list (struct (field i32) (field (ref null $list)) (field i64))))
+    (type $point (struct (field f64) (field f64)))
+    (type $bytes (array (mut i8)))
+    (type $callback (func (param i32) (result i32)))
+    (type $other (func (result i32)))
+    (tag $ask (export "ask") (param i32) (result (ref null $list)))
+    (func (export "cons") (param i32 (ref null $list)) (result (ref $list))
+      (struct.new $list (local.get 0) (local.get 1)))
+    (func (export "longer") (result (ref $longer))
+      (struct.new $longer (i32.const 7) (ref.null $list) (i64.const 0)))
+    (func (export "point") (result (ref $point)) (struct.new_default $point))
+    (func (export "head") (param (ref $list)) (result i32)
+      (struct.get $list 0 (local.get 0)))
+    (func (export "length") (param $list (ref null $list)) (result i32)
+      (local $n i32)
+      (block $end
+        (loop $next
+          (br_if $end (ref.is_null (local.get $list)))
+          (local.set $n (i32.add (local.get $n) (i32.const 1)))
+          (local.set $list (struct.get $list 1 (local.get $list)))
+          (br $next)))
+      (local.get $n))
+    (func (export "first") (param (ref null $bytes)) (result i32)
+      (array.get_u $bytes (local.get 0) (i32.const 0)))
+    (func (export "apply") (param i32 (ref null $callback)) (result i32)
+      (call_ref $callback (local.get 0) (local.get 1)))
+    (func (export "next") (param i32) (result i32) (i32.add (local.get 0) (i32.const 1)))
+    (func (export "six") (result i32) (i32.const 6))
+    (func (export "asks") (param i32) (result i32)
+      (struct.get $list 0 (suspend $ask (local.get 0)))))"#;
+
+#[test]
+fn typed_functions_take_and_answer_defined_types() {
+    for engine in engines() {
+        let (mut store, instance) = instantiate_in(&engine, DEFINED);
+        let store = &mut store;
+        type Cons<R> = TypedFunc<(i32, Option<R>), R>;
+        let cons: Cons<StructRef> = instance.get_typed_func(&mut *store, "cons").unwrap();
+        let head = instance.get_typed_func::<StructRef, i32>(&mut *store, "head").unwrap();
+        let length =
+            instance.get_typed_func::<Option<StructRef>, i32>(&mut *store, "length").unwrap();
+        let mut list = None;
+        for i in 0..5 {
+            assert_eq!(length.call(&mut *store, list).unwrap(), i);
+            list = Some(cons.call(&mut *store, (i, list)).unwrap());
+        }
+        assert_eq!(head.call(&mut *store, list.unwrap()).unwrap(), 4);
+        let longer = instance.get_typed_func::<(), StructRef>(&mut *store, "longer").unwrap();
+        let longer = longer.call(&mut *store, ()).unwrap();
+        assert_eq!(head.call(&mut *store, longer).unwrap(), 7, "a subtype fits");
+
+        let any = instance.get_typed_func::<AnyRef, i32>(&mut *store, "head").unwrap();
+        assert_eq!(any.call(&mut *store, longer.into()).unwrap(), 7);
+        let owned = instance.get_typed_func::<Owned<AnyRef>, i32>(&mut *store, "head").unwrap();
+        let longer = AnyRef::from(longer).own(&mut *store).unwrap();
+        assert_eq!(owned.call(&mut *store, longer).unwrap(), 7);
+
+        let bytes = FieldType { storage: StorageType::I8, mutable: true };
+        let bytes = ArrayType::new(&engine, bytes).unwrap();
+        let array = ArrayRef::new(&mut *store, &bytes, &[Val::I32(200)]).unwrap();
+        let first = instance.get_typed_func::<ArrayRef, i32>(&mut *store, "first").unwrap();
+        assert_eq!(first.call(&mut *store, array).unwrap(), 200);
+
+        type Apply<F> = TypedFunc<(i32, F), i32>;
+        let apply: Apply<Func> = instance.get_typed_func(&mut *store, "apply").unwrap();
+        let next = instance.get_func(&mut *store, "next").unwrap();
+        assert_eq!(apply.call(&mut *store, (41, next)).unwrap(), 42);
+        let apply: Apply<Option<Func>> = instance.get_typed_func(&mut *store, "apply").unwrap();
+        assert_eq!(apply.call(&mut *store, (41, Some(next))).unwrap(), 42);
+        let null = apply.call(&mut *store, (41, None)).unwrap_err();
+        assert_eq!(trap(&null).code(), TrapCode::NullFunctionReference);
+    }
+}
+
+/// What an error says of a type that does not fit.
+fn wrong_type<T>(result: Result<T>) -> (String, String) {
+    let error = result.err().expect("an error");
+    let wrong = error.downcast_ref::<WrongType>().unwrap_or_else(|| panic!("{error:#}"));
+    (wrong.expected().to_string(), wrong.found().to_string())
+}
+
+#[test]
+fn a_typed_call_with_another_defined_type_is_refused_before_it_begins() {
+    let (mut store, instance) = instantiate(DEFINED);
+    let point = instance.get_typed_func::<(), StructRef>(&mut store, "point").unwrap();
+    let point = point.call(&mut store, ()).unwrap();
+    let head = instance.get_typed_func::<StructRef, i32>(&mut store, "head").unwrap();
+    let (expected, found) = wrong_type(head.call(&mut store, point));
+    assert!(expected.starts_with("(ref (struct (field i32) (field (ref null type "), "{expected}");
+    assert_eq!(found, "(ref (struct (field f64) (field f64)))");
+    let error = message(head.call(&mut store, point));
+    assert!(error.starts_with("in argument 0: expected a value of type (ref (struct"), "{error}");
+
+    let any = instance.get_typed_func::<AnyRef, i32>(&mut store, "head").unwrap();
+    let i31 = AnyRef::i31(&mut store, 5);
+    assert_eq!(wrong_type(any.call(&mut store, i31)).1, "(ref i31)");
+    let owned = instance.get_typed_func::<Owned<StructRef>, i32>(&mut store, "head").unwrap();
+    let point = point.own(&mut store).unwrap();
+    assert_eq!(
+        wrong_type(owned.call(&mut store, point)).1,
+        "(ref (struct (field f64) (field f64)))"
+    );
+
+    type Apply<F> = TypedFunc<(i32, F), i32>;
+    let apply: Apply<Func> = instance.get_typed_func(&mut store, "apply").unwrap();
+    let six = instance.get_func(&mut store, "six").unwrap();
+    let (expected, found) = wrong_type(apply.call(&mut store, (1, six)));
+    assert_eq!((&expected[..], &found[..]), ("(ref null [i32] -> [i32])", "(ref [] -> [i32])"));
+    let error = message(apply.call(&mut store, (1, six)));
+    assert!(error.starts_with("in argument 1: "), "{error}");
+
+    // What can never fit is refused when the types are given.
+    let (expected, found) =
+        wrong_type(instance.get_typed_func::<ArrayRef, i32>(&mut store, "head"));
+    assert_eq!(expected, "[(ref array)] -> [i32]");
+    assert!(found.starts_with("[(ref (struct (field i32)"), "{found}");
+    wrong_type(instance.get_typed_func::<Option<StructRef>, i32>(&mut store, "head"));
+    wrong_type(instance.get_typed_func::<Option<ExternRef>, i32>(&mut store, "length"));
+}
+
+#[test]
+fn a_continuation_is_resumed_with_a_defined_type() {
+    for engine in engines() {
+        let (mut store, instance) = instantiate_in(&engine, DEFINED);
+        let ask = instance.get_tag(&mut store, "ask").unwrap();
+        let ask = ask.typed::<i32, Option<StructRef>>(&store).unwrap();
+        let asks = instance.get_typed_func::<i32, i32>(&mut store, "asks").unwrap();
+        type Cons<R> = TypedFunc<(i32, Option<R>), R>;
+        let cons: Cons<StructRef> = instance.get_typed_func(&mut store, "cons").unwrap();
+        let point = instance.get_typed_func::<(), StructRef>(&mut store, "point").unwrap();
+
+        for fits in [true, false] {
+            let asking = TypedContinuation::new(&mut store, &asks).unwrap();
+            let asked = asking.resume_on(&mut store, &ask, 3).unwrap();
+            let TypedResumed::Suspended { values: 3, continuation } = asked else {
+                panic!("it suspends");
+            };
+            let answer = match fits {
+                true => cons.call(&mut store, (50, None)).unwrap(),
+                false => point.call(&mut store, ()).unwrap(),
+            };
+            let resumed = continuation.resume_on(&mut store, &ask, Some(answer));
+            match fits {
+                true => assert!(matches!(resumed.unwrap(), TypedResumed::Returned(50))),
+                false => {
+                    assert_eq!(wrong_type(resumed).1, "(ref (struct (field f64) (field f64)))")
+                }
+            }
+        }
+        assert_eq!(store.stack_statistics().live, 0);
+    }
+}
+
+// ---- references outside of all scopes
+
+#[test]
+fn calls_that_return_references_outside_of_all_scopes_take_bounded_memory() {
+    let text = r#"(module
+        (type $big (array (mut i64)))
+        (type $body (func))
+        (type $k (cont $body))
+        (func $body)
+        (elem declare func $body)
+        (func (export "array") (result (ref $big)) (array.new_default $big (i32.const 100)))
+        (func (export "cont") (result (ref $k)) (cont.new $k (ref.func $body))))"#;
+    let (mut store, instance) = instantiate(text);
+    let array = instance.get_typed_func::<(), ArrayRef>(&mut store, "array").unwrap();
+    let first = array.call(&mut store, ()).unwrap();
+    for _ in 0..100_000 {
+        array.call(&mut store, ()).unwrap();
+    }
+    assert!(message(first.len(&store)).starts_with(ENDED));
+    store.gc();
+    let used = store.heap_used();
+    assert!((8_000_000..9_000_000).contains(&used), "ten thousand of 816 bytes, not {used}");
+
+    let cont = instance.get_typed_func::<(), ContRef>(&mut store, "cont").unwrap();
+    for _ in 0..100_000 {
+        cont.call(&mut store, ()).unwrap();
+    }
+    store.gc();
+    assert_eq!(store.stack_statistics().live, 10_000);
+
+    // With an owner they are given up at once.
+    let cont = instance.get_typed_func::<(), Continuation>(&mut store, "cont").unwrap();
+    let owned = instance.get_typed_func::<(), Owned<ContRef>>(&mut store, "cont").unwrap();
+    let arrays = instance.get_typed_func::<(), Owned<ArrayRef>>(&mut store, "array").unwrap();
+    for _ in 0..100_000 {
+        cont.call(&mut store, ()).unwrap();
+        owned.call(&mut store, ()).unwrap();
+        arrays.call(&mut store, ()).unwrap();
+    }
+    store.gc();
+    assert_eq!(store.stack_statistics().live, 10_000);
+    assert!(store.heap_used() < 1_000_000);
+}
+
+#[test]
+fn references_outside_of_all_scopes_are_not_those_of_a_scope() {
+    let mut store = Store::new(&Engine::default(), ());
+    let outside = ExternRef::new(&mut store, 1).unwrap();
+    {
+        let mut scope = RootScope::new(&mut store);
+        let first = ExternRef::new(&mut scope, 2).unwrap();
+        for i in 0..30_000 {
+            ExternRef::new(&mut scope, i).unwrap();
+        }
+        assert_eq!(first.data(&scope).unwrap().downcast_ref(), Some(&2));
+    }
+    assert_eq!(outside.data(&store).unwrap().downcast_ref(), Some(&1));
+    for i in 0..9_999 {
+        ExternRef::new(&mut store, i).unwrap();
+    }
+    assert_eq!(outside.data(&store).unwrap().downcast_ref(), Some(&1));
+    ExternRef::new(&mut store, 0).unwrap();
+    assert!(outside.data(&store).unwrap_err().is::<ScopeEnded>());
+    let func = Func::wrap(&mut store, |mut caller: Caller<'_, ()>, value: ExternRef| {
+        for i in 0..30_000 {
+            ExternRef::new(&mut caller, i).unwrap();
+        }
+        *value.data(&caller).unwrap().downcast_ref::<i32>().unwrap()
+    });
+    let func = func.typed::<ExternRef, i32>(&store).unwrap();
+    let value = ExternRef::new(&mut store, 77).unwrap();
+    assert_eq!(func.call(&mut store, value).unwrap(), 77);
 }
 
 /// Makes more than a mebibyte of garbage, so that the heap is collected.
@@ -729,14 +981,14 @@ fn host_functions_make_objects_while_wasm_holds_others() {
                 other => panic!("expected a function, found {other}"),
             })
             .collect();
-        let pair = type_number(types[0].results()[0]);
+        let pair = struct_type(engine, types[0].results()[0]);
         let mut linker = Linker::<()>::new(engine);
         linker
             .func_new("host", "make", types[0].clone(), move |mut caller, arguments, results| {
                 if n == 3 {
                     churn(&mut caller)?;
                 }
-                let made = StructRef::new(&mut caller, pair, arguments)?;
+                let made = StructRef::new(&mut caller, &pair, arguments)?;
                 if n == 3 {
                     churn(&mut caller)?;
                 }

@@ -105,8 +105,8 @@ fn null_of_a_defined_type_can_be_kept_everywhere() {
     a.set_field(&mut store, 0, null).unwrap();
     a.set_field(&mut store, 1, null).unwrap();
     b.set(&mut store, 0, null).unwrap();
-    let number = a.type_number(&store).unwrap();
-    StructRef::new(&mut store, number, &[null, null]).unwrap();
+    let ty = a.ty(&store).unwrap();
+    StructRef::new(&mut store, &ty, &[null, null]).unwrap();
     let tag = instance.get_tag(&mut store, "e").unwrap();
     Exception::new(&mut store, tag, &[null, null]).unwrap();
 }
@@ -127,8 +127,9 @@ fn a_null_of_another_kind_is_refused() {
         assert!(call(&mut store, instance, name, &[null]).is_err(), "{name} {null:?}");
     }
     let func = instance.get_func(&mut store, "func").unwrap();
-    let refused = message(func.typed::<Option<Func>, i32>(&store));
-    assert!(refused.starts_with("expected a function of type [funcref] -> [i32]"), "{refused}");
+    let refused = message(func.typed::<Option<StructRef>, i32>(&store));
+    let expected = "expected a function of type [(ref null struct)] -> [i32]";
+    assert!(refused.starts_with(expected), "{refused}");
 }
 
 #[test]

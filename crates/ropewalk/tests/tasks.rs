@@ -134,7 +134,7 @@ fn an_error_of_the_host_in_a_task_ends_its_tasks() {
             Ok(x)
         });
         let error = number(&mut store, instance, "run", &[13]).unwrap_err();
-        assert_eq!(error.root_cause().to_string(), "thirteen");
+        assert_eq!(host_message(&error), "thirteen");
         for way in ["resume outer", "resume inner", "release outer"] {
             let moribund = code(number(&mut store, instance, way, &[0]));
             assert_eq!(moribund, TrapCode::TaskMoribund, "{way}");

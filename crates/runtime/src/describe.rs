@@ -61,8 +61,8 @@ impl Store {
                 None => HeapType::I31,
                 Some(ObjectType::Extern) => HeapType::Extern,
                 Some(ObjectType::Exception(_)) => HeapType::Exn,
-                // SAFETY: types live as long as the engine.
                 Some(ObjectType::Struct(ty) | ObjectType::Array(ty, _)) => {
+                    // SAFETY: types live as long as the engine.
                     HeapType::Concrete(unsafe { (*ty.info()).id })
                 }
             },

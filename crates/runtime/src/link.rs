@@ -73,7 +73,7 @@ pub fn check_host(
     module: &LoadedModule,
     import: &Import,
     host: &HostFunction,
-) -> Result<(), LinkError> {
+) -> Result<(), Box<LinkError>> {
     let fits = match import.item {
         Item::Func(function) => {
             function_fits(module, module.info.functions[function as usize], host.ty)
@@ -84,7 +84,7 @@ pub fn check_host(
         return Ok(());
     }
     let found = Some(ExternType::Func(types.func_type(host.type_id)));
-    Err(LinkError { found, ..missing(module, import) })
+    Err(Box::new(LinkError { found, ..missing(module, import) }))
 }
 
 /// Checks that what is given fits what the module asks for.

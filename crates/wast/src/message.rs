@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use ropewalk::{Error, LinkError, ModuleError, Trap};
+use ropewalk::{Error, HostError, LinkError, ModuleError, Trap};
 use ropewalk_text::TextError;
 
 /// Whether a trap that we call `found` is the one that a script calls
@@ -49,7 +49,10 @@ pub(crate) fn describe(error: &Error) -> String {
     if let Some(trap) = error.downcast_ref::<Trap>() {
         return trap.to_string().replacen("wasm trap", "trap", 1);
     }
-    let text = format!("{error:#}");
+    let text = match error.downcast_ref::<HostError>() {
+        Some(error) => error.to_string(),
+        None => format!("{error:#}"),
+    };
     kind(error).map_or_else(|| text.clone(), |kind| format!("{kind}: {text}"))
 }
 

@@ -8,6 +8,18 @@ use ropewalk_runtime::heap::ObjectType;
 
 /// A reference to a struct, an array, an `i31`, or a host value that was made
 /// internal.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let mut store = Store::new(&Engine::default(), ());
+/// let number = AnyRef::i31(&mut store, 7);
+/// assert_eq!(number.as_i31(&store)?, Some(7));
+/// assert!(number.as_struct(&store)?.is_none());
+/// let value = ExternRef::new(&mut store, "of the host")?.to_any();
+/// assert!(value.as_extern(&store)?.is_some());
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct AnyRef(pub(crate) Handle);
 

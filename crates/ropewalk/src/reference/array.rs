@@ -1,35 +1,55 @@
 //! References to arrays.
 
-use super::structure::{check_fields, known_type};
+use super::structure::check_fields;
 use super::{Handle, Sealed};
+use crate::misuse::{Bounded, Immutable, OutOfBounds};
+use crate::object_type::ArrayType;
 use crate::store::{AsContext, AsContextMut};
 use crate::val::Val;
-use anyhow::{Result, anyhow, bail, ensure};
-use ropewalk_abi::TypeKind;
+use anyhow::{Result, anyhow, bail};
 use ropewalk_runtime::heap::{ObjectType, slot_type};
 use ropewalk_runtime::{RegisteredType, Store as RuntimeStore, Trap};
 use std::sync::Arc;
 
 /// A reference to an array.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let engine = Engine::default();
+/// let mut store = Store::new(&engine, ());
+/// let numbers = ArrayType::new(&engine, FieldType::new(ValType::I64, true))?;
+/// let array = ArrayRef::new(&mut store, &numbers, &[Val::I64(1), Val::I64(2)])?;
+/// array.set(&mut store, 1, Val::I64(20))?;
+/// assert_eq!((array.len(&store)?, array.get(&mut store, 1)?.i64()), (2, Some(20)));
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ArrayRef(pub(crate) Handle);
 
 impl ArrayRef {
-    /// A new array of the type with a number, with these elements.
-    pub fn new(mut store: impl AsContextMut, ty: u32, elements: &[Val]) -> Result<ArrayRef> {
-        let runtime = &mut *store.as_context_mut().0.runtime;
-        let ty = known_type(runtime, ty)?;
-        ensure!(ty.ty().composite.kind() == TypeKind::Array, "expected an array type");
-        check_fields(runtime, &ty, elements)?;
+    /// A new array of a type, with these elements.
+    pub fn new(mut store: impl AsContextMut, ty: &ArrayType, elements: &[Val]) -> Result<ArrayRef> {
+        let store = store.as_context_mut();
+        let ty = ty.in_store(&store)?;
+        let runtime = &mut *store.0.runtime;
+        check_fields(runtime, ty, elements)?;
         let len = u32::try_from(elements.len());
         let len = len.map_err(|_| anyhow!("an array has fewer than 2^32 elements"))?;
-        let word = runtime.new_object(&ty, len).map_err(Trap::from_code)?;
+        let word = runtime.new_object(ty, len).map_err(Trap::from_code)?;
         for (i, element) in elements.iter().enumerate() {
-            let value = element.to_raw(runtime, slot_type(&ty, 0).storage.unpacked())?;
+            let value = element.to_raw(runtime, slot_type(ty, 0).storage.unpacked())?;
             // SAFETY: the array has this element, and the value its type.
             unsafe { runtime.write_slot(word, i as u32, &value) };
         }
         Ok(ArrayRef(Handle::new(runtime, word)))
+    }
+
+    /// Its type.
+    pub fn ty(&self, store: impl AsContext) -> Result<ArrayType> {
+        let store = store.as_context();
+        let (_, ty, _) = self.object(store.runtime())?;
+        Ok(ArrayType::of_object(store.engine(), ty))
     }
 
     /// How many elements it has.
@@ -46,7 +66,7 @@ impl ArrayRef {
     pub fn get(&self, mut store: impl AsContextMut, index: u32) -> Result<Val> {
         let runtime = &mut *store.as_context_mut().0.runtime;
         let (word, ty, len) = self.object(runtime)?;
-        ensure!(index < len, "index {index} is beyond the array's {len} elements");
+        OutOfBounds::check(Bounded::Array, index.into(), len.into())?;
         // SAFETY: the array has this element, of that type.
         unsafe {
             let value = runtime.read_slot(word, index);
@@ -58,9 +78,11 @@ impl ArrayRef {
     pub fn set(&self, mut store: impl AsContextMut, index: u32, value: Val) -> Result<()> {
         let runtime = &mut *store.as_context_mut().0.runtime;
         let (word, ty, len) = self.object(runtime)?;
-        ensure!(index < len, "index {index} is beyond the array's {len} elements");
+        OutOfBounds::check(Bounded::Array, index.into(), len.into())?;
         let element = slot_type(&ty, index);
-        ensure!(element.mutable, "the elements are immutable");
+        if !element.mutable {
+            return Err(Immutable("element").into());
+        }
         let value = value.to_raw(runtime, element.storage.unpacked())?;
         // SAFETY: the array has this element, and the value its type.
         unsafe { runtime.write_slot(word, index, &value) };

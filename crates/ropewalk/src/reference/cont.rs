@@ -10,11 +10,11 @@ use ropewalk_runtime::{Backtrace, Store as RuntimeStore, Trap};
 /// A reference to a continuation, or to a stack of another design. It can be passed
 /// back to WebAssembly where one of its type is expected.
 ///
-/// The collector keeps what it names as long as the reference lasts: at the top level,
-/// outside of any [`RootScope`](crate::RootScope), that is as long as the store. A
-/// [`Continuation`](crate::Continuation) has an owner instead. The host takes one from
-/// a reference by [`Continuation::from_ref`](crate::Continuation::from_ref), or as the
-/// result of a typed call.
+/// The collector keeps what it names as long as the reference
+/// [lasts](crate::RootScope). A [`Continuation`](crate::Continuation) has an owner
+/// instead: the host takes one from a reference by
+/// [`Continuation::from_ref`](crate::Continuation::from_ref), or as the result of a
+/// typed call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ContRef {
     pub(crate) handle: Handle,
@@ -97,26 +97,33 @@ impl ContRef {
         Ok(runtime.release(word).map_err(Trap::from_code)?)
     }
 
-    /// Whether it can be passed where a type is expected. Of typed continuations only
-    /// what they take and return matters, wherever their type was defined.
+    /// Whether it can be passed where a type is expected.
     pub(crate) fn fits(&self, runtime: &RuntimeStore, ty: RefType) -> bool {
-        let types = runtime.types();
-        if types.is_subtype(self.ty(), ValType::Ref(ty)) {
-            return true;
-        }
         let word = self.handle.word(runtime, HeapType::Cont).unwrap_or(0);
-        let (HeapType::Concrete(found), HeapType::Concrete(expected)) = (self.heap, ty.heap) else {
-            return false;
-        };
-        let functions = types.cont_function(found).zip(types.cont_function(expected));
-        let Some((found, expected)) = functions else { return false };
-        let all = |a: &[ValType], b: &[ValType]| {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| types.is_subtype(*a, *b))
-        };
-        StackKind::of(word) == Some(StackKind::Continuation)
-            && all(expected.params(), found.params())
-            && all(found.results(), expected.results())
+        fits(runtime, word, self.heap, ty)
     }
+}
+
+/// Whether a reference to a stack that is known to be of a type can be passed where
+/// another is expected. Of typed continuations only what they take and return matters,
+/// wherever their type was defined.
+pub(crate) fn fits(runtime: &RuntimeStore, word: u64, heap: HeapType, expected: RefType) -> bool {
+    let types = runtime.types();
+    let found = ValType::Ref(RefType { nullable: false, heap });
+    if types.is_subtype(found, ValType::Ref(expected)) {
+        return true;
+    }
+    let (HeapType::Concrete(found), HeapType::Concrete(expected)) = (heap, expected.heap) else {
+        return false;
+    };
+    let functions = types.cont_function(found).zip(types.cont_function(expected));
+    let Some((found, expected)) = functions else { return false };
+    let all = |a: &[ValType], b: &[ValType]| {
+        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| types.is_subtype(*a, *b))
+    };
+    StackKind::of(word) == Some(StackKind::Continuation)
+        && all(expected.params(), found.params())
+        && all(found.results(), expected.results())
 }
 
 impl Sealed for ContRef {
@@ -134,6 +141,16 @@ impl Sealed for ContRef {
 
     fn from_handle(handle: Handle, heap: HeapType, _: Inside) -> Self {
         ContRef { handle, heap }
+    }
+
+    const NEEDS_TYPE: bool = true;
+
+    fn known_type(heap: &HeapType, _: Inside) -> Option<HeapType> {
+        Some(*heap)
+    }
+
+    fn detail_of(heap: HeapType, _: Inside) -> HeapType {
+        heap
     }
 }
 

@@ -1,6 +1,7 @@
 //! References to exceptions.
 
 use super::{Handle, Sealed};
+use crate::misuse::WrongCount;
 use crate::store::{AsContext, AsContextMut};
 use crate::tag::Tag;
 use crate::val::Val;
@@ -10,6 +11,17 @@ use ropewalk_runtime::heap::ObjectType;
 use std::ptr::NonNull;
 
 /// A reference to an exception.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let mut store = Store::new(&Engine::default(), ());
+/// let tag = Tag::with_params(&mut store, [ValType::I32])?;
+/// let exception = ExnRef::new(&mut store, tag, &[Val::I32(5)])?;
+/// assert_eq!(exception.tag(&store)?, tag);
+/// assert_eq!(exception.values(&mut store)?[0].i32(), Some(5));
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ExnRef(pub(crate) Handle);
 
@@ -20,12 +32,7 @@ impl ExnRef {
         let ty = tag.ty_in(runtime)?;
         ensure!(ty.ty.results().is_empty(), "the tag of an exception has no results: {ty}");
         let params = ty.ty.params();
-        ensure!(
-            values.len() == params.len(),
-            "expected {} values, found {}",
-            params.len(),
-            values.len()
-        );
+        WrongCount::check(("value", "values"), params.len(), values.len())?;
         let raw = |runtime: &RuntimeStore| {
             let values = values.iter().zip(params).enumerate();
             let raw = values.map(|(i, (value, ty))| {

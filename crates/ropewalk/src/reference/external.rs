@@ -7,6 +7,23 @@ use ropewalk_runtime::Trap;
 use std::any::Any;
 
 /// A reference to a value of the host, of any type.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let engine = Engine::default();
+/// let module = Module::new(&engine, r#"
+///     (module (func (export "same") (param externref) (result externref) (local.get 0)))
+/// "#)?;
+/// let mut store = Store::new(&engine, ());
+/// let instance = Instance::new(&mut store, &module, &[])?;
+/// type Same = TypedFunc<Option<ExternRef>, Option<ExternRef>>;
+/// let same: Same = instance.get_typed_func(&mut store, "same")?;
+/// let value = ExternRef::new(&mut store, String::from("anything"))?;
+/// let value = same.call(&mut store, Some(value))?.unwrap();
+/// assert_eq!(value.data(&store)?.downcast_ref::<String>().unwrap(), "anything");
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ExternRef(pub(crate) Handle);
 

@@ -2,8 +2,9 @@
 //!
 //! A reference in the host's hands is a handle: the collector may move what it
 //! refers to. A handle is valid in the scope in which it was made: until the
-//! host function returns that it was made in, or until a [`RootScope`] ends, or
-//! as long as the store. An [`Owned`] reference is valid as long as it is kept.
+//! host function returns that it was made in, or until a [`RootScope`] ends. Outside
+//! of all scopes the newest ten thousand are valid. An [`Owned`] reference is valid as
+//! long as it is kept.
 
 mod any;
 mod array;
@@ -16,13 +17,15 @@ mod structure;
 pub use any::AnyRef;
 pub use array::ArrayRef;
 pub use cont::ContRef;
+pub(crate) use cont::fits;
 pub use exn::ExnRef;
 pub use external::ExternRef;
 pub use scope::{Owned, RootScope};
 pub use structure::StructRef;
 
+use crate::misuse::{ScopeEnded, WrongType};
 use crate::store;
-use anyhow::{Result, anyhow, ensure};
+use anyhow::Result;
 use ropewalk_abi::{HeapType, RefType};
 use ropewalk_runtime::{Root, Store as RuntimeStore, StoreId};
 
@@ -43,7 +46,7 @@ impl Handle {
     pub(crate) fn word(self, runtime: &RuntimeStore, kind: HeapType) -> Result<u64> {
         store::check(runtime, self.store, "reference")?;
         let word = runtime.rooted(self.root);
-        let word = word.ok_or_else(|| anyhow!("a reference was used after its scope had ended"))?;
+        let word = word.ok_or(ScopeEnded)?;
         check_kind(runtime, word, kind)?;
         Ok(word)
     }
@@ -55,11 +58,31 @@ impl Handle {
 pub(crate) fn check_kind(runtime: &RuntimeStore, word: u64, kind: HeapType) -> Result<()> {
     let ty = RefType { nullable: false, heap: kind };
     // SAFETY: the word is a reference of the store; functions have no handles.
-    ensure!(unsafe { runtime.has_type(word, ty) }, "expected a reference of type {ty}");
-    Ok(())
+    if unsafe { runtime.has_type(word, ty) } {
+        return Ok(());
+    }
+    // SAFETY: as above.
+    let found = unsafe { runtime.type_of(word, ty) };
+    Err(WrongType::new("reference", ty, found).into())
 }
 
 /// A kind of reference.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// /// Keeps references of any kind.
+/// fn keep<R: Reference>(store: &mut Store<()>, references: &[R]) -> Result<Vec<Owned<R>>> {
+///     references.iter().map(|reference| reference.own(&mut *store)).collect()
+/// }
+///
+/// let mut store = Store::new(&Engine::default(), ());
+/// let numbers = [1, 2].map(|number| AnyRef::i31(&mut store, number));
+/// let kept = keep(&mut store, &numbers)?;
+/// let second = kept[1].get(&mut store)?;
+/// assert_eq!(second.as_i31(&store)?, Some(2));
+/// # Ok::<(), Error>(())
+/// ```
 ///
 /// What a reference of one kind refers to is never taken for another kind:
 ///
@@ -72,7 +95,7 @@ pub(crate) fn check_kind(runtime: &RuntimeStore, word: u64, kind: HeapType) -> R
 /// ```
 pub trait Reference: Copy + sealed::Sealed {
     /// This reference, to be kept beyond its scope.
-    fn to_owned(self, mut store: impl crate::AsContextMut) -> Result<Owned<Self>> {
+    fn own(self, mut store: impl crate::AsContextMut) -> Result<Owned<Self>> {
         let runtime = &mut store.as_context_mut().0.runtime;
         let word = self.handle(Inside(())).word(runtime, Self::KIND)?;
         Ok(Owned::new(runtime, word, self.detail(Inside(()))))
@@ -103,6 +126,17 @@ mod sealed {
 
         /// The handle must be of a reference of this kind, and of that.
         fn from_handle(handle: Handle, detail: Self::Detail, _: Inside) -> Self;
+
+        /// Whether that depends on the type that is known of a reference.
+        const NEEDS_TYPE: bool;
+
+        /// The type that is known of a reference, if only whoever has it knows that.
+        fn known_type(_: &Self::Detail, _: Inside) -> Option<HeapType> {
+            None
+        }
+
+        /// What it has beside its handle, of a reference that is known to be of a type.
+        fn detail_of(heap: HeapType, _: Inside) -> Self::Detail;
     }
 }
 
@@ -122,6 +156,10 @@ macro_rules! reference {
                 fn from_handle(handle: Handle, (): (), _: Inside) -> Self {
                     $name(handle)
                 }
+
+                const NEEDS_TYPE: bool = false;
+
+                fn detail_of(_: HeapType, _: Inside) {}
             }
 
             impl Reference for $name {}
@@ -185,7 +223,7 @@ mod tests {
         assert!(outside.call(&mut store, Some(forged(exn))).is_err());
 
         let forged_exn: ExnRef = forged(value);
-        assert!(forged_exn.to_owned(&mut store).is_err());
+        assert!(forged_exn.own(&mut store).is_err());
         assert!(crate::Exception::from_ref(&mut store, forged_exn).is_err());
         assert!(forged_exn.tag(&store).is_err() && forged_exn.values(&mut store).is_err());
         let forged_array: ArrayRef = forged(value);

@@ -1,11 +1,43 @@
 //! How long references last.
 
-use super::{Handle, Inside, Reference, check_kind};
+use super::{Handle, Inside, Reference, check_kind, fits};
+use crate::fit::checked;
+use crate::misuse::WrongType;
 use crate::store::{self, AsContext, AsContextMut, StoreContext, StoreContextMut};
+use crate::typed::WasmTy;
 use anyhow::Result;
+use ropewalk_abi::{RawVal, RefType, ValType};
 use ropewalk_runtime::{OwnedRoot, Store as RuntimeStore, StoreId};
 
 /// A reference that lasts as long as it is kept.
+///
+/// [`own`](Reference::own) makes one of a reference. A typed function gives one as its
+/// result, and takes one, if it is among its types:
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let engine = Engine::default();
+/// let module = Module::new(&engine, r#"
+///     (module
+///       (type $list (struct (field i32) (field (ref null $list))))
+///       (func (export "cons") (param i32 (ref null $list)) (result (ref $list))
+///         (struct.new $list (local.get 0) (local.get 1))))
+/// "#)?;
+/// let mut store = Store::new(&engine, ());
+/// let instance = Instance::new(&mut store, &module, &[])?;
+/// let cons = instance.get_typed_func::<(i32, Option<Owned<StructRef>>), Owned<StructRef>>(
+///     &mut store,
+///     "cons",
+/// )?;
+/// let mut list = None;
+/// for i in 0..100_000 {
+///     list = Some(cons.call(&mut store, (i, list))?);
+/// }
+/// let first = list.unwrap().get(&mut store)?;
+/// assert_eq!(first.field(&mut store, 0)?.i32(), Some(99_999));
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Owned<R: Reference> {
     store: StoreId,
@@ -37,7 +69,88 @@ impl<R: Reference> Owned<R> {
     }
 }
 
+// SAFETY: a reference of that type names what it says.
+unsafe impl<R: Reference> WasmTy for Owned<R> {
+    fn ty() -> ValType {
+        ValType::Ref(RefType { nullable: false, heap: R::KIND })
+    }
+
+    fn to_raw(self, runtime: &RuntimeStore) -> Result<RawVal> {
+        Ok(RawVal::from_u64(self.word(runtime)?))
+    }
+
+    const MAY_BE_CHECKED: bool = true;
+
+    unsafe fn to_raw_of(self, runtime: &RuntimeStore, ty: ValType) -> Result<RawVal> {
+        let raw = RawVal::from_u64(self.word(runtime)?);
+        let ValType::Ref(expected) = ty else { unreachable!("a reference") };
+        if let Some(heap) = R::known_type(&self.detail, Inside(())) {
+            if fits(runtime, raw.u64(), heap, expected) {
+                return Ok(raw);
+            }
+            let found = ValType::Ref(RefType { nullable: false, heap });
+            let describe = |ty| runtime.types().describe(ty);
+            return Err(WrongType::new("value", describe(ty), describe(found)).into());
+        }
+        // SAFETY: neither is of functions.
+        unsafe { checked(runtime, raw, ty) }
+    }
+
+    unsafe fn from_raw(runtime: &mut RuntimeStore, raw: &RawVal) -> Self {
+        Owned::new(runtime, raw.u64(), R::detail_of(R::KIND, Inside(())))
+    }
+
+    const NEEDS_TYPE: bool = R::NEEDS_TYPE;
+
+    unsafe fn from_raw_of(runtime: &mut RuntimeStore, raw: &RawVal, ty: ValType) -> Self {
+        let ValType::Ref(ty) = ty else { unreachable!("a reference") };
+        Owned::new(runtime, raw.u64(), R::detail_of(ty.heap, Inside(())))
+    }
+}
+
+// SAFETY: a reference of that type is null or names what it says.
+unsafe impl<R: Reference> WasmTy for Option<Owned<R>> {
+    fn ty() -> ValType {
+        ValType::Ref(RefType { nullable: true, heap: R::KIND })
+    }
+
+    fn to_raw(self, runtime: &RuntimeStore) -> Result<RawVal> {
+        self.map_or(Ok(RawVal::ZERO), |value| value.to_raw(runtime))
+    }
+
+    const MAY_BE_CHECKED: bool = true;
+
+    unsafe fn to_raw_of(self, runtime: &RuntimeStore, ty: ValType) -> Result<RawVal> {
+        // SAFETY: the caller's promise.
+        self.map_or(Ok(RawVal::ZERO), |value| unsafe { value.to_raw_of(runtime, ty) })
+    }
+
+    unsafe fn from_raw(runtime: &mut RuntimeStore, raw: &RawVal) -> Self {
+        // SAFETY: the caller's promise, and it is not null.
+        (raw.u64() != 0).then(|| unsafe { Owned::from_raw(runtime, raw) })
+    }
+
+    const NEEDS_TYPE: bool = R::NEEDS_TYPE;
+
+    unsafe fn from_raw_of(runtime: &mut RuntimeStore, raw: &RawVal, ty: ValType) -> Self {
+        // SAFETY: the caller's promise, and it is not null.
+        (raw.u64() != 0).then(|| unsafe { Owned::from_raw_of(runtime, raw, ty) })
+    }
+}
+
 /// A scope of references: those that are made in it end with it.
+///
+/// How long a reference lasts:
+///
+/// | made | lasts until |
+/// | --- | --- |
+/// | in a host function, as its parameters are | the function returns |
+/// | in a `RootScope` | the scope ends |
+/// | outside of both | ten thousand newer ones were made outside of both |
+/// | as an [`Owned`] | that is dropped |
+///
+/// After that, using it is the error [`ScopeEnded`](crate::ScopeEnded). So whatever a
+/// program does with references, it does not keep more and more of them unless it says so.
 ///
 /// ```
 /// use ropewalk::*;
@@ -59,14 +172,14 @@ pub struct RootScope<C: AsContextMut> {
 impl<C: AsContextMut> RootScope<C> {
     /// Begins a scope.
     pub fn new(mut store: C) -> RootScope<C> {
-        let begin = store.as_context_mut().0.runtime.begin_scope();
+        let begin = store.as_context_mut().0.runtime.open_scope();
         RootScope { store, begin }
     }
 }
 
 impl<C: AsContextMut> Drop for RootScope<C> {
     fn drop(&mut self) {
-        self.store.as_context_mut().0.runtime.end_scope(self.begin);
+        self.store.as_context_mut().0.runtime.close_scope(self.begin);
     }
 }
 

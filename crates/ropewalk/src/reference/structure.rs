@@ -1,35 +1,41 @@
 //! References to structs.
 
 use super::{Handle, Sealed};
+use crate::misuse::{Bounded, Immutable, OutOfBounds, WrongCount};
+use crate::object_type::StructType;
 use crate::store::{AsContext, AsContextMut};
 use crate::val::Val;
-use anyhow::{Context, Result, bail, ensure};
-use ropewalk_abi::{CompositeType, StructType};
+use anyhow::{Context, Result, bail};
 use ropewalk_runtime::heap::{ObjectType, slot_type};
 use ropewalk_runtime::{RegisteredType, Store as RuntimeStore, Trap};
 use std::sync::Arc;
 
 /// A reference to a struct.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let engine = Engine::default();
+/// let mut store = Store::new(&engine, ());
+/// let point = StructType::new(&engine, [FieldType::new(ValType::I32, true); 2])?;
+/// let p = StructRef::new(&mut store, &point, &[Val::I32(3), Val::I32(4)])?;
+/// p.set_field(&mut store, 0, Val::I32(5))?;
+/// assert_eq!(p.field(&mut store, 0)?.i32(), Some(5));
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct StructRef(pub(crate) Handle);
 
 impl StructRef {
-    /// A new struct of the type with a number, as types of functions and
-    /// globals tell it.
-    pub fn new(mut store: impl AsContextMut, ty: u32, fields: &[Val]) -> Result<StructRef> {
-        let runtime = &mut *store.as_context_mut().0.runtime;
-        let ty = known_type(runtime, ty)?;
-        let CompositeType::Struct(StructType { fields: types }) = &ty.ty().composite else {
-            bail!("expected a struct type");
-        };
-        ensure!(
-            fields.len() == types.len(),
-            "expected {} fields, found {}",
-            types.len(),
-            fields.len()
-        );
-        check_fields(runtime, &ty, fields)?;
-        let word = runtime.new_object(&ty, 0).map_err(Trap::from_code)?;
+    /// A new struct of a type, with these fields.
+    pub fn new(mut store: impl AsContextMut, ty: &StructType, fields: &[Val]) -> Result<StructRef> {
+        let store = store.as_context_mut();
+        let types = ty.fields();
+        let ty = ty.in_store(&store)?;
+        let runtime = &mut *store.0.runtime;
+        WrongCount::check(("field", "fields"), types.len(), fields.len())?;
+        check_fields(runtime, ty, fields)?;
+        let word = runtime.new_object(ty, 0).map_err(Trap::from_code)?;
         for (i, (field, ty)) in fields.iter().zip(types).enumerate() {
             let value = field.to_raw(runtime, ty.storage.unpacked())?;
             // SAFETY: the struct has this field, and the value its type.
@@ -44,11 +50,11 @@ impl StructRef {
         Ok(ty.layout().offsets.len())
     }
 
-    /// The number of its type.
-    pub fn type_number(&self, store: impl AsContext) -> Result<u32> {
-        let (_, ty) = self.object(store.as_context().runtime())?;
-        // SAFETY: types live as long as the engine.
-        Ok(unsafe { (*ty.info()).id })
+    /// Its type.
+    pub fn ty(&self, store: impl AsContext) -> Result<StructType> {
+        let store = store.as_context();
+        let (_, ty) = self.object(store.runtime())?;
+        Ok(StructType::of_object(store.engine(), ty))
     }
 
     /// A field; a packed one is zero-extended.
@@ -56,7 +62,7 @@ impl StructRef {
         let runtime = &mut *store.as_context_mut().0.runtime;
         let (word, ty) = self.object(runtime)?;
         let count = ty.layout().offsets.len();
-        ensure!(index < count, "field {index} is beyond the struct's {count} fields");
+        OutOfBounds::check(Bounded::Struct, index as u64, count as u64)?;
         let storage = slot_type(&ty, index as u32).storage;
         // SAFETY: the struct has this field, of that type.
         unsafe {
@@ -70,9 +76,11 @@ impl StructRef {
         let runtime = &mut *store.as_context_mut().0.runtime;
         let (word, ty) = self.object(runtime)?;
         let count = ty.layout().offsets.len();
-        ensure!(index < count, "field {index} is beyond the struct's {count} fields");
+        OutOfBounds::check(Bounded::Struct, index as u64, count as u64)?;
         let field = slot_type(&ty, index as u32);
-        ensure!(field.mutable, "field {index} is immutable");
+        if !field.mutable {
+            return Err(Immutable("field")).with_context(|| format!("in field {index}"));
+        }
         let value = value.to_raw(runtime, field.storage.unpacked())?;
         // SAFETY: the struct has this field, and the value its type.
         unsafe { runtime.write_slot(word, index as u32, &value) };
@@ -87,11 +95,6 @@ impl StructRef {
             other => bail!("expected a struct, found {other:?}"),
         }
     }
-}
-
-/// The type with a number that the engine has given.
-pub(super) fn known_type(runtime: &RuntimeStore, number: u32) -> Result<Arc<RegisteredType>> {
-    runtime.types().try_get(number).with_context(|| format!("there is no type {number}"))
 }
 
 /// Checks values before anything is allocated for them.

@@ -120,11 +120,17 @@ pub fn code<T: std::fmt::Debug>(result: Result<T>) -> TrapCode {
 /// The names of the functions in an error's backtrace.
 pub fn names(error: &Error) -> Vec<&str> {
     let backtrace = error
-        .downcast_ref::<Backtrace>()
+        .downcast_ref::<HostError>()
+        .map(HostError::backtrace)
         .or_else(|| error.downcast_ref::<Trap>().map(Trap::backtrace))
         .or_else(|| error.downcast_ref::<Exception>().map(Exception::backtrace))
         .expect("it has a backtrace");
     frames(backtrace)
+}
+
+/// What an error of a host function says.
+pub fn host_message(error: &Error) -> &str {
+    error.downcast_ref::<HostError>().expect("a host function has failed").message()
 }
 
 /// The names of the functions in a backtrace.
@@ -164,10 +170,7 @@ pub fn message<T>(result: Result<T>) -> String {
     format!("{:#}", result.err().expect("an error"))
 }
 
-/// The number of the type that a parameter or result of a function refers to.
-pub fn type_number(ty: ValType) -> u32 {
-    match ty {
-        ValType::Ref(RefType { heap: HeapType::Concrete(number), .. }) => number,
-        other => panic!("expected a reference to a defined type, found {other}"),
-    }
+/// The type of the structs that a parameter or result of a function refers to.
+pub fn struct_type(engine: &Engine, ty: ValType) -> StructType {
+    StructType::of(engine, ty).expect("a reference to structs of a type")
 }

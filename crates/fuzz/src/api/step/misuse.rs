@@ -15,7 +15,7 @@ pub(in crate::api) fn use_foreign(store: &mut Context<'_>, which: u8, how: u8) -
             Val::AnyRef(Some(found)) => match how % 3 {
                 0 => found.as_i31(&*store).is_ok(),
                 1 => found.as_struct(&*store).is_ok(),
-                _ => found.to_owned(&mut *store).is_ok(),
+                _ => found.own(&mut *store).is_ok(),
             },
             Val::ExternRef(Some(found)) => found.data(store).is_ok(),
             Val::ExnRef(Some(found)) => found.values(&mut *store).is_ok(),
@@ -98,9 +98,12 @@ pub(in crate::api) fn do_wrong(store: &mut Context<'_>, which: u8) -> Verdict {
             Some(func) => func.call(&mut *store, &[Val::I32(1)], &mut []).is_ok(),
             None => true,
         },
-        8 => StructRef::new(&mut *store, u32::MAX, &[]).is_ok(),
+        8 => {
+            let empty = StructType::new(&Engine::default(), []).map_err(|e| e.to_string())?;
+            StructRef::new(&mut *store, &empty, &[]).is_ok()
+        }
         9 => match maker(store, "node") {
-            Some((_, ty)) => ArrayRef::new(&mut *store, ty, &[]).is_ok(),
+            Some((_, ty)) => ArrayType::of(store.engine(), ty).is_some(),
             None => true,
         },
         10 => {

@@ -8,14 +8,12 @@ use ropewalk::*;
 use std::panic::resume_unwind;
 use std::sync::Mutex;
 
-/// An exported function that makes objects, and the number of their type.
-pub(in crate::api) fn maker(store: &mut Context<'_>, name: &str) -> Option<(Func, u32)> {
+/// An exported function that makes objects, and the type of references to them.
+pub(in crate::api) fn maker(store: &mut Context<'_>, name: &str) -> Option<(Func, ValType)> {
     let instance = *store.data().instances.first()?;
     let func = instance.get_func(&mut *store, name)?;
-    match func.ty(&*store).ok()?.results() {
-        [ValType::Ref(RefType { heap: HeapType::Concrete(number), .. })] => Some((func, *number)),
-        _ => None,
-    }
+    let ty = *func.ty(&*store).ok()?.results().first()?;
+    Some((func, ty))
 }
 
 pub(in crate::api) fn new_node(
@@ -23,12 +21,13 @@ pub(in crate::api) fn new_node(
     [any, external, func]: [Choice; 3],
 ) -> Verdict {
     let Some((_, ty)) = maker(store, "node") else { return Ok(()) };
+    let ty = StructType::of(store.engine(), ty).ok_or("nodes are structs")?;
     let index = store.data().objects.len();
     let (any, first) = value(store, any, Kind::Any)?;
     let (external, second) = value(store, external, Kind::Extern)?;
     let (func, third) = value(store, func, Kind::Func)?;
     let fields = [Val::I32(index as i32), any, Val::I64(3), external, func];
-    let made = StructRef::new(&mut *store, ty, &fields);
+    let made = StructRef::new(&mut *store, &ty, &fields);
     let fits = first.zip(second).zip(third);
     if let Some(made) = outcome(made, fits.is_some(), "StructRef::new")?
         && let Some(((first, second), third)) = fits
@@ -41,6 +40,7 @@ pub(in crate::api) fn new_node(
 
 pub(in crate::api) fn new_array(store: &mut Context<'_>, elements: &[Choice]) -> Verdict {
     let Some((_, ty)) = maker(store, "array") else { return Ok(()) };
+    let ty = ArrayType::of(store.engine(), ty).ok_or("arrays are arrays")?;
     let mut values = Vec::new();
     let mut slots = Vec::new();
     for choice in elements.iter().take(40) {
@@ -48,7 +48,7 @@ pub(in crate::api) fn new_array(store: &mut Context<'_>, elements: &[Choice]) ->
         values.push(value);
         slots.push(expected);
     }
-    let made = ArrayRef::new(&mut *store, ty, &values);
+    let made = ArrayRef::new(&mut *store, &ty, &values);
     let slots: Option<Vec<Expected>> = slots.into_iter().collect();
     if let Some(made) = outcome(made, slots.is_some(), "ArrayRef::new")?
         && let Some(slots) = slots
@@ -64,7 +64,7 @@ pub(in crate::api) fn keep(
     is_array: bool,
     slots: Vec<Expected>,
 ) -> Verdict {
-    let owned = reference.to_owned(&mut *store).map_err(|error| format!("{error:?}"))?;
+    let owned = reference.own(&mut *store).map_err(|error| format!("{error:?}"))?;
     let model = store.data_mut();
     model.objects.push(Object { is_array, slots, owned: Some(owned) });
     model.note(reference.into(), Expected::Object(model.objects.len() - 1));
@@ -148,7 +148,7 @@ pub(in crate::api) fn new_extern(store: &mut Context<'_>, extra: Extra) -> Verdi
     }
     let made = ExternRef::new(&mut *store, Marked(index));
     let Some(made) = outcome(made, true, "ExternRef::new")? else { return Ok(()) };
-    let owned = made.to_owned(&mut *store).map_err(|error| format!("{error:?}"))?;
+    let owned = made.own(&mut *store).map_err(|error| format!("{error:?}"))?;
     store.data_mut().externs.push(owned);
     store.data_mut().note(made.into(), Expected::Extern(index));
     Ok(())
@@ -167,7 +167,7 @@ pub(in crate::api) fn new_exception(
     if let Some(made) = outcome(made, fits.is_some(), "ExnRef::new")?
         && let Some((first, second)) = fits
     {
-        let owned = made.to_owned(&mut *store).map_err(|error| format!("{error:?}"))?;
+        let owned = made.own(&mut *store).map_err(|error| format!("{error:?}"))?;
         let model = store.data_mut();
         model.exceptions.push((owned, first, second));
         model.note(made.into(), Expected::Exn(model.exceptions.len() - 1));

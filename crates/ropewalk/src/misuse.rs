@@ -1,0 +1,388 @@
+//! What can be wrong with how the API is used.
+//!
+//! Each kind of misuse has an error of its own, so that it can be told from others by
+//! `downcast_ref`.
+
+use std::fmt;
+use thiserror::Error;
+
+/// A value was used with a store that it does not belong to.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let engine = Engine::default();
+/// let (mut mine, mut other) = (Store::new(&engine, ()), Store::new(&engine, ()));
+/// let memory = Memory::new(&mut mine, MemoryType::new(1, None))?;
+/// let error = memory.size(&other).unwrap_err();
+/// assert_eq!(error.downcast_ref::<WrongStore>().unwrap().what(), "memory");
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("a {0} was used with a store that it does not belong to")]
+pub struct WrongStore(pub(crate) &'static str);
+
+impl WrongStore {
+    /// What was used: a `"function"`, a `"memory"`, a `"reference"`, ...
+    pub fn what(&self) -> &'static str {
+        self.0
+    }
+}
+
+/// Two things that belong to different engines were used together.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let module = Module::new(&Engine::default(), "(module)")?;
+/// let mut store = Store::new(&Engine::default(), ());
+/// let error = Instance::new(&mut store, &module, &[]).unwrap_err();
+/// assert!(error.is::<WrongEngine>());
+/// assert_eq!(error.to_string(), "the module and the store belong to different engines");
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("the {0} and the {1} belong to different engines")]
+pub struct WrongEngine(pub(crate) &'static str, pub(crate) &'static str);
+
+/// Something has not the type that is expected.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let engine = Engine::default();
+/// let module = Module::new(&engine, r#"(module (func (export "half") (param f64) (result f64)
+///     (f64.mul (local.get 0) (f64.const 0.5))))"#)?;
+/// let mut store = Store::new(&engine, ());
+/// let instance = Instance::new(&mut store, &module, &[])?;
+///
+/// let half = instance.get_func(&mut store, "half").unwrap();
+/// let error = half.call(&mut store, &[Val::I32(3)], &mut [Val::I32(0)]).unwrap_err();
+/// let wrong = error.downcast_ref::<WrongType>().unwrap();
+/// assert_eq!((wrong.what(), wrong.expected(), wrong.found()), ("value", "f64", "i32"));
+///
+/// let error = instance.get_typed_func::<i32, f64>(&mut store, "half").unwrap_err();
+/// let wrong = error.downcast_ref::<WrongType>().unwrap();
+/// assert_eq!((wrong.what(), wrong.found()), ("function", "[f64] -> [f64]"));
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("expected {} {what} of type {expected}, found one of type {found}", article(what))]
+pub struct WrongType {
+    what: &'static str,
+    expected: String,
+    found: String,
+}
+
+impl WrongType {
+    #[cold]
+    pub(crate) fn new(
+        what: &'static str,
+        expected: impl ToString,
+        found: impl ToString,
+    ) -> WrongType {
+        WrongType { what, expected: expected.to_string(), found: found.to_string() }
+    }
+
+    /// What has another type: a `"value"`, a `"function"`, a `"tag"`, ...
+    pub fn what(&self) -> &'static str {
+        self.what
+    }
+
+    /// The type that is expected.
+    pub fn expected(&self) -> &str {
+        &self.expected
+    }
+
+    /// The type that it has.
+    pub fn found(&self) -> &str {
+        &self.found
+    }
+}
+
+fn article(word: &str) -> &'static str {
+    if word.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" }
+}
+
+/// An instance exports nothing under a name.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let engine = Engine::default();
+/// let module = Module::new(&engine, r#"(module (func (export "run")) (memory (export "memory") 1))"#)?;
+/// let mut store = Store::new(&engine, ());
+/// let instance = Instance::new(&mut store, &module, &[])?;
+/// let error = instance.get_typed_func::<(), ()>(&mut store, "rum").unwrap_err();
+/// let missing = error.downcast_ref::<NoSuchExport>().unwrap();
+/// assert_eq!((missing.name(), missing.exports()), ("rum", &["run".into(), "memory".into()][..]));
+/// assert_eq!(error.to_string(), r#"there is no export "rum": there are "run", "memory""#);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoSuchExport {
+    name: String,
+    exports: Vec<String>,
+}
+
+impl NoSuchExport {
+    #[cold]
+    pub(crate) fn new(name: &str, exports: impl Iterator<Item = String>) -> NoSuchExport {
+        NoSuchExport { name: name.to_string(), exports: exports.collect() }
+    }
+
+    /// The name that was asked for.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The names of what is exported, in order.
+    pub fn exports(&self) -> &[String] {
+        &self.exports
+    }
+}
+
+/// How many names a message lists.
+const LISTED: usize = 20;
+
+impl fmt::Display for NoSuchExport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "there is no export {:?}: there ", self.name)?;
+        let mut names = self.exports.iter();
+        match names.next() {
+            None => return f.write_str("are no exports"),
+            Some(first) => write!(f, "are {first:?}")?,
+        }
+        names.by_ref().take(LISTED - 1).try_for_each(|name| write!(f, ", {name:?}"))?;
+        match names.len() {
+            0 => Ok(()),
+            more => write!(f, " and {more} more"),
+        }
+    }
+}
+
+impl std::error::Error for NoSuchExport {}
+
+/// An export is not what it is used as: a memory, and not a function.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let engine = Engine::default();
+/// let module = Module::new(&engine, r#"(module (memory (export "run") 1))"#)?;
+/// let mut store = Store::new(&engine, ());
+/// let instance = Instance::new(&mut store, &module, &[])?;
+/// let error = instance.get_typed_func::<(), ()>(&mut store, "run").unwrap_err();
+/// let wrong = error.downcast_ref::<WrongExport>().unwrap();
+/// assert_eq!((wrong.expected(), wrong.found()), ("function", "memory"));
+/// assert_eq!(error.to_string(), r#"the export "run" is a memory, not a function"#);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("the export {name:?} is a {found}, not a {expected}")]
+pub struct WrongExport {
+    pub(crate) name: String,
+    pub(crate) expected: &'static str,
+    pub(crate) found: &'static str,
+}
+
+impl WrongExport {
+    /// The name of the export.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What it was used as: a `"function"`, a `"memory"`, ...
+    pub fn expected(&self) -> &'static str {
+        self.expected
+    }
+
+    /// What it is: a `"function"`, a `"memory"`, ...
+    pub fn found(&self) -> &'static str {
+        self.found
+    }
+}
+
+/// There are more or fewer of something than expected.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let mut store = Store::new(&Engine::default(), ());
+/// let double = Func::wrap(&mut store, |x: i32| x * 2);
+/// let error = double.call(&mut store, &[], &mut [Val::I32(0)]).unwrap_err();
+/// let wrong = error.downcast_ref::<WrongCount>().unwrap();
+/// assert_eq!((wrong.expected(), wrong.found()), (1, 0));
+/// assert_eq!(error.to_string(), "expected 1 argument, found 0");
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WrongCount {
+    /// One of them, and many.
+    what: (&'static str, &'static str),
+    expected: usize,
+    found: usize,
+}
+
+impl WrongCount {
+    /// Fails unless there are as many as expected; `what` is what one of them is called,
+    /// and many.
+    pub(crate) fn check(
+        what: (&'static str, &'static str),
+        expected: usize,
+        found: usize,
+    ) -> Result<(), WrongCount> {
+        if expected == found { Ok(()) } else { Err(WrongCount { what, expected, found }) }
+    }
+
+    /// How many are expected.
+    pub fn expected(&self) -> usize {
+        self.expected
+    }
+
+    /// How many there are.
+    pub fn found(&self) -> usize {
+        self.found
+    }
+}
+
+impl fmt::Display for WrongCount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let WrongCount { what: (one, many), expected, found } = self;
+        let what = if *expected == 1 { one } else { many };
+        write!(f, "expected {expected} {what}, found {found}")
+    }
+}
+
+impl std::error::Error for WrongCount {}
+
+/// An index is beyond the end of a memory, a table, an array or a struct.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let mut store = Store::new(&Engine::default(), ());
+/// let memory = Memory::new(&mut store, MemoryType::new(1, None))?;
+/// let error = memory.write(&mut store, 65_534, b"abc").unwrap_err();
+/// assert_eq!(error.downcast_ref::<OutOfBounds>().unwrap().size(), 65_536);
+/// assert_eq!(error.to_string(), "3 bytes at offset 65534 exceed the memory's 65536 bytes");
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutOfBounds {
+    pub(crate) what: Bounded,
+    pub(crate) index: u64,
+    /// How many are read or written from there on.
+    pub(crate) count: u64,
+    pub(crate) size: u64,
+}
+
+/// What has an end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Bounded {
+    Memory,
+    Table,
+    Array,
+    Struct,
+}
+
+impl OutOfBounds {
+    /// Fails unless there is an element.
+    pub(crate) fn check(what: Bounded, index: u64, size: u64) -> Result<(), OutOfBounds> {
+        if index < size { Ok(()) } else { Err(OutOfBounds { what, index, count: 1, size }) }
+    }
+
+    /// The index, or the offset in a memory.
+    pub fn index(&self) -> u64 {
+        self.index
+    }
+
+    /// How many bytes, elements or fields there are.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+}
+
+impl fmt::Display for OutOfBounds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let OutOfBounds { what, index, count, size } = self;
+        match what {
+            Bounded::Memory => {
+                write!(f, "{count} bytes at offset {index} exceed the memory's {size} bytes")
+            }
+            Bounded::Table if *count != 1 => {
+                write!(f, "{count} elements at index {index} exceed the table's {size} elements")
+            }
+            Bounded::Table => write!(f, "index {index} is beyond the table's {size} elements"),
+            Bounded::Array => write!(f, "index {index} is beyond the array's {size} elements"),
+            Bounded::Struct => write!(f, "field {index} is beyond the struct's {size} fields"),
+        }
+    }
+}
+
+impl std::error::Error for OutOfBounds {}
+
+/// Something that cannot change was to be set: a global, a field of a struct, an
+/// element of an array.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let mut store = Store::new(&Engine::default(), ());
+/// let ty = GlobalType::new(ValType::I32, false);
+/// let global = Global::new(&mut store, ty, Val::I32(1))?;
+/// assert!(global.set(&mut store, Val::I32(2)).unwrap_err().is::<Immutable>());
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("an immutable {0} cannot be set")]
+pub struct Immutable(pub(crate) &'static str);
+
+/// A reference was used after its scope had ended.
+///
+/// [`RootScope`](crate::RootScope) says how long references last.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let mut store = Store::new(&Engine::default(), ());
+/// let reference = {
+///     let mut scope = RootScope::new(&mut store);
+///     ExternRef::new(&mut scope, 5)?
+/// };
+/// assert!(reference.data(&store).unwrap_err().is::<ScopeEnded>());
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("a reference was used after its scope had ended: keep it with `own`, or in a `RootScope`")]
+pub struct ScopeEnded;
+
+/// A name was defined twice in a [`Linker`](crate::Linker).
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let mut linker = Linker::<()>::new(&Engine::default());
+/// linker.func_wrap("host", "f", || {})?;
+/// let error = linker.func_wrap("host", "f", || {}).unwrap_err();
+/// assert_eq!(error.downcast_ref::<DefinedTwice>().unwrap().name(), "f");
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{module:?} {name:?} is defined twice")]
+pub struct DefinedTwice {
+    pub(crate) module: String,
+    pub(crate) name: String,
+}
+
+impl DefinedTwice {
+    /// The module of the name.
+    pub fn module(&self) -> &str {
+        &self.module
+    }
+
+    /// The name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
