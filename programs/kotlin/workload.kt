@@ -54,7 +54,12 @@ suspend fun work(scheduler: Scheduler, rounds: Int, depth: Int): Int {
 fun green(count: Int, rounds: Int): Long {
     val scheduler = Scheduler()
     var total = 0L
-    repeat(count) { number -> scheduler.spawn { total += work(scheduler, rounds, number % 5) } }
+    repeat(count) { number ->
+        scheduler.spawn {
+            val sum = work(scheduler, rounds, number % 5)
+            total += sum
+        }
+    }
     scheduler.run()
     return total
 }
@@ -116,8 +121,8 @@ fun main() {
     println("words ${words(300000)}")
     println("primes ${sieve(5000000)}")
     try {
-        listOf(1, 2, 3)[7]
-    } catch (error: IndexOutOfBoundsException) {
-        println("index: ${error.message}")
+        ArrayDeque<Int>().removeFirst()
+    } catch (error: NoSuchElementException) {
+        println("empty: ${error.message}")
     }
 }

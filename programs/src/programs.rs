@@ -168,7 +168,8 @@ fn go(workshop: &Workshop<'_>, name: &str) -> Result<Job> {
     Ok(Job::same(Subject::plain(product), &[]))
 }
 
-/// The program by a version of the compiler; `name` is that of the product.
+/// The program by a version of the compiler; `name` is that of the product, which may
+/// not be that of the standard library, `kotlin`.
 fn kotlin_by(
     workshop: &Workshop<'_>,
     version: &str,
@@ -185,7 +186,7 @@ fn kotlin_by(
 }
 
 fn kotlin(workshop: &Workshop<'_>) -> Result<Job> {
-    Ok(Job::same(kotlin_by(workshop, "2.4.10", "kotlin", &[])?, &[]))
+    Ok(Job::same(kotlin_by(workshop, "2.4.10", "kotlin-state-machines", &[])?, &[]))
 }
 
 /// Ours with stack switching, which compilers from 2.4.20 on have; Wasmtime's with
