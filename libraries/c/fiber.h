@@ -16,7 +16,8 @@
 //
 //     ropewalk run --preload fiber=fiber.wat program.wasm
 //
-// A program that breaks a rule written here is told so, and aborts.
+// A program that breaks a rule written here is told so, and aborts; but nothing
+// notices an exception or a longjmp that leaves the body of a fiber, which may not be.
 
 #ifndef ROPEWALK_FIBER_H
 #define ROPEWALK_FIBER_H

@@ -8,23 +8,22 @@ use anyhow::Result;
 
 use crate::run::Figures;
 
-/// All that a run wrote, its exit code, and what it cost.
+/// All that a run wrote, and what it cost.
 pub(crate) struct Outcome {
     /// The standard streams, and each file of the scratch folder, by name.
     outputs: BTreeMap<String, Vec<u8>>,
-    code: Option<i32>,
     pub(crate) figures: Figures,
 }
 
 impl Outcome {
     /// Reads what a run left in its folder.
-    pub(crate) fn read(folder: &Path, scratch: &Path, code: Option<i32>) -> Result<Outcome> {
+    pub(crate) fn read(folder: &Path, scratch: &Path) -> Result<Outcome> {
         let mut outputs = BTreeMap::new();
         for stream in ["stdout", "stderr"] {
             outputs.insert(stream.to_owned(), fs::read(folder.join(stream))?);
         }
         collect(scratch, "scratch", &mut outputs)?;
-        Ok(Outcome { outputs, code, figures: Figures::default() })
+        Ok(Outcome { outputs, figures: Figures::default() })
     }
 
     /// What the engine or the program said when it failed.
@@ -48,11 +47,8 @@ fn collect(folder: &Path, name: &str, outputs: &mut BTreeMap<String, Vec<u8>>) -
     Ok(())
 }
 
-/// Where two runs differ: in a byte of an output, or in how they ended.
+/// Where two runs that succeeded differ, in a byte of an output.
 pub(crate) fn difference(ours: &Outcome, theirs: &Outcome) -> Option<String> {
-    if ours.code != theirs.code {
-        return Some(format!("exit code {:?}, Wasmtime {:?}", ours.code, theirs.code));
-    }
     let names = ours.outputs.keys().chain(theirs.outputs.keys());
     for name in names {
         let (Some(our), Some(their)) = (ours.outputs.get(name), theirs.outputs.get(name)) else {
@@ -70,23 +66,23 @@ pub(crate) fn difference(ours: &Outcome, theirs: &Outcome) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn outcome(code: i32, outputs: &[(&str, &str)]) -> Outcome {
+    fn outcome(outputs: &[(&str, &str)]) -> Outcome {
         let outputs = outputs.iter();
         let outputs =
             outputs.map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec())).collect();
-        Outcome { outputs, code: Some(code), figures: Figures::default() }
+        Outcome { outputs, figures: Figures::default() }
     }
 
     #[test]
     fn equal_runs_do_not_differ() {
-        let run = || outcome(0, &[("stdout", "rope"), ("stderr", "")]);
+        let run = || outcome(&[("stdout", "rope"), ("stderr", "")]);
         assert_eq!(difference(&run(), &run()), None);
     }
 
     #[test]
     fn the_first_byte_that_differs_is_named() {
-        let ours = outcome(0, &[("stdout", "rope")]);
-        let theirs = outcome(0, &[("stdout", "ropewalk")]);
+        let ours = outcome(&[("stdout", "rope")]);
+        let theirs = outcome(&[("stdout", "ropewalk")]);
         let expected = "stdout differs from byte 4 on";
         assert_eq!(difference(&ours, &theirs).as_deref(), Some(expected));
         assert_eq!(difference(&theirs, &ours).as_deref(), Some(expected));
@@ -94,15 +90,9 @@ mod tests {
 
     #[test]
     fn a_file_that_only_one_wrote_is_named() {
-        let ours = outcome(0, &[("stdout", "")]);
-        let theirs = outcome(0, &[("stdout", ""), ("scratch/a", "")]);
+        let ours = outcome(&[("stdout", "")]);
+        let theirs = outcome(&[("stdout", ""), ("scratch/a", "")]);
         let expected = "only one of the engines wrote scratch/a";
         assert_eq!(difference(&ours, &theirs).as_deref(), Some(expected));
-    }
-
-    #[test]
-    fn exit_codes_are_compared() {
-        let expected = "exit code Some(0), Wasmtime Some(1)";
-        assert_eq!(difference(&outcome(0, &[]), &outcome(1, &[])).as_deref(), Some(expected));
     }
 }

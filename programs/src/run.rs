@@ -155,8 +155,8 @@ pub(crate) fn run(
     command.stdout(File::create(folder.join("stdout"))?);
     command.stderr(File::create(folder.join("stderr"))?);
     let status = command.status().with_context(|| format!("{engine} could not be started"))?;
-    let mut outcome = Outcome::read(&folder, &scratch, status.code())?;
-    ensure!(report.exists(), "{status}: {}", outcome.complaint());
+    let mut outcome = Outcome::read(&folder, &scratch)?;
+    ensure!(status.success() && report.exists(), "{status}: {}", outcome.complaint());
     outcome.figures = Figures::read(&report)?;
     Ok(outcome)
 }
