@@ -9,6 +9,7 @@
 use crate::design::call::{OperationCall, Recognised, Surroundings};
 use crate::design::thunk::Thunk;
 use crate::design::{Canonical, Operations, Subtyping};
+use crate::translate::Known;
 use ropewalk_abi::module::ModuleInfo;
 use ropewalk_abi::stack::ClauseKind;
 use ropewalk_abi::{TypeKind, types::CompositeType};
@@ -31,14 +32,17 @@ pub(crate) fn clauses_of_call(call: &OperationCall) -> ClauseList {
 }
 
 /// What a body contains.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Contents {
     /// An instruction that switches between stacks.
     pub switches: bool,
     /// One that suspends the running stack.
     pub suspends: bool,
     /// A loop.
-    pub loops: bool,
+    pub has_loops: bool,
+    /// How much of what runs is worth knowing all through a loop, which is given by its
+    /// offset: one that switches and calls nothing.
+    pub loops: HashMap<u32, Known>,
     /// A call, or something that switches.
     pub calls: bool,
 }
@@ -46,28 +50,94 @@ pub(crate) struct Contents {
 /// Looks through a body of a module with continuations.
 pub(crate) fn contents(operations: &Operations, body: &FunctionBody<'_>) -> Contents {
     let mut contents = Contents::default();
+    let mut loops = Loops::default();
     let Ok(operators) = body.get_operators_reader() else { return contents };
-    for operator in operators.into_iter().map_while(Result::ok) {
+    for (operator, offset) in operators.into_iter_with_offsets().map_while(Result::ok) {
         contents.calls |= calls(&operator);
+        let does = Does::of(operations, &operator);
+        contents.switches |= does.switches;
+        contents.suspends |= does.suspends;
+        contents.has_loops |= matches!(operator, Operator::Loop { .. });
+        loops.read(&operator, offset, does);
+    }
+    contents.loops = loops.known;
+    contents
+}
+
+/// What is done in a part of a body.
+#[derive(Clone, Copy, Debug, Default)]
+struct Does {
+    switches: bool,
+    suspends: bool,
+    /// Calls something in which anything may be switched.
+    calls: bool,
+}
+
+impl Does {
+    fn of(operations: &Operations, operator: &Operator<'_>) -> Does {
+        let nothing = Does::default();
+        let operation = match operator {
+            Operator::Call { function_index } => operations.get(*function_index),
+            _ => None,
+        };
         match operator {
-            Operator::Loop { .. } => contents.loops = true,
             Operator::Suspend { .. } | Operator::Switch { .. } => {
-                contents.suspends = true;
-                contents.switches = true;
+                Does { switches: true, suspends: true, ..nothing }
             }
             Operator::Resume { .. }
             | Operator::ResumeThrow { .. }
-            | Operator::ResumeThrowRef { .. } => contents.switches = true,
-            Operator::Call { function_index } => {
-                if let Some(operation) = operations.get(function_index) {
-                    contents.switches = true;
-                    contents.suspends |= operation.suspends;
-                }
-            }
-            _ => {}
+            | Operator::ResumeThrowRef { .. } => Does { switches: true, ..nothing },
+            _ => match operation {
+                Some(operation) => Does { switches: true, suspends: operation.suspends, ..nothing },
+                None => Does { calls: calls(operator), ..nothing },
+            },
         }
     }
-    contents
+
+    fn or(self, other: Does) -> Does {
+        Does {
+            switches: self.switches || other.switches,
+            suspends: self.suspends || other.suspends,
+            calls: self.calls || other.calls,
+        }
+    }
+}
+
+/// The loops of a body, as they are read.
+#[derive(Default)]
+struct Loops {
+    /// What is open: of a loop, its offset; and what was done in it.
+    open: Vec<(Option<u32>, Does)>,
+    known: HashMap<u32, Known>,
+}
+
+impl Loops {
+    fn read(&mut self, operator: &Operator<'_>, offset: u64, does: Does) {
+        match operator {
+            Operator::Loop { .. } => self.open.push((Some(offset as u32), does)),
+            Operator::Block { .. } | Operator::If { .. } | Operator::TryTable { .. } => {
+                self.open.push((None, does));
+            }
+            Operator::End => self.close(),
+            _ => {
+                if let Some((_, inside)) = self.open.last_mut() {
+                    *inside = inside.or(does);
+                }
+            }
+        }
+    }
+
+    fn close(&mut self) {
+        // The last one is the end of the body.
+        let Some((offset, inside)) = self.open.pop() else { return };
+        if let (Some(offset), Does { switches: true, suspends, calls: false }) = (offset, inside) {
+            let known = if suspends { Known::Reference } else { Known::Stack };
+            self.known.insert(offset, known);
+        }
+        if let Some((_, around)) = self.open.last_mut() {
+            *around = around.or(inside);
+        }
+    }
 }
 
 /// Whether an operator calls a function, or continues another stack.

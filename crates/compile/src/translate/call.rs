@@ -149,7 +149,7 @@ impl Translator<'_> {
             true => self.plain_call(callee, &args),
             false => self.guarded_call(callee, &args),
         };
-        self.find_running();
+        self.forget_running();
         let places = result_places(ty.results());
         let results = self.transfer().gather(&direct, ty.results(), places);
         for (value, &ty) in results.into_iter().zip(ty.results()) {

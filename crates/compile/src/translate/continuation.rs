@@ -11,7 +11,7 @@
 //! its own, and both arrive at the same block.
 
 use super::switching::Delivery;
-use super::{Translator, trap};
+use super::{Known, Translator, trap};
 use crate::design::shared::Case;
 use crate::design::shared::new_stack::NewStack;
 use crate::emit::carry::CARRIED;
@@ -85,6 +85,7 @@ impl Translator<'_> {
         let reference = self.pop();
         let arguments = self.stack.split_off(self.stack.len() - function.params().len());
         let back = self.back(self.most_delivered(function, table));
+        self.know_running(Known::Stack);
         let nothing = self.builder.ins().iconst(I64, 0);
         let block = self.check_reference(reference, StackKind::Continuation);
         let cold = self.cold_block();
@@ -131,7 +132,7 @@ impl Translator<'_> {
     /// What follows a `resume`: the results, or a branch for each clause.
     fn after_resume(&mut self, delivery: Delivery, function: &FuncType, table: &ResumeTable) {
         // Meanwhile this stack may have been suspended together with the child.
-        self.find_running_reference();
+        self.set_known(Known::Stack);
         let labels = (1..).zip(&table.handlers).filter_map(|(number, handle)| match handle {
             Handle::OnLabel { tag, label } => Some((number, *tag, *label)),
             Handle::OnSwitch { .. } => None,
@@ -168,6 +169,7 @@ impl Translator<'_> {
         let ty = env.info.tag_type(tag);
         let values = self.stack.split_off(self.stack.len() - ty.params().len());
         let back = self.back(ty.results().len());
+        self.know_running(Known::Reference);
         let cold = self.cold_block();
         let parent = self.capture(tag, ClauseKind::Suspend, cold);
         let reference = self.current_reference();
@@ -197,6 +199,7 @@ impl Translator<'_> {
         };
         let delivered = env.info.func_type(env.info.cont_function(*passed)).params();
         let back = self.back(delivered.len());
+        self.know_running(Known::Reference);
         let nothing = self.builder.ins().iconst(I64, 0);
         let block = self.check_reference(reference, StackKind::Continuation);
         let cold = self.cold_block();
@@ -296,7 +299,7 @@ impl Translator<'_> {
         let [outermost, parent, signal] = self.words(next);
         self.capture_near(word, next);
         let clause = self.call_builtin(Builtin::find_clause, &[word]);
-        self.find_running();
+        self.reload_running();
         let found = self.get_from_store(store::FOUND);
         let handling = self.get(found, block::PARENT);
         self.jump(next, &[found, handling, clause]);

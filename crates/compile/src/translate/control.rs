@@ -1,7 +1,7 @@
 //! Structured control: blocks, branches, and what cannot be reached.
 
 use super::owned::Way;
-use super::{Translator, clif_type, trap};
+use super::{Known, Translator, clif_type, trap};
 use cranelift_codegen::ir::{self, Block, BlockArg, InstBuilder, Value};
 use ropewalk_abi::signature::result_places;
 use ropewalk_abi::{FuncType, TrapCode, ValType};
@@ -21,6 +21,8 @@ pub(crate) struct Control {
     end_used: bool,
     /// Whether its beginning could be reached.
     reachable: bool,
+    /// How much of what runs is known at `end`.
+    known: Known,
 }
 
 enum Kind {
@@ -28,12 +30,16 @@ enum Kind {
     Block,
     Loop {
         header: Block,
+        /// How much of what runs is known there.
+        known: Known,
     },
     Try,
     If {
         alternative: Block,
         /// The parameters, which the else arm gets too.
         operands: Vec<Value>,
+        /// How much of what runs is known where it begins.
+        known: Known,
         /// Whether `else` has been seen.
         has_else: bool,
         /// Whether the end of the then arm could be reached.
@@ -45,7 +51,7 @@ impl Control {
     /// What a branch to it goes to, with how many values.
     fn target(&self) -> (Block, usize) {
         match self.kind {
-            Kind::Loop { header } => (header, self.params),
+            Kind::Loop { header, .. } => (header, self.params),
             _ => (self.end, self.results),
         }
     }
@@ -71,6 +77,7 @@ impl Translator<'_> {
             end,
             end_used: false,
             reachable: true,
+            known: Known::Reference,
         });
     }
 
@@ -82,12 +89,15 @@ impl Translator<'_> {
         let (params, _) = self.block_type(ty);
         let header = self.block_with(&params);
         let operands = self.top(params.len());
+        let known = self.known_in_loop();
+        self.know_running(known);
+        self.set_known(known);
         self.jump(header, &operands);
         self.builder.switch_to_block(header);
         let height = self.stack.len() - params.len();
         self.stack.truncate(height);
         self.stack.extend_from_slice(self.builder.block_params(header));
-        self.open(Kind::Loop { header }, ty);
+        self.open(Kind::Loop { header, known }, ty);
         self.check_point();
     }
 
@@ -100,7 +110,9 @@ impl Translator<'_> {
         self.builder.ins().brif(condition, consequence, &[], alternative, &[]);
         self.enter_sealed(consequence);
         self.builder.seal_block(alternative);
-        let kind = Kind::If { alternative, operands, has_else: false, then_falls_through: false };
+        let known = self.known();
+        let kind =
+            Kind::If { alternative, operands, known, has_else: false, then_falls_through: false };
         self.open(kind, ty);
     }
 
@@ -126,6 +138,7 @@ impl Translator<'_> {
             end,
             end_used: false,
             reachable: true,
+            known: Known::Reference,
         });
     }
 
@@ -139,17 +152,19 @@ impl Translator<'_> {
         }
         let control = self.controls.last_mut().expect("validation matched else with if");
         let height = control.height;
-        let Kind::If { alternative, operands, has_else, then_falls_through } = &mut control.kind
+        let Kind::If { alternative, operands, known, has_else, then_falls_through } =
+            &mut control.kind
         else {
             unreachable!("validation matched else with if");
         };
         *has_else = true;
         *then_falls_through = fell_through;
-        let alternative = *alternative;
+        let (alternative, known) = (*alternative, *known);
         let operands = std::mem::take(operands);
         self.stack.truncate(height);
         self.stack.extend(operands);
         self.builder.switch_to_block(alternative);
+        self.set_known(known);
         self.reachable = true;
     }
 
@@ -163,10 +178,12 @@ impl Translator<'_> {
         }
         let control = self.controls.pop().expect("validation matched the ends");
         let mut end_used = control.end_used;
+        let mut known = control.known;
         self.stack.truncate(control.height);
         match control.kind {
-            Kind::Loop { header } => self.builder.seal_block(header),
-            Kind::If { alternative, operands, has_else: false, .. } => {
+            Kind::Loop { header, .. } => self.builder.seal_block(header),
+            Kind::If { alternative, operands, known: before, has_else: false, .. } => {
+                known = known.min(before);
                 self.builder.switch_to_block(alternative);
                 self.jump(control.end, &operands);
                 end_used = true;
@@ -178,6 +195,7 @@ impl Translator<'_> {
         self.reachable = end_used && control.reachable;
         if self.reachable {
             self.enter_sealed(control.end);
+            self.set_known(known);
             self.stack.extend_from_slice(self.builder.block_params(control.end));
         } else {
             self.builder.seal_block(control.end);
@@ -268,9 +286,20 @@ impl Translator<'_> {
     /// A branch: its block, and the operands that go along.
     pub(crate) fn branch(&mut self, depth: u32) -> (Block, Vec<Value>) {
         let index = self.controls.len() - 1 - depth as usize;
+        let known = self.known();
         let control = &mut self.controls[index];
-        control.end_used |= !matches!(control.kind, Kind::Loop { .. });
         let (block, count) = control.target();
+        match control.kind {
+            Kind::Loop { known: expected, .. } => {
+                self.know_running(expected);
+                // What follows may not come by here.
+                self.set_known(known);
+            }
+            _ => {
+                control.end_used = true;
+                control.known = control.known.min(known);
+            }
+        }
         (block, self.top(count))
     }
 
@@ -282,8 +311,10 @@ impl Translator<'_> {
     }
 
     fn jump_to_end(&mut self) {
+        let known = self.known();
         let control = self.controls.last_mut().expect("a function is a block");
         control.end_used = true;
+        control.known = control.known.min(known);
         let (end, results) = (control.end, control.results);
         let operands = self.top(results);
         self.jump(end, &operands);

@@ -49,7 +49,9 @@ impl Translator<'_> {
         let body = self.builder.create_block();
         self.jump(body, &[]);
         let operands = self.stack.split_off(self.stack.len() - params);
+        let known = self.known();
         let handlers = catches.iter().map(|catch| self.landing(catch)).collect();
+        self.set_known(known);
         self.stack.extend(operands);
         self.push_handlers(handlers);
         self.enter_sealed(body);
@@ -83,7 +85,7 @@ impl Translator<'_> {
         let exception = self.builder.append_block_param(landing, I64);
         self.declare(exception, EXN);
         self.builder.switch_to_block(landing);
-        self.find_running();
+        self.forget_running();
         let number = self.caught(tag, 0);
         let height = self.stack.len();
         if let Some(tag) = tag {

@@ -47,8 +47,8 @@ struct Cost {
 
 impl Translator<'_> {
     /// Takes the fuel out of the store, if the function has it in a variable.
-    pub(crate) fn declare_fuel(&mut self, contents: Contents) {
-        if self.env.fuel && contents.loops {
+    pub(crate) fn declare_fuel(&mut self, contents: &Contents) {
+        if self.env.fuel && contents.has_loops {
             self.fuel.left = Some(self.builder.declare_var(I64));
             self.find_fuel();
         }

@@ -34,7 +34,7 @@ const SHORT: usize = 64;
 
 impl Translator<'_> {
     /// A check point at the beginning of a function, if it needs one.
-    pub(crate) fn check_point_at_entry(&mut self, contents: Contents, body: &FunctionBody<'_>) {
+    pub(crate) fn check_point_at_entry(&mut self, contents: &Contents, body: &FunctionBody<'_>) {
         let calls = contents.calls || contents.switches;
         if calls || body.as_bytes().len() > SHORT {
             self.check_point();

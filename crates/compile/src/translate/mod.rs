@@ -43,6 +43,7 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 use owned::{Caught, Owned};
 use ropewalk_abi::signature::param_places;
 use ropewalk_abi::{TrapCode, ValType};
+pub(crate) use running::Known;
 use wasmparser::{FuncValidator, FunctionBody, OperatorsReader, ValidatorResources};
 
 /// The state of translating one function.
@@ -106,12 +107,12 @@ pub(crate) fn translate(
         true => handlers::contents(&env.operations, body),
         false => handlers::Contents::default(),
     };
-    translator.enter_function(&ty, entered, contents);
-    translator.declare_running(contents);
-    translator.declare_fuel(contents);
+    translator.enter_function(&ty, entered, &contents);
+    translator.declare_running(&contents);
+    translator.declare_fuel(&contents);
 
     let mut reader = read_locals(&mut translator, validator, body)?;
-    translator.check_point_at_entry(contents, body);
+    translator.check_point_at_entry(&contents, body);
     let mut around = Surroundings::new(&env.operations, env.subtyping());
     while !reader.eof() {
         let offset = reader.original_position();
@@ -187,7 +188,7 @@ impl<'a> Translator<'a> {
         &mut self,
         ty: &ropewalk_abi::FuncType,
         entered: Entered,
-        contents: handlers::Contents,
+        contents: &handlers::Contents,
     ) {
         let given = open_function(&mut self.builder);
         let params = match entered {

@@ -9,13 +9,19 @@ use cranelift_codegen::ir::{
 };
 use cranelift_frontend::Variable;
 use ropewalk_abi::{StoreContext, TrapCode};
+use std::collections::HashMap;
 
 /// What runs, in a function that switches: variables, since every switch leaves
-/// them in registers, where the next one finds them sooner than in memory.
+/// them in registers, where the next one finds them sooner than in memory. After a
+/// call nobody knows what they have; they are loaded where a switch needs them.
 pub(crate) struct Running {
     /// The context of the instance, if there is a loop: as a value that no switch
     /// changes it would be stored into the frame again and again.
     pub(super) context: Option<StackSlot>,
+    /// How much of the following is known where code is being emitted.
+    known: Known,
+    /// The loops around which it stays known, each by the offset of its `loop`.
+    loops: HashMap<u32, Known>,
     /// The context of the store.
     pub(super) store: Variable,
     /// The stack. It may get another block whenever it is suspended.
@@ -25,23 +31,33 @@ pub(crate) struct Running {
     pub(super) reference: Option<Variable>,
 }
 
+/// How much of what runs is in its variables. Where ways meet, it is the least of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Known {
+    Nothing,
+    /// The store and the stack.
+    Stack,
+    /// The reference too.
+    Reference,
+}
+
 impl<'a> Translator<'a> {
     /// Prepares for switching in a function that does so.
-    pub(crate) fn declare_running(&mut self, contents: Contents) {
+    pub(crate) fn declare_running(&mut self, contents: &Contents) {
         if !contents.switches {
             return;
         }
         self.check_room_for_switch();
         let [store, stack] = [I64; 2].map(|ty| self.builder.declare_var(ty));
         let reference = contents.suspends.then(|| self.builder.declare_var(I64));
-        let context = contents.loops.then(|| {
+        let context = contents.has_loops.then(|| {
             let word = StackSlotData::new(StackSlotKind::ExplicitSlot, 8, 3);
             let slot = self.builder.create_sized_stack_slot(word);
             self.builder.ins().stack_store(I64, self.context, slot, 0);
             slot
         });
-        self.running = Some(Running { context, store, stack, reference });
-        self.find_running();
+        let (known, loops) = (Known::Nothing, contents.loops.clone());
+        self.running = Some(Running { context, known, loops, store, stack, reference });
     }
 
     /// Traps unless a word can be pushed. A switch does so when the links of the
@@ -52,19 +68,63 @@ impl<'a> Translator<'a> {
         self.builder.ins().load(I64, flags, sp, -(size_of::<usize>() as i32));
     }
 
-    /// Finds out anew what runs, after something that may have switched.
-    pub(crate) fn find_running(&mut self) {
+    /// How much is known here.
+    pub(crate) fn known(&self) -> Known {
+        self.running.as_ref().map_or(Known::Nothing, |running| running.known)
+    }
+
+    /// Notes how much is known here.
+    pub(crate) fn set_known(&mut self, known: Known) {
+        if let Some(running) = &mut self.running {
+            running.known = known;
+        }
+    }
+
+    /// Notes that something may have switched, or used fuel.
+    pub(crate) fn forget_running(&mut self) {
         self.find_fuel();
+        self.set_known(Known::Nothing);
+    }
+
+    /// Loads what is needed and not known, for a switch.
+    pub(crate) fn know_running(&mut self, needed: Known) {
+        let known = self.known();
+        if known >= needed {
+            return;
+        }
+        if known < Known::Stack {
+            self.load_stack();
+        }
+        if needed == Known::Reference {
+            self.load_reference();
+        }
+        self.set_known(needed);
+    }
+
+    /// How much must be known where a loop begins.
+    pub(crate) fn known_in_loop(&self) -> Known {
+        let offset = self.builder.srcloc().bits();
+        let known = self.running.as_ref().and_then(|running| running.loops.get(&offset));
+        known.copied().unwrap_or(Known::Nothing)
+    }
+
+    /// Loads all of it anew, where the runtime was called on an uncommon way: the others
+    /// have it in registers where they meet.
+    pub(crate) fn reload_running(&mut self) {
+        self.find_fuel();
+        self.load_stack();
+        self.load_reference();
+    }
+
+    fn load_stack(&mut self) {
         let Some(Running { store, stack, .. }) = self.running else { return };
         let context = self.store_context();
         self.builder.def_var(store, context);
         let running = self.get(context, store::STACK);
         self.builder.def_var(stack, running);
-        self.find_running_reference();
     }
 
-    /// As `find_running`, if only the reference may have changed.
-    pub(crate) fn find_running_reference(&mut self) {
+    fn load_reference(&mut self) {
         let Some(Running { stack, reference: Some(reference), .. }) = self.running else { return };
         let stack = self.builder.use_var(stack);
         let next = self.get(stack, block::REFERENCE);
@@ -74,17 +134,21 @@ impl<'a> Translator<'a> {
     /// The reference under which the running stack will be suspended if it is
     /// suspended alone.
     pub(crate) fn current_reference(&mut self) -> Value {
-        if let Some(Running { reference: Some(reference), .. }) = self.running {
-            return self.builder.use_var(reference);
+        match self.running {
+            Some(Running { known: Known::Reference, reference: Some(reference), .. }) => {
+                self.builder.use_var(reference)
+            }
+            _ => {
+                let current = self.current_stack();
+                self.get(current, block::REFERENCE)
+            }
         }
-        let current = self.current_stack();
-        self.get(current, block::REFERENCE)
     }
 
     pub(crate) fn current_stack(&mut self) -> Value {
         match &self.running {
-            Some(running) => self.builder.use_var(running.stack),
-            None => self.get_from_store(store::STACK),
+            Some(running) if running.known >= Known::Stack => self.builder.use_var(running.stack),
+            _ => self.get_from_store(store::STACK),
         }
     }
 
@@ -102,8 +166,8 @@ impl<'a> Translator<'a> {
     /// it.
     pub(crate) fn running_store(&mut self) -> Value {
         match &self.running {
-            Some(running) => self.builder.use_var(running.store),
-            None => self.store_context(),
+            Some(running) if running.known >= Known::Stack => self.builder.use_var(running.store),
+            _ => self.store_context(),
         }
     }
 

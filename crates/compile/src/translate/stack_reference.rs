@@ -126,7 +126,7 @@ impl Translator<'_> {
         let info = self.type_info(function_type);
         let operands = [reference, info, self.index(count as u64)];
         let made = self.call_builtin(Builtin::prepare, &operands);
-        self.find_running();
+        self.reload_running();
         self.jump(deep, &[made]);
         self.enter_sealed(deep);
         if let Some(last) = last {

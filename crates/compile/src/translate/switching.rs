@@ -9,8 +9,8 @@
 //!
 //! The call returns when somebody switches back, with what a [`Delivery`] says.
 
-use super::Translator;
 use super::call::Callee;
+use super::{Known, Translator};
 use crate::emit::carry::CARRIED;
 use crate::emit::same_image::code_ref;
 use crate::function::SWITCH;
@@ -170,6 +170,7 @@ impl Translator<'_> {
             if let Some(variable) = running.reference {
                 self.builder.def_var(variable, reference);
             }
+            self.set_known(Known::Reference);
         }
         self.find_fuel();
         if self.env.check_stacks {
@@ -181,7 +182,7 @@ impl Translator<'_> {
     /// As `come_back`, when this stack may have been suspended with others.
     pub(crate) fn come_back_regrouped(&mut self, back: Block) -> Delivery {
         let delivery = self.come_back(back);
-        self.find_running_reference();
+        self.set_known(Known::Stack);
         delivery
     }
 

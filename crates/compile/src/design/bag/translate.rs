@@ -2,7 +2,7 @@
 
 use crate::design::call::OperationCall;
 use crate::design::shared::Case;
-use crate::translate::{Translator, trap};
+use crate::translate::{Known, Translator, trap};
 use cranelift_codegen::ir::{InstBuilder, types::*};
 use ropewalk_abi::stack::StackKind;
 use ropewalk_abi::{Builtin, TrapCode};
@@ -27,6 +27,7 @@ impl Translator<'_> {
         let ty = self.stack_function(call);
         let sent = env.info.func_type(ty).params();
         let back = self.back(results.len());
+        self.know_running(Known::Reference);
         let nothing = self.builder.ins().iconst(I64, 0);
         let block = self.check_target(reference, KIND);
         let otherwise = self.cold_block();
@@ -61,6 +62,7 @@ impl Translator<'_> {
         let ty = self.stack_function(call);
         let sent = self.env.info.func_type(ty).params();
         let back = self.back(0);
+        self.know_running(Known::Stack);
         let nothing = self.builder.ins().iconst(I64, 0);
         let block = self.check_target(reference, KIND);
         let otherwise = self.cold_block();

@@ -10,7 +10,7 @@ use crate::design::call::OperationCall;
 use crate::design::shared::Case;
 use crate::emit::record::{Records, block};
 use crate::translate::switching::Delivery;
-use crate::translate::{Translator, trap};
+use crate::translate::{Known, Translator, trap};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types::*};
 use ropewalk_abi::stack::StackKind;
@@ -37,6 +37,8 @@ impl Translator<'_> {
         let mut values = self.pop_operands(call);
         let reference = values.pop().expect("the last operand is the fiber");
         let [back, unhandled] = self.ways_on(call);
+        self.know_running(Known::Stack);
+        let known = self.known();
         let fiber = self.check_reference(reference, KIND);
         self.in_both_cases(|this, case| {
             let innermost = this.innermost_of_suspended(fiber, case, |this, parent| {
@@ -51,13 +53,14 @@ impl Translator<'_> {
         });
         // A fiber that returns does not know the reference.
         let delivery = self.come_back_regrouped(back);
-        self.event_comes(call, &delivery, unhandled);
+        self.event_comes(call, &delivery, unhandled, known);
     }
 
     pub(crate) fn fiber_dismount(&mut self, call: &OperationCall, releases: bool) {
         let mut values = self.pop_operands(call);
         let reference = values.pop().expect("the last operand is the fiber");
         let [back, unhandled] = self.ways_on(call);
+        self.know_running(Known::Reference);
         self.in_both_cases(|this, case| {
             let fiber = this.running_fiber(reference, case);
             let parent = this.get(fiber, block::PARENT);
@@ -67,7 +70,7 @@ impl Translator<'_> {
             this.send(call.catches[0].0, &values, [parent, own], signal, back);
         });
         let delivery = self.come_back(back);
-        self.event_comes(call, &delivery, unhandled);
+        self.event_comes(call, &delivery, unhandled, Known::Reference);
     }
 
     pub(crate) fn fiber_switch(&mut self, call: &OperationCall, releases: bool) {
@@ -75,6 +78,7 @@ impl Translator<'_> {
         let to = values.pop().expect("the last operand is a fiber");
         let from = values.pop().expect("the operand before it is one too");
         let ways = self.ways_on(call);
+        self.know_running(Known::Reference);
         let itself = self.cold_block();
         self.in_both_cases(|this, case| {
             let from = this.running_fiber(from, case);
@@ -98,7 +102,7 @@ impl Translator<'_> {
         });
         let [back, unhandled] = ways;
         let delivery = self.come_back(back);
-        self.event_comes(call, &delivery, unhandled);
+        self.event_comes(call, &delivery, unhandled, Known::Reference);
     }
 
     /// A switch to a fiber that has a parent must be one from the fiber to
@@ -177,11 +181,18 @@ impl Translator<'_> {
     }
 
     /// Continues at the clause of the event that comes back; and after all this,
-    /// where the event that was sent is not handled.
-    fn event_comes(&mut self, call: &OperationCall, delivery: &Delivery, unhandled: Block) {
+    /// where the event that was sent is not handled, and as much is known of what runs.
+    fn event_comes(
+        &mut self,
+        call: &OperationCall,
+        delivery: &Delivery,
+        unhandled: Block,
+        known: Known,
+    ) {
         self.branch_to_clause(delivery, &call.clauses);
         // Without clauses nothing comes back but exceptions.
         self.builder.ins().trap(trap(TrapCode::Unreachable));
         self.enter_sealed(unhandled);
+        self.set_known(known);
     }
 }

@@ -43,7 +43,7 @@ impl Translator<'_> {
         params: &[Value],
         ty: &FuncType,
         delivers: bool,
-        contents: Contents,
+        contents: &Contents,
     ) -> Vec<Value> {
         let &[_, block, word, context, ref carried @ ..] = params else {
             unreachable!("a thunk has four words and then values as parameters");

@@ -14,7 +14,7 @@ use crate::signature;
 use crate::translate::call::Callee;
 use crate::translate::stack_reference::Target;
 use crate::translate::switching::Delivery;
-use crate::translate::{Translator, trap};
+use crate::translate::{Known, Translator, trap};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types::*};
 use cranelift_codegen::isa::CallConv;
@@ -90,6 +90,7 @@ impl Translator<'_> {
         let reference = values.pop().expect("the last operand is the stack");
         let (tag, _) = call.catches[0];
         let back = self.back(self.most_values(&call.clauses));
+        self.know_running(Known::Reference);
         let block = self.check_target(reference, KIND);
         self.note_clauses(call);
         let [otherwise, thrown] = [(); 2].map(|()| self.cold_block());
@@ -192,6 +193,7 @@ impl Translator<'_> {
         let ty = self.env.info.functions[call.functions[0] as usize];
         let types = self.env.info.func_type(ty).params();
         let back = self.back(self.most_values(&call.clauses));
+        self.know_running(Known::Reference);
         let block = self.check_target(reference, KIND);
         self.note_clauses(call);
         let otherwise = self.cold_block();
@@ -228,6 +230,7 @@ impl Translator<'_> {
         values.pop().expect("the last operand is the function, which the thunk knows");
         let reference = values.pop().expect("the operand before it is the stack");
         let back = self.back(0);
+        self.know_running(Known::Stack);
         let block = self.check_target(reference, KIND);
         self.wait(call);
         let ty = self.env.info.functions[call.functions[0] as usize];
@@ -237,8 +240,7 @@ impl Translator<'_> {
         self.set(target.block, block::EXTENDER, current);
         let carried = self.load_carried(CARRIED);
         self.call_on_top(call, &target, &carried, back);
-        let extended = self.come_back(back).reference;
-        self.find_running_reference();
+        let extended = self.come_back_regrouped(back).reference;
         let ty = self.env.info.function_type(call.import).results()[0];
         self.push_typed(extended, ty);
     }
@@ -263,6 +265,7 @@ impl Translator<'_> {
     /// Goes back to the stack that extends the running one, and waits for the
     /// next event.
     pub(crate) fn start_rout(&mut self, call: &OperationCall) {
+        self.know_running(Known::Stack);
         self.wait(call);
         let extender = self.call_builtin(Builtin::extension_end, &[]);
         let base = self.get_from_store(store::FOUND);

@@ -3,8 +3,8 @@
 use crate::design::call::OperationCall;
 use crate::emit::record::{Records, block, func_ref, store};
 use crate::signature;
-use crate::translate::Translator;
 use crate::translate::call::Callee;
+use crate::translate::{Known, Translator};
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Signature, Value, types::*};
 use ropewalk_abi::builtin::{WALK_ASKS, WALK_FLAGS, WALK_IS_DIRECT};
 use ropewalk_abi::{Builtin, FuncType, HeapType, RefType, ValType};
@@ -46,6 +46,8 @@ impl Translator<'_> {
     /// Walks to the answer, calls it, and undoes the walk, also if the answer
     /// throws.
     pub(crate) fn call_stack(&mut self, call: &OperationCall) {
+        // It calls functions on ways that meet again.
+        self.set_known(Known::Nothing);
         let env = self.env;
         let ty = env.info.function_type(call.import);
         let tag = self.load_constant(self.context, env.layout.tag(call.catches[0].0));

@@ -3,7 +3,7 @@
 use crate::design::call::OperationCall;
 use crate::design::shared::Case;
 use crate::emit::record::{Records, block};
-use crate::translate::{Translator, trap};
+use crate::translate::{Known, Translator, trap};
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types::*};
 use ropewalk_abi::stack::StackKind;
 use ropewalk_abi::{Builtin, TrapCode, ValType};
@@ -24,6 +24,7 @@ impl Translator<'_> {
         let values = self.pop_operands(call);
         let types = self.env.info.function_type(call.import).params();
         let back = self.back_with_results(call);
+        self.know_running(Known::Stack);
         let task = self.check_reference(values[0], KIND);
         self.in_both_cases(|this, case| {
             let innermost = this.innermost_of_task(task, case);
@@ -39,6 +40,7 @@ impl Translator<'_> {
         let values = self.pop_operands(call);
         let types = self.env.info.function_type(call.import).params();
         let back = self.back_with_results(call);
+        self.know_running(Known::Reference);
         self.in_both_cases(|this, case| {
             let task = this.running_task(values[0], case);
             let parent = this.detach(task, case);
@@ -51,6 +53,7 @@ impl Translator<'_> {
         let values = self.pop_operands(call);
         let types = self.env.info.function_type(call.import).params();
         let back = self.back_with_results(call);
+        self.know_running(Known::Reference);
         self.in_both_cases(|this, case| {
             let from = this.running_task(values[0], case);
             let to = this.check_reference(values[1], KIND);
@@ -66,6 +69,7 @@ impl Translator<'_> {
         let values = self.pop_operands(call);
         let types = self.env.info.function_type(call.import).params();
         let back = self.back(0);
+        self.know_running(Known::Reference);
         self.in_both_cases(|this, case| {
             let task = this.running_task(values[0], case);
             let parent = this.get(task, block::PARENT);
