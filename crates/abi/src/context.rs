@@ -226,6 +226,9 @@ pub struct StoreContext {
     /// The base of the running stack: the outermost of its parents, or the stack
     /// itself. Null while nothing runs.
     pub base: *mut ControlBlock,
+    /// The base of the stack whose `stack.extend` waits for the `stack.start` of its
+    /// rout. Nothing else runs in between, so there is one.
+    pub extending: *mut ControlBlock,
     /// The frame below the first one of a blank stack.
     pub ground: *const c_void,
     /// What a walk has found: the function to call.

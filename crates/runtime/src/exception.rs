@@ -63,7 +63,7 @@ impl Store {
     /// the newest one.
     fn land(&mut self, stack: *mut ControlBlock, landing: &Landing) {
         self.release_running(stack);
-        self.abandon_extension(stack);
+        self.abandon_extension();
         // SAFETY: the handler was found there.
         let owned = unsafe { self.owned_inside(stack, landing.fp, landing.kept) };
         self.free_owned(owned);

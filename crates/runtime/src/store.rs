@@ -264,6 +264,7 @@ impl Store {
             no_parent: ptr::null_mut(),
             root: ptr::null_mut(),
             base: ptr::null_mut(),
+            extending: ptr::null_mut(),
             ground: stubs::ground as *const c_void,
             walk_function: ptr::null(),
             walk_env: 0,

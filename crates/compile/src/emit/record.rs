@@ -89,6 +89,7 @@ fields! {
         NO_PARENT = no_parent: I64,
         ROOT = root: I64,
         BASE = base: I64,
+        EXTENDING = extending: I64,
         GROUND = ground: I64,
         WALK_FUNCTION = walk_function: I64,
         WALK_ENV = walk_env: I64,

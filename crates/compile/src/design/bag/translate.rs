@@ -76,6 +76,16 @@ impl Translator<'_> {
         self.run_base(block);
         self.switch_to(block, nothing, next, &carried, back);
         self.enter_sealed(otherwise);
+        let slow = self.cold_block();
+        let alone = Case::Common { otherwise: slow };
+        let base = self.base(alone);
+        self.check_freed_at_once(base, alone);
+        let target = self.consume_group(block, slow);
+        self.release_base(base, alone);
+        let carried = self.carry(&[values.as_slice(), &[nothing]].concat(), sent);
+        self.run_base(target.block);
+        self.switch_cold(target.innermost, nothing, target.reference, &carried, back);
+        self.enter_sealed(slow);
         self.put_all(&values, &sent[..values.len()]);
         let target = self.consume_any(block, ty, values.len(), Some(nothing));
         let base = self.base(Case::Any);

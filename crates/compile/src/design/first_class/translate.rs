@@ -149,17 +149,21 @@ impl Translator<'_> {
         let types = self.env.info.tag_type(tag).params();
         let innermost = self.innermost(block, Case::Any);
         let signal = self.look_up(tag, innermost, thrown);
-        let base = self.base(Case::Any);
         let suspends = leaving == LEAVE_SUSPENDED;
-        let left = suspends.then(|| self.suspend_to_base(base, KIND, Case::Any));
-        if let Some(left) = left {
-            let slow = self.cold_block();
-            let target = self.consume_group(block, slow);
-            let carried = self.carry(&[values, &[left]].concat(), types);
-            self.run_base(target.block);
-            self.switch_cold(target.innermost, signal, target.reference, &carried, back);
-            self.enter_sealed(slow);
+        let slow = self.cold_block();
+        // What is suspended may be a group. What is freed in line is alone.
+        let case = if suspends { Case::Any } else { Case::Common { otherwise: slow } };
+        let base = self.base_to_leave(leaving, case);
+        let left = suspends.then(|| self.suspend_to_base(base, KIND, case));
+        let target = self.consume_group(block, slow);
+        if !suspends {
+            self.release_base(base, case);
         }
+        let sent: Vec<_> = values.iter().copied().chain(left).collect();
+        let carried = self.carry(&sent, types);
+        self.run_base(target.block);
+        self.switch_cold(target.innermost, signal, target.reference, &carried, back);
+        self.enter_sealed(slow);
         self.put_all(values, &types[..values.len()]);
         let ty = self.env.info.tags[tag as usize];
         let target = self.consume_any(block, ty, values.len(), left);
@@ -238,6 +242,8 @@ impl Translator<'_> {
         let target = self.consume_any(block, ty, values.len(), None);
         let current = self.current_stack();
         self.set(target.block, block::EXTENDER, current);
+        let base = self.base(Case::Any);
+        self.set_in_store(store::EXTENDING, base);
         let carried = self.load_carried(CARRIED);
         self.call_on_top(call, &target, &carried, back);
         let extended = self.come_back_regrouped(back).reference;

@@ -181,18 +181,18 @@ impl Store {
             }
             (*base).group(running);
         }
-        let extending = self.base_of(extender);
+        debug_assert_eq!(self.context().extending, self.base_of(extender));
         let context = self.context_mut();
         context.found = base;
-        context.base = extending;
+        context.base = context.extending;
         Ok(extender)
     }
 
     /// An exception continues below a rout that has not started: nobody waits for
     /// its start any more. Whoever did is suspended for ever, since nothing names
     /// it.
-    pub(crate) fn abandon_extension(&mut self, running: *mut ControlBlock) {
-        let base = self.base_of(running);
+    pub(crate) fn abandon_extension(&mut self) {
+        let base = self.base_of_running();
         if self.options.stacks.mutation == Some(Mutation::LandingKeepsExtender) {
             return;
         }
