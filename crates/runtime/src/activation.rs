@@ -147,7 +147,7 @@ pub unsafe fn call(
 /// # Safety
 ///
 /// As for [`call`]; the poller must be valid until this returns.
-#[inline]
+#[inline(always)]
 pub unsafe fn call_by(
     store: NonNull<Store>,
     function: NonNull<FuncRef>,
@@ -158,7 +158,7 @@ pub unsafe fn call_by(
     // SAFETY: the stack has nothing on it and is the running one; the rest is
     // the caller's promise.
     unsafe {
-        activate(store, poller, |context, root| {
+        activate(store, poller, move |context, root| {
             let FuncRef { code, context: callee, .. } = function.read();
             stubs::enter(context, (*root).high, trampoline, values, callee, code)
         })
@@ -172,7 +172,7 @@ pub unsafe fn call_by(
 /// # Safety
 ///
 /// Nothing but the store may be borrowed, and the stub be called as it wants.
-#[inline]
+#[inline(always)]
 pub(crate) unsafe fn activate(
     mut store: NonNull<Store>,
     poller: Poller,
@@ -189,7 +189,7 @@ pub(crate) unsafe fn activate(
 /// # Safety
 ///
 /// As there.
-#[inline]
+#[inline(always)]
 pub(crate) unsafe fn activate_on(
     mut store: NonNull<Store>,
     root: *mut ControlBlock,
@@ -211,12 +211,13 @@ pub(crate) unsafe fn activate_on(
     let ended = enter(context, root);
     signal::set_running(outer_store);
     // SAFETY: see above.
-    let leaving = Leaving { store: unsafe { store.as_mut() }, activation: &activation, outer_sp };
+    let inner = unsafe { store.as_mut() };
     if ended == 0 {
-        leaving.store.end_by_return();
-        return Ok(leaving.end()?);
+        inner.end_by_return();
+        inner.leave_activation(&activation, outer_sp);
+        return Ok(inner.after_activation()?);
     }
-    leaving.end_otherwise()
+    Leaving { store: inner, activation: &activation, outer_sp }.end_otherwise()
 }
 
 /// An activation whose computation has ended, until the store is as before it. A
@@ -228,15 +229,8 @@ struct Leaving<'a> {
 }
 
 impl Leaving<'_> {
-    /// Makes the activation outside of this one the newest.
-    #[inline]
-    fn end(self) -> anyhow::Result<()> {
-        self.leave(false)
-    }
-
-    /// The same; then frees the first-class stacks that the frames held, if the
-    /// computation has lost them.
-    #[inline]
+    /// Makes the activation outside of this one the newest; then frees the first-class
+    /// stacks that the frames held, if the computation has lost them.
     fn leave(self, has_lost: bool) -> anyhow::Result<()> {
         let mut this = std::mem::ManuallyDrop::new(self);
         this.restore();
@@ -244,13 +238,7 @@ impl Leaving<'_> {
         if has_lost && !store.is_poisoned() {
             store.collect_lost();
         }
-        if store.stacks.has_grown() && store.depth == 0 {
-            store.trim_stacks();
-        }
-        match store.options.check_stacks && !store.is_poisoned() {
-            true => Ok(store.check_now()?),
-            false => Ok(()),
-        }
+        store.after_activation()
     }
 
     /// Ends an activation that has not returned, or stops it for now.
@@ -259,7 +247,7 @@ impl Leaving<'_> {
         let ending = match self.store.take_ending() {
             Ending::Waits(waiting) if !self.store.is_poisoned() => {
                 let number = self.store.freeze();
-                self.end()?;
+                self.leave(false)?;
                 return Err(Stop::Waits(Pending { number, waiting }));
             }
             ending => ending,
@@ -277,21 +265,8 @@ impl Leaving<'_> {
         }
     }
 
-    #[inline]
     fn restore(&mut self) {
-        let Activation { outer, outer_stack, outer_base, .. } = *self.activation;
-        let store = &mut *self.store;
-        store.newest = outer;
-        store.depth -= 1;
-        let outer_root = match store.depth {
-            0 => ptr::null_mut(),
-            depth => store.roots[depth - 1].block,
-        };
-        let context = store.context_mut();
-        context.stack = outer_stack;
-        context.base = outer_base;
-        context.root = outer_root;
-        context.host_sp = self.outer_sp;
+        self.store.leave_activation(self.activation, self.outer_sp);
     }
 }
 
@@ -412,9 +387,45 @@ impl Store {
     #[inline]
     fn end_by_return(&mut self) {
         let no_parent = self.no_parent();
-        let root = self.roots[self.depth - 1].block;
         // SAFETY: blocks of roots are alive.
-        unsafe { (*root).become_idle(no_parent) };
+        unsafe { (*self.context().root).become_idle(no_parent) };
+    }
+
+    /// Makes the activation outside of the newest one the newest.
+    #[inline]
+    fn leave_activation(&mut self, activation: &Activation, outer_sp: usize) {
+        let Activation { outer, outer_stack, outer_base, .. } = *activation;
+        self.newest = outer;
+        self.depth -= 1;
+        let outer_root = match self.depth {
+            0 => ptr::null_mut(),
+            depth => self.roots[depth - 1].block,
+        };
+        let context = self.context_mut();
+        context.stack = outer_stack;
+        context.base = outer_base;
+        context.root = outer_root;
+        context.host_sp = outer_sp;
+    }
+
+    /// What is to do after an activation, mostly nothing.
+    #[inline]
+    fn after_activation(&mut self) -> anyhow::Result<()> {
+        if self.stacks.has_grown() && self.depth == 0 {
+            self.trim_stacks();
+        }
+        match self.options.check_stacks {
+            true => self.check_after_activation(),
+            false => Ok(()),
+        }
+    }
+
+    #[cold]
+    fn check_after_activation(&mut self) -> anyhow::Result<()> {
+        match self.is_poisoned() {
+            true => Ok(()),
+            false => Ok(self.check_now()?),
+        }
     }
 
     /// The root stack for the next activation.
@@ -423,32 +434,34 @@ impl Store {
         if self.is_poisoned() {
             anyhow::bail!("{POISONED}");
         }
-        if self.depth == self.roots.len() {
-            self.add_root()?;
-        }
-        let root = self.roots[self.depth].block;
+        let root = match self.roots.get(self.depth) {
+            Some(root) => root.block,
+            None => self.add_root()?,
+        };
         // SAFETY: blocks of roots are alive.
         debug_assert!(unsafe { (*root).is_idle(self.no_parent()) });
         Ok(root)
     }
 
     #[cold]
-    fn add_root(&mut self) -> anyhow::Result<()> {
+    fn add_root(&mut self) -> anyhow::Result<*mut ControlBlock> {
         if self.roots.len() >= self.options.max_activations {
             return Err(Trap::from_code(TrapCode::CallStackExhausted).into());
         }
         if let Some(root) = self.spare_roots.pop() {
+            let block = root.block;
             self.roots.push(root);
-            return Ok(());
+            return Ok(block);
         }
         let too_many = |_| Trap::from_code(TrapCode::TooManyStacks);
         let memory = self.options.arena.take().map_err(too_many)?;
         let root = self.stacks.make_root(memory).map_err(Trap::from_code)?;
         // SAFETY: just made.
         unsafe { (*root.block).parent = self.no_parent() };
+        let block = root.block;
         self.roots.push(root);
         self.context_mut().blocks = self.stacks.base();
-        Ok(())
+        Ok(block)
     }
 
     /// Gives memory of stacks back that the last activation has needed.
