@@ -4,20 +4,24 @@ use crate::programs::{Program, program};
 use crate::ropewalk::Ropewalk;
 use crate::row::{Row, Size, ours};
 
-/// As many parameters as a function may have.
-const MANY: usize = 1000;
+/// Numbers of parameters; the last is the most that a function may have.
+const MANY: [(usize, &str); 4] =
+    [(4, "bind 4"), (16, "bind 16"), (64, "bind 64"), (1000, "bind 1,000")];
 
 /// All of them, in the order of the table.
 #[rustfmt::skip]
 pub fn rows() -> Vec<Row> {
-    let many = many();
-    vec![
+    let mut rows = vec![
         compared("bind", "a cont.new, bound, a resume", 10_000_000, program!("bind", "bound"), ("create, finish", program!("bind", "plain"))),
         compared("bind a reference", "a cont.new, bound, a resume", 10_000_000, program!("bind", "bound_references"), ("create, finish", program!("bind", "plain_references"))),
         compared("bind a suspended one", "a resume of one partly bound, a suspend", 10_000_000, program!("bind", "partly"), ("round trip", program!("bind", "resumed"))),
-        compared("bind 1000", "a cont.new, bound, a resume", 100_000, Program { source: many, export: "bound" }, ("create, finish", Program { source: many, export: "plain" })),
         compared("stack: bind", "a stack.new, bound, a switch", 10_000_000, program!("stack_bind", "bound"), ("two switches", program!("stack_bind", "switched"))),
-    ]
+    ];
+    rows.extend(MANY.map(|(count, name)| {
+        let [bound, plain] = ["bound", "plain"].map(|export| Program { source: many(count), export });
+        compared(name, "a cont.new, bound, a resume", 10_000_000 / count as i64, bound, ("create, finish", plain))
+    }));
+    rows
 }
 
 fn compared(
@@ -30,11 +34,11 @@ fn compared(
     ours(name, operation, Size::of(operations), program).against_engine::<Ropewalk>(rival, other)
 }
 
-/// A program as `bind.wat`, with as many arguments as there may be.
-fn many() -> &'static str {
-    let params = "i64 ".repeat(MANY);
-    let arguments = "(local.get $n) ".repeat(MANY);
-    let sum: String = (1..MANY).map(|i| format!("(i64.add (local.get {i})) ")).collect();
+/// A program as `bind.wat`, with so many arguments.
+fn many(count: usize) -> &'static str {
+    let params = "i64 ".repeat(count);
+    let arguments = "(local.get $n) ".repeat(count);
+    let sum: String = (1..count).map(|i| format!("(i64.add (local.get {i})) ")).collect();
     let run = |export: &str, resume: &str| {
         format!(
             r#"

@@ -76,6 +76,12 @@ fn by_ourselves() -> Vec<Row> {
     vec![
         ours("compute inside", "a recursive call", fib(35), program!("compute", "inside"))
             .against_engine::<Ropewalk>("outside", program!("compute", "outside")),
+        ours("calls and a suspend", "a step of five calls", Size::of(10_000_000), program!("calls_and_suspend", "suspends"))
+            .against_engine::<Ropewalk>("no suspend", program!("calls_and_suspend", "plain")),
+        ours("after a far suspension", "a suspend, a resume", Size::of(20_000_000), program!("once", "suspended_with_others"))
+            .against_engine::<Ropewalk>("without one", program!("once", "plain")),
+        ours("after an exception", "a suspend, a resume", Size::of(20_000_000), program!("once", "thrown_into"))
+            .against_engine::<Ropewalk>("without one", program!("once", "plain")),
         ours("to the 1st handler", "a suspend, a resume", Size::of(20_000_000), first),
         ours("to the 10th handler", "a suspend, a resume", Size::of(5_000_000), tenth)
             .against_engine::<Ropewalk>("to the 1st", first)

@@ -24,6 +24,11 @@ pub trait Engine: Sized + Sync + 'static {
     /// Compiles a binary module.
     fn compile(&self, wasm: &[u8]) -> Result<Self::Module>;
 
+    /// Compiles a module in the text format.
+    fn compile_text(&self, text: &str) -> Result<Self::Module> {
+        self.compile(&wat::parse_str(text)?)
+    }
+
     /// Makes a store and an instance in it.
     fn instantiate(&self, module: &Self::Module) -> Result<Self::Instance>;
 

@@ -14,6 +14,7 @@ mod binding;
 mod clauses;
 mod clock;
 mod continuations;
+mod depths;
 mod designs;
 mod embedding;
 mod engine;
@@ -128,6 +129,7 @@ fn all_rows() -> Vec<Row> {
         binding::rows(),
         waiting::rows(),
         designs::rows(),
+        depths::rows(),
         clauses::rows(),
         interruption::rows(),
     ];

@@ -36,7 +36,7 @@ impl Workload for Program {
                 Entry::Occupied(module) => module.into_mut(),
                 Entry::Vacant(place) => {
                     let source = placed(source, *place.key());
-                    place.insert(engine.compile(&wat::parse_str(source)?)?)
+                    place.insert(engine.compile_text(&source)?)
                 }
             };
             let mut instance = engine.instantiate(module)?;

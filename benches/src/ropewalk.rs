@@ -77,6 +77,11 @@ impl<S: Settings> Engine for Ropewalk<S> {
         ::ropewalk::Module::new(&self.engine, wasm)
     }
 
+    /// The text may have instructions of all designs.
+    fn compile_text(&self, text: &str) -> Result<Self::Module> {
+        ::ropewalk::Module::new(&self.engine, text)
+    }
+
     fn instantiate(&self, module: &Self::Module) -> Result<Instance> {
         let mut store = ::ropewalk::Store::new(&self.engine, ());
         S::begin(&mut store)?;

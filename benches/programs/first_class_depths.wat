@@ -1,0 +1,184 @@
+;; Switches of first-class stacks between a stack inside of so many nested resumes and one
+;; outside, in all ways but the plain one, which is in first_class_nested.wat.
+;; One operation is a switch there and one back.
+(module
+  (type $nested_body (func (param i32)))
+  (type $nested (cont $nested_body))
+  (import "host" "new_stack" (func $new_stack (result stackref)))
+  (event $asked (param stackref))
+  (event $told (param i64 stackref))
+  (event $value (param i64))
+  (event $both (param i64))
+  (global $n (mut i64) (i64.const 0))
+  (global $sum (mut i64) (i64.const 0))
+  (global $which (mut i32) (i32.const 0))
+  (global $left (mut stackref) (ref.null stack))
+  (elem declare func $inside)
+
+  (func $inside (type $nested_body) (param $depth i32)
+    (if (i32.eqz (local.get $depth))
+      (then
+        (if (i32.eq (global.get $which) (i32.const 0)) (then (return_call $switches)))
+        (if (i32.eq (global.get $which) (i32.const 1)) (then (return_call $calls)))
+        (if (i32.eq (global.get $which) (i32.const 2)) (then (return_call $drops)))
+        (if (i32.eq (global.get $which) (i32.const 3)) (then (return_call $extends)))
+        (return_call $is_extended)))
+    (resume $nested
+      (i32.sub (local.get $depth) (i32.const 1))
+      (cont.new $nested (ref.func $inside))))
+
+  (func $times (param $n i64) (param $which i32) (result i64)
+    (global.set $n (local.get $n))
+    (global.set $which (local.get $which))
+    (call $inside (i32.const DEPTH))
+    (global.get $sum))
+
+
+  ;; switch
+  (func $count (param $from stackref)
+    (local $i i64)
+    (loop $next
+      (block $asked (result stackref)
+        (try
+          (stack.switch $told (local.get $i) (local.get_clear $from))
+          (catch $asked $asked))
+        (unreachable))
+      (local.set_cleared $from)
+      (local.set $i (i64.add (local.get $i) (i64.const 1)))
+      (br $next)))
+  (func $begin_count (result stackref)
+    (block $told (result i64 stackref)
+      (try
+        (stack.switch_call $count (call $new_stack))
+        (catch $told $told))
+      (unreachable))
+    (global.set_cleared $left)
+    (drop)
+    (global.get_clear $left))
+  (func $switches
+    (local $counter stackref)
+    (local.set_cleared $counter (call $begin_count))
+    (loop $next
+      (block $told (result i64 stackref)
+        (try
+          (stack.switch $asked (local.get_clear $counter))
+          (catch $told $told))
+        (unreachable))
+      (local.set_cleared $counter)
+      (global.set $sum (i64.add (global.get $sum)))
+      (global.set $n (i64.sub (global.get $n) (i64.const 1)))
+      (br_if $next (i64.ne (global.get $n) (i64.const 0)))))
+  (func (export "switch") (param $n i64) (result i64) (call $times (local.get $n) (i32.const 0)))
+
+  ;; switch_call, both ways
+  (func $pass (param $from stackref) (result stackref) (local.get_clear $from))
+  (func $tell (param $i i64) (param $from stackref) (result i64 stackref) (local.get $i) (local.get_clear $from))
+  (func $count_calling (param $from stackref)
+    (local $i i64)
+    (loop $next
+      (block $asked (result stackref)
+        (try
+          (stack.switch_call $tell $told (local.get $i) (local.get_clear $from))
+          (catch $asked $asked))
+        (unreachable))
+      (local.set_cleared $from)
+      (local.set $i (i64.add (local.get $i) (i64.const 1)))
+      (br $next)))
+  (func $calls
+    (local $counter stackref)
+    (block $told (result i64 stackref)
+      (try
+        (stack.switch_call $count_calling (call $new_stack))
+        (catch $told $told))
+      (unreachable))
+    (local.set_cleared $counter)
+    (drop)
+    (loop $next
+      (block $told (result i64 stackref)
+        (try
+          (stack.switch_call $pass $asked (local.get_clear $counter))
+          (catch $told $told))
+        (unreachable))
+      (local.set_cleared $counter)
+      (global.set $sum (i64.add (global.get $sum)))
+      (global.set $n (i64.sub (global.get $n) (i64.const 1)))
+      (br_if $next (i64.ne (global.get $n) (i64.const 0)))))
+  (func (export "switch_call") (param $n i64) (result i64) (call $times (local.get $n) (i32.const 1)))
+
+  ;; a new stack that is dropped as it switches back
+  (func $once (param $from stackref)
+    (stack.switch_drop $value (i64.const 1) (local.get_clear $from)))
+  (func $drops
+    (loop $next
+      (block $value (result i64)
+        (try
+          (stack.switch_call $once (call $new_stack))
+          (catch $value $value))
+        (unreachable))
+      (global.set $sum (i64.add (global.get $sum)))
+      (global.set $n (i64.sub (global.get $n) (i64.const 1)))
+      (br_if $next (i64.ne (global.get $n) (i64.const 0)))))
+  (func (export "switch_drop") (param $n i64) (result i64) (call $times (local.get $n) (i32.const 2)))
+
+  ;; extends the other stack from inside
+  (rout $r (result stackref)
+    (block $asked (result stackref)
+      (try
+        (stack.start)
+        (catch $asked $asked))
+      (unreachable)))
+  (func $extends
+    (local $counter stackref)
+    (local.set_cleared $counter (call $begin_count))
+    (loop $next
+      (local.set_cleared $counter (stack.extend $r $asked (local.get_clear $counter)))
+      (block $told (result i64 stackref)
+        (try
+          (stack.switch $asked (local.get_clear $counter))
+          (catch $told $told))
+        (unreachable))
+      (local.set_cleared $counter)
+      (global.set $sum (i64.add (global.get $sum)))
+      (global.set $n (i64.sub (global.get $n) (i64.const 1)))
+      (br_if $next (i64.ne (global.get $n) (i64.const 0)))))
+  (func (export "extend") (param $n i64) (result i64) (call $times (local.get $n) (i32.const 3)))
+
+  ;; extends what is inside
+  (rout $r2 (result i64 stackref)
+    (block $told (result i64 stackref)
+      (try
+        (stack.start)
+        (catch $told $told))
+      (unreachable)))
+  (func $count_extending (param $from stackref)
+    (local $i i64)
+    (loop $next
+      (local.set_cleared $from (stack.extend $r2 $told (local.get_clear $from)))
+      (block $asked (result stackref)
+        (try
+          (stack.switch $told (local.get $i) (local.get_clear $from))
+          (catch $asked $asked))
+        (unreachable))
+      (local.set_cleared $from)
+      (local.set $i (i64.add (local.get $i) (i64.const 1)))
+      (br $next)))
+  (func $is_extended
+    (local $counter stackref)
+    (block $told (result i64 stackref)
+      (try
+        (stack.switch_call $count_extending (call $new_stack))
+        (catch $told $told))
+      (unreachable))
+    (local.set_cleared $counter)
+    (drop)
+    (loop $next
+      (block $told (result i64 stackref)
+        (try
+          (stack.switch $asked (local.get_clear $counter))
+          (catch $told $told))
+        (unreachable))
+      (local.set_cleared $counter)
+      (global.set $sum (i64.add (global.get $sum)))
+      (global.set $n (i64.sub (global.get $n) (i64.const 1)))
+      (br_if $next (i64.ne (global.get $n) (i64.const 0)))))
+  (func (export "extended") (param $n i64) (result i64) (call $times (local.get $n) (i32.const 4))))

@@ -1,0 +1,59 @@
+//! The rows about switches from inside nested resumes, and to there, against the same
+//! switches without: neither side may search for anything.
+
+use crate::programs::Program;
+use crate::ropewalk::Ropewalk;
+use crate::row::{Row, Size, ours};
+
+/// How many resumes the stacks are suspended inside of.
+const DEPTHS: [(&str, &str); 4] = [("1", "1"), ("10", "10"), ("100", "100"), ("1000", "1,000")];
+
+/// A program in which `DEPTH` stands for the depth.
+macro_rules! deep {
+    ($file:literal) => {
+        include_str!(concat!("../programs/", $file, ".wat"))
+    };
+}
+
+const STACK: &str = deep!("stack_depths");
+const FIRST_CLASS: &str = deep!("first_class_depths");
+const TASK: &str = deep!("task_depths");
+const FIBER: &str = deep!("fiber_depths");
+
+/// All of them, in the order of the table.
+#[rustfmt::skip]
+pub fn rows() -> Vec<Row> {
+    [
+        by_depth("stack: switch_throw", "two switch_throws", 300_000, STACK, "switch_throw"),
+        by_depth("stack: switch_retire", "a stack.new, which retires", 5_000_000, STACK, "switch_retire"),
+        by_depth("stack: bind", "a switch, a bound switch back", 5_000_000, STACK, "bind"),
+        by_depth("stack: return_switch", "a return_switch, a switch back", 5_000_000, STACK, "return_switch"),
+        by_depth("first-class: switch_call", "two stack.switch_calls", 5_000_000, FIRST_CLASS, "switch_call"),
+        by_depth("first-class: switch_drop", "a new stack, which is dropped", 5_000_000, FIRST_CLASS, "switch_drop"),
+        by_depth("first-class: extend", "a stack.extend from inside", 1_000_000, FIRST_CLASS, "extend"),
+        by_depth("first-class: extended", "a stack.extend of what is inside", 1_000_000, FIRST_CLASS, "extended"),
+        by_depth("task: switchto", "two task.switchtos", 5_000_000, TASK, "switchto"),
+        by_depth("fiber: switch", "two fiber.switches", 5_000_000, FIBER, "switch"),
+    ].into_iter().flatten().collect()
+}
+
+fn by_depth(
+    name: &str,
+    operation: &'static str,
+    operations: i64,
+    source: &'static str,
+    export: &'static str,
+) -> Vec<Row> {
+    let outside = program(source, "0", export);
+    let row = |(depth, written): (&str, &str)| {
+        let name = String::leak(format!("{name} at depth {written}"));
+        ours(name, operation, Size::of(operations), program(source, depth, export))
+            .against_engine::<Ropewalk>("depth 0", outside)
+    };
+    DEPTHS.into_iter().map(row).collect()
+}
+
+/// A program lives as long as the command runs.
+fn program(source: &str, depth: &str, export: &'static str) -> Program {
+    Program { source: String::leak(source.replace("DEPTH", depth)), export }
+}
