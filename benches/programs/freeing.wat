@@ -1,5 +1,5 @@
 ;; Freeing first-class stacks: as a chain, each in a local of a frame of the next, which is
-;; freed at the end; or one by one.
+;; freed at the end; as chains of a hundred; or one by one.
 ;; One operation is a stack that is made, holds another and is freed.
 (module
   (import "host" "new_stack" (func $new_stack (result stackref)))
@@ -22,6 +22,22 @@
       (local.set $i (i64.add (local.get $i) (i64.const 1)))
       (br_if $next (i64.ne (local.get $i) (local.get $n))))
     (drop (local.get_clear $last))
+    (local.get $i))
+
+  (func (export "hundreds") (param $n i64) (result i64)
+    (local $last stackref)
+    (local $i i64)
+    (loop $next
+      (block $parked (result stackref)
+        (try
+          (stack.switch_call $hold (local.get_clear $last) (call $new_stack))
+          (catch $parked $parked))
+        (unreachable))
+      (local.set_cleared $last)
+      (local.set $i (i64.add (local.get $i) (i64.const 1)))
+      (if (i64.eqz (i64.rem_u (local.get $i) (i64.const 100)))
+        (then (drop (local.get_clear $last))))
+      (br_if $next (i64.ne (local.get $i) (local.get $n))))
     (local.get $i))
 
   (func (export "each") (param $n i64) (result i64)

@@ -41,7 +41,7 @@ fn of_kind(name: &str, operation: &'static str, source: Source) -> Vec<Row> {
 }
 
 fn nth(number: usize) -> String {
-    let ending = if number == 2 { "nd" } else { "th" };
+    let ending = if matches!(number, 2 | 32) { "nd" } else { "th" };
     format!("{number}{ending}")
 }
 

@@ -71,7 +71,8 @@ fn first_class_stacks() -> Vec<Row> {
         compared("first-class: switch", "a stack.switch", 20_000_000, CAUGHT, CONT_SWITCH),
         compared("first-class: switch_call", "a stack.switch_call", 20_000_000, CALLED, CONT_SWITCH),
         compared("first-class: thrown", "a stack.switch, an exception", 1_000_000, THROWN, Rival("caught in place", CAUGHT)).with_rival_size(Size::of(10_000_000)),
-        compared("first-class: free a chain", "a stack that holds another", 20_000, program!("freeing", "chain"), Rival("one by one", program!("freeing", "each"))).with_rival_size(Size::of(1_000_000)),
+        compared("first-class: free chains of 100", "a stack that holds another", 1_000_000, program!("freeing", "hundreds"), Rival("one by one", program!("freeing", "each"))),
+        compared("first-class: free a chain of 20,000", "a stack that holds another", 20_000, program!("freeing", "chain"), Rival("live, 20,000", program!("live", "finish"))),
         compared("first-class: call_stack", "a call_stack", 3_000_000, ANSWERED, Rival("call_indirect", INDIRECT)).with_rival_size(Size::of(30_000_000)),
     ]
 }
