@@ -73,7 +73,8 @@ fn follow(name: &str) {
 fn run(commands: &str, folder: &Path, path: &str) -> String {
     let script = format!("exec 2>&1\n{commands}");
     let mut shell = Command::new("sh");
-    shell.args(["-e", "-c", &script]).current_dir(folder).env("PATH", path);
+    shell.args(["-e", "-c", &script]).current_dir(folder);
+    shell.env("PATH", path).env("ROPEWALK", root());
     let output = shell.output().expect("a shell");
     let text = String::from_utf8(output.stdout).expect("text");
     assert!(output.status.success(), "{commands}{text}");
