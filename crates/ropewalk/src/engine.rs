@@ -178,6 +178,7 @@ impl Engine {
             stacks: self.config().stacks,
             move_stacks: self.config().move_stacks,
             check_stacks: self.config().check_stacks,
+            interruption: self.config().interruption,
             consume_fuel: self.config().consume_fuel,
             stop_always: self.config().stop_always,
         }

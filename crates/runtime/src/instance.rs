@@ -243,7 +243,9 @@ impl Store {
         self.place_globals(index)?;
         self.place_tables(index)?;
         self.evaluate_elements(index)?;
-        self.interrupts.add(self.instances[index].header());
+        if self.options.interruption {
+            self.interrupts.add(self.instances[index].header());
+        }
         Ok(())
     }
 

@@ -61,8 +61,26 @@ pub struct Interrupts {
 struct Words {
     /// The instances of the store, until it is dropped.
     instances: Vec<Word>,
-    deadline: Option<Alarm>,
-    slice: Option<Alarm>,
+    deadline: Clock,
+    slice: Clock,
+}
+
+/// A time at which functions are to stop.
+#[derive(Debug, Default)]
+struct Clock {
+    alarm: Option<Alarm>,
+    /// How often it was set: an alarm may ring while it is set anew.
+    times: u64,
+}
+
+impl Words {
+    fn clock(&mut self, reason: Reason) -> &mut Clock {
+        match reason {
+            Reason::Deadline => &mut self.deadline,
+            Reason::Slice => &mut self.slice,
+            Reason::Interrupted | Reason::Always => unreachable!("no time is set for these"),
+        }
+    }
 }
 
 /// The header of an instance, of which only the word is used.
@@ -89,7 +107,10 @@ impl Interrupts {
 
     /// Lets functions stop.
     fn stop(&self, reason: Reason) {
-        let words = self.lock();
+        self.stop_all(reason, &self.lock());
+    }
+
+    fn stop_all(&self, reason: Reason, words: &Words) {
         if self.reasons.fetch_or(reason as u32, Ordering::Relaxed) == 0 {
             words.instances.iter().for_each(|word| word.set(false));
         }
@@ -97,7 +118,10 @@ impl Interrupts {
 
     /// Takes a reason back.
     fn forget(&self, reason: Reason) {
-        let words = self.lock();
+        self.forget_in_all(reason, &self.lock());
+    }
+
+    fn forget_in_all(&self, reason: Reason, words: &Words) {
         let before = self.reasons.fetch_and(!(reason as u32), Ordering::Relaxed);
         if before == reason as u32 {
             words.instances.iter().for_each(|word| word.set(true));
@@ -136,42 +160,39 @@ impl Interrupts {
     pub(crate) fn close(&self) {
         let mut words = self.lock();
         words.instances.clear();
-        (words.deadline, words.slice) = (None, None);
+        (words.deadline, words.slice) = (Clock::default(), Clock::default());
     }
 
-    /// Lets activations end from some time on.
-    fn set_deadline(this: &Arc<Self>, deadline: Option<Instant>) -> io::Result<()> {
-        this.lock().deadline = None;
-        this.forget(Reason::Deadline);
-        match deadline {
-            Some(when) if when <= Instant::now() => this.stop(Reason::Deadline),
-            Some(when) => {
-                let alarm = this.alarm(when, Reason::Deadline)?;
-                this.lock().deadline = Some(alarm);
-            }
-            None => {}
+    /// Lets functions stop at some time, and not at the one that was set before.
+    fn stop_at(self: &Arc<Self>, reason: Reason, when: Option<Instant>) -> io::Result<()> {
+        let mut words = self.lock();
+        let clock = words.clock(reason);
+        clock.times += 1;
+        clock.alarm = None;
+        let times = clock.times;
+        self.forget_in_all(reason, &words);
+        drop(words);
+        let Some(when) = when else { return Ok(()) };
+        if when <= Instant::now() {
+            self.stop(reason);
+            return Ok(());
         }
-        Ok(())
-    }
-
-    /// Lets functions stop once after a time, or not.
-    fn set_slice(this: &Arc<Self>, length: Option<Duration>) -> io::Result<()> {
-        this.lock().slice = None;
-        this.forget(Reason::Slice);
-        if let Some(when) = length.and_then(|length| Instant::now().checked_add(length)) {
-            let alarm = this.alarm(when, Reason::Slice)?;
-            this.lock().slice = Some(alarm);
-        }
-        Ok(())
-    }
-
-    fn alarm(self: &Arc<Self>, when: Instant, reason: Reason) -> io::Result<Alarm> {
         let this = Arc::downgrade(self);
-        timer::at(when, move || {
+        let alarm = timer::at(when, move || {
             if let Some(this) = this.upgrade() {
-                this.stop(reason);
+                this.ring(reason, times);
             }
-        })
+        })?;
+        self.lock().clock(reason).alarm = Some(alarm);
+        Ok(())
+    }
+
+    /// Lets functions stop, unless the time was set anew meanwhile.
+    fn ring(&self, reason: Reason, times: u64) {
+        let mut words = self.lock();
+        if words.clock(reason).times == times {
+            self.stop_all(reason, &words);
+        }
     }
 }
 
@@ -183,13 +204,13 @@ impl Store {
 
     /// Lets activations end from some time on.
     pub fn set_deadline(&mut self, deadline: Option<Instant>) -> io::Result<()> {
-        Interrupts::set_deadline(&self.interrupts, deadline)
+        self.interrupts.stop_at(Reason::Deadline, deadline)
     }
 
     /// Lets activations that can wait do so after each such time.
     pub fn set_time_slice(&mut self, length: Option<Duration>) -> io::Result<()> {
         self.time_slice = length;
-        Interrupts::set_slice(&self.interrupts, length)
+        self.set_slice()
     }
 
     /// Forgets an interruption that has ended an activation, when no other runs.
@@ -236,8 +257,13 @@ impl Store {
     fn begin_slice(&mut self) {
         if self.time_slice.is_some() {
             // Without a timer nothing was sliced before.
-            let _ = Interrupts::set_slice(&self.interrupts, self.time_slice);
+            let _ = self.set_slice();
         }
+    }
+
+    fn set_slice(&self) -> io::Result<()> {
+        let end = self.time_slice.and_then(|length| Instant::now().checked_add(length));
+        self.interrupts.stop_at(Reason::Slice, end)
     }
 
     /// Leaves the newest activation, to continue when it is polled again. Returns
@@ -313,4 +339,28 @@ pub(crate) unsafe extern "C" fn paused(context: *mut StoreContext) -> u64 {
         false => outcome,
     };
     outcome.ended
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_alarm_that_rings_too_late_stops_nothing() {
+        let interrupts = Arc::new(Interrupts::default());
+        let later = Instant::now() + Duration::from_secs(1000);
+        for reason in [Reason::Deadline, Reason::Slice] {
+            interrupts.stop_at(reason, Some(later)).expect("a timer");
+            interrupts.stop_at(reason, None).expect("a timer");
+            interrupts.ring(reason, 1);
+            assert!(!interrupts.has(u32::MAX));
+            interrupts.stop_at(reason, Some(later)).expect("a timer");
+            interrupts.ring(reason, 2);
+            assert!(!interrupts.has(u32::MAX));
+            interrupts.ring(reason, 3);
+            assert!(interrupts.has(reason as u32));
+            interrupts.stop_at(reason, None).expect("a timer");
+            assert!(!interrupts.has(u32::MAX));
+        }
+    }
 }

@@ -63,6 +63,8 @@ pub struct StoreOptions {
     pub move_stacks: bool,
     /// Whether the records of all stacks are checked after every transition.
     pub check_stacks: bool,
+    /// Whether functions look whether they are to stop.
+    pub interruption: bool,
     /// Whether what functions execute is counted.
     pub consume_fuel: bool,
     /// Whether functions stop at every check point, to show that they can.
