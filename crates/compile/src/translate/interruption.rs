@@ -5,7 +5,7 @@
 //! with a register that the function needs anyway, and a branch that is not taken:
 //!
 //! ```text
-//!     cmp [context + go_on], context
+//!     cmp context, [context + go_on]
 //!     jne stop                            ...
 //!                                         stop:  call pause
 //!                                                jmp back
@@ -47,7 +47,8 @@ impl Translator<'_> {
         if self.env.interruption {
             let context = self.running_context();
             let word = self.get(context, instance::GO_ON);
-            let stops = self.builder.ins().icmp(IntCC::NotEqual, word, context);
+            // In this order the load is a part of the comparison.
+            let stops = self.builder.ins().icmp(IntCC::NotEqual, context, word);
             self.pause_if(stops);
         }
         if self.env.fuel {
