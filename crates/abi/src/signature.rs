@@ -34,13 +34,6 @@ pub fn host_in_registers(ty: &FuncType) -> bool {
         && ty.params().iter().chain(ty.results()).all(is_word)
 }
 
-/// Whether these are, besides, integers and references only: then both conventions
-/// have them in the same registers.
-pub fn host_in_words(ty: &FuncType) -> bool {
-    let is_integer = |ty: &ValType| !matches!(ty, ValType::F32 | ValType::F64);
-    host_in_registers(ty) && ty.params().iter().chain(ty.results()).all(is_integer)
-}
-
 /// Where a parameter or result travels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passing {

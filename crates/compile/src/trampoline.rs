@@ -12,8 +12,7 @@
 //!   type, in WebAssembly's convention. It puts its arguments into an array
 //!   below the host's stack pointer, has the stub call the host function
 //!   there, and takes the results out of it. A few words, and one as the
-//!   result, stay in registers; if no float is among them, a stub of the runtime takes
-//!   the place of the trampoline.
+//!   result, stay in registers.
 //!
 //! The third, the [stack trampoline](stack_trampoline) of a type, is where a new
 //! continuation begins. It takes the arguments from where a switch puts them,

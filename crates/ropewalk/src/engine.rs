@@ -3,12 +3,11 @@
 use crate::config::Config;
 use crate::new_stack;
 use anyhow::{Context, Result, bail, ensure};
-use ropewalk_abi::signature::host_in_words;
 use ropewalk_abi::{FuncType, ValType};
 use ropewalk_compile::Target;
 use ropewalk_runtime::memory::MemoryPool;
 use ropewalk_runtime::stack::{Arena, ArenaOptions};
-use ropewalk_runtime::{CodeMemory, LoadedModule, StoreOptions, TypeRegistry, host_words};
+use ropewalk_runtime::{CodeMemory, LoadedModule, StoreOptions, TypeRegistry};
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::sync::atomic::Ordering;
@@ -191,9 +190,6 @@ impl Engine {
 
     /// The code by which functions of a type call the host.
     pub(crate) fn host_trampoline(&self, type_id: u32) -> Result<*const c_void> {
-        if host_in_words(&self.types().func_type(type_id)) {
-            return Ok(host_words(self.config().move_stacks));
-        }
         self.trampoline(&self.inner.hosts, type_id, ropewalk_compile::host_trampoline)
     }
 

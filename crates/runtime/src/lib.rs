@@ -59,7 +59,6 @@ pub mod trap;
 pub mod types;
 
 pub use activation::{Ending, NOBODY, Poller, Polling, Stop, UncaughtException, call, call_by};
-pub use arch::stubs::host_words;
 pub use backtrace::{Backtrace, Boundary, Frame};
 pub use code::{CodeMemory, LoadedModule};
 pub use heap::{HeapOptions, OwnedRoot, Root};

@@ -5,8 +5,8 @@ use ropewalk_abi::builtin::{CATCH, END, Outcome, SUSPEND};
 use ropewalk_abi::stack::Purpose;
 use ropewalk_abi::transfer::CARRIED;
 use ropewalk_abi::{
-    ControlBlock, HostContext, LEFT_CALL_FRAME, LeftCall, Passage, PausedFrame, PausedRegisters,
-    RawVal, StoreContext,
+    ControlBlock, LEFT_CALL_FRAME, LeftCall, Passage, PausedFrame, PausedRegisters, RawVal,
+    StoreContext,
 };
 use std::ffi::c_void;
 use std::mem::offset_of;
@@ -346,73 +346,6 @@ call_stub! {
     call: ["sub rsp, 8", "call rdx"],
     after: [],
     {}
-}
-
-/// The code of a function of the host that takes and gives words only, all in the
-/// registers where WebAssembly's convention has them: calls what the context in `rdi`
-/// names. On top of the host's stack lies the store.
-#[unsafe(naked)]
-unsafe extern "C" fn call_words() {
-    core::arch::naked_asm!(
-        "mov r10, [rdi]", // the store
-        "mov r11, [r10 + {stack}]",
-        "mov [r11 + {sp}], rsp",
-        "mov [r11 + {fp}], rbp",
-        "mov rsp, [r10 + {host_sp}]",
-        "call [rdi + {function}]",
-        "mov r10, [rsp]",
-        "test rax, rax",
-        "jnz {depart}",
-        "mov r11, [r10 + {stack}]",
-        "mov rsp, [r11 + {sp}]",
-        "mov rbp, [r11 + {fp}]",
-        "mov rax, rdx",
-        "ret",
-        stack = const offset_of!(StoreContext, stack),
-        host_sp = const offset_of!(StoreContext, host_sp),
-        sp = const offset_of!(ControlBlock, sp),
-        fp = const offset_of!(ControlBlock, fp),
-        function = const offset_of!(HostContext, function),
-        depart = sym depart,
-    )
-}
-
-/// The code of functions of the host that [take and give words
-/// only](ropewalk_abi::signature::host_in_words). In a stress mode it moves the running
-/// stack first.
-pub fn host_words(move_stacks: bool) -> *const c_void {
-    match move_stacks {
-        false => call_words as *const c_void,
-        true => call_words_moving as *const c_void,
-    }
-}
-
-call_stub! {
-    /// As [`call_words`], but first moves the running stack to other memory.
-    call_words_moving,
-    to_host_stack: "mov rsp, [r10 + {host_sp}]",
-    call: [
-        "push rdi",
-        "push rsi",
-        "push rdx",
-        "push rcx",
-        "push r8",
-        "mov rdi, r10",
-        "call {move_stack}",
-        "pop r8",
-        "pop rcx",
-        "pop rdx",
-        "pop rsi",
-        "pop rdi",
-        "sub rsp, 8",
-        "call [rdi + {function}]"
-    ],
-    after: ["mov rax, rdx"],
-    {
-        host_sp = const offset_of!(StoreContext, host_sp),
-        function = const offset_of!(HostContext, function),
-        move_stack = sym crate::store::move_stack_of
-    }
 }
 
 call_stub! {
