@@ -2,29 +2,25 @@
 
 use crate::call::public_error;
 use crate::exception::Exception;
-use crate::func::{Func, raw_values};
+use crate::func::Func;
+use crate::held::{Held, Taken};
 use crate::misuse::WrongType;
-use crate::reference::{ContRef, Handle, fits};
-use crate::store::{self, AsContext, AsContextMut, StoreContextMut};
+use crate::reference::{ContRef, Handle, check_fits};
+use crate::store::{AsContext, AsContextMut, StoreContextMut};
 use crate::tag::{Tag, TypedTag};
+use crate::transfer;
 use crate::typed::{TypedFunc, WasmParams, WasmResults, fit};
 use crate::val::Val;
 use crate::waiting::WaitingCall;
 use anyhow::{Error, Result, anyhow};
 use ropewalk_abi::clauses::List;
-use ropewalk_abi::stack::{ClauseKind, handler_word};
-use ropewalk_abi::transfer::ValueClass;
-use ropewalk_abi::{CompositeType, FuncType, HeapType, RawVal, RefType, TrapCode, ValType};
-use ropewalk_runtime::held::{self, CameBack, Released};
-use ropewalk_runtime::{
-    Backtrace, NOBODY, Stop, Store as RuntimeStore, StoreId, Trap, TypeRegistry,
-};
+use ropewalk_abi::stack::{ClauseKind, EVERY_TAG, StackKind, handler_word};
+use ropewalk_abi::{CompositeType, FuncType, HeapType, RefType, TrapCode, ValType};
+use ropewalk_runtime::held::{self, CameBack};
+use ropewalk_runtime::{Backtrace, NOBODY, Stop, Store as RuntimeStore, Trap, TypeRegistry};
 use std::fmt;
 use std::future::poll_fn;
 use std::marker::PhantomData;
-use std::mem::ManuallyDrop;
-use std::ptr;
-use std::sync::Arc;
 
 /// A continuation that the host has: a computation of WebAssembly on stacks of its
 /// own, which has not begun or is suspended.
@@ -70,11 +66,12 @@ use std::sync::Arc;
 ///
 /// It can be sent to another thread, as its store can.
 pub struct Continuation {
-    store: StoreId,
-    reference: u64,
+    held: Held,
     ty: std::result::Result<ContType, Unusable>,
-    released: Arc<Released>,
 }
+
+/// What a continuation is called in errors.
+const NAME: &str = "continuation";
 
 /// What came of resuming a continuation.
 ///
@@ -156,9 +153,44 @@ pub enum TypedResumed<R, Values, Answer> {
     },
 }
 
-/// Why a continuation cannot be resumed.
+/// What the host handles while a continuation runs that it has resumed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Clause {
+    /// `(on $tag $label)`: a suspension with the tag comes back to the host.
+    On(Tag),
+    /// A suspension with any tag comes back to the host, unless another clause is for it.
+    OnAny,
+    /// `(on $tag switch)`: a `switch` with the tag goes to another continuation, which takes
+    /// the place of the one that was resumed. The tag has no parameters, and its results are
+    /// those of the continuation.
+    OnSwitch(Tag),
+}
+
+impl Clause {
+    fn word(self, runtime: &RuntimeStore, ty: ContType) -> Result<u64> {
+        let word = |tag: Tag, kind| Ok(handler_word(tag.in_store(runtime)?.addr().get(), kind));
+        match self {
+            Clause::On(tag) => word(tag, ClauseKind::Suspend),
+            Clause::OnAny => Ok(EVERY_TAG),
+            Clause::OnSwitch(tag) => {
+                // Whoever takes the place returns what the tag says, and whoever continues
+                // the one that was resumed relies on the same.
+                let found = tag.ty_in(runtime)?;
+                let results = ty.results.types(runtime.types());
+                let fits = found.ty.params().is_empty() && *found.ty.results() == *results;
+                if !fits {
+                    let expected = FuncType::new([], results);
+                    return Err(WrongType::new("tag", expected, found.ty).into());
+                }
+                word(tag, ClauseKind::Switch)
+            }
+        }
+    }
+}
+
+/// Why a continuation or a stack cannot be continued.
 #[derive(Clone, Copy, Debug)]
-enum Unusable {
+pub(crate) enum Unusable {
     /// It came from where its type is not known.
     UnknownType,
     /// There was none.
@@ -166,7 +198,7 @@ enum Unusable {
 }
 
 impl Unusable {
-    fn error(self) -> Error {
+    pub fn error(self) -> Error {
         match self {
             Unusable::UnknownType => unknown_type(ValType::Ref(RefType::CONTREF)),
             Unusable::Invalid(code) => Trap::from_code(code).into(),
@@ -177,19 +209,19 @@ impl Unusable {
 /// What a continuation takes, and what it returns in the end: the parameters or
 /// results of function types of the engine.
 #[derive(Clone, Copy, Debug)]
-struct ContType {
-    params: Side,
-    results: Side,
+pub(crate) struct ContType {
+    pub params: Side,
+    pub results: Side,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Side {
+pub(crate) enum Side {
     Params(u32),
     Results(u32),
 }
 
 impl Side {
-    fn types(self, types: &TypeRegistry) -> Box<[ValType]> {
+    pub fn types(self, types: &TypeRegistry) -> Box<[ValType]> {
         match self {
             Side::Params(number) => types.func_type(number).params().into(),
             Side::Results(number) => types.func_type(number).results().into(),
@@ -203,7 +235,7 @@ impl ContType {
     }
 
     /// The type of the continuations of a reference type, if it says that.
-    fn of_reference(types: &TypeRegistry, ty: ValType) -> Option<ContType> {
+    pub fn of_reference(types: &TypeRegistry, ty: ValType) -> Option<ContType> {
         let ValType::Ref(reference) = ty else { return None };
         let HeapType::Concrete(number) = reference.heap else { return None };
         match types.get(number).ty().composite {
@@ -214,12 +246,18 @@ impl ContType {
         }
     }
 
+    /// The same, of a heap type; an error if that does not say it.
+    pub fn known(types: &TypeRegistry, heap: HeapType) -> Result<ContType> {
+        let ty = ValType::Ref(RefType { nullable: false, heap });
+        ContType::of_reference(types, ty).ok_or_else(|| unknown_type(ty))
+    }
+
     /// The type of the rest after a suspension with a tag.
     fn after(self, tag: u32) -> ContType {
         ContType { params: Side::Results(tag), results: self.results }
     }
 
-    fn func_type(self, types: &TypeRegistry) -> FuncType {
+    pub fn func_type(self, types: &TypeRegistry) -> FuncType {
         FuncType::new(self.params.types(types), self.results.types(types))
     }
 }
@@ -243,15 +281,14 @@ impl Continuation {
         reference: u64,
         ty: std::result::Result<ContType, Unusable>,
     ) -> Continuation {
-        let released = runtime.released().clone();
-        Continuation { store: runtime.id(), reference, ty, released }
+        Continuation { held: Held::new(runtime, reference), ty }
     }
 
     /// The continuation that a word of the store names, which the host takes. If
     /// nothing valid is there, using it is an error.
     pub(crate) fn from_word(runtime: &mut RuntimeStore, word: u64, ty: ValType) -> Continuation {
         let ty = ContType::of_reference(runtime.types(), ty).ok_or(Unusable::UnknownType);
-        match runtime.take_held(word) {
+        match runtime.take_held(word, StackKind::Continuation) {
             Ok(reference) => Continuation::held(runtime, reference, ty),
             Err(code) => Continuation::held(runtime, 0, Err(Unusable::Invalid(code))),
         }
@@ -262,24 +299,17 @@ impl Continuation {
     pub(crate) fn into_word_of(self, runtime: &RuntimeStore, expected: RefType) -> Result<u64> {
         let found = self.func_type(runtime)?;
         let heap = HeapType::Concrete(runtime.types().register_cont(&found));
-        if !fits(runtime, self.reference, heap, expected) {
-            let found = ValType::Ref(RefType { nullable: false, heap });
-            let describe = |ty| runtime.types().describe(ty);
-            let expected = describe(ValType::Ref(expected));
-            return Err(WrongType::new("value", expected, describe(found)).into());
-        }
+        check_fits(runtime, self.held.reference(), heap, expected)?;
         self.into_word(runtime)
     }
 
     /// The word of this continuation, which the host gives away.
     pub(crate) fn into_word(self, runtime: &RuntimeStore) -> Result<u64> {
-        store::check(runtime, self.store, "continuation")?;
+        self.held.check(runtime, NAME)?;
         if let Err(unusable @ Unusable::Invalid(_)) = self.ty {
             return Err(unusable.error());
         }
-        let taken = self.taken();
-        runtime.let_go(taken.reference);
-        Ok(taken.reference)
+        Ok(self.held.into_word(runtime))
     }
 
     /// Takes the continuation that a reference of WebAssembly names: the references to
@@ -295,7 +325,8 @@ impl Continuation {
         let known = known.ok_or_else(|| unknown_type(ty))?;
         let word = reference.handle.word(runtime, HeapType::Cont)?;
         runtime.make_room_for_block(word)?;
-        let reference = runtime.take_held(word).map_err(Trap::from_code)?;
+        let reference =
+            runtime.take_held(word, StackKind::Continuation).map_err(Trap::from_code)?;
         Ok(Continuation::held(runtime, reference, Ok(known)))
     }
 
@@ -311,7 +342,7 @@ impl Continuation {
     }
 
     fn func_type(&self, runtime: &RuntimeStore) -> Result<FuncType> {
-        store::check(runtime, self.store, "continuation")?;
+        self.held.check(runtime, NAME)?;
         Ok(self.known_type()?.func_type(runtime.types()))
     }
 
@@ -344,7 +375,7 @@ impl Continuation {
     pub fn resume(self, mut store: impl AsContextMut, arguments: &[Val]) -> Result<Resumed> {
         let mut store = store.as_context_mut();
         let handlers = store.0.runtime.every_tag();
-        self.resume_with(&mut store, &handlers, arguments)
+        self.resume_for(&mut store, &handlers, arguments)
     }
 
     /// Resumes it. The host handles these tags; with another one it traps, unless
@@ -356,11 +387,59 @@ impl Continuation {
         arguments: &[Val],
     ) -> Result<Resumed> {
         let mut store = store.as_context_mut();
-        let handlers = handlers(&store.0.runtime, tags)?;
-        self.resume_with(&mut store, &handlers, arguments)
+        let handlers = handlers(&store.0.runtime, tags, ClauseKind::Suspend)?;
+        self.resume_for(&mut store, &handlers, arguments)
     }
 
-    fn resume_with<T>(
+    /// Resumes it. The host has these clauses, as a `resume` of WebAssembly has; with
+    /// another tag it traps, unless something inside of it handles that.
+    ///
+    /// ```
+    /// use ropewalk::*;
+    ///
+    /// let engine = Engine::default();
+    /// let module = Module::new(&engine, r#"
+    ///     (module
+    ///       (type $f (func (result i32)))
+    ///       (type $k (cont $f))
+    ///       (type $g (func (param (ref null $k)) (result i32)))
+    ///       (type $to (cont $g))
+    ///       (tag $swap (export "swap") (result i32))
+    ///       (func $second (param (ref null $k)) (result i32) (i32.const 2))
+    ///       (elem declare func $second)
+    ///       (func (export "first") (result i32)
+    ///         (switch $to $swap (cont.new $to (ref.func $second)))
+    ///         (i32.const 1)))
+    /// "#)?;
+    /// let mut store = Store::new(&engine, ());
+    /// let instance = Instance::new(&mut store, &module, &[])?;
+    /// let first = instance.get_func(&mut store, "first").unwrap();
+    /// let swap = instance.get_tag(&mut store, "swap").unwrap();
+    /// let first = Continuation::new(&mut store, first)?;
+    /// let Resumed::Returned(results) =
+    ///     first.resume_with(&mut store, &[Clause::OnSwitch(swap)], &[])?
+    /// else {
+    ///     panic!("the second one returns in place of the first");
+    /// };
+    /// assert_eq!(results[0].i32(), Some(2));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn resume_with(
+        self,
+        mut store: impl AsContextMut,
+        clauses: &[Clause],
+        arguments: &[Val],
+    ) -> Result<Resumed> {
+        let mut store = store.as_context_mut();
+        let runtime = &*store.0.runtime;
+        self.held.check(runtime, NAME)?;
+        let ty = self.known_type()?;
+        let words = clauses.iter().map(|clause| clause.word(runtime, ty));
+        let handlers = List::new(&words.collect::<Result<Vec<_>>>()?);
+        self.resume_for(&mut store, &handlers, arguments)
+    }
+
+    fn resume_for<T>(
         self,
         store: &mut StoreContextMut<'_, T>,
         handlers: &List<impl AsRef<[u64]>>,
@@ -382,12 +461,7 @@ impl Continuation {
         let ty = self.begin(store)?;
         let runtime = &mut *store.0.runtime;
         let params = ty.params.types(runtime.types());
-        let values = raw_values(runtime, &params, arguments)?;
-        runtime.tag_transferred(|| classes(&params));
-        // SAFETY: the transfer area has room for as many values as a function may take.
-        unsafe {
-            values.as_ptr().copy_to_nonoverlapping(runtime.transfer_area(), values.len());
-        }
+        transfer::put_values(runtime, &params, arguments)?;
         Ok(ty)
     }
 
@@ -402,7 +476,7 @@ impl Continuation {
         // They stay where they are while it waits.
         let handlers = Box::new(store.0.runtime.every_tag());
         let ty = self.put_arguments(&mut store, arguments)?;
-        let taken = self.taken();
+        let taken = self.held.taken();
         // SAFETY: this future has the store.
         let mut call = unsafe { WaitingCall::new(store.enter()) };
         let reference = taken.reference;
@@ -461,7 +535,7 @@ impl Continuation {
         let ty = self.begin(&mut store)?;
         let handlers = store.0.runtime.every_tag();
         let word = exception.owned().word(&store.0.runtime)?;
-        let taken = self.taken();
+        let taken = self.held.taken();
         // SAFETY: the host holds it, and the exception is one of the store.
         let stop = unsafe { held::resume_throw(store.enter(), taken.reference, word, &handlers) };
         let back = back(store.as_context_mut(), stop, &handlers);
@@ -472,9 +546,9 @@ impl Continuation {
     #[inline]
     fn begin<T>(&self, store: &mut StoreContextMut<'_, T>) -> Result<ContType> {
         let runtime = &mut *store.0.runtime;
-        store::check(runtime, self.store, "continuation")?;
+        self.held.check(runtime, NAME)?;
         runtime.free_released();
-        runtime.make_room_for_block(self.reference)?;
+        runtime.make_room_for_block(self.held.reference())?;
         self.known_type()
     }
 
@@ -491,49 +565,35 @@ impl Continuation {
         ty: ContType,
         results: impl FnOnce(&mut StoreContextMut<'_, T>) -> R,
     ) -> Result<Resumed<R>> {
-        let taken = self.taken();
+        let taken = self.held.taken();
         // SAFETY: the host holds it; the rest is the caller's promise.
         let stop = unsafe { held::resume(store.enter(), taken.reference, handlers, NOBODY) };
         let back = back(store.as_context_mut(), stop, handlers);
         taken.came_back(store, back, ty, results)
     }
 
-    /// Takes it apart: its stacks are not freed with it.
-    #[inline]
-    fn taken(self) -> Taken {
-        let this = ManuallyDrop::new(self);
-        // SAFETY: `this` is never dropped, so what it has is read once.
-        Taken { reference: this.reference, released: unsafe { ptr::read(&this.released) } }
-    }
-
     /// Where it is suspended; nothing if it has not begun.
     pub fn backtrace(&self, store: impl AsContext) -> Result<Backtrace> {
         let runtime = store.as_context().runtime();
-        store::check(runtime, self.store, "continuation")?;
-        Ok(runtime.held_backtrace(self.reference))
+        self.held.check(runtime, NAME)?;
+        Ok(runtime.held_backtrace(self.held.reference()))
     }
 
     /// How many bytes of its stacks are in use. The machine's memory is given out in
     /// pages, at least one for each stack.
     pub fn bytes(&self, store: impl AsContext) -> Result<usize> {
         let runtime = store.as_context().runtime();
-        store::check(runtime, self.store, "continuation")?;
-        Ok(runtime.held_bytes(self.reference))
+        self.held.check(runtime, NAME)?;
+        Ok(runtime.held_bytes(self.held.reference()))
     }
 
     /// Frees its stacks at once.
     pub fn free(self, mut store: impl AsContextMut) -> Result<()> {
         let runtime = &mut *store.as_context_mut().0.runtime;
-        store::check(runtime, self.store, "continuation")?;
-        runtime.free_held(self.taken().reference);
+        self.held.check(runtime, NAME)?;
+        self.held.free(runtime);
         Ok(())
     }
-}
-
-/// What is left of a continuation that was resumed.
-struct Taken {
-    reference: u64,
-    released: Arc<Released>,
 }
 
 impl Taken {
@@ -548,14 +608,13 @@ impl Taken {
     ) -> Result<Resumed<R>> {
         match self.tag(store, back)? {
             None => Ok(Resumed::Returned(results(store))),
-            Some((tag, reference, released)) => {
+            Some((tag, held)) => {
                 let runtime = &mut *store.0.runtime;
                 let number = tag.type_id(runtime)?;
                 let types = runtime.types().func_type(number);
                 // SAFETY: it suspended with values of the tag.
-                let values = unsafe { values_of(runtime, types.params()) };
-                let (store, ty) = (runtime.id(), Ok(ty.after(number)));
-                let continuation = Continuation { store, reference, ty, released };
+                let values = unsafe { transfer::values_of(runtime, types.params()) };
+                let continuation = Continuation { held, ty: Ok(ty.after(number)) };
                 Ok(Resumed::Suspended { tag, values, continuation })
             }
         }
@@ -567,24 +626,15 @@ impl Taken {
         self,
         store: &StoreContextMut<'_, T>,
         back: Result<CameBack>,
-    ) -> Result<Option<(Tag, u64, Arc<Released>)>> {
+    ) -> Result<Option<(Tag, Held)>> {
         match back {
             Ok(CameBack::Returned) => Ok(None),
             Ok(CameBack::Suspended { tag, reference }) => {
-                Ok(Some((Tag::from_def(&store.0.runtime, tag), reference, self.released)))
+                let tag = Tag::from_def(&store.0.runtime, tag);
+                Ok(Some((tag, self.held_again(&store.0.runtime, reference))))
             }
-            // If it could not even be resumed, it is still held, and its owner gone.
-            Err(error) => {
-                self.released.push(self.reference);
-                Err(error)
-            }
+            Err(error) => Err(error),
         }
-    }
-}
-
-impl Drop for Continuation {
-    fn drop(&mut self) {
-        self.released.push(self.reference);
     }
 }
 
@@ -678,7 +728,7 @@ impl<Params: WasmParams, Results: WasmResults> TypedContinuation<Params, Results
         let mut store = store.as_context_mut();
         let ty = self.continuation.begin(&mut store)?;
         let handlers = store.0.runtime.every_tag();
-        put(&mut store.0.runtime, params, self.checked.then_some(ty.params))?;
+        transfer::put(&mut store.0.runtime, params, self.checked.then_some(ty.params))?;
         let results = |store: &mut StoreContextMut<'_, _>| load(store, ty.results);
         // SAFETY: the types were checked when it was made.
         unsafe { self.continuation.enter(&mut store, &handlers, ty, results) }
@@ -697,17 +747,16 @@ impl<Params: WasmParams, Results: WasmResults> TypedContinuation<Params, Results
         let (def, number) = tag.in_store(&store.0.runtime)?;
         let word = handler_word(def.addr().get(), ClauseKind::Suspend);
         let handlers = List::short(word, 0);
-        put(&mut store.0.runtime, params, self.checked.then_some(ty.params))?;
-        let taken = self.continuation.taken();
+        transfer::put(&mut store.0.runtime, params, self.checked.then_some(ty.params))?;
+        let taken = self.continuation.held.taken();
         // SAFETY: the host holds it, and the types were checked when it was made.
         let stop = unsafe { held::resume(store.enter(), taken.reference, &handlers, NOBODY) };
         let back = back(store.as_context_mut(), stop, &handlers);
-        let Some((_, reference, released)) = taken.tag(&store, back)? else {
+        let Some((_, held)) = taken.tag(&store, back)? else {
             return Ok(TypedResumed::Returned(load(&mut store, ty.results)));
         };
         let values = load(&mut store, Side::Params(number));
-        let (store, ty) = (store.0.runtime.id(), Ok(ty.after(number)));
-        let continuation = Continuation { store, reference, ty, released };
+        let continuation = Continuation { held, ty: Ok(ty.after(number)) };
         let checked = tag.is_checked();
         let continuation = TypedContinuation { continuation, checked, _types: PhantomData };
         Ok(TypedResumed::Suspended { values, continuation })
@@ -728,29 +777,12 @@ fn back<T>(
     }
 }
 
-/// Puts values into the transfer area, and checks that they have types that they might
-/// not have.
-#[inline]
-fn put<Params: WasmParams>(
-    runtime: &mut RuntimeStore,
-    params: Params,
-    checked: Option<Side>,
-) -> Result<()> {
-    runtime.tag_transferred(|| classes(&Params::types()));
-    let area = runtime.transfer_area();
-    // SAFETY: the area has room for more values than Rust's tuples have, and it was
-    // found that they may fit.
-    unsafe {
-        match checked.filter(|_| Params::MAY_BE_CHECKED) {
-            None => params.store(runtime, area),
-            Some(side) => params.store_of(runtime, area, &side.types(runtime.types())),
-        }
-    }
-}
-
 /// Takes values out of the transfer area that have the types that were checked.
 #[inline]
-fn load<T, Results: WasmResults>(store: &mut StoreContextMut<'_, T>, types: Side) -> Results {
+pub(crate) fn load<T, Results: WasmResults>(
+    store: &mut StoreContextMut<'_, T>,
+    types: Side,
+) -> Results {
     let runtime = &mut *store.0.runtime;
     let values = runtime.transfer_area();
     // SAFETY: they have just come with a switch, of the types that were checked.
@@ -770,38 +802,21 @@ fn results_of<T>(store: &mut StoreContextMut<'_, T>, ty: ContType) -> Vec<Val> {
     let runtime = &mut *store.0.runtime;
     let types = ty.results.types(runtime.types());
     // SAFETY: it returns values of its types.
-    unsafe { values_of(runtime, &types) }
+    unsafe { transfer::values_of(runtime, &types) }
 }
 
-/// The values in the transfer area.
-///
-/// # Safety
-///
-/// They must have these types, and nothing have been allocated since they were put
-/// there.
-unsafe fn values_of(runtime: &mut RuntimeStore, types: &[ValType]) -> Vec<Val> {
-    let area = runtime.transfer_area();
-    // SAFETY: the caller's promise.
-    let value = |(i, ty): (usize, &ValType)| unsafe {
-        let value: RawVal = *area.add(i);
-        Val::from_raw(runtime, &value, *ty)
-    };
-    types.iter().enumerate().map(value).collect()
-}
-
-fn classes(types: &[ValType]) -> Vec<ValueClass> {
-    types.iter().map(|ty| ValueClass::of(*ty)).collect()
-}
-
-/// The clauses of a host that handles these tags.
-fn handlers(runtime: &RuntimeStore, tags: &[Tag]) -> Result<List<Vec<u64>>> {
-    let word =
-        |tag: &Tag| Ok(handler_word(tag.in_store(runtime)?.addr().get(), ClauseKind::Suspend));
+/// The clauses of a host that handles these tags, where they are of a kind.
+pub(crate) fn handlers(
+    runtime: &RuntimeStore,
+    tags: &[Tag],
+    kind: ClauseKind,
+) -> Result<List<Vec<u64>>> {
+    let word = |tag: &Tag| Ok(handler_word(tag.in_store(runtime)?.addr().get(), kind));
     let clauses: Vec<_> = tags.iter().map(word).collect::<Result<_>>()?;
     Ok(List::new(&clauses))
 }
 
-fn unknown_type(ty: ValType) -> Error {
+pub(crate) fn unknown_type(ty: ValType) -> Error {
     anyhow!(
         "expected a continuation of a type that says what it takes and returns, \
          found one of type {ty}"

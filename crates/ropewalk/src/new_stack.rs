@@ -10,8 +10,9 @@ use crate::func::Func;
 use crate::instance::instantiate_error;
 use crate::module::Module;
 use crate::reference::ContRef;
-use crate::store::AsContextMut;
+use crate::store::{AsContextMut, StoreContextMut};
 use anyhow::{Context, Result};
+use ropewalk_abi::ValType;
 use ropewalk_abi::module::{Import, Item};
 use ropewalk_runtime::{ImportValue, LoadedModule, Store as RuntimeStore, link};
 use std::sync::Arc;
@@ -100,6 +101,15 @@ fn exported(engine: &Engine, runtime: &mut RuntimeStore, name: &str) -> Result<F
         unreachable!("it exports functions");
     };
     Ok(Func::from_ref(runtime, runtime.instance(index).func_ref(function)))
+}
+
+/// The type of first-class stacks.
+pub(crate) fn stackref<T>(store: &mut StoreContextMut<'_, T>) -> Result<ValType> {
+    let engine = store.engine().clone();
+    let runtime = &mut *store.0.runtime;
+    let make = exported(&engine, runtime, NEW_STACK)?;
+    let ty = runtime.types().func_type(make.type_id(runtime)?);
+    ty.results().first().copied().context("it returns a stack")
 }
 
 impl ContRef {

@@ -1,11 +1,10 @@
 //! Suspensions of host functions.
 
-use crate::func::raw_values;
 use crate::tag::Tag;
+use crate::transfer;
 use crate::val::Val;
 use anyhow::{Context, Result, ensure};
 use ropewalk_abi::builtin::Outcome;
-use ropewalk_abi::transfer::ValueClass;
 use ropewalk_abi::{FuncType, LeftCall};
 use ropewalk_runtime::Store as RuntimeStore;
 use std::fmt;
@@ -80,13 +79,8 @@ impl Suspension {
              the results of the tag would be its results"
         );
         let params = tag_type.ty.params();
-        let values = raw_values(runtime, params, &self.values);
-        let values = values.context("in the values of a suspension")?;
-        runtime.tag_transferred(|| params.iter().map(|ty| ValueClass::of(*ty)).collect());
-        // SAFETY: the area has room for as many values as a tag may have.
-        unsafe {
-            values.as_ptr().copy_to_nonoverlapping(runtime.transfer_area(), values.len());
-        }
+        let put = transfer::put_values(runtime, params, &self.values);
+        put.context("in the values of a suspension")?;
         Ok(runtime.suspend_call(tag, LeftCall::of(ty)))
     }
 }

@@ -1,11 +1,15 @@
 //! Functions with Rust's types.
 
+use crate::bag::BagStack;
 use crate::continuation::Continuation;
+use crate::fiber::Fiber;
+use crate::first_class::FirstClassStack;
 use crate::fit::{Fit, checked};
 use crate::func::Func;
 use crate::misuse::WrongType;
 use crate::reference::{AnyRef, ArrayRef, ContRef, ExnRef, ExternRef, StructRef};
 use crate::store::{AsContextMut, StoreContext, StoreContextMut};
+use crate::task::Task;
 use crate::val::{Val, rooted};
 use crate::waiting::WaitingCall;
 use anyhow::{Context as _, Result};
@@ -27,7 +31,7 @@ use std::mem::MaybeUninit;
 /// | [`Func`](crate::Func) | `(ref func)`, and a parameter of a defined function type |
 /// | [`StructRef`](crate::StructRef), [`ArrayRef`](crate::ArrayRef), [`AnyRef`](crate::AnyRef) | `(ref struct)`, `(ref array)`, `(ref any)`, and a parameter of a defined type |
 /// | [`ExternRef`](crate::ExternRef), [`ExnRef`](crate::ExnRef) | `(ref extern)`, `(ref exn)` |
-/// | [`ContRef`](crate::ContRef), [`Continuation`](crate::Continuation) | `(ref cont)`, and a parameter of a defined type |
+/// | [`ContRef`](crate::ContRef), [`Continuation`](crate::Continuation), [`BagStack`](crate::BagStack), [`FirstClassStack`](crate::FirstClassStack), [`Task`](crate::Task), [`Fiber`](crate::Fiber) | `(ref cont)`, and a parameter of a defined type |
 /// | [`Owned<R>`](crate::Owned) | as `R` |
 /// | `Option` of a reference | the same with null |
 ///
@@ -302,63 +306,85 @@ unsafe impl WasmTy for ContRef {
     }
 }
 
-// SAFETY: a reference of that type is null or names a continuation.
-unsafe impl WasmTy for Option<Continuation> {
-    fn ty() -> ValType {
-        ValType::Ref(RefType::CONTREF)
-    }
+/// A function that returns one of these gives it to the host, and one that takes it gets
+/// it.
+macro_rules! of_designs {
+    ($($ty:ident: $into_word:ident, $into_word_of:ident;)*) => {
+        $(
+            // SAFETY: a reference of that type is null or names a stack.
+            unsafe impl WasmTy for Option<$ty> {
+                fn ty() -> ValType {
+                    ValType::Ref(RefType::CONTREF)
+                }
 
-    fn to_raw(self, runtime: &RuntimeStore) -> Result<RawVal> {
-        self.map_or(Ok(RawVal::ZERO), |value| value.to_raw(runtime))
-    }
+                fn to_raw(self, runtime: &RuntimeStore) -> Result<RawVal> {
+                    self.map_or(Ok(RawVal::ZERO), |value| value.to_raw(runtime))
+                }
 
-    const MAY_BE_CHECKED: bool = true;
+                const MAY_BE_CHECKED: bool = true;
 
-    unsafe fn to_raw_of(self, runtime: &RuntimeStore, ty: ValType) -> Result<RawVal> {
-        // SAFETY: the caller's promise.
-        self.map_or(Ok(RawVal::ZERO), |value| unsafe { value.to_raw_of(runtime, ty) })
-    }
+                unsafe fn to_raw_of(self, runtime: &RuntimeStore, ty: ValType) -> Result<RawVal> {
+                    // SAFETY: the caller's promise.
+                    self.map_or(Ok(RawVal::ZERO), |value| unsafe { value.to_raw_of(runtime, ty) })
+                }
 
-    unsafe fn from_raw(runtime: &mut RuntimeStore, raw: &RawVal) -> Self {
-        // SAFETY: the caller's promise.
-        unsafe { Self::from_raw_of(runtime, raw, Self::ty()) }
-    }
+                unsafe fn from_raw(runtime: &mut RuntimeStore, raw: &RawVal) -> Self {
+                    // SAFETY: the caller's promise.
+                    unsafe { Self::from_raw_of(runtime, raw, Self::ty()) }
+                }
 
-    const NEEDS_TYPE: bool = true;
+                const NEEDS_TYPE: bool = true;
 
-    unsafe fn from_raw_of(runtime: &mut RuntimeStore, raw: &RawVal, ty: ValType) -> Self {
-        (raw.u64() != 0).then(|| Continuation::from_word(runtime, raw.u64(), ty))
-    }
+                unsafe fn from_raw_of(
+                    runtime: &mut RuntimeStore,
+                    raw: &RawVal,
+                    ty: ValType,
+                ) -> Self {
+                    (raw.u64() != 0).then(|| $ty::from_word(runtime, raw.u64(), ty))
+                }
+            }
+
+            // SAFETY: a reference of that type names a stack.
+            unsafe impl WasmTy for $ty {
+                fn ty() -> ValType {
+                    ValType::Ref(RefType { nullable: false, heap: HeapType::Cont })
+                }
+
+                fn to_raw(self, runtime: &RuntimeStore) -> Result<RawVal> {
+                    Ok(RawVal::from_u64(self.$into_word(runtime)?))
+                }
+
+                const MAY_BE_CHECKED: bool = true;
+
+                unsafe fn to_raw_of(self, runtime: &RuntimeStore, ty: ValType) -> Result<RawVal> {
+                    let ValType::Ref(ty) = ty else { unreachable!("a reference") };
+                    Ok(RawVal::from_u64(self.$into_word_of(runtime, ty)?))
+                }
+
+                unsafe fn from_raw(runtime: &mut RuntimeStore, raw: &RawVal) -> Self {
+                    $ty::from_word(runtime, raw.u64(), <Self as WasmTy>::ty())
+                }
+
+                const NEEDS_TYPE: bool = true;
+
+                unsafe fn from_raw_of(
+                    runtime: &mut RuntimeStore,
+                    raw: &RawVal,
+                    ty: ValType,
+                ) -> Self {
+                    $ty::from_word(runtime, raw.u64(), ty)
+                }
+            }
+        )*
+    };
 }
 
-/// A function that returns a `Continuation` gives it to the host, and one that takes
-/// it gets it.
-// SAFETY: a reference of that type names a continuation.
-unsafe impl WasmTy for Continuation {
-    fn ty() -> ValType {
-        ValType::Ref(RefType { nullable: false, heap: HeapType::Cont })
-    }
-
-    fn to_raw(self, runtime: &RuntimeStore) -> Result<RawVal> {
-        Ok(RawVal::from_u64(self.into_word(runtime)?))
-    }
-
-    const MAY_BE_CHECKED: bool = true;
-
-    unsafe fn to_raw_of(self, runtime: &RuntimeStore, ty: ValType) -> Result<RawVal> {
-        let ValType::Ref(ty) = ty else { unreachable!("a reference") };
-        Ok(RawVal::from_u64(self.into_word_of(runtime, ty)?))
-    }
-
-    unsafe fn from_raw(runtime: &mut RuntimeStore, raw: &RawVal) -> Self {
-        Continuation::from_word(runtime, raw.u64(), <Self as WasmTy>::ty())
-    }
-
-    const NEEDS_TYPE: bool = true;
-
-    unsafe fn from_raw_of(runtime: &mut RuntimeStore, raw: &RawVal, ty: ValType) -> Self {
-        Continuation::from_word(runtime, raw.u64(), ty)
-    }
+of_designs! {
+    Continuation: into_word, into_word_of;
+    BagStack: into_word, into_word_of;
+    FirstClassStack: into_word, into_word_of;
+    Task: word, word_of;
+    Fiber: word, word_of;
 }
 
 /// The parameters of a function: one [`WasmTy`], or a tuple of them.

@@ -694,3 +694,58 @@ fn many_can_be_held_and_resumed_in_any_order() {
     }
     check_empty(store);
 }
+
+const SWITCHES: &str = r#"(module
+    (type $f (func (param i32) (result i32)))
+    (type $k (cont $f))
+    (type $g (func (param i32 (ref null $k)) (result i32)))
+    (type $to (cont $g))
+    (tag $swap (export "swap") (result i32))
+    (tag $other (export "other") (result i64))
+    (tag $ask (export "ask") (param i32) (result i32))
+    (elem declare func $second)
+    ;; Asks the host, then goes back to the first one.
+    (func $second (param $x i32) (param $first (ref null $k)) (result i32)
+      (local.set $x (suspend $ask (local.get $x)))
+      (resume $k (local.get $x) (local.get $first)))
+    (func (export "first") (param $x i32) (result i32)
+      (i32.add (i32.const 1)
+        (switch $to $swap (local.get $x) (cont.new $to (ref.func $second))))))"#;
+
+#[test]
+fn the_host_lets_continuations_switch() {
+    for engine in all_engines() {
+        let (mut store, instance) = instantiate_in(&engine, SWITCHES);
+        let first = instance.get_func(&mut store, "first").unwrap();
+        let [swap, ask, other] =
+            ["swap", "ask", "other"].map(|name| instance.get_tag(&mut store, name).unwrap());
+        for suspends in [Clause::On(ask), Clause::OnAny] {
+            let rest = Continuation::new(&mut store, first).unwrap();
+            let clauses = [Clause::OnSwitch(swap), suspends];
+            let resumed = rest.resume_with(&mut store, &clauses, &[Val::I32(5)]).unwrap();
+            let Resumed::Suspended { tag, values, continuation } = resumed else {
+                panic!("the second one asks");
+            };
+            assert_eq!((tag, values[0].i32()), (ask, Some(5)));
+            store.gc();
+            let resumed = continuation.resume_with(&mut store, &clauses, &[Val::I32(7)]).unwrap();
+            let Resumed::Returned(results) = resumed else { panic!("it returns") };
+            assert_eq!(results[0].i32(), Some(8));
+        }
+        // Without the clause nobody handles it; one of another type would be unsound.
+        let rest = Continuation::new(&mut store, first).unwrap();
+        let unhandled = rest.resume_with(&mut store, &[Clause::On(ask)], &[Val::I32(5)]);
+        assert_eq!(code(unhandled), TrapCode::UnhandledTag);
+        let rest = Continuation::new(&mut store, first).unwrap();
+        let unhandled = rest.resume(&mut store, &[Val::I32(5)]);
+        assert_eq!(code(unhandled), TrapCode::UnhandledTag);
+        for wrong in [other, ask] {
+            let rest = Continuation::new(&mut store, first).unwrap();
+            let refused = rest.resume_with(&mut store, &[Clause::OnSwitch(wrong)], &[Val::I32(5)]);
+            let refused = message(refused);
+            assert!(refused.contains("expected a tag of type [] -> [i32]"), "{refused}");
+        }
+        store.gc();
+        assert_eq!(store.stack_statistics().live, 0);
+    }
+}

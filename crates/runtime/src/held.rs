@@ -22,13 +22,14 @@
 use crate::activation::{Ending, LeavePoint, NOBODY, Poller, Stop, activate};
 use crate::arch::stubs;
 use crate::backtrace::Backtrace;
+use crate::from_host::{continue_from, trap};
 use crate::store::Store;
 use crate::trap::Trap;
 use ropewalk_abi::builtin::{CATCH, Outcome};
 use ropewalk_abi::clauses::List;
 use ropewalk_abi::stack::{
-    ClauseKind, EVERY_TAG, KIND_MASK, NEXT_GENERATION, StackKind, block_number, handler_word,
-    tag_of_handler,
+    ClauseKind, EVERY_TAG, KIND_MASK, NEXT_GENERATION, Purpose, StackKind, block_number,
+    handler_word, kind_bits, tag_of_handler,
 };
 use ropewalk_abi::transfer::ValueClass;
 use ropewalk_abi::{
@@ -87,15 +88,12 @@ pub unsafe fn resume<W: AsRef<[u64]>>(
 ) -> Result<(), Stop> {
     // SAFETY: the root waits for what it continues; the rest is the caller's promise.
     unsafe {
-        activate(store, poller, |context, root| {
-            match wait_for(context, root, reference, handlers.as_ptr()) {
-                Ok(innermost) => {
-                    let reference = (*innermost).reference;
-                    (*context).passage = Passage { to: innermost, signal: 0, reference };
-                    stubs::enter_stack(context)
-                }
-                Err(code) => trap(context, code),
-            }
+        activate_held(store, reference, poller, |context, root| {
+            continue_from(context, root, handlers.as_ptr(), |store| {
+                let block = store.consume_held(reference, StackKind::Continuation)?;
+                (*block).parent = root;
+                Ok(((*block).ungroup(), 0))
+            })
         })
     }
 }
@@ -113,44 +111,53 @@ pub unsafe fn resume_throw<W: AsRef<[u64]>>(
 ) -> Result<(), Stop> {
     // SAFETY: as in `resume`.
     unsafe {
-        activate(store, NOBODY, |context, root| {
-            match wait_for(context, root, reference, handlers.as_ptr()) {
-                Ok(innermost) => {
+        activate_held(store, reference, NOBODY, |context, root| {
+            (*root).wait_for_host(stubs::come_back as *const c_void, handlers.as_ptr());
+            let store = Store::from_context(context);
+            match store.consume_held(reference, StackKind::Continuation) {
+                Ok(block) => {
+                    (*block).parent = root;
+                    let innermost = (*block).ungroup();
+                    if store.options.move_stacks {
+                        store.move_stack(innermost);
+                    }
                     (*context).stack = innermost;
-                    let store = Store::from_context(context);
                     store.drop_bound(innermost);
                     match store.throw(exception).ended {
                         CATCH => stubs::enter_landing(context, exception),
                         ended => ended,
                     }
                 }
-                Err(code) => trap(context, code),
+                Err(code) => trap(store, code),
             }
         })
     }
 }
 
-/// Links what the host holds to the root. Returns the stack to continue.
+/// As [`activate`], to continue what the host holds. If there is no activation, it is freed,
+/// since its owner has given it away.
+///
+/// # Safety
+///
+/// As there.
 #[inline]
-unsafe fn wait_for(
-    context: *mut StoreContext,
-    root: *mut ControlBlock,
+pub(crate) unsafe fn activate_held(
+    mut store: NonNull<Store>,
     reference: u64,
-    handlers: *const u64,
-) -> Result<*mut ControlBlock, TrapCode> {
-    // SAFETY: the caller has the store to itself; a root is idle when an activation
-    // begins, and what the host holds is suspended or new.
+    poller: Poller,
+    enter: impl FnOnce(*mut StoreContext, *mut ControlBlock) -> u64,
+) -> Result<(), Stop> {
+    let mut began = false;
+    // SAFETY: the caller's promise.
     unsafe {
-        let store = Store::from_context(context);
-        (*root).wait_for_host(stubs::come_back as *const c_void, handlers);
-        let block = store.consume(reference, StackKind::Continuation)?;
-        store.stacks.held.let_go(block_number(reference));
-        (*block).parent = root;
-        let innermost = (*block).ungroup();
-        if store.options.move_stacks {
-            store.move_stack(innermost);
+        let stop = activate(store, poller, |context, root| {
+            began = true;
+            enter(context, root)
+        });
+        if !began {
+            store.as_mut().free_held(reference);
         }
-        Ok(innermost)
+        stop
     }
 }
 
@@ -202,15 +209,27 @@ impl Store {
     }
 }
 
-/// Ends an activation that has not begun.
-#[cold]
-unsafe fn trap(context: *mut StoreContext, code: TrapCode) -> u64 {
-    // SAFETY: the caller has the store to itself.
-    unsafe { Store::from_context(context) }.set_ending(Ending::Trap(code));
-    1
-}
-
 impl Store {
+    /// Uses up the reference to what the host holds, to continue it. If that cannot be, it is
+    /// freed, since its owner has given it away.
+    #[inline]
+    pub(crate) fn consume_held(
+        &mut self,
+        reference: u64,
+        kind: StackKind,
+    ) -> Result<*mut ControlBlock, TrapCode> {
+        match self.consume(reference, kind) {
+            Ok(block) => {
+                self.stacks.held.let_go(block_number(reference));
+                Ok(block)
+            }
+            Err(code) => {
+                self.free_held(reference);
+                Err(code)
+            }
+        }
+    }
+
     /// What has come back to the host, from an activation with these clauses that has
     /// just returned. The host holds what was suspended.
     #[inline]
@@ -265,12 +284,19 @@ impl Store {
         Ok(reference)
     }
 
-    /// Has the host hold what a reference to a continuation names: nobody else's
+    /// Has the host hold what a reference of a kind that works once names: nobody else's
     /// reference to it is valid any more. Returns the one that is.
-    pub fn take_held(&mut self, reference: u64) -> Result<u64, TrapCode> {
-        let block = self.consume(reference, StackKind::Continuation)?;
+    pub fn take_held(&mut self, reference: u64, kind: StackKind) -> Result<u64, TrapCode> {
+        if let Some(block) = self.stacks.valid(reference)
+            // SAFETY: the block of a valid reference is alive.
+            && unsafe { (*block).purpose } == Purpose::Root
+        {
+            // It belongs to its activation.
+            return Err(TrapCode::AcrossHostFrame);
+        }
+        let block = self.consume(reference, kind)?;
         // SAFETY: blocks of the table are alive.
-        let reference = unsafe { (*block).reference };
+        let reference = unsafe { (*block).reference } | kind_bits(kind);
         self.stacks.held.hold(block_number(reference));
         Ok(reference)
     }

@@ -18,6 +18,7 @@
 //! | [`fuel`] | how much may be executed |
 //! | [`limiter`] | how much a store may have |
 //! | [`held`] | continuations in the hands of the host |
+//! | [`from_host`] | tasks, fibers and stacks that the host continues |
 //! | [`builtins`] | what generated code calls |
 //! | [`signal`], [`fault`], [`complaint`] | faults become traps, or end the process |
 //! | [`backtrace`], [`source`], [`trap`], [`host_error`], [`describe`] | what an embedder sees of a trap |
@@ -36,6 +37,7 @@ mod design;
 mod exception;
 mod fault;
 mod frames;
+pub mod from_host;
 mod fuel;
 pub mod heap;
 pub mod held;

@@ -1,6 +1,7 @@
 //! References to continuations.
 
 use super::{Handle, Inside, Reference, Sealed};
+use crate::misuse::WrongType;
 use crate::store::{AsContext, AsContextMut};
 use anyhow::{Context, Result};
 use ropewalk_abi::stack::StackKind;
@@ -102,6 +103,22 @@ impl ContRef {
         let word = self.handle.word(runtime, HeapType::Cont).unwrap_or(0);
         fits(runtime, word, self.heap, ty)
     }
+}
+
+/// Fails unless a reference to a stack that is known to be of a type can be passed where
+/// another is expected.
+pub(crate) fn check_fits(
+    runtime: &RuntimeStore,
+    word: u64,
+    heap: HeapType,
+    expected: RefType,
+) -> Result<()> {
+    if fits(runtime, word, heap, expected) {
+        return Ok(());
+    }
+    let describe = |ty| runtime.types().describe(ValType::Ref(ty));
+    let found = describe(RefType { nullable: false, heap });
+    Err(WrongType::new("value", describe(expected), found).into())
 }
 
 /// Whether a reference to a stack that is known to be of a type can be passed where

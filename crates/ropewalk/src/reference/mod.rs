@@ -17,7 +17,7 @@ mod structure;
 pub use any::AnyRef;
 pub use array::ArrayRef;
 pub use cont::ContRef;
-pub(crate) use cont::fits;
+pub(crate) use cont::{check_fits, fits};
 pub use exn::ExnRef;
 pub use external::ExternRef;
 pub use scope::{Owned, RootScope};

@@ -61,6 +61,11 @@ impl<R: Reference> Owned<R> {
         Ok(R::from_handle(Handle::new(runtime, word), self.detail, Inside(())))
     }
 
+    /// What the reference has beside what it names.
+    pub(crate) fn detail(&self) -> R::Detail {
+        self.detail
+    }
+
     pub(crate) fn word(&self, runtime: &RuntimeStore) -> Result<u64> {
         store::check(runtime, self.store, "reference")?;
         let word = runtime.owned(&self.root);

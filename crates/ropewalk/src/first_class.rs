@@ -1,0 +1,257 @@
+//! First-class stacks that the host switches to.
+
+use crate::continuation::Unusable;
+use crate::exception::Exception;
+use crate::held::Held;
+use crate::named::heap_of;
+use crate::new_stack::stackref;
+use crate::reference::{ContRef, Handle, check_fits};
+use crate::store::{AsContext, AsContextMut, StoreContextMut};
+use crate::tag::Tag;
+use crate::task::ended;
+use crate::transfer;
+use crate::val::Val;
+use crate::waiting::WaitingCall;
+use crate::{Func, RootScope};
+use anyhow::{Result, anyhow, ensure};
+use ropewalk_abi::stack::{ClauseKind, StackKind, handler_word};
+use ropewalk_abi::{HeapType, RefType, ValType};
+use ropewalk_runtime::{Backtrace, NOBODY, Store as RuntimeStore, from_host};
+use std::fmt;
+use std::future::poll_fn;
+
+/// A first-class stack that the host owns.
+///
+/// The host stands on a stack too, the root of its call, and switching suspends that: it is
+/// the last value of the event, and whoever switches there comes back to the host, with an
+/// event.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let engine = Engine::default();
+/// let module = Module::new(&engine, r#"
+///     (module
+///       (import "host" "new_stack" (func $new-stack (result stackref)))
+///       (event $ask (export "ask") (param i32 stackref))
+///       (event $told (export "told") (param i32 stackref))
+///       (rout $body (local $back stackref) (local $x i32)
+///         (block $asked (result i32 stackref)
+///           (try (stack.start) catch $ask $asked)
+///           (unreachable))
+///         (local.set_cleared $back)
+///         (local.set $x)
+///         (loop $more
+///           (block $again (result i32 stackref)
+///             (try
+///               (stack.switch $told (i32.mul (local.get $x) (i32.const 2))
+///                 (local.get_clear $back))
+///               catch $ask $again)
+///             (unreachable))
+///           (local.set_cleared $back)
+///           (local.set $x)
+///           (br $more)))
+///       (func (export "new") (result stackref) (stack.extend $body (call $new-stack))))
+/// "#)?;
+/// let mut store = Store::new(&engine, ());
+/// let instance = Linker::new(&engine).instantiate(&mut store, &module)?;
+/// let [ask, told] = ["ask", "told"].map(|name| instance.get_tag(&mut store, name).unwrap());
+/// let new = instance.get_typed_func::<(), Option<FirstClassStack>>(&mut store, "new")?;
+/// let mut stack = new.call(&mut store, ())?.unwrap();
+/// for x in [5, 6] {
+///     let arrived = stack.switch(&mut store, ask, &[Val::I32(x)])?;
+///     assert_eq!(arrived.tag, told);
+///     assert_eq!(arrived.values[0].i32(), Some(2 * x));
+///     stack = arrived.from.unwrap();
+/// }
+/// # Ok::<(), Error>(())
+/// ```
+///
+/// Switching to it takes it, and dropping it frees it.
+pub struct FirstClassStack {
+    held: Held,
+    ty: std::result::Result<HeapType, Unusable>,
+}
+
+/// What came to the host that has switched to a first-class stack.
+#[derive(Debug)]
+pub struct Arrived {
+    /// The event, or the tag of another exception.
+    pub tag: Tag,
+    /// Its values, without a last one that is a stack.
+    pub values: Vec<Val>,
+    /// The stack that is the last value, if there is one: that of the sender, unless it was
+    /// freed.
+    pub from: Option<FirstClassStack>,
+}
+
+const NAME: &str = "stack";
+
+impl FirstClassStack {
+    /// A new stack, as [`ContRef::new_stack`] makes it.
+    pub fn new(mut store: impl AsContextMut, ground: Option<Func>) -> Result<FirstClassStack> {
+        let mut scope = RootScope::new(&mut store);
+        let reference = ContRef::new_stack(&mut scope, ground)?;
+        FirstClassStack::from_ref(&mut scope, reference)
+    }
+
+    /// Takes the stack that a reference names: other references to it are used up.
+    pub fn from_ref(mut store: impl AsContextMut, reference: ContRef) -> Result<FirstClassStack> {
+        let runtime = &mut *store.as_context_mut().0.runtime;
+        let word = reference.handle.word(runtime, HeapType::Cont)?;
+        runtime.make_room_for_block(word)?;
+        let stack = FirstClassStack::from_word(runtime, word, reference.ty());
+        match stack.ty {
+            Ok(_) => Ok(stack),
+            Err(unusable) => Err(unusable.error()),
+        }
+    }
+
+    pub(crate) fn from_word(runtime: &mut RuntimeStore, word: u64, ty: ValType) -> Self {
+        let (reference, ty) = match runtime.take_held(word, StackKind::FirstClass) {
+            Ok(reference) => (reference, Ok(heap_of(ty))),
+            Err(code) => (0, Err(Unusable::Invalid(code))),
+        };
+        FirstClassStack { held: Held::new(runtime, reference), ty }
+    }
+
+    pub(crate) fn into_word(self, runtime: &RuntimeStore) -> Result<u64> {
+        self.held.check(runtime, NAME)?;
+        self.ty.map_err(Unusable::error)?;
+        Ok(self.held.into_word(runtime))
+    }
+
+    pub(crate) fn into_word_of(self, runtime: &RuntimeStore, expected: RefType) -> Result<u64> {
+        self.held.check(runtime, NAME)?;
+        let heap = self.ty.map_err(Unusable::error)?;
+        check_fits(runtime, self.held.reference(), heap, expected)?;
+        self.into_word(runtime)
+    }
+
+    /// Gives it to WebAssembly, as a reference.
+    pub fn into_ref(self, mut store: impl AsContextMut) -> Result<ContRef> {
+        let runtime = &mut *store.as_context_mut().0.runtime;
+        let heap = self.ty.map_err(Unusable::error)?;
+        let word = self.into_word(runtime)?;
+        Ok(ContRef { handle: Handle::new(runtime, word), heap })
+    }
+
+    /// Switches to it with an event and its values, as `stack.switch` does, but for the last
+    /// value: that is the host's stack. Returns when an event, or an exception of a function
+    /// that runs on top of the host's stack, comes there.
+    ///
+    /// A trap, or an error of a host function, is the error.
+    pub fn switch(
+        self,
+        mut store: impl AsContextMut,
+        event: Tag,
+        values: &[Val],
+    ) -> Result<Arrived> {
+        let mut store = store.as_context_mut();
+        let event = self.begin(&mut store, event, values)?;
+        let reference = self.held.taken().reference;
+        // SAFETY: the values have the types of the event, whose last one is a stack.
+        let stop = unsafe { from_host::send(store.enter(), reference, event, NOBODY) };
+        arrived(&mut store, ended(stop))
+    }
+
+    /// Switches to it in a future, which waits for host functions that are not ready.
+    pub async fn switch_async(
+        self,
+        mut store: impl AsContextMut<Data: Send>,
+        event: Tag,
+        values: &[Val],
+    ) -> Result<Arrived> {
+        let mut store = store.as_context_mut();
+        let event = self.begin(&mut store, event, values)?;
+        let reference = self.held.taken().reference;
+        // SAFETY: this future has the store.
+        let mut call = unsafe { WaitingCall::new(store.enter()) };
+        let ended = poll_fn(|context| {
+            // SAFETY: as in `switch`; the values are put where they are when this is first
+            // polled.
+            unsafe {
+                call.poll(context, |runtime, poller| {
+                    from_host::send(runtime, reference, event, poller)
+                })
+            }
+        })
+        .await;
+        drop(call);
+        arrived(&mut store, ended)
+    }
+
+    /// Puts the values of an event into the transfer area; returns the word of the event.
+    fn begin<T>(
+        &self,
+        store: &mut StoreContextMut<'_, T>,
+        event: Tag,
+        values: &[Val],
+    ) -> Result<u64> {
+        self.held.check(&store.0.runtime, NAME)?;
+        self.ty.map_err(Unusable::error)?;
+        let is_stack = stackref(store)?;
+        let runtime = &mut *store.0.runtime;
+        let def = event.in_store(runtime)?;
+        let ty = event.ty_in(runtime)?.ty;
+        let sent = match ty.params() {
+            [sent @ .., last] if *last == is_stack && ty.results().is_empty() => sent,
+            _ => return Err(anyhow!("expected an event whose last value is a stack, found {ty}")),
+        };
+        runtime.free_released();
+        runtime.make_room_for_block(self.held.reference())?;
+        transfer::put_values(runtime, sent, values)?;
+        Ok(handler_word(def.addr().get(), ClauseKind::Event))
+    }
+
+    /// Where it is suspended; nothing if it is blank.
+    pub fn backtrace(&self, store: impl AsContext) -> Result<Backtrace> {
+        let runtime = store.as_context().runtime();
+        self.held.check(runtime, NAME)?;
+        Ok(runtime.held_backtrace(self.held.reference()))
+    }
+
+    /// How many bytes of its stacks are in use.
+    pub fn bytes(&self, store: impl AsContext) -> Result<usize> {
+        let runtime = store.as_context().runtime();
+        self.held.check(runtime, NAME)?;
+        Ok(runtime.held_bytes(self.held.reference()))
+    }
+
+    /// Frees it at once.
+    pub fn free(self, mut store: impl AsContextMut) -> Result<()> {
+        let runtime = &mut *store.as_context_mut().0.runtime;
+        self.held.check(runtime, NAME)?;
+        self.held.free(runtime);
+        Ok(())
+    }
+}
+
+/// What came to the host's stack: nothing catches it there.
+fn arrived<T>(store: &mut StoreContextMut<'_, T>, ended: Result<()>) -> Result<Arrived> {
+    let error = match ended {
+        Err(error) => error,
+        Ok(()) => unreachable!("an event is an exception to the host"),
+    };
+    let exception = error.downcast::<Exception>()?;
+    let is_stack = stackref(store)?;
+    let tag = exception.tag(&mut *store)?;
+    let ty = tag.ty_in(&store.0.runtime)?.ty;
+    let mut values = exception.values(&mut *store)?;
+    ensure!(values.len() == ty.params().len(), "an exception has the values of its tag");
+    let from = match (ty.params().last(), values.last()) {
+        (Some(last), Some(Val::ContRef(from))) if *last == is_stack => {
+            let from = from.map(|from| FirstClassStack::from_ref(&mut *store, from));
+            values.pop();
+            from.transpose()?
+        }
+        _ => None,
+    };
+    Ok(Arrived { tag, values, from })
+}
+
+impl fmt::Debug for FirstClassStack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FirstClassStack").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,212 @@
+//! Tasks that the host resumes.
+
+use crate::call::public_error;
+use crate::continuation::{ContType, load};
+use crate::named::named;
+use crate::reference::{ContRef, Owned};
+use crate::store::{AsContext, AsContextMut, StoreContextMut};
+use crate::transfer;
+use crate::typed::{WasmParams, WasmResults, fit};
+use crate::val::Val;
+use crate::waiting::WaitingCall;
+use anyhow::{Result, ensure};
+use ropewalk_abi::FuncType;
+use ropewalk_abi::stack::StackKind;
+use ropewalk_runtime::{NOBODY, Stop, Store as RuntimeStore, from_host};
+use std::future::poll_fn;
+use std::marker::PhantomData;
+
+named! {
+    /// A task, which the host can resume.
+    ///
+    /// A module makes it, since a task begins in code of the module that makes it; a typed
+    /// call gives it to the host:
+    ///
+    /// ```
+    /// use ropewalk::*;
+    ///
+    /// let engine = Engine::default();
+    /// let module = Module::new(&engine, r#"
+    ///     (module
+    ///       (type $counter (task (param i32) (result i32)))
+    ///       (func $count (param $me (ref null $counter)) (param $step i32) (result i32)
+    ///         (local $sum i32)
+    ///         (loop $more
+    ///           (local.set $sum (i32.add (local.get $sum) (local.get $step)))
+    ///           (local.set $step (task.suspend $counter (local.get $me) (local.get $sum)))
+    ///           (br_if $more (local.get $step)))
+    ///         (i32.const -1))
+    ///       (func (export "new") (result (ref $counter)) (task.new $counter $count)))
+    /// "#)?;
+    /// let mut store = Store::new(&engine, ());
+    /// let instance = Instance::new(&mut store, &module, &[])?;
+    /// let new = instance.get_typed_func::<(), Task>(&mut store, "new")?;
+    /// let counter = new.call(&mut store, ())?.typed::<i32, i32>(&store)?;
+    /// assert_eq!(counter.resume(&mut store, 5)?, TaskResumed::Suspended(5));
+    /// assert_eq!(counter.resume(&mut store, 7)?, TaskResumed::Suspended(12));
+    /// assert_eq!(counter.resume(&mut store, 0)?, TaskResumed::Finished(-1));
+    /// assert!(counter.resume(&mut store, 0).is_err()); // It is moribund.
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// A task has an identity: this names it, as references of WebAssembly may too, and
+    /// anyone of them may resume it. The collector frees it when nothing names it any more,
+    /// and [`release`](Task::release) does at once.
+    Task: StackKind::Task, "a task";
+}
+
+/// What came of resuming a task: the values that it, or the task that has taken its place,
+/// gave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TaskResumed<R = Vec<Val>> {
+    /// The task that was resumed can be resumed again: it has suspended, or another one has
+    /// taken its place by `task.switchto`.
+    Suspended(R),
+    /// The task that was resumed is moribund: it has returned or retired.
+    Finished(R),
+}
+
+impl Task {
+    /// What it takes when it is resumed, and what it gives when it suspends or ends.
+    pub fn ty(&self, store: impl AsContext) -> Result<FuncType> {
+        let runtime = store.as_context().runtime();
+        Ok(self.types(runtime)?.func_type(runtime.types()))
+    }
+
+    fn types(&self, runtime: &RuntimeStore) -> Result<ContType> {
+        ContType::known(runtime.types(), self.0.detail())
+    }
+
+    /// This task, to be resumed with Rust's types.
+    pub fn typed<Params: WasmParams, Results: WasmResults>(
+        self,
+        store: impl AsContext,
+    ) -> Result<TypedTask<Params, Results>> {
+        let runtime = store.as_context().runtime();
+        let found = self.types(runtime)?.func_type(runtime.types());
+        let checked = fit::<Params, Results>(runtime.types(), "task", &found)?;
+        Ok(TypedTask { task: self, checked, _types: PhantomData })
+    }
+
+    /// Resumes it, as `task.resume` does: it must be suspended. The host becomes its parent,
+    /// until it suspends or ends.
+    ///
+    /// An exception that it does not catch, a trap, or an error of a host function is the
+    /// error, and makes it moribund. Nobody handles the tags with which it may suspend as a
+    /// continuation: that traps.
+    pub fn resume(&self, mut store: impl AsContextMut, arguments: &[Val]) -> Result<TaskResumed> {
+        let mut store = store.as_context_mut();
+        let (word, ty) = self.begin(&mut store, arguments)?;
+        // SAFETY: the values have the types of the task.
+        let stop = unsafe { from_host::resume_task(store.enter(), word, NOBODY) };
+        ended(stop)?;
+        self.gave(&mut store, word, |store| results_of(store, ty))
+    }
+
+    /// Resumes it in a future, which waits for host functions that are not ready.
+    pub async fn resume_async(
+        &self,
+        mut store: impl AsContextMut<Data: Send>,
+        arguments: &[Val],
+    ) -> Result<TaskResumed> {
+        let mut store = store.as_context_mut();
+        let (word, ty) = self.begin(&mut store, arguments)?;
+        // SAFETY: this future has the store.
+        let mut call = unsafe { WaitingCall::new(store.enter()) };
+        poll_fn(|context| {
+            // SAFETY: the values have the types of the task; they are put where they are
+            // when this is first polled.
+            unsafe {
+                call.poll(context, |runtime, poller| from_host::resume_task(runtime, word, poller))
+            }
+        })
+        .await?;
+        drop(call);
+        self.gave(&mut store, word, |store| results_of(store, ty))
+    }
+
+    /// Puts arguments into the transfer area.
+    fn begin<T>(
+        &self,
+        store: &mut StoreContextMut<'_, T>,
+        arguments: &[Val],
+    ) -> Result<(u64, ContType)> {
+        let runtime = &mut *store.0.runtime;
+        let word = self.word(runtime)?;
+        let ty = self.types(runtime)?;
+        let params = ty.params.types(runtime.types());
+        transfer::put_values(runtime, &params, arguments)?;
+        Ok((word, ty))
+    }
+
+    /// What it has given.
+    fn gave<T, R>(
+        &self,
+        store: &mut StoreContextMut<'_, T>,
+        word: u64,
+        results: impl FnOnce(&mut StoreContextMut<'_, T>) -> R,
+    ) -> Result<TaskResumed<R>> {
+        let is_alive = store.0.runtime.is_alive(word);
+        let results = results(store);
+        Ok(if is_alive { TaskResumed::Suspended(results) } else { TaskResumed::Finished(results) })
+    }
+}
+
+fn results_of<T>(store: &mut StoreContextMut<'_, T>, ty: ContType) -> Vec<Val> {
+    let runtime = &mut *store.0.runtime;
+    let types = ty.results.types(runtime.types());
+    // SAFETY: a task gives values of its types.
+    unsafe { transfer::values_of(runtime, &types) }
+}
+
+/// The end of an activation that nobody polls.
+pub(crate) fn ended(stop: Result<(), Stop>) -> Result<()> {
+    match stop {
+        Ok(()) => Ok(()),
+        Err(Stop::Failed(error)) => Err(public_error(error)),
+        Err(Stop::Waits(_)) => unreachable!("nobody polls it"),
+    }
+}
+
+/// A task with Rust's types, checked once. [`Task`] has an example.
+pub struct TypedTask<Params, Results> {
+    task: Task,
+    /// Whether it must be checked that what it is resumed with has its types.
+    checked: bool,
+    _types: PhantomData<fn(Params) -> Results>,
+}
+
+impl<Params, Results> std::fmt::Debug for TypedTask<Params, Results> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TypedTask").finish_non_exhaustive()
+    }
+}
+
+impl<Params, Results> Clone for TypedTask<Params, Results> {
+    fn clone(&self) -> Self {
+        TypedTask { task: self.task.clone(), checked: self.checked, _types: PhantomData }
+    }
+}
+
+impl<Params: WasmParams, Results: WasmResults> TypedTask<Params, Results> {
+    /// This task without Rust's types.
+    pub fn task(&self) -> &Task {
+        &self.task
+    }
+
+    /// Resumes it, as [`Task::resume`].
+    pub fn resume(
+        &self,
+        mut store: impl AsContextMut,
+        params: Params,
+    ) -> Result<TaskResumed<Results>> {
+        let mut store = store.as_context_mut();
+        let word = self.task.word(&store.0.runtime)?;
+        let ty = self.task.types(&store.0.runtime)?;
+        transfer::put(&mut store.0.runtime, params, self.checked.then_some(ty.params))?;
+        // SAFETY: the types were checked when this was made.
+        let stop = unsafe { from_host::resume_task(store.enter(), word, NOBODY) };
+        ended(stop)?;
+        self.task.gave(&mut store, word, |store| load(store, ty.results))
+    }
+}

@@ -1,0 +1,65 @@
+//! The values of a switch between the host and a stack, in the transfer area.
+
+use crate::continuation::Side;
+use crate::func::raw_values;
+use crate::typed::WasmParams;
+use crate::val::Val;
+use anyhow::Result;
+use ropewalk_abi::transfer::ValueClass;
+use ropewalk_abi::{RawVal, ValType};
+use ropewalk_runtime::Store as RuntimeStore;
+
+/// Puts values there, checked to have these types.
+pub(crate) fn put_values(
+    runtime: &mut RuntimeStore,
+    types: &[ValType],
+    values: &[Val],
+) -> Result<()> {
+    let values = raw_values(runtime, types, values)?;
+    runtime.tag_transferred(|| classes(types));
+    // SAFETY: the area has room for as many values as a function may take.
+    unsafe {
+        values.as_ptr().copy_to_nonoverlapping(runtime.transfer_area(), values.len());
+    }
+    Ok(())
+}
+
+/// Puts values of Rust's types there, and checks that they have types that they might not
+/// have.
+#[inline]
+pub(crate) fn put<Params: WasmParams>(
+    runtime: &mut RuntimeStore,
+    params: Params,
+    checked: Option<Side>,
+) -> Result<()> {
+    runtime.tag_transferred(|| classes(&Params::types()));
+    let area = runtime.transfer_area();
+    // SAFETY: the area has room for more values than Rust's tuples have, and it was
+    // found that they may fit.
+    unsafe {
+        match checked.filter(|_| Params::MAY_BE_CHECKED) {
+            None => params.store(runtime, area),
+            Some(side) => params.store_of(runtime, area, &side.types(runtime.types())),
+        }
+    }
+}
+
+/// The values that are there.
+///
+/// # Safety
+///
+/// They must have these types, and nothing have been allocated since they were put
+/// there.
+pub(crate) unsafe fn values_of(runtime: &mut RuntimeStore, types: &[ValType]) -> Vec<Val> {
+    let area = runtime.transfer_area();
+    // SAFETY: the caller's promise.
+    let value = |(i, ty): (usize, &ValType)| unsafe {
+        let value: RawVal = *area.add(i);
+        Val::from_raw(runtime, &value, *ty)
+    };
+    types.iter().enumerate().map(value).collect()
+}
+
+fn classes(types: &[ValType]) -> Vec<ValueClass> {
+    types.iter().map(|ty| ValueClass::of(*ty)).collect()
+}
