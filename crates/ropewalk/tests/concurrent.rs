@@ -466,3 +466,107 @@ async fn thousands_of_calls_wait_for_a_runtime() {
     assert!(results.into_iter().zip(0..).all(|(result, i)| result == Some(3 * i + 3)));
     assert_eq!(store.pending_calls(), 0);
 }
+
+#[test]
+fn references_are_arguments_of_functions_that_wait_while_others_run() {
+    const SOURCE: &str = r#"(module
+        (import "host" "wait" (func $wait (param structref externref) (result structref)))
+        (type $s (struct (field i32)))
+        (func (export "run") (param $x i32) (param externref) (result i32)
+          (struct.get $s 0
+            (ref.cast (ref $s)
+              (call $wait (struct.new $s (local.get $x)) (local.get 1))))))"#;
+    for engine in all_engines() {
+        let module = Module::new(&engine, SOURCE).unwrap();
+        let mut linker = Linker::new(&engine);
+        linker
+            .func_wrap_concurrent(
+                "host",
+                "wait",
+                |accessor: &Accessor<()>,
+                 (mine, told): (Option<Owned<StructRef>>, Option<Owned<ExternRef>>)| {
+                    Box::pin(async move {
+                        for _ in 0..3 {
+                            // Others run, and what is here moves.
+                            let mut is_again = false;
+                            std::future::poll_fn(|_| {
+                                match std::mem::replace(&mut is_again, true) {
+                                    true => Poll::Ready(()),
+                                    false => Poll::Pending,
+                                }
+                            })
+                            .await;
+                        }
+                        accessor.with(|mut store| -> Result<_> {
+                            let told = told.unwrap().get(&mut store)?;
+                            let told = *told.data(&store)?.downcast_ref::<i32>().unwrap();
+                            let number = mine.as_ref().unwrap().get(&mut store)?;
+                            let number = number.field(&mut store, 0)?;
+                            assert_eq!(number.i32(), Some(told));
+                            Ok(mine)
+                        })
+                    })
+                },
+            )
+            .unwrap();
+        let mut store = Store::new(&engine, ());
+        let instance = linker.instantiate(&mut store, &module).unwrap();
+        let run: TypedFunc<(i32, Option<Owned<ExternRef>>), i32> =
+            instance.get_typed_func(&mut store, "run").unwrap();
+        let run = &run;
+        let mut calls = Box::pin(store.run_concurrent(async |accessor| {
+            let call = async |x: i32| {
+                let told = accessor.with(|mut store| {
+                    let told = ExternRef::new(&mut store, x)?;
+                    told.own(&mut store)
+                })?;
+                run.call_concurrent(accessor, (x, Some(told))).await
+            };
+            tokio::join!(call(1), call(2), call(3))
+        }));
+        let mut context = Context::from_waker(Waker::noop());
+        let results = loop {
+            if let Poll::Ready(results) = calls.as_mut().poll(&mut context) {
+                break results;
+            }
+        };
+        drop(calls);
+        assert_eq!((results.0.unwrap(), results.1.unwrap(), results.2.unwrap()), (1, 2, 3));
+    }
+}
+
+#[test]
+fn the_memory_of_a_burst_of_waiting_calls_is_given_back() {
+    // Other tests have memory of their own.
+    succeeds(&child("the_memory_of_a_burst_of_waiting_calls_is_given_back", burst_of_calls));
+}
+
+fn burst_of_calls() {
+    const COUNT: i32 = 3000;
+    let (mut store, instance, gates) = setup(&Engine::default());
+    let once: Typed = instance.get_typed_func(&mut store, "waits once").unwrap();
+    let once = &once;
+    let burst = |store: &mut Store<Host>| {
+        run(store, async |accessor| {
+            let call = |i| -> Call<'_> { Box::pin(once.call_concurrent(accessor, i)) };
+            let mut calls: Vec<_> = (0..COUNT).map(|_| (Some(call(1)), None)).collect();
+            poll_all(&mut calls).await;
+            let waiting = accessor.with(|store| store.data().waiting.load(Ordering::Relaxed));
+            assert_eq!(waiting, COUNT as usize);
+            let most = memory("VmRSS:");
+            (0..COUNT).for_each(|_| gates.open(1));
+            poll_all(&mut calls).await;
+            assert!(calls.iter().all(|(_, result)| matches!(result, Some(Ok(1)))));
+            most
+        })
+    };
+    let before = memory("VmRSS:");
+    let most = burst(&mut store);
+    let after = memory("VmRSS:");
+    // Each had a page at least.
+    assert!(most > before + COUNT as usize * 4);
+    assert!(after < before + (most - before) / 2, "{before} kB, {most} kB, {after} kB");
+    // Another burst is as good.
+    burst(&mut store);
+    check_empty(store);
+}

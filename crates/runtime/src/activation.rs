@@ -448,7 +448,7 @@ impl Store {
         if self.roots.len() >= self.options.max_activations {
             return Err(Trap::from_code(TrapCode::CallStackExhausted).into());
         }
-        if let Some(root) = self.spare_roots.pop() {
+        if let Some(root) = self.spare_root() {
             let block = root.block;
             self.roots.push(root);
             return Ok(block);

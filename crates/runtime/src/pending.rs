@@ -76,6 +76,9 @@ pub(crate) struct Frozen {
 /// How many idle roots stay ready beside those in use.
 const READY_ROOTS: usize = 8;
 
+/// How many spare roots keep their memory at least.
+const WARM_ROOTS: usize = 64;
+
 impl Store {
     /// Leaves the running host call, which waits for its results.
     pub fn wait(&mut self, waiting: Waiting, call: LeftCall) -> Outcome {
@@ -121,7 +124,31 @@ impl Store {
         while self.roots.len() > self.depth + 1 + READY_ROOTS {
             self.spare_roots.extend(self.roots.pop());
         }
+        if self.warm_roots() > WARM_ROOTS + self.count_pending() {
+            self.cool_roots();
+        }
         Thawed { root: block, stack, base }
+    }
+
+    /// How many spare roots have memory.
+    fn warm_roots(&self) -> usize {
+        self.spare_roots.len() - self.cold_roots
+    }
+
+    /// Takes the memory of half of the spare roots, when there are more of them than
+    /// activations that wait. Those that were used last are used next.
+    #[cold]
+    fn cool_roots(&mut self) {
+        let cold = self.cold_roots + self.warm_roots() / 2;
+        self.spare_roots[self.cold_roots..cold].iter().for_each(RootStack::give_back);
+        self.cold_roots = cold;
+    }
+
+    /// A spare root.
+    pub(crate) fn spare_root(&mut self) -> Option<RootStack> {
+        let root = self.spare_roots.pop();
+        self.cold_roots = self.cold_roots.min(self.spare_roots.len());
+        root
     }
 
     /// The stacks that were left in host calls of activations that wait.

@@ -100,6 +100,8 @@ pub struct Store {
     pub(crate) roots: Vec<RootStack>,
     /// Root stacks for later.
     pub(crate) spare_roots: Vec<RootStack>,
+    /// How many of those, the first, have no memory.
+    pub(crate) cold_roots: usize,
     /// Activations that wait, by number.
     pub(crate) frozen: Vec<Option<Frozen>>,
     /// The numbers that nobody has.
@@ -299,6 +301,7 @@ impl Store {
             modules: Vec::new(),
             roots: Vec::new(),
             spare_roots: Vec::new(),
+            cold_roots: 0,
             frozen: Vec::new(),
             free_frozen: Vec::new(),
             stacks,

@@ -99,6 +99,11 @@ impl RootStack {
         RootStack { block, memory }
     }
 
+    /// Gives the memory of the stack, which is idle, back to the kernel.
+    pub fn give_back(&self) {
+        self.memory.give_back(GUARD, self.memory.len() - GUARD);
+    }
+
     /// Gives the stack new memory of the same size; returns the old one.
     pub fn replace_memory(&mut self, new: Option<Map>) -> io::Result<Map> {
         let size = self.memory.len() - GUARD;
