@@ -1,0 +1,57 @@
+;; Two handlers of requests. They call the host as if that blocked.
+;;
+;; A handler gets the rest of the path, in a block of 4 KiB of the memory that belongs to
+;; the request, and returns the length of the body, which is in the same place then.
+(module
+  (import "http" "sleep" (func $sleep (param $milliseconds i32)))
+  ;; Sends a request for the path at a place; the body replaces it, and must fit into so
+  ;; many bytes. Returns its length.
+  (import "http" "get" (func $get (param $at i32) (param $length i32) (param $room i32)
+    (result i32)))
+  (memory (export "memory") 1)
+  (data $waited "waited ")
+  (data $milliseconds " ms\n")
+  (data $wait "/native/wait/")
+
+  ;; `wait/250`: waits 250 milliseconds.
+  (func (export "wait") (param $at i32) (param $length i32) (result i32)
+    (call $sleep (call $number (local.get $at) (local.get $length)))
+    (memory.copy (i32.add (local.get $at) (i32.const 7)) (local.get $at) (local.get $length))
+    (memory.init $waited (local.get $at) (i32.const 0) (i32.const 7))
+    (memory.init $milliseconds
+      (i32.add (i32.add (local.get $at) (i32.const 7)) (local.get $length))
+      (i32.const 0) (i32.const 4))
+    (i32.add (local.get $length) (i32.const 11)))
+
+  ;; `page/250`: a page of three parts, each of which is another request that waits 250
+  ;; milliseconds.
+  (func (export "page") (param $at i32) (param $length i32) (result i32)
+    (local $part i32) (local $parts i32) (local $end i32) (local $received i32)
+    ;; The number that was given, in the second half of the block, where it is kept.
+    (local.set $part (i32.add (local.get $at) (i32.const 2048)))
+    (memory.copy (local.get $part) (local.get $at) (local.get $length))
+    (local.set $end (local.get $at))
+    (loop $more
+      (memory.init $wait (local.get $end) (i32.const 0) (i32.const 13))
+      (memory.copy (i32.add (local.get $end) (i32.const 13)) (local.get $part)
+        (local.get $length))
+      (local.set $received
+        (call $get (local.get $end) (i32.add (local.get $length) (i32.const 13))
+          (i32.const 600)))
+      (local.set $end (i32.add (local.get $end) (local.get $received)))
+      (local.set $parts (i32.add (local.get $parts) (i32.const 1)))
+      (br_if $more (i32.lt_u (local.get $parts) (i32.const 3))))
+    (i32.sub (local.get $end) (local.get $at)))
+
+  ;; The number that is written somewhere.
+  (func $number (param $at i32) (param $length i32) (result i32) (local $number i32)
+    (block $done
+      (loop $more
+        (br_if $done (i32.eqz (local.get $length)))
+        (local.set $number
+          (i32.add (i32.mul (local.get $number) (i32.const 10))
+            (i32.sub (i32.load8_u (local.get $at)) (i32.const 48))))
+        (local.set $at (i32.add (local.get $at) (i32.const 1)))
+        (local.set $length (i32.sub (local.get $length) (i32.const 1)))
+        (br $more)))
+    (local.get $number)))

@@ -1,0 +1,32 @@
+//! An HTTP server whose handlers are WebAssembly that waits.
+//!
+//! A handler calls the host to sleep, or to send another request, as if that blocked. The
+//! call waits on its own stack, and tokio goes on with other requests:
+//!
+//! ```text
+//!   GET /one/wait/250      all requests in one store, at the same time
+//!   GET /own/wait/250      a store for each request
+//!   GET /native/wait/250   the same handler in Rust
+//! ```
+//!
+//! | file | what it holds |
+//! | --- | --- |
+//! | `guests/` | the handlers, in WebAssembly |
+//! | [`guest`] | compiles them, and defines the functions that they call |
+//! | [`one_store`], [`own_store`] | two ways to call them |
+//! | [`native`] | the same handlers in Rust |
+//! | [`server`] | HTTP, and which way a request goes |
+//! | [`upstream`] | the requests that handlers send |
+//! | [`load`] | many clients |
+//! | [`measure`] | requests per second, and memory of those that wait |
+
+pub mod guest;
+pub mod load;
+pub mod measure;
+pub mod native;
+pub mod one_store;
+pub mod own_store;
+pub mod server;
+pub mod upstream;
+#[cfg(feature = "wasmtime")]
+pub mod wasmtime;
