@@ -4,10 +4,11 @@
 
 use crate::stack::ClauseKind;
 use crate::types::*;
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// A module without its code.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct ModuleInfo {
     /// Its name, from the name section.
     pub name: Option<String>,
@@ -49,8 +50,6 @@ pub struct ModuleInfo {
     pub elements: Vec<ElementSegment>,
     /// The data segments.
     pub data: Vec<DataSegment>,
-    /// The bytes of all data segments.
-    pub data_bytes: Vec<u8>,
     /// The start function.
     pub start: Option<u32>,
     /// The clause lists of the instructions that have some, without repetition.
@@ -156,7 +155,7 @@ impl ModuleInfo {
 }
 
 /// An import.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Import {
     /// The module it is taken from.
     pub module: String,
@@ -167,7 +166,7 @@ pub struct Import {
 }
 
 /// An export.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Export {
     /// Its name.
     pub name: String,
@@ -176,7 +175,7 @@ pub struct Export {
 }
 
 /// An entry of one of the index spaces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Item {
     /// A function.
     Func(u32),
@@ -191,11 +190,11 @@ pub enum Item {
 }
 
 /// A constant expression, in evaluation order.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ConstExpr(pub Vec<ConstOp>);
 
 /// An instruction of a constant expression.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum ConstOp {
     /// `i32.const`.
     I32(i32),
@@ -240,7 +239,7 @@ pub enum ConstOp {
 }
 
 /// An element segment.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct ElementSegment {
     /// What becomes of it.
     pub mode: SegmentMode,
@@ -251,7 +250,7 @@ pub struct ElementSegment {
 }
 
 /// The elements of a segment.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub enum ElementItems {
     /// Functions, by index.
     Functions(Vec<u32>),
@@ -275,16 +274,16 @@ impl ElementItems {
 }
 
 /// A data segment.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct DataSegment {
     /// What becomes of it.
     pub mode: SegmentMode,
-    /// Its part of [`ModuleInfo::data_bytes`].
+    /// Its part of [`CodeImage::data`](crate::code::CodeImage::data).
     pub bytes: Range<usize>,
 }
 
 /// What becomes of a segment at instantiation.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub enum SegmentMode {
     /// It waits for `memory.init` or `table.init`.
     Passive,

@@ -118,7 +118,7 @@ impl Purpose {
 }
 
 /// What a clause looks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[repr(u8)]
 pub enum ClauseKind {
     /// A `suspend`.

@@ -1,9 +1,10 @@
 //! The types of WebAssembly, as far as they matter after validation.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The type of a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ValType {
     /// A 32-bit integer.
     I32,
@@ -58,7 +59,7 @@ impl fmt::Display for ValType {
 }
 
 /// The type of a reference.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct RefType {
     /// Whether null belongs to the type.
     pub nullable: bool,
@@ -98,7 +99,7 @@ impl fmt::Display for RefType {
 }
 
 /// What a reference refers to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum HeapType {
     /// Any function.
     Func,
@@ -196,7 +197,7 @@ impl fmt::Display for HeapType {
 }
 
 /// The kinds of defined types, and of what lies in the heap.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum TypeKind {
     /// Functions; in the heap, exceptions whose tag has this type.
@@ -212,7 +213,7 @@ pub enum TypeKind {
 }
 
 /// A defined type with its place among the others.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct SubType {
     /// Whether it can have no subtypes.
     pub is_final: bool,
@@ -230,7 +231,7 @@ impl SubType {
 }
 
 /// A defined type.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum CompositeType {
     /// A function type.
     Func(FuncType),
@@ -285,7 +286,7 @@ impl fmt::Display for CompositeType {
 }
 
 /// The type of a struct.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct StructType {
     /// Its fields.
     pub fields: Box<[FieldType]>,
@@ -300,7 +301,7 @@ impl fmt::Display for StructType {
 }
 
 /// The type of an array.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ArrayType {
     /// Its elements.
     pub element: FieldType,
@@ -313,7 +314,7 @@ impl fmt::Display for ArrayType {
 }
 
 /// The type of a field of a struct or an element of an array.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct FieldType {
     /// How it is stored.
     pub storage: StorageType,
@@ -346,7 +347,7 @@ impl fmt::Display for FieldType {
 }
 
 /// How a field is stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum StorageType {
     /// Eight bits.
     I8,
@@ -400,7 +401,7 @@ impl fmt::Display for StorageType {
 }
 
 /// The type of a function.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct FuncType {
     params: Box<[ValType]>,
     results: Box<[ValType]>,
@@ -453,7 +454,7 @@ fn list(f: &mut fmt::Formatter<'_>, types: &[ValType]) -> fmt::Result {
 }
 
 /// The type of a memory. Sizes are in pages of 64 KiB.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct MemoryType {
     /// Whether addresses have 64 bits.
     pub memory64: bool,
@@ -492,7 +493,7 @@ impl fmt::Display for MemoryType {
 }
 
 /// The type of a table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TableType {
     /// Whether indices have 64 bits.
     pub table64: bool,
@@ -531,7 +532,7 @@ fn limits(f: &mut fmt::Formatter<'_>, minimum: u64, maximum: Option<u64>) -> fmt
 }
 
 /// The type of a global.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct GlobalType {
     /// The type of its value.
     pub content: ValType,
@@ -557,7 +558,7 @@ impl fmt::Display for GlobalType {
 }
 
 /// The type of a tag: of the values that go with it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TagType {
     /// A function type; exceptions have no results.
     pub ty: FuncType,
@@ -577,7 +578,7 @@ impl fmt::Display for TagType {
 }
 
 /// The type of an import or export.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ExternType {
     /// A function.
     Func(FuncType),

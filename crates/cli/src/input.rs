@@ -1,11 +1,14 @@
 //! Reading modules and scripts, and saying plainly what is none.
 
 use std::borrow::Cow;
+use std::fs::File;
 use std::io::{self, ErrorKind, Read as _};
 use std::path::Path;
 
 use anyhow::{Context, bail};
 use ropewalk::{Engine, Error, Module, ModuleError, Result};
+
+use crate::progress;
 
 /// What stands for the standard input on the command line.
 const STDIN: &str = "-";
@@ -16,7 +19,7 @@ const COMPONENT: &[u8] = b"\0asm\x0d\0\x01\0";
 
 /// The bytes of a file, or of the standard input.
 pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>> {
-    let bytes = if path == Path::new(STDIN) { stdin() } else { std::fs::read(path) };
+    let bytes = if is_stdin(path) { stdin() } else { std::fs::read(path) };
     bytes.or_else(|error| match error.kind() {
         ErrorKind::IsADirectory => bail!("{} is a directory, not a file", name(path)),
         _ => Err(error).with_context(|| format!("cannot read {}", name(path))),
@@ -66,10 +69,36 @@ fn other_text(bytes: &[u8]) -> Option<String> {
     is_other.then(|| text.lines().next().unwrap_or_default().chars().take(20).collect())
 }
 
-/// The module in a file.
+/// The module in a file, which may be compiled already.
 pub(crate) fn module(engine: &Engine, path: &Path) -> Result<Module> {
+    if begins_as_precompiled(path) {
+        return precompiled(engine, path);
+    }
     let bytes = module_bytes(path)?;
-    Module::from_named(engine, &bytes, &name(path))
+    let line = progress::Line::new(&name(path));
+    Module::watched(engine, &bytes, &name(path), |progress| line.show(progress))
+}
+
+/// Whether a file is a compiled module. The standard input is not looked at: what was
+/// read of it could not be read again.
+fn begins_as_precompiled(path: &Path) -> bool {
+    let mut beginning = [0; 8];
+    let file = if is_stdin(path) { return false } else { File::open(path) };
+    file.is_ok_and(|mut file| file.read_exact(&mut beginning).is_ok())
+        && Module::is_precompiled(&beginning)
+}
+
+/// The module in a file that `ropewalk compile` wrote.
+#[allow(unsafe_code)]
+fn precompiled(engine: &Engine, path: &Path) -> Result<Module> {
+    // SAFETY: such a file is a program. The user asks to run it, as one asks to run any
+    // other, and a program that is overwritten while it runs is the user's mistake, too.
+    unsafe { Module::deserialize_file(engine, path) }
+}
+
+/// Whether a path stands for the standard input.
+pub(crate) fn is_stdin(path: &Path) -> bool {
+    path == Path::new(STDIN)
 }
 
 /// The error of a module, with the file that the module came from.
@@ -83,7 +112,7 @@ pub(crate) fn in_file(path: &Path, error: Error) -> Error {
 
 /// A file as messages call it.
 pub(crate) fn name(path: &Path) -> Cow<'_, str> {
-    match path == Path::new(STDIN) {
+    match is_stdin(path) {
         true => "the standard input".into(),
         false => path.to_string_lossy(),
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, bail, ensure};
 use clap::Args;
 use ropewalk::{
-    Config, Engine, ExternType, Func, FuncType, Instance, Linker, Module, Result, Store, Val,
+    Cache, Config, Engine, ExternType, Func, FuncType, Instance, Linker, Module, Result, Store, Val,
 };
 use ropewalk_wasi::{DirPerms, FilePerms, WasiCtx};
 
@@ -70,8 +70,13 @@ pub(crate) struct Run {
     #[arg(long, value_name = "TIME", value_parser = timeout::parse)]
     timeout: Option<Duration>,
 
-    /// The module, as text (.wat) or binary (.wasm), or `-` for the standard
-    /// input; and the arguments of the program.
+    /// Compiles the program, and does not look for it among those that were compiled
+    /// before (in `ropewalk` of $XDG_CACHE_HOME or ~/.cache).
+    #[arg(long)]
+    no_cache: bool,
+
+    /// The module, as text (.wat), binary (.wasm) or compiled (.cwasm), or `-` for the
+    /// standard input; and the arguments of the program.
     #[arg(value_names = ["FILE", "ARGS"], required = true, trailing_var_arg = true)]
     file_and_args: Vec<OsString>,
 }
@@ -163,6 +168,10 @@ impl Run {
             config.max_wasm_stack(usize::try_from(bytes)?);
         }
         config.interruption(self.timeout.is_some());
+        if !self.no_cache {
+            // Without one, programs run all the same.
+            config.cache(Cache::of_user().ok());
+        }
         Engine::new(&config)
     }
 

@@ -13,7 +13,7 @@ use cranelift_codegen::{
 };
 use cranelift_frontend::FunctionBuilderContext;
 use ropewalk_abi::TrapCode;
-use ropewalk_abi::code::{Handler, NO_POSITION};
+use ropewalk_abi::code::{Handler, NO_INDEX, NO_POSITION};
 use wasmparser::{FuncToValidate, FuncValidatorAllocations, FunctionBody, ValidatorResources};
 
 /// The machine code of one function, before it has a place.
@@ -248,6 +248,7 @@ fn handlers(
         };
         let context = context.ok_or("a handler without a context")?;
         let Caught { tag, kept } = caught[number as usize];
+        let tag = tag.unwrap_or(NO_INDEX);
         handlers.push(Handler { tag, context, code, kept: locals + kept });
     }
     Ok(handlers)

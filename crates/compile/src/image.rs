@@ -3,7 +3,10 @@
 use crate::CompileError;
 use crate::arch::{CONTINUE_BELOW, PADDING, PROBE_STACK, place_switch};
 use crate::function::{MachineFunction, NearCall, NearCallee, Site};
-use ropewalk_abi::code::{CallSite, CodeImage, FunctionCode, Handler, NO_POSITION};
+use ropewalk_abi::code::{
+    CallSite, CodeImage, FunctionCode, Handler, NO_INDEX, NO_POSITION, Part, Position, TrapSite,
+};
+use ropewalk_abi::trap::TrapCode;
 
 /// Gives every function its place and resolves the calls between them. Behind
 /// the functions that the module defines come its thunks.
@@ -61,13 +64,16 @@ fn place(image: &mut CodeImage, function: &MachineFunction) -> Result<u32, Compi
         return Err(too_large());
     }
     let end = start + function.code.len() as u32;
-    image.functions.push(FunctionCode { start, end, function: function.function });
-    image.traps.extend(function.traps.iter().map(|&(at, code)| (start + at, code)));
+    let index = function.function.unwrap_or(NO_INDEX);
+    image.functions.push(FunctionCode { start, end, function: index });
+    let trap = |&(at, code): &(u32, TrapCode)| TrapSite { offset: start + at, code: code as u32 };
+    image.traps.extend(function.traps.iter().map(trap));
     for site in &function.sites {
         place_site(image, start, site);
     }
-    image.positions.push((start, NO_POSITION));
-    image.positions.extend(function.positions.iter().map(|&(at, pos)| (start + at, pos)));
+    image.positions.push(Position { offset: start, position: NO_POSITION });
+    let position = |&(at, position): &(u32, u32)| Position { offset: start + at, position };
+    image.positions.extend(function.positions.iter().map(position));
     Ok(start)
 }
 
@@ -82,9 +88,9 @@ fn place_site(image: &mut CodeImage, start: u32, site: &Site) {
     image.sites.push(CallSite {
         return_offset: start + site.return_offset,
         frame_size: site.frame_size,
-        references: references..image.references.len() as u32,
-        owned: owned..image.owned.len() as u32,
-        handlers: handlers..image.handlers.len() as u32,
+        references: Part { start: references, end: image.references.len() as u32 },
+        owned: Part { start: owned, end: image.owned.len() as u32 },
+        handlers: Part { start: handlers, end: image.handlers.len() as u32 },
     });
 }
 

@@ -33,12 +33,14 @@ mod target;
 mod trampoline;
 mod translate;
 mod validate;
+mod watch;
 
 pub use limits::Limits;
 pub use module::{CompiledModule, compile_module};
 pub use target::{OptLevel, Target};
 pub use trampoline::{entry_trampoline, host_trampoline, stack_trampoline};
 pub use validate::validate_module;
+pub use watch::{Progress, UNWATCHED, Watch};
 
 /// Why a module could not be compiled.
 #[derive(Debug, thiserror::Error)]
@@ -62,6 +64,9 @@ pub enum CompileError {
         /// What is too large.
         message: String,
     },
+    /// Whoever watched it has ended the compilation.
+    #[error("the compilation was cancelled")]
+    Cancelled,
     /// The machine cannot run compiled code.
     #[error("this machine is not supported: {0}")]
     Machine(String),

@@ -8,6 +8,7 @@ use crate::function::{FunctionCompiler, MachineFunction};
 use crate::limits::Limits;
 use crate::target::Target;
 use crate::translate::Entered;
+use crate::watch::{Watch, Watched};
 use crate::{CompileError, convert, handlers, image, survey};
 use rayon::prelude::*;
 use ropewalk_abi::InstanceLayout;
@@ -38,8 +39,10 @@ pub fn compile_module(
     target: &Target,
     features: WasmFeatures,
     bytes: &[u8],
+    watch: Watch<'_>,
 ) -> Result<CompiledModule, CompileError> {
-    let ModuleReader { mut info, canonical, reserved, bodies } = read_sections(features, bytes)?;
+    let ModuleReader { mut info, data, canonical, reserved, bodies } =
+        read_sections(features, bytes)?;
     let operations = Operations::resolve(&info, &canonical, &reserved)?;
     let all = bodies.iter().map(|(_, body)| body);
     check_limits(&info, &operations, &bodies, &target.limits)?;
@@ -51,7 +54,7 @@ pub fn compile_module(
     let reserved = Reserved { operations, lists, thunks, canonical };
     let env = Environment::new(&info, &layout, reserved, target);
     let copied = copied_bodies(&all_thunks, info.imported_functions, &bodies);
-    let mut functions = compile_bodies(&env, bodies)?;
+    let mut functions = compile_bodies(&env, bodies, watch)?;
     let defined = functions.len() as u32;
     let mut compiler = FunctionCompiler::default();
     for ((number, thunk), copied) in (0..).zip(&all_thunks).zip(copied) {
@@ -62,6 +65,7 @@ pub fn compile_module(
     }
     let mut code = image::link(functions, info.imported_functions, defined)?;
     code.has_stackrefs = env.has_stackrefs;
+    code.data = data;
     Ok(CompiledModule { info, layout, code })
 }
 
@@ -103,13 +107,20 @@ fn check_limits(
 fn compile_bodies(
     env: &Environment<'_>,
     bodies: Vec<Body<'_>>,
+    watch: Watch<'_>,
 ) -> Result<Vec<MachineFunction>, CompileError> {
+    let length = |body: &FunctionBody<'_>| (body.range().end - body.range().start) as usize;
+    let watched = Watched::new(watch, bodies.iter().map(|(_, body)| length(body)).sum());
     let compiled: Vec<_> = bodies
         .into_par_iter()
         .map_init(FunctionCompiler::default, |compiler, (func, body)| {
-            compiler.compile(env, func, &body, Entered::ByCall)
+            watched.check()?;
+            let compiled = compiler.compile(env, func, &body, Entered::ByCall);
+            watched.advance(length(&body));
+            compiled
         })
         .collect();
+    watched.check()?;
     // Of several errors, the first in the module.
     compiled.into_iter().collect()
 }
@@ -192,6 +203,8 @@ fn collect_func_refs(info: &mut ModuleInfo) {
 #[derive(Default)]
 pub(crate) struct ModuleReader<'a> {
     pub info: ModuleInfo,
+    /// The bytes of all data segments.
+    pub data: Vec<u8>,
     /// Which of its types are equal.
     pub canonical: Canonical,
     /// Imports that are not linked but compiled.
@@ -379,9 +392,9 @@ impl ModuleReader<'_> {
                     offset: convert::const_expr(&offset_expr)?,
                 },
             };
-            let start = self.info.data_bytes.len();
-            self.info.data_bytes.extend_from_slice(data.data);
-            let bytes = start..self.info.data_bytes.len();
+            let start = self.data.len();
+            self.data.extend_from_slice(data.data);
+            let bytes = start..self.data.len();
             self.info.data.push(DataSegment { mode, bytes });
         }
         Ok(())

@@ -62,6 +62,34 @@ impl Target {
         })
     }
 
+    /// The settings that generated code depends on, by name: those of the code
+    /// generator, the features of the machine, and ours.
+    pub fn settings(&self) -> Vec<(String, String)> {
+        // The allocator of registers and limits change code, but not what it relies on.
+        let &Target {
+            ref isa,
+            single_pass_isa: _,
+            has_fma: _,
+            move_stacks,
+            check_stacks,
+            interruption,
+            fuel,
+            limits: _,
+        } = self;
+        let ours = [
+            ("move_stacks", move_stacks),
+            ("check_stacks", check_stacks),
+            ("interruption", interruption),
+            ("fuel", fuel),
+        ];
+        let ours = ours.map(|(name, value)| (name.to_string(), value.to_string()));
+        let (flags, features) = (isa.flags(), isa.isa_flags());
+        let theirs = flags.iter().chain(features);
+        let theirs = theirs.map(|flag| (flag.name.to_string(), flag.value_string()));
+        let machine = ("machine".to_string(), isa.triple().to_string());
+        [machine].into_iter().chain(ours).chain(theirs).collect()
+    }
+
     /// The same, for modules that may ask for so much.
     pub fn limits(self, limits: Limits) -> Target {
         Target { limits, ..self }

@@ -13,7 +13,8 @@ use wasmparser::{
 /// Validates a binary module, and how it uses reserved imports, without
 /// generating code.
 pub fn validate_module(features: WasmFeatures, bytes: &[u8]) -> Result<(), CompileError> {
-    let ModuleReader { mut info, canonical, reserved, bodies } = read_sections(features, bytes)?;
+    let ModuleReader { mut info, canonical, reserved, bodies, .. } =
+        read_sections(features, bytes)?;
     let operations = Operations::resolve(&info, &canonical, &reserved)?;
     let all = bodies.iter().map(|(_, body)| body);
     let (_, thunks) = handlers::collect(&mut info, &operations, &canonical, all);

@@ -1,5 +1,6 @@
 //! How an engine behaves.
 
+use crate::cache::Cache;
 use ropewalk_compile::Limits;
 use ropewalk_runtime::HeapOptions;
 use ropewalk_runtime::stack::StackOptions;
@@ -46,6 +47,7 @@ pub struct Config {
     pub(crate) heap: HeapOptions,
     pub(crate) tables: TableLimits,
     pub(crate) limits: Limits,
+    pub(crate) cache: Option<Cache>,
 }
 
 /// What the engine implements.
@@ -72,6 +74,7 @@ impl Default for Config {
             heap: HeapOptions::default(),
             tables: TableLimits::default(),
             limits: Limits::default(),
+            cache: None,
         }
     }
 }
@@ -92,6 +95,12 @@ impl Config {
     /// How hard the compiler tries.
     pub fn opt_level(&mut self, level: OptLevel) -> &mut Config {
         self.opt_level = level;
+        self
+    }
+
+    /// Keeps compiled modules in a folder, and looks for them there. None by default.
+    pub fn cache(&mut self, cache: impl Into<Option<Cache>>) -> &mut Config {
+        self.cache = cache.into();
         self
     }
 

@@ -57,6 +57,14 @@ impl ModuleError {
         }
     }
 
+    /// The error for a compiled module where one in the binary or the text format is
+    /// expected.
+    pub(crate) fn precompiled() -> ModuleError {
+        let message = "this is a precompiled module: expected one in the binary or the text \
+                       format; if its bytes are trusted, Module::deserialize takes it";
+        ModuleError { kind: Kind::Other { message: message.to_string(), path: None } }
+    }
+
     /// Says which file the module comes from.
     pub fn with_path(self, path: impl Into<String>) -> ModuleError {
         let path = path.into();

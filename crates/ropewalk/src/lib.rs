@@ -67,6 +67,7 @@
 mod tuples;
 
 mod bag;
+mod cache;
 mod call;
 mod caller;
 mod concurrent;
@@ -96,6 +97,7 @@ mod module;
 mod named;
 mod new_stack;
 mod object_type;
+mod precompiled;
 mod reexports;
 mod reference;
 mod source;
@@ -114,6 +116,7 @@ mod waiting;
 
 pub use anyhow::{Error, Result};
 pub use bag::{BagStack, Switched};
+pub use cache::Cache;
 pub use caller::Caller;
 pub use concurrent::Accessor;
 #[doc(hidden)]
@@ -150,6 +153,7 @@ pub use reexports::{
 pub use reference::{
     AnyRef, ArrayRef, ContRef, ExnRef, ExternRef, Owned, Reference, RootScope, StructRef,
 };
+pub use ropewalk_compile::Progress;
 pub use ropewalk_runtime::{Refused, ResourceLimiter};
 pub use store::{AsContext, AsContextMut, Store, StoreContext, StoreContextMut};
 pub use suspension::Suspension;

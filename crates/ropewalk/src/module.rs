@@ -4,11 +4,13 @@ use crate::engine::Engine;
 use crate::error::ModuleError;
 use crate::source::Written;
 use anyhow::{Context, Result};
-use ropewalk_abi::module::Item;
-use ropewalk_abi::{CompositeType, ExternType, HeapType};
+use ropewalk_abi::module::{Item, ModuleInfo};
+use ropewalk_abi::{CompositeType, ExternType, HeapType, InstanceLayout};
+use ropewalk_compile::{CompileError, Progress, UNWATCHED, Watch};
 use ropewalk_runtime::code::TypePointer;
 use ropewalk_runtime::{CodeMemory, LoadedModule, Source};
 use ropewalk_text::Text;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// A compiled module. A cheap handle; clones are the same module.
@@ -157,12 +159,12 @@ impl Module {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn new(engine: &Engine, bytes: impl AsRef<[u8]>) -> Result<Module> {
-        Ok(Module::read(engine, bytes.as_ref(), None)?)
+        Ok(Module::read(engine, bytes.as_ref(), None, UNWATCHED)?)
     }
 
     /// Compiles a module in the binary format.
     pub fn from_binary(engine: &Engine, bytes: &[u8]) -> Result<Module> {
-        Ok(Module::read_binary(engine, bytes)?)
+        Ok(Module::read_binary(engine, bytes, UNWATCHED)?)
     }
 
     /// Compiles the module in a file, which errors and backtraces show.
@@ -176,7 +178,40 @@ impl Module {
     /// Compiles a module that was read from something with a name, which errors and
     /// backtraces show.
     pub fn from_named(engine: &Engine, bytes: &[u8], name: &str) -> Result<Module> {
-        let module = Module::read(engine, bytes, Some(name.to_string()));
+        Module::watched(engine, bytes, name, |_| ControlFlow::Continue(()))
+    }
+
+    /// The same, telling how far the compilation is. It ends with an error if whoever is
+    /// told says so.
+    ///
+    /// Threads that compile call the function, after each function of the module. Nothing
+    /// is told of a module that is found in a [cache](crate::Cache).
+    ///
+    /// ```
+    /// use ropewalk::*;
+    /// use std::ops::ControlFlow;
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
+    ///
+    /// let engine = Engine::default();
+    /// let (most, text) = (AtomicUsize::new(0), "(func (nop)) (func (nop))");
+    /// Module::watched(&engine, text.as_bytes(), "two.wat", |Progress { done, total }| {
+    ///     most.fetch_max(100 * done / total, Ordering::Relaxed);
+    ///     ControlFlow::Continue(())
+    /// })?;
+    /// assert_eq!(most.into_inner(), 100);
+    ///
+    /// let cancelled =
+    ///     Module::watched(&engine, text.as_bytes(), "two.wat", |_| ControlFlow::Break(()));
+    /// assert!(cancelled.unwrap_err().to_string().contains("the compilation was cancelled"));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn watched(
+        engine: &Engine,
+        bytes: &[u8],
+        name: &str,
+        watch: impl Fn(Progress) -> ControlFlow<()> + Sync,
+    ) -> Result<Module> {
+        let module = Module::read(engine, bytes, Some(name.to_string()), &watch);
         Ok(module.map_err(|error| error.with_path(name))?)
     }
 
@@ -187,7 +222,16 @@ impl Module {
         text: Text,
         file: Option<String>,
     ) -> Result<Module, ModuleError> {
-        match compile(engine, text.binary()) {
+        Module::read_text(engine, text, file, UNWATCHED)
+    }
+
+    fn read_text(
+        engine: &Engine,
+        text: Text,
+        file: Option<String>,
+        watch: Watch<'_>,
+    ) -> Result<Module, ModuleError> {
+        match compile(engine, text.binary(), watch) {
             Ok(loaded) => {
                 let source: Box<dyn Source> = Box::new(Written { text, file });
                 Ok(Module::of(engine, LoadedModule { source: Some(source), ..loaded }))
@@ -216,21 +260,44 @@ impl Module {
 
     /// Compiles a module in the binary or the text format, which comes from a file
     /// perhaps.
-    fn read(engine: &Engine, bytes: &[u8], file: Option<String>) -> Result<Module, ModuleError> {
+    fn read(
+        engine: &Engine,
+        bytes: &[u8],
+        file: Option<String>,
+        watch: Watch<'_>,
+    ) -> Result<Module, ModuleError> {
+        let Some(cache) = &engine.config().cache else {
+            return Module::read_anew(engine, bytes, file, watch);
+        };
+        let place = cache.place(engine, bytes, file.as_deref());
+        if let Some(module) = cache.find(engine, &place) {
+            return Ok(module);
+        }
+        let module = Module::read_anew(engine, bytes, file, watch)?;
+        cache.insert(&place, &module);
+        Ok(module)
+    }
+
+    fn read_anew(
+        engine: &Engine,
+        bytes: &[u8],
+        file: Option<String>,
+        watch: Watch<'_>,
+    ) -> Result<Module, ModuleError> {
         match input(bytes)? {
-            Input::Binary(bytes) => Module::read_binary(engine, bytes),
-            Input::Text(text) => Module::from_text(engine, text, file),
+            Input::Binary(bytes) => Module::read_binary(engine, bytes, watch),
+            Input::Text(text) => Module::read_text(engine, text, file, watch),
         }
     }
 
-    fn read_binary(engine: &Engine, bytes: &[u8]) -> Result<Module, ModuleError> {
-        match compile(engine, bytes) {
+    fn read_binary(engine: &Engine, bytes: &[u8], watch: Watch<'_>) -> Result<Module, ModuleError> {
+        match compile(engine, bytes, watch) {
             Ok(loaded) => Ok(Module::of(engine, loaded)),
             Err(error) => Err(error.in_binary(bytes)),
         }
     }
 
-    fn of(engine: &Engine, loaded: LoadedModule) -> Module {
+    pub(crate) fn of(engine: &Engine, loaded: LoadedModule) -> Module {
         Module { engine: engine.clone(), loaded: Arc::new(loaded) }
     }
 
@@ -304,6 +371,9 @@ enum Input<'a> {
 
 /// A module whose first byte is zero is a binary; no text begins like that.
 fn input(bytes: &[u8]) -> Result<Input<'_>, ModuleError> {
+    if Module::is_precompiled(bytes) {
+        return Err(ModuleError::precompiled());
+    }
     if bytes.first() == Some(&0) {
         return Ok(Input::Binary(bytes));
     }
@@ -315,23 +385,29 @@ fn input(bytes: &[u8]) -> Result<Input<'_>, ModuleError> {
 }
 
 /// A compiled binary, made ready to be run.
-fn compile(engine: &Engine, bytes: &[u8]) -> Result<LoadedModule, ModuleError> {
+fn compile(engine: &Engine, bytes: &[u8], watch: Watch<'_>) -> Result<LoadedModule, ModuleError> {
     let features = engine.config().features;
-    let compiled = ropewalk_compile::compile_module(engine.target(), features, bytes)?;
-    let type_ids: Vec<u32> = engine.types().register_module(&compiled.info);
+    let compiled = ropewalk_compile::compile_module(engine.target(), features, bytes, watch)?;
+    let code = CodeMemory::load(compiled.code)
+        .map_err(|error| CompileError::too_large(format!("cannot map its code: {error}")))?;
+    let loaded = load(engine, compiled.info, compiled.layout, code);
+    Ok(loaded.map_err(|error| CompileError::too_large(format!("{error:#}")))?)
+}
+
+/// A compiled module whose code is at its place, made ready to be run.
+pub(crate) fn load(
+    engine: &Engine,
+    info: ModuleInfo,
+    layout: InstanceLayout,
+    code: CodeMemory,
+) -> Result<LoadedModule> {
+    let type_ids: Vec<u32> = engine.types().register_module(&info);
     let info_of = |id: &u32| TypePointer(engine.types().get(*id).info());
     let type_infos = type_ids.iter().map(info_of).collect();
-    let code = CodeMemory::load(compiled.code).map_err(|error| {
-        ropewalk_compile::CompileError::too_large(format!("cannot map its code: {error}"))
-    })?;
-    for ty in &compiled.info.types {
+    for ty in &info.types {
         if let CompositeType::Cont(HeapType::Concrete(function)) = ty.composite {
-            let number = type_ids[function as usize];
-            engine
-                .prepare_continuations(number)
-                .map_err(|error| ropewalk_compile::CompileError::too_large(format!("{error:#}")))?;
+            engine.prepare_continuations(type_ids[function as usize])?;
         }
     }
-    let (info, layout) = (compiled.info, compiled.layout);
     Ok(LoadedModule { info, layout, code, type_ids, type_infos, source: None })
 }

@@ -5,6 +5,7 @@ use crate::activation::LeavePoint;
 use crate::arch;
 use crate::code::LoadedModule;
 use crate::store::Store;
+use ropewalk_abi::code::index;
 use ropewalk_abi::stack::{EVERY_TAG, Purpose, tag_of_handler};
 use ropewalk_abi::{ControlBlock, clauses};
 use std::fmt;
@@ -278,7 +279,7 @@ impl Walker<'_> {
             return None;
         }
         let (module, offset) = self.store.module_at(left.pc)?;
-        let image = module.code.image();
+        let image = module.code.tables();
         let start = image.function_at(offset).map(|f| image.functions[f as usize].start);
         let place = arch::frames::unlinked_return_address(start.map(|start| offset - start))?;
         // SAFETY: before its frame is linked, the return address of a function
@@ -291,16 +292,16 @@ impl Walker<'_> {
     fn push(&mut self, pc: usize, is_return_address: bool) {
         let address = if is_return_address { pc - 1 } else { pc };
         let Some((module, offset)) = self.store.module_at(address) else { return };
-        let image = module.code.image();
+        let image = module.code.tables();
         let code = image.function_at(offset).map(|number| image.functions[number as usize]);
-        let Some(function) = code.and_then(|code| code.function) else { return };
+        let Some(function) = code.and_then(|code| index(code.function)) else { return };
         if self.trace.frames.len() >= MAX_FRAMES {
             self.trace.omitted += 1;
             return;
         }
         self.trace.frames.push(Frame {
             function,
-            offset: module.code.image().position_at(offset),
+            offset: image.position_at(offset),
             module: module.clone(),
             boundary: self.boundary.take(),
         });

@@ -2,8 +2,9 @@
 
 use crate::known_code;
 use crate::map::{Map, PAGE};
+use crate::precompiled::{Precompiled, PrecompiledError};
 use crate::source::Source;
-use ropewalk_abi::code::{CodeImage, FunctionCode};
+use ropewalk_abi::code::{CodeImage, CodeTables, FunctionCode};
 use ropewalk_abi::module::{Item, ModuleInfo};
 use ropewalk_abi::{
     ExternType, FuncType, GlobalType, HeapType, InstanceLayout, RefType, TableType, TagType,
@@ -15,10 +16,22 @@ use std::io;
 /// Code at its place: written once, then executable and never writable again.
 #[derive(Debug)]
 pub struct CodeMemory {
-    map: Map,
-    /// The image without its bytes, which are in the map.
-    image: CodeImage,
+    /// Where the code is.
+    start: usize,
     len: usize,
+    /// They lie in what is kept below, which does not change.
+    tables: CodeTables<'static>,
+    _kept: Kept,
+}
+
+/// What has the code and its tables.
+#[derive(Debug)]
+#[allow(dead_code, reason = "kept for what lies in it")]
+enum Kept {
+    /// An image whose bytes are in a map.
+    Image(Map, Box<CodeImage>),
+    /// A file, or a copy of one.
+    Precompiled(Precompiled),
 }
 
 impl CodeMemory {
@@ -29,14 +42,38 @@ impl CodeMemory {
         // SAFETY: the map is writable, new, and at least as long as the bytes.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), map.base(), bytes.len()) };
         map.make_executable()?;
-        let code = CodeMemory { map, image, len: bytes.len() };
+        let start = map.base() as usize;
+        let image = Box::new(image);
+        // SAFETY: the tables lie in the image, which is boxed, never changed and
+        // dropped with what is returned.
+        let tables = unsafe { forever(image.tables()) };
+        Ok(CodeMemory::new(start, bytes.len(), tables, Kept::Image(map, image)))
+    }
+
+    /// Loads a compiled module out of a file.
+    ///
+    /// # Safety
+    ///
+    /// Its bytes must be what [`write`](crate::precompiled::write) made of code that
+    /// was compiled for this engine.
+    pub unsafe fn of_precompiled(mut file: Precompiled) -> Result<CodeMemory, PrecompiledError> {
+        let code = file.make_executable()?;
+        let start = file.base() as usize + code.start;
+        // SAFETY: the tables lie in memory of the file, which nobody changes and which
+        // is given back with what is returned.
+        let tables = unsafe { forever(file.tables()?) };
+        Ok(CodeMemory::new(start, code.len(), tables, Kept::Precompiled(file)))
+    }
+
+    fn new(start: usize, len: usize, tables: CodeTables<'static>, kept: Kept) -> CodeMemory {
+        let code = CodeMemory { start, len, tables, _kept: kept };
         known_code::add(code.start(), code.end());
-        Ok(code)
+        code
     }
 
     /// The address of the first byte.
     pub fn start(&self) -> usize {
-        self.map.base() as usize
+        self.start
     }
 
     /// The address after the last byte.
@@ -45,8 +82,14 @@ impl CodeMemory {
     }
 
     /// The tables.
-    pub fn image(&self) -> &CodeImage {
-        &self.image
+    pub fn tables(&self) -> &CodeTables<'_> {
+        &self.tables
+    }
+
+    /// The bytes of the code.
+    pub fn bytes(&self) -> &[u8] {
+        // SAFETY: the code is there, readable and never written.
+        unsafe { std::slice::from_raw_parts(self.start as *const u8, self.len) }
     }
 
     /// The offset of an address in the code, if it lies there.
@@ -56,9 +99,19 @@ impl CodeMemory {
 
     /// The address of a function, by its number among the defined ones.
     pub fn function(&self, number: u32) -> *const c_void {
-        let FunctionCode { start, .. } = self.image.functions[number as usize];
-        self.map.base().wrapping_add(start as usize).cast_const().cast()
+        let FunctionCode { start, .. } = self.tables.functions[number as usize];
+        (self.start + start as usize) as *const c_void
     }
+}
+
+/// Tables as of no lifetime.
+///
+/// # Safety
+///
+/// They must be used only as long as what they lie in.
+unsafe fn forever(tables: CodeTables<'_>) -> CodeTables<'static> {
+    // SAFETY: the same type but for its lifetime, which the caller is to keep.
+    unsafe { std::mem::transmute::<CodeTables<'_>, CodeTables<'static>>(tables) }
 }
 
 impl Drop for CodeMemory {

@@ -6,6 +6,7 @@
 use crate::fault::Fault;
 use crate::known_code;
 use crate::store::Store;
+use ropewalk_abi::code::index;
 use std::fmt::{self, Write};
 
 /// Says what has happened, and ends the process.
@@ -61,11 +62,11 @@ impl fmt::Display for CodeAt<'_> {
                 false => "not in generated code",
             });
         };
-        let image = module.code.image();
+        let image = module.code.tables();
         let function = image.function_at(offset).map(|number| image.functions[number as usize]);
         match function {
             Some(code) => {
-                match code.function {
+                match index(code.function) {
                     Some(function) => write!(f, "function {function}")?,
                     None => f.write_str("a thunk")?,
                 }

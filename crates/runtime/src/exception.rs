@@ -11,6 +11,7 @@ use crate::frames::{Frame, Frames};
 use crate::heap::Object;
 use crate::store::Store;
 use ropewalk_abi::builtin::Outcome;
+use ropewalk_abi::code::index;
 use ropewalk_abi::stack::Purpose;
 use ropewalk_abi::{ControlBlock, RawVal, StorageType, TagDef, TrapCode};
 use std::ffi::c_void;
@@ -120,7 +121,7 @@ fn handler_in(frame: &Frame<'_>, tag: *const TagDef) -> Option<Landing> {
     let (image, site, sp) = frame.site()?;
     let (module, _) = frame.code?;
     let handlers = image.handlers_of(site).iter();
-    let found = handlers.into_iter().find(|handler| match handler.tag {
+    let found = handlers.into_iter().find(|handler| match index(handler.tag) {
         None => true,
         Some(index) => {
             // SAFETY: the exception table says that the context of an instance

@@ -74,7 +74,7 @@ fn is_ours(block: &ControlBlock, fault: &Fault) -> bool {
 /// The trap that the instruction at the fault is listed with.
 fn listed(store: &Store, fault: &Fault) -> Option<TrapCode> {
     let (module, offset) = store.module_at(fault.pc)?;
-    module.code.image().trap_at(offset)
+    module.code.tables().trap_at(offset)
 }
 
 /// An access of memory that the kernel refused.
@@ -121,7 +121,7 @@ fn overflows_the_host(store: &Store, fault: &Fault) -> bool {
 fn no_room_for_a_handler(store: &Store, block: &ControlBlock, fault: &Fault) -> Option<TrapCode> {
     let (module, offset) = store.module_at(fault.pc)?;
     // Not in the middle of a switch, whose code is in no function.
-    let is_in_function = module.code.image().function_at(offset).is_some();
+    let is_in_function = module.code.tables().function_at(offset).is_some();
     let has_no_room = fault.sp < block.limit + largest_signal_frame();
     let is_expected = fault.exception != GENERAL_PROTECTION && is_in_function && has_no_room;
     is_expected.then_some(TrapCode::CallStackExhausted)

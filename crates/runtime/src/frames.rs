@@ -4,7 +4,7 @@ use crate::code::LoadedModule;
 use crate::stack::Bound;
 use crate::store::Store;
 use ropewalk_abi::ControlBlock;
-use ropewalk_abi::code::{CallSite, CodeImage};
+use ropewalk_abi::code::{CallSite, CodeTables};
 use std::sync::Arc;
 
 /// Walks from the newest frame outwards.
@@ -62,9 +62,9 @@ impl<'a> Iterator for Frames<'a> {
 
 impl<'a> Frame<'a> {
     /// What is known of the call, and the stack pointer there.
-    pub fn site(&self) -> Option<(&'a CodeImage, &'a CallSite, usize)> {
+    pub fn site(&self) -> Option<(&'a CodeTables<'a>, &'a CallSite, usize)> {
         let (module, offset) = self.code?;
-        let image = module.code.image();
+        let image = module.code.tables();
         let site = image.site_at(offset)?;
         Some((image, site, self.fp - site.frame_size as usize))
     }

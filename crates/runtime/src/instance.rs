@@ -170,7 +170,7 @@ impl Instance {
         if self.dropped_data[segment] {
             return &[];
         }
-        &self.module.info.data_bytes[self.module.info.data[segment].bytes.clone()]
+        &self.module.code.tables().data[self.module.info.data[segment].bytes.clone()]
     }
 
     pub(crate) fn drop_data(&mut self, segment: usize) {
@@ -432,7 +432,7 @@ impl Store {
                 true => offset.u64(),
                 false => u64::from(offset.u32()),
             };
-            let bytes = &module.info.data_bytes[segment.bytes.clone()];
+            let bytes = &module.code.tables().data[segment.bytes.clone()];
             let data = self.memories[instance.memories[*target as usize]].data_mut();
             let to = range(offset, bytes.len() as u64, data.len())
                 .ok_or_else(|| Trap::from_code(TrapCode::MemoryOutOfBounds))?;

@@ -24,6 +24,7 @@
 //! | [`backtrace`], [`source`], [`trap`], [`host_error`], [`describe`] | what an embedder sees of a trap |
 //! | [`design`] | what the designs need beyond generated code |
 //! | [`code`], [`known_code`], [`types`] | loaded code; types that are the same throughout an engine |
+//! | [`precompiled`] | compiled modules in files |
 
 pub mod activation;
 mod arch;
@@ -50,6 +51,7 @@ pub mod link;
 mod map;
 pub mod memory;
 pub mod pending;
+pub mod precompiled;
 mod signal;
 mod source;
 pub mod stack;

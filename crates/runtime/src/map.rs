@@ -3,6 +3,7 @@
 pub(crate) use ropewalk_abi::access::PAGE;
 use rustix::mm::{self, MapFlags, MprotectFlags, ProtFlags};
 use std::ffi::c_void;
+use std::fs::File;
 use std::io;
 use std::ptr::{self, NonNull};
 
@@ -48,6 +49,25 @@ impl Map {
         Ok(Map { base, len })
     }
 
+    /// Maps memory that has a copy of these bytes, to be read.
+    pub fn copy_of(bytes: &[u8]) -> io::Result<Map> {
+        let map = Map::read_write(bytes.len().next_multiple_of(PAGE))?;
+        // SAFETY: the map is writable, new, and at least as long as the bytes.
+        unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), map.base(), bytes.len()) };
+        map.protect(0, map.len, MprotectFlags::READ)?;
+        Ok(map)
+    }
+
+    /// Maps the first bytes of a file, to be read.
+    pub fn of_file(file: &File, len: usize) -> io::Result<Map> {
+        let len = len.max(1).next_multiple_of(PAGE);
+        // SAFETY: a fresh mapping touches no memory that exists.
+        let base =
+            unsafe { mm::mmap(ptr::null_mut(), len, ProtFlags::READ, MapFlags::PRIVATE, file, 0) }?;
+        let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(Map { base, len })
+    }
+
     fn new(len: usize, protection: ProtFlags) -> io::Result<Map> {
         let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
         // SAFETY: a fresh anonymous mapping touches no memory that exists.
@@ -78,6 +98,11 @@ impl Map {
     /// Makes everything readable and executable, and no longer writable.
     pub fn make_executable(&self) -> io::Result<()> {
         self.protect(0, self.len, MprotectFlags::READ | MprotectFlags::EXEC)
+    }
+
+    /// Makes a part readable and executable, and no longer writable.
+    pub fn make_part_executable(&self, start: usize, len: usize) -> io::Result<()> {
+        self.protect(start, len, MprotectFlags::READ | MprotectFlags::EXEC)
     }
 
     fn protect(&self, start: usize, len: usize, flags: MprotectFlags) -> io::Result<()> {

@@ -10,4 +10,7 @@ pub trait Source: fmt::Debug + Send + Sync {
     /// The line and the column of what stands at a byte of the binary; the first
     /// of each is 1.
     fn position(&self, offset: u32) -> Option<(usize, usize)>;
+
+    /// The text itself.
+    fn text(&self) -> Option<&str>;
 }

@@ -400,7 +400,7 @@ impl Store {
 
     /// Makes the code of a module known for traps and backtraces.
     pub(crate) fn add_module(&mut self, module: &Arc<LoadedModule>) {
-        self.has_stackrefs |= module.code.image().has_stackrefs;
+        self.has_stackrefs |= module.code.tables().has_stackrefs;
         let start = module.code.start();
         let place = self.modules.partition_point(|m| m.code.start() < start);
         if self.modules.get(place).is_none_or(|m| m.code.start() != start) {

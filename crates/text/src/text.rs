@@ -117,6 +117,11 @@ impl Text {
         self.encoded.standard()
     }
 
+    /// The text itself; of a module that is part of a script, the script.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
     /// The module in the binary format.
     pub fn binary(&self) -> &[u8] {
         &self.encoded.binary

@@ -1,6 +1,7 @@
 //! Tests of the command as a process: what it prints, and how it ends.
 
 mod c_fibers;
+mod compile;
 mod examples;
 mod guides;
 mod lower;

@@ -65,6 +65,8 @@ pub fn with_input(arguments: &[&str], input: &str) -> Outcome {
 pub fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ropewalk"));
     command.args(arguments).current_dir(root()).stdin(Stdio::null());
+    // Without a home there is no cache of compiled modules.
+    command.env_remove("HOME").env_remove("XDG_CACHE_HOME");
     command
 }
 

@@ -1,0 +1,49 @@
+//! Telling on a terminal how far a long compilation is.
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::ops::ControlFlow;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use ropewalk::Progress;
+
+/// Nothing is told of what takes less time.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// How long a line stands until it is written again.
+const INTERVAL: Duration = Duration::from_millis(100);
+
+/// A line of the terminal that says how far a compilation is, and is erased in the end.
+pub(crate) struct Line {
+    /// What is compiled, and when the next line is due; none where nobody looks.
+    next: Option<Mutex<Instant>>,
+    name: String,
+}
+
+impl Line {
+    pub(crate) fn new(name: &str) -> Line {
+        let is_seen = io::stderr().is_terminal();
+        let next = is_seen.then(|| Mutex::new(Instant::now() + PATIENCE));
+        Line { next, name: name.to_string() }
+    }
+
+    /// Writes the line anew, if it is time.
+    pub(crate) fn show(&self, Progress { done, total }: Progress) -> ControlFlow<()> {
+        // Whoever cannot have the lock leaves it to the one who has.
+        if let Some(Ok(mut next)) = self.next.as_ref().map(Mutex::try_lock) {
+            if Instant::now() >= *next {
+                *next = Instant::now() + INTERVAL;
+                let percent = 100 * done as u64 / total.max(1) as u64;
+                let _ = write!(io::stderr(), "\r\x1b[Kcompiling {}: {percent} %", self.name);
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        if self.next.is_some() {
+            let _ = write!(io::stderr(), "\r\x1b[K");
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Compiled modules that are kept in a folder.
+
+use crate::engine::Engine;
+use crate::module::Module;
+use crate::precompiled::{of_precompiled, settings};
+use anyhow::{Context, Result, ensure};
+use ropewalk_runtime::precompiled::Precompiled;
+use std::fs::{self, DirBuilder, File};
+use std::io::Write as _;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
+
+/// A folder of compiled modules, so that a module is compiled once and not in each
+/// process. An engine that has one ([`Config::cache`](crate::Config::cache)) looks there
+/// before it compiles, and leaves there what it has compiled.
+///
+/// * A module is found by a cryptographic hash of its bytes and of everything that its
+///   code depends on: the version of the engine, its settings, the machine. So nothing
+///   is found that does not fit.
+/// * Its files become code, so nobody but the user may write to the folder. One that
+///   others may write to is refused.
+/// * Any number of processes may use it at the same time.
+/// * When it is larger than allowed, what was not used for the longest time goes.
+/// * What cannot be read or written is compiled as if there were no cache.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let folder = std::env::temp_dir().join(format!("ropewalk-cache-{}", std::process::id()));
+/// let cache = Cache::open(&folder)?.max_bytes(64 << 20);
+/// let engine = Engine::new(Config::new().cache(cache))?;
+/// Module::new(&engine, "(func)")?; // compiled
+/// Module::new(&engine, "(func)")?; // found
+/// # assert_eq!(std::fs::read_dir(&folder)?.count(), 1);
+/// # std::fs::remove_dir_all(folder)?;
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Cache {
+    folder: PathBuf,
+    max_bytes: u64,
+}
+
+/// How the names of its files end.
+const EXTENSION: &str = "cwasm";
+/// How the names of files end that are being written.
+const UNFINISHED: &str = "part";
+
+/// How many bytes it has at the most, unless somebody says otherwise.
+const MAX_BYTES: u64 = 1 << 30;
+
+/// A file that was used is marked so, if the mark is older than this.
+const MARKED: Duration = Duration::from_secs(3600);
+
+/// A file that is being written is left behind if it is older than this.
+const LEFT_BEHIND: Duration = Duration::from_secs(24 * 3600);
+
+impl Cache {
+    /// The cache in a folder, which is made if it is not there.
+    pub fn open(folder: impl Into<PathBuf>) -> Result<Cache> {
+        let folder = folder.into();
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&folder)
+            .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+        let metadata = fs::metadata(&folder)
+            .with_context(|| format!("cannot read the folder {}", folder.display()))?;
+        let is_ours = metadata.uid() == rustix::process::geteuid().as_raw();
+        ensure!(
+            is_ours && metadata.mode() & 0o022 == 0,
+            "{} cannot be a cache of compiled modules: others may write to it",
+            folder.display()
+        );
+        Ok(Cache { folder, max_bytes: MAX_BYTES })
+    }
+
+    /// The user's own cache: the folder `ropewalk` in `$XDG_CACHE_HOME`, or in `.cache` of
+    /// the home folder.
+    pub fn of_user() -> Result<Cache> {
+        let absolute = |name| {
+            let path = PathBuf::from(std::env::var_os(name)?);
+            path.is_absolute().then_some(path)
+        };
+        let folder = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")));
+        Cache::open(folder.context("neither XDG_CACHE_HOME nor HOME is set")?.join("ropewalk"))
+    }
+
+    /// How many bytes it may have. 1 GiB if nothing is said.
+    pub fn max_bytes(self, bytes: u64) -> Cache {
+        Cache { max_bytes: bytes, ..self }
+    }
+
+    /// Where it is.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Where a module is, or would be, by all that it depends on.
+    pub(crate) fn place(&self, engine: &Engine, bytes: &[u8], file: Option<&str>) -> PathBuf {
+        let mut hasher = blake3::Hasher::new();
+        let mut add = |part: &[u8]| {
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part);
+        };
+        for (name, value) in settings(engine) {
+            add(name.as_bytes());
+            add(value.as_bytes());
+        }
+        // Backtraces of a module in the text format show the file.
+        let is_binary = bytes.first() == Some(&0);
+        add(file.filter(|_| !is_binary).unwrap_or_default().as_bytes());
+        add(bytes);
+        self.folder.join(hasher.finalize().to_hex().as_str()).with_extension(EXTENSION)
+    }
+
+    /// The module at a place. One that is damaged is removed.
+    pub(crate) fn find(&self, engine: &Engine, place: &Path) -> Option<Module> {
+        let file = File::open(place).ok()?;
+        // SAFETY: nobody but the user writes to the folder, who does it as below: a file
+        // has its name only when it is whole, and is not written to any more.
+        match unsafe { of_precompiled(engine, Precompiled::open(&file)) } {
+            Ok(module) => {
+                mark_as_used(&file);
+                Some(module)
+            }
+            Err(_) => {
+                let _ = fs::remove_file(place);
+                None
+            }
+        }
+    }
+
+    /// Keeps a module, if that is possible.
+    pub(crate) fn insert(&self, place: &Path, module: &Module) {
+        let Ok(bytes) = module.serialize() else { return };
+        if bytes.len() as u64 > self.max_bytes {
+            return;
+        }
+        let _ = self.write(place, &bytes);
+        let _ = self.trim(place);
+    }
+
+    /// Writes a file that has its name only when it is whole.
+    fn write(&self, place: &Path, bytes: &[u8]) -> std::io::Result<()> {
+        static WRITTEN: AtomicU64 = AtomicU64::new(0);
+        let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{}-{number}.{UNFINISHED}", std::process::id());
+        let unfinished = self.folder.join(name);
+        let mut options = File::options();
+        let written = (options.write(true).create_new(true).mode(0o600).open(&unfinished))
+            .and_then(|mut file| file.write_all(bytes))
+            .and_then(|()| fs::rename(&unfinished, place));
+        if written.is_err() {
+            let _ = fs::remove_file(&unfinished);
+        }
+        written
+    }
+
+    /// Removes what was not used for the longest time, if there is too much, but not
+    /// the file at `newest`; and what others left behind.
+    fn trim(&self, newest: &Path) -> std::io::Result<()> {
+        let now = SystemTime::now();
+        let mut files = Vec::new();
+        for entry in fs::read_dir(&self.folder)?.flatten() {
+            let (path, Ok(metadata)) = (entry.path(), entry.metadata()) else { continue };
+            let Ok(used) = metadata.modified() else { continue };
+            match path.extension().and_then(|extension| extension.to_str()) {
+                Some(EXTENSION) => files.push((used, metadata.len(), path)),
+                Some(UNFINISHED) if now.duration_since(used).is_ok_and(|age| age > LEFT_BEHIND) => {
+                    fs::remove_file(path)?;
+                }
+                _ => {}
+            }
+        }
+        files.sort();
+        let mut total: u64 = files.iter().map(|(_, bytes, _)| bytes).sum();
+        for (_, bytes, path) in files.iter().filter(|(_, _, path)| path != newest) {
+            if total <= self.max_bytes {
+                break;
+            }
+            // Somebody else may have removed it already.
+            let _ = fs::remove_file(path);
+            total -= bytes;
+        }
+        Ok(())
+    }
+}
+
+/// Notes that a file was used.
+fn mark_as_used(file: &File) {
+    let now = SystemTime::now();
+    let marked = file.metadata().and_then(|metadata| metadata.modified());
+    if marked.is_ok_and(|at| now.duration_since(at).is_ok_and(|age| age > MARKED)) {
+        let _ = file.set_modified(now);
+    }
+}

@@ -1,0 +1,177 @@
+//! Compiled modules as bytes: what is written beside the code, and who may use it.
+
+use crate::engine::Engine;
+use crate::module::{Module, load};
+use crate::source::Later;
+use anyhow::{Context, Result, ensure};
+use ropewalk_abi::InstanceLayout;
+use ropewalk_abi::code::CodeTables;
+use ropewalk_abi::module::ModuleInfo;
+use ropewalk_runtime::precompiled::{Precompiled, PrecompiledError, is_precompiled, write};
+use ropewalk_runtime::{CodeMemory, LoadedModule, Source};
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::path::Path;
+
+/// A module in the text format, for the positions in backtraces.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct WrittenText {
+    pub text: String,
+    pub file: Option<String>,
+}
+
+/// A name and a value that generated code depends on.
+type Setting = (String, String);
+
+/// All that a module and an engine must agree on, the version first.
+pub(crate) fn settings(engine: &Engine) -> Vec<Setting> {
+    let own = [
+        ("version", env!("CARGO_PKG_VERSION").to_string()),
+        ("revision", env!("ROPEWALK_REVISION").to_string()),
+        ("features of the language", format!("{:?}", engine.config().features)),
+    ];
+    let own = own.map(|(name, value)| (name.to_string(), value));
+    own.into_iter().chain(engine.target().settings()).collect()
+}
+
+/// The bytes of a compiled module.
+pub(crate) fn to_bytes(
+    engine: &Engine,
+    info: &ModuleInfo,
+    source: Option<WrittenText>,
+    tables: &CodeTables<'_>,
+    code: &[u8],
+) -> Result<Vec<u8>> {
+    let settings = postcard::to_allocvec(&settings(engine))?;
+    let info = postcard::to_allocvec(&(info, source))?;
+    Ok(write(&settings, &info, tables, code))
+}
+
+impl Module {
+    /// The compiled module as bytes, from which [`deserialize`](Module::deserialize)
+    /// makes it again, in this process or another.
+    ///
+    /// ```
+    /// use ropewalk::*;
+    ///
+    /// let engine = Engine::default();
+    /// let bytes = Module::new(&engine, r#"(func (export "two") (result i32) i32.const 2)"#)?
+    ///     .serialize()?;
+    ///
+    /// let engine = Engine::default();
+    /// // SAFETY: the bytes come from above.
+    /// let module = unsafe { Module::deserialize(&engine, &bytes)? };
+    /// let mut store = Store::new(&engine, ());
+    /// let instance = Instance::new(&mut store, &module, &[])?;
+    /// let two = instance.get_typed_func::<(), i32>(&mut store, "two")?;
+    /// assert_eq!(two.call(&mut store, ())?, 2);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn serialize(&self) -> Result<Vec<u8>> {
+        let LoadedModule { info, code, source, .. } = &**self.loaded();
+        let text = source.as_ref().and_then(|source| {
+            let text = source.text()?.to_string();
+            Some(WrittenText { text, file: source.file().map(str::to_string) })
+        });
+        to_bytes(self.engine(), info, text, code.tables(), code.bytes())
+    }
+
+    /// Makes a module of bytes that [`serialize`](Module::serialize) or
+    /// [`Engine::precompile_module`] wrote. They are copied.
+    ///
+    /// Fails if they were made by another version of the engine, with other settings or
+    /// for another machine, and if they are damaged.
+    ///
+    /// # Safety
+    ///
+    /// The bytes become code that is executed as it is. They must come from those
+    /// functions, by way of nobody who may have changed them: a checksum finds
+    /// accidents, but not intent.
+    pub unsafe fn deserialize(engine: &Engine, bytes: impl AsRef<[u8]>) -> Result<Module> {
+        // SAFETY: the caller promises it.
+        unsafe { of_precompiled(engine, Precompiled::copy(bytes.as_ref())) }
+    }
+
+    /// The same for a file, which is mapped instead of read, so that a large module
+    /// costs no more than what is used of it.
+    ///
+    /// ```
+    /// use ropewalk::*;
+    ///
+    /// let path = std::env::temp_dir().join(format!("two-{}.cwasm", std::process::id()));
+    /// let engine = Engine::default();
+    /// std::fs::write(&path, engine.precompile_module(b"(func (export \"f\"))")?)?;
+    /// // SAFETY: the file was written just now, and nobody changes it.
+    /// let module = unsafe { Module::deserialize_file(&engine, &path)? };
+    /// assert_eq!(module.exports().len(), 1);
+    /// # std::fs::remove_file(path)?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Safety
+    ///
+    /// As for [`deserialize`](Module::deserialize). Besides, nobody may change the
+    /// bytes of the file or cut it off as long as the module is in use. Renaming,
+    /// replacing or removing the file is no change.
+    pub unsafe fn deserialize_file(engine: &Engine, path: impl AsRef<Path>) -> Result<Module> {
+        let path = path.as_ref();
+        let file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+        // SAFETY: the caller promises it.
+        unsafe { of_precompiled(engine, Precompiled::open(&file)) }
+            .with_context(|| format!("cannot use {}", path.display()))
+    }
+
+    /// Whether bytes begin as those of a compiled module do.
+    pub fn is_precompiled(bytes: &[u8]) -> bool {
+        is_precompiled(bytes)
+    }
+}
+
+impl Engine {
+    /// Compiles a module in the binary or the text format to bytes, for
+    /// [`Module::deserialize`] and [`Module::deserialize_file`].
+    pub fn precompile_module(&self, bytes: &[u8]) -> Result<Vec<u8>> {
+        Module::new(self, bytes)?.serialize()
+    }
+}
+
+/// The module that was compiled to a file.
+///
+/// # Safety
+///
+/// The bytes must be what [`to_bytes`] made, and stay so.
+pub(crate) unsafe fn of_precompiled(
+    engine: &Engine,
+    file: Result<Precompiled, PrecompiledError>,
+) -> Result<Module> {
+    let file = file?;
+    check_settings(engine, file.settings())?;
+    let contents = postcard::from_bytes(file.info());
+    let (info, text): (ModuleInfo, Option<WrittenText>) =
+        contents.context("it is damaged: what it says of itself cannot be read")?;
+    let layout = InstanceLayout::new(&info).ok().context("it is damaged: it is too large")?;
+    // SAFETY: the caller promises that the bytes are of a module; the settings say that
+    // it was compiled for this engine.
+    let code = unsafe { CodeMemory::of_precompiled(file)? };
+    let loaded = load(engine, info, layout, code)?;
+    let source = text.map(|text| Box::new(Later::new(text)) as Box<dyn Source>);
+    Ok(Module::of(engine, LoadedModule { source, ..loaded }))
+}
+
+/// Fails unless a module was compiled with the settings of this engine.
+fn check_settings(engine: &Engine, found: &[u8]) -> Result<()> {
+    let found: Vec<Setting> = postcard::from_bytes(found)
+        .context("it is damaged: the settings that it was made with cannot be read")?;
+    let expected = settings(engine);
+    for (found, expected) in found.iter().zip(&expected) {
+        let ((name, found), (expected_name, expected)) = (found, expected);
+        ensure!(
+            name == expected_name && found == expected,
+            "it was compiled with {name} = {found}, but this engine has {expected_name} = \
+             {expected}: compile it again"
+        );
+    }
+    let (found, expected) = (found.len(), expected.len());
+    ensure!(found == expected, "it was compiled with {found} settings, this engine has {expected}");
+    Ok(())
+}

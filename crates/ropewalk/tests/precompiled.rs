@@ -1,0 +1,225 @@
+//! Compiled modules as bytes and in files, and the cache.
+
+use ropewalk::*;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+
+/// A folder of a test's own.
+fn folder(name: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
+    folder
+}
+
+/// One of everything that is written beside the code.
+const FURNISHED: &str = r#"
+(module $furnished
+  (type $list (struct (field (mut i32)) (field (ref null $list))))
+  (type $body (func))
+  (type $generator (cont $body))
+  (tag $yield (param i32))
+  (import "host" "log" (func $log (param i32)))
+  (memory (export "memory") 1)
+  (data (i32.const 8) "precompiled")
+  (data $passive "later")
+  (table (export "table") 4 funcref)
+  (elem (i32.const 1) $squares)
+  (global $sum (export "sum") (mut i64) (i64.const 40))
+  (func $squares (export "squares")
+    (local $i i32)
+    (loop $next
+      (local.set $i (i32.add (local.get $i) (i32.const 1)))
+      (suspend $yield (i32.mul (local.get $i) (local.get $i)))
+      (br $next)))
+  (func (export "run") (param $count i32) (result i32)
+    (local $generator (ref null $generator)) (local $sum i32)
+    (local.set $generator (cont.new $generator (ref.func $squares)))
+    (loop $more
+      (block $yielded (result i32 (ref $generator))
+        (resume $generator (on $yield $yielded) (local.get $generator))
+        (unreachable))
+      (local.set $generator)
+      (local.set $sum (i32.add (local.get $sum)))
+      (local.set $count (i32.sub (local.get $count) (i32.const 1)))
+      (br_if $more (local.get $count)))
+    (call $log (local.get $sum))
+    (local.get $sum))
+  (func (export "caught") (result i32)
+    (block $caught (result i32)
+      (try_table (catch $yield $caught) (throw $yield (i32.const 7)))
+      (unreachable)))
+  (func (export "head") (result i32)
+    (struct.get $list 0 (struct.new $list (i32.const 5) (ref.null $list))))
+  (func (export "init") (memory.init $passive (i32.const 0) (i32.const 0) (i32.const 5)))
+  (func (export "trap")
+    (unreachable)))
+"#;
+
+/// Uses all of it.
+fn use_it(engine: &Engine, module: &Module) {
+    let mut linker = Linker::new(engine);
+    linker
+        .func_wrap("host", "log", |mut caller: Caller<'_, Vec<i32>>, value: i32| {
+            caller.data_mut().push(value);
+        })
+        .unwrap();
+    let mut store = Store::new(engine, Vec::new());
+    let instance = linker.instantiate(&mut store, module).unwrap();
+    let run = instance.get_typed_func::<i32, i32>(&mut store, "run").unwrap();
+    assert_eq!(run.call(&mut store, 10).unwrap(), 385);
+    assert_eq!(store.data(), &[385]);
+    for (name, expected) in [("caught", 7), ("head", 5)] {
+        let func = instance.get_typed_func::<(), i32>(&mut store, name).unwrap();
+        assert_eq!(func.call(&mut store, ()).unwrap(), expected);
+    }
+    let memory = instance.get_memory(&mut store, "memory").unwrap();
+    assert_eq!(&memory.data(&store).unwrap()[8..19], b"precompiled");
+    instance.get_typed_func::<(), ()>(&mut store, "init").unwrap().call(&mut store, ()).unwrap();
+    assert_eq!(&memory.data(&store).unwrap()[..5], b"later");
+    let trap = instance.get_typed_func::<(), ()>(&mut store, "trap").unwrap();
+    let error = trap.call(&mut store, ()).unwrap_err();
+    let trap = error.downcast_ref::<Trap>().unwrap();
+    assert_eq!(trap.backtrace().frames()[0].to_string(), "<text>:41:6: furnished!trap");
+}
+
+#[test]
+fn a_module_made_of_bytes_does_what_the_module_does() {
+    let engine = Engine::default();
+    let module = Module::new(&engine, FURNISHED).unwrap();
+    use_it(&engine, &module);
+    let bytes = module.serialize().unwrap();
+    for engine in [engine, Engine::default()] {
+        // SAFETY: the bytes are what was just made.
+        let again = unsafe { Module::deserialize(&engine, &bytes).unwrap() };
+        use_it(&engine, &again);
+        assert_eq!(again.serialize().unwrap(), bytes);
+    }
+}
+
+#[test]
+fn a_module_made_of_a_file_outlives_the_file() {
+    let engine = Engine::default();
+    let file = folder("file").join("furnished.cwasm");
+    fs::write(&file, engine.precompile_module(FURNISHED.as_bytes()).unwrap()).unwrap();
+    // SAFETY: the file is what was just made.
+    let module = unsafe { Module::deserialize_file(&engine, &file).unwrap() };
+    fs::remove_file(&file).unwrap();
+    use_it(&engine, &module);
+}
+
+#[test]
+fn compiling_twice_gives_the_same_bytes() {
+    let once = Engine::default().precompile_module(FURNISHED.as_bytes()).unwrap();
+    let twice = Engine::default().precompile_module(FURNISHED.as_bytes()).unwrap();
+    assert!(once == twice);
+}
+
+#[test]
+fn a_module_of_another_setting_is_refused_and_the_error_says_which() {
+    let bytes = Engine::default().precompile_module(b"(func)").unwrap();
+    let refused = |config: &mut Config| {
+        let engine = Engine::new(config).unwrap();
+        // SAFETY: the bytes are what was just made.
+        format!("{:#}", unsafe { Module::deserialize(&engine, &bytes).unwrap_err() })
+    };
+    let error = refused(Config::new().move_stacks(true));
+    assert!(error.contains("move_stacks = false"), "{error}");
+    assert!(error.contains("move_stacks = true: compile it again"), "{error}");
+    let error = refused(Config::new().opt_level(OptLevel::None));
+    assert!(error.contains("opt_level = speed"), "{error}");
+    let error = refused(Config::new().wasm_features(WasmFeatures::SIMD, false));
+    assert!(error.contains("features of the language"), "{error}");
+}
+
+#[test]
+fn what_is_no_compiled_module_is_refused() {
+    let engine = Engine::default();
+    // SAFETY: nothing is made of these bytes.
+    let refused = |bytes: &[u8]| unsafe { Module::deserialize(&engine, bytes) }.unwrap_err();
+    for bytes in [&b""[..], b"\0asm\x01\0\0\0", b"(module)"] {
+        assert_eq!(refused(bytes).to_string(), "it is not a precompiled module");
+    }
+    let mut bytes = engine.precompile_module(b"(func)").unwrap();
+    bytes[8] = 77;
+    let error = refused(&bytes).to_string();
+    assert_eq!(error, "it was made by another version of Ropewalk (format 77, expected 1)");
+    let short = refused(&bytes[..40]).to_string();
+    assert_eq!(short, "it is damaged: it is too short");
+    let error = Module::new(&engine, &bytes).unwrap_err().to_string();
+    assert!(error.starts_with("this is a precompiled module"), "{error}");
+}
+
+#[test]
+fn the_cache_finds_what_was_compiled_and_mends_what_is_damaged() {
+    let folder = folder("cache");
+    let files = || {
+        let entries = fs::read_dir(&folder).unwrap();
+        entries.map(|entry| entry.unwrap().path()).collect::<Vec<_>>()
+    };
+    let cached = |config: &mut Config| {
+        let cache = Cache::open(&folder).unwrap();
+        Engine::new(config.cache(cache)).unwrap()
+    };
+    let engine = cached(&mut Config::new());
+    use_it(&engine, &Module::new(&engine, FURNISHED).unwrap());
+    let [first] = &files()[..] else { panic!("{:?}", files()) };
+    let before = fs::read(first).unwrap();
+    use_it(&engine, &Module::new(&engine, FURNISHED).unwrap());
+    assert_eq!(files().len(), 1);
+    // With another setting it is another module.
+    Module::new(&cached(Config::new().opt_level(OptLevel::None)), FURNISHED).unwrap();
+    assert_eq!(files().len(), 2);
+    let mut damaged = before.clone();
+    damaged[5000] ^= 0x10;
+    fs::write(first, damaged).unwrap();
+    use_it(&engine, &Module::new(&engine, FURNISHED).unwrap());
+    assert!(fs::read(first).unwrap() == before);
+    // What is invalid is not kept, and fails each time.
+    for _ in 0..2 {
+        assert!(Module::new(&engine, "(func (result i32))").is_err());
+    }
+    assert_eq!(files().len(), 2);
+}
+
+#[test]
+fn the_cache_stays_within_its_limit() {
+    let folder = folder("small-cache");
+    let size = Engine::default().precompile_module(b"(func)").unwrap().len() as u64;
+    let cache = Cache::open(&folder).unwrap().max_bytes(3 * size + size / 2);
+    let engine = Engine::new(Config::new().cache(cache)).unwrap();
+    for i in 0..8 {
+        Module::new(&engine, format!("(func) ;; {i}")).unwrap();
+        let entries = fs::read_dir(&folder).unwrap();
+        let total: u64 = entries.map(|entry| entry.unwrap().metadata().unwrap().len()).sum();
+        assert!(total <= 3 * size + size / 2, "{total} bytes after {i}");
+    }
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 3);
+}
+
+#[test]
+fn a_folder_that_others_may_write_to_is_no_cache() {
+    let folder = folder("open-cache");
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).unwrap();
+    let error = Cache::open(&folder).unwrap_err().to_string();
+    assert!(error.ends_with("others may write to it"), "{error}");
+}
+
+#[test]
+fn many_threads_use_one_cache() {
+    let folder = folder("shared-cache");
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let cache = Cache::open(&folder).unwrap();
+                let engine = Engine::new(Config::new().cache(cache)).unwrap();
+                for _ in 0..3 {
+                    use_it(&engine, &Module::new(&engine, FURNISHED).unwrap());
+                }
+            });
+        }
+    });
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+}
