@@ -68,7 +68,8 @@ fn requests_in_all_ways_are_handled_together() {
             // Each sleeps for a tenth of a second; the later ones for less.
             let time = 100 - i / 3;
             let body = get(server, &format!("/{way}/wait/{time}")).await?;
-            anyhow::Ok(assert_eq!(body, format!("waited {time} ms\n")))
+            assert_eq!(body, format!("waited {time} ms\n"));
+            anyhow::Ok(())
         });
         try_join_all(requests).await?;
         // One after another would take eleven seconds.
@@ -84,7 +85,8 @@ fn handlers_that_send_requests_are_many_at_once() {
         let pages = paths.map(|path| async move {
             let body = get(server, &path).await?;
             let time = path.rsplit('/').next().expect("a number");
-            anyhow::Ok(assert_eq!(body, format!("waited {time} ms\n").repeat(3)))
+            assert_eq!(body, format!("waited {time} ms\n").repeat(3));
+            anyhow::Ok(())
         });
         try_join_all(pages).await?;
         Ok(())
