@@ -29,12 +29,12 @@ impl Line {
     /// Writes the line anew, if it is time.
     pub(crate) fn show(&self, Progress { done, total }: Progress) -> ControlFlow<()> {
         // Whoever cannot have the lock leaves it to the one who has.
-        if let Some(Ok(mut next)) = self.next.as_ref().map(Mutex::try_lock) {
-            if Instant::now() >= *next {
-                *next = Instant::now() + INTERVAL;
-                let percent = 100 * done as u64 / total.max(1) as u64;
-                let _ = write!(io::stderr(), "\r\x1b[Kcompiling {}: {percent} %", self.name);
-            }
+        if let Some(Ok(mut next)) = self.next.as_ref().map(Mutex::try_lock)
+            && Instant::now() >= *next
+        {
+            *next = Instant::now() + INTERVAL;
+            let percent = 100 * done as u64 / total.max(1) as u64;
+            let _ = write!(io::stderr(), "\r\x1b[Kcompiling {}: {percent} %", self.name);
         }
         ControlFlow::Continue(())
     }
