@@ -31,6 +31,14 @@ pub trait Target: Sync {
     fn render(&self, entropy: &[u8]) -> String;
 }
 
+/// What a host function that failed said, without where it was called.
+pub(crate) fn message(error: &ropewalk::Error) -> String {
+    match error.downcast_ref::<ropewalk::HostError>() {
+        Some(error) => error.message().to_string(),
+        None => error.root_cause().to_string(),
+    }
+}
+
 /// Every target.
 pub fn targets() -> Vec<Box<dyn Target>> {
     let mut targets = designs::targets();

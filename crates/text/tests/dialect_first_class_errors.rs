@@ -660,3 +660,9 @@ fn locals_that_are_read_before_they_are_set() {
         rows.iter().map(|row| (row.as_str(), "uninitialized local: `$x`")).collect();
     check(true, &rows);
 }
+
+/// Before the first word of a text stands nothing that could be looked at.
+#[test]
+fn a_type_that_a_text_begins_with_is_refused() {
+    assert!(ropewalk_text::Text::parse("(result stackref)").is_err());
+}

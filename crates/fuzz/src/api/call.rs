@@ -186,7 +186,7 @@ fn ended(
                 exception.reference(&mut *store).map_err(|error| format!("{error:?}"))?;
             compare(store, reference.into(), Expected::Exn(index))
         }
-        (Ok(Err(error)), FrameEnd::Fail) if error.root_cause().to_string() == FAILURE => Ok(()),
+        (Ok(Err(error)), FrameEnd::Fail) if crate::message(&error) == FAILURE => Ok(()),
         // It was forgotten meanwhile.
         (Ok(Err(_)), FrameEnd::Return(Expected::Object(index)))
             if store.data().objects[index].owned.is_none() =>

@@ -143,7 +143,7 @@ impl Run {
             return Ok(Outcome::Trapped(trap.code().to_string()));
         }
         let Some(exception) = error.downcast_ref::<Exception>() else {
-            return Ok(Outcome::Trapped(error.root_cause().to_string()));
+            return Ok(Outcome::Trapped(crate::message(error)));
         };
         let tag = exception.tag(&mut self.store)?;
         let number = self.store.data().tags.iter().position(|known| *known == Some(tag));

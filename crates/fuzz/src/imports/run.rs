@@ -223,7 +223,7 @@ fn ending(store: &mut Store<Host>, result: ropewalk::Result<()>) -> Result<Strin
         let values = values.map_err(|error| format!("an exception without values: {error}"))?;
         return Ok(format!("an exception of {} values", values.len()));
     }
-    match error.root_cause().to_string() == "the host fails" {
+    match crate::message(&error) == "the host fails" {
         true => Ok("the host fails".to_string()),
         false => Err(format!("an error of no kind: {error:?}")),
     }

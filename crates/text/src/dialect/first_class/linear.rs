@@ -27,6 +27,7 @@ fn wrong_place(tree: &Tree<'_>, node: Node) -> Option<&'static str> {
     let list = tree.parent(node)?;
     let outer = tree.parent(list);
     let outer_head = outer.and_then(|outer| tree.head(outer));
+    let word_before = list.checked_sub(1).and_then(|before| tree.word(before));
     match tree.head(list)? {
         "field" | "array" => {
             Some("a field or an element that holds one must be mutable, `(mut stackref)`")
@@ -36,7 +37,7 @@ fn wrong_place(tree: &Tree<'_>, node: Node) -> Option<&'static str> {
         "table" if tree.siblings(node).any(|next| tree.head(next) == Some("elem")) => {
             Some("it cannot be in an element segment")
         }
-        "result" if outer_head == Some("select") || tree.word(list - 1) == Some("select") => {
+        "result" if outer_head == Some("select") || word_before == Some("select") => {
             Some("`select` would lose one of two")
         }
         _ => None,
