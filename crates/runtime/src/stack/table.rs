@@ -48,7 +48,7 @@ impl Default for StackOptions {
         // A thousand frames of a function that switches, and the colours.
         StackOptions {
             size: 112 << 10,
-            maximum: 4 << 20,
+            maximum: MAX_BLOCKS - 1,
             memory: usize::MAX,
             pool: 16,
             first_generation: 0,
@@ -321,7 +321,7 @@ impl Stacks {
             return Err(TrapCode::TooManyStacks);
         }
         if self.blocks.is_none() {
-            let map = Map::read_write_aligned(MAX_BLOCKS * size_of::<ControlBlock>());
+            let map = Map::read_write(MAX_BLOCKS * size_of::<ControlBlock>());
             let map = map.map_err(|_| TrapCode::TooManyStacks)?;
             // SAFETY: the table begins with block 0. No reference is all ones,
             // so nothing that names this block is valid.
