@@ -43,6 +43,8 @@ pub const COLLECT: Mode = Mode::new("collect always", |config| config.collect_al
 pub const COLLECT_AND_MOVE: Mode = Mode::new("collect always, move stacks", |config| {
     config.collect_always(true).move_stacks(true)
 });
+/// Every stack is parked as soon as it is suspended.
+pub const PARK: Mode = Mode::new("park always", |config| config.park_always(true));
 /// The records of stacks are checked all the time.
 pub const CHECK: Mode = Mode::new("check stacks", |config| config.check_stacks(true));
 /// Functions stop wherever they could be interrupted.

@@ -1,7 +1,7 @@
 //! The frames of a stack that is suspended or in a host call.
 
 use crate::code::LoadedModule;
-use crate::stack::Bound;
+use crate::stack::{Bound, Left};
 use crate::store::Store;
 use ropewalk_abi::ControlBlock;
 use ropewalk_abi::code::{CallSite, CodeTables};
@@ -11,7 +11,9 @@ use std::sync::Arc;
 pub(crate) struct Frames<'a> {
     store: &'a Store,
     pc: usize,
+    /// Where the next link lies.
     fp: usize,
+    left: Left,
 }
 
 /// A frame: where its call returns to, and its frame pointer.
@@ -26,16 +28,19 @@ impl<'a> Frames<'a> {
     /// The frames of a stack that was left by a call of the host.
     pub fn of_host_call(store: &'a Store, stack: &ControlBlock) -> Frames<'a> {
         // SAFETY: the stubs leave the return address at the stack pointer.
-        let pc = unsafe { *(stack.sp as *const usize) };
-        Frames { store, pc, fp: stack.fp }
+        unsafe {
+            let left = Left::of(stack);
+            Frames { store, pc: *(left.sp as *const usize), fp: left.fp, left }
+        }
     }
 
     /// The frames of a stack that is suspended.
     pub fn of_suspended(store: &'a Store, stack: &ControlBlock) -> Frames<'a> {
         // SAFETY: the address to continue at is on top, above what is bound.
         unsafe {
-            let sp = store.bound(stack).map_or(stack.sp, Bound::left_at);
-            Frames { store, pc: *(sp as *const usize), fp: stack.fp }
+            let left = Left::of(stack);
+            let sp = store.bound(stack).map_or(left.sp, Bound::left_at);
+            Frames { store, pc: *(sp as *const usize), fp: left.fp, left }
         }
     }
 }
@@ -53,7 +58,7 @@ impl<'a> Iterator for Frames<'a> {
         // SAFETY: `fp` is a link of the chain, so a saved frame pointer and a
         // return address are there.
         unsafe {
-            self.fp = *(fp as *const usize);
+            self.fp = self.left.follow(*(fp as *const usize));
             self.pc = *((fp + 8) as *const usize);
         }
         Some(Frame { fp, code })

@@ -50,6 +50,7 @@ mod limiter;
 pub mod link;
 mod map;
 pub mod memory;
+mod parking;
 pub mod pending;
 pub mod precompiled;
 mod signal;

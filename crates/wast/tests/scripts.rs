@@ -1,8 +1,8 @@
 //! Runs the scripts in `scripts/`. Each is named after the property that it
 //! shows, and must pass whole, also while stacks move, while every allocation
 //! collects garbage, with a pool of one stack, with tiny stacks, with registers
-//! allocated in a single pass, and near the last generation; and while all that is
-//! known of stacks is checked.
+//! allocated in a single pass, and near the last generation; while every suspended
+//! stack is parked; and while all that is known of stacks is checked.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -61,6 +61,11 @@ fn every_script_passes_while_stacks_are_checked() {
 #[test]
 fn every_script_passes_while_stacks_are_checked_and_every_allocation_collects() {
     check_while_checked(stress::COLLECT);
+}
+
+#[test]
+fn every_script_passes_while_suspended_stacks_are_parked_and_checked() {
+    check_while_checked(stress::PARK);
 }
 
 #[test]

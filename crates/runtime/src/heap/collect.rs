@@ -7,12 +7,12 @@
 use super::object::Object;
 use crate::const_expr::ConstValue;
 use crate::frames::Frames;
-use crate::stack::{Reached, Swept};
+use crate::stack::{Left, Reached, Swept};
 use crate::store::Store;
 use ropewalk_abi::stack::{
     FIBER_EXTRAS, KIND_MASK, NEW_STACK_ARGUMENTS, NEXT_GENERATION, Purpose, block_number, is_stack,
 };
-use ropewalk_abi::{ControlBlock, RawVal, TypeKind};
+use ropewalk_abi::{ControlBlock, PARKED_PLAIN, RawVal, TypeKind};
 use std::ptr;
 
 /// Copies every object that can be reached to free memory from `base` on, which
@@ -24,6 +24,7 @@ pub(super) fn copy_reachable(store: &mut Store, base: usize, clean: usize) -> us
         clean,
         externs: std::mem::take(&mut store.heap.externs.reached),
         stacks: vec![Reached::default(); store.stacks.len() + 1],
+        blocks: store.stacks.base(),
         pending: Vec::new(),
         references: store.options.check_stacks.then(|| CheckReferences::begin(store)),
     };
@@ -62,6 +63,8 @@ struct Copier {
     externs: Vec<bool>,
     /// What is known of each stack, by its block.
     stacks: Vec<Reached>,
+    /// The blocks of the stacks.
+    blocks: *const ControlBlock,
     /// References to stacks whose frames were not visited when they were met.
     pending: Vec<u64>,
     /// In a stress mode: whether the references that are met can be.
@@ -129,8 +132,13 @@ impl Copier {
         }
         let stack = &mut self.stacks[block_number(reference)];
         stack.is_named = true;
-        if !stack.is_live {
-            self.pending.push(reference);
+        if stack.is_live {
+            return;
+        }
+        // SAFETY: a reference names a block of the table.
+        match refers_to_nothing(unsafe { &*self.blocks.add(block_number(reference)) }, reference) {
+            true => stack.is_live = true,
+            false => self.pending.push(reference),
         }
     }
 
@@ -147,6 +155,15 @@ impl Copier {
         // from there on where nothing was copied to.
         unsafe { object.copy_to(place, size, self.clean) }
     }
+}
+
+/// Whether a reference is a valid one to a stack alone that needs no visit, as those of
+/// which there may be millions are.
+fn refers_to_nothing(stack: &ControlBlock, reference: u64) -> bool {
+    stack.limit == PARKED_PLAIN
+        && stack.reference == reference & !KIND_MASK
+        && ptr::eq(stack.innermost, stack)
+        && (!stack.purpose.has_identity() || stack.parent.is_null())
 }
 
 impl Store {
@@ -208,11 +225,12 @@ impl Store {
             let number = self.stacks.number_of(stack).expect("blocks lie in the table");
             copier.stacks[number].is_live = true;
             // SAFETY: stacks in use are alive.
-            let frames = Frames::of_suspended(self, unsafe { &*stack });
-            visit_frames(frames, copier);
-            // SAFETY: as above.
-            self.visit_arguments(unsafe { &*stack }, |argument| copier.forward(argument));
-            self.visit_marks(stack, copier);
+            let block = unsafe { &*stack };
+            if block.limit != PARKED_PLAIN {
+                visit_frames(Frames::of_suspended(self, block), copier);
+                self.visit_arguments(block, |argument| copier.forward(argument));
+                self.visit_marks(stack, copier);
+            }
             if stack == outermost {
                 return;
             }
@@ -230,13 +248,15 @@ impl Store {
         // SAFETY: types live as long as the engine.
         let ty = self.options.types.get(unsafe { (*function.ty).id });
         let ty = ty.ty().composite.as_func().expect("functions have function types");
-        let count = (stack.top - stack.sp) / size_of::<RawVal>();
+        // SAFETY: a stack that has not begun does not run.
+        let left = unsafe { Left::of(stack) };
+        let count = (stack.top.wrapping_add(left.distance) - left.sp) / size_of::<RawVal>();
         let params = match stack.purpose {
             Purpose::Task => &ty.params()[ty.params().len() - count..],
             Purpose::Fiber => &ty.params()[..count - FIBER_EXTRAS],
             _ => return,
         };
-        let place = (stack.sp + NEW_STACK_ARGUMENTS) as *mut RawVal;
+        let place = (left.sp + NEW_STACK_ARGUMENTS) as *mut RawVal;
         for (i, ty) in params.iter().enumerate() {
             if self.options.types.is_collected(*ty) {
                 // SAFETY: the arguments lie after the first word of a new
@@ -277,8 +297,12 @@ impl Store {
     fn sweep_stacks(&mut self, reached: Vec<Reached>) {
         let mut free = self.context().free_stacks;
         let no_parent = self.no_parent();
-        let Swept { in_use, freed } = self.stacks.sweep(reached, no_parent, &mut free);
+        let roots = self.root_blocks();
+        let has_first_class = self.has_stackrefs;
+        let swept = self.stacks.sweep(reached, no_parent, &roots, has_first_class, &mut free);
+        let Swept { in_use, freed } = swept;
         self.context_mut().free_stacks = free;
+        self.park_after_collection();
         // A program that gives up as many stacks between two collections will need
         // as many until the next.
         self.stacks.trim(free, in_use.max(freed).max(KEPT));

@@ -1,6 +1,7 @@
 //! References to suspended stacks: using them up, and binding values to what they
 //! name.
 
+use crate::stack::bound::has_room_to_bind;
 use crate::store::Store;
 use ropewalk_abi::stack::{KIND_MASK, NEXT_GENERATION, Purpose, StackKind, is_stack, kind_bits};
 use ropewalk_abi::{CompositeType, ControlBlock, RawVal, TrapCode, TypeInfo};
@@ -84,9 +85,18 @@ impl Store {
         };
         let params = params.params();
         self.check_transferred(&params[..count]);
+        let valid = self.stacks.valid(reference).expect("generated code has checked it");
+        // SAFETY: a valid reference names the outermost of stacks that are suspended or
+        // new.
+        unsafe {
+            self.unpark_group(valid)?;
+            if !has_room_to_bind(&*(*valid).innermost, count) {
+                return Err(TrapCode::CallStackExhausted);
+            }
+        }
         let block = self.consume(reference, kind)?;
-        // SAFETY: a valid reference named a suspended or new stack that expects
-        // these parameters, and generated code has found that there is room.
+        // SAFETY: the reference named a suspended or new stack that expects these
+        // parameters, and there is room.
         unsafe {
             if count > 0 {
                 self.put_bound((*block).innermost, ty, params.len(), count);
