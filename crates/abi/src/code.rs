@@ -13,7 +13,8 @@ pub struct CodeImage {
     pub functions: Vec<FunctionCode>,
     /// The offsets of instructions that may trap, and why.
     pub traps: Vec<(u32, TrapCode)>,
-    /// From which offset on code comes from which byte of the module.
+    /// From which offset on instructions come from which byte of the module: those
+    /// that may trap, and calls. Of others nothing is known.
     pub positions: Vec<(u32, u32)>,
     /// What is known of the frames at calls.
     pub sites: Vec<CallSite>,
@@ -108,7 +109,8 @@ impl CodeImage {
         (offset < self.functions[index].end).then_some(index as u32)
     }
 
-    /// Which byte of the module the instruction at an offset comes from.
+    /// Which byte of the module the instruction at an offset comes from, if it may
+    /// trap; of a call the offset is that of its last byte.
     pub fn position_at(&self, offset: u32) -> Option<u32> {
         let after = self.positions.partition_point(|(start, _)| *start <= offset);
         let (_, position) = self.positions[after.checked_sub(1)?];

@@ -182,18 +182,33 @@ fn machine_function(
         function: None,
         calls: Vec::new(),
         traps: traps.collect(),
-        positions: Vec::new(),
+        positions: positions(code),
         sites: sites(code, caught)?,
     };
     for reloc in buffer.relocs() {
         function.calls.push(near_call(func, reloc)?);
     }
-    for range in buffer.get_srclocs_sorted() {
-        let position = if range.loc.is_default() { NO_POSITION } else { range.loc.bits() };
-        push_position(&mut function.positions, range.start, position);
-        push_position(&mut function.positions, range.end, NO_POSITION);
-    }
     Ok(function)
+}
+
+/// Where those instructions come from that a backtrace can name: that trap, or call.
+fn positions(code: &CompiledCode) -> Vec<(u32, u32)> {
+    let traps = code.buffer.traps().iter().map(|trap| trap.offset);
+    let calls = code.buffer.call_sites().map(|call| call.ret_addr - 1);
+    let mut named: Vec<u32> = traps.chain(calls).collect();
+    named.sort_unstable();
+    let mut ranges = code.buffer.get_srclocs_sorted().iter().peekable();
+    let mut positions = Vec::new();
+    for at in named {
+        while ranges.next_if(|range| range.end <= at).is_some() {}
+        let range = ranges.peek().filter(|range| range.start <= at && !range.loc.is_default());
+        let position = range.map_or(NO_POSITION, |range| range.loc.bits());
+        if positions.last().is_none_or(|(_, last)| *last != position) {
+            positions.push((at, position));
+        }
+    }
+    positions.shrink_to_fit();
+    positions
 }
 
 /// The calls with references or handlers, by their return addresses.
@@ -251,16 +266,6 @@ fn handlers(
         handlers.push(Handler { tag, context, code, kept: locals + kept });
     }
     Ok(handlers)
-}
-
-/// Adds the beginning of a range, merging it with what it continues.
-fn push_position(positions: &mut Vec<(u32, u32)>, start: u32, position: u32) {
-    if positions.last().is_some_and(|(last, _)| *last == start) {
-        positions.pop();
-    }
-    if positions.last().is_none_or(|(_, last)| *last != position) {
-        positions.push((start, position));
-    }
 }
 
 fn near_call(

@@ -75,7 +75,7 @@ impl fmt::Display for CodeAt<'_> {
         }
         write!(f, " of the module {}", module.info.name.as_deref().unwrap_or("without a name"))?;
         match image.position_at(offset) {
-            Some(position) => write!(f, ", from its byte {position:#x}"),
+            Some(position) => write!(f, ", near its byte {position:#x}"),
             None => Ok(()),
         }
     }
