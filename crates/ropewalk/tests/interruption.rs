@@ -260,7 +260,7 @@ fn a_time_slice_lets_others_run_and_comes_again() {
 fn a_sliced_call_ends_by_its_deadline() {
     let (mut store, run, two) = endless(&interruptible(DEFAULT), ENDLESS[0].1);
     store.set_time_slice(Some(Duration::from_millis(1))).unwrap();
-    store.set_timeout(Duration::from_millis(30)).unwrap();
+    store.set_timeout(Duration::from_millis(300)).unwrap();
     let (ended, polls) = block_on(run.call_async(&mut store, ()));
     assert_eq!(code(ended), TrapCode::Interrupt);
     assert!(polls > 2, "{polls} polls");
