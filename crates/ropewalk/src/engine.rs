@@ -3,7 +3,7 @@
 use crate::config::Config;
 use crate::new_stack;
 use anyhow::{Context, Result, bail, ensure};
-use ropewalk_abi::{FuncType, ValType};
+use ropewalk_abi::{FuncType, HeapType, RefType, TypeKind, ValType};
 use ropewalk_compile::Target;
 use ropewalk_runtime::memory::MemoryPool;
 use ropewalk_runtime::stack::{Arena, ArenaOptions};
@@ -146,6 +146,35 @@ impl Engine {
     /// Whether both are the same engine.
     pub fn same(a: &Engine, b: &Engine) -> bool {
         Arc::ptr_eq(&a.inner, &b.inner)
+    }
+
+    /// The most general type of the references that a type is about: `func`, `extern`,
+    /// `any`, `exn` or `cont`. Of a type of another engine, `any`.
+    ///
+    /// ```
+    /// use ropewalk::*;
+    ///
+    /// let engine = Engine::default();
+    /// let point = StructType::new(&engine, [FieldType::new(ValType::F64, true); 2])?;
+    /// assert_eq!(engine.top_type(HeapType::from(&point)), HeapType::Any);
+    /// assert_eq!(engine.top_type(HeapType::NoFunc), HeapType::Func);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn top_type(&self, ty: HeapType) -> HeapType {
+        match ty {
+            HeapType::Func | HeapType::NoFunc => HeapType::Func,
+            HeapType::Extern | HeapType::NoExtern => HeapType::Extern,
+            HeapType::Exn | HeapType::NoExn => HeapType::Exn,
+            HeapType::Cont | HeapType::NoCont => HeapType::Cont,
+            HeapType::Concrete(number) if self.types().knows(RefType::new(true, ty).into()) => {
+                match self.types().kind(number) {
+                    TypeKind::Func => HeapType::Func,
+                    TypeKind::Cont => HeapType::Cont,
+                    TypeKind::Struct | TypeKind::Array | TypeKind::Extern => HeapType::Any,
+                }
+            }
+            _ => HeapType::Any,
+        }
     }
 
     pub(crate) fn config(&self) -> &Config {

@@ -8,7 +8,7 @@ use crate::typed::{TypedFunc, WasmParams, WasmResults};
 use crate::val::Val;
 use crate::waiting::WaitingCall;
 use anyhow::{Context, Result};
-use ropewalk_abi::{FuncRef, FuncType, RawVal, ValType};
+use ropewalk_abi::{FuncRef, FuncType, HostContext, RawVal, ValType};
 use ropewalk_runtime::{Poller, Stop, Store as RuntimeStore, StoreId, call_by};
 use std::future::{Future, poll_fn};
 use std::ptr::NonNull;
@@ -18,6 +18,29 @@ use std::ptr::NonNull;
 pub struct Func {
     store: StoreId,
     func_ref: NonNull<FuncRef>,
+}
+
+/// Which function of its store a function is.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let engine = Engine::default();
+/// let module = Module::new(&engine, r#"
+///     (module (func $f (export "f") (export "again")) (func (export "other")))
+/// "#)?;
+/// let mut store = Store::new(&engine, ());
+/// let instance = Instance::new(&mut store, &module, &[])?;
+/// let mut id = |name| instance.get_func(&mut store, name).unwrap().id(&store);
+/// assert_eq!(id("f")?, id("again")?);
+/// assert_ne!(id("f")?, id("other")?);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FuncId {
+    store: StoreId,
+    code: usize,
+    closes_over: usize,
 }
 
 // SAFETY: the pointer is used only together with the store, and is valid as
@@ -136,6 +159,25 @@ impl Func {
         let func_ref = self.in_store(runtime)?;
         // SAFETY: it belongs to the store, which is alive, and so is its type.
         Ok(unsafe { (*func_ref.as_ref().ty).id })
+    }
+
+    /// Which function it is: the same however it was reached, by an export, an import or
+    /// a reference. Functions of the host that close over nothing may have the same if they
+    /// do the same.
+    pub fn id(&self, store: impl AsContext) -> Result<FuncId> {
+        let func_ref = self.in_store(store.as_context().runtime())?;
+        // SAFETY: it belongs to the store, which is alive.
+        let FuncRef { code, context, is_host, .. } = unsafe { func_ref.read() };
+        let (code, closes_over) = match is_host {
+            // Each instance that imports it has a context of its own.
+            // SAFETY: that is what `is_host` says.
+            true => unsafe {
+                let context = &*context.cast::<HostContext>();
+                (context.function, context.data)
+            },
+            false => (code, context.cast_const()),
+        };
+        Ok(FuncId { store: self.store, code: code.addr(), closes_over: closes_over.addr() })
     }
 
     /// Its type.

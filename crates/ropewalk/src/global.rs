@@ -19,7 +19,7 @@ use ropewalk_runtime::{Store as RuntimeStore, StoreId};
 /// assert_eq!(count.get(&mut store)?.i64(), Some(2));
 /// # Ok::<(), Error>(())
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Global {
     store: StoreId,
     item: GlobalItem,

@@ -39,7 +39,7 @@ use ropewalk_runtime::{ImportValue, InstantiateError, Store as RuntimeStore, Sto
 /// assert_eq!(calls.get(&mut store)?.i32(), Some(1));
 /// # Ok::<(), Error>(())
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Instance {
     store: StoreId,
     index: usize,

@@ -129,7 +129,7 @@ pub use exception::Exception;
 pub use export::Extern;
 pub use fiber::{Fiber, Mounted};
 pub use first_class::{Arrived, FirstClassStack};
-pub use func::Func;
+pub use func::{Func, FuncId};
 pub use global::Global;
 pub use host::{IntoFunc, WasmRet};
 pub use instance::Instance;

@@ -47,7 +47,7 @@ use ropewalk_runtime::{Store as RuntimeStore, StoreId};
 ///
 /// In a host function, [`Caller::get_export`](crate::Caller::get_export) gives the
 /// memory of whoever called.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Memory {
     store: StoreId,
     index: usize,

@@ -35,7 +35,7 @@ use std::ops::Range;
 /// assert_eq!(run.call(&mut store, (0, 4))?, 8);
 /// # Ok::<(), Error>(())
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Table {
     store: StoreId,
     index: usize,

@@ -352,3 +352,38 @@ fn a_wrapped_function_knows_who_imported_it() {
     has_memory.call(&mut store, &[], &mut alone).unwrap();
     assert_eq!(alone[0].i32(), Some(0));
 }
+
+#[test]
+fn a_function_is_the_same_however_it_is_reached() {
+    let engine = Engine::default();
+    let mut store = Store::new(&engine, ());
+    let adding = |store: &mut Store<()>, number: i32| Func::wrap(store, move |x: i32| x + number);
+    let (two, three) = (adding(&mut store, 2), adding(&mut store, 3));
+    let text = r#"(module
+        (import "" "" (func $f (param i32) (result i32)))
+        (table (export "table") 2 funcref) (elem (i32.const 0) $f $g)
+        (export "f" (func $f))
+        (func $g (export "g")))"#;
+    let module = Module::new(&engine, text).unwrap();
+    let a = Instance::new(&mut store, &module, &[two.into()]).unwrap();
+    let again = a.get_func(&mut store, "f").unwrap();
+    let b = Instance::new(&mut store, &module, &[again.into()]).unwrap();
+    let mut exported = |instance: Instance, name| {
+        let func = instance.get_func(&mut store, name).unwrap();
+        func.id(&store).unwrap()
+    };
+    let (f_of_a, f_of_b) = (exported(a, "f"), exported(b, "f"));
+    let (g_of_a, g_of_b) = (exported(a, "g"), exported(b, "g"));
+    assert_eq!(f_of_a, two.id(&store).unwrap());
+    assert_eq!(f_of_a, f_of_b);
+    assert_ne!(f_of_a, three.id(&store).unwrap());
+    assert_ne!(g_of_a, g_of_b);
+    let table = b.get_table(&mut store, "table").unwrap();
+    for (index, id) in [(0, f_of_a), (1, g_of_b)] {
+        let element = table.get(&mut store, index).unwrap().func_ref().unwrap();
+        assert_eq!(element.id(&store).unwrap(), id);
+    }
+    let mut other = Store::new(&engine, ());
+    assert!(two.id(&other).unwrap_err().is::<WrongStore>());
+    assert_ne!(adding(&mut other, 2).id(&other).unwrap(), two.id(&store).unwrap());
+}

@@ -620,7 +620,7 @@ impl GlobalPlace {
 }
 
 /// A global: where it is and what it holds.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct GlobalItem {
     /// Where its value is.
     pub place: GlobalPlace,
