@@ -161,7 +161,7 @@ impl Backtrace {
     /// The newest activation must have been left as `left` says, and its
     /// stacks not be used since.
     pub(crate) unsafe fn capture(store: &Store, left: &LeavePoint) -> Backtrace {
-        let mut walker = Walker { store, trace: Backtrace::default(), boundary: None };
+        let mut walker = Walker::new(store);
         // SAFETY: the caller's promise.
         unsafe { walker.walk_left(left) };
         // SAFETY: the running stack's block is alive.
@@ -190,7 +190,7 @@ impl Backtrace {
         store: &'a Store,
         stacks: impl Iterator<Item = &'a ControlBlock>,
     ) -> Backtrace {
-        let mut walker = Walker { store, trace: Backtrace::default(), boundary: None };
+        let mut walker = Walker::new(store);
         let mut child = None;
         for stack in stacks {
             if let Some(child) = child.replace(stack) {
@@ -252,9 +252,20 @@ struct Walker<'a> {
     trace: Backtrace,
     /// What lies before the next frame.
     boundary: Option<Boundary>,
+    /// The addresses that were met lately, and whether they are in a function: of a deep
+    /// stack most frames are only counted, and most are of few calls.
+    known: [(usize, bool); KNOWN],
 }
 
-impl Walker<'_> {
+/// A power of two.
+const KNOWN: usize = 8;
+
+impl<'a> Walker<'a> {
+    fn new(store: &'a Store) -> Walker<'a> {
+        let known = [(0, false); KNOWN];
+        Walker { store, trace: Backtrace::default(), boundary: None, known }
+    }
+
     unsafe fn walk_left(&mut self, left: &LeavePoint) {
         self.push(left.pc, !left.at_fault);
         // SAFETY: `sp` was the stack pointer when it was left.
@@ -287,18 +298,31 @@ impl Walker<'_> {
         Some(unsafe { *((left.sp + place) as *const usize) })
     }
 
+    /// Whether a function contains an address.
+    fn is_in_function(&mut self, address: usize) -> bool {
+        let known = &mut self.known[address % KNOWN];
+        if known.0 != address {
+            let function = self.store.module_at(address).and_then(|(module, offset)| {
+                let image = module.code.tables();
+                image.functions[image.function_at(offset)? as usize].function
+            });
+            *known = (address, function.is_some());
+        }
+        known.1
+    }
+
     /// Adds the frame of the function that contains an address: the address of
     /// an instruction, or after a call.
     fn push(&mut self, pc: usize, is_return_address: bool) {
         let address = if is_return_address { pc - 1 } else { pc };
+        if self.trace.frames.len() >= MAX_FRAMES {
+            self.trace.omitted += usize::from(self.is_in_function(address));
+            return;
+        }
         let Some((module, offset)) = self.store.module_at(address) else { return };
         let image = module.code.tables();
         let code = image.function_at(offset).map(|number| image.functions[number as usize]);
         let Some(function) = code.and_then(|code| index(code.function)) else { return };
-        if self.trace.frames.len() >= MAX_FRAMES {
-            self.trace.omitted += 1;
-            return;
-        }
         self.trace.frames.push(Frame {
             function,
             offset: image.position_at(offset),

@@ -119,7 +119,7 @@ impl Store {
 /// The first handler of a frame for a tag.
 fn handler_in(frame: &Frame<'_>, tag: *const TagDef) -> Option<Landing> {
     let (image, site, sp) = frame.site()?;
-    let (module, _) = frame.code?;
+    let module = frame.module()?;
     let handlers = image.handlers_of(site).iter();
     let found = handlers.into_iter().find(|handler| match index(handler.tag) {
         None => true,

@@ -12,14 +12,27 @@ pub(crate) struct Frames<'a> {
     store: &'a Store,
     pc: usize,
     fp: usize,
+    /// Calls that were met lately, by their return address: a deep stack has few of
+    /// them, again and again.
+    known: [Call<'a>; KNOWN_CALLS],
 }
 
-/// A frame: where its call returns to, and its frame pointer.
+/// A power of two.
+const KNOWN_CALLS: usize = 8;
+
+/// A call: where it returns to, and what is known of it.
+#[derive(Clone, Copy)]
+struct Call<'a> {
+    pc: usize,
+    /// None for trampolines.
+    module: Option<&'a Arc<LoadedModule>>,
+    site: Option<&'a CallSite>,
+}
+
+/// A frame: what is known of its call, and its frame pointer.
 pub(crate) struct Frame<'a> {
     pub fp: usize,
-    /// The module that its function belongs to, and the offset of the return
-    /// address in the code. None for trampolines.
-    pub code: Option<(&'a Arc<LoadedModule>, u32)>,
+    call: Call<'a>,
 }
 
 impl<'a> Frames<'a> {
@@ -27,7 +40,26 @@ impl<'a> Frames<'a> {
     pub fn of_host_call(store: &'a Store, stack: &ControlBlock) -> Frames<'a> {
         // SAFETY: the stubs leave the return address at the stack pointer.
         let pc = unsafe { *(stack.sp as *const usize) };
-        Frames { store, pc, fp: stack.fp }
+        Frames::new(store, pc, stack.fp)
+    }
+
+    fn new(store: &'a Store, pc: usize, fp: usize) -> Frames<'a> {
+        // Nothing returns to address zero.
+        let nothing = Call { pc: 0, module: None, site: None };
+        Frames { store, pc, fp, known: [nothing; KNOWN_CALLS] }
+    }
+
+    /// The call that returns to where the walk is.
+    fn call(&mut self) -> Call<'a> {
+        let pc = self.pc;
+        let known = &mut self.known[pc % KNOWN_CALLS];
+        if known.pc != pc {
+            // A call may be the last instruction of the code.
+            let code = self.store.module_at(pc - 1);
+            let site = code.and_then(|(module, offset)| module.code.tables().site_at(offset + 1));
+            *known = Call { pc, module: code.map(|(module, _)| module), site };
+        }
+        *known
     }
 
     /// The frames of a stack that is suspended.
@@ -35,7 +67,7 @@ impl<'a> Frames<'a> {
         // SAFETY: the address to continue at is on top, above what is bound.
         unsafe {
             let sp = store.bound(stack).map_or(stack.sp, Bound::left_at);
-            Frames { store, pc: *(sp as *const usize), fp: stack.fp }
+            Frames::new(store, *(sp as *const usize), stack.fp)
         }
     }
 }
@@ -48,24 +80,26 @@ impl<'a> Iterator for Frames<'a> {
             return None;
         }
         let fp = self.fp;
-        // A call may be the last instruction of the code.
-        let code = self.store.module_at(self.pc - 1).map(|(module, offset)| (module, offset + 1));
+        let call = self.call();
         // SAFETY: `fp` is a link of the chain, so a saved frame pointer and a
         // return address are there.
         unsafe {
             self.fp = *(fp as *const usize);
             self.pc = *((fp + 8) as *const usize);
         }
-        Some(Frame { fp, code })
+        Some(Frame { fp, call })
     }
 }
 
 impl<'a> Frame<'a> {
+    /// The module that its function belongs to.
+    pub fn module(&self) -> Option<&'a Arc<LoadedModule>> {
+        self.call.module
+    }
+
     /// What is known of the call, and the stack pointer there.
     pub fn site(&self) -> Option<(&'a CodeTables<'a>, &'a CallSite, usize)> {
-        let (module, offset) = self.code?;
-        let image = module.code.tables();
-        let site = image.site_at(offset)?;
-        Some((image, site, self.fp - site.frame_size as usize))
+        let (module, site) = (self.call.module?, self.call.site?);
+        Some((module.code.tables(), site, self.fp - site.frame_size as usize))
     }
 }
