@@ -14,6 +14,7 @@ mod binding;
 mod clauses;
 mod clock;
 mod continuations;
+mod deep;
 mod depths;
 mod designs;
 mod embedding;
@@ -126,6 +127,7 @@ fn all_rows() -> Vec<Row> {
         gc::rows(),
         exceptions::rows(),
         continuations::rows(),
+        deep::rows(),
         binding::rows(),
         waiting::rows(),
         designs::rows(),

@@ -23,6 +23,8 @@ pub struct Plain;
 pub struct Interruptible;
 /// With functions that count what they execute.
 pub struct Counting;
+/// With stacks that never have to grow.
+pub struct LargeStacks;
 
 impl Settings for Plain {
     fn apply(_: &mut ::ropewalk::Config) {}
@@ -41,6 +43,13 @@ impl Settings for Counting {
 
     fn begin(store: &mut ::ropewalk::Store<()>) -> Result<()> {
         store.set_fuel(u64::MAX)
+    }
+}
+
+impl Settings for LargeStacks {
+    fn apply(config: &mut ::ropewalk::Config) {
+        let bytes = crate::deep::STACK;
+        config.max_wasm_stack(bytes).root_size(bytes).stack_size(bytes);
     }
 }
 

@@ -32,6 +32,8 @@ pub struct Epochs;
 pub struct Fuel;
 /// With typed continuations.
 pub struct StackSwitching;
+/// With typed continuations, and stacks for deep recursions.
+pub struct LargeStacks;
 
 /// The engine, and a linker that knows the host's functions.
 pub struct Wasmtime<S> {
@@ -92,6 +94,13 @@ impl Settings for Fuel {
 impl Settings for StackSwitching {
     fn apply(config: &mut Config) {
         config.wasm_stack_switching(true);
+    }
+}
+
+impl Settings for LargeStacks {
+    fn apply(config: &mut Config) {
+        let bytes = crate::deep::STACK;
+        config.wasm_stack_switching(true).max_wasm_stack(bytes).async_stack_size(2 * bytes);
     }
 }
 

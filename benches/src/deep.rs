@@ -1,0 +1,29 @@
+//! The rows about deep recursions: a stack that grows against one that was large from the
+//! start.
+
+use crate::programs::{Program, program};
+use crate::ropewalk::{LargeStacks, Ropewalk};
+use crate::row::{Row, Size, ours};
+use crate::wasmtime::{self, Wasmtime};
+
+/// How many bytes are enough.
+pub const STACK: usize = 128 << 20;
+
+/// Every run has a fresh store, so that all pages are touched for the first time.
+const MILLION: Size = Size { tiny: 1, large: 1_000_000, operations: 999_999 };
+
+const ROOT: Program = program!("deep", "root");
+const CONTINUATION: Program = program!("deep", "continuation");
+
+/// All of them, in the order of the table.
+#[rustfmt::skip]
+pub fn rows() -> Vec<Row> {
+    let deep = || ours("deep in a continuation", "a call, a million deep", MILLION, CONTINUATION);
+    vec![
+        deep().against_engine::<Ropewalk<LargeStacks>>("a large root", ROOT),
+        deep().against_engine::<Ropewalk<LargeStacks>>("a large stack", CONTINUATION),
+        deep().against_engine::<Wasmtime<wasmtime::LargeStacks>>("wasmtime", CONTINUATION).apart(),
+        ours("deep on a root", "a call, a million deep", MILLION, ROOT)
+            .against_engine::<Ropewalk<LargeStacks>>("a large root", ROOT),
+    ]
+}
