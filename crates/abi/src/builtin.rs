@@ -138,13 +138,16 @@ builtins! {
     throw(exception);
     /// Makes a new stack ready, because there was none.
     new_stack() -> block;
+    /// Makes room on a free stack for this many bytes, since there was none; returns
+    /// its stack pointer below them.
+    make_room(block, size) -> sp;
     /// Traps, because a reference to a stack was not valid.
     invalid_stack(reference, kind);
     /// Uses up a reference whose generation is the last, while as many arguments of
     /// a type are in the transfer area; returns the block, which is another one.
     prepare(reference, ty, count) -> block;
-    /// Binds arguments of the transfer area to a stack with room for them, whose
-    /// generation is the last, `kind << 32 | count`; returns the new reference.
+    /// Binds arguments of the transfer area to a stack that has no room for them, or
+    /// whose generation is the last, `kind << 32 | count`; returns the new reference.
     bind(reference, ty, kind_and_count) -> reference;
     /// Searches for the clause of a tag: returns its number, and
     /// leaves the outermost stack in the store.

@@ -57,7 +57,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "BYTES", value_parser = size)]
     max_memory: Option<u64>,
 
-    /// How large the stack of the program may become: 1M if nothing is said.
+    /// How large each stack of the program may become: 64M if nothing is said.
     #[arg(long, value_name = "BYTES", value_parser = size)]
     stack_size: Option<u64>,
 

@@ -176,6 +176,10 @@ fn machine_function(
 ) -> Result<MachineFunction, String> {
     let buffer = &code.buffer;
     let traps = buffer.traps().iter().map(|trap| (trap.offset, trap_code(trap.code)));
+    let mut for_room = traps.clone().filter(|(_, code)| *code == TrapCode::CallStackExhausted);
+    if !for_room.all(|(offset, _)| arch::is_check_for_room(buffer.data(), offset as usize)) {
+        return Err("a check for room in which the stack cannot move".to_string());
+    }
     let mut function = MachineFunction {
         code: buffer.data().to_vec(),
         alignment: buffer.alignment,

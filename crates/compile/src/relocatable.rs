@@ -8,9 +8,12 @@
 //! not for an ordinary load that gets fused into an arithmetic instruction.
 //!
 //! So, after the optimiser, [`make_relocatable`] gives each use of a slot's
-//! address an address of its own right before it, turns loads from slots into
-//! atomic loads (which are ordinary `mov`s on this machine), and fails if an
-//! address is used for anything else.
+//! address an address of its own right before it, turns loads of words from slots
+//! into atomic loads (which are ordinary `mov`s on this machine), and fails if an
+//! address is used for anything else. So no register but `rsp` and `rbp` has an address
+//! of the stack, and a stack can move at any instruction that finds no room on it: the
+//! only exception, a [check for room](crate::emit::check_room), is
+//! [looked at](crate::arch::is_check_for_room) when the code is there.
 
 use cranelift_codegen::cursor::{Cursor, FuncCursor};
 use cranelift_codegen::ir::{
@@ -44,20 +47,12 @@ fn localise(cursor: &mut FuncCursor<'_>, inst: Inst) {
         InstructionData::Load { opcode: Opcode::Load, arg, offset, flags } => {
             let Some((slot, base)) = slot_address(cursor.func, arg) else { return };
             let ty = cursor.func.dfg.value_type(cursor.func.dfg.first_result(inst));
+            if !matches!(ty, I32 | I64) {
+                return;
+            }
             let address = cursor.ins().stack_addr(I64, slot, base + i32::from(offset));
-            cursor.func.dfg.insts[inst] = match ty {
-                I32 | I64 => InstructionData::LoadNoOffset {
-                    opcode: Opcode::AtomicLoad,
-                    arg: address,
-                    flags,
-                },
-                _ => InstructionData::Load {
-                    opcode: Opcode::Load,
-                    arg: address,
-                    offset: 0.into(),
-                    flags,
-                },
-            };
+            cursor.func.dfg.insts[inst] =
+                InstructionData::LoadNoOffset { opcode: Opcode::AtomicLoad, arg: address, flags };
         }
         InstructionData::Store { opcode: Opcode::Store, args: [value, arg], offset, flags } => {
             let Some((slot, base)) = slot_address(cursor.func, arg) else { return };
@@ -84,14 +79,13 @@ fn slot_address(func: &Function, value: Value) -> Option<(cranelift_codegen::ir:
     }
 }
 
-/// Every address of a slot may only be the address of a load or store.
+/// Every address of a slot may only be the address of such a load, or of a store.
 fn check(func: &Function) -> Result<(), Immovable> {
     no_stack_pointer(func)?;
     for block in func.layout.blocks() {
         for inst in func.layout.block_insts(block) {
             let allowed = match func.dfg.insts[inst] {
                 InstructionData::LoadNoOffset { opcode: Opcode::AtomicLoad, arg, .. } => Some(arg),
-                InstructionData::Load { opcode: Opcode::Load, arg, .. } => Some(arg),
                 InstructionData::Store { opcode: Opcode::Store, args, .. } => {
                     if slot_address(func, args[0]).is_some() {
                         return Err(immovable(func, inst));

@@ -55,8 +55,7 @@ fn carried(types: &[ValType]) -> impl Iterator<Item = AbiParam> {
 }
 
 /// The code in which a stack of a reserved import begins: its function, its
-/// block, the arguments that it was made with, a signal, and values as they
-/// travel.
+/// block, a signal, a word without meaning, and values as they travel.
 pub(crate) fn thunk() -> Signature {
     with_vectors(tail_words(4), CARRIED)
 }

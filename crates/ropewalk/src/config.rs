@@ -35,7 +35,7 @@ pub use ropewalk_runtime::stack::Mutation;
 pub struct Config {
     pub(crate) features: WasmFeatures,
     pub(crate) opt_level: OptLevel,
-    pub(crate) max_wasm_stack: usize,
+    pub(crate) root_size: usize,
     pub(crate) max_activations: usize,
     pub(crate) max_memory: u64,
     pub(crate) stacks: StackOptions,
@@ -62,7 +62,7 @@ impl Default for Config {
         Config {
             features: IMPLEMENTED,
             opt_level: OptLevel::Speed,
-            max_wasm_stack: 1 << 20,
+            root_size: 1 << 20,
             max_activations: 1000,
             max_memory: u64::MAX,
             stacks: StackOptions::default(),
@@ -104,10 +104,15 @@ impl Config {
         self
     }
 
-    /// How many bytes the stack of a call from the host has. One mebibyte by
-    /// default, and 64 GiB at most.
+    /// How many bytes a stack may have, be it that of a call from the host or of a
+    /// continuation. 64 MiB by default, and 64 GiB at most.
+    ///
+    /// A stack begins with much less and grows: it gets address space when it needs it,
+    /// and memory page by page. What it does not need any more it gives back, some
+    /// calls or collections later. Beyond the limit, or where there is no more memory,
+    /// the trap is `call stack exhausted`.
     pub fn max_wasm_stack(&mut self, bytes: usize) -> &mut Config {
-        self.max_wasm_stack = bytes;
+        self.stacks.limit = bytes;
         self
     }
 
@@ -171,19 +176,46 @@ impl Config {
         self
     }
 
-    /// How many bytes the stacks of a store, without its roots, may have all
-    /// together. Each counts with its whole [size](Config::stack_size), whatever it
-    /// uses of it, so that they never take more memory than this. No limit by
-    /// default. Beyond that, making a stack traps with `too many stacks`.
+    /// How many bytes the stacks of a store may have all together: each continuation
+    /// counts with what it [begins with](Config::stack_size), whatever it uses of it, and
+    /// every stack with what it has grown by. So they never take more memory than this
+    /// and what roots begin with. No limit by default. Beyond that, making a stack traps
+    /// with `too many stacks`, and a stack that would have to grow with `call stack
+    /// exhausted`.
     pub fn max_stack_memory(&mut self, bytes: usize) -> &mut Config {
         self.stacks.memory = bytes;
         self
     }
 
-    /// How many bytes the stack of a continuation has. 112 KiB by default, of
-    /// which only the pages that are used take memory, and 64 GiB at most.
+    /// How many bytes the stack of a continuation begins with. 112 KiB by default, of
+    /// which only the pages that are used take memory. One that needs more
+    /// [grows](Config::max_wasm_stack).
     pub fn stack_size(&mut self, bytes: usize) -> &mut Config {
         self.stacks.size = bytes;
+        self
+    }
+
+    /// How many bytes the stack of a call from the host begins with. One mebibyte by
+    /// default, of which only the pages that are used take memory. One that needs more
+    /// [grows](Config::max_wasm_stack).
+    pub fn root_size(&mut self, bytes: usize) -> &mut Config {
+        self.root_size = bytes;
+        self
+    }
+
+    /// Lets every stack begin with as little as possible: a page for a call from the
+    /// host, two for a continuation. For testing that stacks grow wherever they have to.
+    pub fn minimal_stacks(&mut self, enable: bool) -> &mut Config {
+        if enable {
+            (self.stacks.size, self.root_size) = (0, 0);
+        }
+        self
+    }
+
+    /// Lets no stack have more than it begins with. For testing what happens when there
+    /// is no more memory.
+    pub fn fail_to_grow(&mut self, enable: bool) -> &mut Config {
+        self.stacks.fails_to_grow = enable;
         self
     }
 

@@ -1,6 +1,7 @@
 //! Continuations that the host has.
 
 use crate::call::public_error;
+use crate::engine::check_stack_size;
 use crate::exception::Exception;
 use crate::func::Func;
 use crate::held::{Held, Taken};
@@ -585,6 +586,18 @@ impl Continuation {
         let runtime = store.as_context().runtime();
         self.held.check(runtime, NAME)?;
         Ok(runtime.held_bytes(self.held.reference()))
+    }
+
+    /// How many bytes each of its stacks may have, instead of what
+    /// [`Config::max_wasm_stack`](crate::Config::max_wasm_stack) says, but not less than
+    /// a stack begins with. Holds as long as the host resumes it, until it has returned
+    /// or failed, or is [given to WebAssembly](Self::into_ref).
+    pub fn set_max_stack(&self, mut store: impl AsContextMut, bytes: usize) -> Result<()> {
+        let runtime = &mut *store.as_context_mut().0.runtime;
+        self.held.check(runtime, NAME)?;
+        check_stack_size(bytes)?;
+        runtime.limit_held(self.held.reference(), bytes);
+        Ok(())
     }
 
     /// Frees its stacks at once.

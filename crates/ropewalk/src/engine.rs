@@ -69,6 +69,12 @@ const MAX_VALUES: usize = 1000;
 /// hundreds of them are less than the address space.
 const LARGEST_STACK: usize = 1 << 36;
 
+/// Fails unless a stack may have this many bytes.
+pub(crate) fn check_stack_size(bytes: usize) -> Result<()> {
+    ensure!(bytes <= LARGEST_STACK, "a stack has at most {LARGEST_STACK} bytes, not {bytes}");
+    Ok(())
+}
+
 /// Fails unless a function type that an embedder made can be one.
 pub(crate) fn check_func_type(types: &TypeRegistry, ty: &FuncType) -> Result<()> {
     let most = ty.params().len().max(ty.results().len());
@@ -114,14 +120,11 @@ impl Engine {
             let names: Vec<_> = unimplemented.iter_names().map(|(name, _)| name).collect();
             bail!("these features are not implemented: {}", names.join(", "));
         }
-        let largest = config.max_wasm_stack.max(config.stacks.size);
-        ensure!(
-            largest <= LARGEST_STACK,
-            "a stack has at most {LARGEST_STACK} bytes, not {largest}"
-        );
+        check_stack_size(config.stacks.limit.max(config.stacks.size))?;
         ropewalk_runtime::install_signal_handlers()
             .context("cannot install the handlers of signals")?;
-        let arena = ArenaOptions { root_size: config.max_wasm_stack, ..ArenaOptions::default() };
+        let root_size = config.root_size.min(config.stacks.limit);
+        let arena = ArenaOptions { root_size, ..ArenaOptions::default() };
         let target = Target::host(config.opt_level)?
             .move_stacks(config.move_stacks)
             .check_stacks(config.check_stacks)

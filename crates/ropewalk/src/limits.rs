@@ -101,7 +101,7 @@ settings! {
     table_elements;
     /// How many stacks there may be, but roots.
     stacks;
-    /// How many bytes these stacks may have together.
+    /// How many bytes these stacks may begin with together.
     stack_bytes;
     /// How many bytes the objects of the heap may take.
     heap_bytes;

@@ -1,7 +1,8 @@
 //! Stores: instances, what they are made of, and the host's data.
 
-use crate::engine::Engine;
+use crate::engine::{Engine, check_stack_size};
 use crate::misuse::WrongStore;
+use anyhow::Result;
 use ropewalk_runtime::{StackStatistics, Store as RuntimeStore, StoreId};
 use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
@@ -89,6 +90,15 @@ impl<T> Store<T> {
     /// How many stacks of continuations there are.
     pub fn stack_statistics(&self) -> StackStatistics {
         self.inner.runtime.stack_statistics()
+    }
+
+    /// How many bytes a stack of this store may have from now on, instead of what
+    /// [`Config::max_wasm_stack`](crate::Config::max_wasm_stack) says, but not less than
+    /// a stack begins with. One that is larger keeps what it has.
+    pub fn set_max_wasm_stack(&mut self, bytes: usize) -> Result<()> {
+        check_stack_size(bytes)?;
+        self.inner.runtime.set_max_stack(bytes);
+        Ok(())
     }
 
     /// How many calls wait for host functions.

@@ -35,22 +35,30 @@ pub const LAST_GENERATION: u64 = (1 << 34) - 1;
 
 /// Nothing is different.
 pub const DEFAULT: Mode = Mode::new("default", |config| config);
-/// Stacks move all the time.
-pub const MOVE: Mode = Mode::new("move stacks", |config| config.move_stacks(true));
-/// Every allocation collects.
-pub const COLLECT: Mode = Mode::new("collect always", |config| config.collect_always(true));
+/// Stacks move all the time. They do not become so large that this takes for ever.
+pub const MOVE: Mode =
+    Mode::new("move stacks", |config| config.move_stacks(true).max_wasm_stack(1 << 20));
+/// Every allocation collects. The stacks that it visits do not become too large either.
+pub const COLLECT: Mode =
+    Mode::new("collect always", |config| config.collect_always(true).max_wasm_stack(1 << 20));
 /// Both of these.
 pub const COLLECT_AND_MOVE: Mode = Mode::new("collect always, move stacks", |config| {
-    config.collect_always(true).move_stacks(true)
+    config.collect_always(true).move_stacks(true).max_wasm_stack(1 << 20)
 });
-/// The records of stacks are checked all the time.
-pub const CHECK: Mode = Mode::new("check stacks", |config| config.check_stacks(true));
+/// The records of stacks are checked all the time. The frames that this visits do not
+/// become too many either.
+pub const CHECK: Mode =
+    Mode::new("check stacks", |config| config.check_stacks(true).max_wasm_stack(1 << 20));
 /// Functions stop wherever they could be interrupted.
 pub const STOP: Mode = Mode::new("stop always", |config| config.stop_always(true));
 /// Stacks are made one at a time.
 pub const POOL_OF_ONE: Mode = Mode::new("a pool of one stack", |config| config.stack_pool(1));
-/// Stacks have room for few frames.
-pub const SMALL_STACKS: Mode = Mode::new("small stacks", |config| config.stack_size(16 << 10));
+/// Stacks have room for few frames, and never get more.
+pub const SMALL_STACKS: Mode = Mode::new("small stacks that do not grow", |config| {
+    config.stack_size(16 << 10).fail_to_grow(true)
+});
+/// Stacks have no room, and grow all the time.
+pub const MINIMAL_STACKS: Mode = Mode::new("minimal stacks", |config| config.minimal_stacks(true));
 /// Registers are allocated in a single pass, which makes larger frames.
 pub const SINGLE_PASS: Mode =
     Mode::new("registers in a single pass", |config| config.max_backtracking(0));

@@ -402,7 +402,7 @@ fn deep_fibers_overflow_cleanly() {
         let (mut store, instance) = instantiate_in(&engine, text);
         for _ in 0..3 {
             assert_eq!(number(&mut store, instance, "run", &[1000]).unwrap(), 1000);
-            let deep = code(number(&mut store, instance, "run", &[1 << 20]));
+            let deep = code(number(&mut store, instance, "run", &[1 << 24]));
             assert_eq!(deep, TrapCode::CallStackExhausted);
         }
         assert_eq!(live(&mut store), 0);

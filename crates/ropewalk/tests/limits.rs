@@ -65,7 +65,7 @@ fn a_huge_frame_overflows_cleanly() {
         let engine = Engine::new(&config).unwrap();
         let (mut store, instance) = instantiate_in(&engine, &text);
         for _ in 0..3 {
-            let error = call(&mut store, instance, "huge", &[Val::I32(1000)]).unwrap_err();
+            let error = call(&mut store, instance, "huge", &[Val::I32(10_000)]).unwrap_err();
             assert_eq!(trap(&error).code(), TrapCode::CallStackExhausted);
             assert_eq!(trap(&error).backtrace().frames()[0].function_name(), Some("huge"));
         }
@@ -252,7 +252,8 @@ fn where_bound_values_find_no_room_nothing_is_bound() {
     let sum = (COUNT * (COUNT - 1) / 2) as i64;
     for checks in [false, true] {
         let mut config = Config::new();
-        let engine = Engine::new(config.stack_size(16 << 10).check_stacks(checks)).unwrap();
+        config.stack_size(16 << 10).fail_to_grow(true).check_stacks(checks);
+        let engine = Engine::new(&config).unwrap();
         let (mut store, instance) = instantiate_in(&engine, &binds(COUNT));
         let hold = instance.get_typed_func::<i32, ()>(&mut store, "hold").unwrap();
         let bind = instance.get_typed_func::<(), ()>(&mut store, "bind").unwrap();

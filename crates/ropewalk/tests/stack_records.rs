@@ -75,7 +75,7 @@ fn many_arguments() -> String {
 #[test]
 fn a_stack_that_cannot_be_made_is_not_lost() {
     let mut config = Config::new();
-    config.stack_size(8 << 10).max_stacks(2).stack_pool(1);
+    config.stack_size(8 << 10).fail_to_grow(true).max_stacks(2).stack_pool(1);
     let engine = Engine::new(&config).unwrap();
     let (mut store, instance) = instantiate_in(&engine, &many_arguments());
     for name in ["task", "fiber"] {

@@ -231,7 +231,7 @@ fn small_stacks_overflow_early_and_cleanly() {
         (func (export "run") (param i32) (result i32)
           (resume $c (local.get 0) (cont.new $c (ref.func $down)))))"#;
     for (bytes, depth) in [(8 << 10, 100), (60 << 10, 1000), (1 << 20, 16000)] {
-        let engine = Engine::new(Config::new().stack_size(bytes)).unwrap();
+        let engine = Engine::new(Config::new().stack_size(bytes).fail_to_grow(true)).unwrap();
         let (mut store, instance) = instantiate_in(&engine, text);
         for _ in 0..3 {
             let found = call(&mut store, instance, "run", &[Val::I32(depth)]).unwrap();
@@ -277,7 +277,7 @@ fn an_overflow_at_any_instruction_is_exhaustion() {
     for text in programs {
         // Different sizes make different instructions the first to have no room.
         for size in [8192, 8192 + 4096] {
-            let engine = Engine::new(Config::new().stack_size(size)).unwrap();
+            let engine = Engine::new(Config::new().stack_size(size).fail_to_grow(true)).unwrap();
             let (mut store, instance) = instantiate_in(&engine, &text);
             let mut exhausted = 0;
             for depth in 0..800 {

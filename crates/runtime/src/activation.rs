@@ -296,12 +296,12 @@ fn error_of(store: &mut Store, ending: Ending) -> Result<anyhow::Error, Box<dyn 
         Ending::Fault(code, left) => {
             // SAFETY: see above.
             let backtrace = unsafe { Backtrace::capture(store, &left) };
-            Ok(Trap::new(code, None, backtrace).into())
+            Ok(Trap::new(code, detail_of(store, code), backtrace).into())
         }
         Ending::Trap(code) => {
             // SAFETY: see above.
             let backtrace = unsafe { Backtrace::capture(store, &in_host_call(store)) };
-            Ok(Trap::new(code, None, backtrace).into())
+            Ok(Trap::new(code, detail_of(store, code), backtrace).into())
         }
         Ending::DetailedTrap(code, detail) => {
             // SAFETY: see above.
@@ -330,6 +330,12 @@ fn error_of(store: &mut Store, ending: Ending) -> Result<anyhow::Error, Box<dyn 
             Ok(HostError::wrap(error, backtrace))
         }
     }
+}
+
+/// What more is known of a trap: why a stack has not grown.
+fn detail_of(store: &mut Store, code: TrapCode) -> Option<String> {
+    let refusal = store.stacks.take_refusal().filter(|_| code == TrapCode::CallStackExhausted);
+    refusal.map(|refusal| refusal.to_string())
 }
 
 /// An exception that nothing in WebAssembly caught.
@@ -411,7 +417,7 @@ impl Store {
     /// What is to do after an activation, mostly nothing.
     #[inline]
     fn after_activation(&mut self) -> anyhow::Result<()> {
-        if self.stacks.has_grown() && self.depth == 0 {
+        if self.stacks.may_give_back() && self.depth == 0 && !self.is_poisoned() {
             self.trim_stacks();
         }
         match self.options.check_stacks {
@@ -467,8 +473,18 @@ impl Store {
     /// Gives memory of stacks back that the last activation has needed.
     #[cold]
     fn trim_stacks(&mut self) {
-        let free = self.context().free_stacks;
-        self.stacks.trim(free, IDLE_STACKS);
+        self.shrink_stacks();
+        if self.stacks.has_idle() {
+            let free = self.context().free_stacks;
+            self.stacks.trim(free, IDLE_STACKS);
+        }
+    }
+
+    /// Gives memory of stacks back that have grown and do not need it any more.
+    pub(crate) fn shrink_stacks(&mut self) {
+        let idle = self.roots[self.depth..].iter().chain(&self.spare_roots);
+        let idle: Vec<*const ControlBlock> = idle.map(|root| root.block.cast_const()).collect();
+        self.stacks.shrink(|block| idle.contains(&block), self.depth > 0);
     }
 
     /// The stacks of all activations, innermost first, when the newest one is

@@ -304,7 +304,7 @@ impl<'a> Walker<'a> {
         if known.0 != address {
             let function = self.store.module_at(address).and_then(|(module, offset)| {
                 let image = module.code.tables();
-                image.functions[image.function_at(offset)? as usize].function
+                index(image.functions[image.function_at(offset)? as usize].function)
             });
             *known = (address, function.is_some());
         }

@@ -36,6 +36,9 @@ pub(crate) struct Fault {
 pub(crate) enum Verdict {
     /// A trap of the program.
     Trap(TrapCode),
+    /// The running stack has no room for what the instruction does. It can be executed
+    /// again when there is some.
+    NoRoom,
     /// Not ours: for whoever handled such signals before.
     Foreign,
     /// A bug of the engine, or of something that has broken it.
@@ -54,7 +57,10 @@ pub(crate) fn judge(store: &Store, fault: &Fault) -> Verdict {
             if overflows_the_host(store, fault) {
                 return Verdict::Foreign;
             }
-            memory_fault(store, block, fault)
+            if stack::in_guard(block, fault.address) {
+                return if overflows(store, fault) { Verdict::NoRoom } else { Verdict::Bug };
+            }
+            memory_fault(store, fault)
         }
         (libc::SIGSEGV, SI_KERNEL) => no_room_for_a_handler(store, block, fault),
         (libc::SIGILL, ILL_ILLOPN) => undefined_instruction(store, fault),
@@ -72,17 +78,14 @@ fn is_ours(block: &ControlBlock, fault: &Fault) -> bool {
 }
 
 /// The trap that the instruction at the fault is listed with.
-fn listed(store: &Store, fault: &Fault) -> Option<TrapCode> {
+pub(crate) fn listed(store: &Store, fault: &Fault) -> Option<TrapCode> {
     let (module, offset) = store.module_at(fault.pc)?;
     module.code.tables().trap_at(offset)
 }
 
-/// An access of memory that the kernel refused.
-fn memory_fault(store: &Store, block: &ControlBlock, fault: &Fault) -> Option<TrapCode> {
+/// An access of memory, but for the guard of the stack, that the kernel refused.
+fn memory_fault(store: &Store, fault: &Fault) -> Option<TrapCode> {
     let listed = listed(store, fault);
-    if stack::in_guard(block, fault.address) {
-        return overflow(listed, fault);
-    }
     let address = fault.address;
     let is_expected = match listed? {
         TrapCode::MemoryOutOfBounds => store.memory_may_fault_at(address),
@@ -91,16 +94,16 @@ fn memory_fault(store: &Store, block: &ControlBlock, fault: &Fault) -> Option<Tr
     if is_expected { listed } else { None }
 }
 
-/// An access of the guard of the running stack: by an instruction that is about
-/// the stack, which those that are listed for something else are not, unless they
-/// are calls.
-fn overflow(listed: Option<TrapCode>, fault: &Fault) -> Option<TrapCode> {
+/// Whether the guard of the running stack was accessed by an instruction that is about
+/// the stack, which those that are listed for something else are not, unless they are
+/// calls.
+fn overflows(store: &Store, fault: &Fault) -> bool {
     let is_push = fault.address == fault.sp.wrapping_sub(size_of::<usize>());
-    let is_expected = match listed {
+    let is_expected = match listed(store, fault) {
         None | Some(TrapCode::CallStackExhausted) => true,
         Some(_) => is_push,
     };
-    (is_expected && known_code::contains(fault.pc)).then_some(TrapCode::CallStackExhausted)
+    is_expected && known_code::contains(fault.pc)
 }
 
 /// Whether it was the host's stack that had no room, for the values of a call of

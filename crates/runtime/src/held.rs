@@ -87,7 +87,7 @@ pub unsafe fn resume<W: AsRef<[u64]>>(
     poller: Poller,
 ) -> Result<(), Stop> {
     // SAFETY: the root waits for what it continues; the rest is the caller's promise.
-    unsafe {
+    let stopped = unsafe {
         activate_held(store, reference, poller, |context, root| {
             continue_from(context, root, handlers.as_ptr(), |store| {
                 let block = store.consume_held(reference, StackKind::Continuation)?;
@@ -95,6 +95,24 @@ pub unsafe fn resume<W: AsRef<[u64]>>(
                 Ok(((*block).ungroup(), 0))
             })
         })
+    };
+    // SAFETY: the caller has the store borrowed.
+    unsafe { end_limit(store, reference, &stopped) };
+    stopped
+}
+
+/// A stack that has ended has no limit of its own any more.
+#[inline]
+unsafe fn end_limit(mut store: NonNull<Store>, reference: u64, stopped: &Result<(), Stop>) {
+    // SAFETY: the caller has the store borrowed.
+    let store = unsafe { store.as_mut() };
+    let has_ended = match stopped {
+        Ok(()) => store.context().passage.signal == 0,
+        Err(Stop::Failed(_)) => true,
+        Err(Stop::Waits(_)) => false,
+    };
+    if has_ended && store.stacks.has_limits() {
+        store.stacks.set_limit_of(block_number(reference), None);
     }
 }
 
@@ -110,7 +128,7 @@ pub unsafe fn resume_throw<W: AsRef<[u64]>>(
     handlers: &List<W>,
 ) -> Result<(), Stop> {
     // SAFETY: as in `resume`.
-    unsafe {
+    let stopped = unsafe {
         activate_held(store, reference, NOBODY, |context, root| {
             (*root).wait_for_host(stubs::come_back as *const c_void, handlers.as_ptr());
             let store = Store::from_context(context);
@@ -131,7 +149,10 @@ pub unsafe fn resume_throw<W: AsRef<[u64]>>(
                 Err(code) => trap(store, code),
             }
         })
-    }
+    };
+    // SAFETY: the caller has the store borrowed.
+    unsafe { end_limit(store, reference, &stopped) };
+    stopped
 }
 
 /// As [`activate`], to continue what the host holds. If there is no activation, it is freed,
@@ -180,7 +201,7 @@ impl Store {
     }
 
     fn suspend_running(&mut self, word: u64) -> Result<Passage, Ending> {
-        self.check_room_for_left_call().map_err(Ending::Trap)?;
+        self.make_room_for_left_call().map_err(Ending::Trap)?;
         let signal = self.find_clause(word)?;
         let (running, outermost) = (self.context().stack, self.context().found);
         // SAFETY: running stacks and their parents are alive; the outermost is one.
@@ -197,15 +218,12 @@ impl Store {
         }
     }
 
-    /// Whether there is room on the running stack for what lies there while a host
-    /// call is left.
-    pub(crate) fn check_room_for_left_call(&self) -> Result<(), TrapCode> {
-        // SAFETY: the running stack's block is alive.
-        let stack = unsafe { &*self.context().stack };
-        match stack.sp - stack.limit >= LEFT_CALL_FRAME {
-            true => Ok(()),
-            false => Err(TrapCode::CallStackExhausted),
-        }
+    /// Makes sure that there is room on the running stack for what lies there while a
+    /// host call is left.
+    pub(crate) fn make_room_for_left_call(&mut self) -> Result<(), TrapCode> {
+        // SAFETY: the running stack's block is alive, and the stack is in a call of the
+        // host.
+        unsafe { self.make_room(self.context().stack, LEFT_CALL_FRAME) }
     }
 }
 
@@ -316,12 +334,20 @@ impl Store {
         self.stacks.held.let_go(block_number(reference));
     }
 
+    /// How many bytes each stack may have of what the host holds.
+    pub fn limit_held(&mut self, reference: u64, bytes: usize) {
+        let stacks = self.held_stacks(reference).map(ptr::from_ref);
+        let numbers: Vec<usize> = stacks.filter_map(|stack| self.stacks.number_of(stack)).collect();
+        numbers.into_iter().for_each(|number| self.stacks.set_limit_of(number, Some(bytes)));
+    }
+
     /// Frees what the host holds.
     pub fn free_held(&mut self, reference: u64) {
         let Some(block) = self.stacks.valid(reference) else { return };
         if self.is_poisoned() || !self.stacks.held.let_go(block_number(reference)) {
             return;
         }
+        self.stacks.set_limit_of(block_number(reference), None);
         // Nobody else has the reference, so the next computation on the stack can have it.
         // SAFETY: what the host held is suspended or new, up to this block.
         unsafe {

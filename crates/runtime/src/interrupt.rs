@@ -293,14 +293,15 @@ impl Store {
     fn leave_paused(&mut self) -> bool {
         let context = self.context();
         let (stack, registers) = (context.stack, context.paused);
-        // SAFETY: the running stack is alive; nothing lies below its stack pointer, and
-        // its memory is there down to the limit. The frame is read by `continue_paused`
-        // and by walks along the frame pointers.
+        // SAFETY: the running stack is alive, and left in a call; nothing lies below its
+        // stack pointer, where there is room then. The frame is read by
+        // `continue_paused` and by walks along the frame pointers.
         unsafe {
-            let stack = &mut *stack;
-            if stack.sp - stack.limit < size_of::<PausedFrame>() {
+            if self.make_room(stack, size_of::<PausedFrame>()).is_err() {
+                self.stacks.take_refusal();
                 return false;
             }
+            let stack = &mut *stack;
             let resume = stubs::continue_paused as *const c_void;
             let place = stack.sp - size_of::<PausedFrame>();
             let frame = PausedFrame { resume, registers, fp: stack.fp };

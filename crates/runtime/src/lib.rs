@@ -40,6 +40,7 @@ mod fault;
 mod frames;
 pub mod from_host;
 mod fuel;
+mod grow;
 pub mod heap;
 pub mod held;
 mod host_error;

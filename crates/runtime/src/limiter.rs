@@ -34,8 +34,9 @@ pub trait ResourceLimiter: Send + Sync {
         maximum: Option<usize>,
     ) -> Result<bool>;
 
-    /// Whether there may be so many stacks, but roots, instead of fewer; each may take
-    /// so many bytes. Otherwise what makes one traps with `too many stacks`.
+    /// Whether there may be so many stacks, but roots, instead of fewer; each begins
+    /// with so many bytes. Otherwise what makes one traps with `too many stacks`. What
+    /// stacks grow by later, `Config::max_stack_memory` limits.
     fn stacks_growing(&mut self, _current: usize, _desired: usize, _bytes: usize) -> bool {
         true
     }

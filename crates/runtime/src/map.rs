@@ -120,16 +120,21 @@ impl Map {
     pub fn guard(&self, start: usize, len: usize) -> io::Result<()> {
         assert!(start.checked_add(len).is_some_and(|end| end <= self.len));
         // SAFETY: the range lies in this mapping; its contents are given up.
-        let result = unsafe { libc::madvise(self.at(start), len, MADV_GUARD_INSTALL) };
-        if result == 0 { Ok(()) } else { self.close(start, len) }
+        match unsafe { advise(self.at(start), len, MADV_GUARD_INSTALL) } {
+            Err(error) if is_unknown(&error) => self.close(start, len),
+            // Were it inaccessible instead, removing a guard would not open it.
+            result => result,
+        }
     }
 
     /// Removes a guard; what was there is zero.
     pub fn unguard(&self, start: usize, len: usize) -> io::Result<()> {
         assert!(start.checked_add(len).is_some_and(|end| end <= self.len));
         // SAFETY: the range lies in this mapping.
-        let result = unsafe { libc::madvise(self.at(start), len, MADV_GUARD_REMOVE) };
-        if result == 0 { Ok(()) } else { self.open(start, len) }
+        match unsafe { advise(self.at(start), len, MADV_GUARD_REMOVE) } {
+            Err(error) if is_unknown(&error) => self.open(start, len),
+            result => result,
+        }
     }
 
     /// Asks for small pages: large ones would commit memory that is not used.
@@ -186,6 +191,53 @@ impl Map {
     fn at(&self, offset: usize) -> *mut c_void {
         self.base.as_ptr().wrapping_add(offset).cast()
     }
+}
+
+/// Gives the memory of pages back which nobody uses for now. Where the kernel can do
+/// that, they are inaccessible until somebody [returns to them](return_to_pages).
+///
+/// # Safety
+///
+/// They must be readable and writable, and nobody use what lies there.
+pub(crate) unsafe fn leave_pages(start: usize, len: usize) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if advise(start as *mut c_void, len, MADV_GUARD_INSTALL).is_err() {
+            libc::madvise(start as *mut c_void, len, libc::MADV_DONTNEED);
+        }
+    }
+}
+
+/// Makes pages accessible again.
+///
+/// # Safety
+///
+/// Somebody must have left them.
+pub(crate) unsafe fn return_to_pages(start: usize, len: usize) -> io::Result<()> {
+    // SAFETY: the caller's promise.
+    match unsafe { advise(start as *mut c_void, len, MADV_GUARD_REMOVE) } {
+        // They were accessible all the time.
+        Err(error) if is_unknown(&error) => Ok(()),
+        result => result,
+    }
+}
+
+/// Advises the kernel about pages.
+///
+/// # Safety
+///
+/// The pages must be the caller's, and the advice do no harm to what lies there.
+unsafe fn advise(start: *mut c_void, len: usize, advice: i32) -> io::Result<()> {
+    // SAFETY: the caller's promise.
+    match unsafe { libc::madvise(start, len, advice) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Whether the kernel does not know an advice.
+fn is_unknown(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::EINVAL)
 }
 
 /// `MADV_GUARD_INSTALL`, in Linux since 6.13.

@@ -82,7 +82,7 @@ const WARM_ROOTS: usize = 64;
 impl Store {
     /// Leaves the running host call, which waits for its results.
     pub fn wait(&mut self, waiting: Waiting, call: LeftCall) -> Outcome {
-        if let Err(code) = self.check_room_for_left_call() {
+        if let Err(code) = self.make_room_for_left_call() {
             self.set_ending(Ending::Trap(code));
             return Outcome::END;
         }

@@ -1,6 +1,7 @@
 //! Faults of generated code become traps.
 //!
-//! The handler runs on an alternate stack. [`fault`] tells what a fault is. A trap
+//! The handler runs on an alternate stack. [`fault`] tells what a fault is. Where the
+//! stack has no room, it [grows](grow), and the instruction is executed again. A trap
 //! is noted in the store, and the thread made to continue at [`leave`](crate::arch::stubs::leave); the
 //! handler never jumps out. A fault that must not happen ends the process. What is
 //! not ours, and every signal that a process has sent, goes to the handler that was
@@ -10,10 +11,11 @@ use crate::activation::{Ending, LeavePoint};
 use crate::arch::interrupted::Interrupted;
 use crate::complaint;
 use crate::fault::{self, Fault, Verdict};
+use crate::grow;
 use crate::map::{Map, PAGE};
 use crate::store::Store;
 use libc::{c_int, c_void, siginfo_t, ucontext_t};
-use ropewalk_abi::{ControlBlock, StoreContext};
+use ropewalk_abi::{StoreContext, TrapCode};
 use std::cell::Cell;
 use std::io;
 use std::mem::MaybeUninit;
@@ -36,8 +38,8 @@ thread_local! {
 /// Installs the handlers of the process, once.
 pub fn install() -> io::Result<()> {
     let result = PREVIOUS.get_or_init(|| {
-        // SAFETY: the handler is async-signal-safe: it takes no lock and
-        // allocates nothing.
+        // SAFETY: the handler takes no lock and allocates nothing, unless what it has
+        // interrupted is generated code, which does neither.
         unsafe { install_handlers() }.map_err(|error| error.raw_os_error().unwrap_or(0))
     });
     match result {
@@ -127,8 +129,9 @@ unsafe extern "C" fn handle(signal: c_int, info: *mut siginfo_t, context: *mut c
     }
 }
 
-/// Makes the thread leave WebAssembly if the fault is a trap, and returns whether
-/// it is. Does not return if it is a bug.
+/// Makes the thread leave WebAssembly if the fault is a trap, or execute the
+/// instruction again if the stack has grown; returns whether it is one of these. Does
+/// not return if it is a bug.
 unsafe fn become_trap(signal: c_int, info: &siginfo_t, context: &mut ucontext_t) -> bool {
     let running = RUNNING.get();
     if running.is_null() || was_sent(info) {
@@ -150,12 +153,20 @@ unsafe fn become_trap(signal: c_int, info: &siginfo_t, context: &mut ucontext_t)
     let store = unsafe { &*(*running).store.cast::<Store>() };
     let code = match fault::judge(store, &fault) {
         Verdict::Trap(code) => code,
+        Verdict::NoRoom => {
+            // SAFETY: as above, and it is ours.
+            let store = unsafe { Store::from_context(running) };
+            if grow::interrupted(store, &mut thread, &fault) {
+                return true;
+            }
+            TrapCode::CallStackExhausted
+        }
         Verdict::Foreign => return false,
         Verdict::Bug => complaint::abort(store, &fault),
     };
     // SAFETY: as above, and it is ours.
     unsafe {
-        let fp = frame_pointer(&*(*running).stack, thread.fp(), thread.saved_fp());
+        let fp = grow::first_link(&*(*running).stack, &thread);
         let left = LeavePoint { pc: fault.pc, fp, sp: fault.sp, at_fault: true };
         (*(*running).store.cast::<Store>()).set_ending(Ending::Fault(code, left));
     }
@@ -166,18 +177,6 @@ unsafe fn become_trap(signal: c_int, info: &siginfo_t, context: &mut ucontext_t)
 /// Whether a process has sent the signal: then it is no fault.
 fn was_sent(info: &siginfo_t) -> bool {
     info.si_code <= 0
-}
-
-/// Where the chain of frames begins. A function that needs room for a tail call
-/// lowers its frame pointer before it saves the old one, which it has in another
-/// register until then.
-fn frame_pointer(block: &ControlBlock, fp: usize, saved_fp: usize) -> usize {
-    let is_link = (block.limit..block.high).contains(&saved_fp);
-    match fp != 0 && fp < block.limit {
-        true if is_link => saved_fp,
-        true => 0,
-        false => fp,
-    }
 }
 
 /// Does what the process would have done without us.

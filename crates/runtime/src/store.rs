@@ -170,6 +170,8 @@ pub struct StackStatistics {
     pub committed_bytes: usize,
     /// How much address space they have.
     pub reserved_bytes: usize,
+    /// How often a stack, also a root, has got more room.
+    pub growths: u64,
 }
 
 /// A function of the host, for any number of stores.
@@ -540,12 +542,14 @@ impl Store {
         let total = self.stacks.count_stacks();
         // What was dropped is as good as free.
         let pooled = self.stacks.count_free(self.context().free_stacks) + self.count_released();
+        let (reserved_bytes, committed_bytes) = self.stacks.reserved_and_committed();
         StackStatistics {
             live: total - pooled,
             peak: self.stacks.peak(),
             pooled,
-            committed_bytes: self.stacks.committed(),
-            reserved_bytes: self.stacks.reserved(),
+            committed_bytes,
+            reserved_bytes,
+            growths: self.stacks.growths(),
         }
     }
 
@@ -560,6 +564,11 @@ impl Store {
     ///
     /// It must be alive.
     pub(crate) unsafe fn move_stack(&mut self, block: *mut ControlBlock) {
+        if self.stacks.has_moved_out(block) {
+            // SAFETY: the caller's promise.
+            let moved = unsafe { self.stacks.move_region(&mut *block) };
+            return moved.expect("there is memory to move to");
+        }
         let moved = match self.roots.iter_mut().find(|root| root.block == block) {
             Some(root) => stack::move_root(root, &mut self.quarantine),
             // SAFETY: the caller's promise.
@@ -583,7 +592,8 @@ impl Drop for Store {
         self.interrupts.close();
         let frozen = self.frozen.drain(..).flatten().map(|frozen| frozen.root);
         let roots = self.roots.drain(..).chain(self.spare_roots.drain(..)).chain(frozen);
-        self.options.arena.put(roots);
+        let stacks = &self.stacks;
+        self.options.arena.put(roots.filter(|root| stacks.release_home(root.block)));
     }
 }
 

@@ -1,8 +1,8 @@
 //! Runs the scripts in `scripts/`. Each is named after the property that it
 //! shows, and must pass whole, also while stacks move, while every allocation
-//! collects garbage, with a pool of one stack, with tiny stacks, with registers
-//! allocated in a single pass, and near the last generation; and while all that is
-//! known of stacks is checked.
+//! collects garbage, with a pool of one stack, with tiny stacks that do not grow, with
+//! minimal ones that do, with registers allocated in a single pass, and near the last
+//! generation; and while all that is known of stacks is checked.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -49,8 +49,19 @@ fn every_script_passes_with_tiny_stacks() {
 }
 
 #[test]
+fn every_script_passes_with_minimal_stacks_that_grow() {
+    check_while_checked(stress::MINIMAL_STACKS);
+}
+
+#[test]
+fn every_script_passes_with_minimal_stacks_that_grow_and_move() {
+    let _alone = MOVING.lock();
+    check_but(stress::MINIMAL_STACKS.apply(&mut stress::COLLECT_AND_MOVE.config()), |_| false);
+}
+
+#[test]
 fn every_script_passes_with_registers_allocated_in_a_single_pass() {
-    check_but(&stress::SINGLE_PASS.config(), |name| name.contains("hold-a-thousand-frames"));
+    check(stress::SINGLE_PASS);
 }
 
 #[test]

@@ -8,6 +8,7 @@
 //! | `is_near` | which relocations are distances that [`image`](crate::image) fills in |
 //! | `PADDING` | what lies between functions |
 //! | `PROBE_STACK`, `CONTINUE_BELOW`, `place_switch` | the code that is in no function |
+//! | `is_check_for_room` | whether the stack can move where room is checked for |
 //! | `relaxed` | the instructions that relaxed vector instructions are |
 //!
 //! The other half is the runtime's `arch`.

@@ -14,9 +14,9 @@
 
 use super::call::OperationCall;
 use super::{bag, fiber, first_class, task};
-use crate::emit::open_function;
 use crate::emit::record::{Records, block, func_ref, host, store};
 use crate::emit::transfer::Transfer;
+use crate::emit::{check_room, open_function};
 use crate::environment::Environment;
 use crate::function::{MachineFunction, generate};
 use crate::translate::{clif_type, trap};
@@ -25,7 +25,7 @@ use cranelift_codegen::Context;
 use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, UserFuncName, Value};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use ropewalk_abi::signature::{param_places, result_places};
-use ropewalk_abi::stack::{NEXT_GENERATION, StackKind, kind_bits};
+use ropewalk_abi::stack::{NEW_STACK_ARGUMENTS, NEXT_GENERATION, StackKind, kind_bits};
 use ropewalk_abi::transfer::transfer_offset;
 use ropewalk_abi::{FuncType, HeapType, RefType, TrapCode, ValType};
 
@@ -73,11 +73,11 @@ pub(crate) fn compile(
     let mut builder_context = FunctionBuilderContext::new();
     let mut builder = FunctionBuilder::new(&mut context.func, &mut builder_context);
     let params = open_function(&mut builder);
-    let [function, block, arguments, signal, ref carried @ ..] = params[..] else {
+    let [function, block, signal, captured, ref carried @ ..] = params[..] else {
         unreachable!("a thunk has four words and then values as parameters")
     };
     let builder_ref = &mut builder;
-    let mut emit = Emit { env, builder: builder_ref, function, block, arguments, signal, carried };
+    let mut emit = Emit { env, builder: builder_ref, function, block, signal, captured, carried };
     thunk.emit(&mut emit);
     builder.finalize(env.isa.frontend_config());
     generate(env, &mut context, &mut regalloc2::Ctx::default(), number, &[])
@@ -99,12 +99,11 @@ pub(crate) struct Emit<'e, 'b, 'f> {
     pub function: Value,
     /// The stack's block.
     pub block: Value,
-    /// The arguments that the stack was made with. On top of another stack, the word
+    /// The signal that the stack is continued with. On top of another stack, the word
     /// of an event.
-    pub arguments: Value,
-    /// The signal that the stack is continued with. On top of another stack, the
-    /// instance.
     pub signal: Value,
+    /// On top of another stack, the instance.
+    pub captured: Value,
     /// The values that travelled in registers.
     pub carried: &'b [Value],
 }
@@ -157,9 +156,13 @@ impl<'e, 'f> Emit<'e, '_, 'f> {
         self.transfer(callee.store).receive(carried, types)
     }
 
-    /// The arguments that the stack was made with.
-    pub fn bound(&mut self, types: &[ValType]) -> Vec<Value> {
-        self.values_at(self.arguments, types)
+    /// Where the arguments lie that the stack was made with, up to the next call: a
+    /// stack that has no room for the frame of the thunk moves before that.
+    pub fn arguments(&mut self, count: usize) -> Value {
+        check_room(self.builder);
+        let top = self.get(self.block, block::TOP);
+        let distance = NEW_STACK_ARGUMENTS as i64 - i64::from(transfer_offset(count as u32));
+        self.builder.ins().iadd_imm_s(top, distance)
     }
 
     pub fn values_at(&mut self, place: Value, types: &[ValType]) -> Vec<Value> {

@@ -3,15 +3,15 @@
 //! The values are put [on the stack](ropewalk_abi::bound) that will continue, from
 //! where the stub `deliver` takes them. Whoever continues it does not notice.
 
-use super::{Translator, trap};
+use super::Translator;
 use crate::emit::carry::to_vector;
 use crate::emit::record::{Records, block, store};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder, Value};
+use cranelift_codegen::ir::{Block, InstBuilder, Value};
+use ropewalk_abi::Builtin;
 use ropewalk_abi::bound::{BoundEnd, BoundHead, bind_more, bound_size, first_bound};
 use ropewalk_abi::stack::{StackKind, kind_bits};
 use ropewalk_abi::transfer::transfer_offset;
-use ropewalk_abi::{Builtin, TrapCode};
 use std::mem::offset_of;
 
 impl Translator<'_> {
@@ -27,9 +27,9 @@ impl Translator<'_> {
     ) -> Value {
         let block = self.check_reference(reference, kind);
         let innermost = self.get(block, block::INNERMOST);
-        self.check_room_to_bind(innermost, values.len());
         let [cold, done] = self.cold_and_next();
         let [bound] = self.words(done);
+        self.check_room_to_bind(innermost, values.len(), cold);
         self.check_generation(reference, cold);
         if !values.is_empty() {
             self.put_bound(innermost, values, function);
@@ -51,13 +51,13 @@ impl Translator<'_> {
         bound
     }
 
-    /// Traps unless a stack has room for as many values. Nothing has changed then.
-    fn check_room_to_bind(&mut self, stack: Value, count: usize) {
+    /// Continues at a block unless a stack has room for as many values.
+    fn check_room_to_bind(&mut self, stack: Value, count: usize, otherwise: Block) {
         let sp = self.get(stack, block::SP);
         let limit = self.get(stack, block::LIMIT);
         let lowest = self.builder.ins().iadd_imm_s(sp, -(bound_size(count) as i64));
         let is_full = self.builder.ins().icmp(IntCC::UnsignedLessThan, lowest, limit);
-        self.builder.ins().trapnz(is_full, trap(TrapCode::CallStackExhausted));
+        self.continue_unless(is_full, otherwise);
     }
 
     /// Puts values on a stack, which has room for them.

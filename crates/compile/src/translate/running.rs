@@ -1,14 +1,15 @@
 //! What runs, in a function that switches between stacks.
 
-use super::{Translator, trap};
+use super::Translator;
+use crate::emit::check_room;
 use crate::emit::record::{Field, Records, block, store};
 use crate::emit::transfer::Transfer;
 use crate::handlers::Contents;
 use cranelift_codegen::ir::{
-    InstBuilder, MemFlagsData, StackSlot, StackSlotData, StackSlotKind, Value, types::*,
+    InstBuilder, StackSlot, StackSlotData, StackSlotKind, Value, types::*,
 };
 use cranelift_frontend::Variable;
-use ropewalk_abi::{StoreContext, TrapCode};
+use ropewalk_abi::StoreContext;
 use std::collections::HashMap;
 
 /// What runs, in a function that switches: variables, since every switch leaves
@@ -47,7 +48,9 @@ impl<'a> Translator<'a> {
         if !contents.switches {
             return;
         }
-        self.check_room_for_switch();
+        // A switch pushes a word when the links of the stacks have changed already, and
+        // must not fail then.
+        check_room(&mut self.builder);
         let [store, stack] = [I64; 2].map(|ty| self.builder.declare_var(ty));
         let reference = contents.suspends.then(|| self.builder.declare_var(I64));
         let context = contents.has_loops.then(|| {
@@ -58,14 +61,6 @@ impl<'a> Translator<'a> {
         });
         let (known, loops) = (Known::Nothing, contents.loops.clone());
         self.running = Some(Running { context, known, loops, store, stack, reference });
-    }
-
-    /// Traps unless a word can be pushed. A switch does so when the links of the
-    /// stacks have changed already, and must not fail then.
-    pub(crate) fn check_room_for_switch(&mut self) {
-        let sp = self.builder.ins().get_stack_pointer(I64);
-        let flags = MemFlagsData::new().with_trap_code(Some(trap(TrapCode::CallStackExhausted)));
-        self.builder.ins().load(I64, flags, sp, -(size_of::<usize>() as i32));
     }
 
     /// How much is known here.

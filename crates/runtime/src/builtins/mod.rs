@@ -331,6 +331,11 @@ fn check_stacks(_: &mut Calling<'_>) -> Result<u64> {
     Ok(0)
 }
 
+fn make_room(calling: &mut Calling<'_>, block: u64, size: u64) -> Result<u64> {
+    // SAFETY: generated code passes a free stack, of which it keeps no address.
+    unsafe { calling.store.make_room_on_free(block as *mut ControlBlock, size as usize) }
+}
+
 fn renew_free(calling: &mut Calling<'_>) -> Result<u64> {
     Ok(calling.store.renew_free()? as u64)
 }

@@ -281,6 +281,7 @@ impl Store {
         self.context_mut().free_stacks = free;
         // A program that gives up as many stacks between two collections will need
         // as many until the next.
+        self.shrink_stacks();
         self.stacks.trim(free, in_use.max(freed).max(KEPT));
     }
 }

@@ -22,10 +22,10 @@ use std::sync::Mutex;
 /// page that it lowers the stack pointer by.
 pub(crate) const GUARD: usize = PAGE;
 
-/// How many bytes a root stack has.
+/// How root stacks are.
 #[derive(Clone, Copy, Debug)]
 pub struct ArenaOptions {
-    /// How many bytes a root stack has.
+    /// How many bytes a root stack begins with.
     pub root_size: usize,
     /// How many unused root stacks to keep for later stores.
     pub keep: usize,
@@ -55,7 +55,7 @@ pub(crate) struct RootStack {
 impl Arena {
     /// An arena without any stacks.
     pub fn new(options: ArenaOptions) -> Arena {
-        let root_size = options.root_size.max(4 * PAGE).next_multiple_of(PAGE);
+        let root_size = options.root_size.max(PAGE).next_multiple_of(PAGE);
         Arena { options: ArenaOptions { root_size, ..options }, free: Mutex::new(Vec::new()) }
     }
 

@@ -3,6 +3,7 @@
 mod arena;
 pub(crate) mod bound;
 pub(crate) mod check;
+pub(crate) mod growth;
 mod holding;
 mod marks;
 mod mutation;

@@ -9,6 +9,7 @@
 //! alike, they would compete for the same few places in the caches.
 
 use super::arena::RootStack;
+use super::growth::Grown;
 use super::holding::Holding;
 use super::marks::MarkLists;
 use super::mutation::Mutation;
@@ -28,11 +29,15 @@ const COLOURS: usize = 29;
 /// How all stacks but roots are.
 #[derive(Clone, Copy, Debug)]
 pub struct StackOptions {
-    /// How many bytes each has, without its guard.
+    /// How many bytes each begins with, without its guard.
     pub size: usize,
+    /// How many bytes each may have, and a root too.
+    pub limit: usize,
+    /// Whether none ever gets more than it begins with, for testing.
+    pub fails_to_grow: bool,
     /// How many there may be.
     pub maximum: usize,
-    /// How many bytes all together may have.
+    /// How many bytes all together may have, with what roots have grown by.
     pub memory: usize,
     /// How many are made ready at a time, and kept ready at least.
     pub pool: usize,
@@ -48,6 +53,8 @@ impl Default for StackOptions {
         // A thousand frames of a function that switches, and the colours.
         StackOptions {
             size: 112 << 10,
+            limit: 64 << 20,
+            fails_to_grow: false,
             maximum: 4 << 20,
             memory: usize::MAX,
             pool: 16,
@@ -65,7 +72,10 @@ pub(crate) struct Stacks {
     count: usize,
     /// How many of them are those of roots.
     roots: usize,
-    slots: Slots,
+    pub(super) slots: Slots,
+    pub(super) grown: Grown,
+    /// Whether stacks have grown that may shrink.
+    pub(super) shrink_due: bool,
     /// How many free stacks are kept ready at least.
     pool: usize,
     /// How many were in use at the same time when that was last counted.
@@ -74,6 +84,8 @@ pub(crate) struct Stacks {
     made_since_trim: usize,
     /// How many stacks there may be.
     maximum: usize,
+    /// How many bytes they may have.
+    pub(super) memory: usize,
     /// The generation that new blocks begin with.
     first_generation: u64,
     mutation: Option<Mutation>,
@@ -121,18 +133,20 @@ const NEVER_USED: usize = 0;
 
 impl Stacks {
     pub fn new(options: &StackOptions) -> Stacks {
-        let StackOptions { size, maximum, memory, pool, first_generation, mutation } = *options;
-        let slots = Slots::new(size);
-        let fitting = memory / slots.usable();
+        let StackOptions { size, limit, fails_to_grow, maximum, memory, .. } = *options;
+        let StackOptions { pool, first_generation, mutation, .. } = *options;
         Stacks {
             blocks: None,
             count: 1,
             roots: 0,
-            slots,
+            slots: Slots::new(size.min(limit)),
+            grown: Grown::new(limit, fails_to_grow),
+            shrink_due: false,
             pool,
             peak: 0,
             made_since_trim: 0,
-            maximum: maximum.min(fitting).min(MAX_BLOCKS - 1),
+            maximum: maximum.min(MAX_BLOCKS - 1),
+            memory,
             first_generation,
             mutation,
             threshold: FIRST_THRESHOLD,
@@ -167,7 +181,14 @@ impl Stacks {
 
     /// Whether there may be no more stacks.
     fn is_full(&self) -> bool {
-        self.count_stacks() >= self.maximum || self.is_table_full()
+        let has_room = self.room_left() >= self.slots.usable();
+        self.count_stacks() >= self.maximum || !has_room || self.is_table_full()
+    }
+
+    /// How many more bytes stacks may have.
+    pub(super) fn room_left(&self) -> usize {
+        let taken = self.count_stacks() * self.slots.usable() + self.grown.added();
+        self.memory.saturating_sub(taken)
     }
 
     /// Whether there is no block left.
@@ -227,7 +248,7 @@ impl Stacks {
         self.pool
     }
 
-    /// How many bytes each may take.
+    /// How many bytes each begins with.
     pub fn size(&self) -> usize {
         self.slots.usable()
     }
@@ -273,6 +294,7 @@ impl Stacks {
         let number = self.number_of(root.block).expect("blocks of roots lie in the table");
         // SAFETY: blocks of the table are always initialised.
         unsafe { *root.block = ControlBlock::BLANK };
+        self.forget_region(number);
         self.roots -= 1;
         self.retired.push(number);
     }
@@ -298,14 +320,17 @@ impl Stacks {
         count
     }
 
-    /// How many bytes of address space the stacks have.
-    pub fn reserved(&self) -> usize {
-        self.slots.reserved()
+    /// How many bytes of address space and of memory the stacks have.
+    pub fn reserved_and_committed(&self) -> (usize, usize) {
+        // SAFETY: blocks of the table are always initialised.
+        let is_no_root = |number| unsafe { (*self.block(number)).purpose != Purpose::Root };
+        let (reserved, committed) = self.grown.reserved_and_committed(is_no_root);
+        (reserved + self.slots.reserved(), committed + self.slots.committed())
     }
 
-    /// How many bytes of memory the stacks have.
-    pub fn committed(&self) -> usize {
-        self.slots.committed()
+    /// How often a stack has got more room.
+    pub fn growths(&self) -> u64 {
+        self.grown.growths()
     }
 
     fn take_number(&mut self) -> Result<usize, TrapCode> {
@@ -360,6 +385,7 @@ impl Stacks {
         if self.mutation != Some(Mutation::MarksStayBehind) {
             self.marks.hand_over(old, number);
         }
+        self.grown.hand_over(old, number);
         self.retired.push(old);
         Ok(new)
     }
@@ -541,7 +567,7 @@ impl Stacks {
         Ok(number)
     }
 
-    /// Moves a stack that is not running to another slot.
+    /// Moves a stack that is not running, and is where it began, to another slot.
     pub fn relocate(&mut self, block: &mut ControlBlock) -> io::Result<()> {
         let (limit, _) = self.slots.take()?;
         let (old, sp) = (block.limit, block.sp);
@@ -567,7 +593,9 @@ impl Stacks {
         for number in 0.. {
             // SAFETY: the list of free stacks ends in null.
             let Some(block) = (unsafe { list.as_mut() }) else { break };
-            if number >= keep.max(self.pool) && block.sp != NEVER_USED {
+            let is_idle = number >= keep.max(self.pool) && block.sp != NEVER_USED;
+            // What has grown shrinks first.
+            if is_idle && !self.has_moved_out(block) {
                 idle.push(block.limit);
                 block.sp = NEVER_USED;
             }
@@ -588,7 +616,12 @@ impl Stacks {
     }
 
     /// Whether this many stacks were made that some may not be needed any more.
-    pub fn has_grown(&self) -> bool {
+    pub fn has_idle(&self) -> bool {
         self.made_since_trim > GROWTH
+    }
+
+    /// Whether memory may be given back: of stacks that are idle, or that have grown.
+    pub fn may_give_back(&self) -> bool {
+        self.shrink_due || self.has_idle()
     }
 }

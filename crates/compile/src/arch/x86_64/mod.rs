@@ -29,8 +29,10 @@ mod features;
 mod switch;
 
 pub(crate) mod relaxed;
+mod room;
 
 pub(crate) use features::{check_machine, has_fused_multiply_add};
+pub(crate) use room::is_check_for_room;
 pub(crate) use switch::{CONTINUE_BELOW, PROBE_STACK, place_switch};
 
 use cranelift_codegen::binemit::Reloc;

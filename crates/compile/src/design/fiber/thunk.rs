@@ -7,7 +7,7 @@ use crate::emit::record::{Records, block, store};
 use cranelift_codegen::ir::{InstBuilder, Value};
 use cranelift_frontend::Switch;
 use ropewalk_abi::TrapCode;
-use ropewalk_abi::stack::{ClauseKind, StackKind};
+use ropewalk_abi::stack::{ClauseKind, FIBER_EXTRAS, StackKind};
 use ropewalk_abi::transfer::transfer_offset;
 
 /// A fiber that was made by this import, with a function for each event, and
@@ -26,7 +26,8 @@ impl FiberThunk {
 
     pub fn emit(&self, emit: &mut Emit<'_, '_, '_>) {
         let bound = emit.env.info.function_type(self.import).params().len() - self.functions.len();
-        let instance = emit.load_word(emit.arguments, transfer_offset(bound as u32));
+        let arguments = emit.arguments(bound + FIBER_EXTRAS);
+        let instance = emit.load_word(arguments, transfer_offset(bound as u32));
         let mut switch = Switch::new();
         let blocks: Vec<_> = self.functions.iter().map(|_| emit.builder.create_block()).collect();
         for (i, block) in blocks.iter().enumerate() {
@@ -37,7 +38,7 @@ impl FiberThunk {
         for (block, function) in blocks.into_iter().zip(&self.functions) {
             emit.builder.switch_to_block(block);
             emit.builder.seal_block(block);
-            self.emit_function(emit, *function, bound, instance);
+            self.emit_function(emit, *function, (arguments, bound), instance);
         }
         emit.builder.switch_to_block(otherwise);
         emit.builder.seal_block(otherwise);
@@ -50,11 +51,11 @@ impl FiberThunk {
         &self,
         emit: &mut Emit<'_, '_, '_>,
         function: u32,
-        bound: usize,
+        (arguments, bound): (Value, usize),
         instance: Value,
     ) {
         let callee = emit.callee_of(function, instance);
-        let mut values = emit.bound(&callee.ty.params()[..bound]);
+        let mut values = emit.values_at(arguments, &callee.ty.params()[..bound]);
         values.push(emit.own_reference(StackKind::Fiber));
         values.extend(emit.received(&callee, &callee.ty.params()[bound + 1..]));
         let results = emit.call(&callee, &values);

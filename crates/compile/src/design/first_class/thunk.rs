@@ -29,7 +29,7 @@ impl OnTopThunk {
     /// Calls the function as if the instruction at which the stack is suspended had
     /// called it; then continues that instruction with an event.
     pub fn emit(&self, emit: &mut Emit<'_, '_, '_>) {
-        let (word, instance) = (emit.arguments, emit.signal);
+        let (word, instance) = (emit.signal, emit.captured);
         let callee = emit.callee_of(self.function, instance);
         let received = emit.received(&callee, callee.ty.params());
         if !self.delivers {

@@ -4,13 +4,13 @@ use crate::design::call::OperationCall;
 use crate::emit::record::{Records, block, store};
 use crate::emit::same_image::code_ref;
 use crate::function::THUNKS;
-use crate::translate::{Translator, trap};
+use crate::translate::Translator;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types::*};
 use ropewalk_abi::signature::DIRECT_PARAMS;
 use ropewalk_abi::stack::{NEW_STACK_ARGUMENTS, NEXT_GENERATION, Purpose, StackKind, kind_bits};
 use ropewalk_abi::transfer::transfer_offset;
-use ropewalk_abi::{Builtin, RawVal, TrapCode};
+use ropewalk_abi::{Builtin, RawVal};
 
 /// What a new stack has in its block.
 pub(crate) struct NewStack {
@@ -103,11 +103,9 @@ impl Translator<'_> {
     pub(crate) fn put_on_new_stack(&mut self, block: Value, values: &[Value]) -> Value {
         let size = values.len() * size_of::<RawVal>();
         let top = self.get(block, block::TOP);
-        let sp = self.builder.ins().iadd_imm_s(top, -(size as i64));
+        let mut sp = self.builder.ins().iadd_imm_s(top, -(size as i64));
         if values.len() > DIRECT_PARAMS {
-            let limit = self.get(block, block::LIMIT);
-            let fits = self.builder.ins().icmp(IntCC::UnsignedGreaterThan, sp, limit);
-            self.builder.ins().trapz(fits, trap(TrapCode::CallStackExhausted));
+            sp = self.make_room_on_new_stack(block, sp, size);
         }
         let store = self.store_context();
         let start = self.get_constant(store, store::START);
@@ -117,6 +115,22 @@ impl Translator<'_> {
             self.store_word(value, values_at, transfer_offset(i));
         }
         sp
+    }
+
+    /// The stack pointer of a new stack below this many bytes, for which there may be no
+    /// room yet at the one that is given.
+    fn make_room_on_new_stack(&mut self, block: Value, sp: Value, size: usize) -> Value {
+        let limit = self.get(block, block::LIMIT);
+        let fits = self.builder.ins().icmp(IntCC::UnsignedGreaterThan, sp, limit);
+        let [cold, next] = self.cold_and_next();
+        let [place] = self.words(next);
+        self.builder.ins().brif(fits, next, &[sp.into()], cold, &[]);
+        self.enter_sealed(cold);
+        let size = self.index(size as u64);
+        let moved = self.call_builtin(Builtin::make_room, &[block, size]);
+        self.jump(next, &[moved]);
+        self.enter_sealed(next);
+        place
     }
 
     /// The number of the code in which the stacks or functions of a call begin.

@@ -19,7 +19,10 @@ impl TaskThunk {
         let middle = callee.ty.params().len() - bound;
         let mut values = vec![emit.own_reference(StackKind::Task)];
         values.extend(emit.received(&callee, &callee.ty.params()[1..middle]));
-        values.extend(emit.bound(&callee.ty.params()[middle..]));
+        if bound > 0 {
+            let arguments = emit.arguments(bound);
+            values.extend(emit.values_at(arguments, &callee.ty.params()[middle..]));
+        }
         let results = emit.call(&callee, &values);
         let carried = emit.transfer(callee.store).carry(&results, callee.ty.results());
         let none = emit.builder.ins().iconst(I64, 0);

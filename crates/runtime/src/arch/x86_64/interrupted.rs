@@ -1,6 +1,7 @@
 //! A thread that a signal has interrupted: its registers, as the kernel has saved
 //! them.
 
+use super::frames::loads_from;
 use super::stubs;
 use libc::{c_int, ucontext_t};
 use ropewalk_abi::StoreContext;
@@ -47,7 +48,58 @@ impl Interrupted<'_> {
         registers[libc::REG_R10 as usize] = store as i64;
     }
 
+    /// Makes the thread continue on its stack, which has moved.
+    pub fn move_stack(&mut self, distance: usize) {
+        self.add(libc::REG_RSP, distance);
+        if self.fp() != 0 {
+            self.add(libc::REG_RBP, distance);
+        }
+    }
+
+    /// Moves [`saved_fp`](Self::saved_fp).
+    pub fn move_saved_fp(&mut self, distance: usize) {
+        self.add(libc::REG_R11, distance);
+    }
+
+    /// Moves an address in a register, which has this number in instructions.
+    pub fn move_register(&mut self, number: u8, distance: usize) {
+        self.add(NUMBERED[number as usize], distance);
+    }
+
+    /// The number of the register that the instruction loads a word from below, if it
+    /// is such an instruction, and the register a copy of the stack pointer.
+    pub fn loads_below_copy_of_sp(&self) -> Option<u8> {
+        // SAFETY: the thread is executing generated code there.
+        let register = unsafe { loads_from(self.pc()) }?;
+        (self.register(NUMBERED[register as usize]) == self.sp()).then_some(register)
+    }
+
+    fn add(&mut self, register: c_int, distance: usize) {
+        let value = &mut self.0.uc_mcontext.gregs[register as usize];
+        *value = value.wrapping_add(distance as i64);
+    }
+
     fn register(&self, number: c_int) -> usize {
         self.0.uc_mcontext.gregs[number as usize] as usize
     }
 }
+
+/// The registers by their number in instructions.
+const NUMBERED: [c_int; 16] = [
+    libc::REG_RAX,
+    libc::REG_RCX,
+    libc::REG_RDX,
+    libc::REG_RBX,
+    libc::REG_RSP,
+    libc::REG_RBP,
+    libc::REG_RSI,
+    libc::REG_RDI,
+    libc::REG_R8,
+    libc::REG_R9,
+    libc::REG_R10,
+    libc::REG_R11,
+    libc::REG_R12,
+    libc::REG_R13,
+    libc::REG_R14,
+    libc::REG_R15,
+];

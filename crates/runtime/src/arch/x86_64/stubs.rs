@@ -510,15 +510,13 @@ const _: () = assert!(
 
 // ---- where stacks begin and end
 
-/// Where a stack starts: calls its function. The stack's block is in `rsi`, as
-/// the code that switches leaves it. It is entered by a jump, and left by one in
+/// Where a stack starts: calls its function. The stack's block is in `rsi` and the
+/// signal in `rdx`, as the code that switches leaves them. It is entered by a jump, and left by one in
 /// the end: after a call the processor would expect a return.
 #[unsafe(naked)]
 pub(crate) unsafe extern "C" fn start() {
     core::arch::naked_asm!(
         "mov rdi, [rsi + {function}]",
-        "mov rcx, rdx", // the signal
-        "mov rdx, rsp", // the arguments that the stack was made with
         "xor ebp, ebp", // ends the chain of frame pointers
         "lea rax, [rip + 2f]",
         "push rax",

@@ -2,6 +2,7 @@
 //! name.
 
 use crate::store::Store;
+use ropewalk_abi::bound::bound_size;
 use ropewalk_abi::stack::{KIND_MASK, NEXT_GENERATION, Purpose, StackKind, is_stack, kind_bits};
 use ropewalk_abi::{CompositeType, ControlBlock, RawVal, TrapCode, TypeInfo};
 
@@ -84,15 +85,31 @@ impl Store {
         };
         let params = params.params();
         self.check_transferred(&params[..count]);
+        self.make_room_to_bind(reference, kind, count)?;
         let block = self.consume(reference, kind)?;
         // SAFETY: a valid reference named a suspended or new stack that expects
-        // these parameters, and generated code has found that there is room.
+        // these parameters, and there is room.
         unsafe {
             if count > 0 {
                 self.put_bound((*block).innermost, ty, params.len(), count);
             }
             Ok((*block).reference | kind_bits(kind))
         }
+    }
+
+    /// Makes sure that there is room for as many values on the stack that a reference
+    /// continues.
+    fn make_room_to_bind(
+        &mut self,
+        reference: u64,
+        kind: StackKind,
+        count: usize,
+    ) -> Result<(), TrapCode> {
+        let valid = self.stacks.valid(reference).filter(|_| StackKind::of(reference) == Some(kind));
+        let block = valid.ok_or_else(|| invalid_stack(reference, kind))?;
+        // SAFETY: a valid reference names a stack that is suspended or new, and so is
+        // the innermost of those that are suspended with it.
+        unsafe { self.make_room((*block).innermost, bound_size(count)) }
     }
 
     /// Checks that a reference is valid and does not name a root that control

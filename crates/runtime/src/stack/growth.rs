@@ -1,0 +1,438 @@
+//! Stacks that have outgrown the place in which they began, their *home*.
+//!
+//! A stack that needs more than its home moves once, into a *region*: as much address
+//! space as it may ever use. From then on only its guard moves down:
+//!
+//! ```text
+//!   home           | guard | used |
+//!   region   | guard | never used     | lowest ... given up | guard | used ...       |
+//!            ^ base                                                 ^ limit          ^ high
+//! ```
+//!
+//! Its size doubles each time, so that there are few faults, and so that the sum of
+//! what the stacks of a store may use is known. Pages come when they are touched.
+//!
+//! What it does not need any more goes back in two steps, [now and then](Stacks::shrink):
+//! first the guard moves up again; then, if the stack has not come back until the next
+//! time, the pages below it are given back, and in the end the stack goes home. So one
+//! that is deep again and again keeps its memory.
+
+use super::arena::GUARD;
+use super::relocate::copy_and_link;
+use super::table::Stacks;
+use crate::map::{self, Map, PAGE};
+use ropewalk_abi::ControlBlock;
+use ropewalk_abi::stack::Purpose;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+
+/// Why a stack does not get the room that it needs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum NoRoom {
+    /// It may not have more bytes than this.
+    Limit(usize),
+    /// All stacks of the store may not have more bytes than this.
+    Sum(usize),
+    /// The machine has no more.
+    Machine,
+    /// No stack grows, for testing.
+    Fails,
+}
+
+impl fmt::Display for NoRoom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NoRoom::Limit(bytes) => {
+                write!(f, "a stack may have {bytes} bytes (Config::max_wasm_stack)")
+            }
+            NoRoom::Sum(bytes) => {
+                write!(f, "all stacks may have {bytes} bytes (Config::max_stack_memory)")
+            }
+            NoRoom::Machine => f.write_str(
+                "the kernel gives no more memory: its limits are the machine's memory, and the \
+                 address space and the number of mappings of the process",
+            ),
+            NoRoom::Fails => f.write_str("stacks do not grow (Config::fail_to_grow)"),
+        }
+    }
+}
+
+/// The stacks of a store that have grown.
+#[derive(Debug)]
+pub(super) struct Grown {
+    /// By the number of the block.
+    regions: BTreeMap<usize, Region>,
+    /// How many bytes a stack may have.
+    limit: usize,
+    /// Those that may have another number of bytes, by the number of the block.
+    limits: BTreeMap<usize, usize>,
+    /// Whether no stack grows, for testing.
+    fails: bool,
+    /// How many bytes they have in addition to those that they began with.
+    added: usize,
+    /// How often a stack has grown.
+    growths: u64,
+    /// Why the last one that had to grow did not, until somebody has said so.
+    refusal: Option<NoRoom>,
+}
+
+/// The memory of a stack that has grown.
+#[derive(Debug)]
+struct Region {
+    memory: Map,
+    /// Where it began: its limit and its high end there.
+    home: (usize, usize),
+    /// From where on there may be pages.
+    lowest: usize,
+}
+
+impl Region {
+    fn new(most: usize, least: usize, home: (usize, usize)) -> io::Result<Region> {
+        let memory = Map::read_write(GUARD + most).or_else(|_| Map::read_write(GUARD + least))?;
+        memory.no_huge_pages();
+        memory.guard(0, GUARD)?;
+        let lowest = memory.base() as usize + memory.len();
+        Ok(Region { memory, home, lowest })
+    }
+
+    fn offset(&self, address: usize) -> usize {
+        address - self.memory.base() as usize
+    }
+
+    fn high(&self) -> usize {
+        self.memory.base() as usize + self.memory.len()
+    }
+
+    /// How many bytes a stack in it can have.
+    fn capacity(&self) -> usize {
+        self.memory.len() - GUARD
+    }
+
+    fn home_size(&self) -> usize {
+        self.home.1 - self.home.0
+    }
+
+    /// Lets the stack, which had the region down to `from`, have this many bytes.
+    /// Returns its new limit.
+    fn lower_guard(&mut self, from: usize, size: usize) -> io::Result<usize> {
+        let limit = self.high() - size;
+        let guard = self.offset(limit) - GUARD;
+        // With those of the guards that were there before.
+        self.memory.unguard(self.offset(limit), from - limit)?;
+        // The lowest page of the region is always a guard.
+        let limit = match guard == 0 || self.memory.guard(guard, GUARD).is_ok() {
+            true => limit,
+            false => self.memory.base() as usize + GUARD,
+        };
+        self.lowest = self.lowest.min(limit);
+        Ok(limit)
+    }
+
+    /// Takes room from a stack that does not need it now. Returns the new limit.
+    fn raise_guard(&self, limit: usize, size: usize) -> usize {
+        let raised = self.high() - size;
+        match raised > limit && self.memory.guard(self.offset(raised) - GUARD, GUARD).is_ok() {
+            true => raised,
+            false => limit,
+        }
+    }
+
+    /// Gives the pages below the guard of a stack back.
+    fn give_back_below(&mut self, limit: usize) {
+        let (lowest, guard) = (self.lowest, limit - GUARD);
+        if lowest < guard {
+            self.memory.give_back(self.offset(lowest), guard - lowest);
+        }
+        self.lowest = limit;
+    }
+}
+
+impl Grown {
+    pub fn new(limit: usize, fails: bool) -> Grown {
+        Grown {
+            regions: BTreeMap::new(),
+            limit: round(limit),
+            limits: BTreeMap::new(),
+            fails,
+            added: 0,
+            growths: 0,
+            refusal: None,
+        }
+    }
+
+    /// How many bytes a stack may have.
+    fn limit_of(&self, number: usize) -> usize {
+        self.limits.get(&number).copied().unwrap_or(self.limit)
+    }
+
+    /// Has a stack belong to another block.
+    pub fn hand_over(&mut self, from: usize, to: usize) {
+        if let Some(region) = self.regions.remove(&from) {
+            self.regions.insert(to, region);
+        }
+        if let Some(limit) = self.limits.remove(&from) {
+            self.limits.insert(to, limit);
+        }
+    }
+
+    /// How many bytes stacks have in addition to those that they began with.
+    pub fn added(&self) -> usize {
+        self.added
+    }
+
+    pub fn growths(&self) -> u64 {
+        self.growths
+    }
+
+    /// How many bytes of address space and of memory the stacks with these numbers have.
+    pub fn reserved_and_committed(&self, counts: impl Fn(usize) -> bool) -> (usize, usize) {
+        let regions = self.regions.iter().filter(|(number, _)| counts(**number));
+        let sizes = regions.map(|(_, region)| (region.memory.len(), region.memory.committed()));
+        sizes.fold((0, 0), |sum, size| (sum.0 + size.0, sum.1 + size.1))
+    }
+
+    /// Counts what a region has in addition to its stack's home, after a change.
+    fn count(&mut self, number: usize, before: usize) {
+        self.added = self.added - before + self.regions.get(&number).map_or(0, Region::added);
+    }
+}
+
+impl Region {
+    fn added(&self) -> usize {
+        (self.high() - self.lowest).saturating_sub(self.home_size())
+    }
+}
+
+impl Stacks {
+    /// How many bytes each stack may have from now on.
+    pub fn set_limit(&mut self, bytes: usize) {
+        self.grown.limit = round(bytes);
+    }
+
+    /// How many bytes a stack may have.
+    pub fn set_limit_of(&mut self, number: usize, bytes: Option<usize>) {
+        match bytes {
+            Some(bytes) => self.grown.limits.insert(number, round(bytes)),
+            None => self.grown.limits.remove(&number),
+        };
+    }
+
+    /// Whether some stack has a limit of its own.
+    pub fn has_limits(&self) -> bool {
+        !self.grown.limits.is_empty()
+    }
+
+    /// Whether a stack is not where it began.
+    pub fn has_moved_out(&self, block: *const ControlBlock) -> bool {
+        let number = self.number_of(block).expect("a block of the table");
+        self.grown.regions.contains_key(&number)
+    }
+
+    /// Lets a stack have at least this many bytes. It may move; what lies on it from
+    /// `sp` on, and the frames from `fp` on, move along.
+    ///
+    /// # Safety
+    ///
+    /// The stack must not run, or be interrupted with these two fields set; nobody may
+    /// keep an address of it.
+    pub unsafe fn grow(&mut self, block: &mut ControlBlock, needed: usize) -> Result<(), NoRoom> {
+        if needed <= block.high - block.limit {
+            return Ok(());
+        }
+        // SAFETY: the caller's promise.
+        let grown = unsafe { self.grow_by_doubling(block, needed.next_multiple_of(PAGE)) };
+        self.grown.refusal = grown.err();
+        grown
+    }
+
+    /// Why the last stack that had to grow did not, unless somebody has asked before.
+    pub fn take_refusal(&mut self) -> Option<NoRoom> {
+        self.grown.refusal.take()
+    }
+
+    unsafe fn grow_by_doubling(
+        &mut self,
+        block: &mut ControlBlock,
+        needed: usize,
+    ) -> Result<(), NoRoom> {
+        let number = self.number_of(block).expect("a block of the table");
+        let size = block.high - block.limit;
+        let most = self.grown.limit_of(number);
+        if self.grown.fails {
+            return Err(NoRoom::Fails);
+        }
+        if needed > most {
+            return Err(NoRoom::Limit(most));
+        }
+        if needed > self.room_left().saturating_add(size) {
+            self.give_back_below_guards();
+        }
+        let room = self.room_left().saturating_add(size);
+        if needed > room {
+            return Err(NoRoom::Sum(self.memory));
+        }
+        let wanted = (2 * size).next_multiple_of(PAGE).min(most).min(room / PAGE * PAGE);
+        let wanted = wanted.max(needed);
+        let before = self.grown.regions.get(&number).map_or(0, Region::added);
+        let fits = self.grown.regions.get(&number).is_some_and(|r| wanted <= r.capacity());
+        let result = match fits {
+            true => self.lower_limit(number, block, wanted),
+            // SAFETY: the caller's promise.
+            false => unsafe { self.move_to_region(number, block, most, wanted) },
+        };
+        self.grown.count(number, before);
+        result.map_err(|_| NoRoom::Machine)?;
+        self.grown.growths += 1;
+        self.shrink_due = true;
+        Ok(())
+    }
+
+    /// Gives back what grown stacks have below their guards, which none of them uses.
+    fn give_back_below_guards(&mut self) {
+        let base = self.base();
+        let mut added = 0;
+        for (number, region) in &mut self.grown.regions {
+            // SAFETY: blocks of the table are always initialised.
+            region.give_back_below(unsafe { (*base.wrapping_add(*number)).limit });
+            added += region.added();
+        }
+        self.grown.added = added;
+    }
+
+    fn lower_limit(
+        &mut self,
+        number: usize,
+        block: &mut ControlBlock,
+        size: usize,
+    ) -> io::Result<()> {
+        let region = self.grown.regions.get_mut(&number).expect("it has grown before");
+        block.limit = region.lower_guard(block.limit, size)?;
+        Ok(())
+    }
+
+    /// Moves a stack into a new region.
+    unsafe fn move_to_region(
+        &mut self,
+        number: usize,
+        block: &mut ControlBlock,
+        most: usize,
+        size: usize,
+    ) -> io::Result<()> {
+        let old = self.grown.regions.get(&number);
+        let home = old.map_or((block.limit, block.high), |old| old.home);
+        let mut region = Region::new(most, size, home)?;
+        let limit = region.lower_guard(region.high(), size)?;
+        // SAFETY: the stack lies where its block says, the new place is larger, and
+        // nobody keeps an address.
+        unsafe { move_to(block, limit, region.high()) };
+        // What it leaves is unmapped, or inaccessible until it comes back.
+        if self.grown.regions.insert(number, region).is_none() {
+            // SAFETY: nothing lies there any more, and nobody has an address.
+            unsafe { map::leave_pages(home.0, home.1 - home.0) };
+        }
+        Ok(())
+    }
+
+    /// Moves a grown stack, which does not run, to another region.
+    ///
+    /// # Safety
+    ///
+    /// As for [`grow`](Self::grow).
+    pub unsafe fn move_region(&mut self, block: &mut ControlBlock) -> io::Result<()> {
+        let number = self.number_of(block).expect("a block of the table");
+        let (size, before) = (block.high - block.limit, self.grown.regions[&number].added());
+        let most = self.grown.regions[&number].capacity();
+        // SAFETY: the caller's promise.
+        let result = unsafe { self.move_to_region(number, block, most, size) };
+        self.grown.count(number, before);
+        result
+    }
+
+    /// Takes memory from grown stacks that they have not needed since the last time,
+    /// as the head of this file says. No generated code may run; where it waits for
+    /// this, only empty stacks move.
+    pub fn shrink(&mut self, is_idle: impl Fn(*const ControlBlock) -> bool, in_call: bool) {
+        let numbers: Vec<usize> = self.grown.regions.keys().copied().collect();
+        self.shrink_due = false;
+        for number in numbers {
+            let block = self.block(number);
+            // SAFETY: blocks of the table are always initialised, and nobody else has
+            // a reference to this one.
+            let stack = unsafe { &mut *block };
+            let is_empty = stack.purpose == Purpose::Free || is_idle(block);
+            let before = self.grown.regions[&number].added();
+            if is_empty {
+                (stack.sp, stack.fp) = (stack.high, 0);
+            }
+            self.shrink_due |= self.shrink_one(number, stack, is_empty || !in_call);
+            self.grown.count(number, before);
+        }
+    }
+
+    /// Returns whether there is more to do the next time.
+    fn shrink_one(&mut self, number: usize, stack: &mut ControlBlock, may_move: bool) -> bool {
+        let region = self.grown.regions.get_mut(&number).expect("it has grown");
+        if !(stack.limit..=stack.high).contains(&stack.sp) {
+            return false;
+        }
+        let used = stack.high - stack.sp;
+        region.give_back_below(stack.limit);
+        let least = region.home_size();
+        let size = (2 * used).next_multiple_of(PAGE).max(least);
+        if stack.high - stack.limit > size {
+            stack.limit = region.raise_guard(stack.limit, size);
+            return true;
+        }
+        if 2 * used > least || !may_move {
+            return 2 * used <= least;
+        }
+        // It has not been larger than its home since the last time.
+        let (limit, high) = region.home;
+        // SAFETY: the stack has left it.
+        if unsafe { map::return_to_pages(limit, high - limit) }.is_err() {
+            return true;
+        }
+        // SAFETY: nothing runs, and the home has room.
+        unsafe { move_to(stack, limit, high) };
+        self.grown.regions.remove(&number);
+        false
+    }
+
+    /// Makes the memory of a root, which is used no more, usable by others. Returns
+    /// whether it is.
+    pub fn release_home(&self, block: *const ControlBlock) -> bool {
+        let number = self.number_of(block).expect("blocks of roots lie in the table");
+        self.grown.regions.get(&number).is_none_or(|region| {
+            let (limit, high) = region.home;
+            // SAFETY: the root has left it.
+            unsafe { map::return_to_pages(limit, high - limit) }.is_ok()
+        })
+    }
+
+    /// The root of a block is no more.
+    pub(super) fn forget_region(&mut self, number: usize) {
+        let before = self.grown.regions.remove(&number).map_or(0, |region| region.added());
+        self.grown.added -= before;
+        self.grown.limits.remove(&number);
+    }
+}
+
+/// Moves what lies on a stack to a place with the same or more room.
+///
+/// # Safety
+///
+/// As for [`Stacks::grow`]; the place must be writable and free.
+unsafe fn move_to(block: &mut ControlBlock, limit: usize, high: usize) {
+    let distance = high.wrapping_sub(block.high);
+    // SAFETY: the caller's promise.
+    unsafe { copy_and_link(block, distance) };
+    block.limit = limit;
+    block.high = high;
+    block.top = block.top.wrapping_add(distance);
+}
+
+/// A limit in whole pages, and not less than any stack needs.
+fn round(bytes: usize) -> usize {
+    bytes.max(4 * PAGE).saturating_add(PAGE - 1) / PAGE * PAGE
+}
