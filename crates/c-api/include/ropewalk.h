@@ -36,13 +36,13 @@ WASM_API_EXTERN own ropewalk_error_t* ropewalk_last_error(void);
 WASM_API_EXTERN void ropewalk_config_set_interruption(wasm_config_t*, bool);
 /* Whether stores have fuel. */
 WASM_API_EXTERN void ropewalk_config_set_consume_fuel(wasm_config_t*, bool);
-/* Bytes of the stack of a call. */
+/* Bytes that a stack may have, of a call or of a continuation. */
 WASM_API_EXTERN void ropewalk_config_set_max_wasm_stack(wasm_config_t*, size_t);
 /* Bytes that a linear memory may have. */
 WASM_API_EXTERN void ropewalk_config_set_max_memory(wasm_config_t*, uint64_t);
 /* Bytes that the objects of a store may have. */
 WASM_API_EXTERN void ropewalk_config_set_max_heap(wasm_config_t*, size_t);
-/* Continuations that a store may have, bytes of all their stacks, and of each. */
+/* Continuations that a store may have, bytes of all stacks, and of a new one. */
 WASM_API_EXTERN void ropewalk_config_set_max_stacks(wasm_config_t*, size_t);
 WASM_API_EXTERN void ropewalk_config_set_max_stack_memory(wasm_config_t*, size_t);
 WASM_API_EXTERN void ropewalk_config_set_stack_size(wasm_config_t*, size_t);
