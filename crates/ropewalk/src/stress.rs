@@ -35,15 +35,18 @@ pub const LAST_GENERATION: u64 = (1 << 34) - 1;
 
 /// Nothing is different.
 pub const DEFAULT: Mode = Mode::new("default", |config| config);
-/// Stacks move all the time. They do not become so large that this takes for ever.
+/// How large a stack may become that moves all the time. A program that fills one, and
+/// switches or calls the host at each step, copies the square of this.
+const MOVED: usize = 256 << 10;
+/// Stacks move all the time.
 pub const MOVE: Mode =
-    Mode::new("move stacks", |config| config.move_stacks(true).max_wasm_stack(1 << 20));
+    Mode::new("move stacks", |config| config.move_stacks(true).max_wasm_stack(MOVED));
 /// Every allocation collects. The stacks that it visits do not become too large either.
 pub const COLLECT: Mode =
     Mode::new("collect always", |config| config.collect_always(true).max_wasm_stack(1 << 20));
 /// Both of these.
 pub const COLLECT_AND_MOVE: Mode = Mode::new("collect always, move stacks", |config| {
-    config.collect_always(true).move_stacks(true).max_wasm_stack(1 << 20)
+    config.collect_always(true).move_stacks(true).max_wasm_stack(MOVED)
 });
 /// The records of stacks are checked all the time. The frames that this visits do not
 /// become too many either.

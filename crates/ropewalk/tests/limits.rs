@@ -59,7 +59,7 @@ fn a_huge_frame_overflows_cleanly() {
     let configs = [
         (Config::new(), true),
         (Config::new().max_wasm_stack(16 << 10).clone(), false),
-        (MOVE.config(), true),
+        (MOVE.config().max_wasm_stack(1 << 20).clone(), true),
     ];
     for (config, has_room_for_ten) in configs {
         let engine = Engine::new(&config).unwrap();
