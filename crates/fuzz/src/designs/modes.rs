@@ -49,6 +49,7 @@ pub fn stress() -> Vec<Vec<Mode>> {
         Mode::checked(stress::COLLECT_AND_MOVE),
         Mode::checked(stress::POOL_OF_ONE),
         Mode { depth: 6, ..Mode::checked(stress::SMALL_STACKS) },
+        Mode::checked(stress::MINIMAL_STACKS),
     ];
     vec![code, stress]
 }

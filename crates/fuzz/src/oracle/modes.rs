@@ -26,19 +26,20 @@ pub fn all() -> &'static [Mode] {
     &MODES
 }
 
-const OTHERS: [stress::Mode; 6] = [
+const OTHERS: [stress::Mode; 7] = [
     stress::COLLECT,
     stress::MOVE,
     stress::COLLECT_AND_MOVE,
     stress::NOT_OPTIMISED,
     stress::SMALL_CODE,
     POOL_OF_ONE,
+    stress::MINIMAL_STACKS,
 ];
 
 /// What no case may exceed.
 fn limits() -> Config {
     let mut config = Config::new();
-    config.max_heap(64 << 20).max_stacks(10_000).max_activations(100);
+    config.max_heap(64 << 20).max_wasm_stack(1 << 20).max_stacks(10_000).max_activations(100);
     config
 }
 
