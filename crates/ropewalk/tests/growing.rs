@@ -526,6 +526,50 @@ fn memory_goes_back_when_a_stack_has_not_needed_it_for_a_while() {
     succeeds(&output);
 }
 
+/// Has this many continuations wait this deep, and end after that.
+fn many_wait_in_the_depth(count: usize, depth: i32) {
+    let text = r#"(module
+        (tag $yield)
+        (func $down (export "down") (param i32) (result i32)
+          (if (i32.eqz (local.get 0)) (then (suspend $yield) (return (i32.const 0))))
+          (i32.add (i32.const 1) (call $down (i32.sub (local.get 0) (i32.const 1))))))"#;
+    let (mut store, instance) = instantiate(text);
+    let down = instance.get_func(&mut store, "down").unwrap();
+    let mut waiting = Vec::new();
+    for _ in 0..count {
+        let continuation = Continuation::new(&mut store, down).unwrap();
+        match continuation.resume(&mut store, &[Val::I32(depth)]).unwrap() {
+            Resumed::Suspended { continuation, .. } => waiting.push(continuation),
+            Resumed::Returned(_) => panic!("it suspends"),
+        }
+    }
+    let needed: usize = waiting.iter().map(|one| one.bytes(&store).unwrap()).sum();
+    let statistics = store.stack_statistics();
+    println!("{count} continuations {depth} deep need {needed} bytes: {statistics:?}");
+    assert!(needed > 16 * count * depth as usize);
+    // Each begins and ends in the middle of a page; some wait in the pool.
+    let most = needed + (2 * count + 2 * statistics.pooled) * 4096;
+    assert!(statistics.committed_bytes <= most, "{needed}: {statistics:?}");
+    for continuation in waiting {
+        match continuation.resume(&mut store, &[]).unwrap() {
+            Resumed::Returned(values) => assert_eq!(values[0].i32(), Some(depth)),
+            Resumed::Suspended { .. } => panic!("it suspends once"),
+        }
+    }
+}
+
+#[test]
+fn many_continuations_in_the_depth_take_the_memory_that_their_frames_need() {
+    many_wait_in_the_depth(50, 30_000);
+}
+
+/// The same in full size: it takes some gigabytes.
+#[test]
+#[ignore = "takes some gigabytes of memory"]
+fn a_thousand_continuations_each_a_hundred_thousand_deep() {
+    many_wait_in_the_depth(1000, 100_000);
+}
+
 /// How much memory this process has.
 fn resident() -> usize {
     let status = std::fs::read_to_string("/proc/self/statm").unwrap();
