@@ -6,7 +6,7 @@ use common::*;
 use ropewalk::*;
 use std::time::{Duration, Instant};
 
-/// A recursion on a root, in a continuation, and on a stack of each other design.
+/// A recursion on a root, and in a continuation.
 const DEEP: &str = r#"(module
     (type $f (func (param i32) (result i32))) (type $c (cont $f))
     (func $down (export "root") (type $f)
@@ -36,6 +36,88 @@ fn a_million_calls_deep_runs_on_a_root_and_in_a_continuation() {
         }
         let statistics = store.stack_statistics();
         assert!((4..100).contains(&statistics.growths), "{config:?}: {statistics:?}");
+    }
+}
+
+/// Programs in which a stack of a design goes as deep as the argument says, waits there
+/// if it can, and tells how deep it was.
+const OTHER_DESIGNS: [&str; 4] = [
+    r#"(module
+    (type $c (stack (param i32) (ref null $c)))
+    (global $from (mut (ref null $c)) (ref.null $c))
+    (func $down (param $n i32) (result i32)
+      (if (i32.eqz (local.get $n)) (then (return (call $switches))))
+      (i32.add (i32.const 1) (call $down (i32.sub (local.get $n) (i32.const 1)))))
+    (func $switches (result i32)
+      (switch $c (i32.const 0) (global.get $from))
+      (global.set $from))
+    (func $deep (param $n i32) (param $from (ref null $c))
+      (global.set $from (local.get $from))
+      (local.set $n (call $down (local.get $n)))
+      (switch_retire $c (local.get $n) (global.get $from)))
+    (func (export "deep") (param i32) (result i32) (local $rest (ref null $c))
+      (switch $c (local.get 0) (stack.new $c $deep))
+      (local.set $rest)
+      (drop)
+      (switch $c (i32.const 0) (local.get $rest))
+      (drop)))"#,
+    r#"(module
+    (type $t (task (param i32) (result i32)))
+    (func $down (param $me (ref null $t)) (param $n i32) (result i32)
+      (if (i32.eqz (local.get $n))
+        (then (return (task.suspend $t (local.get $me) (i32.const 0)))))
+      (i32.add (i32.const 1)
+        (call $down (local.get $me) (i32.sub (local.get $n) (i32.const 1)))))
+    (func (export "deep") (param i32) (result i32) (local $deep (ref null $t))
+      (local.set $deep (task.new $t $down))
+      (drop (task.resume $t (local.get $deep) (local.get 0)))
+      (task.resume $t (local.get $deep) (i32.const 0))))"#,
+    r#"(module
+    (tag $go) (tag $up (param i32)) (tag $done (param i32))
+    (func $down (param $n i32) (param $self fiberref) (result i32)
+      (if (i32.eqz (local.get $n))
+        (then
+          (block $go
+            (fiber.dismount $up (on $go $go) (i32.const 1) (local.get $self))
+            (unreachable))
+          (return (i32.const 0))))
+      (i32.add (i32.const 1)
+        (call $down (i32.sub (local.get $n) (i32.const 1)) (local.get $self))))
+    (func (export "deep") (param $n i32) (result i32) (local $f fiberref)
+      (local.set $f (fiber.new $done (on $go $down) (local.get $n)))
+      (block $up (result i32)
+        (fiber.mount $go (on $up $up) (local.get $f))
+        (unreachable))
+      (drop)
+      (block $done (result i32)
+        (fiber.mount $go (on $done $done) (local.get $f))
+        (unreachable))))"#,
+    r#"(module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (event $depth (param i32))
+    (func $down (param $n i32) (result i32)
+      (if (result i32) (local.get $n)
+        (then (i32.add (i32.const 1) (call $down (i32.sub (local.get $n) (i32.const 1)))))
+        (else (i32.const 0))))
+    (func $deep (param $n i32) (param $main stackref)
+      (stack.switch_drop $depth (call $down (local.get $n)) (local.get_clear $main)))
+    (func (export "deep") (param $n i32) (result i32)
+      (block $depth (result i32)
+        (try (stack.switch_call $deep (local.get $n) (call $new)) catch $depth $depth)
+        (unreachable))))"#,
+];
+
+#[test]
+fn stacks_of_every_design_grow() {
+    for config in large_stacks() {
+        let engine = Engine::new(&config).unwrap();
+        for text in OTHER_DESIGNS {
+            let (mut store, instance) = instantiate_in(&engine, text);
+            for depth in [10, 300_000, 10, 1000] {
+                assert_eq!(number(&mut store, instance, "deep", &[depth]).unwrap(), depth);
+            }
+            assert!(store.stack_statistics().growths > 0);
+        }
     }
 }
 
