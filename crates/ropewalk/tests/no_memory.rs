@@ -36,11 +36,15 @@ unsafe impl GlobalAlloc for Refusing {
 static ALLOCATOR: Refusing = Refusing;
 
 /// Lets the process have only so many more bytes of memory that can be written.
-fn limit_memory(more: u64) {
-    let most = ((memory("VmData:") as u64) << 10) + more;
+fn limit_memory(more: u64) -> u64 {
+    limit(libc::RLIMIT_DATA, ((memory("VmData:") as u64) << 10) + more)
+}
+
+fn limit(resource: libc::__rlimit_resource_t, most: u64) -> u64 {
     let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
     // SAFETY: the limit is one.
-    assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_DATA, &limit) }, 0);
+    assert_eq!(unsafe { libc::setrlimit(resource, &limit) }, 0);
+    most
 }
 
 #[test]
@@ -110,4 +114,143 @@ fn a_table_that_cannot_grow_keeps_its_elements() {
         assert_eq!(call.call(&mut store, 199).unwrap(), 7);
     });
     succeeds(&output);
+}
+
+// ---- which limit it was
+
+const PAGE: usize = 4096;
+
+/// A new mapping, unless there is no room for it.
+fn map(len: usize, protection: i32) -> Option<*mut libc::c_void> {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    // SAFETY: a new mapping touches no memory that exists.
+    let base = unsafe { libc::mmap(std::ptr::null_mut(), len, protection, flags, -1, 0) };
+    (base != libc::MAP_FAILED).then_some(base)
+}
+
+/// Takes all mappings that the process may have.
+fn take_mappings() {
+    let base = map(PAGE << 20, libc::PROT_NONE).unwrap();
+    for page in (0..1 << 20).step_by(2) {
+        // SAFETY: the pages are ours. One that differs from those beside it is a mapping.
+        unsafe {
+            let place = base.wrapping_byte_add(page * PAGE);
+            if libc::mprotect(place, PAGE, libc::PROT_READ) != 0 {
+                break;
+            }
+        }
+    }
+    let mut protections = [libc::PROT_NONE, libc::PROT_READ].into_iter().cycle();
+    while map(PAGE, protections.next().unwrap()).is_some() {}
+}
+
+/// A store with a recursion, and another module with a memory.
+fn deep_and_memory() -> (Store<()>, Instance, Module) {
+    let engine = Engine::default();
+    let deep = r#"(module
+        (func $down (export "down") (param i32) (result i32)
+          (if (result i32) (i32.eqz (local.get 0)) (then (i32.const 0))
+            (else (i32.add (i32.const 1) (call $down (i32.sub (local.get 0) (i32.const 1))))))))"#;
+    let (mut store, instance) = instantiate_in(&engine, deep);
+    assert_eq!(number(&mut store, instance, "down", &[1000]).unwrap(), 1000);
+    let module = Module::new(&engine, "(module (memory 1))").unwrap();
+    (store, instance, module)
+}
+
+/// Both fail, and say why.
+#[track_caller]
+fn fails_for(store: &mut Store<()>, instance: Instance, module: &Module, reason: &str) {
+    if !reason.contains("one piece") {
+        let error = number(store, instance, "down", &[1_000_000]).unwrap_err();
+        assert_eq!(trap(&error).code(), TrapCode::CallStackExhausted);
+        assert_eq!(trap(&error).detail(), Some(reason));
+        assert_eq!(number(store, instance, "down", &[1000]).unwrap(), 1000);
+    }
+    if !reason.contains("data") {
+        let found = message(Instance::new(&mut *store, module, &[]));
+        assert_eq!(found, format!("cannot allocate a memory of 1 pages: {reason}"));
+    }
+}
+
+#[test]
+fn a_process_without_mappings_says_so() {
+    let output = child("a_process_without_mappings_says_so", || {
+        let (mut store, instance, module) = deep_and_memory();
+        take_mappings();
+        let most = std::fs::read_to_string("/proc/sys/vm/max_map_count").unwrap();
+        let reason =
+            format!("a process may have {} mappings (sysctl vm.max_map_count)", most.trim());
+        fails_for(&mut store, instance, &module, &reason);
+    });
+    succeeds(&output);
+}
+
+#[test]
+fn a_process_without_address_space_says_so() {
+    let output = child("a_process_without_address_space_says_so", || {
+        let (mut store, instance, module) = deep_and_memory();
+        let most = limit(libc::RLIMIT_AS, ((memory("VmSize:") as u64) << 10) + (8 << 20));
+        let reason = format!("this process may have {most} bytes of address space (ulimit -v)");
+        fails_for(&mut store, instance, &module, &reason);
+    });
+    succeeds(&output);
+}
+
+#[test]
+fn a_process_without_memory_for_data_says_so() {
+    let output = child("a_process_without_memory_for_data_says_so", || {
+        let (mut store, instance, module) = deep_and_memory();
+        let most = limit_memory(8 << 20);
+        let reason = format!("this process may have {most} bytes of data (ulimit -d)");
+        fails_for(&mut store, instance, &module, &reason);
+    });
+    succeeds(&output);
+}
+
+#[test]
+fn a_process_without_a_piece_of_address_space_says_so() {
+    let output = child("a_process_without_a_piece_of_address_space_says_so", || {
+        let (mut store, instance, module) = deep_and_memory();
+        for bits in (32..47).rev() {
+            while map(1 << bits, libc::PROT_NONE).is_some() {}
+        }
+        let reason = "4328521728 bytes of address space in one piece are not left in this process";
+        fails_for(&mut store, instance, &module, reason);
+    });
+    succeeds(&output);
+}
+
+#[test]
+fn too_many_stacks_are_said_to_be_too_many_for_a_limit() {
+    let text = r#"(module
+        (type $f (func)) (type $c (cont $f)) (tag $yield)
+        (table $kept 100 (ref null $c))
+        (func $wait (suspend $yield))
+        (elem declare func $wait)
+        (func (export "hold") (param $n i32) (local $rest (ref null $c))
+          (loop $more
+            (block $h (result (ref $c))
+              (resume $c (on $yield $h) (cont.new $c (ref.func $wait))) (unreachable))
+            (local.set $rest)
+            (table.set $kept (local.get $n) (local.get $rest))
+            (br_if $more (local.tee $n (i32.sub (local.get $n) (i32.const 1)))))))"#;
+    let mut few = Config::new();
+    few.max_stacks(20);
+    let mut small = Config::new();
+    small.max_stack_memory(2 << 20);
+    let limiter = StoreLimitsBuilder::new().stacks(10).build();
+    for (config, limits, detail) in [
+        (few, None, "a store may have 20 stacks (Config::max_stacks)"),
+        (small, None, "all stacks may have 2097152 bytes (Config::max_stack_memory)"),
+        (Config::new(), Some(limiter), "the limiter of the store allows no more"),
+    ] {
+        let engine = Engine::new(&config).unwrap();
+        let (mut store, instance) = instantiate_in(&engine, text);
+        if let Some(limits) = limits {
+            store.limiter(limits);
+        }
+        let error = number(&mut store, instance, "hold", &[50]).unwrap_err();
+        assert_eq!(trap(&error).code(), TrapCode::TooManyStacks);
+        assert_eq!(trap(&error).detail(), Some(detail));
+    }
 }

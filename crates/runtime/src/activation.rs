@@ -332,10 +332,16 @@ fn error_of(store: &mut Store, ending: Ending) -> Result<anyhow::Error, Box<dyn 
     }
 }
 
-/// What more is known of a trap: why a stack has not grown.
+/// What more is known of a trap: why there is no stack, or no room on one.
 fn detail_of(store: &mut Store, code: TrapCode) -> Option<String> {
-    let refusal = store.stacks.take_refusal().filter(|_| code == TrapCode::CallStackExhausted);
+    let is_about_stacks = matches!(code, TrapCode::CallStackExhausted | TrapCode::TooManyStacks);
+    let refusal = store.stacks.take_refusal().filter(|_| is_about_stacks);
     refusal.map(|refusal| refusal.to_string())
+}
+
+/// There is no stack for an activation.
+fn no_root(reason: String) -> Trap {
+    Trap::new(TrapCode::TooManyStacks, Some(reason), Backtrace::default())
 }
 
 /// An exception that nothing in WebAssembly caught.
@@ -459,9 +465,9 @@ impl Store {
             self.roots.push(root);
             return Ok(block);
         }
-        let too_many = |_| Trap::from_code(TrapCode::TooManyStacks);
-        let memory = self.options.arena.take().map_err(too_many)?;
-        let root = self.stacks.make_root(memory).map_err(Trap::from_code)?;
+        let memory = self.options.arena.take().map_err(|error| no_root(error.to_string()))?;
+        let root = self.stacks.make_root(memory);
+        let root = root.map_err(|reason| no_root(reason.to_string()))?;
         // SAFETY: just made.
         unsafe { (*root.block).parent = self.no_parent() };
         let block = root.block;

@@ -1,6 +1,7 @@
 //! Loaded code.
 
 use crate::known_code;
+use crate::machine;
 use crate::map::{Map, PAGE};
 use crate::precompiled::{Precompiled, PrecompiledError};
 use crate::source::Source;
@@ -38,10 +39,11 @@ impl CodeMemory {
     /// Loads an image.
     pub fn load(mut image: CodeImage) -> io::Result<CodeMemory> {
         let bytes = std::mem::take(&mut image.bytes);
-        let map = Map::read_write(bytes.len().next_multiple_of(PAGE))?;
+        let size = bytes.len().next_multiple_of(PAGE);
+        let map = Map::read_write(size).map_err(|error| machine::explain(error, size))?;
         // SAFETY: the map is writable, new, and at least as long as the bytes.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), map.base(), bytes.len()) };
-        map.make_executable()?;
+        map.make_executable().map_err(|error| machine::explain(error, size))?;
         let start = map.base() as usize;
         let image = Box::new(image);
         // SAFETY: the tables lie in the image, which is boxed, never changed and

@@ -49,6 +49,7 @@ pub mod interrupt;
 mod known_code;
 mod limiter;
 pub mod link;
+mod machine;
 mod map;
 pub mod memory;
 pub mod pending;

@@ -5,6 +5,7 @@
 //! some room to grow and moves when that is used up; the guard is what of the
 //! reservation lies after its end.
 
+use crate::machine;
 use crate::map::Map;
 use ropewalk_abi::{MEMORY_GUARD, MEMORY32_RESERVATION, MemoryDef, MemoryType};
 use std::ptr::NonNull;
@@ -65,7 +66,8 @@ impl Memory {
         if len > pool.limit {
             return Err(failed(format!("a memory may have at most {} bytes", pool.limit)));
         }
-        let map = pool.take(&ty, len as usize).map_err(|error| failed(error.to_string()))?;
+        let explain = |error| machine::explain(error, reservation(&ty, len)).to_string();
+        let map = pool.take(&ty, len as usize).map_err(|error| failed(explain(error)))?;
         // SAFETY: the caller says that `def` is valid.
         unsafe { def.write(MemoryDef { base: map.base(), len: len as usize }) };
         let len = len as usize;
@@ -242,6 +244,11 @@ impl MemoryPool {
 }
 
 fn reserve(ty: &MemoryType, len: u64) -> std::io::Result<Map> {
+    Map::reserve(reservation(ty, len))
+}
+
+/// How many bytes of address space a memory of this length reserves.
+fn reservation(ty: &MemoryType, len: u64) -> usize {
     let reservation = match ty.memory64 {
         false => MEMORY32_RESERVATION,
         true => {
@@ -250,5 +257,5 @@ fn reserve(ty: &MemoryType, len: u64) -> std::io::Result<Map> {
         }
     };
     let total = reservation.saturating_add(MEMORY_GUARD);
-    Map::reserve(usize::try_from(total).map_err(|_| std::io::ErrorKind::OutOfMemory)?)
+    usize::try_from(total).unwrap_or(usize::MAX)
 }

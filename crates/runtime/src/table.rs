@@ -5,6 +5,7 @@
 //! pages rather than copying them. Null is zero, so a table of nulls is not
 //! written at all.
 
+use crate::machine::MachineLimit;
 use crate::map::{Map, PAGE};
 use ropewalk_abi::{TableDef, TableType};
 use std::ptr::NonNull;
@@ -80,8 +81,18 @@ pub enum TableError {
         limit: u64,
     },
     /// There is no memory for it.
-    #[error("cannot allocate a table of {0} elements")]
-    NoMemory(u64),
+    #[error("cannot allocate a table of {elements} elements: {reason}")]
+    NoMemory {
+        /// How many it was to have.
+        elements: u64,
+        /// Which limit it is.
+        reason: String,
+    },
+}
+
+fn no_memory(elements: u64) -> TableError {
+    let bytes = (elements as usize).saturating_mul(size_of::<u64>());
+    TableError::NoMemory { elements, reason: MachineLimit::found(bytes).to_string() }
 }
 
 impl Table {
@@ -102,7 +113,7 @@ impl Table {
         }
         let elements = Elements::Small(Vec::new());
         let mut table = Table { def, _own_def: None, elements, len: 0, ty, limit, is_collected };
-        table.extend(ty.minimum, init).ok_or(TableError::NoMemory(ty.minimum))?;
+        table.extend(ty.minimum, init).ok_or_else(|| no_memory(ty.minimum))?;
         Ok(table)
     }
 

@@ -12,6 +12,7 @@
 //! without a lock; the arena is shared by the stores of an engine and keeps
 //! some slots warm for the next store.
 
+use crate::machine;
 use crate::map::{Map, PAGE};
 use ropewalk_abi::ControlBlock;
 use ropewalk_abi::stack::Purpose;
@@ -74,9 +75,11 @@ impl Arena {
 }
 
 fn root_memory(size: usize) -> io::Result<Map> {
-    let memory = Map::read_write(GUARD + size)?;
-    memory.guard(0, GUARD)?;
-    Ok(memory)
+    let memory = Map::read_write(GUARD + size).and_then(|memory| {
+        memory.guard(0, GUARD)?;
+        Ok(memory)
+    });
+    memory.map_err(|error| machine::explain(error, GUARD + size))
 }
 
 impl RootStack {

@@ -20,22 +20,29 @@
 use super::arena::GUARD;
 use super::relocate::copy_and_link;
 use super::table::Stacks;
+use crate::machine::MachineLimit;
 use crate::map::{self, Map, PAGE};
-use ropewalk_abi::ControlBlock;
-use ropewalk_abi::stack::Purpose;
+use ropewalk_abi::stack::{MAX_BLOCKS, Purpose};
+use ropewalk_abi::{ControlBlock, TrapCode};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 
-/// Why a stack does not get the room that it needs.
+/// Why a stack does not get the room that it needs, or is not made.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum NoRoom {
     /// It may not have more bytes than this.
     Limit(usize),
     /// All stacks of the store may not have more bytes than this.
     Sum(usize),
-    /// The machine has no more.
-    Machine,
+    /// There may be no more stacks than this.
+    Count(usize),
+    /// The table has no more blocks.
+    Blocks,
+    /// Whoever limits the store allows no more.
+    Limiter,
+    /// The machine has not this many bytes more.
+    Machine(usize),
     /// No stack grows, for testing.
     Fails,
 }
@@ -49,10 +56,15 @@ impl fmt::Display for NoRoom {
             NoRoom::Sum(bytes) => {
                 write!(f, "all stacks may have {bytes} bytes (Config::max_stack_memory)")
             }
-            NoRoom::Machine => f.write_str(
-                "the kernel gives no more memory: its limits are the machine's memory, and the \
-                 address space and the number of mappings of the process",
-            ),
+            NoRoom::Count(most) => {
+                write!(f, "a store may have {most} stacks (Config::max_stacks)")
+            }
+            NoRoom::Blocks => {
+                write!(f, "a store never has more than {} stacks", MAX_BLOCKS - 1)
+            }
+            NoRoom::Limiter => f.write_str("the limiter of the store allows no more"),
+            // As it is now, right after it was reached.
+            NoRoom::Machine(bytes) => MachineLimit::found(*bytes).fmt(f),
             NoRoom::Fails => f.write_str("stacks do not grow (Config::fail_to_grow)"),
         }
     }
@@ -73,7 +85,8 @@ pub(super) struct Grown {
     added: usize,
     /// How often a stack has grown.
     growths: u64,
-    /// Why the last one that had to grow did not, until somebody has said so.
+    /// Why the last one that had to grow did not, or the last one that was needed was
+    /// not made, until somebody has said so.
     refusal: Option<NoRoom>,
 }
 
@@ -246,7 +259,14 @@ impl Stacks {
         grown
     }
 
-    /// Why the last stack that had to grow did not, unless somebody has asked before.
+    /// There is no new stack, for a reason.
+    pub fn refuse(&mut self, reason: NoRoom) -> TrapCode {
+        self.grown.refusal = Some(reason);
+        TrapCode::TooManyStacks
+    }
+
+    /// Why the last stack that had to grow did not, or the last one that was needed was
+    /// not made, unless somebody has asked before.
     pub fn take_refusal(&mut self) -> Option<NoRoom> {
         self.grown.refusal.take()
     }
@@ -282,7 +302,7 @@ impl Stacks {
             false => unsafe { self.move_to_region(number, block, most, wanted) },
         };
         self.grown.count(number, before);
-        result.map_err(|_| NoRoom::Machine)?;
+        result.map_err(|_| NoRoom::Machine(wanted))?;
         self.grown.growths += 1;
         self.shrink_due = true;
         Ok(())

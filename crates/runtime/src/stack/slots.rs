@@ -57,7 +57,7 @@ impl Slots {
 
     fn next(&mut self) -> io::Result<usize> {
         if self.used == SLOTS_PER_CHUNK {
-            let chunk = Map::read_write(SLOTS_PER_CHUNK * self.size)?;
+            let chunk = Map::read_write(self.chunk())?;
             chunk.no_huge_pages();
             self.newest = chunk.base() as usize;
             self.chunks.insert(self.newest, chunk);
@@ -108,6 +108,11 @@ impl Slots {
     /// How many bytes a stack has, without its guard.
     pub fn usable(&self) -> usize {
         self.size - GUARD
+    }
+
+    /// How many bytes of address space a chunk has.
+    pub fn chunk(&self) -> usize {
+        SLOTS_PER_CHUNK * self.size
     }
 
     /// How many bytes of address space the slots have.

@@ -9,7 +9,7 @@
 //! alike, they would compete for the same few places in the caches.
 
 use super::arena::RootStack;
-use super::growth::Grown;
+use super::growth::{Grown, NoRoom};
 use super::holding::Holding;
 use super::marks::MarkLists;
 use super::mutation::Mutation;
@@ -179,10 +179,15 @@ impl Stacks {
         self.len() - self.roots
     }
 
-    /// Whether there may be no more stacks.
-    fn is_full(&self) -> bool {
-        let has_room = self.room_left() >= self.slots.usable();
-        self.count_stacks() >= self.maximum || !has_room || self.is_table_full()
+    /// Why there may be no more stacks, if so.
+    fn full(&self) -> Option<NoRoom> {
+        if self.count_stacks() >= self.maximum {
+            Some(NoRoom::Count(self.maximum))
+        } else if self.room_left() < self.slots.usable() {
+            Some(NoRoom::Sum(self.memory))
+        } else {
+            self.is_table_full().then_some(NoRoom::Blocks)
+        }
     }
 
     /// How many more bytes stacks may have.
@@ -198,7 +203,7 @@ impl Stacks {
 
     /// Whether a collection comes before new stacks.
     pub fn should_collect(&self) -> bool {
-        self.count_stacks() + self.retired.len() >= self.threshold || self.is_full()
+        self.count_stacks() + self.retired.len() >= self.threshold || self.full().is_some()
     }
 
     /// The block with a number.
@@ -236,7 +241,7 @@ impl Stacks {
                     unsafe { (*block).next_free = list };
                     list = block;
                 }
-                Err(code) if list.is_null() => return Err(code),
+                Err(reason) if list.is_null() => return Err(self.refuse(reason)),
                 Err(_) => break,
             }
         }
@@ -253,14 +258,14 @@ impl Stacks {
         self.slots.usable()
     }
 
-    fn make_one(&mut self) -> Result<*mut ControlBlock, TrapCode> {
-        if self.is_full() {
-            return Err(TrapCode::TooManyStacks);
+    fn make_one(&mut self) -> Result<*mut ControlBlock, NoRoom> {
+        if let Some(reason) = self.full() {
+            return Err(reason);
         }
         let number = self.take_number()?;
         let Ok((limit, high)) = self.slots.take() else {
             self.spare.push(number);
-            return Err(TrapCode::TooManyStacks);
+            return Err(NoRoom::Machine(self.slots.chunk()));
         };
         self.made_since_trim += 1;
         let colour = number % COLOURS * 64;
@@ -282,7 +287,7 @@ impl Stacks {
     }
 
     /// Makes a root stack of memory.
-    pub fn make_root(&mut self, memory: Map) -> Result<RootStack, TrapCode> {
+    pub fn make_root(&mut self, memory: Map) -> Result<RootStack, NoRoom> {
         let number = self.next_number()?;
         self.roots += 1;
         let reference = self.first_reference(number);
@@ -333,7 +338,7 @@ impl Stacks {
         self.grown.growths()
     }
 
-    fn take_number(&mut self) -> Result<usize, TrapCode> {
+    fn take_number(&mut self) -> Result<usize, NoRoom> {
         if let Some(number) = self.spare.pop() {
             return Ok(number);
         }
@@ -341,13 +346,13 @@ impl Stacks {
     }
 
     /// The number of a block that was never used.
-    fn next_number(&mut self) -> Result<usize, TrapCode> {
+    fn next_number(&mut self) -> Result<usize, NoRoom> {
         if self.len() >= MAX_BLOCKS - 1 {
-            return Err(TrapCode::TooManyStacks);
+            return Err(NoRoom::Blocks);
         }
         if self.blocks.is_none() {
-            let map = Map::read_write_aligned(MAX_BLOCKS * size_of::<ControlBlock>());
-            let map = map.map_err(|_| TrapCode::TooManyStacks)?;
+            let size = MAX_BLOCKS * size_of::<ControlBlock>();
+            let map = Map::read_write_aligned(size).map_err(|_| NoRoom::Machine(2 * size))?;
             // SAFETY: the table begins with block 0. No reference is all ones,
             // so nothing that names this block is valid.
             unsafe { (*map.base().cast::<ControlBlock>()).reference = u64::MAX };
@@ -363,7 +368,7 @@ impl Stacks {
     ///
     /// The block must be that of a stack that is suspended or new.
     pub unsafe fn renew(&mut self, old: *mut ControlBlock) -> Result<*mut ControlBlock, TrapCode> {
-        let number = self.take_number()?;
+        let number = self.take_number().map_err(|reason| self.refuse(reason))?;
         let new = self.block(number);
         // SAFETY: both blocks lie in the table; the chain from the innermost
         // stack leads to the old one.

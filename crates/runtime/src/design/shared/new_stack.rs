@@ -1,5 +1,6 @@
 //! New stacks, and stacks that get another block.
 
+use crate::stack::growth::NoRoom;
 use crate::store::Store;
 use ropewalk_abi::{ControlBlock, TrapCode};
 
@@ -29,7 +30,7 @@ impl Store {
                 return self.stacks.make_ready(wanted);
             }
         }
-        Err(TrapCode::TooManyStacks)
+        Err(self.stacks.refuse(NoRoom::Limiter))
     }
 
     /// Gives a stack whose generations are used up another block. A root that
