@@ -135,7 +135,7 @@ impl Stream {
     }
 
     fn for_reading(mut self) -> Stream {
-        self.0.base.remove(Rights::WRITING);
+        self.0.base.remove(Rights::WRITING | Rights::FD_FILESTAT_SET_TIMES);
         self
     }
 

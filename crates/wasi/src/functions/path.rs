@@ -23,6 +23,20 @@ fn directory(ctx: &WasiCtx, fd: i32, rights: Rights) -> Result<&Dir> {
     Ok(&directory.dir)
 }
 
+/// The directories between which something is linked or moved. Nothing gets into one
+/// whose files may be used for more than those of the other.
+fn directories(
+    ctx: &WasiCtx,
+    (old, from): (i32, Rights),
+    (new, to): (i32, Rights),
+) -> Result<(&Dir, &Dir)> {
+    let directories = (directory(ctx, old, from)?, directory(ctx, new, to)?);
+    match ctx.table.get(old)?.inheriting.contains(ctx.table.get(new)?.inheriting) {
+        true => Ok(directories),
+        false => Err(Errno::NOTCAPABLE.into()),
+    }
+}
+
 fn follows(bits: i32) -> Result<bool> {
     Ok(flags::<LookupFlags>(bits as u32)?.contains(LookupFlags::SYMLINK_FOLLOW))
 }
@@ -124,8 +138,8 @@ pub(crate) fn path_link(
     new_len: i32,
 ) -> Result {
     let (old_path, new_path) = (guest.path(old_path, old_len)?, guest.path(new_path, new_len)?);
-    let old = directory(ctx, old_fd, Rights::PATH_LINK_SOURCE)?;
-    let new = directory(ctx, new_fd, Rights::PATH_LINK_TARGET)?;
+    let (source, target) = (Rights::PATH_LINK_SOURCE, Rights::PATH_LINK_TARGET);
+    let (old, new) = directories(ctx, (old_fd, source), (new_fd, target))?;
     if follows(old_lookup)? {
         return Err(Errno::INVAL.into());
     }
@@ -144,8 +158,8 @@ pub(crate) fn path_rename(
     new_len: i32,
 ) -> Result {
     let (old_path, new_path) = (guest.path(old_path, old_len)?, guest.path(new_path, new_len)?);
-    let old = directory(ctx, old_fd, Rights::PATH_RENAME_SOURCE)?;
-    let new = directory(ctx, new_fd, Rights::PATH_RENAME_TARGET)?;
+    let (source, target) = (Rights::PATH_RENAME_SOURCE, Rights::PATH_RENAME_TARGET);
+    let (old, new) = directories(ctx, (old_fd, source), (new_fd, target))?;
     Ok(old.rename(old_path, new, new_path)?)
 }
 

@@ -1,6 +1,6 @@
 use crate::program::errno::*;
 use crate::program::*;
-use ropewalk_wasi::{DirPerms, FilePerms};
+use ropewalk_wasi::{DirPerms, FilePerms, WasiCtx};
 
 #[track_caller]
 fn drop_rights(program: &mut Program, fd: i32, base: u64, inheriting: u64) {
@@ -110,4 +110,30 @@ fn a_directory_can_be_opened_again_with_the_rights_it_has() {
     let (_, _, base, _) = program.fdstat(ROOT).unwrap();
     let again = program.open(".", 0, base).unwrap();
     assert_eq!(program.fdstat(again), program.fdstat(ROOT));
+}
+
+#[test]
+fn a_file_does_not_get_to_where_more_is_allowed() {
+    let (kept, open) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    std::fs::write(kept.path().join("file"), "rope").unwrap();
+    std::fs::create_dir(kept.path().join("dir")).unwrap();
+    let mut builder = WasiCtx::builder();
+    builder.preopened_dir(kept.path(), "/kept", DirPerms::all(), FilePerms::READ).unwrap();
+    builder.preopened_dir(open.path(), "/open", DirPerms::all(), FilePerms::all()).unwrap();
+    let mut program = with(&mut builder);
+    let (kept, open) = (i64::from(ROOT), i64::from(ROOT + 1));
+    for name in ["file", "dir"] {
+        let ([old, old_len], [new, new_len]) = (program.string(name), program.string("new"));
+        let link = [kept, 0, old, old_len, open, new, new_len];
+        assert_eq!(program.call("path_link", &link), NOTCAPABLE);
+        let ([old, old_len], [new, new_len]) = (program.string(name), program.string("new"));
+        let rename = [kept, old, old_len, open, new, new_len];
+        assert_eq!(program.call("path_rename", &rename), NOTCAPABLE);
+    }
+    // In it, and from where more is allowed, it moves freely.
+    assert_eq!(program.rename("file", "dir/file"), SUCCESS);
+    assert!(program.open_with(ROOT + 1, 0, "written", CREAT, FD_WRITE, 0).is_ok());
+    let ([old, old_len], [new, new_len]) = (program.string("written"), program.string("new"));
+    assert_eq!(program.call("path_rename", &[open, old, old_len, kept, new, new_len]), SUCCESS);
+    assert_eq!(program.open("new", 0, FD_WRITE), Err(NOTCAPABLE));
 }

@@ -46,7 +46,11 @@ fn a_file_can_be_a_stream() {
     assert_eq!(program.fdstat(0).unwrap().0, 4);
     assert_eq!(program.call("fd_seek", &[0, 0, 0, RESULT.into()]), SUCCESS);
     assert_eq!(program.read(0, 9), Ok("rope".into()));
+    // It is there to be read, and nothing of it is changed.
     assert_eq!(program.write(0, "x"), Err(BADF));
+    assert_eq!(program.call("fd_filestat_set_size", &[0, 0]), BADF);
+    assert_eq!(program.call("fd_allocate", &[0, 0, 9]), BADF);
+    assert_eq!(program.call("fd_filestat_set_times", &[0, 0, 0, 4]), NOTCAPABLE);
 }
 
 #[test]
