@@ -93,8 +93,9 @@ pub(crate) fn path_filestat_get(
     let place = guest.range(stat, Filestat::size_in(version))?;
     let (path, follow) = (guest.path(path, len)?, follows(lookup)?);
     let dir = directory(ctx, fd, Rights::PATH_FILESTAT_GET)?;
-    // A slash at the end follows a link too, and asks for a directory.
-    let slash = path.ends_with('/');
+    // What ends in a slash, or in the directory itself, follows a link too, and asks for
+    // a directory.
+    let slash = path.ends_with('/') || path.ends_with("/.");
     let metadata = if follow || slash { dir.metadata(path)? } else { dir.symlink_metadata(path)? };
     if slash && !metadata.is_dir() {
         return Err(Errno::NOTDIR.into());
@@ -160,6 +161,13 @@ pub(crate) fn path_rename(
     let (old_path, new_path) = (guest.path(old_path, old_len)?, guest.path(new_path, new_len)?);
     let (source, target) = (Rights::PATH_RENAME_SOURCE, Rights::PATH_RENAME_TARGET);
     let (old, new) = directories(ctx, (old_fd, source), (new_fd, target))?;
+    // A slash at the end asks for a directory.
+    if new_path.ends_with('/') && !old.symlink_metadata(old_path)?.is_dir() {
+        return match new.symlink_metadata(new_path).map_err(Errno::from) {
+            Ok(_) | Err(Errno::NOENT) => Err(Errno::NOTDIR.into()),
+            Err(errno) => Err(errno.into()),
+        };
+    }
     Ok(old.rename(old_path, new, new_path)?)
 }
 

@@ -73,7 +73,13 @@ fn renaming_replaces_what_is_of_the_same_kind() {
     assert_eq!(program.rename("empty/", "new"), SUCCESS);
     assert_eq!(program.rename("new", "old/"), SUCCESS);
     assert_eq!(program.rename("old/", "last/"), SUCCESS);
+    // At the end of a file's name it asks for a directory.
     assert_eq!(program.rename("other/", "x"), NOTDIR);
+    assert_eq!(program.rename("other", "x/"), NOTDIR);
+    assert_eq!(program.rename("other/", "x/"), NOTDIR);
+    assert_eq!(program.symlink("last", "link"), SUCCESS);
+    assert_eq!(program.rename("link", "x/"), NOTDIR);
+    assert_eq!(program.rename("missing", "x/"), NOENT);
 }
 
 #[test]
@@ -121,6 +127,11 @@ fn a_symbolic_link_is_followed_only_if_it_is_asked_for() {
     assert_eq!(program.path_stat(FOLLOW, "loop"), Err(LOOP));
     // Those on the way always are.
     assert!(program.open("to dir/file", 0, FD_READ).is_ok());
+    for path in ["to dir/", "to dir/.", "to dir//."] {
+        assert_eq!(program.path_stat(0, path).unwrap().filetype, 3);
+    }
+    assert_eq!(program.path_stat(0, "link/."), Err(NOTDIR));
+    assert_eq!(program.path_stat(0, "dangling/."), Err(NOENT));
 }
 
 #[test]
