@@ -13,6 +13,7 @@ use std::fs::File;
 use std::io::Error as IoError;
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
@@ -256,6 +257,11 @@ impl WasiCtxBuilder {
         arguments.iter().fold(self, |builder, argument| builder.arg(argument))
     }
 
+    /// Adds the arguments of the host's process, its name among them.
+    pub fn inherit_args(&mut self) -> &mut WasiCtxBuilder {
+        std::env::args_os().fold(self, |builder, argument| builder.arg(argument.as_bytes()))
+    }
+
     /// Sets a variable of the environment.
     pub fn env(&mut self, name: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> &mut WasiCtxBuilder {
         let assignment = [name.as_ref(), b"=", value.as_ref()].concat();
@@ -271,6 +277,12 @@ impl WasiCtxBuilder {
         variables: &[(impl AsRef<[u8]>, impl AsRef<[u8]>)],
     ) -> &mut WasiCtxBuilder {
         variables.iter().fold(self, |builder, (name, value)| builder.env(name, value))
+    }
+
+    /// Sets all variables that the host's process has.
+    pub fn inherit_env(&mut self) -> &mut WasiCtxBuilder {
+        std::env::vars_os()
+            .fold(self, |builder, (name, value)| builder.env(name.as_bytes(), value.as_bytes()))
     }
 
     /// The standard input: a [`MemoryInputPipe`], or a file of the host's.

@@ -21,6 +21,18 @@ fn arguments_and_environment_are_stored_with_zeros_at_their_ends() {
 }
 
 #[test]
+fn arguments_and_environment_of_the_host_are_inherited_if_asked_for() {
+    let mut builder = WasiCtx::builder();
+    let mut program = with(builder.inherit_args().inherit_env());
+    let counts = [("args", std::env::args_os().count()), ("environ", std::env::vars_os().count())];
+    for (name, count) in counts {
+        let sizes = [RESULT.into(), i64::from(RESULT) + 4];
+        assert_eq!(program.call(&format!("{name}_sizes_get"), &sizes), SUCCESS);
+        assert_eq!(program.u32(RESULT) as usize, count, "{name}");
+    }
+}
+
+#[test]
 fn nothing_is_told_that_was_not_given() {
     let mut program = with(&mut WasiCtx::builder());
     for name in ["args_sizes_get", "environ_sizes_get"] {
