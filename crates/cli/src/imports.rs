@@ -19,9 +19,12 @@ pub(crate) fn explain<'a>(error: Error, missing: impl Iterator<Item = ImportType
     if missing.len() > MOST {
         text.push_str(&format!("\n  and {} more", missing.len() - MOST));
     }
-    let mut hints: Vec<_> = missing.iter().map(|import| hint(import.module())).collect();
-    hints.dedup();
-    hints.truncate(3);
+    let mut hints = Vec::new();
+    for hint in missing.iter().map(|import| hint(import.module())) {
+        if !hints.contains(&hint) && hints.len() < 3 {
+            hints.push(hint);
+        }
+    }
     Error::msg(format!("the module imports what nobody provides:{text}\n{}", hints.join("\n")))
 }
 

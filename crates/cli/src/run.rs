@@ -265,6 +265,7 @@ fn assignment(variable: &OsString) -> Result<(OsString, OsString)> {
     let bytes = variable.as_bytes();
     let split = bytes.iter().position(|byte| *byte == b'=');
     let name = std::ffi::OsStr::from_bytes(&bytes[..split.unwrap_or(bytes.len())]);
+    ensure!(!name.is_empty(), "--env {}: expected NAME=VALUE", variable.display());
     let value = match split {
         Some(split) => std::ffi::OsStr::from_bytes(&bytes[split + 1..]).to_owned(),
         None => match std::env::var_os(name) {

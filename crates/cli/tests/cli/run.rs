@@ -145,7 +145,8 @@ fn legacy_exceptions_are_refused_with_the_tool_that_translates_them() {
 fn imports_that_nobody_provides_are_listed_with_a_hint() {
     let module = r#"(import "host" "log" (func (param i32))) (import "host" "memory" (memory 1))
         (import "wasi_snapshot_preview1" "sched_yield" (func (result i32)))
-        (import "wasi_snapshot_preview1" "frob" (func)) (func (export "_start"))"#;
+        (import "wasi_snapshot_preview1" "frob" (func)) (import "host" "tell" (func))
+        (func (export "_start"))"#;
     let says = [
         "nobody provides",
         "\"host\" \"log\": function [i32] -> []",
@@ -157,6 +158,7 @@ fn imports_that_nobody_provides_are_listed_with_a_hint() {
     let outcome = ropewalk(&["run", &file("imports.wat", module)]);
     outcome.fails(1, &says);
     assert!(!outcome.stderr.contains("sched_yield"), "{outcome:?}");
+    assert_eq!(outcome.stderr.matches("--preload host=FILE").count(), 1, "{outcome:?}");
 }
 
 #[test]
