@@ -67,6 +67,7 @@ fn a_program_sees_the_environment_that_it_is_given() {
     assert_eq!(output.stdout, b"ROPEWALK_TEST=here\0");
     let missing = ropewalk(&["run", "--env", "ROPEWALK_MISSING", &program]);
     missing.fails(1, &["ROPEWALK_MISSING", "no such variable"]);
+    ropewalk(&["run", "--env", "=1", &program]).fails(1, &["--env =1: expected NAME=VALUE"]);
 }
 
 #[test]
@@ -151,7 +152,9 @@ fn a_program_that_the_user_interrupts_ends_quietly() {
                (func (export "_start") (drop (call $print (i32.const 64) (i32.const 6))) {body})"#
         );
         let program = program(name, &body);
-        let mut command = command(&["run", &program]);
+        // Tests that run in the background of a shell ignore it, and so would the program.
+        let mut command = Command::new("env");
+        command.args(["--default-signal=INT", env!("CARGO_BIN_EXE_ropewalk"), "run", &program]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut line = String::new();
