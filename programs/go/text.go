@@ -78,5 +78,5 @@ func main() {
 		product.Mul(product, big.NewInt(i))
 	}
 	fmt.Printf("factorial %x\n", sha256.Sum256([]byte(product.String())))
-	fail(os.WriteFile("scratch/people.json", text, 0o644))
+	fail(os.WriteFile("/scratch/people.json", text, 0o644))
 }

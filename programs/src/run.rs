@@ -12,8 +12,9 @@ use crate::alone::ALONE;
 use crate::outcome::Outcome;
 use crate::workshop::Workshop;
 
-/// How the program sees the folder in which it may write.
-pub(crate) const SCRATCH: &str = "scratch";
+/// How the program sees the folder in which it may write. Programs of Go find only
+/// absolute paths, unless they are told where they are.
+pub(crate) const SCRATCH: &str = "/scratch";
 
 #[derive(Clone, Copy)]
 pub(crate) enum Engine {
@@ -123,7 +124,7 @@ pub(crate) fn run(
     if folder.exists() {
         fs::remove_dir_all(&folder)?;
     }
-    let scratch = folder.join(SCRATCH);
+    let scratch = folder.join("scratch");
     fs::create_dir_all(&scratch)?;
     let report = folder.join("report");
 
