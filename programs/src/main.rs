@@ -123,7 +123,7 @@ fn row(
         Err(missing) => return Ok(Row::skipped(program, format!("{missing:#}"))),
     };
     if cli.build {
-        return Ok(Row::skipped(program, "built".to_owned()));
+        return Ok(Row::built(program));
     }
     let python = match workshop.wasmtime() {
         Ok(python) => python,

@@ -15,6 +15,8 @@ pub(crate) struct Row {
 enum Finding {
     /// Of Ropewalk, then of Wasmtime.
     Measured([Figures; 2]),
+    /// It was built, and that was all.
+    Built,
     /// Why it was not run.
     Skipped(String),
     /// How the engines differ, or which of them failed.
@@ -24,6 +26,10 @@ enum Finding {
 impl Row {
     pub(crate) fn measured(program: &'static Program, figures: [Figures; 2]) -> Row {
         Row { program, result: Finding::Measured(figures) }
+    }
+
+    pub(crate) fn built(program: &'static Program) -> Row {
+        Row { program, result: Finding::Built }
     }
 
     pub(crate) fn skipped(program: &'static Program, reason: String) -> Row {
@@ -62,6 +68,7 @@ impl Row {
                 cells.push(ratio(seconds(ours.run), seconds(theirs.run)));
                 cells.push(ratio(seconds(ours.run_processor), seconds(theirs.run_processor)));
             }
+            Finding::Built => cells.push("built".to_owned()),
             Finding::Skipped(reason) => cells.push(format!("skipped: {reason}")),
             Finding::Wrong(reason) => cells.push(format!("WRONG: {reason}")),
         }

@@ -129,6 +129,7 @@ impl<'a> Workshop<'a> {
                 mvn.args([
                     "-q",
                     "-B",
+                    "-Dstyle.color=never",
                     "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy",
                 ]);
                 mvn.arg(format!("-Dartifact={artifact}"));
@@ -219,5 +220,5 @@ pub(crate) fn call(command: &mut Command) -> Result<()> {
     let said = [output.stdout, output.stderr].concat();
     let said = String::from_utf8_lossy(&said);
     let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
-    bail!("`{program}` failed: {}", lines[..lines.len().min(6)].join(" / "));
+    bail!("`{program}` failed: {}", lines[..lines.len().min(2)].join(" / "));
 }
