@@ -9,7 +9,8 @@ use crate::wasmtime::{self, Wasmtime};
 /// How many bytes are enough.
 pub const STACK: usize = 128 << 20;
 
-/// Every run has a fresh store, so that all pages are touched for the first time.
+/// Every run has a process of its own, so that all pages are touched for the first time:
+/// an engine keeps the memory of roots for later stores.
 const MILLION: Size = Size { tiny: 1, large: 1_000_000, operations: 999_999 };
 
 const ROOT: Program = program!("deep", "root");
@@ -20,10 +21,11 @@ const CONTINUATION: Program = program!("deep", "continuation");
 pub fn rows() -> Vec<Row> {
     let deep = || ours("deep in a continuation", "a call, a million deep", MILLION, CONTINUATION);
     vec![
-        deep().against_engine::<Ropewalk<LargeStacks>>("a large root", ROOT),
-        deep().against_engine::<Ropewalk<LargeStacks>>("a large stack", CONTINUATION),
+        deep().against_engine::<Ropewalk<LargeStacks>>("a large root", ROOT).apart(),
+        deep().against_engine::<Ropewalk<LargeStacks>>("a large stack", CONTINUATION).apart(),
         deep().against_engine::<Wasmtime<wasmtime::LargeStacks>>("wasmtime", CONTINUATION).apart(),
         ours("deep on a root", "a call, a million deep", MILLION, ROOT)
-            .against_engine::<Ropewalk<LargeStacks>>("a large root", ROOT),
+            .against_engine::<Ropewalk<LargeStacks>>("a large root", ROOT)
+            .apart(),
     ]
 }
