@@ -1,6 +1,7 @@
 //! Scripts that are too long and too regular to write by hand. Most are run
 //! twice, the second time while stacks move.
 
+mod bindings;
 mod clauses;
 mod frames;
 mod pending;

@@ -3,7 +3,7 @@
 
 use crate::{check, repeat};
 
-const MIXED: &[&str] = &["i32", "i64", "f32", "f64", "v128"];
+pub(crate) const MIXED: &[&str] = &["i32", "i64", "f32", "f64", "v128"];
 
 /// Checks functions with `count` parameters and as many results, whose types
 /// repeat `pattern`.
@@ -73,7 +73,7 @@ fn reversed<'a>(types: &[&'a str]) -> Vec<&'a str> {
 }
 
 /// The value of the parameter number `i`; no two are alike.
-fn value(ty: &str, i: usize) -> String {
+pub(crate) fn value(ty: &str, i: usize) -> String {
     match ty {
         "i64" => format!("(i64.const {})", (i as i64 + 1) << 32),
         "f32" => format!("(f32.const {i}.5)"),

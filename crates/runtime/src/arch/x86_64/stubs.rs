@@ -540,7 +540,8 @@ pub(crate) unsafe extern "C" fn deliver() {
         "lea r11d, [rax + r10]",
         "cmp r11d, {carried}",
         "ja 4f",
-        // All fit into registers.
+        // The first values go into registers, those that have come after the bound ones.
+        "1:",
         "cmp eax, 2",
         "je 2f",
         "ja 3f",
@@ -558,21 +559,23 @@ pub(crate) unsafe extern "C" fn deliver() {
         "pop r9",
         "jmp r9",
         "3:",
-        "movups xmm2, [rsp + {values}]",
-        "movups xmm1, [rsp + {values} + 16]",
-        "movups xmm0, [rsp + {values} + 2 * 16]",
-        "add rsp, {values} + 3 * 16 + {end}",
+        "shl rax, 4",
+        "movups xmm2, [rsp + rax + {values} - 3 * 16]",
+        "movups xmm1, [rsp + rax + {values} - 2 * 16]",
+        "movups xmm0, [rsp + rax + {values} - 16]",
+        "lea rsp, [rsp + rax + {values} + {end}]",
         "pop r9",
         "jmp r9",
-        // The values that have come move up in the transfer area, the last one first.
-        // Those in registers are stored even if they have no meaning: there is room.
+        // Not all fit into registers. The values that have come move up in the transfer
+        // area, the last one first. Those in registers are stored even if they have no
+        // meaning: there is room.
         "4:",
         "mov r11, [r8 + {transfer}]",
-        "shl rax, 4",
-        "lea r9, [rsp + rax + {values}]", // after the first value
-        "lea rbx, [r11 + rax]",
+        "mov r9, rax",
+        "shl r9, 4", // the bytes of the bound values
         "shl r10, 4",
         "jz 7f",
+        "lea rbx, [r11 + r9]",
         "5:",
         "cmp r10, 16 * {carried}",
         "jbe 6f",
@@ -584,10 +587,15 @@ pub(crate) unsafe extern "C" fn deliver() {
         "movups [rbx], xmm0",
         "movups [rbx + 16], xmm1",
         "movups [rbx + 32], xmm2",
-        // The bound values go before them: four at a time, then one.
+        // Those of the bound values that no register takes go before them: four at a
+        // time, then one.
         "7:",
-        "mov r10, r9",
-        "sub rax, 64",
+        "lea r10, [rsp + r9 + {values}]", // after the first value
+        "sub r9, 16 * {carried}",
+        "jbe 1b",
+        "sub r10, 16 * {carried}",
+        "add r11, 16 * {carried}",
+        "sub r9, 64",
         "jb 9f",
         "8:",
         "movups xmm0, [r10 - 16]",
@@ -600,26 +608,19 @@ pub(crate) unsafe extern "C" fn deliver() {
         "movups [r11 + 48], xmm3",
         "sub r10, 64",
         "add r11, 64",
-        "sub rax, 64",
+        "sub r9, 64",
         "jae 8b",
         "9:",
-        "add rax, 64",
-        "jz 13f",
+        "add r9, 64",
+        "jz 3b",
         "12:",
         "movups xmm0, [r10 - 16]",
         "movups [r11], xmm0",
         "sub r10, 16",
         "add r11, 16",
-        "sub rax, 16",
+        "sub r9, 16",
         "jnz 12b",
-        "13:",
-        "mov r11, [r8 + {transfer}]",
-        "movups xmm0, [r11]",
-        "movups xmm1, [r11 + 16]",
-        "movups xmm2, [r11 + 32]",
-        "lea rsp, [r9 + {end}]",
-        "pop r9",
-        "jmp r9",
+        "jmp 3b",
         // The switch has popped the first word of the head.
         count = const offset_of!(BoundHead, count) - size_of::<usize>(),
         rest = const offset_of!(BoundHead, rest) - size_of::<usize>(),
