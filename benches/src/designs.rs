@@ -55,7 +55,8 @@ fn lives_of_fibers() -> Vec<Row> {
     const CALLED: Program = program!("fiber_create", "called");
     vec![
         compared("fiber: create, finish", "a fiber.new, a mount", 10_000_000, MOUNTED, CONT_FINISH),
-        compared("fiber: mount_new", "a fiber.mount_new", 10_000_000, ENTERED, Rival("new, mount", MOUNTED)),
+        compared("fiber: mount_new", "a fiber.mount_new", 10_000_000, program!("fiber_enter", "mount_new"), Rival("new, mount", program!("fiber_enter", "new_mount"))),
+        compared("fiber: mount_new", "a fiber.mount_new", 10_000_000, ENTERED, Rival("the argument sent", MOUNTED)),
         compared("fiber: mount_new", "a fiber.mount_new", 10_000_000, ENTERED, Rival("a call", CALLED)).with_rival_size(Size::of(60_000_000)),
     ]
 }
