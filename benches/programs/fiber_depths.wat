@@ -1,5 +1,6 @@
 ;; Two fibers, each suspended inside of so many nested resumes, which switch to each other.
-;; One operation is a switch there and one back.
+;; One operation is a switch there and one back. In `between`, one fiber is dismounted
+;; from there, and a generator is resumed each time before that.
 (module
   (type $body (func (param i32)))
   (type $nested (cont $body))
@@ -9,12 +10,13 @@
   (global $b (mut fiberref) (ref.null fiber))
   (global $n (mut i64) (i64.const 0))
   (global $which (mut i32) (i32.const 0))
-  (elem declare func $inside $first $second)
+  (elem declare func $inside $first $second $third $ticks)
   (func $inside (type $body) (param $depth i32)
     (if (i32.eqz (local.get $depth))
       (then
         (if (i32.eq (global.get $which) (i32.const 0)) (then (return_call $to_b)))
-        (return_call $to_a)))
+        (if (i32.eq (global.get $which) (i32.const 1)) (then (return_call $to_a)))
+        (return_call $yields)))
     (resume $nested
       (i32.sub (local.get $depth) (i32.const 1))
       (cont.new $nested (ref.func $inside))))
@@ -45,4 +47,36 @@
     (global.set $b (fiber.new $end (on $go $second)))
     (block $ended (result i64)
       (fiber.mount $go (on $end $ended) (global.get $a))
-      (unreachable))))
+      (unreachable)))
+
+  (type $plain (func))
+  (type $generator (cont $plain))
+  (tag $tick)
+  (func $ticks (loop $next (suspend $tick) (br $next)))
+  (func $yields
+    (local $generator (ref null $generator))
+    (local.set $generator (cont.new $generator (ref.func $ticks)))
+    (loop $next
+      (block $ticked (result (ref $generator))
+        (resume $generator (on $tick $ticked) (local.get $generator))
+        (unreachable))
+      (local.set $generator)
+      (block $go
+        (fiber.dismount $end (on $go $go) (i64.const 1) (global.get $a))
+        (unreachable))
+      (br $next)))
+  (func $third (param $self fiberref) (result i64)
+    (global.set $which (i32.const 2))
+    (call $inside (i32.const DEPTH))
+    (i64.const 3))
+  (func (export "between") (param $n i64) (result i64)
+    (local $sum i64)
+    (global.set $a (fiber.new $end (on $go $third)))
+    (loop $next
+      (block $ended (result i64)
+        (fiber.mount $go (on $end $ended) (global.get $a))
+        (unreachable))
+      (local.set $sum (i64.add (local.get $sum)))
+      (local.set $n (i64.sub (local.get $n) (i64.const 1)))
+      (br_if $next (i64.gt_s (local.get $n) (i64.const 0))))
+    (local.get $sum)))

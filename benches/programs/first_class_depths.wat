@@ -22,7 +22,9 @@
         (if (i32.eq (global.get $which) (i32.const 1)) (then (return_call $calls)))
         (if (i32.eq (global.get $which) (i32.const 2)) (then (return_call $drops)))
         (if (i32.eq (global.get $which) (i32.const 3)) (then (return_call $extends)))
-        (return_call $is_extended)))
+        (if (i32.eq (global.get $which) (i32.const 4)) (then (return_call $is_extended)))
+        (if (i32.eq (global.get $which) (i32.const 5)) (then (return_call $catches)))
+        (return_call $is_redirected)))
     (resume $nested
       (i32.sub (local.get $depth) (i32.const 1))
       (cont.new $nested (ref.func $inside))))
@@ -32,7 +34,6 @@
     (global.set $which (local.get $which))
     (call $inside (i32.const DEPTH))
     (global.get $sum))
-
 
   ;; switch
   (func $count (param $from stackref)
@@ -181,4 +182,37 @@
       (global.set $sum (i64.add (global.get $sum)))
       (global.set $n (i64.sub (global.get $n) (i64.const 1)))
       (br_if $next (i64.ne (global.get $n) (i64.const 0)))))
-  (func (export "extended") (param $n i64) (result i64) (call $times (local.get $n) (i32.const 4))))
+  (func (export "extended") (param $n i64) (result i64) (call $times (local.get $n) (i32.const 4)))
+
+  ;; what comes back is caught in the caller of the function that has switched
+  (func $ask (param $counter stackref) (stack.switch $asked (local.get_clear $counter)))
+  (func $catches
+    (local $counter stackref)
+    (local.set_cleared $counter (call $begin_count))
+    (loop $next
+      (block $told (result i64 stackref)
+        (try
+          (call $ask (local.get_clear $counter))
+          (catch $told $told))
+        (unreachable))
+      (local.set_cleared $counter)
+      (global.set $sum (i64.add (global.get $sum)))
+      (global.set $n (i64.sub (global.get $n) (i64.const 1)))
+      (br_if $next (i64.ne (global.get $n) (i64.const 0)))))
+  (func (export "thrown") (param $n i64) (result i64) (call $times (local.get $n) (i32.const 5)))
+
+  ;; a new stack whose exception is redirected to what is inside
+  (func $fails (param $from stackref)
+    (stack.redirect $from (throw $value (i64.const 1)))
+    (unreachable))
+  (func $is_redirected
+    (loop $next
+      (block $value (result i64)
+        (try
+          (stack.switch_call $fails (call $new_stack))
+          (catch $value $value))
+        (unreachable))
+      (global.set $sum (i64.add (global.get $sum)))
+      (global.set $n (i64.sub (global.get $n) (i64.const 1)))
+      (br_if $next (i64.ne (global.get $n) (i64.const 0)))))
+  (func (export "redirect") (param $n i64) (result i64) (call $times (local.get $n) (i32.const 6))))

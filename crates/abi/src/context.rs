@@ -101,7 +101,9 @@ pub struct ControlBlock {
     /// The reference that will be valid for this stack when it is suspended
     /// the next time, or is while it is suspended; without its kind.
     pub reference: u64,
-    /// Whether `innermost` is another stack or `through` is not null.
+    /// Nonzero if `innermost` is another stack or `through` is not null:
+    /// [`GROUPED`](crate::stack::GROUPED), or
+    /// [`HAS_WAITED`](crate::stack::HAS_WAITED) as soon as this one resumes another.
     pub is_grouped: u32,
     /// What it is used for. Generated code writes it together with the two fields
     /// after it.
@@ -117,12 +119,13 @@ pub struct ControlBlock {
     /// stack.
     pub innermost: *mut ControlBlock,
     /// The stack, if another, that was named by the reference by which this one
-    /// was continued, as long as nothing that this one resumed has come back
-    /// since. Until then nothing between the two can have changed. Without meaning
-    /// unless `is_grouped`.
+    /// was continued. Nothing between the two can have changed until this one has waited
+    /// for another; from then on, `sought` tells. Without meaning unless `is_grouped`.
     pub through: *mut ControlBlock,
     /// What this stack searched a handler for, beyond its parent, and found in
-    /// the parent of `through`. Zero as soon as `through` is another or none.
+    /// the parent of `through`. Zero as soon as `through` is another or none. Of a stack
+    /// that has waited, `StoreContext::captures` when it began to: while that stays the
+    /// same, nothing between this stack and `through` has changed.
     pub sought: u64,
     /// Of a base on which a rout begins: the stack whose `stack.extend` waits
     /// for the rout's `stack.start`. Else null.
@@ -221,6 +224,9 @@ pub struct StoreContext {
     /// The result of a search for a handler: the outermost stack that is
     /// captured.
     pub found: *mut ControlBlock,
+    /// Another number each time that stacks are captured together which have parents:
+    /// a stack inside, which waited, has other ones when it runs again.
+    pub captures: u64,
     /// The root of the newest activation.
     pub root: *mut ControlBlock,
     /// The base of the running stack: the outermost of its parents, or the stack

@@ -44,8 +44,8 @@
 //! | --- | --- |
 //! | *create*: off the list of free stacks | `sp` at the address to start at, `fp` 0, `function` and `entry`; `purpose` the design's; `owns` false; `parent` null for a task or fiber, `no_parent` for a base; no marks, not grouped, nothing `sought`; `innermost` itself, `extender` null, as they were while it was free |
 //! | *suspend*, up to an outermost stack | of the outermost: `innermost` the stack that ran, `is_grouped` if that is another; `parent` null for a task or fiber, `no_parent` for a base, and without meaning for a continuation. Of those inside, `parent` as before |
-//! | *start*, *continue* | of the outermost: `reference` the next generation, unless it is a task or fiber; `innermost` itself; `parent` who resumed it. Of the innermost: `through` the outermost if that is another, else null; `sought` zero unless `through` is what it was |
-//! | *resume another*, wait | `handlers` the clauses; `through` null, `sought` zero. Of a root from which the host resumes: also `sp` at the address of the stub `come_back`, `fp` 0 |
+//! | *start*, *continue* | of the outermost: `reference` the next generation, unless it is a task or fiber; `innermost` itself; `parent` who resumed it. Of the innermost: `through` the outermost if that is another, else null; `sought` zero unless `through` is what it was and it has not waited since |
+//! | *resume another*, wait | `handlers` the clauses; if `is_grouped`, that is `HAS_WAITED`, and `sought` the number of captures before it waited the first time. Of a root from which the host resumes: also `sp` at the address of the stub `come_back`, `fp` 0 |
 //! | *hold*: what is suspended or new belongs to the host | as before; the store notes that the host has it |
 //! | *bind*: arguments are put on the stack that will continue | of the outermost: `reference` the next generation. Of the innermost: `sp` at the head of what is bound |
 //! | *continue with an exception* | as *continue*; of the innermost: `sp` where it was left, without what was bound |
@@ -63,7 +63,7 @@
 //! In a stress mode the runtime checks all this after every transition.
 
 use crate::context::{ControlBlock, FuncRef};
-use crate::stack::Purpose;
+use crate::stack::{GROUPED, HAS_WAITED, Purpose};
 use std::ffi::c_void;
 use std::ptr;
 
@@ -135,7 +135,9 @@ impl ControlBlock {
     pub fn group(&mut self, innermost: *mut ControlBlock) {
         let is_alone = ptr::eq(innermost, self);
         self.innermost = innermost;
-        self.is_grouped |= u32::from(!is_alone);
+        if !is_alone {
+            self.is_grouped = GROUPED;
+        }
     }
 
     /// *Continue*: prepares for continuing the innermost of the stacks that were
@@ -156,11 +158,11 @@ impl ControlBlock {
         self.is_grouped = 0;
         // SAFETY: the caller's promise.
         let inner = unsafe { &mut *innermost };
-        if inner.through != this {
+        if inner.through != this || inner.is_grouped != GROUPED {
             inner.through = this;
             inner.sought = 0;
         }
-        inner.is_grouped = 1;
+        inner.is_grouped = GROUPED;
         innermost
     }
 
@@ -174,7 +176,18 @@ impl ControlBlock {
     }
 
     /// *Wait*: notes that what is above may have changed when this stack runs
-    /// again, since it resumes another.
+    /// again, since it resumes another: it has if stacks were captured meanwhile, which
+    /// the store counts.
+    pub fn wait(&mut self, captures: u64) {
+        debug_assert!(ptr::eq(self.innermost, self));
+        if self.is_grouped == GROUPED {
+            self.sought = captures;
+            self.is_grouped = HAS_WAITED;
+        }
+    }
+
+    /// *Suspend*, alone: by which way it was continued the last time does not matter
+    /// any more.
     pub fn forget_through(&mut self) {
         debug_assert!(ptr::eq(self.innermost, self));
         self.be_alone();
@@ -188,7 +201,7 @@ impl ControlBlock {
         }
         self.through = through;
         self.sought = sought;
-        self.is_grouped = 1;
+        self.is_grouped = GROUPED;
     }
 
     /// *Free*: the record of a stack that nobody can continue any more, before it

@@ -177,6 +177,20 @@ pub fn handler_word(tag: usize, kind: ClauseKind) -> u64 {
 /// The clause of the host that every `suspend` finds. No tag has this word.
 pub const EVERY_TAG: u64 = 0b11;
 
+/// [`ControlBlock::is_grouped`] of a stack that is suspended or was continued together
+/// with others.
+pub const GROUPED: u32 = 1;
+
+/// The same of one that was continued together with others and has resumed another since.
+pub const HAS_WAITED: u32 = 2;
+
+/// What [`StoreContext::captures`](crate::StoreContext::captures) begins with. No clause
+/// has such a word, so that both can stand in [`ControlBlock::sought`].
+pub const FIRST_CAPTURE: u64 = 0b111;
+
+/// How it goes up when stacks are captured together.
+pub const NEXT_CAPTURE: u64 = 0b100;
+
 /// The address of the tag of a clause.
 pub fn tag_of_handler(word: u64) -> usize {
     (word & !0b11) as usize

@@ -28,8 +28,8 @@ use crate::trap::Trap;
 use ropewalk_abi::builtin::{CATCH, Outcome};
 use ropewalk_abi::clauses::List;
 use ropewalk_abi::stack::{
-    ClauseKind, EVERY_TAG, KIND_MASK, NEXT_GENERATION, Purpose, StackKind, block_number,
-    handler_word, kind_bits, tag_of_handler,
+    ClauseKind, EVERY_TAG, KIND_MASK, NEXT_CAPTURE, NEXT_GENERATION, Purpose, StackKind,
+    block_number, handler_word, kind_bits, tag_of_handler,
 };
 use ropewalk_abi::transfer::ValueClass;
 use ropewalk_abi::{
@@ -209,7 +209,10 @@ impl Store {
             let (to, reference) = ((*outermost).parent, (*outermost).reference);
             match running == outermost {
                 true => (*running).forget_through(),
-                false => (*outermost).group(running),
+                false => {
+                    self.context_mut().captures += NEXT_CAPTURE;
+                    (*outermost).group(running);
+                }
             }
             if self.options.move_stacks {
                 self.move_stack(to);

@@ -17,6 +17,7 @@ use crate::stack::{self, Arena, Quarantine, RootStack, StackOptions, Stacks};
 use crate::table::{Table, TableLimits};
 use crate::types::TypeRegistry;
 use ropewalk_abi::heap::EXTERN_SIZE;
+use ropewalk_abi::stack::FIRST_CAPTURE;
 use ropewalk_abi::transfer::TRANSFER_SIZE;
 use ropewalk_abi::{
     ControlBlock, FuncRef, GlobalType, HostContext, LeftCall, Passage, PausedRegisters, RawVal,
@@ -268,6 +269,7 @@ impl Store {
             finish: stubs::finish as *const c_void,
             finish_with: stubs::finish_with as *const c_void,
             no_parent: ptr::null_mut(),
+            captures: FIRST_CAPTURE,
             root: ptr::null_mut(),
             base: ptr::null_mut(),
             extending: ptr::null_mut(),

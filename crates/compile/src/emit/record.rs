@@ -95,6 +95,7 @@ fields! {
         WALK_ENV = walk_env: I64,
         WALK_STACK = walk_stack: I64,
         FOUND = found: I64,
+        CAPTURES = captures: I64,
         PAUSE = pause: I64,
         FUEL = fuel: I64,
     }

@@ -20,7 +20,7 @@ use crate::emit::record::{Records, block, store, type_info};
 use crate::handlers;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Value, types::*};
-use ropewalk_abi::stack::{ClauseKind, Purpose, StackKind};
+use ropewalk_abi::stack::{ClauseKind, HAS_WAITED, Purpose, StackKind};
 use ropewalk_abi::{Builtin, FuncType, HeapType, RefType, TrapCode, ValType};
 use wasmparser::{Handle, ResumeTable};
 
@@ -233,18 +233,7 @@ impl Translator<'_> {
         self.set_if_different(block, block::PARENT, current);
         let handlers = self.handler_table(table);
         self.set_if_different(current, block::HANDLERS, handlers);
-        self.forget_any_through(current);
-    }
-
-    /// As `forget_through`, if there is anything to forget.
-    pub(crate) fn forget_any_through(&mut self, current: Value) {
-        let is_grouped = self.load_grouped(current);
-        let [cold, next] = self.cold_and_next();
-        self.builder.ins().brif(is_grouped, cold, &[], next, &[]);
-        self.enter_sealed(cold);
-        self.forget_through(current);
-        self.jump(next, &[]);
-        self.enter_sealed(next);
+        self.keep_through(current);
     }
 
     /// As `link`, in the uncommon case.
@@ -253,16 +242,41 @@ impl Translator<'_> {
         self.set(block, block::PARENT, current);
         let handlers = self.handler_table(table);
         self.set(current, block::HANDLERS, handlers);
-        self.forget_through(current);
+        self.keep_through(current);
     }
 
-    /// Notes in a stack that resumes another that something above may have
-    /// changed when the other comes back.
+    /// As [`ControlBlock::wait`].
+    pub(crate) fn keep_through(&mut self, current: Value) {
+        self.if_grouped(current, |this| {
+            let sought = this.get(current, block::SOUGHT);
+            let captures = this.get_from_store(store::CAPTURES);
+            let has_waited = this.is_grouped_as(current, HAS_WAITED);
+            let sought = this.builder.ins().select(has_waited, sought, captures);
+            this.set(current, block::SOUGHT, sought);
+            let has_waited = this.builder.ins().iconst(I32, i64::from(HAS_WAITED));
+            this.set(current, block::IS_GROUPED, has_waited);
+        });
+    }
+
+    /// As [`ControlBlock::forget_through`].
     pub(crate) fn forget_through(&mut self, current: Value) {
-        let nothing = self.builder.ins().iconst(I64, 0);
-        self.set(current, block::THROUGH, nothing);
-        self.set(current, block::SOUGHT, nothing);
-        self.set_grouped(current, false);
+        self.if_grouped(current, |this| {
+            let nothing = this.builder.ins().iconst(I64, 0);
+            this.set(current, block::THROUGH, nothing);
+            this.set(current, block::SOUGHT, nothing);
+            this.set_grouped(current, false);
+        });
+    }
+
+    /// Does something for a stack that was continued by way of another.
+    fn if_grouped(&mut self, stack: Value, then: impl FnOnce(&mut Self)) {
+        let is_grouped = self.load_grouped(stack);
+        let [cold, next] = self.cold_and_next();
+        self.builder.ins().brif(is_grouped, cold, &[], next, &[]);
+        self.enter_sealed(cold);
+        then(self);
+        self.jump(next, &[]);
+        self.enter_sealed(next);
     }
 
     /// Finds the handler of a tag in the common case, in which it is the first
@@ -304,7 +318,7 @@ impl Translator<'_> {
         let handling = self.get(found, block::PARENT);
         self.jump(next, &[found, handling, clause]);
         self.enter_sealed(next);
-        self.suspend_up_to(outermost, Case::Any);
+        self.suspend_below(outermost, Case::Any);
         let reference = self.get(outermost, block::REFERENCE);
         Capture { reference, parent, signal }
     }

@@ -5,7 +5,7 @@ use crate::emit::carry::CARRIED;
 use crate::emit::record::{Records, block, store};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types::*};
-use ropewalk_abi::stack::{NEXT_GENERATION, OFFSET_MASK, StackKind, kind_bits};
+use ropewalk_abi::stack::{GROUPED, NEXT_GENERATION, OFFSET_MASK, StackKind, kind_bits};
 use ropewalk_abi::{Builtin, TrapCode};
 
 /// A stack that is about to be continued.
@@ -140,29 +140,41 @@ impl Translator<'_> {
     /// As [`ControlBlock::ungroup`].
     pub(crate) fn ungroup(&mut self, block: Value) -> Value {
         let innermost = self.get(block, block::INNERMOST);
-        let is_alone = self.builder.ins().icmp(IntCC::Equal, innermost, block);
-        let nothing = self.builder.ins().iconst(I64, 0);
-        let through = self.builder.ins().select(is_alone, nothing, block);
         self.set(block, block::INNERMOST, block);
         self.set_grouped(block, false);
-        self.continue_through(innermost, through);
-        let is_other = self.builder.ins().icmp(IntCC::NotEqual, innermost, block);
-        let is_other = self.builder.ins().uextend(I32, is_other);
-        self.set(innermost, block::IS_GROUPED, is_other);
+        self.continue_through(innermost, block);
         innermost
     }
 
-    /// Notes by way of which other stack one is continued, or null. What it has
-    /// sought stays true only if it is the same as the last time, and is none if
-    /// there was no other.
-    fn continue_through(&mut self, innermost: Value, through: Value) {
+    /// Notes by way of which outermost stack the innermost one is continued, if that is
+    /// another. What it has sought stays true only if it is the same as the last time
+    /// and the stack has not waited since; then there is nothing to write.
+    fn continue_through(&mut self, innermost: Value, outermost: Value) {
         let before = self.get(innermost, block::THROUGH);
-        let sought = self.get(innermost, block::SOUGHT);
-        let is_same = self.builder.ins().icmp(IntCC::Equal, before, through);
+        let is_same = self.builder.ins().icmp(IntCC::Equal, before, outermost);
+        // Never of a stack that is alone: its own block was just written.
+        let has_not_waited = self.is_grouped_as(innermost, GROUPED);
+        let is_noted = self.builder.ins().band(is_same, has_not_waited);
+        let [other, next] = self.cold_and_next();
+        self.builder.ins().brif(is_noted, next, &[], other, &[]);
+        self.enter_sealed(other);
         let nothing = self.builder.ins().iconst(I64, 0);
-        let sought = self.builder.ins().select(is_same, sought, nothing);
+        let is_other = self.builder.ins().icmp(IntCC::NotEqual, innermost, outermost);
+        let through = self.builder.ins().select(is_other, outermost, nothing);
+        const { assert!(GROUPED == 1) };
+        let grouped = self.builder.ins().uextend(I32, is_other);
         self.set(innermost, block::THROUGH, through);
-        self.set(innermost, block::SOUGHT, sought);
+        self.set(innermost, block::SOUGHT, nothing);
+        self.set(innermost, block::IS_GROUPED, grouped);
+        self.jump(next, &[]);
+        self.enter_sealed(next);
+    }
+
+    /// Whether a stack is [`GROUPED`], or rather
+    /// [`HAS_WAITED`](ropewalk_abi::stack::HAS_WAITED).
+    pub(crate) fn is_grouped_as(&mut self, block: Value, state: u32) -> Value {
+        let grouped = self.load_grouped(block);
+        self.builder.ins().icmp_imm_u(IntCC::Equal, grouped, i64::from(state))
     }
 
     /// Whether a stack is not alone.

@@ -92,7 +92,7 @@ impl Store {
         // SAFETY: both blocks are alive.
         unsafe {
             (*current).handlers = handlers;
-            (*current).forget_through();
+            (*current).wait(self.context().captures);
             (*block).parent = current;
             self.drop_bound((*block).innermost);
             self.context_mut().stack = (*block).ungroup();

@@ -14,7 +14,9 @@ use crate::frames::Frames;
 use crate::store::Store;
 use ropewalk_abi::builtin::{END, Outcome};
 use ropewalk_abi::life::Life;
-use ropewalk_abi::stack::{KIND_MASK, Purpose, TAG, TAG_MASK, block_number};
+use ropewalk_abi::stack::{
+    EVERY_TAG, GROUPED, HAS_WAITED, KIND_MASK, Purpose, TAG, TAG_MASK, block_number,
+};
 use ropewalk_abi::{ControlBlock, clauses};
 use std::ffi::c_void;
 use std::ptr;
@@ -257,21 +259,27 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// What a stack remembers of its last search must be above it.
+    /// What a stack was continued by way of must be above it, and so must be what it
+    /// remembers of its last search.
     fn remembered(&self, number: usize) -> Result {
         let stack = self.block(number);
-        if stack.sought == 0 {
+        let is_grouped = stack.is_grouped == GROUPED;
+        // Captures are counted by words that no clause has.
+        let has_sought = stack.sought != 0 && stack.sought & EVERY_TAG != EVERY_TAG;
+        ensure!(is_grouped || !has_sought, number, "has sought something, but no way is noted");
+        let stays = self.store.context().captures == stack.sought;
+        let has_way = is_grouped || stack.is_grouped == HAS_WAITED && stays;
+        if !has_way || !ptr::eq(stack.innermost, stack) {
             return Ok(());
         }
-        ensure!(stack.is_grouped != 0, number, "has sought something, but no way is noted");
         let mut above = stack.parent;
         while !above.is_null() && !ptr::eq(above, self.store.no_parent()) {
             if above == stack.through {
-                return self.found_again(number);
+                return if has_sought { self.found_again(number) } else { Ok(()) };
             }
             above = self.block(self.number(above, "a parent of what runs")?).parent;
         }
-        ensure!(false, number, "remembers a search by way of a stack that is not above it");
+        ensure!(false, number, "was continued by way of a stack that is not above it");
         Ok(())
     }
 

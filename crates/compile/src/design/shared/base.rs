@@ -5,7 +5,7 @@ use crate::emit::record::{Records, block, store};
 use crate::translate::{Translator, trap};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types::*};
-use ropewalk_abi::stack::{Purpose, StackKind, kind_bits};
+use ropewalk_abi::stack::{NEXT_CAPTURE, Purpose, StackKind, kind_bits};
 use ropewalk_abi::{Builtin, TrapCode};
 
 impl Translator<'_> {
@@ -51,7 +51,7 @@ impl Translator<'_> {
             Case::Common { .. } => self.current_reference(),
             Case::Any => self.get(base, block::REFERENCE),
         };
-        self.suspend_up_to(base, case);
+        self.suspend_up_to(base, case, |_| ());
         self.builder.ins().bor_imm_u(reference, kind_bits(kind) as i64)
     }
 
@@ -91,9 +91,20 @@ impl Translator<'_> {
         }
     }
 
+    /// As `suspend_up_to`, of a stack that has a parent: those inside may have others
+    /// when they are continued.
+    pub(crate) fn suspend_below(&mut self, outermost: Value, case: Case) {
+        self.suspend_up_to(outermost, case, |this| {
+            let captures = this.get_from_store(store::CAPTURES);
+            let captures = this.builder.ins().iadd_imm_s(captures, NEXT_CAPTURE as i64);
+            this.set_in_store(store::CAPTURES, captures);
+        });
+    }
+
     /// Notes in a stack, which is the running one or above it, that those up to
-    /// it are suspended with it. In the common case it is the running one.
-    pub(crate) fn suspend_up_to(&mut self, outermost: Value, case: Case) {
+    /// it are suspended with it, and does something if there are others. In the common
+    /// case it is the running one.
+    fn suspend_up_to(&mut self, outermost: Value, case: Case, others_too: impl FnOnce(&mut Self)) {
         if let Case::Common { .. } = case {
             return;
         }
@@ -105,11 +116,12 @@ impl Translator<'_> {
         self.enter_sealed(others);
         self.set(outermost, block::INNERMOST, current);
         self.set_grouped(outermost, true);
+        others_too(self);
         self.jump(next, &[]);
         // By which way it was continued the last time does not matter any more: the
         // next switch to it is a common one.
         self.enter_sealed(alone);
-        self.forget_any_through(current);
+        self.forget_through(current);
         self.jump(next, &[]);
         self.enter_sealed(next);
     }

@@ -21,7 +21,7 @@ impl Translator<'_> {
     pub(crate) fn wait(&mut self, call: &OperationCall) {
         self.note_clauses(call);
         let current = self.current_stack();
-        self.forget_any_through(current);
+        self.keep_through(current);
     }
 
     /// The address of the clauses of a call.

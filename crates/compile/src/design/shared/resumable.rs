@@ -2,11 +2,11 @@
 
 use super::Case;
 use crate::design::call::OperationCall;
-use crate::emit::record::{Records, block};
+use crate::emit::record::{Records, block, store};
 use crate::translate::{Translator, trap};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types::*};
-use ropewalk_abi::stack::{NEXT_GENERATION, StackKind, kind_bits};
+use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Value, types::*};
+use ropewalk_abi::stack::{GROUPED, HAS_WAITED, NEXT_GENERATION, StackKind, kind_bits};
 use ropewalk_abi::{Builtin, TrapCode};
 
 impl Translator<'_> {
@@ -73,13 +73,8 @@ impl Translator<'_> {
         let [search, outwards, found] = std::array::from_fn(|_| self.next_block());
         let [stack] = self.words(search);
         let current = self.current_stack();
-        // If it was continued by way of that one, nothing in between has changed.
-        let grouped = self.load_grouped(current);
-        let is_grouped = self.builder.ins().icmp_imm_u(IntCC::NotEqual, grouped, 0);
-        let through = self.get(current, block::THROUGH);
-        let is_through = self.builder.ins().icmp(IntCC::Equal, through, block);
-        let is_above = self.builder.ins().band(is_grouped, is_through);
-        self.builder.ins().brif(is_above, found, &[], search, &[current.into()]);
+        self.find_through(current, block, found);
+        self.jump(search, &[current]);
         self.builder.switch_to_block(search);
         let is_this = self.builder.ins().icmp(IntCC::Equal, stack, block);
         self.builder.ins().brif(is_this, found, &[], outwards, &[]);
@@ -92,10 +87,30 @@ impl Translator<'_> {
         self.enter_sealed(found);
     }
 
+    /// Continues at a block if the running stack was continued by way of another, and
+    /// nothing between the two can have changed.
+    fn find_through(&mut self, current: Value, other: Value, found: Block) {
+        let [waited, changed] = [self.cold_block(), self.next_block()];
+        let through = self.get(current, block::THROUGH);
+        let is_through = self.builder.ins().icmp(IntCC::Equal, through, other);
+        let has_not_waited = self.is_grouped_as(current, GROUPED);
+        let is_above = self.builder.ins().band(is_through, has_not_waited);
+        self.builder.ins().brif(is_above, found, &[], waited, &[]);
+        self.enter_sealed(waited);
+        let has_waited = self.is_grouped_as(current, HAS_WAITED);
+        let sought = self.get(current, block::SOUGHT);
+        let captures = self.get_from_store(store::CAPTURES);
+        let is_unchanged = self.builder.ins().icmp(IntCC::Equal, sought, captures);
+        let is_above = self.builder.ins().band(is_through, has_waited);
+        let is_above = self.builder.ins().band(is_above, is_unchanged);
+        self.builder.ins().brif(is_above, found, &[], changed, &[]);
+        self.enter_sealed(changed);
+    }
+
     /// Takes the running stack and its parents up to a task or fiber out of the
     /// running ones; returns the parent.
     pub(crate) fn detach(&mut self, block: Value, case: Case) -> Value {
-        self.suspend_up_to(block, case);
+        self.suspend_below(block, case);
         let parent = self.get(block, block::PARENT);
         let nothing = self.builder.ins().iconst(I64, 0);
         self.set(block, block::PARENT, nothing);
