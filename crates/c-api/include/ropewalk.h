@@ -313,6 +313,7 @@ typedef struct ropewalk_limits_t {
   uint64_t stack_bytes;
   uint64_t heap_bytes;
   uint64_t host_values;        /* foreign objects and others that WebAssembly refers to */
+  uint64_t handles;            /* references that the host owns */
   uint64_t instances;
   uint64_t memories;
   uint64_t tables;

@@ -21,6 +21,7 @@ pub struct ropewalk_limits_t {
     stack_bytes: u64,
     heap_bytes: u64,
     host_values: u64,
+    handles: u64,
     instances: u64,
     memories: u64,
     tables: u64,
@@ -99,6 +100,7 @@ pub extern "C" fn ropewalk_store_set_limits(
             .stack_bytes(size(limits.stack_bytes))
             .heap_bytes(size(limits.heap_bytes))
             .host_values(size(limits.host_values))
+            .handles(size(limits.handles))
             .instances(size(limits.instances))
             .memories(size(limits.memories))
             .tables(size(limits.tables))

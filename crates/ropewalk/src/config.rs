@@ -1,6 +1,8 @@
 //! How an engine behaves.
 
 use crate::cache::Cache;
+use crate::stress::LAST_GENERATION;
+use anyhow::{Result, bail};
 use ropewalk_compile::Limits;
 use ropewalk_runtime::HeapOptions;
 use ropewalk_runtime::stack::StackOptions;
@@ -56,6 +58,9 @@ const IMPLEMENTED: WasmFeatures = WasmFeatures::WASM3
     .union(WasmFeatures::WIDE_ARITHMETIC)
     .union(WasmFeatures::COMPACT_IMPORTS)
     .union(WasmFeatures::STACK_SWITCHING);
+
+/// How many stacks are made ready at a time at most.
+const MAX_POOL: u64 = 1 << 16;
 
 impl Default for Config {
     fn default() -> Self {
@@ -117,7 +122,7 @@ impl Config {
     }
 
     /// How deep calls from the host into WebAssembly may nest. Each uses some
-    /// of the host's stack too. 1000 by default.
+    /// of the host's stack too. 1000 by default, and at least 1.
     pub fn max_activations(&mut self, count: usize) -> &mut Config {
         self.max_activations = count;
         self
@@ -219,17 +224,17 @@ impl Config {
         self
     }
 
-    /// The generation that references to new stacks begin with, of which only
-    /// the lowest 34 bits count. For testing what happens at the last one.
+    /// The generation that references to new stacks begin with. For testing what happens
+    /// at the last one.
     pub fn first_generation(&mut self, generation: u64) -> &mut Config {
         self.stacks.first_generation = generation;
         self
     }
 
     /// How many stacks are made ready at a time, and kept ready
-    /// at least. 16 by default.
+    /// at least. 16 by default; 1 to 65,536.
     pub fn stack_pool(&mut self, count: usize) -> &mut Config {
-        self.stacks.pool = count.max(1);
+        self.stacks.pool = count;
         self
     }
 
@@ -360,6 +365,30 @@ impl Config {
     pub fn collect_always(&mut self, enable: bool) -> &mut Config {
         self.heap.collect_always = enable;
         self
+    }
+
+    /// Fails if a setting has a value that it cannot have.
+    pub(crate) fn check(&self) -> Result<()> {
+        let unimplemented = self.unimplemented();
+        if !unimplemented.is_empty() {
+            let names: Vec<_> = unimplemented.iter_names().map(|(name, _)| name).collect();
+            bail!("these features are not implemented: {}", names.join(", "));
+        }
+        let ranges = [
+            ("max_activations", self.max_activations as u64, 1..=u64::MAX),
+            ("stack_pool", self.stacks.pool as u64, 1..=MAX_POOL),
+            ("first_generation", self.stacks.first_generation, 0..=LAST_GENERATION),
+        ];
+        for (name, value, range) in ranges {
+            if !range.contains(&value) {
+                let (least, most) = (range.start(), range.end());
+                match *most {
+                    u64::MAX => bail!("Config::{name} is at least {least}, not {value}"),
+                    _ => bail!("Config::{name} is {least} to {most}, not {value}"),
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The features that are on but not implemented.

@@ -2,7 +2,7 @@
 
 use crate::config::Config;
 use crate::new_stack;
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use ropewalk_abi::{FuncType, HeapType, RefType, TypeKind, ValType};
 use ropewalk_compile::Target;
 use ropewalk_runtime::memory::MemoryPool;
@@ -115,11 +115,7 @@ impl std::fmt::Debug for Engine {
 impl Engine {
     /// An engine with these settings.
     pub fn new(config: &Config) -> Result<Engine> {
-        let unimplemented = config.unimplemented();
-        if !unimplemented.is_empty() {
-            let names: Vec<_> = unimplemented.iter_names().map(|(name, _)| name).collect();
-            bail!("these features are not implemented: {}", names.join(", "));
-        }
+        config.check()?;
         check_stack_size(config.stacks.limit.max(config.stacks.size))?;
         ropewalk_runtime::install_signal_handlers()
             .context("cannot install the handlers of signals")?;

@@ -47,6 +47,7 @@ pub struct StoreLimits {
     stack_bytes: usize,
     heap_bytes: usize,
     host_values: usize,
+    handles: usize,
     instances: usize,
     memories: usize,
     tables: usize,
@@ -65,6 +66,7 @@ impl Default for StoreLimits {
             stack_bytes: NONE,
             heap_bytes: NONE,
             host_values: NONE,
+            handles: NONE,
             instances: NONE,
             memories: NONE,
             tables: NONE,
@@ -107,6 +109,8 @@ settings! {
     heap_bytes;
     /// How many values of the host there may be, with those that are not collected yet.
     host_values;
+    /// How many references the host may own ([`Owned`](crate::Owned)).
+    handles;
     /// How many instances there may be.
     instances;
     /// How many linear memories there may be.
@@ -183,6 +187,10 @@ impl ResourceLimiter for StoreLimits {
 
     fn host_values_growing(&mut self, _current: usize, desired: usize) -> bool {
         desired <= self.host_values
+    }
+
+    fn handles_growing(&mut self, _current: usize, desired: usize) -> bool {
+        desired <= self.handles
     }
 
     fn instances(&self) -> usize {

@@ -140,6 +140,26 @@ fn host_values_are_limited() {
     assert_eq!(code(ExternRef::new(&mut store, 4)), TrapCode::OutOfMemory);
 }
 
+#[test]
+fn references_that_the_host_owns_are_limited() {
+    let mut store = Store::new(&Engine::default(), ());
+    store.limiter(limits().handles(3).build());
+    let own = |store: &mut Store<()>| ExternRef::new(&mut *store, 5)?.own(store);
+    let mut owned: Vec<_> = (0..3).map(|_| own(&mut store).unwrap()).collect();
+    let error = own(&mut store).unwrap_err();
+    assert!(error.is::<Refused>());
+    let expected = "the limiter of the store refuses 4 references that the host owns";
+    assert_eq!(error.to_string(), expected);
+    // A clone is the same reference, and what is dropped makes room.
+    let clone = owned[0].clone();
+    assert!(own(&mut store).is_err());
+    owned.pop();
+    owned.push(own(&mut store).unwrap());
+    assert!(own(&mut store).is_err());
+    drop((owned, clone));
+    own(&mut store).unwrap();
+}
+
 /// Says what it was asked, and refuses by an error.
 #[derive(Clone, Default)]
 struct Strict(Arc<Mutex<Vec<String>>>);

@@ -280,3 +280,32 @@ fn where_bound_values_find_no_room_nothing_is_bound() {
         assert!(found_room > 10 && was_full > 1, "{found_room} {was_full}");
     }
 }
+
+#[test]
+fn a_setting_that_cannot_be_is_an_error_that_says_the_range() {
+    const LAST: u64 = stress::LAST_GENERATION;
+    let beyond = format!("Config::first_generation is 0 to {LAST}, not {}", LAST + 1);
+    let largest = "a stack has at most 68719476736 bytes, not 68719476737";
+    for (config, expected) in [
+        (Config::new().max_activations(0), "Config::max_activations is at least 1, not 0"),
+        (Config::new().stack_pool(0), "Config::stack_pool is 1 to 65536, not 0"),
+        (Config::new().stack_pool(65537), "Config::stack_pool is 1 to 65536, not 65537"),
+        (Config::new().first_generation(LAST + 1), &beyond),
+        (Config::new().stack_size((1 << 36) + 1), largest),
+        (Config::new().max_wasm_stack((1 << 36) + 1), largest),
+        (
+            Config::new().wasm_features(WasmFeatures::THREADS, true),
+            "these features are not implemented: THREADS",
+        ),
+    ] {
+        assert_eq!(Engine::new(config).unwrap_err().to_string(), expected);
+    }
+    for config in [
+        Config::new().max_activations(1),
+        Config::new().stack_pool(65536),
+        Config::new().first_generation(LAST),
+        Config::new().max_stacks(usize::MAX),
+    ] {
+        Engine::new(config).unwrap();
+    }
+}

@@ -53,6 +53,14 @@ pub trait ResourceLimiter: Send + Sync {
         true
     }
 
+    /// Whether the host may own so many references (`Owned`) instead of fewer. Otherwise
+    /// making one is an error. Those that a typed call returns are counted, and not
+    /// refused. If it says no, references that nobody owns any more are left out, and it is
+    /// asked again.
+    fn handles_growing(&mut self, _current: usize, _desired: usize) -> bool {
+        true
+    }
+
     /// How many instances there may be.
     fn instances(&self) -> usize {
         usize::MAX
@@ -124,6 +132,10 @@ impl Limiter {
         from >= to || self.0.as_mut().is_none_or(|limiter| limiter.heap_growing(from, to))
     }
 
+    fn handles_growing(&mut self, from: usize) -> bool {
+        self.0.as_mut().is_none_or(|limiter| limiter.handles_growing(from, from + 1))
+    }
+
     pub fn host_values_growing(&mut self, from: usize) -> Result<(), TrapCode> {
         let may = self.0.as_mut().is_none_or(|limiter| limiter.host_values_growing(from, from + 1));
         if may { Ok(()) } else { Err(TrapCode::OutOfMemory) }
@@ -143,6 +155,20 @@ impl Store {
     /// Has somebody decide how much there may be.
     pub fn set_limiter(&mut self, limiter: Box<dyn ResourceLimiter>) {
         self.limiter = Limiter(Some(limiter));
+    }
+
+    /// Fails unless the host may own one more reference.
+    pub fn check_new_handle(&mut self) -> Result<(), Refused> {
+        let roots = &mut self.heap.roots;
+        if self.limiter.handles_growing(roots.count_owned()) {
+            return Ok(());
+        }
+        roots.forget_without_owners();
+        let count = roots.count_owned();
+        match self.limiter.handles_growing(count) {
+            true => Ok(()),
+            false => Err(Refused(format!("{} references that the host owns", count + 1))),
+        }
     }
 
     /// Grows a memory; returns the old size in pages, or nothing if it cannot grow.

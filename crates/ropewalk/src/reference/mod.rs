@@ -98,6 +98,7 @@ pub trait Reference: Copy + sealed::Sealed {
     fn own(self, mut store: impl crate::AsContextMut) -> Result<Owned<Self>> {
         let runtime = &mut store.as_context_mut().0.runtime;
         let word = self.handle(Inside(())).word(runtime, Self::KIND)?;
+        runtime.check_new_handle()?;
         Ok(Owned::new(runtime, word, self.detail(Inside(()))))
     }
 }

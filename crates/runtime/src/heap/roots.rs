@@ -110,7 +110,12 @@ impl Roots {
 }
 
 impl Roots {
-    fn forget_without_owners(&mut self) {
+    /// How many owned references there are, with some that nobody owns any more.
+    pub fn count_owned(&self) -> usize {
+        self.owned.len()
+    }
+
+    pub fn forget_without_owners(&mut self) {
         self.owned.retain(|place| Arc::strong_count(place) > 1);
         self.owned_before = self.owned.len();
     }
