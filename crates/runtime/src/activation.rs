@@ -460,6 +460,8 @@ impl Store {
         if self.roots.len() >= self.options.max_activations {
             return Err(Trap::from_code(TrapCode::CallStackExhausted).into());
         }
+        let room = self.roots.try_reserve(1);
+        room.map_err(|_| Trap::from_code(TrapCode::TooManyStacks))?;
         if let Some(root) = self.spare_root() {
             let block = root.block;
             self.roots.push(root);
@@ -489,8 +491,8 @@ impl Store {
     /// Gives memory of stacks back that have grown and do not need it any more.
     pub(crate) fn shrink_stacks(&mut self) {
         let idle = self.roots[self.depth..].iter().chain(&self.spare_roots);
-        let idle: Vec<*const ControlBlock> = idle.map(|root| root.block.cast_const()).collect();
-        self.stacks.shrink(|block| idle.contains(&block), self.depth > 0);
+        let is_idle = |block| idle.clone().any(|root| root.block.cast_const() == block);
+        self.stacks.shrink(is_idle, self.depth > 0);
     }
 
     /// The stacks of all activations, innermost first, when the newest one is

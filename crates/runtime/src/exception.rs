@@ -71,8 +71,8 @@ impl Store {
         // SAFETY: the running stack's block is alive.
         unsafe {
             ((*stack).sp, (*stack).fp) = (landing.sp, landing.fp);
-            // Removes those of the functions that were left.
-            self.stacks.marks_of(stack);
+            // Of the functions that were left.
+            self.stacks.settle_marks(stack);
         }
         self.context_mut().landing = landing.ip;
     }

@@ -514,6 +514,7 @@ impl Store {
     /// A reference to a host value.
     pub fn add_extern(&mut self, value: Box<dyn Any + Send + Sync>) -> Result<u64, TrapCode> {
         self.limiter.host_values_growing(self.heap.host_values())?;
+        self.heap.make_room_for_extern()?;
         let object = self.allocate(self.options.types.extern_info(), u64::from(EXTERN_SIZE))?;
         let number = self.heap.add_extern(value);
         object.set_extern_number(number);

@@ -38,7 +38,7 @@ pub struct Handle {
 
 impl Handle {
     pub(crate) fn new(runtime: &mut RuntimeStore, word: u64) -> Handle {
-        Handle { store: runtime.id(), root: runtime.root(word) }
+        Handle { store: runtime.id(), root: runtime.root_for_host(word) }
     }
 
     /// The word of a reference of a kind, which is valid until the next

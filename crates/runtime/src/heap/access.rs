@@ -22,6 +22,15 @@ impl Store {
         self.heap.roots.add(reference)
     }
 
+    /// The same for the host. If there is no memory for it, what the host gets is as if its
+    /// scope had ended.
+    pub fn root_for_host(&mut self, reference: u64) -> Root {
+        match self.heap.roots.make_room() {
+            true => self.root(reference),
+            false => self.heap.roots.ended(),
+        }
+    }
+
     /// The reference in the hands of the host, unless its scope has ended.
     pub fn rooted(&self, root: Root) -> Option<u64> {
         self.heap.roots.get(root)

@@ -12,22 +12,61 @@ use crate::store::Store;
 use ropewalk_abi::stack::{
     FIBER_EXTRAS, KIND_MASK, NEW_STACK_ARGUMENTS, NEXT_GENERATION, Purpose, block_number, is_stack,
 };
-use ropewalk_abi::{ControlBlock, RawVal, TypeKind};
+use ropewalk_abi::{ControlBlock, RawVal, TrapCode, TypeKind};
 use std::ptr;
+
+/// The lists of a collection. All their memory is there before anything is copied: then
+/// nothing can fail any more.
+pub(super) struct Lists {
+    /// The stacks that run, and their parents.
+    running: Vec<*const ControlBlock>,
+    /// What is known of each stack, by its block.
+    stacks: Vec<Reached>,
+    /// Which stacks are or were among the pending ones, by their blocks.
+    was_pending: Vec<bool>,
+    /// Valid references to stacks whose frames were not visited when they were met, one for
+    /// each stack at most.
+    pending: Vec<u64>,
+}
+
+impl Lists {
+    /// Lists for a collection of a store as it is.
+    pub fn new(store: &mut Store) -> Result<Lists, TrapCode> {
+        store.heap.externs.make_room_to_sweep()?;
+        let count = store.stacks.len() + 1;
+        let mut running = with_room(store.stacks_in_host_calls().count())?;
+        running.extend(store.stacks_in_host_calls().map(ptr::from_ref));
+        let mut stacks = with_room(count)?;
+        stacks.resize(count, Reached::default());
+        let mut was_pending = with_room(count)?;
+        was_pending.resize(count, false);
+        Ok(Lists { running, stacks, was_pending, pending: with_room(count)? })
+    }
+}
+
+/// An empty list with room for so many.
+fn with_room<T>(count: usize) -> Result<Vec<T>, TrapCode> {
+    let mut list = Vec::new();
+    list.try_reserve_exact(count).map_err(|_| TrapCode::OutOfMemory)?;
+    Ok(list)
+}
 
 /// Copies every object that can be reached to free memory from `base` on, which
 /// is zero from `clean` on, and updates all references; frees the stacks that
 /// cannot be reached. Returns the end of the copies.
-pub(super) fn copy_reachable(store: &mut Store, base: usize, clean: usize) -> usize {
+pub(super) fn copy_reachable(store: &mut Store, lists: Lists, base: usize, clean: usize) -> usize {
+    let Lists { running, stacks, was_pending, pending } = lists;
     let mut copier = Copier {
         next: base,
         clean,
         externs: std::mem::take(&mut store.heap.externs.reached),
-        stacks: vec![Reached::default(); store.stacks.len() + 1],
-        pending: Vec::new(),
+        blocks: store.stacks.base(),
+        stacks,
+        was_pending,
+        pending,
         references: store.options.check_stacks.then(|| CheckReferences::begin(store)),
     };
-    store.visit_roots(&mut copier);
+    store.visit_roots(running, &mut copier);
     let mut scan = base;
     loop {
         while scan < copier.next {
@@ -60,9 +99,11 @@ struct Copier {
     clean: usize,
     /// Which host values were reached.
     externs: Vec<bool>,
-    /// What is known of each stack, by its block.
+    /// The records of all stacks.
+    blocks: *const ControlBlock,
+    /// As in [`Lists`].
     stacks: Vec<Reached>,
-    /// References to stacks whose frames were not visited when they were met.
+    was_pending: Vec<bool>,
     pending: Vec<u64>,
     /// In a stress mode: whether the references that are met can be.
     references: Option<CheckReferences>,
@@ -121,15 +162,23 @@ impl Copier {
         *reference = copy.reference();
     }
 
-    /// Notes that something names a block. Whether the reference is valid is
-    /// seen later: a stale one must not hide a valid one.
+    /// Notes that something names a block. Only a valid reference makes the stack one that
+    /// is to be visited.
     fn reach_stack(&mut self, reference: u64) {
         if let Some(references) = &mut self.references {
             references.check(reference);
         }
-        let stack = &mut self.stacks[block_number(reference)];
+        let number = block_number(reference);
+        let stack = &mut self.stacks[number];
         stack.is_named = true;
-        if !stack.is_live {
+        if stack.is_live || self.was_pending[number] || number == 0 {
+            return;
+        }
+        // SAFETY: blocks of the table are always initialised, and there are as many as
+        // lists have entries.
+        let valid = unsafe { (*self.blocks.add(number)).reference };
+        if valid == reference & !KIND_MASK {
+            self.was_pending[number] = true;
             self.pending.push(reference);
         }
     }
@@ -151,8 +200,7 @@ impl Copier {
 
 impl Store {
     /// Visits every reference outside the heap that is followed.
-    fn visit_roots(&mut self, copier: &mut Copier) {
-        let running: Vec<_> = self.stacks_in_host_calls().map(ptr::from_ref).collect();
+    fn visit_roots(&mut self, running: Vec<*const ControlBlock>, copier: &mut Copier) {
         for stack in running {
             let number = self.stacks.number_of(stack).expect("blocks lie in the table");
             copier.stacks[number].is_live = true;

@@ -100,6 +100,12 @@ impl Heap {
         self.externs.values.get(number as usize)?.as_deref()
     }
 
+    /// Makes room for one value more.
+    pub fn make_room_for_extern(&mut self) -> Result<(), TrapCode> {
+        self.externs.make_room()
+    }
+
+    /// Keeps a value for which there is room.
     pub fn add_extern(&mut self, value: Box<dyn Any + Send + Sync>) -> u64 {
         self.externs.add(value)
     }
@@ -115,6 +121,21 @@ impl Heap {
 }
 
 impl Externs {
+    /// Makes room for one value more, and for the number of each that is given up.
+    fn make_room(&mut self) -> Result<(), TrapCode> {
+        let missing = (self.values.len() + 1).saturating_sub(self.free.len());
+        let free = self.free.try_reserve(missing);
+        free.and_then(|()| self.values.try_reserve(1)).map_err(|_| TrapCode::OutOfMemory)
+    }
+
+    /// Makes room for what a collection notes of the values.
+    fn make_room_to_sweep(&mut self) -> Result<(), TrapCode> {
+        let count = self.values.len();
+        let reached = self.reached.try_reserve(count);
+        let dead = reached.and_then(|()| self.dead.try_reserve(count - self.free.len()));
+        dead.map_err(|_| TrapCode::OutOfMemory)
+    }
+
     fn add(&mut self, value: Box<dyn Any + Send + Sync>) -> u64 {
         let number = self.free.pop().unwrap_or_else(|| {
             self.values.push(None);
@@ -186,9 +207,10 @@ impl Store {
         if needed > maximum || self.is_poisoned() {
             return Err(TrapCode::OutOfMemory);
         }
+        let lists = collect::Lists::new(self)?;
         let space = self.heap.take_space(room_for(used) + needed)?;
         let (base, len) = (space.base(), space.map.len());
-        let next = collect::copy_reachable(self, base, space.clean);
+        let next = collect::copy_reachable(self, lists, base, space.clean);
         self.heap.replace_space(space, used);
         let live = next - base;
         let mut enough = (room_for(live) + needed).min(maximum).min(len);

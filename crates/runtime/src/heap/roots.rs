@@ -57,6 +57,17 @@ impl Roots {
         Root { serial: self.serial, index: index as u32 }
     }
 
+    /// Makes room for one place more; returns whether there is memory for it.
+    pub fn make_room(&mut self) -> bool {
+        self.scoped.try_reserve(1).is_ok()
+    }
+
+    /// What names no place: as if its scope had ended.
+    pub fn ended(&mut self) -> Root {
+        self.serial += 1;
+        Root { serial: self.serial, index: u32::MAX }
+    }
+
     /// Gives a reference a place.
     pub fn add(&mut self, reference: u64) -> Root {
         self.serial += 1;

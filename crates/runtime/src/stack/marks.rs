@@ -5,7 +5,7 @@
 //! that is left over from another life of the block, and nobody looks at it.
 
 use crate::design::first_class::marks::Mark;
-use ropewalk_abi::ControlBlock;
+use ropewalk_abi::{ControlBlock, TrapCode};
 
 /// The marks of all stacks of a store, by the number of the block, as far as any
 /// stack has had some.
@@ -28,6 +28,22 @@ impl MarkLists {
         marks.truncate(left);
         stack.marks = left as u16;
         marks
+    }
+
+    /// Removes the marks of functions that a stack is not in any more. It needs no memory.
+    pub fn settle(&mut self, number: usize, stack: &mut ControlBlock) {
+        if number < self.0.len() {
+            self.of(number, stack);
+        }
+    }
+
+    /// Makes room for one mark more of a stack.
+    pub fn make_room(&mut self, number: usize) -> Result<(), TrapCode> {
+        let missing = (number + 1).saturating_sub(self.0.len());
+        let lists = self.0.try_reserve(missing);
+        lists.map_err(|_| TrapCode::OutOfMemory)?;
+        self.0.resize_with(self.0.len().max(number + 1), Vec::new);
+        self.0[number].try_reserve(1).map_err(|_| TrapCode::OutOfMemory)
     }
 
     /// The marks of a stack for the collector, as many as its record says: whether a

@@ -8,7 +8,7 @@
 
 use super::arena::GUARD;
 use crate::map::{Map, PAGE};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::io;
 
 /// How many slots a chunk has.
@@ -20,8 +20,8 @@ const QUARANTINE: usize = 64;
 /// All slots of a store.
 #[derive(Debug)]
 pub(super) struct Slots {
-    /// By where they begin.
-    chunks: BTreeMap<usize, Map>,
+    /// In the order of their addresses.
+    chunks: Vec<Map>,
     /// Where the newest chunk begins.
     newest: usize,
     /// How many of its slots are in use.
@@ -37,7 +37,7 @@ impl Slots {
     pub fn new(usable: usize) -> Slots {
         let size = usable.next_multiple_of(PAGE).max(2 * PAGE) + GUARD;
         Slots {
-            chunks: BTreeMap::new(),
+            chunks: Vec::new(),
             newest: 0,
             used: SLOTS_PER_CHUNK,
             size,
@@ -57,16 +57,18 @@ impl Slots {
 
     fn next(&mut self) -> io::Result<usize> {
         if self.used == SLOTS_PER_CHUNK {
+            self.chunks.try_reserve(1).map_err(|_| io::ErrorKind::OutOfMemory)?;
             let chunk = Map::read_write(self.chunk())?;
             chunk.no_huge_pages();
             self.newest = chunk.base() as usize;
-            self.chunks.insert(self.newest, chunk);
+            self.chunks.insert(self.count_up_to(self.newest), chunk);
             self.used = 0;
         }
-        let offset = self.used * self.size;
-        self.chunks[&self.newest].guard(offset, GUARD)?;
+        let slot = self.newest + self.used * self.size;
+        let (chunk, offset) = self.find(slot);
+        chunk.guard(offset, GUARD)?;
         self.used += 1;
-        Ok(self.newest + offset)
+        Ok(slot)
     }
 
     fn reopen(&mut self) -> io::Result<usize> {
@@ -92,17 +94,23 @@ impl Slots {
     /// that lie side by side go together: guards stay in place.
     pub fn give_back(&self, mut limits: Vec<usize>) {
         limits.sort_unstable();
-        let continues =
-            |a: &usize, b: &usize| a + self.size == *b && !self.chunks.contains_key(&(b - GUARD));
+        let begins_chunk = |slot: usize| self.find(slot).1 == 0;
+        let continues = |a: &usize, b: &usize| a + self.size == *b && !begins_chunk(b - GUARD);
         for run in limits.chunk_by(continues) {
             let (chunk, offset) = self.find(run[0] - GUARD);
             chunk.give_back(offset + GUARD, run.len() * self.size - GUARD);
         }
     }
 
+    /// How many chunks begin at an address or before.
+    fn count_up_to(&self, address: usize) -> usize {
+        self.chunks.partition_point(|chunk| chunk.base() as usize <= address)
+    }
+
+    /// The chunk that a slot lies in, and where in it.
     fn find(&self, slot: usize) -> (&Map, usize) {
-        let (base, chunk) = self.chunks.range(..=slot).next_back().expect("slots lie in chunks");
-        (chunk, slot - base)
+        let chunk = &self.chunks[self.count_up_to(slot) - 1];
+        (chunk, slot - chunk.base() as usize)
     }
 
     /// How many bytes a stack has, without its guard.
@@ -117,12 +125,12 @@ impl Slots {
 
     /// How many bytes of address space the slots have.
     pub fn reserved(&self) -> usize {
-        self.chunks.values().map(Map::len).sum()
+        self.chunks.iter().map(Map::len).sum()
     }
 
     /// How many bytes of memory they have.
     pub fn committed(&self) -> usize {
-        self.chunks.values().map(Map::committed).sum()
+        self.chunks.iter().map(Map::committed).sum()
     }
 }
 

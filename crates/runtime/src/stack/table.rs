@@ -548,6 +548,18 @@ impl Stacks {
         self.marks.of(number, stack)
     }
 
+    /// Removes the marks of functions that a stack, which does not run, is not in any more.
+    ///
+    /// # Safety
+    ///
+    /// The block must lie in the table.
+    pub unsafe fn settle_marks(&mut self, block: *mut ControlBlock) {
+        let number = self.number_of(block).expect("a block of the table");
+        // SAFETY: blocks of the table are always initialised, and nobody else has a
+        // reference to this one.
+        self.marks.settle(number, unsafe { &mut *block });
+    }
+
     /// Leaves a mark on a stack, whose computation is in a host call.
     ///
     /// # Safety
@@ -562,6 +574,8 @@ impl Stacks {
         let serial = self.newest_mark;
         // SAFETY: blocks of the table are always initialised.
         let depth = unsafe { (*block).high - (*block).sp };
+        let number = self.number_of(block).expect("a block of the table");
+        self.marks.make_room(number)?;
         // SAFETY: the caller's promise.
         let marks = unsafe { self.marks_of(block) };
         let number = marks.len();
