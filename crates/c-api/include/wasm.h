@@ -35,6 +35,7 @@
 #ifndef ROPEWALK_WASM_H
 #define ROPEWALK_WASM_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
