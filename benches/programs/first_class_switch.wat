@@ -52,6 +52,7 @@
   (func $begin_caught (type $player)
     (param $n i64) (param $mixed i64) (param $home (ref null $stack))
     (global.set $home (local.get $home))
+    (local.set $home (ref.null $stack))
     (block $passed (result i64 i64 (ref null $stack))
       (try_table (catch $pass $passed)
         (call $switch_call_trap
@@ -65,6 +66,7 @@
   (func $begin_called (type $player)
     (param $n i64) (param $mixed i64) (param $home (ref null $stack))
     (global.set $home (local.get $home))
+    (local.set $home (ref.null $stack))
     (block $passed (result i64 i64 (ref null $stack))
       (try_table (catch $pass $passed)
         (call $switch_call_trap
@@ -78,6 +80,7 @@
   (func $begin_thrown (type $player)
     (param $n i64) (param $mixed i64) (param $home (ref null $stack))
     (global.set $home (local.get $home))
+    (local.set $home (ref.null $stack))
     (block $passed (result i64 i64 (ref null $stack))
       (try_table (catch $pass $passed)
         (call $switch_call_trap
