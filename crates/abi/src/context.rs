@@ -1,7 +1,7 @@
 //! The records that generated code reads and writes.
 
 use crate::builtin::BuiltinPointer;
-use crate::signature::host_in_registers;
+use crate::signature::in_registers;
 use crate::stack::Purpose;
 use crate::types::{FuncType, TypeKind};
 use std::ffi::c_void;
@@ -310,7 +310,7 @@ impl LeftCall {
     /// The results of a function of a type.
     pub fn of(ty: &FuncType) -> LeftCall {
         let results = ty.results().len();
-        let array = match host_in_registers(ty) {
+        let array = match in_registers(ty) {
             true => 0,
             false => ty.params().len().max(results) * size_of::<RawVal>(),
         };
@@ -319,8 +319,9 @@ impl LeftCall {
 }
 
 /// How many bytes lie on top of a stack that was left in a host call: where it
-/// continues, the registers that the host preserves, and a [`LeftCall`].
-pub const LEFT_CALL_FRAME: usize = 64;
+/// continues, the registers that the host preserves, a [`LeftCall`], and the frame pointer
+/// of whoever has called.
+pub const LEFT_CALL_FRAME: usize = 72;
 
 /// A switch between a stack and the host, beside its values, which are in the
 /// transfer area.
@@ -365,7 +366,7 @@ pub struct FuncImport {
     pub context: *mut c_void,
 }
 
-/// The first argument of a host function's trampoline.
+/// The first argument of a host function.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct HostContext {
@@ -373,8 +374,9 @@ pub struct HostContext {
     pub store: *mut StoreContext,
     /// The function to call on the host's stack:
     /// `extern "C" fn(&HostContext, *mut RawVal) -> Outcome`, or, if
-    /// [`host_in_registers`](crate::signature::host_in_registers),
-    /// `extern "C" fn(&HostContext, u64, u64, u64, u64) -> Outcome`.
+    /// [`in_registers`](crate::signature::in_registers),
+    /// with four integers and four floats after the context: then parameters that are
+    /// floats are among those, all others among the former, each in their order.
     pub function: *const c_void,
     /// What the function closes over.
     pub data: *const c_void,

@@ -21,15 +21,15 @@ pub const DIRECT_RESULTS_PER_CLASS: usize = 8;
 /// that a function may have.
 pub const TRANSFER_SLOTS: usize = 1000;
 
-/// How many parameters a host function gets in registers.
-pub const HOST_WORDS: usize = 4;
+/// How many parameters the host and a function pass each other in registers.
+pub const WORDS: usize = 4;
 
-/// Whether a host function of this type gets its arguments, and gives its
-/// result, as words in registers and not in an array: if they are few and none
-/// is a vector.
-pub fn host_in_registers(ty: &FuncType) -> bool {
+/// Whether a function of this type gets its arguments, and gives its result, as words in
+/// registers when the host calls it or is called, and not in an array: if they are few
+/// and none is a vector. Both conventions have them in the same registers.
+pub fn in_registers(ty: &FuncType) -> bool {
     let is_word = |ty: &ValType| *ty != ValType::V128;
-    ty.params().len() <= HOST_WORDS
+    ty.params().len() <= WORDS
         && ty.results().len() <= 1
         && ty.params().iter().chain(ty.results()).all(is_word)
 }

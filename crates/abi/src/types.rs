@@ -40,7 +40,7 @@ impl ValType {
     }
 
     /// Whether values of this type travel in vector registers.
-    pub fn is_float_class(self) -> bool {
+    pub const fn is_float_class(self) -> bool {
         matches!(self, ValType::F32 | ValType::F64 | ValType::V128)
     }
 }

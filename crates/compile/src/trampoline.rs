@@ -12,7 +12,8 @@
 //!   type, in WebAssembly's convention. It puts its arguments into an array
 //!   below the host's stack pointer, has the stub call the host function
 //!   there, and takes the results out of it. A few words, and one as the
-//!   result, stay in registers.
+//!   result, stay in registers; if no float is among them, a stub of the runtime takes
+//!   the place of the trampoline.
 //!
 //! The third, the [stack trampoline](stack_trampoline) of a type, is where a new
 //! continuation begins. It takes the arguments from where a switch puts them,
@@ -26,15 +27,11 @@ use crate::target::Target;
 use crate::translate::{clif_type, constant_flags};
 use crate::{CompileError, image, signature};
 use cranelift_codegen::Context;
-use cranelift_codegen::ir::{
-    self, InstBuilder, MemFlagsData, UserFuncName, Value,
-    types::{F32, F64, I32, I64},
-};
-use cranelift_codegen::isa::CallConv;
+use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, UserFuncName, Value, types::I64};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use ropewalk_abi::access::PAGE;
 use ropewalk_abi::code::CodeImage;
-use ropewalk_abi::signature::{HOST_WORDS, host_in_registers, param_places, result_places};
+use ropewalk_abi::signature::{param_places, result_places};
 use ropewalk_abi::transfer::transfer_offset;
 use ropewalk_abi::{FuncType, RawVal, ValType};
 
@@ -51,65 +48,8 @@ pub fn entry_trampoline(target: &Target, ty: &FuncType) -> Result<CodeImage, Com
     })
 }
 
-/// Code by which functions of a type call a host function.
+/// Code by which functions of a type call a host function that is called with an array.
 pub fn host_trampoline(target: &Target, ty: &FuncType) -> Result<CodeImage, CompileError> {
-    match host_in_registers(ty) {
-        true => register_host_trampoline(target, ty),
-        false => array_host_trampoline(target, ty),
-    }
-}
-
-/// The words go through the stub for builtins, which takes as many.
-fn register_host_trampoline(target: &Target, ty: &FuncType) -> Result<CodeImage, CompileError> {
-    build(target, signature::wasm(ty), |builder, params| {
-        let context = params[0];
-        let mut emit = Emit::new(target, builder, context);
-        let stub = emit.get_constant(emit.store, store::CALL_BUILTIN);
-        let function = emit.get_constant(context, host::FUNCTION);
-        let builder = emit.builder;
-        let mut args = vec![context];
-        args.extend(params[1..].iter().map(|value| to_word(builder, *value)));
-        args.resize(1 + HOST_WORDS, context);
-        args.push(function);
-        let signature = signature::builtin_stub(CallConv::SystemV);
-        let signature = builder.import_signature(signature);
-        let call = builder.ins().call_indirect(signature, stub, &args);
-        let word = builder.inst_results(call)[0];
-        let results = ty.results().iter();
-        let results: Vec<_> = results.map(|ty| from_word(builder, word, clif_type(*ty))).collect();
-        builder.ins().return_(&results);
-    })
-}
-
-/// A value as a word; what is above its bits is zero.
-fn to_word(builder: &mut FunctionBuilder<'_>, value: Value) -> Value {
-    let bits = MemFlagsData::new();
-    match builder.func.dfg.value_type(value) {
-        I32 => builder.ins().uextend(I64, value),
-        F32 => {
-            let value = builder.ins().bitcast(I32, bits, value);
-            builder.ins().uextend(I64, value)
-        }
-        F64 => builder.ins().bitcast(I64, bits, value),
-        _ => value,
-    }
-}
-
-/// The value that a word is.
-fn from_word(builder: &mut FunctionBuilder<'_>, word: Value, ty: ir::Type) -> Value {
-    let bits = MemFlagsData::new();
-    match ty {
-        I32 => builder.ins().ireduce(I32, word),
-        F32 => {
-            let value = builder.ins().ireduce(I32, word);
-            builder.ins().bitcast(F32, bits, value)
-        }
-        F64 => builder.ins().bitcast(F64, bits, word),
-        _ => word,
-    }
-}
-
-fn array_host_trampoline(target: &Target, ty: &FuncType) -> Result<CodeImage, CompileError> {
     build(target, signature::wasm(ty), |builder, params| {
         let context = params[0];
         let mut emit = Emit::new(target, builder, context);

@@ -155,7 +155,7 @@ impl BagStack {
             // SAFETY: the values have the types that the stack expects; they are put where
             // they are when this is first polled.
             unsafe {
-                call.poll(context, |runtime, poller| {
+                call.poll_stack(context, |runtime, poller| {
                     from_host::switch(runtime, reference, count, poller)
                 })
             }

@@ -108,6 +108,11 @@ impl<T> Caller<'_, T> {
         self.store.as_context().runtime().host_backtrace()
     }
 
+    /// Collects garbage.
+    pub fn gc(&mut self) {
+        self.store.0.runtime.gc();
+    }
+
     /// The engine of the store.
     pub fn engine(&self) -> &Engine {
         self.store.engine()

@@ -337,20 +337,20 @@ impl<'a, T> ConcurrentCall<'a, T> {
     fn begin(
         &mut self,
         context: &mut Context<'_>,
-        begin: impl FnOnce(StoreContextMut<'_, T>, ropewalk_runtime::Poller) -> Result<(), Stop>,
-    ) -> Poll<Result<()>> {
+        begin: impl FnOnce(StoreContextMut<'_, T>, ropewalk_runtime::Poller) -> Result<u64, Stop>,
+    ) -> Poll<Result<u64>> {
         let _using = self.accessor.lock();
         let mut polling = polling(context, ptr::from_ref(self.accessor).cast());
         // SAFETY: this thread has the store.
         let store = StoreContextMut(unsafe { &mut *self.accessor.owner });
         match begin(store, &mut polling) {
-            Ok(()) => Poll::Ready(Ok(())),
+            Ok(word) => Poll::Ready(Ok(word)),
             Err(stop) => self.call.stopped(stop),
         }
     }
 
     /// Continues the call when what it waits for is ready.
-    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<()>> {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<u64>> {
         // Others may use the store meanwhile.
         let Poll::Ready(result) = self.call.poll_results(context) else { return Poll::Pending };
         let _using = self.accessor.lock();
@@ -386,7 +386,7 @@ impl<Params: WasmParams, Results: WasmResults> TypedFunc<Params, Results> {
         let mut values = Places([MaybeUninit::uninit(); MAX_VALUES]);
         let mut call = ConcurrentCall::new(accessor);
         let mut params = Some(params);
-        poll_fn(|context| {
+        let word = poll_fn(|context| {
             if let Some(params) = params.take() {
                 return call.begin(context, |store, poller| {
                     // SAFETY: the places are pinned with the future.
@@ -398,7 +398,10 @@ impl<Params: WasmParams, Results: WasmResults> TypedFunc<Params, Results> {
         .await?;
         let _using = accessor.lock();
         // SAFETY: this thread has the store, and the results are in their places.
-        unsafe { Ok(self.results(&mut (*accessor.owner).runtime, values.0.as_ptr().cast())) }
+        unsafe {
+            let runtime = &mut (*accessor.owner).runtime;
+            Ok(self.results(runtime, values.0.as_mut_ptr().cast(), word))
+        }
     }
 }
 

@@ -485,7 +485,7 @@ impl Continuation {
             // SAFETY: the host holds it, and the values have its types; they are put
             // where they are when this is first polled. The clauses are on the heap.
             unsafe {
-                call.poll(context, |runtime, poller| {
+                call.poll_stack(context, |runtime, poller| {
                     held::resume(runtime, reference, &handlers, poller)
                 })
             }

@@ -3,11 +3,12 @@
 use crate::config::Config;
 use crate::new_stack;
 use anyhow::{Context, Result, ensure};
+use ropewalk_abi::signature::in_registers;
 use ropewalk_abi::{FuncType, HeapType, RefType, TypeKind, ValType};
 use ropewalk_compile::Target;
 use ropewalk_runtime::memory::MemoryPool;
 use ropewalk_runtime::stack::{Arena, ArenaOptions};
-use ropewalk_runtime::{CodeMemory, LoadedModule, StoreOptions, TypeRegistry};
+use ropewalk_runtime::{CodeMemory, LoadedModule, StoreOptions, TypeRegistry, host_words};
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::sync::atomic::Ordering;
@@ -218,6 +219,9 @@ impl Engine {
 
     /// The code by which functions of a type call the host.
     pub(crate) fn host_trampoline(&self, type_id: u32) -> Result<*const c_void> {
+        if in_registers(&self.types().func_type(type_id)) {
+            return Ok(host_words(self.config().move_stacks));
+        }
         self.trampoline(&self.inner.hosts, type_id, ropewalk_compile::host_trampoline)
     }
 

@@ -143,7 +143,7 @@ impl Fiber {
             // SAFETY: as in `mount`; the values are put where they are when this is first
             // polled. The clauses are on the heap.
             unsafe {
-                call.poll(context, |runtime, poller| {
+                call.poll_stack(context, |runtime, poller| {
                     from_host::mount(runtime, word, signal, &handlers, poller)
                 })
             }

@@ -171,7 +171,7 @@ impl FirstClassStack {
             // SAFETY: as in `switch`; the values are put where they are when this is first
             // polled.
             unsafe {
-                call.poll(context, |runtime, poller| {
+                call.poll_stack(context, |runtime, poller| {
                     from_host::send(runtime, reference, event, poller)
                 })
             }

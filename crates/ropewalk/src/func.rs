@@ -268,7 +268,7 @@ impl Func {
         mut store: StoreContextMut<'_, T>,
         values: &mut [RawVal],
         poller: Poller,
-    ) -> Result<(), Stop> {
+    ) -> Result<u64, Stop> {
         let trampoline = store.engine().entry_trampoline(self.type_id(&store.0.runtime)?)?;
         let runtime = store.enter();
         // SAFETY: the function belongs to the store; the rest is the caller's promise.

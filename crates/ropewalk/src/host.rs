@@ -13,11 +13,11 @@ use crate::instance::Instance;
 use crate::later::{self, Later};
 use crate::store::{AsContextMut, StoreContextMut, StoreInner};
 use crate::suspension::Suspension;
-use crate::typed::{WasmResults, WasmTy};
+use crate::typed::{WasmParams, WasmResults, WasmTy};
 use crate::val::Val;
 use anyhow::{Context, Result};
 use ropewalk_abi::builtin::{GO_ON, Outcome};
-use ropewalk_abi::signature::{HOST_WORDS, host_in_registers};
+use ropewalk_abi::signature::{WORDS, in_registers};
 use ropewalk_abi::{FuncType, HostContext, RawVal, ValType};
 use ropewalk_runtime::{Backtrace, Ending, HostFunction, Store as RuntimeStore, Trampoline};
 use std::any::Any;
@@ -106,19 +106,43 @@ pub(crate) type HostEntry = unsafe extern "C" fn(*const HostContext, *mut RawVal
 
 /// The same, for functions that take and give few words.
 pub(crate) type RegisterEntry =
-    unsafe extern "C" fn(*const HostContext, u64, u64, u64, u64) -> Outcome;
+    unsafe extern "C" fn(*const HostContext, u64, u64, u64, u64, f64, f64, f64, f64) -> Outcome;
 
-/// Calls a function that takes its words, and leaves its result, in an array.
-#[inline(always)]
-pub(crate) unsafe fn with_array(
-    words: [u64; HOST_WORDS],
-    call: impl FnOnce(*mut RawVal) -> Outcome,
-) -> Outcome {
-    let mut values = words.map(RawVal::from_u64);
-    match call(values.as_mut_ptr()) {
-        Outcome { ended: GO_ON, .. } => Outcome::returned(values[0].u64()),
-        outcome => outcome,
+/// The registers in which a host function gets few words.
+pub(crate) struct Registers {
+    pub integers: [u64; WORDS],
+    pub floats: [f64; WORDS],
+}
+
+impl Registers {
+    /// Calls a function that takes its words, and leaves its result, in an array. Bit
+    /// `i` of `floats` says that parameter `i` is a float.
+    #[inline(always)]
+    pub fn with_array(self, floats: u64, call: impl FnOnce(*mut RawVal) -> Outcome) -> Outcome {
+        let (mut integer, mut float) = (0, 0);
+        let mut values = std::array::from_fn::<_, WORDS, _>(|i| {
+            RawVal::from_u64(match floats >> i & 1 {
+                0 => next(&self.integers, &mut integer),
+                _ => next(&self.floats, &mut float).to_bits(),
+            })
+        });
+        match call(values.as_mut_ptr()) {
+            Outcome { ended: GO_ON, .. } => Outcome::returned(values[0].u64()),
+            outcome => outcome,
+        }
     }
+}
+
+#[inline(always)]
+fn next<V: Copy>(values: &[V], taken: &mut usize) -> V {
+    *taken += 1;
+    values[*taken - 1]
+}
+
+/// Which parameters of a type are floats, as bits.
+pub(crate) fn floats(ty: &FuncType) -> u64 {
+    let bit = |(i, ty): (usize, &ValType)| u64::from(ty.is_float_class()) << i;
+    ty.params().iter().take(WORDS).enumerate().map(bit).sum()
 }
 
 macro_rules! into_func {
@@ -164,28 +188,35 @@ macro_rules! into_func {
                             })
                         }
                     }
-                    unsafe extern "C" fn in_registers<T, Fun, $($name,)* Ret>(
+                    unsafe extern "C" fn entry_in_registers<T, Fun, $($name,)* Ret>(
                         context: *const HostContext,
                         a: u64,
                         b: u64,
                         c: u64,
                         d: u64,
+                        w: f64,
+                        x: f64,
+                        y: f64,
+                        z: f64,
                     ) -> Outcome
                     where
                         Fun: Fn(Caller<'_, T>, $($name),*) -> Ret + Send + Sync + 'static,
                         $($name: WasmTy,)*
                         Ret: WasmRet,
                     {
-                        // SAFETY: the trampoline passes the context of this
-                        // function, which takes and gives few enough words.
-                        unsafe { with_array([a, b, c, d], |values| {
+                        let registers =
+                            Registers { integers: [a, b, c, d], floats: [w, x, y, z] };
+                        // SAFETY: the stub passes the context of this function, which
+                        // takes and gives few enough words.
+                        registers.with_array(<($($name,)*) as WasmParams>::FLOATS, |values| unsafe {
                             entry::<T, Fun, $($name,)* Ret>(context, values)
-                        }) }
+                        })
                     }
                     let ty = function_type::<Ret>(vec![$($name::ty()),*]);
-                    let entry = match host_in_registers(&ty) {
+                    let entry = match in_registers(&ty) {
                         true => {
-                            in_registers::<T, Fun, $($name,)* Ret> as RegisterEntry as *const c_void
+                            entry_in_registers::<T, Fun, $($name,)* Ret> as RegisterEntry
+                                as *const c_void
                         }
                         false => entry::<T, Fun, $($name,)* Ret> as HostEntry as *const c_void,
                     };
@@ -199,7 +230,6 @@ macro_rules! into_func {
 for_each_tuple!(into_func);
 
 fn function_type<Ret: WasmRet>(params: Vec<ValType>) -> FuncType {
-    use crate::typed::WasmParams;
     FuncType::new(params, <Ret::Values as WasmParams>::types())
 }
 
@@ -227,7 +257,7 @@ unsafe fn run<T, Fun, Ret: WasmRet>(
             let importer = importer(context);
             let func = &*context.data.cast::<Fun>();
             let results = call(func, StoreContextMut(&mut *owner), importer).into_values()?;
-            crate::typed::WasmParams::store(results, &(*owner).runtime, values)
+            WasmParams::store(results, &(*owner).runtime, values)
         }
     }));
     // SAFETY: as above; the closure's borrow has ended.
@@ -320,7 +350,7 @@ pub(crate) fn new<T: 'static>(
     func: impl Fn(Caller<'_, T>, &[Val], &mut [Val]) -> Result<()> + Send + Sync + 'static,
 ) -> Result<Arc<HostFunction>> {
     let dynamic = Dynamic::<T> { ty: ty.clone(), func: Box::new(func) };
-    let entry = match host_in_registers(&ty) {
+    let entry = match in_registers(&ty) {
         true => call_dynamic_in_registers::<T> as RegisterEntry as *const c_void,
         false => call_dynamic::<T> as HostEntry as *const c_void,
     };
@@ -375,9 +405,17 @@ unsafe extern "C" fn call_dynamic_in_registers<T: 'static>(
     b: u64,
     c: u64,
     d: u64,
+    w: f64,
+    x: f64,
+    y: f64,
+    z: f64,
 ) -> Outcome {
+    let registers = Registers { integers: [a, b, c, d], floats: [w, x, y, z] };
     // SAFETY: as for `call_dynamic`, and the type takes and gives few enough.
-    unsafe { with_array([a, b, c, d], |values| call_dynamic::<T>(context, values)) }
+    unsafe {
+        let floats = floats(&(*(*context).data.cast::<Dynamic<T>>()).ty);
+        registers.with_array(floats, |values| call_dynamic::<T>(context, values))
+    }
 }
 
 impl<T> Dynamic<T> {

@@ -8,7 +8,7 @@ use crate::caller::Caller;
 use crate::concurrent::Accessor;
 use crate::engine::Engine;
 use crate::host::{
-    self, HostClosure, HostEntry, RegisterEntry, WasmRet, fail, importer, with_array,
+    self, HostClosure, HostEntry, RegisterEntry, Registers, WasmRet, fail, importer,
 };
 use crate::instance::Instance;
 use crate::later::cannot_wait;
@@ -17,7 +17,7 @@ use crate::typed::{WasmParams, WasmResults};
 use crate::val::Val;
 use anyhow::{Result, anyhow};
 use ropewalk_abi::builtin::{END, Outcome};
-use ropewalk_abi::signature::host_in_registers;
+use ropewalk_abi::signature::in_registers;
 use ropewalk_abi::transfer::ValueClass;
 use ropewalk_abi::{FuncType, HostContext, LeftCall, RawVal, ValType};
 use ropewalk_runtime::pending::Put;
@@ -48,6 +48,9 @@ trait AsyncClosure<T>: Send + Sync + 'static {
     type Values: Send + 'static;
 
     fn ty(&self) -> FuncType;
+
+    /// Which parameters are floats, as bits.
+    fn floats(&self) -> u64;
 
     /// Begins a call.
     ///
@@ -106,15 +109,23 @@ unsafe extern "C" fn entry<T: Send + 'static, C: AsyncClosure<T>>(
 }
 
 /// The same, with values in registers.
-unsafe extern "C" fn in_registers<T: Send + 'static, C: AsyncClosure<T>>(
+unsafe extern "C" fn entry_in_registers<T: Send + 'static, C: AsyncClosure<T>>(
     context: *const HostContext,
     a: u64,
     b: u64,
     c: u64,
     d: u64,
+    w: f64,
+    x: f64,
+    y: f64,
+    z: f64,
 ) -> Outcome {
+    let registers = Registers { integers: [a, b, c, d], floats: [w, x, y, z] };
     // SAFETY: as there, and the type takes and gives few enough words.
-    unsafe { with_array([a, b, c, d], |values| entry::<T, C>(context, values)) }
+    unsafe {
+        let floats = (*(*context).data.cast::<C>()).floats();
+        registers.with_array(floats, |values| entry::<T, C>(context, values))
+    }
 }
 
 /// Starts a call, and polls it once. If it is ready, its results are in `values`, and
@@ -209,8 +220,8 @@ fn host_function<T: Send + 'static, C: AsyncClosure<T>>(
     closure: C,
 ) -> Result<Arc<HostFunction>> {
     let ty = closure.ty();
-    let entry = match host_in_registers(&ty) {
-        true => in_registers::<T, C> as RegisterEntry as *const c_void,
+    let entry = match in_registers(&ty) {
+        true => entry_in_registers::<T, C> as RegisterEntry as *const c_void,
         false => entry::<T, C> as HostEntry as *const c_void,
     };
     host::host_function(engine, HostClosure { ty, entry, data: Box::new(closure) })
@@ -236,6 +247,10 @@ macro_rules! typed_closure {
 
         fn ty(&self) -> FuncType {
             typed::<Params, Ret>()
+        }
+
+        fn floats(&self) -> u64 {
+            Params::FLOATS
         }
 
         fn values(output: Ret) -> Result<Ret::Values> {
@@ -364,6 +379,10 @@ where
 
     fn ty(&self) -> FuncType {
         self.ty.clone()
+    }
+
+    fn floats(&self) -> u64 {
+        host::floats(&self.ty)
     }
 
     unsafe fn start(

@@ -117,7 +117,9 @@ impl Task {
             // SAFETY: the values have the types of the task; they are put where they are
             // when this is first polled.
             unsafe {
-                call.poll(context, |runtime, poller| from_host::resume_task(runtime, word, poller))
+                call.poll_stack(context, |runtime, poller| {
+                    from_host::resume_task(runtime, word, poller)
+                })
             }
         })
         .await?;

@@ -1,6 +1,7 @@
 //! Functions with Rust's types.
 
 use crate::bag::BagStack;
+use crate::call::public_error;
 use crate::continuation::Continuation;
 use crate::fiber::Fiber;
 use crate::first_class::FirstClassStack;
@@ -13,8 +14,11 @@ use crate::task::Task;
 use crate::val::{Val, rooted};
 use crate::waiting::WaitingCall;
 use anyhow::{Context as _, Result};
+use ropewalk_abi::signature::WORDS;
 use ropewalk_abi::{FuncType, HeapType, RawVal, RefType, ValType};
-use ropewalk_runtime::{Poller, Stop, Store as RuntimeStore, TypeRegistry, call_by};
+use ropewalk_runtime::{
+    NOBODY, Poller, Stop, Store as RuntimeStore, TypeRegistry, Words, call_by, call_with_words,
+};
 use std::ffi::c_void;
 use std::future::poll_fn;
 use std::marker::PhantomData;
@@ -83,6 +87,14 @@ pub unsafe trait WasmTy: Sized + Send {
     /// The value must be of the store and of the type.
     unsafe fn from_raw(runtime: &mut RuntimeStore, raw: &RawVal) -> Self;
 
+    /// Whether a value travels in a register for floats.
+    #[doc(hidden)]
+    const IS_FLOAT: bool = false;
+
+    /// Whether it is longer than a word.
+    #[doc(hidden)]
+    const IS_VECTOR: bool = false;
+
     /// Whether values of it may fit or not where a defined type is expected.
     #[doc(hidden)]
     const MAY_BE_CHECKED: bool = false;
@@ -119,6 +131,10 @@ macro_rules! numbers {
                 fn ty() -> ValType {
                     ValType::$val
                 }
+
+                const IS_FLOAT: bool = ValType::$val.is_float_class();
+
+                const IS_VECTOR: bool = matches!(ValType::$val, ValType::V128);
 
                 #[inline]
                 fn to_raw(self, _: &RuntimeStore) -> Result<RawVal> {
@@ -418,6 +434,14 @@ pub unsafe trait WasmParams: Send {
     /// There must be room for `COUNT` values.
     unsafe fn store(self, runtime: &RuntimeStore, values: *mut RawVal) -> Result<()>;
 
+    /// Which values are floats, as bits.
+    #[doc(hidden)]
+    const FLOATS: u64;
+
+    /// Whether some value is longer than a word.
+    #[doc(hidden)]
+    const HAVE_VECTORS: bool;
+
     /// Whether some value may fit or not where a defined type is expected.
     #[doc(hidden)]
     const MAY_BE_CHECKED: bool;
@@ -503,6 +527,10 @@ unsafe impl<A: WasmTy> WasmParams for A {
         Ok(())
     }
 
+    const FLOATS: u64 = A::IS_FLOAT as u64;
+
+    const HAVE_VECTORS: bool = A::IS_VECTOR;
+
     const MAY_BE_CHECKED: bool = A::MAY_BE_CHECKED;
 
     unsafe fn store_of(
@@ -555,6 +583,10 @@ macro_rules! tuples {
                     $(unsafe { values.add($index).write(self.$index.to_raw(runtime)?) };)*
                     Ok(())
                 }
+
+                const FLOATS: u64 = 0 $(| ($name::IS_FLOAT as u64) << $index)*;
+
+                const HAVE_VECTORS: bool = false $(|| $name::IS_VECTOR)*;
 
                 const MAY_BE_CHECKED: bool = false $(|| $name::MAY_BE_CHECKED)*;
 
@@ -642,6 +674,7 @@ pub(crate) fn fit<Params: WasmParams, Results: WasmResults>(
 /// ```
 pub struct TypedFunc<Params, Results> {
     func: Func,
+    /// The entry trampoline, unless it is called with words.
     trampoline: *const c_void,
     /// Whether it must be checked that arguments have the types of its parameters.
     checked: bool,
@@ -666,12 +699,21 @@ impl<Params, Results> std::fmt::Debug for TypedFunc<Params, Results> {
 }
 
 impl<Params: WasmParams, Results: WasmResults> TypedFunc<Params, Results> {
+    /// Whether it is called with [a few words](ropewalk_abi::signature::in_registers).
+    const IN_REGISTERS: bool = {
+        let have_vectors = Params::HAVE_VECTORS || Results::HAVE_VECTORS;
+        Params::COUNT <= WORDS && Results::COUNT <= 1 && !have_vectors
+    };
+
     pub(crate) fn new<T>(store: StoreContext<'_, T>, func: Func) -> Result<Self> {
         let type_id = func.type_id(store.runtime())?;
         let types = store.engine().types();
         let found = types.func_type(type_id);
         let checked = fit::<Params, Results>(types, "function", &found)?;
-        let trampoline = store.engine().entry_trampoline(type_id)?;
+        let trampoline = match Self::IN_REGISTERS {
+            true => std::ptr::null(),
+            false => store.engine().entry_trampoline(type_id)?,
+        };
         Ok(TypedFunc { func, trampoline, checked, _types: PhantomData })
     }
 
@@ -709,17 +751,15 @@ impl<Params: WasmParams, Results: WasmResults> TypedFunc<Params, Results> {
     /// Calls it.
     #[inline]
     pub fn call(&self, mut store: impl AsContextMut, params: Params) -> Result<Results> {
-        const { assert!(Params::COUNT <= MAX_VALUES && Results::COUNT <= MAX_VALUES) };
-        let mut store = store.as_context_mut();
-        let func_ref = self.func.in_store(&store.0.runtime)?;
-        let mut values = [MaybeUninit::<RawVal>::uninit(); MAX_VALUES];
-        let values: *mut RawVal = values.as_mut_ptr().cast();
-        // SAFETY: there is room for as many values as the function takes and
-        // gives, which have the types that were checked in `new`.
+        let store = store.as_context_mut();
+        let mut values = Places([MaybeUninit::uninit(); MAX_VALUES]);
+        let values: *mut RawVal = values.0.as_mut_ptr().cast();
+        // SAFETY: there is room for as many values as any function takes and gives.
         unsafe {
-            self.put(params, &store.0.runtime, values)?;
-            crate::call::call(store.enter(), func_ref, self.trampoline, values)?;
-            Ok(self.results(&mut store.0.runtime, values))
+            match self.begin(StoreContextMut(&mut *store.0), params, values, NOBODY) {
+                Ok(word) => Ok(self.results(&mut store.0.runtime, values, word)),
+                Err(stop) => Err(public_error(stop.into_error())),
+            }
         }
     }
 
@@ -774,13 +814,16 @@ impl<Params: WasmParams, Results: WasmResults> TypedFunc<Params, Results> {
                 })
             }
         })
-        .await?;
-        drop(call);
-        // SAFETY: the results are in their places.
-        unsafe { Ok(self.results(&mut store.0.runtime, values.0.as_ptr().cast())) }
+        .await
+        .map(|word| {
+            drop(call);
+            // SAFETY: the results are in their places.
+            unsafe { self.results(&mut store.0.runtime, values.0.as_mut_ptr().cast(), word) }
+        })
     }
 
-    /// Begins a call that may wait.
+    /// Begins a call that may wait, if somebody polls it. When it has ended, what it
+    /// returned is for [`results`](Self::results).
     ///
     /// # Safety
     ///
@@ -793,30 +836,60 @@ impl<Params: WasmParams, Results: WasmResults> TypedFunc<Params, Results> {
         params: Params,
         values: *mut RawVal,
         poller: Poller,
-    ) -> Result<(), Stop> {
+    ) -> Result<u64, Stop> {
         const { assert!(Params::COUNT <= MAX_VALUES && Results::COUNT <= MAX_VALUES) };
         let func_ref = self.func.in_store(&store.0.runtime)?;
         // SAFETY: the values have the types that were checked in `new`; the rest is the
         // caller's promise.
         unsafe {
             self.put(params, &store.0.runtime, values)?;
-            call_by(store.enter(), func_ref, self.trampoline, values, poller)
+            match Self::IN_REGISTERS {
+                true => call_with_words(store.enter(), func_ref, Self::words(values), poller),
+                false => call_by(store.enter(), func_ref, self.trampoline, values, poller),
+            }
         }
     }
 
-    /// The results of a call.
+    /// Arguments as words.
     ///
     /// # Safety
     ///
     /// They must be there.
+    #[inline(always)]
+    unsafe fn words(values: *const RawVal) -> Words {
+        let mut words = Words::none(Results::FLOATS != 0);
+        let (mut integers, mut floats) = (0, 0);
+        for i in 0..Params::COUNT {
+            // SAFETY: the caller's promise.
+            let word = unsafe { (*values.add(i)).u64() };
+            if Params::FLOATS >> i & 1 == 0 {
+                words.integers[integers].write(word);
+                integers += 1;
+            } else {
+                words.floats[floats].write(f64::from_bits(word));
+                floats += 1;
+            }
+        }
+        words
+    }
+
+    /// The results of a call, which has returned a word.
+    ///
+    /// # Safety
+    ///
+    /// They must be in the places, unless they are that word.
     #[inline]
     pub(crate) unsafe fn results(
         &self,
         runtime: &mut RuntimeStore,
-        values: *const RawVal,
+        values: *mut RawVal,
+        word: u64,
     ) -> Results {
         // SAFETY: the types were checked in `new`.
         unsafe {
+            if Self::IN_REGISTERS {
+                values.write(RawVal::from_u64(word));
+            }
             if !Results::NEED_TYPES {
                 return Results::load(runtime, values);
             }

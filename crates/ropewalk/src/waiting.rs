@@ -37,7 +37,8 @@ impl WaitingCall {
         WaitingCall { runtime, state: State::New }
     }
 
-    /// Begins the call, or continues it when what it waits for is ready.
+    /// Begins the call, or continues it when what it waits for is ready. The word is what
+    /// a function that was called with words has returned.
     ///
     /// # Safety
     ///
@@ -46,21 +47,37 @@ impl WaitingCall {
     pub unsafe fn poll(
         &mut self,
         context: &mut Context<'_>,
-        begin: impl FnOnce(NonNull<RuntimeStore>, Poller) -> Result<(), Stop>,
-    ) -> Poll<Result<()>> {
+        begin: impl FnOnce(NonNull<RuntimeStore>, Poller) -> Result<u64, Stop>,
+    ) -> Poll<Result<u64>> {
         if let State::New = self.state {
             self.state = State::Ended;
             let mut polling = polling(context, ptr::null());
             return match begin(self.runtime, &mut polling) {
-                Ok(()) => Poll::Ready(Ok(())),
+                Ok(word) => Poll::Ready(Ok(word)),
                 Err(stop) => self.stopped(stop),
             };
         }
         self.poll_waiting(context)
     }
 
+    /// The same, for a call that continues a stack, and gives no word.
+    ///
+    /// # Safety
+    ///
+    /// As there.
+    #[inline]
+    pub unsafe fn poll_stack(
+        &mut self,
+        context: &mut Context<'_>,
+        begin: impl FnOnce(NonNull<RuntimeStore>, Poller) -> Result<(), Stop>,
+    ) -> Poll<Result<()>> {
+        let begin = |runtime, poller| begin(runtime, poller).map(|()| 0);
+        // SAFETY: the caller's promise.
+        unsafe { self.poll(context, begin) }.map_ok(drop)
+    }
+
     #[cold]
-    fn poll_waiting(&mut self, context: &mut Context<'_>) -> Poll<Result<()>> {
+    fn poll_waiting(&mut self, context: &mut Context<'_>) -> Poll<Result<u64>> {
         let Poll::Ready(result) = self.poll_results(context) else { return Poll::Pending };
         let mut polling = polling(context, ptr::null());
         // SAFETY: whoever made this promised that nobody else uses the store.
@@ -81,19 +98,19 @@ impl WaitingCall {
     /// # Safety
     ///
     /// Nobody else may use the store meanwhile.
-    pub unsafe fn go_on(&mut self, result: Result<Put>, poller: Poller) -> Poll<Result<()>> {
+    pub unsafe fn go_on(&mut self, result: Result<Put>, poller: Poller) -> Poll<Result<u64>> {
         let State::Waits(pending) = std::mem::replace(&mut self.state, State::Ended) else {
             unreachable!("it was polled");
         };
         // SAFETY: the activation is one of the store; the rest is the caller's promise.
         match unsafe { pending::thaw(self.runtime, pending, result, poller) } {
-            Ok(()) => Poll::Ready(Ok(())),
+            Ok(word) => Poll::Ready(Ok(word)),
             Err(stop) => self.stopped(stop),
         }
     }
 
     /// Notes that the call waits, or returns how it has ended.
-    pub fn stopped(&mut self, stop: Stop) -> Poll<Result<()>> {
+    pub fn stopped(&mut self, stop: Stop) -> Poll<Result<u64>> {
         match stop {
             Stop::Failed(error) => Poll::Ready(Err(public_error(error))),
             Stop::Waits(pending) => {

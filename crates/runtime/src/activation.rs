@@ -3,7 +3,7 @@
 //! Each has a root stack of its own. They nest: a host function may call into
 //! WebAssembly again, and then only the newest activation runs.
 
-use crate::arch::stubs;
+use crate::arch::stubs::{self, Left};
 use crate::backtrace::Backtrace;
 use crate::heap::OwnedRoot;
 use crate::host_error::HostError;
@@ -12,9 +12,11 @@ use crate::signal;
 use crate::stack::check::Violation;
 use crate::store::{Store, StoreId};
 use crate::trap::Trap;
+use ropewalk_abi::signature::WORDS;
 use ropewalk_abi::{ControlBlock, FuncRef, RawVal, StoreContext, TrapCode};
 use std::any::Any;
 use std::ffi::c_void;
+use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
 use std::task::Context;
 
@@ -88,7 +90,7 @@ pub enum Stop {
 impl Stop {
     /// The error of an activation that cannot wait.
     #[cold]
-    fn into_error(self) -> anyhow::Error {
+    pub fn into_error(self) -> anyhow::Error {
         match self {
             Stop::Failed(error) => error,
             Stop::Waits(_) => unreachable!("it had nobody to poll it"),
@@ -138,7 +140,10 @@ pub unsafe fn call(
     values: *mut RawVal,
 ) -> anyhow::Result<()> {
     // SAFETY: the caller's promise.
-    unsafe { call_by(store, function, trampoline, values, NOBODY) }.map_err(Stop::into_error)
+    match unsafe { call_by(store, function, trampoline, values, NOBODY) } {
+        Ok(_) => Ok(()),
+        Err(stop) => Err(stop.into_error()),
+    }
 }
 
 /// As [`call`], in an activation that may wait, if somebody polls it. If it does, the
@@ -154,7 +159,7 @@ pub unsafe fn call_by(
     trampoline: *const c_void,
     values: *mut RawVal,
     poller: Poller,
-) -> Result<(), Stop> {
+) -> Result<u64, Stop> {
     // SAFETY: the stack has nothing on it and is the running one; the rest is
     // the caller's promise.
     unsafe {
@@ -165,9 +170,61 @@ pub unsafe fn call_by(
     }
 }
 
+/// The arguments of a function that [takes and gives a few
+/// words](ropewalk_abi::signature::in_registers): those that are floats, and all others.
+#[derive(Clone, Copy, Debug)]
+pub struct Words {
+    /// Integers and references, in their order.
+    pub integers: [MaybeUninit<u64>; WORDS],
+    /// Floats, in their order.
+    pub floats: [MaybeUninit<f64>; WORDS],
+    /// Whether the result is a float.
+    pub returns_float: bool,
+}
+
+impl Words {
+    /// No arguments.
+    #[inline(always)]
+    pub fn none(returns_float: bool) -> Words {
+        Words {
+            integers: [MaybeUninit::uninit(); WORDS],
+            floats: [MaybeUninit::uninit(); WORDS],
+            returns_float,
+        }
+    }
+}
+
+/// Calls a function with a few words, in an activation that may wait if somebody polls
+/// it; returns its result. If it waits, the result is what it returns to whoever
+/// continues it.
+///
+/// # Safety
+///
+/// The function must belong to the store and take these words; the poller must be valid
+/// until this returns. Nothing but the store may be borrowed.
+#[inline(always)]
+pub unsafe fn call_with_words(
+    store: NonNull<Store>,
+    function: NonNull<FuncRef>,
+    words: Words,
+    poller: Poller,
+) -> Result<u64, Stop> {
+    let Words { integers: [a, b, c, d], floats: [w, x, y, z], returns_float } = words;
+    // SAFETY: the root has nothing on it and is the running stack; the rest is the
+    // caller's promise.
+    unsafe {
+        activate(store, poller, move |_, _| {
+            let FuncRef { code, context, .. } = function.read();
+            match returns_float {
+                false => stubs::enter_words(context, a, b, c, d, code, w, x, y, z),
+                true => stubs::enter_words_for_float(context, a, b, c, d, code, w, x, y, z),
+            }
+        })
+    }
+}
+
 /// Runs WebAssembly in a new activation, by a stub that is called with the store's
-/// context and the activation's root. The stub returns zero when somebody has come
-/// back to the root, else whoever has ended the activation has said why.
+/// context and the activation's root; returns the word that the stub returns.
 ///
 /// # Safety
 ///
@@ -176,8 +233,8 @@ pub unsafe fn call_by(
 pub(crate) unsafe fn activate(
     mut store: NonNull<Store>,
     poller: Poller,
-    enter: impl FnOnce(*mut StoreContext, *mut ControlBlock) -> u64,
-) -> Result<(), Stop> {
+    enter: impl FnOnce(*mut StoreContext, *mut ControlBlock) -> Left,
+) -> Result<u64, Stop> {
     // SAFETY: the caller has the store borrowed.
     let root = unsafe { store.as_mut() }.root_for_activation()?;
     // SAFETY: the caller's promise.
@@ -194,8 +251,8 @@ pub(crate) unsafe fn activate_on(
     mut store: NonNull<Store>,
     root: *mut ControlBlock,
     poller: Poller,
-    enter: impl FnOnce(*mut StoreContext, *mut ControlBlock) -> u64,
-) -> Result<(), Stop> {
+    enter: impl FnOnce(*mut StoreContext, *mut ControlBlock) -> Left,
+) -> Result<u64, Stop> {
     signal::prepare_thread();
     // SAFETY (of the borrows here and below): the caller has the store
     // borrowed, and no reference into it lives across `enter`.
@@ -208,16 +265,17 @@ pub(crate) unsafe fn activate_on(
     inner.begin_activation(&activation, root);
     let context = inner.context_ptr();
     let outer_store = signal::set_running(context);
-    let ended = enter(context, root);
+    let Left { ended, word } = enter(context, root);
     signal::set_running(outer_store);
     // SAFETY: see above.
     let inner = unsafe { store.as_mut() };
     if ended == 0 {
         inner.end_by_return();
         inner.leave_activation(&activation, outer_sp);
-        return Ok(inner.after_activation()?);
+        inner.after_activation()?;
+        return Ok(word);
     }
-    Leaving { store: inner, activation: &activation, outer_sp }.end_otherwise()
+    Err(Leaving { store: inner, activation: &activation, outer_sp }.end_otherwise())
 }
 
 /// An activation whose computation has ended, until the store is as before it. A
@@ -243,12 +301,14 @@ impl Leaving<'_> {
 
     /// Ends an activation that has not returned, or stops it for now.
     #[cold]
-    fn end_otherwise(self) -> Result<(), Stop> {
+    fn end_otherwise(self) -> Stop {
         let ending = match self.store.take_ending() {
             Ending::Waits(waiting) if !self.store.is_poisoned() => {
                 let number = self.store.freeze();
-                self.leave(false)?;
-                return Err(Stop::Waits(Pending { number, waiting }));
+                return match self.leave(false) {
+                    Ok(()) => Stop::Waits(Pending { number, waiting }),
+                    Err(error) => Stop::Failed(error),
+                };
             }
             ending => ending,
         };
@@ -260,7 +320,7 @@ impl Leaving<'_> {
         }
         let left = self.leave(!by_exception);
         match error {
-            Ok(error) => Ok(left.and(Err(error))?),
+            Ok(error) => Stop::Failed(left.err().unwrap_or(error)),
             Err(panic) => std::panic::resume_unwind(panic),
         }
     }

@@ -12,7 +12,7 @@
 //!   has come.
 
 use crate::activation::{Ending, Poller, Stop, activate};
-use crate::arch::stubs;
+use crate::arch::stubs::{self, Left};
 use crate::design::shared::invalid_stack;
 use crate::held::activate_held;
 use crate::store::Store;
@@ -38,11 +38,12 @@ pub unsafe fn resume_task(
 ) -> Result<(), Stop> {
     // SAFETY: the root waits for what it continues; the rest is the caller's promise.
     unsafe {
-        activate(store, poller, |context, root| {
+        let returned = activate(store, poller, |context, root| {
             continue_from(context, root, clauses::no_clauses(), |store| {
                 Ok((store.attach(reference, StackKind::Task, root)?, 0))
             })
-        })
+        });
+        returned.map(drop)
     }
 }
 
@@ -62,11 +63,12 @@ pub unsafe fn mount<W: AsRef<[u64]>>(
 ) -> Result<(), Stop> {
     // SAFETY: as there.
     unsafe {
-        activate(store, poller, |context, root| {
+        let returned = activate(store, poller, |context, root| {
             continue_from(context, root, handlers.as_ptr(), |store| {
                 Ok((store.attach(reference, StackKind::Fiber, root)?, signal))
             })
-        })
+        });
+        returned.map(drop)
     }
 }
 
@@ -123,7 +125,7 @@ pub unsafe fn send(
             let outcome = store.event_throw(reference, event, false);
             match outcome.ended {
                 CATCH => stubs::enter_landing(context, outcome.value),
-                ended => ended,
+                _ => Left::ENDED,
             }
         })
     }
@@ -141,7 +143,7 @@ pub(crate) unsafe fn continue_from(
     root: *mut ControlBlock,
     handlers: *const u64,
     link: impl FnOnce(&mut Store) -> Result<(*mut ControlBlock, u64), TrapCode>,
-) -> u64 {
+) -> Left {
     // SAFETY: the caller's promise.
     unsafe {
         (*root).wait_for_host(stubs::come_back as *const c_void, handlers);
@@ -161,9 +163,9 @@ pub(crate) unsafe fn continue_from(
 
 /// Ends an activation that has not begun.
 #[cold]
-pub(crate) fn trap(store: &mut Store, code: TrapCode) -> u64 {
+pub(crate) fn trap(store: &mut Store, code: TrapCode) -> Left {
     store.set_ending(Ending::Trap(code));
-    1
+    Left::ENDED
 }
 
 impl Store {

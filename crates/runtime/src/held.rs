@@ -20,7 +20,7 @@
 //! in use ([`Holding`](crate::stack)), until its owner resumes it or drops it.
 
 use crate::activation::{Ending, LeavePoint, NOBODY, Poller, Stop, activate};
-use crate::arch::stubs;
+use crate::arch::stubs::{self, Left};
 use crate::backtrace::Backtrace;
 use crate::from_host::{continue_from, trap};
 use crate::store::Store;
@@ -143,7 +143,7 @@ pub unsafe fn resume_throw<W: AsRef<[u64]>>(
                     store.drop_bound(innermost);
                     match store.throw(exception).ended {
                         CATCH => stubs::enter_landing(context, exception),
-                        ended => ended,
+                        _ => Left::ENDED,
                     }
                 }
                 Err(code) => trap(store, code),
@@ -166,19 +166,19 @@ pub(crate) unsafe fn activate_held(
     mut store: NonNull<Store>,
     reference: u64,
     poller: Poller,
-    enter: impl FnOnce(*mut StoreContext, *mut ControlBlock) -> u64,
+    enter: impl FnOnce(*mut StoreContext, *mut ControlBlock) -> Left,
 ) -> Result<(), Stop> {
     let mut began = false;
     // SAFETY: the caller's promise.
     unsafe {
-        let stop = activate(store, poller, |context, root| {
+        let returned = activate(store, poller, |context, root| {
             began = true;
             enter(context, root)
         });
         if !began {
             store.as_mut().free_held(reference);
         }
-        stop
+        returned.map(drop)
     }
 }
 

@@ -64,7 +64,10 @@ mod transfer;
 pub mod trap;
 pub mod types;
 
-pub use activation::{Ending, NOBODY, Poller, Polling, Stop, UncaughtException, call, call_by};
+pub use activation::{
+    Ending, NOBODY, Poller, Polling, Stop, UncaughtException, Words, call, call_by, call_with_words,
+};
+pub use arch::stubs::host_words;
 pub use backtrace::{Backtrace, Boundary, Frame};
 pub use code::{CodeMemory, LoadedModule};
 pub use heap::{HeapOptions, OwnedRoot, Root};

@@ -20,7 +20,7 @@
 //! frames.
 
 use crate::activation::{Ending, Poller, Stop, activate_on};
-use crate::arch::stubs;
+use crate::arch::stubs::{self, Left};
 use crate::stack::RootStack;
 use crate::store::Store;
 use crate::trap::Trap;
@@ -187,7 +187,8 @@ struct Thawed {
     base: *mut ControlBlock,
 }
 
-/// Continues an activation that waits with what has become of its host function.
+/// Continues an activation that waits with what has become of its host function; returns
+/// the result of what was called [with words](crate::call_with_words).
 ///
 /// # Safety
 ///
@@ -198,7 +199,7 @@ pub unsafe fn thaw(
     pending: Pending,
     result: anyhow::Result<Put>,
     poller: Poller,
-) -> Result<(), Stop> {
+) -> Result<u64, Stop> {
     let Pending { number, waiting } = pending;
     let Waiting { results, fail, scope } = *waiting;
     drop(results);
@@ -225,7 +226,7 @@ pub unsafe fn thaw(
                 (*context).passage = Passage { to: stack, signal: 0, reference };
             }
             match outcome.ended {
-                END => END,
+                END => Left::ENDED,
                 CATCH => stubs::enter_landing(context, outcome.value),
                 GO_ON | SUSPEND => {
                     if store.options.move_stacks {
@@ -269,7 +270,7 @@ unsafe fn give_up(mut store: NonNull<Store>, number: usize, scope: Option<usize>
             (*context).stack = stack;
             (*context).base = base;
             Store::from_context(context).set_ending(Ending::Cancelled);
-            END
+            Left::ENDED
         })
     };
     debug_assert!(given_up.is_err());

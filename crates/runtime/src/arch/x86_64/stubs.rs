@@ -5,18 +5,21 @@ use ropewalk_abi::builtin::{CATCH, END, Outcome, SUSPEND};
 use ropewalk_abi::stack::Purpose;
 use ropewalk_abi::transfer::CARRIED;
 use ropewalk_abi::{
-    ControlBlock, LEFT_CALL_FRAME, LeftCall, Passage, PausedFrame, PausedRegisters, RawVal,
-    StoreContext,
+    ControlBlock, HostContext, LEFT_CALL_FRAME, LeftCall, Passage, PausedFrame, PausedRegisters,
+    RawVal, StoreContext,
 };
 use std::ffi::c_void;
-use std::mem::offset_of;
+use std::mem::{MaybeUninit, offset_of};
 
 // ---- entering and leaving
 
 /// Saves what the host's convention wants preserved on the host's stack, and notes
-/// that place. The store's context is in `rdi`.
+/// that place. The store's context is in a register, mostly `rdi`.
 macro_rules! save_for_host {
     () => {
+        save_for_host!("rdi")
+    };
+    ($store:literal) => {
         concat!(
             "push rbp\n",
             "push rbx\n",
@@ -24,10 +27,26 @@ macro_rules! save_for_host {
             "push r13\n",
             "push r14\n",
             "push r15\n",
-            "push rdi\n", // the store; it also aligns the stack to 16 bytes
-            "mov [rdi + {host_sp}], rsp",
+            concat!("push ", $store, "\n"), // it also aligns the stack to 16 bytes
+            concat!("mov [", $store, " + {host_sp}], rsp"),
         )
     };
+}
+
+/// How WebAssembly was left.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct Left {
+    /// Zero when it returned, or when somebody has come back to the root; else whoever
+    /// has ended the activation has said why.
+    pub ended: u64,
+    /// The result of what [`enter_words`] or [`enter_words_for_float`] has called.
+    pub word: u64,
+}
+
+impl Left {
+    /// The activation has ended before it began.
+    pub const ENDED: Left = Left { ended: END, word: 0 };
 }
 
 /// Leaves the running stack and continues the one that the store's [`Passage`] names,
@@ -69,8 +88,7 @@ macro_rules! return_from_enter {
     };
 }
 
-/// Runs an entry trampoline on the stack that ends at `top`. Returns zero when
-/// it returned, nonzero when WebAssembly was left by [`leave`].
+/// Runs an entry trampoline on the stack that ends at `top`.
 ///
 /// # Safety
 ///
@@ -84,7 +102,7 @@ pub(crate) unsafe extern "C" fn enter(
     values: *mut RawVal,
     context: *mut c_void,
     code: *const c_void,
-) -> u64 {
+) -> Left {
     core::arch::naked_asm!(
         save_for_host!(),
         "mov rbx, rdi",
@@ -102,16 +120,69 @@ pub(crate) unsafe extern "C" fn enter(
     )
 }
 
+/// A stub that calls a function of WebAssembly on the running stack, with a few words,
+/// which are in the same registers in both conventions.
+macro_rules! enter_words_stub {
+    ($(#[$doc:meta])* $name:ident, $result:literal) => {
+        $(#[$doc])*
+        ///
+        /// # Safety
+        ///
+        /// The function's context must be in a store whose running stack is a root and
+        /// has nothing on it, and the words be those that it expects.
+        #[unsafe(naked)]
+        pub(crate) unsafe extern "C" fn $name(
+            context: *mut c_void,
+            a: MaybeUninit<u64>,
+            b: MaybeUninit<u64>,
+            c: MaybeUninit<u64>,
+            d: MaybeUninit<u64>,
+            code: *const c_void,
+            w: MaybeUninit<f64>,
+            x: MaybeUninit<f64>,
+            y: MaybeUninit<f64>,
+            z: MaybeUninit<f64>,
+        ) -> Left {
+            core::arch::naked_asm!(
+                "mov r10, [rdi]", // the store
+                save_for_host!("r10"),
+                "mov rbx, r10",
+                "mov r11, [r10 + {stack}]",
+                "mov rsp, [r11 + {high}]", // from here on, on the root stack
+                "xor ebp, ebp",            // ends the chain of frame pointers
+                "call r9",
+                "mov rsp, [rbx + {host_sp}]", // the convention preserves rbx
+                $result,
+                "xor eax, eax",
+                return_from_enter!(),
+                stack = const offset_of!(StoreContext, stack),
+                high = const offset_of!(ControlBlock, high),
+                host_sp = const offset_of!(StoreContext, host_sp),
+            )
+        }
+    };
+}
+
+enter_words_stub! {
+    /// Calls a function whose result is an integer or a reference, or that has none.
+    enter_words, "mov rdx, rax"
+}
+
+enter_words_stub! {
+    /// Calls a function whose result is a float.
+    enter_words_for_float, "movq rdx, xmm0"
+}
+
 /// Continues the stack that the store's [`Passage`] names, with what that says and
-/// with the values in the transfer area. Returns as [`enter`] does: zero when somebody
-/// has switched to the root, on which [`come_back`] lies.
+/// with the values in the transfer area. Returns when somebody has switched to the root,
+/// on which [`come_back`] lies, or when a function on the root has returned.
 ///
 /// # Safety
 ///
 /// The store's running stack must be that root, and wait for the other; the values
 /// must be what the other one expects.
 #[unsafe(naked)]
-pub(crate) unsafe extern "C" fn enter_stack(store: *mut StoreContext) -> u64 {
+pub(crate) unsafe extern "C" fn enter_stack(store: *mut StoreContext) -> Left {
     core::arch::naked_asm!(
         save_for_host!(),
         "mov r8, rdi",
@@ -156,7 +227,7 @@ pub(crate) unsafe extern "C" fn come_back() {
 ///
 /// The exception must have landed there.
 #[unsafe(naked)]
-pub(crate) unsafe extern "C" fn enter_landing(store: *mut StoreContext, exception: u64) -> u64 {
+pub(crate) unsafe extern "C" fn enter_landing(store: *mut StoreContext, exception: u64) -> Left {
     core::arch::naked_asm!(
         save_for_host!(),
         "mov r10, rdi",
@@ -205,14 +276,16 @@ unsafe extern "C" fn depart() {
     )
 }
 
-/// Leaves a host call whose results come later. On top of the stack lies then:
+/// Leaves a host call whose results come later. On top of the stack lies then what looks
+/// like the frame of a function that was called:
 ///
 /// ```text
-///   | frames                            |
-///   | return into the host's trampoline |  <- sp in the call
-///   | LeftCall: array, results          |
-///   | r15 r14 r13 r12 rbx               |
-///   | continue_call                     |  <- sp
+///   | frames                                       |
+///   | return into the caller, or a host trampoline |  <- sp in the call
+///   | frame pointer                                |  <- fp
+///   | LeftCall: array, results                     |
+///   | r15 r14 r13 r12 rbx                          |
+///   | continue_call                                |  <- sp
 /// ```
 ///
 /// Then continues what the store's [`Passage`] names; if that is nothing, leaves the
@@ -222,18 +295,22 @@ unsafe extern "C" fn leave_call() {
     core::arch::naked_asm!(
         "mov r11, [r10 + {stack}]",
         "mov rcx, [r11 + {sp}]",
-        "mov rax, [r10 + {array}]",
+        "mov rax, [r11 + {fp}]",
         "mov [rcx - 8], rax",
-        "mov rax, [r10 + {results}]",
+        "mov rax, [r10 + {array}]",
         "mov [rcx - 16], rax",
-        "mov [rcx - 24], r15",
-        "mov [rcx - 32], r14",
-        "mov [rcx - 40], r13",
-        "mov [rcx - 48], r12",
-        "mov [rcx - 56], rbx",
+        "mov rax, [r10 + {results}]",
+        "mov [rcx - 24], rax",
+        "mov [rcx - 32], r15",
+        "mov [rcx - 40], r14",
+        "mov [rcx - 48], r13",
+        "mov [rcx - 56], r12",
+        "mov [rcx - 64], rbx",
         "lea rax, [rip + {continue_call}]",
-        "mov [rcx - 64], rax",
-        "sub rcx, 64",
+        "mov [rcx - 72], rax",
+        "lea rax, [rcx - 8]",
+        "mov [r11 + {fp}], rax",
+        "sub rcx, 72",
         "mov [r11 + {sp}], rcx",
         "cmp qword ptr [r10 + {to}], 0",
         "je {leave}",
@@ -253,11 +330,10 @@ unsafe extern "C" fn leave_call() {
     )
 }
 
-const _: () = assert!(LEFT_CALL_FRAME == 64);
+const _: () = assert!(LEFT_CALL_FRAME == 72);
 
-/// Where a stack continues that was left in a host call: returns into the trampoline
-/// as the stub that called the host would have, with the results that somebody has
-/// switched with. The registers are those after a switch.
+/// Where a stack continues that was left in a host call: returns as the stub that called
+/// the host would have, with the results that somebody has switched with. The registers are those after a switch.
 #[unsafe(naked)]
 unsafe extern "C" fn continue_call() {
     core::arch::naked_asm!(
@@ -280,7 +356,8 @@ unsafe extern "C" fn continue_call() {
         "add rcx, rcx", // words
         "rep movsq",
         "2:",
-        "ret",
+        "pop rbp",
+        "ret", // the one word is in rax, and still in xmm0
         transfer = const offset_of!(StoreContext, transfer),
         host_sp = const offset_of!(StoreContext, host_sp),
     )
@@ -346,6 +423,85 @@ call_stub! {
     call: ["sub rsp, 8", "call rdx"],
     after: [],
     {}
+}
+
+/// The code of a function of the host that takes and gives a few words, which are in the
+/// same registers in both conventions: calls what the context in `rdi` names. The
+/// result is where an integer and where a float is expected. On top of the host's stack
+/// lies the store.
+#[unsafe(naked)]
+unsafe extern "C" fn call_words() {
+    core::arch::naked_asm!(
+        "mov r10, [rdi]", // the store
+        "mov r11, [r10 + {stack}]",
+        "mov [r11 + {sp}], rsp",
+        "mov [r11 + {fp}], rbp",
+        "mov rsp, [r10 + {host_sp}]",
+        "call [rdi + {function}]",
+        "mov r10, [rsp]",
+        "test rax, rax",
+        "jnz {depart}",
+        "mov r11, [r10 + {stack}]",
+        "mov rsp, [r11 + {sp}]",
+        "mov rbp, [r11 + {fp}]",
+        "mov rax, rdx",
+        "movq xmm0, rdx",
+        "ret",
+        stack = const offset_of!(StoreContext, stack),
+        host_sp = const offset_of!(StoreContext, host_sp),
+        sp = const offset_of!(ControlBlock, sp),
+        fp = const offset_of!(ControlBlock, fp),
+        function = const offset_of!(HostContext, function),
+        depart = sym depart,
+    )
+}
+
+/// The code of functions of the host that [take and give a few
+/// words](ropewalk_abi::signature::in_registers). In a stress mode it moves the running
+/// stack first.
+pub fn host_words(move_stacks: bool) -> *const c_void {
+    match move_stacks {
+        false => call_words as *const c_void,
+        true => call_words_moving as *const c_void,
+    }
+}
+
+call_stub! {
+    /// As [`call_words`], but first moves the running stack to other memory.
+    call_words_moving,
+    to_host_stack: "mov rsp, [r10 + {host_sp}]",
+    call: [
+        "push rdi",
+        "push rsi",
+        "push rdx",
+        "push rcx",
+        "push r8",
+        "sub rsp, 32",
+        "movlps [rsp], xmm0",
+        "movlps [rsp + 8], xmm1",
+        "movlps [rsp + 16], xmm2",
+        "movlps [rsp + 24], xmm3",
+        "mov rdi, r10",
+        "call {move_stack}",
+        "movlps xmm3, [rsp + 24]",
+        "movlps xmm2, [rsp + 16]",
+        "movlps xmm1, [rsp + 8]",
+        "movlps xmm0, [rsp]",
+        "add rsp, 32",
+        "pop r8",
+        "pop rcx",
+        "pop rdx",
+        "pop rsi",
+        "pop rdi",
+        "sub rsp, 8",
+        "call [rdi + {function}]"
+    ],
+    after: ["mov rax, rdx", "movq xmm0, rdx"],
+    {
+        host_sp = const offset_of!(StoreContext, host_sp),
+        function = const offset_of!(HostContext, function),
+        move_stack = sym crate::store::move_stack_of
+    }
 }
 
 call_stub! {
@@ -725,6 +881,8 @@ const _: () = assert!(CARRIED == 3);
 // The stubs test `rax` for a nonzero `ended` and take `value` from `rdx`.
 const _: () = assert!(END < CATCH && CATCH < SUSPEND);
 const _: () = assert!(offset_of!(Outcome, ended) == 0 && offset_of!(Outcome, value) == 8);
+// They return as much in the same registers.
+const _: () = assert!(offset_of!(Left, ended) == 0 && offset_of!(Left, word) == 8);
 // The stubs load the store from the first word of any context.
 const _: () = assert!(offset_of!(ropewalk_abi::InstanceHeader, store) == 0);
 const _: () = assert!(offset_of!(ropewalk_abi::HostContext, store) == 0);
