@@ -1,17 +1,17 @@
 //! Stacks of the bag of stacks that the host switches to.
 
-use crate::continuation::{ContType, Unusable};
-use crate::held::Held;
+use crate::call::ended;
+use crate::cont_type::ContType;
+use crate::held::HeldStack;
 use crate::named::heap_of;
-use crate::reference::{ContRef, Handle, check_fits};
+use crate::reference::ContRef;
 use crate::store::{AsContext, AsContextMut, StoreContextMut};
-use crate::task::ended;
 use crate::transfer;
 use crate::val::Val;
 use crate::waiting::WaitingCall;
 use anyhow::{Context, Result};
 use ropewalk_abi::stack::StackKind;
-use ropewalk_abi::{HeapType, RawVal, RefType, ValType};
+use ropewalk_abi::{RawVal, RefType, ValType};
 use ropewalk_runtime::{Backtrace, NOBODY, Store as RuntimeStore, from_host};
 use std::fmt;
 use std::future::poll_fn;
@@ -53,10 +53,7 @@ use std::future::poll_fn;
 ///
 /// Nobody else has a reference to it, and switching to it takes it. Dropping it frees its
 /// stacks, as for a [`Continuation`](crate::Continuation).
-pub struct BagStack {
-    held: Held,
-    ty: std::result::Result<HeapType, Unusable>,
-}
+pub struct BagStack(HeldStack);
 
 /// What came back to the host that has switched to a stack.
 #[derive(Debug)]
@@ -67,58 +64,37 @@ pub struct Switched {
     pub from: Option<BagStack>,
 }
 
-const NAME: &str = "stack";
-
 impl BagStack {
     /// Takes the stack that a reference of WebAssembly names: the references to it that
     /// WebAssembly has are used up.
-    pub fn from_ref(mut store: impl AsContextMut, reference: ContRef) -> Result<BagStack> {
-        let runtime = &mut *store.as_context_mut().0.runtime;
-        let word = reference.handle.word(runtime, HeapType::Cont)?;
-        runtime.make_room_for_block(word)?;
-        let stack = BagStack::from_word(runtime, word, reference.ty());
-        match stack.ty {
-            Ok(_) => Ok(stack),
-            Err(unusable) => Err(unusable.error()),
-        }
+    pub fn from_ref(store: impl AsContextMut, reference: ContRef) -> Result<BagStack> {
+        Ok(BagStack(HeldStack::from_ref(store, reference, StackKind::Bag)?))
     }
 
-    pub(crate) fn from_word(runtime: &mut RuntimeStore, word: u64, ty: ValType) -> BagStack {
-        let (reference, ty) = match runtime.take_held(word, StackKind::Bag) {
-            Ok(reference) => (reference, Ok(heap_of(ty))),
-            Err(code) => (0, Err(Unusable::Invalid(code))),
-        };
-        BagStack { held: Held::new(runtime, reference), ty }
+    pub(crate) fn from_word(runtime: &mut RuntimeStore, word: u64, ty: ValType) -> Self {
+        BagStack(HeldStack::from_word(runtime, word, ty, StackKind::Bag))
     }
 
     pub(crate) fn into_word(self, runtime: &RuntimeStore) -> Result<u64> {
-        self.held.check(runtime, NAME)?;
-        self.ty.map_err(Unusable::error)?;
-        Ok(self.held.into_word(runtime))
+        self.0.into_word(runtime)
     }
 
     pub(crate) fn into_word_of(self, runtime: &RuntimeStore, expected: RefType) -> Result<u64> {
-        self.held.check(runtime, NAME)?;
-        let heap = self.ty.map_err(Unusable::error)?;
-        check_fits(runtime, self.held.reference(), heap, expected)?;
-        self.into_word(runtime)
+        self.0.into_word_of(runtime, expected)
     }
 
     /// Gives it to WebAssembly, as a reference. From then on the collector frees it when
     /// nothing refers to it.
-    pub fn into_ref(self, mut store: impl AsContextMut) -> Result<ContRef> {
-        let runtime = &mut *store.as_context_mut().0.runtime;
-        let heap = self.ty.map_err(Unusable::error)?;
-        let word = self.into_word(runtime)?;
-        Ok(ContRef { handle: Handle::new(runtime, word), heap })
+    pub fn into_ref(self, store: impl AsContextMut) -> Result<ContRef> {
+        self.0.into_ref(store)
     }
 
     /// What the host sends to it, and what the host is sent when it is switched to; in each
     /// case the last is the stack that is left.
     fn types(&self, runtime: &RuntimeStore) -> Result<[Box<[ValType]>; 2]> {
-        self.held.check(runtime, NAME)?;
+        self.0.held.check(runtime)?;
         let types = runtime.types();
-        let sent = ContType::known(types, self.ty.map_err(Unusable::error)?)?;
+        let sent = ContType::known(types, self.0.heap()?)?;
         let sent = sent.params.types(types);
         let host = *sent.last().context("the last value for a stack is a stack")?;
         let received = ContType::known(types, heap_of(host))?.params.types(types);
@@ -133,7 +109,7 @@ impl BagStack {
     pub fn switch(self, mut store: impl AsContextMut, values: &[Val]) -> Result<Switched> {
         let mut store = store.as_context_mut();
         let received = self.begin(&mut store, values)?;
-        let reference = self.held.taken().reference;
+        let reference = self.0.held.taken().reference;
         // SAFETY: the values have the types that the stack expects.
         let stop = unsafe { from_host::switch(store.enter(), reference, values.len(), NOBODY) };
         came_back(&mut store, ended(stop), &received)
@@ -147,7 +123,7 @@ impl BagStack {
     ) -> Result<Switched> {
         let mut store = store.as_context_mut();
         let received = self.begin(&mut store, values)?;
-        let reference = self.held.taken().reference;
+        let reference = self.0.held.taken().reference;
         // SAFETY: this future has the store.
         let mut call = unsafe { WaitingCall::new(store.enter()) };
         let count = values.len();
@@ -173,32 +149,24 @@ impl BagStack {
     ) -> Result<Box<[ValType]>> {
         let runtime = &mut *store.0.runtime;
         let [sent, received] = self.types(runtime)?;
-        runtime.free_released();
-        runtime.make_room_for_block(self.held.reference())?;
+        self.0.held.prepare(runtime)?;
         transfer::put_values(runtime, &sent[..sent.len() - 1], values)?;
         Ok(received)
     }
 
     /// Where it is suspended; nothing if it has not begun.
     pub fn backtrace(&self, store: impl AsContext) -> Result<Backtrace> {
-        let runtime = store.as_context().runtime();
-        self.held.check(runtime, NAME)?;
-        Ok(runtime.held_backtrace(self.held.reference()))
+        self.0.held.backtrace(store)
     }
 
     /// How many bytes of its stacks are in use.
     pub fn bytes(&self, store: impl AsContext) -> Result<usize> {
-        let runtime = store.as_context().runtime();
-        self.held.check(runtime, NAME)?;
-        Ok(runtime.held_bytes(self.held.reference()))
+        self.0.held.bytes(store)
     }
 
     /// Frees its stacks at once.
-    pub fn free(self, mut store: impl AsContextMut) -> Result<()> {
-        let runtime = &mut *store.as_context_mut().0.runtime;
-        self.held.check(runtime, NAME)?;
-        self.held.free(runtime);
-        Ok(())
+    pub fn free(self, store: impl AsContextMut) -> Result<()> {
+        self.0.held.free(store)
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::exception::Exception;
 use anyhow::Result;
 use ropewalk_abi::{FuncRef, RawVal};
-use ropewalk_runtime::{Store as RuntimeStore, UncaughtException};
+use ropewalk_runtime::{Stop, Store as RuntimeStore, UncaughtException};
 use std::ffi::c_void;
 use std::ptr::NonNull;
 
@@ -23,6 +23,12 @@ pub(crate) unsafe fn call(
     // SAFETY: the caller's promise.
     let result = unsafe { ropewalk_runtime::call(runtime, function, trampoline, values) };
     result.map_err(public_error)
+}
+
+/// The end of an activation that nobody polls.
+#[inline]
+pub(crate) fn ended<R>(stop: Result<R, Stop>) -> Result<R> {
+    stop.map_err(|stop| public_error(stop.into_error()))
 }
 
 #[cold]

@@ -2,9 +2,10 @@
 
 use crate::Func;
 use crate::store::{AsContextMut, Store, StoreContextMut, StoreInner};
-use crate::typed::{MAX_VALUES, Places, TypedFunc, WasmParams, WasmResults};
+use crate::typed::TypedFunc;
 use crate::val::Val;
 use crate::waiting::{WaitingCall, polling};
+use crate::wasm_values::{MAX_VALUES, Places, WasmParams, WasmResults};
 use anyhow::{Result, ensure};
 use ropewalk_runtime::{Pending, Stop, Store as RuntimeStore, pending};
 use std::collections::VecDeque;

@@ -1,27 +1,28 @@
 //! Continuations that the host has.
 
-use crate::call::public_error;
+use crate::call::ended;
+use crate::clause::{Clause, handlers};
+use crate::cont_type::{ContType, unknown_type};
 use crate::engine::check_stack_size;
 use crate::exception::Exception;
 use crate::func::Func;
-use crate::held::{Held, Taken};
-use crate::misuse::WrongType;
+use crate::held::{Held, Taken, Unusable};
 use crate::reference::{ContRef, Handle, check_fits};
 use crate::store::{AsContext, AsContextMut, StoreContextMut};
-use crate::tag::{Tag, TypedTag};
-use crate::transfer;
-use crate::typed::{TypedFunc, WasmParams, WasmResults, fit};
+use crate::tag::Tag;
+use crate::transfer::{self, results_of};
+use crate::typed_continuation::TypedContinuation;
 use crate::val::Val;
 use crate::waiting::WaitingCall;
-use anyhow::{Error, Result, anyhow};
+use crate::wasm_values::{WasmParams, WasmResults, fit};
+use anyhow::Result;
 use ropewalk_abi::clauses::List;
-use ropewalk_abi::stack::{ClauseKind, EVERY_TAG, StackKind, handler_word};
-use ropewalk_abi::{CompositeType, FuncType, HeapType, RefType, TrapCode, ValType};
+use ropewalk_abi::stack::{ClauseKind, StackKind};
+use ropewalk_abi::{FuncType, HeapType, RefType, ValType};
 use ropewalk_runtime::held::{self, CameBack};
-use ropewalk_runtime::{Backtrace, NOBODY, Stop, Store as RuntimeStore, Trap, TypeRegistry};
+use ropewalk_runtime::{Backtrace, NOBODY, Stop, Store as RuntimeStore, Trap};
 use std::fmt;
 use std::future::poll_fn;
-use std::marker::PhantomData;
 
 /// A continuation that the host has: a computation of WebAssembly on stacks of its
 /// own, which has not begun or is suspended.
@@ -67,12 +68,9 @@ use std::marker::PhantomData;
 ///
 /// It can be sent to another thread, as its store can.
 pub struct Continuation {
-    held: Held,
-    ty: std::result::Result<ContType, Unusable>,
+    pub(crate) held: Held,
+    pub(crate) ty: std::result::Result<ContType, Unusable>,
 }
-
-/// What a continuation is called in errors.
-const NAME: &str = "continuation";
 
 /// What came of resuming a continuation.
 ///
@@ -120,149 +118,6 @@ pub enum Resumed<R = Vec<Val>> {
     },
 }
 
-/// What came of resuming a continuation for one tag.
-///
-/// ```
-/// use ropewalk::*;
-///
-/// let engine = Engine::default();
-/// let module = Module::new(&engine, r#"
-///     (module
-///       (tag $ask (export "ask") (param i32) (result i32))
-///       (func (export "run") (result i32) (i32.add (suspend $ask (i32.const 3)) (i32.const 1))))
-/// "#)?;
-/// let mut store = Store::new(&engine, ());
-/// let instance = Instance::new(&mut store, &module, &[])?;
-/// let ask = instance.get_tag(&mut store, "ask").unwrap().typed::<i32, i32>(&store)?;
-/// let run = instance.get_typed_func::<(), i32>(&mut store, "run")?;
-/// let begun = TypedContinuation::new(&mut store, &run)?.resume_on(&mut store, &ask, ())?;
-/// let TypedResumed::Suspended { values, continuation } = begun else { panic!("it suspends") };
-/// let ended = continuation.resume_on(&mut store, &ask, values * 10)?;
-/// assert!(matches!(ended, TypedResumed::Returned(31)));
-/// # Ok::<(), Error>(())
-/// ```
-#[derive(Debug)]
-pub enum TypedResumed<R, Values, Answer> {
-    /// Its function has returned.
-    Returned(R),
-    /// It has suspended with the tag.
-    Suspended {
-        /// The values that it suspended with.
-        values: Values,
-        /// The rest of it.
-        continuation: TypedContinuation<Answer, R>,
-    },
-}
-
-/// What the host handles while a continuation runs that it has resumed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Clause {
-    /// `(on $tag $label)`: a suspension with the tag comes back to the host.
-    On(Tag),
-    /// A suspension with any tag comes back to the host, unless another clause is for it.
-    OnAny,
-    /// `(on $tag switch)`: a `switch` with the tag goes to another continuation, which takes
-    /// the place of the one that was resumed. The tag has no parameters, and its results are
-    /// those of the continuation.
-    OnSwitch(Tag),
-}
-
-impl Clause {
-    fn word(self, runtime: &RuntimeStore, ty: ContType) -> Result<u64> {
-        let word = |tag: Tag, kind| Ok(handler_word(tag.in_store(runtime)?.addr().get(), kind));
-        match self {
-            Clause::On(tag) => word(tag, ClauseKind::Suspend),
-            Clause::OnAny => Ok(EVERY_TAG),
-            Clause::OnSwitch(tag) => {
-                // Whoever takes the place returns what the tag says, and whoever continues
-                // the one that was resumed relies on the same.
-                let found = tag.ty_in(runtime)?;
-                let results = ty.results.types(runtime.types());
-                let fits = found.ty.params().is_empty() && *found.ty.results() == *results;
-                if !fits {
-                    let expected = FuncType::new([], results);
-                    return Err(WrongType::new("tag", expected, found.ty).into());
-                }
-                word(tag, ClauseKind::Switch)
-            }
-        }
-    }
-}
-
-/// Why a continuation or a stack cannot be continued.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Unusable {
-    /// It came from where its type is not known.
-    UnknownType,
-    /// There was none.
-    Invalid(TrapCode),
-}
-
-impl Unusable {
-    pub fn error(self) -> Error {
-        match self {
-            Unusable::UnknownType => unknown_type(ValType::Ref(RefType::CONTREF)),
-            Unusable::Invalid(code) => Trap::from_code(code).into(),
-        }
-    }
-}
-
-/// What a continuation takes, and what it returns in the end: the parameters or
-/// results of function types of the engine.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ContType {
-    pub params: Side,
-    pub results: Side,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Side {
-    Params(u32),
-    Results(u32),
-}
-
-impl Side {
-    pub fn types(self, types: &TypeRegistry) -> Box<[ValType]> {
-        match self {
-            Side::Params(number) => types.func_type(number).params().into(),
-            Side::Results(number) => types.func_type(number).results().into(),
-        }
-    }
-}
-
-impl ContType {
-    fn of_function(number: u32) -> ContType {
-        ContType { params: Side::Params(number), results: Side::Results(number) }
-    }
-
-    /// The type of the continuations of a reference type, if it says that.
-    pub fn of_reference(types: &TypeRegistry, ty: ValType) -> Option<ContType> {
-        let ValType::Ref(reference) = ty else { return None };
-        let HeapType::Concrete(number) = reference.heap else { return None };
-        match types.get(number).ty().composite {
-            CompositeType::Cont(HeapType::Concrete(function)) => {
-                Some(ContType::of_function(function))
-            }
-            _ => None,
-        }
-    }
-
-    /// The same, of a heap type; an error if that does not say it.
-    pub fn known(types: &TypeRegistry, heap: HeapType) -> Result<ContType> {
-        let ty = ValType::Ref(RefType { nullable: false, heap });
-        ContType::of_reference(types, ty).ok_or_else(|| unknown_type(ty))
-    }
-
-    /// The type of the rest after a suspension with a tag.
-    fn after(self, tag: u32) -> ContType {
-        ContType { params: Side::Results(tag), results: self.results }
-    }
-
-    pub fn func_type(self, types: &TypeRegistry) -> FuncType {
-        FuncType::new(self.params.types(types), self.results.types(types))
-    }
-}
-
 impl Continuation {
     /// A continuation that calls a function, which may be one of the host, when it is
     /// first resumed.
@@ -274,10 +129,10 @@ impl Continuation {
         // SAFETY: the function belongs to the store, and its type is prepared.
         let reference = unsafe { store.0.runtime.new_held(func_ref) }?;
         let ty = Ok(ContType::of_function(number));
-        Ok(Continuation::held(&store.0.runtime, reference, ty))
+        Ok(Continuation::holding(&store.0.runtime, reference, ty))
     }
 
-    fn held(
+    fn holding(
         runtime: &RuntimeStore,
         reference: u64,
         ty: std::result::Result<ContType, Unusable>,
@@ -290,8 +145,8 @@ impl Continuation {
     pub(crate) fn from_word(runtime: &mut RuntimeStore, word: u64, ty: ValType) -> Continuation {
         let ty = ContType::of_reference(runtime.types(), ty).ok_or(Unusable::UnknownType);
         match runtime.take_held(word, StackKind::Continuation) {
-            Ok(reference) => Continuation::held(runtime, reference, ty),
-            Err(code) => Continuation::held(runtime, 0, Err(Unusable::Invalid(code))),
+            Ok(reference) => Continuation::holding(runtime, reference, ty),
+            Err(code) => Continuation::holding(runtime, 0, Err(Unusable::Invalid(code))),
         }
     }
 
@@ -306,7 +161,7 @@ impl Continuation {
 
     /// The word of this continuation, which the host gives away.
     pub(crate) fn into_word(self, runtime: &RuntimeStore) -> Result<u64> {
-        self.held.check(runtime, NAME)?;
+        self.held.check(runtime)?;
         if let Err(unusable @ Unusable::Invalid(_)) = self.ty {
             return Err(unusable.error());
         }
@@ -328,7 +183,7 @@ impl Continuation {
         runtime.make_room_for_block(word)?;
         let reference =
             runtime.take_held(word, StackKind::Continuation).map_err(Trap::from_code)?;
-        Ok(Continuation::held(runtime, reference, Ok(known)))
+        Ok(Continuation::holding(runtime, reference, Ok(known)))
     }
 
     /// Gives it to WebAssembly, as a reference. From then on the collector frees it
@@ -343,7 +198,7 @@ impl Continuation {
     }
 
     fn func_type(&self, runtime: &RuntimeStore) -> Result<FuncType> {
-        self.held.check(runtime, NAME)?;
+        self.held.check(runtime)?;
         Ok(self.known_type()?.func_type(runtime.types()))
     }
 
@@ -364,7 +219,7 @@ impl Continuation {
         let runtime = store.as_context().runtime();
         let found = self.func_type(runtime)?;
         let checked = fit::<Params, Results>(runtime.types(), "continuation", &found)?;
-        Ok(TypedContinuation { continuation: self, checked, _types: PhantomData })
+        Ok(TypedContinuation::checked(self, checked))
     }
 
     /// Resumes it. The host handles every tag with which it suspends and that nothing
@@ -433,7 +288,7 @@ impl Continuation {
     ) -> Result<Resumed> {
         let mut store = store.as_context_mut();
         let runtime = &*store.0.runtime;
-        self.held.check(runtime, NAME)?;
+        self.held.check(runtime)?;
         let ty = self.known_type()?;
         let words = clauses.iter().map(|clause| clause.word(runtime, ty));
         let handlers = List::new(&words.collect::<Result<Vec<_>>>()?);
@@ -545,11 +400,10 @@ impl Continuation {
 
     /// Checks what must hold before it is resumed; returns its type.
     #[inline]
-    fn begin<T>(&self, store: &mut StoreContextMut<'_, T>) -> Result<ContType> {
+    pub(crate) fn begin<T>(&self, store: &mut StoreContextMut<'_, T>) -> Result<ContType> {
         let runtime = &mut *store.0.runtime;
-        self.held.check(runtime, NAME)?;
-        runtime.free_released();
-        runtime.make_room_for_block(self.held.reference())?;
+        self.held.check(runtime)?;
+        self.held.prepare(runtime)?;
         self.known_type()
     }
 
@@ -559,7 +413,7 @@ impl Continuation {
     ///
     /// They must have its types, and `results` read what it returns.
     #[inline]
-    unsafe fn enter<T, R>(
+    pub(crate) unsafe fn enter<T, R>(
         self,
         store: &mut StoreContextMut<'_, T>,
         handlers: &List<impl AsRef<[u64]>>,
@@ -575,17 +429,13 @@ impl Continuation {
 
     /// Where it is suspended; nothing if it has not begun.
     pub fn backtrace(&self, store: impl AsContext) -> Result<Backtrace> {
-        let runtime = store.as_context().runtime();
-        self.held.check(runtime, NAME)?;
-        Ok(runtime.held_backtrace(self.held.reference()))
+        self.held.backtrace(store)
     }
 
     /// How many bytes of its stacks are in use. The machine's memory is given out in
     /// pages, at least one for each stack.
     pub fn bytes(&self, store: impl AsContext) -> Result<usize> {
-        let runtime = store.as_context().runtime();
-        self.held.check(runtime, NAME)?;
-        Ok(runtime.held_bytes(self.held.reference()))
+        self.held.bytes(store)
     }
 
     /// How many bytes each of its stacks may have, instead of what
@@ -594,18 +444,15 @@ impl Continuation {
     /// or failed, or is [given to WebAssembly](Self::into_ref).
     pub fn set_max_stack(&self, mut store: impl AsContextMut, bytes: usize) -> Result<()> {
         let runtime = &mut *store.as_context_mut().0.runtime;
-        self.held.check(runtime, NAME)?;
+        self.held.check(runtime)?;
         check_stack_size(bytes)?;
         runtime.limit_held(self.held.reference(), bytes);
         Ok(())
     }
 
     /// Frees its stacks at once.
-    pub fn free(self, mut store: impl AsContextMut) -> Result<()> {
-        let runtime = &mut *store.as_context_mut().0.runtime;
-        self.held.check(runtime, NAME)?;
-        self.held.free(runtime);
-        Ok(())
+    pub fn free(self, store: impl AsContextMut) -> Result<()> {
+        self.held.free(store)
     }
 }
 
@@ -635,7 +482,7 @@ impl Taken {
 
     /// The tag that it suspended with, and what is left of it.
     #[inline]
-    fn tag<T>(
+    pub(crate) fn tag<T>(
         self,
         store: &StoreContextMut<'_, T>,
         back: Result<CameBack>,
@@ -657,181 +504,13 @@ impl fmt::Debug for Continuation {
     }
 }
 
-/// A continuation with Rust's types, checked once.
-///
-/// With a [`TypedTag`] the values of suspensions have types too. A generator, pulled
-/// from Rust as an iterator:
-///
-/// ```
-/// use ropewalk::*;
-///
-/// struct Generator<'a> {
-///     store: &'a mut Store<()>,
-///     next: TypedTag<i32, ()>,
-///     rest: Option<TypedContinuation<(), ()>>,
-/// }
-///
-/// impl Iterator for Generator<'_> {
-///     type Item = Result<i32>;
-///
-///     fn next(&mut self) -> Option<Result<i32>> {
-///         let rest = self.rest.take()?;
-///         match rest.resume_on(&mut *self.store, &self.next, ()) {
-///             Ok(TypedResumed::Returned(())) => None,
-///             Ok(TypedResumed::Suspended { values, continuation }) => {
-///                 self.rest = Some(continuation);
-///                 Some(Ok(values))
-///             }
-///             Err(error) => Some(Err(error)),
-///         }
-///     }
-/// }
-///
-/// let engine = Engine::default();
-/// let module = Module::new(&engine, r#"
-///     (module
-///       (tag $next (export "next") (param i32))
-///       (func (export "squares") (local $i i32)
-///         (loop $more
-///           (local.set $i (i32.add (local.get $i) (i32.const 1)))
-///           (suspend $next (i32.mul (local.get $i) (local.get $i)))
-///           (br_if $more (i32.lt_s (local.get $i) (i32.const 4))))))
-/// "#)?;
-/// let mut store = Store::new(&engine, ());
-/// let instance = Instance::new(&mut store, &module, &[])?;
-/// let next = instance.get_tag(&mut store, "next").unwrap().typed(&store)?;
-/// let squares = instance.get_typed_func::<(), ()>(&mut store, "squares")?;
-/// let rest = Some(TypedContinuation::new(&mut store, &squares)?);
-/// let squares: Result<Vec<i32>> = Generator { store: &mut store, next, rest }.collect();
-/// assert_eq!(squares?, [1, 4, 9, 16]);
-/// # Ok::<(), Error>(())
-/// ```
-pub struct TypedContinuation<Params, Results> {
-    continuation: Continuation,
-    /// Whether it must be checked that what it is resumed with has its types.
-    checked: bool,
-    _types: PhantomData<fn(Params) -> Results>,
-}
-
-impl<Params, Results> fmt::Debug for TypedContinuation<Params, Results> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TypedContinuation").finish_non_exhaustive()
-    }
-}
-
-impl<Params: WasmParams, Results: WasmResults> TypedContinuation<Params, Results> {
-    /// A continuation that calls a function when it is first resumed.
-    pub fn new(store: impl AsContextMut, func: &TypedFunc<Params, Results>) -> Result<Self> {
-        let continuation = Continuation::new(store, *func.func())?;
-        Ok(TypedContinuation { continuation, checked: func.is_checked(), _types: PhantomData })
-    }
-
-    /// This continuation without Rust's types.
-    pub fn into_continuation(self) -> Continuation {
-        self.continuation
-    }
-
-    /// This continuation without Rust's types.
-    pub fn continuation(&self) -> &Continuation {
-        &self.continuation
-    }
-
-    /// Resumes it, as [`Continuation::resume`].
-    pub fn resume(self, mut store: impl AsContextMut, params: Params) -> Result<Resumed<Results>> {
-        let mut store = store.as_context_mut();
-        let ty = self.continuation.begin(&mut store)?;
-        let handlers = store.0.runtime.every_tag();
-        transfer::put(&mut store.0.runtime, params, self.checked.then_some(ty.params))?;
-        let results = |store: &mut StoreContextMut<'_, _>| load(store, ty.results);
-        // SAFETY: the types were checked when it was made.
-        unsafe { self.continuation.enter(&mut store, &handlers, ty, results) }
-    }
-
-    /// Resumes it. The host handles one tag; with another one it traps, unless
-    /// something inside of it handles that.
-    pub fn resume_on<Values: WasmResults, Answer: WasmParams>(
-        self,
-        mut store: impl AsContextMut,
-        tag: &TypedTag<Values, Answer>,
-        params: Params,
-    ) -> Result<TypedResumed<Results, Values, Answer>> {
-        let mut store = store.as_context_mut();
-        let ty = self.continuation.begin(&mut store)?;
-        let (def, number) = tag.in_store(&store.0.runtime)?;
-        let word = handler_word(def.addr().get(), ClauseKind::Suspend);
-        let handlers = List::short(word, 0);
-        transfer::put(&mut store.0.runtime, params, self.checked.then_some(ty.params))?;
-        let taken = self.continuation.held.taken();
-        // SAFETY: the host holds it, and the types were checked when it was made.
-        let stop = unsafe { held::resume(store.enter(), taken.reference, &handlers, NOBODY) };
-        let back = back(store.as_context_mut(), stop, &handlers);
-        let Some((_, held)) = taken.tag(&store, back)? else {
-            return Ok(TypedResumed::Returned(load(&mut store, ty.results)));
-        };
-        let values = load(&mut store, Side::Params(number));
-        let continuation = Continuation { held, ty: Ok(ty.after(number)) };
-        let checked = tag.is_checked();
-        let continuation = TypedContinuation { continuation, checked, _types: PhantomData };
-        Ok(TypedResumed::Suspended { values, continuation })
-    }
-}
-
 /// What came back from an activation with these clauses.
 #[inline]
-fn back<T>(
+pub(crate) fn back<T>(
     store: StoreContextMut<'_, T>,
     stop: Result<(), Stop>,
     handlers: &List<impl AsRef<[u64]>>,
 ) -> Result<CameBack> {
-    match stop {
-        Ok(()) => Ok(store.0.runtime.came_back(handlers.clauses())),
-        Err(Stop::Failed(error)) => Err(public_error(error)),
-        Err(Stop::Waits(_)) => unreachable!("nobody polls it"),
-    }
-}
-
-/// Takes values out of the transfer area that have the types that were checked.
-#[inline]
-pub(crate) fn load<T, Results: WasmResults>(
-    store: &mut StoreContextMut<'_, T>,
-    types: Side,
-) -> Results {
-    let runtime = &mut *store.0.runtime;
-    let values = runtime.transfer_area();
-    // SAFETY: they have just come with a switch, of the types that were checked.
-    unsafe {
-        match Results::NEED_TYPES {
-            false => Results::load(runtime, values),
-            true => {
-                let types = types.types(runtime.types());
-                Results::load_of(runtime, values, &types)
-            }
-        }
-    }
-}
-
-/// What a continuation of a type has returned.
-fn results_of<T>(store: &mut StoreContextMut<'_, T>, ty: ContType) -> Vec<Val> {
-    let runtime = &mut *store.0.runtime;
-    let types = ty.results.types(runtime.types());
-    // SAFETY: it returns values of its types.
-    unsafe { transfer::values_of(runtime, &types) }
-}
-
-/// The clauses of a host that handles these tags, where they are of a kind.
-pub(crate) fn handlers(
-    runtime: &RuntimeStore,
-    tags: &[Tag],
-    kind: ClauseKind,
-) -> Result<List<Vec<u64>>> {
-    let word = |tag: &Tag| Ok(handler_word(tag.in_store(runtime)?.addr().get(), kind));
-    let clauses: Vec<_> = tags.iter().map(word).collect::<Result<_>>()?;
-    Ok(List::new(&clauses))
-}
-
-pub(crate) fn unknown_type(ty: ValType) -> Error {
-    anyhow!(
-        "expected a continuation of a type that says what it takes and returns, \
-         found one of type {ty}"
-    )
+    ended(stop)?;
+    Ok(store.0.runtime.came_back(handlers.clauses()))
 }

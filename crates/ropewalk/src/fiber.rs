@@ -1,11 +1,11 @@
 //! Fibers that the host mounts.
 
-use crate::continuation::handlers;
+use crate::call::ended;
+use crate::clause::handlers;
 use crate::named::named;
 use crate::reference::{ContRef, Owned};
 use crate::store::{AsContext, AsContextMut, StoreContextMut};
 use crate::tag::Tag;
-use crate::task::ended;
 use crate::transfer;
 use crate::val::Val;
 use crate::waiting::WaitingCall;

@@ -1,21 +1,19 @@
 //! First-class stacks that the host switches to.
 
-use crate::continuation::Unusable;
+use crate::call::ended;
 use crate::exception::Exception;
-use crate::held::Held;
-use crate::named::heap_of;
+use crate::held::HeldStack;
 use crate::new_stack::stackref;
-use crate::reference::{ContRef, Handle, check_fits};
+use crate::reference::ContRef;
 use crate::store::{AsContext, AsContextMut, StoreContextMut};
 use crate::tag::Tag;
-use crate::task::ended;
 use crate::transfer;
 use crate::val::Val;
 use crate::waiting::WaitingCall;
 use crate::{Func, RootScope};
 use anyhow::{Result, anyhow, ensure};
 use ropewalk_abi::stack::{ClauseKind, StackKind, handler_word};
-use ropewalk_abi::{HeapType, RefType, ValType};
+use ropewalk_abi::{RefType, ValType};
 use ropewalk_runtime::{Backtrace, NOBODY, Store as RuntimeStore, from_host};
 use std::fmt;
 use std::future::poll_fn;
@@ -68,10 +66,7 @@ use std::future::poll_fn;
 /// ```
 ///
 /// Switching to it takes it, and dropping it frees it.
-pub struct FirstClassStack {
-    held: Held,
-    ty: std::result::Result<HeapType, Unusable>,
-}
+pub struct FirstClassStack(HeldStack);
 
 /// What came to the host that has switched to a first-class stack.
 #[derive(Debug)]
@@ -85,8 +80,6 @@ pub struct Arrived {
     pub from: Option<FirstClassStack>,
 }
 
-const NAME: &str = "stack";
-
 impl FirstClassStack {
     /// A new stack, as [`ContRef::new_stack`] makes it.
     pub fn new(mut store: impl AsContextMut, ground: Option<Func>) -> Result<FirstClassStack> {
@@ -96,44 +89,25 @@ impl FirstClassStack {
     }
 
     /// Takes the stack that a reference names: other references to it are used up.
-    pub fn from_ref(mut store: impl AsContextMut, reference: ContRef) -> Result<FirstClassStack> {
-        let runtime = &mut *store.as_context_mut().0.runtime;
-        let word = reference.handle.word(runtime, HeapType::Cont)?;
-        runtime.make_room_for_block(word)?;
-        let stack = FirstClassStack::from_word(runtime, word, reference.ty());
-        match stack.ty {
-            Ok(_) => Ok(stack),
-            Err(unusable) => Err(unusable.error()),
-        }
+    pub fn from_ref(store: impl AsContextMut, reference: ContRef) -> Result<FirstClassStack> {
+        Ok(FirstClassStack(HeldStack::from_ref(store, reference, StackKind::FirstClass)?))
     }
 
     pub(crate) fn from_word(runtime: &mut RuntimeStore, word: u64, ty: ValType) -> Self {
-        let (reference, ty) = match runtime.take_held(word, StackKind::FirstClass) {
-            Ok(reference) => (reference, Ok(heap_of(ty))),
-            Err(code) => (0, Err(Unusable::Invalid(code))),
-        };
-        FirstClassStack { held: Held::new(runtime, reference), ty }
+        FirstClassStack(HeldStack::from_word(runtime, word, ty, StackKind::FirstClass))
     }
 
     pub(crate) fn into_word(self, runtime: &RuntimeStore) -> Result<u64> {
-        self.held.check(runtime, NAME)?;
-        self.ty.map_err(Unusable::error)?;
-        Ok(self.held.into_word(runtime))
+        self.0.into_word(runtime)
     }
 
     pub(crate) fn into_word_of(self, runtime: &RuntimeStore, expected: RefType) -> Result<u64> {
-        self.held.check(runtime, NAME)?;
-        let heap = self.ty.map_err(Unusable::error)?;
-        check_fits(runtime, self.held.reference(), heap, expected)?;
-        self.into_word(runtime)
+        self.0.into_word_of(runtime, expected)
     }
 
     /// Gives it to WebAssembly, as a reference.
-    pub fn into_ref(self, mut store: impl AsContextMut) -> Result<ContRef> {
-        let runtime = &mut *store.as_context_mut().0.runtime;
-        let heap = self.ty.map_err(Unusable::error)?;
-        let word = self.into_word(runtime)?;
-        Ok(ContRef { handle: Handle::new(runtime, word), heap })
+    pub fn into_ref(self, store: impl AsContextMut) -> Result<ContRef> {
+        self.0.into_ref(store)
     }
 
     /// Switches to it with an event and its values, as `stack.switch` does, but for the last
@@ -149,7 +123,7 @@ impl FirstClassStack {
     ) -> Result<Arrived> {
         let mut store = store.as_context_mut();
         let event = self.begin(&mut store, event, values)?;
-        let reference = self.held.taken().reference;
+        let reference = self.0.held.taken().reference;
         // SAFETY: the values have the types of the event, whose last one is a stack.
         let stop = unsafe { from_host::send(store.enter(), reference, event, NOBODY) };
         arrived(&mut store, ended(stop))
@@ -164,7 +138,7 @@ impl FirstClassStack {
     ) -> Result<Arrived> {
         let mut store = store.as_context_mut();
         let event = self.begin(&mut store, event, values)?;
-        let reference = self.held.taken().reference;
+        let reference = self.0.held.taken().reference;
         // SAFETY: this future has the store.
         let mut call = unsafe { WaitingCall::new(store.enter()) };
         let ended = poll_fn(|context| {
@@ -188,8 +162,8 @@ impl FirstClassStack {
         event: Tag,
         values: &[Val],
     ) -> Result<u64> {
-        self.held.check(&store.0.runtime, NAME)?;
-        self.ty.map_err(Unusable::error)?;
+        self.0.held.check(&store.0.runtime)?;
+        self.0.heap()?;
         let is_stack = stackref(store)?;
         let runtime = &mut *store.0.runtime;
         let def = event.in_store(runtime)?;
@@ -198,32 +172,24 @@ impl FirstClassStack {
             [sent @ .., last] if *last == is_stack && ty.results().is_empty() => sent,
             _ => return Err(anyhow!("expected an event whose last value is a stack, found {ty}")),
         };
-        runtime.free_released();
-        runtime.make_room_for_block(self.held.reference())?;
+        self.0.held.prepare(runtime)?;
         transfer::put_values(runtime, sent, values)?;
         Ok(handler_word(def.addr().get(), ClauseKind::Event))
     }
 
     /// Where it is suspended; nothing if it is blank.
     pub fn backtrace(&self, store: impl AsContext) -> Result<Backtrace> {
-        let runtime = store.as_context().runtime();
-        self.held.check(runtime, NAME)?;
-        Ok(runtime.held_backtrace(self.held.reference()))
+        self.0.held.backtrace(store)
     }
 
     /// How many bytes of its stacks are in use.
     pub fn bytes(&self, store: impl AsContext) -> Result<usize> {
-        let runtime = store.as_context().runtime();
-        self.held.check(runtime, NAME)?;
-        Ok(runtime.held_bytes(self.held.reference()))
+        self.0.held.bytes(store)
     }
 
     /// Frees it at once.
-    pub fn free(self, mut store: impl AsContextMut) -> Result<()> {
-        let runtime = &mut *store.as_context_mut().0.runtime;
-        self.held.check(runtime, NAME)?;
-        self.held.free(runtime);
-        Ok(())
+    pub fn free(self, store: impl AsContextMut) -> Result<()> {
+        self.0.held.free(store)
     }
 }
 

@@ -1,8 +1,15 @@
-//! What only the host has.
+//! What only the host has: how it is taken from WebAssembly and given back, checked,
+//! described and freed.
 
+use crate::cont_type::unknown_type;
 use crate::misuse::WrongStore;
-use crate::store;
-use ropewalk_runtime::{Released, Store as RuntimeStore, StoreId};
+use crate::named::heap_of;
+use crate::reference::{ContRef, Handle, check_fits};
+use crate::store::{AsContext, AsContextMut};
+use anyhow::{Error, Result};
+use ropewalk_abi::stack::StackKind;
+use ropewalk_abi::{HeapType, RefType, TrapCode, ValType};
+use ropewalk_runtime::{Backtrace, Released, Store as RuntimeStore, StoreId, Trap};
 use std::mem::ManuallyDrop;
 use std::ptr;
 use std::sync::Arc;
@@ -23,8 +30,38 @@ impl Held {
 
     /// Fails unless it is of a store.
     #[inline]
-    pub fn check(&self, runtime: &RuntimeStore, name: &'static str) -> Result<(), WrongStore> {
-        store::check(runtime, self.store, name)
+    pub fn check(&self, runtime: &RuntimeStore) -> Result<(), WrongStore> {
+        if runtime.id() == self.store { Ok(()) } else { Err(WrongStore(self.name())) }
+    }
+
+    /// What it is called in errors.
+    #[cold]
+    fn name(&self) -> &'static str {
+        match StackKind::of(self.reference) {
+            Some(StackKind::Continuation) => "continuation",
+            _ => "stack",
+        }
+    }
+
+    /// Readies the store to continue it.
+    #[inline]
+    pub fn prepare(&self, runtime: &mut RuntimeStore) -> Result<()> {
+        runtime.free_released();
+        runtime.make_room_for_block(self.reference)
+    }
+
+    /// Where it is suspended; nothing if it has not begun.
+    pub fn backtrace(&self, store: impl AsContext) -> Result<Backtrace> {
+        let runtime = store.as_context().runtime();
+        self.check(runtime)?;
+        Ok(runtime.held_backtrace(self.reference))
+    }
+
+    /// How many bytes of its stacks are in use.
+    pub fn bytes(&self, store: impl AsContext) -> Result<usize> {
+        let runtime = store.as_context().runtime();
+        self.check(runtime)?;
+        Ok(runtime.held_bytes(self.reference))
     }
 
     #[inline]
@@ -40,8 +77,11 @@ impl Held {
     }
 
     /// Frees its stacks at once.
-    pub fn free(self, runtime: &mut RuntimeStore) {
+    pub fn free(self, mut store: impl AsContextMut) -> Result<()> {
+        let runtime = &mut *store.as_context_mut().0.runtime;
+        self.check(runtime)?;
         runtime.free_held(self.taken().reference);
+        Ok(())
     }
 
     /// Takes it apart: its stacks are not freed with it.
@@ -70,5 +110,86 @@ impl Taken {
     #[inline]
     pub fn held_again(self, runtime: &RuntimeStore, reference: u64) -> Held {
         Held { store: runtime.id(), reference, released: self.released }
+    }
+}
+
+/// Why a continuation or a stack cannot be continued.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Unusable {
+    /// It came from where its type is not known.
+    UnknownType,
+    /// There was none.
+    Invalid(TrapCode),
+}
+
+impl Unusable {
+    pub fn error(self) -> Error {
+        match self {
+            Unusable::UnknownType => unknown_type(ValType::Ref(RefType::CONTREF)),
+            Unusable::Invalid(code) => Trap::from_code(code).into(),
+        }
+    }
+}
+
+/// A stack of a design in which stacks are switched to, which the host holds.
+pub(crate) struct HeldStack {
+    pub held: Held,
+    ty: std::result::Result<HeapType, Unusable>,
+}
+
+impl HeldStack {
+    /// Takes the stack that a reference names: other references to it are used up.
+    pub fn from_ref(
+        mut store: impl AsContextMut,
+        reference: ContRef,
+        kind: StackKind,
+    ) -> Result<HeldStack> {
+        let runtime = &mut *store.as_context_mut().0.runtime;
+        let word = reference.handle.word(runtime, HeapType::Cont)?;
+        runtime.make_room_for_block(word)?;
+        let stack = HeldStack::from_word(runtime, word, reference.ty(), kind);
+        stack.heap()?;
+        Ok(stack)
+    }
+
+    /// The stack that a word names. If nothing valid is there, using it is an error.
+    pub fn from_word(
+        runtime: &mut RuntimeStore,
+        word: u64,
+        ty: ValType,
+        kind: StackKind,
+    ) -> HeldStack {
+        let (reference, ty) = match runtime.take_held(word, kind) {
+            Ok(reference) => (reference, Ok(heap_of(ty))),
+            Err(code) => (0, Err(Unusable::Invalid(code))),
+        };
+        HeldStack { held: Held::new(runtime, reference), ty }
+    }
+
+    /// Its type.
+    pub fn heap(&self) -> Result<HeapType> {
+        self.ty.map_err(Unusable::error)
+    }
+
+    /// The word of it, which the host gives away.
+    pub fn into_word(self, runtime: &RuntimeStore) -> Result<u64> {
+        self.held.check(runtime)?;
+        self.heap()?;
+        Ok(self.held.into_word(runtime))
+    }
+
+    /// The same, where one of a type is expected.
+    pub fn into_word_of(self, runtime: &RuntimeStore, expected: RefType) -> Result<u64> {
+        self.held.check(runtime)?;
+        check_fits(runtime, self.held.reference(), self.heap()?, expected)?;
+        self.into_word(runtime)
+    }
+
+    /// Gives it to WebAssembly, as a reference.
+    pub fn into_ref(self, mut store: impl AsContextMut) -> Result<ContRef> {
+        let runtime = &mut *store.as_context_mut().0.runtime;
+        let heap = self.heap()?;
+        let word = self.into_word(runtime)?;
+        Ok(ContRef { handle: Handle::new(runtime, word), heap })
     }
 }

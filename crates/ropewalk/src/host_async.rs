@@ -13,8 +13,8 @@ use crate::host::{
 use crate::instance::Instance;
 use crate::later::cannot_wait;
 use crate::store::{StoreContextMut, StoreInner};
-use crate::typed::{WasmParams, WasmResults};
 use crate::val::Val;
+use crate::wasm_values::{WasmParams, WasmResults};
 use anyhow::{Result, anyhow};
 use ropewalk_abi::builtin::{END, Outcome};
 use ropewalk_abi::signature::in_registers;

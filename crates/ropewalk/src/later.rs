@@ -9,7 +9,7 @@ use crate::caller::Caller;
 use crate::concurrent::Accessor;
 use crate::host::{WasmRet, fail};
 use crate::store::StoreInner;
-use crate::typed::WasmParams;
+use crate::wasm_values::WasmParams;
 use anyhow::{Result, anyhow, ensure};
 use ropewalk_abi::builtin::Outcome;
 use ropewalk_abi::transfer::ValueClass;

@@ -12,7 +12,7 @@ use crate::misuse::{DefinedTwice, WrongEngine};
 use crate::module::{ImportType, Module};
 use crate::new_stack;
 use crate::store::{AsContextMut, Exactly, StoreContextMut};
-use crate::typed::WasmResults;
+use crate::wasm_values::WasmResults;
 use crate::{Caller, Val};
 use anyhow::{Context, Result};
 use ropewalk_abi::FuncType;

@@ -2,7 +2,7 @@
 
 use crate::misuse::WrongType;
 use crate::store::{self, AsContext, AsContextMut};
-use crate::typed::{WasmParams, WasmResults, fit};
+use crate::wasm_values::{WasmParams, WasmResults, fit};
 use anyhow::Result;
 use ropewalk_abi::{FuncType, TagDef, TagType};
 use ropewalk_runtime::{Store as RuntimeStore, StoreId};

@@ -1,18 +1,18 @@
 //! Tasks that the host resumes.
 
-use crate::call::public_error;
-use crate::continuation::{ContType, load};
+use crate::call::ended;
+use crate::cont_type::ContType;
 use crate::named::named;
 use crate::reference::{ContRef, Owned};
 use crate::store::{AsContext, AsContextMut, StoreContextMut};
-use crate::transfer;
-use crate::typed::{WasmParams, WasmResults, fit};
+use crate::transfer::{self, load, results_of};
 use crate::val::Val;
 use crate::waiting::WaitingCall;
+use crate::wasm_values::{WasmParams, WasmResults, fit};
 use anyhow::{Result, ensure};
 use ropewalk_abi::FuncType;
 use ropewalk_abi::stack::StackKind;
-use ropewalk_runtime::{NOBODY, Stop, Store as RuntimeStore, from_host};
+use ropewalk_runtime::{NOBODY, Store as RuntimeStore, from_host};
 use std::future::poll_fn;
 use std::marker::PhantomData;
 
@@ -151,22 +151,6 @@ impl Task {
         let is_alive = store.0.runtime.is_alive(word);
         let results = results(store);
         Ok(if is_alive { TaskResumed::Suspended(results) } else { TaskResumed::Finished(results) })
-    }
-}
-
-fn results_of<T>(store: &mut StoreContextMut<'_, T>, ty: ContType) -> Vec<Val> {
-    let runtime = &mut *store.0.runtime;
-    let types = ty.results.types(runtime.types());
-    // SAFETY: a task gives values of its types.
-    unsafe { transfer::values_of(runtime, &types) }
-}
-
-/// The end of an activation that nobody polls.
-pub(crate) fn ended(stop: Result<(), Stop>) -> Result<()> {
-    match stop {
-        Ok(()) => Ok(()),
-        Err(Stop::Failed(error)) => Err(public_error(error)),
-        Err(Stop::Waits(_)) => unreachable!("nobody polls it"),
     }
 }
 

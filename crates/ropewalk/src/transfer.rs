@@ -1,9 +1,10 @@
 //! The values of a switch between the host and a stack, in the transfer area.
 
-use crate::continuation::Side;
+use crate::cont_type::{ContType, Side};
 use crate::func::raw_values;
-use crate::typed::WasmParams;
+use crate::store::StoreContextMut;
 use crate::val::Val;
+use crate::wasm_values::{WasmParams, WasmResults};
 use anyhow::Result;
 use ropewalk_abi::transfer::ValueClass;
 use ropewalk_abi::{RawVal, ValType};
@@ -62,4 +63,32 @@ pub(crate) unsafe fn values_of(runtime: &mut RuntimeStore, types: &[ValType]) ->
 
 fn classes(types: &[ValType]) -> Vec<ValueClass> {
     types.iter().map(|ty| ValueClass::of(*ty)).collect()
+}
+
+/// Takes values out of the transfer area that have the types that were checked.
+#[inline]
+pub(crate) fn load<T, Results: WasmResults>(
+    store: &mut StoreContextMut<'_, T>,
+    types: Side,
+) -> Results {
+    let runtime = &mut *store.0.runtime;
+    let values = runtime.transfer_area();
+    // SAFETY: they have just come with a switch, of the types that were checked.
+    unsafe {
+        match Results::NEED_TYPES {
+            false => Results::load(runtime, values),
+            true => {
+                let types = types.types(runtime.types());
+                Results::load_of(runtime, values, &types)
+            }
+        }
+    }
+}
+
+/// What a continuation or a task of a type has given.
+pub(crate) fn results_of<T>(store: &mut StoreContextMut<'_, T>, ty: ContType) -> Vec<Val> {
+    let runtime = &mut *store.0.runtime;
+    let types = ty.results.types(runtime.types());
+    // SAFETY: it gives values of its types.
+    unsafe { values_of(runtime, &types) }
 }

@@ -4,7 +4,7 @@ use super::{Handle, Inside, Reference, check_kind, fits};
 use crate::fit::checked;
 use crate::misuse::WrongType;
 use crate::store::{self, AsContext, AsContextMut, StoreContext, StoreContextMut};
-use crate::typed::WasmTy;
+use crate::wasm_ty::WasmTy;
 use anyhow::Result;
 use ropewalk_abi::{RawVal, RefType, ValType};
 use ropewalk_runtime::{OwnedRoot, Store as RuntimeStore, StoreId};

@@ -1,0 +1,68 @@
+//! What continuations take and return.
+
+use anyhow::{Error, Result, anyhow};
+use ropewalk_abi::{CompositeType, FuncType, HeapType, RefType, ValType};
+use ropewalk_runtime::TypeRegistry;
+
+/// What a continuation takes, and what it returns in the end: the parameters or
+/// results of function types of the engine.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ContType {
+    pub params: Side,
+    pub results: Side,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Side {
+    Params(u32),
+    Results(u32),
+}
+
+impl Side {
+    pub fn types(self, types: &TypeRegistry) -> Box<[ValType]> {
+        match self {
+            Side::Params(number) => types.func_type(number).params().into(),
+            Side::Results(number) => types.func_type(number).results().into(),
+        }
+    }
+}
+
+impl ContType {
+    pub fn of_function(number: u32) -> ContType {
+        ContType { params: Side::Params(number), results: Side::Results(number) }
+    }
+
+    /// The type of the continuations of a reference type, if it says that.
+    pub fn of_reference(types: &TypeRegistry, ty: ValType) -> Option<ContType> {
+        let ValType::Ref(reference) = ty else { return None };
+        let HeapType::Concrete(number) = reference.heap else { return None };
+        match types.get(number).ty().composite {
+            CompositeType::Cont(HeapType::Concrete(function)) => {
+                Some(ContType::of_function(function))
+            }
+            _ => None,
+        }
+    }
+
+    /// The same, of a heap type; an error if that does not say it.
+    pub fn known(types: &TypeRegistry, heap: HeapType) -> Result<ContType> {
+        let ty = ValType::Ref(RefType { nullable: false, heap });
+        ContType::of_reference(types, ty).ok_or_else(|| unknown_type(ty))
+    }
+
+    /// The type of the rest after a suspension with a tag.
+    pub fn after(self, tag: u32) -> ContType {
+        ContType { params: Side::Results(tag), results: self.results }
+    }
+
+    pub fn func_type(self, types: &TypeRegistry) -> FuncType {
+        FuncType::new(self.params.types(types), self.results.types(types))
+    }
+}
+
+pub(crate) fn unknown_type(ty: ValType) -> Error {
+    anyhow!(
+        "expected a continuation of a type that says what it takes and returns, \
+         found one of type {ty}"
+    )
+}

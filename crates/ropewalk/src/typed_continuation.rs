@@ -1,0 +1,173 @@
+//! Continuations with Rust's types.
+
+use crate::cont_type::Side;
+use crate::continuation::{Continuation, Resumed, back};
+use crate::store::{AsContextMut, StoreContextMut};
+use crate::tag::TypedTag;
+use crate::transfer::{self, load};
+use crate::typed::TypedFunc;
+use crate::wasm_values::{WasmParams, WasmResults};
+use anyhow::Result;
+use ropewalk_abi::clauses::List;
+use ropewalk_abi::stack::{ClauseKind, handler_word};
+use ropewalk_runtime::NOBODY;
+use ropewalk_runtime::held;
+use std::fmt;
+use std::marker::PhantomData;
+
+/// A continuation with Rust's types, checked once.
+///
+/// With a [`TypedTag`] the values of suspensions have types too. A generator, pulled
+/// from Rust as an iterator:
+///
+/// ```
+/// use ropewalk::*;
+///
+/// struct Generator<'a> {
+///     store: &'a mut Store<()>,
+///     next: TypedTag<i32, ()>,
+///     rest: Option<TypedContinuation<(), ()>>,
+/// }
+///
+/// impl Iterator for Generator<'_> {
+///     type Item = Result<i32>;
+///
+///     fn next(&mut self) -> Option<Result<i32>> {
+///         let rest = self.rest.take()?;
+///         match rest.resume_on(&mut *self.store, &self.next, ()) {
+///             Ok(TypedResumed::Returned(())) => None,
+///             Ok(TypedResumed::Suspended { values, continuation }) => {
+///                 self.rest = Some(continuation);
+///                 Some(Ok(values))
+///             }
+///             Err(error) => Some(Err(error)),
+///         }
+///     }
+/// }
+///
+/// let engine = Engine::default();
+/// let module = Module::new(&engine, r#"
+///     (module
+///       (tag $next (export "next") (param i32))
+///       (func (export "squares") (local $i i32)
+///         (loop $more
+///           (local.set $i (i32.add (local.get $i) (i32.const 1)))
+///           (suspend $next (i32.mul (local.get $i) (local.get $i)))
+///           (br_if $more (i32.lt_s (local.get $i) (i32.const 4))))))
+/// "#)?;
+/// let mut store = Store::new(&engine, ());
+/// let instance = Instance::new(&mut store, &module, &[])?;
+/// let next = instance.get_tag(&mut store, "next").unwrap().typed(&store)?;
+/// let squares = instance.get_typed_func::<(), ()>(&mut store, "squares")?;
+/// let rest = Some(TypedContinuation::new(&mut store, &squares)?);
+/// let squares: Result<Vec<i32>> = Generator { store: &mut store, next, rest }.collect();
+/// assert_eq!(squares?, [1, 4, 9, 16]);
+/// # Ok::<(), Error>(())
+/// ```
+pub struct TypedContinuation<Params, Results> {
+    continuation: Continuation,
+    /// Whether it must be checked that what it is resumed with has its types.
+    checked: bool,
+    _types: PhantomData<fn(Params) -> Results>,
+}
+
+impl<Params, Results> fmt::Debug for TypedContinuation<Params, Results> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TypedContinuation").finish_non_exhaustive()
+    }
+}
+
+impl<Params: WasmParams, Results: WasmResults> TypedContinuation<Params, Results> {
+    /// A continuation that calls a function when it is first resumed.
+    pub fn new(store: impl AsContextMut, func: &TypedFunc<Params, Results>) -> Result<Self> {
+        let continuation = Continuation::new(store, *func.func())?;
+        Ok(TypedContinuation::checked(continuation, func.is_checked()))
+    }
+
+    /// A continuation that was found to have these types, unless each use must be checked.
+    pub(crate) fn checked(continuation: Continuation, checked: bool) -> Self {
+        TypedContinuation { continuation, checked, _types: PhantomData }
+    }
+
+    /// This continuation without Rust's types.
+    pub fn into_continuation(self) -> Continuation {
+        self.continuation
+    }
+
+    /// This continuation without Rust's types.
+    pub fn continuation(&self) -> &Continuation {
+        &self.continuation
+    }
+
+    /// Resumes it, as [`Continuation::resume`].
+    pub fn resume(self, mut store: impl AsContextMut, params: Params) -> Result<Resumed<Results>> {
+        let mut store = store.as_context_mut();
+        let ty = self.continuation.begin(&mut store)?;
+        let handlers = store.0.runtime.every_tag();
+        transfer::put(&mut store.0.runtime, params, self.checked.then_some(ty.params))?;
+        let results = |store: &mut StoreContextMut<'_, _>| load(store, ty.results);
+        // SAFETY: the types were checked when it was made.
+        unsafe { self.continuation.enter(&mut store, &handlers, ty, results) }
+    }
+
+    /// Resumes it. The host handles one tag; with another one it traps, unless
+    /// something inside of it handles that.
+    pub fn resume_on<Values: WasmResults, Answer: WasmParams>(
+        self,
+        mut store: impl AsContextMut,
+        tag: &TypedTag<Values, Answer>,
+        params: Params,
+    ) -> Result<TypedResumed<Results, Values, Answer>> {
+        let mut store = store.as_context_mut();
+        let ty = self.continuation.begin(&mut store)?;
+        let (def, number) = tag.in_store(&store.0.runtime)?;
+        let word = handler_word(def.addr().get(), ClauseKind::Suspend);
+        let handlers = List::short(word, 0);
+        transfer::put(&mut store.0.runtime, params, self.checked.then_some(ty.params))?;
+        let taken = self.continuation.held.taken();
+        // SAFETY: the host holds it, and the types were checked when it was made.
+        let stop = unsafe { held::resume(store.enter(), taken.reference, &handlers, NOBODY) };
+        let back = back(store.as_context_mut(), stop, &handlers);
+        let Some((_, held)) = taken.tag(&store, back)? else {
+            return Ok(TypedResumed::Returned(load(&mut store, ty.results)));
+        };
+        let values = load(&mut store, Side::Params(number));
+        let rest = Continuation { held, ty: Ok(ty.after(number)) };
+        let continuation = TypedContinuation::checked(rest, tag.is_checked());
+        Ok(TypedResumed::Suspended { values, continuation })
+    }
+}
+
+/// What came of resuming a continuation for one tag.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let engine = Engine::default();
+/// let module = Module::new(&engine, r#"
+///     (module
+///       (tag $ask (export "ask") (param i32) (result i32))
+///       (func (export "run") (result i32) (i32.add (suspend $ask (i32.const 3)) (i32.const 1))))
+/// "#)?;
+/// let mut store = Store::new(&engine, ());
+/// let instance = Instance::new(&mut store, &module, &[])?;
+/// let ask = instance.get_tag(&mut store, "ask").unwrap().typed::<i32, i32>(&store)?;
+/// let run = instance.get_typed_func::<(), i32>(&mut store, "run")?;
+/// let begun = TypedContinuation::new(&mut store, &run)?.resume_on(&mut store, &ask, ())?;
+/// let TypedResumed::Suspended { values, continuation } = begun else { panic!("it suspends") };
+/// let ended = continuation.resume_on(&mut store, &ask, values * 10)?;
+/// assert!(matches!(ended, TypedResumed::Returned(31)));
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Debug)]
+pub enum TypedResumed<R, Values, Answer> {
+    /// Its function has returned.
+    Returned(R),
+    /// It has suspended with the tag.
+    Suspended {
+        /// The values that it suspended with.
+        values: Values,
+        /// The rest of it.
+        continuation: TypedContinuation<Answer, R>,
+    },
+}
