@@ -382,6 +382,8 @@ pub struct HostContext {
     pub data: *const c_void,
     /// The instance that imported the function, or null.
     pub importer: *mut InstanceHeader,
+    /// The type that it is called as: its own, or that of the import.
+    pub ty: *const TypeInfo,
 }
 
 /// How many supertypes a type may have, counting itself.

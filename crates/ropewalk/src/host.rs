@@ -9,6 +9,7 @@
 use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::exception::Exception;
+use crate::fit::Fit;
 use crate::instance::Instance;
 use crate::later::{self, Later};
 use crate::store::{AsContextMut, StoreContextMut, StoreInner};
@@ -20,7 +21,9 @@ use anyhow::{Context, Result};
 use ropewalk_abi::builtin::{GO_ON, Outcome};
 use ropewalk_abi::signature::{WORDS, in_registers};
 use ropewalk_abi::{FuncType, HostContext, RawVal, ValType};
-use ropewalk_runtime::{Backtrace, Ending, HostFunction, Store as RuntimeStore, Trampoline};
+use ropewalk_runtime::{
+    Backtrace, Ending, HostFunction, Store as RuntimeStore, Trampoline, TypeRegistry,
+};
 use std::any::Any;
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -99,6 +102,8 @@ pub struct HostClosure {
     pub(crate) ty: FuncType,
     /// Takes a context whose data is the closure, and values of the type.
     pub(crate) entry: *const c_void,
+    /// As [`HostFunction::results_fit`].
+    pub(crate) results_fit: fn(&TypeRegistry, &[ValType], &[ValType]) -> bool,
     pub(crate) data: Box<dyn Any + Send + Sync>,
 }
 
@@ -182,9 +187,10 @@ macro_rules! into_func {
                         // function, and values of its type.
                         #[allow(non_snake_case, reason = "values are named after their types")]
                         unsafe {
-                            let ty = || function_type::<Ret>(vec![$($name::ty()),*]);
-                            run::<T, Fun, Ret>(context, values, ty, |func, store, importer| {
-                                $(let $name = $name::from_raw(&mut store.0.runtime, &*values.add($index));)*
+                            run::<T, Fun, Ret>(context, values, |func, store, importer| {
+                                $(let $name = take::<$name>(
+                                    &mut store.0.runtime, context, values, $index,
+                                );)*
                                 func(Caller { store, importer }, $($name),*)
                             })
                         }
@@ -221,7 +227,8 @@ macro_rules! into_func {
                         }
                         false => entry::<T, Fun, $($name,)* Ret> as HostEntry as *const c_void,
                     };
-                    HostClosure { ty, entry, data: Box::new(self) }
+                    let results_fit = results_fit::<Ret::Values>;
+                    HostClosure { ty, entry, results_fit, data: Box::new(self) }
                 }
             }
         )*
@@ -234,6 +241,106 @@ fn function_type<Ret: WasmRet>(params: Vec<ValType>) -> FuncType {
     FuncType::new(params, <Ret::Values as WasmParams>::types())
 }
 
+/// Whether results of Rust's types can be those of another type.
+pub(crate) fn results_fit<R: WasmParams>(
+    types: &TypeRegistry,
+    _: &[ValType],
+    expected: &[ValType],
+) -> bool {
+    R::fit(types, expected) != Fit::Never
+}
+
+/// Whether results that were checked to have their types can be those of another type.
+pub(crate) fn checked_results_fit(
+    types: &TypeRegistry,
+    found: &[ValType],
+    expected: &[ValType],
+) -> bool {
+    Fit::all(types, found, expected) == Fit::Always
+}
+
+/// The type that a function is called as.
+///
+/// # Safety
+///
+/// The context must be that of a host function of the store.
+pub(crate) unsafe fn called_as(runtime: &RuntimeStore, context: &HostContext) -> FuncType {
+    // SAFETY: types live as long as the engine.
+    runtime.types().func_type(unsafe { (*context.ty).id })
+}
+
+/// An argument of a function with this context.
+///
+/// # Safety
+///
+/// It must be there, and the context be that of a host function that takes it.
+#[inline]
+unsafe fn take<A: WasmTy>(
+    runtime: &mut RuntimeStore,
+    context: *const HostContext,
+    values: *const RawVal,
+    index: usize,
+) -> A {
+    // SAFETY: the caller's promise; it was found that it fits.
+    unsafe {
+        match A::NEEDS_TYPE {
+            false => A::from_raw(runtime, &*values.add(index)),
+            true => {
+                let ty = called_as(runtime, &*context).params()[index];
+                A::from_raw_of(runtime, &*values.add(index), ty)
+            }
+        }
+    }
+}
+
+/// Arguments of a function with this context.
+///
+/// # Safety
+///
+/// They must be there, and the context be that of a host function that takes them.
+pub(crate) unsafe fn take_all<Params: WasmResults>(
+    runtime: &mut RuntimeStore,
+    context: &HostContext,
+    values: *const RawVal,
+) -> Params {
+    // SAFETY: the caller's promise; it was found that they fit.
+    unsafe {
+        match Params::NEED_TYPES {
+            false => Params::load(runtime, values),
+            true => {
+                let ty = called_as(runtime, context);
+                Params::load_of(runtime, values, ty.params())
+            }
+        }
+    }
+}
+
+/// Puts the results of a function with this context into places, and checks those that
+/// may not have the types of their places.
+///
+/// # Safety
+///
+/// There must be room for them, and the context be that of a host function that gives
+/// them.
+#[inline]
+pub(crate) unsafe fn put<R: WasmParams>(
+    results: R,
+    context: &HostContext,
+    runtime: &RuntimeStore,
+    places: *mut RawVal,
+) -> Result<()> {
+    // SAFETY: the caller's promise; it was found that they fit, or may.
+    unsafe {
+        match R::MAY_BE_CHECKED {
+            false => results.store(runtime, places),
+            true => {
+                let ty = called_as(runtime, context);
+                results.store_of(runtime, places, ty.results(), "result")
+            }
+        }
+    }
+}
+
 /// Calls a closure and puts its results where the trampoline expects them.
 ///
 /// # Safety
@@ -244,7 +351,6 @@ fn function_type<Ret: WasmRet>(params: Vec<ValType>) -> FuncType {
 unsafe fn run<T, Fun, Ret: WasmRet>(
     context: *const HostContext,
     values: *mut RawVal,
-    ty: impl FnOnce() -> FuncType,
     call: impl FnOnce(&Fun, StoreContextMut<'_, T>, Option<Instance>) -> Ret,
 ) -> Outcome {
     // SAFETY: the caller's promise; nothing else uses the store while its
@@ -258,14 +364,18 @@ unsafe fn run<T, Fun, Ret: WasmRet>(
             let importer = importer(context);
             let func = &*context.data.cast::<Fun>();
             let results = call(func, StoreContextMut(&mut *owner), importer).into_values()?;
-            WasmParams::store(results, &(*owner).runtime, values)
+            put(results, context, &(*owner).runtime, values)
         }
     }));
     // SAFETY: as above; the closure's borrow has ended.
     let runtime = unsafe { &mut *(*owner).runtime };
     let outcome = match result {
         Ok(Ok(())) => Outcome::returned(0),
-        failed => leave_or_fail(runtime, ty, failed),
+        failed => {
+            // SAFETY: as above.
+            let ty = unsafe { called_as(runtime, context) };
+            leave_or_fail(runtime, || ty, failed)
+        }
     };
     // The results are words by now, which nothing moves before they are read.
     runtime.end_scope(scope);
@@ -355,7 +465,8 @@ pub(crate) fn new<T: 'static>(
         true => call_dynamic_in_registers::<T> as RegisterEntry as *const c_void,
         false => call_dynamic::<T> as HostEntry as *const c_void,
     };
-    host_function(engine, HostClosure { ty, entry, data: Box::new(dynamic) })
+    let results_fit = checked_results_fit;
+    host_function(engine, HostClosure { ty, entry, results_fit, data: Box::new(dynamic) })
 }
 
 /// A function without its trampoline: many of those that a linker has are never
@@ -363,8 +474,10 @@ pub(crate) fn new<T: 'static>(
 pub(crate) fn host_function(engine: &Engine, closure: HostClosure) -> Result<Arc<HostFunction>> {
     let number = engine.register_func(&closure.ty)?;
     let ty = engine.types().get(number).info();
-    let HostClosure { entry: function, data, .. } = closure;
-    Ok(Arc::new(HostFunction { ty, type_id: number, trampoline: OnceLock::new(), function, data }))
+    let HostClosure { entry: function, results_fit, data, .. } = closure;
+    let trampoline = OnceLock::new();
+    let host = HostFunction { ty, type_id: number, trampoline, function, results_fit, data };
+    Ok(Arc::new(host))
 }
 
 /// Readies a function to be used in a store.
@@ -393,8 +506,7 @@ unsafe extern "C" fn call_dynamic<T: 'static>(
     // SAFETY: the trampoline passes the context of this function, and values
     // of its type.
     unsafe {
-        let ty = || (*(*context).data.cast::<Dynamic<T>>()).ty.clone();
-        run::<T, Dynamic<T>, Result<()>>(context, values, ty, |dynamic, store, importer| {
+        run::<T, Dynamic<T>, Result<()>>(context, values, |dynamic, store, importer| {
             dynamic.call(store, importer, values)
         })
     }

@@ -8,9 +8,8 @@ use crate::caller::Caller;
 use crate::concurrent::Accessor;
 use crate::engine::Engine;
 use crate::host::{
-    self, HostClosure, HostEntry, RegisterEntry, Registers, WasmRet, fail, importer,
+    self, HostClosure, HostEntry, RegisterEntry, Registers, WasmRet, called_as, fail, importer,
 };
-use crate::instance::Instance;
 use crate::later::cannot_wait;
 use crate::store::{StoreContextMut, StoreInner};
 use crate::val::Val;
@@ -21,12 +20,13 @@ use ropewalk_abi::signature::in_registers;
 use ropewalk_abi::transfer::ValueClass;
 use ropewalk_abi::{FuncType, HostContext, LeftCall, RawVal, ValType};
 use ropewalk_runtime::pending::Put;
-use ropewalk_runtime::{HostFunction, Polling, Store as RuntimeStore, Waiting};
+use ropewalk_runtime::{HostFunction, Polling, Store as RuntimeStore, TypeRegistry, Waiting};
 use std::ffi::c_void;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
+use std::ptr;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
@@ -56,12 +56,12 @@ trait AsyncClosure<T>: Send + Sync + 'static {
     ///
     /// # Safety
     ///
-    /// The values must be arguments of its type. The store must outlive the future, and
-    /// nobody else use it while that is polled.
+    /// The values must be arguments of its type, and the context be its own. The store must
+    /// outlive the future, and nobody else use it while that is polled.
     unsafe fn start(
         &'static self,
         store: StoreContextMut<'static, T>,
-        importer: Option<Instance>,
+        context: &HostContext,
         values: *const RawVal,
         shared: *const c_void,
     ) -> Started<T, Self::Output>;
@@ -76,9 +76,13 @@ trait AsyncClosure<T>: Send + Sync + 'static {
     unsafe fn put(
         &self,
         values: Self::Values,
+        context: &HostContext,
         runtime: &RuntimeStore,
         places: *mut RawVal,
     ) -> Result<()>;
+
+    /// As [`HostFunction::results_fit`].
+    fn results_fit() -> fn(&TypeRegistry, &[ValType], &[ValType]) -> bool;
 }
 
 /// Code that calls a closure, with values in an array.
@@ -99,9 +103,11 @@ unsafe extern "C" fn entry<T: Send + 'static, C: AsyncClosure<T>>(
         let runtime = &mut *(*owner).runtime;
         let outcome = match polled {
             Ok(Ok(None)) => Outcome::returned(0),
-            Ok(Ok(Some(started))) => return wait(runtime, closure, started, scope),
-            Ok(Err(error)) => fail(runtime, || closure.ty(), Ok(Err(error))),
-            Err(panic) => fail(runtime, || closure.ty(), Err(panic)),
+            Ok(Ok(Some(started))) => return wait(runtime, closure, context, started, scope),
+            failed => {
+                let ty = called_as(runtime, context);
+                fail(runtime, || ty, failed.map(|polled| polled.map(|_| ())))
+            }
         };
         runtime.end_scope(scope);
         outcome
@@ -128,6 +134,12 @@ unsafe extern "C" fn entry_in_registers<T: Send + 'static, C: AsyncClosure<T>>(
     }
 }
 
+/// The context of a function that waits. It lives as long as the store.
+struct Called(*const HostContext);
+
+// SAFETY: what waits can be sent with its store.
+unsafe impl Send for Called {}
+
 /// Starts a call, and polls it once. If it is ready, its results are in `values`, and
 /// nothing is returned.
 ///
@@ -144,9 +156,9 @@ unsafe fn first_poll<T: Send + 'static, C: AsyncClosure<T>>(
         let runtime = RuntimeStore::from_context(context.store);
         let owner = runtime.owner().cast::<StoreInner<T>>();
         let poller = runtime.poller();
-        let shared = poller.as_ref().map_or(std::ptr::null(), |polling| polling.accessor);
+        let shared = poller.as_ref().map_or(ptr::null(), |polling| polling.accessor);
         let store = StoreContextMut(&mut *owner);
-        let mut started = closure.start(store, importer(context), values, shared);
+        let mut started = closure.start(store, context, values, shared);
         // What does not have the store may use it, as others may.
         let open = (!started.holds_store).then(|| Accessor::<T>::open(shared));
         let polled = match poller.as_mut() {
@@ -159,7 +171,7 @@ unsafe fn first_poll<T: Send + 'static, C: AsyncClosure<T>>(
                 let output = C::values(output);
                 drop(open);
                 let output = output?;
-                closure.put(output, &(*owner).runtime, values)?;
+                closure.put(output, context, &(*owner).runtime, values)?;
                 Ok(None)
             }
             Poll::Pending if poller.is_null() => {
@@ -179,15 +191,22 @@ unsafe fn first_poll<T: Send + 'static, C: AsyncClosure<T>>(
 }
 
 /// Leaves a call whose future is not ready.
+///
+/// # Safety
+///
+/// The context must be that of the function.
 #[cold]
-fn wait<T: Send + 'static, C: AsyncClosure<T>>(
+unsafe fn wait<T: Send + 'static, C: AsyncClosure<T>>(
     runtime: &mut RuntimeStore,
     closure: &'static C,
+    context: &HostContext,
     started: Started<T, C::Output>,
     scope: usize,
 ) -> Outcome {
     let holds_store = started.holds_store;
-    let ty = closure.ty();
+    // SAFETY: the caller's promise.
+    let ty = unsafe { called_as(runtime, context) };
+    let called = Called(ptr::from_ref(context));
     let call = LeftCall::of(&ty);
     let results = Box::pin(async move {
         let mut started = started;
@@ -198,8 +217,10 @@ fn wait<T: Send + 'static, C: AsyncClosure<T>>(
             runtime.tag_transferred(|| {
                 closure.ty().results().iter().map(|ty| ValueClass::of(*ty)).collect()
             });
-            // SAFETY: the area has room for the results of any function.
-            unsafe { closure.put(values, runtime, runtime.transfer_area()) }
+            let Called(context) = { called };
+            // SAFETY: the area has room for the results of any function; contexts live as
+            // long as the store.
+            unsafe { closure.put(values, &*context, runtime, runtime.transfer_area()) }
         });
         Ok(put)
     });
@@ -224,7 +245,8 @@ fn host_function<T: Send + 'static, C: AsyncClosure<T>>(
         true => entry_in_registers::<T, C> as RegisterEntry as *const c_void,
         false => entry::<T, C> as HostEntry as *const c_void,
     };
-    host::host_function(engine, HostClosure { ty, entry, data: Box::new(closure) })
+    let results_fit = C::results_fit();
+    host::host_function(engine, HostClosure { ty, entry, results_fit, data: Box::new(closure) })
 }
 
 // ---- functions with Rust's types
@@ -260,11 +282,16 @@ macro_rules! typed_closure {
         unsafe fn put(
             &self,
             values: Ret::Values,
+            context: &HostContext,
             runtime: &RuntimeStore,
             places: *mut RawVal,
         ) -> Result<()> {
             // SAFETY: the caller's promise.
-            unsafe { values.store(runtime, places) }
+            unsafe { host::put(values, context, runtime, places) }
+        }
+
+        fn results_fit() -> fn(&TypeRegistry, &[ValType], &[ValType]) -> bool {
+            host::results_fit::<Ret::Values>
         }
     };
 }
@@ -283,12 +310,13 @@ where
     unsafe fn start(
         &'static self,
         store: StoreContextMut<'static, T>,
-        importer: Option<Instance>,
+        context: &HostContext,
         values: *const RawVal,
         _: *const c_void,
     ) -> Started<T, Ret> {
         // SAFETY: the caller's promise.
-        let params = unsafe { Params::load(&mut store.0.runtime, values) };
+        let (params, importer) =
+            unsafe { (host::take_all(&mut store.0.runtime, context, values), importer(context)) };
         let future = Box::into_pin((self.0)(Caller { store, importer }, params));
         Started { future, _accessor: None, holds_store: true }
     }
@@ -308,14 +336,14 @@ where
     unsafe fn start(
         &'static self,
         store: StoreContextMut<'static, T>,
-        _: Option<Instance>,
+        context: &HostContext,
         values: *const RawVal,
         shared: *const c_void,
     ) -> Started<T, Ret> {
         // SAFETY: the caller's promise. The accessor lives longer than the calls that
         // are polled with it, or goes along with the future.
         unsafe {
-            let params = Params::load(&mut store.0.runtime, values);
+            let params = host::take_all(&mut store.0.runtime, context, values);
             let own = shared.is_null().then(|| Box::new(Accessor::new(store.0)));
             let accessor: *const Accessor<T> = match &own {
                 Some(own) => &**own,
@@ -388,10 +416,12 @@ where
     unsafe fn start(
         &'static self,
         store: StoreContextMut<'static, T>,
-        importer: Option<Instance>,
+        context: &HostContext,
         values: *const RawVal,
         _: *const c_void,
     ) -> Started<T, Result<Vec<Val>>> {
+        // SAFETY: the caller's promise.
+        let importer = unsafe { importer(context) };
         let runtime = &mut *store.0.runtime;
         let argument = |(i, ty): (usize, &ValType)| {
             // SAFETY: the caller's promise.
@@ -415,11 +445,16 @@ where
     unsafe fn put(
         &self,
         values: Vec<Val>,
+        _: &HostContext,
         runtime: &RuntimeStore,
         places: *mut RawVal,
     ) -> Result<()> {
         // SAFETY: the caller's promise.
         unsafe { host::put_results(&self.ty, values, runtime, places) }
+    }
+
+    fn results_fit() -> fn(&TypeRegistry, &[ValType], &[ValType]) -> bool {
+        host::checked_results_fit
     }
 }
 

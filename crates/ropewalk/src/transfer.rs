@@ -40,7 +40,7 @@ pub(crate) fn put<Params: WasmParams>(
     unsafe {
         match checked.filter(|_| Params::MAY_BE_CHECKED) {
             None => params.store(runtime, area),
-            Some(side) => params.store_of(runtime, area, &side.types(runtime.types())),
+            Some(side) => params.store_of(runtime, area, &side.types(runtime.types()), "argument"),
         }
     }
 }

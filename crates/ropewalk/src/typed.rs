@@ -100,7 +100,7 @@ impl<Params: WasmParams, Results: WasmResults> TypedFunc<Params, Results> {
                 return params.store(runtime, values);
             }
             let ty = runtime.types().func_type(self.func.type_id(runtime)?);
-            params.store_of(runtime, values, ty.params())
+            params.store_of(runtime, values, ty.params(), "argument")
         }
     }
 

@@ -59,6 +59,9 @@ use ropewalk_runtime::Store as RuntimeStore;
 /// # Ok::<(), Error>(())
 /// ```
 ///
+/// A function of a [`Linker`](crate::Linker) fits an import of defined types in the same
+/// way: what it returns is checked at each call.
+///
 /// # Safety
 ///
 /// `from_raw` must accept every value of the type that `ty` says, and `to_raw`

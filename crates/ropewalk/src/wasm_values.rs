@@ -51,7 +51,8 @@ pub unsafe trait WasmParams: Send {
     #[doc(hidden)]
     const MAY_BE_CHECKED: bool;
 
-    /// The same as `store`, where it must be checked that the values have types.
+    /// The same as `store`, where it must be checked that the values have types. An error
+    /// calls them as it is told.
     #[doc(hidden)]
     /// # Safety
     ///
@@ -62,6 +63,7 @@ pub unsafe trait WasmParams: Send {
         runtime: &RuntimeStore,
         values: *mut RawVal,
         types: &[ValType],
+        what: &str,
     ) -> Result<()>;
 
     /// Whether the values fit where these types are expected.
@@ -143,9 +145,13 @@ unsafe impl<A: WasmTy> WasmParams for A {
         runtime: &RuntimeStore,
         values: *mut RawVal,
         types: &[ValType],
+        what: &str,
     ) -> Result<()> {
         // SAFETY: there is room for one value, and some fit.
-        unsafe { values.write(self.to_raw_of(runtime, types[0]).context("in argument 0")?) };
+        unsafe {
+            let raw = self.to_raw_of(runtime, types[0]);
+            values.write(raw.with_context(|| format!("in {what} 0"))?);
+        }
         Ok(())
     }
 }
@@ -200,11 +206,12 @@ macro_rules! tuples {
                     runtime: &RuntimeStore,
                     values: *mut RawVal,
                     types: &[ValType],
+                    what: &str,
                 ) -> Result<()> {
                     // SAFETY: there is room for as many values, and some of each fit.
                     $(unsafe {
                         let raw = self.$index.to_raw_of(runtime, types[$index]);
-                        let raw = raw.context(concat!("in argument ", $index))?;
+                        let raw = raw.with_context(|| format!("in {what} {}", $index))?;
                         values.add($index).write(raw);
                     })*
                     Ok(())

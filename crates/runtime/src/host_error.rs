@@ -5,7 +5,8 @@ use std::fmt;
 
 /// An error that a host function returned: its message, and where WebAssembly was.
 ///
-/// It stands before the error itself, which `downcast_ref` finds too.
+/// It stands before the error itself, which `downcast_ref` finds too. Since that finds only
+/// what is among the causes, `{:#}` writes an error that has a type once more at the end.
 pub struct HostError {
     message: String,
     backtrace: Backtrace,

@@ -342,7 +342,9 @@ impl Store {
     }
 
     fn place_host(&mut self, instance: &Instance, function: u32, host: &Arc<HostFunction>) {
-        let context = host.context(self.context_ptr());
+        let module = &instance.module;
+        let ty = module.type_infos[module.info.functions[function as usize] as usize].0;
+        let context = HostContext { ty, ..host.context(self.context_ptr()) };
         let context = place_host_context(instance, function, context);
         let import = FuncImport { code: host.code(), context };
         instance.place.write(instance.module.layout.imported_function(function), import);

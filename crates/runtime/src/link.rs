@@ -76,7 +76,7 @@ pub fn check_host(
 ) -> Result<(), Box<LinkError>> {
     let fits = match import.item {
         Item::Func(function) => {
-            function_fits(module, module.info.functions[function as usize], host.ty)
+            host_fits(types, module, module.info.functions[function as usize], host)
         }
         _ => false,
     };
@@ -114,7 +114,7 @@ fn fits(store: &Store, module: &LoadedModule, item: Item, value: &ImportValue) -
             function_fits(module, info.functions[function as usize], found)
         }
         (Item::Func(function), ImportValue::Host(host)) => {
-            function_fits(module, info.functions[function as usize], host.ty)
+            host_fits(&store.options.types, module, info.functions[function as usize], host)
         }
         (Item::Table(table), ImportValue::Table(index)) => {
             let expected = module.engine_table_type(info.tables[table as usize]);
@@ -139,6 +139,27 @@ fn fits(store: &Store, module: &LoadedModule, item: Item, value: &ImportValue) -
 fn function_fits(module: &LoadedModule, expected: u32, found: *const TypeInfo) -> bool {
     // SAFETY: types live as long as the engine.
     unsafe { is_subtype(&*found, &*module.type_infos[expected as usize].0) }
+}
+
+/// Whether a function of the host can be called as one of a type. It has no supertypes,
+/// since Rust has no types for the defined types of modules; so it fits if it takes what
+/// it would be given, and gives what is expected.
+fn host_fits(
+    types: &TypeRegistry,
+    module: &LoadedModule,
+    expected: u32,
+    host: &HostFunction,
+) -> bool {
+    if function_fits(module, expected, host.ty) {
+        return true;
+    }
+    // SAFETY: types live as long as the engine.
+    let expected = types.func_type(unsafe { (*module.type_infos[expected as usize].0).id });
+    let found = types.func_type(host.type_id);
+    let mut params = expected.params().iter().zip(found.params());
+    expected.params().len() == found.params().len()
+        && params.all(|(given, taken)| types.is_subtype(*given, *taken))
+        && (host.results_fit)(types, found.results(), expected.results())
 }
 
 fn table_fits(found: &TableType, expected: &TableType) -> bool {

@@ -186,6 +186,9 @@ pub struct HostFunction {
     pub trampoline: OnceLock<Trampoline>,
     /// What [`HostContext::function`] says.
     pub function: *const c_void,
+    /// Whether its results can be those of another type: they are checked if need be,
+    /// against the type that it is called as.
+    pub results_fit: fn(&TypeRegistry, &[ValType], &[ValType]) -> bool,
     /// What it closes over.
     pub data: Box<dyn Any + Send + Sync>,
 }
@@ -223,6 +226,7 @@ impl HostFunction {
             function: self.function,
             data: ptr::from_ref(&*self.data).cast(),
             importer: ptr::null_mut(),
+            ty: self.ty,
         }
     }
 }

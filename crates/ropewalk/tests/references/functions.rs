@@ -384,3 +384,104 @@ fn globals_and_tables_of_the_host_hold_references() {
         global.set(&mut store, host_value.into()).unwrap();
     }
 }
+
+const IMPORTS_DEFINED: &str = r#"(module
+    (type $list (struct (field i32) (field (ref null $list))))
+    (type $other (struct (field f64)))
+    (type $f (func (param (ref null $list)) (result (ref null $list))))
+    (type $k (cont $f))
+    (import "host" "tail" (func $tail (type $f)))
+    (import "host" "finish" (func $finish (param (ref $k)) (result i32)))
+    (elem declare func $tail)
+    (func (export "second") (result i32)
+      (struct.get $list 0
+        (call $tail (struct.new $list (i32.const 1)
+          (struct.new $list (i32.const 2) (ref.null $list))))))
+    (func (export "as a value") (result i32)
+      (struct.get $list 0
+        (call_ref $f (struct.new $list (i32.const 1)
+          (struct.new $list (i32.const 3) (ref.null $list))) (ref.func $tail))))
+    (func (export "finished") (result i32)
+      (call $finish (cont.new $k (ref.func $tail))))
+    (func (export "other") (result (ref $other)) (struct.new $other (f64.const 1))))"#;
+
+fn tail(
+    caller: &mut Caller<'_, Option<Owned<StructRef>>>,
+    list: StructRef,
+) -> Result<Option<StructRef>> {
+    if let Some(other) = caller.data().clone() {
+        return Ok(Some(other.get(caller)?));
+    }
+    let Val::AnyRef(rest) = list.field(&mut *caller, 1)? else { panic!("a reference") };
+    rest.map(|rest| Ok(rest.as_struct(&*caller)?.expect("a struct"))).transpose()
+}
+
+#[test]
+fn host_functions_take_and_return_defined_types() {
+    for engine in engines() {
+        let module = Module::new(&engine, IMPORTS_DEFINED).unwrap();
+        for waits in [false, true] {
+            let mut linker = Linker::<Option<Owned<StructRef>>>::new(&engine);
+            if waits {
+                let defined = linker.func_wrap_async(
+                    "host",
+                    "tail",
+                    |mut caller: Caller<'_, _>, (list,): (Option<StructRef>,)| {
+                        Box::new(async move { tail(&mut caller, list.expect("a list")) })
+                    },
+                );
+                defined.unwrap();
+            } else {
+                let defined = linker.func_wrap(
+                    "host",
+                    "tail",
+                    |mut caller: Caller<'_, _>, list: Option<StructRef>| {
+                        tail(&mut caller, list.expect("a list"))
+                    },
+                );
+                defined.unwrap();
+            }
+            let finish = |mut caller: Caller<'_, _>, rest: Continuation| -> Result<i32> {
+                let ty = rest.ty(&caller)?;
+                assert_eq!((ty.params().len(), ty.results().len()), (1, 1));
+                rest.free(&mut caller)?;
+                Ok(7)
+            };
+            linker.func_wrap("host", "finish", finish).unwrap();
+            let mut store = Store::new(&engine, None);
+            let instance = linker.instantiate(&mut store, &module).unwrap();
+            let run = |store: &mut Store<_>, name: &str| {
+                let func = instance.get_typed_func::<(), i32>(&mut *store, name).unwrap();
+                func.call(store, ())
+            };
+            assert_eq!(run(&mut store, "second").unwrap(), 2);
+            assert_eq!(run(&mut store, "as a value").unwrap(), 3);
+            assert_eq!(run(&mut store, "finished").unwrap(), 7);
+
+            // A struct of another type is refused before WebAssembly sees it.
+            let other = instance.get_typed_func::<(), StructRef>(&mut store, "other").unwrap();
+            let other = other.call(&mut store, ()).unwrap();
+            *store.data_mut() = Some(other.own(&mut store).unwrap());
+            let error = run(&mut store, "second").unwrap_err();
+            assert!(error.downcast_ref::<WrongType>().is_some(), "{error}");
+            assert!(
+                error
+                    .to_string()
+                    .starts_with("in result 0: expected a value of type (ref null (struct"),
+                "{error}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_host_function_that_takes_less_than_it_is_given_does_not_fit() {
+    let engine = Engine::default();
+    let module = Module::new(&engine, IMPORTS_DEFINED).unwrap();
+    let mut linker = Linker::<()>::new(&engine);
+    linker.func_wrap("host", "tail", |list: StructRef| Some(list)).unwrap();
+    linker.func_wrap("host", "finish", |_: Continuation| 0).unwrap();
+    let mut store = Store::new(&engine, ());
+    let error = linker.instantiate(&mut store, &module).unwrap_err();
+    assert!(error.downcast_ref::<LinkError>().is_some_and(|error| error.name == "tail"));
+}
