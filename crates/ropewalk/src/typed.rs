@@ -188,7 +188,7 @@ impl<Params: WasmParams, Results: WasmResults> TypedFunc<Params, Results> {
     ///
     /// There must be room for all values, in places that stay where they are as long as
     /// the call waits, and the poller be valid until this returns.
-    #[inline]
+    #[inline(always)]
     pub(crate) unsafe fn begin<T>(
         &self,
         mut store: StoreContextMut<'_, T>,

@@ -40,6 +40,22 @@ pub(crate) struct Activation {
     poller: Poller,
 }
 
+impl Activation {
+    /// One outside of which nothing runs.
+    #[inline]
+    fn outermost(poller: Poller) -> Activation {
+        let (outer_stack, outer_base) = (ptr::null_mut(), ptr::null_mut());
+        Activation { outer: ptr::null(), outer_stack, outer_base, poller }
+    }
+
+    /// One inside of what runs in a store.
+    #[inline]
+    fn inside(store: &Store, poller: Poller) -> Activation {
+        let &StoreContext { stack: outer_stack, base: outer_base, .. } = store.context();
+        Activation { outer: store.newest, outer_stack, outer_base, poller }
+    }
+}
+
 /// What polls an activation that may wait, or null.
 pub type Poller = *mut Polling;
 
@@ -215,10 +231,13 @@ pub unsafe fn call_with_words(
     unsafe {
         activate(store, poller, move |_, _| {
             let FuncRef { code, context, .. } = function.read();
-            match returns_float {
-                false => stubs::enter_words(context, a, b, c, d, code, w, x, y, z),
-                true => stubs::enter_words_for_float(context, a, b, c, d, code, w, x, y, z),
-            }
+            let enter = match (poller.is_null(), returns_float) {
+                (true, false) => stubs::enter_words,
+                (true, true) => stubs::enter_words_for_float,
+                (false, false) => stubs::begin_words,
+                (false, true) => stubs::begin_words_for_float,
+            };
+            enter(context, a, b, c, d, code, w, x, y, z)
         })
     }
 }
@@ -254,24 +273,49 @@ pub(crate) unsafe fn activate_on(
     enter: impl FnOnce(*mut StoreContext, *mut ControlBlock) -> Left,
 ) -> Result<u64, Stop> {
     signal::prepare_thread();
+    // SAFETY: the caller's promise.
+    unsafe {
+        match store.as_mut().depth == 0 && signal::nothing_runs() {
+            true => activate_in::<true>(store, root, poller, enter),
+            false => activate_in::<false>(store, root, poller, enter),
+        }
+    }
+}
+
+/// As [`activate_on`]. What is outside of the outermost activation of a thread is known,
+/// so nothing is loaded in order to be put back: each call would wait for the one before.
+///
+/// # Safety
+///
+/// As there; and it must be the outermost one of the thread, if it is said to be.
+#[inline(always)]
+unsafe fn activate_in<const OUTERMOST: bool>(
+    mut store: NonNull<Store>,
+    root: *mut ControlBlock,
+    poller: Poller,
+    enter: impl FnOnce(*mut StoreContext, *mut ControlBlock) -> Left,
+) -> Result<u64, Stop> {
     // SAFETY (of the borrows here and below): the caller has the store
     // borrowed, and no reference into it lives across `enter`.
     // SAFETY: see above.
     let inner = unsafe { store.as_mut() };
-    // These stay in registers; what is in memory is for walks of the stacks.
-    let outer = inner.newest;
-    let (outer_stack, outer_sp) = (inner.context().stack, inner.context().host_sp);
-    let activation = Activation { outer, outer_stack, outer_base: inner.context().base, poller };
+    let (activation, outer_sp) = match OUTERMOST {
+        true => (Activation::outermost(poller), 0),
+        false => (Activation::inside(inner, poller), inner.context().host_sp),
+    };
     inner.begin_activation(&activation, root);
     let context = inner.context_ptr();
     let outer_store = signal::set_running(context);
     let Left { ended, word } = enter(context, root);
-    signal::set_running(outer_store);
+    signal::set_running(if OUTERMOST { ptr::null_mut() } else { outer_store });
     // SAFETY: see above.
     let inner = unsafe { store.as_mut() };
     if ended == 0 {
         inner.end_by_return();
-        inner.leave_activation(&activation, outer_sp);
+        match OUTERMOST {
+            true => inner.leave_outermost(),
+            false => inner.leave_activation(&activation, outer_sp),
+        }
         inner.after_activation()?;
         return Ok(word);
     }
@@ -461,6 +505,18 @@ impl Store {
         let no_parent = self.no_parent();
         // SAFETY: blocks of roots are alive.
         unsafe { (*self.context().root).become_idle(no_parent) };
+    }
+
+    /// Ends the outermost activation.
+    #[inline]
+    fn leave_outermost(&mut self) {
+        self.newest = ptr::null();
+        self.depth = 0;
+        let context = self.context_mut();
+        context.stack = ptr::null_mut();
+        context.base = ptr::null_mut();
+        context.root = ptr::null_mut();
+        context.host_sp = 0;
     }
 
     /// Makes the activation outside of the newest one the newest.

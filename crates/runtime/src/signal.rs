@@ -77,6 +77,12 @@ fn prepare_new_thread() {
     ALTERNATE_STACK.with(|_| PREPARED.set(true));
 }
 
+/// Whether no activation runs on this thread.
+#[inline]
+pub(crate) fn nothing_runs() -> bool {
+    RUNNING.get().is_null()
+}
+
 /// Notes whose activation runs on this thread; returns whose did before.
 #[inline]
 pub(crate) fn set_running(store: *mut StoreContext) -> *mut StoreContext {

@@ -40,7 +40,7 @@ pub(crate) struct Left {
     /// Zero when it returned, or when somebody has come back to the root; else whoever
     /// has ended the activation has said why.
     pub ended: u64,
-    /// The result of what [`enter_words`] or [`enter_words_for_float`] has called.
+    /// The result of what was called with words.
     pub word: u64,
 }
 
@@ -121,9 +121,10 @@ pub(crate) unsafe extern "C" fn enter(
 }
 
 /// A stub that calls a function of WebAssembly on the running stack, with a few words,
-/// which are in the same registers in both conventions.
+/// which are in the same registers in both conventions. It keeps something in `rbx`, which
+/// the function preserves, to find the host's stack again.
 macro_rules! enter_words_stub {
-    ($(#[$doc:meta])* $name:ident, $result:literal) => {
+    ($(#[$doc:meta])* $name:ident, $keep:literal, $back:literal, $result:literal) => {
         $(#[$doc])*
         ///
         /// # Safety
@@ -146,12 +147,12 @@ macro_rules! enter_words_stub {
             core::arch::naked_asm!(
                 "mov r10, [rdi]", // the store
                 save_for_host!("r10"),
-                "mov rbx, r10",
+                $keep,
                 "mov r11, [r10 + {stack}]",
                 "mov rsp, [r11 + {high}]", // from here on, on the root stack
                 "xor ebp, ebp",            // ends the chain of frame pointers
                 "call r9",
-                "mov rsp, [rbx + {host_sp}]", // the convention preserves rbx
+                concat!("mov rsp, ", $back),
                 $result,
                 "xor eax, eax",
                 return_from_enter!(),
@@ -164,13 +165,25 @@ macro_rules! enter_words_stub {
 }
 
 enter_words_stub! {
-    /// Calls a function whose result is an integer or a reference, or that has none.
-    enter_words, "mov rdx, rax"
+    /// Calls a function whose result is an integer or a reference, or that has none. It
+    /// cannot wait, so it returns to where this was called.
+    enter_words, "mov rbx, rsp", "rbx", "mov rdx, rax"
 }
 
 enter_words_stub! {
-    /// Calls a function whose result is a float.
-    enter_words_for_float, "movq rdx, xmm0"
+    /// The same for a function whose result is a float.
+    enter_words_for_float, "mov rbx, rsp", "rbx", "movq rdx, xmm0"
+}
+
+enter_words_stub! {
+    /// As [`enter_words`], but the function may wait. Then it returns to whoever has
+    /// continued it.
+    begin_words, "mov rbx, r10", "[rbx + {host_sp}]", "mov rdx, rax"
+}
+
+enter_words_stub! {
+    /// As [`begin_words`], for a function whose result is a float.
+    begin_words_for_float, "mov rbx, r10", "[rbx + {host_sp}]", "movq rdx, xmm0"
 }
 
 /// Continues the stack that the store's [`Passage`] names, with what that says and
