@@ -40,7 +40,7 @@ impl CodeMemory {
     pub fn load(mut image: CodeImage) -> io::Result<CodeMemory> {
         let bytes = std::mem::take(&mut image.bytes);
         let size = bytes.len().next_multiple_of(PAGE);
-        let map = Map::read_write(size).map_err(|error| machine::explain(error, size))?;
+        let map = Map::for_code(size).map_err(|error| machine::explain(error, size))?;
         // SAFETY: the map is writable, new, and at least as long as the bytes.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), map.base(), bytes.len()) };
         map.make_executable().map_err(|error| machine::explain(error, size))?;

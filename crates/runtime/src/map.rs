@@ -6,6 +6,7 @@ use std::ffi::c_void;
 use std::fs::File;
 use std::io;
 use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A piece of address space of our own, unmapped when dropped.
 #[derive(Debug)]
@@ -19,6 +20,22 @@ pub(crate) struct Map {
 unsafe impl Send for Map {}
 // SAFETY: a shared map only tells where it is.
 unsafe impl Sync for Map {}
+
+/// A place for code, below that of this library: processors predict a branch worse if its
+/// target is far away, and functions call the stubs, and those the host. It moves on with
+/// each call. If something is there already, the kernel chooses another place.
+fn near_code(len: usize) -> *mut c_void {
+    /// How large the whole program may be before its code.
+    const GAP: usize = 256 << 20;
+    /// How far the places go, before they are tried again from the beginning.
+    const ROOM: usize = 1 << 30;
+    static USED: AtomicUsize = AtomicUsize::new(0);
+    let len = len.next_multiple_of(PAGE);
+    let used = USED.fetch_add(len, Ordering::Relaxed).wrapping_add(len) % ROOM;
+    let ours = near_code as *const () as usize;
+    let place = ours.saturating_sub(GAP + used) / PAGE * PAGE;
+    ptr::without_provenance_mut(place)
+}
 
 impl Map {
     /// Reserves address space that cannot be accessed yet.
@@ -49,30 +66,39 @@ impl Map {
         Ok(Map { base, len })
     }
 
-    /// Maps memory that has a copy of these bytes, to be read.
+    /// Maps memory for code, [near our own](near_code).
+    pub fn for_code(len: usize) -> io::Result<Map> {
+        Map::near(near_code(len), len, ProtFlags::READ | ProtFlags::WRITE)
+    }
+
+    /// Maps memory that has a copy of these bytes, to be read. Code may be among them.
     pub fn copy_of(bytes: &[u8]) -> io::Result<Map> {
-        let map = Map::read_write(bytes.len().next_multiple_of(PAGE))?;
+        let map = Map::for_code(bytes.len().next_multiple_of(PAGE))?;
         // SAFETY: the map is writable, new, and at least as long as the bytes.
         unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), map.base(), bytes.len()) };
         map.protect(0, map.len, MprotectFlags::READ)?;
         Ok(map)
     }
 
-    /// Maps the first bytes of a file, to be read.
+    /// Maps the first bytes of a file, to be read. Code may be among them.
     pub fn of_file(file: &File, len: usize) -> io::Result<Map> {
         let len = len.max(1).next_multiple_of(PAGE);
+        let near = near_code(len);
         // SAFETY: a fresh mapping touches no memory that exists.
-        let base =
-            unsafe { mm::mmap(ptr::null_mut(), len, ProtFlags::READ, MapFlags::PRIVATE, file, 0) }?;
+        let base = unsafe { mm::mmap(near, len, ProtFlags::READ, MapFlags::PRIVATE, file, 0) }?;
         let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
         Ok(Map { base, len })
     }
 
     fn new(len: usize, protection: ProtFlags) -> io::Result<Map> {
+        Map::near(ptr::null_mut(), len, protection)
+    }
+
+    /// At a place if that is free, else anywhere.
+    fn near(place: *mut c_void, len: usize, protection: ProtFlags) -> io::Result<Map> {
         let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
         // SAFETY: a fresh anonymous mapping touches no memory that exists.
-        let base =
-            unsafe { mm::mmap_anonymous(ptr::null_mut(), len.max(PAGE), protection, flags) }?;
+        let base = unsafe { mm::mmap_anonymous(place, len.max(PAGE), protection, flags) }?;
         let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
         Ok(Map { base, len: len.max(PAGE) })
     }
