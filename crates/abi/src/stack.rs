@@ -3,9 +3,11 @@
 //! A reference is one word:
 //!
 //! ```text
-//!   63                 30 29            7 6  5 4    2 1 0
-//!  | generation          | block number  | 00 | kind | 10 |
+//!   63                 30 29            6 5 4    2 1 0
+//!  | generation          | block number  | 0 | kind | 10 |
 //! ```
+//!
+//! The bits of the number are half the offset of the block.
 //!
 //! A stack's control block has the only word that is valid for it, with zero as
 //! its kind; a reference gets its kind when it is handed out. Using it takes
@@ -25,17 +27,19 @@ pub const KIND_SHIFT: u32 = 2;
 /// Which bits the kind is.
 pub const KIND_MASK: u64 = 0b111 << KIND_SHIFT;
 /// Where the number of the block begins.
-pub const NUMBER_SHIFT: u32 = size_of::<ControlBlock>().trailing_zeros();
+pub const NUMBER_SHIFT: u32 = size_of::<ControlBlock>().trailing_zeros() - OFFSET_SHIFT;
 /// How many bits the number has.
-pub const NUMBER_BITS: u32 = 23;
+pub const NUMBER_BITS: u32 = 24;
 /// Where the generation begins.
 pub const GENERATION_SHIFT: u32 = NUMBER_SHIFT + NUMBER_BITS;
 /// What is added to a reference when it is used.
 pub const NEXT_GENERATION: u64 = 1 << GENERATION_SHIFT;
 /// How many blocks there can be.
 pub const MAX_BLOCKS: usize = 1 << NUMBER_BITS;
-/// Which bits of a reference are the offset of its block.
-pub const OFFSET_MASK: u64 = ((MAX_BLOCKS as u64) - 1) * size_of::<ControlBlock>() as u64;
+/// Which bits of a reference are the offset of its block, shifted by [`OFFSET_SHIFT`].
+pub const OFFSET_MASK: u64 = ((MAX_BLOCKS as u64) - 1) << NUMBER_SHIFT;
+/// How far these bits are to be shifted.
+pub const OFFSET_SHIFT: u32 = 1;
 
 const _: () = assert!(size_of::<ControlBlock>() == 128);
 
@@ -209,9 +213,15 @@ mod tests {
             assert!(is_stack(reference));
             let used = reference.wrapping_add(NEXT_GENERATION);
             assert_eq!(block_number(used), number);
-            let offset = used & OFFSET_MASK;
+            let offset = (used & OFFSET_MASK) << OFFSET_SHIFT;
             assert_eq!(offset as usize, number * size_of::<ControlBlock>());
         }
+    }
+
+    #[test]
+    fn kinds_do_not_reach_the_number() {
+        assert!(KIND_MASK < 1 << NUMBER_SHIFT);
+        assert_eq!(first_reference(MAX_BLOCKS - 1) & KIND_MASK, 0);
     }
 
     #[test]

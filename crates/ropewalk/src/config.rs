@@ -174,7 +174,7 @@ impl Config {
     }
 
     /// How many stacks of a store, of all designs, may be live at the same time.
-    /// Four million by default. Beyond that, what makes one traps with `too many
+    /// Sixteen million by default. Beyond that, what makes one traps with `too many
     /// stacks`.
     pub fn max_stacks(&mut self, count: usize) -> &mut Config {
         self.stacks.maximum = count;

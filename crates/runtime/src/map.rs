@@ -48,30 +48,7 @@ impl Map {
         Map::new(len, ProtFlags::READ | ProtFlags::WRITE)
     }
 
-    /// The same, beginning at a multiple of its size, which is a power of two.
-    pub fn read_write_aligned(len: usize) -> io::Result<Map> {
-        assert!(len.is_power_of_two() && len >= PAGE);
-        let wide = Map::read_write(2 * len)?;
-        let before = wide.base.align_offset(len);
-        // SAFETY: the aligned part begins there, inside of the mapping.
-        let base = unsafe { wide.base.add(before) };
-        for (start, len) in [(0, before), (before + len, len - before)] {
-            if len > 0 {
-                // If this fails, address space that nobody uses stays reserved.
-                // SAFETY: the part lies in the mapping and is used by nobody.
-                let _ = unsafe { mm::munmap(wide.at(start), len) };
-            }
-        }
-        std::mem::forget(wide);
-        Ok(Map { base, len })
-    }
-
-    /// Maps memory for code, [near our own](near_code).
-    pub fn for_code(len: usize) -> io::Result<Map> {
-        Map::near(near_code(len), len, ProtFlags::READ | ProtFlags::WRITE)
-    }
-
-    /// Maps memory that has a copy of these bytes, to be read. Code may be among them.
+    /// Maps memory that has a copy of these bytes, to be read.
     pub fn copy_of(bytes: &[u8]) -> io::Result<Map> {
         let map = Map::for_code(bytes.len().next_multiple_of(PAGE))?;
         // SAFETY: the map is writable, new, and at least as long as the bytes.

@@ -5,7 +5,9 @@ use crate::emit::carry::CARRIED;
 use crate::emit::record::{Records, block, store};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types::*};
-use ropewalk_abi::stack::{GROUPED, NEXT_GENERATION, OFFSET_MASK, StackKind, kind_bits};
+use ropewalk_abi::stack::{
+    GROUPED, NEXT_GENERATION, OFFSET_MASK, OFFSET_SHIFT, StackKind, kind_bits,
+};
 use ropewalk_abi::{Builtin, TrapCode};
 
 /// A stack that is about to be continued.
@@ -39,9 +41,9 @@ impl Translator<'_> {
         otherwise: impl FnOnce(&mut Self),
     ) -> (Value, Value) {
         let blocks = self.get_from_store(store::BLOCKS);
-        let offset = self.builder.ins().band_imm_u(reference, OFFSET_MASK as i64);
-        // The first block lies where all these bits are zero.
-        let block = self.builder.ins().bor(blocks, offset);
+        let number = self.builder.ins().band_imm_u(reference, OFFSET_MASK as i64);
+        let offset = self.builder.ins().ishl_imm_u(number, i64::from(OFFSET_SHIFT));
+        let block = self.builder.ins().iadd(blocks, offset);
         let valid = self.get(block, block::REFERENCE);
         let is_valid = match kind_bits(kind) as i64 {
             0 => self.builder.ins().icmp(IntCC::Equal, reference, valid),

@@ -55,7 +55,7 @@ impl Default for StackOptions {
             size: 112 << 10,
             limit: 64 << 20,
             fails_to_grow: false,
-            maximum: 4 << 20,
+            maximum: MAX_BLOCKS - 1,
             memory: usize::MAX,
             pool: 16,
             first_generation: 0,
@@ -352,7 +352,7 @@ impl Stacks {
         }
         if self.blocks.is_none() {
             let size = MAX_BLOCKS * size_of::<ControlBlock>();
-            let map = Map::read_write_aligned(size).map_err(|_| NoRoom::Machine(2 * size))?;
+            let map = Map::read_write(size).map_err(|_| NoRoom::Machine(size))?;
             // SAFETY: the table begins with block 0. No reference is all ones,
             // so nothing that names this block is valid.
             unsafe { (*map.base().cast::<ControlBlock>()).reference = u64::MAX };
