@@ -1,11 +1,15 @@
 //! The rows about continuations: against Wasmtime, against a library of native
 //! coroutines, and against ourselves.
 
+use ::ropewalk as rw;
+use anyhow::Result;
+
+use crate::clock::Clock;
 use crate::native;
 use crate::programs::{Program, fib, program};
 use crate::resident::Resident;
 use crate::ropewalk::Ropewalk;
-use crate::row::{Row, Size, Workload, ours};
+use crate::row::{Row, Side, Size, Workload, ours};
 use crate::wasmtime::{StackSwitching, Wasmtime};
 
 /// Wasmtime gives up after some 32,000 continuations in one store.
@@ -45,9 +49,33 @@ fn creating() -> Vec<Row> {
         ours("abandon, resident", "growth for a further million", MILLIONS, Resident(ABANDON)).apart(),
         wasmtime("live, 20,000", "create, suspend, finish", Size::of(FEW), LIVE),
         ours("live, 1,000,000", "create, suspend, finish", Size::of(1_000_000), LIVE).apart(),
+        ours("live, 10,000,000", "create, suspend, finish", Size::of(10_000_000), LIVE).apart(),
         wasmtime("live, 20,000, resident", "memory of each", Size::of(FEW), Resident(KEEP)),
         ours("live, 1,000,000, resident", "memory of each", Size::of(1_000_000), Resident(KEEP)).apart(),
+        ours("live, 10,000,000, resident", "memory of each", Size::of(10_000_000), Resident(KEEP)).apart(),
+        collection(),
     ]
+}
+
+/// Collecting while a million continuations are suspended.
+fn collection() -> Row {
+    let size = Size { tiny: 1, large: 1_000_000, operations: 1 };
+    let row = ours("collection, 1,000,000 live", "a collection", size, LIVE).apart();
+    Row { ours: Box::new(collect), ..row }
+}
+
+fn collect() -> Result<Side> {
+    let module = rw::Module::new(&rw::Engine::default(), KEEP.source)?;
+    Ok(Box::new(move |_, size| {
+        let mut store = rw::Store::new(module.engine(), ());
+        let instance = rw::Instance::new(&mut store, &module, &[])?;
+        let keep = instance.get_typed_func::<i64, i64>(&mut store, KEEP.export)?;
+        keep.call(&mut store, size)?;
+        Clock::Thread.time(|| {
+            store.gc();
+            Ok(store.stack_statistics().live as i64)
+        })
+    }))
 }
 
 /// Programs that are made of many continuations.

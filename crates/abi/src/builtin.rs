@@ -71,7 +71,7 @@ macro_rules! builtins {
             /// code calls it.
             pub const fn is_half_way(self) -> bool {
                 use Builtin::*;
-                matches!(self, move_stack | prepare | release_running | extension_end)
+                matches!(self, move_stack | unpark | prepare | release_running | extension_end)
             }
 
             /// Whether no rout is beginning any more when it has ended: routs do
@@ -146,8 +146,8 @@ builtins! {
     /// Uses up a reference whose generation is the last, while as many arguments of
     /// a type are in the transfer area; returns the block, which is another one.
     prepare(reference, ty, count) -> block;
-    /// Binds arguments of the transfer area to a stack that has no room for them, or
-    /// whose generation is the last, `kind << 32 | count`; returns the new reference.
+    /// Binds arguments of the transfer area to a stack, `kind << 32 | count`, if it is
+    /// parked, has no room, or its generation is the last; returns the new reference.
     bind(reference, ty, kind_and_count) -> reference;
     /// Searches for the clause of a tag: returns its number, and
     /// leaves the outermost stack in the store.
@@ -158,6 +158,11 @@ builtins! {
     /// Moves a stack that does not run to other memory; a stress mode does that
     /// before every switch to it.
     move_stack(block);
+    /// Unparks a stack that is about to be continued and is parked, and those outside
+    /// of it that were suspended with it.
+    unpark(block);
+    /// Parks all stacks that are suspended; a stress mode does that after every switch.
+    park_stacks();
     /// Checks the records of all stacks; a stress mode does that after every
     /// switch.
     check_stacks();

@@ -136,14 +136,22 @@ pub struct ControlBlock {
     pub entry: *const c_void,
     /// The next free stack, while this one is free.
     pub next_free: *mut ControlBlock,
-    /// Where the address to start at of a new stack without arguments lies.
+    /// Where the address to start at of a new stack without arguments lies. Nothing
+    /// lies above that word.
     pub top: usize,
     /// The lowest usable address; the guard lies below. Zero of a block without a
-    /// stack.
+    /// stack. [`PARKED`] or [`PARKED_PLAIN`] of one that is parked: no address, so
+    /// that nothing fits on it.
     pub limit: usize,
-    /// The address after the highest usable one.
+    /// The address after the highest usable one. Of a stack that is parked, where its
+    /// frames are packed.
     pub high: usize,
 }
+
+/// The `limit` of a stack that is parked.
+pub const PARKED: usize = usize::MAX - 1;
+/// The `limit` of a stack that is parked, and on which the collector finds nothing.
+pub const PARKED_PLAIN: usize = usize::MAX;
 
 impl ControlBlock {
     /// A block of no stack.
@@ -168,6 +176,11 @@ impl ControlBlock {
         limit: 0,
         high: 0,
     };
+
+    /// Whether its frames are packed, and it has no memory of its own.
+    pub fn is_parked(&self) -> bool {
+        self.limit >= PARKED
+    }
 }
 
 const _: () = assert!(

@@ -13,6 +13,11 @@
 //!    |  finish, or an exception or a trap ends it    |
 //!    +-----------------------------------------------+
 //!
+//!                park
+//!   New, Suspended ----> Parked      and back when it is continued, or when its frames
+//!                  <----             are needed where they were
+//!                unpark
+//!
 //!   Vacant: a block without a stack. Lost: a task or fiber that nothing can continue.
 //! ```
 //!
@@ -22,11 +27,12 @@
 //! | [`New`](Life::New) | as suspended and alone; on top of it, above what is [bound](crate::bound), is the address of the stub `start`, or of `ground` if it is blank |
 //! | [`Suspended`](Life::Suspended) | `reference` is what was handed out for it; it is not `StoreContext::stack`, nor a parent of that or of the stack of an outer activation. It is alone if `innermost` is the stack itself |
 //! | [`Inside`](Life::Inside) | it is suspended with another, the outermost: it is that one's `innermost`, or a parent of it |
+//! | [`Parked`](Life::Parked) | it is new or suspended, and `limit` is `PARKED` or `PARKED_PLAIN`: its frames are packed, and it has no memory of its own. So are all that are suspended inside of it |
 //! | [`Running`](Life::Running) | it is `StoreContext::stack`, or that of an outer activation, which is in a host call |
 //! | [`Waiting`](Life::Waiting) | it is a parent of a running stack, or the `extender` of its base |
 //! | [`Idle`](Life::Idle) | a root whose activation does not run; `purpose` is `Root` |
 //! | [`Lost`](Life::Lost) | a task or fiber whose `parent` is `no_parent` |
-//! | [`Vacant`](Life::Vacant) | `purpose` is `Free` and it has no memory: never used, given back, or *retired*, since its generations are used up |
+//! | [`Vacant`](Life::Vacant) | `purpose` is `Free` and it has no memory: never used, given back, freed while it was parked, or *retired*, since its generations are used up |
 //!
 //! A stack that has *finished* is free at once. A task or fiber that has is called
 //! *moribund*: that is true of references, of an earlier generation than the block's,
@@ -53,10 +59,12 @@
 //! | *begin a rout* (`stack.start`) | as *suspend*; of the base: `extender` null |
 //! | *own*: a frame calls something while it owns a first-class stack | `owns` true, for the rest of its life |
 //! | *land* an exception | those inside are freed, and what the frames owned that were left; `sp` and `fp` those of the handler's frame; without the marks of the functions that were left; of the base: `extender` null, and whoever waited there is suspended for ever |
-//! | *finish*, *free* | `purpose` `Free`, `owns` false, no marks, `innermost` itself, `extender` null; `reference` of a task or fiber the next generation; on the list of free stacks |
+//! | *finish*, *free* | `purpose` `Free`, `owns` false, no marks, `innermost` itself, `extender` null; `reference` of a task or fiber the next generation; on the list of free stacks. If it was parked: vacant |
 //! | *free*, of what it owns | the first-class stacks in its frames, bound to it, or taken by its walks are freed too, and what those own |
 //! | *renew* | everything is in another block, with the marks; the `parent` of the child is that; the old block is blank |
 //! | *move* | `sp`, `fp`, `top`, `limit`, `high`, and the links in its frames |
+//! | *park*: the frames of what is suspended or new are packed | `limit` `PARKED` or `PARKED_PLAIN`, `high` where they are, `sp` at the address of the stub `unpark`; `fp` and `top` as they were, though the memory is another's. Of a first-class stack that is alone: `is_grouped` |
+//! | *unpark* | as before, in other memory; as *move* |
 //! | *lose*: nothing can continue the chain that it is in | of a task or fiber that something still names: `parent` `no_parent`, `innermost` itself, no marks |
 //! | *end an activation* | of its root: as when it was made, but for `reference` |
 //!
@@ -78,6 +86,9 @@ pub enum Life {
     Suspended,
     /// Suspended together with others outside of it.
     Inside,
+    /// New, or the outermost of what is suspended under a reference, with its frames
+    /// packed.
+    Parked,
     /// It runs, or is in a call of the host.
     Running,
     /// It waits for another that it has resumed or extends.

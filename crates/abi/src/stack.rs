@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn kinds_do_not_reach_the_number() {
-        assert!(KIND_MASK < 1 << NUMBER_SHIFT);
+        const { assert!(KIND_MASK < 1 << NUMBER_SHIFT) };
         assert_eq!(first_reference(MAX_BLOCKS - 1) & KIND_MASK, 0);
     }
 

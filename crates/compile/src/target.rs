@@ -32,6 +32,8 @@ pub struct Target {
     pub(crate) interruption: bool,
     /// Whether what functions execute is counted.
     pub(crate) fuel: bool,
+    /// Whether the runtime parks all suspended stacks after each switch.
+    pub(crate) park_always: bool,
     /// How much a module may ask for.
     pub(crate) limits: Limits,
 }
@@ -58,6 +60,7 @@ impl Target {
             check_stacks: false,
             interruption: false,
             fuel: false,
+            park_always: false,
             limits,
         })
     }
@@ -74,6 +77,7 @@ impl Target {
             check_stacks,
             interruption,
             fuel,
+            park_always,
             limits: _,
         } = self;
         let ours = [
@@ -81,6 +85,7 @@ impl Target {
             ("check_stacks", check_stacks),
             ("interruption", interruption),
             ("fuel", fuel),
+            ("park_always", park_always),
         ];
         let ours = ours.map(|(name, value)| (name.to_string(), value.to_string()));
         let (flags, features) = (isa.flags(), isa.isa_flags());
@@ -114,6 +119,12 @@ impl Target {
     /// The same, for code that counts what it executes.
     pub fn fuel(self, enable: bool) -> Target {
         Target { fuel: enable, ..self }
+    }
+
+    /// The same, for code that has the runtime park all suspended stacks after every
+    /// switch.
+    pub fn park_always(self, enable: bool) -> Target {
+        Target { park_always: enable, ..self }
     }
 }
 

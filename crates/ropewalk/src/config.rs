@@ -46,6 +46,7 @@ pub struct Config {
     pub(crate) interruption: bool,
     pub(crate) consume_fuel: bool,
     pub(crate) stop_always: bool,
+    pub(crate) park_always: bool,
     pub(crate) heap: HeapOptions,
     pub(crate) tables: TableLimits,
     pub(crate) limits: Limits,
@@ -76,6 +77,7 @@ impl Default for Config {
             interruption: false,
             consume_fuel: false,
             stop_always: false,
+            park_always: false,
             heap: HeapOptions::default(),
             tables: TableLimits::default(),
             limits: Limits::default(),
@@ -182,11 +184,12 @@ impl Config {
     }
 
     /// How many bytes the stacks of a store may have all together: each continuation
-    /// counts with what it [begins with](Config::stack_size), whatever it uses of it, and
-    /// every stack with what it has grown by. So they never take more memory than this
-    /// and what roots begin with. No limit by default. Beyond that, making a stack traps
-    /// with `too many stacks`, and a stack that would have to grow with `call stack
-    /// exhausted`.
+    /// counts with what it [begins with](Config::stack_size), whatever it uses of it, or
+    /// with what its frames take if it is [parked](crate::Store::park_idle), and every
+    /// stack with what it has grown by. So they never take more memory than this and what
+    /// roots begin with. Near the limit all stacks are parked that can be. No limit by
+    /// default. Beyond it, making a stack or continuing one that is parked traps with `too
+    /// many stacks`, and a stack that would have to grow with `call stack exhausted`.
     pub fn max_stack_memory(&mut self, bytes: usize) -> &mut Config {
         self.stacks.memory = bytes;
         self
@@ -262,6 +265,13 @@ impl Config {
     pub fn stop_always(&mut self, enable: bool) -> &mut Config {
         self.stop_always = enable;
         self.interruption |= enable;
+        self
+    }
+
+    /// Parks every stack as soon as it is suspended. Slow; for testing that nobody
+    /// notices.
+    pub fn park_always(&mut self, enable: bool) -> &mut Config {
+        self.park_always = enable;
         self
     }
 

@@ -127,6 +127,7 @@ impl Engine {
             .check_stacks(config.check_stacks)
             .interruption(config.interruption)
             .fuel(config.consume_fuel)
+            .park_always(config.park_always)
             .limits(config.limits);
         Ok(Engine {
             inner: Arc::new(EngineInner {
@@ -209,6 +210,7 @@ impl Engine {
             interruption: self.config().interruption,
             consume_fuel: self.config().consume_fuel,
             stop_always: self.config().stop_always,
+            park_always: self.config().park_always,
         }
     }
 

@@ -101,6 +101,40 @@ impl<T> Store<T> {
         Ok(())
     }
 
+    /// Parks every continuation, and every stack, task and fiber of the other designs,
+    /// that does not run: its frames are packed into compact memory until it is
+    /// continued, and the memory that it had goes back. Returns how many were parked.
+    ///
+    /// Stores do so by themselves with stacks that stay idle, where there are many. A
+    /// host that knows that nothing will run for a while can do it at once.
+    ///
+    /// ```
+    /// use ropewalk::*;
+    ///
+    /// let source = r#"(module
+    ///     (type $f (func (result i32))) (type $c (cont $f)) (tag $wait)
+    ///     (func $body (result i32) (suspend $wait) (i32.const 7))
+    ///     (elem declare func $body)
+    ///     (global $kept (mut (ref null $c)) (ref.null $c))
+    ///     (func (export "begin")
+    ///       (block $on (result (ref $c))
+    ///         (resume $c (on $wait $on) (cont.new $c (ref.func $body))) (return (drop)))
+    ///       (global.set $kept))
+    ///     (func (export "end") (result i32) (resume $c (global.get $kept))))"#;
+    /// let module = Module::new(&Engine::default(), source)?;
+    /// let mut store = Store::new(module.engine(), ());
+    /// let instance = Instance::new(&mut store, &module, &[])?;
+    /// instance.get_typed_func::<(), ()>(&mut store, "begin")?.call(&mut store, ())?;
+    /// assert_eq!(store.park_idle(), 1);
+    /// assert_eq!(store.stack_statistics().parked, 1);
+    /// let end = instance.get_typed_func::<(), i32>(&mut store, "end")?;
+    /// assert_eq!(end.call(&mut store, ())?, 7);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn park_idle(&mut self) -> usize {
+        self.inner.runtime.park_idle()
+    }
+
     /// How many calls wait for host functions.
     pub fn pending_calls(&self) -> usize {
         self.inner.runtime.count_pending()
@@ -293,6 +327,11 @@ impl<'a, T> StoreContextMut<'a, T> {
     /// The host's data, to change it.
     pub fn data_mut(&mut self) -> &mut T {
         &mut self.0.data
+    }
+
+    /// As [`Store::park_idle`]; what waits for the host to return is not parked.
+    pub fn park_idle(&mut self) -> usize {
+        self.0.runtime.park_idle()
     }
 
     pub(crate) fn into_parts(self) -> (&'a mut RuntimeStore, &'a mut T) {

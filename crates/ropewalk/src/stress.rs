@@ -48,6 +48,9 @@ pub const COLLECT: Mode =
 pub const COLLECT_AND_MOVE: Mode = Mode::new("collect always, move stacks", |config| {
     config.collect_always(true).move_stacks(true).max_wasm_stack(MOVED)
 });
+/// Every stack is parked as soon as it is suspended.
+pub const PARK: Mode =
+    Mode::new("park always", |config| config.park_always(true).max_wasm_stack(MOVED));
 /// The records of stacks are checked all the time. The frames that this visits do not
 /// become too many either.
 pub const CHECK: Mode =

@@ -233,23 +233,28 @@ fn too_many_stacks_are_said_to_be_too_many_for_a_limit() {
               (resume $c (on $yield $h) (cont.new $c (ref.func $wait))) (unreachable))
             (local.set $rest)
             (table.set $kept (local.get $n) (local.get $rest))
-            (br_if $more (local.tee $n (i32.sub (local.get $n) (i32.const 1)))))))"#;
+            (br_if $more (local.tee $n (i32.sub (local.get $n) (i32.const 1))))))
+        ;; Stacks that wait for each other cannot be parked.
+        (type $g (func (param i32))) (type $d (cont $g))
+        (func $nest (export "nest") (param $n i32)
+          (if (local.get $n) (then (resume $d
+            (i32.sub (local.get $n) (i32.const 1)) (cont.new $d (ref.func $nest)))))))"#;
     let mut few = Config::new();
     few.max_stacks(20);
     let mut small = Config::new();
     small.max_stack_memory(2 << 20);
     let limiter = StoreLimitsBuilder::new().stacks(10).build();
-    for (config, limits, detail) in [
-        (few, None, "a store may have 20 stacks (Config::max_stacks)"),
-        (small, None, "all stacks may have 2097152 bytes (Config::max_stack_memory)"),
-        (Config::new(), Some(limiter), "the limiter of the store allows no more"),
+    for (config, limits, name, detail) in [
+        (few, None, "hold", "a store may have 20 stacks (Config::max_stacks)"),
+        (small, None, "nest", "all stacks may have 2097152 bytes (Config::max_stack_memory)"),
+        (Config::new(), Some(limiter), "hold", "the limiter of the store allows no more"),
     ] {
         let engine = Engine::new(&config).unwrap();
         let (mut store, instance) = instantiate_in(&engine, text);
         if let Some(limits) = limits {
             store.limiter(limits);
         }
-        let error = number(&mut store, instance, "hold", &[50]).unwrap_err();
+        let error = number(&mut store, instance, name, &[50]).unwrap_err();
         assert_eq!(trap(&error).code(), TrapCode::TooManyStacks);
         assert_eq!(trap(&error).detail(), Some(detail));
     }

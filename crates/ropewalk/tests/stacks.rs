@@ -144,12 +144,14 @@ fn memory_of_many_idle_stacks_goes_back_to_the_kernel() {
     for _ in 0..2 {
         call(&mut store, instance, "crowd", &[Val::I32(MANY)]).unwrap();
         let full = store.stack_statistics();
-        assert!(full.committed_bytes >= MANY as usize * 4096, "{full:?}");
+        assert!(full.committed_bytes >= 2200 * 4096, "{full:?}");
         call(&mut store, instance, "finish", &[Val::I32(MANY)]).unwrap();
         store.gc();
         let idle = store.stack_statistics();
-        assert!(idle.committed_bytes < full.committed_bytes / 10, "{idle:?} after {full:?}");
-        assert_eq!((idle.live, idle.peak), (0, MANY as usize));
+        // A thousand free stacks keep theirs, and a thousand slots without a stack.
+        assert!(idle.committed_bytes < 2200 * 4096, "{idle:?} after {full:?}");
+        assert_eq!((idle.live, idle.parked), (0, 0));
+        assert!(idle.peak >= MANY as usize && idle.peak <= MANY as usize + 16, "{idle:?}");
     }
 }
 

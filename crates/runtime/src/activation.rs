@@ -10,6 +10,7 @@ use crate::host_error::HostError;
 use crate::pending::{Pending, Waiting};
 use crate::signal;
 use crate::stack::check::Violation;
+use crate::stack::{Left, Park};
 use crate::store::{Store, StoreId};
 use crate::trap::Trap;
 use ropewalk_abi::signature::WORDS;
@@ -126,6 +127,8 @@ pub struct LeavePoint {
     pub(crate) pc: usize,
     pub(crate) fp: usize,
     pub(crate) sp: usize,
+    /// How far what lies on the stack is from where its links say.
+    pub(crate) distance: usize,
     /// Whether `pc` is a faulting instruction, not the place after a call.
     pub(crate) at_fault: bool,
 }
@@ -134,8 +137,11 @@ impl LeavePoint {
     /// Where a stack was left whose computation is in a host call.
     pub(crate) fn in_host_call(block: &ControlBlock) -> LeavePoint {
         // SAFETY: the stubs leave the return address at the stack pointer.
-        let pc = unsafe { *(block.sp as *const usize) };
-        LeavePoint { pc, fp: block.fp, sp: block.sp, at_fault: false }
+        let (Left { sp, fp, distance }, pc) = unsafe {
+            let left = Left::of(block);
+            (left, *(left.sp as *const usize))
+        };
+        LeavePoint { pc, fp, sp, distance, at_fault: false }
     }
 }
 
@@ -541,6 +547,9 @@ impl Store {
     fn after_activation(&mut self) -> anyhow::Result<()> {
         if self.stacks.may_give_back() && self.depth == 0 && !self.is_poisoned() {
             self.trim_stacks();
+        }
+        if self.options.park_always && !self.is_poisoned() {
+            self.park_stacks(Park::All);
         }
         match self.options.check_stacks {
             true => self.check_after_activation(),

@@ -279,7 +279,10 @@ impl<'a> Walker<'a> {
             // and a return address are there.
             let (next, pc) = unsafe { (*(fp as *const usize), *((fp + 8) as *const usize)) };
             self.push(pc, true);
-            fp = next;
+            fp = match next {
+                0 => 0,
+                link => link.wrapping_add(left.distance),
+            };
         }
     }
 

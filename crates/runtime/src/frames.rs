@@ -1,7 +1,7 @@
 //! The frames of a stack that is suspended or in a host call.
 
 use crate::code::LoadedModule;
-use crate::stack::Bound;
+use crate::stack::{Bound, Left};
 use crate::store::Store;
 use ropewalk_abi::ControlBlock;
 use ropewalk_abi::code::{CallSite, CodeTables};
@@ -11,7 +11,9 @@ use std::sync::Arc;
 pub(crate) struct Frames<'a> {
     store: &'a Store,
     pc: usize,
+    /// Where the next link lies.
     fp: usize,
+    left: Left,
     /// Calls that were met lately, by their return address: a deep stack has few of
     /// them, again and again.
     known: [Call<'a>; KNOWN_CALLS],
@@ -39,14 +41,16 @@ impl<'a> Frames<'a> {
     /// The frames of a stack that was left by a call of the host.
     pub fn of_host_call(store: &'a Store, stack: &ControlBlock) -> Frames<'a> {
         // SAFETY: the stubs leave the return address at the stack pointer.
-        let pc = unsafe { *(stack.sp as *const usize) };
-        Frames::new(store, pc, stack.fp)
+        unsafe {
+            let left = Left::of(stack);
+            Frames::new(store, *(left.sp as *const usize), left)
+        }
     }
 
-    fn new(store: &'a Store, pc: usize, fp: usize) -> Frames<'a> {
+    fn new(store: &'a Store, pc: usize, left: Left) -> Frames<'a> {
         // Nothing returns to address zero.
         let nothing = Call { pc: 0, module: None, site: None };
-        Frames { store, pc, fp, known: [nothing; KNOWN_CALLS] }
+        Frames { store, pc, fp: left.fp, left, known: [nothing; KNOWN_CALLS] }
     }
 
     /// The call that returns to where the walk is.
@@ -66,8 +70,9 @@ impl<'a> Frames<'a> {
     pub fn of_suspended(store: &'a Store, stack: &ControlBlock) -> Frames<'a> {
         // SAFETY: the address to continue at is on top, above what is bound.
         unsafe {
-            let sp = store.bound(stack).map_or(stack.sp, Bound::left_at);
-            Frames::new(store, *(sp as *const usize), stack.fp)
+            let left = Left::of(stack);
+            let sp = store.bound(stack).map_or(left.sp, Bound::left_at);
+            Frames::new(store, *(sp as *const usize), left)
         }
     }
 }
@@ -84,7 +89,7 @@ impl<'a> Iterator for Frames<'a> {
         // SAFETY: `fp` is a link of the chain, so a saved frame pointer and a
         // return address are there.
         unsafe {
-            self.fp = *(fp as *const usize);
+            self.fp = self.left.follow(*(fp as *const usize));
             self.pc = *((fp + 8) as *const usize);
         }
         Some(Frame { fp, call })

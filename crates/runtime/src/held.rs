@@ -23,6 +23,7 @@ use crate::activation::{Ending, LeavePoint, NOBODY, Poller, Stop, activate};
 use crate::arch::stubs::{self, Left};
 use crate::backtrace::Backtrace;
 use crate::from_host::{continue_from, trap};
+use crate::stack::Left;
 use crate::store::Store;
 use crate::trap::Trap;
 use ropewalk_abi::builtin::{CATCH, Outcome};
@@ -138,6 +139,9 @@ pub unsafe fn resume_throw<W: AsRef<[u64]>>(
                     let innermost = (*block).ungroup();
                     if store.options.move_stacks {
                         store.move_stack(innermost);
+                    }
+                    if let Err(code) = store.unpark_running(innermost) {
+                        return trap(store, code);
                     }
                     (*context).stack = innermost;
                     store.drop_bound(innermost);
@@ -435,7 +439,8 @@ impl Store {
 
     /// How many bytes of the stacks of what the host holds are in use.
     pub fn held_bytes(&self, reference: u64) -> usize {
-        self.held_stacks(reference).map(|stack| stack.high - stack.sp).sum()
+        // SAFETY: what the host holds is suspended or new.
+        self.held_stacks(reference).map(|stack| unsafe { Left::depth(stack) }).sum()
     }
 
     /// Where what the host holds is suspended.

@@ -52,6 +52,7 @@ pub mod link;
 mod machine;
 mod map;
 pub mod memory;
+mod parking;
 pub mod pending;
 pub mod precompiled;
 mod signal;

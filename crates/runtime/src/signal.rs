@@ -173,7 +173,7 @@ unsafe fn become_trap(signal: c_int, info: &siginfo_t, context: &mut ucontext_t)
     // SAFETY: as above, and it is ours.
     unsafe {
         let fp = grow::first_link(&*(*running).stack, &thread);
-        let left = LeavePoint { pc: fault.pc, fp, sp: fault.sp, at_fault: true };
+        let left = LeavePoint { pc: fault.pc, fp, sp: fault.sp, distance: 0, at_fault: true };
         (*(*running).store.cast::<Store>()).set_ending(Ending::Fault(code, left));
     }
     thread.leave(running);

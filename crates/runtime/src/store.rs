@@ -12,12 +12,13 @@ use crate::instance::Instance;
 use crate::interrupt::Interrupts;
 use crate::limiter::Limiter;
 use crate::memory::{Memory, MemoryPool};
+use crate::parking::KnownSites;
 use crate::pending::Frozen;
 use crate::stack::{self, Arena, Quarantine, RootStack, StackOptions, Stacks};
 use crate::table::{Table, TableLimits};
 use crate::types::TypeRegistry;
 use ropewalk_abi::heap::EXTERN_SIZE;
-use ropewalk_abi::stack::FIRST_CAPTURE;
+use ropewalk_abi::stack::{FIRST_CAPTURE, Purpose};
 use ropewalk_abi::transfer::TRANSFER_SIZE;
 use ropewalk_abi::{
     ControlBlock, FuncRef, GlobalType, HostContext, LeftCall, Passage, PausedRegisters, RawVal,
@@ -70,6 +71,8 @@ pub struct StoreOptions {
     pub consume_fuel: bool,
     /// Whether functions stop at every check point, to show that they can.
     pub stop_always: bool,
+    /// Whether every stack is parked as soon as it is suspended.
+    pub park_always: bool,
 }
 
 /// A store.
@@ -108,6 +111,7 @@ pub struct Store {
     /// The numbers that nobody has.
     pub(crate) free_frozen: Vec<usize>,
     pub(crate) stacks: Stacks,
+    pub(crate) known_sites: KnownSites,
     /// What root stacks have as their parent.
     no_parent: Box<ControlBlock>,
     /// The newest activation, or null.
@@ -161,8 +165,16 @@ impl std::fmt::Debug for Store {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StackStatistics {
     /// How many belong to continuations that are new, suspended or running, or
-    /// abandoned and not yet collected.
+    /// abandoned and not yet collected. They are the sum of those that run, those that
+    /// are suspended, and those that are parked.
     pub live: usize,
+    /// How many run, or wait for one that runs.
+    pub running: usize,
+    /// How many are new or suspended, and have memory of their own.
+    pub suspended: usize,
+    /// How many are new or suspended, and have given their memory up: their frames are
+    /// packed.
+    pub parked: usize,
     /// How many were live at the same time at most.
     pub peak: usize,
     /// How many wait to be used again.
@@ -173,6 +185,8 @@ pub struct StackStatistics {
     pub reserved_bytes: usize,
     /// How often a stack, also a root, has got more room.
     pub growths: u64,
+    /// How often one was parked.
+    pub parkings: u64,
 }
 
 /// A function of the host, for any number of stores.
@@ -313,6 +327,7 @@ impl Store {
             frozen: Vec::new(),
             free_frozen: Vec::new(),
             stacks,
+            known_sites: KnownSites::default(),
             no_parent: stack::without_handlers(),
             newest: ptr::null(),
             depth: 0,
@@ -550,14 +565,29 @@ impl Store {
         // What was dropped is as good as free.
         let pooled = self.stacks.count_free(self.context().free_stacks) + self.count_released();
         let (reserved_bytes, committed_bytes) = self.stacks.reserved_and_committed();
+        let live = total - pooled;
+        let (parked, parkings) = self.stacks.count_parked();
+        let running = self.stacks_in_host_calls();
+        let running = running.filter(|stack| stack.purpose != Purpose::Root).count();
         StackStatistics {
-            live: total - pooled,
+            live,
+            running,
+            suspended: live.saturating_sub(running + parked),
+            parked,
+            parkings,
             peak: self.stacks.peak(),
             pooled,
             committed_bytes,
             reserved_bytes,
             growths: self.stacks.growths(),
         }
+    }
+
+    /// The blocks of all root stacks.
+    pub(crate) fn root_blocks(&self) -> Vec<*mut ControlBlock> {
+        let frozen = self.frozen.iter().flatten().map(|frozen| &frozen.root);
+        let all = self.roots.iter().chain(&self.spare_roots).chain(frozen);
+        all.map(|root| root.block).collect()
     }
 
     /// The block that root stacks have as their parent.
@@ -575,6 +605,12 @@ impl Store {
             // SAFETY: the caller's promise.
             let moved = unsafe { self.stacks.move_region(&mut *block) };
             return moved.expect("there is memory to move to");
+        }
+        // One that is parked moves when it is continued. Now it could get the memory of
+        // the running stack, if that is already free.
+        // SAFETY: the caller's promise.
+        if unsafe { (*block).is_parked() } {
+            return;
         }
         let moved = match self.roots.iter_mut().find(|root| root.block == block) {
             Some(root) => stack::move_root(root, &mut self.quarantine),

@@ -2,7 +2,8 @@
 //! shows, and must pass whole, also while stacks move, while every allocation
 //! collects garbage, with a pool of one stack, with tiny stacks that do not grow, with
 //! minimal ones that do, with registers allocated in a single pass, and near the last
-//! generation; and while all that is known of stacks is checked.
+//! generation; while every suspended stack is parked; and while all that is known of
+//! stacks is checked.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -69,6 +70,17 @@ fn every_script_passes_while_stacks_are_checked() {
 #[test]
 fn every_script_passes_while_stacks_are_checked_and_every_allocation_collects() {
     check_while_checked(stress::COLLECT);
+}
+
+#[test]
+fn every_script_passes_while_suspended_stacks_are_parked_and_checked() {
+    check_while_checked(stress::PARK);
+}
+
+#[test]
+fn every_script_passes_while_parked_stacks_begin_minimal_and_every_allocation_collects() {
+    let mut config = stress::PARK.config();
+    check_but(stress::MINIMAL_STACKS.apply(stress::COLLECT.apply(&mut config)), |_| false);
 }
 
 #[test]

@@ -51,7 +51,8 @@ impl Translator<'_> {
         bound
     }
 
-    /// Continues at a block unless a stack has room for as many values.
+    /// Continues at a block unless a stack has room for as many values: one that is parked
+    /// has none.
     fn check_room_to_bind(&mut self, stack: Value, count: usize, otherwise: Block) {
         let sp = self.get(stack, block::SP);
         let limit = self.get(stack, block::LIMIT);

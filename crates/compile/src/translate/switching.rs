@@ -173,6 +173,9 @@ impl Translator<'_> {
             self.set_known(Known::Reference);
         }
         self.find_fuel();
+        if self.env.park_always {
+            self.call_builtin(Builtin::park_stacks, &[]);
+        }
         if self.env.check_stacks {
             self.call_builtin(Builtin::check_stacks, &[]);
         }

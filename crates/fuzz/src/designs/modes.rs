@@ -50,6 +50,7 @@ pub fn stress() -> Vec<Vec<Mode>> {
         Mode::checked(stress::POOL_OF_ONE),
         Mode { depth: 6, ..Mode::checked(stress::SMALL_STACKS) },
         Mode::checked(stress::MINIMAL_STACKS),
+        Mode::checked(stress::PARK),
     ];
     vec![code, stress]
 }

@@ -26,7 +26,7 @@ pub fn all() -> &'static [Mode] {
     &MODES
 }
 
-const OTHERS: [stress::Mode; 7] = [
+const OTHERS: [stress::Mode; 8] = [
     stress::COLLECT,
     stress::MOVE,
     stress::COLLECT_AND_MOVE,
@@ -34,6 +34,7 @@ const OTHERS: [stress::Mode; 7] = [
     stress::SMALL_CODE,
     POOL_OF_ONE,
     stress::MINIMAL_STACKS,
+    stress::PARK,
 ];
 
 /// What no case may exceed.

@@ -7,6 +7,7 @@ use crate::activation::Ending;
 use crate::design::first_class::marks::MarkKind;
 use crate::design::shared;
 use crate::instance::Instance;
+use crate::stack::Park;
 use crate::store::Store;
 use arrays::*;
 use ropewalk_abi::builtin::{BuiltinPointer, LEAVE_FREED, Outcome};
@@ -323,6 +324,17 @@ fn resume_throw(
 fn move_stack(calling: &mut Calling<'_>, block: u64) -> Result<u64> {
     // SAFETY: generated code passes a stack that it is about to continue.
     unsafe { calling.store.move_stack(block as *mut ControlBlock) };
+    Ok(0)
+}
+
+fn unpark(calling: &mut Calling<'_>, block: u64) -> Result<u64> {
+    // SAFETY: generated code passes a stack that it is about to continue.
+    unsafe { calling.store.unpark_running(block as *mut ControlBlock) }?;
+    Ok(0)
+}
+
+fn park_stacks(calling: &mut Calling<'_>) -> Result<u64> {
+    calling.store.park_stacks(Park::All);
     Ok(0)
 }
 

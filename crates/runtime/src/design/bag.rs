@@ -32,6 +32,8 @@ impl Store {
         let target = self.consume(reference, kind)?;
         let current = self.context().stack;
         let base = self.base_of_running();
+        // SAFETY: a valid reference named the base of suspended stacks.
+        unsafe { self.unpark_group(target) }?;
         // SAFETY: blocks in use are alive; the exception has room for its last
         // value, which is a reference.
         unsafe {

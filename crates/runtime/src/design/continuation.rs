@@ -81,7 +81,11 @@ impl Store {
         exception: u64,
         handlers: *const u64,
     ) -> Outcome {
-        let block = match self.consume(reference, StackKind::Continuation) {
+        let consumed = self.consume(reference, StackKind::Continuation).and_then(|block| {
+            // SAFETY: a valid reference named the outermost of suspended stacks.
+            unsafe { self.unpark_group(block) }.map(|()| block)
+        });
+        let block = match consumed {
             Ok(block) => block,
             Err(code) => {
                 self.set_ending(Ending::Trap(code));

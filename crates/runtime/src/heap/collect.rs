@@ -7,12 +7,12 @@
 use super::object::Object;
 use crate::const_expr::ConstValue;
 use crate::frames::Frames;
-use crate::stack::{Reached, Swept};
+use crate::stack::{Left, Reached, Swept};
 use crate::store::Store;
 use ropewalk_abi::stack::{
     FIBER_EXTRAS, KIND_MASK, NEW_STACK_ARGUMENTS, NEXT_GENERATION, Purpose, block_number, is_stack,
 };
-use ropewalk_abi::{ControlBlock, RawVal, TrapCode, TypeKind};
+use ropewalk_abi::{ControlBlock, PARKED_PLAIN, RawVal, TrapCode, TypeKind};
 use std::ptr;
 
 /// The lists of a collection. All their memory is there before anything is copied: then
@@ -176,8 +176,13 @@ impl Copier {
         }
         // SAFETY: blocks of the table are always initialised, and there are as many as
         // lists have entries.
-        let valid = unsafe { (*self.blocks.add(number)).reference };
-        if valid == reference & !KIND_MASK {
+        let block = unsafe { &*self.blocks.add(number) };
+        if block.reference != reference & !KIND_MASK {
+            return;
+        }
+        if refers_to_nothing(block) {
+            stack.is_live = true;
+        } else {
             self.was_pending[number] = true;
             self.pending.push(reference);
         }
@@ -196,6 +201,14 @@ impl Copier {
         // from there on where nothing was copied to.
         unsafe { object.copy_to(place, size, self.clean) }
     }
+}
+
+/// Whether a stack that a valid reference names is alone and needs no visit, as those of
+/// which there may be millions are.
+fn refers_to_nothing(stack: &ControlBlock) -> bool {
+    stack.limit == PARKED_PLAIN
+        && ptr::eq(stack.innermost, stack)
+        && (!stack.purpose.has_identity() || stack.parent.is_null())
 }
 
 impl Store {
@@ -256,11 +269,12 @@ impl Store {
             let number = self.stacks.number_of(stack).expect("blocks lie in the table");
             copier.stacks[number].is_live = true;
             // SAFETY: stacks in use are alive.
-            let frames = Frames::of_suspended(self, unsafe { &*stack });
-            visit_frames(frames, copier);
-            // SAFETY: as above.
-            self.visit_arguments(unsafe { &*stack }, |argument| copier.forward(argument));
-            self.visit_marks(stack, copier);
+            let block = unsafe { &*stack };
+            if block.limit != PARKED_PLAIN {
+                visit_frames(Frames::of_suspended(self, block), copier);
+                self.visit_arguments(block, |argument| copier.forward(argument));
+                self.visit_marks(stack, copier);
+            }
             if stack == outermost {
                 return;
             }
@@ -278,13 +292,15 @@ impl Store {
         // SAFETY: types live as long as the engine.
         let ty = self.options.types.get(unsafe { (*function.ty).id });
         let ty = ty.ty().composite.as_func().expect("functions have function types");
-        let count = (stack.top - stack.sp) / size_of::<RawVal>();
+        // SAFETY: a stack that has not begun does not run.
+        let left = unsafe { Left::of(stack) };
+        let count = (stack.top.wrapping_add(left.distance) - left.sp) / size_of::<RawVal>();
         let params = match stack.purpose {
             Purpose::Task => &ty.params()[ty.params().len() - count..],
             Purpose::Fiber => &ty.params()[..count - FIBER_EXTRAS],
             _ => return,
         };
-        let place = (stack.sp + NEW_STACK_ARGUMENTS) as *mut RawVal;
+        let place = (left.sp + NEW_STACK_ARGUMENTS) as *mut RawVal;
         for (i, ty) in params.iter().enumerate() {
             if self.options.types.is_collected(*ty) {
                 // SAFETY: the arguments lie after the first word of a new
@@ -325,8 +341,12 @@ impl Store {
     fn sweep_stacks(&mut self, reached: Vec<Reached>) {
         let mut free = self.context().free_stacks;
         let no_parent = self.no_parent();
-        let Swept { in_use, freed } = self.stacks.sweep(reached, no_parent, &mut free);
+        let roots = self.root_blocks();
+        let has_first_class = self.has_stackrefs;
+        let swept = self.stacks.sweep(reached, no_parent, &roots, has_first_class, &mut free);
+        let Swept { in_use, freed } = swept;
         self.context_mut().free_stacks = free;
+        self.park_after_collection();
         // A program that gives up as many stacks between two collections will need
         // as many until the next.
         self.shrink_stacks();

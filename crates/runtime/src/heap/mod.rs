@@ -17,6 +17,7 @@ pub(crate) use roots::Roots;
 pub use roots::{OwnedRoot, Root};
 
 use crate::map::{Map, PAGE};
+use crate::stack::Park;
 use crate::store::Store;
 use ropewalk_abi::{TrapCode, TypeInfo};
 use std::any::Any;
@@ -199,6 +200,9 @@ impl Store {
     /// Collects, and makes room for `needed` bytes more.
     pub(crate) fn collect(&mut self, needed: usize) -> Result<(), TrapCode> {
         self.free_released();
+        if self.options.park_always && !self.is_poisoned() {
+            self.park_stacks(Park::All);
+        }
         let (maximum, allowed) = (self.heap.options.maximum, self.heap.allowed);
         let used = match &self.heap.space {
             Some(space) => self.context().heap_next - space.base(),

@@ -2,6 +2,7 @@
 //! runtime reads and writes them. Generated code binds them in line, and the stub
 //! `deliver` takes them off.
 
+use super::left::Left;
 use crate::store::Store;
 use ropewalk_abi::bound::{BoundEnd, BoundHead, bind_more, bound_size, first_bound};
 use ropewalk_abi::{ControlBlock, RawVal, StoreContext, TypeInfo};
@@ -18,9 +19,10 @@ impl Bound {
     ///
     /// # Safety
     ///
-    /// The stack must have memory, with the address to continue at on top.
+    /// The address to continue at must be on top of the stack.
     pub unsafe fn of(stack: &ControlBlock, deliver: *const c_void) -> Option<Bound> {
-        let head = stack.sp as *mut BoundHead;
+        // SAFETY: the caller's promise.
+        let head = unsafe { Left::of(stack) }.sp as *mut BoundHead;
         // SAFETY: the caller's promise.
         (unsafe { (*head).deliver } == deliver).then_some(Bound { head })
     }
@@ -50,7 +52,7 @@ impl Bound {
         unsafe { (*self.end()).ty }
     }
 
-    /// The stack pointer where the stack was left.
+    /// Where the word on top lay when the stack was left.
     pub fn left_at(self) -> usize {
         // SAFETY: the words are on the stack.
         unsafe { self.end().add(1) as usize }
@@ -78,7 +80,7 @@ impl Store {
     ///
     /// # Safety
     ///
-    /// The stack must be suspended or new.
+    /// The stack must be suspended or new, and not be parked.
     pub(crate) unsafe fn drop_bound(&mut self, stack: *mut ControlBlock) {
         // SAFETY: the caller's promise.
         unsafe {
@@ -94,7 +96,8 @@ impl Store {
     ///
     /// # Safety
     ///
-    /// The stack must be suspended or new, expect that many, and have room.
+    /// The stack must be suspended or new, expect that many, have room, and not be
+    /// parked.
     pub(crate) unsafe fn put_bound(
         &self,
         stack: *mut ControlBlock,
@@ -104,7 +107,7 @@ impl Store {
     ) {
         // SAFETY: the caller's promise.
         unsafe {
-            debug_assert!((*stack).sp - (*stack).limit >= bound_size(count));
+            debug_assert!(has_room_to_bind(&*stack, count));
             let (end, numbers) = match self.bound(&*stack) {
                 Some(Bound { head }) => {
                     let numbers = (*head).count as u64 | ((*head).rest as u64) << u32::BITS;
@@ -126,6 +129,12 @@ impl Store {
             (*stack).sp = head as usize;
         }
     }
+}
+
+/// Whether a stack that is suspended or new, and not parked, has room for as many
+/// values.
+pub(crate) fn has_room_to_bind(stack: &ControlBlock, count: usize) -> bool {
+    stack.sp - stack.limit >= bound_size(count)
 }
 
 /// What `deliver` does where stacks are checked: puts what is bound before the values

@@ -7,6 +7,8 @@
 //! nothing leads to a free block; marks are in order.
 
 use super::bound::Bound;
+use super::left::Left;
+use super::park::{packed_size, parked_sp};
 use super::table::Stacks;
 use crate::activation::Ending;
 use crate::design::shared::owned_by;
@@ -27,7 +29,8 @@ pub(crate) struct Checked(Vec<Option<Life>>);
 impl Checked {
     /// Whether a reference of the present generation may name a block.
     pub fn may_be_named(&self, stack: &ControlBlock, number: usize) -> bool {
-        stack.purpose.has_identity() || matches!(self.0[number], Some(Life::New | Life::Suspended))
+        stack.purpose.has_identity()
+            || matches!(self.0[number], Some(Life::New | Life::Suspended | Life::Parked))
     }
 }
 
@@ -107,6 +110,7 @@ impl Store {
         for number in 1..check.lives.len() {
             check.record(number)?;
         }
+        check.memory()?;
         Ok(Checked(check.lives))
     }
 }
@@ -164,6 +168,7 @@ impl<'a> Check<'a> {
                 stack.purpose
             );
             ensure!(stack.limit != 0, number, "is free and has no memory");
+            ensure!(!stack.is_parked(), number, "is free and parked");
             next = stack.next_free;
         }
         Ok(())
@@ -243,6 +248,7 @@ impl<'a> Check<'a> {
             self.is(number, life)?;
             let block = self.block(number);
             ensure!(block.purpose != Purpose::Free, number, "runs, and is free");
+            ensure!(!block.is_parked(), number, "runs, and is parked");
             self.remembered(number)?;
             if ptr::eq(block.parent, self.store.no_parent()) {
                 ensure!(is_base(block), number, "has no parent, but is a {:?}", block.purpose);
@@ -309,9 +315,9 @@ impl<'a> Check<'a> {
 
     /// Follows the parents of the innermost of several suspended stacks.
     fn suspended_chain(&mut self, outermost: usize) -> Result {
-        self.is(outermost, Life::Suspended)?;
-        self.ends_well(outermost)?;
         let stack = self.block(outermost);
+        self.is(outermost, suspended(stack))?;
+        self.ends_well(outermost)?;
         ensure!(stack.is_grouped != 0, outermost, "is not alone, and does not say so");
         let mut inner = stack.innermost.cast_const();
         while !ptr::eq(inner, stack) {
@@ -320,6 +326,8 @@ impl<'a> Check<'a> {
             let block = self.block(number);
             ensure!(block.purpose != Purpose::Free, number, "is suspended with others, and free");
             ensure!(!is_base(block), number, "is a base in the middle of a chain");
+            let is_same = block.is_parked() == stack.is_parked();
+            ensure!(is_same, number, "is parked and what it is suspended with is not, or is");
             self.alone(number)?;
             inner = block.parent;
         }
@@ -361,8 +369,8 @@ impl<'a> Check<'a> {
                 self.is(number, Life::Lost)?;
                 continue;
             }
-            let is_new = self.is_new(stack);
-            self.is(number, if is_new { Life::New } else { Life::Suspended })?;
+            let is_new = !stack.is_parked() && self.is_new(stack);
+            self.is(number, if is_new { Life::New } else { suspended(stack) })?;
             self.ends_well(number)?;
         }
         Ok(())
@@ -394,7 +402,7 @@ impl<'a> Check<'a> {
         ensure!(block_number(reference) == number, number, "has a reference of another");
         ensure!(reference & (KIND_MASK | TAG_MASK) == TAG, number, "its reference has a kind");
         if self.stacks().held.has(number) {
-            let is_suspended = matches!(life, Life::New | Life::Suspended);
+            let is_suspended = matches!(life, Life::New | Life::Suspended | Life::Parked);
             ensure!(is_suspended, number, "is {life:?}, and the host has it");
         }
         if matches!(life, Life::Free | Life::Idle | Life::Lost) {
@@ -404,11 +412,12 @@ impl<'a> Check<'a> {
             ensure!(ptr::eq(stack.innermost, stack), number, "is {life:?}, and not alone");
             return Ok(());
         }
-        ensure!(
-            (stack.limit..=stack.high).contains(&stack.sp),
-            number,
-            "its stack pointer lies elsewhere"
-        );
+        let expected = match stack.is_parked() {
+            true => stack.sp == parked_sp(),
+            false => (stack.limit..=stack.high).contains(&stack.sp),
+        };
+        ensure!(expected, number, "its stack pointer lies elsewhere");
+        ensure!(stack.purpose != Purpose::Root || !stack.is_parked(), number, "is a parked root");
         self.grouped(number)?;
         self.bound(number, life)?;
         self.marks(number)?;
@@ -437,7 +446,12 @@ impl<'a> Check<'a> {
     fn grouped(&self, number: usize) -> Result {
         let stack = self.block(number);
         let is_alone = ptr::eq(stack.innermost, stack) && stack.through.is_null();
-        ensure!(!is_alone || stack.is_grouped == 0, number, "is alone, and says that it is not");
+        let asks = stack.is_parked() && stack.purpose == Purpose::FirstClass;
+        ensure!(
+            !is_alone || (stack.is_grouped != 0) == asks,
+            number,
+            "is alone, and says that it is not, or is parked, and may be taken to have frames"
+        );
         Ok(())
     }
 
@@ -445,17 +459,17 @@ impl<'a> Check<'a> {
     /// of the parameters of a type.
     fn bound(&self, number: usize, life: Life) -> Result {
         let stack = self.block(number);
-        if !matches!(life, Life::New | Life::Suspended | Life::Inside) {
+        if !matches!(life, Life::New | Life::Suspended | Life::Inside | Life::Parked) {
             return Ok(());
         }
         // SAFETY: the stack does not run and has memory.
         let Some(bound) = (unsafe { self.store.bound(stack) }) else { return Ok(()) };
-        ensure!(
-            bound.left_at() < stack.high,
-            number,
-            "more values are bound to it than its memory has"
-        );
-        ensure!(bound.left_at() % 16 == 8, number, "values that are bound to it are not aligned");
+        // SAFETY: as above.
+        let (left, depth) = unsafe { (Left::of(stack), Left::depth(stack)) };
+        let fits = bound.left_at() < left.sp + depth;
+        ensure!(fits, number, "more values are bound to it than its memory has");
+        let is_aligned = bound.left_at().wrapping_sub(left.distance) % 16 == 8;
+        ensure!(is_aligned, number, "values that are bound to it are not aligned");
         ensure!(ptr::eq(stack.innermost, stack), number, "has bound values, and waits");
         // SAFETY: types live as long as the engine.
         let ty = self.store.options.types.get(unsafe { (*bound.ty()).id });
@@ -480,16 +494,48 @@ impl<'a> Check<'a> {
     /// The links between frames lead outwards, and end.
     fn frames(&self, number: usize) -> Result {
         let stack = self.block(number);
-        let (mut fp, mut inside) = (stack.fp, stack.sp);
+        // SAFETY: the stack does not run.
+        let (left, depth) = unsafe { (Left::of(stack), Left::depth(stack)) };
+        let (mut fp, mut inside) = (left.fp, left.sp);
         while fp != 0 {
-            let is_outside = fp >= inside && fp + 16 <= stack.high && fp.is_multiple_of(8);
+            let is_outside = fp >= inside && fp + 16 <= left.sp + depth && fp.is_multiple_of(8);
             ensure!(is_outside, number, "a frame pointer leads elsewhere");
             inside = fp + 16;
             // SAFETY: the address lies in the memory of the stack.
-            fp = unsafe { *(fp as *const usize) };
+            fp = left.follow(unsafe { *(fp as *const usize) });
         }
         Ok(())
     }
+
+    /// Every slot has one stack or none, and packed frames are those of parked stacks.
+    fn memory(&self) -> Result {
+        let (mut parked, mut bytes, mut with_slots) = (0, 0, 0);
+        for number in 1..self.lives.len() {
+            let stack = self.block(number);
+            if stack.is_parked() {
+                parked += 1;
+                bytes += packed_size(stack);
+            } else if stack.limit != 0 && stack.purpose != Purpose::Root {
+                with_slots += 1;
+                let is_known = self.stacks().idle.knows(number);
+                ensure!(is_known, number, "has memory, and no look would find it");
+            }
+        }
+        let stacks = self.stacks();
+        if (parked, bytes) != (stacks.parked, stacks.packed.bytes()) {
+            return Err(format!("{parked} stacks are parked in {bytes} bytes, and others counted"));
+        }
+        let all = with_slots + stacks.idle.count_vacant() + stacks.slots.count_closed();
+        match all == stacks.slots.count() {
+            true => Ok(()),
+            false => Err(format!("{all} slots are accounted for of {}", stacks.slots.count())),
+        }
+    }
+}
+
+/// The state of the outermost of suspended stacks.
+fn suspended(stack: &ControlBlock) -> Life {
+    if stack.is_parked() { Life::Parked } else { Life::Suspended }
 }
 
 /// Whether a stack that waits has a clause.

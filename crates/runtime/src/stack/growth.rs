@@ -126,6 +126,12 @@ impl Region {
         self.home.1 - self.home.0
     }
 
+    /// Makes the home accessible again.
+    fn open_home(&self) -> io::Result<()> {
+        // SAFETY: the stack has left it.
+        unsafe { map::return_to_pages(self.home.0, self.home_size()) }
+    }
+
     /// Lets the stack, which had the region down to `from`, have this many bytes.
     /// Returns its new limit.
     fn lower_guard(&mut self, from: usize, size: usize) -> io::Result<usize> {
@@ -287,6 +293,7 @@ impl Stacks {
         }
         if needed > self.room_left().saturating_add(size) {
             self.give_back_below_guards();
+            self.give_back_ready();
         }
         let room = self.room_left().saturating_add(size);
         if needed > room {
@@ -408,33 +415,56 @@ impl Stacks {
             return 2 * used <= least;
         }
         // It has not been larger than its home since the last time.
-        let (limit, high) = region.home;
-        // SAFETY: the stack has left it.
-        if unsafe { map::return_to_pages(limit, high - limit) }.is_err() {
+        if region.open_home().is_err() {
             return true;
         }
+        let (limit, high) = region.home;
         // SAFETY: nothing runs, and the home has room.
         unsafe { move_to(stack, limit, high) };
         self.grown.regions.remove(&number);
         false
     }
 
+    /// The lowest usable address of the home of a stack, which can be used by others if
+    /// the stack has not grown. If it has, and nothing lies on it that is needed any
+    /// more, its region is given up. None if the kernel does not open the home.
+    pub(super) fn leave_home(&mut self, stack: &ControlBlock) -> Option<usize> {
+        let number = self.number_of(stack).expect("a block of the table");
+        let Some(region) = self.grown.regions.get(&number) else { return Some(stack.limit) };
+        region.open_home().ok()?;
+        let (limit, _) = region.home;
+        self.forget_region(number);
+        Some(limit)
+    }
+
+    /// Gives the memory of a suspended stack back that its frames do not need, if it has
+    /// grown.
+    pub fn trim_grown(&mut self, stack: &mut ControlBlock) {
+        let number = self.number_of(stack).expect("a block of the table");
+        let Some(region) = self.grown.regions.get_mut(&number) else { return };
+        let before = region.added();
+        let used = (stack.high - stack.sp).next_multiple_of(PAGE);
+        stack.limit = region.raise_guard(stack.limit, used.max(PAGE));
+        region.give_back_below(stack.limit);
+        self.grown.count(number, before);
+    }
+
     /// Makes the memory of a root, which is used no more, usable by others. Returns
     /// whether it is.
     pub fn release_home(&self, block: *const ControlBlock) -> bool {
         let number = self.number_of(block).expect("blocks of roots lie in the table");
-        self.grown.regions.get(&number).is_none_or(|region| {
-            let (limit, high) = region.home;
-            // SAFETY: the root has left it.
-            unsafe { map::return_to_pages(limit, high - limit) }.is_ok()
-        })
+        self.grown.regions.get(&number).is_none_or(|region| region.open_home().is_ok())
     }
 
     /// The root of a block is no more.
-    pub(super) fn forget_region(&mut self, number: usize) {
+    pub(super) fn forget_root(&mut self, number: usize) {
+        self.forget_region(number);
+        self.grown.limits.remove(&number);
+    }
+
+    fn forget_region(&mut self, number: usize) {
         let before = self.grown.regions.remove(&number).map_or(0, |region| region.added());
         self.grown.added -= before;
-        self.grown.limits.remove(&number);
     }
 }
 

@@ -123,6 +123,22 @@ impl Slots {
         SLOTS_PER_CHUNK * self.size
     }
 
+    /// The address after the highest usable one of the slot whose lowest is given.
+    pub fn end(&self, limit: usize) -> usize {
+        limit + self.usable()
+    }
+
+    /// How many slots there are, used or closed.
+    pub fn count(&self) -> usize {
+        let chunks = self.chunks.len();
+        (chunks * SLOTS_PER_CHUNK + self.used).saturating_sub(SLOTS_PER_CHUNK)
+    }
+
+    /// How many of them are closed.
+    pub fn count_closed(&self) -> usize {
+        self.closed.len()
+    }
+
     /// How many bytes of address space the slots have.
     pub fn reserved(&self) -> usize {
         self.chunks.iter().map(Map::len).sum()

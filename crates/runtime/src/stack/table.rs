@@ -7,12 +7,17 @@
 //! stacks from which generated code takes it, last in, first out. The first
 //! frames of neighbouring stacks begin at different cache lines: were they all
 //! alike, they would compete for the same few places in the caches.
+//!
+//! A stack that is [parked](super::park) has no slot. If it is freed, its block is
+//! spare, and keeps its generation.
 
 use super::arena::RootStack;
 use super::growth::{Grown, NoRoom};
 use super::holding::Holding;
+use super::idle::Idle;
 use super::marks::MarkLists;
 use super::mutation::Mutation;
+use super::packed::Packed;
 use super::slots::Slots;
 use crate::design::first_class::marks::{Mark, MarkKind};
 use crate::map::Map;
@@ -76,6 +81,14 @@ pub(crate) struct Stacks {
     pub(super) grown: Grown,
     /// Whether stacks have grown that may shrink.
     pub(super) shrink_due: bool,
+    /// The frames of parked stacks.
+    pub(super) packed: Packed,
+    /// How many stacks are parked.
+    pub(super) parked: usize,
+    /// How often one was.
+    pub(super) parkings: u64,
+    /// Which stacks have slots, and when some give theirs up.
+    pub(super) idle: Idle,
     /// How many free stacks are kept ready at least.
     pool: usize,
     /// How many were in use at the same time when that was last counted.
@@ -84,7 +97,8 @@ pub(crate) struct Stacks {
     made_since_trim: usize,
     /// How many stacks there may be.
     maximum: usize,
-    /// How many bytes they may have.
+    /// How many bytes slots, what stacks have grown by, and packed frames may have
+    /// together.
     pub(super) memory: usize,
     /// The generation that new blocks begin with.
     first_generation: u64,
@@ -101,7 +115,8 @@ pub(crate) struct Stacks {
     /// Blocks whose generations are used up, until a collection has shown that
     /// no reference to them is left.
     retired: Vec<usize>,
-    /// Blocks without memory that can be used again.
+    /// Blocks without memory that can be used again. Their references go on where they
+    /// were, or begin if they are zero.
     spare: Vec<usize>,
 }
 
@@ -142,6 +157,10 @@ impl Stacks {
             slots: Slots::new(size.min(limit)),
             grown: Grown::new(limit, fails_to_grow),
             shrink_due: false,
+            packed: Packed::default(),
+            parked: 0,
+            parkings: 0,
+            idle: Idle::default(),
             pool,
             peak: 0,
             made_since_trim: 0,
@@ -181,19 +200,20 @@ impl Stacks {
 
     /// Why there may be no more stacks, if so.
     fn full(&self) -> Option<NoRoom> {
-        if self.count_stacks() >= self.maximum {
-            Some(NoRoom::Count(self.maximum))
-        } else if self.room_left() < self.slots.usable() {
-            Some(NoRoom::Sum(self.memory))
-        } else {
-            self.is_table_full().then_some(NoRoom::Blocks)
+        match self.count_stacks() >= self.maximum {
+            true => Some(NoRoom::Count(self.maximum)),
+            false => self.is_table_full().then_some(NoRoom::Blocks),
         }
     }
 
-    /// How many more bytes stacks may have.
+    /// How many bytes stacks have: in slots, packed, and grown.
+    pub(super) fn taken(&self) -> usize {
+        self.count_warm() * self.slots.usable() + self.packed.bytes() + self.grown.added()
+    }
+
+    /// How many more bytes they may have.
     pub(super) fn room_left(&self) -> usize {
-        let taken = self.count_stacks() * self.slots.usable() + self.grown.added();
-        self.memory.saturating_sub(taken)
+        self.memory.saturating_sub(self.taken())
     }
 
     /// Whether there is no block left.
@@ -203,7 +223,8 @@ impl Stacks {
 
     /// Whether a collection comes before new stacks.
     pub fn should_collect(&self) -> bool {
-        self.count_stacks() + self.retired.len() >= self.threshold || self.full().is_some()
+        let is_full = self.full().is_some() || self.is_out_of_slots();
+        self.count_stacks() + self.retired.len() >= self.threshold || is_full
     }
 
     /// The block with a number.
@@ -233,8 +254,11 @@ impl Stacks {
 
     /// Makes some stacks ready; returns a list of them.
     pub fn make_ready(&mut self, count: usize) -> Result<*mut ControlBlock, TrapCode> {
-        let mut list = ptr::null_mut();
+        let mut list: *mut ControlBlock = ptr::null_mut();
         for _ in 0..count {
+            if !list.is_null() && self.should_park() {
+                break;
+            }
             match self.make_one() {
                 Ok(block) => {
                     // SAFETY: just made.
@@ -262,10 +286,13 @@ impl Stacks {
         if let Some(reason) = self.full() {
             return Err(reason);
         }
-        let number = self.take_number()?;
-        let Ok((limit, high)) = self.slots.take() else {
-            self.spare.push(number);
-            return Err(NoRoom::Machine(self.slots.chunk()));
+        let (limit, high) = self.take_slot()?;
+        let number = match self.take_number() {
+            Ok(number) => number,
+            Err(reason) => {
+                self.vacate(limit);
+                return Err(reason);
+            }
         };
         self.made_since_trim += 1;
         let colour = number % COLOURS * 64;
@@ -273,7 +300,9 @@ impl Stacks {
         // SAFETY: the block lies in the table.
         unsafe {
             block.write(ControlBlock {
-                reference: self.first_reference(number),
+                // Whether it was ever used.
+                sp: (*block).sp,
+                reference: self.next_reference(number),
                 innermost: block,
                 // The stub that starts a stack pops one word and then wants
                 // the stack pointer aligned.
@@ -283,6 +312,7 @@ impl Stacks {
                 ..ControlBlock::BLANK
             });
         }
+        self.has_memory(number);
         Ok(block)
     }
 
@@ -299,7 +329,7 @@ impl Stacks {
         let number = self.number_of(root.block).expect("blocks of roots lie in the table");
         // SAFETY: blocks of the table are always initialised.
         unsafe { *root.block = ControlBlock::BLANK };
-        self.forget_region(number);
+        self.forget_root(number);
         self.roots -= 1;
         self.retired.push(number);
     }
@@ -307,6 +337,15 @@ impl Stacks {
     fn first_reference(&self, number: usize) -> u64 {
         let generation = self.first_generation.wrapping_mul(NEXT_GENERATION);
         first_reference(number) | generation
+    }
+
+    /// The reference that a block without a stack continues with.
+    fn next_reference(&self, number: usize) -> u64 {
+        // SAFETY: blocks of the table are always initialised.
+        match unsafe { (*self.block(number)).reference } {
+            0 => self.first_reference(number),
+            reference => reference,
+        }
     }
 
     /// The numbers of the blocks that have no stack.
@@ -330,12 +369,18 @@ impl Stacks {
         // SAFETY: blocks of the table are always initialised.
         let is_no_root = |number| unsafe { (*self.block(number)).purpose != Purpose::Root };
         let (reserved, committed) = self.grown.reserved_and_committed(is_no_root);
-        (reserved + self.slots.reserved(), committed + self.slots.committed())
+        let reserved = reserved + self.slots.reserved() + self.packed.reserved();
+        (reserved, committed + self.slots.committed() + self.packed.committed())
     }
 
     /// How often a stack has got more room.
     pub fn growths(&self) -> u64 {
         self.grown.growths()
+    }
+
+    /// How many stacks are parked, and how often one was.
+    pub fn count_parked(&self) -> (usize, u64) {
+        (self.parked, self.parkings)
     }
 
     fn take_number(&mut self) -> Result<usize, NoRoom> {
@@ -369,12 +414,12 @@ impl Stacks {
     /// The block must be that of a stack that is suspended or new.
     pub unsafe fn renew(&mut self, old: *mut ControlBlock) -> Result<*mut ControlBlock, TrapCode> {
         let number = self.take_number().map_err(|reason| self.refuse(reason))?;
-        let new = self.block(number);
+        let (new, reference) = (self.block(number), self.next_reference(number));
         // SAFETY: both blocks lie in the table; the chain from the innermost
         // stack leads to the old one.
         unsafe {
             ptr::copy_nonoverlapping(old, new, 1);
-            (*new).reference = self.first_reference(number);
+            (*new).reference = reference;
             let mut stack = (*old).innermost;
             if stack == old {
                 (*new).innermost = new;
@@ -392,6 +437,10 @@ impl Stacks {
         }
         self.grown.hand_over(old, number);
         self.retired.push(old);
+        // SAFETY: as above.
+        if unsafe { !(*new).is_parked() && (*new).purpose != Purpose::Root } {
+            self.has_memory(number);
+        }
         Ok(new)
     }
 
@@ -412,23 +461,32 @@ impl Stacks {
 
     /// After a collection: frees the stacks in use that it has not reached, and
     /// makes retired blocks usable again that nothing names. Returns how many
-    /// stacks are in use, and how many it has freed.
+    /// stacks are in use, and how many it has freed. The roots are given, and whether
+    /// there may be first-class stacks.
     pub fn sweep(
         &mut self,
         mut reached: Vec<Reached>,
         no_parent: *mut ControlBlock,
+        roots: &[*mut ControlBlock],
+        has_first_class: bool,
         free: &mut *mut ControlBlock,
     ) -> Swept {
         let mut swept = Swept { in_use: 0, freed: 0 };
-        self.end_first_class(&mut reached);
-        self.prune_roots(&mut reached);
+        if has_first_class {
+            self.end_first_class(&mut reached);
+        }
+        self.prune_roots(&mut reached, roots);
         for (number, reached) in reached.iter().enumerate().skip(1) {
+            // Where millions live, their blocks are not looked at.
+            if reached.is_live {
+                swept.in_use += 1;
+                continue;
+            }
             let block = self.block(number);
             // SAFETY: blocks of the table are always initialised.
             let stack = unsafe { &mut *block };
             match stack.purpose {
                 Purpose::Free | Purpose::Root => continue,
-                _ if reached.is_live => swept.in_use += 1,
                 _ if reached.is_kept => {
                     stack.become_lost(no_parent);
                     self.marks.forget(number);
@@ -439,12 +497,14 @@ impl Stacks {
                     swept.freed += 1;
                     // If nothing names it, it can begin anew. Else nobody has its
                     // present reference, which can serve the next computation.
-                    if !reached.is_named {
+                    if !reached.is_named && stack.reference != 0 {
                         stack.reference = self.first_reference(number);
                     }
                 }
             }
         }
+        let number = |root: &&*mut ControlBlock| self.number_of(**root).expect("of the table");
+        swept.in_use -= roots.iter().filter(|root| reached[number(root)].is_live).count();
         let is_named = |number: &&usize| reached[**number].is_named;
         let (retired, spare) = self.retired.iter().partition::<Vec<_>, _>(is_named);
         self.retired = retired;
@@ -484,13 +544,13 @@ impl Stacks {
     /// Of what is suspended with a root that cannot be continued, leaves with it
     /// only tasks and fibers that something names: they end with its activation,
     /// and not before.
-    fn prune_roots(&mut self, reached: &mut [Reached]) {
-        for number in 1..self.count {
-            let root = self.block(number);
+    fn prune_roots(&mut self, reached: &mut [Reached], roots: &[*mut ControlBlock]) {
+        for &root in roots {
+            let number = self.number_of(root).expect("a block of the table");
             // SAFETY: blocks of the table are always initialised, and a chain leads
             // from the innermost stack to the root.
             unsafe {
-                if (*root).purpose != Purpose::Root || reached[number].is_live {
+                if reached[number].is_live {
                     continue;
                 }
                 (*root).marks = 0;
@@ -518,13 +578,45 @@ impl Stacks {
         }
     }
 
-    /// Puts a stack on the list of free ones.
+    /// Puts a stack on the list of free ones; one that is parked leaves its block.
     pub fn free(&mut self, stack: &mut ControlBlock, free: &mut *mut ControlBlock) {
         let number = self.number_of(stack).expect("a block of the table");
         stack.become_free();
         self.marks.forget(number);
+        if stack.is_parked() {
+            self.drop_packed(stack);
+            return self.put_block(stack);
+        }
         stack.next_free = *free;
         *free = stack;
+    }
+
+    /// Puts a block without memory where it is used again.
+    fn put_block(&mut self, stack: &mut ControlBlock) {
+        debug_assert!(stack.limit == 0 && stack.purpose == Purpose::Free);
+        let number = block_number(stack.reference);
+        self.set_limit_of(number, None);
+        match stack.reference.checked_add(NEXT_GENERATION) {
+            Some(_) => self.spare.push(number),
+            None => {
+                *stack = ControlBlock { sp: stack.sp, ..ControlBlock::BLANK };
+                self.retired.push(number);
+            }
+        }
+    }
+
+    /// Takes the slot of the first free stack for another; its block can be used again.
+    /// Returns whether it could.
+    pub fn take_from_free(&mut self, free: &mut *mut ControlBlock) -> bool {
+        // SAFETY: the list of free stacks ends in null, and blocks of the table live as
+        // long as it.
+        let Some(stack) = (unsafe { free.as_mut() }) else { return false };
+        let Some(limit) = self.leave_home(stack) else { return false };
+        *free = stack.next_free;
+        self.vacate(limit);
+        (stack.top, stack.limit, stack.high) = (0, 0, 0);
+        self.put_block(stack);
+        true
     }
 
     /// Forgets the marks of a stack.
@@ -589,6 +681,7 @@ impl Stacks {
     /// Moves a stack that is not running, and is where it began, to another slot.
     pub fn relocate(&mut self, block: &mut ControlBlock) -> io::Result<()> {
         let (limit, _) = self.slots.take()?;
+        debug_assert!(!block.is_parked());
         let (old, sp) = (block.limit, block.sp);
         let distance = limit.wrapping_sub(old);
         // SAFETY: the live part of the old slot is copied to the same place in
@@ -620,6 +713,7 @@ impl Stacks {
             }
             list = block.next_free;
         }
+        idle.extend(self.idle.cool(keep));
         self.slots.give_back(idle);
     }
 
@@ -629,7 +723,7 @@ impl Stacks {
         let blocks = (1..self.count).map(|number| self.block(number));
         // SAFETY: blocks of the table are always initialised.
         let was_used = |block: &*mut ControlBlock| unsafe {
-            (**block).limit != 0 && (**block).purpose != Purpose::Root && (**block).sp != NEVER_USED
+            (**block).purpose != Purpose::Root && (**block).sp != NEVER_USED
         };
         self.peak.max(blocks.filter(was_used).count())
     }

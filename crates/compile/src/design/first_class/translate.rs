@@ -20,7 +20,7 @@ use cranelift_codegen::ir::{Block, InstBuilder, Value, types::*};
 use cranelift_codegen::isa::CallConv;
 use ropewalk_abi::builtin::{LEAVE_FREED, LEAVE_SUSPENDED};
 use ropewalk_abi::stack::{Purpose, StackKind};
-use ropewalk_abi::{Builtin, TrapCode, ValType};
+use ropewalk_abi::{Builtin, PARKED, TrapCode, ValType};
 use wasmparser::Operator;
 
 const KIND: StackKind = StackKind::FirstClass;
@@ -259,6 +259,7 @@ impl Translator<'_> {
         carried: &[Value],
         back: Block,
     ) {
+        self.unpark(target.innermost);
         let word = self.event_on_return(call);
         let thunk = self.thunk_number(call);
         let instance = self.running_context();
@@ -266,6 +267,20 @@ impl Translator<'_> {
         self.run_base(target.block);
         self.switch_into(Some(thunk), target.innermost, word, instance, carried, apart);
         self.rejoin(apart, back);
+    }
+
+    /// Unparks a stack on which a function is about to run, if it is parked: the
+    /// function does not look at what lies there.
+    fn unpark(&mut self, innermost: Value) {
+        let limit = self.get(innermost, block::LIMIT);
+        let comparison = IntCC::UnsignedGreaterThanOrEqual;
+        let is_parked = self.builder.ins().icmp_imm_s(comparison, limit, PARKED as i64);
+        let [cold, next] = self.cold_and_next();
+        self.builder.ins().brif(is_parked, cold, &[], next, &[]);
+        self.enter_sealed(cold);
+        self.call_builtin(Builtin::unpark, &[innermost]);
+        self.jump(next, &[]);
+        self.enter_sealed(next);
     }
 
     /// Goes back to the stack that extends the running one, and waits for the

@@ -838,6 +838,49 @@ pub(crate) unsafe extern "C" fn deliver_checked() {
     )
 }
 
+/// Where a parked stack continues: has the runtime unpack its frames, and continues
+/// where it was left. The stack's block is in `rsi` and the store's context in `r8`, as
+/// the code that switches leaves them; all other registers of a switch are kept. There
+/// is no stack until the frames are unpacked.
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn unpark() {
+    core::arch::naked_asm!(
+        "mov rsp, [r8 + {host_sp}]",
+        "push rdi",
+        "push rsi",
+        "push rdx",
+        "push rcx",
+        "push r8",
+        "sub rsp, 56", // three values, and the stack is aligned to 16 bytes
+        "movups [rsp], xmm0",
+        "movups [rsp + 16], xmm1",
+        "movups [rsp + 32], xmm2",
+        "mov rdi, r8",
+        "call {unpark_running}",
+        "movups xmm0, [rsp]",
+        "movups xmm1, [rsp + 16]",
+        "movups xmm2, [rsp + 32]",
+        "add rsp, 56",
+        "pop r8",
+        "pop rcx",
+        "pop rdx",
+        "pop rsi",
+        "pop rdi",
+        "mov r10, r8",
+        "test rax, rax",
+        "jnz {leave}",
+        "mov rsp, [rsi + {sp}]",
+        "mov rbp, [rsi + {fp}]",
+        "pop r9",
+        "jmp r9",
+        host_sp = const offset_of!(StoreContext, host_sp),
+        unpark_running = sym crate::parking::unpark_running,
+        leave = sym leave,
+        sp = const offset_of!(ControlBlock, sp),
+        fp = const offset_of!(ControlBlock, fp),
+    )
+}
+
 /// A stub that frees the running stack of the store in `rdi` and continues its
 /// parent, with the same registers as after a switch.
 macro_rules! finish_stub {

@@ -6,7 +6,7 @@ mod walk;
 
 use crate::activation::Ending;
 use crate::heap::write_storage;
-use crate::stack::Mutation;
+use crate::stack::{Left, Mutation};
 use crate::store::Store;
 use ropewalk_abi::builtin::Outcome;
 use ropewalk_abi::stack::{ClauseKind, StackKind, kind_bits};
@@ -68,6 +68,8 @@ impl Store {
         if self.is_at_ground(innermost) {
             return Err(TrapCode::EventReachedGround);
         }
+        // SAFETY: a valid reference named the base of suspended stacks.
+        unsafe { self.unpark_group(target) }?;
         // SAFETY: the base is a parent of the running stack, or that itself.
         unsafe {
             match frees {
@@ -83,7 +85,7 @@ impl Store {
     /// Whether a suspended stack is blank.
     fn is_at_ground(&self, stack: *const ControlBlock) -> bool {
         // SAFETY: suspended stacks have the address where they continue on top.
-        unsafe { *((*stack).sp as *const usize) == self.context().ground as usize }
+        unsafe { *(Left::of(&*stack).sp as *const usize) == self.context().ground as usize }
     }
 
     /// The exception for an event with the values in the transfer area, and
@@ -156,6 +158,7 @@ impl Store {
         // SAFETY: blocks in use are alive, and the base is a parent of the
         // running stack.
         unsafe {
+            self.unpark_group(target)?;
             self.release_up_to(base);
             self.run_base(target);
         }

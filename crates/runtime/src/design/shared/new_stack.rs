@@ -13,6 +13,7 @@ impl Store {
             self.collect(0)?;
         }
         if self.context().free_stacks.is_null() {
+            self.park_if_needed();
             let list = self.make_stacks()?;
             let blocks = self.stacks.base();
             let context = self.context_mut();

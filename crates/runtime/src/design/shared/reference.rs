@@ -109,7 +109,10 @@ impl Store {
         let block = valid.ok_or_else(|| invalid_stack(reference, kind))?;
         // SAFETY: a valid reference names a stack that is suspended or new, and so is
         // the innermost of those that are suspended with it.
-        unsafe { self.make_room((*block).innermost, bound_size(count)) }
+        unsafe {
+            self.unpark_group(block)?;
+            self.make_room((*block).innermost, bound_size(count))
+        }
     }
 
     /// Checks that a reference is valid and does not name a root that control

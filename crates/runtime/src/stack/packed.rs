@@ -1,0 +1,297 @@
+//! Compact memory for the frames of parked stacks.
+//!
+//! Pieces of one size lie side by side in *slabs*; a slab begins at a multiple of its
+//! size with what is known of it, so the address of a piece leads there:
+//!
+//! ```text
+//!   chunk, one mapping   | slab | slab | slab | ...
+//!   slab, 64 KiB         | head | piece | piece | free piece: next --> | ... never used |
+//! ```
+//!
+//! A slab that has no piece any more serves any size, and gives its memory back. What
+//! is larger than [`LARGEST`] comes from the allocator of the process.
+
+use crate::map::Map;
+use std::collections::HashMap;
+use std::ptr::{self, NonNull};
+
+/// How many bytes a slab has.
+const SLAB: usize = 64 << 10;
+/// How many slabs are mapped at a time.
+const SLABS_PER_CHUNK: usize = 256;
+/// Sizes of pieces are multiples of this.
+const STEP: usize = 16;
+/// The largest piece that lies in a slab.
+const LARGEST: usize = 2048;
+/// How many empty slabs keep their memory.
+const READY_SLABS: usize = 4;
+
+/// Pieces of memory, of any size.
+#[derive(Debug, Default)]
+pub(super) struct Packed {
+    chunks: Vec<Map>,
+    /// How many slabs of the newest chunk were used.
+    used: usize,
+    /// Slabs that have no piece.
+    empty: Vec<NonNull<Slab>>,
+    /// By size: the slabs that have room, and others that had. They lead from one to
+    /// the next.
+    with_room: Vec<*mut Slab>,
+    /// Pieces that are too large for slabs, by address.
+    large: HashMap<NonNull<u8>, Vec<u128>>,
+    /// How many bytes the pieces have.
+    bytes: usize,
+}
+
+// SAFETY: the slabs belong to whoever has this.
+unsafe impl Send for Packed {}
+// SAFETY: nothing changes while it is shared.
+unsafe impl Sync for Packed {}
+
+/// The head of a slab.
+#[derive(Debug)]
+#[repr(C)]
+struct Slab {
+    /// The size of its pieces.
+    size: usize,
+    /// How many pieces are in use.
+    in_use: usize,
+    /// A piece that was in use and is free, which leads to the next one.
+    free: *mut FreePiece,
+    /// The offset of what was never used.
+    fresh: usize,
+    /// The slab after it and the one before it on the list of those with room.
+    next: *mut Slab,
+    previous: *mut Slab,
+    is_listed: bool,
+}
+
+#[derive(Debug)]
+struct FreePiece {
+    next: *mut FreePiece,
+}
+
+/// Where the first piece of a slab lies.
+const FIRST: usize = size_of::<Slab>().next_multiple_of(STEP);
+
+const _: () = assert!(size_of::<FreePiece>() <= STEP);
+
+impl Slab {
+    fn is_full(&self) -> bool {
+        self.free.is_null() && self.fresh + self.size > SLAB
+    }
+}
+
+/// The size of the piece for this many bytes.
+pub(super) fn piece_size(bytes: usize) -> usize {
+    bytes.next_multiple_of(STEP)
+}
+
+impl Packed {
+    /// How many bytes the pieces have.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// How many bytes of address space the slabs have.
+    pub fn reserved(&self) -> usize {
+        self.chunks.iter().map(Map::len).sum()
+    }
+
+    /// How many bytes of memory they have.
+    pub fn committed(&self) -> usize {
+        self.chunks.iter().map(Map::committed).sum()
+    }
+
+    /// A piece of at least this many bytes, unless there is no memory.
+    pub fn take(&mut self, bytes: usize) -> Option<NonNull<u8>> {
+        let size = piece_size(bytes);
+        let piece = match size <= LARGEST {
+            true => self.take_from_slab(size)?,
+            false => self.take_large(size)?,
+        };
+        self.bytes += size;
+        Some(piece)
+    }
+
+    fn take_large(&mut self, size: usize) -> Option<NonNull<u8>> {
+        let mut memory: Vec<u128> = Vec::new();
+        memory.try_reserve_exact(size / size_of::<u128>()).ok()?;
+        let piece = NonNull::new(memory.as_mut_ptr())?.cast();
+        self.large.insert(piece, memory);
+        Some(piece)
+    }
+
+    fn take_from_slab(&mut self, size: usize) -> Option<NonNull<u8>> {
+        if self.with_room.is_empty() {
+            self.with_room = vec![ptr::null_mut(); LARGEST / STEP + 1];
+        }
+        let mut slab = self.with_room[size / STEP];
+        if slab.is_null() {
+            slab = self.new_slab(size)?.as_ptr();
+            // SAFETY: just made.
+            unsafe { self.list(slab) };
+        }
+        // SAFETY: slabs on the list have room, and their free pieces are nobody's.
+        unsafe {
+            let head = &mut *slab;
+            let piece = match head.free.is_null() {
+                true => {
+                    head.fresh += size;
+                    slab.byte_add(head.fresh - size).cast()
+                }
+                false => {
+                    let piece = head.free;
+                    head.free = (*piece).next;
+                    piece.cast()
+                }
+            };
+            head.in_use += 1;
+            if head.is_full() {
+                self.unlist(slab);
+            }
+            NonNull::new(piece)
+        }
+    }
+
+    /// Takes a piece back.
+    ///
+    /// # Safety
+    ///
+    /// It must have been taken for as many bytes, and not be used any more.
+    pub unsafe fn put(&mut self, piece: NonNull<u8>, bytes: usize) {
+        let size = piece_size(bytes);
+        self.bytes -= size;
+        if size > LARGEST {
+            self.large.remove(&piece);
+            return;
+        }
+        // SAFETY: slabs begin at multiples of their size, with their head.
+        unsafe {
+            let slab = piece.as_ptr().map_addr(|address| address & !(SLAB - 1)).cast::<Slab>();
+            let free = piece.cast::<FreePiece>().as_ptr();
+            free.write(FreePiece { next: (*slab).free });
+            (*slab).free = free;
+            (*slab).in_use -= 1;
+            debug_assert_eq!((*slab).size, size);
+            if (*slab).in_use == 0 {
+                self.unlist(slab);
+                self.put_slab(slab);
+            } else if !(*slab).is_listed {
+                self.list(slab);
+            }
+        }
+    }
+
+    fn put_slab(&mut self, slab: *mut Slab) {
+        if self.empty.len() >= READY_SLABS {
+            // Its head is given back as well, and is written when it is used again.
+            // SAFETY: the slab lies in a chunk, and nothing of it is in use.
+            unsafe { libc::madvise(slab.cast(), SLAB, libc::MADV_DONTNEED) };
+        }
+        self.empty.extend(NonNull::new(slab));
+    }
+
+    /// A slab for pieces of a size.
+    fn new_slab(&mut self, size: usize) -> Option<NonNull<Slab>> {
+        let slab = self.empty.pop().or_else(|| self.next_slab())?;
+        let (free, next, previous) = (ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
+        let head = Slab { size, in_use: 0, free, fresh: FIRST, next, previous, is_listed: false };
+        // SAFETY: the slab is nobody's.
+        unsafe { slab.write(head) };
+        Some(slab)
+    }
+
+    fn next_slab(&mut self) -> Option<NonNull<Slab>> {
+        if self.chunks.is_empty() || self.used == SLABS_PER_CHUNK {
+            // One more, so that some of it begins at a multiple of the size.
+            let chunk = Map::read_write((SLABS_PER_CHUNK + 1) * SLAB).ok()?;
+            self.chunks.push(chunk);
+            self.used = 0;
+        }
+        let base = self.chunks.last()?.base();
+        let first = base.wrapping_add(base.align_offset(SLAB));
+        let slab = first.wrapping_add(self.used * SLAB);
+        self.used += 1;
+        NonNull::new(slab.cast())
+    }
+
+    unsafe fn list(&mut self, slab: *mut Slab) {
+        // SAFETY: the slab and those on the list are alive.
+        unsafe {
+            let first = &mut self.with_room[(*slab).size / STEP];
+            (*slab).next = *first;
+            (*slab).previous = ptr::null_mut();
+            (*slab).is_listed = true;
+            if let Some(next) = first.as_mut() {
+                next.previous = slab;
+            }
+            *first = slab;
+        }
+    }
+
+    unsafe fn unlist(&mut self, slab: *mut Slab) {
+        // SAFETY: as above.
+        unsafe {
+            if !(*slab).is_listed {
+                return;
+            }
+            let Slab { size, next, previous, .. } = *slab;
+            match previous.as_mut() {
+                Some(previous) => previous.next = next,
+                None => self.with_room[size / STEP] = next,
+            }
+            if let Some(next) = next.as_mut() {
+                next.previous = previous;
+            }
+            (*slab).is_listed = false;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_do_not_overlap_and_are_used_again() {
+        let mut packed = Packed::default();
+        let mut pieces: Vec<(NonNull<u8>, usize, u8)> = Vec::new();
+        let mut state = 1_u64;
+        let mut random = |below: usize| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 33) as usize % below
+        };
+        for step in 0..40_000 {
+            if random(5) < 3 {
+                let most = if random(50) == 0 { 9000 } else { 600 };
+                let bytes = 1 + random(most);
+                let piece = packed.take(bytes).expect("there is memory");
+                let mark = step as u8;
+                // SAFETY: the piece has as many bytes.
+                unsafe { piece.write_bytes(mark, bytes) };
+                pieces.push((piece, bytes, mark));
+            } else if !pieces.is_empty() {
+                let (piece, bytes, mark) = pieces.swap_remove(random(pieces.len()));
+                // SAFETY: nobody else has written there.
+                unsafe {
+                    let content = std::slice::from_raw_parts(piece.as_ptr(), bytes);
+                    assert!(content.iter().all(|byte| *byte == mark));
+                    packed.put(piece, bytes);
+                }
+            }
+        }
+        let reserved = packed.reserved();
+        for (piece, bytes, _) in pieces.drain(..) {
+            // SAFETY: as above.
+            unsafe { packed.put(piece, bytes) };
+        }
+        assert_eq!(packed.bytes(), 0);
+        assert!(packed.committed() <= READY_SLABS * SLAB, "{}", packed.committed());
+        // Other sizes use the same memory.
+        for _ in 0..100 {
+            packed.take(2000).expect("there is memory");
+        }
+        assert_eq!(packed.reserved(), reserved);
+    }
+}
