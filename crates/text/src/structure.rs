@@ -1,5 +1,5 @@
 //! What the grammar of the text refuses, and its parser does not: blocks that
-//! are not balanced, and a second `start`.
+//! are not balanced, an import after a tag, and a second `start`.
 //!
 //! A validator would find them in the binary, and call the module invalid. But
 //! such a text cannot be read, so it is malformed.
@@ -23,6 +23,26 @@ pub(crate) fn check(fields: &[ModuleField], text: &str) -> Result<()> {
         ModuleField::Data(segment) => check_data(segment),
         _ => Ok(()),
     })?;
+    check_imports(fields)?;
+    check_start(fields)
+}
+
+/// Imports come before all definitions, since they have the first numbers. The parser
+/// knows that of everything but tags.
+fn check_imports(fields: &[ModuleField]) -> Result<()> {
+    let defines = |field: &ModuleField| matches!(field, ModuleField::Tag(_));
+    let after = fields.iter().skip_while(|field| !defines(field));
+    let mut imports = after.filter_map(|field| match field {
+        ModuleField::Import(import) => Some(import.span.offset()),
+        _ => None,
+    });
+    match imports.next() {
+        None => Ok(()),
+        Some(import) => Err(Fault::malformed(import, "import after tag")),
+    }
+}
+
+fn check_start(fields: &[ModuleField]) -> Result<()> {
     let mut starts = fields.iter().filter_map(|field| match field {
         ModuleField::Start(function) => Some(function.span().offset()),
         _ => None,

@@ -74,8 +74,42 @@ fn lines_end_with_lf_cr_or_both() {
 
 #[test]
 fn imports_come_first() {
-    check("(func)\n(import \"a\" \"b\" (func))", "2:2", "import after function");
-    check("(func)\n(func (import \"a\" \"b\"))", "2:2", "import after function");
+    let definitions = [
+        ("(func)", "import after function"),
+        ("(table 1 funcref)", "import after table"),
+        ("(memory 1)", "import after memory"),
+        ("(global i32 (i32.const 0))", "import after global"),
+        ("(tag)", "import after tag"),
+        ("(tag (export \"t\"))", "import after tag"),
+    ];
+    let imports = [
+        "(func (import \"a\" \"b\"))",
+        "(table (import \"a\" \"b\") 1 funcref)",
+        "(memory (import \"a\" \"b\") 1)",
+        "(global (import \"a\" \"b\") i32)",
+        "(tag (import \"a\" \"b\"))",
+        "(tag (export \"e\") (import \"a\" \"b\"))",
+        "(import \"a\" \"b\" (func))",
+        "(import \"a\" \"b\" (table 1 funcref))",
+        "(import \"a\" \"b\" (memory 1))",
+        "(import \"a\" \"b\" (global i32))",
+        "(import \"a\" \"b\" (tag))",
+    ];
+    let designs = [
+        "",
+        "(type $f (func)) (type $k (cont $f))",
+        "(type $c (stack (ref null $c)))",
+        "(type $t (task))",
+        "(global (import \"a\" \"g\") fiberref)",
+        "(global (import \"a\" \"g\") (mut stackref))",
+    ];
+    for design in designs {
+        for (definition, message) in definitions {
+            for import in imports {
+                check(&format!("{design}\n{definition}\n{import}"), "3:2", message);
+            }
+        }
+    }
 }
 
 #[test]

@@ -38,12 +38,12 @@
   (type $g (func (param i32) (result i32)))
   (type $kg (cont $g))
   (tag $yield (import "effects" "yield") (param i32) (result i32))
-  (tag $private (param i32) (result i32))
   (func $imported (import "maker" "imported") (result (ref $k)))
   (func $own (import "maker" "of its own") (result (ref $k)))
   (func $keep (export "keep") (import "maker" "keep"))
   (table $kept (import "effects" "kept") 10 (ref null $k))
   (global $current (import "effects" "current") (mut (ref null $k)))
+  (tag $private (param i32) (result i32))
   ;; Answers ten times what it is asked with.
   (func $run (param $k (ref null $k)) (result i32)
     (local $i i32) (local $kg (ref $kg))

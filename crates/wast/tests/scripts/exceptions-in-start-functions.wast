@@ -19,8 +19,8 @@
 
 (assert_exception
   (module
-    (tag $own)
     (import "counter" "count" (func $count (result i32)))
+    (tag $own)
     (func $start (drop (call $count)) (throw $own))
     (start $start)))
 (assert_return (invoke $counter "count") (i32.const 4))

@@ -62,8 +62,8 @@
 
 ;; The same code in different instances catches different tags.
 (module definition $N
-  (tag $t (export "t"))
   (import "spectest" "table" (table 10 funcref))
+  (tag $t (export "t"))
   (func $throw (export "throw") (throw $t))
   (func (export "put") (param i32) (table.set (local.get 0) (ref.func $throw)))
   (func (export "catches") (param i32) (result i32)
