@@ -10,7 +10,7 @@
 //!   | value 0                       |  16 bytes each
 //!   | ...                           |
 //!   | value n - 1                   |
-//!   | BoundHead: `deliver`, n, rest |  <-- ControlBlock::sp
+//!   | BoundHead: `deliver`, rest, n |  <-- ControlBlock::sp
 //! ```
 //!
 //! So whoever continues the stack need not know of them, and they move with it.
@@ -25,10 +25,11 @@ use std::ffi::c_void;
 pub struct BoundHead {
     /// The stub, by which a stack with bound arguments is recognised.
     pub deliver: *const c_void,
-    /// How many values are bound.
-    pub count: u32,
-    /// How many more come with the switch: the other parameters of the type.
+    /// How many more values come with the switch: the other parameters of the type.
     pub rest: u32,
+    /// How many values are bound besides the first one. So `deliver` finds out by one
+    /// comparison of both numbers that a single one is, and that all fit into registers.
+    pub further: u32,
 }
 
 /// What lies above bound values.
@@ -45,15 +46,20 @@ pub const fn bound_size(count: usize) -> usize {
     size_of::<BoundHead>() + count * size_of::<RawVal>() + size_of::<BoundEnd>()
 }
 
-/// How the word with both numbers changes when this many more values are bound.
-pub const fn bind_more(count: usize) -> u64 {
-    (count as u64).wrapping_sub((count as u64) << u32::BITS)
+/// Both numbers in one word.
+pub const fn bound_numbers(further: u32, rest: u32) -> u64 {
+    (further as u64) << u32::BITS | rest as u64
 }
 
-/// Both numbers in one word, when as many values are bound to a stack that expected
-/// this many.
+/// How the word with both numbers changes when this many more values are bound.
+pub const fn bind_more(count: usize) -> u64 {
+    ((count as u64) << u32::BITS).wrapping_sub(count as u64)
+}
+
+/// The word when as many values, at least one, are bound to a stack that expected this
+/// many.
 pub const fn first_bound(expected: usize, count: usize) -> u64 {
-    ((expected as u64) << u32::BITS).wrapping_add(bind_more(count))
+    bound_numbers(count as u32 - 1, (expected - count) as u32)
 }
 
 #[cfg(test)]
@@ -63,10 +69,11 @@ mod tests {
     #[test]
     fn the_numbers_change_together() {
         let mut word = first_bound(1000, 1);
-        assert_eq!(word, 999 << 32 | 1);
+        assert_eq!(word, bound_numbers(0, 999));
         for bound in [3, 996] {
             word = word.wrapping_add(bind_more(bound));
         }
-        assert_eq!(word, 1000, "all are bound, and none is left");
+        assert_eq!(word, bound_numbers(999, 0), "all are bound, and none is left");
+        assert_eq!(word, first_bound(1000, 1000));
     }
 }

@@ -138,6 +138,7 @@ pub struct List<W> {
 impl List<[u64; 7]> {
     /// A list of two clauses, or of one if the second is zero. It takes less time to make
     /// than a longer one: with zero as the multiplier all hashes are the same.
+    #[inline]
     pub fn short(first: u64, second: u64) -> Self {
         let first_slot = -(slots(2) as i64);
         let number = if second == 0 { 0 } else { 2 };
@@ -161,11 +162,13 @@ impl List<Vec<u64>> {
 
 impl<W: AsRef<[u64]>> List<W> {
     /// The clauses, with the zero after them.
+    #[inline]
     pub fn clauses(&self) -> &[u64] {
         &self.words.as_ref()[self.before..]
     }
 
     /// Where the clauses are, for the block of a stack that waits.
+    #[inline]
     pub fn as_ptr(&self) -> *const u64 {
         self.words.as_ref().as_ptr().wrapping_add(self.before)
     }

@@ -322,11 +322,14 @@ pub struct LeftCall {
 impl LeftCall {
     /// The results of a function of a type.
     pub fn of(ty: &FuncType) -> LeftCall {
-        let results = ty.results().len();
-        let array = match in_registers(ty) {
-            true => 0,
-            false => ty.params().len().max(results) * size_of::<RawVal>(),
-        };
+        LeftCall::new(ty.params().len(), ty.results().len(), in_registers(ty))
+    }
+
+    /// The results of a function that takes and gives so many values, and has them in
+    /// registers or not.
+    pub const fn new(params: usize, results: usize, in_registers: bool) -> LeftCall {
+        let count = if params > results { params } else { results };
+        let array = if in_registers { 0 } else { count * size_of::<RawVal>() };
         LeftCall { results, array }
     }
 }

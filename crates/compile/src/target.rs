@@ -34,6 +34,9 @@ pub struct Target {
     pub(crate) fuel: bool,
     /// Whether the runtime parks all suspended stacks after each switch.
     pub(crate) park_always: bool,
+    /// Whether 32-bit memories reserve less address space than an index can reach, so
+    /// that indices are compared with their length.
+    pub(crate) small_memories: bool,
     /// How much a module may ask for.
     pub(crate) limits: Limits,
 }
@@ -61,6 +64,7 @@ impl Target {
             interruption: false,
             fuel: false,
             park_always: false,
+            small_memories: false,
             limits,
         })
     }
@@ -78,6 +82,7 @@ impl Target {
             interruption,
             fuel,
             park_always,
+            small_memories,
             limits: _,
         } = self;
         let ours = [
@@ -86,6 +91,7 @@ impl Target {
             ("interruption", interruption),
             ("fuel", fuel),
             ("park_always", park_always),
+            ("small_memories", small_memories),
         ];
         let ours = ours.map(|(name, value)| (name.to_string(), value.to_string()));
         let (flags, features) = (isa.flags(), isa.isa_flags());
@@ -125,6 +131,11 @@ impl Target {
     /// switch.
     pub fn park_always(self, enable: bool) -> Target {
         Target { park_always: enable, ..self }
+    }
+
+    /// The same, for code that compares every index of a memory with its length.
+    pub fn small_memories(self, enable: bool) -> Target {
+        Target { small_memories: enable, ..self }
     }
 }
 

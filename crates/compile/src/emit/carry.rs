@@ -27,13 +27,14 @@ pub(crate) fn to_carrier(builder: &mut FunctionBuilder<'_>, value: Value) -> Val
 
 /// A value in the lowest bits of a vector.
 pub(crate) fn to_vector(builder: &mut FunctionBuilder<'_>, value: Value) -> Value {
-    let carrier = to_carrier(builder, value);
-    let lanes = match builder.func.dfg.value_type(carrier) {
+    let lanes = match builder.func.dfg.value_type(value) {
+        I32 => I32X4,
+        I64 => I64X2,
         F32 => F32X4,
         F64 => F64X2,
-        _ => return carrier,
+        _ => return value,
     };
-    let vector = builder.ins().scalar_to_vector(lanes, carrier);
+    let vector = builder.ins().scalar_to_vector(lanes, value);
     cast(builder, I8X16, vector)
 }
 

@@ -15,6 +15,10 @@ pub(crate) fn find_clause(
 ) -> Value {
     let [others, found] = std::array::from_fn(|_| builder.create_block());
     builder.set_cold_block(others);
+    // Where it goes on is as common as what comes before.
+    if builder.current_block().is_some_and(|block| builder.func.layout.is_cold(block)) {
+        builder.set_cold_block(found);
+    }
     let signal = builder.append_block_param(found, I64);
     let one = builder.ins().iconst(I64, 1);
     let first = builder.ins().load(I64, MemFlagsData::trusted(), list, 0);

@@ -23,19 +23,21 @@ pub(crate) fn code_ref(
 }
 
 /// Ends a function on top of a suspended stack: continues the instruction at
-/// which that was left with a signal and values as they travel.
+/// which that was left with a signal, the reference under which it will be suspended the
+/// next time, and values as they travel.
 pub(crate) fn continue_below(
     builder: &mut FunctionBuilder<'_>,
     store: Value,
     stack: Value,
     signal: Value,
+    reference: Value,
     carried: &[Value],
 ) {
     let dfg = &builder.func.dfg;
     let types: Vec<_> = carried.iter().map(|value| dfg.value_type(*value)).collect();
     let signature = builder.import_signature(signature::switch_stub(&types, 0));
     let below = code_ref(builder, CONTINUE_BELOW, 0, signature);
-    // Nobody looks at the stack that was left, nor at a reference.
-    let args = [&[stack, stack, signal, stack, store], carried].concat();
+    // Nobody looks at the stack that was left.
+    let args = [&[stack, stack, signal, reference, store], carried].concat();
     builder.ins().return_call(below, &args);
 }

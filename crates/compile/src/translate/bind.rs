@@ -29,10 +29,10 @@ impl Translator<'_> {
         let innermost = self.get(block, block::INNERMOST);
         let [cold, done] = self.cold_and_next();
         let [bound] = self.words(done);
-        self.check_room_to_bind(innermost, values.len(), cold);
+        let sp = self.check_room_to_bind(innermost, values.len(), cold);
         self.check_generation(reference, cold);
         if !values.is_empty() {
-            self.put_bound(innermost, values, function);
+            self.put_bound(innermost, sp, values, function);
         }
         let next = self.take_generation(block, reference, kind);
         let next = match kind_bits(kind) as i64 {
@@ -52,23 +52,23 @@ impl Translator<'_> {
     }
 
     /// Continues at a block unless a stack has room for as many values: one that is parked
-    /// has none.
-    fn check_room_to_bind(&mut self, stack: Value, count: usize, otherwise: Block) {
+    /// has none. Returns its stack pointer.
+    fn check_room_to_bind(&mut self, stack: Value, count: usize, otherwise: Block) -> Value {
         let sp = self.get(stack, block::SP);
         let limit = self.get(stack, block::LIMIT);
         let lowest = self.builder.ins().iadd_imm_s(sp, -(bound_size(count) as i64));
         let is_full = self.builder.ins().icmp(IntCC::UnsignedLessThan, lowest, limit);
         self.continue_unless(is_full, otherwise);
+        sp
     }
 
     /// Puts values on a stack, which has room for them.
-    fn put_bound(&mut self, stack: Value, values: &[Value], function: u32) {
-        let sp = self.get(stack, block::SP);
+    fn put_bound(&mut self, stack: Value, sp: Value, values: &[Value], function: u32) {
         let store = self.running_store();
         let deliver = self.get_constant(store, store::DELIVER);
         let top = self.load_word(sp, 0);
         let has_bound = self.builder.ins().icmp(IntCC::Equal, top, deliver);
-        let [more, first, next] = [(); 3].map(|()| self.next_block());
+        let [more, first, next] = [self.cold_block(), self.next_block(), self.next_block()];
         // Where the values end, and how many are bound and to come.
         let [end, numbers] = self.words(next);
         self.builder.ins().brif(has_bound, more, &[], first, &[]);
@@ -101,5 +101,5 @@ impl Translator<'_> {
 
 const DELIVER: i32 = offset_of!(BoundHead, deliver) as i32;
 /// Both numbers of the head.
-const NUMBERS: i32 = offset_of!(BoundHead, count) as i32;
-const _: () = assert!(offset_of!(BoundHead, rest) == offset_of!(BoundHead, count) + 4);
+const NUMBERS: i32 = offset_of!(BoundHead, rest) as i32;
+const _: () = assert!(offset_of!(BoundHead, further) == offset_of!(BoundHead, rest) + 4);

@@ -337,8 +337,6 @@ impl Translator<'_> {
         let handlers = self.get(parent, block::HANDLERS);
         let further = self.cold_block();
         let signal = find_clause(&mut self.builder, handlers, word, further);
-        let found = self.builder.current_block().expect("where it was found");
-        self.builder.set_cold_block(found);
         self.jump(next, &[outermost, parent, signal]);
         self.enter_sealed(further);
     }

@@ -85,7 +85,8 @@ impl Translator<'_> {
         let exception = self.builder.append_block_param(landing, I64);
         self.declare(exception, EXN);
         self.builder.switch_to_block(landing);
-        self.forget_running();
+        self.find_fuel();
+        self.find_running();
         let number = self.caught(tag, 0);
         let height = self.stack.len();
         if let Some(tag) = tag {
@@ -94,6 +95,7 @@ impl Translator<'_> {
         if with_reference {
             self.push(exception);
         }
+        self.find_running();
         self.branch_to(label);
         self.stack.truncate(height);
         Handler { tag, landing, number }

@@ -2,8 +2,9 @@
 //!
 //! A 32-bit memory lies in a reservation of 4 GiB with a guard after it, so an
 //! address needs no check as long as its static offset stays below the guard's
-//! size. A 64-bit memory compares the index with the memory's length; the
-//! guard after it then takes care of small offsets too.
+//! size. For a 64-bit memory, and where a 32-bit one reserves less, the index is
+//! compared with the memory's length; the guard after it then takes care of small
+//! offsets too. Such a memory may move when it grows.
 
 use super::{Translator, constant_flags, trap};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -35,7 +36,7 @@ impl Translator<'_> {
         let small_offset = memarg.offset.saturating_add(u64::from(size)) <= MEMORY_GUARD;
         if !small_offset {
             self.check_end(memarg, size, index, ty.memory64);
-        } else if ty.memory64 {
+        } else if self.is_checked(memory) {
             self.check_index(memory, index);
         }
         let start = self.memory_base(memory);
@@ -50,6 +51,11 @@ impl Translator<'_> {
             .with_endianness(ir::Endianness::Little)
             .with_trap_code(Some(trap(TrapCode::MemoryOutOfBounds)));
         Address { base, offset, flags }
+    }
+
+    /// Whether indices of a memory are compared with its length.
+    fn is_checked(&self, memory: u32) -> bool {
+        self.env.small_memories || self.env.info.memories[memory as usize].memory64
     }
 
     /// Traps unless the index itself lies in the memory.
@@ -91,8 +97,8 @@ impl Translator<'_> {
 
     pub(crate) fn memory_base(&mut self, memory: u32) -> Value {
         let (def, offset) = self.memory_def(memory);
-        // A 32-bit memory grows in place.
-        let flags = match self.env.info.memories[memory as usize].memory64 {
+        // One that needs no check grows in place.
+        let flags = match self.is_checked(memory) {
             false => constant_flags(),
             true => MemFlagsData::trusted(),
         };

@@ -18,6 +18,7 @@ mod gc;
 mod interruption;
 mod live_references;
 mod memory;
+mod null;
 mod numeric;
 pub(crate) mod owned;
 mod reference;
@@ -68,6 +69,8 @@ pub(crate) struct Translator<'a> {
     pub(crate) on_top: Option<OnTop>,
     /// The values that the collector follows.
     references: EntitySet<Value>,
+    /// Whether null is used.
+    has_nulls: bool,
     /// What dies with its frame.
     owned: Owned,
     /// What the exception handlers catch, by their numbers.
@@ -177,6 +180,7 @@ impl<'a> Translator<'a> {
             running: None,
             on_top: None,
             references: EntitySet::new(),
+            has_nulls: false,
             owned: Owned::default(),
             caught: Vec::new(),
             fuel: fuel::Fuel::default(),
@@ -217,7 +221,8 @@ impl<'a> Translator<'a> {
         }
     }
 
-    fn finish(self) -> Vec<Caught> {
+    fn finish(mut self) -> Vec<Caught> {
+        self.separate_nulls();
         self.builder.finalize(self.env.isa.frontend_config());
         self.caught
     }
@@ -317,9 +322,8 @@ impl<'a> Translator<'a> {
                 let zero = self.builder.func.dfg.constants.insert(vec![0; 16].into());
                 self.builder.ins().vconst(I8X16, zero)
             }
-            ValType::I32 | ValType::I64 | ValType::Ref(_) => {
-                self.builder.ins().iconst(clif_type(ty), 0)
-            }
+            ValType::I32 | ValType::I64 => self.builder.ins().iconst(clif_type(ty), 0),
+            ValType::Ref(_) => self.null(),
         }
     }
 

@@ -13,8 +13,8 @@ use crate::CompileError;
 use crate::emit::record::{Records, block};
 use cranelift_codegen::entity::EntitySet;
 use cranelift_codegen::ir::{
-    Block, Inst, InstBuilder, InstructionData, Opcode, StackSlot, StackSlotData, StackSlotKind,
-    Type, UserStackMapEntry, Value, ValueDef, types::*,
+    Block, Inst, InstBuilder, StackSlot, StackSlotData, StackSlotKind, Type, UserStackMapEntry,
+    Value, types::*,
 };
 use cranelift_frontend::Variable;
 
@@ -94,18 +94,6 @@ impl Translator<'_> {
         let values = locals.into_iter().map(|variable| self.builder.use_var(variable));
         let values: Vec<Value> = values.collect();
         values.into_iter().filter(|value| !self.is_null_constant(*value)).collect()
-    }
-
-    /// Whether a value is the constant null.
-    fn is_null_constant(&self, value: Value) -> bool {
-        let dfg = &self.builder.func.dfg;
-        let ValueDef::Result(inst, _) = dfg.value_def(dfg.resolve_aliases(value)) else {
-            return false;
-        };
-        match dfg.insts[inst] {
-            InstructionData::UnaryImm { opcode: Opcode::Iconst, imm } => imm.bits() == 0,
-            _ => false,
-        }
     }
 
     // ---- calls

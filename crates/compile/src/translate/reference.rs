@@ -8,7 +8,7 @@ use ropewalk_abi::TrapCode;
 
 impl Translator<'_> {
     pub fn ref_null(&mut self) {
-        let null = self.builder.ins().iconst(I64, 0);
+        let null = self.null();
         self.push(null);
     }
 

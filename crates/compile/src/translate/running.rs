@@ -2,7 +2,7 @@
 
 use super::Translator;
 use crate::emit::check_room;
-use crate::emit::record::{Field, Records, block, store};
+use crate::emit::record::{Field, Records, block, instance, store};
 use crate::emit::transfer::Transfer;
 use crate::handlers::Contents;
 use cranelift_codegen::ir::{
@@ -88,7 +88,8 @@ impl<'a> Translator<'a> {
             return;
         }
         if known < Known::Stack {
-            self.load_stack();
+            let store = self.store_context();
+            self.load_stack(store);
         }
         if needed == Known::Reference {
             self.load_reference();
@@ -107,13 +108,28 @@ impl<'a> Translator<'a> {
     /// have it in registers where they meet.
     pub(crate) fn reload_running(&mut self) {
         self.find_fuel();
-        self.load_stack();
+        let store = self.store_context();
+        self.load_stack(store);
         self.load_reference();
     }
 
-    fn load_stack(&mut self) {
+    /// Loads all of it anew where an exception was caught. An event may go on at the same
+    /// place, and has it in registers.
+    pub(crate) fn find_running(&mut self) {
+        if self.running.is_none() {
+            return;
+        }
+        // The store too: as the value that is loaded once and for all, it would be kept
+        // in the frame for this alone.
+        let context = self.running_context();
+        let store = self.get(context, instance::STORE);
+        self.load_stack(store);
+        self.load_reference();
+        self.set_known(Known::Reference);
+    }
+
+    fn load_stack(&mut self, context: Value) {
         let Some(Running { store, stack, .. }) = self.running else { return };
-        let context = self.store_context();
         self.builder.def_var(store, context);
         let running = self.get(context, store::STACK);
         self.builder.def_var(stack, running);

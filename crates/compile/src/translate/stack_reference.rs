@@ -154,11 +154,11 @@ impl Translator<'_> {
     fn continue_through(&mut self, innermost: Value, outermost: Value) {
         let before = self.get(innermost, block::THROUGH);
         let is_same = self.builder.ins().icmp(IntCC::Equal, before, outermost);
+        let [other, next] = self.cold_and_next();
+        self.continue_if(is_same, other);
         // Never of a stack that is alone: its own block was just written.
         let has_not_waited = self.is_grouped_as(innermost, GROUPED);
-        let is_noted = self.builder.ins().band(is_same, has_not_waited);
-        let [other, next] = self.cold_and_next();
-        self.builder.ins().brif(is_noted, next, &[], other, &[]);
+        self.builder.ins().brif(has_not_waited, next, &[], other, &[]);
         self.enter_sealed(other);
         let nothing = self.builder.ins().iconst(I64, 0);
         let is_other = self.builder.ins().icmp(IntCC::NotEqual, innermost, outermost);

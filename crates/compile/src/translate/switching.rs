@@ -36,21 +36,6 @@ pub(crate) struct Delivery {
 }
 
 impl Translator<'_> {
-    /// Leaves the running stack and continues another with a signal, a reference
-    /// and no values; returns what somebody switches back with, of which this many
-    /// are values.
-    pub(crate) fn exchange(
-        &mut self,
-        to: Value,
-        signal: Value,
-        reference: Value,
-        delivered: usize,
-    ) -> Delivery {
-        let back = self.back(delivered);
-        self.switch_to(to, signal, reference, &[], back);
-        self.come_back_regrouped(back)
-    }
-
     /// Has the runtime continue another stack; returns what somebody switches
     /// back with.
     pub(crate) fn switch_by(

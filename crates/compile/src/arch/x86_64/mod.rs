@@ -11,7 +11,6 @@
 //! | `r8` | the store's context | the same |
 //! | `xmm0`, `xmm1`, `xmm2` | the first values | the same |
 //! | `rsp`, `rbp` | of the stack that is left | of the stack that continues |
-//! | `r9` | | where the stack that continues continues |
 //! | all others | | lost |
 //!
 //! ```text
@@ -23,7 +22,7 @@
 //!         rbp --> ControlBlock::fp              ControlBlock::fp --> rbp
 //! ```
 //!
-//! Then the address on top of the stack that continues is popped, and jumped to.
+//! Then the address on top of the stack that continues is taken off, and jumped to.
 
 mod features;
 mod switch;

@@ -84,9 +84,10 @@ impl Translator<'_> {
             Some(block) => block,
             None => self.get_from_store(store::STACK),
         };
+        let reference = self.get(stack, block::REFERENCE);
         let carried = self.carry(values, types);
         let store = self.store_context();
-        continue_below(&mut self.builder, store, stack, outcome, &carried);
+        continue_below(&mut self.builder, store, stack, outcome, reference, &carried);
         self.enter_sealed(thrown);
         self.put_all(values, types);
         let word = self.builder.ins().bnot(outcome);

@@ -82,7 +82,8 @@ fn continue_suspended(
     let store = callee.store;
     let carried = emit.transfer(store).carry(values, callee.ty.results());
     let stack = emit.get(store, store::STACK);
-    continue_below(emit.builder, store, stack, signal, &carried);
+    let reference = emit.get(stack, block::REFERENCE);
+    continue_below(emit.builder, store, stack, signal, reference, &carried);
 }
 
 /// Throws an event where the stack was suspended.

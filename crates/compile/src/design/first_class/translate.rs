@@ -112,7 +112,7 @@ impl Translator<'_> {
         self.put_all(&values, &types[..values.len()]);
         let operands = [reference, self.event_word(tag), self.index(leaving)];
         self.leave_by(Builtin::event_throw, &operands, back);
-        let delivery = self.come_back_regrouped(back);
+        let delivery = self.come_back(back);
         self.event_arrives(call, &delivery);
     }
 
@@ -225,7 +225,7 @@ impl Translator<'_> {
         let target = self.consume_any(block, ty, values.len(), Some(left));
         let carried = self.load_carried(CARRIED);
         self.call_on_top(call, &target, &carried, back);
-        let delivery = self.come_back_regrouped(back);
+        let delivery = self.come_back(back);
         self.event_arrives(call, &delivery);
     }
 
@@ -293,7 +293,9 @@ impl Translator<'_> {
         let extended = self.reference_of_kind(base, KIND);
         let none = self.builder.ins().iconst(I64, 0);
         let delivered = self.most_values(&call.clauses);
-        let delivery = self.exchange(extender, none, extended, delivered);
+        let back = self.back(delivered);
+        self.switch_to(extender, none, extended, &[], back);
+        let delivery = self.come_back(back);
         self.event_arrives(call, &delivery);
     }
 

@@ -93,16 +93,15 @@ impl Translator<'_> {
         let [waited, changed] = [self.cold_block(), self.next_block()];
         let through = self.get(current, block::THROUGH);
         let is_through = self.builder.ins().icmp(IntCC::Equal, through, other);
+        self.continue_if(is_through, changed);
         let has_not_waited = self.is_grouped_as(current, GROUPED);
-        let is_above = self.builder.ins().band(is_through, has_not_waited);
-        self.builder.ins().brif(is_above, found, &[], waited, &[]);
+        self.builder.ins().brif(has_not_waited, found, &[], waited, &[]);
         self.enter_sealed(waited);
         let has_waited = self.is_grouped_as(current, HAS_WAITED);
         let sought = self.get(current, block::SOUGHT);
         let captures = self.get_from_store(store::CAPTURES);
         let is_unchanged = self.builder.ins().icmp(IntCC::Equal, sought, captures);
-        let is_above = self.builder.ins().band(is_through, has_waited);
-        let is_above = self.builder.ins().band(is_above, is_unchanged);
+        let is_above = self.builder.ins().band(has_waited, is_unchanged);
         self.builder.ins().brif(is_above, found, &[], changed, &[]);
         self.enter_sealed(changed);
     }
