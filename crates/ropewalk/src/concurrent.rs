@@ -5,13 +5,12 @@ use crate::store::{AsContextMut, Store, StoreContextMut, StoreInner};
 use crate::typed::TypedFunc;
 use crate::val::Val;
 use crate::waiting::{WaitingCall, polling};
-use crate::wasm_values::{MAX_VALUES, Places, WasmParams, WasmResults};
+use crate::wasm_values::{Places, WasmParams, WasmResults};
 use anyhow::{Result, ensure};
 use ropewalk_runtime::{Pending, Stop, Store as RuntimeStore, pending};
 use std::collections::VecDeque;
 use std::ffi::c_void;
 use std::future::poll_fn;
-use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -353,11 +352,13 @@ impl<'a, T> ConcurrentCall<'a, T> {
     /// Continues the call when what it waits for is ready.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<u64>> {
         // Others may use the store meanwhile.
-        let Poll::Ready(result) = self.call.poll_results(context) else { return Poll::Pending };
+        if self.call.poll_rest(context).is_pending() {
+            return Poll::Pending;
+        }
         let _using = self.accessor.lock();
         let mut polling = polling(context, ptr::from_ref(self.accessor).cast());
         // SAFETY: this thread has the store.
-        unsafe { self.call.go_on(result, &mut polling) }
+        unsafe { self.call.go_on(&mut polling) }
     }
 }
 
@@ -365,7 +366,7 @@ impl<T> Drop for ConcurrentCall<'_, T> {
     fn drop(&mut self) {
         let Some(mut pending) = self.call.take_pending() else { return };
         // What it waits for may use the store when it is dropped.
-        pending.waiting.results = Box::pin(std::future::pending());
+        pending.waiting.give_up();
         match self.accessor.try_lock() {
             // SAFETY: this thread has the store.
             Some(_using) => unsafe { pending::cancel(self.accessor.runtime, pending) },
@@ -384,14 +385,14 @@ impl<Params: WasmParams, Results: WasmResults> TypedFunc<Params, Results> {
     ) -> Result<Results> {
         let mut turn = Turn { admission: &accessor.admission, number: None, is_admitted: false };
         poll_fn(|context| turn.poll(context)).await;
-        let mut values = Places([MaybeUninit::uninit(); MAX_VALUES]);
+        let mut values = Places::<Params, Results>::EMPTY;
         let mut call = ConcurrentCall::new(accessor);
         let mut params = Some(params);
         let word = poll_fn(|context| {
             if let Some(params) = params.take() {
                 return call.begin(context, |store, poller| {
                     // SAFETY: the places are pinned with the future.
-                    unsafe { self.begin(store, params, values.0.as_mut_ptr().cast(), poller) }
+                    unsafe { self.begin(store, params, values.as_mut_ptr(), poller) }
                 });
             }
             call.poll(context)
@@ -401,7 +402,7 @@ impl<Params: WasmParams, Results: WasmResults> TypedFunc<Params, Results> {
         // SAFETY: this thread has the store, and the results are in their places.
         unsafe {
             let runtime = &mut (*accessor.owner).runtime;
-            Ok(self.results(runtime, values.0.as_mut_ptr().cast(), word))
+            Ok(self.results(runtime, values.as_mut_ptr(), word))
         }
     }
 }

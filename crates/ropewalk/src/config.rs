@@ -3,6 +3,7 @@
 use crate::cache::Cache;
 use crate::stress::LAST_GENERATION;
 use anyhow::{Result, bail};
+use ropewalk_abi::MEMORY32_RESERVATION;
 use ropewalk_compile::Limits;
 use ropewalk_runtime::HeapOptions;
 use ropewalk_runtime::stack::StackOptions;
@@ -40,6 +41,7 @@ pub struct Config {
     pub(crate) root_size: usize,
     pub(crate) max_activations: usize,
     pub(crate) max_memory: u64,
+    pub(crate) memory_reservation: u64,
     pub(crate) stacks: StackOptions,
     pub(crate) move_stacks: bool,
     pub(crate) check_stacks: bool,
@@ -71,6 +73,7 @@ impl Default for Config {
             root_size: 1 << 20,
             max_activations: 1000,
             max_memory: u64::MAX,
+            memory_reservation: MEMORY32_RESERVATION,
             stacks: StackOptions::default(),
             move_stacks: false,
             check_stacks: false,
@@ -172,6 +175,31 @@ impl Config {
     /// ```
     pub fn max_memory(&mut self, bytes: u64) -> &mut Config {
         self.max_memory = bytes;
+        self
+    }
+
+    /// How many bytes of address space each linear memory with 32-bit addresses reserves, if
+    /// it is not longer. 4 GiB by default, which is all that an index can reach: then
+    /// accesses need no check, and a memory never moves. With less, every access compares its
+    /// index with the length, as those of 64-bit memories do, and a memory moves when it
+    /// grows beyond what it reserves.
+    ///
+    /// A process has 128 TiB of address space, so 32,000 memories at most with the
+    /// default, and fewer where `ulimit -v` is set.
+    ///
+    /// ```
+    /// use ropewalk::*;
+    ///
+    /// let engine = Engine::new(Config::new().memory_reservation(1 << 20))?;
+    /// let module = Module::new(&engine, "(memory (export \"memory\") 1)")?;
+    /// let mut store = Store::new(&engine, ());
+    /// let instance = Instance::new(&mut store, &module, &[])?;
+    /// let memory = instance.get_memory(&mut store, "memory").unwrap();
+    /// assert_eq!(memory.grow(&mut store, 100)?, 1);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn memory_reservation(&mut self, bytes: u64) -> &mut Config {
+        self.memory_reservation = bytes;
         self
     }
 

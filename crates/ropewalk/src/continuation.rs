@@ -202,6 +202,7 @@ impl Continuation {
         Ok(self.known_type()?.func_type(runtime.types()))
     }
 
+    #[inline]
     fn known_type(&self) -> Result<ContType> {
         self.ty.map_err(Unusable::error)
     }

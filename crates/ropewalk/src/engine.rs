@@ -4,7 +4,7 @@ use crate::config::Config;
 use crate::new_stack;
 use anyhow::{Context, Result, ensure};
 use ropewalk_abi::signature::in_registers;
-use ropewalk_abi::{FuncType, HeapType, RefType, TypeKind, ValType};
+use ropewalk_abi::{FuncType, HeapType, MEMORY32_RESERVATION, RefType, TypeKind, ValType};
 use ropewalk_compile::Target;
 use ropewalk_runtime::memory::MemoryPool;
 use ropewalk_runtime::stack::{Arena, ArenaOptions};
@@ -128,6 +128,7 @@ impl Engine {
             .interruption(config.interruption)
             .fuel(config.consume_fuel)
             .park_always(config.park_always)
+            .small_memories(config.memory_reservation < MEMORY32_RESERVATION)
             .limits(config.limits);
         Ok(Engine {
             inner: Arc::new(EngineInner {
@@ -135,7 +136,7 @@ impl Engine {
                 config: config.clone(),
                 types: Arc::default(),
                 arena: Arc::new(Arena::new(arena)),
-                memories: Arc::new(MemoryPool::new(config.max_memory)),
+                memories: Arc::new(MemoryPool::new(config.max_memory, config.memory_reservation)),
                 entries: Trampolines::default(),
                 hosts: Trampolines::default(),
                 stacks: Trampolines::default(),

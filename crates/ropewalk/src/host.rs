@@ -22,7 +22,8 @@ use ropewalk_abi::builtin::{GO_ON, Outcome};
 use ropewalk_abi::signature::{WORDS, in_registers};
 use ropewalk_abi::{FuncType, HostContext, RawVal, ValType};
 use ropewalk_runtime::{
-    Backtrace, Ending, HostFunction, Store as RuntimeStore, Trampoline, TypeRegistry,
+    Backtrace, Ending, HostFunction, SharedFuncType, Store as RuntimeStore, Trampoline,
+    TypeRegistry,
 };
 use std::any::Any;
 use std::ffi::c_void;
@@ -264,9 +265,9 @@ pub(crate) fn checked_results_fit(
 /// # Safety
 ///
 /// The context must be that of a host function of the store.
-pub(crate) unsafe fn called_as(runtime: &RuntimeStore, context: &HostContext) -> FuncType {
+pub(crate) unsafe fn called_as(runtime: &RuntimeStore, context: &HostContext) -> SharedFuncType {
     // SAFETY: types live as long as the engine.
-    runtime.types().func_type(unsafe { (*context.ty).id })
+    runtime.types().shared_func_type(unsafe { (*context.ty).id })
 }
 
 /// An argument of a function with this context.
@@ -371,11 +372,8 @@ unsafe fn run<T, Fun, Ret: WasmRet>(
     let runtime = unsafe { &mut *(*owner).runtime };
     let outcome = match result {
         Ok(Ok(())) => Outcome::returned(0),
-        failed => {
-            // SAFETY: as above.
-            let ty = unsafe { called_as(runtime, context) };
-            leave_or_fail(runtime, || ty, failed)
-        }
+        // SAFETY: as above.
+        failed => unsafe { leave_or_fail(runtime, context, failed) },
     };
     // The results are words by now, which nothing moves before they are read.
     runtime.end_scope(scope);
@@ -395,27 +393,37 @@ pub(crate) unsafe fn importer(context: &HostContext) -> Option<Instance> {
 }
 
 /// Leaves the call if the function has to wait.
+///
+/// # Safety
+///
+/// As for [`fail`].
 #[cold]
-fn leave_or_fail(
+unsafe fn leave_or_fail(
     runtime: &mut RuntimeStore,
-    ty: impl FnOnce() -> FuncType,
+    context: &HostContext,
     result: std::thread::Result<Result<()>>,
 ) -> Outcome {
-    match result {
-        Ok(Err(error)) => match error.downcast::<Later>() {
-            Ok(later) => later::leave(runtime, ty(), later),
-            Err(error) => fail(runtime, ty, Ok(Err(error))),
-        },
-        failed => fail(runtime, ty, failed),
+    // SAFETY: the caller's promise.
+    unsafe {
+        match result {
+            Ok(Err(error)) => match error.downcast::<Later>() {
+                Ok(later) => later::leave(runtime, context, later),
+                Err(error) => fail(runtime, context, Ok(Err(error))),
+            },
+            failed => fail(runtime, context, failed),
+        }
     }
 }
 
-/// Throws an exception, suspends, or ends the activation, when a function of a type has
-/// failed.
+/// Throws an exception, suspends, or ends the activation, when a function has failed.
+///
+/// # Safety
+///
+/// The context must be that of a host function of the store, which runs.
 #[cold]
-pub(crate) fn fail(
+pub(crate) unsafe fn fail(
     runtime: &mut RuntimeStore,
-    ty: impl FnOnce() -> FuncType,
+    context: &HostContext,
     result: std::thread::Result<Result<()>>,
 ) -> Outcome {
     let ending = match result {
@@ -425,10 +433,14 @@ pub(crate) fn fail(
                 return runtime.throw_from(exception, backtrace);
             }
             match error.downcast_ref::<Suspension>() {
-                Some(suspension) => match suspension.begin(runtime, &ty()) {
-                    Ok(outcome) => return outcome,
-                    Err(error) => Ending::Error(error),
-                },
+                Some(suspension) => {
+                    // SAFETY: the caller's promise.
+                    let ty = unsafe { called_as(runtime, context) };
+                    match suspension.begin(runtime, &ty) {
+                        Ok(outcome) => return outcome,
+                        Err(error) => Ending::Error(error),
+                    }
+                }
                 None => Ending::Error(error),
             }
         }

@@ -8,18 +8,17 @@ use crate::caller::Caller;
 use crate::concurrent::Accessor;
 use crate::engine::Engine;
 use crate::host::{
-    self, HostClosure, HostEntry, RegisterEntry, Registers, WasmRet, called_as, fail, importer,
+    self, HostClosure, HostEntry, RegisterEntry, Registers, WasmRet, fail, importer,
 };
 use crate::later::cannot_wait;
+use crate::rest::HostRest;
 use crate::store::{StoreContextMut, StoreInner};
 use crate::val::Val;
-use crate::wasm_values::{WasmParams, WasmResults};
+use crate::wasm_values::{WasmParams, WasmResults, has_few_words};
 use anyhow::{Result, anyhow};
 use ropewalk_abi::builtin::{END, Outcome};
 use ropewalk_abi::signature::in_registers;
-use ropewalk_abi::transfer::ValueClass;
 use ropewalk_abi::{FuncType, HostContext, LeftCall, RawVal, ValType};
-use ropewalk_runtime::pending::Put;
 use ropewalk_runtime::{HostFunction, Polling, Store as RuntimeStore, TypeRegistry, Waiting};
 use std::ffi::c_void;
 use std::future::Future;
@@ -51,6 +50,9 @@ trait AsyncClosure<T>: Send + Sync + 'static {
 
     /// Which parameters are floats, as bits.
     fn floats(&self) -> u64;
+
+    /// Its results, if a call waits for them.
+    fn left_call(&self) -> LeftCall;
 
     /// Begins a call.
     ///
@@ -104,10 +106,7 @@ unsafe extern "C" fn entry<T: Send + 'static, C: AsyncClosure<T>>(
         let outcome = match polled {
             Ok(Ok(None)) => Outcome::returned(0),
             Ok(Ok(Some(started))) => return wait(runtime, closure, context, started, scope),
-            failed => {
-                let ty = called_as(runtime, context);
-                fail(runtime, || ty, failed.map(|polled| polled.map(|_| ())))
-            }
+            failed => fail(runtime, context, failed.map(|polled| polled.map(|_| ()))),
         };
         runtime.end_scope(scope);
         outcome
@@ -133,12 +132,6 @@ unsafe extern "C" fn entry_in_registers<T: Send + 'static, C: AsyncClosure<T>>(
         registers.with_array(floats, |values| entry::<T, C>(context, values))
     }
 }
-
-/// The context of a function that waits. It lives as long as the store.
-struct Called(*const HostContext);
-
-// SAFETY: what waits can be sent with its store.
-unsafe impl Send for Called {}
 
 /// Starts a call, and polls it once. If it is ready, its results are in `values`, and
 /// nothing is returned.
@@ -204,32 +197,21 @@ unsafe fn wait<T: Send + 'static, C: AsyncClosure<T>>(
     scope: usize,
 ) -> Outcome {
     let holds_store = started.holds_store;
-    // SAFETY: the caller's promise.
-    let ty = unsafe { called_as(runtime, context) };
-    let called = Called(ptr::from_ref(context));
-    let call = LeftCall::of(&ty);
-    let results = Box::pin(async move {
-        let mut started = started;
-        let output = started.future.as_mut().await;
-        drop(started);
-        let values = C::values(output)?;
-        let put: Put = Box::new(move |runtime| {
-            runtime.tag_transferred(|| {
-                closure.ty().results().iter().map(|ty| ValueClass::of(*ty)).collect()
-            });
-            let Called(context) = { called };
-            // SAFETY: the area has room for the results of any function; contexts live as
-            // long as the store.
-            unsafe { closure.put(values, &*context, runtime, runtime.transfer_area()) }
-        });
-        Ok(put)
-    });
-    let fail =
-        Box::new(move |runtime: &mut RuntimeStore, error| fail(runtime, || ty, Ok(Err(error))));
+    let mut started = started;
+    let rest = HostRest::boxed(
+        context,
+        move |context| {
+            // All of it goes along, also what the future has borrowed.
+            let started = &mut started;
+            started.future.as_mut().poll(context).map(C::values)
+        },
+        // SAFETY: there is room for the results of any function.
+        |values, context, runtime, places| unsafe { closure.put(values, context, runtime, places) },
+    );
     // References of a function that does not have the store end where it returns, as
     // those of other calls may come and go while it waits.
-    let waiting = Waiting { results, fail, scope: holds_store.then_some(scope) };
-    let outcome = runtime.wait(waiting, call);
+    let waiting = Waiting { rest, scope: holds_store.then_some(scope) };
+    let outcome = runtime.wait(waiting, closure.left_call());
     if !holds_store || outcome.ended == END {
         runtime.end_scope(scope);
     }
@@ -262,6 +244,11 @@ fn typed<Params: WasmResults, Ret: WasmRet>() -> FuncType {
     FuncType::new(Params::types(), <Ret::Values as WasmParams>::types())
 }
 
+fn left_call<Params: WasmParams, Results: WasmParams>() -> LeftCall {
+    let in_registers = has_few_words::<Params, Results>();
+    LeftCall::new(Params::COUNT, Results::COUNT, in_registers)
+}
+
 macro_rules! typed_closure {
     () => {
         type Output = Ret;
@@ -273,6 +260,10 @@ macro_rules! typed_closure {
 
         fn floats(&self) -> u64 {
             Params::FLOATS
+        }
+
+        fn left_call(&self) -> LeftCall {
+            left_call::<Params, Ret::Values>()
         }
 
         fn values(output: Ret) -> Result<Ret::Values> {
@@ -411,6 +402,10 @@ where
 
     fn floats(&self) -> u64 {
         host::floats(&self.ty)
+    }
+
+    fn left_call(&self) -> LeftCall {
+        LeftCall::of(&self.ty)
     }
 
     unsafe fn start(

@@ -34,9 +34,10 @@ pub struct InterruptHandle(Arc<Interrupts>);
 
 impl InterruptHandle {
     /// Ends what runs in the store with the trap [`Interrupt`](crate::TrapCode::Interrupt),
-    /// in all calls that are within each other; if nothing runs, the next call. A
-    /// function of the host that runs or waits is not interrupted, but what it returns
-    /// to is. The store can be used afterwards. Does nothing if the store is gone.
+    /// in all calls that are within each other; if nothing runs, a call that waits for a
+    /// function of the host, or else the next call. A function of the host that runs is
+    /// not interrupted, but what it returns to is; one that is waited for is dropped. The
+    /// store can be used afterwards. Does nothing if the store is gone.
     pub fn interrupt(&self) {
         self.0.interrupt();
     }
@@ -54,7 +55,7 @@ impl<T> Store<T> {
     /// [`Interrupt`](crate::TrapCode::Interrupt). None takes the last deadline back.
     /// Fails without [`Config::interruption`](crate::Config::interruption).
     ///
-    /// A call that waits for a host function ends when it continues.
+    /// Calls that wait for host functions then end too, and what they wait for is dropped.
     pub fn set_deadline(&mut self, deadline: Option<Instant>) -> Result<()> {
         self.as_context_mut().set_deadline(deadline)
     }

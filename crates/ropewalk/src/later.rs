@@ -7,15 +7,14 @@
 
 use crate::caller::Caller;
 use crate::concurrent::Accessor;
-use crate::host::{WasmRet, fail};
+use crate::host::{self, WasmRet, called_as, fail};
+use crate::rest::HostRest;
 use crate::store::StoreInner;
-use crate::wasm_values::WasmParams;
 use anyhow::{Result, anyhow, ensure};
 use ropewalk_abi::builtin::Outcome;
-use ropewalk_abi::transfer::ValueClass;
-use ropewalk_abi::{FuncType, LeftCall, ValType};
-use ropewalk_runtime::pending::{Put, Results};
-use ropewalk_runtime::{Store as RuntimeStore, StoreId, Waiting};
+use ropewalk_abi::{FuncType, HostContext, LeftCall, ValType};
+use ropewalk_runtime::pending::Rest;
+use ropewalk_runtime::{Store as RuntimeStore, StoreId, TypeRegistry, Waiting};
 use std::ffi::c_void;
 use std::fmt;
 use std::future::Future;
@@ -27,14 +26,14 @@ use std::sync::Mutex;
 pub struct Later {
     /// The store, and so the type of its data.
     store: StoreId,
-    /// What the future has as its output.
-    results: Vec<ValType>,
+    /// Whether the output of the future fits as results of these types.
+    fits: fn(&TypeRegistry, &[ValType]) -> bool,
     /// In a mutex, so that it can be part of an error: nobody waits for it.
     begin: Mutex<Begin>,
 }
 
-/// Makes the future.
-type Begin = Box<dyn FnOnce(Whereabouts) -> Results + Send>;
+/// Makes the future, as the rest of a function that was called with a context.
+type Begin = Box<dyn FnOnce(Whereabouts, &HostContext) -> Box<dyn Rest> + Send>;
 
 /// Where a rest finds its store.
 struct Whereabouts {
@@ -99,24 +98,24 @@ impl<T: Send + 'static> Caller<'_, T> {
         Ret: WasmRet + 'static,
         Ret::Values: 'static,
     {
-        let begin = move |whereabouts: Whereabouts| -> Results {
-            Box::pin(async move {
+        let begin = move |whereabouts: Whereabouts, context: &HostContext| {
+            let mut future = Box::pin(async move {
                 // SAFETY: `leave` has compared the stores.
                 let access = unsafe { Access::<T>::new(whereabouts) };
-                let values = rest(access.accessor()).await.into_values()?;
-                let put: Put = Box::new(move |runtime| {
-                    let types = <Ret::Values as WasmParams>::types;
-                    runtime
-                        .tag_transferred(|| types().iter().map(|ty| ValueClass::of(*ty)).collect());
-                    // SAFETY: the area has room for the results of any function.
-                    unsafe { values.store(runtime, runtime.transfer_area()) }
-                });
-                Ok(put)
-            })
+                rest(access.accessor()).await.into_values()
+            });
+            HostRest::boxed(
+                context,
+                move |context| future.as_mut().poll(context),
+                // SAFETY: there is room for the results of any function.
+                |values, context, runtime, places| unsafe {
+                    host::put(values, context, runtime, places)
+                },
+            )
         };
         Later {
             store: self.store.0.runtime.id(),
-            results: <Ret::Values as WasmParams>::types(),
+            fits: |types, expected| host::results_fit::<Ret::Values>(types, &[], expected),
             begin: Mutex::new(Box::new(begin)),
         }
     }
@@ -156,36 +155,51 @@ impl<T> Access<T> {
     }
 }
 
-/// Leaves the call of a host function of a type, which has returned the rest of itself.
+/// Leaves the call of a host function, which has returned the rest of itself.
+///
+/// # Safety
+///
+/// The context must be that of the function.
 #[cold]
-pub(crate) fn leave(runtime: &mut RuntimeStore, ty: FuncType, later: Later) -> Outcome {
-    match waiting(runtime, ty.clone(), later) {
-        Ok(waiting) => runtime.wait(waiting, LeftCall::of(&ty)),
-        Err(error) => fail(runtime, || ty, Ok(Err(error))),
+pub(crate) unsafe fn leave(
+    runtime: &mut RuntimeStore,
+    context: &HostContext,
+    later: Later,
+) -> Outcome {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let ty = called_as(runtime, context);
+        match waiting(runtime, context, &ty, later) {
+            Ok(waiting) => runtime.wait(waiting, LeftCall::of(&ty)),
+            Err(error) => fail(runtime, context, Ok(Err(error))),
+        }
     }
 }
 
-fn waiting(runtime: &RuntimeStore, ty: FuncType, later: Later) -> Result<Waiting> {
-    let Later { store, results, begin } = later;
+fn waiting(
+    runtime: &RuntimeStore,
+    context: &HostContext,
+    ty: &FuncType,
+    later: Later,
+) -> Result<Waiting> {
+    let Later { store, fits, begin } = later;
     ensure!(
         store == runtime.id(),
         "a host function returned the rest of a function of another store"
     );
     ensure!(
-        results == ty.results(),
+        fits(runtime.types(), ty.results()),
         "a host function of type {ty} returned a rest whose results are of other types"
     );
     // SAFETY: it is valid as long as the activation, which runs.
     let polling = unsafe { runtime.poller().as_ref() }.ok_or_else(cannot_wait)?;
     let whereabouts = Whereabouts { owner: runtime.owner(), accessor: polling.accessor };
     let begin = begin.into_inner().expect("nobody panics with it");
-    let results = begin(whereabouts);
+    let rest = begin(whereabouts, context);
     // It has not been polled yet: whoever polls the call does it next.
     // SAFETY: as above.
     unsafe { (*polling.context).waker().wake_by_ref() };
-    let fail =
-        Box::new(move |runtime: &mut RuntimeStore, error| fail(runtime, || ty, Ok(Err(error))));
-    Ok(Waiting { results, fail, scope: None })
+    Ok(Waiting { rest, scope: None })
 }
 
 /// What is wrong if a host function has to wait in a call that nobody polls.

@@ -69,6 +69,7 @@ mod tuples;
 mod bag;
 mod cache;
 mod call;
+mod call_async;
 mod caller;
 mod clause;
 mod concurrent;
@@ -102,6 +103,7 @@ mod object_type;
 mod precompiled;
 mod reexports;
 mod reference;
+mod rest;
 mod source;
 mod store;
 #[doc(hidden)]

@@ -103,7 +103,8 @@ settings! {
     table_elements;
     /// How many stacks there may be, but roots.
     stacks;
-    /// How many bytes these stacks may begin with together.
+    /// How many bytes these stacks may have together, counted as
+    /// [`Config::max_stack_memory`](crate::Config::max_stack_memory) does.
     stack_bytes;
     /// How many bytes the objects of the heap may take.
     heap_bytes;
@@ -178,7 +179,11 @@ impl ResourceLimiter for StoreLimits {
     }
 
     fn stacks_growing(&mut self, _current: usize, desired: usize, bytes: usize) -> bool {
-        desired <= self.stacks && desired.saturating_mul(bytes) <= self.stack_bytes
+        desired <= self.stacks && bytes <= self.stack_bytes
+    }
+
+    fn stack_growing(&mut self, _current: usize, _desired: usize, bytes: usize) -> bool {
+        bytes <= self.stack_bytes
     }
 
     fn heap_growing(&mut self, _current: usize, desired: usize) -> bool {

@@ -329,6 +329,11 @@ impl<'a, T> StoreContextMut<'a, T> {
         &mut self.0.data
     }
 
+    /// Collects garbage.
+    pub fn gc(&mut self) {
+        self.0.runtime.gc();
+    }
+
     /// As [`Store::park_idle`]; what waits for the host to return is not parked.
     pub fn park_idle(&mut self) -> usize {
         self.0.runtime.park_idle()

@@ -65,6 +65,9 @@ pub const SMALL_STACKS: Mode = Mode::new("small stacks that do not grow", |confi
 });
 /// Stacks have no room, and grow all the time.
 pub const MINIMAL_STACKS: Mode = Mode::new("minimal stacks", |config| config.minimal_stacks(true));
+/// Memories reserve nothing but their guards, and move whenever they grow.
+pub const SMALL_MEMORIES: Mode =
+    Mode::new("small reservations of memories", |config| config.memory_reservation(0));
 /// Registers are allocated in a single pass, which makes larger frames.
 pub const SINGLE_PASS: Mode =
     Mode::new("registers in a single pass", |config| config.max_backtracking(0));

@@ -17,7 +17,7 @@ pub(crate) fn put_values(
     values: &[Val],
 ) -> Result<()> {
     let values = raw_values(runtime, types, values)?;
-    runtime.tag_transferred(|| classes(types));
+    runtime.tag_transferred(|_| classes(types));
     // SAFETY: the area has room for as many values as a function may take.
     unsafe {
         values.as_ptr().copy_to_nonoverlapping(runtime.transfer_area(), values.len());
@@ -33,7 +33,7 @@ pub(crate) fn put<Params: WasmParams>(
     params: Params,
     checked: Option<Side>,
 ) -> Result<()> {
-    runtime.tag_transferred(|| classes(&Params::types()));
+    runtime.tag_transferred(|_| classes(&Params::types()));
     let area = runtime.transfer_area();
     // SAFETY: the area has room for more values than Rust's tuples have, and it was
     // found that they may fit.

@@ -1,20 +1,19 @@
 //! Functions with Rust's types.
 
 use crate::call::ended;
+use crate::call_async::CallAsync;
 use crate::func::Func;
 use crate::store::{AsContextMut, StoreContext, StoreContextMut};
-use crate::waiting::WaitingCall;
-use crate::wasm_values::{MAX_VALUES, Places, WasmParams, WasmResults, fit};
+use crate::wasm_values::{Places, WasmParams, WasmResults, fit, has_few_words};
 use anyhow::Result;
 use ropewalk_abi::RawVal;
-use ropewalk_abi::signature::WORDS;
 use ropewalk_runtime::{
     NOBODY, Poller, Stop, Store as RuntimeStore, Words, call_by, call_with_words,
 };
 use std::ffi::c_void;
-use std::future::poll_fn;
+use std::future::Future;
 use std::marker::PhantomData;
-use std::mem::MaybeUninit;
+use std::ptr;
 
 /// A function with Rust's types, checked once.
 ///
@@ -61,10 +60,7 @@ impl<Params, Results> std::fmt::Debug for TypedFunc<Params, Results> {
 
 impl<Params: WasmParams, Results: WasmResults> TypedFunc<Params, Results> {
     /// Whether it is called with [a few words](ropewalk_abi::signature::in_registers).
-    const IN_REGISTERS: bool = {
-        let have_vectors = Params::HAVE_VECTORS || Results::HAVE_VECTORS;
-        Params::COUNT <= WORDS && Results::COUNT <= 1 && !have_vectors
-    };
+    const IN_REGISTERS: bool = has_few_words::<Params, Results>();
 
     pub(crate) fn new<T>(store: StoreContext<'_, T>, func: Func) -> Result<Self> {
         let type_id = func.type_id(store.runtime())?;
@@ -72,7 +68,7 @@ impl<Params: WasmParams, Results: WasmResults> TypedFunc<Params, Results> {
         let found = types.func_type(type_id);
         let checked = fit::<Params, Results>(types, "function", &found)?;
         let trampoline = match Self::IN_REGISTERS {
-            true => std::ptr::null(),
+            true => ptr::null(),
             false => store.engine().entry_trampoline(type_id)?,
         };
         Ok(TypedFunc { func, trampoline, checked, _types: PhantomData })
@@ -99,7 +95,7 @@ impl<Params: WasmParams, Results: WasmResults> TypedFunc<Params, Results> {
             if !Params::MAY_BE_CHECKED || !self.checked {
                 return params.store(runtime, values);
             }
-            let ty = runtime.types().func_type(self.func.type_id(runtime)?);
+            let ty = runtime.types().shared_func_type(self.func.type_id(runtime)?);
             params.store_of(runtime, values, ty.params(), "argument")
         }
     }
@@ -113,9 +109,9 @@ impl<Params: WasmParams, Results: WasmResults> TypedFunc<Params, Results> {
     #[inline]
     pub fn call(&self, mut store: impl AsContextMut, params: Params) -> Result<Results> {
         let store = store.as_context_mut();
-        let mut values = Places([MaybeUninit::uninit(); MAX_VALUES]);
-        let values: *mut RawVal = values.0.as_mut_ptr().cast();
-        // SAFETY: there is room for as many values as any function takes and gives.
+        let mut values = Places::<Params, Results>::EMPTY;
+        let values = values.as_mut_ptr();
+        // SAFETY: there is room for the values that the function takes and gives.
         unsafe {
             let word = ended(self.begin(StoreContextMut(&mut *store.0), params, values, NOBODY))?;
             Ok(self.results(&mut store.0.runtime, values, word))
@@ -152,33 +148,13 @@ impl<Params: WasmParams, Results: WasmResults> TypedFunc<Params, Results> {
     /// While it waits, its stacks are left as they are: nothing runs, and no thread is
     /// blocked. Dropping the future gives the call up: its stacks are freed, and the
     /// store can be used again.
-    pub async fn call_async(
+    #[inline]
+    pub fn call_async<S: AsContextMut<Data: Send>>(
         &self,
-        mut store: impl AsContextMut<Data: Send>,
+        store: S,
         params: Params,
-    ) -> Result<Results> {
-        let mut store = store.as_context_mut();
-        self.func.in_store(&store.0.runtime)?;
-        let mut values = Places([MaybeUninit::uninit(); MAX_VALUES]);
-        let mut params = Some(params);
-        // SAFETY: this future has the store.
-        let mut call = unsafe { WaitingCall::new(store.enter()) };
-        poll_fn(|context| {
-            // SAFETY: the places are pinned with the future.
-            unsafe {
-                call.poll(context, |_, poller| {
-                    let params = params.take().expect("a call begins once");
-                    let store = StoreContextMut(&mut *store.0);
-                    self.begin(store, params, values.0.as_mut_ptr().cast(), poller)
-                })
-            }
-        })
-        .await
-        .map(|word| {
-            drop(call);
-            // SAFETY: the results are in their places.
-            unsafe { self.results(&mut store.0.runtime, values.0.as_mut_ptr().cast(), word) }
-        })
+    ) -> impl Future<Output = Result<Results>> + use<'_, S, Params, Results> {
+        CallAsync::new(self, store, params)
     }
 
     /// Begins a call that may wait, if somebody polls it. When it has ended, what it
@@ -196,7 +172,6 @@ impl<Params: WasmParams, Results: WasmResults> TypedFunc<Params, Results> {
         values: *mut RawVal,
         poller: Poller,
     ) -> Result<u64, Stop> {
-        const { assert!(Params::COUNT <= MAX_VALUES && Results::COUNT <= MAX_VALUES) };
         let func_ref = self.func.in_store(&store.0.runtime)?;
         // SAFETY: the values have the types that were checked in `new`; the rest is the
         // caller's promise.
@@ -253,7 +228,7 @@ impl<Params: WasmParams, Results: WasmResults> TypedFunc<Params, Results> {
                 return Results::load(runtime, values);
             }
             let number = self.func.type_id(runtime).expect("it was just called");
-            let ty = runtime.types().func_type(number);
+            let ty = runtime.types().shared_func_type(number);
             Results::load_of(runtime, values, ty.results())
         }
     }

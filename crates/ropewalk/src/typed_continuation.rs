@@ -131,7 +131,7 @@ impl<Params: WasmParams, Results: WasmResults> TypedContinuation<Params, Results
         let Some((_, held)) = taken.tag(&store, back)? else {
             return Ok(TypedResumed::Returned(load(&mut store, ty.results)));
         };
-        let values = load(&mut store, Side::Params(number));
+        let values = load(&mut store, Side::params(number));
         let rest = Continuation { held, ty: Ok(ty.after(number)) };
         let continuation = TypedContinuation::checked(rest, tag.is_checked());
         Ok(TypedResumed::Suspended { values, continuation })

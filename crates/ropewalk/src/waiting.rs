@@ -2,7 +2,7 @@
 
 use crate::call::public_error;
 use anyhow::Result;
-use ropewalk_runtime::pending::{self, Put};
+use ropewalk_runtime::pending;
 use ropewalk_runtime::{Pending, Poller, Polling, Stop, Store as RuntimeStore};
 use std::ffi::c_void;
 use std::ptr::{self, NonNull};
@@ -76,34 +76,36 @@ impl WaitingCall {
         unsafe { self.poll(context, begin) }.map_ok(drop)
     }
 
-    #[cold]
-    fn poll_waiting(&mut self, context: &mut Context<'_>) -> Poll<Result<u64>> {
-        let Poll::Ready(result) = self.poll_results(context) else { return Poll::Pending };
+    /// Continues the call when what it waits for is ready.
+    pub fn poll_waiting(&mut self, context: &mut Context<'_>) -> Poll<Result<u64>> {
+        if self.poll_rest(context).is_pending() {
+            return Poll::Pending;
+        }
         let mut polling = polling(context, ptr::null());
         // SAFETY: whoever made this promised that nobody else uses the store.
-        unsafe { self.go_on(result, &mut polling) }
+        unsafe { self.go_on(&mut polling) }
     }
 
     /// Polls what the call waits for.
-    pub fn poll_results(&mut self, context: &mut Context<'_>) -> Poll<Result<Put>> {
+    pub fn poll_rest(&mut self, context: &mut Context<'_>) -> Poll<()> {
         match &mut self.state {
-            State::Waits(pending) => pending.waiting.results.as_mut().poll(context),
+            State::Waits(pending) => pending.poll(context),
             _ => panic!("a call was polled after it had ended"),
         }
     }
 
-    /// Continues the call with what it has waited for, until it has ended or waits again.
+    /// Continues the call when what it waits for is ready, until it has ended or waits again.
     /// The host function that it waits for then was polled with the same context.
     ///
     /// # Safety
     ///
     /// Nobody else may use the store meanwhile.
-    pub unsafe fn go_on(&mut self, result: Result<Put>, poller: Poller) -> Poll<Result<u64>> {
+    pub unsafe fn go_on(&mut self, poller: Poller) -> Poll<Result<u64>> {
         let State::Waits(pending) = std::mem::replace(&mut self.state, State::Ended) else {
             unreachable!("it was polled");
         };
         // SAFETY: the activation is one of the store; the rest is the caller's promise.
-        match unsafe { pending::thaw(self.runtime, pending, result, poller) } {
+        match unsafe { pending::thaw(self.runtime, pending, poller) } {
             Ok(word) => Poll::Ready(Ok(word)),
             Err(stop) => self.stopped(stop),
         }

@@ -4,6 +4,7 @@ use crate::fit::Fit;
 use crate::misuse::WrongType;
 use crate::wasm_ty::WasmTy;
 use anyhow::{Context as _, Result};
+use ropewalk_abi::signature::WORDS;
 use ropewalk_abi::{FuncType, RawVal, ValType};
 use ropewalk_runtime::{Store as RuntimeStore, TypeRegistry};
 use std::mem::MaybeUninit;
@@ -29,6 +30,10 @@ use std::mem::MaybeUninit;
 pub unsafe trait WasmParams: Send {
     #[doc(hidden)]
     const COUNT: usize;
+
+    /// Room for as many values.
+    #[doc(hidden)]
+    type Places: Copy + Send;
 
     #[doc(hidden)]
     fn types() -> Vec<ValType>;
@@ -123,6 +128,8 @@ pub unsafe trait WasmResults: WasmParams + Sized {
 unsafe impl<A: WasmTy> WasmParams for A {
     const COUNT: usize = 1;
 
+    type Places = [MaybeUninit<RawVal>; 1];
+
     fn types() -> Vec<ValType> {
         vec![A::ty()]
     }
@@ -183,6 +190,8 @@ macro_rules! tuples {
             #[allow(unused_variables, reason = "the empty tuple has no values")]
             unsafe impl<$($name: WasmTy),*> WasmParams for ($($name,)*) {
                 const COUNT: usize = <[usize]>::len(&[$($index),*]);
+
+                type Places = [MaybeUninit<RawVal>; <[usize]>::len(&[$($index),*])];
 
                 fn types() -> Vec<ValType> {
                     vec![$($name::ty()),*]
@@ -246,11 +255,29 @@ macro_rules! tuples {
 
 for_each_tuple!(tuples);
 
-/// The most values that a tuple has.
-pub(crate) const MAX_VALUES: usize = 16;
+/// Whether functions of these types [take and give a few
+/// words](ropewalk_abi::signature::in_registers).
+pub(crate) const fn has_few_words<Params: WasmParams, Results: WasmParams>() -> bool {
+    let have_vectors = Params::HAVE_VECTORS || Results::HAVE_VECTORS;
+    Params::COUNT <= WORDS && Results::COUNT <= 1 && !have_vectors
+}
 
 /// Places for the values of a call.
-pub(crate) struct Places(pub [MaybeUninit<RawVal>; MAX_VALUES]);
+pub(crate) union Places<Params: WasmParams, Results: WasmParams> {
+    empty: (),
+    _params: Params::Places,
+    _results: Results::Places,
+    _word: MaybeUninit<RawVal>,
+}
+
+impl<Params: WasmParams, Results: WasmParams> Places<Params, Results> {
+    pub const EMPTY: Places<Params, Results> = Places { empty: () };
+
+    /// Room for all parameters, for all results, and for at least one value.
+    pub fn as_mut_ptr(&mut self) -> *mut RawVal {
+        std::ptr::from_mut(self).cast()
+    }
+}
 
 /// Fails unless something of a type can be used with Rust's types; returns whether each
 /// use must be checked.

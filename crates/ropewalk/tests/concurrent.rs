@@ -570,3 +570,41 @@ fn burst_of_calls() {
     burst(&mut store);
     check_empty(store);
 }
+
+#[test]
+fn a_function_that_has_waited_alone_in_its_store_still_has_its_accessor() {
+    for engine in all_engines() {
+        let text = r#"(module
+            (import "host" "count" (func $count (param i32) (result i32)))
+            (func (export "run") (result i32)
+              (i32.add (call $count (i32.const 1)) (call $count (i32.const 20)))))"#;
+        let module = Module::new(&engine, text).unwrap();
+        let mut linker = Linker::new(&engine);
+        linker
+            .func_wrap_concurrent("host", "count", |accessor: &Accessor<i32>, (n,): (i32,)| {
+                Box::pin(async move {
+                    tokio::task::yield_now().await;
+                    accessor.with(|mut store| {
+                        *store.data_mut() += n;
+                        *store.data_mut()
+                    })
+                })
+            })
+            .unwrap();
+        let mut store = Store::new(&engine, 100);
+        let instance = linker.instantiate(&mut store, &module).unwrap();
+        let run = instance.get_typed_func::<(), i32>(&mut store, "run").unwrap();
+        let mut call = pin!(run.call_async(&mut store, ()));
+        let mut context = Context::from_waker(Waker::noop());
+        let mut others = vec![];
+        let result = loop {
+            if let Poll::Ready(result) = call.as_mut().poll(&mut context) {
+                break result.unwrap();
+            }
+            // Who takes memory now must not get any that the call still needs.
+            others.extend((1..100).map(|words| vec![u64::MAX / 3; words]));
+        };
+        assert_eq!(result, 222);
+        drop(others);
+    }
+}

@@ -128,8 +128,8 @@ fn at_depth(what: &str, fields: &str) -> String {
         r#"(module
         (type $f (func (param i32) (result i32))) (type $c (cont $f))
         (type $g (func)) (type $k (cont $g)) (type $i (func (result i32))) (type $ki (cont $i))
-        (tag $yield) (tag $e (param i32))
         {fields}
+        (tag $yield) (tag $e (param i32))
         (func $down (type $f)
           (if (result i32) (i32.eqz (local.get 0)) (then {what})
             (else (i32.add (i32.const 1) (call $down (i32.sub (local.get 0) (i32.const 1)))))))

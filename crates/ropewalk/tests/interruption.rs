@@ -453,3 +453,129 @@ fn every_register_is_as_before() {
         assert_eq!(found.unwrap(), expected, "{}", mode.name);
     }
 }
+
+/// Polls a future when it is woken, and not before. Fails if that takes very long.
+fn block_until_woken<R>(future: impl Future<Output = R>) -> R {
+    struct Unpark(std::thread::Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    let (mut future, begin) = (pin!(future), Instant::now());
+    loop {
+        if let Poll::Ready(result) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            return result;
+        }
+        std::thread::park_timeout(Duration::from_secs(60));
+        assert!(begin.elapsed() < Duration::from_secs(50), "nobody has woken it");
+    }
+}
+
+/// Counts how often it was dropped.
+struct Dropped(Arc<AtomicUsize>);
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// A function `run` that waits for ever on a continuation.
+struct WaitsForEver {
+    store: Store<()>,
+    run: TypedFunc<(), ()>,
+    two: TypedFunc<(), i32>,
+    /// How many of the futures that it waits for were dropped.
+    dropped: Arc<AtomicUsize>,
+}
+
+fn waits_for_ever(engine: &Engine) -> WaitsForEver {
+    let text = r#"(module
+        (import "host" "wait" (func $wait))
+        (type $f (func))
+        (type $k (cont $f))
+        (elem declare func $body)
+        (func $body (call $wait))
+        (func (export "run") (resume $k (cont.new $k (ref.func $body))))
+        (func (export "two") (result i32) (i32.const 2)))"#;
+    let dropped = Arc::new(AtomicUsize::new(0));
+    let mut linker = Linker::new(engine);
+    let count = dropped.clone();
+    linker
+        .func_wrap_concurrent("host", "wait", move |_: &Accessor<()>, (): ()| {
+            let dropped = Dropped(count.clone());
+            Box::pin(async move {
+                std::future::pending::<()>().await;
+                drop(dropped);
+            })
+        })
+        .unwrap();
+    let mut store = Store::new(engine, ());
+    let module = Module::new(engine, text).unwrap();
+    let instance = linker.instantiate(&mut store, &module).unwrap();
+    let run = instance.get_typed_func(&mut store, "run").unwrap();
+    let two = instance.get_typed_func(&mut store, "two").unwrap();
+    WaitsForEver { store, run, two, dropped }
+}
+
+#[test]
+fn a_deadline_wakes_a_call_that_waits_and_ends_it() {
+    for mode in MODES {
+        let WaitsForEver { mut store, run, two, dropped } = waits_for_ever(&interruptible(mode));
+        for times in 1..=2 {
+            store.set_timeout(Duration::from_millis(10)).unwrap();
+            let ended = block_until_woken(run.call_async(&mut store, ()));
+            assert_eq!(code(ended), TrapCode::Interrupt, "{}", mode.name);
+            assert_eq!(dropped.load(Ordering::Relaxed), times, "{}", mode.name);
+            store.set_deadline(None).unwrap();
+            assert_eq!(two.call(&mut store, ()).unwrap(), 2, "{}", mode.name);
+            assert_eq!(store.pending_calls(), 0, "{}", mode.name);
+        }
+    }
+}
+
+#[test]
+fn a_handle_wakes_a_call_that_waits_and_ends_it() {
+    let WaitsForEver { mut store, run, two, dropped } = waits_for_ever(&interruptible(DEFAULT));
+    let handle = store.interrupt_handle().unwrap();
+    let other = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(10));
+        handle.interrupt();
+    });
+    let ended = block_until_woken(run.call_async(&mut store, ()));
+    other.join().unwrap();
+    assert_eq!(code(ended), TrapCode::Interrupt);
+    assert_eq!(dropped.load(Ordering::Relaxed), 1);
+    assert_eq!(two.call(&mut store, ()).unwrap(), 2);
+}
+
+#[test]
+fn a_deadline_ends_every_call_that_waits_in_a_store() {
+    let WaitsForEver { mut store, run, two, dropped } = waits_for_ever(&interruptible(DEFAULT));
+    store.set_timeout(Duration::from_millis(10)).unwrap();
+    let ended = block_until_woken(store.run_concurrent(async |accessor| {
+        let calls = [run.call_concurrent(accessor, ()), run.call_concurrent(accessor, ())];
+        let mut calls = calls.map(Box::pin);
+        let mut ended: [Option<Result<()>>; 2] = [None, None];
+        std::future::poll_fn(|context| {
+            for (call, ended) in calls.iter_mut().zip(&mut ended) {
+                if ended.is_none()
+                    && let Poll::Ready(result) = call.as_mut().poll(context)
+                {
+                    *ended = Some(result);
+                }
+            }
+            if ended.iter().all(Option::is_some) { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
+        ended
+    }));
+    for ended in ended {
+        assert_eq!(code(ended.unwrap()), TrapCode::Interrupt);
+    }
+    assert_eq!(dropped.load(Ordering::Relaxed), 2);
+    store.set_deadline(None).unwrap();
+    assert_eq!(two.call(&mut store, ()).unwrap(), 2);
+}

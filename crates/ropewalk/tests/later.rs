@@ -330,3 +330,56 @@ fn rest_of_another_store() -> Error {
     f.call(&mut store, &[], &mut []).unwrap();
     kept.lock().unwrap().take().unwrap()
 }
+
+/// The rest of the import `make` gives what this export of the importer makes.
+fn made_by(engine: &Engine, export: &'static str) -> Result<i32> {
+    let module = Module::new(
+        engine,
+        r#"(module
+            (type $s (struct (field i32)))
+            (type $other (struct (field i64)))
+            (import "host" "make" (func $make (param i32) (result (ref $s))))
+            (func (export "new") (param i32) (result (ref $s)) (struct.new $s (local.get 0)))
+            (func (export "new other") (param i32) (result (ref $other))
+              (struct.new $other (i64.extend_i32_u (local.get 0))))
+            (func (export "run") (result i32)
+              (i32.add
+                (struct.get $s 0 (call $make (i32.const 30)))
+                (struct.get $s 0 (call $make (i32.const 4))))))"#,
+    )?;
+    let mut linker = Linker::new(engine);
+    let make = move |mut caller: Caller<'_, ()>, n: i32| -> Result<Owned<StructRef>> {
+        let new = caller.get_export(export).and_then(Extern::into_func).unwrap();
+        let rest = caller.later(move |accessor| {
+            Box::pin(async move {
+                After(2).await;
+                accessor.with(|mut store| {
+                    let made = new.typed::<i32, Owned<StructRef>>(&store)?.call(&mut store, n)?;
+                    store.gc();
+                    Ok::<_, Error>(made)
+                })
+            })
+        });
+        Err(rest.into())
+    };
+    linker.func_wrap("host", "make", make)?;
+    let mut store = Store::new(engine, ());
+    let instance = linker.instantiate(&mut store, &module)?;
+    let run = instance.get_typed_func::<(), i32>(&mut store, "run")?;
+    block_on(run.call_async(&mut store, ()))
+}
+
+#[test]
+fn a_rest_gives_objects_of_defined_types() {
+    for engine in all_engines() {
+        assert_eq!(made_by(&engine, "new").unwrap(), 34);
+    }
+}
+
+#[test]
+fn a_rest_that_gives_an_object_of_another_type_is_refused() {
+    for engine in all_engines() {
+        let error = format!("{:#}", made_by(&engine, "new other").unwrap_err());
+        assert!(error.contains("in result 0"), "{error}");
+    }
+}

@@ -97,17 +97,53 @@ const STACKS: &str = "(type $f (func)) (type $k (cont $f)) (tag $t) (elem declar
     (func (export \"make\") (param $n i32)
       (loop
         (drop (table.grow $t (cont.new $k (ref.func $f)) (i32.const 1)))
-        (br_if 0 (local.tee $n (i32.sub (local.get $n) (i32.const 1))))))";
+        (br_if 0 (local.tee $n (i32.sub (local.get $n) (i32.const 1))))))
+    (type $g (func (param i32))) (type $d (cont $g)) (elem declare func $nest $deep)
+    (func $nest (export \"nest\") (param $n i32)
+      (if (local.get $n) (then (resume $d
+        (i32.sub (local.get $n) (i32.const 1)) (cont.new $d (ref.func $nest))))))
+    (func $deep (export \"deep\") (param $n i32)
+      (if (local.get $n) (then
+        (call $deep (i32.sub (local.get $n) (i32.const 1)))
+        (drop (table.size $t)))))
+    (func (export \"deep in a continuation\") (param $n i32)
+      (resume $d (local.get $n) (cont.new $d (ref.func $deep))))";
 
 #[test]
-fn stacks_are_limited_by_number_and_by_bytes() {
-    for (limits, most) in [(limits().stacks(40), 40), (limits().stack_bytes(1 << 20), 9)] {
-        let (mut store, instance) = limited(limits, STACKS);
-        let instance = instance.unwrap();
-        let make = |store: &mut Store<()>, n| call(store, instance, "make", &[Val::I32(n)]);
-        make(&mut store, most).unwrap();
-        assert_eq!(code(make(&mut store, 1)), TrapCode::TooManyStacks);
-        assert!(store.stack_statistics().live <= most as usize + 1);
+fn stacks_are_limited_by_number() {
+    let (mut store, instance) = limited(limits().stacks(40), STACKS);
+    let instance = instance.unwrap();
+    let make = |store: &mut Store<()>, n| call(store, instance, "make", &[Val::I32(n)]);
+    make(&mut store, 40).unwrap();
+    assert_eq!(code(make(&mut store, 1)), TrapCode::TooManyStacks);
+    assert!(store.stack_statistics().live <= 41);
+}
+
+/// Those that wait for others count with what they begin with, those that can be parked
+/// with their frames.
+#[test]
+fn stacks_are_limited_by_bytes() {
+    let (mut store, instance) = limited(limits().stack_bytes(1 << 20), STACKS);
+    let instance = instance.unwrap();
+    number(&mut store, instance, "nest", &[9]).unwrap();
+    assert_eq!(code(number(&mut store, instance, "nest", &[10])), TrapCode::TooManyStacks);
+    number(&mut store, instance, "make", &[2000]).unwrap();
+    assert!(store.stack_statistics().parked > 1900);
+    number(&mut store, instance, "nest", &[5]).unwrap();
+    assert_eq!(code(number(&mut store, instance, "make", &[100_000])), TrapCode::TooManyStacks);
+}
+
+/// A stack may grow, also one of a call from the host, to as much as all may have.
+#[test]
+fn what_stacks_grow_by_is_limited() {
+    let (mut store, instance) = limited(limits().stack_bytes(2 << 20), STACKS);
+    let instance = instance.unwrap();
+    for name in ["deep", "deep in a continuation"] {
+        number(&mut store, instance, name, &[10_000]).unwrap();
+        let error = number(&mut store, instance, name, &[1_000_000]).unwrap_err();
+        let trap = error.downcast_ref::<Trap>().unwrap();
+        assert_eq!(trap.code(), TrapCode::CallStackExhausted);
+        assert_eq!(trap.detail(), Some("the limiter of the store allows no more"));
     }
 }
 
@@ -221,4 +257,43 @@ fn a_limiter_of_ones_own_is_asked_about_everything_and_its_error_ends_the_call()
         format!("memory 65536 131072 {two:?}"),
     ];
     assert_eq!(asked, expected.join(", "));
+}
+
+/// What an embedder is told when stacks grow, and that it may panic.
+#[test]
+fn a_limiter_is_asked_when_a_stack_grows() {
+    struct Watching(Arc<Mutex<Vec<[usize; 3]>>>);
+    impl ResourceLimiter for Watching {
+        fn memory_growing(&mut self, _: usize, _: usize, _: Option<usize>) -> Result<bool> {
+            Ok(true)
+        }
+        fn table_growing(&mut self, _: usize, _: usize, _: Option<usize>) -> Result<bool> {
+            Ok(true)
+        }
+        fn stack_growing(&mut self, current: usize, desired: usize, bytes: usize) -> bool {
+            self.0.lock().unwrap().push([current, desired, bytes]);
+            assert!(desired < 8 << 20, "too deep");
+            true
+        }
+    }
+    let module = Module::new(&Engine::default(), STACKS).unwrap();
+    let mut store = Store::new(module.engine(), ());
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    store.limiter(Watching(asked.clone()));
+    let instance = Instance::new(&mut store, &module, &[]).unwrap();
+    number(&mut store, instance, "deep", &[60_000]).unwrap();
+    const MEBI: usize = 1 << 20;
+    assert_eq!(*asked.lock().unwrap(), [[MEBI, 2 * MEBI, MEBI]]);
+    asked.lock().unwrap().clear();
+    number(&mut store, instance, "deep in a continuation", &[10_000]).unwrap();
+    let all = asked.lock().unwrap().clone();
+    for (growth, next) in all.iter().zip(&all[1..]) {
+        assert_eq!((growth[1], 2 * growth[0]), (next[0], growth[1]));
+        assert!(growth[2] >= growth[1], "{growth:?}");
+    }
+    assert!(all.last().unwrap()[1] >= 10_000 * 32);
+    let deep = std::panic::AssertUnwindSafe(|| number(&mut store, instance, "deep", &[1_000_000]));
+    let panic = std::panic::catch_unwind(deep).unwrap_err();
+    assert_eq!(panic.downcast_ref::<&str>(), Some(&"too deep"));
+    number(&mut store, instance, "deep", &[60_000]).unwrap();
 }

@@ -221,6 +221,39 @@ fn a_process_without_a_piece_of_address_space_says_so() {
 }
 
 #[test]
+fn a_heap_without_memory_says_for_which_limit() {
+    let text = r#"
+        (type $a (array (mut i8))) (global $kept (mut (ref null $a)) (ref.null $a))
+        (func (export "keep") (param i32)
+          (global.set $kept (array.new_default $a (local.get 0))))"#;
+    let fails_for = |store: &mut Store<()>, instance, reason: &str| {
+        let error = number(store, instance, "keep", &[64 << 20]).unwrap_err();
+        assert_eq!(trap(&error).code(), TrapCode::OutOfMemory);
+        assert_eq!(trap(&error).detail(), Some(reason));
+        number(store, instance, "keep", &[1 << 10]).unwrap();
+    };
+    let mut small = Config::new();
+    small.max_heap(1 << 20);
+    let (mut store, instance) = instantiate_in(&Engine::new(&small).unwrap(), text);
+    let reason = "the objects of a store may have 1048576 bytes (Config::max_heap)";
+    fails_for(&mut store, instance, reason);
+    let numbers = ArrayType::new(store.engine(), FieldType::new(ValType::I64, true)).unwrap();
+    let array = ArrayRef::new(&mut store, &numbers, &vec![Val::I64(0); 200_000]);
+    assert_eq!(trap(&array.unwrap_err()).detail(), Some(reason));
+    let (mut store, instance) = instantiate(text);
+    store.limiter(StoreLimitsBuilder::new().heap_bytes(1 << 20).build());
+    fails_for(&mut store, instance, "the limiter of the store allows no more");
+    let output = child("a_heap_without_memory_says_for_which_limit", || {
+        let (mut store, instance) = instantiate(text);
+        number(&mut store, instance, "keep", &[1 << 10]).unwrap();
+        let most = limit_memory(8 << 20);
+        let reason = format!("this process may have {most} bytes of data (ulimit -d)");
+        fails_for(&mut store, instance, &reason);
+    });
+    succeeds(&output);
+}
+
+#[test]
 fn too_many_stacks_are_said_to_be_too_many_for_a_limit() {
     let text = r#"(module
         (type $f (func)) (type $c (cont $f)) (tag $yield)

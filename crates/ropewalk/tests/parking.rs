@@ -159,6 +159,39 @@ fn a_used_reference_to_a_parked_stack_stays_used() {
     }
 }
 
+/// A stack of the bag that retires continues another, whose frames must not be unpacked
+/// into the memory of the one that runs until then.
+#[test]
+fn a_stack_that_retires_continues_a_parked_one() {
+    let source = r#"(module
+        (type $c (stack (param i32) (ref null $c)))
+        (global $first (mut (ref null $c)) (ref.null $c))
+        (global $root (mut (ref null $c)) (ref.null $c))
+        (func $retires (param $n i32) (param $root (ref null $c))
+          (global.set $root (local.get $root))
+          (switch_retire $c (local.get $n) (global.get $first)))
+        (func $waits (param $n i32) (param $none (ref null $c)) (local $m i32)
+          (drop (switch $c (i32.const 0) (local.get $none))) (local.set $m)
+          (switch_retire $c
+            (i32.add (local.get $n) (local.get $m)) (global.get $root)))
+        (elem declare func $waits $retires)
+        (func (export "begin") (param $n i32)
+          (switch $c (local.get $n) (stack.new $c $waits))
+          (global.set $first) (drop))
+        (func (export "retire") (param $n i32) (result i32)
+          (switch $c (local.get $n) (stack.new $c $retires))
+          (drop)))"#;
+    for engine in checked_engines() {
+        let (mut store, instance) = instantiate_in(&engine, source);
+        for n in 1..5 {
+            number(&mut store, instance, "begin", &[100 * n]).unwrap();
+            assert_eq!(store.park_idle(), 1);
+            assert_eq!(number(&mut store, instance, "retire", &[n]).unwrap(), 101 * n);
+        }
+        assert_eq!(store.stack_statistics().live, 0);
+    }
+}
+
 // ---- when
 
 #[test]

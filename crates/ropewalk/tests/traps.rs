@@ -316,7 +316,7 @@ fn an_exception_that_nothing_catches_says_its_tag_and_values_in_all_designs() {
     );
     check_message(
         &format!(
-            "(module {tag} (import \"host\" \"new_stack\" (func $new (result stackref)))
+            "(module (import \"host\" \"new_stack\" (func $new (result stackref))) {tag}
                (func $f (param stackref) {throws})
                (func (export \"run\") (stack.switch_call $f (call $new))))"
         ),

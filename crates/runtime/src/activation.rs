@@ -10,7 +10,7 @@ use crate::host_error::HostError;
 use crate::pending::{Pending, Waiting};
 use crate::signal;
 use crate::stack::check::Violation;
-use crate::stack::{Left, Park};
+use crate::stack::{LeftAt, Park};
 use crate::store::{Store, StoreId};
 use crate::trap::Trap;
 use ropewalk_abi::signature::WORDS;
@@ -90,7 +90,7 @@ pub enum Ending {
     /// A host function panicked.
     Panic(Box<dyn Any + Send>),
     /// A host function waits for its results.
-    Waits(Box<Waiting>),
+    Waits(Waiting),
     /// Whoever waited for it has given it up.
     Cancelled,
 }
@@ -137,8 +137,8 @@ impl LeavePoint {
     /// Where a stack was left whose computation is in a host call.
     pub(crate) fn in_host_call(block: &ControlBlock) -> LeavePoint {
         // SAFETY: the stubs leave the return address at the stack pointer.
-        let (Left { sp, fp, distance }, pc) = unsafe {
-            let left = Left::of(block);
+        let (LeftAt { sp, fp, distance }, pc) = unsafe {
+            let left = LeftAt::of(block);
             (left, *(left.sp as *const usize))
         };
         LeavePoint { pc, fp, sp, distance, at_fault: false }
@@ -278,13 +278,13 @@ pub(crate) unsafe fn activate_on(
     poller: Poller,
     enter: impl FnOnce(*mut StoreContext, *mut ControlBlock) -> Left,
 ) -> Result<u64, Stop> {
-    signal::prepare_thread();
     // SAFETY: the caller's promise.
     unsafe {
-        match store.as_mut().depth == 0 && signal::nothing_runs() {
-            true => activate_in::<true>(store, root, poller, enter),
-            false => activate_in::<false>(store, root, poller, enter),
+        if store.as_mut().depth == 0 && signal::nothing_runs() {
+            return activate_in::<true>(store, root, poller, enter);
         }
+        signal::prepare_thread();
+        activate_in::<false>(store, root, poller, enter)
     }
 }
 
@@ -354,9 +354,9 @@ impl Leaving<'_> {
     fn end_otherwise(self) -> Stop {
         let ending = match self.store.take_ending() {
             Ending::Waits(waiting) if !self.store.is_poisoned() => {
-                let number = self.store.freeze();
+                let pending = self.store.freeze(waiting);
                 return match self.leave(false) {
-                    Ok(()) => Stop::Waits(Pending { number, waiting }),
+                    Ok(()) => Stop::Waits(pending),
                     Err(error) => Stop::Failed(error),
                 };
             }
@@ -442,11 +442,21 @@ fn error_of(store: &mut Store, ending: Ending) -> Result<anyhow::Error, Box<dyn 
     }
 }
 
-/// What more is known of a trap: why there is no stack, or no room on one.
+impl Store {
+    /// The trap of something that the host has asked for, with what more is known of it.
+    pub fn trap(&mut self, code: TrapCode) -> Trap {
+        Trap::new(code, detail_of(self, code), Backtrace::default())
+    }
+}
+
+/// What more is known of a trap: why there is no stack, no room on one, or no memory.
 fn detail_of(store: &mut Store, code: TrapCode) -> Option<String> {
-    let is_about_stacks = matches!(code, TrapCode::CallStackExhausted | TrapCode::TooManyStacks);
-    let refusal = store.stacks.take_refusal().filter(|_| is_about_stacks);
-    refusal.map(|refusal| refusal.to_string())
+    let (no_room, no_memory) = (store.stacks.take_refusal(), store.heap.refusal.take());
+    match code {
+        TrapCode::CallStackExhausted | TrapCode::TooManyStacks => Some(no_room?.to_string()),
+        TrapCode::OutOfMemory => Some(no_memory?.to_string()),
+        _ => None,
+    }
 }
 
 /// There is no stack for an activation.
@@ -545,24 +555,28 @@ impl Store {
     /// What is to do after an activation, mostly nothing.
     #[inline]
     fn after_activation(&mut self) -> anyhow::Result<()> {
-        if self.stacks.may_give_back() && self.depth == 0 && !self.is_poisoned() {
-            self.trim_stacks();
-        }
-        if self.options.park_always && !self.is_poisoned() {
-            self.park_stacks(Park::All);
-        }
-        match self.options.check_stacks {
-            true => self.check_after_activation(),
+        let options = &self.options;
+        match self.stacks.may_give_back() | options.check_stacks | options.park_always {
+            true => self.tidy_after_activation(),
             false => Ok(()),
         }
     }
 
     #[cold]
-    fn check_after_activation(&mut self) -> anyhow::Result<()> {
-        match self.is_poisoned() {
-            true => Ok(()),
-            false => Ok(self.check_now()?),
+    fn tidy_after_activation(&mut self) -> anyhow::Result<()> {
+        if self.is_poisoned() {
+            return Ok(());
         }
+        if self.stacks.may_give_back() && self.depth == 0 {
+            self.trim_stacks();
+        }
+        if self.options.park_always {
+            self.park_stacks(Park::All);
+        }
+        if self.options.check_stacks {
+            self.check_now()?;
+        }
+        Ok(())
     }
 
     /// The root stack for the next activation.

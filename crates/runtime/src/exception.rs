@@ -100,7 +100,7 @@ impl Store {
         let id = unsafe { (*ty).id };
         let registered = self.options.types.get(id);
         let size = u64::from(registered.layout().size);
-        let object = self.allocate(ty, size).map_err(crate::trap::Trap::from_code)?;
+        let object = self.allocate(ty, size).map_err(|code| self.trap(code))?;
         object.set_tag(tag.as_ptr());
         // From here on nothing is allocated, so the object does not move.
         let values = values(self)?;

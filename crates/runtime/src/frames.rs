@@ -1,7 +1,7 @@
 //! The frames of a stack that is suspended or in a host call.
 
 use crate::code::LoadedModule;
-use crate::stack::{Bound, Left};
+use crate::stack::{Bound, LeftAt};
 use crate::store::Store;
 use ropewalk_abi::ControlBlock;
 use ropewalk_abi::code::{CallSite, CodeTables};
@@ -13,7 +13,7 @@ pub(crate) struct Frames<'a> {
     pc: usize,
     /// Where the next link lies.
     fp: usize,
-    left: Left,
+    left: LeftAt,
     /// Calls that were met lately, by their return address: a deep stack has few of
     /// them, again and again.
     known: [Call<'a>; KNOWN_CALLS],
@@ -42,12 +42,12 @@ impl<'a> Frames<'a> {
     pub fn of_host_call(store: &'a Store, stack: &ControlBlock) -> Frames<'a> {
         // SAFETY: the stubs leave the return address at the stack pointer.
         unsafe {
-            let left = Left::of(stack);
+            let left = LeftAt::of(stack);
             Frames::new(store, *(left.sp as *const usize), left)
         }
     }
 
-    fn new(store: &'a Store, pc: usize, left: Left) -> Frames<'a> {
+    fn new(store: &'a Store, pc: usize, left: LeftAt) -> Frames<'a> {
         // Nothing returns to address zero.
         let nothing = Call { pc: 0, module: None, site: None };
         Frames { store, pc, fp: left.fp, left, known: [nothing; KNOWN_CALLS] }
@@ -70,7 +70,7 @@ impl<'a> Frames<'a> {
     pub fn of_suspended(store: &'a Store, stack: &ControlBlock) -> Frames<'a> {
         // SAFETY: the address to continue at is on top, above what is bound.
         unsafe {
-            let left = Left::of(stack);
+            let left = LeftAt::of(stack);
             let sp = store.bound(stack).map_or(left.sp, Bound::left_at);
             Frames::new(store, *(sp as *const usize), left)
         }

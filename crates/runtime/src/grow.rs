@@ -34,7 +34,7 @@ pub(crate) fn interrupted(store: &mut Store, thread: &mut Interrupted<'_>, fault
     (block.sp, block.fp) = (fault.sp.max(block.limit), pointers.first_link);
     let high = block.high;
     // SAFETY: the thread is interrupted, and its registers are all that has addresses.
-    if unsafe { store.stacks.grow(block, high - lowest) }.is_err() {
+    if unsafe { store.stacks.grow(block, high - lowest, &mut store.limiter) }.is_err() {
         return false;
     }
     let distance = block.high.wrapping_sub(high);
@@ -105,7 +105,7 @@ impl Store {
         // SAFETY: the caller's promise.
         let grown = unsafe {
             let needed = (*block).high - (*block).sp + bytes;
-            self.stacks.grow(&mut *block, needed)
+            self.stacks.grow(&mut *block, needed, &mut self.limiter)
         };
         grown.map_err(|_| TrapCode::CallStackExhausted)
     }

@@ -23,9 +23,8 @@ use crate::activation::{Ending, LeavePoint, NOBODY, Poller, Stop, activate};
 use crate::arch::stubs::{self, Left};
 use crate::backtrace::Backtrace;
 use crate::from_host::{continue_from, trap};
-use crate::stack::Left;
+use crate::stack::LeftAt;
 use crate::store::Store;
-use crate::trap::Trap;
 use ropewalk_abi::builtin::{CATCH, Outcome};
 use ropewalk_abi::clauses::List;
 use ropewalk_abi::stack::{
@@ -294,7 +293,7 @@ impl Store {
             anyhow::bail!("{}", crate::activation::POISONED);
         }
         if self.context().free_stacks.is_null() {
-            self.new_stack().map_err(Trap::from_code)?;
+            self.new_stack().map_err(|code| self.trap(code))?;
         }
         let block = self.context().free_stacks;
         let start = self.context().start;
@@ -327,10 +326,11 @@ impl Store {
     }
 
     /// Collects if a reference is the last to its block, and there is no other.
+    #[inline]
     pub fn make_room_for_block(&mut self, reference: u64) -> anyhow::Result<()> {
         let is_last = (reference & !KIND_MASK).checked_add(NEXT_GENERATION).is_none();
         if is_last && self.stacks.is_table_full() {
-            self.collect(0).map_err(Trap::from_code)?;
+            self.collect(0).map_err(|code| self.trap(code))?;
         }
         Ok(())
     }
@@ -440,7 +440,7 @@ impl Store {
     /// How many bytes of the stacks of what the host holds are in use.
     pub fn held_bytes(&self, reference: u64) -> usize {
         // SAFETY: what the host holds is suspended or new.
-        self.held_stacks(reference).map(|stack| unsafe { Left::depth(stack) }).sum()
+        self.held_stacks(reference).map(|stack| unsafe { LeftAt::depth(stack) }).sum()
     }
 
     /// Where what the host holds is suspended.
@@ -455,9 +455,9 @@ impl Store {
 
     /// Notes what the first values of the transfer area are, if stacks are checked.
     #[inline]
-    pub fn tag_transferred(&mut self, classes: impl FnOnce() -> Vec<ValueClass>) {
+    pub fn tag_transferred(&mut self, classes: impl FnOnce(&Store) -> Vec<ValueClass>) {
         if self.options.check_stacks {
-            for (slot, class) in classes().into_iter().enumerate() {
+            for (slot, class) in classes(self).into_iter().enumerate() {
                 self.set_tag(slot, class);
             }
         }

@@ -15,19 +15,18 @@
 
 use crate::activation::Ending;
 use crate::arch::stubs;
-use crate::pending::{Put, Waiting};
+use crate::pending::{Rest, Waiting};
 use crate::store::Store;
 use crate::timer::{self, Alarm};
 use ropewalk_abi::builtin::{GO_ON, Outcome};
 use ropewalk_abi::{InstanceHeader, PausedFrame, StoreContext, TrapCode};
+use std::collections::BTreeMap;
 use std::ffi::c_void;
-use std::future::Future;
 use std::io;
-use std::pin::Pin;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 /// Why functions are to stop.
@@ -61,6 +60,8 @@ pub struct Interrupts {
 struct Words {
     /// The instances of the store, until it is dropped.
     instances: Vec<Word>,
+    /// Who polls activations that wait, by the numbers of these.
+    wakers: BTreeMap<usize, Waker>,
     deadline: Clock,
     slice: Clock,
 }
@@ -107,13 +108,42 @@ impl Interrupts {
 
     /// Lets functions stop.
     fn stop(&self, reason: Reason) {
-        self.stop_all(reason, &self.lock());
+        self.stop_all(reason, self.lock());
     }
 
-    fn stop_all(&self, reason: Reason, words: &Words) {
+    fn stop_all(&self, reason: Reason, mut words: MutexGuard<'_, Words>) {
         if self.reasons.fetch_or(reason as u32, Ordering::Relaxed) == 0 {
             words.instances.iter().for_each(|word| word.set(false));
         }
+        if reason as u32 & ENDING != 0 {
+            let wakers = std::mem::take(&mut words.wakers);
+            // An executor may do anything then.
+            drop(words);
+            wakers.into_values().for_each(Waker::wake);
+        }
+    }
+
+    /// Whether activations are to end.
+    pub(crate) fn end(&self) -> bool {
+        self.has(ENDING)
+    }
+
+    /// Has an activation that waits polled again when it is to end.
+    pub(crate) fn wake_at_end(&self, activation: usize, waker: &Waker) {
+        let mut words = self.lock();
+        match self.end() {
+            true => {
+                drop(words);
+                waker.wake_by_ref();
+            }
+            false => drop(words.wakers.insert(activation, waker.clone())),
+        }
+    }
+
+    /// An activation does not wait any more.
+    pub(crate) fn wake_no_more(&self, activation: usize) {
+        let waker = self.lock().wakers.remove(&activation);
+        drop(waker);
     }
 
     /// Takes a reason back.
@@ -160,6 +190,7 @@ impl Interrupts {
     pub(crate) fn close(&self) {
         let mut words = self.lock();
         words.instances.clear();
+        words.wakers.clear();
         (words.deadline, words.slice) = (Clock::default(), Clock::default());
     }
 
@@ -191,7 +222,7 @@ impl Interrupts {
     fn ring(&self, reason: Reason, times: u64) {
         let mut words = self.lock();
         if words.clock(reason).times == times {
-            self.stop_all(reason, &words);
+            self.stop_all(reason, words);
         }
     }
 }
@@ -276,15 +307,7 @@ impl Store {
         }
         // SAFETY: as above.
         unsafe { (*polling.context).waker().wake_by_ref() };
-        let waiting = Waiting {
-            results: Box::pin(NextTurn),
-            fail: Box::new(|store, error| {
-                store.set_ending(Ending::Error(error));
-                Outcome::END
-            }),
-            scope: None,
-        };
-        self.set_ending(Ending::Waits(Box::new(waiting)));
+        self.set_ending(Ending::Waits(Waiting { rest: Box::new(NextTurn), scope: None }));
         true
     }
 
@@ -316,15 +339,28 @@ impl Store {
 /// What an activation waits for that lets others run: to be polled again.
 struct NextTurn;
 
-impl Future for NextTurn {
-    type Output = anyhow::Result<Put>;
+impl Rest for NextTurn {
+    fn poll(&mut self, _: &mut Context<'_>) -> Poll<()> {
+        Poll::Ready(())
+    }
 
-    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
-        let put: Put = Box::new(|store| {
-            store.begin_slice();
-            Ok(())
-        });
-        Poll::Ready(Ok(put))
+    fn conclude(self: Box<Self>, store: &mut Store) -> Outcome {
+        store.begin_slice();
+        Outcome::returned(0)
+    }
+}
+
+/// What an activation waits for that is to end.
+pub(crate) struct Ends;
+
+impl Rest for Ends {
+    fn poll(&mut self, _: &mut Context<'_>) -> Poll<()> {
+        Poll::Ready(())
+    }
+
+    fn conclude(self: Box<Self>, store: &mut Store) -> Outcome {
+        store.set_ending(Ending::Trap(TrapCode::Interrupt));
+        Outcome::END
     }
 }
 

@@ -83,4 +83,4 @@ pub use signal::install as install_signal_handlers;
 pub use source::Source;
 pub use store::{HostFunction, StackStatistics, Store, StoreId, StoreOptions, Trampoline};
 pub use trap::Trap;
-pub use types::{RegisteredType, TypeRegistry};
+pub use types::{RegisteredType, SharedFuncType, TypeRegistry};

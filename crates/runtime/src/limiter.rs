@@ -3,7 +3,7 @@
 use crate::instance::InstantiateError;
 use crate::store::Store;
 use anyhow::{Result, bail};
-use ropewalk_abi::{MemoryType, TableType, TrapCode};
+use ropewalk_abi::{MemoryType, TableType};
 
 /// Decides how much a store may have.
 ///
@@ -34,10 +34,22 @@ pub trait ResourceLimiter: Send + Sync {
         maximum: Option<usize>,
     ) -> Result<bool>;
 
-    /// Whether there may be so many stacks, but roots, instead of fewer; each begins
-    /// with so many bytes. Otherwise what makes one traps with `too many stacks`. What
-    /// stacks grow by later, `Config::max_stack_memory` limits.
+    /// Whether there may be so many stacks, but roots, instead of fewer; all stacks have
+    /// `bytes` bytes together then, as `Config::max_stack_memory` counts them. If it says
+    /// no, stacks are parked that can be, and it is asked again. Then what makes one
+    /// traps with `too many stacks`.
     fn stacks_growing(&mut self, _current: usize, _desired: usize, _bytes: usize) -> bool {
+        true
+    }
+
+    /// Whether one stack, which may be a root, may grow from so many bytes to so many; all
+    /// stacks have `bytes` bytes together then. It is asked for twice what the stack has,
+    /// and, if it says no, for what is needed now. Then the call traps with `call stack
+    /// exhausted`.
+    ///
+    /// The stack has just met its guard, and WebAssembly waits at any instruction: this
+    /// runs in a handler of signals, on a stack of 64 KiB.
+    fn stack_growing(&mut self, _current: usize, _desired: usize, _bytes: usize) -> bool {
         true
     }
 
@@ -124,8 +136,12 @@ impl Limiter {
         limiter.table_growing(count(from), count(to), ty.maximum.map(count))
     }
 
-    pub fn stacks_growing(&mut self, from: usize, to: usize, size: usize) -> bool {
-        self.0.as_mut().is_none_or(|limiter| limiter.stacks_growing(from, to, size))
+    pub fn stacks_growing(&mut self, from: usize, to: usize, bytes: usize) -> bool {
+        self.0.as_mut().is_none_or(|limiter| limiter.stacks_growing(from, to, bytes))
+    }
+
+    pub fn stack_growing(&mut self, from: usize, to: usize, bytes: usize) -> bool {
+        self.0.as_mut().is_none_or(|limiter| limiter.stack_growing(from, to, bytes))
     }
 
     pub fn heap_growing(&mut self, from: usize, to: usize) -> bool {
@@ -136,9 +152,8 @@ impl Limiter {
         self.0.as_mut().is_none_or(|limiter| limiter.handles_growing(from, from + 1))
     }
 
-    pub fn host_values_growing(&mut self, from: usize) -> Result<(), TrapCode> {
-        let may = self.0.as_mut().is_none_or(|limiter| limiter.host_values_growing(from, from + 1));
-        if may { Ok(()) } else { Err(TrapCode::OutOfMemory) }
+    pub fn host_values_growing(&mut self, from: usize) -> bool {
+        self.0.as_mut().is_none_or(|limiter| limiter.host_values_growing(from, from + 1))
     }
 }
 

@@ -48,7 +48,12 @@ impl Map {
         Map::new(len, ProtFlags::READ | ProtFlags::WRITE)
     }
 
-    /// Maps memory that has a copy of these bytes, to be read.
+    /// Maps memory for code, [near our own](near_code).
+    pub fn for_code(len: usize) -> io::Result<Map> {
+        Map::near(near_code(len), len, ProtFlags::READ | ProtFlags::WRITE)
+    }
+
+    /// Maps memory that has a copy of these bytes, to be read. Code may be among them.
     pub fn copy_of(bytes: &[u8]) -> io::Result<Map> {
         let map = Map::for_code(bytes.len().next_multiple_of(PAGE))?;
         // SAFETY: the map is writable, new, and at least as long as the bytes.

@@ -3,7 +3,8 @@
 //! A 32-bit memory reserves all the address space that an index can reach, and
 //! a guard; growing only makes more of it accessible. A 64-bit memory reserves
 //! some room to grow and moves when that is used up; the guard is what of the
-//! reservation lies after its end.
+//! reservation lies after its end. So does a 32-bit one in an engine whose memories
+//! reserve less.
 
 use crate::machine;
 use crate::map::Map;
@@ -66,7 +67,7 @@ impl Memory {
         if len > pool.limit {
             return Err(failed(format!("a memory may have at most {} bytes", pool.limit)));
         }
-        let explain = |error| machine::explain(error, reservation(&ty, len)).to_string();
+        let explain = |error| machine::explain(error, pool.reservation(&ty, len)).to_string();
         let map = pool.take(&ty, len as usize).map_err(|error| failed(explain(error)))?;
         // SAFETY: the caller says that `def` is valid.
         unsafe { def.write(MemoryDef { base: map.base(), len: len as usize }) };
@@ -150,10 +151,11 @@ impl Memory {
         Some(old)
     }
 
-    /// Gives a 64-bit memory a larger reservation.
+    /// Gives a memory that does not reserve all it can ever have a larger reservation.
     fn relocate(&mut self, old_len: usize, new_len: u64) -> Option<()> {
         let room = new_len.saturating_add(new_len / 2);
-        let mut map = reserve(&self.ty, room).or_else(|_| reserve(&self.ty, new_len)).ok()?;
+        let reserve = |len| self.pool.reserve(&self.ty, len);
+        let mut map = reserve(room).or_else(|_| reserve(new_len)).ok()?;
         let old = self.map.as_mut().expect("there until it is dropped");
         map.take_pages(old, old_len).ok()?;
         let base = map.base();
@@ -192,6 +194,9 @@ pub struct MemoryPool {
     free: Mutex<Vec<Pooled>>,
     /// How many bytes a memory may have.
     limit: u64,
+    /// How many bytes of address space a 32-bit memory takes before its guard, or its
+    /// length if that is more.
+    reservation: u64,
 }
 
 /// A reservation of which this many bytes are accessible, and zero.
@@ -207,20 +212,48 @@ const KEEP: usize = 16;
 const KEEP_LEN: usize = 256 << 10;
 
 impl MemoryPool {
-    /// A pool that has nothing yet, for memories of at most this many bytes.
-    pub fn new(limit: u64) -> MemoryPool {
-        MemoryPool { free: Mutex::default(), limit }
+    /// A pool that has nothing yet, for memories of at most this many bytes, of which
+    /// those with 32-bit addresses reserve so many.
+    pub fn new(limit: u64, reservation: u64) -> MemoryPool {
+        MemoryPool { free: Mutex::default(), limit, reservation }
+    }
+
+    /// Whether a memory reserves all that an index can reach.
+    fn is_whole(&self, ty: &MemoryType) -> bool {
+        !ty.memory64 && self.reservation >= MEMORY32_RESERVATION
+    }
+
+    fn reserve(&self, ty: &MemoryType, len: u64) -> std::io::Result<Map> {
+        Map::reserve(self.reservation(ty, len))
+    }
+
+    /// How many bytes of address space a memory of this length reserves.
+    fn reservation(&self, ty: &MemoryType, len: u64) -> usize {
+        let reservation = match self.is_whole(ty) {
+            true => MEMORY32_RESERVATION,
+            false => {
+                let limit = ty.maximum.unwrap_or(u64::MAX).min(ty.address_limit());
+                let maximum = limit.saturating_mul(MemoryType::PAGE_SIZE);
+                let room = match ty.memory64 {
+                    false => self.reservation.max(len),
+                    true => len.saturating_add(MEMORY64_ROOM),
+                };
+                room.min(maximum.max(len))
+            }
+        };
+        let total = reservation.saturating_add(MEMORY_GUARD);
+        usize::try_from(total).unwrap_or(usize::MAX)
     }
 
     /// A reservation for a memory, accessible up to its length.
     fn take(&self, ty: &MemoryType, len: usize) -> std::io::Result<Map> {
-        let pooled = match ty.memory64 {
-            false => self.free.lock().expect("nobody panics with it").pop(),
-            true => None,
+        let pooled = match self.is_whole(ty) {
+            true => self.free.lock().expect("nobody panics with it").pop(),
+            false => None,
         };
         let Pooled { map, open } = match pooled {
             Some(pooled) => pooled,
-            None => Pooled { map: reserve(ty, len as u64)?, open: 0 },
+            None => Pooled { map: self.reserve(ty, len as u64)?, open: 0 },
         };
         if len > open {
             map.open(open, len - open)?;
@@ -231,7 +264,7 @@ impl MemoryPool {
     }
 
     fn put(&self, ty: &MemoryType, map: Map, len: usize) {
-        if ty.memory64 || len > KEEP_LEN {
+        if !self.is_whole(ty) || len > KEEP_LEN {
             return;
         }
         // SAFETY: this many bytes are accessible, and nobody uses them any more.
@@ -241,21 +274,4 @@ impl MemoryPool {
             free.push(Pooled { map, open: len });
         }
     }
-}
-
-fn reserve(ty: &MemoryType, len: u64) -> std::io::Result<Map> {
-    Map::reserve(reservation(ty, len))
-}
-
-/// How many bytes of address space a memory of this length reserves.
-fn reservation(ty: &MemoryType, len: u64) -> usize {
-    let reservation = match ty.memory64 {
-        false => MEMORY32_RESERVATION,
-        true => {
-            let maximum = ty.maximum.unwrap_or(u64::MAX).saturating_mul(MemoryType::PAGE_SIZE);
-            len.saturating_add(MEMORY64_ROOM).min(maximum.max(len))
-        }
-    };
-    let total = reservation.saturating_add(MEMORY_GUARD);
-    usize::try_from(total).unwrap_or(usize::MAX)
 }

@@ -5,9 +5,10 @@
 //! slots than the store needs, at collections, and when the host says so.
 
 use crate::activation::Ending;
-use crate::stack::{Left, Park};
+use crate::stack::{LeftAt, Park};
 use crate::store::Store;
 use ropewalk_abi::{ControlBlock, StoreContext, TrapCode};
+use std::collections::TryReserveError;
 use std::{iter, ptr};
 
 /// What is known of places in code where stacks were left: whether the frame there
@@ -24,32 +25,42 @@ impl Default for KnownSites {
 }
 
 impl Store {
-    /// Parks stacks that are suspended or new; returns how many.
+    /// Parks stacks that are suspended or new; returns how many. None if there is no
+    /// memory for the lists of a look.
     pub(crate) fn park_stacks(&mut self, which: Park) -> usize {
-        let running: Vec<_> = self.stacks_in_host_calls().map(ptr::from_ref).collect();
-        running.into_iter().for_each(|stack| self.stacks.leave_alone(stack));
-        self.leave_roots_alone();
+        let Ok(busy) = self.busy_stacks() else { return 0 };
+        let Ok(mut chosen) = self.stacks.begin_look(busy.len()) else { return 0 };
+        busy.into_iter().for_each(|stack| self.stacks.leave_alone(stack));
+        self.stacks.choose_idle(which, &mut chosen);
         let (before, _) = self.stacks.count_parked();
-        for outermost in self.stacks.choose_idle(which) {
+        for outermost in chosen {
             // SAFETY: what was chosen is suspended or new.
             unsafe { self.park_group(outermost) };
         }
         self.stacks.count_parked().0 - before
     }
 
-    /// What is suspended with a root stays where it is.
-    fn leave_roots_alone(&mut self) {
+    /// The stacks that run or wait, and those that are suspended with a root, which stay
+    /// where they are.
+    fn busy_stacks(&self) -> Result<Vec<*const ControlBlock>, TryReserveError> {
+        let mut busy = Vec::new();
+        for stack in self.stacks_in_host_calls() {
+            busy.try_reserve(1)?;
+            busy.push(ptr::from_ref(stack));
+        }
         for root in self.root_blocks() {
             // SAFETY: blocks of roots are alive; the parents of the innermost of what
             // is suspended with one lead to it.
             unsafe {
                 let mut stack = (*root).innermost;
                 while stack != root {
-                    self.stacks.leave_alone(stack);
+                    busy.try_reserve(1)?;
+                    busy.push(stack.cast_const());
                     stack = (*stack).parent;
                 }
             }
         }
+        Ok(busy)
     }
 
     /// Parks a stack and those that are suspended with it; or none, if the frames of one
@@ -85,7 +96,7 @@ impl Store {
             return false;
         }
         // SAFETY: the caller's promise.
-        let left = unsafe { Left::of(stack) };
+        let left = unsafe { LeftAt::of(stack) };
         if stack.fp == 0 {
             return stack.sp == stack.top;
         }
@@ -208,6 +219,9 @@ impl Store {
         if self.stacks.should_park() && !self.stacks.allow_turns() {
             self.park_stacks(Park::Unused);
             self.stacks.set_allowance();
+        }
+        if self.stacks.is_out_of_slots() {
+            self.stacks.give_back_unused();
         }
         if self.stacks.is_out_of_slots() {
             self.park_stacks(Park::All);

@@ -21,34 +21,54 @@
 
 use crate::activation::{Ending, Poller, Stop, activate_on};
 use crate::arch::stubs::{self, Left};
+use crate::interrupt::{Ends, Interrupts};
 use crate::stack::RootStack;
 use crate::store::Store;
 use crate::trap::Trap;
 use ropewalk_abi::builtin::{CATCH, END, GO_ON, Outcome, SUSPEND};
 use ropewalk_abi::{ControlBlock, LeftCall, Passage, TrapCode};
 use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
 use std::ptr::{self, NonNull};
+use std::sync::Arc;
+use std::task::{Context, Poll};
 
-/// What a host function waits for.
-pub type Results = Pin<Box<dyn Future<Output = anyhow::Result<Put>> + Send>>;
+/// The rest of a host function, for which an activation waits.
+pub trait Rest: Send {
+    /// Polls it. When it is ready, it can be concluded.
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<()>;
 
-/// Puts the results of a host function into the transfer area.
-pub type Put = Box<dyn FnOnce(&mut Store) -> anyhow::Result<()> + Send>;
+    /// Puts its results into the transfer area; or throws, suspends, or ends the
+    /// activation.
+    fn conclude(self: Box<Self>, store: &mut Store) -> Outcome;
+}
 
-/// A host function that waits.
+/// The rest of a host function that was given up.
+struct GivenUp;
+
+impl Rest for GivenUp {
+    fn poll(&mut self, _: &mut Context<'_>) -> Poll<()> {
+        Poll::Pending
+    }
+
+    fn conclude(self: Box<Self>, _: &mut Store) -> Outcome {
+        unreachable!("it is never ready")
+    }
+}
+
+/// What an activation waits for.
 pub struct Waiting {
-    /// What for.
-    pub results: Results,
-    /// Continues with what has become of it: throws, suspends, or ends the activation.
-    pub fail: Fail,
+    /// The rest of a host function.
+    pub rest: Box<dyn Rest>,
     /// Where the scope of its references begins, if it keeps them while it waits.
     pub scope: Option<usize>,
 }
 
-/// What happens when a host function has failed after it has waited.
-pub type Fail = Box<dyn FnOnce(&mut Store, anyhow::Error) -> Outcome + Send>;
+impl Waiting {
+    /// Drops the rest, which may use the store meanwhile.
+    pub fn give_up(&mut self) {
+        self.rest = Box::new(GivenUp);
+    }
+}
 
 impl fmt::Debug for Waiting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -62,7 +82,24 @@ pub struct Pending {
     /// Its number among those that wait.
     pub(crate) number: usize,
     /// For what.
-    pub waiting: Box<Waiting>,
+    pub waiting: Waiting,
+    /// What may end it meanwhile.
+    pub(crate) interrupts: Option<Arc<Interrupts>>,
+}
+
+impl Pending {
+    /// Polls what it waits for. It is ready too if the activation is to end.
+    pub fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let Some(interrupts) = &self.interrupts else { return self.waiting.rest.poll(context) };
+        if interrupts.end() {
+            // What it waits for may use the store when it is dropped.
+            self.waiting.rest = Box::new(Ends);
+        } else if self.waiting.rest.poll(context).is_pending() {
+            interrupts.wake_at_end(self.number, context.waker());
+            return Poll::Pending;
+        }
+        Poll::Ready(())
+    }
 }
 
 /// What is set aside of an activation that waits.
@@ -92,12 +129,12 @@ impl Store {
         if waiting.scope.is_some() {
             self.keep_scope_open();
         }
-        self.set_ending(Ending::Waits(Box::new(waiting)));
+        self.set_ending(Ending::Waits(waiting));
         Outcome::SUSPEND
     }
 
-    /// Sets the newest activation aside, which is then to be left; returns its number.
-    pub(crate) fn freeze(&mut self) -> usize {
+    /// Sets the newest activation aside, which is then to be left.
+    pub(crate) fn freeze(&mut self, waiting: Waiting) -> Pending {
         // Those after it are idle.
         let root = self.roots.swap_remove(self.depth - 1);
         let frozen = Frozen { root, stack: self.context().stack, base: self.context().base };
@@ -109,7 +146,13 @@ impl Store {
             }
         };
         self.frozen[number] = Some(frozen);
-        number
+        let interrupts = self.options.interruption.then(|| self.interrupts.clone());
+        if let Some(interrupts) = &interrupts {
+            // SAFETY: who polls an activation is there as long as that runs.
+            let context = unsafe { (*self.poller()).context.as_ref() };
+            interrupts.wake_at_end(number, context.expect("it was polled").waker());
+        }
+        Pending { number, waiting, interrupts }
     }
 
     /// Makes the root of an activation that was set aside the one for the next
@@ -117,6 +160,9 @@ impl Store {
     fn unfreeze(&mut self, number: usize) -> Thawed {
         let Frozen { root, stack, base } = self.frozen[number].take().expect("it waits");
         self.free_frozen.push(number);
+        if self.options.interruption {
+            self.interrupts.wake_no_more(number);
+        }
         let block = root.block;
         self.roots.push(root);
         let last = self.roots.len() - 1;
@@ -162,18 +208,10 @@ impl Store {
         self.frozen.len() - self.free_frozen.len()
     }
 
-    /// Continues with what a host function has become.
-    fn concluded(
-        &mut self,
-        result: anyhow::Result<Put>,
-        fail: Fail,
-        scope: Option<usize>,
-    ) -> Outcome {
-        let outcome = match result.and_then(|put| put(self)) {
-            Ok(()) => Outcome::returned(0),
-            Err(error) => fail(self, error),
-        };
-        if let Some(scope) = scope {
+    /// Continues with what has become of a host function.
+    fn conclude(&mut self, waiting: Waiting) -> Outcome {
+        let outcome = waiting.rest.conclude(self);
+        if let Some(scope) = waiting.scope {
             self.close_scope(scope);
         }
         outcome
@@ -187,8 +225,8 @@ struct Thawed {
     base: *mut ControlBlock,
 }
 
-/// Continues an activation that waits with what has become of its host function; returns
-/// the result of what was called [with words](crate::call_with_words).
+/// Continues an activation whose host function is ready; returns the result of what was
+/// called [with words](crate::call_with_words).
 ///
 /// # Safety
 ///
@@ -197,12 +235,9 @@ struct Thawed {
 pub unsafe fn thaw(
     mut store: NonNull<Store>,
     pending: Pending,
-    result: anyhow::Result<Put>,
     poller: Poller,
 ) -> Result<u64, Stop> {
-    let Pending { number, waiting } = pending;
-    let Waiting { results, fail, scope } = *waiting;
-    drop(results);
+    let Pending { number, waiting, .. } = pending;
     // SAFETY: the caller has the store borrowed.
     let inner = unsafe { store.as_mut() };
     if inner.is_poisoned() {
@@ -210,7 +245,7 @@ pub unsafe fn thaw(
     }
     if inner.depth >= inner.options.max_activations {
         // SAFETY: the caller's promise.
-        unsafe { give_up(store, number, scope) };
+        unsafe { give_up(store, number, waiting.scope) };
         return Err(Stop::Failed(Trap::from_code(TrapCode::CallStackExhausted).into()));
     }
     let Thawed { root, stack, base } = inner.unfreeze(number);
@@ -220,7 +255,7 @@ pub unsafe fn thaw(
             (*context).stack = stack;
             (*context).base = base;
             let store = Store::from_context(context);
-            let outcome = store.concluded(result, fail, scope);
+            let outcome = store.conclude(waiting);
             if outcome.ended == GO_ON {
                 let reference = (*stack).reference;
                 (*context).passage = Passage { to: stack, signal: 0, reference };
@@ -246,10 +281,10 @@ pub unsafe fn thaw(
 ///
 /// As for [`thaw`].
 pub unsafe fn cancel(store: NonNull<Store>, pending: Pending) {
-    let Pending { number, waiting } = pending;
-    let Waiting { results, scope, .. } = *waiting;
+    let Pending { number, waiting, .. } = pending;
+    let Waiting { rest, scope } = waiting;
     // It may use the store, and wait for activations of its own.
-    drop(results);
+    drop(rest);
     // SAFETY: the caller's promise.
     unsafe { give_up(store, number, scope) };
 }

@@ -19,6 +19,7 @@ use ropewalk_abi::{StoreContext, TrapCode};
 use std::cell::Cell;
 use std::io;
 use std::mem::MaybeUninit;
+use std::panic::{self, AssertUnwindSafe};
 use std::ptr;
 use std::sync::OnceLock;
 
@@ -28,12 +29,13 @@ const SIGNALS: [c_int; 4] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SI
 static PREVIOUS: OnceLock<Result<[libc::sigaction; 4], i32>> = OnceLock::new();
 
 thread_local! {
-    /// The store whose newest activation runs on this thread, or null.
-    static RUNNING: Cell<*mut StoreContext> = const { Cell::new(ptr::null_mut()) };
-    /// Whether this thread has an alternate stack of ours.
-    static PREPARED: Cell<bool> = const { Cell::new(false) };
+    /// The store whose newest activation runs on this thread, or null, or [`UNPREPARED`].
+    static RUNNING: Cell<*mut StoreContext> = const { Cell::new(UNPREPARED) };
     static ALTERNATE_STACK: AlternateStack = AlternateStack::new();
 }
+
+/// Nothing runs on a thread, which has no alternate stack of ours.
+const UNPREPARED: *mut StoreContext = ptr::dangling_mut();
 
 /// Installs the handlers of the process, once.
 pub fn install() -> io::Result<()> {
@@ -67,17 +69,17 @@ unsafe fn install_handlers() -> io::Result<[libc::sigaction; 4]> {
 /// Gives the thread an alternate stack for signals, if it has none of ours.
 #[inline]
 pub(crate) fn prepare_thread() {
-    if !PREPARED.get() {
+    if RUNNING.get() == UNPREPARED {
         prepare_new_thread();
     }
 }
 
 #[cold]
 fn prepare_new_thread() {
-    ALTERNATE_STACK.with(|_| PREPARED.set(true));
+    ALTERNATE_STACK.with(|_| RUNNING.set(ptr::null_mut()));
 }
 
-/// Whether no activation runs on this thread.
+/// Whether no activation runs on this thread, which is prepared for one.
 #[inline]
 pub(crate) fn nothing_runs() -> bool {
     RUNNING.get().is_null()
@@ -117,7 +119,7 @@ impl AlternateStack {
 
 impl Drop for AlternateStack {
     fn drop(&mut self) {
-        PREPARED.set(false);
+        RUNNING.set(UNPREPARED);
         let disable =
             libc::stack_t { ss_sp: ptr::null_mut(), ss_flags: libc::SS_DISABLE, ss_size: 0 };
         // SAFETY: disabling is always allowed outside of a handler.
@@ -140,7 +142,7 @@ unsafe extern "C" fn handle(signal: c_int, info: *mut siginfo_t, context: *mut c
 /// not return if it is a bug.
 unsafe fn become_trap(signal: c_int, info: &siginfo_t, context: &mut ucontext_t) -> bool {
     let running = RUNNING.get();
-    if running.is_null() || was_sent(info) {
+    if running.is_null() || running == UNPREPARED || was_sent(info) {
         return false;
     }
     let mut thread = Interrupted::new(context);
@@ -162,10 +164,18 @@ unsafe fn become_trap(signal: c_int, info: &siginfo_t, context: &mut ucontext_t)
         Verdict::NoRoom => {
             // SAFETY: as above, and it is ours.
             let store = unsafe { Store::from_context(running) };
-            if grow::interrupted(store, &mut thread, &fault) {
-                return true;
+            // The limiter of the store may panic.
+            let grow = AssertUnwindSafe(|| grow::interrupted(store, &mut thread, &fault));
+            match panic::catch_unwind(grow) {
+                Ok(true) => return true,
+                Ok(false) => TrapCode::CallStackExhausted,
+                Err(panic) => {
+                    // SAFETY: as above.
+                    unsafe { Store::from_context(running) }.set_ending(Ending::Panic(panic));
+                    thread.leave(running);
+                    return true;
+                }
             }
-            TrapCode::CallStackExhausted
         }
         Verdict::Foreign => return false,
         Verdict::Bug => complaint::abort(store, &fault),

@@ -6,7 +6,7 @@ use crate::builtins;
 use crate::code::LoadedModule;
 use crate::const_expr::ConstValue;
 use crate::fuel::Fuel;
-use crate::heap::{Heap, HeapOptions, Object};
+use crate::heap::{Heap, HeapOptions, NoMemory, Object};
 use crate::held::Released;
 use crate::instance::Instance;
 use crate::interrupt::Interrupts;
@@ -532,7 +532,9 @@ impl Store {
 
     /// A reference to a host value.
     pub fn add_extern(&mut self, value: Box<dyn Any + Send + Sync>) -> Result<u64, TrapCode> {
-        self.limiter.host_values_growing(self.heap.host_values())?;
+        if !self.limiter.host_values_growing(self.heap.host_values()) {
+            return Err(self.heap.refuse(NoMemory::Limiter));
+        }
         self.heap.make_room_for_extern()?;
         let object = self.allocate(self.options.types.extern_info(), u64::from(EXTERN_SIZE))?;
         let number = self.heap.add_extern(value);
@@ -584,10 +586,10 @@ impl Store {
     }
 
     /// The blocks of all root stacks.
-    pub(crate) fn root_blocks(&self) -> Vec<*mut ControlBlock> {
+    pub(crate) fn root_blocks(&self) -> impl Iterator<Item = *mut ControlBlock> {
         let frozen = self.frozen.iter().flatten().map(|frozen| &frozen.root);
         let all = self.roots.iter().chain(&self.spare_roots).chain(frozen);
-        all.map(|root| root.block).collect()
+        all.map(|root| root.block)
     }
 
     /// The block that root stacks have as their parent.

@@ -13,6 +13,7 @@ use ropewalk_abi::{
     TypeKind, ValType,
 };
 use std::collections::HashMap;
+use std::ops::Deref;
 use std::ptr;
 use std::sync::atomic::AtomicPtr;
 use std::sync::{Arc, RwLock};
@@ -56,6 +57,19 @@ impl RegisteredType {
     /// The layout of the objects that it describes.
     pub fn layout(&self) -> &ObjectLayout {
         &self.layout
+    }
+}
+
+/// A function type of an engine. It is not copied, so that a call which looks at it takes
+/// no memory.
+#[derive(Clone, Debug)]
+pub struct SharedFuncType(Arc<RegisteredType>);
+
+impl Deref for SharedFuncType {
+    type Target = FuncType;
+
+    fn deref(&self) -> &FuncType {
+        self.0.ty.composite.as_func().expect("it was looked at when this was made")
     }
 }
 
@@ -181,7 +195,14 @@ impl TypeRegistry {
     ///
     /// If another kind of type has the number.
     pub fn func_type(&self, number: u32) -> FuncType {
-        self.get(number).ty.composite.as_func().expect("a function type").clone()
+        FuncType::clone(&self.shared_func_type(number))
+    }
+
+    /// The same, not copied.
+    pub fn shared_func_type(&self, number: u32) -> SharedFuncType {
+        let ty = SharedFuncType(self.get(number));
+        assert!(ty.0.ty.composite.as_func().is_some(), "a function type");
+        ty
     }
 
     /// The kind of the type with a number.

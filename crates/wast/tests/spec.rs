@@ -51,6 +51,11 @@ macro_rules! suites {
                 }
 
                 #[test]
+                fn passes_with_small_reservations_of_memories() {
+                    check(stringify!($name), $scripts.collect(), $features, stress::SMALL_MEMORIES);
+                }
+
+                #[test]
                 fn passes_while_stacks_move() {
                     check(stringify!($name), $scripts.collect(), $features, stress::MOVE);
                 }

@@ -7,7 +7,7 @@ use crate::store::{AsContext, AsContextMut};
 use crate::val::Val;
 use anyhow::{Context, Result, bail};
 use ropewalk_runtime::heap::{ObjectType, slot_type};
-use ropewalk_runtime::{RegisteredType, Store as RuntimeStore, Trap};
+use ropewalk_runtime::{RegisteredType, Store as RuntimeStore};
 use std::sync::Arc;
 
 /// A reference to a struct.
@@ -35,7 +35,7 @@ impl StructRef {
         let runtime = &mut *store.0.runtime;
         WrongCount::check(("field", "fields"), types.len(), fields.len())?;
         check_fields(runtime, ty, fields)?;
-        let word = runtime.new_object(ty, 0).map_err(Trap::from_code)?;
+        let word = runtime.new_object(ty, 0).map_err(|code| runtime.trap(code))?;
         for (i, (field, ty)) in fields.iter().zip(types).enumerate() {
             let value = field.to_raw(runtime, ty.storage.unpacked())?;
             // SAFETY: the struct has this field, and the value its type.

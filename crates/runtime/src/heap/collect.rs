@@ -7,7 +7,7 @@
 use super::object::Object;
 use crate::const_expr::ConstValue;
 use crate::frames::Frames;
-use crate::stack::{Left, Reached, Swept};
+use crate::stack::{LeftAt, Reached, Swept};
 use crate::store::Store;
 use ropewalk_abi::stack::{
     FIBER_EXTRAS, KIND_MASK, NEW_STACK_ARGUMENTS, NEXT_GENERATION, Purpose, block_number, is_stack,
@@ -20,6 +20,8 @@ use std::ptr;
 pub(super) struct Lists {
     /// The stacks that run, and their parents.
     running: Vec<*const ControlBlock>,
+    /// All roots.
+    roots: Vec<*mut ControlBlock>,
     /// What is known of each stack, by its block.
     stacks: Vec<Reached>,
     /// Which stacks are or were among the pending ones, by their blocks.
@@ -36,11 +38,13 @@ impl Lists {
         let count = store.stacks.len() + 1;
         let mut running = with_room(store.stacks_in_host_calls().count())?;
         running.extend(store.stacks_in_host_calls().map(ptr::from_ref));
+        let mut roots = with_room(store.root_blocks().count())?;
+        roots.extend(store.root_blocks());
         let mut stacks = with_room(count)?;
         stacks.resize(count, Reached::default());
         let mut was_pending = with_room(count)?;
         was_pending.resize(count, false);
-        Ok(Lists { running, stacks, was_pending, pending: with_room(count)? })
+        Ok(Lists { running, roots, stacks, was_pending, pending: with_room(count)? })
     }
 }
 
@@ -55,7 +59,7 @@ fn with_room<T>(count: usize) -> Result<Vec<T>, TrapCode> {
 /// is zero from `clean` on, and updates all references; frees the stacks that
 /// cannot be reached. Returns the end of the copies.
 pub(super) fn copy_reachable(store: &mut Store, lists: Lists, base: usize, clean: usize) -> usize {
-    let Lists { running, stacks, was_pending, pending } = lists;
+    let Lists { running, roots, stacks, was_pending, pending } = lists;
     let mut copier = Copier {
         next: base,
         clean,
@@ -85,7 +89,7 @@ pub(super) fn copy_reachable(store: &mut Store, lists: Lists, base: usize, clean
     store.heap.violation = references.and_then(|references| references.violation);
     store.heap.externs.reached = externs;
     store.heap.externs.sweep();
-    store.sweep_stacks(stacks);
+    store.sweep_stacks(stacks, &roots);
     next
 }
 
@@ -293,7 +297,7 @@ impl Store {
         let ty = self.options.types.get(unsafe { (*function.ty).id });
         let ty = ty.ty().composite.as_func().expect("functions have function types");
         // SAFETY: a stack that has not begun does not run.
-        let left = unsafe { Left::of(stack) };
+        let left = unsafe { LeftAt::of(stack) };
         let count = (stack.top.wrapping_add(left.distance) - left.sp) / size_of::<RawVal>();
         let params = match stack.purpose {
             Purpose::Task => &ty.params()[ty.params().len() - count..],
@@ -338,12 +342,11 @@ impl Store {
         marks.iter_mut().for_each(|mark| mark.visit(|reference| copier.forward(reference)));
     }
 
-    fn sweep_stacks(&mut self, reached: Vec<Reached>) {
+    fn sweep_stacks(&mut self, reached: Vec<Reached>, roots: &[*mut ControlBlock]) {
         let mut free = self.context().free_stacks;
         let no_parent = self.no_parent();
-        let roots = self.root_blocks();
         let has_first_class = self.has_stackrefs;
-        let swept = self.stacks.sweep(reached, no_parent, &roots, has_first_class, &mut free);
+        let swept = self.stacks.sweep(reached, no_parent, roots, has_first_class, &mut free);
         let Swept { in_use, freed } = swept;
         self.context_mut().free_stacks = free;
         self.park_after_collection();

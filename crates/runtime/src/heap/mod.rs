@@ -8,10 +8,12 @@
 
 mod access;
 mod collect;
+mod no_memory;
 mod object;
 mod roots;
 
 pub use access::{ObjectType, slot_type};
+pub(crate) use no_memory::NoMemory;
 pub(crate) use object::{Object, write_storage};
 pub(crate) use roots::Roots;
 pub use roots::{OwnedRoot, Root};
@@ -21,6 +23,7 @@ use crate::stack::Park;
 use crate::store::Store;
 use ropewalk_abi::{TrapCode, TypeInfo};
 use std::any::Any;
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// How a heap behaves.
@@ -58,6 +61,8 @@ pub(crate) struct Heap {
     pub violation: Option<String>,
     /// What a host value panicked with when it was dropped.
     pub panic: Option<Box<dyn Any + Send>>,
+    /// Why there was no memory the last time, until somebody has said so.
+    pub refusal: Option<NoMemory>,
 }
 
 /// Memory for objects.
@@ -93,6 +98,7 @@ impl Heap {
             allowed: 0,
             violation: None,
             panic: None,
+            refusal: None,
         }
     }
 
@@ -164,7 +170,9 @@ impl Store {
     /// Makes room for an object of a type, collecting if need be. Everything
     /// but the header is zero.
     pub(crate) fn allocate(&mut self, ty: *const TypeInfo, size: u64) -> Result<Object, TrapCode> {
-        let size = usize::try_from(size).map_err(|_| TrapCode::OutOfMemory)?;
+        let maximum = self.heap.options.maximum;
+        let size =
+            usize::try_from(size).map_err(|_| self.heap.refuse(NoMemory::Maximum(maximum)))?;
         if self.must_collect(size) {
             self.collect(size)?;
         }
@@ -209,7 +217,7 @@ impl Store {
             None => 0,
         };
         if needed > maximum || self.is_poisoned() {
-            return Err(TrapCode::OutOfMemory);
+            return Err(self.heap.refuse(NoMemory::Maximum(maximum)));
         }
         let lists = collect::Lists::new(self)?;
         let space = self.heap.take_space(room_for(used) + needed)?;
@@ -231,7 +239,11 @@ impl Store {
         context.heap_next = next;
         context.heap_end = base + enough.max(live);
         self.drop_dead();
-        if fits { Ok(()) } else { Err(TrapCode::OutOfMemory) }
+        match fits {
+            true => Ok(()),
+            false if live + needed > maximum => Err(self.heap.refuse(NoMemory::Maximum(maximum))),
+            false => Err(self.heap.refuse(NoMemory::Limiter)),
+        }
     }
 }
 
@@ -260,7 +272,8 @@ impl Heap {
     fn take_space(&mut self, len: usize) -> Result<Space, TrapCode> {
         match self.spare.take() {
             Some(spare) if spare.map.len() >= len => Ok(spare),
-            _ => Space::new(len.next_multiple_of(PAGE)),
+            _ => Space::new(len.next_multiple_of(PAGE))
+                .map_err(|_| self.refuse(NoMemory::Machine(len))),
         }
     }
 
@@ -278,8 +291,8 @@ impl Heap {
 }
 
 impl Space {
-    fn new(len: usize) -> Result<Space, TrapCode> {
-        let map = Map::read_write(len).map_err(|_| TrapCode::OutOfMemory)?;
+    fn new(len: usize) -> io::Result<Space> {
+        let map = Map::read_write(len)?;
         Ok(Space { clean: map.base() as usize, map })
     }
 

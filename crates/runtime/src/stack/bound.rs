@@ -2,9 +2,9 @@
 //! runtime reads and writes them. Generated code binds them in line, and the stub
 //! `deliver` takes them off.
 
-use super::left::Left;
+use super::left::LeftAt;
 use crate::store::Store;
-use ropewalk_abi::bound::{BoundEnd, BoundHead, bind_more, bound_size, first_bound};
+use ropewalk_abi::bound::{BoundEnd, BoundHead, bind_more, bound_numbers, bound_size, first_bound};
 use ropewalk_abi::{ControlBlock, RawVal, StoreContext, TypeInfo};
 use std::ffi::c_void;
 
@@ -22,7 +22,7 @@ impl Bound {
     /// The address to continue at must be on top of the stack.
     pub unsafe fn of(stack: &ControlBlock, deliver: *const c_void) -> Option<Bound> {
         // SAFETY: the caller's promise.
-        let head = unsafe { Left::of(stack) }.sp as *mut BoundHead;
+        let head = unsafe { LeftAt::of(stack) }.sp as *mut BoundHead;
         // SAFETY: the caller's promise.
         (unsafe { (*head).deliver } == deliver).then_some(Bound { head })
     }
@@ -30,7 +30,7 @@ impl Bound {
     /// How many values are bound.
     pub fn count(self) -> usize {
         // SAFETY: `of` has found a head there.
-        unsafe { (*self.head).count as usize }
+        unsafe { (*self.head).further as usize + 1 }
     }
 
     /// How many more the stack expects.
@@ -96,8 +96,8 @@ impl Store {
     ///
     /// # Safety
     ///
-    /// The stack must be suspended or new, expect that many, have room, and not be
-    /// parked.
+    /// The stack must be suspended or new, expect that many, at least one, have room, and
+    /// not be parked.
     pub(crate) unsafe fn put_bound(
         &self,
         stack: *mut ControlBlock,
@@ -110,7 +110,7 @@ impl Store {
             debug_assert!(has_room_to_bind(&*stack, count));
             let (end, numbers) = match self.bound(&*stack) {
                 Some(Bound { head }) => {
-                    let numbers = (*head).count as u64 | ((*head).rest as u64) << u32::BITS;
+                    let numbers = bound_numbers((*head).further, (*head).rest);
                     (head.add(1) as usize, numbers.wrapping_add(bind_more(count)))
                 }
                 None => {
@@ -124,8 +124,8 @@ impl Store {
                 place.write(self.transferred(number));
             }
             let head = (end as *mut RawVal).sub(count).cast::<BoundHead>().sub(1);
-            let (count, rest) = (numbers as u32, (numbers >> u32::BITS) as u32);
-            head.write(BoundHead { deliver: self.context().deliver, count, rest });
+            let (rest, further) = (numbers as u32, (numbers >> u32::BITS) as u32);
+            head.write(BoundHead { deliver: self.context().deliver, rest, further });
             (*stack).sp = head as usize;
         }
     }

@@ -7,7 +7,7 @@
 //! nothing leads to a free block; marks are in order.
 
 use super::bound::Bound;
-use super::left::Left;
+use super::left::LeftAt;
 use super::park::{packed_size, parked_sp};
 use super::table::Stacks;
 use crate::activation::Ending;
@@ -465,7 +465,7 @@ impl<'a> Check<'a> {
         // SAFETY: the stack does not run and has memory.
         let Some(bound) = (unsafe { self.store.bound(stack) }) else { return Ok(()) };
         // SAFETY: as above.
-        let (left, depth) = unsafe { (Left::of(stack), Left::depth(stack)) };
+        let (left, depth) = unsafe { (LeftAt::of(stack), LeftAt::depth(stack)) };
         let fits = bound.left_at() < left.sp + depth;
         ensure!(fits, number, "more values are bound to it than its memory has");
         let is_aligned = bound.left_at().wrapping_sub(left.distance) % 16 == 8;
@@ -495,7 +495,7 @@ impl<'a> Check<'a> {
     fn frames(&self, number: usize) -> Result {
         let stack = self.block(number);
         // SAFETY: the stack does not run.
-        let (left, depth) = unsafe { (Left::of(stack), Left::depth(stack)) };
+        let (left, depth) = unsafe { (LeftAt::of(stack), LeftAt::depth(stack)) };
         let (mut fp, mut inside) = (left.fp, left.sp);
         while fp != 0 {
             let is_outside = fp >= inside && fp + 16 <= left.sp + depth && fp.is_multiple_of(8);

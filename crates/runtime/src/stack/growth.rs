@@ -20,6 +20,7 @@
 use super::arena::GUARD;
 use super::relocate::copy_and_link;
 use super::table::Stacks;
+use crate::limiter::Limiter;
 use crate::machine::MachineLimit;
 use crate::map::{self, Map, PAGE};
 use ropewalk_abi::stack::{MAX_BLOCKS, Purpose};
@@ -255,12 +256,18 @@ impl Stacks {
     ///
     /// The stack must not run, or be interrupted with these two fields set; nobody may
     /// keep an address of it.
-    pub unsafe fn grow(&mut self, block: &mut ControlBlock, needed: usize) -> Result<(), NoRoom> {
+    pub unsafe fn grow(
+        &mut self,
+        block: &mut ControlBlock,
+        needed: usize,
+        limiter: &mut Limiter,
+    ) -> Result<(), NoRoom> {
         if needed <= block.high - block.limit {
             return Ok(());
         }
+        let needed = needed.next_multiple_of(PAGE);
         // SAFETY: the caller's promise.
-        let grown = unsafe { self.grow_by_doubling(block, needed.next_multiple_of(PAGE)) };
+        let grown = unsafe { self.grow_by_doubling(block, needed, limiter) };
         self.grown.refusal = grown.err();
         grown
     }
@@ -281,6 +288,7 @@ impl Stacks {
         &mut self,
         block: &mut ControlBlock,
         needed: usize,
+        limiter: &mut Limiter,
     ) -> Result<(), NoRoom> {
         let number = self.number_of(block).expect("a block of the table");
         let size = block.high - block.limit;
@@ -292,15 +300,19 @@ impl Stacks {
             return Err(NoRoom::Limit(most));
         }
         if needed > self.room_left().saturating_add(size) {
-            self.give_back_below_guards();
-            self.give_back_ready();
+            self.give_back_unused();
         }
         let room = self.room_left().saturating_add(size);
         if needed > room {
             return Err(NoRoom::Sum(self.memory));
         }
         let wanted = (2 * size).next_multiple_of(PAGE).min(most).min(room / PAGE * PAGE);
-        let wanted = wanted.max(needed);
+        let sizes = [wanted.max(needed), needed];
+        let wanted = self.first_allowed(size, sizes, limiter).or_else(|| {
+            self.give_back_unused();
+            self.first_allowed(size, sizes, limiter)
+        });
+        let wanted = wanted.ok_or(NoRoom::Limiter)?;
         let before = self.grown.regions.get(&number).map_or(0, Region::added);
         let fits = self.grown.regions.get(&number).is_some_and(|r| wanted <= r.capacity());
         let result = match fits {
@@ -313,6 +325,23 @@ impl Stacks {
         self.grown.growths += 1;
         self.shrink_due = true;
         Ok(())
+    }
+
+    /// To which of some sizes a stack may grow.
+    fn first_allowed(
+        &self,
+        size: usize,
+        sizes: [usize; 2],
+        limiter: &mut Limiter,
+    ) -> Option<usize> {
+        let taken = self.taken();
+        sizes.into_iter().find(|to| limiter.stack_growing(size, *to, taken + (to - size)))
+    }
+
+    /// Gives back what no stack uses and what counts for all of them.
+    pub fn give_back_unused(&mut self) {
+        self.give_back_below_guards();
+        self.give_back_ready();
     }
 
     /// Gives back what grown stacks have below their guards, which none of them uses.

@@ -18,6 +18,7 @@ use super::growth::NoRoom;
 use super::table::Stacks;
 use ropewalk_abi::stack::Purpose;
 use ropewalk_abi::{ControlBlock, TrapCode};
+use std::collections::TryReserveError;
 
 /// How many slots a store has before it parks any stack.
 const FIRST_ALLOWANCE: usize = 1024;
@@ -73,12 +74,19 @@ struct Seen {
 struct Bits(Vec<u64>);
 
 impl Bits {
-    /// Adds a number; returns whether it is new.
+    /// Makes room for numbers below this one.
+    fn make_room(&mut self, numbers: usize) -> Result<(), TryReserveError> {
+        let words = numbers.div_ceil(64);
+        if self.0.len() < words {
+            self.0.try_reserve(words - self.0.len())?;
+            self.0.resize(self.0.capacity(), 0);
+        }
+        Ok(())
+    }
+
+    /// Adds a number for which there is room; returns whether it is new.
     fn insert(&mut self, number: usize) -> bool {
         let (word, bit) = (number / 64, 1 << (number % 64));
-        if self.0.len() <= word {
-            self.0.resize((word + 1).next_power_of_two(), 0);
-        }
         let is_new = self.0[word] & bit == 0;
         self.0[word] |= bit;
         is_new
@@ -105,13 +113,27 @@ pub(crate) enum Park {
 }
 
 impl Idle {
-    /// Takes out the slots without a stack whose memory is to be given back: all but
-    /// as many, and at most those that a store has before it parks any stack.
-    pub fn cool(&mut self, keep: usize) -> Vec<usize> {
+    /// Makes room in the lists for so many blocks.
+    pub fn make_room_for_blocks(&mut self, count: usize) -> Result<(), TryReserveError> {
+        self.seen.try_reserve(count.saturating_sub(self.seen.len()))?;
+        self.is_seen.make_room(count)
+    }
+
+    /// Makes room in the lists for so many slots.
+    fn make_room_for_slots(&mut self, count: usize) -> Result<(), TryReserveError> {
+        self.ready.try_reserve(count.saturating_sub(self.ready.len()))?;
+        self.cold.try_reserve(count.saturating_sub(self.cold.len()))
+    }
+
+    /// Takes out the slots without a stack whose memory is to be given back, and adds
+    /// them to a list: all but as many, and at most those that a store has before it parks
+    /// any stack. None if there is no memory for the list.
+    pub fn cool(&mut self, keep: usize, list: &mut Vec<usize>) {
         let count = self.ready.len().saturating_sub(keep.min(FIRST_ALLOWANCE));
-        let cold: Vec<usize> = self.ready.drain(..count).collect();
-        self.cold.extend(&cold);
-        cold
+        if list.try_reserve(count).is_ok() {
+            list.extend_from_slice(&self.ready[..count]);
+            self.cold.extend(self.ready.drain(..count));
+        }
     }
 
     /// How many slots have no stack.
@@ -161,10 +183,12 @@ impl Stacks {
         if self.room_left() < self.slots.usable() {
             return Err(NoRoom::Sum(self.memory));
         }
-        match self.idle.cold.pop() {
-            Some(limit) => Ok((limit, self.slots.end(limit))),
-            None => self.slots.take().map_err(|_| NoRoom::Machine(self.slots.chunk())),
+        if let Some(limit) = self.idle.cold.pop() {
+            return Ok((limit, self.slots.end(limit)));
         }
+        let room = self.idle.make_room_for_slots(self.slots.count() + 1);
+        room.map_err(|_| NoRoom::Machine(self.slots.chunk()))?;
+        self.slots.take().map_err(|_| NoRoom::Machine(self.slots.chunk()))
     }
 
     /// How many slots may have memory.
@@ -172,9 +196,16 @@ impl Stacks {
         self.slots.count() - self.slots.count_closed() - self.idle.cold.len()
     }
 
+    /// How many bytes stacks would have with so many more.
+    pub fn taken_with(&self, more: usize) -> usize {
+        let slots = more.saturating_sub(self.idle.ready.len());
+        self.taken().saturating_add(slots.saturating_mul(self.slots.usable()))
+    }
+
     /// Gives the memory of slots without a stack back.
     pub(super) fn give_back_ready(&mut self) {
-        let cold = self.idle.cool(0);
+        let mut cold = Vec::new();
+        self.idle.cool(0, &mut cold);
         self.slots.give_back(cold);
     }
 
@@ -183,7 +214,8 @@ impl Stacks {
         let excess = self.taken().saturating_sub(self.memory);
         if excess > 0 {
             let keep = self.idle.ready.len().saturating_sub(excess.div_ceil(self.slots.usable()));
-            let cold = self.idle.cool(keep);
+            let mut cold = Vec::new();
+            self.idle.cool(keep, &mut cold);
             self.slots.give_back(cold);
         }
     }
@@ -217,6 +249,17 @@ impl Stacks {
         self.count_warm() > FIRST_ALLOWANCE
     }
 
+    /// Makes room for what a look notes, while so many stacks run, wait, or are suspended
+    /// with roots. Returns a list for those that it parks.
+    pub fn begin_look(&mut self, busy: usize) -> Result<Vec<*mut ControlBlock>, TryReserveError> {
+        let seen = self.idle.seen.len();
+        self.idle.is_busy.make_room(self.len() + 1)?;
+        self.idle.busy.try_reserve(seen + busy)?;
+        let mut chosen = Vec::new();
+        chosen.try_reserve_exact(seen)?;
+        Ok(chosen)
+    }
+
     /// Has the look that begins leave a stack alone, which runs or waits, or is
     /// suspended with a root.
     pub fn leave_alone(&mut self, stack: *const ControlBlock) {
@@ -226,8 +269,9 @@ impl Stacks {
         }
     }
 
-    /// The outermost stacks of what a look parks; ends the look for all others.
-    pub fn choose_idle(&mut self, which: Park) -> Vec<*mut ControlBlock> {
+    /// Adds the outermost stacks of what a look parks to a list that has room for them;
+    /// ends the look for all others.
+    pub fn choose_idle(&mut self, which: Park, chosen: &mut Vec<*mut ControlBlock>) {
         let mut seen = std::mem::take(&mut self.idle.seen);
         // SAFETY: blocks of the table are always initialised; the parents of the
         // innermost of suspended stacks lead to the outermost.
@@ -246,7 +290,6 @@ impl Stacks {
                     self.leave_inner_alone(stack);
                 }
             }
-            let mut chosen = Vec::new();
             for seen in &mut seen {
                 let stack = self.block(seen.number as usize);
                 let is_busy = self.idle.is_busy.contains(seen.number as usize);
@@ -260,9 +303,9 @@ impl Stacks {
                 }
             }
             self.idle.seen = seen;
-            let busy = std::mem::take(&mut self.idle.busy);
-            busy.into_iter().for_each(|number| self.idle.is_busy.remove(number));
-            chosen
+            while let Some(number) = self.idle.busy.pop() {
+                self.idle.is_busy.remove(number);
+            }
         }
     }
 

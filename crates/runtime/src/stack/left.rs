@@ -6,7 +6,7 @@ use ropewalk_abi::ControlBlock;
 
 /// Where a stack that does not run was left.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Left {
+pub(crate) struct LeftAt {
     /// Where the word on top lies: the address to continue at.
     pub sp: usize,
     /// Where the newest link lies, or zero.
@@ -15,21 +15,21 @@ pub(crate) struct Left {
     pub distance: usize,
 }
 
-impl Left {
+impl LeftAt {
     /// Of a stack whose block says where it was left.
     ///
     /// # Safety
     ///
     /// The stack must be in use, and not run generated code.
-    pub unsafe fn of(stack: &ControlBlock) -> Left {
+    pub unsafe fn of(stack: &ControlBlock) -> LeftAt {
         if !stack.is_parked() {
-            return Left { sp: stack.sp, fp: stack.fp, distance: 0 };
+            return LeftAt { sp: stack.sp, fp: stack.fp, distance: 0 };
         }
         // SAFETY: a parked stack has its frames there.
         let head = unsafe { &*PackedHead::of(stack) };
         let sp = stack.high + size_of::<PackedHead>();
-        let left = Left { sp, fp: 0, distance: sp.wrapping_sub(head.sp) };
-        Left { fp: left.follow(stack.fp), ..left }
+        let left = LeftAt { sp, fp: 0, distance: sp.wrapping_sub(head.sp) };
+        LeftAt { fp: left.follow(stack.fp), ..left }
     }
 
     /// Where a link leads: zero ends the chain.

@@ -4,7 +4,7 @@
 //! stack gets another block. The record says how many there are; what lies after
 //! that is left over from another life of the block, and nobody looks at it.
 
-use super::left::Left;
+use super::left::LeftAt;
 use crate::design::first_class::marks::Mark;
 use ropewalk_abi::{ControlBlock, TrapCode};
 
@@ -25,7 +25,7 @@ impl MarkLists {
         // Where an exception has landed, the address to continue at is not on the
         // stack; else it is.
         // SAFETY: the stack is in use and does not run.
-        let depth = unsafe { Left::depth(stack) } + size_of::<usize>();
+        let depth = unsafe { LeftAt::depth(stack) } + size_of::<usize>();
         let left = marks.iter().rposition(|mark| mark.depth <= depth).map_or(0, |last| last + 1);
         marks.truncate(left);
         stack.marks = left as u16;

@@ -19,7 +19,7 @@ pub(crate) use arena::RootStack;
 pub use arena::{Arena, ArenaOptions};
 pub(crate) use bound::Bound;
 pub(crate) use idle::Park;
-pub(crate) use left::Left;
+pub(crate) use left::LeftAt;
 pub use mutation::Mutation;
 pub(crate) use relocate::{Quarantine, move_root};
 pub use table::StackOptions;

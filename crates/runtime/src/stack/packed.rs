@@ -118,13 +118,16 @@ impl Packed {
         let mut memory: Vec<u128> = Vec::new();
         memory.try_reserve_exact(size / size_of::<u128>()).ok()?;
         let piece = NonNull::new(memory.as_mut_ptr())?.cast();
+        self.large.try_reserve(1).ok()?;
         self.large.insert(piece, memory);
         Some(piece)
     }
 
     fn take_from_slab(&mut self, size: usize) -> Option<NonNull<u8>> {
         if self.with_room.is_empty() {
-            self.with_room = vec![ptr::null_mut(); LARGEST / STEP + 1];
+            const SIZES: usize = LARGEST / STEP + 1;
+            self.with_room.try_reserve_exact(SIZES).ok()?;
+            self.with_room.resize(SIZES, ptr::null_mut());
         }
         let mut slab = self.with_room[size / STEP];
         if slab.is_null() {
@@ -206,6 +209,10 @@ impl Packed {
         if self.chunks.is_empty() || self.used == SLABS_PER_CHUNK {
             // One more, so that some of it begins at a multiple of the size.
             let chunk = Map::read_write((SLABS_PER_CHUNK + 1) * SLAB).ok()?;
+            self.chunks.try_reserve(1).ok()?;
+            // All of them may become empty.
+            let all = (self.chunks.len() + 1) * SLABS_PER_CHUNK;
+            self.empty.try_reserve(all - self.empty.len()).ok()?;
             self.chunks.push(chunk);
             self.used = 0;
         }

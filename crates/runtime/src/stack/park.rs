@@ -9,7 +9,7 @@
 //!
 //! What is packed are the bytes from the stack pointer up to where the first frame
 //! begins, as they were: links lead to where the frames lay. Whoever walks them adds
-//! the distance ([`Left`](super::left::Left)).
+//! the distance ([`LeftAt`](super::left::LeftAt)).
 //!
 //! The stack pointer of a parked stack leads to a word that all of them share, the
 //! address of the stub `unpark`. So whoever switches to it gets there, and need not
@@ -51,7 +51,7 @@ impl PackedHead {
         stack.high as *const PackedHead
     }
 
-    /// See [`Left::depth`](super::left::Left::depth).
+    /// See [`LeftAt::depth`](super::left::LeftAt::depth).
     pub fn depth(&self, stack: &ControlBlock) -> usize {
         self.above as usize + stack.top - self.sp
     }

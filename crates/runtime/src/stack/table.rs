@@ -25,11 +25,18 @@ use ropewalk_abi::stack::{
     KIND_MASK, MAX_BLOCKS, NEXT_GENERATION, Purpose, block_number, first_reference,
 };
 use ropewalk_abi::{ControlBlock, TrapCode};
+use std::collections::TryReserveError;
 use std::io;
 use std::ptr;
 
 /// How many different places first frames begin at, a cache line apart.
 const COLOURS: usize = 29;
+
+/// How many bytes above the first word of a stack are not used. The stub that starts a
+/// stack pops that word, and then wants the stack pointer aligned to 16 bytes. With as many
+/// as these, what a small function needs when it is suspended and continued lies in one line
+/// of the cache: its frame on top of that of the stack trampoline.
+const ABOVE_TOP: usize = 40;
 
 /// How all stacks but roots are.
 #[derive(Clone, Copy, Debug)]
@@ -242,6 +249,7 @@ impl Stacks {
 
     /// The block that a reference names, if the reference, of whatever kind, is
     /// valid.
+    #[inline]
     pub fn valid(&self, reference: u64) -> Option<*mut ControlBlock> {
         let number = block_number(reference);
         if number == 0 || number >= self.count {
@@ -277,11 +285,6 @@ impl Stacks {
         self.pool
     }
 
-    /// How many bytes each begins with.
-    pub fn size(&self) -> usize {
-        self.slots.usable()
-    }
-
     fn make_one(&mut self) -> Result<*mut ControlBlock, NoRoom> {
         if let Some(reason) = self.full() {
             return Err(reason);
@@ -304,9 +307,7 @@ impl Stacks {
                 sp: (*block).sp,
                 reference: self.next_reference(number),
                 innermost: block,
-                // The stub that starts a stack pops one word and then wants
-                // the stack pointer aligned.
-                top: high - colour - 24,
+                top: high - colour - ABOVE_TOP,
                 limit,
                 high,
                 ..ControlBlock::BLANK
@@ -403,8 +404,17 @@ impl Stacks {
             unsafe { (*map.base().cast::<ControlBlock>()).reference = u64::MAX };
             self.blocks = Some(map);
         }
+        let lists = self.make_room_in_lists(self.count + 1);
+        lists.map_err(|_| NoRoom::Machine(size_of::<ControlBlock>()))?;
         self.count += 1;
         Ok(self.count - 1)
+    }
+
+    /// Makes room for so many blocks in all lists of blocks.
+    fn make_room_in_lists(&mut self, count: usize) -> Result<(), TryReserveError> {
+        self.idle.make_room_for_blocks(count)?;
+        self.spare.try_reserve(count.saturating_sub(self.spare.len()))?;
+        self.retired.try_reserve(count.saturating_sub(self.retired.len()))
     }
 
     /// Gives a stack whose generations are used up another block.
@@ -707,13 +717,13 @@ impl Stacks {
             let Some(block) = (unsafe { list.as_mut() }) else { break };
             let is_idle = number >= keep.max(self.pool) && block.sp != NEVER_USED;
             // What has grown shrinks first.
-            if is_idle && !self.has_moved_out(block) {
+            if is_idle && !self.has_moved_out(block) && idle.try_reserve(1).is_ok() {
                 idle.push(block.limit);
                 block.sp = NEVER_USED;
             }
             list = block.next_free;
         }
-        idle.extend(self.idle.cool(keep));
+        self.idle.cool(keep, &mut idle);
         self.slots.give_back(idle);
     }
 
@@ -735,6 +745,6 @@ impl Stacks {
 
     /// Whether memory may be given back: of stacks that are idle, or that have grown.
     pub fn may_give_back(&self) -> bool {
-        self.shrink_due || self.has_idle()
+        self.shrink_due | self.has_idle()
     }
 }

@@ -64,10 +64,10 @@ macro_rules! pass {
             "movups xmm1, [rax + 16]\n",
             "movups xmm2, [rax + 32]\n",
             "mov [r8 + {stack}], rsi\n",
-            "mov rsp, [rsi + {sp}]\n",
+            "mov r9, [rsi + {sp}]\n",
             "mov rbp, [rsi + {fp}]\n",
-            "pop r9\n",
-            "jmp r9",
+            "lea rsp, [r9 + 8]\n",
+            "jmp [r9]",
         )
     };
 }
@@ -704,23 +704,27 @@ pub(crate) unsafe extern "C" fn start() {
 #[unsafe(naked)]
 pub(crate) unsafe extern "C" fn deliver() {
     core::arch::naked_asm!(
-        "mov eax, [rsp + {count}]",
-        "mov r10d, [rsp + {rest}]",
-        "lea r11d, [rax + r10]",
-        "cmp r11d, {carried}",
-        "ja 4f",
         // The first values go into registers, those that have come after the bound ones.
-        "1:",
-        "cmp eax, 2",
-        "je 2f",
-        "ja 3f",
+        "cmp qword ptr [rsp + {rest}], {carried} - 1", // both numbers
+        "ja 15f",
+        "13:", // one value
         "movaps xmm2, xmm1",
         "movaps xmm1, xmm0",
         "movups xmm0, [rsp + {values}]",
         "add rsp, {values} + 16 + {end}",
         "pop r9",
         "jmp r9",
-        "2:",
+        "15:",
+        "mov eax, [rsp + {further}]",
+        "inc eax",
+        "mov r10d, [rsp + {rest}]",
+        "lea r11d, [rax + r10]",
+        "cmp r11d, {carried}",
+        "ja 4f",
+        "14:",
+        "cmp eax, 2",
+        "jb 13b",
+        "ja 3f",
         "movaps xmm2, xmm0",
         "movups xmm1, [rsp + {values}]",
         "movups xmm0, [rsp + {values} + 16]",
@@ -761,7 +765,7 @@ pub(crate) unsafe extern "C" fn deliver() {
         "7:",
         "lea r10, [rsp + r9 + {values}]", // after the first value
         "sub r9, 16 * {carried}",
-        "jbe 1b",
+        "jbe 14b",
         "sub r10, 16 * {carried}",
         "add r11, 16 * {carried}",
         "sub r9, 64",
@@ -791,7 +795,7 @@ pub(crate) unsafe extern "C" fn deliver() {
         "jnz 12b",
         "jmp 3b",
         // The switch has popped the first word of the head.
-        count = const offset_of!(BoundHead, count) - size_of::<usize>(),
+        further = const offset_of!(BoundHead, further) - size_of::<usize>(),
         rest = const offset_of!(BoundHead, rest) - size_of::<usize>(),
         values = const size_of::<BoundHead>() - size_of::<usize>(),
         end = const size_of::<BoundEnd>(),
@@ -898,10 +902,10 @@ macro_rules! finish_stub {
                 "mov dword ptr [rdi + {purpose}], {free}", // and no marks
                 "mov [r8 + {free_stacks}], rdi",
                 "mov [r8 + {stack}], rsi",
-                "mov rsp, [rsi + {sp}]",
+                "mov r9, [rsi + {sp}]",
                 "mov rbp, [rsi + {fp}]",
-                "pop r9",
-                "jmp r9",
+                "lea rsp, [r9 + 8]",
+                "jmp [r9]",
                 stack = const offset_of!(StoreContext, stack),
                 free_stacks = const offset_of!(StoreContext, free_stacks),
                 parent = const offset_of!(ControlBlock, parent),

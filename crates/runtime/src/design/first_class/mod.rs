@@ -6,7 +6,7 @@ mod walk;
 
 use crate::activation::Ending;
 use crate::heap::write_storage;
-use crate::stack::{Left, Mutation};
+use crate::stack::{LeftAt, Mutation};
 use crate::store::Store;
 use ropewalk_abi::builtin::Outcome;
 use ropewalk_abi::stack::{ClauseKind, StackKind, kind_bits};
@@ -85,7 +85,7 @@ impl Store {
     /// Whether a suspended stack is blank.
     fn is_at_ground(&self, stack: *const ControlBlock) -> bool {
         // SAFETY: suspended stacks have the address where they continue on top.
-        unsafe { *(Left::of(&*stack).sp as *const usize) == self.context().ground as usize }
+        unsafe { *(LeftAt::of(&*stack).sp as *const usize) == self.context().ground as usize }
     }
 
     /// The exception for an event with the values in the transfer area, and

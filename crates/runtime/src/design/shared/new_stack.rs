@@ -1,5 +1,6 @@
 //! New stacks, and stacks that get another block.
 
+use crate::stack::Park;
 use crate::stack::growth::NoRoom;
 use crate::store::Store;
 use ropewalk_abi::{ControlBlock, TrapCode};
@@ -25,13 +26,24 @@ impl Store {
 
     /// Makes some stacks, as many as whoever limits the store allows.
     fn make_stacks(&mut self) -> Result<*mut ControlBlock, TrapCode> {
-        let (count, size) = (self.stacks.count_stacks(), self.stacks.size());
-        for wanted in [self.stacks.pool(), 1] {
-            if self.limiter.stacks_growing(count, count + wanted, size) {
-                return self.stacks.make_ready(wanted);
-            }
+        let allowed = self.count_allowed().or_else(|| {
+            self.park_stacks(Park::All);
+            self.stacks.give_back_unused();
+            self.count_allowed()
+        });
+        match allowed {
+            Some(count) => self.stacks.make_ready(count),
+            None => Err(self.stacks.refuse(NoRoom::Limiter)),
         }
-        Err(self.stacks.refuse(NoRoom::Limiter))
+    }
+
+    /// How many stacks can be made now, if any.
+    fn count_allowed(&mut self) -> Option<usize> {
+        let count = self.stacks.count_stacks();
+        [self.stacks.pool(), 1].into_iter().find(|wanted| {
+            let bytes = self.stacks.taken_with(*wanted);
+            self.limiter.stacks_growing(count, count + wanted, bytes)
+        })
     }
 
     /// Gives a stack whose generations are used up another block. A root that

@@ -53,13 +53,15 @@ impl Store {
     }
 
     /// The block that a reference of a kind names, which is used up.
+    #[inline]
     pub(crate) fn consume(
         &mut self,
         reference: u64,
         kind: StackKind,
     ) -> Result<*mut ControlBlock, TrapCode> {
         debug_assert!(reference == 0 || is_stack(reference));
-        let block = self.stacks.valid(reference).filter(|_| StackKind::of(reference) == Some(kind));
+        let is_of_kind = reference & KIND_MASK == kind_bits(kind);
+        let block = self.stacks.valid(reference).filter(|_| is_of_kind);
         let block = block.ok_or_else(|| invalid_stack(reference, kind))?;
         match (reference & !KIND_MASK).checked_add(NEXT_GENERATION) {
             // SAFETY: a valid reference names a stack that is suspended or new.
