@@ -1,7 +1,7 @@
 //! Programs that must end in time.
 //!
 //! A program that computes is interrupted by its store. One that waits for something is
-//! in a call that is polled, which is given up.
+//! in a call that is polled, which its store wakes when the time is over.
 
 use std::fmt;
 use std::future::Future;
@@ -9,7 +9,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ropewalk::{Error, Result, Trap, TrapCode};
 
@@ -35,18 +35,15 @@ impl fmt::Display for TimedOut {
 
 impl std::error::Error for TimedOut {}
 
-/// Polls a program until it has ended, or the time is over.
+/// Polls a program until it has ended, which its store sees to when the time is over.
 pub(crate) fn run<R>(
     limit: Option<Duration>,
     program: impl Future<Output = Result<R>>,
 ) -> Result<R> {
-    let until = limit.and_then(|limit| Instant::now().checked_add(limit));
-    let ended = poll_until(until, program);
-    let Some(limit) = limit else { return ended.expect("there is no limit") };
-    match ended {
-        None => Err(TimedOut(limit).into()),
-        Some(Err(error)) if is_interrupt(&error) => Err(error.context(TimedOut(limit))),
-        Some(ended) => ended,
+    let ended = block_on(program);
+    match (limit, ended) {
+        (Some(limit), Err(error)) if is_interrupt(&error) => Err(error.context(TimedOut(limit))),
+        (_, ended) => ended,
     }
 }
 
@@ -63,18 +60,13 @@ impl Wake for Unpark {
     }
 }
 
-/// Nothing if the future is not ready in time.
-fn poll_until<R>(until: Option<Instant>, future: impl Future<Output = R>) -> Option<R> {
+fn block_on<R>(future: impl Future<Output = R>) -> R {
     let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
     let mut future = pin!(future);
     loop {
         if let Poll::Ready(result) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
-            return Some(result);
+            return result;
         }
-        match until.map(|until| until.saturating_duration_since(Instant::now())) {
-            Some(Duration::ZERO) => return None,
-            Some(rest) => std::thread::park_timeout(rest),
-            None => std::thread::park(),
-        }
+        std::thread::park();
     }
 }
