@@ -169,6 +169,7 @@
       (local.get $n)
       (local.get $mixed)
       (local.get $other)
+      (local.set $other (ref.null $stack))
       (try_table (param i64 i64 (ref null $stack)) (catch $pass $sent) (call $switch))
       (unreachable))
     (unreachable))

@@ -12,6 +12,7 @@
   (func (export "chain") (param $n i64) (result i64)
     (local $last stackref)
     (local $i i64)
+    (local $sum i64)
     (loop $next
       (block $parked (result stackref)
         (try
@@ -19,10 +20,11 @@
           (catch $parked $parked))
         (unreachable))
       (local.set_cleared $last)
+      (local.set $sum (i64.add (local.get $sum) (local.get $i)))
       (local.set $i (i64.add (local.get $i) (i64.const 1)))
       (br_if $next (i64.ne (local.get $i) (local.get $n))))
     (drop (local.get_clear $last))
-    (local.get $i))
+    (local.get $sum))
 
   (func (export "hundreds") (param $n i64) (result i64)
     (local $last stackref)

@@ -19,7 +19,7 @@ pub fn rows() -> Vec<Row> {
     ];
     rows.extend(MANY.map(|(count, name)| {
         let [bound, plain] = ["bound", "plain"].map(|export| Program { source: many(count), export });
-        compared(name, "a cont.new, bound, a resume", 10_000_000 / count as i64, bound, ("create, finish", plain))
+        compared(name, "a cont.new, bound, a resume", 40_000_000 / count as i64, bound, ("create, finish", plain))
     }));
     rows
 }

@@ -84,10 +84,10 @@ fn nested() -> Vec<Row> {
     macro_rules! depths {
         ($name:literal, $operation:literal, $file:literal) => {
             [
-                compared(concat!($name, " at depth 1"), $operation, 10_000_000, program!($file, "depth_1"), Rival("depth 0", program!($file, "depth_0"))),
-                compared(concat!($name, " at depth 10"), $operation, 10_000_000, program!($file, "depth_10"), Rival("depth 0", program!($file, "depth_0"))),
-                compared(concat!($name, " at depth 100"), $operation, 10_000_000, program!($file, "depth_100"), Rival("depth 0", program!($file, "depth_0"))),
-                compared(concat!($name, " at depth 1,000"), $operation, 10_000_000, program!($file, "depth_1000"), Rival("depth 0", program!($file, "depth_0"))),
+                compared(concat!($name, " at depth 1"), $operation, 20_000_000, program!($file, "depth_1"), Rival("depth 0", program!($file, "depth_0"))),
+                compared(concat!($name, " at depth 10"), $operation, 20_000_000, program!($file, "depth_10"), Rival("depth 0", program!($file, "depth_0"))),
+                compared(concat!($name, " at depth 100"), $operation, 20_000_000, program!($file, "depth_100"), Rival("depth 0", program!($file, "depth_0"))),
+                compared(concat!($name, " at depth 1,000"), $operation, 20_000_000, program!($file, "depth_1000"), Rival("depth 0", program!($file, "depth_0"))),
             ]
         };
     }

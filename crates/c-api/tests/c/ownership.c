@@ -145,7 +145,7 @@ static void errors(wasm_engine_t* engine) {
 int main(void) {
   wasm_engine_t* engine = wasm_engine_new();
   wasm_module_t* module = compile(engine, TEXT);
-  enum { WARM = 500, ROUNDS = 500 };
+  enum { WARM = 500, ROUNDS = 2000 };
   size_t before = 0;
   for (int i = 0; i < WARM + ROUNDS; i++) {
     if (i == WARM) before = mallinfo2().uordblks;

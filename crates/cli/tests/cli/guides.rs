@@ -3,7 +3,8 @@
 //!
 //! A block of code whose first line names a file, as in `` ```c hello.c ``, is that file.
 //! A block of `sh` is commands, and the block of `text` after it is what they print. A
-//! guide whose tools are not there is not followed.
+//! guide whose tools are not there is not followed; nor is one that fetches packages, unless
+//! `ROPEWALK_FETCH` is set, since a registry may be slow or away.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -32,13 +33,29 @@ fn blocks(guide: &str) -> Vec<Block> {
 
 /// Whether all tools of some commands are there, in these directories.
 fn have_tools(commands: &str, path: &str) -> bool {
-    let commands = commands.lines().flat_map(|line| line.split('|'));
-    let mut tools = commands.filter_map(|command| {
-        let mut words = command.split_whitespace();
-        words.find(|word| !word.contains('='))
-    });
     let is_there = |tool: &str| path.split(':').any(|folder| Path::new(folder).join(tool).exists());
-    tools.all(is_there)
+    tools(commands).into_iter().all(is_there)
+}
+
+/// The programs that some commands run: the first words, but for those that belong to the
+/// shell, and for functions that the commands define.
+fn tools(commands: &str) -> Vec<&str> {
+    let defines = |word: &str| commands.contains(&format!("{word}()"));
+    let of_shell = |word: &str| {
+        matches!(word, "do" | "done" | "{" | "}") || word.contains('=') || word.ends_with("()")
+    };
+    let commands = commands.lines().flat_map(|line| line.split(['|', ';']));
+    let tools = commands.filter_map(|command| {
+        let mut words = command.split_whitespace();
+        words.find(|word| !of_shell(word)).filter(|word| *word != "for" && !defines(word))
+    });
+    tools.collect()
+}
+
+#[test]
+fn the_tools_of_commands_are_the_programs_that_they_run() {
+    let commands = "for x in a b\ndo A=1 mvn -q $x; done\nf() { java \"$@\"; }\nf x | sort\n";
+    assert_eq!(tools(commands), ["mvn", "java", "sort"]);
 }
 
 /// Where commands are looked for: this one first.
@@ -55,6 +72,13 @@ fn follow(name: &str) {
     let commands = blocks.iter().filter(|block| block.language == "sh");
     if !commands.clone().all(|block| have_tools(&block.text, &path)) {
         eprintln!("{name}: not followed, since its tools are not there");
+        return;
+    }
+    let fetches = commands.clone().any(|block| tools(&block.text).contains(&"mvn"));
+    if fetches && std::env::var_os("ROPEWALK_FETCH").is_none() {
+        eprintln!(
+            "{name}: not followed, since it fetches packages and `ROPEWALK_FETCH` is not set"
+        );
         return;
     }
     let mut printed = None;
