@@ -3,7 +3,8 @@
 //!
 //! | file | what it holds |
 //! | --- | --- |
-//! | `run` `compile` `validate` `lower` `wast` `completions` | the subcommands |
+//! | `run` `replay` `compile` `validate` `lower` `wast` `completions` | the subcommands |
+//! | `recording` | what `run --record` writes and `replay` reads |
 //! | `imports` | what is said of imports that nobody provides |
 //! | `argument` | arguments, from what the user typed to values |
 //! | `literal` | results, from values to what the user reads |
@@ -28,6 +29,8 @@ mod lower;
 mod names;
 mod output;
 mod progress;
+mod recording;
+mod replay;
 mod run;
 mod timeout;
 mod validate;
@@ -58,6 +61,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Run(run::Run),
+    Replay(replay::Replay),
     Compile(compile::Compile),
     Validate(validate::Validate),
     Lower(lower::Lower),
@@ -72,6 +76,7 @@ fn main() -> ExitCode {
     };
     let outcome = match cli.command {
         Command::Run(command) => command.execute(),
+        Command::Replay(command) => command.execute(),
         Command::Compile(command) => command.execute(),
         Command::Validate(command) => command.execute(),
         Command::Lower(command) => command.execute(),
@@ -79,6 +84,14 @@ fn main() -> ExitCode {
         Command::Completions(command) => command.execute(),
     };
     outcome.unwrap_or_else(|error| diagnostic::report(&error))
+}
+
+/// The run that a command line asks for.
+fn parse_run(arguments: Vec<OsString>) -> ropewalk::Result<run::Run> {
+    match Cli::try_parse_from(arguments)?.command {
+        Command::Run(command) => Ok(command),
+        _ => anyhow::bail!("the recording is not of a run"),
+    }
 }
 
 /// The command line, in which `run` may be left out.

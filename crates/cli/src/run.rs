@@ -1,6 +1,8 @@
 //! `ropewalk run`: runs a program.
 
 use std::ffi::OsString;
+use std::fs::File;
+use std::io::BufReader;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -11,9 +13,10 @@ use clap::Args;
 use ropewalk::{
     Cache, Config, Engine, ExternType, Func, FuncType, Instance, Linker, Module, Result, Store, Val,
 };
-use ropewalk_wasi::{DirPerms, FilePerms, WasiCtx};
+use ropewalk_wasi::{DirPerms, FilePerms, WasiCtx, WasiCtxBuilder};
 
 use crate::literal::literal;
+use crate::recording::Recording;
 use crate::{argument, imports, input, output, timeout};
 
 /// The function that a program starts with.
@@ -70,6 +73,10 @@ pub(crate) struct Run {
     #[arg(long, value_name = "TIME", value_parser = timeout::parse)]
     timeout: Option<Duration>,
 
+    /// Records what the program gets from its host, for `ropewalk replay`.
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+
     /// Compiles the program, and does not look for it among those that were compiled
     /// before (in `ropewalk` of $XDG_CACHE_HOME or ~/.cache).
     #[arg(long)]
@@ -109,12 +116,43 @@ fn size(text: &str) -> Result<u64> {
 
 impl Run {
     pub(crate) fn execute(self) -> Result<ExitCode> {
+        let mut context = self.context()?;
+        if let Some(path) = &self.record {
+            let preloads = self.preloads.iter().map(|(_, file)| &**file);
+            let modules: Vec<&Path> = std::iter::once(self.file()).chain(preloads).collect();
+            let recording = Recording::new(crate::arguments(), &modules)?;
+            context.record(recording.create(path)?)?;
+        }
+        self.execute_with(&mut context)
+    }
+
+    /// The run that was recorded, from wherever it is run again.
+    pub(crate) fn recorded(recording: &Recording) -> Result<Run> {
+        let mut run = crate::parse_run(recording.arguments())?;
+        run.file_and_args[0] = recording.path(&run.file_and_args[0]).into();
+        for (_, file) in &mut run.preloads {
+            *file = recording.path(file.as_os_str());
+        }
+        // The program gets what it got then, and may take its time.
+        (run.directories, run.environment) = (Vec::new(), Vec::new());
+        (run.timeout, run.record) = (None, None);
+        Ok(run)
+    }
+
+    /// Runs the program again, with what it got from its host then.
+    pub(crate) fn replay(self, calls: BufReader<File>) -> Result<ExitCode> {
+        let mut context = self.context()?;
+        context.replay(calls)?;
+        self.execute_with(&mut context)
+    }
+
+    fn execute_with(self, context: &mut WasiCtxBuilder) -> Result<ExitCode> {
         let engine = self.engine()?;
         let module = input::module(&engine, self.file())?;
         let preloads = self.preloads.iter();
         let preloads = preloads.map(|(name, file)| Ok((&**name, input::module(&engine, file)?)));
         let preloads: Vec<(&str, Module)> = preloads.collect::<Result<_>>()?;
-        let mut store = Store::new(&engine, self.context()?);
+        let mut store = Store::new(&engine, context.build());
         if let Some(fuel) = self.fuel {
             store.set_fuel(fuel)?;
         }
@@ -176,7 +214,7 @@ impl Run {
     }
 
     /// What the program gets to see.
-    fn context(&self) -> Result<WasiCtx> {
+    fn context(&self) -> Result<WasiCtxBuilder> {
         let mut builder = WasiCtx::builder();
         builder.inherit_stdio().end_on_broken_pipe(true);
         let name = self.file().file_name().unwrap_or(self.file().as_os_str());
@@ -193,7 +231,7 @@ impl Run {
         for (host, guest) in &self.directories {
             builder.preopened_dir(host, guest, DirPerms::all(), FilePerms::all())?;
         }
-        Ok(builder.build())
+        Ok(builder)
     }
 
     /// The arguments of the function that was chosen. A program's are read by itself.

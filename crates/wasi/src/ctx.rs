@@ -6,11 +6,12 @@ use crate::descriptor::{Descriptor, Kind, file_rights, filetype_of};
 use crate::directory::Directory;
 use crate::pipe::{MemoryInputPipe, MemoryOutputPipe};
 use crate::table::Table;
+use crate::tape::{Player, Recorder, Tape};
 use crate::wait::Source;
 use cap_std::fs::Dir;
 use ropewalk::Result;
 use std::fs::File;
-use std::io::Error as IoError;
+use std::io::{Error as IoError, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
@@ -32,6 +33,7 @@ pub struct WasiCtx {
     pub(crate) end_on_broken_pipe: bool,
     /// Of the function that is being called.
     pub(crate) progress: Progress,
+    pub(crate) tape: Tape,
 }
 
 /// How far a function has come that is called again after it waited.
@@ -119,6 +121,7 @@ pub struct WasiCtxBuilder {
     monotonic: Option<Box<dyn Clock>>,
     random: Option<Random>,
     end_on_broken_pipe: bool,
+    tape: Tape,
 }
 
 /// A standard stream: a pipe in memory, or a file of the host's, which may be a
@@ -243,6 +246,7 @@ impl WasiCtxBuilder {
             monotonic: None,
             random: None,
             end_on_broken_pipe: false,
+            tape: Tape::None,
         }
     }
 
@@ -395,6 +399,63 @@ impl WasiCtxBuilder {
         self
     }
 
+    /// Records what the program gets from these functions, so that it can be run again
+    /// just so, by [`replay`](Self::replay).
+    ///
+    /// Each call is written when it has ended, so output that is not buffered has all of
+    /// them, however the program ends.
+    ///
+    /// ```
+    /// use ropewalk::{Engine, Linker, Module, Result, Store};
+    /// use ropewalk_wasi::{MemoryOutputPipe, WasiCtx, WasiCtxBuilder};
+    /// use std::fs::File;
+    ///
+    /// // It tells a random number.
+    /// let program = r#"
+    ///     (module
+    ///       (import "wasi_snapshot_preview1" "random_get"
+    ///         (func $random (param i32 i32) (result i32)))
+    ///       (memory (export "memory") 1)
+    ///       (func (export "roll") (result i64)
+    ///         (drop (call $random (i32.const 0) (i32.const 8)))
+    ///         (i64.load (i32.const 0))))
+    /// "#;
+    /// let engine = Engine::default();
+    /// let module = Module::new(&engine, program)?;
+    /// let mut linker = Linker::new(&engine);
+    /// ropewalk_wasi::add_to_linker(&mut linker, |ctx| ctx)?;
+    /// let roll = |builder: &mut WasiCtxBuilder| -> Result<i64> {
+    ///     let mut store = Store::new(&engine, builder.build());
+    ///     let instance = linker.instantiate(&mut store, &module)?;
+    ///     instance.get_typed_func::<(), i64>(&mut store, "roll")?.call(&mut store, ())
+    /// };
+    ///
+    /// # let path = std::env::temp_dir().join(format!("rolled-{}", std::process::id()));
+    /// let rolled = roll(WasiCtx::builder().record(File::create(&path)?)?)?;
+    /// assert_eq!(roll(WasiCtx::builder().replay(File::open(&path)?)?)?, rolled);
+    /// # std::fs::remove_file(&path)?;
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    ///
+    /// What other functions of the host give the program is not recorded, nor when it was
+    /// interrupted. Calls that run at the same time in one store are not replayed in their
+    /// order.
+    pub fn record(&mut self, output: impl Write + Send + 'static) -> Result<&mut WasiCtxBuilder> {
+        self.tape = Tape::Records(Recorder::new(Box::new(output))?);
+        Ok(self)
+    }
+
+    /// Gives the program what it got when it was [recorded](Self::record). Nothing else is
+    /// asked of the host, and what was said of files, sockets, clocks and random numbers does
+    /// not matter. What the program writes to its standard output and error is written again.
+    ///
+    /// A call that is another one than was recorded ends the program with an error, and so
+    /// does one that comes after all that were recorded.
+    pub fn replay(&mut self, input: impl Read + Send + 'static) -> Result<&mut WasiCtxBuilder> {
+        self.tape = Tape::Replays(Box::new(Player::new(Box::new(input))?));
+        Ok(self)
+    }
+
     /// The context. The builder is as new then.
     pub fn build(&mut self) -> WasiCtx {
         let builder = std::mem::take(self);
@@ -420,6 +481,7 @@ impl WasiCtxBuilder {
             table,
             end_on_broken_pipe: builder.end_on_broken_pipe,
             progress: Progress::default(),
+            tape: builder.tape,
         }
     }
 }

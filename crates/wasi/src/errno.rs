@@ -11,6 +11,11 @@ macro_rules! errnos {
         #[allow(clippy::upper_case_acronyms, dead_code, reason = "the names of the specification")]
         pub(crate) enum Errno { $($name),* }
 
+        impl Errno {
+            /// All of them, by their numbers.
+            const ALL: &[Errno] = &[$(Errno::$name),*];
+        }
+
         impl From<rustix::io::Errno> for Errno {
             fn from(error: rustix::io::Errno) -> Errno {
                 match error {
@@ -40,6 +45,13 @@ errnos! {
     PIPE = PIPE, PROTO = PROTO, PROTONOSUPPORT = PROTONOSUPPORT, PROTOTYPE = PROTOTYPE,
     RANGE = RANGE, ROFS = ROFS, SPIPE = SPIPE, SRCH = SRCH, STALE = STALE, TIMEDOUT = TIMEDOUT,
     TXTBSY = TXTBSY, XDEV = XDEV, NOTCAPABLE,
+}
+
+impl Errno {
+    /// The error with a number.
+    pub(crate) fn from_number(number: u16) -> Errno {
+        Errno::ALL.get(usize::from(number)).copied().unwrap_or(Errno::IO)
+    }
 }
 
 impl From<io::Error> for Errno {
@@ -108,6 +120,7 @@ mod tests {
         ];
         for (errno, number) in numbers {
             assert_eq!(errno as u16, number, "{errno:?}");
+            assert_eq!(Errno::from_number(number), errno);
         }
     }
 
@@ -116,5 +129,6 @@ mod tests {
         assert_eq!(Errno::from(io::Error::from_raw_os_error(2)), Errno::NOENT);
         assert_eq!(Errno::from(rustix::io::Errno::XDEV), Errno::XDEV);
         assert_eq!(Errno::from(rustix::io::Errno::BADE), Errno::IO);
+        assert_eq!(Errno::from_number(u16::MAX), Errno::IO);
     }
 }

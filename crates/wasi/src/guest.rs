@@ -16,6 +16,8 @@ const MOST_BUFFERS: usize = 1024;
 /// The memory that a program exports.
 pub(crate) struct Guest<'a> {
     bytes: &'a mut [u8],
+    /// What was written, if anybody wants to know.
+    written: Option<Vec<Range<usize>>>,
 }
 
 /// A place for a result, in bounds.
@@ -50,7 +52,23 @@ numbers!(u16, u32, u64);
 
 impl<'a> Guest<'a> {
     pub(crate) fn new(bytes: &'a mut [u8]) -> Guest<'a> {
-        Guest { bytes }
+        Guest { bytes, written: None }
+    }
+
+    /// The same, which notes what is written.
+    pub(crate) fn noting(bytes: &'a mut [u8], written: Vec<Range<usize>>) -> Guest<'a> {
+        Guest { bytes, written: Some(written) }
+    }
+
+    /// Where something was written, if that was noted; and the memory.
+    pub(crate) fn into_written(self) -> (Vec<Range<usize>>, &'a [u8]) {
+        (self.written.unwrap_or_default(), self.bytes)
+    }
+
+    fn note(&mut self, range: &Range<usize>) {
+        if let Some(written) = &mut self.written {
+            written.push(range.clone());
+        }
     }
 
     /// The bytes from an address.
@@ -81,7 +99,7 @@ impl<'a> Guest<'a> {
 
     /// Stores a result.
     pub(crate) fn put<T: Number>(&mut self, place: Place<T>, value: T) {
-        value.encode(&mut self.bytes[place.at..place.at + T::SIZE]);
+        value.encode(self.get_mut(place.at..place.at + T::SIZE));
     }
 
     /// Stores the number of bytes or of things that a function tells, which are
@@ -95,6 +113,7 @@ impl<'a> Guest<'a> {
     }
 
     pub(crate) fn get_mut(&mut self, range: Range<usize>) -> &mut [u8] {
+        self.note(&range);
         &mut self.bytes[range]
     }
 
@@ -126,7 +145,7 @@ impl<'a> Guest<'a> {
     }
 
     /// Buffers to be read into. Where they overlap, only the first is used, as for
-    /// a short read.
+    /// a short read. Who has read says [how much](Guest::filled).
     pub(crate) fn slices_mut(&mut self, buffers: &Buffers) -> SmallVec<[IoSliceMut<'_>; 4]> {
         let mut order: SmallVec<[usize; 4]> = (0..buffers.len()).collect();
         order.sort_unstable_by_key(|&i| buffers[i].start);
@@ -143,6 +162,15 @@ impl<'a> Guest<'a> {
         }
         slices.sort_unstable_by_key(|(i, _)| *i);
         slices.into_iter().map(|(_, slice)| IoSliceMut::new(slice)).collect()
+    }
+
+    /// As many bytes were read into buffers.
+    pub(crate) fn filled(&mut self, buffers: &Buffers, mut len: usize) {
+        for buffer in buffers {
+            let filled = buffer.start..buffer.start + buffer.len().min(len);
+            len -= filled.len();
+            self.note(&filled);
+        }
     }
 }
 

@@ -16,6 +16,7 @@
 //! | `table` `descriptor` `directory` `pipe` | what a program has open |
 //! | `clock` `times` | time |
 //! | `wait` `reactor` | waiting, in one place: with a blocked thread, or without |
+//! | `tape` | recordings of what a program got, and running it again with them |
 //! | `exit` | how programs end |
 
 #![forbid(unsafe_code)]
@@ -33,6 +34,7 @@ mod linker;
 mod pipe;
 mod reactor;
 mod table;
+mod tape;
 mod times;
 mod wait;
 

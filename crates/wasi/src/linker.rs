@@ -6,8 +6,10 @@ use crate::errno::{Failure, Result};
 use crate::functions::{fd, path, poll, process, sock};
 use crate::guest::Guest;
 use crate::reactor::Ready;
+use crate::tape::{self, Called, Tape};
 use crate::wait::Wait;
 use ropewalk::{AsContextMut, Caller, Error, Linker, Memory};
+use std::ops::Range;
 
 /// Defines all functions of `wasi_snapshot_preview1`, and of the older
 /// `wasi_unstable`, which some compilers still emit. `get` says where a store's
@@ -55,7 +57,11 @@ pub fn add_to_linker<T: Send + 'static>(
         "wasi_snapshot_preview1",
         "sock_accept",
         move |caller: Caller<'_, T>, fd: i32, flags: i32, accepted: i32| {
-            call(caller, get, move |ctx, guest| sock::sock_accept(ctx, guest, fd, flags, accepted))
+            let arguments = [fd, flags, accepted].map(i64::from);
+            let called = Called { name: "sock_accept", arguments };
+            call(caller, get, called, move |ctx, guest| {
+                sock::sock_accept(ctx, guest, fd, flags, accepted)
+            })
         },
     )?;
     Ok(())
@@ -73,7 +79,9 @@ macro_rules! functions {
                 $module,
                 stringify!($name),
                 move |caller: Caller<'_, T>, $($param: $ty),*| {
-                    call(caller, $get, move |ctx, guest| {
+                    let arguments = [$(i64::from($param)),*];
+                    let called = Called { name: stringify!($name), arguments };
+                    call(caller, $get, called, move |ctx, guest| {
                         $path::$name(ctx, guest, $($version,)? $($param),*)
                     })
                 },
@@ -155,21 +163,23 @@ fn define<T: Send + 'static>(
 
 /// Calls a function, as often as it has to wait. Returns the number of its error,
 /// or zero.
-fn call<T: Send + 'static>(
+fn call<T: Send + 'static, const N: usize>(
     mut caller: Caller<'_, T>,
     get: impl Fn(&mut T) -> &mut WasiCtx + Send + Sync + 'static,
+    called: Called<N>,
     function: impl Fn(&mut WasiCtx, &mut Guest<'_>) -> Result + Send + Sync + 'static,
 ) -> ropewalk::Result<i32> {
     let memory = memory(&mut caller)?;
-    let mut attempt = Attempt { memory, get, function, progress: Progress::default() };
+    let progress = Progress::default();
+    let mut attempt = Attempt { memory, get, called, function, progress, written: Vec::new() };
     attempt.progress.is_polled = caller.can_wait();
     loop {
         match attempt.run(&mut caller)? {
             Attempted::Done(errno) => return Ok(errno),
             Attempted::Waits(wait) if caller.can_wait() => return Err(attempt.later(&caller, wait)),
             Attempted::Waits(wait) => {
-                if let Some(errno) = errno(wait.block())? {
-                    return Ok(errno);
+                if let Err(failure) = wait.block() {
+                    return attempt.fail(&mut caller, failure);
                 }
             }
         }
@@ -177,11 +187,14 @@ fn call<T: Send + 'static>(
 }
 
 /// A function that is called until it does not wait any more.
-struct Attempt<G, F> {
+struct Attempt<G, F, const N: usize> {
     memory: Memory,
     get: G,
+    called: Called<N>,
     function: F,
     progress: Progress,
+    /// What it has written so far, if it is recorded.
+    written: Vec<Range<usize>>,
 }
 
 /// What has become of it.
@@ -191,7 +204,7 @@ enum Attempted {
     Waits(Wait),
 }
 
-impl<G, F> Attempt<G, F> {
+impl<G, F, const N: usize> Attempt<G, F, N> {
     /// Calls the function once. What it has to know when it is called again is kept
     /// here: others may be called meanwhile.
     fn run<S: AsContextMut>(&mut self, store: &mut S) -> ropewalk::Result<Attempted>
@@ -201,14 +214,50 @@ impl<G, F> Attempt<G, F> {
     {
         let (bytes, data) = self.memory.data_and_store_mut(store)?;
         let ctx = (self.get)(data);
+        if let Some(outcome) = tape::replay(ctx, &self.called, &mut Guest::new(bytes)) {
+            return Ok(Attempted::Done(errno(outcome)?));
+        }
         ctx.progress = std::mem::take(&mut self.progress);
-        match (self.function)(ctx, &mut Guest::new(bytes)) {
+        let mut guest = match ctx.tape.records() {
+            false => Guest::new(bytes),
+            true => Guest::noting(bytes, std::mem::take(&mut self.written)),
+        };
+        match (self.function)(ctx, &mut guest) {
             Err(Failure::Wait(wait)) => {
                 self.progress = std::mem::take(&mut ctx.progress);
+                self.written = guest.into_written().0;
                 Ok(Attempted::Waits(wait))
             }
-            outcome => Ok(Attempted::Done(errno(outcome)?.unwrap_or(0))),
+            outcome => {
+                let (written, memory) = guest.into_written();
+                Ok(Attempted::Done(self.end(ctx, outcome, memory, written)?))
+            }
         }
+    }
+
+    /// It could not wait. Returns the number of the error.
+    fn fail<S: AsContextMut>(&mut self, store: &mut S, failure: Failure) -> ropewalk::Result<i32>
+    where
+        G: Fn(&mut S::Data) -> &mut WasiCtx,
+    {
+        let (memory, data) = self.memory.data_and_store_mut(store)?;
+        let written = std::mem::take(&mut self.written);
+        self.end((self.get)(data), Err(failure), memory, written)
+    }
+
+    /// Records what has become of it, if that is wanted. Returns the number of its error, or
+    /// zero.
+    fn end(
+        &self,
+        ctx: &mut WasiCtx,
+        outcome: Result,
+        memory: &[u8],
+        written: Vec<Range<usize>>,
+    ) -> ropewalk::Result<i32> {
+        if let Tape::Records(recorder) = &mut ctx.tape {
+            errno(recorder.record(&self.called, &outcome, memory, written))?;
+        }
+        errno(outcome)
     }
 
     /// Waits and goes on, without the thread and without the store.
@@ -220,8 +269,8 @@ impl<G, F> Attempt<G, F> {
         let rest = caller.later(move |accessor| {
             Box::pin(async move {
                 loop {
-                    if let Some(errno) = errno(Ready::new(wait).await)? {
-                        return Ok::<i32, Error>(errno);
+                    if let Err(failure) = Ready::new(wait).await {
+                        return accessor.with(|mut store| self.fail(&mut store, failure));
                     }
                     match accessor.with(|mut store| self.run(&mut store))? {
                         Attempted::Done(errno) => return Ok(errno),
@@ -234,12 +283,12 @@ impl<G, F> Attempt<G, F> {
     }
 }
 
-/// The number of an error; none of success. The end of the program is an error of the
+/// The number of an error; zero of success. The end of the program is an error of the
 /// whole call.
-fn errno(outcome: Result) -> ropewalk::Result<Option<i32>> {
+fn errno(outcome: Result) -> ropewalk::Result<i32> {
     match outcome {
-        Ok(()) => Ok(None),
-        Err(Failure::Errno(errno)) => Ok(Some(errno as i32)),
+        Ok(()) => Ok(0),
+        Err(Failure::Errno(errno)) => Ok(errno as i32),
         Err(Failure::End(error)) => Err(error),
         Err(Failure::Wait(_)) => unreachable!("who waits calls it again"),
     }

@@ -7,6 +7,7 @@ mod guides;
 mod lower;
 mod pipe;
 mod process;
+mod replay;
 mod run;
 mod trap;
 mod validate;

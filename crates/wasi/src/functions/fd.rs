@@ -191,6 +191,7 @@ pub(crate) fn fd_read(
     let descriptor = ctx.table.get(fd)?;
     descriptor.require_data(Rights::FD_READ)?;
     let read = descriptor.read(&mut guest.slices_mut(&buffers))?;
+    guest.filled(&buffers, read);
     guest.put_count(place, read);
     Ok(())
 }
@@ -212,6 +213,7 @@ pub(crate) fn fd_pread(
     let mut slices = guest.slices_mut(&buffers);
     let read = rustix::io::retry_on_intr(|| rustix::io::preadv(file, &mut slices, offset))?;
     drop(slices);
+    guest.filled(&buffers, read);
     guest.put_count(place, read);
     Ok(())
 }

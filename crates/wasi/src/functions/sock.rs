@@ -57,6 +57,7 @@ pub(crate) fn sock_recv(
     let wanted: usize = buffers.iter().map(ExactSizeIterator::len).sum();
     let host = if peek { RecvFlags::PEEK } else { RecvFlags::empty() };
     let received = descriptor.receive(&mut guest.slices_mut(&buffers), host)?;
+    guest.filled(&buffers, received);
     let all = how.contains(RiFlags::WAITALL) && !peek;
     if all && (1..wanted).contains(&received) && !descriptor.flags.contains(FdFlags::NONBLOCK) {
         let wait = Wait::new(Source::Owned(socket.clone()), Interest::Read);

@@ -9,6 +9,7 @@ mod pointers;
 mod poll;
 mod process;
 mod program;
+mod recording;
 mod rights;
 mod sockets;
 mod streams;

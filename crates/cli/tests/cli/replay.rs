@@ -1,0 +1,131 @@
+//! Programs that are recorded, and run again.
+
+use std::path::Path;
+
+use crate::process::{Outcome, command, file, outcome, ropewalk, with_input};
+
+/// A program that reads its standard input, prints it with a random number and the time, in
+/// characters, and ends with what it read first as its code.
+const PROGRAM: &str = r#"(module
+  (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
+  (import "wasi_snapshot_preview1" "fd_read" (func $read (param i32 i32 i32 i32) (result i32)))
+  (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
+  (import "wasi_snapshot_preview1" "random_get" (func $random (param i32 i32) (result i32)))
+  (import "wasi_snapshot_preview1" "clock_time_get"
+    (func $time (param i32 i64 i32) (result i32)))
+  (import "wasi_snapshot_preview1" "fd_renumber" (func $renumber (param i32 i32) (result i32)))
+  (memory (export "memory") 1)
+  ;; The lowest four bits of a byte, as a letter.
+  (func $letter (param $at i32)
+    (i32.store8 (local.get $at)
+      (i32.add (i32.const 65) (i32.and (i32.const 15) (i32.load8_u (local.get $at))))))
+  (func $letters (param $at i32) (param $end i32)
+    (loop $more
+      (call $letter (local.get $at))
+      (local.set $at (i32.add (local.get $at) (i32.const 1)))
+      (br_if $more (i32.lt_u (local.get $at) (local.get $end)))))
+  (func $print (param $fd i32) (param $at i32) (param $len i32)
+    (i32.store (i32.const 0) (local.get $at))
+    (i32.store (i32.const 4) (local.get $len))
+    (drop (call $write (local.get $fd) (i32.const 0) (i32.const 1) (i32.const 8))))
+  (func (export "_start")
+    (i32.store (i32.const 0) (i32.const 1024))
+    (i32.store (i32.const 4) (i32.const 512))
+    (drop (call $read (i32.const 0) (i32.const 0) (i32.const 1) (i32.const 8)))
+    (call $print (i32.const 1) (i32.const 1024) (i32.load (i32.const 8)))
+    (drop (call $random (i32.const 2048) (i32.const 8)))
+    (drop (call $time (i32.const 0) (i64.const 1) (i32.const 2056)))
+    (call $letters (i32.const 2048) (i32.const 2064))
+    (call $print (i32.const 2) (i32.const 2048) (i32.const 16))
+    ;; From now on its standard error is its standard output.
+    (drop (call $renumber (i32.const 1) (i32.const 2)))
+    (call $print (i32.const 2) (i32.const 2048) (i32.const 8))
+    (call $exit (i32.load8_u (i32.const 1024)))))"#;
+
+fn recording(name: &str) -> String {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    path.into_os_string().into_string().expect("the path is text")
+}
+
+#[test]
+fn a_recorded_program_runs_again_just_so() {
+    let program = file("replay-program.wat", PROGRAM);
+    let tape = recording("replay-program.recording");
+    let first = with_input(&["run", "--record", &tape, &program], "*text");
+    assert_eq!(first.code, Some(i32::from(b'*')), "{first:?}");
+    assert!(first.stdout.starts_with("*text") && first.stderr.len() == 16, "{first:?}");
+    let other = with_input(&["run", &program], "*text");
+    assert_ne!((&other.stdout, &other.stderr), (&first.stdout, &first.stderr));
+    for _ in 0..2 {
+        let Outcome { code, stdout, stderr } = ropewalk(&["replay", &tape]);
+        let again = (code, stdout, stderr);
+        assert_eq!(again, (first.code, first.stdout.clone(), first.stderr.clone()));
+    }
+    // From another directory, with the path of then.
+    let name = "target-relative.wat";
+    let directory = Path::new(&program).parent().unwrap();
+    file(name, PROGRAM);
+    let tape = recording("replay-relative.recording");
+    let mut run = command(&["run", "--record", &tape, name]);
+    let first = outcome(run.current_dir(directory).output().unwrap());
+    let again = ropewalk(&["replay", &tape]);
+    assert_eq!((again.code, again.stdout, again.stderr), (first.code, first.stdout, first.stderr));
+}
+
+#[test]
+fn results_of_a_chosen_function_are_printed_again() {
+    let body = r#"(module
+        (import "wasi_snapshot_preview1" "random_get" (func $random (param i32 i32) (result i32)))
+        (memory (export "memory") 1)
+        (func (export "roll") (param $more i64) (result i64)
+          (drop (call $random (i32.const 0) (i32.const 8)))
+          (i64.add (local.get $more) (i64.load (i32.const 0)))))"#;
+    let (program, tape) = (file("replay-roll.wat", body), recording("replay-roll.recording"));
+    let first = ropewalk(&["run", "--record", &tape, "--invoke", "roll", &program, "3"]);
+    assert_eq!(first.code, Some(0), "{first:?}");
+    ropewalk(&["replay", &tape]).prints(&first.stdout);
+}
+
+#[test]
+fn a_trap_happens_again() {
+    let body = r#"(module
+        (import "wasi_snapshot_preview1" "random_get" (func $random (param i32 i32) (result i32)))
+        (memory (export "memory") 1)
+        (func $fail (unreachable))
+        (func (export "_start") (drop (call $random (i32.const 0) (i32.const 8))) (call $fail)))"#;
+    let (program, tape) = (file("replay-trap.wat", body), recording("replay-trap.recording"));
+    let first = ropewalk(&["run", "--record", &tape, &program]);
+    first.fails(134, &["unreachable", "!fail"]);
+    let again = ropewalk(&["replay", &tape]);
+    assert_eq!((again.code, again.stderr), (first.code, first.stderr));
+}
+
+#[test]
+fn what_cannot_be_replayed_is_refused() {
+    let program = file("replay-changes.wat", PROGRAM);
+    let tape = recording("replay-changes.recording");
+    let first = with_input(&["run", "--record", &tape, &program], "*");
+    assert_eq!(first.code, Some(42), "{first:?}");
+    let bytes = std::fs::read(&tape).unwrap();
+
+    // The program has changed.
+    file("replay-changes.wat", format!("{PROGRAM} ;; and more"));
+    let changed = "is not the module that was recorded: it has changed since";
+    ropewalk(&["replay", &tape]).fails(1, &["replay-changes.wat", changed]);
+    file("replay-changes.wat", PROGRAM);
+
+    // The recording ends too early, wherever that is, or is none.
+    let cut = file("replay-cut.recording", &bytes[..bytes.len() - 1]);
+    let shortened = ropewalk(&["replay", &cut]);
+    assert_eq!(shortened.code, Some(1), "{shortened:?}");
+    assert!(shortened.stderr.contains("the recording ends here, after"), "{shortened:?}");
+    for len in [0, 10, 20, 30] {
+        let cut = file("replay-cut.recording", &bytes[..len]);
+        ropewalk(&["replay", &cut]).fails(1, &["replay-cut.recording"]);
+    }
+    ropewalk(&["replay", &program]).fails(1, &["is no recording", "ropewalk run --record"]);
+    ropewalk(&["replay", "missing.recording"]).fails(1, &["cannot read missing.recording"]);
+
+    // The standard input cannot be read twice.
+    ropewalk(&["run", "--record", &tape, "-"]).fails(1, &["could not be read again"]);
+}

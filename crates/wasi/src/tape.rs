@@ -1,0 +1,308 @@
+//! Recordings of what a program got from its host, and running it again with them.
+//!
+//! A program is determined by its code and by what these functions give it: results, and
+//! bytes that they write into its memory. A recording is a list of that, call by call.
+//! When it is replayed, nothing is asked of the host: each call must be the one that was
+//! recorded, and gets what was recorded. Only what the program writes to its standard
+//! output and error is written again.
+//!
+//! ```text
+//!   "ropewalk-calls" version | length, Call | length, Call | ...
+//! ```
+//!
+//! A call is written when it has ended, at once. So the recording of a program that was
+//! killed has all calls that it had got results of.
+
+use crate::ctx::WasiCtx;
+use crate::errno::{Errno, Failure, Result};
+use crate::exit::{BrokenPipe, I32Exit};
+use crate::guest::Guest;
+use ropewalk::Error;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::io::{self, Read, Write};
+use std::ops::Range;
+
+/// What a recording begins with; the last byte is the version.
+const MAGIC: &[u8; 16] = b"ropewalk-calls\0\x01";
+
+/// A function and what it is called with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Called<const N: usize> {
+    pub(crate) name: &'static str,
+    pub(crate) arguments: [i64; N],
+}
+
+/// A call as it is recorded.
+#[derive(Debug, Serialize, Deserialize)]
+struct Call<'a> {
+    name: Cow<'a, str>,
+    arguments: Cow<'a, [i64]>,
+    outcome: Outcome,
+    /// What was written into memory, and where.
+    #[serde(borrow)]
+    written: Vec<(u32, Cow<'a, [u8]>)>,
+}
+
+/// What a function returned.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+enum Outcome {
+    /// The number of an error, or zero.
+    Errno(u16),
+    /// The program ended with a code.
+    Exit(i32),
+    /// It ended since nobody read what it wrote.
+    BrokenPipe,
+    /// It ended otherwise.
+    Ended,
+}
+
+/// Whether calls are recorded, or get what was recorded.
+#[derive(Default)]
+pub(crate) enum Tape {
+    #[default]
+    None,
+    Records(Recorder),
+    Replays(Box<Player>),
+}
+
+impl Tape {
+    pub(crate) fn records(&self) -> bool {
+        matches!(self, Tape::Records(_))
+    }
+}
+
+/// Writes a recording.
+pub(crate) struct Recorder {
+    output: Box<dyn Write + Send>,
+    /// A call, encoded.
+    buffer: Vec<u8>,
+}
+
+impl Recorder {
+    pub(crate) fn new(mut output: Box<dyn Write + Send>) -> io::Result<Recorder> {
+        output.write_all(MAGIC)?;
+        Ok(Recorder { output, buffer: Vec::new() })
+    }
+
+    /// Records a call that has ended, and has written into these parts of memory.
+    pub(crate) fn record<const N: usize>(
+        &mut self,
+        called: &Called<N>,
+        outcome: &Result,
+        memory: &[u8],
+        written: Vec<Range<usize>>,
+    ) -> Result {
+        let outcome = match outcome {
+            Ok(()) => Outcome::Errno(0),
+            Err(Failure::Errno(errno)) => Outcome::Errno(*errno as u16),
+            Err(Failure::End(error)) => match error.downcast_ref::<I32Exit>() {
+                Some(exit) => Outcome::Exit(exit.0),
+                None if error.is::<BrokenPipe>() => Outcome::BrokenPipe,
+                None => Outcome::Ended,
+            },
+            Err(Failure::Wait(_)) => unreachable!("it has ended"),
+        };
+        let bytes = |range: Range<usize>| (range.start as u32, Cow::Borrowed(&memory[range]));
+        let call = Call {
+            name: called.name.into(),
+            arguments: Cow::Borrowed(&called.arguments),
+            outcome,
+            written: merged(written).into_iter().map(bytes).collect(),
+        };
+        self.write(&call)
+            .map_err(|error| Failure::End(Error::from(error).context("cannot write the recording")))
+    }
+
+    fn write(&mut self, call: &Call<'_>) -> io::Result<()> {
+        self.buffer.clear();
+        self.buffer.extend([0; 4]);
+        let buffer = std::mem::take(&mut self.buffer);
+        self.buffer = postcard::to_extend(call, buffer).map_err(io::Error::other)?;
+        let len = u32::try_from(self.buffer.len() - 4).map_err(io::Error::other)?;
+        self.buffer[..4].copy_from_slice(&len.to_le_bytes());
+        self.output.write_all(&self.buffer)
+    }
+}
+
+/// The same bytes, in ranges that do not overlap.
+fn merged(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    ranges.retain(|range| !range.is_empty());
+    ranges.sort_unstable_by_key(|range| range.start);
+    let mut merged: Vec<Range<usize>> = Vec::new();
+    for range in ranges {
+        match merged.last_mut() {
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+            _ => merged.push(range),
+        }
+    }
+    merged
+}
+
+/// Reads a recording.
+pub(crate) struct Player {
+    input: Box<dyn Read + Send>,
+    /// How many calls have got what was recorded.
+    calls: u64,
+    /// The call that is replayed, encoded.
+    buffer: Vec<u8>,
+    /// Which descriptors of the program are its standard output and error.
+    streams: BTreeMap<i32, i32>,
+}
+
+impl Player {
+    pub(crate) fn new(mut input: Box<dyn Read + Send>) -> io::Result<Player> {
+        let mut magic = [0; MAGIC.len()];
+        let begins = input.read_exact(&mut magic);
+        if begins.is_err() || magic != *MAGIC {
+            return Err(io::Error::other("it is no recording of this version of Ropewalk"));
+        }
+        let streams = [(1, 1), (2, 2)].into();
+        Ok(Player { input, calls: 0, buffer: Vec::new(), streams })
+    }
+
+    /// Gives a call what was recorded; what it writes to its standard output or error is
+    /// returned with the stream.
+    fn play<const N: usize>(
+        &mut self,
+        called: &Called<N>,
+        guest: &mut Guest<'_>,
+    ) -> Result<Option<(i32, usize)>> {
+        self.read()?;
+        let number = self.calls + 1;
+        let differs = |what: String| {
+            let text = format!("the program does not do what was recorded: call {number} {what}");
+            Failure::End(Error::msg(text))
+        };
+        let call: Call<'_> =
+            postcard::from_bytes(&self.buffer).map_err(|_| Failure::End(damaged(self.calls)))?;
+        if call.name != called.name || *call.arguments != called.arguments {
+            let recorded = describe(&call.name, &call.arguments);
+            let found = describe(called.name, &called.arguments);
+            return Err(differs(format!("was {recorded}, and is {found}")));
+        }
+        for (at, bytes) in &call.written {
+            let range = guest.range(*at as i32, bytes.len());
+            let range = range.map_err(|_| differs("wrote outside of memory".into()))?;
+            guest.get_mut(range).copy_from_slice(bytes);
+        }
+        self.calls = number;
+        match call.outcome {
+            Outcome::Errno(0) => Ok(self.follow(called, guest)),
+            Outcome::Errno(errno) => Err(Errno::from_number(errno).into()),
+            Outcome::Exit(code) => Err(Failure::End(I32Exit(code).into())),
+            Outcome::BrokenPipe => Err(Failure::End(BrokenPipe.into())),
+            Outcome::Ended => Err(Failure::End(Error::msg(
+                "the program was ended in this call when it was recorded",
+            ))),
+        }
+    }
+
+    /// Reads the next call.
+    fn read(&mut self) -> Result {
+        let mut len = [0; 4];
+        let end = Failure::End(Error::msg(format!(
+            "the recording ends here, after {} calls of the host",
+            self.calls
+        )));
+        if self.input.read_exact(&mut len).is_err() {
+            return Err(end);
+        }
+        let len = u32::from_le_bytes(len);
+        self.buffer.clear();
+        let read = (&mut self.input).take(len.into()).read_to_end(&mut self.buffer);
+        match read {
+            Ok(read) if read == len as usize => Ok(()),
+            _ => Err(end),
+        }
+    }
+
+    /// Knows where the standard output and error are after a call that succeeded, and how
+    /// much of which one it wrote.
+    fn follow<const N: usize>(
+        &mut self,
+        called: &Called<N>,
+        guest: &Guest<'_>,
+    ) -> Option<(i32, usize)> {
+        let argument = |i: usize| called.arguments[i] as i32;
+        match called.name {
+            "fd_close" => drop(self.streams.remove(&argument(0))),
+            "fd_renumber" if argument(0) != argument(1) => {
+                match self.streams.remove(&argument(0)) {
+                    Some(stream) => drop(self.streams.insert(argument(1), stream)),
+                    None => drop(self.streams.remove(&argument(1))),
+                }
+            }
+            "fd_write" => {
+                let stream = *self.streams.get(&argument(0))?;
+                let written = guest.range(argument(3), 4).ok()?;
+                return Some((stream, crate::guest::word(guest.get(written), 0) as usize));
+            }
+            _ => {}
+        }
+        None
+    }
+}
+
+fn damaged(calls: u64) -> Error {
+    Error::msg(format!("the recording is damaged after {calls} calls of the host"))
+}
+
+fn describe(name: &str, arguments: &[i64]) -> String {
+    let arguments: Vec<String> = arguments.iter().map(i64::to_string).collect();
+    format!("{name}({})", arguments.join(", "))
+}
+
+/// Gives a call what was recorded, if a recording is replayed.
+pub(crate) fn replay<const N: usize>(
+    ctx: &mut WasiCtx,
+    called: &Called<N>,
+    guest: &mut Guest<'_>,
+) -> Option<Result> {
+    let Tape::Replays(player) = &mut ctx.tape else { return None };
+    let played = player.play(called, guest).map(|written| {
+        if let Some((stream, len)) = written {
+            write_again(ctx, called, guest, stream, len);
+        }
+    });
+    Some(played)
+}
+
+/// Writes what a program writes to one of its standard streams. Whether anybody reads it
+/// is nothing to the program.
+fn write_again<const N: usize>(
+    ctx: &WasiCtx,
+    called: &Called<N>,
+    guest: &Guest<'_>,
+    stream: i32,
+    mut len: usize,
+) {
+    let (vectors, count) = (called.arguments[1] as i32, called.arguments[2] as i32);
+    let Ok(buffers) = guest.buffers(vectors, count) else { return };
+    for buffer in buffers {
+        let mut bytes = guest.get(buffer);
+        bytes = &bytes[..bytes.len().min(len)];
+        len -= bytes.len();
+        while !bytes.is_empty() {
+            let slices = [io::IoSlice::new(bytes)];
+            let written = ctx.table.get(stream).and_then(|stream| stream.write(&slices, false));
+            match written {
+                Ok(written) => bytes = &bytes[written..],
+                Err(Failure::Wait(wait)) if wait.block().is_ok() => {}
+                Err(_) => return,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_that_touch_become_one() {
+        assert_eq!(merged(vec![8..12, 0..4, 4..6, 9..10, 20..20, 11..14]), [0..6, 8..14]);
+        assert_eq!(merged(Vec::new()), []);
+    }
+}

@@ -1,0 +1,220 @@
+//! What a program got is recorded, and given to it again.
+
+use crate::program::{CREAT, FD_READ, FD_WRITE, FUNCTIONS, Program, RESULT, ROOT, with};
+use ropewalk_wasi::{DirPerms, FilePerms, I32Exit, MemoryInputPipe, MemoryOutputPipe, WasiCtx};
+use std::io::{Cursor, Write};
+use std::os::unix::net::UnixStream;
+use std::sync::{Arc, Mutex};
+
+/// A recording in memory.
+#[derive(Clone, Default)]
+struct Tape(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Tape {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Tape {
+    fn bytes(&self) -> Vec<u8> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+/// All that a program gets to see when it uses most of what there is: results, and its
+/// memory.
+fn uses(program: &mut Program) -> Vec<(i32, Vec<u8>)> {
+    let mut seen = Vec::new();
+    let mut see = |program: &mut Program, errno: i32| seen.push((errno, program.bytes(0, 1 << 16)));
+    let result = i64::from(RESULT);
+    for name in ["args_sizes_get", "environ_sizes_get"] {
+        let errno = program.call(name, &[result, result + 8]);
+        see(program, errno);
+    }
+    for name in ["args_get", "environ_get"] {
+        let errno = program.call(name, &[0x4000, 0x5000]);
+        see(program, errno);
+    }
+    for clock in 0..5 {
+        let errno = program.call("clock_time_get", &[clock, 1, result]);
+        see(program, errno);
+    }
+    let errno = program.call("random_get", &[0x6000, 100]);
+    see(program, errno);
+    let at_edge = program.call("random_get", &[(4 << 16) - 8, 16]);
+    see(program, at_edge);
+    // A file is made, written, read at an offset, and listed.
+    let fd = program.open("file", CREAT, FD_READ | FD_WRITE).unwrap();
+    see(program, fd);
+    let written = program.write(fd, "what was there").unwrap();
+    see(program, written as i32);
+    let [vectors, count] = program.vector(0x7000, 64);
+    let errno = program.call("fd_pread", &[fd.into(), vectors, count, 5, result]);
+    see(program, errno);
+    let errno = program.call("fd_readdir", &[ROOT.into(), 0x8000, 4096, 0, result]);
+    see(program, errno);
+    let errno = program.call("fd_filestat_get", &[fd.into(), 0x9000]);
+    see(program, errno);
+    let missing = program.open("missing", 0, FD_READ).unwrap_err();
+    see(program, missing);
+    // Something is read from its standard input, and received from its socket.
+    let [vectors, count] = program.vector(0xA000, 16);
+    let errno = program.call("fd_read", &[0, vectors, count, result]);
+    see(program, errno);
+    let errno = program.call("sock_recv", &[4, vectors, count, 0, result, result + 8]);
+    see(program, errno);
+    // It writes to its standard streams, also where they are moved to, and no more where
+    // they were.
+    for (fd, text) in [(1, "out"), (2, "error"), (fd, "file")] {
+        let written = program.write(fd, text).unwrap();
+        see(program, written as i32);
+    }
+    let errno = program.call("fd_renumber", &[1, fd.into()]);
+    see(program, errno);
+    let written = program.write(fd, ", moved").unwrap();
+    see(program, written as i32);
+    let again = program.open("again", CREAT, FD_WRITE).unwrap();
+    assert_eq!(again, 1, "the number is free");
+    let written = program.write(again, "to a file").unwrap();
+    see(program, written as i32);
+    seen
+}
+
+fn output() -> MemoryOutputPipe {
+    MemoryOutputPipe::new(1000)
+}
+
+#[test]
+fn a_replayed_program_gets_all_that_it_got() {
+    let scratch = tempfile::tempdir().unwrap();
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    (&theirs).write_all(b"received").unwrap();
+    let (tape, out, error) = (Tape::default(), output(), output());
+    let mut builder = WasiCtx::builder();
+    builder.args(&["program", "argument"]).env("NAME", "value");
+    builder.stdin(MemoryInputPipe::new("typed")).stdout(out.clone()).stderr(error.clone());
+    builder.preopened_dir(scratch.path(), "/", DirPerms::all(), FilePerms::all()).unwrap();
+    builder.preopened_socket(ours).unwrap();
+    let seen = uses(&mut with(builder.record(tape.clone()).unwrap()));
+    let texts = (out.text(), error.text());
+    assert_eq!((&*texts.0, &*texts.1), ("out, moved", "error"));
+
+    // There is nothing of all that now.
+    drop(scratch);
+    let (out, error) = (output(), output());
+    let mut builder = WasiCtx::builder();
+    builder.stdout(out.clone()).stderr(error.clone());
+    let mut program = with(builder.replay(Cursor::new(tape.bytes())).unwrap());
+    for ((errno, memory), (again, memory_again)) in seen.iter().zip(uses(&mut program)) {
+        assert_eq!(*errno, again);
+        assert!(*memory == memory_again);
+    }
+    assert_eq!((out.text(), error.text()), texts);
+    let end = program.try_call("sched_yield", &[]).unwrap_err();
+    assert!(end.to_string().starts_with("the recording ends here, after "), "{end}");
+}
+
+#[test]
+fn only_what_was_read_is_recorded() {
+    let tape = Tape::default();
+    let mut builder = WasiCtx::builder();
+    builder.stdin(MemoryInputPipe::new("typed")).record(tape.clone()).unwrap();
+    let mut program = with(&mut builder);
+    let before = tape.bytes().len();
+    let [vectors, count] = program.vector(0x8000, 0x8000);
+    assert_eq!(program.call("fd_read", &[0, vectors, count, RESULT.into()]), 0);
+    let len = tape.bytes().len() - before;
+    assert!(len < 64, "{len} bytes for five");
+}
+
+#[test]
+fn a_program_that_does_something_else_is_ended() {
+    let tape = Tape::default();
+    let mut program = with(WasiCtx::builder().record(tape.clone()).unwrap());
+    assert_eq!(program.call("random_get", &[0x6000, 4]), 0);
+    let replay = || with(WasiCtx::builder().replay(Cursor::new(tape.bytes())).unwrap());
+    let error = replay().try_call("random_get", &[0x6000, 5]).unwrap_err();
+    let says = "the program does not do what was recorded: \
+                call 1 was random_get(24576, 4), and is random_get(24576, 5)";
+    assert!(error.to_string().starts_with(says), "{error}");
+    let error = replay().try_call("sched_yield", &[]).unwrap_err();
+    assert!(error.to_string().contains("and is sched_yield()"), "{error}");
+}
+
+#[test]
+fn the_end_of_a_program_is_recorded() {
+    let tape = Tape::default();
+    let mut program = with(WasiCtx::builder().record(tape.clone()).unwrap());
+    assert!(program.try_call("proc_raise", &[6]).unwrap_err().is::<I32Exit>());
+    let mut program = with(WasiCtx::builder().replay(Cursor::new(tape.bytes())).unwrap());
+    let error = program.try_call("proc_raise", &[6]).unwrap_err();
+    assert_eq!(error.downcast_ref::<I32Exit>(), Some(&I32Exit(134)));
+}
+
+#[test]
+fn damaged_recordings_are_errors() {
+    let tape = Tape::default();
+    let mut program = with(WasiCtx::builder().record(tape.clone()).unwrap());
+    assert_eq!(program.call("random_get", &[0x6000, 40]), 0);
+    let bytes = tape.bytes();
+    for i in 0..bytes.len() {
+        for change in [1, 0x80, 0xFF] {
+            let mut damaged = bytes.clone();
+            damaged[i] ^= change;
+            replay_something(damaged);
+        }
+        replay_something(bytes[..i].to_vec());
+    }
+    // What is written must lie in memory.
+    let error = WasiCtx::builder().replay(Cursor::new("something else")).unwrap_err();
+    assert!(error.to_string().contains("it is no recording"), "{error}");
+}
+
+/// Whatever is in a recording, calls return or fail.
+fn replay_something(bytes: Vec<u8>) {
+    let mut builder = WasiCtx::builder();
+    let Ok(builder) = builder.replay(Cursor::new(bytes)) else { return };
+    let _ = with(builder).try_call("random_get", &[0x6000, 40]);
+}
+
+/// A recording that cannot be written.
+struct Full;
+
+impl Write for Full {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        // The beginning fits.
+        if bytes.len() == 16 { Ok(16) } else { Err(std::io::ErrorKind::StorageFull.into()) }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_program_whose_recording_cannot_be_written_is_ended() {
+    let mut program = with(WasiCtx::builder().record(Full).unwrap());
+    let error = program.try_call("random_get", &[0x6000, 4]).unwrap_err();
+    assert!(error.to_string().starts_with("cannot write the recording"), "{error}");
+}
+
+#[test]
+fn every_function_is_recorded() {
+    // Those that do not return are the same without.
+    for (name, parameters) in FUNCTIONS.iter().filter(|(name, _)| *name != "proc_exit") {
+        let tape = Tape::default();
+        let mut program = with(WasiCtx::builder().record(tape.clone()).unwrap());
+        let before = tape.bytes().len();
+        let arguments = vec![77; parameters.len()];
+        let errno = program.try_call(name, &arguments).ok();
+        assert!(tape.bytes().len() > before, "{name}");
+        let mut program = with(WasiCtx::builder().replay(Cursor::new(tape.bytes())).unwrap());
+        assert_eq!(program.try_call(name, &arguments).ok(), errno, "{name}");
+    }
+}
