@@ -14,18 +14,15 @@ use std::task::{Context, Poll};
 
 /// A call that may wait. What it has is dropped in this order: the call before its store.
 pub(crate) struct CallAsync<'f, S, Params: WasmParams, Results: WasmParams> {
-    state: State<Params>,
+    /// The call, while it waits.
+    waits: Option<WaitingCall>,
+    /// What it is begun with, until it is.
+    params: Option<Params>,
     /// Arguments and results, in places that do not move once the call has begun.
     values: Places<Params, Results>,
     func: &'f TypedFunc<Params, Results>,
     store: S,
     _pinned: PhantomPinned,
-}
-
-enum State<Params> {
-    New(Params),
-    Waits(WaitingCall),
-    Ended,
 }
 
 impl<S, Params, Results> Future for CallAsync<'_, S, Params, Results>
@@ -40,8 +37,8 @@ where
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<Results>> {
         // SAFETY: nothing is moved out of it but the parameters, which are not pinned.
         let this = unsafe { self.get_unchecked_mut() };
-        let word = match std::mem::replace(&mut this.state, State::Ended) {
-            State::New(params) => {
+        let word = match this.params.take() {
+            Some(params) => {
                 let store = this.store.as_context_mut();
                 let mut polling = polling(context, ptr::null());
                 // SAFETY: the places are pinned with the future.
@@ -53,8 +50,7 @@ where
                     Err(stop) => this.stopped(stop),
                 }
             }
-            State::Waits(call) => this.go_on(call, context),
-            State::Ended => panic!("a call was polled after it had ended"),
+            None => this.go_on(context),
         };
         // SAFETY: the results are in their places when the call has ended.
         word.map_ok(|word| unsafe {
@@ -73,8 +69,8 @@ where
     /// A call that begins when it is first polled.
     #[inline]
     pub fn new(func: &'f TypedFunc<Params, Results>, store: S, params: Params) -> Self {
-        let state = State::New(params);
-        CallAsync { state, values: Places::EMPTY, func, store, _pinned: PhantomPinned }
+        let (waits, params, values) = (None, Some(params), Places::EMPTY);
+        CallAsync { waits, params, values, func, store, _pinned: PhantomPinned }
     }
 
     /// Notes that the call waits, or says how it has failed.
@@ -84,16 +80,17 @@ where
         let mut call = unsafe { WaitingCall::new(self.store.as_context_mut().enter()) };
         let polled = call.stopped(stop);
         if polled.is_pending() {
-            self.state = State::Waits(call);
+            self.waits = Some(call);
         }
         polled
     }
 
     /// Continues a call that waits, if what it waits for is ready.
-    fn go_on(&mut self, mut call: WaitingCall, context: &mut Context<'_>) -> Poll<Result<u64>> {
+    fn go_on(&mut self, context: &mut Context<'_>) -> Poll<Result<u64>> {
+        let call = self.waits.as_mut().expect("a call is not polled after it has ended");
         let polled = call.poll_waiting(context);
-        if polled.is_pending() {
-            self.state = State::Waits(call);
+        if polled.is_ready() {
+            self.waits = None;
         }
         polled
     }
