@@ -102,6 +102,10 @@ pub enum Life {
     Vacant,
 }
 
+/// Up to how many bytes below its first word a stack is copied in line. Every free stack has
+/// room for as many.
+pub const COPIED_IN_LINE: usize = 512;
+
 impl ControlBlock {
     /// *Create*, by the host: a free stack, which is off the list, becomes a new
     /// continuation of a function, which code calls.
