@@ -14,6 +14,7 @@ mod binding;
 mod clauses;
 mod clock;
 mod continuations;
+mod copies;
 mod deep;
 mod depths;
 mod designs;
@@ -129,6 +130,7 @@ fn all_rows() -> Vec<Row> {
         continuations::rows(),
         deep::rows(),
         binding::rows(),
+        copies::rows(),
         waiting::rows(),
         designs::rows(),
         depths::rows(),

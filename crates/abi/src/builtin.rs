@@ -166,6 +166,8 @@ builtins! {
     /// Checks the records of all stacks; a stress mode does that after every
     /// switch.
     check_stacks();
+    /// Copies what a reference of a kind names; returns the reference to the copy.
+    copy_stack(reference, kind) -> reference;
     /// Gives the first of the free stacks, whose generations are used up,
     /// another block; returns it.
     renew_free() -> block;

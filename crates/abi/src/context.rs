@@ -226,6 +226,8 @@ pub struct StoreContext {
     pub start: *const c_void,
     /// Where a stack continues that has [bound arguments](crate::bound).
     pub deliver: *const c_void,
+    /// Where a stack continues that was left in a call of the host.
+    pub continue_call: *const c_void,
     /// The stub that goes back to the parent for good.
     pub finish: *const c_void,
     /// The stub that goes back to the parent for good, with a signal.

@@ -49,6 +49,7 @@
 //! | transition | fields afterwards |
 //! | --- | --- |
 //! | *create*: off the list of free stacks | `sp` at the address to start at, `fp` 0, `function` and `entry`; `purpose` the design's; `owns` false; `parent` null for a task or fiber, `no_parent` for a base; no marks, not grouped, nothing `sought`; `innermost` itself, `extender` null, as they were while it was free |
+//! | *copy*: off the list of free stacks, as what is suspended or new | `sp` and `fp` where the other was left, `handlers`, `function`, `entry`, `purpose`, `owns` and marks as its; `innermost` and `parent` the copies of those; of the outermost, `parent` as its; nothing `sought`, `through` null |
 //! | *suspend*, up to an outermost stack | of the outermost: `innermost` the stack that ran, `is_grouped` if that is another; `parent` null for a task or fiber, `no_parent` for a base, and without meaning for a continuation. Of those inside, `parent` as before |
 //! | *start*, *continue* | of the outermost: `reference` the next generation, unless it is a task or fiber; `innermost` itself; `parent` who resumed it. Of the innermost: `through` the outermost if that is another, else null; `sought` zero unless `through` is what it was and it has not waited since |
 //! | *resume another*, wait | `handlers` the clauses; if `is_grouped`, that is `HAS_WAITED`, and `sought` the number of captures before it waited the first time. Of a root from which the host resumes: also `sp` at the address of the stub `come_back`, `fp` 0 |
@@ -101,6 +102,10 @@ pub enum Life {
     Vacant,
 }
 
+/// Up to how many bytes below its first word a stack is copied in line. Every free stack has
+/// room for as many.
+pub const COPIED_IN_LINE: usize = 512;
+
 impl ControlBlock {
     /// *Create*, by the host: a free stack, which is off the list, becomes a new
     /// continuation of a function, which code calls.
@@ -124,6 +129,21 @@ impl ControlBlock {
         self.entry = entry;
         self.purpose = Purpose::Continuation;
         self.marks = 0;
+    }
+
+    /// *Copy*: a free stack, which is off the list and on which lies what lies on another that
+    /// is suspended or new, becomes a copy of that, with a parent. It has no marks yet.
+    pub fn become_copy(&mut self, of: &ControlBlock, parent: *mut ControlBlock) {
+        debug_assert_eq!(self.purpose, Purpose::Free);
+        // What the other was continued by way of, and has sought there, is not the copy's.
+        self.be_alone();
+        self.parent = parent;
+        self.handlers = of.handlers;
+        self.purpose = of.purpose;
+        self.owns = of.owns;
+        self.marks = 0;
+        self.function = of.function;
+        self.entry = of.entry;
     }
 
     /// *Wait*, for a stack that the host continues: a root continues at `come_back`,

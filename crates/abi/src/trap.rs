@@ -135,6 +135,8 @@ trap_codes! {
     Interrupt = 48, "interrupt";
     /// The fuel is used up.
     OutOfFuel = 49, "out of fuel";
+    /// A stack was to be copied that cannot be.
+    NotCopied = 50, "stack cannot be copied";
 }
 
 impl fmt::Display for TrapCode {

@@ -164,6 +164,12 @@ impl BagStack {
         self.0.held.bytes(store)
     }
 
+    /// A copy of it, as `stack.clone` makes one: equal, and independent of this one, which stays
+    /// as it is. Fails as [`Continuation::try_clone`](crate::Continuation::try_clone) does.
+    pub fn try_clone(&self, store: impl AsContextMut) -> Result<BagStack> {
+        Ok(BagStack(self.0.try_clone(store)?))
+    }
+
     /// Frees its stacks at once.
     pub fn free(self, store: impl AsContextMut) -> Result<()> {
         self.0.held.free(store)

@@ -451,6 +451,53 @@ impl Continuation {
         Ok(())
     }
 
+    /// A copy of it, as `cont.clone` makes one: equal, and independent of this one, which stays
+    /// as it is. All its stacks are copied; objects of the heap are shared.
+    ///
+    /// ```
+    /// use ropewalk::*;
+    ///
+    /// let engine = Engine::default();
+    /// let module = Module::new(&engine, r#"
+    ///     (module
+    ///       (tag $choose (export "choose") (result i32))
+    ///       (func (export "run") (result i32)
+    ///         (i32.add (i32.mul (suspend $choose) (i32.const 10)) (suspend $choose))))
+    /// "#)?;
+    /// let mut store = Store::new(&engine, ());
+    /// let instance = Instance::new(&mut store, &module, &[])?;
+    /// let run = instance.get_func(&mut store, "run").unwrap();
+    ///
+    /// // Every choice is made both ways.
+    /// let mut waiting = vec![(Continuation::new(&mut store, run)?, None)];
+    /// let mut found = Vec::new();
+    /// while let Some((rest, choice)) = waiting.pop() {
+    ///     let arguments: Vec<Val> = choice.map(Val::I32).into_iter().collect();
+    ///     match rest.resume(&mut store, &arguments)? {
+    ///         Resumed::Returned(results) => found.push(results[0].i32().unwrap()),
+    ///         Resumed::Suspended { continuation, .. } => {
+    ///             waiting.push((continuation.try_clone(&mut store)?, Some(2)));
+    ///             waiting.push((continuation, Some(1)));
+    ///         }
+    ///     }
+    /// }
+    /// assert_eq!(found, [11, 12, 21, 22]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// Fails with the trap `stack cannot be copied` if a task or fiber is among its stacks, if
+    /// it was suspended by a host function, or if one of its frames owns a first-class stack;
+    /// and with `too many stacks` if there may be no more. The copy may have as many bytes as
+    /// this one ([`set_max_stack`](Continuation::set_max_stack)).
+    pub fn try_clone(&self, mut store: impl AsContextMut) -> Result<Continuation> {
+        let runtime = &mut *store.as_context_mut().0.runtime;
+        self.held.check(runtime)?;
+        if let Err(unusable @ Unusable::Invalid(_)) = self.ty {
+            return Err(unusable.error());
+        }
+        Ok(Continuation { held: self.held.try_clone(runtime)?, ty: self.ty })
+    }
+
     /// Frees its stacks at once.
     pub fn free(self, store: impl AsContextMut) -> Result<()> {
         self.held.free(store)

@@ -187,6 +187,12 @@ impl FirstClassStack {
         self.0.held.bytes(store)
     }
 
+    /// A copy of it, as `stack.clone` makes one: equal, and independent of this one, which stays
+    /// as it is. Fails as [`Continuation::try_clone`](crate::Continuation::try_clone) does.
+    pub fn try_clone(&self, store: impl AsContextMut) -> Result<FirstClassStack> {
+        Ok(FirstClassStack(self.0.try_clone(store)?))
+    }
+
     /// Frees it at once.
     pub fn free(self, store: impl AsContextMut) -> Result<()> {
         self.0.held.free(store)

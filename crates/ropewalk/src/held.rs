@@ -64,6 +64,14 @@ impl Held {
         Ok(runtime.held_bytes(self.reference))
     }
 
+    /// A copy of it.
+    pub fn try_clone(&self, runtime: &mut RuntimeStore) -> Result<Held> {
+        self.check(runtime)?;
+        let kind = StackKind::of(self.reference).expect("a reference to a stack");
+        let copy = runtime.copy_held(self.reference, kind)?;
+        Ok(Held { store: self.store, reference: copy, released: self.released.clone() })
+    }
+
     #[inline]
     pub fn reference(&self) -> u64 {
         self.reference
@@ -169,6 +177,14 @@ impl HeldStack {
     /// Its type.
     pub fn heap(&self) -> Result<HeapType> {
         self.ty.map_err(Unusable::error)
+    }
+
+    /// A copy of it.
+    pub fn try_clone(&self, mut store: impl AsContextMut) -> Result<HeldStack> {
+        let runtime = &mut *store.as_context_mut().0.runtime;
+        self.held.check(runtime)?;
+        self.heap()?;
+        Ok(HeldStack { held: self.held.try_clone(runtime)?, ty: self.ty })
     }
 
     /// The word of it, which the host gives away.

@@ -99,6 +99,11 @@ impl<Params: WasmParams, Results: WasmResults> TypedContinuation<Params, Results
         &self.continuation
     }
 
+    /// A copy of it, as by [`Continuation::try_clone`].
+    pub fn try_clone(&self, store: impl AsContextMut) -> Result<Self> {
+        Ok(TypedContinuation::checked(self.continuation.try_clone(store)?, self.checked))
+    }
+
     /// Resumes it, as [`Continuation::resume`].
     pub fn resume(self, mut store: impl AsContextMut, params: Params) -> Result<Resumed<Results>> {
         let mut store = store.as_context_mut();

@@ -308,6 +308,24 @@ impl Store {
         Ok(reference)
     }
 
+    /// A copy of what the host holds under a reference of a kind, which the host holds too.
+    pub fn copy_held(&mut self, reference: u64, kind: StackKind) -> anyhow::Result<u64> {
+        self.free_released();
+        if self.is_poisoned() {
+            anyhow::bail!("{}", crate::activation::POISONED);
+        }
+        let copied = self.copy_suspended(reference, kind);
+        let copy = copied.map_err(|code| self.trap(code))?;
+        let stacks = |store: &Store, reference| -> Vec<*const ControlBlock> {
+            store.held_stacks(reference).map(ptr::from_ref).collect()
+        };
+        for (stack, copy) in stacks(self, reference).into_iter().zip(stacks(self, copy)) {
+            self.stacks.copy_limit(stack, copy);
+        }
+        self.stacks.held.hold(block_number(copy));
+        Ok(copy)
+    }
+
     /// Has the host hold what a reference of a kind that works once names: nobody else's
     /// reference to it is valid any more. Returns the one that is.
     pub fn take_held(&mut self, reference: u64, kind: StackKind) -> Result<u64, TrapCode> {

@@ -256,7 +256,9 @@ impl Store {
 /// # Safety
 ///
 /// It must be the outermost of suspended stacks, or new, as long as this is used.
-unsafe fn members(outermost: *mut ControlBlock) -> impl Iterator<Item = *mut ControlBlock> {
+pub(crate) unsafe fn members(
+    outermost: *mut ControlBlock,
+) -> impl Iterator<Item = *mut ControlBlock> {
     // SAFETY: the caller's promise. The parents of the innermost lead to the outermost.
     let innermost = unsafe { (*outermost).innermost };
     // SAFETY: as above.

@@ -284,6 +284,7 @@ impl Store {
             free_stacks: ptr::null_mut(),
             start: stubs::start as *const c_void,
             deliver: deliver.cast(),
+            continue_call: stubs::continue_call as *const () as *const _,
             finish: stubs::finish as *const c_void,
             finish_with: stubs::finish_with as *const c_void,
             no_parent: ptr::null_mut(),

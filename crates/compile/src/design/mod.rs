@@ -1,4 +1,4 @@
-//! The designs of stack switching beside typed continuations.
+//! The designs of stack switching, as far as they are not in the standard.
 //!
 //! Each is a folder: its table of operations, with the types that they expect; their
 //! translation; and the code in which its stacks begin. A module imports an
@@ -15,6 +15,7 @@
 
 mod bag;
 pub(crate) mod call;
+mod continuation;
 mod fiber;
 pub(crate) mod first_class;
 mod operation;
@@ -29,7 +30,8 @@ use ropewalk_abi::module::{Item, ModuleInfo};
 pub(crate) use subtyping::{Canonical, STACK_BRAND, Subtyping};
 
 /// The designs that have operations.
-const DESIGNS: [&Design; 4] = [&bag::DESIGN, &task::DESIGN, &fiber::DESIGN, &first_class::DESIGN];
+const DESIGNS: [&Design; 5] =
+    [&continuation::DESIGN, &bag::DESIGN, &task::DESIGN, &fiber::DESIGN, &first_class::DESIGN];
 
 /// An operation that a module imports.
 #[derive(Clone, Copy)]

@@ -122,6 +122,14 @@ pub(crate) const FIBER_BRAND: usize = 1;
 /// How many that of the reserved type of first-class stacks has.
 pub(crate) const STACK_BRAND: usize = 2;
 
+/// The same type without null, if it is a reference.
+pub(super) fn non_null(ty: ValType) -> ValType {
+    match ty {
+        ValType::Ref(ty) => ValType::Ref(RefType { nullable: false, ..ty }),
+        ty => ty,
+    }
+}
+
 /// Whether a type is a reference that can be null.
 pub(super) fn is_nullable(ty: ValType) -> bool {
     matches!(ty, ValType::Ref(RefType { nullable: true, .. }))

@@ -84,6 +84,7 @@ fields! {
         FREE_STACKS = free_stacks: I64,
         START = start: I64,
         DELIVER = deliver: I64,
+        CONTINUE_CALL = continue_call: I64,
         FINISH = finish: I64,
         FINISH_WITH = finish_with: I64,
         NO_PARENT = no_parent: I64,

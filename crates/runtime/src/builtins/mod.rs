@@ -348,6 +348,10 @@ fn make_room(calling: &mut Calling<'_>, block: u64, size: u64) -> Result<u64> {
     unsafe { calling.store.make_room_on_free(block as *mut ControlBlock, size as usize) }
 }
 
+fn copy_stack(calling: &mut Calling<'_>, reference: u64, kind: u64) -> Result<u64> {
+    calling.store.copy_suspended(reference, stack_kind(kind))
+}
+
 fn renew_free(calling: &mut Calling<'_>) -> Result<u64> {
     Ok(calling.store.renew_free()? as u64)
 }

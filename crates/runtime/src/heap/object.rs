@@ -124,6 +124,20 @@ impl Object {
         }
     }
 
+    /// Makes the fields of this structure those of another.
+    ///
+    /// # Safety
+    ///
+    /// Both must be of one type, and nobody look at them now.
+    pub unsafe fn copy_fields(self, from: Object) {
+        let (header, size) = (HEADER_SIZE as usize, self.size());
+        let [to, from] = [self.0, from.0].map(|place| place + header);
+        // SAFETY: the caller's promise; a structure is as long as its type says.
+        unsafe {
+            std::ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, size - header);
+        }
+    }
+
     /// Where a copy of it is, once it was made.
     pub fn forwarded(self) -> Option<Object> {
         // SAFETY: every object has a header.

@@ -196,6 +196,13 @@ impl Grown {
         }
     }
 
+    /// Has a stack have as many bytes at most as another.
+    pub fn copy_limit(&mut self, of: usize, to: usize) {
+        if let Some(limit) = self.limits.get(&of).copied() {
+            self.limits.insert(to, limit);
+        }
+    }
+
     /// How many bytes stacks have in addition to those that they began with.
     pub fn added(&self) -> usize {
         self.added

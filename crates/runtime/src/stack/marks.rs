@@ -7,6 +7,7 @@
 use super::left::LeftAt;
 use crate::design::first_class::marks::Mark;
 use ropewalk_abi::{ControlBlock, TrapCode};
+use std::collections::TryReserveError;
 
 /// The marks of all stacks of a store, by the number of the block, as far as any
 /// stack has had some.
@@ -53,6 +54,25 @@ impl MarkLists {
     /// from the number whether there was a collection.
     pub fn counted(&mut self, number: usize, count: usize) -> &mut [Mark] {
         self.0.get_mut(number).map_or(&mut [], |marks| &mut marks[..count])
+    }
+
+    /// Copies the marks of a stack, this many, to those of another, which has none; returns
+    /// them.
+    pub fn copy(
+        &mut self,
+        from: usize,
+        to: usize,
+        count: usize,
+    ) -> Result<&mut [Mark], TryReserveError> {
+        let missing = (to + 1).saturating_sub(self.0.len());
+        self.0.try_reserve(missing)?;
+        self.0.resize_with(self.0.len().max(to + 1), Vec::new);
+        let mut marks = std::mem::take(&mut self.0[to]);
+        marks.clear();
+        marks.try_reserve(count)?;
+        marks.extend_from_slice(&self.0[from][..count]);
+        self.0[to] = marks;
+        Ok(&mut self.0[to])
     }
 
     /// All marks of a block, with what is left over from other lives of it.

@@ -3,6 +3,7 @@
 mod arena;
 pub(crate) mod bound;
 pub(crate) mod check;
+mod copy;
 pub(crate) mod growth;
 mod holding;
 mod idle;

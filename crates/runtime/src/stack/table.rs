@@ -118,7 +118,7 @@ pub(crate) struct Stacks {
     /// The marks of stacks.
     pub marks: MarkLists,
     /// The serial number of the newest mark.
-    newest_mark: u64,
+    pub(super) newest_mark: u64,
     /// Blocks whose generations are used up, until a collection has shown that
     /// no reference to them is left.
     retired: Vec<usize>,

@@ -13,6 +13,7 @@ use crate::fault::{Fault, Result};
 
 /// The designs, in the order in which they are asked.
 pub(crate) const DESIGNS: &[&dyn Design] = &[
+    &super::continuation::Continuations,
     &super::stack::BagOfStacks,
     &super::task::Tasks,
     &super::fiber::Fibers,

@@ -1,7 +1,7 @@
 //! The dialects: text with forms of the other designs becomes standard text.
 //!
-//! Bag of stacks, tasks, fibers and first-class stacks are text dialects. A
-//! module that has a word of one of them is lowered to WebAssembly 3.0 with
+//! Bag of stacks, tasks, fibers and first-class stacks are text dialects, and so
+//! are continuations with `cont.clone`. A module that has a word of one of them is lowered to WebAssembly 3.0 with
 //! stack switching, where every primitive that the standard does not have is
 //! a call of an imported function of a reserved module. A module that has none
 //! is not touched.
@@ -39,6 +39,7 @@
 //! | `output` | edits, and the map from what is written to the source |
 //! | `shadow` | the check that kinds do not match each other |
 //! | `script` | the dialect modules of a script |
+//! | `continuation` | what the standard's continuations do not have |
 //! | `stack` | bag of stacks |
 //! | `task` | tasks |
 //! | `fiber` | fibers |
@@ -61,6 +62,7 @@
 
 mod advice;
 mod closure;
+mod continuation;
 mod design;
 mod fiber;
 mod first_class;

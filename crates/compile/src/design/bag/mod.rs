@@ -4,9 +4,11 @@ mod thunk;
 mod translate;
 
 use super::call::{OperationCall, Surroundings};
+use super::continuation;
 use super::operation::{Design, FollowedBy, Operation, Tags};
 use super::subtyping::{Subtyping, is_nullable};
 use super::thunk::Thunk;
+use ropewalk_abi::stack::StackKind;
 use ropewalk_abi::{FuncType, RefType, ValType};
 pub(super) use thunk::StackThunk;
 
@@ -41,6 +43,13 @@ pub(super) const DESIGN: Design = Design {
                        [t1* t2* rt] -> [] and $d one of [t2* rt] -> []",
             fits: bind,
             translate: |translator, call| translator.stack_bind(call),
+            ..Operation::PLAIN
+        },
+        Operation {
+            name: "clone",
+            expected: "[(ref null $c)] -> [(ref $c)], where $c is a continuation of [t* rt] -> []",
+            fits: clone,
+            translate: |translator, call| translator.copy_operand(call, StackKind::Bag),
             ..Operation::PLAIN
         },
         Operation {
@@ -135,6 +144,11 @@ fn bind(ty: &FuncType, types: &Subtyping<'_>) -> Option<bool> {
     let to = stack_params(types, *bound)?;
     let (first, rest) = from.split_at_checked(values.len())?;
     Some(types.are_subtypes(values, first) && types.are_subtypes(to, rest))
+}
+
+fn clone(ty: &FuncType, types: &Subtyping<'_>) -> Option<bool> {
+    stack_params(types, *ty.params().first()?)?;
+    continuation::clone(ty, types)
 }
 
 /// Whether the tag has the values before the last operand, and then the stack that

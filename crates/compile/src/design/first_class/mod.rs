@@ -79,6 +79,18 @@ pub(super) const DESIGN: Design = Design {
             ..Operation::PLAIN
         },
         Operation {
+            name: "clone",
+            expected: "[(ref null $stack)] -> [(ref null $stack) (ref null $stack)]",
+            fits: |ty, types| match (ty.params(), ty.results()) {
+                ([stack], [kept, copy]) => {
+                    Some([stack, kept, copy].into_iter().all(|ty| is_stack(*ty, types)))
+                }
+                _ => None,
+            },
+            translate: |translator, call| translator.copy_owned(call),
+            ..Operation::PLAIN
+        },
+        Operation {
             name: "check_cleared",
             expected: "[t] -> [], where t is a nullable reference",
             fits: |ty, _| match (ty.params(), ty.results()) {

@@ -11,6 +11,7 @@
 //!   null exactly while it is suspended.
 
 mod base;
+mod copy;
 mod event;
 pub(crate) mod new_stack;
 mod resumable;

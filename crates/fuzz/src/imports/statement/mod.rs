@@ -21,7 +21,7 @@ type Statement<'a, 'b> = fn(&mut Generator<'a, 'b>) -> Result<String>;
 impl<'a, 'b> Generator<'a, 'b> {
     /// Every kind of statement; the numbers of those that are allowed before
     /// `start` are in [`BEFORE_START`].
-    const KINDS: [Statement<'a, 'b>; 48] = [
+    const KINDS: [Statement<'a, 'b>; 50] = [
         Self::nothing,
         Self::see_something,
         Self::move_reference,
@@ -71,6 +71,8 @@ impl<'a, 'b> Generator<'a, 'b> {
         Self::call_stack,
         Self::continuation,
         Self::suspend,
+        Self::copy,
+        Self::copy,
     ];
 
     /// A statement.
@@ -85,6 +87,20 @@ impl<'a, 'b> Generator<'a, 'b> {
             kind = (kind + 1) % last;
         }
         Self::KINDS[kind](self)
+    }
+
+    /// Copies what is suspended, of one of the designs that have copies.
+    fn copy(&mut self) -> Result<String> {
+        let (design, ty) = match self.below(3)? {
+            0 => ("cont", Cont(self.below(3)? as u8)),
+            1 => ("stack", Bag(self.below(7)? as u8)),
+            _ => ("first-class", Stack),
+        };
+        let gives = match design {
+            "first-class" => vec![ty, ty],
+            _ => vec![ty],
+        };
+        self.plain((design, "clone"), &[ty], &gives)
     }
 
     fn nothing(&mut self) -> Result<String> {

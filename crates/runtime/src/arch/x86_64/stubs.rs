@@ -348,7 +348,7 @@ const _: () = assert!(LEFT_CALL_FRAME == 72);
 /// Where a stack continues that was left in a host call: returns as the stub that called
 /// the host would have, with the results that somebody has switched with. The registers are those after a switch.
 #[unsafe(naked)]
-unsafe extern "C" fn continue_call() {
+pub(crate) unsafe extern "C" fn continue_call() {
     core::arch::naked_asm!(
         "pop rbx",
         "pop r12",

@@ -6,7 +6,7 @@
 use ropewalk_abi::{FuncRef, TagDef};
 
 /// A mark on a stack.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Mark {
     /// How far the stack pointer was below the highest address.
     pub depth: usize,
@@ -16,7 +16,7 @@ pub(crate) struct Mark {
     pub kind: MarkKind,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum MarkKind {
     /// A function returns a call tag.
     Answer { tag: *const TagDef, function: *const FuncRef, env: u64 },
@@ -30,7 +30,7 @@ pub(crate) enum MarkKind {
 }
 
 /// How far a walk has come, and what it has taken on the way.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Walk {
     /// The serial number of the mark at which it has stopped, to run a function.
     pub at: Option<u64>,
@@ -38,7 +38,7 @@ pub(crate) struct Walk {
 }
 
 /// A stack that a walk went through.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Taken {
     /// It belongs into the first field of a structure.
     FromBox { boxed: u64, stack: u64 },
@@ -69,6 +69,27 @@ impl Mark {
             _ => &[],
         };
         taken.iter().map(Taken::stack)
+    }
+
+    /// The structure with locals of the function that has left the mark, if there is one.
+    pub fn locals(&self) -> Option<u64> {
+        match self.kind {
+            MarkKind::Answer { env, .. } | MarkKind::RedirectTo { env, .. } => Some(env),
+            MarkKind::Redirect { boxed } => Some(boxed),
+            MarkKind::Walk(_) => None,
+        }
+    }
+
+    /// Gives the mark, and those that a walk knows, other serial numbers.
+    pub fn renumber(&mut self, serial_of: impl Fn(u64) -> u64) {
+        self.serial = serial_of(self.serial);
+        let MarkKind::Walk(walk) = &mut self.kind else { return };
+        walk.at = walk.at.map(&serial_of);
+        for taken in &mut walk.taken {
+            if let Taken::FromFunction { mark, .. } = taken {
+                *mark = serial_of(*mark);
+            }
+        }
     }
 
     /// Calls a function with each reference in the mark.

@@ -1,6 +1,7 @@
 //! What the designs share.
 
 mod base;
+mod copy;
 mod new_stack;
 mod owned;
 mod reference;

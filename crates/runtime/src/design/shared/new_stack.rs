@@ -9,19 +9,39 @@ impl Store {
     /// Makes a stack ready, because there was none: collects if it is time, and
     /// puts some on the list. Returns the first.
     pub(crate) fn new_stack(&mut self) -> Result<*mut ControlBlock, TrapCode> {
+        self.make_free(1)?;
+        Ok(self.context().free_stacks)
+    }
+
+    /// Makes sure that as many stacks are free: collects if it is time, and puts some on
+    /// the list.
+    pub(crate) fn make_free(&mut self, count: usize) -> Result<(), TrapCode> {
         self.free_released();
-        if self.context().free_stacks.is_null() && self.stacks.should_collect() {
+        if !self.are_free(count) && self.stacks.should_collect() {
             self.collect(0)?;
         }
-        if self.context().free_stacks.is_null() {
+        while !self.are_free(count) {
             self.park_if_needed();
             let list = self.make_stacks()?;
             let blocks = self.stacks.base();
             let context = self.context_mut();
+            // SAFETY: what was made is a list, which ends in null.
+            unsafe { append(list, context.free_stacks) };
             context.free_stacks = list;
             context.blocks = blocks;
         }
-        Ok(self.context().free_stacks)
+        Ok(())
+    }
+
+    /// Whether as many stacks are free.
+    fn are_free(&self, count: usize) -> bool {
+        let mut free = self.context().free_stacks;
+        for _ in 0..count {
+            // SAFETY: the list of free stacks ends in null.
+            let Some(stack) = (unsafe { free.as_ref() }) else { return false };
+            free = stack.next_free;
+        }
+        true
     }
 
     /// Makes some stacks, as many as whoever limits the store allows.
@@ -79,5 +99,20 @@ impl Store {
         let renewed = self.stacks.renew_free(&mut free);
         self.context_mut().free_stacks = free;
         renewed.map(|()| free)
+    }
+}
+
+/// Puts a list of free stacks after the last of another, which is not empty.
+///
+/// # Safety
+///
+/// They must be such lists, which end in null.
+unsafe fn append(mut list: *mut ControlBlock, after: *mut ControlBlock) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        while !(*list).next_free.is_null() {
+            list = (*list).next_free;
+        }
+        (*list).next_free = after;
     }
 }

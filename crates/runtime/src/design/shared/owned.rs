@@ -99,6 +99,6 @@ fn take(words: Vec<u64>, owned: &mut Vec<u64>) {
 }
 
 /// A word, if it is a reference to a first-class stack.
-fn first_class(word: u64) -> Option<u64> {
+pub(super) fn first_class(word: u64) -> Option<u64> {
     (is_stack(word) && StackKind::of(word) == Some(StackKind::FirstClass)).then_some(word)
 }

@@ -162,7 +162,8 @@ impl<'a> Function<'_, 'a, '_> {
         }
     }
 
-    /// Lets the stacks in the fields of a struct end with the function.
+    /// Makes a struct one of the function's locals: the stacks in it end with the function, and
+    /// a copy of its stack has a copy of it.
     fn own(&mut self, ty: &str, local: &str) {
         let param = format!(" (param (ref {ty}))");
         let primitive = self.lowering.primitive("first-class", "own", &param, self.at);
@@ -201,11 +202,8 @@ impl<'a> Function<'_, 'a, '_> {
         self.lowering.named_local(&local, &format!("(ref {ty})"), self.at);
         let made = format!(" (local.set {local} (struct.new {ty}{values}))");
         self.lowering.prologue(Pieces::text(made, self.at));
-        let has_stack = |&number: &usize| {
-            let local = &self.locals.all[number];
-            !local.is_boxed && is_stackref(local.ty)
-        };
-        if captured.iter().any(has_stack) {
+        // Also if it holds no stacks: a copy of the function's stack has locals of its own.
+        if !captured.is_empty() {
             self.own(&ty, &local);
         }
         for number in captured {
@@ -385,6 +383,7 @@ impl<'a> Function<'_, 'a, '_> {
             "stack.switch_call" => return self.switch_call(instruction),
             "stack.extend" => return self.extend(instruction),
             "stack.start" => self.start(instruction),
+            "stack.clone" if instruction.names(self.lowering.tree) == 0 => self.clone(instruction),
             "call_stack" => return self.call_stack(instruction),
             word if word.starts_with("return") => return self.leave_function(instruction, step),
             _ => {}

@@ -116,6 +116,10 @@ impl Design for FirstClass {
             "event" | "call_tag" if is_field(word) => Some(Role::Field),
             "rout" if word.place == WordPlace::Field => Some(Role::Function),
             "rout" if word.place == WordPlace::Description => Some(Role::Field),
+            // With a type it is one of the bag of stacks.
+            "stack.clone" if word.is_instruction() && word.indices() == 0 => {
+                Some(Role::Instruction)
+            }
             "try" if word.is_instruction() && !is_legacy(word) => Some(Role::Instruction),
             _ => None,
         }

@@ -1,4 +1,5 @@
-//! Instructions with a tag: the switches, `stack.extend` and `call_stack`.
+//! Instructions with a tag: the switches, `stack.extend` and `call_stack`; `stack.start` and
+//! `stack.clone`.
 
 use super::super::form::TagForm;
 use super::super::instruction::Instruction;
@@ -139,6 +140,14 @@ impl<'a, 'm> Function<'_, 'a, 'm> {
     pub(super) fn start(&mut self, instruction: &Instruction<'a>) {
         let primitive = self.primitive("start", "", instruction.at(self.lowering.tree));
         self.lowering.emit(instruction, &format!("(call {primitive})"), Some("unreachable"));
+    }
+
+    /// `stack.clone` without a type.
+    pub(super) fn clone(&mut self, instruction: &Instruction<'a>) {
+        let (stackref, _) = self.stackref();
+        let ty = format!(" (param {stackref}) (result {stackref} {stackref})");
+        let primitive = self.primitive("clone", &ty, instruction.at(self.lowering.tree));
+        self.lowering.emit(instruction, "", Some(&format!("call {primitive}")));
     }
 
     /// The event that an instruction names, and its values.

@@ -19,6 +19,7 @@ pub(super) fn lower<'a>(
         "stack.new" => new(lowering, instruction, stack),
         "stack.new_ref" => new_ref(lowering, instruction, stack),
         "stack.bind" => bind(lowering, instruction, stack),
+        "stack.clone" => clone(lowering, instruction, stack),
         "switch_retire" => switch_retire(lowering, instruction, stack),
         "switch_throw" => switch_throw(lowering, instruction, stack),
         "return_switch" => return_switch(lowering, instruction, stack),
@@ -149,6 +150,18 @@ fn bind<'a>(
     lowering.require(rest.params, left, name.at, &message);
     let result = ValType::reference(false, name);
     let primitive = primitive(lowering, instruction, &stack.operands(bound), &[result]);
+    lowering.emit(instruction, "", Some(&format!("call {primitive}")));
+    Ok(())
+}
+
+/// `stack.clone $c`.
+fn clone<'a>(
+    lowering: &mut Lowering<'a, '_>,
+    instruction: &Instruction<'a>,
+    stack: StackType<'_, 'a>,
+) -> Result<()> {
+    let copy = ValType::reference(false, stack.name);
+    let primitive = primitive(lowering, instruction, &stack.operands(&[]), &[copy]);
     lowering.emit(instruction, "", Some(&format!("call {primitive}")));
     Ok(())
 }

@@ -66,6 +66,8 @@ impl Design for BagOfStacks {
             // Of first-class stacks: a stackref.
             "stack" if word.place == WordPlace::Null && word.has_first_class => None,
             "stack" | "nostack" if word.is_heap_type() => Some(Role::HeapType),
+            // Without a type it is one of first-class stacks.
+            "stack.clone" if word.is_instruction() && word.indices() > 0 => Some(Role::Instruction),
             // With a type and a tag it is the standard instruction.
             "switch" if word.is_instruction() && word.indices() == 1 => Some(Role::Instruction),
             _ => None,

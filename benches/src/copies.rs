@@ -1,0 +1,127 @@
+//! The rows about copies of continuations: what one costs, by the bytes of its frames, and
+//! programs that are written with copies against the same without.
+
+use crate::programs::{Program, program};
+use crate::ropewalk::Ropewalk;
+use crate::row::{Row, Size, ours};
+
+/// All of them, in the order of the table.
+#[rustfmt::skip]
+pub fn rows() -> Vec<Row> {
+    let mut rows = vec![
+        compared("clone: new", "a cont.clone, a resume", 10_000_000, program!("clone", "new"), ("cont.new, resume", program!("clone", "made"))),
+        compared("clone: suspended", "a cont.clone, a resume", 10_000_000, program!("clone", "suspended"), ("cont.new, resume", program!("clone", "made"))),
+        compared("clone: suspended", "a cont.clone, a resume", 10_000_000, program!("clone", "suspended"), ("run there again", program!("clone", "begun"))),
+    ];
+    rows.extend(DEPTHS.map(|(depth, name, operations)| {
+        let [copied, begun] = ["copied", "begun"].map(|export| deep(depth, export));
+        compared(name, "a cont.clone, forgotten", operations, copied, ("run there again", begun))
+    }));
+    rows.extend(PROGRAMS.map(|Written { name, operation, example, copies, without, operations }| {
+        let [copies, without] = [copies, without].map(|call| repeated(example, call));
+        compared(name, operation, operations, copies, ("without copies", without))
+    }));
+    rows
+}
+
+/// How many frames wait, and how often they are copied.
+const DEPTHS: [(&str, &str, i64); 5] = [
+    ("1", "clone: 1 frame more", 3_000_000),
+    ("10", "clone: 10 frames more", 2_000_000),
+    ("100", "clone: 100 frames more", 500_000),
+    ("1000", "clone: 1,000 frames more", 50_000),
+    ("10000", "clone: 10,000 frames more", 2_000),
+];
+
+fn deep(depth: &str, export: &'static str) -> Program {
+    let source = include_str!("../programs/clone_deep.wat").replace("DEPTH", depth);
+    Program { source: String::leak(source), export }
+}
+
+/// A program of the examples: what it does with copies, and without.
+struct Written {
+    name: &'static str,
+    operation: &'static str,
+    example: &'static str,
+    copies: &'static str,
+    without: &'static str,
+    operations: i64,
+}
+
+macro_rules! example {
+    ($file:literal) => {
+        include_str!(concat!("../../examples/", $file, ".wat"))
+    };
+}
+
+const PROGRAMS: [Written; 5] = [
+    Written {
+        name: "clone: queens",
+        operation: "6 queens, all ways",
+        example: example!("clone-queens"),
+        copies: "(call $ways (i32.const 6))",
+        without: "(call $placed (i32.const 6))",
+        operations: 2_000,
+    },
+    Written {
+        name: "clone: search",
+        operation: "all ways of 3 steps",
+        example: example!("clone-search"),
+        copies: "(call $reach (i32.const 3))",
+        without: "(call $walked (i32.const 3))",
+        operations: 100_000,
+    },
+    Written {
+        name: "clone: probability",
+        operation: "3 coins, all throws",
+        example: example!("clone-probability"),
+        copies: "(call $exact)",
+        without: "(call $loop)",
+        operations: 200_000,
+    },
+    Written {
+        name: "clone: parser",
+        operation: "8 letters, all readings",
+        example: example!("clone-parser"),
+        copies: "(call $readings (i32.const 8))",
+        without: "(call $counted (i32.const 8))",
+        operations: 2_000,
+    },
+    Written {
+        name: "clone: retry",
+        operation: "100 steps, some fail",
+        example: example!("clone-retry"),
+        copies: "(call $run)",
+        without: "(call $begin-anew)",
+        operations: 20_000,
+    },
+];
+
+/// A program that makes a call of an example again and again, and adds up what it returns.
+fn repeated(example: &str, call: &str) -> Program {
+    let module = example.trim_end().strip_suffix(')').expect("a module ends with a parenthesis");
+    let source = format!(
+        r#"{module}
+
+  (func (export "run") (param $n i64) (result i64)
+    (local $sum i64)
+    (block $done
+      (loop $next
+        (br_if $done (i64.eqz (local.get $n)))
+        (local.set $sum (i64.add (local.get $sum) (i64.extend_i32_u {call})))
+        (local.set $n (i64.sub (local.get $n) (i64.const 1)))
+        (br $next)))
+    (local.get $sum)))"#
+    );
+    Program { source: String::leak(source), export: "run" }
+}
+
+fn compared(
+    name: &'static str,
+    operation: &'static str,
+    operations: i64,
+    program: Program,
+    (rival, other): (&'static str, Program),
+) -> Row {
+    ours(name, operation, Size::of(operations), program).against_engine::<Ropewalk>(rival, other)
+}

@@ -1,0 +1,147 @@
+//! Copies of what is suspended.
+//!
+//! In the common case the stack is alone, nothing belongs to it but its frames, and they are
+//! small. Then it is copied in line, and the runtime is not called:
+//!
+//! ```text
+//!   the stack               the first free stack
+//!   | first frame | top      | first frame  | top'        d = top' - top
+//!   |   0         |          |   0          |
+//!   | frame       |   ---->  | frame        |             16 bytes at a time, from the stack
+//!   |   link      | fp       |   link + d   | fp + d      pointer up; above the first frame
+//!   | continues   | sp       | continues    | sp + d      some bytes are unused
+//! ```
+
+use crate::design::call::OperationCall;
+use crate::design::shared::new_stack::NewStack;
+use crate::emit::record::{Records, block, store};
+use crate::translate::Translator;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Value, types::*};
+use ropewalk_abi::Builtin;
+use ropewalk_abi::life::COPIED_IN_LINE;
+use ropewalk_abi::stack::{Purpose, StackKind, kind_bits};
+
+impl Translator<'_> {
+    /// Copies what the operand of a call names, which stays as it is.
+    pub(crate) fn copy_operand(&mut self, call: &OperationCall, kind: StackKind) {
+        let reference = self.pop();
+        let copy = self.copy_stack(reference, kind);
+        self.push_typed(copy, self.env.info.function_type(call.import).results()[0]);
+    }
+
+    /// Copies a first-class stack: its owner has both from then on.
+    pub(crate) fn copy_owned(&mut self, call: &OperationCall) {
+        let reference = self.pop();
+        let copy = self.copy_stack(reference, StackKind::FirstClass);
+        let results = self.env.info.function_type(call.import).results();
+        for (stack, ty) in [reference, copy].into_iter().zip(results) {
+            self.push_typed(stack, *ty);
+        }
+    }
+
+    /// Copies what a reference of a kind names; returns the reference to the copy.
+    fn copy_stack(&mut self, reference: Value, kind: StackKind) -> Value {
+        let block = self.check_reference(reference, kind);
+        let [cold, done] = self.cold_and_next();
+        let [copied] = self.words(done);
+        let sp = self.check_small(block, Purpose::of(kind), cold);
+        let free = self.get_from_store(store::FREE_STACKS);
+        self.continue_if(free, cold);
+        self.copy_frames(block, sp, free, Purpose::of(kind));
+        let copy = self.get(free, block::REFERENCE);
+        let copy = match kind_bits(kind) as i64 {
+            0 => copy,
+            kind => self.builder.ins().bor_imm_u(copy, kind),
+        };
+        self.jump(done, &[copy]);
+        self.enter_sealed(cold);
+        let kind = self.index(kind as u64);
+        let copy = self.call_builtin(Builtin::copy_stack, &[reference, kind]);
+        self.jump(done, &[copy]);
+        self.enter_sealed(done);
+        copied
+    }
+
+    /// Continues here in the common case, else at a block. Returns the stack pointer.
+    fn check_small(&mut self, block: Value, purpose: Purpose, cold: Block) -> Value {
+        let is_grouped = self.load_grouped(block);
+        self.continue_unless(is_grouped, cold);
+        // Nothing that its frames own, and no marks.
+        let purpose_and_marks = self.get(block, block::PURPOSE_AND_MARKS);
+        let is_plain =
+            self.builder.ins().icmp_imm_u(IntCC::Equal, purpose_and_marks, purpose as i64);
+        self.continue_if(is_plain, cold);
+        let sp = self.get(block, block::SP);
+        let top = self.get(block, block::TOP);
+        let below = self.builder.ins().isub(top, sp);
+        // That of a parked stack is never near its top.
+        let limit = COPIED_IN_LINE as i64;
+        let is_small = self.builder.ins().icmp_imm_u(IntCC::UnsignedLessThanOrEqual, below, limit);
+        self.continue_if(is_small, cold);
+        let store = self.running_store();
+        let continues = self.load_word(sp, 0);
+        for stub in [store::DELIVER, store::CONTINUE_CALL] {
+            let stub = self.get_constant(store, stub);
+            let is_stub = self.builder.ins().icmp(IntCC::Equal, continues, stub);
+            self.continue_unless(is_stub, cold);
+        }
+        sp
+    }
+
+    /// Makes the first free stack a copy of another, in the common case.
+    fn copy_frames(&mut self, block: Value, sp: Value, free: Value, purpose: Purpose) {
+        let [top, free_top] = [block, free].map(|block| self.get(block, block::TOP));
+        let distance = self.builder.ins().isub(free_top, top);
+        let copied_sp = self.builder.ins().iadd(sp, distance);
+        self.copy_bytes_up(sp, top, distance);
+        let [function, entry, parent] =
+            [block::FUNCTION, block::ENTRY, block::PARENT].map(|field| self.get(block, field));
+        let (entry, parent) = (Some(entry), Some(parent));
+        self.begin_stack(free, NewStack { sp: copied_sp, function, entry, parent, purpose });
+        let handlers = self.get(block, block::HANDLERS);
+        self.set(free, block::HANDLERS, handlers);
+        let fp = self.get(block, block::FP);
+        self.copy_links(free, fp, distance);
+    }
+
+    /// Copies what lies from an address up to and with the word at another by a distance, and
+    /// maybe the word after it.
+    fn copy_bytes_up(&mut self, from: Value, to: Value, distance: Value) {
+        // Stack pointers are not all multiples of 16.
+        let flags = MemFlagsData::new().with_notrap();
+        let [copying, copied] = [self.next_block(), self.next_block()];
+        let [place] = self.words(copying);
+        self.jump(copying, &[from]);
+        self.builder.switch_to_block(copying);
+        let bytes = self.builder.ins().load(I8X16, flags, place, 0);
+        let copy = self.builder.ins().iadd(place, distance);
+        self.builder.ins().store(flags, bytes, copy, 0);
+        let next = self.builder.ins().iadd_imm_s(place, 16);
+        let is_more = self.builder.ins().icmp(IntCC::UnsignedLessThanOrEqual, next, to);
+        self.builder.ins().brif(is_more, copying, &[next.into()], copied, &[]);
+        self.builder.seal_block(copying);
+        self.enter_sealed(copied);
+    }
+
+    /// Moves the links of frames that were copied by a distance; those of the original begin
+    /// at a frame pointer, or there are none.
+    fn copy_links(&mut self, copy: Value, fp: Value, distance: Value) {
+        let [first, linking, moving, linked] = [(); 4].map(|()| self.next_block());
+        let [place] = self.words(linking);
+        self.builder.ins().brif(fp, first, &[], linked, &[]);
+        self.enter_sealed(first);
+        let fp = self.builder.ins().iadd(fp, distance);
+        self.set(copy, block::FP, fp);
+        self.jump(linking, &[fp]);
+        self.builder.switch_to_block(linking);
+        let link = self.load_word(place, 0);
+        self.builder.ins().brif(link, moving, &[], linked, &[]);
+        self.enter_sealed(moving);
+        let next = self.builder.ins().iadd(link, distance);
+        self.store_word(next, place, 0);
+        self.jump(linking, &[next]);
+        self.builder.seal_block(linking);
+        self.enter_sealed(linked);
+    }
+}

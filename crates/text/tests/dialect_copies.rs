@@ -1,0 +1,89 @@
+//! Copies: what `cont.clone` and `stack.clone` are lowered to, in which modules, and what is
+//! wrong at which place.
+
+mod common;
+use common::erring::error_at;
+use common::lowering::{field_of, lower};
+use ropewalk_text::Text;
+
+/// What every module below starts with, on the first line.
+const HEAD: &str = "(type $f (func (param i32))) (type $k (cont $f)) \
+    (type $c (stack (param i32) (ref null $c))) (type $t (task))\n";
+
+#[test]
+fn they_are_calls_of_reserved_imports() {
+    let check = |source: &str, expected: &str| assert_eq!(field_of(HEAD, source), expected);
+    check(
+        "(func (param (ref null $k)) (result (ref $k)) (cont.clone $k (local.get 0)))",
+        "(func (param (ref null $k)) (result (ref $k)) (call $cont.clone (local.get 0)))",
+    );
+    check(
+        "(func (param (ref null $c)) (result (ref $c)) local.get 0 stack.clone $c)",
+        "(func (param (ref null $c)) (result (ref $c)) local.get 0 call $stack.clone)",
+    );
+    let first_class = "(module (func (param stackref) (result stackref stackref)
+        (stack.clone (local.get_clear 0))))";
+    assert!(lower(first_class).contains("(import \"ropewalk:first-class\" \"clone\""));
+}
+
+#[test]
+fn each_type_is_imported_once() {
+    let lowered = lower(
+        "(module (type $f (func)) (type $k (cont $f)) (type $g (func (param i32)))
+           (type $j (cont $g))
+           (func (param (ref $k)) (drop (cont.clone $k (cont.clone $k (local.get 0)))))
+           (func (param (ref $j)) (drop (cont.clone $j (local.get 0)))))",
+    );
+    assert_eq!(lowered.matches("(import \"ropewalk:cont\" \"clone\"").count(), 2);
+}
+
+#[test]
+fn a_module_with_a_copy_is_one_with_a_dialect() {
+    let standard = "(module (type $f (func)) (type $k (cont $f))
+        (func (param (ref 1)) (resume 1 (local.get 0))))";
+    assert_eq!(Text::parse(standard).unwrap().lowered(), None);
+    let error = error_at(
+        "(type $f (func)) (type $k (cont $f))
+(func (param (ref 1)) (drop (cont.clone $k (local.get 0))))",
+        "2:19",
+    );
+    assert!(error.message().contains("found the number 1"), "{error}");
+}
+
+#[test]
+fn what_is_wrong_is_shown_where_it_stands() {
+    let check = |source: &str, position: &str, message: &str, invalid: bool| {
+        let error = error_at(&format!("{HEAD}{source}"), position);
+        assert!(error.message().contains(message), "{error}");
+        assert_eq!(error.is_invalid(), invalid, "{error}");
+    };
+    check(
+        "(func (drop (cont.clone (ref.null $k))))",
+        "2:25",
+        "the name of a continuation type",
+        false,
+    );
+    check("(func (drop (cont.clone 1 (ref.null $k))))", "2:25", "found the number 1", false);
+    check("(func (drop (cont.clone $x (ref.null $k))))", "2:25", "unknown type", false);
+    check(
+        "(func (drop (cont.clone $f (ref.null $k))))",
+        "2:25",
+        "but `$f` is a function type",
+        true,
+    );
+    check("(func (drop (cont.clone $t (ref.null $k))))", "2:25", "but `$t` is a task type", true);
+    check("(func (drop (stack.clone $k (ref.null $k))))", "2:26", "expected a stack type", true);
+    check("(func (drop (stack.clone 2 (ref.null $c))))", "2:26", "found the number 2", false);
+    check(
+        "(func (param (ref $c)) (drop (cont.clone $k (local.get 0))))",
+        "2:31",
+        "type mismatch",
+        true,
+    );
+    check(
+        "(global (ref null $k) (cont.clone $k (ref.null $k)))",
+        "2:24",
+        "constant expression",
+        true,
+    );
+}

@@ -1,0 +1,211 @@
+;; The locals that the code of an `answer` or of a redirection shares with the function
+;; around it are the function's: a copy of its stack has its own.
+
+(module
+  (import "host" "new_stack" (func $new-stack (result stackref)))
+  (event $ask (param i32 stackref))
+  (event $told (param i32 stackref))
+  (call_tag $add (param i32) (result i32))
+  (call_tag $other (param i32) (result i32))
+  (call_tag $pause (param i32) (result i32))
+  (global $kept (mut stackref) (ref.null stack))
+  (global $back (mut stackref) (ref.null stack))
+
+  (func $send (param $x i32) (param $to stackref) (result i32)
+    (block $told (result i32 stackref)
+      (try (stack.switch $ask (local.get $x) (local.get_clear $to)) catch $told $told)
+      (unreachable))
+    (drop (global.get_clear $kept))
+    (global.set_cleared $kept))
+  ;; Tells a number; returns what it is sent then.
+  (func $tell (param $x i32) (result i32)
+    (block $asked (result i32 stackref)
+      (try (stack.switch $told (local.get $x) (global.get_clear $back)) catch $ask $asked)
+      (unreachable))
+    (global.set_cleared $back))
+  (func $copy (local $c stackref)
+    (stack.clone (global.get_clear $kept))
+    (local.set_cleared $c)
+    (global.set_cleared $kept)
+    (global.set_cleared $copy (local.get_clear $c)))
+  (global $copy (mut stackref) (ref.null stack))
+
+  ;; What is sent is added up by the answer; then once more when its block has ended.
+  (func $sums (param $sum i32)
+    (answer $add
+      (local.set $sum (i32.add (local.get $sum)))
+      (local.get $sum)
+     within
+      (drop (call $tell (call_stack $add (call $tell (call_stack $add (call $tell
+        (local.get $sum))))))))
+    ;; The mark is gone, and the local is where it was.
+    (loop $more
+      (local.set $sum (i32.add (local.get $sum) (call $tell (local.get $sum))))
+      (br $more)))
+  (rout $body
+    (block $asked (result i32 stackref)
+      (try (stack.start) catch $ask $asked)
+      (unreachable))
+    (global.set_cleared $back)
+    (call $sums))
+  (func (export "an answer's") (result i32 i32 i32 i32)
+    (drop (call $send (i32.const 100) (stack.extend $body (call $new-stack))))
+    (drop (call $send (i32.const 1) (global.get_clear $kept)))
+    (call $copy)
+    (call $send (i32.const 10) (global.get_clear $kept))
+    (call $send (i32.const 20) (global.get_clear $copy))
+    ;; The block ends in the last one, 121; it is copied there.
+    (drop (call $send (i32.const 0) (global.get_clear $kept)))
+    (call $copy)
+    (call $send (i32.const 1000) (global.get_clear $kept))
+    (call $send (i32.const 2000) (global.get_clear $copy)))
+
+  ;; A walk that is going on: the answer itself tells, and is copied there.
+  (func $asks-deep (param $x i32) (result i32) (call_stack $pause (local.get $x)))
+  (func $pauses (param $sum i32)
+    (answer $add (local.set $sum (i32.add (local.get $sum))) (local.get $sum) within
+      (answer $pause
+        (local.set $sum (i32.add (local.get $sum)))
+        (call $tell (local.get $sum))
+        ;; From here the answer outside is found.
+        (call_stack $add)
+       within
+        (loop $more
+          (drop (call $tell (call $asks-deep (i32.const 1))))
+          (br $more)))))
+  (rout $pausing
+    (block $asked (result i32 stackref)
+      (try (stack.start) catch $ask $asked)
+      (unreachable))
+    (global.set_cleared $back)
+    (call $pauses))
+  (func (export "a walk's") (result i32 i32 i32 i32 i32)
+    (call $send (i32.const 100) (stack.extend $pausing (call $new-stack)))
+    (call $copy)
+    (call $send (i32.const 10) (global.get_clear $kept))
+    (call $send (i32.const 0) (global.get_clear $kept))
+    (call $send (i32.const 20) (global.get_clear $copy))
+    (call $send (i32.const 0) (global.get_clear $kept)))
+
+  ;; A redirection: the local is null when it is copied, and one of them gets a stack.
+  (func $answers (result i32)
+    (answer $other (result i32) (i32.add (i32.const 500)) within (call $tell (i32.const 0))))
+  (rout $answering
+    (block $asked (result i32 stackref)
+      (try (stack.start) catch $ask $asked)
+      (unreachable))
+    (global.set_cleared $back)
+    (drop)
+    (drop (call $answers)))
+  (global $other (mut stackref) (ref.null stack))
+  (func $redirects (local $x stackref)
+    (answer $other (i32.add (i32.const 7)) within
+      (stack.redirect $x
+        (if (call $tell (i32.const 1))
+          (then (local.set_cleared $x (global.get_clear $other))))
+        (drop (call $tell (call_stack $other (i32.const 0))))
+        (drop (local.get_clear $x))))
+    (drop (call $tell (i32.const -1))))
+  (rout $redirecting
+    (block $asked (result i32 stackref)
+      (try (stack.start) catch $ask $asked)
+      (unreachable))
+    (global.set_cleared $back)
+    (drop)
+    (call $redirects))
+  (func (export "a redirection's") (result i32 i32 i32)
+    (drop (call $send (i32.const 0) (stack.extend $answering (call $new-stack))))
+    (global.set_cleared $other (global.get_clear $kept))
+    (drop (call $send (i32.const 0) (stack.extend $redirecting (call $new-stack))))
+    (call $copy)
+    (call $send (i32.const 1) (global.get_clear $kept))
+    (call $send (i32.const 0) (global.get_clear $copy))
+    (call $send (i32.const 0) (global.get_clear $kept)))
+  ;; If it holds a stack, it is not copied.
+  (func (export "a redirection's stack")
+    (drop (call $send (i32.const 0) (stack.extend $answering (call $new-stack))))
+    (drop (global.get_clear $other))
+    (global.set_cleared $other (global.get_clear $kept))
+    (drop (call $send (i32.const 0) (stack.extend $redirecting (call $new-stack))))
+    (drop (call $send (i32.const 1) (global.get_clear $kept)))
+    (call $copy))
+  ;; Nor if a walk has it.
+  (func $pausing-there (result i32)
+    (answer $other (result i32) (call $tell) within (call $tell (i32.const 0))))
+  (rout $pausing-answer
+    (block $asked (result i32 stackref)
+      (try (stack.start) catch $ask $asked)
+      (unreachable))
+    (global.set_cleared $back)
+    (drop)
+    (drop (call $pausing-there)))
+  (func (export "a walk's stack")
+    (drop (call $send (i32.const 0) (stack.extend $pausing-answer (call $new-stack))))
+    (drop (global.get_clear $other))
+    (global.set_cleared $other (global.get_clear $kept))
+    (drop (call $send (i32.const 0) (stack.extend $redirecting (call $new-stack))))
+    (drop (call $send (i32.const 1) (global.get_clear $kept)))
+    (call $copy))
+  ;; Nor if a shared local does.
+  (func $shares (local $s stackref)
+    (answer $add (drop (local.get_clear $s)) within
+      (local.set_cleared $s (call $new-stack))
+      (drop (call $tell (i32.const 1)))
+      (drop (call_stack $add (i32.const 5)))
+      (drop (call $tell (i32.const 2)))))
+  (rout $sharing
+    (block $asked (result i32 stackref)
+      (try (stack.start) catch $ask $asked)
+      (unreachable))
+    (global.set_cleared $back)
+    (drop)
+    (call $shares))
+  (func (export "a shared local's stack")
+    (drop (call $send (i32.const 0) (stack.extend $sharing (call $new-stack))))
+    (call $copy))
+  (func (export "none any more") (result i32)
+    (drop (call $send (i32.const 0) (stack.extend $sharing (call $new-stack))))
+    (drop (call $send (i32.const 0) (global.get_clear $kept)))
+    (drop (global.get_clear $copy))
+    (call $copy)
+    (i32.const 1))
+
+  ;; A function that tells where walks continue has locals of its own, too.
+  (func $redirects-to (local $n i32)
+    (answer $other (i32.add (i32.const 7)) within
+      (stack.redirect_to
+        (local.set $n (i32.add (local.get $n) (i32.const 1)))
+        (ref.null stack)
+       then
+        (drop)
+       within
+        (loop $more
+          (drop (call $tell (i32.add (i32.mul (local.get $n) (i32.const 100))
+            (call_stack $other (i32.const 0)))))
+          (br $more)))))
+  (rout $redirecting-to
+    (block $asked (result i32 stackref)
+      (try (stack.start) catch $ask $asked)
+      (unreachable))
+    (global.set_cleared $back)
+    (drop)
+    (call $redirects-to))
+  (func (export "a redirect_to's") (result i32 i32 i32 i32)
+    (call $send (i32.const 0) (stack.extend $redirecting-to (call $new-stack)))
+    (drop (global.get_clear $copy))
+    (call $copy)
+    (call $send (i32.const 0) (global.get_clear $kept))
+    (call $send (i32.const 0) (global.get_clear $kept))
+    (call $send (i32.const 0) (global.get_clear $copy))))
+
+(assert_return (invoke "an answer's")
+  (i32.const 111) (i32.const 121) (i32.const 1121) (i32.const 2121))
+(assert_return (invoke "a walk's")
+  (i32.const 101) (i32.const 111) (i32.const 112) (i32.const 121) (i32.const 122))
+(assert_return (invoke "a redirection's") (i32.const 500) (i32.const 7) (i32.const -1))
+(assert_trap (invoke "a redirection's stack") "stack cannot be copied")
+(assert_trap (invoke "a walk's stack") "stack cannot be copied")
+(assert_trap (invoke "a shared local's stack") "stack cannot be copied")
+(assert_return (invoke "none any more") (i32.const 1))
+(assert_return (invoke "a redirect_to's")
+  (i32.const 7) (i32.const 107) (i32.const 207) (i32.const 107))
