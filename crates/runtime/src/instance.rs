@@ -6,6 +6,7 @@
 
 use crate::builtins::range;
 use crate::code::LoadedModule;
+use crate::limiter::Growth;
 use crate::link::{self, ImportValue, LinkError};
 use crate::memory::{Memory, MemoryError};
 use crate::store::{GlobalItem, GlobalPlace, HostFunction, Store};
@@ -179,6 +180,18 @@ impl Instance {
 }
 
 impl Store {
+    /// What a limiter is asked when a module is instantiated.
+    pub fn instance_growths(&self, module: &LoadedModule) -> Vec<Growth> {
+        let info = &module.info;
+        let memories = info.memories.iter().skip(info.imported_memories as usize);
+        let tables = info.tables.iter().skip(info.imported_tables as usize);
+        let from = self.instances.len();
+        let mut growths = vec![Growth::Instances { from, to: from + 1 }];
+        growths.extend(memories.map(|ty| Growth::of_memory(ty, 0, ty.minimum)));
+        growths.extend(tables.map(|ty| Growth::of_table(ty, 0, ty.minimum)));
+        growths
+    }
+
     /// Makes an instance; returns its number. The start function is not run.
     ///
     /// The instance stays in the store even if an active segment traps, since
@@ -195,6 +208,7 @@ impl Store {
             self.memories.len() + info.memories.len() - info.imported_memories as usize,
             self.tables.len() + info.tables.len() - info.imported_tables as usize,
         )?;
+        self.check_new_instance().map_err(InstantiateError::Limiter)?;
         let index = self.instances.len();
         let sizes = (self.memories.len(), self.tables.len(), self.collected_globals.len());
         if let Err(error) = self.allocate_instance(module, imports) {

@@ -76,7 +76,9 @@ pub use held::{CameBack, Released};
 pub use host_error::HostError;
 pub use instance::{Instance, InstantiateError};
 pub use interrupt::Interrupts;
-pub use limiter::{Refused, ResourceLimiter};
+pub use limiter::{
+    Answer, Answers, Growth, Refused, ResourceLimiter, ResourceLimiterAsync, Undecided,
+};
 pub use link::{ImportValue, LinkError};
 pub use pending::{Pending, Waiting};
 pub use signal::install as install_signal_handlers;

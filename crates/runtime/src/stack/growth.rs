@@ -20,7 +20,7 @@
 use super::arena::GUARD;
 use super::relocate::copy_and_link;
 use super::table::Stacks;
-use crate::limiter::Limiter;
+use crate::limiter::{Limiter, Undecided};
 use crate::machine::MachineLimit;
 use crate::map::{self, Map, PAGE};
 use ropewalk_abi::stack::{MAX_BLOCKS, Purpose};
@@ -42,6 +42,8 @@ pub(crate) enum NoRoom {
     Blocks,
     /// Whoever limits the store allows no more.
     Limiter,
+    /// It has not decided yet.
+    Undecided,
     /// The machine has not this many bytes more.
     Machine(usize),
     /// No stack grows, for testing.
@@ -64,6 +66,7 @@ impl fmt::Display for NoRoom {
                 write!(f, "a store never has more than {} stacks", MAX_BLOCKS - 1)
             }
             NoRoom::Limiter => f.write_str("the limiter of the store allows no more"),
+            NoRoom::Undecided => f.write_str(Undecided::DETAIL),
             // As it is now, right after it was reached.
             NoRoom::Machine(bytes) => MachineLimit::found(*bytes).fmt(f),
             NoRoom::Fails => f.write_str("stacks do not grow (Config::fail_to_grow)"),
