@@ -23,6 +23,7 @@
 //! | [`signal`], [`fault`], [`complaint`] | faults become traps, or end the process |
 //! | [`backtrace`], [`source`], [`trap`], [`host_error`], [`describe`] | what an embedder sees of a trap |
 //! | [`design`] | what the designs need beyond generated code |
+//! | [`try_box`] | a box, if there is memory |
 //! | [`code`], [`known_code`], [`types`] | loaded code; types that are the same throughout an engine |
 //! | [`precompiled`] | compiled modules in files |
 
@@ -63,6 +64,7 @@ pub mod table;
 mod timer;
 mod transfer;
 pub mod trap;
+mod try_box;
 pub mod types;
 
 pub use activation::{
@@ -85,4 +87,5 @@ pub use signal::install as install_signal_handlers;
 pub use source::Source;
 pub use store::{HostFunction, StackStatistics, Store, StoreId, StoreOptions, Trampoline};
 pub use trap::Trap;
+pub use try_box::try_box;
 pub use types::{RegisteredType, SharedFuncType, TypeRegistry};

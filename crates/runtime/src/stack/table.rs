@@ -417,12 +417,20 @@ impl Stacks {
         self.retired.try_reserve(count.saturating_sub(self.retired.len()))
     }
 
+    /// Makes room for what is kept of a stack beside its block, under another number.
+    fn make_room_to_renew(&mut self) -> Result<(), TryReserveError> {
+        self.grown.make_room()?;
+        self.marks.make_room_for_blocks(self.count + 1)
+    }
+
     /// Gives a stack whose generations are used up another block.
     ///
     /// # Safety
     ///
     /// The block must be that of a stack that is suspended or new.
     pub unsafe fn renew(&mut self, old: *mut ControlBlock) -> Result<*mut ControlBlock, TrapCode> {
+        let room = self.make_room_to_renew();
+        room.map_err(|_| self.refuse(NoRoom::Machine(size_of::<ControlBlock>())))?;
         let number = self.take_number().map_err(|reason| self.refuse(reason))?;
         let (new, reference) = (self.block(number), self.next_reference(number));
         // SAFETY: both blocks lie in the table; the chain from the innermost
@@ -515,10 +523,14 @@ impl Stacks {
         }
         let number = |root: &&*mut ControlBlock| self.number_of(**root).expect("of the table");
         swept.in_use -= roots.iter().filter(|root| reached[number(root)].is_live).count();
-        let is_named = |number: &&usize| reached[**number].is_named;
-        let (retired, spare) = self.retired.iter().partition::<Vec<_>, _>(is_named);
-        self.retired = retired;
-        self.spare.extend(spare);
+        let spare = &mut self.spare;
+        self.retired.retain(|&number| {
+            if !reached[number].is_named {
+                // There is room for all blocks.
+                spare.push(number);
+            }
+            reached[number].is_named
+        });
         self.threshold = self.threshold.max((swept.in_use + self.retired.len()) * 2);
         swept
     }
