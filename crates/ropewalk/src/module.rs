@@ -8,7 +8,7 @@ use ropewalk_abi::module::{Item, ModuleInfo};
 use ropewalk_abi::{CompositeType, ExternType, HeapType, InstanceLayout};
 use ropewalk_compile::{CompileError, Progress, UNWATCHED, Watch};
 use ropewalk_runtime::code::TypePointer;
-use ropewalk_runtime::{CodeMemory, LoadedModule, Source};
+use ropewalk_runtime::{CodeMemory, LoadedModule, MemoryImages, Source};
 use ropewalk_text::Text;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -409,5 +409,13 @@ pub(crate) fn load(
             engine.prepare_continuations(type_ids[function as usize])?;
         }
     }
-    Ok(LoadedModule { info, layout, code, type_ids, type_infos, source: None })
+    Ok(LoadedModule {
+        info,
+        layout,
+        code,
+        type_ids,
+        type_infos,
+        source: None,
+        images: MemoryImages::default(),
+    })
 }

@@ -3,6 +3,7 @@
 use crate::known_code;
 use crate::machine;
 use crate::map::{Map, PAGE};
+use crate::memory_image::MemoryImages;
 use crate::precompiled::{Precompiled, PrecompiledError};
 use crate::source::Source;
 use ropewalk_abi::code::{CodeImage, CodeTables, FunctionCode};
@@ -137,6 +138,8 @@ pub struct LoadedModule {
     pub type_infos: Vec<TypePointer>,
     /// The text that it was made from, if it was.
     pub source: Option<Box<dyn Source>>,
+    /// What its memories begin with.
+    pub images: MemoryImages,
 }
 
 /// A pointer to a type, which lives as long as the engine.

@@ -437,11 +437,27 @@ impl Store {
         Ok(())
     }
 
-    /// Copies the active data segments, in order, and drops them.
+    /// Maps the images of memories that have one; returns the indices of these.
+    fn map_images(&mut self, index: usize, module: &LoadedModule) -> Vec<u32> {
+        let images = module.memory_images().iter();
+        let mapped = images.filter(|image| {
+            let memory = self.instances[index].memories[image.memory as usize];
+            self.memories[memory].map_image(image)
+        });
+        mapped.map(|image| image.memory).collect()
+    }
+
+    /// Copies the active data segments, in order, and drops them. Those of memories that
+    /// begin with an image of them are there already.
     fn initialise_memories(&mut self, index: usize) -> Result<(), Trap> {
         let module = self.instances[index].module.clone();
+        let mapped = self.map_images(index, &module);
         for (i, segment) in module.info.data.iter().enumerate() {
             let SegmentMode::Active { target, offset } = &segment.mode else { continue };
+            if mapped.contains(target) {
+                self.instances[index].drop_data(i);
+                continue;
+            }
             let offset = self.evaluate(index, offset).map_err(Trap::from_code)?;
             let instance = &self.instances[index];
             let offset = match module.info.memories[*target as usize].memory64 {

@@ -7,7 +7,7 @@
 //! | --- | --- |
 //! | [`store`] | a store: the owner of everything else |
 //! | [`instance`], [`link`] | instantiation |
-//! | [`memory`], [`table`] | what instances are made of |
+//! | [`memory`], [`memory_image`], [`table`] | what instances are made of |
 //! | [`heap`] | objects and the collector |
 //! | [`exception`], [`frames`] | throwing, and walking the frames of a stack |
 //! | [`stack`] | the table of stacks, their memory, and moving it |
@@ -53,6 +53,7 @@ pub mod link;
 mod machine;
 mod map;
 pub mod memory;
+mod memory_image;
 mod parking;
 pub mod pending;
 pub mod precompiled;
@@ -82,6 +83,7 @@ pub use limiter::{
     Answer, Answers, Growth, Refused, ResourceLimiter, ResourceLimiterAsync, Undecided,
 };
 pub use link::{ImportValue, LinkError};
+pub use memory_image::MemoryImages;
 pub use pending::{Pending, Waiting};
 pub use signal::install as install_signal_handlers;
 pub use source::Source;

@@ -8,7 +8,9 @@
 
 use crate::machine;
 use crate::map::Map;
+use crate::memory_image::MemoryImage;
 use ropewalk_abi::{MEMORY_GUARD, MEMORY32_RESERVATION, MemoryDef, MemoryType};
+use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex};
 
@@ -30,6 +32,8 @@ pub struct Memory {
     ty: MemoryType,
     /// Its length, also when the instance with its record is gone.
     len: usize,
+    /// The part of it that an [image](crate::memory_image) is mapped to.
+    image: Range<usize>,
     /// Where its address space goes afterwards.
     pool: Arc<MemoryPool>,
 }
@@ -72,7 +76,8 @@ impl Memory {
         // SAFETY: the caller says that `def` is valid.
         unsafe { def.write(MemoryDef { base: map.base(), len: len as usize }) };
         let len = len as usize;
-        Ok(Memory { def, _own_def: None, map: Some(map), ty, len, pool: pool.clone() })
+        let pool = pool.clone();
+        Ok(Memory { def, _own_def: None, map: Some(map), ty, len, image: 0..0, pool })
     }
 
     /// A new memory that belongs to no instance.
@@ -128,6 +133,16 @@ impl Memory {
         unsafe { std::slice::from_raw_parts_mut(base, len) }
     }
 
+    /// Lets it begin with an image, instead of zeroes. Returns whether it does.
+    pub(crate) fn map_image(&mut self, image: &MemoryImage) -> bool {
+        let fits = self.pool.is_whole(&self.ty) && image.place.end <= self.current().len;
+        let is_mapped = fits && self.map().map_file(&image.place, &image.file).is_ok();
+        if is_mapped {
+            self.image = image.place.clone();
+        }
+        is_mapped
+    }
+
     /// Grows it; returns the old size in pages.
     pub fn grow(&mut self, delta: u64) -> Option<u64> {
         let old = self.size();
@@ -181,7 +196,7 @@ impl Memory {
 impl Drop for Memory {
     fn drop(&mut self) {
         if let Some(map) = self.map.take() {
-            self.pool.put(&self.ty, map, self.len);
+            self.pool.put(&self.ty, map, self.len, &self.image);
         }
     }
 }
@@ -263,12 +278,17 @@ impl MemoryPool {
         Ok(map)
     }
 
-    fn put(&self, ty: &MemoryType, map: Map, len: usize) {
+    fn put(&self, ty: &MemoryType, map: Map, len: usize, image: &Range<usize>) {
         if !self.is_whole(ty) || len > KEEP_LEN {
             return;
         }
-        // SAFETY: this many bytes are accessible, and nobody uses them any more.
-        unsafe { std::ptr::write_bytes(map.base(), 0, len) };
+        if !image.is_empty() && map.map_zeroes(image).is_err() {
+            return;
+        }
+        for part in [0..image.start, image.end..len] {
+            // SAFETY: this many bytes are accessible, and nobody uses them any more.
+            unsafe { std::ptr::write_bytes(map.base().add(part.start), 0, part.len()) };
+        }
         let mut free = self.free.lock().expect("nobody panics with it");
         if free.len() < KEEP {
             free.push(Pooled { map, open: len });
