@@ -6,7 +6,7 @@ use crate::func::Func;
 use crate::global::Global;
 use crate::memory::Memory;
 use crate::misuse::{NoSuchExport, WrongCount, WrongEngine, WrongExport};
-use crate::module::{Module, ModuleExport};
+use crate::module::{self, Module, ModuleExport};
 use crate::new_stack;
 use crate::store::{self, AsContext, AsContextMut, StoreContextMut};
 use crate::table::Table;
@@ -102,7 +102,12 @@ impl Instance {
             return Err(WrongEngine("module", "store").into());
         }
         let runtime = &mut store.0.runtime;
-        let index = runtime.instantiate(module.loaded(), imports).map_err(instantiate_error)?;
+        let checked = match module.loaded().has_space(runtime, imports) {
+            true => None,
+            false => module::with_checks(module.engine(), module.loaded()),
+        };
+        let loaded = checked.as_ref().unwrap_or(module.loaded());
+        let index = runtime.instantiate(loaded, imports).map_err(instantiate_error)?;
         let instance = Instance { store: runtime.id(), index };
         let start = module.loaded().info.start;
         let start = start.map(|start| runtime.instance(index).func_ref(start));

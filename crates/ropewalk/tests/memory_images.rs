@@ -215,16 +215,9 @@ fn instances_share_the_memory_of_their_data() {
     let text = format!("(memory (export \"m\") 80) {}", segment("0", 0, DATA, 9));
     let module = Module::new(&engine, &text).unwrap();
     let _first = instances_of(&module, 2);
-    let before = private_bytes();
+    let before = memory("RssAnon:") * KIBI;
     let all = instances_of(&module, 20);
-    let after = private_bytes();
+    let after = memory("RssAnon:") * KIBI;
     assert!(after.saturating_sub(before) < 20 * DATA / 4, "{before} {after}");
     drop(all);
-}
-
-/// How many bytes of memory that it has written this process has.
-fn private_bytes() -> usize {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find(|line| line.starts_with("RssAnon:")).unwrap();
-    line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() * KIBI
 }

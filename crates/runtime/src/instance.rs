@@ -203,6 +203,9 @@ impl Store {
     ) -> Result<usize, InstantiateError> {
         link::check(self, module, imports)?;
         let info = &module.info;
+        if !module.can_use(self, imports) {
+            return Err(MemoryError::unchecked(info.memories[0].minimum).into());
+        }
         self.limiter.check_counts(
             self.instances.len() + 1,
             self.memories.len() + info.memories.len() - info.imported_memories as usize,
@@ -371,8 +374,9 @@ impl Store {
         for (i, ty) in module.info.memories.iter().enumerate().skip(imported as usize) {
             let def = instance.place.at::<MemoryDef>(module.layout.defined_memory(i as u32));
             self.check_new_memory(ty).map_err(InstantiateError::Limiter)?;
+            let pool = &self.options.memories;
             // SAFETY: instances live as long as the store, which owns the memory.
-            let memory = unsafe { Memory::new(*ty, def, &self.options.memories) };
+            let memory = unsafe { Memory::new(*ty, def, pool, module.checks_memories) };
             let memory = memory.inspect_err(|_| self.limiter.memory_grow_failed(0, ty.minimum))?;
             self.memories.push(memory);
             instance.memories.push(self.memories.len() - 1);
