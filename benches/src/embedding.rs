@@ -24,6 +24,10 @@ struct Compile {
 #[derive(Clone, Copy)]
 struct Instantiate(&'static str);
 
+/// The same, of a module with so many bytes of data.
+#[derive(Clone, Copy)]
+struct InstantiateWithData(usize);
+
 /// Calls a function that does nothing.
 #[derive(Clone, Copy)]
 struct EnterEmpty;
@@ -42,6 +46,7 @@ pub fn rows() -> Vec<Row> {
         row("enter [i64] -> [i64]", "a call from Rust", Size::of(15_000_000), EnterIdentity),
         row("instantiate bare", "a store and an instance", Size::of(150_000), Instantiate(BARE)),
         row("instantiate furnished", "a store and an instance", Size::of(10_000), Instantiate(FURNISHED)),
+        row("instantiate 16 MiB", "a store and an instance", Size::of(5_000), InstantiateWithData(16 << 20)),
         row("compile", "a module of 1 MB", module, Compile { threads: all }),
         row("compile, one thread", "a module of 1 MB", module, Compile { threads: 1 }),
     ]
@@ -79,17 +84,30 @@ fn compile<E: Engine>(pool: &ThreadPool, engine: &E, wasm: &[u8]) -> Result<Run>
 
 impl Workload for Instantiate {
     fn prepare<E: Engine>(&self) -> Result<Side> {
-        let engine = E::new()?;
-        let module = engine.compile(&wat::parse_str(self.0)?)?;
-        Ok(Box::new(move |_, times| {
-            Clock::Thread.time(|| {
-                for _ in 0..times {
-                    drop(engine.instantiate(&module)?);
-                }
-                Ok(times)
-            })
-        }))
+        instantiate_often::<E>(&wat::parse_str(self.0)?)
     }
+}
+
+impl Workload for InstantiateWithData {
+    fn prepare<E: Engine>(&self) -> Result<Side> {
+        let (pages, data) = (self.0.div_ceil(1 << 16), "0123456789abcdef".repeat(self.0 / 16));
+        let text = format!("(memory {pages}) (data (i32.const 0) \"{data}\")");
+        instantiate_often::<E>(&wat::parse_str(text)?)
+    }
+}
+
+/// Instantiates a module again and again.
+fn instantiate_often<E: Engine>(wasm: &[u8]) -> Result<Side> {
+    let engine = E::new()?;
+    let module = engine.compile(wasm)?;
+    Ok(Box::new(move |_, times| {
+        Clock::Thread.time(|| {
+            for _ in 0..times {
+                drop(engine.instantiate(&module)?);
+            }
+            Ok(times)
+        })
+    }))
 }
 
 impl Workload for EnterEmpty {

@@ -74,6 +74,24 @@ macro_rules! builtins {
                 matches!(self, move_stack | unpark | prepare | release_running | extension_end)
             }
 
+            /// Whether it can be left, and done again later, before it has changed anything:
+            /// those that ask the limiter of a store, where nothing that others may change
+            /// is in registers, and at most the first value in the transfer area.
+            pub const fn can_wait(self) -> bool {
+                use Builtin::*;
+                matches!(
+                    self,
+                    memory_grow
+                        | table_grow
+                        | new_stack
+                        | heap_allocate
+                        | array_new_default
+                        | array_new
+                        | array_new_data
+                        | array_new_elem
+                )
+            }
+
             /// Whether no rout is beginning any more when it has ended: routs do
             /// nothing of the kind before their start.
             pub const fn ends_beginning(self) -> bool {

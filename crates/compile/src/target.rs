@@ -17,7 +17,8 @@ pub enum OptLevel {
     SpeedAndSize,
 }
 
-/// The machine that this process runs on, as a target for code.
+/// The machine that this process runs on, as a target for code. A cheap handle.
+#[derive(Clone)]
 pub struct Target {
     pub(crate) isa: OwnedTargetIsa,
     /// The same, with registers allocated in a single pass.

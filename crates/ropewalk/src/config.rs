@@ -184,8 +184,11 @@ impl Config {
     /// index with the length, as those of 64-bit memories do, and a memory moves when it
     /// grows beyond what it reserves.
     ///
-    /// A process has 128 TiB of address space, so 32,000 memories at most with the
-    /// default, and fewer where `ulimit -v` is set.
+    /// A process has 128 TiB of address space, and less where `ulimit -v` is set. Where there
+    /// is not enough, or half of it is taken by memories, new ones reserve less by
+    /// themselves, and their modules are compiled again for that. A
+    /// [precompiled](crate::Module::deserialize) module cannot be: what is to run in tens of
+    /// thousands of stores is better compiled with this setting.
     ///
     /// ```
     /// use ropewalk::*;

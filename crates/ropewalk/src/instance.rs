@@ -6,7 +6,7 @@ use crate::func::Func;
 use crate::global::Global;
 use crate::memory::Memory;
 use crate::misuse::{NoSuchExport, WrongCount, WrongEngine, WrongExport};
-use crate::module::{Module, ModuleExport};
+use crate::module::{self, Module, ModuleExport};
 use crate::new_stack;
 use crate::store::{self, AsContext, AsContextMut, StoreContextMut};
 use crate::table::Table;
@@ -102,32 +102,53 @@ impl Instance {
             return Err(WrongEngine("module", "store").into());
         }
         let runtime = &mut store.0.runtime;
-        let index = runtime.instantiate(module.loaded(), imports).map_err(instantiate_error)?;
+        let checked = match module.loaded().has_space(runtime, imports) {
+            true => None,
+            false => module::with_checks(module.engine(), module.loaded()),
+        };
+        let loaded = checked.as_ref().unwrap_or(module.loaded());
+        let index = runtime.instantiate(loaded, imports).map_err(instantiate_error)?;
         let instance = Instance { store: runtime.id(), index };
         let start = module.loaded().info.start;
         let start = start.map(|start| runtime.instance(index).func_ref(start));
         Ok((instance, start.map(|start| Func::from_ref(runtime, start))))
     }
 
+    /// The same where a limiter may wait, which is asked about all of it first; then runs
+    /// the start function.
+    pub(crate) async fn instantiate_async<T: Send>(
+        store: &mut StoreContextMut<'_, T>,
+        module: &Module,
+        imports: impl FnOnce(&mut StoreContextMut<'_, T>) -> Result<Vec<ImportValue>>,
+    ) -> Result<Instance> {
+        let runtime = &mut store.0.runtime;
+        let answers = runtime.ask_first(runtime.instance_growths(module.loaded())).await?;
+        let (instance, start) = store.with_answers(answers, |store| {
+            let imports = imports(store)?;
+            Instance::make(store, module, &imports)
+        })?;
+        if let Some(start) = start {
+            start.call_async(store, &[], &mut []).await?;
+        }
+        Ok(instance)
+    }
+
     pub(crate) fn from_index(runtime: &RuntimeStore, index: usize) -> Instance {
         Instance { store: runtime.id(), index }
     }
 
-    /// The same in a future, which waits for host functions that are not ready.
+    /// The same in a future, which waits for host functions that are not ready, and for a
+    /// [limiter](crate::Store::limiter_async) that has not decided.
     pub async fn new_async(
         mut store: impl AsContextMut<Data: Send>,
         module: &Module,
         imports: &[Extern],
     ) -> Result<Instance> {
         let mut store = store.as_context_mut();
-        let (instance, start) = {
-            let imports = Instance::import_values(&mut store, module, imports)?;
-            Instance::make(&mut store, module, &imports)?
-        };
-        if let Some(start) = start {
-            start.call_async(&mut store, &[], &mut []).await?;
-        }
-        Ok(instance)
+        Instance::instantiate_async(&mut store, module, |store| {
+            Instance::import_values(store, module, imports)
+        })
+        .await
     }
 
     /// The module that it is an instance of.

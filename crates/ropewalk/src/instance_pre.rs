@@ -73,7 +73,8 @@ impl<T> InstancePre<T> {
         Instance::instantiate(store, &self.module, &imports)
     }
 
-    /// The same in a future, which waits for host functions that are not ready.
+    /// The same in a future, which waits for host functions that are not ready, and for a
+    /// [limiter](crate::Store::limiter_async) that has not decided.
     pub async fn instantiate_async(
         &self,
         mut store: impl AsContextMut<Data = T>,
@@ -82,14 +83,7 @@ impl<T> InstancePre<T> {
         T: Send,
     {
         let mut store = store.as_context_mut();
-        let (instance, start) = {
-            let imports = self.imports(&mut store)?;
-            Instance::make(&mut store, &self.module, &imports)?
-        };
-        if let Some(start) = start {
-            start.call_async(&mut store, &[], &mut []).await?;
-        }
-        Ok(instance)
+        Instance::instantiate_async(&mut store, &self.module, |store| self.imports(store)).await
     }
 
     fn imports(&self, store: &mut StoreContextMut<'_, T>) -> Result<Vec<ImportValue>> {

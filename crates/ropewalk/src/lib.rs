@@ -162,7 +162,7 @@ pub use reference::{
     AnyRef, ArrayRef, ContRef, ExnRef, ExternRef, Owned, Reference, RootScope, StructRef,
 };
 pub use ropewalk_compile::Progress;
-pub use ropewalk_runtime::{Refused, ResourceLimiter};
+pub use ropewalk_runtime::{Answer, Refused, ResourceLimiter, ResourceLimiterAsync, Undecided};
 pub use store::{AsContext, AsContextMut, Store, StoreContext, StoreContextMut};
 pub use suspension::Suspension;
 pub use table::Table;

@@ -1,8 +1,9 @@
 //! How much a store may have.
 
-use crate::store::Store;
+use crate::store::{Store, StoreContextMut};
 use anyhow::{Result, bail};
-use ropewalk_runtime::ResourceLimiter;
+use ropewalk_runtime::{Answers, ResourceLimiter, ResourceLimiterAsync};
+use std::sync::Arc;
 
 impl<T> Store<T> {
     /// Has somebody decide how much this store may have, from now on. What it has
@@ -32,6 +33,88 @@ impl<T> Store<T> {
     /// ```
     pub fn limiter(&mut self, limiter: impl ResourceLimiter + 'static) {
         self.inner.runtime.set_limiter(Box::new(limiter));
+    }
+}
+
+impl<T> Store<T> {
+    /// Has somebody decide it who may wait before, where a call can wait.
+    ///
+    /// A budget of pages that stores share, in which a store waits until another gives up
+    /// what it has:
+    ///
+    /// ```
+    /// use ropewalk::*;
+    /// use std::sync::Arc;
+    /// use tokio::sync::Semaphore;
+    ///
+    /// const PAGE: usize = 1 << 16;
+    /// struct Budget(Arc<Semaphore>);
+    ///
+    /// impl ResourceLimiterAsync for Budget {
+    ///     fn memory_growing(
+    ///         &self,
+    ///         current: usize,
+    ///         desired: usize,
+    ///         _maximum: Option<usize>,
+    ///     ) -> Answer<'_, Result<bool>> {
+    ///         Box::pin(async move {
+    ///             let pages = (desired - current) / PAGE;
+    ///             self.0.acquire_many(pages as u32).await?.forget();
+    ///             Ok(true)
+    ///         })
+    ///     }
+    ///
+    ///     fn memory_grow_failed(&self, current: usize, desired: usize) {
+    ///         self.0.add_permits((desired - current) / PAGE);
+    ///     }
+    ///
+    ///     fn table_growing(
+    ///         &self,
+    ///         _current: usize,
+    ///         desired: usize,
+    ///         _maximum: Option<usize>,
+    ///     ) -> Answer<'_, Result<bool>> {
+    ///         Box::pin(async move { Ok(desired < 1000) })
+    ///     }
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<()> {
+    /// let engine = Engine::default();
+    /// let module = Module::new(&engine, r#"
+    ///     (memory 1)
+    ///     (func (export "grow") (result i32) (memory.grow (i32.const 2)))
+    /// "#)?;
+    /// let budget = Arc::new(Semaphore::new(2));
+    /// let mut store = Store::new(&engine, ());
+    /// store.limiter_async(Budget(budget.clone()));
+    /// let instance = Instance::new_async(&mut store, &module, &[]).await?;
+    /// let grow = instance.get_typed_func::<(), i32>(&mut store, "grow")?;
+    /// // One page is left.
+    /// let error = grow.call(&mut store, ()).unwrap_err();
+    /// assert!(error.to_string().contains("the limiter of the store has not decided yet"));
+    /// let (grown, ()) = tokio::join!(grow.call_async(&mut store, ()), async {
+    ///     tokio::task::yield_now().await;
+    ///     budget.add_permits(1);
+    /// });
+    /// assert_eq!(grown?, 1);
+    /// # Ok(()) }
+    /// ```
+    pub fn limiter_async(&mut self, limiter: impl ResourceLimiterAsync + 'static) {
+        self.inner.runtime.set_limiter_async(Arc::new(limiter));
+    }
+}
+
+impl<T> StoreContextMut<'_, T> {
+    /// Does something about which a limiter that may wait was asked before.
+    pub(crate) fn with_answers<R>(
+        &mut self,
+        answers: Answers,
+        work: impl FnOnce(&mut StoreContextMut<'_, T>) -> R,
+    ) -> R {
+        self.0.runtime.expect_answers(answers);
+        let result = work(self);
+        self.0.runtime.forget_answers();
+        result
     }
 }
 

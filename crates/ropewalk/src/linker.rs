@@ -451,7 +451,8 @@ impl<T> Linker<T> {
         Ok(InstancePre::new(module.clone(), imports.collect::<Result<_>>()?))
     }
 
-    /// The same in a future, which waits for host functions that are not ready.
+    /// The same in a future, which waits for host functions that are not ready, and for a
+    /// [limiter](crate::Store::limiter_async) that has not decided.
     pub async fn instantiate_async(
         &self,
         mut store: impl AsContextMut<Data = T>,

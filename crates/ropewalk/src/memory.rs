@@ -4,7 +4,7 @@ use crate::misuse::{Bounded, OutOfBounds};
 use crate::store::{self, AsContext, AsContextMut};
 use anyhow::{Result, bail, ensure};
 use ropewalk_abi::MemoryType;
-use ropewalk_runtime::{Store as RuntimeStore, StoreId};
+use ropewalk_runtime::{Growth, Store as RuntimeStore, StoreId};
 
 /// A memory of a store.
 ///
@@ -56,6 +56,26 @@ pub struct Memory {
 impl Memory {
     /// A new memory that belongs to no instance.
     pub fn new(mut store: impl AsContextMut, ty: MemoryType) -> Result<Memory> {
+        Memory::check_type(&ty)?;
+        let runtime = &mut store.as_context_mut().0.runtime;
+        let index = runtime.add_memory(ty)?;
+        Ok(Memory::from_index(runtime, index))
+    }
+
+    /// The same in a future, which waits for a [limiter](crate::Store::limiter_async) that
+    /// has not decided.
+    pub async fn new_async(
+        mut store: impl AsContextMut<Data: Send>,
+        ty: MemoryType,
+    ) -> Result<Memory> {
+        Memory::check_type(&ty)?;
+        let mut store = store.as_context_mut();
+        let growth = Growth::of_memory(&ty, 0, ty.minimum);
+        let answers = store.0.runtime.ask_first(vec![growth]).await?;
+        store.with_answers(answers, |store| Memory::new(store, ty))
+    }
+
+    fn check_type(ty: &MemoryType) -> Result<()> {
         let limit = ty.address_limit();
         if ty.maximum.is_some_and(|maximum| maximum < ty.minimum) {
             bail!("the maximum of a memory must not be less than its minimum: {ty}");
@@ -64,9 +84,7 @@ impl Memory {
             ty.minimum <= limit && ty.maximum.unwrap_or(0) <= limit,
             "a memory of this type has at most {limit} pages: {ty}"
         );
-        let runtime = &mut store.as_context_mut().0.runtime;
-        let index = runtime.add_memory(ty)?;
-        Ok(Memory::from_index(runtime, index))
+        Ok(())
     }
 
     pub(crate) fn from_index(runtime: &RuntimeStore, index: usize) -> Memory {
@@ -110,6 +128,20 @@ impl Memory {
                 bail!("cannot grow a memory of type {ty} by {pages} pages")
             }
         }
+    }
+
+    /// The same in a future, which waits for a [limiter](crate::Store::limiter_async) that
+    /// has not decided.
+    pub async fn grow_async(
+        &self,
+        mut store: impl AsContextMut<Data: Send>,
+        pages: u64,
+    ) -> Result<u64> {
+        let mut store = store.as_context_mut();
+        let runtime = &store.0.runtime;
+        let growth = runtime.memory_growth(self.in_store(runtime)?, pages);
+        let answers = runtime.ask_first(vec![growth]).await?;
+        store.with_answers(answers, |store| self.grow(store, pages))
     }
 
     /// Its bytes.

@@ -5,13 +5,13 @@ use crate::error::ModuleError;
 use crate::source::Written;
 use anyhow::{Context, Result};
 use ropewalk_abi::module::{Item, ModuleInfo};
-use ropewalk_abi::{CompositeType, ExternType, HeapType, InstanceLayout};
-use ropewalk_compile::{CompileError, Progress, UNWATCHED, Watch};
+use ropewalk_abi::{CompositeType, ExternType, HeapType, InstanceLayout, MEMORY32_RESERVATION};
+use ropewalk_compile::{CompileError, Progress, Target, UNWATCHED, Watch};
 use ropewalk_runtime::code::TypePointer;
-use ropewalk_runtime::{CodeMemory, LoadedModule, Source};
+use ropewalk_runtime::{CodeMemory, LoadedModule, MemoryImages, Source};
 use ropewalk_text::Text;
 use std::ops::ControlFlow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A compiled module. A cheap handle; clones are the same module.
 ///
@@ -104,7 +104,7 @@ pub struct ModuleExport {
 impl ModuleExport {
     /// What it is in an instance of that module.
     pub(crate) fn in_module(&self, module: &Arc<LoadedModule>) -> Option<Item> {
-        Arc::ptr_eq(&self.module, module).then_some(self.item)
+        LoadedModule::same(&self.module, module).then_some(self.item)
     }
 }
 
@@ -233,7 +233,7 @@ impl Module {
     ) -> Result<Module, ModuleError> {
         match compile(engine, text.binary(), watch) {
             Ok(loaded) => {
-                let source: Box<dyn Source> = Box::new(Written { text, file });
+                let source: Arc<dyn Source> = Arc::new(Written { text, file });
                 Ok(Module::of(engine, LoadedModule { source: Some(source), ..loaded }))
             }
             Err(error) => {
@@ -352,7 +352,7 @@ impl Module {
 
     /// Whether both are the same module.
     pub fn same(a: &Module, b: &Module) -> bool {
-        Arc::ptr_eq(&a.loaded, &b.loaded)
+        LoadedModule::same(&a.loaded, &b.loaded)
     }
 
     pub(crate) fn from_loaded(engine: &Engine, loaded: Arc<LoadedModule>) -> Module {
@@ -386,12 +386,39 @@ fn input(bytes: &[u8]) -> Result<Input<'_>, ModuleError> {
 
 /// A compiled binary, made ready to be run.
 fn compile(engine: &Engine, bytes: &[u8], watch: Watch<'_>) -> Result<LoadedModule, ModuleError> {
+    let loaded = compile_for(engine, engine.target(), bytes, watch)?;
+    // A module whose memories may find no address space is compiled again then.
+    let memories = &loaded.info.memories;
+    let is_kept = !loaded.checks_memories && memories.iter().any(|ty| !ty.memory64);
+    Ok(LoadedModule { binary: is_kept.then(|| bytes.into()), ..loaded })
+}
+
+/// The same for a target that may differ from the engine's in how memories are accessed.
+fn compile_for(
+    engine: &Engine,
+    target: &Target,
+    bytes: &[u8],
+    watch: Watch<'_>,
+) -> Result<LoadedModule, ModuleError> {
     let features = engine.config().features;
-    let compiled = ropewalk_compile::compile_module(engine.target(), features, bytes, watch)?;
+    let compiled = ropewalk_compile::compile_module(target, features, bytes, watch)?;
     let code = CodeMemory::load(compiled.code)
         .map_err(|error| CompileError::too_large(format!("cannot map its code: {error}")))?;
     let loaded = load(engine, compiled.info, compiled.layout, code);
     Ok(loaded.map_err(|error| CompileError::too_large(format!("{error:#}")))?)
+}
+
+/// A module compiled again, to use memories that reserve little address space. None if it
+/// has no binary, which one out of a file has not, or if that fails, for want of memory.
+pub(crate) fn with_checks(engine: &Engine, module: &LoadedModule) -> Option<Arc<LoadedModule>> {
+    if let Some(checked) = module.checked.get() {
+        return Some(checked.clone());
+    }
+    let target = engine.target().clone().small_memories(true);
+    let again = compile_for(engine, &target, module.binary.as_ref()?, UNWATCHED).ok()?;
+    let (source, identity) = (module.source.clone(), module.identity.clone());
+    let checked = LoadedModule { checks_memories: true, source, identity, ..again };
+    Some(module.checked.get_or_init(|| Arc::new(checked)).clone())
 }
 
 /// A compiled module whose code is at its place, made ready to be run.
@@ -409,5 +436,17 @@ pub(crate) fn load(
             engine.prepare_continuations(type_ids[function as usize])?;
         }
     }
-    Ok(LoadedModule { info, layout, code, type_ids, type_infos, source: None })
+    Ok(LoadedModule {
+        info,
+        layout,
+        code,
+        type_ids,
+        type_infos,
+        source: None,
+        images: MemoryImages::default(),
+        checks_memories: engine.config().memory_reservation < MEMORY32_RESERVATION,
+        binary: None,
+        checked: OnceLock::new(),
+        identity: Arc::default(),
+    })
 }

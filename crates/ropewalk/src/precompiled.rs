@@ -12,6 +12,7 @@ use ropewalk_runtime::{CodeMemory, LoadedModule, Source};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::path::Path;
+use std::sync::Arc;
 
 /// A module in the text format, for the positions in backtraces.
 #[derive(Serialize, Deserialize)]
@@ -154,7 +155,7 @@ pub(crate) unsafe fn of_precompiled(
     // it was compiled for this engine.
     let code = unsafe { CodeMemory::of_precompiled(file)? };
     let loaded = load(engine, info, layout, code)?;
-    let source = text.map(|text| Box::new(Later::new(text)) as Box<dyn Source>);
+    let source = text.map(|text| Arc::new(Later::new(text)) as Arc<dyn Source>);
     Ok(Module::of(engine, LoadedModule { source, ..loaded }))
 }
 

@@ -5,7 +5,7 @@ use crate::store::{self, AsContext, AsContextMut};
 use crate::val::Val;
 use anyhow::{Result, bail, ensure};
 use ropewalk_abi::{RawVal, TableType, ValType};
-use ropewalk_runtime::{Store as RuntimeStore, StoreId};
+use ropewalk_runtime::{Growth, Store as RuntimeStore, StoreId};
 use std::ops::Range;
 
 /// A table of a store.
@@ -52,6 +52,19 @@ impl Table {
         let init = init.to_raw(runtime, ValType::Ref(ty.element))?;
         let index = runtime.add_table(ty, init.u64())?;
         Ok(Table::from_index(runtime, index))
+    }
+
+    /// The same in a future, which waits for a [limiter](crate::Store::limiter_async) that
+    /// has not decided.
+    pub async fn new_async(
+        mut store: impl AsContextMut<Data: Send>,
+        ty: TableType,
+        init: Val,
+    ) -> Result<Table> {
+        let mut store = store.as_context_mut();
+        let growth = Growth::of_table(&ty, 0, ty.minimum);
+        let answers = store.0.runtime.ask_first(vec![growth]).await?;
+        store.with_answers(answers, |store| Table::new(store, ty, init))
     }
 
     pub(crate) fn from_index(runtime: &RuntimeStore, index: usize) -> Table {
@@ -150,6 +163,21 @@ impl Table {
         let old = runtime.grow_table(number, delta, init)?;
         ensure!(old.is_some(), "cannot grow a table of type {ty} by {delta} elements");
         Ok(old.unwrap_or_default())
+    }
+
+    /// The same in a future, which waits for a [limiter](crate::Store::limiter_async) that
+    /// has not decided.
+    pub async fn grow_async(
+        &self,
+        mut store: impl AsContextMut<Data: Send>,
+        delta: u64,
+        init: Val,
+    ) -> Result<u64> {
+        let mut store = store.as_context_mut();
+        let runtime = &store.0.runtime;
+        let growth = runtime.table_growth(self.in_store(runtime)?, delta);
+        let answers = runtime.ask_first(vec![growth]).await?;
+        store.with_answers(answers, |store| self.grow(store, delta, init))
     }
 }
 

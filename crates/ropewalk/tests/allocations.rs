@@ -6,7 +6,9 @@
 use ropewalk::*;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::pin::pin;
 use std::process::Command;
+use std::task::{Context, Poll, Waker};
 
 /// The memory of this process, of which one piece cannot be had.
 struct FailsOnce;
@@ -50,8 +52,8 @@ unsafe impl GlobalAlloc for FailsOnce {
 #[global_allocator]
 static ALLOCATOR: FailsOnce = FailsOnce;
 
-/// What a guest does by which the host's structures grow. Each function ends by itself.
-const GUEST: &str = r#"(module
+/// What grows with what a program has.
+const STRUCTURES: &str = r#"(module
     (import "host" "keep" (func $keep (param i32) (result externref)))
     (type $f (func))
     (type $k (cont $f))
@@ -63,8 +65,9 @@ const GUEST: &str = r#"(module
     (global $nodes (mut (ref null $node)) (ref.null $node))
     (elem declare func $body)
     (func $body (suspend $yield))
-    (func (export "memory") (result i32) (memory.grow (i32.const 1)))
-    (func (export "table") (result i32) (table.grow $t (ref.null extern) (i32.const 100)))
+    (func (export "memory") (param i32) (drop (memory.grow (i32.const 1))))
+    (func (export "table") (param i32)
+      (drop (table.grow $t (ref.null extern) (i32.const 100))))
     (func (export "stacks") (param $n i32)
       (local $k (ref null $k))
       (loop $more
@@ -93,16 +96,119 @@ const GUEST: &str = r#"(module
       (global.set $nodes (ref.null $node))
       (table.fill $t (i32.const 0) (ref.null extern) (table.size $t))))"#;
 
-/// The guest's functions, to be called without an allocation.
+/// Stacks that grow, stay deep, and are not needed any more.
+const GROWING: &str = r#"(module
+    (type $f (func (param i32)))
+    (type $k (cont $f))
+    (type $g (func))
+    (type $rest (cont $g))
+    (tag $yield)
+    (table $kept 20 (ref null $rest))
+    (elem declare func $down)
+    (func $down (export "root") (param $n i32)
+      (if (local.get $n)
+        (then (call $down (i32.sub (local.get $n) (i32.const 1))))
+        (else (suspend $yield))))
+    (func $deep (param $n i32) (param $place i32) (local $rest (ref null $rest))
+      (block $yielded (result (ref $rest))
+        (resume $k (on $yield $yielded) (local.get $n) (cont.new $k (ref.func $down)))
+        (return))
+      (local.set $rest)
+      (table.set $kept (i32.rem_u (local.get $place) (i32.const 20)) (local.get $rest)))
+    (func (export "keep") (param $n i32) (local $i i32)
+      (loop $more
+        (call $deep (local.get $n) (local.get $i))
+        (br_if $more (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1)))
+          (i32.const 40)))))
+    (func (export "forget") (param i32)
+      (table.fill $kept (i32.const 0) (ref.null $rest) (i32.const 20))))"#;
+
+/// Stacks that are used so often that they get other blocks.
+const RENEWED: &str = r#"(module
+    (type $s (struct (field i32)))
+    (type $f (func (param (ref null $s) i32)))
+    (type $k (cont $f))
+    (type $g (func))
+    (type $rest (cont $g))
+    (tag $yield)
+    (table $kept 100 (ref null $rest))
+    (elem declare func $body)
+    (func $body (param $s (ref null $s)) (param $n i32)
+      (loop $more
+        (suspend $yield)
+        (br_if $more (local.tee $n (i32.sub (local.get $n) (i32.const 1))))))
+    (func $begin (param $i i32) (local $rest (ref null $rest))
+      (block $yielded (result (ref $rest))
+        (resume $rest (on $yield $yielded)
+          (cont.bind $k $rest (struct.new $s (i32.const 1)) (i32.const 100)
+            (cont.new $k (ref.func $body))))
+        (return))
+      (local.set $rest)
+      (table.set $kept (local.get $i) (local.get $rest)))
+    (func $step (param $i i32) (local $rest (ref null $rest))
+      (block $yielded (result (ref $rest))
+        (resume $rest (on $yield $yielded) (table.get $kept (local.get $i)))
+        (return))
+      (local.set $rest)
+      (table.set $kept (local.get $i) (local.get $rest)))
+    (func (export "begin") (param $n i32)
+      (loop $more
+        (call $begin (local.tee $n (i32.sub (local.get $n) (i32.const 1))))
+        (br_if $more (local.get $n))))
+    (func (export "step") (param $n i32)
+      (loop $more
+        (call $step (local.tee $n (i32.sub (local.get $n) (i32.const 1))))
+        (br_if $more (local.get $n))))
+    (func (export "garbage") (param $n i32)
+      (table.fill $kept (i32.const 0) (ref.null $rest) (i32.const 100))
+      (loop $more
+        (drop (struct.new $s (local.get $n)))
+        (br_if $more (local.tee $n (i32.sub (local.get $n) (i32.const 1)))))))"#;
+
+/// Stacks that own others, and end in several ways.
+const OWNED: &str = r#"(module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (type $t (task))
+    (tag $x)
+    (rout $link (param $s stackref) (stack.start))
+    (func $chain (param $n i32) (result stackref) (local $s stackref)
+      (loop $next
+        (local.set_cleared $s (stack.extend $link (local.get_clear $s) (call $new)))
+        (local.set $n (i32.sub (local.get $n) (i32.const 1)))
+        (br_if $next (local.get $n)))
+      (local.get_clear $s))
+    (func (export "drop") (param $n i32) (drop (call $chain (local.get $n))))
+    (func $throws (param $n i32) (call $chain (local.get $n)) (throw $x))
+    (func (export "catch") (param $n i32)
+      (block $l (try_table (catch $x $l) (call $throws (local.get $n)))))
+    (func $holds (param $me (ref null $t)) (param $s stackref)
+      (task.suspend $t (local.get $me)))
+    (func (export "release") (param $n i32) (local $t (ref null $t))
+      (local.set $t (task.new $t $holds (call $chain (local.get $n))))
+      (task.resume $t (local.get $t))
+      (task.release $t (local.get $t))))"#;
+
+/// A call that lets others run.
+const SLICED: &str = r#"(module
+    (func (export "loop") (param $n i32)
+      (loop $more
+        (br_if $more (local.tee $n (i32.sub (local.get $n) (i32.const 1)))))))"#;
+
+/// What a guest does by which the host's structures grow. Each function ends by itself, if
+/// it is called with a number.
 struct Guest {
-    growing: Vec<TypedFunc<(), i32>>,
-    repeating: Vec<(TypedFunc<i32, ()>, i32)>,
+    text: &'static str,
+    configure: fn(&mut Config) -> &mut Config,
+    calls: &'static [(&'static str, i32)],
 }
 
-impl Guest {
-    fn new(store: &mut Store<()>, instance: Instance) -> Result<Guest> {
-        let growing = ["memory", "table"].map(|name| instance.get_typed_func(&mut *store, name));
-        let counts = [
+const GUESTS: [Guest; 5] = [
+    Guest {
+        text: STRUCTURES,
+        configure: |config| config,
+        calls: &[
+            ("memory", 0),
+            ("table", 0),
             ("stacks", 3000),
             ("objects", 100_000),
             ("values", 3000),
@@ -112,63 +218,120 @@ impl Guest {
             ("objects", 200_000),
             ("values", 100),
             ("forget", 0),
-        ];
-        let repeating =
-            counts.map(|(name, count)| Ok((instance.get_typed_func(&mut *store, name)?, count)));
-        Ok(Guest {
-            growing: growing.into_iter().collect::<Result<_>>()?,
-            repeating: repeating.into_iter().collect::<Result<_>>()?,
-        })
-    }
+        ],
+    },
+    Guest {
+        text: GROWING,
+        configure: |config| config.stack_pool(1),
+        calls: &[("keep", 3000), ("keep", 10), ("forget", 0), ("keep", 5000), ("forget", 0)],
+    },
+    Guest {
+        text: RENEWED,
+        configure: |config| config.first_generation(stress::LAST_GENERATION - 2),
+        calls: &[
+            ("begin", 100),
+            ("step", 100),
+            ("step", 100),
+            ("step", 100),
+            ("garbage", 200_000),
+            ("begin", 100),
+            ("step", 100),
+        ],
+    },
+    Guest {
+        text: OWNED,
+        configure: |config| config,
+        calls: &[("drop", 40), ("catch", 40), ("release", 40)],
+    },
+    Guest {
+        text: SLICED,
+        configure: |config| config.interruption(true).consume_fuel(true),
+        calls: &[("loop", 10_000)],
+    },
+];
 
-    fn run(&self, store: &mut Store<()>) -> Result<()> {
-        for function in &self.growing {
-            function.call(&mut *store, ())?;
+/// A guest's functions, to be called without an allocation.
+struct Running {
+    store: Store<()>,
+    calls: Vec<(TypedFunc<i32, ()>, i32)>,
+}
+
+impl Guest {
+    fn start(&self) -> Result<Running> {
+        let engine = Engine::new((self.configure)(&mut Config::new()))?;
+        let module = Module::new(&engine, self.text)?;
+        let mut store = Store::new(&engine, ());
+        if store.set_fuel(1 << 40).is_ok() {
+            store.fuel_async_yield_interval(Some(1000))?;
         }
-        for (function, count) in &self.repeating {
-            function.call(&mut *store, *count)?;
+        let mut linker = Linker::new(&engine);
+        // Of few values it is tried what happens where there is no box for one.
+        linker.func_wrap("host", "keep", |mut caller: Caller<'_, ()>, n: i32| match n {
+            1..5 => ExternRef::new(&mut caller, n).map(Some),
+            _ => ExternRef::new(&mut caller, ()).map(Some),
+        })?;
+        let instance = linker.instantiate(&mut store, &module)?;
+        let calls = self.calls.iter();
+        let calls =
+            calls.map(|(name, count)| Ok((instance.get_typed_func(&mut store, name)?, *count)));
+        let calls = calls.collect::<Result<_>>()?;
+        Ok(Running { store, calls })
+    }
+}
+
+impl Running {
+    fn run(&mut self) -> Result<()> {
+        for (function, count) in &self.calls {
+            let mut call = pin!(function.call_async(&mut self.store, *count));
+            let mut context = Context::from_waker(Waker::noop());
+            loop {
+                if let Poll::Ready(result) = call.as_mut().poll(&mut context) {
+                    result?;
+                    break;
+                }
+            }
         }
         Ok(())
     }
 }
 
-/// Runs the guest while the allocation after so many fails; returns whether there was one.
-fn with_failure(after: usize) -> bool {
-    let engine = Engine::default();
-    let module = Module::new(&engine, GUEST).unwrap();
-    let mut store = Store::new(&engine, ());
-    let keep = Func::wrap(&mut store, |mut caller: Caller<'_, ()>, _: i32| {
-        ExternRef::new(&mut caller, ()).map(Some)
-    });
-    let instance = Instance::new(&mut store, &module, &[keep.into()]).unwrap();
-    let guest = Guest::new(&mut store, instance).unwrap();
+/// Runs a guest while the allocation after so many fails; returns whether there was one.
+fn with_failure(guest: &Guest, after: usize) -> bool {
+    let mut running = guest.start().unwrap();
     LEFT.set(after);
-    let result = guest.run(&mut store);
+    let result = running.run();
     let failed = LEFT.replace(usize::MAX) == usize::MAX;
     if let Err(error) = &result {
         let expected = error.is::<Trap>() || error.is::<HostError>();
         assert!(failed && expected, "{error:?}");
     }
-    guest.run(&mut store).unwrap();
+    running.run().unwrap();
     failed
 }
 
 #[test]
 fn an_allocation_that_fails_is_an_error() {
     const VARIABLE: &str = "ROPEWALK_ALLOCATION";
-    if let Ok(after) = std::env::var(VARIABLE) {
-        let failed = with_failure(after.parse().unwrap());
+    if let Ok(place) = std::env::var(VARIABLE) {
+        let (guest, after) = place.split_once(' ').unwrap();
+        let guest: usize = guest.parse().unwrap();
+        let failed = with_failure(&GUESTS[guest], after.parse().unwrap());
         std::process::exit(if failed { 10 } else { 11 });
     }
     let mut aborted = vec![];
-    for after in 0.. {
-        let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["--exact", "an_allocation_that_fails_is_an_error", "--nocapture"]);
-        let output = command.env(VARIABLE, after.to_string()).output().unwrap();
-        match output.status.code() {
-            Some(10) => {}
-            Some(11) => break,
-            _ => aborted.push((after, String::from_utf8_lossy(&output.stderr).into_owned())),
+    for (number, guest) in GUESTS.iter().enumerate() {
+        guest.start().and_then(|mut running| running.run()).unwrap();
+        for after in 0.. {
+            let mut command = Command::new(std::env::current_exe().unwrap());
+            command.args(["--exact", "an_allocation_that_fails_is_an_error", "--nocapture"]);
+            let place = format!("{number} {after}");
+            let output = command.env(VARIABLE, &place).env("RUST_BACKTRACE", "0").output().unwrap();
+            match output.status.code() {
+                Some(10) => {}
+                Some(11) => break,
+                _ => aborted.push((place, String::from_utf8_lossy(&output.stderr).into_owned())),
+            }
+            assert!(aborted.len() < 10, "{aborted:#?}");
         }
     }
     assert!(aborted.is_empty(), "{aborted:#?}");

@@ -92,8 +92,13 @@ fn a_memory_that_moves_is_the_same_memory_for_all() {
 #[test]
 fn more_memories_fit_into_little_address_space() {
     let output = child("more_memories_fit_into_little_address_space", || {
-        let modules = [0, 4 << 30]
-            .map(|reservation| Module::new(&engine_with(reservation), "(memory 1)").unwrap());
+        // Out of files, so that none can be compiled again.
+        let modules = [0, 4 << 30].map(|reservation| {
+            let engine = engine_with(reservation);
+            let bytes = engine.precompile_module(b"(memory 1)").unwrap();
+            // SAFETY: they were just made.
+            unsafe { Module::deserialize(&engine, &bytes) }.unwrap()
+        });
         let most = ((memory("VmSize:") as u64) << 10) + (8 << 30);
         let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
         // SAFETY: the limit is one.

@@ -16,6 +16,7 @@ use crate::trap::Trap;
 use ropewalk_abi::signature::WORDS;
 use ropewalk_abi::{ControlBlock, FuncRef, RawVal, StoreContext, TrapCode};
 use std::any::Any;
+use std::collections::TryReserveError;
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
@@ -599,7 +600,7 @@ impl Store {
         if self.roots.len() >= self.options.max_activations {
             return Err(Trap::from_code(TrapCode::CallStackExhausted).into());
         }
-        let room = self.roots.try_reserve(1);
+        let room = self.make_room_for_root();
         room.map_err(|_| Trap::from_code(TrapCode::TooManyStacks))?;
         if let Some(root) = self.spare_root() {
             let block = root.block;
@@ -615,6 +616,14 @@ impl Store {
         self.roots.push(root);
         self.context_mut().blocks = self.stacks.base();
         Ok(block)
+    }
+
+    /// Makes room for one root more, wherever roots are kept.
+    fn make_room_for_root(&mut self) -> Result<(), TryReserveError> {
+        let frozen = self.frozen.len() - self.free_frozen.len();
+        let count = self.roots.len() + self.spare_roots.len() + frozen + 1;
+        self.roots.try_reserve(count - self.roots.len())?;
+        self.spare_roots.try_reserve(count - self.spare_roots.len())
     }
 
     /// Gives memory of stacks back that the last activation has needed.

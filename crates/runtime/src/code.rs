@@ -1,10 +1,13 @@
 //! Loaded code.
 
 use crate::known_code;
+use crate::link::ImportValue;
 use crate::machine;
 use crate::map::{Map, PAGE};
+use crate::memory_image::MemoryImages;
 use crate::precompiled::{Precompiled, PrecompiledError};
 use crate::source::Source;
+use crate::store::Store;
 use ropewalk_abi::code::{CodeImage, CodeTables, FunctionCode};
 use ropewalk_abi::module::{Item, ModuleInfo};
 use ropewalk_abi::{
@@ -13,6 +16,7 @@ use ropewalk_abi::{
 };
 use std::ffi::c_void;
 use std::io;
+use std::sync::{Arc, OnceLock};
 
 /// Code at its place: written once, then executable and never writable again.
 #[derive(Debug)]
@@ -136,7 +140,17 @@ pub struct LoadedModule {
     /// What objects of its types point to.
     pub type_infos: Vec<TypePointer>,
     /// The text that it was made from, if it was.
-    pub source: Option<Box<dyn Source>>,
+    pub source: Option<Arc<dyn Source>>,
+    /// Whether its code compares every index of a memory with the length.
+    pub checks_memories: bool,
+    /// The binary, to compile it again if there is no address space for its memories.
+    pub binary: Option<Box<[u8]>>,
+    /// What was compiled then.
+    pub checked: OnceLock<Arc<LoadedModule>>,
+    /// It has the same one as what is compiled again.
+    pub identity: Arc<()>,
+    /// What its memories begin with.
+    pub images: MemoryImages,
 }
 
 /// A pointer to a type, which lives as long as the engine.
@@ -149,6 +163,35 @@ unsafe impl Send for TypePointer {}
 unsafe impl Sync for TypePointer {}
 
 impl LoadedModule {
+    /// Whether both are the same module, though one may be compiled again.
+    pub fn same(a: &LoadedModule, b: &LoadedModule) -> bool {
+        Arc::ptr_eq(&a.identity, &b.identity)
+    }
+
+    /// How many memories with 32-bit addresses it defines.
+    fn count_memories32(&self) -> usize {
+        let defined = self.info.memories.iter().skip(self.info.imported_memories as usize);
+        defined.filter(|ty| !ty.memory64).count()
+    }
+
+    /// Whether there is address space for its memories, of which some are given, to be used
+    /// by its code.
+    pub fn has_space(&self, store: &Store, imports: &[ImportValue]) -> bool {
+        let count = self.count_memories32();
+        self.checks_memories
+            || self.can_use(store, imports)
+                && (count == 0 || store.options.memories.has_space(count))
+    }
+
+    /// Whether its code can use the memories that are given.
+    pub(crate) fn can_use(&self, store: &Store, imports: &[ImportValue]) -> bool {
+        self.checks_memories
+            || imports.iter().all(|import| match import {
+                ImportValue::Memory(memory) => store.memory(*memory).needs_no_checks(),
+                _ => true,
+            })
+    }
+
     /// A type in which others are named by their numbers in the engine.
     pub fn engine_type(&self, ty: ValType) -> ValType {
         ty.map_heap_type(&mut |heap| self.engine_heap_type(heap))

@@ -6,6 +6,7 @@
 
 use crate::builtins::range;
 use crate::code::LoadedModule;
+use crate::limiter::Growth;
 use crate::link::{self, ImportValue, LinkError};
 use crate::memory::{Memory, MemoryError};
 use crate::store::{GlobalItem, GlobalPlace, HostFunction, Store};
@@ -179,6 +180,18 @@ impl Instance {
 }
 
 impl Store {
+    /// What a limiter is asked when a module is instantiated.
+    pub fn instance_growths(&self, module: &LoadedModule) -> Vec<Growth> {
+        let info = &module.info;
+        let memories = info.memories.iter().skip(info.imported_memories as usize);
+        let tables = info.tables.iter().skip(info.imported_tables as usize);
+        let from = self.instances.len();
+        let mut growths = vec![Growth::Instances { from, to: from + 1 }];
+        growths.extend(memories.map(|ty| Growth::of_memory(ty, 0, ty.minimum)));
+        growths.extend(tables.map(|ty| Growth::of_table(ty, 0, ty.minimum)));
+        growths
+    }
+
     /// Makes an instance; returns its number. The start function is not run.
     ///
     /// The instance stays in the store even if an active segment traps, since
@@ -190,11 +203,15 @@ impl Store {
     ) -> Result<usize, InstantiateError> {
         link::check(self, module, imports)?;
         let info = &module.info;
+        if !module.can_use(self, imports) {
+            return Err(MemoryError::unchecked(info.memories[0].minimum).into());
+        }
         self.limiter.check_counts(
             self.instances.len() + 1,
             self.memories.len() + info.memories.len() - info.imported_memories as usize,
             self.tables.len() + info.tables.len() - info.imported_tables as usize,
         )?;
+        self.check_new_instance().map_err(InstantiateError::Limiter)?;
         let index = self.instances.len();
         let sizes = (self.memories.len(), self.tables.len(), self.collected_globals.len());
         if let Err(error) = self.allocate_instance(module, imports) {
@@ -357,8 +374,9 @@ impl Store {
         for (i, ty) in module.info.memories.iter().enumerate().skip(imported as usize) {
             let def = instance.place.at::<MemoryDef>(module.layout.defined_memory(i as u32));
             self.check_new_memory(ty).map_err(InstantiateError::Limiter)?;
+            let pool = &self.options.memories;
             // SAFETY: instances live as long as the store, which owns the memory.
-            let memory = unsafe { Memory::new(*ty, def, &self.options.memories) };
+            let memory = unsafe { Memory::new(*ty, def, pool, module.checks_memories) };
             let memory = memory.inspect_err(|_| self.limiter.memory_grow_failed(0, ty.minimum))?;
             self.memories.push(memory);
             instance.memories.push(self.memories.len() - 1);
@@ -423,11 +441,27 @@ impl Store {
         Ok(())
     }
 
-    /// Copies the active data segments, in order, and drops them.
+    /// Maps the images of memories that have one; returns the indices of these.
+    fn map_images(&mut self, index: usize, module: &LoadedModule) -> Vec<u32> {
+        let images = module.memory_images().iter();
+        let mapped = images.filter(|image| {
+            let memory = self.instances[index].memories[image.memory as usize];
+            self.memories[memory].map_image(image)
+        });
+        mapped.map(|image| image.memory).collect()
+    }
+
+    /// Copies the active data segments, in order, and drops them. Those of memories that
+    /// begin with an image of them are there already.
     fn initialise_memories(&mut self, index: usize) -> Result<(), Trap> {
         let module = self.instances[index].module.clone();
+        let mapped = self.map_images(index, &module);
         for (i, segment) in module.info.data.iter().enumerate() {
             let SegmentMode::Active { target, offset } = &segment.mode else { continue };
+            if mapped.contains(target) {
+                self.instances[index].drop_data(i);
+                continue;
+            }
             let offset = self.evaluate(index, offset).map_err(Trap::from_code)?;
             let instance = &self.instances[index];
             let offset = match module.info.memories[*target as usize].memory64 {

@@ -20,7 +20,7 @@ use crate::store::Store;
 use crate::timer::{self, Alarm};
 use ropewalk_abi::builtin::{GO_ON, Outcome};
 use ropewalk_abi::{InstanceHeader, PausedFrame, StoreContext, TrapCode};
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::ffi::c_void;
 use std::io;
 use std::ptr::{self, NonNull};
@@ -61,7 +61,7 @@ struct Words {
     /// The instances of the store, until it is dropped.
     instances: Vec<Word>,
     /// Who polls activations that wait, by the numbers of these.
-    wakers: BTreeMap<usize, Waker>,
+    wakers: HashMap<usize, Waker>,
     deadline: Clock,
     slice: Clock,
 }
@@ -136,7 +136,14 @@ impl Interrupts {
                 drop(words);
                 waker.wake_by_ref();
             }
-            false => drop(words.wakers.insert(activation, waker.clone())),
+            false if words.wakers.try_reserve(1).is_ok() => {
+                drop(words.wakers.insert(activation, waker.clone()));
+            }
+            // Where it cannot be noted, it is polled at once, and again until it can.
+            false => {
+                drop(words);
+                waker.wake_by_ref();
+            }
         }
     }
 
@@ -302,7 +309,7 @@ impl Store {
     fn pass_turn(&mut self) -> bool {
         // SAFETY: whoever polls an activation is there as long as that runs.
         let Some(polling) = (unsafe { self.poller().as_mut() }) else { return false };
-        if !self.leave_paused() {
+        if self.make_room_to_freeze().is_err() || !self.leave_paused() {
             return false;
         }
         // SAFETY: as above.

@@ -7,7 +7,7 @@
 //! | --- | --- |
 //! | [`store`] | a store: the owner of everything else |
 //! | [`instance`], [`link`] | instantiation |
-//! | [`memory`], [`table`] | what instances are made of |
+//! | [`memory`], [`memory_image`], [`table`] | what instances are made of |
 //! | [`heap`] | objects and the collector |
 //! | [`exception`], [`frames`] | throwing, and walking the frames of a stack |
 //! | [`stack`] | the table of stacks, their memory, and moving it |
@@ -23,6 +23,7 @@
 //! | [`signal`], [`fault`], [`complaint`] | faults become traps, or end the process |
 //! | [`backtrace`], [`source`], [`trap`], [`host_error`], [`describe`] | what an embedder sees of a trap |
 //! | [`design`] | what the designs need beyond generated code |
+//! | [`try_box`] | a box, if there is memory |
 //! | [`code`], [`known_code`], [`types`] | loaded code; types that are the same throughout an engine |
 //! | [`precompiled`] | compiled modules in files |
 
@@ -52,6 +53,7 @@ pub mod link;
 mod machine;
 mod map;
 pub mod memory;
+mod memory_image;
 mod parking;
 pub mod pending;
 pub mod precompiled;
@@ -63,6 +65,7 @@ pub mod table;
 mod timer;
 mod transfer;
 pub mod trap;
+mod try_box;
 pub mod types;
 
 pub use activation::{
@@ -76,11 +79,15 @@ pub use held::{CameBack, Released};
 pub use host_error::HostError;
 pub use instance::{Instance, InstantiateError};
 pub use interrupt::Interrupts;
-pub use limiter::{Refused, ResourceLimiter};
+pub use limiter::{
+    Answer, Answers, Growth, Refused, ResourceLimiter, ResourceLimiterAsync, Undecided,
+};
 pub use link::{ImportValue, LinkError};
+pub use memory_image::MemoryImages;
 pub use pending::{Pending, Waiting};
 pub use signal::install as install_signal_handlers;
 pub use source::Source;
 pub use store::{HostFunction, StackStatistics, Store, StoreId, StoreOptions, Trampoline};
 pub use trap::Trap;
+pub use try_box::try_box;
 pub use types::{RegisteredType, SharedFuncType, TypeRegistry};

@@ -50,6 +50,10 @@ impl fmt::Display for MachineLimit {
     }
 }
 
+/// How many mappings more it takes to make a part of one accessible. What could not be made
+/// so is given back by the time that they are counted.
+const SPLITS: usize = 2;
+
 impl MachineLimit {
     /// The limit that this many bytes more would exceed.
     pub fn found(bytes: usize) -> MachineLimit {
@@ -61,7 +65,7 @@ impl MachineLimit {
             let has = kilobytes(&status, field).saturating_mul(1024);
             (has.saturating_add(bytes as u64) > limit).then_some(limit)
         };
-        if mappings.count >= most {
+        if mappings.count + SPLITS >= most {
             MachineLimit::Mappings(most)
         } else if let Some(most) = exceeded("VmSize:", libc::RLIMIT_AS) {
             MachineLimit::Size(most)

@@ -5,6 +5,7 @@ use rustix::mm::{self, MapFlags, MprotectFlags, ProtFlags};
 use std::ffi::c_void;
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -70,6 +71,26 @@ impl Map {
         let base = unsafe { mm::mmap(near, len, ProtFlags::READ, MapFlags::PRIVATE, file, 0) }?;
         let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
         Ok(Map { base, len })
+    }
+
+    /// Maps a whole file over a part, to be read and written without changing the file.
+    pub fn map_file(&self, place: &Range<usize>, file: &File) -> io::Result<()> {
+        assert!(place.start <= place.end && place.end <= self.len);
+        let (protection, flags) =
+            (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE | MapFlags::FIXED);
+        // SAFETY: the range lies in this mapping; its contents are given up.
+        unsafe { mm::mmap(self.at(place.start), place.len(), protection, flags, file, 0) }?;
+        Ok(())
+    }
+
+    /// Maps zeroes over a part, to be read and written.
+    pub fn map_zeroes(&self, place: &Range<usize>) -> io::Result<()> {
+        assert!(place.start <= place.end && place.end <= self.len);
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        let flags = MapFlags::PRIVATE | MapFlags::NORESERVE | MapFlags::FIXED;
+        // SAFETY: as above.
+        unsafe { mm::mmap_anonymous(self.at(place.start), place.len(), protection, flags) }?;
+        Ok(())
     }
 
     fn new(len: usize, protection: ProtFlags) -> io::Result<Map> {

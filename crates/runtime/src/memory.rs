@@ -4,16 +4,24 @@
 //! a guard; growing only makes more of it accessible. A 64-bit memory reserves
 //! some room to grow and moves when that is used up; the guard is what of the
 //! reservation lies after its end. So does a 32-bit one in an engine whose memories
-//! reserve less.
+//! reserve less, and one for which there is no address space: only code that compares
+//! each index with the length may use that.
 
 use crate::machine;
 use crate::map::Map;
+use crate::memory_image::MemoryImage;
 use ropewalk_abi::{MEMORY_GUARD, MEMORY32_RESERVATION, MemoryDef, MemoryType};
+use std::io;
+use std::ops::Range;
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// How much more address space than it needs a 64-bit memory reserves.
 const MEMORY64_ROOM: u64 = 1 << 30;
+
+/// How much a 32-bit memory reserves at least when there is no address space for all of it.
+const SMALL_ROOM: u64 = 1 << 20;
 
 /// No memory can be this large: a process has less address space.
 const ADDRESS_SPACE: u64 = 1 << 46;
@@ -28,8 +36,13 @@ pub struct Memory {
     /// None only while it is dropped.
     map: Option<Map>,
     ty: MemoryType,
+    /// If it reserves all that an index can reach, so that it never moves and accesses need
+    /// no checks.
+    whole: Option<Counted>,
     /// Its length, also when the instance with its record is gone.
     len: usize,
+    /// The part of it that an [image](crate::memory_image) is mapped to.
+    image: Range<usize>,
     /// Where its address space goes afterwards.
     pool: Arc<MemoryPool>,
 }
@@ -47,8 +60,18 @@ pub struct MemoryError {
     reason: String,
 }
 
+impl MemoryError {
+    /// A module imports a memory that its code cannot use.
+    pub(crate) fn unchecked(pages: u64) -> MemoryError {
+        let reason = "there is not enough address space for the memory that the module imports, \
+                      and it cannot be compiled again to use less (Config::memory_reservation)";
+        MemoryError { pages, reason: reason.to_string() }
+    }
+}
+
 impl Memory {
-    /// A new memory whose record is at `def`.
+    /// A new memory whose record is at `def`. If there is no address space for all that an
+    /// index can reach, it reserves less, if it may.
     ///
     /// # Safety
     ///
@@ -57,6 +80,7 @@ impl Memory {
         ty: MemoryType,
         def: NonNull<MemoryDef>,
         pool: &Arc<MemoryPool>,
+        may_be_small: bool,
     ) -> Result<Memory, MemoryError> {
         let failed = |reason: String| MemoryError { pages: ty.minimum, reason };
         let len = ty
@@ -67,12 +91,21 @@ impl Memory {
         if len > pool.limit {
             return Err(failed(format!("a memory may have at most {} bytes", pool.limit)));
         }
-        let explain = |error| machine::explain(error, pool.reservation(&ty, len)).to_string();
-        let map = pool.take(&ty, len as usize).map_err(|error| failed(explain(error)))?;
+        let mut is_whole = pool.is_whole(&ty) && !(may_be_small && Counted::are_many());
+        let mut taken = pool.take(&ty, len as usize, is_whole);
+        if taken.is_err() && is_whole && may_be_small {
+            is_whole = false;
+            taken = pool.take(&ty, len as usize, is_whole);
+        }
+        let size = pool.reservation(&ty, len, is_whole);
+        let explain = |error| failed(machine::explain(error, size).to_string());
+        let (map, whole) = taken.map_err(explain)?;
         // SAFETY: the caller says that `def` is valid.
         unsafe { def.write(MemoryDef { base: map.base(), len: len as usize }) };
         let len = len as usize;
-        Ok(Memory { def, _own_def: None, map: Some(map), ty, len, pool: pool.clone() })
+        let pool = pool.clone();
+        let map = Some(map);
+        Ok(Memory { def, _own_def: None, map, ty, whole, len, image: 0..0, pool })
     }
 
     /// A new memory that belongs to no instance.
@@ -82,9 +115,14 @@ impl Memory {
     ) -> Result<Memory, MemoryError> {
         let mut own = Box::new(MemoryDef::EMPTY);
         // SAFETY: the record is on the heap, and the memory owns it.
-        let mut memory = unsafe { Memory::new(ty, NonNull::from(&mut *own), pool) }?;
+        let mut memory = unsafe { Memory::new(ty, NonNull::from(&mut *own), pool, true) }?;
         memory._own_def = Some(own);
         Ok(memory)
+    }
+
+    /// Whether code that compares no index with its length can use it.
+    pub(crate) fn needs_no_checks(&self) -> bool {
+        self.whole.is_some() || self.ty.memory64
     }
 
     /// Its record.
@@ -128,6 +166,16 @@ impl Memory {
         unsafe { std::slice::from_raw_parts_mut(base, len) }
     }
 
+    /// Lets it begin with an image, instead of zeroes. Returns whether it does.
+    pub(crate) fn map_image(&mut self, image: &MemoryImage) -> bool {
+        let fits = self.whole.is_some() && image.place.end <= self.current().len;
+        let is_mapped = fits && self.map().map_file(&image.place, &image.file).is_ok();
+        if is_mapped {
+            self.image = image.place.clone();
+        }
+        is_mapped
+    }
+
     /// Grows it; returns the old size in pages.
     pub fn grow(&mut self, delta: u64) -> Option<u64> {
         let old = self.size();
@@ -154,7 +202,7 @@ impl Memory {
     /// Gives a memory that does not reserve all it can ever have a larger reservation.
     fn relocate(&mut self, old_len: usize, new_len: u64) -> Option<()> {
         let room = new_len.saturating_add(new_len / 2);
-        let reserve = |len| self.pool.reserve(&self.ty, len);
+        let reserve = |len| self.pool.reserve(&self.ty, len, self.whole.is_some());
         let mut map = reserve(room).or_else(|_| reserve(new_len)).ok()?;
         let old = self.map.as_mut().expect("there until it is dropped");
         map.take_pages(old, old_len).ok()?;
@@ -180,8 +228,8 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        if let Some(map) = self.map.take() {
-            self.pool.put(&self.ty, map, self.len);
+        if let (Some(map), Some(whole)) = (self.map.take(), self.whole.take()) {
+            self.pool.put(map, whole, self.len, &self.image);
         }
     }
 }
@@ -199,10 +247,39 @@ pub struct MemoryPool {
     reservation: u64,
 }
 
+/// A reservation of all that an index can reach, which is counted while it is there.
+#[derive(Debug)]
+struct Counted;
+
+/// How many there are in this process.
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+/// From how many on memories reserve less, if they may: they take half of the address
+/// space then.
+const MANY: usize = 1 << 14;
+
+impl Counted {
+    fn new() -> Counted {
+        COUNT.fetch_add(1, Ordering::Relaxed);
+        Counted
+    }
+
+    fn are_many() -> bool {
+        COUNT.load(Ordering::Relaxed) >= MANY
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        COUNT.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 /// A reservation of which this many bytes are accessible, and zero.
 #[derive(Debug)]
 struct Pooled {
     map: Map,
+    whole: Counted,
     open: usize,
 }
 
@@ -223,19 +300,37 @@ impl MemoryPool {
         !ty.memory64 && self.reservation >= MEMORY32_RESERVATION
     }
 
-    fn reserve(&self, ty: &MemoryType, len: u64) -> std::io::Result<Map> {
-        Map::reserve(self.reservation(ty, len))
+    /// Whether there is address space for so many memories that reserve all that an index
+    /// can reach. It is there for the next ones.
+    pub fn has_space(&self, count: usize) -> bool {
+        let mut free = self.free.lock().expect("nobody panics with it");
+        while free.len() < count {
+            let size = (MEMORY32_RESERVATION + MEMORY_GUARD) as usize;
+            match Map::reserve(size) {
+                Ok(map) if !Counted::are_many() => {
+                    free.push(Pooled { map, whole: Counted::new(), open: 0 });
+                }
+                _ => return false,
+            }
+        }
+        true
+    }
+
+    fn reserve(&self, ty: &MemoryType, len: u64, is_whole: bool) -> io::Result<Map> {
+        Map::reserve(self.reservation(ty, len, is_whole))
     }
 
     /// How many bytes of address space a memory of this length reserves.
-    fn reservation(&self, ty: &MemoryType, len: u64) -> usize {
-        let reservation = match self.is_whole(ty) {
+    fn reservation(&self, ty: &MemoryType, len: u64, is_whole: bool) -> usize {
+        let reservation = match is_whole {
             true => MEMORY32_RESERVATION,
             false => {
                 let limit = ty.maximum.unwrap_or(u64::MAX).min(ty.address_limit());
                 let maximum = limit.saturating_mul(MemoryType::PAGE_SIZE);
                 let room = match ty.memory64 {
-                    false => self.reservation.max(len),
+                    false if self.reservation < MEMORY32_RESERVATION => self.reservation.max(len),
+                    // There was no space for more.
+                    false => len.saturating_add(len / 2).max(SMALL_ROOM),
                     true => len.saturating_add(MEMORY64_ROOM),
                 };
                 room.min(maximum.max(len))
@@ -246,32 +341,46 @@ impl MemoryPool {
     }
 
     /// A reservation for a memory, accessible up to its length.
-    fn take(&self, ty: &MemoryType, len: usize) -> std::io::Result<Map> {
-        let pooled = match self.is_whole(ty) {
+    fn take(
+        &self,
+        ty: &MemoryType,
+        len: usize,
+        is_whole: bool,
+    ) -> io::Result<(Map, Option<Counted>)> {
+        let pooled = match is_whole {
             true => self.free.lock().expect("nobody panics with it").pop(),
             false => None,
         };
-        let Pooled { map, open } = match pooled {
-            Some(pooled) => pooled,
-            None => Pooled { map: self.reserve(ty, len as u64)?, open: 0 },
+        let (map, whole, open) = match pooled {
+            Some(Pooled { map, whole, open }) => (map, Some(whole), open),
+            None => {
+                let map = self.reserve(ty, len as u64, is_whole)?;
+                (map, is_whole.then(Counted::new), 0)
+            }
         };
         if len > open {
             map.open(open, len - open)?;
         } else {
             map.close(len, open - len)?;
         }
-        Ok(map)
+        Ok((map, whole))
     }
 
-    fn put(&self, ty: &MemoryType, map: Map, len: usize) {
-        if !self.is_whole(ty) || len > KEEP_LEN {
+    /// Keeps the whole reservation of a memory.
+    fn put(&self, map: Map, whole: Counted, len: usize, image: &Range<usize>) {
+        if len > KEEP_LEN {
             return;
         }
-        // SAFETY: this many bytes are accessible, and nobody uses them any more.
-        unsafe { std::ptr::write_bytes(map.base(), 0, len) };
+        if !image.is_empty() && map.map_zeroes(image).is_err() {
+            return;
+        }
+        for part in [0..image.start, image.end..len] {
+            // SAFETY: this many bytes are accessible, and nobody uses them any more.
+            unsafe { std::ptr::write_bytes(map.base().add(part.start), 0, part.len()) };
+        }
         let mut free = self.free.lock().expect("nobody panics with it");
         if free.len() < KEEP {
-            free.push(Pooled { map, open: len });
+            free.push(Pooled { map, whole, open: len });
         }
     }
 }

@@ -119,7 +119,8 @@ const WARM_ROOTS: usize = 64;
 impl Store {
     /// Leaves the running host call, which waits for its results.
     pub fn wait(&mut self, waiting: Waiting, call: LeftCall) -> Outcome {
-        if let Err(code) = self.make_room_for_left_call() {
+        let room = self.make_room_for_left_call().and_then(|()| self.make_room_to_freeze());
+        if let Err(code) = room {
             self.set_ending(Ending::Trap(code));
             return Outcome::END;
         }
@@ -133,7 +134,16 @@ impl Store {
         Outcome::SUSPEND
     }
 
-    /// Sets the newest activation aside, which is then to be left.
+    /// Makes room in the lists for one more activation that waits.
+    pub(crate) fn make_room_to_freeze(&mut self) -> Result<(), TrapCode> {
+        let count = self.frozen.len() + 1;
+        let room = self.frozen.try_reserve(1);
+        let free = room.and_then(|()| self.free_frozen.try_reserve(count - self.free_frozen.len()));
+        free.map_err(|_| TrapCode::OutOfMemory)
+    }
+
+    /// Sets the newest activation aside, which is then to be left. There must be
+    /// [room](Self::make_room_to_freeze).
     pub(crate) fn freeze(&mut self, waiting: Waiting) -> Pending {
         // Those after it are idle.
         let root = self.roots.swap_remove(self.depth - 1);

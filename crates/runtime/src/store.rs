@@ -142,6 +142,8 @@ pub struct Store {
     pub(crate) fuel: Fuel,
     /// Who decides how much there may be.
     pub(crate) limiter: Limiter,
+    /// Whether a builtin runs that can be left if that has to wait.
+    pub(crate) is_asking: bool,
     /// What [`StoreContext::transfer`] points to.
     _transfer: Box<[UnsafeCell<RawVal>]>,
     /// The embedder's part of the store.
@@ -345,6 +347,7 @@ impl Store {
             time_slice: None,
             fuel: Fuel::default(),
             limiter: Limiter::default(),
+            is_asking: false,
             _transfer: transfer,
             owner: ptr::null_mut(),
         });

@@ -250,7 +250,12 @@ impl Translator<'_> {
         };
         self.caches.builtin = Some(signature);
         let (stub, args) = self.builtin_call(builtin, operands);
-        self.plain_call(Callee::Indirect(signature, stub), &args)[0]
+        let result = self.plain_call(Callee::Indirect(signature, stub), &args)[0];
+        if builtin.can_wait() {
+            // Others may have used fuel meanwhile.
+            self.find_fuel();
+        }
+        result
     }
 
     /// The signature of the stub that is called where the function is to stop.

@@ -3,6 +3,7 @@
 use super::{AnyRef, Handle, Sealed};
 use crate::store::{AsContext, AsContextMut};
 use anyhow::{Result, anyhow};
+use ropewalk_runtime::try_box;
 use std::any::Any;
 
 /// A reference to a value of the host, of any type.
@@ -31,7 +32,8 @@ impl ExternRef {
     /// any more.
     pub fn new<T: Any + Send + Sync>(mut store: impl AsContextMut, value: T) -> Result<ExternRef> {
         let runtime = &mut store.as_context_mut().0.runtime;
-        let word = runtime.add_extern(Box::new(value)).map_err(|code| runtime.trap(code))?;
+        let added = try_box(value).and_then(|value| runtime.add_extern(value));
+        let word = added.map_err(|code| runtime.trap(code))?;
         Ok(ExternRef(Handle::new(runtime, word)))
     }
 

@@ -31,6 +31,7 @@ pub(super) fn array_new(calling: &mut Calling<'_>, ty: u64, len: u64) -> Result<
     let ty = ty as *const TypeInfo;
     // SAFETY: generated code passes types of its instance.
     let is_collected = unsafe { (*ty).elements_are_collected };
+    calling.store.heap.make_room_for_roots(1)?;
     let height = calling.store.heap.roots.len();
     let root = is_collected.then(|| {
         let value = calling.store.transferred(0).u64();
@@ -39,8 +40,12 @@ pub(super) fn array_new(calling: &mut Calling<'_>, ty: u64, len: u64) -> Result<
     let array = new_array(calling, ty, len as u32);
     let moved = root.and_then(|root| calling.store.heap.roots.get(root));
     calling.store.heap.roots.truncate(height);
+    if let Some(moved) = moved {
+        // Also if there is no array yet, and this is done again later.
+        calling.store.transfer(0, RawVal::from_u64(moved));
+    }
     let array = array?;
-    let value = moved.map_or_else(|| calling.store.transferred(0), RawVal::from_u64);
+    let value = calling.store.transferred(0);
     fill(&calling.store.interrupts, array, 0, len as u32, &value)?;
     Ok(array.reference())
 }

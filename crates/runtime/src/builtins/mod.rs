@@ -7,10 +7,11 @@ use crate::activation::Ending;
 use crate::design::first_class::marks::MarkKind;
 use crate::design::shared;
 use crate::instance::Instance;
+use crate::limiter::BuiltinCall;
 use crate::stack::Park;
 use crate::store::Store;
 use arrays::*;
-use ropewalk_abi::builtin::{BuiltinPointer, LEAVE_FREED, Outcome};
+use ropewalk_abi::builtin::{BuiltinPointer, END, LEAVE_FREED, Outcome};
 use ropewalk_abi::stack::{KIND_SHIFT, StackKind};
 use ropewalk_abi::{Builtin, ControlBlock, FuncRef, InstanceHeader, TagDef, TrapCode, TypeInfo};
 use std::ops::Range;
@@ -48,18 +49,49 @@ macro_rules! define {
             use super::*;
             $(
                 pub(super) unsafe extern "C" fn $name(
-                    instance: *mut InstanceHeader,
+                    header: *mut InstanceHeader,
                     $($param: u64),*
                 ) -> Outcome {
                     // SAFETY: generated code passes its instance, and holds no
                     // reference to the store.
                     let (store, instance) = unsafe {
-                        (Store::from_context((*instance).store), (*instance).index)
+                        (Store::from_context((*header).store), (*header).index)
                     };
-                    let result = super::$name(&mut Calling { store, instance }, $($param),*);
+                    if Builtin::$name.can_wait() {
+                        store.begin_asking();
+                    }
+                    let calling = &mut Calling { store, instance };
+                    let result = super::$name(calling, $($param),*);
+                    if Builtin::$name.can_wait() {
+                        let call = BuiltinCall::new(Builtin::$name, header, &[$($param),*]);
+                        if let Some(left) = store.end_asking(call, result.has_failed()) {
+                            return left;
+                        }
+                    }
                     result.conclude(store, Builtin::$name)
                 }
             )*
+        }
+
+        /// Calls a builtin again that could not go on, with the operands that it had.
+        ///
+        /// # Safety
+        ///
+        /// Generated code must have called it with them, and hold no reference to the store.
+        pub(crate) unsafe fn call_again(
+            builtin: Builtin,
+            instance: *mut InstanceHeader,
+            words: [u64; 4],
+        ) -> Outcome {
+            let mut words = words.into_iter();
+            let mut word = || words.next().expect("builtins take four words at most");
+            match builtin {
+                $(Builtin::$name => {
+                    $(let $param = word();)*
+                    // SAFETY: the caller's promise.
+                    unsafe { entry::$name(instance, $($param),*) }
+                })*
+            }
         }
 
         /// The same, with a check of all stacks after each.
@@ -94,16 +126,27 @@ macro_rules! define {
 
 /// What the functions below return.
 trait Conclude {
+    /// Whether the activation ends.
+    fn has_failed(&self) -> bool;
+
     fn conclude(self, store: &mut Store, builtin: Builtin) -> Outcome;
 }
 
 impl Conclude for Result<u64> {
+    fn has_failed(&self) -> bool {
+        self.is_err()
+    }
+
     fn conclude(self, store: &mut Store, builtin: Builtin) -> Outcome {
         self.map_err(Ending::Trap).conclude(store, builtin)
     }
 }
 
 impl Conclude for std::result::Result<u64, Ending> {
+    fn has_failed(&self) -> bool {
+        self.is_err()
+    }
+
     fn conclude(self, store: &mut Store, builtin: Builtin) -> Outcome {
         // While links are half changed, nothing ends that need not: the panic of a
         // value that was dropped waits for the next builtin.
@@ -126,6 +169,10 @@ impl Conclude for std::result::Result<u64, Ending> {
 }
 
 impl Conclude for Outcome {
+    fn has_failed(&self) -> bool {
+        self.ended == END
+    }
+
     fn conclude(self, _: &mut Store, _: Builtin) -> Outcome {
         self
     }

@@ -25,7 +25,7 @@ impl Store {
     /// The same for the host. If there is no memory for it, what the host gets is as if its
     /// scope had ended.
     pub fn root_for_host(&mut self, reference: u64) -> Root {
-        match self.heap.roots.make_room() {
+        match self.heap.roots.make_room(1) {
             true => self.root(reference),
             false => self.heap.roots.ended(),
         }

@@ -18,6 +18,7 @@ pub(crate) use object::{Object, write_storage};
 pub(crate) use roots::Roots;
 pub use roots::{OwnedRoot, Root};
 
+use crate::limiter::{Decision, Growth};
 use crate::map::{Map, PAGE};
 use crate::stack::Park;
 use crate::store::Store;
@@ -117,6 +118,14 @@ impl Heap {
         self.externs.add(value)
     }
 
+    /// Makes room for so many references that a collection follows.
+    pub fn make_room_for_roots(&mut self, count: usize) -> Result<(), TrapCode> {
+        match self.roots.make_room(count) {
+            true => Ok(()),
+            false => Err(TrapCode::OutOfMemory),
+        }
+    }
+
     pub fn collections(&self) -> u64 {
         self.collections
     }
@@ -211,7 +220,7 @@ impl Store {
         if self.options.park_always && !self.is_poisoned() {
             self.park_stacks(Park::All);
         }
-        let (maximum, allowed) = (self.heap.options.maximum, self.heap.allowed);
+        let maximum = self.heap.options.maximum;
         let used = match &self.heap.space {
             Some(space) => self.context().heap_next - space.base(),
             None => 0,
@@ -225,16 +234,10 @@ impl Store {
         let next = collect::copy_reachable(self, lists, base, space.clean);
         self.heap.replace_space(space, used);
         let live = next - base;
-        let mut enough = (room_for(live) + needed).min(maximum).min(len);
-        if !self.limiter.heap_growing(allowed, enough) {
-            // Perhaps no more than is needed.
-            enough = live + needed;
-            if enough > maximum || !self.limiter.heap_growing(allowed, enough) {
-                enough = allowed.min(len);
-            }
-        }
+        let (enough, refused) = self.heap_may_have(live, needed, len);
         self.heap.allowed = self.heap.allowed.max(enough);
-        let fits = live + needed <= enough;
+        // Who can wait for more does, so as not to collect all the time.
+        let fits = live + needed <= enough && !self.limiter.is_open();
         let context = self.context_mut();
         context.heap_next = next;
         context.heap_end = base + enough.max(live);
@@ -242,8 +245,25 @@ impl Store {
         match fits {
             true => Ok(()),
             false if live + needed > maximum => Err(self.heap.refuse(NoMemory::Maximum(maximum))),
-            false => Err(self.heap.refuse(NoMemory::Limiter)),
+            false => Err(self.heap.refuse(refused)),
         }
+    }
+
+    /// How many bytes the objects may have in a space of some length, of which some are
+    /// live and some needed; and why they may not have more.
+    fn heap_may_have(&mut self, live: usize, needed: usize, len: usize) -> (usize, NoMemory) {
+        let (maximum, allowed) = (self.heap.options.maximum, self.heap.allowed);
+        // Perhaps no more than is needed.
+        let wanted = [(room_for(live) + needed).min(maximum).min(len), live + needed];
+        for to in wanted.into_iter().filter(|to| *to <= maximum) {
+            let growth = Growth::Heap { from: allowed, to };
+            match if to <= allowed { Decision::Yes } else { self.ask(growth) } {
+                Decision::Yes => return (to, NoMemory::Limiter),
+                Decision::Undecided => return (allowed.min(len), NoMemory::Undecided),
+                Decision::No | Decision::Fails(_) => {}
+            }
+        }
+        (allowed.min(len), NoMemory::Limiter)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Which limit it was that an object could not be made.
 
 use super::Heap;
+use crate::limiter::Undecided;
 use crate::machine::MachineLimit;
 use ropewalk_abi::TrapCode;
 use std::fmt;
@@ -12,6 +13,8 @@ pub(crate) enum NoMemory {
     Maximum(usize),
     /// Whoever limits the store allows no more.
     Limiter,
+    /// It has not decided yet.
+    Undecided,
     /// The machine has not this many bytes more.
     Machine(usize),
 }
@@ -23,6 +26,7 @@ impl fmt::Display for NoMemory {
                 write!(f, "the objects of a store may have {bytes} bytes (Config::max_heap)")
             }
             NoMemory::Limiter => f.write_str("the limiter of the store allows no more"),
+            NoMemory::Undecided => f.write_str(Undecided::DETAIL),
             // As it is now, right after it was reached.
             NoMemory::Machine(bytes) => MachineLimit::found(*bytes).fmt(f),
         }

@@ -57,9 +57,14 @@ impl Roots {
         Root { serial: self.serial, index: index as u32 }
     }
 
-    /// Makes room for one place more; returns whether there is memory for it.
-    pub fn make_room(&mut self) -> bool {
-        self.scoped.try_reserve(1).is_ok()
+    /// Makes room for so many places more; returns whether there is memory for them.
+    pub fn make_room(&mut self, count: usize) -> bool {
+        self.scoped.try_reserve(count).is_ok()
+    }
+
+    /// The reference at a place, by its number.
+    pub fn at(&self, number: usize) -> u64 {
+        self.scoped[number].0
     }
 
     /// What names no place: as if its scope had ended.

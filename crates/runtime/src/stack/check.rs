@@ -434,8 +434,7 @@ impl<'a> Check<'a> {
         let stack = self.block(number);
         if !stack.owns {
             for frame in Frames::of_suspended(self.store, stack) {
-                let owned = owned_by(&frame, 0);
-                let owns = owned.iter().any(|word| self.stacks().valid(*word).is_some());
+                let owns = owned_by(&frame, 0).any(|word| self.stacks().valid(word).is_some());
                 ensure!(!owns, number, "a frame owns a stack, and it does not say so");
             }
         }

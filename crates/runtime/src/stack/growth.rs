@@ -20,12 +20,12 @@
 use super::arena::GUARD;
 use super::relocate::copy_and_link;
 use super::table::Stacks;
-use crate::limiter::Limiter;
+use crate::limiter::{Limiter, Undecided};
 use crate::machine::MachineLimit;
 use crate::map::{self, Map, PAGE};
 use ropewalk_abi::stack::{MAX_BLOCKS, Purpose};
 use ropewalk_abi::{ControlBlock, TrapCode};
-use std::collections::BTreeMap;
+use std::collections::{HashMap, TryReserveError};
 use std::fmt;
 use std::io;
 
@@ -42,6 +42,8 @@ pub(crate) enum NoRoom {
     Blocks,
     /// Whoever limits the store allows no more.
     Limiter,
+    /// It has not decided yet.
+    Undecided,
     /// The machine has not this many bytes more.
     Machine(usize),
     /// No stack grows, for testing.
@@ -64,6 +66,7 @@ impl fmt::Display for NoRoom {
                 write!(f, "a store never has more than {} stacks", MAX_BLOCKS - 1)
             }
             NoRoom::Limiter => f.write_str("the limiter of the store allows no more"),
+            NoRoom::Undecided => f.write_str(Undecided::DETAIL),
             // As it is now, right after it was reached.
             NoRoom::Machine(bytes) => MachineLimit::found(*bytes).fmt(f),
             NoRoom::Fails => f.write_str("stacks do not grow (Config::fail_to_grow)"),
@@ -75,11 +78,11 @@ impl fmt::Display for NoRoom {
 #[derive(Debug)]
 pub(super) struct Grown {
     /// By the number of the block.
-    regions: BTreeMap<usize, Region>,
+    regions: HashMap<usize, Region>,
     /// How many bytes a stack may have.
     limit: usize,
     /// Those that may have another number of bytes, by the number of the block.
-    limits: BTreeMap<usize, usize>,
+    limits: HashMap<usize, usize>,
     /// Whether no stack grows, for testing.
     fails: bool,
     /// How many bytes they have in addition to those that they began with.
@@ -171,9 +174,9 @@ impl Region {
 impl Grown {
     pub fn new(limit: usize, fails: bool) -> Grown {
         Grown {
-            regions: BTreeMap::new(),
+            regions: HashMap::new(),
             limit: round(limit),
-            limits: BTreeMap::new(),
+            limits: HashMap::new(),
             fails,
             added: 0,
             growths: 0,
@@ -186,7 +189,13 @@ impl Grown {
         self.limits.get(&number).copied().unwrap_or(self.limit)
     }
 
-    /// Has a stack belong to another block.
+    /// Makes room for what is known of one stack more, or of one under another number.
+    pub fn make_room(&mut self) -> Result<(), TryReserveError> {
+        self.regions.try_reserve(1)?;
+        self.limits.try_reserve(1)
+    }
+
+    /// Has a stack belong to another block. There must be [room](Self::make_room).
     pub fn hand_over(&mut self, from: usize, to: usize) {
         if let Some(region) = self.regions.remove(&from) {
             self.regions.insert(to, region);
@@ -384,6 +393,7 @@ impl Stacks {
     ) -> io::Result<()> {
         let old = self.grown.regions.get(&number);
         let home = old.map_or((block.limit, block.high), |old| old.home);
+        self.grown.make_room().map_err(|_| io::ErrorKind::OutOfMemory)?;
         let mut region = Region::new(most, size, home)?;
         let limit = region.lower_guard(region.high(), size)?;
         // SAFETY: the stack lies where its block says, the new place is larger, and
@@ -416,7 +426,12 @@ impl Stacks {
     /// as the head of this file says. No generated code may run; where it waits for
     /// this, only empty stacks move.
     pub fn shrink(&mut self, is_idle: impl Fn(*const ControlBlock) -> bool, in_call: bool) {
-        let numbers: Vec<usize> = self.grown.regions.keys().copied().collect();
+        let mut numbers = Vec::new();
+        if numbers.try_reserve_exact(self.grown.regions.len()).is_err() {
+            // The next time, perhaps.
+            return;
+        }
+        numbers.extend(self.grown.regions.keys().copied());
         self.shrink_due = false;
         for number in numbers {
             let block = self.block(number);

@@ -40,6 +40,14 @@ impl MarkLists {
         }
     }
 
+    /// Makes room for the lists of so many blocks, if any has marks.
+    pub fn make_room_for_blocks(&mut self, count: usize) -> Result<(), TryReserveError> {
+        match self.0.is_empty() {
+            true => Ok(()),
+            false => self.0.try_reserve(count.saturating_sub(self.0.len())),
+        }
+    }
+
     /// Makes room for one mark more of a stack.
     pub fn make_room(&mut self, number: usize) -> Result<(), TrapCode> {
         let missing = (number + 1).saturating_sub(self.0.len());
@@ -80,7 +88,8 @@ impl MarkLists {
         self.0.get(number).map_or(&[], Vec::as_slice)
     }
 
-    /// Hands the marks over from one block to another.
+    /// Hands the marks over from one block to another. There must be
+    /// [room](Self::make_room_for_blocks).
     pub fn hand_over(&mut self, from: usize, to: usize) {
         if from >= self.0.len() {
             return;

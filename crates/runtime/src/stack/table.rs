@@ -209,7 +209,7 @@ impl Stacks {
     fn full(&self) -> Option<NoRoom> {
         match self.count_stacks() >= self.maximum {
             true => Some(NoRoom::Count(self.maximum)),
-            false => self.is_table_full().then_some(NoRoom::Blocks),
+            false => self.is_table_full().then(|| self.no_blocks()),
         }
     }
 
@@ -225,7 +225,7 @@ impl Stacks {
 
     /// Whether there is no block left.
     pub fn is_table_full(&self) -> bool {
-        self.spare.is_empty() && self.len() >= MAX_BLOCKS - 1
+        self.spare.is_empty() && self.len() >= self.most_blocks() - 1
     }
 
     /// Whether a collection comes before new stacks.
@@ -391,14 +391,26 @@ impl Stacks {
         self.next_number()
     }
 
+    /// How many blocks there is room for, with the first.
+    fn most_blocks(&self) -> usize {
+        self.blocks.as_ref().map_or(MAX_BLOCKS, |map| map.len() / size_of::<ControlBlock>())
+    }
+
+    /// Why there are no more.
+    fn no_blocks(&self) -> NoRoom {
+        match self.most_blocks() {
+            MAX_BLOCKS => NoRoom::Blocks,
+            _ => NoRoom::Machine(MAX_BLOCKS * size_of::<ControlBlock>()),
+        }
+    }
+
     /// The number of a block that was never used.
     fn next_number(&mut self) -> Result<usize, NoRoom> {
-        if self.len() >= MAX_BLOCKS - 1 {
-            return Err(NoRoom::Blocks);
+        if self.len() >= self.most_blocks() - 1 {
+            return Err(self.no_blocks());
         }
         if self.blocks.is_none() {
-            let size = MAX_BLOCKS * size_of::<ControlBlock>();
-            let map = Map::read_write(size).map_err(|_| NoRoom::Machine(size))?;
+            let map = reserve_table()?;
             // SAFETY: the table begins with block 0. No reference is all ones,
             // so nothing that names this block is valid.
             unsafe { (*map.base().cast::<ControlBlock>()).reference = u64::MAX };
@@ -417,12 +429,20 @@ impl Stacks {
         self.retired.try_reserve(count.saturating_sub(self.retired.len()))
     }
 
+    /// Makes room for what is kept of a stack beside its block, under another number.
+    fn make_room_to_renew(&mut self) -> Result<(), TryReserveError> {
+        self.grown.make_room()?;
+        self.marks.make_room_for_blocks(self.count + 1)
+    }
+
     /// Gives a stack whose generations are used up another block.
     ///
     /// # Safety
     ///
     /// The block must be that of a stack that is suspended or new.
     pub unsafe fn renew(&mut self, old: *mut ControlBlock) -> Result<*mut ControlBlock, TrapCode> {
+        let room = self.make_room_to_renew();
+        room.map_err(|_| self.refuse(NoRoom::Machine(size_of::<ControlBlock>())))?;
         let number = self.take_number().map_err(|reason| self.refuse(reason))?;
         let (new, reference) = (self.block(number), self.next_reference(number));
         // SAFETY: both blocks lie in the table; the chain from the innermost
@@ -515,10 +535,14 @@ impl Stacks {
         }
         let number = |root: &&*mut ControlBlock| self.number_of(**root).expect("of the table");
         swept.in_use -= roots.iter().filter(|root| reached[number(root)].is_live).count();
-        let is_named = |number: &&usize| reached[**number].is_named;
-        let (retired, spare) = self.retired.iter().partition::<Vec<_>, _>(is_named);
-        self.retired = retired;
-        self.spare.extend(spare);
+        let spare = &mut self.spare;
+        self.retired.retain(|&number| {
+            if !reached[number].is_named {
+                // There is room for all blocks.
+                spare.push(number);
+            }
+            reached[number].is_named
+        });
         self.threshold = self.threshold.max((swept.in_use + self.retired.len()) * 2);
         swept
     }
@@ -747,4 +771,13 @@ impl Stacks {
     pub fn may_give_back(&self) -> bool {
         self.shrink_due | self.has_idle()
     }
+}
+
+/// How many blocks there are at most where there is no address space for all.
+const FEW_BLOCKS: usize = 1 << 16;
+
+/// Address space for all blocks; for few, where there is not so much.
+fn reserve_table() -> Result<Map, NoRoom> {
+    let [all, few] = [MAX_BLOCKS, FEW_BLOCKS].map(|count| count * size_of::<ControlBlock>());
+    Map::read_write(all).or_else(|_| Map::read_write(few)).map_err(|_| NoRoom::Machine(few))
 }

@@ -12,7 +12,7 @@
 //! Everything that can fail comes first. Then nothing collects any more, and the copies are
 //! made one after another.
 
-use super::owned::{first_class, owned_by};
+use super::owned::{is_first_class, owned_by};
 use super::reference::invalid_stack;
 use crate::arch::stubs;
 use crate::frames::Frames;
@@ -160,7 +160,7 @@ impl Store {
             let frames = Frames::of_suspended(self, stack);
             frames.for_each(|frame| words.extend(owned_by(&frame, 0)));
         }
-        self.visit_bound(stack, |bound| words.extend(first_class(*bound)));
+        self.visit_bound(stack, |bound| words.extend(Some(*bound).filter(|word| is_first_class(*word))));
         if stack.marks > 0 {
             let number = self.stacks.number_of(stack).expect("a block of the table");
             let marks = self.stacks.marks.counted(number, stack.marks.into());
@@ -379,7 +379,7 @@ fn holds_stack(word: u64) -> bool {
     // SAFETY: what belongs to a stack is a reference of the store.
     let Some(object) = (unsafe { Object::from_reference(word) }) else { return false };
     let mut found = false;
-    object.visit_references(|field| found |= first_class(*field).is_some());
+    object.visit_references(|field| found |= is_first_class(*field));
     found
 }
 

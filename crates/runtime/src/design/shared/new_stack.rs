@@ -1,5 +1,6 @@
 //! New stacks, and stacks that get another block.
 
+use crate::limiter::{Decision, Growth};
 use crate::stack::Park;
 use crate::stack::growth::NoRoom;
 use crate::store::Store;
@@ -46,24 +47,32 @@ impl Store {
 
     /// Makes some stacks, as many as whoever limits the store allows.
     fn make_stacks(&mut self) -> Result<*mut ControlBlock, TrapCode> {
-        let allowed = self.count_allowed().or_else(|| {
-            self.park_stacks(Park::All);
-            self.stacks.give_back_unused();
-            self.count_allowed()
-        });
+        let allowed = match self.count_allowed() {
+            Err(NoRoom::Limiter) => {
+                self.park_stacks(Park::All);
+                self.stacks.give_back_unused();
+                self.count_allowed()
+            }
+            allowed => allowed,
+        };
         match allowed {
-            Some(count) => self.stacks.make_ready(count),
-            None => Err(self.stacks.refuse(NoRoom::Limiter)),
+            Ok(count) => self.stacks.make_ready(count),
+            Err(reason) => Err(self.stacks.refuse(reason)),
         }
     }
 
     /// How many stacks can be made now, if any.
-    fn count_allowed(&mut self) -> Option<usize> {
-        let count = self.stacks.count_stacks();
-        [self.stacks.pool(), 1].into_iter().find(|wanted| {
-            let bytes = self.stacks.taken_with(*wanted);
-            self.limiter.stacks_growing(count, count + wanted, bytes)
-        })
+    fn count_allowed(&mut self) -> Result<usize, NoRoom> {
+        let from = self.stacks.count_stacks();
+        for wanted in [self.stacks.pool(), 1] {
+            let bytes = self.stacks.taken_with(wanted);
+            match self.ask(Growth::Stacks { from, to: from + wanted, bytes }) {
+                Decision::Yes => return Ok(wanted),
+                Decision::Undecided => return Err(NoRoom::Undecided),
+                Decision::No | Decision::Fails(_) => {}
+            }
+        }
+        Err(NoRoom::Limiter)
     }
 
     /// Gives a stack whose generations are used up another block. A root that

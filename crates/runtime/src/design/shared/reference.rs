@@ -33,22 +33,24 @@ impl Store {
         count: usize,
         needed: usize,
     ) -> Result<(), TrapCode> {
-        let scope = self.open_scope();
-        self.root(reference);
         let params = self.options.types.get(ty.id);
         let CompositeType::Func(params) = &params.ty().composite else {
             unreachable!("continuations are made of functions");
         };
-        let followed = (0..count).filter(|&i| self.options.types.is_collected(params.params()[i]));
-        let followed: Vec<usize> = followed.collect();
-        let roots: Vec<_> =
-            followed.iter().map(|&i| self.root(self.transferred(i).u64())).collect();
+        let types = self.options.types.clone();
+        let followed = (0..count).filter(|&i| types.is_collected(params.params()[i]));
+        self.heap.make_room_for_roots(count + 1)?;
+        let height = self.heap.roots.len();
+        self.heap.roots.add(reference);
+        for i in followed.clone() {
+            self.heap.roots.add(self.transferred(i).u64());
+        }
         let collected = self.collect(needed);
-        for (&i, root) in followed.iter().zip(roots) {
-            let value = self.rooted(root).expect("its scope has not ended");
+        for (i, number) in followed.zip(height + 1..) {
+            let value = self.heap.roots.at(number);
             self.transfer(i, RawVal::from_u64(value));
         }
-        self.close_scope(scope);
+        self.heap.roots.truncate(height);
         collected
     }
 

@@ -1,5 +1,6 @@
 //! How stacks come to their end: by a trap, by an exception, or given up.
 
+use super::owned::OwnedList;
 use crate::stack::Mutation;
 use crate::store::Store;
 use ropewalk_abi::ControlBlock;
@@ -27,14 +28,14 @@ impl Store {
         innermost: *mut ControlBlock,
         until: *mut ControlBlock,
     ) {
-        let mut owned = Vec::new();
+        let mut owned = OwnedList::default();
         // SAFETY: the caller's promise.
         unsafe { self.free_chain(innermost, until, Some(&mut owned)) };
         self.free_owned(owned);
     }
 
     /// Frees first-class stacks whose owner is gone, what those own, and so on.
-    pub(crate) fn free_owned(&mut self, mut owned: Vec<u64>) {
+    pub(crate) fn free_owned(&mut self, mut owned: OwnedList) {
         let no_parent = self.no_parent();
         while let Some(reference) = owned.pop() {
             let Ok(block) = self.consume(reference, StackKind::FirstClass) else { continue };
@@ -54,7 +55,7 @@ impl Store {
         &mut self,
         innermost: *mut ControlBlock,
         until: *mut ControlBlock,
-        mut owned: Option<&mut Vec<u64>>,
+        mut owned: Option<&mut OwnedList>,
     ) {
         let mut stack = innermost;
         while stack != until {
@@ -119,7 +120,7 @@ impl Store {
         // so is what was suspended with a root.
         unsafe {
             let extender = (*self.base_of(running)).extender;
-            let mut owned = Vec::new();
+            let mut owned = OwnedList::default();
             let mut free = |innermost| {
                 let owned = by_exception.then_some(&mut owned);
                 self.free_chain(innermost, no_parent, owned);

@@ -1,9 +1,22 @@
 //! What a store may have: an embedder decides it while things grow.
 
+use crate::activation::NOBODY;
 use crate::instance::InstantiateError;
 use crate::store::Store;
 use anyhow::{Result, bail};
 use ropewalk_abi::{MemoryType, TableType};
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
+use std::task::{Context, Waker};
+use waiting::AsyncLimiter;
+
+pub(crate) use again::BuiltinCall;
+pub use growth::Growth;
+pub use waiting::{Answer, Answers, ResourceLimiterAsync};
+
+mod again;
+mod growth;
+mod waiting;
 
 /// Decides how much a store may have.
 ///
@@ -94,9 +107,59 @@ pub trait ResourceLimiter: Send + Sync {
 #[error("the limiter of the store refuses {0}")]
 pub struct Refused(String);
 
-/// The limiter of a store, if it has one.
+/// A limiter that may wait has not decided, and nobody waits for it.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the limiter of the store has not decided yet, and nobody waits for it: use the function \
+     whose name ends in `_async`"
+)]
+pub struct Undecided;
+
+/// The limiter of a store.
 #[derive(Default)]
-pub(crate) struct Limiter(pub Option<Box<dyn ResourceLimiter>>);
+pub(crate) enum Limiter {
+    /// There is none.
+    #[default]
+    None,
+    /// One that answers at once.
+    AtOnce(Box<dyn ResourceLimiter>),
+    /// One that may wait.
+    Waits(AsyncLimiter),
+}
+
+/// What a limiter has decided.
+pub(crate) enum Decision {
+    /// It may be.
+    Yes,
+    /// It may not.
+    No,
+    /// It has not decided yet, and cannot be waited for here; or whoever asks is left and
+    /// asks again later.
+    Undecided,
+    /// The call fails.
+    Fails(anyhow::Error),
+}
+
+impl From<Result<bool>> for Decision {
+    fn from(answer: Result<bool>) -> Decision {
+        match answer {
+            Ok(true) => Decision::Yes,
+            Ok(false) => Decision::No,
+            Err(error) => Decision::Fails(error),
+        }
+    }
+}
+
+/// Calls a method that both kinds of limiters have, if there is one.
+macro_rules! ask_at_once {
+    ($limiter:expr, $method:ident($($argument:expr),*), $default:expr) => {
+        match $limiter {
+            Limiter::None => $default,
+            Limiter::AtOnce(limiter) => limiter.$method($($argument),*),
+            Limiter::Waits(limiter) => limiter.limiter.$method($($argument),*),
+        }
+    };
+}
 
 impl Limiter {
     /// Fails if there may not be one more instance, or so many more memories and tables.
@@ -106,11 +169,11 @@ impl Limiter {
         memories: usize,
         tables: usize,
     ) -> Result<(), Refused> {
-        let Some(limiter) = &self.0 else { return Ok(()) };
+        const MANY: usize = usize::MAX;
         for (count, most, what) in [
-            (instances, limiter.instances(), "instances"),
-            (memories, limiter.memories(), "memories"),
-            (tables, limiter.tables(), "tables"),
+            (instances, ask_at_once!(self, instances(), MANY), "instances"),
+            (memories, ask_at_once!(self, memories(), MANY), "memories"),
+            (tables, ask_at_once!(self, tables(), MANY), "tables"),
         ] {
             if count > most {
                 return Err(Refused(format!("{count} {what}: at most {most} are allowed")));
@@ -119,41 +182,34 @@ impl Limiter {
         Ok(())
     }
 
-    fn memory_growing(&mut self, ty: &MemoryType, from: u64, to: u64) -> Result<bool> {
-        let Some(limiter) = &mut self.0 else { return Ok(true) };
-        let maximum = ty.maximum.map(bytes);
-        limiter.memory_growing(bytes(from), bytes(to), maximum)
-    }
-
-    pub fn memory_grow_failed(&mut self, from: u64, to: u64) {
-        if let Some(limiter) = &mut self.0 {
-            limiter.memory_grow_failed(bytes(from), bytes(to));
+    /// Asks whether something may grow.
+    fn ask(&mut self, growth: Growth, context: &mut Context<'_>) -> Decision {
+        match self {
+            Limiter::None => Decision::Yes,
+            Limiter::AtOnce(limiter) => growth.ask(&mut **limiter).into(),
+            Limiter::Waits(limiter) => limiter.ask(growth, context),
         }
     }
 
-    fn table_growing(&mut self, ty: &TableType, from: u64, to: u64) -> Result<bool> {
-        let Some(limiter) = &mut self.0 else { return Ok(true) };
-        limiter.table_growing(count(from), count(to), ty.maximum.map(count))
+    /// Whether it was asked something that it has not answered, by somebody who can wait.
+    pub fn is_open(&self) -> bool {
+        matches!(self, Limiter::Waits(limiter) if limiter.is_open())
     }
 
-    pub fn stacks_growing(&mut self, from: usize, to: usize, bytes: usize) -> bool {
-        self.0.as_mut().is_none_or(|limiter| limiter.stacks_growing(from, to, bytes))
+    pub fn memory_grow_failed(&mut self, from: u64, to: u64) {
+        ask_at_once!(self, memory_grow_failed(bytes(from), bytes(to)), ())
     }
 
     pub fn stack_growing(&mut self, from: usize, to: usize, bytes: usize) -> bool {
-        self.0.as_mut().is_none_or(|limiter| limiter.stack_growing(from, to, bytes))
-    }
-
-    pub fn heap_growing(&mut self, from: usize, to: usize) -> bool {
-        from >= to || self.0.as_mut().is_none_or(|limiter| limiter.heap_growing(from, to))
+        ask_at_once!(self, stack_growing(from, to, bytes), true)
     }
 
     fn handles_growing(&mut self, from: usize) -> bool {
-        self.0.as_mut().is_none_or(|limiter| limiter.handles_growing(from, from + 1))
+        ask_at_once!(self, handles_growing(from, from + 1), true)
     }
 
     pub fn host_values_growing(&mut self, from: usize) -> bool {
-        self.0.as_mut().is_none_or(|limiter| limiter.host_values_growing(from, from + 1))
+        ask_at_once!(self, host_values_growing(from, from + 1), true)
     }
 }
 
@@ -169,7 +225,12 @@ fn count(count: u64) -> usize {
 impl Store {
     /// Has somebody decide how much there may be.
     pub fn set_limiter(&mut self, limiter: Box<dyn ResourceLimiter>) {
-        self.limiter = Limiter(Some(limiter));
+        self.limiter = Limiter::AtOnce(limiter);
+    }
+
+    /// Has somebody decide it who may wait.
+    pub fn set_limiter_async(&mut self, limiter: Arc<dyn ResourceLimiterAsync>) {
+        self.limiter = Limiter::Waits(AsyncLimiter::new(limiter));
     }
 
     /// Fails unless the host may own one more reference.
@@ -186,33 +247,82 @@ impl Store {
         }
     }
 
+    /// Asks whether something may grow. A panic of a limiter that a builtin asks is kept
+    /// until that has ended.
+    pub(crate) fn ask(&mut self, growth: Growth) -> Decision {
+        let poller = if self.is_asking { self.poller() } else { NOBODY };
+        let limiter = &mut self.limiter;
+        let mut ask = || match poller.is_null() {
+            true => limiter.ask(growth, &mut Context::from_waker(Waker::noop())),
+            // SAFETY: whoever polls an activation is there as long as that runs.
+            false => limiter.ask(growth, unsafe { &mut *(*poller).context }),
+        };
+        if !self.is_asking {
+            return ask();
+        }
+        let asked = panic::catch_unwind(AssertUnwindSafe(ask));
+        asked.unwrap_or_else(|panic| {
+            self.heap.panic.get_or_insert(panic);
+            Decision::No
+        })
+    }
+
+    /// Whether a memory or table may grow, where it can be an error that nobody knows yet.
+    fn may_grow(&mut self, growth: Growth) -> Result<bool> {
+        match self.ask(growth) {
+            Decision::Yes => Ok(true),
+            Decision::No => Ok(false),
+            Decision::Undecided => bail!(Undecided),
+            Decision::Fails(error) => Err(error),
+        }
+    }
+
+    /// What a limiter is asked when a memory grows by so many pages.
+    pub fn memory_growth(&self, index: usize, delta: u64) -> Growth {
+        let ty = self.memories[index].ty();
+        Growth::of_memory(&ty, ty.minimum, ty.minimum.saturating_add(delta))
+    }
+
+    /// What a limiter is asked when a table grows by so many elements.
+    pub fn table_growth(&self, index: usize, delta: u64) -> Growth {
+        let ty = self.tables[index].ty();
+        Growth::of_table(&ty, ty.minimum, ty.minimum.saturating_add(delta))
+    }
+
     /// Grows a memory; returns the old size in pages, or nothing if it cannot grow.
     pub fn grow_memory(&mut self, index: usize, delta: u64) -> Result<Option<u64>> {
-        let memory = &mut self.memories[index];
-        let (from, to) = (memory.size(), memory.size().saturating_add(delta));
-        if !self.limiter.memory_growing(&memory.ty(), from, to)? {
+        if !self.may_grow(self.memory_growth(index, delta))? {
             return Ok(None);
         }
+        let memory = &mut self.memories[index];
+        let from = memory.size();
         let grown = memory.grow(delta);
         if grown.is_none() {
-            self.limiter.memory_grow_failed(from, to);
+            self.limiter.memory_grow_failed(from, from.saturating_add(delta));
         }
         Ok(grown)
     }
 
     /// Grows a table; returns the old size, or nothing if it cannot grow.
     pub fn grow_table(&mut self, index: usize, delta: u64, init: u64) -> Result<Option<u64>> {
-        let table = &mut self.tables[index];
-        let from = table.elements().len() as u64;
-        match self.limiter.table_growing(&table.ty(), from, from.saturating_add(delta))? {
-            true => Ok(table.grow(delta, init)),
+        match self.may_grow(self.table_growth(index, delta))? {
+            true => Ok(self.tables[index].grow(delta, init)),
             false => Ok(None),
         }
     }
 
+    /// Fails unless one more instance may be made.
+    pub(crate) fn check_new_instance(&mut self) -> Result<()> {
+        let count = self.instances.len();
+        if !self.may_grow(Growth::Instances { from: count, to: count + 1 })? {
+            bail!(Refused(format!("{} instances", count + 1)));
+        }
+        Ok(())
+    }
+
     /// Fails unless a new memory may be made.
     pub(crate) fn check_new_memory(&mut self, ty: &MemoryType) -> Result<()> {
-        if !self.limiter.memory_growing(ty, 0, ty.minimum)? {
+        if !self.may_grow(Growth::of_memory(ty, 0, ty.minimum))? {
             bail!(Refused(format!("a memory of {} bytes", bytes(ty.minimum))));
         }
         Ok(())
@@ -220,7 +330,7 @@ impl Store {
 
     /// Fails unless a new table may be made.
     pub(crate) fn check_new_table(&mut self, ty: &TableType) -> Result<()> {
-        if !self.limiter.table_growing(ty, 0, ty.minimum)? {
+        if !self.may_grow(Growth::of_table(ty, 0, ty.minimum))? {
             bail!(Refused(format!("a table of {} elements", ty.minimum)));
         }
         Ok(())
