@@ -13,6 +13,7 @@
 //! | `timeout` | programs that must end in time |
 //! | `output` | printing to a reader who may have left |
 //! | `progress` | telling how far a long compilation is |
+//! | `post_mortem` | what is left of a program that failed: its stacks, a core dump |
 //! | `diagnostic` | errors, and the exit codes that they mean |
 
 // Only what runs compiled modules allows it.
@@ -28,6 +29,7 @@ mod literal;
 mod lower;
 mod names;
 mod output;
+mod post_mortem;
 mod progress;
 mod recording;
 mod replay;

@@ -16,8 +16,9 @@ use ropewalk::{
 use ropewalk_wasi::{DirPerms, FilePerms, WasiCtx, WasiCtxBuilder};
 
 use crate::literal::literal;
+use crate::post_mortem::PostMortem;
 use crate::recording::Recording;
-use crate::{argument, imports, input, output, timeout};
+use crate::{argument, diagnostic, imports, input, output, timeout};
 
 /// The function that a program starts with.
 const START: &str = "_start";
@@ -76,6 +77,9 @@ pub(crate) struct Run {
     /// Records what the program gets from its host, for `ropewalk replay`.
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
+
+    #[command(flatten)]
+    post_mortem: PostMortem,
 
     /// Compiles the program, and does not look for it among those that were compiled
     /// before (in `ropewalk` of $XDG_CACHE_HOME or ~/.cache).
@@ -159,11 +163,20 @@ impl Run {
         if let Some(timeout) = self.timeout {
             store.set_timeout(timeout)?;
         }
-        let results = timeout::run(self.timeout, self.run(&mut store, &module, &preloads))?;
-        for result in results {
-            output::line(literal(&result))?;
+        self.post_mortem.prepare(&mut store);
+        match timeout::run(self.timeout, self.run(&mut store, &module, &preloads)) {
+            Ok(results) => {
+                for result in results {
+                    output::line(literal(&result))?;
+                }
+                Ok(ExitCode::SUCCESS)
+            }
+            Err(error) => {
+                let code = diagnostic::report(&error);
+                self.post_mortem.write(&mut store, self.file(), &error)?;
+                Ok(code)
+            }
         }
-        Ok(ExitCode::SUCCESS)
     }
 
     /// Runs the program; returns the results of a function that was chosen.

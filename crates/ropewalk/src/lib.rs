@@ -52,6 +52,7 @@
 //! | host functions that suspend | [`Suspension`] |
 //! | async | [`TypedFunc::call_async`], [`Store::run_concurrent`] |
 //! | threads | [`Engine`] |
+//! | what the stacks are doing | [`Store::stacks`], [`Store::core_dump`] |
 //! | one module, many stores | [`InstancePre`] |
 //! | a plugin host | `examples/plugins.rs` |
 //!
@@ -76,6 +77,7 @@ mod concurrent;
 mod config;
 mod cont_type;
 mod continuation;
+mod core_dump;
 mod engine;
 mod error;
 mod exception;
@@ -105,6 +107,7 @@ mod reexports;
 mod reference;
 mod rest;
 mod source;
+mod state;
 mod store;
 #[doc(hidden)]
 pub mod stress;
@@ -155,8 +158,8 @@ pub use module::{ExportType, ImportType, Module, ModuleExport};
 pub use object_type::{ArrayType, StructType};
 pub use reexports::{
     Backtrace, Boundary, ExternType, FieldType, Frame, FuncType, GlobalType, HeapType, HostError,
-    LinkError, MemoryType, RefType, StackKind, StackStatistics, StorageType, TableType, TagType,
-    Trap, TrapCode, ValType,
+    Life, LinkError, MemoryType, RefType, StackInfo, StackKind, StackList, StackStatistics,
+    StorageType, TableType, TagType, Trap, TrapCode, ValType, Waits,
 };
 pub use reference::{
     AnyRef, ArrayRef, ContRef, ExnRef, ExternRef, Owned, Reference, RootScope, StructRef,

@@ -10,7 +10,7 @@ use crate::host_error::HostError;
 use crate::pending::{Pending, Waiting};
 use crate::signal;
 use crate::stack::check::Violation;
-use crate::stack::{LeftAt, Park};
+use crate::stack::{LeftAt, Park, StackList};
 use crate::store::{Store, StoreId};
 use crate::trap::Trap;
 use ropewalk_abi::signature::WORDS;
@@ -404,21 +404,25 @@ fn error_of(store: &mut Store, ending: Ending) -> Result<anyhow::Error, Box<dyn 
             Ok(Violation::new(TrapCode::MistypedTransfer.message()).into())
         }
         Ending::Fault(code, left) => {
+            store.keep_stacks(Some(&left));
             // SAFETY: see above.
             let backtrace = unsafe { Backtrace::capture(store, &left) };
             Ok(Trap::new(code, detail_of(store, code), backtrace).into())
         }
         Ending::Trap(code) => {
+            store.keep_stacks(None);
             // SAFETY: see above.
             let backtrace = unsafe { Backtrace::capture(store, &in_host_call(store)) };
             Ok(Trap::new(code, detail_of(store, code), backtrace).into())
         }
         Ending::DetailedTrap(code, detail) => {
+            store.keep_stacks(None);
             // SAFETY: see above.
             let backtrace = unsafe { Backtrace::capture(store, &in_host_call(store)) };
             Ok(Trap::new(code, Some(detail), backtrace).into())
         }
         Ending::Exception(exception, known) => {
+            store.keep_stacks(None);
             let backtrace = match known.frames() {
                 // SAFETY: see above.
                 [] => unsafe { Backtrace::capture(store, &in_host_call(store)) },
@@ -432,6 +436,7 @@ fn error_of(store: &mut Store, ending: Ending) -> Result<anyhow::Error, Box<dyn 
             if store.is_poisoned() || has_backtrace(&error) {
                 return Ok(error);
             }
+            store.keep_stacks(None);
             // SAFETY: see above.
             let backtrace = unsafe { Backtrace::capture(store, &in_host_call(store)) };
             if let Some(trap) = error.downcast_ref::<Trap>() {
@@ -446,6 +451,27 @@ impl Store {
     /// The trap of something that the host has asked for, with what more is known of it.
     pub fn trap(&mut self, code: TrapCode) -> Trap {
         Trap::new(code, detail_of(self, code), Backtrace::default())
+    }
+}
+
+impl Store {
+    /// Says how many stacks are listed whenever a call fails, before they are freed.
+    pub fn set_keep_stacks(&mut self, most: usize) {
+        self.keeps_stacks = most;
+        self.kept_stacks = None;
+    }
+
+    /// The stacks when the last call failed, if they were to be listed.
+    pub fn take_kept_stacks(&mut self) -> Option<StackList> {
+        self.kept_stacks.take()
+    }
+
+    /// Lists the stacks if they are to be, when an activation has failed, perhaps at a
+    /// fault. Where a builtin has failed half-way there may be no list.
+    fn keep_stacks(&mut self, fault: Option<&LeavePoint>) {
+        if self.keeps_stacks > 0 {
+            self.kept_stacks = self.list_stacks_left(self.keeps_stacks, fault).ok();
+        }
     }
 }
 

@@ -61,6 +61,16 @@ impl fmt::Display for Boundary {
 }
 
 impl Frame {
+    /// A function, without a place in it.
+    pub(crate) fn of_function(module: &Arc<LoadedModule>, function: u32) -> Frame {
+        Frame { module: module.clone(), function, offset: None, boundary: None }
+    }
+
+    /// The module that its function belongs to.
+    pub fn module(&self) -> &Arc<LoadedModule> {
+        &self.module
+    }
+
     /// What lies between this frame and the one inside of it, if they are on
     /// different stacks.
     pub fn boundary(&self) -> Option<&Boundary> {
@@ -110,6 +120,15 @@ impl Frame {
         self.module.source.as_ref()?.position(self.offset?)
     }
 
+    /// Its module and its function.
+    pub(crate) fn function_text(&self) -> String {
+        let module = self.module_name().unwrap_or("<module>");
+        match self.function_name() {
+            Some(name) => format!("{module}!{name}"),
+            None => format!("{module}!<function {}>", self.function),
+        }
+    }
+
     /// Writes where the instruction stands: in the text, or else in the binary.
     fn write_place(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.position(), self.offset) {
@@ -129,11 +148,7 @@ const UNKNOWN_FILE: &str = "<text>";
 impl fmt::Display for Frame {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write_place(f)?;
-        f.write_str(self.module_name().unwrap_or("<module>"))?;
-        match self.function_name() {
-            Some(name) => write!(f, "!{name}"),
-            None => write!(f, "!<function {}>", self.function),
-        }
+        f.write_str(&self.function_text())
     }
 }
 
@@ -185,6 +200,24 @@ impl Backtrace {
         walker.trace
     }
 
+    /// The frames of one stack.
+    ///
+    /// # Safety
+    ///
+    /// The stack must have been left there.
+    pub(crate) unsafe fn of_stack(store: &Store, left: &LeavePoint) -> Backtrace {
+        let mut walker = Walker::new(store);
+        // SAFETY: the caller's promise.
+        unsafe { walker.walk_left(left) };
+        walker.trace
+    }
+
+    /// The function of the outermost frame, if none is left out.
+    pub(crate) fn outermost(&self) -> Option<Frame> {
+        let outermost = self.frames.last().filter(|_| self.omitted == 0)?;
+        Some(Frame::of_function(&outermost.module, outermost.function))
+    }
+
     /// The frames of suspended stacks, of which the innermost comes first.
     pub(crate) fn of_suspended<'a>(
         store: &'a Store,
@@ -222,7 +255,7 @@ impl Store {
     }
 
     /// What lies between a stack and its parent or extender.
-    fn resume_boundary(&self, child: &ControlBlock, parent: &ControlBlock) -> Boundary {
+    pub(crate) fn resume_boundary(&self, child: &ControlBlock, parent: &ControlBlock) -> Boundary {
         let instruction = match child.purpose {
             _ if std::ptr::eq(child.extender, parent) => "stack.extend",
             Purpose::Task => "task.resume",
@@ -236,7 +269,7 @@ impl Store {
     }
 
     /// The name of a tag in some module that has it.
-    fn tag_name(&self, tag: usize) -> String {
+    pub(crate) fn tag_name(&self, tag: usize) -> String {
         let named = self.instances.iter().find_map(|instance| {
             let info = &instance.module().info;
             let mut tags = 0..info.tags.len() as u32;

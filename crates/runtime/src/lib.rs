@@ -81,6 +81,7 @@ pub use link::{ImportValue, LinkError};
 pub use pending::{Pending, Waiting};
 pub use signal::install as install_signal_handlers;
 pub use source::Source;
+pub use stack::{StackInfo, StackList, Waits};
 pub use store::{HostFunction, StackStatistics, Store, StoreId, StoreOptions, Trampoline};
 pub use trap::Trap;
 pub use types::{RegisteredType, SharedFuncType, TypeRegistry};

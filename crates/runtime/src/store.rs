@@ -14,7 +14,7 @@ use crate::limiter::Limiter;
 use crate::memory::{Memory, MemoryPool};
 use crate::parking::KnownSites;
 use crate::pending::Frozen;
-use crate::stack::{self, Arena, Quarantine, RootStack, StackOptions, Stacks};
+use crate::stack::{self, Arena, Quarantine, RootStack, StackList, StackOptions, Stacks};
 use crate::table::{Table, TableLimits};
 use crate::types::TypeRegistry;
 use ropewalk_abi::heap::EXTERN_SIZE;
@@ -128,6 +128,10 @@ pub struct Store {
     /// How often the stacks were to be checked.
     pub(crate) checks: usize,
     ending: Option<Ending>,
+    /// How many stacks are listed whenever a call fails.
+    pub(crate) keeps_stacks: usize,
+    /// The stacks when the last call failed.
+    pub(crate) kept_stacks: Option<StackList>,
     /// The word of the last `suspend` that found the clause for every tag.
     pub(crate) suspended_with: u64,
     /// The word of the last `suspend` that the host has handled, or zero.
@@ -337,6 +341,8 @@ impl Store {
             has_stackrefs: false,
             checks: 0,
             ending: None,
+            keeps_stacks: 0,
+            kept_stacks: None,
             suspended_with: 0,
             last_handled: 0,
             released: Arc::default(),
@@ -443,6 +449,16 @@ impl Store {
     }
 
     // ---- objects
+
+    /// The instances, in the order in which they were made.
+    pub fn instances(&self) -> &[Instance] {
+        &self.instances
+    }
+
+    /// The memories, by their numbers.
+    pub fn memories(&self) -> &[Memory] {
+        &self.memories
+    }
 
     /// An instance.
     pub fn instance(&self, index: usize) -> &Instance {

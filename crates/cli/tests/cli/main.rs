@@ -6,6 +6,7 @@ mod examples;
 mod guides;
 mod lower;
 mod pipe;
+mod post_mortem;
 mod process;
 mod replay;
 mod run;

@@ -68,9 +68,18 @@ pub(super) fn packed_size(stack: &ControlBlock) -> usize {
     piece_size(unsafe { (*PackedHead::of(stack)).size() })
 }
 
-/// The end of what can lie on a stack: the word at `top` is the highest.
-fn end_of_frames(stack: &ControlBlock) -> usize {
-    stack.top + size_of::<usize>()
+/// How many of them are frames.
+pub(super) fn packed_frames(stack: &ControlBlock) -> usize {
+    // SAFETY: as above.
+    unsafe { (*PackedHead::of(stack)).len as usize }
+}
+
+/// The end of what can lie on a stack: the word at `top` is the highest. A root has all.
+pub(super) fn end_of_frames(stack: &ControlBlock) -> usize {
+    match stack.purpose {
+        Purpose::Root => stack.high,
+        _ => stack.top + size_of::<usize>(),
+    }
 }
 
 impl Stacks {
