@@ -71,7 +71,16 @@ macro_rules! builtins {
             /// code calls it.
             pub const fn is_half_way(self) -> bool {
                 use Builtin::*;
-                matches!(self, move_stack | unpark | prepare | release_running | extension_end)
+                matches!(
+                    self,
+                    move_stack
+                        | unpark
+                        | prepare
+                        | release_running
+                        | extension_end
+                        | trace_create
+                        | trace_switch
+                )
             }
 
             /// Whether no rout is beginning any more when it has ended: routs do
@@ -166,6 +175,11 @@ builtins! {
     /// Checks the records of all stacks; a stress mode does that after every
     /// switch.
     check_stacks();
+    /// Records that a stack was made, where that is traced.
+    trace_create(block);
+    /// Records that another stack is about to be continued, where that is traced: with values
+    /// in the transfer area, whose [classes](crate::trace) a word says, and perhaps with a tag.
+    trace_switch(block, values, tag);
     /// Gives the first of the free stacks, whose generations are used up,
     /// another block; returns it.
     renew_free() -> block;

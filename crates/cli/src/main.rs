@@ -13,6 +13,7 @@
 //! | `timeout` | programs that must end in time |
 //! | `output` | printing to a reader who may have left |
 //! | `progress` | telling how far a long compilation is |
+//! | `tracing` | what the stacks of a program do |
 //! | `post_mortem` | what is left of a program that failed: its stacks, a core dump |
 //! | `diagnostic` | errors, and the exit codes that they mean |
 
@@ -35,6 +36,7 @@ mod recording;
 mod replay;
 mod run;
 mod timeout;
+mod tracing;
 mod validate;
 mod wast;
 

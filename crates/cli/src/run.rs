@@ -18,6 +18,7 @@ use ropewalk_wasi::{DirPerms, FilePerms, WasiCtx, WasiCtxBuilder};
 use crate::literal::literal;
 use crate::post_mortem::PostMortem;
 use crate::recording::Recording;
+use crate::tracing::Tracing;
 use crate::{argument, diagnostic, imports, input, output, timeout};
 
 /// The function that a program starts with.
@@ -77,6 +78,9 @@ pub(crate) struct Run {
     /// Records what the program gets from its host, for `ropewalk replay`.
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
+
+    #[command(flatten)]
+    tracing: Tracing,
 
     #[command(flatten)]
     post_mortem: PostMortem,
@@ -164,7 +168,10 @@ impl Run {
             store.set_timeout(timeout)?;
         }
         self.post_mortem.prepare(&mut store);
-        match timeout::run(self.timeout, self.run(&mut store, &module, &preloads)) {
+        self.tracing.prepare(&mut store)?;
+        let results = timeout::run(self.timeout, self.run(&mut store, &module, &preloads));
+        self.tracing.write(&mut store, self.file())?;
+        match results {
             Ok(results) => {
                 for result in results {
                     output::line(literal(&result))?;
@@ -212,6 +219,7 @@ impl Run {
     fn engine(&self) -> Result<Engine> {
         let mut config = Config::new();
         config.consume_fuel(self.fuel.is_some());
+        self.tracing.configure(&mut config);
         if let Some(bytes) = self.max_memory {
             config.max_memory(bytes);
         }

@@ -52,6 +52,7 @@
 //! | host functions that suspend | [`Suspension`] |
 //! | async | [`TypedFunc::call_async`], [`Store::run_concurrent`] |
 //! | threads | [`Engine`] |
+//! | what the stacks have done | [`Config::trace`], [`Store::take_trace`] |
 //! | what the stacks are doing | [`Store::stacks`], [`Store::core_dump`] |
 //! | one module, many stores | [`InstancePre`] |
 //! | a plugin host | `examples/plugins.rs` |
@@ -115,6 +116,7 @@ mod suspension;
 mod table;
 mod tag;
 mod task;
+mod trace;
 mod transfer;
 mod typed;
 mod typed_continuation;
@@ -166,6 +168,7 @@ pub use reference::{
 };
 pub use ropewalk_compile::Progress;
 pub use ropewalk_runtime::{Refused, ResourceLimiter};
+pub use ropewalk_trace as traces;
 pub use store::{AsContext, AsContextMut, Store, StoreContext, StoreContextMut};
 pub use suspension::Suspension;
 pub use table::Table;

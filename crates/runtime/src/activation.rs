@@ -405,18 +405,21 @@ fn error_of(store: &mut Store, ending: Ending) -> Result<anyhow::Error, Box<dyn 
         }
         Ending::Fault(code, left) => {
             store.keep_stacks(Some(&left));
+            store.trace_trap(code.message(), Some(&left));
             // SAFETY: see above.
             let backtrace = unsafe { Backtrace::capture(store, &left) };
             Ok(Trap::new(code, detail_of(store, code), backtrace).into())
         }
         Ending::Trap(code) => {
             store.keep_stacks(None);
+            store.trace_trap(code.message(), None);
             // SAFETY: see above.
             let backtrace = unsafe { Backtrace::capture(store, &in_host_call(store)) };
             Ok(Trap::new(code, detail_of(store, code), backtrace).into())
         }
         Ending::DetailedTrap(code, detail) => {
             store.keep_stacks(None);
+            store.trace_trap(code.message(), None);
             // SAFETY: see above.
             let backtrace = unsafe { Backtrace::capture(store, &in_host_call(store)) };
             Ok(Trap::new(code, Some(detail), backtrace).into())
@@ -437,6 +440,7 @@ fn error_of(store: &mut Store, ending: Ending) -> Result<anyhow::Error, Box<dyn 
                 return Ok(error);
             }
             store.keep_stacks(None);
+            store.trace_trap(&error.to_string(), None);
             // SAFETY: see above.
             let backtrace = unsafe { Backtrace::capture(store, &in_host_call(store)) };
             if let Some(trap) = error.downcast_ref::<Trap>() {
@@ -581,8 +585,7 @@ impl Store {
     /// What is to do after an activation, mostly nothing.
     #[inline]
     fn after_activation(&mut self) -> anyhow::Result<()> {
-        let options = &self.options;
-        match self.stacks.may_give_back() | options.check_stacks | options.park_always {
+        match self.stacks.may_give_back() | self.tidies {
             true => self.tidy_after_activation(),
             false => Ok(()),
         }
@@ -590,6 +593,7 @@ impl Store {
 
     #[cold]
     fn tidy_after_activation(&mut self) -> anyhow::Result<()> {
+        self.trace_leave();
         if self.is_poisoned() {
             return Ok(());
         }
@@ -608,6 +612,18 @@ impl Store {
     /// The root stack for the next activation.
     #[inline]
     fn root_for_activation(&mut self) -> anyhow::Result<*mut ControlBlock> {
+        let root = match self.roots.get(self.depth) {
+            Some(root) if !self.is_unusual => root.block,
+            _ => self.other_root()?,
+        };
+        // SAFETY: blocks of roots are alive.
+        debug_assert!(unsafe { (*root).is_idle(self.no_parent()) });
+        Ok(root)
+    }
+
+    /// The same, where there is none, or it is to be told, or nothing runs any more.
+    #[cold]
+    fn other_root(&mut self) -> anyhow::Result<*mut ControlBlock> {
         if self.is_poisoned() {
             anyhow::bail!("{POISONED}");
         }
@@ -615,12 +631,10 @@ impl Store {
             Some(root) => root.block,
             None => self.add_root()?,
         };
-        // SAFETY: blocks of roots are alive.
-        debug_assert!(unsafe { (*root).is_idle(self.no_parent()) });
+        self.trace_enter(root);
         Ok(root)
     }
 
-    #[cold]
     fn add_root(&mut self) -> anyhow::Result<*mut ControlBlock> {
         if self.roots.len() >= self.options.max_activations {
             return Err(Trap::from_code(TrapCode::CallStackExhausted).into());

@@ -22,6 +22,7 @@
 //! | [`builtins`] | what generated code calls |
 //! | [`signal`], [`fault`], [`complaint`] | faults become traps, or end the process |
 //! | [`backtrace`], [`source`], [`trap`], [`host_error`], [`describe`] | what an embedder sees of a trap |
+//! | [`trace`] | recording what stacks do |
 //! | [`design`] | what the designs need beyond generated code |
 //! | [`code`], [`known_code`], [`types`] | loaded code; types that are the same throughout an engine |
 //! | [`precompiled`] | compiled modules in files |
@@ -61,6 +62,7 @@ pub mod stack;
 pub mod store;
 pub mod table;
 mod timer;
+pub mod trace;
 mod transfer;
 pub mod trap;
 pub mod types;

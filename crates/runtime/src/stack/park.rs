@@ -20,6 +20,7 @@ use super::packed::piece_size;
 use super::relocate::move_links;
 use super::table::Stacks;
 use crate::arch::stubs;
+use crate::trace::note::Note;
 use ropewalk_abi::stack::{GROUPED, Purpose, block_number};
 use ropewalk_abi::{ControlBlock, PARKED, PARKED_PLAIN};
 use std::ptr::{self, NonNull};
@@ -132,6 +133,7 @@ impl Stacks {
         }
         self.parked += 1;
         self.parkings += 1;
+        self.notes.add(Note::Parked(block_number(stack.reference)));
         true
     }
 
@@ -165,6 +167,7 @@ impl Stacks {
             stack.is_grouped = 0;
         }
         self.give_up_piece(piece, head);
+        self.notes.add(Note::Unparked(block_number(stack.reference)));
         self.has_unparked(block_number(stack.reference));
     }
 
