@@ -43,7 +43,7 @@ impl Trace {
         let (begin, end) = (self.time_of(run.begin), self.time_of(run.end));
         let last = self.events.get(run.end).filter(|event| event.stack == run.stack);
         let stack = &self.stacks[run.stack.index()];
-        let function = last.and_then(|event| self.function_at(event)).or(stack.function);
+        let function = self.function_of(run);
         let mut args = Map::new();
         if let Some(place) = last.and_then(|event| self.place(event.frames)) {
             args.insert("until".into(), place.into());

@@ -2,7 +2,8 @@
 //!
 //! A [`Trace`] is what an engine records: which stacks there were, and each switch between them.
 //! It is kept in files ([`Writer`], [`Trace::read`]), and shown by the viewers of Chrome and Perfetto
-//! ([`Trace::write_chrome`]). A [`Timeline`] says what the events mean: who ran when, and who was
+//! ([`Trace::write_chrome`]), by a page of its own ([`Trace::page`]), and in stills
+//! ([`Trace::svg`]). A [`Timeline`] says what the events mean: who ran when, and who was
 //! whose parent.
 //!
 //! This crate knows nothing of an engine.
@@ -11,6 +12,8 @@
 mod chrome;
 mod file;
 mod id;
+mod page;
+mod svg;
 mod timeline;
 mod trace;
 mod words;

@@ -1,6 +1,6 @@
 //! Words and short texts that all pictures share.
 
-use crate::{Event, FramesId, FunctionId, Position, StackId, TagId, Trace, What};
+use crate::{Event, FramesId, FunctionId, Position, Run, StackId, TagId, Trace, What};
 
 impl What {
     /// What happened, in one word.
@@ -100,6 +100,13 @@ impl Trace {
     pub fn function_at(&self, event: &Event) -> Option<FunctionId> {
         let begun_with = || self.stacks.get(event.stack.index())?.function;
         self.frames(event.frames).next().map(|frame| frame.function).or_else(begun_with)
+    }
+
+    /// The function of a run: the one in which the stack stops, or the one that it began with.
+    pub fn function_of(&self, run: &Run) -> Option<FunctionId> {
+        let last = self.events.get(run.end).filter(|event| event.stack == run.stack);
+        let begun_with = || self.stacks.get(run.stack.index())?.function;
+        last.and_then(|event| self.function_at(event)).or_else(begun_with)
     }
 
     /// Where the innermost frame of an event stands.
