@@ -10,6 +10,7 @@ mod post_mortem;
 mod process;
 mod replay;
 mod run;
+mod trace;
 mod tracing;
 mod trap;
 mod validate;
