@@ -79,6 +79,7 @@ mod config;
 mod cont_type;
 mod continuation;
 mod core_dump;
+mod dwarf;
 mod engine;
 mod error;
 mod exception;
@@ -160,7 +161,7 @@ pub use module::{ExportType, ImportType, Module, ModuleExport};
 pub use object_type::{ArrayType, StructType};
 pub use reexports::{
     Backtrace, Boundary, ExternType, FieldType, Frame, FuncType, GlobalType, HeapType, HostError,
-    Life, LinkError, MemoryType, RefType, StackInfo, StackKind, StackList, StackStatistics,
+    Life, LinkError, MemoryType, Place, RefType, StackInfo, StackKind, StackList, StackStatistics,
     StorageType, TableType, TagType, Trap, TrapCode, ValType, Waits,
 };
 pub use reference::{

@@ -293,6 +293,22 @@ pub use ropewalk_runtime::Backtrace;
 #[doc(inline)]
 pub use ropewalk_runtime::Frame;
 
+/// A line of the source of a module, for a [`Frame`].
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let engine = Engine::default();
+/// let module = Module::from_named(&engine, b"(func $main (unreachable)) (start $main)", "a.wat")?;
+/// let mut store = Store::new(&engine, ());
+/// let error = Instance::new(&mut store, &module, &[]).unwrap_err();
+/// let frame = &error.downcast_ref::<Trap>().unwrap().backtrace().frames()[0];
+/// assert_eq!(frame.places()[0].to_string(), "a.wat:1:14");
+/// # Ok::<(), Error>(())
+/// ```
+#[doc(inline)]
+pub use ropewalk_runtime::Place;
+
 /// What lies between two frames of a [`Backtrace`] that are on different stacks.
 ///
 /// ```

@@ -82,7 +82,7 @@ pub use limiter::{Refused, ResourceLimiter};
 pub use link::{ImportValue, LinkError};
 pub use pending::{Pending, Waiting};
 pub use signal::install as install_signal_handlers;
-pub use source::Source;
+pub use source::{Place, Source};
 pub use stack::{StackInfo, StackList, Waits};
 pub use store::{HostFunction, StackStatistics, Store, StoreId, StoreOptions, Trampoline};
 pub use trap::Trap;

@@ -148,14 +148,15 @@ impl<'a> Tables<'a> {
 
 fn position(module: &LoadedModule, offset: u32) -> Position {
     let source = module.source.as_ref();
-    let Some((line, column)) = source.and_then(|source| source.position(offset)) else {
+    let places = source.map(|source| source.places(offset)).unwrap_or_default();
+    let Some(place) = places.first() else {
         return Position { offset, ..Position::default() };
     };
-    let text = source.and_then(|source| source.text()?.lines().nth(line.checked_sub(1)?));
+    let text = source.and_then(|source| source.text()?.lines().nth(place.line().checked_sub(1)?));
     Position {
-        file: source.and_then(|source| source.file()).unwrap_or_default().to_string(),
-        line: line as u32,
-        column: column as u32,
+        file: place.file().unwrap_or_default().to_string(),
+        line: place.line() as u32,
+        column: place.column().unwrap_or(0) as u32,
         offset,
         source: text.unwrap_or_default().trim_end().chars().take(LINE).collect(),
     }
