@@ -15,7 +15,7 @@ use ropewalk::{
 };
 use ropewalk_wasi::{DirPerms, FilePerms, WasiCtx, WasiCtxBuilder};
 
-use crate::literal::literal;
+use crate::literal::shown;
 use crate::post_mortem::PostMortem;
 use crate::recording::Recording;
 use crate::tracing::Tracing;
@@ -174,7 +174,7 @@ impl Run {
         match results {
             Ok(results) => {
                 for result in results {
-                    output::line(literal(&result))?;
+                    output::line(shown(&result, &store)?)?;
                 }
                 Ok(ExitCode::SUCCESS)
             }

@@ -21,7 +21,7 @@
 //! | [`from_host`] | tasks, fibers and stacks that the host continues |
 //! | [`builtins`] | what generated code calls |
 //! | [`signal`], [`fault`], [`complaint`] | faults become traps, or end the process |
-//! | [`backtrace`], [`source`], [`trap`], [`host_error`], [`describe`] | what an embedder sees of a trap |
+//! | [`backtrace`], [`source`], [`trap`], [`host_error`], [`describe`], [`printed`] | what an embedder sees of a trap |
 //! | [`trace`] | recording what stacks do |
 //! | [`design`] | what the designs need beyond generated code |
 //! | [`code`], [`known_code`], [`types`] | loaded code; types that are the same throughout an engine |
@@ -56,6 +56,7 @@ pub mod memory;
 mod parking;
 pub mod pending;
 pub mod precompiled;
+mod printed;
 mod signal;
 mod source;
 pub mod stack;
