@@ -17,6 +17,7 @@
 //! | `post_mortem` | what is left of a program that failed: its stacks, a core dump |
 //! | `diagnostic` | errors, and the exit codes that they mean |
 //! | `colour` | how messages look on a terminal |
+//! | `marked` | errors of binaries, with the place as text |
 
 // Only what runs compiled modules allows it.
 #![deny(unsafe_code)]
@@ -30,6 +31,7 @@ mod imports;
 mod input;
 mod literal;
 mod lower;
+mod marked;
 mod names;
 mod output;
 mod post_mortem;

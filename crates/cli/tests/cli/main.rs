@@ -5,6 +5,7 @@ mod compile;
 mod examples;
 mod guides;
 mod lower;
+mod messages;
 mod pipe;
 mod post_mortem;
 mod process;
