@@ -19,20 +19,21 @@ impl Trace {
         let timeline = Timeline::of(self);
         let mut output = Output { to: io::BufWriter::new(to), is_first: true };
         output.begin()?;
-        self.chrome_names(&mut output)?;
+        self.chrome_names(&timeline, &mut output)?;
         for run in &timeline.runs {
             self.chrome_run(run, &mut output)?;
         }
         for (index, event) in self.events.iter().enumerate() {
-            self.chrome_event(index, event, &mut output)?;
+            self.chrome_event(&timeline, index, event, &mut output)?;
         }
         output.end(&self.name, self.dropped)
     }
 
-    fn chrome_names(&self, output: &mut Output<impl Write>) -> io::Result<()> {
+    fn chrome_names(&self, timeline: &Timeline, output: &mut Output<impl Write>) -> io::Result<()> {
         output.meta("process_name", 0, json!({ "name": self.name }))?;
         for (id, stack) in (0..).zip(&self.stacks) {
-            let name = format!("{} ({})", self.stack_name(StackId(id)), stack.design.name());
+            let name =
+                format!("{} ({})", timeline.stack_name(self, StackId(id)), stack.design.name());
             output.meta("thread_name", id, json!({ "name": name }))?;
             output.meta("thread_sort_index", id, json!({ "sort_index": id }))?;
         }
@@ -43,14 +44,13 @@ impl Trace {
         let (begin, end) = (self.time_of(run.begin), self.time_of(run.end));
         let last = self.events.get(run.end).filter(|event| event.stack == run.stack);
         let stack = &self.stacks[run.stack.index()];
-        let function = self.function_of(run);
         let mut args = Map::new();
         if let Some(place) = last.and_then(|event| self.place(event.frames)) {
             args.insert("until".into(), place.into());
         }
         output.record(&Record {
             ph: "X",
-            name: function.map_or("?", |function| self.function_name(function)),
+            name: run.function.map_or("?", |function| self.function_name(function)),
             cat: stack.design.name(),
             dur: Some(microseconds(end.saturating_sub(begin))),
             args,
@@ -60,6 +60,7 @@ impl Trace {
 
     fn chrome_event(
         &self,
+        timeline: &Timeline,
         index: usize,
         event: &Event,
         output: &mut Output<impl Write>,
@@ -69,7 +70,7 @@ impl Trace {
         let record = Record {
             name: tag.unwrap_or(what.word()),
             cat: what.word(),
-            args: self.chrome_arguments(event),
+            args: self.chrome_arguments(timeline, event),
             ..Record::at(event.time, event.stack)
         };
         if let (true, Some(target)) = (what.is_switch(), what.target()) {
@@ -98,7 +99,7 @@ impl Trace {
     }
 
     /// What is to be known about an event.
-    fn chrome_arguments(&self, event: &Event) -> Map<String, Value> {
+    fn chrome_arguments(&self, timeline: &Timeline, event: &Event) -> Map<String, Value> {
         let mut args = Map::new();
         let mut insert = |name: &str, value: Value| drop(args.insert(name.to_owned(), value));
         if let Some(tag) = event.what.tag() {
@@ -108,7 +109,7 @@ impl Trace {
             insert("values", event.what.values().into());
         }
         if let Some(target) = event.what.target() {
-            insert("stack", self.stack_name(target).into());
+            insert("stack", timeline.stack_name(self, target).into());
         }
         if let Some(place) = self.place(event.frames) {
             insert("at", place.into());

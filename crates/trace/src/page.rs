@@ -44,20 +44,19 @@ impl Trace {
 
     /// The trace as the scripts read it. -1 stands for nothing.
     fn columns(&self) -> Value {
-        let Timeline { runs, links } = Timeline::of(self);
+        let Timeline { runs, links, functions } = Timeline::of(self);
         let parents = links.iter().map(|link| optional(link.parent.map(|parent| parent.0)));
-        let functions = runs.iter().map(|run| optional(self.function_of(run).map(|f| f.0)));
         json!({
             "name": self.name,
             "dropped": self.dropped,
-            "duration": self.duration(),
+            "duration": self.duration().saturating_sub(self.begin()),
             "functions": column(&self.functions, |function| function.name.as_str().into()),
             "tags": column(&self.tags, |tag| tag.name.as_str().into()),
             "designs": Design::ALL.map(Design::name),
             "words": WORDS,
             "stacks": {
                 "design": column(&self.stacks, |stack| (stack.design as u8).into()),
-                "function": column(&self.stacks, |stack| optional(stack.function.map(|f| f.0))),
+                "function": column(&functions, |function| optional(function.map(|f| f.0))),
             },
             "positions": {
                 "place": column(&self.positions, |position| position.place().into()),
@@ -72,7 +71,7 @@ impl Trace {
                 "stack": column(&runs, |run| run.stack.0.into()),
                 "begin": column(&runs, |run| run.begin.into()),
                 "end": column(&runs, |run| run.end.into()),
-                "function": Value::Array(functions.collect()),
+                "function": column(&runs, |run| optional(run.function.map(|f| f.0))),
             },
             "links": {
                 "event": column(&links, |link| link.event.into()),
@@ -84,8 +83,13 @@ impl Trace {
         })
     }
 
+    /// The time of the first event, which is that from which the page counts.
+    fn begin(&self) -> u64 {
+        self.events.first().map_or(0, |event| event.time)
+    }
+
     fn event_columns(&self) -> Value {
-        let mut before = 0;
+        let mut before = self.begin();
         let since = |event: &crate::Event| {
             let since = event.time.saturating_sub(before);
             before += since;

@@ -90,9 +90,9 @@ impl<'a> Drawing<'a> {
              viewBox=\"0 0 {width} {height}\" role=\"img\">\n<title>{}</title>\n<style>{STYLE}</style>",
             escaped(&self.trace.name),
         ));
-        let lives = Timeline::of(self.trace);
-        self.lanes();
-        for run in &lives.runs {
+        let timeline = Timeline::of(self.trace);
+        self.lanes(&timeline);
+        for run in &timeline.runs {
             self.run(run);
         }
         for index in self.events.clone() {
@@ -108,10 +108,11 @@ impl<'a> Drawing<'a> {
     }
 
     /// The names of the lanes, and how long each stack exists.
-    fn lanes(&mut self) {
+    fn lanes(&mut self, timeline: &Timeline) {
         for stack in self.stacks.clone() {
             let (y, shown) = (self.y(stack), &self.trace.stacks[stack.index()]);
-            let function = shown.function.map_or("", |f| self.trace.function_name(f));
+            let function = timeline.functions[stack.index()];
+            let function = function.map_or("", |f| self.trace.function_name(f));
             let name =
                 if function.is_empty() { format!("stack {}", stack.0) } else { cut(function) };
             let (name, design) = (escaped(&name), shown.design.name());
@@ -151,7 +152,7 @@ impl<'a> Drawing<'a> {
             return;
         }
         let (x, end) = (self.x(run.begin), self.x(run.end));
-        let function = self.trace.function_of(run);
+        let function = run.function;
         let colour =
             function.map_or("#d5d8dd", |function| COLOURS[function.index() % COLOURS.len()]);
         let (y, wide) = (self.y(run.stack) - BOX / 2, end.saturating_sub(x).max(2));

@@ -1,6 +1,6 @@
 //! Who ran when, and who was whose parent: what the events mean, for all pictures.
 
-use crate::{StackId, Trace, What};
+use crate::{FunctionId, StackId, Trace, What};
 
 /// What the events of a trace mean.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -9,6 +9,8 @@ pub struct Timeline {
     pub runs: Vec<Run>,
     /// Each change of a parent, in the order of time.
     pub links: Vec<Link>,
+    /// For each stack, the function that it began with, if an event tells.
+    pub functions: Vec<Option<FunctionId>>,
 }
 
 /// A stack runs, from one event to another.
@@ -20,6 +22,8 @@ pub struct Run {
     pub begin: usize,
     /// The event that ended it; the number of events if none did.
     pub end: usize,
+    /// The function in which the stack stopped, or the one that it began with.
+    pub function: Option<FunctionId>,
 }
 
 /// From an event on, a stack has another parent.
@@ -41,8 +45,36 @@ impl Timeline {
             state.event(event, happened.stack, &happened.what);
         }
         state.stop(trace.events.len());
-        Timeline { runs: state.runs, links: state.links }
+        let functions = functions(trace);
+        for run in &mut state.runs {
+            let last = trace.events.get(run.end).filter(|event| event.stack == run.stack);
+            let innermost = last.and_then(|event| trace.frames(event.frames).next());
+            let function = innermost.map(|frame| frame.function);
+            run.function = function.or(functions[run.stack.index()]);
+        }
+        Timeline { runs: state.runs, links: state.links, functions }
     }
+
+    /// The name of a stack: its number and the function that it began with.
+    pub fn stack_name(&self, trace: &Trace, stack: StackId) -> String {
+        match self.functions.get(stack.index()).copied().flatten() {
+            Some(function) => format!("{} {}", stack.0, trace.function_name(function)),
+            None => stack.0.to_string(),
+        }
+    }
+}
+
+/// The function of each stack: the one that it was made with, or that of its outermost frame when
+/// it has frames for the first time.
+fn functions(trace: &Trace) -> Vec<Option<FunctionId>> {
+    let mut functions: Vec<_> = trace.stacks.iter().map(|stack| stack.function).collect();
+    for event in &trace.events {
+        let function = &mut functions[event.stack.index()];
+        if function.is_none() {
+            *function = trace.frames(event.frames).last().map(|frame| frame.function);
+        }
+    }
+    functions
 }
 
 struct State {
@@ -134,7 +166,7 @@ impl State {
 
     fn stop(&mut self, event: usize) {
         if let Some((stack, begin)) = self.running.take() {
-            self.runs.push(Run { stack, begin: begin.min(event), end: event });
+            self.runs.push(Run { stack, begin: begin.min(event), end: event, function: None });
         }
     }
 

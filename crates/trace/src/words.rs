@@ -1,6 +1,6 @@
 //! Words and short texts that all pictures share.
 
-use crate::{Event, FramesId, FunctionId, Position, Run, StackId, TagId, Trace, What};
+use crate::{FramesId, FunctionId, Position, StackId, TagId, Trace, What};
 
 impl What {
     /// What happened, in one word.
@@ -84,29 +84,6 @@ impl Trace {
     /// The name of a tag.
     pub fn tag_name(&self, tag: TagId) -> &str {
         self.tags.get(tag.index()).map_or("?", |tag| &tag.name)
-    }
-
-    /// The name of a stack: its number and its function.
-    pub fn stack_name(&self, stack: StackId) -> String {
-        let function = self.stacks.get(stack.index()).and_then(|stack| stack.function);
-        match function {
-            Some(function) => format!("{} {}", stack.0, self.function_name(function)),
-            None => stack.0.to_string(),
-        }
-    }
-
-    /// The function that runs at an event: that of the innermost frame, or the one that the
-    /// stack began with.
-    pub fn function_at(&self, event: &Event) -> Option<FunctionId> {
-        let begun_with = || self.stacks.get(event.stack.index())?.function;
-        self.frames(event.frames).next().map(|frame| frame.function).or_else(begun_with)
-    }
-
-    /// The function of a run: the one in which the stack stops, or the one that it began with.
-    pub fn function_of(&self, run: &Run) -> Option<FunctionId> {
-        let last = self.events.get(run.end).filter(|event| event.stack == run.stack);
-        let begun_with = || self.stacks.get(run.stack.index())?.function;
-        last.and_then(|event| self.function_at(event)).or_else(begun_with)
     }
 
     /// Where the innermost frame of an event stands.

@@ -59,3 +59,20 @@ fn a_call_from_the_host_inside_of_another_goes_back_to_it() {
     recorder.event(1, outer, None, Leave);
     assert_eq!(runs(&recorder.trace), "0:0-2 1:2-3 0:3-5");
 }
+
+#[test]
+fn a_stack_is_named_after_its_outermost_frame() {
+    let mut recorder = common::Recorder::new("names");
+    let [main, helper] = ["main", "helper"].map(|name| recorder.function(name));
+    let root = recorder.stack(ropewalk_trace::Design::Root, main);
+    recorder.trace.stacks[0].function = None;
+    let outer = recorder.frame(None, main, 1);
+    let inner = recorder.frame(Some(outer), helper, 2);
+    use ropewalk_trace::What::*;
+    recorder.event(0, root, None, Enter);
+    recorder.event(1, root, Some(inner), Grow { bytes: 1 });
+    recorder.event(1, root, None, Leave);
+    let timeline = Timeline::of(&recorder.trace);
+    assert_eq!(timeline.stack_name(&recorder.trace, root), "0 main");
+    assert_eq!(timeline.runs[0].function, Some(main), "where it stops is not known");
+}

@@ -1,5 +1,8 @@
 // Beside the timeline: the event that is selected, the stacks at that moment, and totals.
 
+const MOST = 200; // so many rows, stacks of a backtrace, or stacks under one parent are shown
+const DEEPEST = 100; // and so many levels of the tree
+
 /** An element with what is in it: texts and other elements. */
 function element(tag, attributes, ...children) {
   const made = document.createElement(tag);
@@ -61,11 +64,13 @@ class Panel {
     if (model.target[event] >= 0) rows.push(["to", this.stackButton(model.target[event], event)]);
     if (model.tagName(event)) rows.push(["tag", model.tagName(event)]);
     if (model.note(event)) rows.push([model.isSwitch(event) ? "values" : "what", model.note(event)]);
+    const stacks = model.backtrace(event);
     const facts = rows.flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)]);
     return [
       element("h2", {}, model.title(event)),
       element("dl", {}, ...facts),
-      ...model.backtrace(event).flatMap((part, depth) => this.frames(part, depth, event)),
+      ...stacks.slice(0, MOST).flatMap((part, depth) => this.frames(part, depth, event)),
+      stacks.length > MOST ? element("p", { class: "soft" }, `and ${number(stacks.length - MOST)} more stacks`) : "",
     ];
   }
 
@@ -107,10 +112,11 @@ class Panel {
     const children = new Map();
     for (const stack of alive) {
       const parent = parents[stack];
-      children.set(parent, [...(children.get(parent) ?? []), stack].slice(-500));
+      if (!children.has(parent)) children.set(parent, []);
+      children.get(parent).push(stack);
     }
     const state = (stack) => this.state(stack, event, running, waiting);
-    const list = this.branch(-1, children, event, state, new Set());
+    const list = this.branch(-1, children, event, state, 0);
     return [
       element("h2", {}, `${number(alive.length)} stacks at ${duration(model.time[event])}`),
       element("p", { class: "soft" }, `after event ${number(event + 1)}, ${model.title(event)}`),
@@ -128,18 +134,20 @@ class Panel {
     return "new";
   }
 
-  branch(parent, children, event, state, seen) {
-    const stacks = (children.get(parent) ?? []).filter((stack) => !seen.has(stack));
-    if (!stacks.length) return undefined;
-    stacks.sort((a, b) => (state(b) === "waiting") - (state(a) === "waiting") || a - b);
-    const lines = stacks.map((stack) => {
-      seen.add(stack);
-      return element("li", { class: state(stack) },
+  /** The stacks under a parent, those first that wait or run. */
+  branch(parent, children, event, state, depth) {
+    const stacks = children.get(parent);
+    if (!stacks) return undefined;
+    if (depth === DEEPEST) return element("p", { class: "soft" }, "and more below");
+    const isBusy = (stack) => ["running", "waiting"].includes(state(stack));
+    const shown = [...stacks.filter(isBusy), ...stacks.filter((stack) => !isBusy(stack))].slice(0, MOST);
+    const lines = shown.map((stack) =>
+      element("li", { class: state(stack) },
         element("i", { style: `background: ${this.colours.ofStack(stack)}` }),
         this.stackButton(stack, event), " ",
         element("span", { class: "state" }, `${state(stack)} · ${this.model.design(stack)}`),
-        this.branch(stack, children, event, state, seen));
-    });
+        this.branch(stack, children, event, state, depth + 1)));
+    if (stacks.length > MOST) lines.push(element("li", { class: "soft" }, `and ${number(stacks.length - MOST)} more`));
     return element("ul", { class: "tree" }, ...lines);
   }
 
@@ -178,9 +186,9 @@ class Panel {
       return element("th", { scope: "col", "aria-sort": sorted },
         element("button", { type: "button", onclick: sort, "data-sort": `${key} ${column}` }, name + arrow));
     });
-    const body = shown.slice(0, 200).map((row) =>
+    const body = shown.slice(0, MOST).map((row) =>
       element("tr", {}, ...columns.map(([column]) => element("td", {}, this.cell(row, column)))));
-    const more = shown.length > 200 ? [element("p", { class: "soft" }, `and ${number(shown.length - 200)} more`)] : [];
+    const more = shown.length > MOST ? [element("p", { class: "soft" }, `and ${number(shown.length - MOST)} more`)] : [];
     return [element("h3", {}, title), element("table", { id: `totals-${key}` }, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...body)), ...more];
   }
 

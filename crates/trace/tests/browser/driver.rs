@@ -68,8 +68,14 @@ impl Browser {
         let path = self.pages.path().join("page.html");
         std::fs::write(&path, page).unwrap();
         self.post("/url", json!({ "url": format!("file://{}", path.display()) }));
+        let ready = "return document.documentElement.dataset.ready ?? null";
+        self.wait_for(|browser| !browser.run(ready).is_null());
+    }
+
+    /// Waits until something holds, which has a minute.
+    pub fn wait_for(&mut self, holds: impl Fn(&mut Browser) -> bool) {
         let begin = Instant::now();
-        while self.run("return document.documentElement.dataset.ready ?? null").is_null() {
+        while !holds(self) {
             assert!(begin.elapsed() < Duration::from_secs(60), "{:?}", self.complaints());
             std::thread::sleep(Duration::from_millis(20));
         }
