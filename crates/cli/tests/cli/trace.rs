@@ -1,10 +1,12 @@
 //! `ropewalk trace`.
 
 use std::fs;
+use std::path::Path;
+use std::process::Command;
 
 use ropewalk_trace::{Design, Event, Function, FunctionId, Stack, StackId, Trace, What};
 
-use crate::process::{file, ropewalk};
+use crate::process::{file, root, ropewalk};
 
 /// A trace of two stacks, as the bytes of a file.
 fn bytes() -> Vec<u8> {
@@ -96,4 +98,22 @@ fn what_is_no_trace_is_an_error() {
     let damaged = file("trace-damaged.rwtrace", bytes);
     ropewalk(&["trace", &damaged]).fails(1, &["this trace is damaged at byte "]);
     ropewalk(&["trace", "no-such.rwtrace"]).fails(1, &["cannot read no-such.rwtrace"]);
+}
+
+/// `docs/pictures/make.sh` makes them, of real runs.
+#[test]
+fn the_pictures_of_the_designs_are_what_the_programs_do() {
+    let made = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pictures");
+    fs::create_dir_all(&made).unwrap();
+    let pictures = root().join("docs/pictures");
+    let mut command = Command::new(pictures.join("make.sh"));
+    command.arg(&made).env("ROPEWALK", env!("CARGO_BIN_EXE_ropewalk"));
+    let status = command.env_remove("HOME").env_remove("XDG_CACHE_HOME").status().unwrap();
+    assert!(status.success(), "{status}");
+    for design in ["continuations", "bag", "tasks", "fibers", "first-class"] {
+        let name = format!("{design}.svg");
+        let [expected, found] =
+            [&pictures, &made].map(|folder| fs::read(folder.join(&name)).unwrap());
+        assert!(expected == found, "{name} is not up to date: run docs/pictures/make.sh");
+    }
 }
