@@ -31,6 +31,7 @@ mod resident;
 mod ropewalk;
 mod row;
 mod table;
+mod tracing;
 mod waiting;
 mod wasmtime;
 
@@ -134,6 +135,7 @@ fn all_rows() -> Vec<Row> {
         depths::rows(),
         clauses::rows(),
         interruption::rows(),
+        tracing::rows(),
     ];
     tables.into_iter().flatten().collect()
 }
