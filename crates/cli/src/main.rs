@@ -13,6 +13,7 @@
 //! | `timeout` | programs that must end in time |
 //! | `output` | printing to a reader who may have left |
 //! | `progress` | telling how far a long compilation is |
+//! | `profiling` | where a program spends its time |
 //! | `tracing` | what the stacks of a program do |
 //! | `post_mortem` | what is left of a program that failed: its stacks, a core dump |
 //! | `diagnostic` | errors, and the exit codes that they mean |
@@ -35,6 +36,7 @@ mod marked;
 mod names;
 mod output;
 mod post_mortem;
+mod profiling;
 mod progress;
 mod recording;
 mod replay;

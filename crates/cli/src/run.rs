@@ -17,6 +17,7 @@ use ropewalk_wasi::{DirPerms, FilePerms, WasiCtx, WasiCtxBuilder};
 
 use crate::literal::shown;
 use crate::post_mortem::PostMortem;
+use crate::profiling::Profiling;
 use crate::recording::Recording;
 use crate::tracing::Tracing;
 use crate::{argument, diagnostic, imports, input, output, timeout};
@@ -81,6 +82,9 @@ pub(crate) struct Run {
 
     #[command(flatten)]
     tracing: Tracing,
+
+    #[command(flatten)]
+    profiling: Profiling,
 
     #[command(flatten)]
     post_mortem: PostMortem,
@@ -169,8 +173,10 @@ impl Run {
         }
         self.post_mortem.prepare(&mut store);
         self.tracing.prepare(&mut store)?;
+        self.profiling.prepare(&mut store)?;
         let results = timeout::run(self.timeout, self.run(&mut store, &module, &preloads));
         self.tracing.write(&mut store, self.file())?;
+        self.profiling.write(&mut store, self.file())?;
         match results {
             Ok(results) => {
                 for result in results {
@@ -227,6 +233,7 @@ impl Run {
             config.max_wasm_stack(usize::try_from(bytes)?);
         }
         config.interruption(self.timeout.is_some());
+        self.profiling.configure(&mut config);
         if !self.no_cache {
             // Without one, programs run all the same.
             config.cache(Cache::of_user().ok());

@@ -53,6 +53,7 @@
 //! | async | [`TypedFunc::call_async`], [`Store::run_concurrent`] |
 //! | threads | [`Engine`] |
 //! | what the stacks have done | [`Config::trace`], [`Store::take_trace`] |
+//! | where time is spent | [`Store::start_profile`] |
 //! | what the stacks are doing | [`Store::stacks`], [`Store::core_dump`] |
 //! | one module, many stores | [`InstancePre`] |
 //! | a plugin host | `examples/plugins.rs` |
@@ -105,6 +106,7 @@ mod named;
 mod new_stack;
 mod object_type;
 mod precompiled;
+mod profile;
 mod reexports;
 mod reference;
 mod rest;
@@ -168,7 +170,7 @@ pub use reference::{
     AnyRef, ArrayRef, ContRef, ExnRef, ExternRef, Owned, Reference, RootScope, StructRef,
 };
 pub use ropewalk_compile::Progress;
-pub use ropewalk_runtime::{Refused, ResourceLimiter};
+pub use ropewalk_runtime::{Profile, Refused, ResourceLimiter, Sample};
 pub use ropewalk_trace as traces;
 pub use store::{AsContext, AsContextMut, Store, StoreContext, StoreContextMut};
 pub use suspension::Suspension;

@@ -275,6 +275,13 @@ impl Store {
         }
     }
 
+    /// A function of the module whose code begins at an address, with the module.
+    pub(crate) fn function_text(&self, code: usize, function: u32) -> String {
+        let module = self.module_at(code).map(|(module, _)| module);
+        let module = module.expect("modules stay as long as their store");
+        Frame::of_function(module, function).function_text()
+    }
+
     /// What lies between a stack and its parent or extender.
     pub(crate) fn resume_boundary(&self, child: &ControlBlock, parent: &ControlBlock) -> Boundary {
         let instruction = match child.purpose {

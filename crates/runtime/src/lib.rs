@@ -22,7 +22,7 @@
 //! | [`builtins`] | what generated code calls |
 //! | [`signal`], [`fault`], [`complaint`] | faults become traps, or end the process |
 //! | [`backtrace`], [`source`], [`trap`], [`host_error`], [`describe`], [`printed`] | what an embedder sees of a trap |
-//! | [`trace`] | recording what stacks do |
+//! | [`trace`], [`profile`], [`frames_tree`] | recording what stacks do, and sampling where they are |
 //! | [`design`] | what the designs need beyond generated code |
 //! | [`code`], [`known_code`], [`types`] | loaded code; types that are the same throughout an engine |
 //! | [`precompiled`] | compiled modules in files |
@@ -39,6 +39,7 @@ mod design;
 mod exception;
 mod fault;
 mod frames;
+mod frames_tree;
 pub mod from_host;
 mod fuel;
 mod grow;
@@ -57,6 +58,7 @@ mod parking;
 pub mod pending;
 pub mod precompiled;
 mod printed;
+mod profile;
 mod signal;
 mod source;
 pub mod stack;
@@ -82,6 +84,7 @@ pub use interrupt::Interrupts;
 pub use limiter::{Refused, ResourceLimiter};
 pub use link::{ImportValue, LinkError};
 pub use pending::{Pending, Waiting};
+pub use profile::{Profile, Sample};
 pub use signal::install as install_signal_handlers;
 pub use source::{Place, Source};
 pub use stack::{StackInfo, StackList, Waits};

@@ -14,6 +14,7 @@ use crate::limiter::Limiter;
 use crate::memory::{Memory, MemoryPool};
 use crate::parking::KnownSites;
 use crate::pending::Frozen;
+use crate::profile::Profiler;
 use crate::stack::{self, Arena, Quarantine, RootStack, StackList, StackOptions, Stacks};
 use crate::table::{Table, TableLimits};
 use crate::trace::Recorder;
@@ -131,6 +132,8 @@ pub struct Store {
     pub(crate) tidies: bool,
     /// Whether the runtime does something before it continues a stack for the host.
     pub(crate) watches: bool,
+    /// Where the program is, at regular times.
+    pub(crate) profiler: Option<Box<Profiler>>,
     /// What is recorded of the stacks.
     pub(crate) recorder: Option<Box<Recorder>>,
     /// The number of the instance that makes first-class stacks, if it has one.
@@ -363,6 +366,7 @@ impl Store {
             is_unusual: trace,
             tidies: check_stacks | park_always | trace,
             watches: move_stacks | trace,
+            profiler: None,
             recorder: trace.then(Box::default),
             stacks_instance: None,
             has_stackrefs: false,

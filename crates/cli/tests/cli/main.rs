@@ -9,6 +9,7 @@ mod messages;
 mod pipe;
 mod post_mortem;
 mod process;
+mod profiling;
 mod replay;
 mod run;
 mod trace;

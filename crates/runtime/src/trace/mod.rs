@@ -10,7 +10,6 @@
 //! | file | what it holds |
 //! | --- | --- |
 //! | [`event`] | an event as it is kept, in 64 bytes |
-//! | [`frames`] | where stacks were: a tree of frames |
 //! | [`note`] | what the table of stacks tells |
 //! | [`record`] | what is recorded, and when |
 //! | [`finish`] | a [`Trace`] is made of it |
@@ -22,12 +21,11 @@
 
 mod event;
 mod finish;
-mod frames;
 pub(crate) mod note;
 mod record;
 
+use crate::frames_tree::FrameTree;
 use event::Raw;
-use frames::FrameTree;
 use ropewalk_abi::stack::Purpose;
 use ropewalk_abi::{ControlBlock, FuncRef, TagDef};
 pub use ropewalk_trace::{StackId, Trace};

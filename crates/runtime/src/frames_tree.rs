@@ -1,4 +1,5 @@
-//! Where stacks were when something happened: frames in a tree, each of which is in it once.
+//! Where stacks were when something was recorded or sampled: frames in a tree, each of which
+//! is in it once.
 
 use crate::activation::LeavePoint;
 use crate::store::Store;
@@ -13,7 +14,7 @@ const MAX_NODES: usize = 1 << 20;
 
 /// A frame of the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Node {
+pub(crate) struct Node {
     /// The frame that called it.
     pub caller: Option<u32>,
     /// Where the code of its module begins.
@@ -24,7 +25,7 @@ pub(super) struct Node {
 
 /// Frames that were seen.
 #[derive(Debug, Default)]
-pub(super) struct FrameTree {
+pub(crate) struct FrameTree {
     pub nodes: Vec<Node>,
     numbers: HashMap<Node, u32>,
     /// What a walk has found, by a hash of the addresses that it met. Mostly a stack is
@@ -36,7 +37,7 @@ pub(super) struct FrameTree {
 
 /// A hash of what is one already.
 #[derive(Debug, Default)]
-pub(super) struct AsItIs(u64);
+struct AsItIs(u64);
 
 impl Hasher for AsItIs {
     fn finish(&self) -> u64 {
