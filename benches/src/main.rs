@@ -32,6 +32,7 @@ mod resident;
 mod ropewalk;
 mod row;
 mod table;
+mod tracing;
 mod waiting;
 mod wasmtime;
 
@@ -136,6 +137,7 @@ fn all_rows() -> Vec<Row> {
         depths::rows(),
         clauses::rows(),
         interruption::rows(),
+        tracing::rows(),
     ];
     tables.into_iter().flatten().collect()
 }

@@ -23,6 +23,8 @@ pub struct Plain;
 pub struct Interruptible;
 /// With functions that count what they execute.
 pub struct Counting;
+/// With what stacks do recorded.
+pub struct Traced;
 /// With stacks that never have to grow.
 pub struct LargeStacks;
 
@@ -43,6 +45,12 @@ impl Settings for Counting {
 
     fn begin(store: &mut ::ropewalk::Store<()>) -> Result<()> {
         store.set_fuel(u64::MAX)
+    }
+}
+
+impl Settings for Traced {
+    fn apply(config: &mut ::ropewalk::Config) {
+        config.trace(true);
     }
 }
 

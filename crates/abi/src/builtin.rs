@@ -71,7 +71,16 @@ macro_rules! builtins {
             /// code calls it.
             pub const fn is_half_way(self) -> bool {
                 use Builtin::*;
-                matches!(self, move_stack | unpark | prepare | release_running | extension_end)
+                matches!(
+                    self,
+                    move_stack
+                        | unpark
+                        | prepare
+                        | release_running
+                        | extension_end
+                        | trace_create
+                        | trace_switch
+                )
             }
 
             /// Whether it can be left, and done again later, before it has changed anything:
@@ -186,6 +195,11 @@ builtins! {
     check_stacks();
     /// Copies what a reference of a kind names; returns the reference to the copy.
     copy_stack(reference, kind) -> reference;
+    /// Records that a stack was made, where that is traced.
+    trace_create(block);
+    /// Records that another stack is about to be continued, where that is traced: with values
+    /// in the transfer area, whose [classes](crate::trace) a word says, and perhaps with a tag.
+    trace_switch(block, values, tag);
     /// Gives the first of the free stacks, whose generations are used up,
     /// another block; returns it.
     renew_free() -> block;

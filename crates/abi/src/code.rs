@@ -131,6 +131,8 @@ pub struct FunctionCode {
     /// Which function of the module it is, by index; [`NO_INDEX`] for a thunk. A
     /// function may have more code than one.
     pub function: u32,
+    /// Which byte of the module its body begins at; of a thunk, zero.
+    pub body: u32,
 }
 
 /// Stands for the index of a tag or function where there is none.
@@ -214,8 +216,8 @@ mod tests {
         let position = |offset, position| Position { offset, position };
         let image = CodeImage {
             functions: vec![
-                FunctionCode { start: 0, end: 10, function: 2 },
-                FunctionCode { start: 16, end: 20, function: NO_INDEX },
+                FunctionCode { start: 0, end: 10, function: 2, body: 90 },
+                FunctionCode { start: 16, end: 20, function: NO_INDEX, body: 0 },
             ],
             traps: vec![trap(4, TrapCode::Unreachable), trap(17, TrapCode::IntegerOverflow)],
             positions: vec![position(2, 100), position(5, NO_POSITION), position(16, 200)],

@@ -19,6 +19,7 @@
 //! | [`signature`] | which parameters and results travel outside registers |
 //! | [`transfer`] | the area through which those travel |
 //! | [`builtin`] | the functions of the runtime that generated code calls |
+//! | [`trace`] | which values a switch that is recorded has |
 //! | [`trap`] | why a computation was ended |
 //! | [`access`] | accesses of memory that may fault on purpose |
 
@@ -34,6 +35,7 @@ pub mod life;
 pub mod module;
 pub mod signature;
 pub mod stack;
+pub mod trace;
 pub mod transfer;
 pub mod trap;
 pub mod types;

@@ -1,11 +1,11 @@
 //! Errors, and the exit codes that they mean.
 
-use std::io::{self, Write};
 use std::process::ExitCode;
 
-use ropewalk::{Error, HostError, Trap};
+use ropewalk::{Error, HostError, ModuleError, Trap, TrapCode};
 use ropewalk_wasi::{BrokenPipe, I32Exit};
 
+use crate::colour;
 use crate::timeout::TimedOut;
 
 /// The input is at fault: a file, a module, its imports, or an argument.
@@ -31,12 +31,31 @@ pub(crate) fn report(error: &Error) -> ExitCode {
     ExitCode::from(if ended { TRAP } else { INPUT_ERROR })
 }
 
-/// Prints an error. If even that fails, there is nobody left to tell.
+/// Prints an error, and what may help.
 pub(crate) fn print(error: &Error) {
-    let _ = match error.downcast_ref::<HostError>() {
-        Some(error) => writeln!(io::stderr(), "error: {error}"),
-        None => writeln!(io::stderr(), "error: {error:#}"),
-    };
+    colour::print(&format!("error: {}", message(error)));
+    if let Some(help) = help(error) {
+        colour::print(&format!("help: {help}"));
+    }
+}
+
+fn message(error: &Error) -> String {
+    if let Some(error) = error.downcast_ref::<HostError>() {
+        return error.to_string();
+    }
+    match error.downcast_ref::<ModuleError>() {
+        // With the lines around the place.
+        Some(module) if error.chain().len() == 1 => format!("{module:#}"),
+        _ => format!("{error:#}"),
+    }
+}
+
+/// What the user can do about a trap that is a limit of the command.
+fn help(error: &Error) -> Option<&'static str> {
+    match error.downcast_ref::<Trap>()?.code() {
+        TrapCode::CallStackExhausted => Some("--stack-size gives each stack more room, such as 1G"),
+        _ => None,
+    }
 }
 
 /// Prints what is wrong with the command line, or the help that it asks for.

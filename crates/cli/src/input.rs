@@ -8,6 +8,7 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use ropewalk::{Engine, Error, Module, ModuleError, Result};
 
+use crate::marked::marked;
 use crate::progress;
 
 /// What stands for the standard input on the command line.
@@ -77,6 +78,7 @@ pub(crate) fn module(engine: &Engine, path: &Path) -> Result<Module> {
     let bytes = module_bytes(path)?;
     let line = progress::Line::new(&name(path));
     Module::watched(engine, &bytes, &name(path), |progress| line.show(progress))
+        .map_err(|error| marked(&bytes, error))
 }
 
 /// Whether a file is a compiled module. The standard input is not looked at: what was
@@ -101,11 +103,12 @@ pub(crate) fn is_stdin(path: &Path) -> bool {
     path == Path::new(STDIN)
 }
 
-/// The error of a module, with the file that the module came from.
-pub(crate) fn in_file(path: &Path, error: Error) -> Error {
+/// The error of a module, with the file that the module came from, and the place if it is a
+/// binary.
+pub(crate) fn in_file(path: &Path, bytes: &[u8], error: Error) -> Error {
     let name = name(path).into_owned();
     match error.downcast::<ModuleError>() {
-        Ok(error) => error.with_path(name).into(),
+        Ok(error) => marked(bytes, error.with_path(name).into()),
         Err(error) => error.context(name),
     }
 }

@@ -1,10 +1,18 @@
 //! Results, from values to what the user reads.
 
-use ropewalk::Val;
+use ropewalk::{AsContext, Result, Val};
+
+/// The value as the user reads it: numbers as literals, objects with what is in them.
+pub(crate) fn shown(value: &Val, store: impl AsContext) -> Result<String> {
+    match value {
+        Val::AnyRef(Some(_)) => value.describe(store),
+        other => Ok(literal(other)),
+    }
+}
 
 /// The value as a literal: integers signed, floats as short as they can be
 /// and still be read back, vectors in hexadecimal.
-pub(crate) fn literal(value: &Val) -> String {
+fn literal(value: &Val) -> String {
     match value {
         Val::I32(value) => value.to_string(),
         Val::I64(value) => value.to_string(),

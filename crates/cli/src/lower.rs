@@ -25,6 +25,10 @@ pub(crate) struct Lower {
     /// Without, it is printed as text.
     #[arg(short, long)]
     output: Option<PathBuf>,
+
+    /// Prints the offset in the binary before each line, in hexadecimal.
+    #[arg(long)]
+    offsets: bool,
 }
 
 /// A module in both formats.
@@ -36,7 +40,8 @@ struct Lowered {
 impl Lower {
     pub(crate) fn execute(self) -> Result<ExitCode> {
         let bytes = input::module_bytes(&self.file)?;
-        let lowered = lower(bytes).map_err(|error| input::in_file(&self.file, error))?;
+        let lowered = lower(&bytes).map_err(|error| input::in_file(&self.file, &bytes, error))?;
+        let lowered = if self.offsets { lowered.with_offsets()? } else { lowered };
         match &self.output {
             None => output::text(&lowered.text)?,
             Some(path) => lowered.write(path)?,
@@ -46,25 +51,29 @@ impl Lower {
 }
 
 /// Lowers a module, which is valid then.
-fn lower(bytes: Vec<u8>) -> Result<Lowered> {
-    Module::validate(&Engine::default(), &bytes)?;
-    match String::from_utf8(bytes) {
+fn lower(bytes: &[u8]) -> Result<Lowered> {
+    Module::validate(&Engine::default(), bytes)?;
+    match std::str::from_utf8(bytes) {
         Ok(source) if !source.starts_with('\0') => {
-            let text = Text::parse(&source).map_err(ModuleError::from)?;
-            let lowered = text.lowered().map(str::to_string);
+            let text = Text::parse(source).map_err(ModuleError::from)?;
+            let lowered = text.lowered().unwrap_or(source).to_owned();
             let binary = names::without_labels(text.binary())?;
-            Ok(Lowered { text: lowered.unwrap_or(source), binary })
+            Ok(Lowered { text: lowered, binary })
         }
         // A binary can happen to be UTF-8.
-        other => {
-            let binary = other.map_or_else(|error| error.into_bytes(), String::into_bytes);
-            let text = wasmprinter::print_bytes(&binary)?;
-            Ok(Lowered { text, binary })
-        }
+        _ => Ok(Lowered { text: wasmprinter::print_bytes(bytes)?, binary: bytes.to_vec() }),
     }
 }
 
 impl Lowered {
+    /// The text is that of the binary, with the offset of each line.
+    fn with_offsets(self) -> Result<Lowered> {
+        let mut text = String::new();
+        let mut print = wasmprinter::PrintFmtWrite(&mut text);
+        wasmprinter::Config::new().print_offsets(true).print(&self.binary, &mut print)?;
+        Ok(Lowered { text, ..self })
+    }
+
     fn write(&self, path: &Path) -> Result<()> {
         let is_binary = path.extension().is_some_and(|extension| extension == "wasm");
         let bytes = if is_binary { &self.binary } else { self.text.as_bytes() };

@@ -3,7 +3,7 @@
 //!
 //! | file | what it holds |
 //! | --- | --- |
-//! | `run` `replay` `compile` `validate` `lower` `wast` `completions` | the subcommands |
+//! | `run` `replay` `compile` `validate` `lower` `wast` `trace` `completions` | the subcommands |
 //! | `recording` | what `run --record` writes and `replay` reads |
 //! | `imports` | what is said of imports that nobody provides |
 //! | `argument` | arguments, from what the user typed to values |
@@ -13,12 +13,18 @@
 //! | `timeout` | programs that must end in time |
 //! | `output` | printing to a reader who may have left |
 //! | `progress` | telling how far a long compilation is |
+//! | `profiling` | where a program spends its time |
+//! | `tracing` | what the stacks of a program do |
+//! | `post_mortem` | what is left of a program that failed: its stacks, a core dump |
 //! | `diagnostic` | errors, and the exit codes that they mean |
+//! | `colour` | how messages look on a terminal |
+//! | `marked` | errors of binaries, with the place as text |
 
 // Only what runs compiled modules allows it.
 #![deny(unsafe_code)]
 
 mod argument;
+mod colour;
 mod compile;
 mod completions;
 mod diagnostic;
@@ -26,13 +32,18 @@ mod imports;
 mod input;
 mod literal;
 mod lower;
+mod marked;
 mod names;
 mod output;
+mod post_mortem;
+mod profiling;
 mod progress;
 mod recording;
 mod replay;
 mod run;
 mod timeout;
+mod trace;
+mod tracing;
 mod validate;
 mod wast;
 
@@ -66,6 +77,7 @@ enum Command {
     Validate(validate::Validate),
     Lower(lower::Lower),
     Wast(wast::Wast),
+    Trace(trace::Trace),
     Completions(completions::Completions),
 }
 
@@ -81,6 +93,7 @@ fn main() -> ExitCode {
         Command::Validate(command) => command.execute(),
         Command::Lower(command) => command.execute(),
         Command::Wast(command) => command.execute(),
+        Command::Trace(command) => command.execute(),
         Command::Completions(command) => command.execute(),
     };
     outcome.unwrap_or_else(|error| diagnostic::report(&error))

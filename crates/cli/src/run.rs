@@ -15,9 +15,12 @@ use ropewalk::{
 };
 use ropewalk_wasi::{DirPerms, FilePerms, WasiCtx, WasiCtxBuilder};
 
-use crate::literal::literal;
+use crate::literal::shown;
+use crate::post_mortem::PostMortem;
+use crate::profiling::Profiling;
 use crate::recording::Recording;
-use crate::{argument, imports, input, output, timeout};
+use crate::tracing::Tracing;
+use crate::{argument, diagnostic, imports, input, output, timeout};
 
 /// The function that a program starts with.
 const START: &str = "_start";
@@ -76,6 +79,15 @@ pub(crate) struct Run {
     /// Records what the program gets from its host, for `ropewalk replay`.
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
+
+    #[command(flatten)]
+    tracing: Tracing,
+
+    #[command(flatten)]
+    profiling: Profiling,
+
+    #[command(flatten)]
+    post_mortem: PostMortem,
 
     /// Compiles the program, and does not look for it among those that were compiled
     /// before (in `ropewalk` of $XDG_CACHE_HOME or ~/.cache).
@@ -159,11 +171,25 @@ impl Run {
         if let Some(timeout) = self.timeout {
             store.set_timeout(timeout)?;
         }
-        let results = timeout::run(self.timeout, self.run(&mut store, &module, &preloads))?;
-        for result in results {
-            output::line(literal(&result))?;
+        self.post_mortem.prepare(&mut store);
+        self.tracing.prepare(&mut store)?;
+        self.profiling.prepare(&mut store)?;
+        let results = timeout::run(self.timeout, self.run(&mut store, &module, &preloads));
+        self.tracing.write(&mut store, self.file())?;
+        self.profiling.write(&mut store, self.file())?;
+        match results {
+            Ok(results) => {
+                for result in results {
+                    output::line(shown(&result, &store)?)?;
+                }
+                Ok(ExitCode::SUCCESS)
+            }
+            Err(error) => {
+                let code = diagnostic::report(&error);
+                self.post_mortem.write(&mut store, self.file(), &error)?;
+                Ok(code)
+            }
         }
-        Ok(ExitCode::SUCCESS)
     }
 
     /// Runs the program; returns the results of a function that was chosen.
@@ -199,6 +225,7 @@ impl Run {
     fn engine(&self) -> Result<Engine> {
         let mut config = Config::new();
         config.consume_fuel(self.fuel.is_some());
+        self.tracing.configure(&mut config);
         if let Some(bytes) = self.max_memory {
             config.max_memory(bytes);
         }
@@ -206,6 +233,7 @@ impl Run {
             config.max_wasm_stack(usize::try_from(bytes)?);
         }
         config.interruption(self.timeout.is_some());
+        self.profiling.configure(&mut config);
         if !self.no_cache {
             // Without one, programs run all the same.
             config.cache(Cache::of_user().ok());

@@ -32,5 +32,5 @@ impl Validate {
 
 fn validate(engine: &Engine, file: &Path) -> Result<()> {
     let bytes = input::module_bytes(file)?;
-    Module::validate(engine, &bytes).map_err(|error| input::in_file(file, error))
+    Module::validate(engine, &bytes).map_err(|error| input::in_file(file, &bytes, error))
 }

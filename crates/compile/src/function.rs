@@ -22,6 +22,8 @@ pub(crate) struct MachineFunction {
     pub alignment: u32,
     /// The function of the module that this is code of, if any.
     pub function: Option<u32>,
+    /// Where its body begins in the module.
+    pub body: u32,
     pub calls: Vec<NearCall>,
     pub traps: Vec<(u32, TrapCode)>,
     pub positions: Vec<(u32, u32)>,
@@ -133,7 +135,8 @@ impl FunctionCompiler {
             }
         };
         let code = generate(env, &mut self.context, &mut self.regalloc, index, &caught)?;
-        Ok(MachineFunction { function: Some(index), ..code })
+        let body = body.range().start as u32;
+        Ok(MachineFunction { function: Some(index), body, ..code })
     }
 }
 
@@ -184,6 +187,7 @@ fn machine_function(
         code: buffer.data().to_vec(),
         alignment: buffer.alignment,
         function: None,
+        body: 0,
         calls: Vec::new(),
         traps: traps.collect(),
         positions: Vec::new(),

@@ -65,7 +65,7 @@ fn place(image: &mut CodeImage, function: &MachineFunction) -> Result<u32, Compi
     }
     let end = start + function.code.len() as u32;
     let index = function.function.unwrap_or(NO_INDEX);
-    image.functions.push(FunctionCode { start, end, function: index });
+    image.functions.push(FunctionCode { start, end, function: index, body: function.body });
     let trap = |&(at, code): &(u32, TrapCode)| TrapSite { offset: start + at, code: code as u32 };
     image.traps.extend(function.traps.iter().map(trap));
     for site in &function.sites {

@@ -35,6 +35,8 @@ pub struct Target {
     pub(crate) fuel: bool,
     /// Whether the runtime parks all suspended stacks after each switch.
     pub(crate) park_always: bool,
+    /// Whether the runtime records each switch.
+    pub(crate) trace: bool,
     /// Whether 32-bit memories reserve less address space than an index can reach, so
     /// that indices are compared with their length.
     pub(crate) small_memories: bool,
@@ -65,6 +67,7 @@ impl Target {
             interruption: false,
             fuel: false,
             park_always: false,
+            trace: false,
             small_memories: false,
             limits,
         })
@@ -83,6 +86,7 @@ impl Target {
             interruption,
             fuel,
             park_always,
+            trace,
             small_memories,
             limits: _,
         } = self;
@@ -92,6 +96,7 @@ impl Target {
             ("interruption", interruption),
             ("fuel", fuel),
             ("park_always", park_always),
+            ("trace", trace),
             ("small_memories", small_memories),
         ];
         let ours = ours.map(|(name, value)| (name.to_string(), value.to_string()));
@@ -132,6 +137,11 @@ impl Target {
     /// switch.
     pub fn park_always(self, enable: bool) -> Target {
         Target { park_always: enable, ..self }
+    }
+
+    /// The same, for code that has the runtime record each switch.
+    pub fn trace(self, enable: bool) -> Target {
+        Target { trace: enable, ..self }
     }
 
     /// The same, for code that compares every index of a memory with its length.

@@ -49,6 +49,7 @@ pub struct Config {
     pub(crate) consume_fuel: bool,
     pub(crate) stop_always: bool,
     pub(crate) park_always: bool,
+    pub(crate) trace: bool,
     pub(crate) heap: HeapOptions,
     pub(crate) tables: TableLimits,
     pub(crate) limits: Limits,
@@ -81,6 +82,7 @@ impl Default for Config {
             consume_fuel: false,
             stop_always: false,
             park_always: false,
+            trace: false,
             heap: HeapOptions::default(),
             tables: TableLimits::default(),
             limits: Limits::default(),
@@ -269,6 +271,18 @@ impl Config {
     /// at least. 16 by default; 1 to 65,536.
     pub fn stack_pool(&mut self, count: usize) -> &mut Config {
         self.stacks.pool = count;
+        self
+    }
+
+    /// Records what stacks do: each creation, resumption, suspension, switch, return,
+    /// exception that crosses stacks, trap, end, collection, growth and parking, and each
+    /// call of the host, in all designs. Off by default.
+    ///
+    /// Code for this differs from other code, so a module that was compiled by an engine of
+    /// one kind is not one for an engine of the other. What is recorded,
+    /// [`Store::take_trace`](crate::Store::take_trace) gives.
+    pub fn trace(&mut self, enable: bool) -> &mut Config {
+        self.trace = enable;
         self
     }
 

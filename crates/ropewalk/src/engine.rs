@@ -128,6 +128,7 @@ impl Engine {
             .interruption(config.interruption)
             .fuel(config.consume_fuel)
             .park_always(config.park_always)
+            .trace(config.trace)
             .small_memories(config.memory_reservation < MEMORY32_RESERVATION)
             .limits(config.limits);
         Ok(Engine {
@@ -212,6 +213,7 @@ impl Engine {
             consume_fuel: self.config().consume_fuel,
             stop_always: self.config().stop_always,
             park_always: self.config().park_always,
+            trace: self.config().trace,
         }
     }
 
@@ -223,7 +225,7 @@ impl Engine {
     /// The code by which functions of a type call the host.
     pub(crate) fn host_trampoline(&self, type_id: u32) -> Result<*const c_void> {
         if in_registers(&self.types().func_type(type_id)) {
-            return Ok(host_words(self.config().move_stacks));
+            return Ok(host_words(self.config().move_stacks, self.config().trace));
         }
         self.trampoline(&self.inner.hosts, type_id, ropewalk_compile::host_trampoline)
     }

@@ -52,6 +52,9 @@
 //! | host functions that suspend | [`Suspension`] |
 //! | async | [`TypedFunc::call_async`], [`Store::run_concurrent`] |
 //! | threads | [`Engine`] |
+//! | what the stacks have done | [`Config::trace`], [`Store::take_trace`] |
+//! | where time is spent | [`Store::start_profile`] |
+//! | what the stacks are doing | [`Store::stacks`], [`Store::core_dump`] |
 //! | one module, many stores | [`InstancePre`] |
 //! | a plugin host | `examples/plugins.rs` |
 //!
@@ -76,6 +79,8 @@ mod concurrent;
 mod config;
 mod cont_type;
 mod continuation;
+mod core_dump;
+mod dwarf;
 mod engine;
 mod error;
 mod exception;
@@ -101,10 +106,12 @@ mod named;
 mod new_stack;
 mod object_type;
 mod precompiled;
+mod profile;
 mod reexports;
 mod reference;
 mod rest;
 mod source;
+mod state;
 mod store;
 #[doc(hidden)]
 pub mod stress;
@@ -112,6 +119,7 @@ mod suspension;
 mod table;
 mod tag;
 mod task;
+mod trace;
 mod transfer;
 mod typed;
 mod typed_continuation;
@@ -155,14 +163,17 @@ pub use module::{ExportType, ImportType, Module, ModuleExport};
 pub use object_type::{ArrayType, StructType};
 pub use reexports::{
     Backtrace, Boundary, ExternType, FieldType, Frame, FuncType, GlobalType, HeapType, HostError,
-    LinkError, MemoryType, RefType, StackKind, StackStatistics, StorageType, TableType, TagType,
-    Trap, TrapCode, ValType,
+    Life, LinkError, MemoryType, Place, RefType, StackInfo, StackKind, StackList, StackStatistics,
+    StorageType, TableType, TagType, Trap, TrapCode, ValType, Waits,
 };
 pub use reference::{
     AnyRef, ArrayRef, ContRef, ExnRef, ExternRef, Owned, Reference, RootScope, StructRef,
 };
 pub use ropewalk_compile::Progress;
-pub use ropewalk_runtime::{Answer, Refused, ResourceLimiter, ResourceLimiterAsync, Undecided};
+pub use ropewalk_runtime::{
+    Answer, Profile, Refused, ResourceLimiter, ResourceLimiterAsync, Sample, Undecided,
+};
+pub use ropewalk_trace as traces;
 pub use store::{AsContext, AsContextMut, Store, StoreContext, StoreContextMut};
 pub use suspension::Suspension;
 pub use table::Table;

@@ -1,5 +1,6 @@
 //! Modules.
 
+use crate::dwarf::Dwarf;
 use crate::engine::Engine;
 use crate::error::ModuleError;
 use crate::source::Written;
@@ -292,7 +293,10 @@ impl Module {
 
     fn read_binary(engine: &Engine, bytes: &[u8], watch: Watch<'_>) -> Result<Module, ModuleError> {
         match compile(engine, bytes, watch) {
-            Ok(loaded) => Ok(Module::of(engine, loaded)),
+            Ok(loaded) => {
+                let source = Dwarf::of(bytes).map(|dwarf| Box::new(dwarf) as Box<dyn Source>);
+                Ok(Module::of(engine, LoadedModule { source, ..loaded }))
+            }
             Err(error) => Err(error.in_binary(bytes)),
         }
     }

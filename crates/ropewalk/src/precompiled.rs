@@ -2,24 +2,16 @@
 
 use crate::engine::Engine;
 use crate::module::{Module, load};
-use crate::source::Later;
+use crate::source::Stored;
 use anyhow::{Context, Result, ensure};
 use ropewalk_abi::InstanceLayout;
 use ropewalk_abi::code::CodeTables;
 use ropewalk_abi::module::ModuleInfo;
 use ropewalk_runtime::precompiled::{Precompiled, PrecompiledError, is_precompiled, write};
-use ropewalk_runtime::{CodeMemory, LoadedModule, Source};
-use serde::{Deserialize, Serialize};
+use ropewalk_runtime::{CodeMemory, LoadedModule};
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
-
-/// A module in the text format, for the positions in backtraces.
-#[derive(Serialize, Deserialize)]
-pub(crate) struct WrittenText {
-    pub text: String,
-    pub file: Option<String>,
-}
 
 /// A name and a value that generated code depends on.
 type Setting = (String, String);
@@ -39,7 +31,7 @@ pub(crate) fn settings(engine: &Engine) -> Vec<Setting> {
 pub(crate) fn to_bytes(
     engine: &Engine,
     info: &ModuleInfo,
-    source: Option<WrittenText>,
+    source: Option<&[u8]>,
     tables: &CodeTables<'_>,
     code: &[u8],
 ) -> Result<Vec<u8>> {
@@ -70,11 +62,8 @@ impl Module {
     /// ```
     pub fn serialize(&self) -> Result<Vec<u8>> {
         let LoadedModule { info, code, source, .. } = &**self.loaded();
-        let text = source.as_ref().and_then(|source| {
-            let text = source.text()?.to_string();
-            Some(WrittenText { text, file: source.file().map(str::to_string) })
-        });
-        to_bytes(self.engine(), info, text, code.tables(), code.bytes())
+        let source = source.as_ref().map(|source| source.stored());
+        to_bytes(self.engine(), info, source.as_deref(), code.tables(), code.bytes())
     }
 
     /// Makes a module of bytes that [`serialize`](Module::serialize) or
@@ -148,14 +137,15 @@ pub(crate) unsafe fn of_precompiled(
     let file = file?;
     check_settings(engine, file.settings())?;
     let contents = postcard::from_bytes(file.info());
-    let (info, text): (ModuleInfo, Option<WrittenText>) =
+    let (info, source): (ModuleInfo, Option<&[u8]>) =
         contents.context("it is damaged: what it says of itself cannot be read")?;
+    let source = source.and_then(|source| postcard::from_bytes::<Stored>(source).ok());
+    let source = source.map(Stored::source);
     let layout = InstanceLayout::new(&info).ok().context("it is damaged: it is too large")?;
     // SAFETY: the caller promises that the bytes are of a module; the settings say that
     // it was compiled for this engine.
     let code = unsafe { CodeMemory::of_precompiled(file)? };
     let loaded = load(engine, info, layout, code)?;
-    let source = text.map(|text| Arc::new(Later::new(text)) as Arc<dyn Source>);
     Ok(Module::of(engine, LoadedModule { source, ..loaded }))
 }
 

@@ -293,6 +293,22 @@ pub use ropewalk_runtime::Backtrace;
 #[doc(inline)]
 pub use ropewalk_runtime::Frame;
 
+/// A line of the source of a module, for a [`Frame`].
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let engine = Engine::default();
+/// let module = Module::from_named(&engine, b"(func $main (unreachable)) (start $main)", "a.wat")?;
+/// let mut store = Store::new(&engine, ());
+/// let error = Instance::new(&mut store, &module, &[]).unwrap_err();
+/// let frame = &error.downcast_ref::<Trap>().unwrap().backtrace().frames()[0];
+/// assert_eq!(frame.places()[0].to_string(), "a.wat:1:14");
+/// # Ok::<(), Error>(())
+/// ```
+#[doc(inline)]
+pub use ropewalk_runtime::Place;
+
 /// What lies between two frames of a [`Backtrace`] that are on different stacks.
 ///
 /// ```
@@ -336,3 +352,63 @@ pub use ropewalk_runtime::Boundary;
 /// ```
 #[doc(inline)]
 pub use ropewalk_runtime::StackStatistics;
+
+/// The stacks of a [`Store`](crate::Store) at one moment, as
+/// [`Store::stacks`](crate::Store::stacks) lists them. It prints as a tree.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let mut store = Store::new(&Engine::default(), ());
+/// let func = Func::wrap(&mut store, || {});
+/// let continuation = Continuation::new(&mut store, func)?;
+/// let stacks = store.stacks()?;
+/// assert!(stacks.to_string().starts_with("1 stack\nstack "));
+/// assert!(stacks.to_json().contains("\"state\": \"new\""));
+/// # drop(continuation);
+/// # Ok::<(), Error>(())
+/// ```
+#[doc(inline)]
+pub use ropewalk_runtime::StackList;
+
+/// What a [`StackList`] says of a stack.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let mut store = Store::new(&Engine::default(), ());
+/// let func = Func::wrap(&mut store, || {});
+/// let _continuation = Continuation::new(&mut store, func)?;
+/// let StackInfo { life, kind, parent, .. } = store.stacks()?.iter().next().unwrap().clone();
+/// assert_eq!((life, kind, parent), (Life::New, Some(StackKind::Continuation), None));
+/// # Ok::<(), Error>(())
+/// ```
+#[doc(inline)]
+pub use ropewalk_runtime::StackInfo;
+
+/// Who waits for whom, and in what: the report of [`StackList::waits`].
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let store = Store::new(&Engine::default(), ());
+/// assert!(store.stacks()?.waits().is_empty());
+/// # Ok::<(), Error>(())
+/// ```
+#[doc(inline)]
+pub use ropewalk_runtime::Waits;
+
+/// The state of a stack. Only those of stacks that are in use are in a [`StackList`].
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let mut store = Store::new(&Engine::default(), ());
+/// let func = Func::wrap(&mut store, || {});
+/// let _continuation = Continuation::new(&mut store, func)?;
+/// assert_eq!(store.park_idle(), 1);
+/// assert_eq!(store.stacks()?.iter().next().unwrap().life, Life::Parked);
+/// # Ok::<(), Error>(())
+/// ```
+#[doc(inline)]
+pub use ropewalk_abi::life::Life;

@@ -1,9 +1,38 @@
-//! The text of a module, for backtraces.
+//! The source of a module, for backtraces: its text, or what its debug information says.
 
-use crate::precompiled::WrittenText;
-use ropewalk_runtime::Source;
+use crate::dwarf::Dwarf;
+use ropewalk_runtime::{Place, Source};
 use ropewalk_text::Text;
+use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;
+
+/// What is kept of a source with a module that is compiled to a file.
+#[derive(Serialize, Deserialize)]
+pub(crate) enum Stored {
+    Text(WrittenText),
+    Dwarf(Dwarf),
+}
+
+/// A module in the text format.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct WrittenText {
+    text: String,
+    file: Option<String>,
+}
+
+impl Stored {
+    /// The source, which is read when a backtrace asks.
+    pub fn source(self) -> Box<dyn Source> {
+        match self {
+            Stored::Text(written) => Box::new(Later { written, text: OnceLock::new() }),
+            Stored::Dwarf(dwarf) => Box::new(dwarf),
+        }
+    }
+
+    pub fn to_bytes(&self) -> Vec<u8> {
+        postcard::to_allocvec(self).expect("memory takes all bytes")
+    }
+}
 
 /// A text that was compiled, and the file that it was read from.
 ///
@@ -16,30 +45,25 @@ pub(crate) struct Written {
 }
 
 impl Source for Written {
-    fn file(&self) -> Option<&str> {
-        self.file.as_deref()
-    }
-
-    fn position(&self, offset: u32) -> Option<(usize, usize)> {
-        position(&self.text, offset)
+    fn places(&self, offset: u32) -> Vec<Place> {
+        place(&self.text, &self.file, offset).into_iter().collect()
     }
 
     fn text(&self) -> Option<&str> {
         Some(self.text.source())
     }
+
+    fn stored(&self) -> Vec<u8> {
+        let text = self.text.source().to_string();
+        Stored::Text(WrittenText { text, file: self.file.clone() }).to_bytes()
+    }
 }
 
 /// The text of a module that was not compiled here. It is read when a backtrace asks.
-pub(crate) struct Later {
+struct Later {
     written: WrittenText,
     /// Nothing if it cannot be read, as one module of a script.
     text: OnceLock<Option<Text>>,
-}
-
-impl Later {
-    pub fn new(written: WrittenText) -> Later {
-        Later { written, text: OnceLock::new() }
-    }
 }
 
 impl std::fmt::Debug for Later {
@@ -49,21 +73,23 @@ impl std::fmt::Debug for Later {
 }
 
 impl Source for Later {
-    fn file(&self) -> Option<&str> {
-        self.written.file.as_deref()
-    }
-
-    fn position(&self, offset: u32) -> Option<(usize, usize)> {
+    fn places(&self, offset: u32) -> Vec<Place> {
         let text = self.text.get_or_init(|| Text::parse(&self.written.text).ok());
-        position(text.as_ref()?, offset)
+        let place = text.as_ref().and_then(|text| place(text, &self.written.file, offset));
+        place.into_iter().collect()
     }
 
     fn text(&self) -> Option<&str> {
         Some(&self.written.text)
     }
+
+    fn stored(&self) -> Vec<u8> {
+        let WrittenText { text, file } = &self.written;
+        Stored::Text(WrittenText { text: text.clone(), file: file.clone() }).to_bytes()
+    }
 }
 
-fn position(text: &Text, offset: u32) -> Option<(usize, usize)> {
+fn place(text: &Text, file: &Option<String>, offset: u32) -> Option<Place> {
     let position = text.position(offset as usize)?;
-    Some((position.line, position.column))
+    Some(Place::new(file.clone(), position.line, Some(position.column)))
 }

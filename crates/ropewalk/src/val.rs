@@ -5,6 +5,7 @@ use crate::misuse::WrongType;
 use crate::reference::{
     AnyRef, ArrayRef, ContRef, ExnRef, ExternRef, Handle, Inside, Reference, StructRef,
 };
+use crate::store::AsContext;
 use anyhow::Result;
 use ropewalk_abi::{HeapType, RawVal, RefType, TypeKind, ValType};
 use ropewalk_runtime::Store as RuntimeStore;
@@ -149,6 +150,31 @@ impl Val {
     /// The continuation, if it is one.
     pub fn cont_ref(&self) -> Option<ContRef> {
         if let Val::ContRef(value) = self { *value } else { None }
+    }
+
+    /// The value as the text format would write it; of structs and arrays, what is in them, and of
+    /// arrays of bytes their text.
+    ///
+    /// ```
+    /// use ropewalk::*;
+    ///
+    /// let engine = Engine::default();
+    /// let mut store = Store::new(&engine, ());
+    /// let ty = StructType::new(&engine, [
+    ///     FieldType::new(ValType::I64, false),
+    ///     FieldType::new(ValType::Ref(RefType::ANYREF), false),
+    /// ])?;
+    /// let seven = AnyRef::i31(&mut store, 7);
+    /// let pair = StructRef::new(&mut store, &ty, &[Val::I64(-1), seven.into()])?;
+    /// assert_eq!(Val::from(pair).describe(&store)?, "(struct (i64.const -1) (ref.i31 7))");
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn describe(&self, store: impl AsContext) -> Result<String> {
+        let store = store.as_context();
+        let runtime = store.runtime();
+        let raw = self.to_raw(runtime, self.ty())?;
+        // SAFETY: it is a value of the store, and was found to have the type.
+        Ok(unsafe { runtime.describe_value(self.ty(), &raw) })
     }
 
     /// The value as a store keeps it, checked to have the type. A reference is

@@ -274,7 +274,7 @@ fn an_exception_that_nothing_catches_is_an_error_with_tag_values_and_backtrace()
 
             assert_eq!(frames(exception.backtrace()), ["throws", "middle", "run"]);
             let shown = error.to_string();
-            let what = format!("$e with (i32.const {round}) (ref.extern) (ref.struct)");
+            let what = format!("$e with (i32.const {round}) (ref.extern) (struct (i32.const 50))");
             let start = format!("uncaught exception: {what}\nwasm backtrace:\n");
             assert!(shown.starts_with(&start), "{shown}");
             assert!(shown.contains("!throws") && shown.contains("!run"), "{shown}");

@@ -204,7 +204,7 @@ fn an_unhandled_tag_says_which_and_its_values() {
           (func (export "run") (resume $k (cont.new $k (ref.func $body)))))"#,
         "wasm trap: unhandled tag: $yield with (i32.const -7) (i64.const 2) (f32.const 0.5) \
          (f64.const -0) (v128.const i32x4 0x00000001 0x00000002 0x00000003 0x00000004) \
-         (ref.struct) (ref.func) (ref.null)",
+         (struct) (ref.func) (ref.null)",
     );
     check_message(
         r#"(module (tag) (func (export "run") (suspend 0)))"#,

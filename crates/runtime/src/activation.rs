@@ -10,7 +10,7 @@ use crate::host_error::HostError;
 use crate::pending::{Pending, Waiting};
 use crate::signal;
 use crate::stack::check::Violation;
-use crate::stack::{LeftAt, Park};
+use crate::stack::{LeftAt, Park, StackList};
 use crate::store::{Store, StoreId};
 use crate::trap::Trap;
 use ropewalk_abi::signature::WORDS;
@@ -405,21 +405,28 @@ fn error_of(store: &mut Store, ending: Ending) -> Result<anyhow::Error, Box<dyn 
             Ok(Violation::new(TrapCode::MistypedTransfer.message()).into())
         }
         Ending::Fault(code, left) => {
+            store.keep_stacks(Some(&left));
+            store.trace_trap(code.message(), Some(&left));
             // SAFETY: see above.
             let backtrace = unsafe { Backtrace::capture(store, &left) };
             Ok(Trap::new(code, detail_of(store, code), backtrace).into())
         }
         Ending::Trap(code) => {
+            store.keep_stacks(None);
+            store.trace_trap(code.message(), None);
             // SAFETY: see above.
             let backtrace = unsafe { Backtrace::capture(store, &in_host_call(store)) };
             Ok(Trap::new(code, detail_of(store, code), backtrace).into())
         }
         Ending::DetailedTrap(code, detail) => {
+            store.keep_stacks(None);
+            store.trace_trap(code.message(), None);
             // SAFETY: see above.
             let backtrace = unsafe { Backtrace::capture(store, &in_host_call(store)) };
             Ok(Trap::new(code, Some(detail), backtrace).into())
         }
         Ending::Exception(exception, known) => {
+            store.keep_stacks(None);
             let backtrace = match known.frames() {
                 // SAFETY: see above.
                 [] => unsafe { Backtrace::capture(store, &in_host_call(store)) },
@@ -433,6 +440,8 @@ fn error_of(store: &mut Store, ending: Ending) -> Result<anyhow::Error, Box<dyn 
             if store.is_poisoned() || has_backtrace(&error) {
                 return Ok(error);
             }
+            store.keep_stacks(None);
+            store.trace_trap(&error.to_string(), None);
             // SAFETY: see above.
             let backtrace = unsafe { Backtrace::capture(store, &in_host_call(store)) };
             if let Some(trap) = error.downcast_ref::<Trap>() {
@@ -447,6 +456,27 @@ impl Store {
     /// The trap of something that the host has asked for, with what more is known of it.
     pub fn trap(&mut self, code: TrapCode) -> Trap {
         Trap::new(code, detail_of(self, code), Backtrace::default())
+    }
+}
+
+impl Store {
+    /// Says how many stacks are listed whenever a call fails, before they are freed.
+    pub fn set_keep_stacks(&mut self, most: usize) {
+        self.keeps_stacks = most;
+        self.kept_stacks = None;
+    }
+
+    /// The stacks when the last call failed, if they were to be listed.
+    pub fn take_kept_stacks(&mut self) -> Option<StackList> {
+        self.kept_stacks.take()
+    }
+
+    /// Lists the stacks if they are to be, when an activation has failed, perhaps at a
+    /// fault. Where a builtin has failed half-way there may be no list.
+    fn keep_stacks(&mut self, fault: Option<&LeavePoint>) {
+        if self.keeps_stacks > 0 {
+            self.kept_stacks = self.list_stacks_left(self.keeps_stacks, fault).ok();
+        }
     }
 }
 
@@ -556,8 +586,7 @@ impl Store {
     /// What is to do after an activation, mostly nothing.
     #[inline]
     fn after_activation(&mut self) -> anyhow::Result<()> {
-        let options = &self.options;
-        match self.stacks.may_give_back() | options.check_stacks | options.park_always {
+        match self.stacks.may_give_back() | self.tidies {
             true => self.tidy_after_activation(),
             false => Ok(()),
         }
@@ -565,6 +594,7 @@ impl Store {
 
     #[cold]
     fn tidy_after_activation(&mut self) -> anyhow::Result<()> {
+        self.trace_leave();
         if self.is_poisoned() {
             return Ok(());
         }
@@ -583,6 +613,18 @@ impl Store {
     /// The root stack for the next activation.
     #[inline]
     fn root_for_activation(&mut self) -> anyhow::Result<*mut ControlBlock> {
+        let root = match self.roots.get(self.depth) {
+            Some(root) if !self.is_unusual => root.block,
+            _ => self.other_root()?,
+        };
+        // SAFETY: blocks of roots are alive.
+        debug_assert!(unsafe { (*root).is_idle(self.no_parent()) });
+        Ok(root)
+    }
+
+    /// The same, where there is none, or it is to be told, or nothing runs any more.
+    #[cold]
+    fn other_root(&mut self) -> anyhow::Result<*mut ControlBlock> {
         if self.is_poisoned() {
             anyhow::bail!("{POISONED}");
         }
@@ -590,12 +632,10 @@ impl Store {
             Some(root) => root.block,
             None => self.add_root()?,
         };
-        // SAFETY: blocks of roots are alive.
-        debug_assert!(unsafe { (*root).is_idle(self.no_parent()) });
+        self.trace_enter(root);
         Ok(root)
     }
 
-    #[cold]
     fn add_root(&mut self) -> anyhow::Result<*mut ControlBlock> {
         if self.roots.len() >= self.options.max_activations {
             return Err(Trap::from_code(TrapCode::CallStackExhausted).into());

@@ -4,12 +4,13 @@
 use crate::activation::LeavePoint;
 use crate::arch;
 use crate::code::LoadedModule;
+use crate::source::Place;
 use crate::store::Store;
 use ropewalk_abi::code::index;
 use ropewalk_abi::stack::{EVERY_TAG, Purpose, tag_of_handler};
 use ropewalk_abi::{ControlBlock, clauses};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The frames of WebAssembly functions, the innermost first.
 #[derive(Clone, Default)]
@@ -30,6 +31,8 @@ pub struct Frame {
     function: u32,
     offset: Option<u32>,
     boundary: Option<Boundary>,
+    /// Looked for only when somebody asks.
+    places: OnceLock<Vec<Place>>,
 }
 
 /// What lies between a frame and the one inside of it, if they are on different
@@ -61,6 +64,17 @@ impl fmt::Display for Boundary {
 }
 
 impl Frame {
+    /// A function, without a place in it.
+    pub(crate) fn of_function(module: &Arc<LoadedModule>, function: u32) -> Frame {
+        let (offset, boundary, places) = (None, None, OnceLock::new());
+        Frame { module: module.clone(), function, offset, boundary, places }
+    }
+
+    /// The module that its function belongs to.
+    pub fn module(&self) -> &Arc<LoadedModule> {
+        &self.module
+    }
+
     /// What lies between this frame and the one inside of it, if they are on
     /// different stacks.
     pub fn boundary(&self) -> Option<&Boundary> {
@@ -88,52 +102,74 @@ impl Frame {
         self.offset
     }
 
-    /// The file in which the module is written as text, if that is known.
+    /// Where the instruction stands in the source: in the text of the module, or in the source that
+    /// debug information (DWARF) tells of.
+    ///
+    /// Functions that were inlined have places before that of the function itself, the innermost
+    /// first.
+    pub fn places(&self) -> &[Place] {
+        self.places.get_or_init(|| match (&self.module.source, self.offset) {
+            (Some(source), Some(offset)) => source.places(offset),
+            _ => Vec::new(),
+        })
+    }
+
+    /// The file of its source, if that is known.
     pub fn file(&self) -> Option<&str> {
-        self.module.source.as_ref()?.file()
+        self.places().first()?.file()
     }
 
-    /// The line of the instruction, if the module is written as text; the first
-    /// line is 1.
+    /// The line of the instruction in its source, if that is known; the first line is 1.
     pub fn line(&self) -> Option<usize> {
-        self.position().map(|(line, _)| line)
+        Some(self.places().first()?.line())
     }
 
-    /// The character of its line that the instruction begins at, if the module is
-    /// written as text; the first character is 1.
+    /// The character of its line that the instruction begins at, if that is known; the first
+    /// character is 1.
     pub fn column(&self) -> Option<usize> {
-        self.position().map(|(_, column)| column)
+        self.places().first()?.column()
     }
 
-    /// The line and the column. They are looked for only when somebody asks.
-    fn position(&self) -> Option<(usize, usize)> {
-        self.module.source.as_ref()?.position(self.offset?)
+    /// Whether two frames look the same.
+    fn is_like(&self, other: &Frame) -> bool {
+        Arc::ptr_eq(&self.module, &other.module)
+            && (self.function, self.offset) == (other.function, other.offset)
+            && self.boundary == other.boundary
     }
 
-    /// Writes where the instruction stands: in the text, or else in the binary.
-    fn write_place(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.position(), self.offset) {
-            (Some((line, column)), _) => {
-                let file = self.file().unwrap_or(UNKNOWN_FILE);
-                write!(f, "{file}:{line}:{column}: ")
-            }
-            (None, Some(offset)) => write!(f, "{offset:#8x}: "),
-            (None, None) => Ok(()),
+    /// Its module and its function.
+    pub(crate) fn function_text(&self) -> String {
+        let module = self.shown_module();
+        match self.function_name() {
+            Some(name) => format!("{module}!{name}"),
+            None => format!("{module}!<function {}>", self.function),
         }
+    }
+
+    /// Writes the functions that were inlined, each with its place.
+    fn write_inlined(&self, f: &mut fmt::Formatter<'_>, inlined: &[Place]) -> fmt::Result {
+        inlined.iter().try_for_each(|place| {
+            let name = place.function().unwrap_or("<function>");
+            write!(f, "{place}: {}!{name}\n      inlined into ", self.shown_module())
+        })
+    }
+
+    fn shown_module(&self) -> &str {
+        self.module_name().unwrap_or("<module>")
     }
 }
 
-/// Stands for the file of a text that was read from none.
-const UNKNOWN_FILE: &str = "<text>";
-
 impl fmt::Display for Frame {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.write_place(f)?;
-        f.write_str(self.module_name().unwrap_or("<module>"))?;
-        match self.function_name() {
-            Some(name) => write!(f, "!{name}"),
-            None => write!(f, "!<function {}>", self.function),
+        match (self.places().split_last(), self.offset) {
+            (Some((place, inlined)), _) => {
+                self.write_inlined(f, inlined)?;
+                write!(f, "{place}: ")?;
+            }
+            (None, Some(offset)) => write!(f, "{offset:#8x}: ")?,
+            (None, None) => {}
         }
+        f.write_str(&self.function_text())
     }
 }
 
@@ -185,6 +221,24 @@ impl Backtrace {
         walker.trace
     }
 
+    /// The frames of one stack.
+    ///
+    /// # Safety
+    ///
+    /// The stack must have been left there.
+    pub(crate) unsafe fn of_stack(store: &Store, left: &LeavePoint) -> Backtrace {
+        let mut walker = Walker::new(store);
+        // SAFETY: the caller's promise.
+        unsafe { walker.walk_left(left) };
+        walker.trace
+    }
+
+    /// The function of the outermost frame, if none is left out.
+    pub(crate) fn outermost(&self) -> Option<Frame> {
+        let outermost = self.frames.last().filter(|_| self.omitted == 0)?;
+        Some(Frame::of_function(&outermost.module, outermost.function))
+    }
+
     /// The frames of suspended stacks, of which the innermost comes first.
     pub(crate) fn of_suspended<'a>(
         store: &'a Store,
@@ -221,8 +275,15 @@ impl Store {
         }
     }
 
+    /// A function of the module whose code begins at an address, with the module.
+    pub(crate) fn function_text(&self, code: usize, function: u32) -> String {
+        let module = self.module_at(code).map(|(module, _)| module);
+        let module = module.expect("modules stay as long as their store");
+        Frame::of_function(module, function).function_text()
+    }
+
     /// What lies between a stack and its parent or extender.
-    fn resume_boundary(&self, child: &ControlBlock, parent: &ControlBlock) -> Boundary {
+    pub(crate) fn resume_boundary(&self, child: &ControlBlock, parent: &ControlBlock) -> Boundary {
         let instruction = match child.purpose {
             _ if std::ptr::eq(child.extender, parent) => "stack.extend",
             Purpose::Task => "task.resume",
@@ -236,7 +297,7 @@ impl Store {
     }
 
     /// The name of a tag in some module that has it.
-    fn tag_name(&self, tag: usize) -> String {
+    pub(crate) fn tag_name(&self, tag: usize) -> String {
         let named = self.instances.iter().find_map(|instance| {
             let info = &instance.module().info;
             let mut tags = 0..info.tags.len() as u32;
@@ -331,18 +392,52 @@ impl<'a> Walker<'a> {
             offset: image.position_at(offset),
             module: module.clone(),
             boundary: self.boundary.take(),
+            places: OnceLock::new(),
         });
+    }
+}
+
+/// The longest cycle of a recursion that is shown as one.
+const LONGEST_CYCLE: usize = 8;
+
+/// Fewer repetitions than these are shown as they are.
+const REPETITIONS: usize = 3;
+
+impl Backtrace {
+    /// The cycle of a recursion that begins with a frame: how many frames it has, and how often it
+    /// comes. Nothing if that is too seldom to be folded.
+    fn cycle(&self, begin: usize) -> Option<(usize, usize)> {
+        let frames = &self.frames[begin..];
+        (1..=LONGEST_CYCLE).find_map(|length| {
+            let like = frames.iter().zip(frames.get(length..)?);
+            let like = like.take_while(|(frame, next)| frame.is_like(next)).count();
+            let times = like / length + 1;
+            (times > REPETITIONS).then_some((length, times))
+        })
+    }
+
+    fn write_frame(&self, f: &mut fmt::Formatter<'_>, number: usize) -> fmt::Result {
+        let frame = &self.frames[number];
+        if let Some(boundary) = &frame.boundary {
+            write!(f, "\n      -- {boundary}")?;
+        }
+        write!(f, "\n  {number:2}: {frame}")
     }
 }
 
 impl fmt::Display for Backtrace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("wasm backtrace:")?;
-        for (i, frame) in self.frames.iter().enumerate() {
-            if let Some(boundary) = &frame.boundary {
-                write!(f, "\n      -- {boundary}")?;
+        let mut number = 0;
+        while number < self.frames.len() {
+            let (length, times) = self.cycle(number).unwrap_or((1, 1));
+            (number..number + length).try_for_each(|number| self.write_frame(f, number))?;
+            match (times - 1, length) {
+                (0, _) => {}
+                (more, 1) => write!(f, "\n      ... the same frame {more} times more")?,
+                (more, _) => write!(f, "\n      ... the same {length} frames {more} times more")?,
             }
-            write!(f, "\n  {i:2}: {frame}")?;
+            number += length * times;
         }
         if self.omitted > 0 {
             write!(f, "\n  ... and {} more", self.omitted)?;

@@ -3,7 +3,7 @@
 use crate::heap::ObjectType;
 use crate::store::Store;
 use crate::types::TypeRegistry;
-use ropewalk_abi::stack::{StackKind, is_stack};
+use ropewalk_abi::stack::is_stack;
 use ropewalk_abi::{FuncType, HeapType, RawVal, RefType, TagDef, TypeKind, ValType};
 use std::ptr;
 
@@ -84,7 +84,8 @@ impl Store {
         let mut text = self.tag_title(tag);
         for (slot, ty) in params.iter().take(SHOWN).enumerate() {
             text += if slot == 0 { " with " } else { " " };
-            text += &self.describe_value(*ty, &value(self, slot));
+            // SAFETY: the values of a tag have the types that it says.
+            text += &unsafe { self.describe_value(*ty, &value(self, slot)) };
         }
         if params.len() > SHOWN {
             text += &format!(" and {} more values", params.len() - SHOWN);
@@ -118,53 +119,6 @@ impl Store {
             (Some((_, Some(name))), _) => format!("${name}"),
             (_, Some((index, _))) => format!("number {index}"),
             (_, None) => "a tag of the host".to_string(),
-        }
-    }
-
-    /// A value as a script would write it.
-    fn describe_value(&self, ty: ValType, value: &RawVal) -> String {
-        match ty {
-            ValType::I32 => format!("(i32.const {})", value.u32() as i32),
-            ValType::I64 => format!("(i64.const {})", value.u64() as i64),
-            ValType::F32 => format!("(f32.const {})", f32::from_bits(value.u32())),
-            ValType::F64 => format!("(f64.const {})", f64::from_bits(value.u64())),
-            ValType::V128 => {
-                let bits = value.u128();
-                let lanes = [0, 32, 64, 96].map(|lane| format!("{:#010x}", (bits >> lane) as u32));
-                format!("(v128.const i32x4 {})", lanes.join(" "))
-            }
-            ValType::Ref(ty) => format!("(ref.{})", self.describe_reference(ty, value.u64())),
-        }
-    }
-
-    /// What a reference refers to, in the word of the text format.
-    fn describe_reference(&self, ty: RefType, reference: u64) -> &'static str {
-        if reference == 0 {
-            return "null";
-        }
-        let is_function = match ty.heap {
-            HeapType::Func => true,
-            HeapType::Concrete(number) => self.options.types.kind(number) == TypeKind::Func,
-            _ => false,
-        };
-        if is_function {
-            return "func";
-        }
-        if is_stack(reference) {
-            return match StackKind::of(reference) {
-                Some(StackKind::Bag | StackKind::FirstClass) => "stack",
-                Some(StackKind::Task) => "task",
-                Some(StackKind::Fiber) => "fiber",
-                Some(StackKind::Continuation) | None => "cont",
-            };
-        }
-        // SAFETY: it is a reference of the store, and not to a function.
-        match unsafe { self.object_type(reference) } {
-            None => "i31",
-            Some(ObjectType::Extern) => "extern",
-            Some(ObjectType::Exception(_)) => "exn",
-            Some(ObjectType::Struct(_)) => "struct",
-            Some(ObjectType::Array(..)) => "array",
         }
     }
 }

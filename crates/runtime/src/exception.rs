@@ -40,6 +40,7 @@ impl Store {
         let object = unsafe { Object::from_reference(exception) }.expect("not null");
         match self.find_handler(object.tag()) {
             Some((stack, landing)) => {
+                self.trace_throw(stack, object.tag());
                 self.land(stack, &landing);
                 Outcome::catch(exception)
             }
@@ -50,6 +51,9 @@ impl Store {
                     Purpose::FirstClass => Some(TrapCode::UncaughtOnStack),
                     _ => None,
                 };
+                if trap.is_none() {
+                    self.trace_throw(ptr::null_mut(), object.tag());
+                }
                 let ending = match trap {
                     Some(code) => Ending::DetailedTrap(code, self.describe_exception(exception)),
                     None => Ending::Exception(self.heap.roots.own(exception), backtrace),

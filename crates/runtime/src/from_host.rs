@@ -152,8 +152,8 @@ pub(crate) unsafe fn continue_from(
             Ok(linked) => linked,
             Err(code) => return trap(store, code),
         };
-        if store.options.move_stacks {
-            store.move_stack(to);
+        if store.watches {
+            store.watch_switch(to);
         }
         let reference = (*to).reference;
         (*context).passage = Passage { to, signal, reference };

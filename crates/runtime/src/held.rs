@@ -136,8 +136,8 @@ pub unsafe fn resume_throw<W: AsRef<[u64]>>(
                 Ok(block) => {
                     (*block).parent = root;
                     let innermost = (*block).ungroup();
-                    if store.options.move_stacks {
-                        store.move_stack(innermost);
+                    if store.watches {
+                        store.watch_switch(innermost);
                     }
                     if let Err(code) = store.unpark_running(innermost) {
                         return trap(store, code);
@@ -217,6 +217,7 @@ impl Store {
                     (*outermost).group(running);
                 }
             }
+            self.trace_suspend_call(to, tag_of_handler(word) as *const TagDef);
             if self.options.move_stacks {
                 self.move_stack(to);
             }
@@ -288,10 +289,29 @@ impl Store {
     /// The function must belong to the store, and its type have code that calls it on a
     /// stack of its own.
     pub unsafe fn new_held(&mut self, function: NonNull<FuncRef>) -> anyhow::Result<u64> {
-        self.free_released();
+        if self.is_unusual {
+            // SAFETY: the caller's promise.
+            return unsafe { self.new_held_elsewise(function) };
+        }
+        // SAFETY: the caller's promise.
+        unsafe { self.make_held(function) }
+    }
+
+    /// The same, where it is to be told, or nothing is made any more.
+    #[cold]
+    unsafe fn new_held_elsewise(&mut self, function: NonNull<FuncRef>) -> anyhow::Result<u64> {
         if self.is_poisoned() {
             anyhow::bail!("{}", crate::activation::POISONED);
         }
+        // SAFETY: the caller's promise.
+        let reference = unsafe { self.make_held(function) }?;
+        self.trace_create(self.stacks.block(block_number(reference)));
+        Ok(reference)
+    }
+
+    #[inline(always)]
+    unsafe fn make_held(&mut self, function: NonNull<FuncRef>) -> anyhow::Result<u64> {
+        self.free_released();
         if self.context().free_stacks.is_null() {
             self.new_stack().map_err(|code| self.trap(code))?;
         }

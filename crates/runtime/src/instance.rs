@@ -150,6 +150,13 @@ impl Instance {
         unsafe { self.place.at::<NonNull<RawVal>>(layout.imported_global(global)).read() }
     }
 
+    /// An imported function, as calls use it.
+    pub(crate) fn function_import(&self, function: u32) -> FuncImport {
+        let offset = self.module.layout.imported_function(function);
+        // SAFETY: imports are in place before anything asks for them.
+        unsafe { self.place.at::<FuncImport>(offset).read() }
+    }
+
     /// A tag.
     pub fn tag(&self, tag: u32) -> NonNull<TagDef> {
         // SAFETY: tags are in place before anything asks for them.

@@ -7,6 +7,7 @@
 //!
 //! * An interruption, or a deadline that has passed, ends the activation with a trap.
 //! * Without [fuel](crate::fuel) it ends too, unless there is more.
+//! * When it is time for a [sample](crate::profile), one is taken, and it goes on.
 //! * When a time slice has passed, an activation that can wait is left, with the
 //!   registers on top of its stack, and continues when it is polled again. It is frozen
 //!   like one that waits for a host function. One that cannot wait goes on.
@@ -41,6 +42,8 @@ pub(crate) enum Reason {
     Slice = 4,
     /// They always do, for testing.
     Always = 8,
+    /// It is time to see where they are.
+    Sample = 16,
 }
 
 /// The reasons to end an activation.
@@ -64,6 +67,7 @@ struct Words {
     wakers: HashMap<usize, Waker>,
     deadline: Clock,
     slice: Clock,
+    sample: Clock,
 }
 
 /// A time at which functions are to stop.
@@ -79,6 +83,7 @@ impl Words {
         match reason {
             Reason::Deadline => &mut self.deadline,
             Reason::Slice => &mut self.slice,
+            Reason::Sample => &mut self.sample,
             Reason::Interrupted | Reason::Always => unreachable!("no time is set for these"),
         }
     }
@@ -199,6 +204,7 @@ impl Interrupts {
         words.instances.clear();
         words.wakers.clear();
         (words.deadline, words.slice) = (Clock::default(), Clock::default());
+        words.sample = Clock::default();
     }
 
     /// Lets functions stop at some time, and not at the one that was set before.
@@ -251,6 +257,11 @@ impl Store {
         self.set_slice()
     }
 
+    /// Lets functions stop when the next sample is to be taken, if one is.
+    pub(crate) fn set_next_sample(&mut self) -> io::Result<()> {
+        self.interrupts.stop_at(Reason::Sample, self.next_sample())
+    }
+
     /// Forgets an interruption that has ended an activation, when no other runs.
     pub(crate) fn end_interruption(&mut self) {
         if self.depth == 1 && self.interrupts.has(Reason::Interrupted as u32) {
@@ -263,6 +274,11 @@ impl Store {
         if self.options.move_stacks {
             // SAFETY: the running stack is alive, and left in a call.
             unsafe { self.move_stack(self.context().stack) };
+        }
+        if self.interrupts.has(Reason::Sample as u32) {
+            self.sample();
+            // Without a timer nothing was sampled before.
+            let _ = self.set_next_sample();
         }
         if self.interrupts.has(Reason::Always as u32) && self.options.heap.collect_always {
             self.gc();

@@ -21,7 +21,8 @@
 //! | [`from_host`] | tasks, fibers and stacks that the host continues |
 //! | [`builtins`] | what generated code calls |
 //! | [`signal`], [`fault`], [`complaint`] | faults become traps, or end the process |
-//! | [`backtrace`], [`source`], [`trap`], [`host_error`], [`describe`] | what an embedder sees of a trap |
+//! | [`backtrace`], [`source`], [`trap`], [`host_error`], [`describe`], [`printed`] | what an embedder sees of a trap |
+//! | [`trace`], [`profile`], [`frames_tree`] | recording what stacks do, and sampling where they are |
 //! | [`design`] | what the designs need beyond generated code |
 //! | [`try_box`] | a box, if there is memory |
 //! | [`code`], [`known_code`], [`types`] | loaded code; types that are the same throughout an engine |
@@ -39,6 +40,7 @@ mod design;
 mod exception;
 mod fault;
 mod frames;
+mod frames_tree;
 pub mod from_host;
 mod fuel;
 mod grow;
@@ -57,12 +59,15 @@ mod memory_image;
 mod parking;
 pub mod pending;
 pub mod precompiled;
+mod printed;
+mod profile;
 mod signal;
 mod source;
 pub mod stack;
 pub mod store;
 pub mod table;
 mod timer;
+pub mod trace;
 mod transfer;
 pub mod trap;
 mod try_box;
@@ -85,8 +90,10 @@ pub use limiter::{
 pub use link::{ImportValue, LinkError};
 pub use memory_image::MemoryImages;
 pub use pending::{Pending, Waiting};
+pub use profile::{Profile, Sample};
 pub use signal::install as install_signal_handlers;
-pub use source::Source;
+pub use source::{Place, Source};
+pub use stack::{StackInfo, StackList, Waits};
 pub use store::{HostFunction, StackStatistics, Store, StoreId, StoreOptions, Trampoline};
 pub use trap::Trap;
 pub use try_box::try_box;

@@ -259,6 +259,7 @@ pub unsafe fn thaw(
         return Err(Stop::Failed(Trap::from_code(TrapCode::CallStackExhausted).into()));
     }
     let Thawed { root, stack, base } = inner.unfreeze(number);
+    inner.trace_enter(root);
     // SAFETY: the stack was left in a host call, of which these are the results.
     unsafe {
         activate_on(store, root, poller, |context, _| {
@@ -267,6 +268,7 @@ pub unsafe fn thaw(
             let store = Store::from_context(context);
             let outcome = store.conclude(waiting);
             if outcome.ended == GO_ON {
+                store.trace_host_return();
                 let reference = (*stack).reference;
                 (*context).passage = Passage { to: stack, signal: 0, reference };
             }
@@ -309,6 +311,7 @@ unsafe fn give_up(mut store: NonNull<Store>, number: usize, scope: Option<usize>
         inner.close_scope(scope);
     }
     let Thawed { root, stack, base } = inner.unfreeze(number);
+    inner.trace_enter(root);
     // SAFETY: nothing runs.
     let given_up = unsafe {
         activate_on(store, root, ptr::null_mut(), |context, _| {

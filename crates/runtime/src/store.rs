@@ -14,8 +14,10 @@ use crate::limiter::Limiter;
 use crate::memory::{Memory, MemoryPool};
 use crate::parking::KnownSites;
 use crate::pending::Frozen;
-use crate::stack::{self, Arena, Quarantine, RootStack, StackOptions, Stacks};
+use crate::profile::Profiler;
+use crate::stack::{self, Arena, Quarantine, RootStack, StackList, StackOptions, Stacks};
 use crate::table::{Table, TableLimits};
+use crate::trace::Recorder;
 use crate::types::TypeRegistry;
 use ropewalk_abi::heap::EXTERN_SIZE;
 use ropewalk_abi::stack::{FIRST_CAPTURE, Purpose};
@@ -73,6 +75,8 @@ pub struct StoreOptions {
     pub stop_always: bool,
     /// Whether every stack is parked as soon as it is suspended.
     pub park_always: bool,
+    /// Whether what the stacks do is recorded.
+    pub trace: bool,
 }
 
 /// A store.
@@ -121,6 +125,17 @@ pub struct Store {
     quarantine: Quarantine,
     /// Whether the engine panicked half-way.
     is_poisoned: bool,
+    /// Whether there is more to do when an activation begins: it has panicked, or what
+    /// happens is recorded.
+    pub(crate) is_unusual: bool,
+    /// Whether there is always something to do when an activation has ended.
+    pub(crate) tidies: bool,
+    /// Whether the runtime does something before it continues a stack for the host.
+    pub(crate) watches: bool,
+    /// Where the program is, at regular times.
+    pub(crate) profiler: Option<Box<Profiler>>,
+    /// What is recorded of the stacks.
+    pub(crate) recorder: Option<Box<Recorder>>,
     /// The number of the instance that makes first-class stacks, if it has one.
     pub stacks_instance: Option<usize>,
     /// Whether a module of it has the type of first-class stacks.
@@ -128,6 +143,10 @@ pub struct Store {
     /// How often the stacks were to be checked.
     pub(crate) checks: usize,
     ending: Option<Ending>,
+    /// How many stacks are listed whenever a call fails.
+    pub(crate) keeps_stacks: usize,
+    /// The stacks when the last call failed.
+    pub(crate) kept_stacks: Option<StackList>,
     /// The word of the last `suspend` that found the clause for every tag.
     pub(crate) suspended_with: u64,
     /// The word of the last `suspend` that the host has handled, or zero.
@@ -256,9 +275,19 @@ struct StoredHostFunction {
 impl Store {
     /// A new store. It is boxed because generated code knows its address.
     pub fn new(options: StoreOptions) -> Box<Store> {
-        let (call_builtin, call_host) = match options.move_stacks {
-            false => (stubs::call_builtin as *const (), stubs::call_host as *const ()),
-            true => (stubs::call_builtin_moving as *const (), stubs::call_host_moving as *const ()),
+        let StoreOptions { move_stacks, check_stacks, park_always, trace, .. } = options;
+        let call_builtin = match move_stacks {
+            false => stubs::call_builtin as *const (),
+            true => stubs::call_builtin_moving as *const (),
+        };
+        let call_host = match (move_stacks, trace) {
+            (_, true) => stubs::call_host_traced as *const (),
+            (true, false) => stubs::call_host_moving as *const (),
+            (false, false) => stubs::call_host as *const (),
+        };
+        let (finish, finish_with) = match trace {
+            false => (stubs::finish as *const (), stubs::finish_with as *const ()),
+            true => (stubs::finish_traced as *const (), stubs::finish_with_traced as *const ()),
         };
         let builtins = match options.check_stacks {
             false => &builtins::TABLE,
@@ -287,8 +316,8 @@ impl Store {
             start: stubs::start as *const c_void,
             deliver: deliver.cast(),
             continue_call: stubs::continue_call as *const () as *const _,
-            finish: stubs::finish as *const c_void,
-            finish_with: stubs::finish_with as *const c_void,
+            finish: finish.cast(),
+            finish_with: finish_with.cast(),
             no_parent: ptr::null_mut(),
             captures: FIRST_CAPTURE,
             root: ptr::null_mut(),
@@ -308,7 +337,8 @@ impl Store {
             store: ptr::null_mut(),
         };
         let heap = Heap::new(options.heap);
-        let stacks = Stacks::new(&options.stacks);
+        let mut stacks = Stacks::new(&options.stacks);
+        stacks.notes.enable(trace);
         let mut store = Box::new(Store {
             context: UnsafeCell::new(context),
             id: StoreId::next(),
@@ -336,10 +366,17 @@ impl Store {
             depth: 0,
             quarantine: Quarantine::default(),
             is_poisoned: false,
+            is_unusual: trace,
+            tidies: check_stacks | park_always | trace,
+            watches: move_stacks | trace,
+            profiler: None,
+            recorder: trace.then(Box::default),
             stacks_instance: None,
             has_stackrefs: false,
             checks: 0,
             ending: None,
+            keeps_stacks: 0,
+            kept_stacks: None,
             suspended_with: 0,
             last_handled: 0,
             released: Arc::default(),
@@ -406,6 +443,7 @@ impl Store {
     /// collected here any more.
     pub(crate) fn poison(&mut self) {
         self.is_poisoned = true;
+        self.is_unusual = true;
     }
 
     pub(crate) fn is_poisoned(&self) -> bool {
@@ -447,6 +485,16 @@ impl Store {
     }
 
     // ---- objects
+
+    /// The instances, in the order in which they were made.
+    pub fn instances(&self) -> &[Instance] {
+        &self.instances
+    }
+
+    /// The memories, by their numbers.
+    pub fn memories(&self) -> &[Memory] {
+        &self.memories
+    }
 
     /// An instance.
     pub fn instance(&self, index: usize) -> &Instance {
@@ -624,6 +672,23 @@ impl Store {
             None => self.stacks.relocate(unsafe { &mut *block }),
         };
         moved.expect("there is memory to move to");
+    }
+}
+
+impl Store {
+    /// What is to do, in some modes, before the runtime continues a stack in the place of the
+    /// running one.
+    ///
+    /// # Safety
+    ///
+    /// Both must be alive, and the links between them set.
+    #[cold]
+    pub(crate) unsafe fn watch_switch(&mut self, to: *mut ControlBlock) {
+        self.trace_switch(to, 0, ptr::null());
+        if self.options.move_stacks {
+            // SAFETY: the caller's promise.
+            unsafe { self.move_stack(to) };
+        }
     }
 }
 

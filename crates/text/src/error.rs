@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::fault::Fault;
-use crate::position::{Line, Position};
+use crate::position::{Line, Position, lines};
 use crate::snippet::Snippet;
 
 /// Something is wrong at a position of a source text.
@@ -28,7 +28,26 @@ pub struct TextError {
     message: String,
     path: Option<String>,
     place: Option<(Position, Snippet)>,
+    around: Around,
     invalid: bool,
+}
+
+/// The lines before and after the place, unless they are blank.
+#[derive(Debug, Clone, Default)]
+struct Around {
+    before: Option<String>,
+    after: Option<String>,
+}
+
+impl Around {
+    fn of(source: &str, line: usize) -> Around {
+        let shown = |line: &str| {
+            (!line.trim().is_empty()).then(|| Snippet::new(line, 0).text.trim_end().to_owned())
+        };
+        let mut lines = lines(source).skip(line.saturating_sub(2));
+        let before = if line > 1 { lines.next() } else { None };
+        Around { before: before.and_then(shown), after: lines.nth(1).and_then(shown) }
+    }
 }
 
 impl TextError {
@@ -36,12 +55,14 @@ impl TextError {
     pub(crate) fn new(source: &str, fault: Fault) -> TextError {
         let line = Line::of(source, fault.offset);
         let place = Some((line.position(), Snippet::new(line.text, line.at)));
-        TextError { message: fault.message, path: None, place, invalid: fault.invalid }
+        let around = Around::of(source, line.number);
+        TextError { message: fault.message, path: None, place, around, invalid: fault.invalid }
     }
 
     /// The error for something that concerns a source as a whole.
     pub(crate) fn whole(message: impl Into<String>) -> TextError {
-        TextError { message: message.into(), path: None, place: None, invalid: false }
+        let around = Around::default();
+        TextError { message: message.into(), path: None, place: None, around, invalid: false }
     }
 
     /// What is wrong.
@@ -79,15 +100,17 @@ impl TextError {
 
 impl std::error::Error for TextError {}
 
+/// The alternate form (`{:#}`) also shows the lines before and after.
 impl fmt::Display for TextError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let around = if f.alternate() { &self.around } else { &Around::default() };
         f.write_str(&self.message)?;
         match (&self.place, &self.path) {
             (Some((position, snippet)), Some(path)) => {
-                write_place(f, *position, format_args!("{path}:{position}"), snippet)
+                write_place(f, *position, format_args!("{path}:{position}"), snippet, around)
             }
             (Some((position, snippet)), None) => {
-                write_place(f, *position, format_args!("{position}"), snippet)
+                write_place(f, *position, format_args!("{position}"), snippet, around)
             }
             (None, Some(path)) => write!(f, "\n --> {path}"),
             (None, None) => Ok(()),
@@ -100,11 +123,20 @@ fn write_place(
     position: Position,
     name: fmt::Arguments<'_>,
     snippet: &Snippet,
+    around: &Around,
 ) -> fmt::Result {
-    let number = position.line.to_string();
-    let margin = " ".repeat(number.len() + 1);
+    let number = position.line;
+    let width = (number + usize::from(around.after.is_some())).to_string().len();
+    let margin = " ".repeat(width + 1);
     let Snippet { text, caret } = snippet;
     write!(f, "\n{margin}--> {name}\n{margin} |")?;
-    write!(f, "\n {number} | {text}")?;
-    write!(f, "\n{margin} | {:caret$}^", "")
+    if let Some(before) = &around.before {
+        write!(f, "\n {:>width$} | {before}", number - 1)?;
+    }
+    write!(f, "\n {number:>width$} | {text}")?;
+    write!(f, "\n{margin} | {:caret$}^", "")?;
+    match &around.after {
+        Some(after) => write!(f, "\n {:>width$} | {after}", number + 1),
+        None => Ok(()),
+    }
 }

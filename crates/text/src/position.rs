@@ -52,6 +52,12 @@ impl<'a> Line<'a> {
     }
 }
 
+/// The lines of a source text, without their ends.
+pub(crate) fn lines(source: &str) -> impl Iterator<Item = &str> {
+    let starts = std::iter::once(0).chain(line_starts(source));
+    starts.map(|start| source[start..].split(['\n', '\r']).next().unwrap_or_default())
+}
+
 /// Where each line but the first starts. As in the specification, a line ends
 /// with LF, CR or both.
 fn line_starts(source: &str) -> impl Iterator<Item = usize> {

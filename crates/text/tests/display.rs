@@ -96,3 +96,33 @@ fn long_lines() {
    |                                                                ^",
     );
 }
+
+/// The alternate form, for those who have room.
+#[test]
+fn lines_around() {
+    let shown = |source: &str| format!("{:#}", error(source));
+    let source = "(module\r\n  (func\r\n    local.get $y)\n\t(func))\n";
+    assert_eq!(
+        shown(source),
+        "\
+unknown local: failed to find name `$y`
+  --> 3:15
+   |
+ 2 |   (func
+ 3 |     local.get $y)
+   |               ^
+ 4 |     (func))"
+    );
+    let lines = "\n".repeat(8);
+    assert_eq!(
+        shown(&format!("{lines}(func local.get $y\n)")),
+        "\
+unknown local: failed to find name `$y`
+   --> 9:17
+    |
+  9 | (func local.get $y
+    |                 ^
+ 10 | )"
+    );
+    assert_eq!(shown("(modul)"), error("(modul)").to_string());
+}

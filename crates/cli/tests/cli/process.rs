@@ -82,3 +82,11 @@ pub fn file(name: &str, contents: impl AsRef<[u8]>) -> String {
     std::fs::write(&path, contents).expect("the file can be written");
     path.into_os_string().into_string().expect("the path is text")
 }
+
+/// Where a file is that is to be written in the directory for tests, and is not there yet. The
+/// name must be unique among all tests.
+pub fn absent(name: &str) -> String {
+    let path = file(name, "");
+    std::fs::remove_file(&path).expect("it was just written");
+    path
+}

@@ -296,6 +296,7 @@ impl Translator<'_> {
     /// The word of a clause. It is loaded anew each time: a hoisted one would be
     /// in memory as well, since no register survives a switch.
     pub(crate) fn handler_word(&mut self, tag: u32, kind: ClauseKind) -> Value {
+        self.note_tag(tag);
         let offset = self.env.layout.tag(tag);
         let context = self.running_context();
         let word = self.builder.ins().load(I64, MemFlagsData::trusted(), context, offset);

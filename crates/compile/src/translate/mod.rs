@@ -27,6 +27,7 @@ mod simd;
 pub(crate) mod stack_reference;
 pub(crate) mod switching;
 mod table;
+mod trace;
 mod variable;
 
 use crate::CompileError;
@@ -61,6 +62,8 @@ pub(crate) struct Translator<'a> {
     /// The context of the instance, the function's first argument.
     pub context: Value,
     caches: call::CallCaches,
+    /// What travels with the next switch.
+    traced: trace::Traced,
     /// The handlers of the `try_table`s around, the innermost last.
     handlers: Vec<exception::Handlers>,
     /// What runs, if the function switches between stacks.
@@ -176,6 +179,7 @@ impl<'a> Translator<'a> {
             locals: Vec::new(),
             context: Value::from_u32(0),
             caches: call::CallCaches::default(),
+            traced: trace::Traced::default(),
             handlers: Vec::new(),
             running: None,
             on_top: None,

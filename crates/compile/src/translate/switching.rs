@@ -10,6 +10,7 @@
 //! The call returns when somebody switches back, with what a [`Delivery`] says.
 
 use super::call::Callee;
+use super::trace::Traced;
 use super::{Known, Translator};
 use crate::emit::carry::CARRIED;
 use crate::emit::same_image::code_ref;
@@ -85,6 +86,9 @@ impl Translator<'_> {
         back: Block,
     ) {
         let from = self.current_stack();
+        if self.env.trace {
+            self.trace_switch(to, carried);
+        }
         if self.env.move_stacks {
             self.call_builtin(Builtin::move_stack, &[to]);
         }
@@ -158,6 +162,7 @@ impl Translator<'_> {
             self.set_known(Known::Reference);
         }
         self.find_fuel();
+        self.traced = Traced::default();
         if self.env.park_always {
             self.call_builtin(Builtin::park_stacks, &[]);
         }
@@ -176,11 +181,13 @@ impl Translator<'_> {
 
     /// As [`Transfer::carry`].
     pub(crate) fn carry(&mut self, values: &[Value], types: &[ValType]) -> Vec<Value> {
+        self.note_values(types);
         self.running_transfer().carry(values, types)
     }
 
     /// As [`Transfer::put_all`].
     pub(crate) fn put_all(&mut self, values: &[Value], types: &[ValType]) {
+        self.note_values(types);
         self.running_transfer().put_all(values, types);
     }
 

@@ -1,6 +1,7 @@
 //! What the tests of the API share.
 #![allow(dead_code, reason = "each test uses some of it")]
 
+pub mod designs;
 pub mod long;
 
 pub use ropewalk::stress::*;

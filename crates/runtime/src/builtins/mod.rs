@@ -390,6 +390,16 @@ fn check_stacks(_: &mut Calling<'_>) -> Result<u64> {
     Ok(0)
 }
 
+fn trace_create(calling: &mut Calling<'_>, block: u64) -> Result<u64> {
+    calling.store.trace_create(block as *mut ControlBlock);
+    Ok(0)
+}
+
+fn trace_switch(calling: &mut Calling<'_>, block: u64, values: u64, tag: u64) -> Result<u64> {
+    calling.store.trace_switch(block as *mut ControlBlock, values, tag as *const TagDef);
+    Ok(0)
+}
+
 fn make_room(calling: &mut Calling<'_>, block: u64, size: u64) -> Result<u64> {
     // SAFETY: generated code passes a free stack, of which it keeps no address.
     unsafe { calling.store.make_room_on_free(block as *mut ControlBlock, size as usize) }

@@ -42,6 +42,7 @@ impl Store {
             let object = Object::from_reference(exception).expect("exceptions are not null");
             object.at::<u64>(offset).write(left);
             self.drop_bound((*target).innermost);
+            self.trace_switch((*target).innermost, 0, std::ptr::null());
             self.run_base(target);
         }
         Ok(())

@@ -99,6 +99,7 @@ impl Store {
             (*current).wait(self.context().captures);
             (*block).parent = current;
             self.drop_bound((*block).innermost);
+            self.trace_switch((*block).innermost, 0, std::ptr::null());
             self.context_mut().stack = (*block).ungroup();
         }
         self.throw(exception)

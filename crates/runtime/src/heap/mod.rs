@@ -26,6 +26,7 @@ use ropewalk_abi::{TrapCode, TypeInfo};
 use std::any::Any;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Instant;
 
 /// How a heap behaves.
 #[derive(Clone, Copy, Debug)]
@@ -231,7 +232,11 @@ impl Store {
         let lists = collect::Lists::new(self)?;
         let space = self.heap.take_space(room_for(used) + needed)?;
         let (base, len) = (space.base(), space.map.len());
+        let begun = self.is_traced().then(Instant::now);
         let next = collect::copy_reachable(self, lists, base, space.clean);
+        if let Some(begun) = begun {
+            self.trace_collect(begun);
+        }
         self.heap.replace_space(space, used);
         let live = next - base;
         let (enough, refused) = self.heap_may_have(live, needed, len);

@@ -99,19 +99,19 @@ impl Store {
 
     /// Checks all stacks; says what is wrong.
     pub(crate) fn check_stacks(&self) -> Result<Checked> {
-        let mut check = Check { store: self, lives: vec![None; self.stacks.len() + 1] };
-        check.lives[0] = Some(Life::Vacant);
-        check.free_list()?;
-        check.vacant_blocks()?;
-        check.running_chains()?;
-        check.idle_roots()?;
-        check.suspended_chains()?;
-        check.rest()?;
+        let check = Check::of_lives(self)?;
         for number in 1..check.lives.len() {
             check.record(number)?;
         }
         check.memory()?;
         Ok(Checked(check.lives))
+    }
+
+    /// In which state each stack is, by the number of its block.
+    pub(crate) fn lives(&self) -> std::result::Result<Vec<Life>, Violation> {
+        let check = Check::of_lives(self).map_err(Violation)?;
+        let lives = check.lives.into_iter();
+        Ok(lives.map(|life| life.expect("every stack is in a state by now")).collect())
     }
 }
 
@@ -130,6 +130,19 @@ macro_rules! ensure {
 }
 
 impl<'a> Check<'a> {
+    /// Finds out in which state each stack is.
+    fn of_lives(store: &'a Store) -> Result<Check<'a>> {
+        let mut check = Check { store, lives: vec![None; store.stacks.len() + 1] };
+        check.lives[0] = Some(Life::Vacant);
+        check.free_list()?;
+        check.vacant_blocks()?;
+        check.running_chains()?;
+        check.idle_roots()?;
+        check.suspended_chains()?;
+        check.rest()?;
+        Ok(check)
+    }
+
     fn stacks(&self) -> &'a Stacks {
         &self.store.stacks
     }

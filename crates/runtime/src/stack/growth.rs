@@ -23,6 +23,7 @@ use super::table::Stacks;
 use crate::limiter::{Limiter, Undecided};
 use crate::machine::MachineLimit;
 use crate::map::{self, Map, PAGE};
+use crate::trace::note::Note;
 use ropewalk_abi::stack::{MAX_BLOCKS, Purpose};
 use ropewalk_abi::{ControlBlock, TrapCode};
 use std::collections::{HashMap, TryReserveError};
@@ -340,6 +341,7 @@ impl Stacks {
         result.map_err(|_| NoRoom::Machine(wanted))?;
         self.grown.growths += 1;
         self.shrink_due = true;
+        self.notes.add(Note::Grown(number, block.high - block.limit));
         Ok(())
     }
 

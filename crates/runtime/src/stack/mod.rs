@@ -8,6 +8,7 @@ pub(crate) mod growth;
 mod holding;
 mod idle;
 mod left;
+mod list;
 mod marks;
 mod mutation;
 mod packed;
@@ -15,16 +16,19 @@ mod park;
 mod relocate;
 mod slots;
 mod table;
+mod waits;
 
 pub(crate) use arena::RootStack;
 pub use arena::{Arena, ArenaOptions};
 pub(crate) use bound::Bound;
 pub(crate) use idle::Park;
 pub(crate) use left::LeftAt;
+pub use list::{StackInfo, StackList};
 pub use mutation::Mutation;
 pub(crate) use relocate::{Quarantine, move_root};
 pub use table::StackOptions;
 pub(crate) use table::{Reached, Stacks, Swept};
+pub use waits::Waits;
 
 use ropewalk_abi::stack::Purpose;
 use ropewalk_abi::{ControlBlock, clauses};

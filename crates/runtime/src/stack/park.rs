@@ -20,6 +20,7 @@ use super::packed::piece_size;
 use super::relocate::move_links;
 use super::table::Stacks;
 use crate::arch::stubs;
+use crate::trace::note::Note;
 use ropewalk_abi::stack::{GROUPED, Purpose, block_number};
 use ropewalk_abi::{ControlBlock, PARKED, PARKED_PLAIN};
 use std::ptr::{self, NonNull};
@@ -68,9 +69,18 @@ pub(super) fn packed_size(stack: &ControlBlock) -> usize {
     piece_size(unsafe { (*PackedHead::of(stack)).size() })
 }
 
-/// The end of what can lie on a stack: the word at `top` is the highest.
-fn end_of_frames(stack: &ControlBlock) -> usize {
-    stack.top + size_of::<usize>()
+/// How many of them are frames.
+pub(super) fn packed_frames(stack: &ControlBlock) -> usize {
+    // SAFETY: as above.
+    unsafe { (*PackedHead::of(stack)).len as usize }
+}
+
+/// The end of what can lie on a stack: the word at `top` is the highest. A root has all.
+pub(super) fn end_of_frames(stack: &ControlBlock) -> usize {
+    match stack.purpose {
+        Purpose::Root => stack.high,
+        _ => stack.top + size_of::<usize>(),
+    }
 }
 
 impl Stacks {
@@ -123,6 +133,7 @@ impl Stacks {
         }
         self.parked += 1;
         self.parkings += 1;
+        self.notes.add(Note::Parked(block_number(stack.reference)));
         true
     }
 
@@ -156,6 +167,7 @@ impl Stacks {
             stack.is_grouped = 0;
         }
         self.give_up_piece(piece, head);
+        self.notes.add(Note::Unparked(block_number(stack.reference)));
         self.has_unparked(block_number(stack.reference));
     }
 

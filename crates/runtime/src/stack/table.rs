@@ -21,6 +21,7 @@ use super::packed::Packed;
 use super::slots::Slots;
 use crate::design::first_class::marks::{Mark, MarkKind};
 use crate::map::Map;
+use crate::trace::note::{Note, Notes};
 use ropewalk_abi::stack::{
     KIND_MASK, MAX_BLOCKS, NEXT_GENERATION, Purpose, block_number, first_reference,
 };
@@ -115,6 +116,8 @@ pub(crate) struct Stacks {
     threshold: usize,
     /// Which of them the host has.
     pub held: Holding,
+    /// What a recorder wants to know.
+    pub notes: Notes,
     /// The marks of stacks.
     pub marks: MarkLists,
     /// The serial number of the newest mark.
@@ -177,6 +180,7 @@ impl Stacks {
             mutation,
             threshold: FIRST_THRESHOLD,
             held: Holding::default(),
+            notes: Notes::default(),
             marks: MarkLists::default(),
             newest_mark: 0,
             retired: Vec::new(),
@@ -466,6 +470,7 @@ impl Stacks {
             self.marks.hand_over(old, number);
         }
         self.grown.hand_over(old, number);
+        self.notes.add(Note::Renewed { from: old, to: number });
         self.retired.push(old);
         // SAFETY: as above.
         if unsafe { !(*new).is_parked() && (*new).purpose != Purpose::Root } {
@@ -617,6 +622,7 @@ impl Stacks {
         let number = self.number_of(stack).expect("a block of the table");
         stack.become_free();
         self.marks.forget(number);
+        self.notes.add(Note::Freed(number));
         if stack.is_parked() {
             self.drop_packed(stack);
             return self.put_block(stack);

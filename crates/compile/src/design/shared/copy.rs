@@ -43,6 +43,9 @@ impl Translator<'_> {
     /// Copies what a reference of a kind names; returns the reference to the copy.
     fn copy_stack(&mut self, reference: Value, kind: StackKind) -> Value {
         let block = self.check_reference(reference, kind);
+        if self.env.trace {
+            return self.copy_by_runtime(reference, kind);
+        }
         let [cold, done] = self.cold_and_next();
         let [copied] = self.words(done);
         let sp = self.check_small(block, Purpose::of(kind), cold);
@@ -56,11 +59,16 @@ impl Translator<'_> {
         };
         self.jump(done, &[copy]);
         self.enter_sealed(cold);
-        let kind = self.index(kind as u64);
-        let copy = self.call_builtin(Builtin::copy_stack, &[reference, kind]);
+        let copy = self.copy_by_runtime(reference, kind);
         self.jump(done, &[copy]);
         self.enter_sealed(done);
         copied
+    }
+
+    /// The same, in any case; it is recorded there if stacks are traced.
+    fn copy_by_runtime(&mut self, reference: Value, kind: StackKind) -> Value {
+        let kind = self.index(kind as u64);
+        self.call_builtin(Builtin::copy_stack, &[reference, kind])
     }
 
     /// Continues here in the common case, else at a block. Returns the stack pointer.

@@ -72,6 +72,7 @@ impl Translator<'_> {
         self.set(block, block::SOUGHT, zero);
         self.set(block, block::IS_GROUPED, none);
         self.set(block, block::PURPOSE_AND_MARKS, purpose);
+        self.trace_create(block);
     }
 
     /// The reference of a block, as one of a kind.

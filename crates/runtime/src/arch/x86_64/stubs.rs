@@ -471,11 +471,12 @@ unsafe extern "C" fn call_words() {
 
 /// The code of functions of the host that [take and give a few
 /// words](ropewalk_abi::signature::in_registers). In a stress mode it moves the running
-/// stack first.
-pub fn host_words(move_stacks: bool) -> *const c_void {
-    match move_stacks {
-        false => call_words as *const c_void,
-        true => call_words_moving as *const c_void,
+/// stack first; where calls are traced, it tells of them.
+pub fn host_words(move_stacks: bool, trace: bool) -> *const c_void {
+    match (move_stacks, trace) {
+        (_, true) => call_words_traced as *const c_void,
+        (true, false) => call_words_moving as *const c_void,
+        (false, false) => call_words as *const c_void,
     }
 }
 
@@ -566,6 +567,86 @@ call_stub! {
     ],
     after: [],
     { move_stack = sym crate::store::move_stack_of }
+}
+
+call_stub! {
+    /// As [`call_words`], but tells of the call and of its end. In a stress mode the running
+    /// stack is moved too.
+    call_words_traced,
+    to_host_stack: "mov rsp, [r10 + {host_sp}]",
+    call: [
+        "push rdi",
+        "push rsi",
+        "push rdx",
+        "push rcx",
+        "push r8",
+        "sub rsp, 32",
+        "movlps [rsp], xmm0",
+        "movlps [rsp + 8], xmm1",
+        "movlps [rsp + 16], xmm2",
+        "movlps [rsp + 24], xmm3",
+        "mov rsi, rdi",
+        "mov rdi, r10",
+        "call {host_called}",
+        "movlps xmm3, [rsp + 24]",
+        "movlps xmm2, [rsp + 16]",
+        "movlps xmm1, [rsp + 8]",
+        "movlps xmm0, [rsp]",
+        "add rsp, 32",
+        "pop r8",
+        "pop rcx",
+        "pop rdx",
+        "pop rsi",
+        "pop rdi",
+        "sub rsp, 8",
+        "call [rdi + {function}]",
+        "push rax", // the outcome
+        "push rdx",
+        "mov rdi, [rsp + 24]", // the store
+        "mov rsi, rax",
+        "call {host_returned}",
+        "pop rdx",
+        "pop rax"
+    ],
+    after: ["mov rax, rdx", "movq xmm0, rdx"],
+    {
+        host_sp = const offset_of!(StoreContext, host_sp),
+        function = const offset_of!(HostContext, function),
+        host_called = sym crate::trace::host_called,
+        host_returned = sym crate::trace::host_returned
+    }
+}
+
+call_stub! {
+    /// As [`call_host`], but tells of the call and of its end. In a stress mode the running
+    /// stack is moved too.
+    call_host_traced,
+    to_host_stack: "mov rsp, rsi",
+    call: [
+        "push rdi",
+        "push rsi",
+        "push rdx",
+        "mov rsi, rdi",
+        "mov rdi, r10",
+        "call {host_called}",
+        "pop rdx",
+        "pop rsi",
+        "pop rdi",
+        "sub rsp, 8",
+        "call rdx",
+        "push rax", // the outcome
+        "push rdx",
+        "mov rdi, [rsp + 24]", // the store
+        "mov rsi, rax",
+        "call {host_returned}",
+        "pop rdx",
+        "pop rax"
+    ],
+    after: [],
+    {
+        host_called = sym crate::trace::host_called,
+        host_returned = sym crate::trace::host_returned
+    }
 }
 
 // ---- stopping
@@ -927,6 +1008,48 @@ finish_stub! {
 finish_stub! {
     /// Finishes with the signal in `rsi`.
     finish_with, "mov rdx, rsi"
+}
+
+/// As [`finish`], but tells of the end first, with the values in the transfer area.
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn finish_traced() {
+    core::arch::naked_asm!(
+        "xor esi, esi",
+        "jmp {finish_with_traced}",
+        finish_with_traced = sym finish_with_traced,
+    )
+}
+
+/// As [`finish_with`], but tells of the end first, with the values in the transfer area.
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn finish_with_traced() {
+    core::arch::naked_asm!(
+        "mov rax, [rdi + {transfer}]",
+        "movups [rax], xmm0",
+        "movups [rax + 16], xmm1",
+        "movups [rax + 32], xmm2",
+        "mov r11, [rdi + {stack}]",
+        "mov [r11 + {sp}], rsp",
+        "mov [r11 + {fp}], rbp",
+        "mov rsp, [rdi + {host_sp}]",
+        "push rdi",
+        "push rsi",
+        "call {finished}",
+        "pop rsi",
+        "pop rdi",
+        "mov rax, [rdi + {transfer}]",
+        "movups xmm0, [rax]",
+        "movups xmm1, [rax + 16]",
+        "movups xmm2, [rax + 32]",
+        "jmp {finish_with}", // which takes the stack of the parent
+        transfer = const offset_of!(StoreContext, transfer),
+        stack = const offset_of!(StoreContext, stack),
+        sp = const offset_of!(ControlBlock, sp),
+        fp = const offset_of!(ControlBlock, fp),
+        host_sp = const offset_of!(StoreContext, host_sp),
+        finished = sym crate::trace::finished,
+        finish_with = sym finish_with,
+    )
 }
 
 /// The frame below the first one of a blank stack. Nothing returns to it: what

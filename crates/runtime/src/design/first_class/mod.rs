@@ -9,7 +9,7 @@ use crate::heap::write_storage;
 use crate::stack::{LeftAt, Mutation};
 use crate::store::Store;
 use ropewalk_abi::builtin::Outcome;
-use ropewalk_abi::stack::{ClauseKind, StackKind, kind_bits};
+use ropewalk_abi::stack::{ClauseKind, StackKind, kind_bits, tag_of_handler};
 use ropewalk_abi::types::StorageType;
 use ropewalk_abi::{ControlBlock, RawVal, TagDef, TrapCode};
 use std::ptr;
@@ -70,11 +70,18 @@ impl Store {
         }
         // SAFETY: a valid reference named the base of suspended stacks.
         unsafe { self.unpark_group(target) }?;
+        let tag = tag_of_handler(word) as *const TagDef;
         // SAFETY: the base is a parent of the running stack, or that itself.
         unsafe {
             match frees {
-                true => self.release_up_to(base),
-                false => (*base).group(self.context().stack),
+                true => {
+                    self.trace_last_switch(innermost, tag);
+                    self.release_up_to(base);
+                }
+                false => {
+                    (*base).group(self.context().stack);
+                    self.trace_switch(innermost, 0, tag);
+                }
             }
         }
         // SAFETY: as above.
@@ -159,6 +166,7 @@ impl Store {
         // running stack.
         unsafe {
             self.unpark_group(target)?;
+            self.trace_last_switch((*target).innermost, ptr::null());
             self.release_up_to(base);
             self.run_base(target);
         }

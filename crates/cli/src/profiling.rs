@@ -1,0 +1,81 @@
+//! Profiles: where a program spends its time, for other tools to show.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use anyhow::Context as _;
+use clap::Args;
+use fxprof_processed_profile as firefox;
+use ropewalk::{Config, Profile, Result, Store};
+
+use crate::{input, timeout};
+
+/// How often a program is sampled if nothing is said.
+const INTERVAL: Duration = Duration::from_millis(1);
+
+/// Options that say what is sampled.
+#[derive(Args)]
+pub(crate) struct Profiling {
+    /// Samples where the program spends its time, across stacks: as JSON for
+    /// profiler.firefox.com if the name ends in `.json`, or else as folded stacks, of which
+    /// other tools make flame graphs.
+    #[arg(long, value_name = "FILE")]
+    profile: Option<PathBuf>,
+
+    /// The time from one sample to the next, 1ms if nothing is said.
+    #[arg(long, value_name = "TIME", value_parser = timeout::parse, requires = "profile")]
+    profile_interval: Option<Duration>,
+}
+
+impl Profiling {
+    pub(crate) fn configure(&self, config: &mut Config) {
+        if self.profile.is_some() {
+            config.interruption(true);
+        }
+    }
+
+    /// Begins. A file that cannot be written is found out before the program runs.
+    pub(crate) fn prepare<T>(&self, store: &mut Store<T>) -> Result<()> {
+        let Some(path) = &self.profile else { return Ok(()) };
+        fs::write(path, "").with_context(|| cannot_write(path))?;
+        store.start_profile(self.profile_interval.unwrap_or(INTERVAL))
+    }
+
+    /// Writes what was sampled, however the program has ended.
+    pub(crate) fn write<T>(&self, store: &mut Store<T>, program: &Path) -> Result<()> {
+        let Some(path) = &self.profile else { return Ok(()) };
+        let profile = store.take_profile()?;
+        let text = match path.extension().is_some_and(|extension| extension == "json") {
+            true => for_firefox(&profile, &input::name(program))?,
+            false => profile.to_folded(),
+        };
+        fs::write(path, text).with_context(|| cannot_write(path))
+    }
+}
+
+fn cannot_write(path: &Path) -> String {
+    format!("cannot write the profile {}", path.display())
+}
+
+/// A profile as the Firefox Profiler reads it.
+fn for_firefox(profile: &Profile, program: &str) -> Result<String> {
+    let begun = SystemTime::now() - profile.samples.last().map_or(Duration::ZERO, |last| last.time);
+    let mut made = firefox::Profile::new(program, begun.into(), profile.interval.into());
+    let start = firefox::Timestamp::from_nanos_since_reference(0);
+    let process = made.add_process(program, std::process::id(), start);
+    let thread = made.add_thread(process, std::process::id(), start, true);
+    let names: Vec<_> = profile.functions.iter().map(|name| made.intern_string(name)).collect();
+    for sample in &profile.samples {
+        let time = sample.time.as_nanos() as u64;
+        let frames = profile.stacks[sample.stack].iter().map(|function| firefox::FrameInfo {
+            frame: firefox::Frame::Label(names[*function]),
+            category_pair: firefox::CategoryHandle::OTHER.into(),
+            flags: firefox::FrameFlags::empty(),
+        });
+        let time = firefox::Timestamp::from_nanos_since_reference(time);
+        let delta = firefox::CpuDelta::from(profile.interval);
+        made.add_sample(thread, time, frames, delta, 1);
+    }
+    Ok(serde_json::to_string(&made)?)
+}

@@ -1,0 +1,88 @@
+//! Profiles: where a program spends its time, across stacks.
+
+mod common;
+use common::*;
+use ropewalk::*;
+use std::time::Duration;
+
+const INTERVAL: Duration = Duration::from_millis(1);
+
+/// A continuation, a task in it, and in that a loop; and a loop on the root.
+const NESTED: &str = r#"(module $m
+  (import "host" "f" (func $back))
+  (type $f (func)) (type $c (cont $f)) (type $t (task))
+  (elem declare func $outer $inner)
+  (func $spin (export "spin") (local $n i32)
+    (local.set $n (i32.const 50_000_000))
+    (loop $l (br_if $l (local.tee $n (i32.sub (local.get $n) (i32.const 1))))))
+  (func $inner (param (ref null $t)) (call $spin))
+  (func $outer (task.resume $t (task.new $t $inner)))
+  (func (export "run") (resume $c (cont.new $c (ref.func $outer))))
+  (func (export "through_host") (call $back)))"#;
+
+fn profile_of(engine: &Engine, export: &str) -> Profile {
+    let back = |mut caller: Caller<'_, ()>| -> Result<()> {
+        let spin = caller.get_export("spin").and_then(Extern::into_func).unwrap();
+        spin.call(&mut caller, &[], &mut [])
+    };
+    let (mut store, instance) = with_host(engine, NESTED, back);
+    store.start_profile(INTERVAL).unwrap();
+    call(&mut store, instance, export, &[]).unwrap();
+    store.take_profile().unwrap()
+}
+
+fn interruptible(mode: Mode) -> Engine {
+    Engine::new(mode.config().interruption(true)).unwrap()
+}
+
+#[test]
+fn time_is_that_of_all_stacks_that_wait() {
+    for mode in [DEFAULT, MOVE, PARK, CHECK, MINIMAL_STACKS] {
+        let profile = profile_of(&interruptible(mode), "run");
+        let folded = profile.to_folded();
+        let (stack, count) = folded.lines().next().unwrap().rsplit_once(' ').unwrap();
+        assert_eq!(stack, "m!run;m!outer;m!inner;m!spin", "{}", mode.name);
+        assert_eq!(count.parse(), Ok(profile.samples.len()), "{folded}");
+        assert!(profile.samples.windows(2).all(|pair| pair[0].time <= pair[1].time));
+        assert_eq!(profile.interval, INTERVAL);
+    }
+}
+
+#[test]
+fn calls_through_the_host_are_time_of_whoever_called_it() {
+    let profile = profile_of(&interruptible(DEFAULT), "through_host");
+    assert!(profile.to_folded().starts_with("m!through_host;m!spin "), "{}", profile.to_folded());
+}
+
+#[test]
+fn a_profile_ends_when_it_is_taken() {
+    let (mut store, instance) = with_host(&interruptible(DEFAULT), NESTED, || {});
+    assert!(store.take_profile().unwrap_err().to_string().contains("no profile was started"));
+    store.start_profile(INTERVAL).unwrap();
+    store.take_profile().unwrap();
+    call(&mut store, instance, "spin", &[]).unwrap();
+    store.start_profile(INTERVAL).unwrap();
+    assert!(store.take_profile().unwrap().samples.is_empty());
+}
+
+#[test]
+fn a_profile_goes_on_after_a_trap_and_beside_a_deadline() {
+    let (mut store, instance) = with_host(&interruptible(DEFAULT), NESTED, || {});
+    store.start_profile(INTERVAL).unwrap();
+    store.set_timeout(Duration::from_millis(5)).unwrap();
+    let result = call(&mut store, instance, "run", &[]);
+    assert_eq!(code(result), TrapCode::Interrupt);
+    store.set_deadline(None).unwrap();
+    call(&mut store, instance, "spin", &[]).unwrap();
+    let folded = store.take_profile().unwrap().to_folded();
+    assert!(folded.lines().any(|line| line.starts_with("m!spin ")), "{folded}");
+}
+
+#[test]
+fn a_profile_needs_functions_that_can_stop_and_some_time() {
+    let mut store = Store::new(&Engine::default(), ());
+    let error = store.start_profile(INTERVAL).unwrap_err();
+    assert!(error.to_string().contains("Config::interruption"));
+    let mut store = Store::new(&interruptible(DEFAULT), ());
+    assert!(store.start_profile(Duration::ZERO).unwrap_err().to_string().contains("zero"));
+}

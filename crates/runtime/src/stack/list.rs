@@ -1,0 +1,387 @@
+//! All stacks of a store, as whoever debugs a program wants to see them: in which state
+//! each is, for whom it waits, where it is, and how much memory it has.
+
+use super::check::Violation;
+use super::park::{end_of_frames, packed_frames, packed_size};
+use crate::activation::LeavePoint;
+use crate::backtrace::{Backtrace, Boundary, Frame};
+use crate::store::Store;
+use ropewalk_abi::code::index;
+use ropewalk_abi::life::Life;
+use ropewalk_abi::stack::{EVERY_TAG, Purpose, StackKind, tag_of_handler};
+use ropewalk_abi::{ControlBlock, FuncRef, clauses};
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::fmt;
+use std::ptr;
+
+/// The stacks of a store at one moment, in the order of their numbers.
+#[derive(Clone, Debug, Default)]
+pub struct StackList {
+    stacks: Vec<StackInfo>,
+    /// How many more there were.
+    omitted: usize,
+}
+
+/// What is known of a stack.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct StackInfo {
+    /// Its number. No other stack has it now; when this one has ended, another may get
+    /// it.
+    pub number: usize,
+    /// In which state it is: new, running, waiting, suspended, parked, inside of what is
+    /// suspended, or lost.
+    pub life: Life,
+    /// Of which design it is; none if it is the root of an activation.
+    pub kind: Option<StackKind>,
+    /// The stack that waits for it, if one does, and in what. Of a stack inside of what is
+    /// suspended, the one that it is suspended with.
+    pub parent: Option<(usize, Boundary)>,
+    /// The function that it began with, if that is known.
+    pub function: Option<Frame>,
+    /// Where it is: its own frames, without those of its parents.
+    pub backtrace: Backtrace,
+    /// Of a fiber or a first-class stack that is suspended: the tags of the events that
+    /// can continue it.
+    pub events: Vec<String>,
+    /// How many bytes its frames take.
+    pub used_bytes: usize,
+    /// How many bytes it has room for now. Of one that is parked, what its packed frames
+    /// take.
+    pub size_bytes: usize,
+}
+
+impl Store {
+    /// All stacks that are in use. Fails if their records do not agree, which is a bug of
+    /// the engine.
+    pub fn list_stacks(&self) -> anyhow::Result<StackList> {
+        Ok(self.list_stacks_left(usize::MAX, None)?)
+    }
+
+    /// The same, but beside those that run or wait for them only so many, where the newest
+    /// activation may have been left at a fault: then its stack does not say where it is.
+    pub(crate) fn list_stacks_left(
+        &self,
+        most: usize,
+        fault: Option<&LeavePoint>,
+    ) -> Result<StackList, Violation> {
+        let (mut left, mut omitted) = (most, 0);
+        let mut is_listed = |(_, life): &(usize, Life)| match life {
+            Life::Free | Life::Vacant | Life::Idle => false,
+            Life::Running | Life::Waiting => true,
+            _ if left == 0 => {
+                omitted += 1;
+                false
+            }
+            _ => {
+                left -= 1;
+                true
+            }
+        };
+        let lives = self.lives()?;
+        let listed: Vec<_> = lives.into_iter().enumerate().filter(&mut is_listed).collect();
+        let info = |(number, life)| {
+            // SAFETY: blocks of the table are always initialised, and nothing changes them
+            // while the store is borrowed.
+            let stack = unsafe { &*self.stacks.block(number) };
+            let is_newest = ptr::eq(stack, self.context().stack);
+            self.stack_info(stack, number, life, fault.filter(|_| is_newest))
+        };
+        Ok(StackList { stacks: listed.into_iter().map(info).collect(), omitted })
+    }
+
+    fn stack_info(
+        &self,
+        stack: &ControlBlock,
+        number: usize,
+        life: Life,
+        fault: Option<&LeavePoint>,
+    ) -> StackInfo {
+        let left = match fault {
+            Some(left) => Some(left.clone()),
+            None => self.left_at(stack, life),
+        };
+        let backtrace = match &left {
+            // SAFETY: the stack was left there.
+            Some(left) => unsafe { Backtrace::of_stack(self, left) },
+            None => Backtrace::default(),
+        };
+        let used_bytes = match (fault, life) {
+            (_, Life::Lost) => 0,
+            (Some(left), _) => end_of_frames(stack).saturating_sub(left.sp),
+            (None, _) if stack.is_parked() => packed_frames(stack),
+            (None, _) => end_of_frames(stack).saturating_sub(stack.sp),
+        };
+        StackInfo {
+            number,
+            life,
+            kind: stack.purpose.kind(),
+            parent: self.parent_of(stack, life),
+            function: backtrace.outermost().or_else(|| self.first_function(stack, life)),
+            events: self.events_of(stack, life),
+            backtrace,
+            used_bytes,
+            size_bytes: match stack.is_parked() {
+                true => packed_size(stack),
+                false => stack.high - stack.limit,
+            },
+        }
+    }
+
+    /// Where a stack was left that does not run generated code, if it has begun.
+    fn left_at(&self, stack: &ControlBlock, life: Life) -> Option<LeavePoint> {
+        let is_suspended = matches!(life, Life::Suspended | Life::Inside | Life::Parked);
+        match life {
+            Life::New | Life::Lost => None,
+            _ if is_suspended => {
+                let left = LeavePoint::suspended(stack)?;
+                // SAFETY: the stack is suspended, and the address to continue at lies above
+                // what is bound.
+                let bound = unsafe { self.bound(stack) };
+                let pc = bound.map(|bound| unsafe { *(bound.left_at() as *const usize) });
+                Some(LeavePoint { pc: pc.unwrap_or(left.pc), ..left })
+            }
+            _ => Some(LeavePoint::in_host_call(stack)),
+        }
+    }
+
+    /// Who waits for a stack, and in what.
+    fn parent_of(&self, stack: &ControlBlock, life: Life) -> Option<(usize, Boundary)> {
+        let number = |parent: &ControlBlock| self.stacks.number_of(parent);
+        match life {
+            Life::Running | Life::Waiting | Life::Inside => {}
+            _ => return None,
+        }
+        let has_parent = !stack.parent.is_null() && !ptr::eq(stack.parent, self.no_parent());
+        let parent = if has_parent { stack.parent } else { stack.extender };
+        // SAFETY: parents are alive as long as their children run or are suspended with
+        // them, and so are extenders.
+        if let Some(parent) = unsafe { parent.as_ref() } {
+            return Some((number(parent)?, self.resume_boundary(stack, parent)));
+        }
+        // The root of an activation that a host function has begun.
+        let depth = self.roots.iter().position(|root| ptr::eq(root.block, stack))?;
+        let outside = self.depth.checked_sub(depth + 1)?;
+        Some((number(self.outer_stacks().nth(outside)?)?, Boundary::Host))
+    }
+
+    /// The function of a stack that has not begun.
+    fn first_function(&self, stack: &ControlBlock, life: Life) -> Option<Frame> {
+        let is_new = matches!(life, Life::New | Life::Parked) && stack.fp == 0;
+        // SAFETY: functions live as long as their store.
+        let function = unsafe { stack.function.as_ref() }.filter(|_| is_new)?;
+        self.frame_of_function(function)
+    }
+
+    /// A function, as a frame without a place.
+    pub(crate) fn frame_of_function(&self, function: &FuncRef) -> Option<Frame> {
+        let (module, offset) = self.module_at(function.code as usize)?;
+        let image = module.code.tables();
+        let code = image.functions[image.function_at(offset)? as usize];
+        Some(Frame::of_function(module, index(code.function)?))
+    }
+
+    /// The events that can continue a stack.
+    fn events_of(&self, stack: &ControlBlock, life: Life) -> Vec<String> {
+        let has_events = matches!(stack.purpose, Purpose::Fiber | Purpose::FirstClass);
+        let is_suspended = matches!(life, Life::New | Life::Suspended | Life::Parked);
+        // SAFETY: blocks of the table are always initialised.
+        let innermost = unsafe { &*stack.innermost };
+        if !has_events || !is_suspended || innermost.handlers.is_null() {
+            return Vec::new();
+        }
+        // SAFETY: a fiber or first-class stack that is suspended has noted its events.
+        let words = unsafe { clauses::all(innermost.handlers) };
+        words.filter(|word| *word != EVERY_TAG).map(|w| self.tag_name(tag_of_handler(w))).collect()
+    }
+}
+
+impl StackList {
+    /// The stacks, in the order of their numbers.
+    pub fn iter(&self) -> std::slice::Iter<'_, StackInfo> {
+        self.stacks.iter()
+    }
+
+    /// How many more there were, if not all are listed.
+    pub fn omitted(&self) -> usize {
+        self.omitted
+    }
+
+    /// How many are listed.
+    pub fn len(&self) -> usize {
+        self.stacks.len()
+    }
+
+    /// Whether none is.
+    pub fn is_empty(&self) -> bool {
+        self.stacks.is_empty()
+    }
+
+    /// The stack with a number.
+    pub fn get(&self, number: usize) -> Option<&StackInfo> {
+        let found = self.stacks.binary_search_by_key(&number, |stack| stack.number);
+        found.ok().map(|place| &self.stacks[place])
+    }
+
+    /// As JSON: a list of objects, with the frames of each, the innermost first.
+    pub fn to_json(&self) -> String {
+        let stacks: Vec<Value> = self.stacks.iter().map(StackInfo::json).collect();
+        format!("{:#}", json!({ "stacks": stacks, "stacks_omitted": self.omitted }))
+    }
+
+    /// Those that have a parent, by its number.
+    fn children(&self) -> HashMap<usize, Vec<&StackInfo>> {
+        let mut children = HashMap::<_, Vec<_>>::new();
+        for stack in self {
+            if let Some(parent) = stack.parent_number() {
+                children.entry(parent).or_default().push(stack);
+            }
+        }
+        children
+    }
+}
+
+impl<'a> IntoIterator for &'a StackList {
+    type Item = &'a StackInfo;
+    type IntoIter = std::slice::Iter<'a, StackInfo>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+/// How wide the columns of the text are.
+struct Columns {
+    title: usize,
+    function: usize,
+}
+
+/// How deep a tree of stacks is indented at most.
+const MAX_INDENT: usize = 16;
+
+impl fmt::Display for StackList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.len() {
+            1 => f.write_str("1 stack")?,
+            count => write!(f, "{count} stacks")?,
+        }
+        let width = |text: &dyn Fn(&StackInfo) -> String| {
+            self.iter().map(|stack| text(stack).chars().count()).max().unwrap_or(0)
+        };
+        let columns = Columns {
+            title: width(&StackInfo::title),
+            function: width(&|stack| stack.function_text()),
+        };
+        let children = self.children();
+        // A chain may be as long as there are stacks, so there is no recursion.
+        let outermost = self.iter().filter(|stack| stack.parent_number().is_none());
+        let mut rest: Vec<_> = outermost.rev().map(|stack| (stack, 0)).collect();
+        while let Some((stack, depth)) = rest.pop() {
+            stack.write(f, depth, &columns)?;
+            let inside = children.get(&stack.number).into_iter().flatten();
+            rest.extend(inside.rev().map(|child| (*child, depth + 1)));
+        }
+        match self.omitted {
+            0 => Ok(()),
+            omitted => write!(f, "\n... and {omitted} more"),
+        }
+    }
+}
+
+impl StackInfo {
+    /// The number of the stack that waits for it.
+    pub fn parent_number(&self) -> Option<usize> {
+        self.parent.as_ref().map(|(number, _)| *number)
+    }
+
+    /// What the design calls it.
+    pub fn kind_name(&self) -> &'static str {
+        match self.kind {
+            None => "root",
+            Some(StackKind::Continuation) => "continuation",
+            Some(StackKind::Bag) => "stack of the bag",
+            Some(StackKind::Task) => "task",
+            Some(StackKind::Fiber) => "fiber",
+            Some(StackKind::FirstClass) => "first-class stack",
+        }
+    }
+
+    /// Its state in one word.
+    pub fn life_name(&self) -> &'static str {
+        match self.life {
+            Life::New => "new",
+            Life::Suspended => "suspended",
+            Life::Inside => "inside",
+            Life::Parked => "parked",
+            Life::Running => "running",
+            Life::Waiting => "waiting",
+            Life::Lost => "lost",
+            Life::Free | Life::Idle | Life::Vacant => "unused",
+        }
+    }
+
+    fn title(&self) -> String {
+        format!("stack {}: {}, {}", self.number, self.kind_name(), self.life_name())
+    }
+
+    fn function_text(&self) -> String {
+        self.function.as_ref().map_or_else(|| "?".to_string(), Frame::function_text)
+    }
+
+    fn write(&self, f: &mut fmt::Formatter<'_>, depth: usize, columns: &Columns) -> fmt::Result {
+        let indent = 2 * depth.min(MAX_INDENT / 2);
+        if let Some((_, boundary)) = &self.parent {
+            write!(f, "\n{:indent$}-- {boundary}", "")?;
+        }
+        let (title, function) = (self.title(), self.function_text());
+        let (title_width, width) = (columns.title, columns.function);
+        write!(f, "\n{:indent$}{title:title_width$}  {function:width$}  ", "")?;
+        write!(f, "{} of {} bytes", self.used_bytes, self.size_bytes)?;
+        for event in &self.events {
+            write!(f, " (on ${event})")?;
+        }
+        for (i, frame) in self.backtrace.frames().iter().enumerate() {
+            write!(f, "\n{:indent$}  {i:2}: {frame}", "")?;
+        }
+        match self.backtrace.omitted() {
+            0 => Ok(()),
+            omitted => write!(f, "\n{:indent$}  ... and {omitted} more", ""),
+        }
+    }
+
+    fn json(&self) -> Value {
+        let parent = self.parent.as_ref().map(|(number, boundary)| match boundary {
+            Boundary::Resume { instruction, tags } => {
+                json!({ "stack": number, "by": instruction, "tags": tags })
+            }
+            Boundary::Host => json!({ "stack": number, "by": "host" }),
+        });
+        json!({
+            "number": self.number,
+            "design": self.kind_name(),
+            "state": self.life_name(),
+            "parent": parent,
+            "function": self.function.as_ref().map(Frame::json),
+            "events": self.events,
+            "frames": self.backtrace.frames().iter().map(Frame::json).collect::<Vec<_>>(),
+            "frames_omitted": self.backtrace.omitted(),
+            "used_bytes": self.used_bytes,
+            "size_bytes": self.size_bytes,
+        })
+    }
+}
+
+impl Frame {
+    fn json(&self) -> Value {
+        json!({
+            "module": self.module_name(),
+            "function": self.function_index(),
+            "name": self.function_name(),
+            "offset": self.offset(),
+            "file": self.file(),
+            "line": self.line(),
+            "column": self.column(),
+        })
+    }
+}

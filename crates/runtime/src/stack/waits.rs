@@ -1,0 +1,157 @@
+//! Who waits for whom, and in what: for a program that cannot go on.
+
+use super::list::{StackInfo, StackList};
+use crate::backtrace::{Boundary, Frame};
+use ropewalk_abi::life::Life;
+use std::fmt;
+
+/// How many stacks a report names; there may be a million.
+const SHOWN: usize = 32;
+/// How much of a line of the source is shown.
+const LINE: usize = 72;
+
+impl StackList {
+    /// Whether nothing runs, though something is suspended: unless the host continues one
+    /// of the stacks, nothing ever happens again.
+    pub fn is_stuck(&self) -> bool {
+        let runs = |stack: &StackInfo| stack.life == Life::Running;
+        !self.iter().any(runs) && self.iter().any(StackInfo::is_suspended)
+    }
+
+    /// Says of each stack that does not run for whom it waits, and in what. Nothing if all
+    /// run.
+    ///
+    /// A stack that waits has resumed another. One that is suspended waits to be
+    /// continued: where it is suspended is said, with the line if the source is known, and
+    /// which events can continue it if its design has those.
+    pub fn waits(&self) -> Waits<'_> {
+        Waits { list: self }
+    }
+}
+
+impl StackInfo {
+    /// Whether it can be continued by whoever has a reference to it.
+    pub fn is_suspended(&self) -> bool {
+        matches!(self.life, Life::New | Life::Suspended | Life::Parked)
+    }
+}
+
+/// A report on who waits for whom, for people.
+#[derive(Clone, Copy, Debug)]
+pub struct Waits<'a> {
+    list: &'a StackList,
+}
+
+impl Waits<'_> {
+    /// Whether no stack is suspended.
+    pub fn is_empty(&self) -> bool {
+        !self.list.iter().any(StackInfo::is_suspended)
+    }
+
+    fn write_waiting(&self, f: &mut fmt::Formatter<'_>, child: &StackInfo) -> fmt::Result {
+        let Some((number, boundary)) = &child.parent else { return Ok(()) };
+        let Some(parent) = self.list.get(*number) else { return Ok(()) };
+        write!(f, "\n  {} waits for stack {}", Title(parent), child.number)?;
+        match boundary {
+            Boundary::Resume { instruction, tags } => {
+                write!(f, ", in {instruction}")?;
+                tags.iter().try_for_each(|tag| write!(f, " (on ${tag})"))?;
+            }
+            Boundary::Host => f.write_str(", in a call of the host")?,
+        }
+        write_place(f, parent)
+    }
+
+    fn write_suspended(&self, f: &mut fmt::Formatter<'_>, stack: &StackInfo) -> fmt::Result {
+        write!(f, "\n  {} ", Title(stack))?;
+        match stack.backtrace.frames() {
+            [] => f.write_str("has not begun")?,
+            _ => f.write_str("is suspended")?,
+        }
+        if !stack.events.is_empty() {
+            f.write_str(", for")?;
+            stack.events.iter().try_for_each(|event| write!(f, " ${event}"))?;
+        }
+        // Where several are suspended together, it is the innermost that waits.
+        let mut innermost = stack;
+        while let Some(inside) = self.inside(innermost) {
+            innermost = inside;
+            write!(f, ", with stack {} in it", inside.number)?;
+        }
+        write_place(f, innermost)
+    }
+
+    /// The stack inside of another that is suspended.
+    fn inside(&self, stack: &StackInfo) -> Option<&StackInfo> {
+        let is_inside = |other: &&StackInfo| {
+            other.life == Life::Inside && other.parent_number() == Some(stack.number)
+        };
+        self.list.iter().find(is_inside)
+    }
+}
+
+impl fmt::Display for Waits<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.list.is_stuck() {
+            true => "nothing runs, and these stacks wait:",
+            false => "these stacks wait:",
+        })?;
+        let is_waited_for = |stack: &&StackInfo| {
+            matches!(stack.life, Life::Running | Life::Waiting) && stack.parent.is_some()
+        };
+        let mut left = SHOWN;
+        for stack in self.list.iter().filter(is_waited_for).take(left) {
+            self.write_waiting(f, stack)?;
+            left -= 1;
+        }
+        for stack in self.list.iter().filter(|stack| stack.is_suspended()).take(left) {
+            self.write_suspended(f, stack)?;
+        }
+        let count = self.list.iter().filter(is_waited_for).count()
+            + self.list.iter().filter(|stack| stack.is_suspended()).count();
+        match count.saturating_sub(SHOWN) {
+            0 => Ok(()),
+            more => write!(f, "\n  ... and {more} more"),
+        }
+    }
+}
+
+/// How a report names a stack.
+struct Title<'a>(&'a StackInfo);
+
+impl fmt::Display for Title<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let StackInfo { number, function, .. } = self.0;
+        write!(f, "stack {number} ({}", self.0.kind_name())?;
+        if let Some(function) = function {
+            write!(f, " of {}", function.function_text())?;
+        }
+        f.write_str(")")
+    }
+}
+
+/// Writes where a stack is, and the line that stands there.
+fn write_place(f: &mut fmt::Formatter<'_>, stack: &StackInfo) -> fmt::Result {
+    let Some(frame) = stack.backtrace.frames().first() else { return Ok(()) };
+    write!(f, "\n    at {frame}")?;
+    match frame.source_line() {
+        Some(line) => write!(f, "\n       {}", shorten(line)),
+        None => Ok(()),
+    }
+}
+
+fn shorten(line: &str) -> String {
+    match line.char_indices().nth(LINE) {
+        Some((end, _)) => format!("{}...", &line[..end]),
+        None => line.to_string(),
+    }
+}
+
+impl Frame {
+    /// The line of the source in which its instruction stands, if that is known, without
+    /// the space before it.
+    fn source_line(&self) -> Option<&str> {
+        let line = self.line()?.checked_sub(1)?;
+        Some(self.module().source.as_ref()?.text()?.lines().nth(line)?.trim())
+    }
+}

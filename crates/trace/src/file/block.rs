@@ -1,0 +1,72 @@
+//! Blocks of a file: what kind each is, and whether it is whole and undamaged.
+
+use xxhash_rust::xxh3::xxh3_64;
+
+/// What is in a block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    Name,
+    Functions,
+    Positions,
+    Tags,
+    Stacks,
+    Frames,
+    Events,
+    End,
+}
+
+impl Kind {
+    const ALL: [Kind; 8] = [
+        Kind::Name,
+        Kind::Functions,
+        Kind::Positions,
+        Kind::Tags,
+        Kind::Stacks,
+        Kind::Frames,
+        Kind::Events,
+        Kind::End,
+    ];
+
+    pub(super) fn of(byte: u8) -> Option<Kind> {
+        Kind::ALL.get(usize::from(byte)).copied()
+    }
+}
+
+/// How many bytes stand before a payload.
+pub(super) const HEAD: usize = 13;
+
+/// What stands before a payload.
+pub(super) struct Head {
+    pub(super) kind: u8,
+    pub(super) length: usize,
+    checksum: u64,
+}
+
+impl Head {
+    pub(super) fn to_bytes(kind: Kind, payload: &[u8]) -> [u8; HEAD] {
+        let length = u32::try_from(payload.len()).expect("blocks are written before they are long");
+        let mut bytes = [0; HEAD];
+        bytes[0] = kind as u8;
+        bytes[1..5].copy_from_slice(&length.to_le_bytes());
+        bytes[5..].copy_from_slice(&checksum(kind as u8, payload).to_le_bytes());
+        bytes
+    }
+
+    pub(super) fn from_bytes(bytes: &[u8; HEAD]) -> Head {
+        let [kind, l0, l1, l2, l3, checksum @ ..] = *bytes;
+        Head {
+            kind,
+            length: u32::from_le_bytes([l0, l1, l2, l3]) as usize,
+            checksum: u64::from_le_bytes(checksum),
+        }
+    }
+
+    /// Whether a payload is the one that was written.
+    pub(super) fn fits(&self, payload: &[u8]) -> bool {
+        self.checksum == checksum(self.kind, payload)
+    }
+}
+
+fn checksum(kind: u8, payload: &[u8]) -> u64 {
+    xxh3_64(payload) ^ u64::from(kind)
+}

@@ -1,0 +1,119 @@
+//! Writing a file, at once or while a program runs.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use super::block::{Head, Kind};
+use super::{MAGIC, VERSION};
+use crate::{Event, Trace};
+
+/// A block is written once it has so many bytes.
+const FULL: usize = 64 << 10;
+
+/// Writes a trace piece by piece.
+///
+/// ```
+/// use ropewalk_trace::{Design, Event, Stack, StackId, Trace, What, Writer};
+///
+/// let mut file = Vec::new();
+/// let mut writer = Writer::new(&mut file, "hello.wat")?;
+/// let event = |time, what| Event { time, stack: StackId(0), frames: None, what };
+/// // Each part has what is new in it; its numbers count from the beginning of the trace.
+/// writer.append(&Trace {
+///     stacks: vec![Stack { design: Design::Root, function: None }],
+///     events: vec![event(0, What::Enter)],
+///     ..Trace::default()
+/// })?;
+/// writer.append(&Trace { events: vec![event(70, What::Leave)], ..Trace::default() })?;
+/// writer.finish(0)?;
+///
+/// let reading = Trace::read(&file)?;
+/// assert!(reading.is_whole);
+/// assert_eq!(reading.trace.events.len(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Writer<W> {
+    to: W,
+    /// The payload of the block that is being filled.
+    payload: Vec<u8>,
+}
+
+impl<W: Write> Writer<W> {
+    /// Begins a file with the name of the program.
+    pub fn new(mut to: W, name: &str) -> io::Result<Writer<W>> {
+        to.write_all(MAGIC)?;
+        to.write_all(&VERSION.to_le_bytes())?;
+        let mut writer = Writer { to, payload: Vec::new() };
+        writer.items(Kind::Name, [name])?;
+        Ok(writer)
+    }
+
+    /// Adds what is new in each table, and the events. The name, and the number of events that
+    /// were dropped, are not looked at.
+    pub fn append(&mut self, part: &Trace) -> io::Result<()> {
+        self.items(Kind::Functions, &part.functions)?;
+        self.items(Kind::Positions, &part.positions)?;
+        self.items(Kind::Tags, &part.tags)?;
+        self.items(Kind::Stacks, &part.stacks)?;
+        self.items(Kind::Frames, &part.frames)?;
+        self.events(&part.events)
+    }
+
+    /// Ends the file, and says how many events were dropped.
+    pub fn finish(mut self, dropped: u64) -> io::Result<()> {
+        self.items(Kind::End, [dropped])?;
+        self.to.flush()
+    }
+
+    fn items<T: Serialize>(
+        &mut self,
+        kind: Kind,
+        items: impl IntoIterator<Item = T>,
+    ) -> io::Result<()> {
+        for item in items {
+            self.item(&item)?;
+            self.end_block(kind, FULL)?;
+        }
+        self.end_block(kind, 1)?;
+        Ok(())
+    }
+
+    fn events(&mut self, events: &[Event]) -> io::Result<()> {
+        let mut previous = 0;
+        for Event { time, stack, frames, what } in events {
+            let difference = time.wrapping_sub(previous) as i64;
+            self.item(&(difference, stack, frames, what))?;
+            previous = if self.end_block(Kind::Events, FULL)? { 0 } else { *time };
+        }
+        self.end_block(Kind::Events, 1)?;
+        Ok(())
+    }
+
+    fn item(&mut self, item: &impl Serialize) -> io::Result<()> {
+        let payload = std::mem::take(&mut self.payload);
+        self.payload = postcard::to_extend(item, payload).map_err(io::Error::other)?;
+        Ok(())
+    }
+
+    /// Writes the block if it has that many bytes, and says whether it did.
+    fn end_block(&mut self, kind: Kind, at_least: usize) -> io::Result<bool> {
+        if self.payload.len() < at_least {
+            return Ok(false);
+        }
+        self.to.write_all(&Head::to_bytes(kind, &self.payload))?;
+        self.to.write_all(&self.payload)?;
+        self.payload.clear();
+        Ok(true)
+    }
+}
+
+impl Trace {
+    /// Writes the whole trace.
+    pub fn write(&self, to: impl Write) -> io::Result<()> {
+        let mut writer = Writer::new(to, &self.name)?;
+        writer.append(self)?;
+        writer.finish(self.dropped)
+    }
+}

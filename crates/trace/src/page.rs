@@ -1,0 +1,200 @@
+//! One page for a browser, with everything in it.
+//!
+//! What the page does is in the folder `page`: a template, a style sheet, and scripts of one idea
+//! each. The trace is embedded as JSON with a column for each field, deflated, in base64.
+
+use std::collections::HashMap;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+use crate::{Design, StackId, Timeline, Trace, What};
+
+const TEMPLATE: &str = include_str!("page/page.html");
+const STYLE: &str = include_str!("page/style.css");
+
+/// The scripts, in an order in which each knows what it needs.
+const SCRIPTS: [&str; 7] = [
+    include_str!("page/data.js"),
+    include_str!("page/view.js"),
+    include_str!("page/colour.js"),
+    include_str!("page/paint.js"),
+    include_str!("page/panel.js"),
+    include_str!("page/search.js"),
+    include_str!("page/main.js"),
+];
+
+/// How hard to compress: more takes much longer for little.
+const LEVEL: u8 = 6;
+
+impl Trace {
+    /// A page that shows the trace: one file, which needs no network.
+    pub fn page(&self) -> String {
+        let json = self.columns().to_string();
+        let data = miniz_oxide::deflate::compress_to_vec_zlib(json.as_bytes(), LEVEL);
+        let parts = HashMap::from([
+            ("title", escaped(&self.name)),
+            ("style", STYLE.to_owned()),
+            ("data", STANDARD.encode(data)),
+            ("script", SCRIPTS.join("\n")),
+        ]);
+        fill(TEMPLATE, &parts)
+    }
+
+    /// The trace as the scripts read it. -1 stands for nothing.
+    fn columns(&self) -> Value {
+        let Timeline { runs, links, functions } = Timeline::of(self);
+        let parents = links.iter().map(|link| optional(link.parent.map(|parent| parent.0)));
+        json!({
+            "name": self.name,
+            "dropped": self.dropped,
+            "duration": self.duration().saturating_sub(self.begin()),
+            "functions": column(&self.functions, |function| function.name.as_str().into()),
+            "tags": column(&self.tags, |tag| tag.name.as_str().into()),
+            "designs": Design::ALL.map(Design::name),
+            "words": WORDS,
+            "stacks": {
+                "design": column(&self.stacks, |stack| (stack.design as u8).into()),
+                "function": column(&functions, |function| optional(function.map(|f| f.0))),
+            },
+            "positions": {
+                "place": column(&self.positions, |position| position.place().into()),
+                "source": column(&self.positions, |position| position.source.as_str().into()),
+            },
+            "frames": {
+                "caller": column(&self.frames, |frame| optional(frame.caller.map(|caller| caller.0))),
+                "function": column(&self.frames, |frame| frame.function.0.into()),
+                "position": column(&self.frames, |frame| optional(frame.position.map(|p| p.0))),
+            },
+            "runs": {
+                "stack": column(&runs, |run| run.stack.0.into()),
+                "begin": column(&runs, |run| run.begin.into()),
+                "end": column(&runs, |run| run.end.into()),
+                "function": column(&runs, |run| optional(run.function.map(|f| f.0))),
+            },
+            "links": {
+                "event": column(&links, |link| link.event.into()),
+                "child": column(&links, |link| link.child.0.into()),
+                "parent": Value::Array(parents.collect()),
+            },
+            "events": self.event_columns(),
+            "notes": self.notes().texts,
+        })
+    }
+
+    /// The time of the first event, which is that from which the page counts.
+    fn begin(&self) -> u64 {
+        self.events.first().map_or(0, |event| event.time)
+    }
+
+    fn event_columns(&self) -> Value {
+        let mut before = self.begin();
+        let since = |event: &crate::Event| {
+            let since = event.time.saturating_sub(before);
+            before += since;
+            since.into()
+        };
+        let tag = |tag: crate::TagId| tag.0;
+        json!({
+            "time": column(&self.events, since),
+            "stack": column(&self.events, |event| event.stack.0.into()),
+            "frames": column(&self.events, |event| optional(event.frames.map(|frames| frames.0))),
+            "what": column(&self.events, |event| word(&event.what).into()),
+            "target": column(&self.events, |event| optional(event.what.target().map(|StackId(id)| id))),
+            "tag": column(&self.events, |event| optional(event.what.tag().map(tag))),
+            "note": self.notes().numbers,
+        })
+    }
+
+    /// What there is to say about each event besides: values, messages, sizes.
+    fn notes(&self) -> Notes {
+        let mut notes = Notes { texts: Vec::new(), numbers: Vec::new() };
+        let mut known = HashMap::new();
+        for event in &self.events {
+            let text = match &event.what {
+                What::Trap { message } => message.clone(),
+                What::Grow { bytes } => format!("to {bytes} bytes"),
+                What::HostCall { function } => self.function_name(*function).to_owned(),
+                What::Collect { nanoseconds, stacks_freed } => {
+                    format!("{nanoseconds} ns, {stacks_freed} stacks freed")
+                }
+                what => what.values().to_owned(),
+            };
+            let number = *known.entry(text).or_insert_with_key(|text| {
+                notes.texts.push(text.clone());
+                notes.texts.len() - 1
+            });
+            notes.numbers.push(number);
+        }
+        notes
+    }
+}
+
+/// Texts without repetitions, and the number of its text for each event.
+struct Notes {
+    texts: Vec<String>,
+    numbers: Vec<usize>,
+}
+
+/// What happens, in the order of the numbers in the page.
+const WORDS: [&str; 16] = [
+    "enter",
+    "leave",
+    "create",
+    "resume",
+    "suspend",
+    "switch",
+    "return",
+    "throw",
+    "trap",
+    "drop",
+    "collect",
+    "grow",
+    "park",
+    "unpark",
+    "host call",
+    "host return",
+];
+
+fn word(what: &What) -> usize {
+    WORDS.iter().position(|word| *word == what.word()).expect("all words are in the list")
+}
+
+fn column<T>(items: &[T], value: impl FnMut(&T) -> Value) -> Value {
+    Value::Array(items.iter().map(value).collect())
+}
+
+fn optional(number: Option<u32>) -> Value {
+    number.map_or_else(|| (-1).into(), Value::from)
+}
+
+/// A text as a part of a page.
+pub(crate) fn escaped(text: &str) -> String {
+    let mut escaped = String::new();
+    for letter in text.chars() {
+        match letter {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            // Neither HTML nor XML allows them.
+            letter if letter.is_control() => escaped.push('\u{fffd}'),
+            letter => escaped.push(letter),
+        }
+    }
+    escaped
+}
+
+/// A template in which each `{{name}}` is replaced, once: what is put in is not looked at.
+fn fill(template: &str, parts: &HashMap<&str, String>) -> String {
+    let mut filled = String::new();
+    let mut rest = template;
+    while let Some((before, after)) = rest.split_once("{{") {
+        let (name, after) = after.split_once("}}").expect("the template closes what it opens");
+        filled.push_str(before);
+        filled.push_str(&parts[name]);
+        rest = after;
+    }
+    filled + rest
+}

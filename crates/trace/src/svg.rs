@@ -1,0 +1,256 @@
+//! A still picture of a small program, for papers and documents.
+//!
+//! ```text
+//!   main     ▐███████▌        ▐███████▌          one lane for each stack
+//!                    │ resume  ▲ yield 1         arrows for switches
+//!   squares          ▼▐████████▌
+//! ```
+//!
+//! Events stand in their order, at equal distances, so that the same program always gives the same
+//! picture. What the engine does by itself, such as collecting and growing, is left out.
+
+use std::fmt::Write as _;
+
+use crate::page::escaped;
+use crate::{Event, Run, StackId, Timeline, Trace, What};
+
+/// So many events are drawn.
+const SHOWN: usize = 200;
+/// Pixels left of the first event.
+const LEFT: usize = 132;
+/// Pixels of a lane, of the box of a run, and above the first lane.
+const LANE: usize = 62;
+const BOX: usize = 24;
+const TOP: usize = 8;
+/// About how wide a letter is, in tenths of a pixel.
+const LETTER: usize = 62;
+
+/// Colours of functions, in the order in which functions run.
+const COLOURS: [&str; 8] =
+    ["#a9c9f5", "#f6cf9b", "#b5dfb8", "#eab8d6", "#d3c4f2", "#f1e08c", "#a5dfdb", "#f3b9ad"];
+
+const STYLE: &str = "\
+text{font:11px system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif;fill:#1d1f24}\
+.soft{fill:#646a76}.name{font-weight:600}.run text,.run{fill:#15171b}.bad{stroke:#b3261e;fill:none}\
+line,path{stroke:#4a5060;fill:none}.life{stroke:#b9bec8}.new{stroke-dasharray:2 3}\
+.head{fill:#4a5060;stroke:none}\
+@media(prefers-color-scheme:dark){text{fill:#e6e8ec}.soft{fill:#9aa1ae}\
+line,path{stroke:#aab1bf}.life{stroke:#4a505c}.head{fill:#aab1bf;stroke:none}.bad{stroke:#ff8a80}}";
+
+impl Trace {
+    /// A still picture of the program, by the order of its events. Of a long trace it shows the
+    /// beginning.
+    pub fn svg(&self) -> String {
+        let mut events = Vec::new();
+        for (index, event) in self.events.iter().enumerate() {
+            if is_of_the_program(&event.what) {
+                events.push(index);
+            }
+        }
+        let hidden = events.len().saturating_sub(SHOWN);
+        events.truncate(SHOWN);
+        Drawing::new(self, events).draw(hidden)
+    }
+}
+
+/// Whether the program did it, and not the engine by itself.
+fn is_of_the_program(what: &What) -> bool {
+    !matches!(what, What::Collect { .. } | What::Grow { .. } | What::Park | What::Unpark)
+}
+
+struct Drawing<'a> {
+    trace: &'a Trace,
+    /// The events that are drawn.
+    events: Vec<usize>,
+    /// The stacks that they concern, each of which has a lane.
+    stacks: Vec<StackId>,
+    /// The distance of two events.
+    column: usize,
+    svg: String,
+}
+
+impl<'a> Drawing<'a> {
+    fn new(trace: &'a Trace, events: Vec<usize>) -> Drawing<'a> {
+        let happened = || events.iter().map(|index| &trace.events[*index]);
+        let concerned = happened().flat_map(|event| [Some(event.stack), event.what.target()]);
+        let mut stacks: Vec<StackId> = concerned.flatten().collect();
+        stacks.sort();
+        stacks.dedup();
+        let arrows = happened().filter(|event| event.what.target().is_some());
+        let longest = arrows.map(|event| width(&label(trace, event))).max().unwrap_or(0);
+        let column = (longest + 12).clamp(40, 130);
+        Drawing { trace, events, stacks, column, svg: String::new() }
+    }
+
+    fn draw(mut self, hidden: usize) -> String {
+        let width = LEFT + self.column * self.events.len() + if hidden > 0 { 130 } else { 16 };
+        let height = (TOP + LANE * self.stacks.len() + 12).saturating_sub(LANE - BOX);
+        self.put(format_args!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
+             viewBox=\"0 0 {width} {height}\" role=\"img\">\n<title>{}</title>\n<style>{STYLE}</style>",
+            escaped(&self.trace.name),
+        ));
+        let timeline = Timeline::of(self.trace);
+        self.lanes(&timeline);
+        for run in &timeline.runs {
+            self.run(run);
+        }
+        for index in self.events.clone() {
+            self.event(index);
+        }
+        if hidden > 0 {
+            let x = LEFT + self.column * self.events.len();
+            self.put(format_args!(
+                "<text class=\"soft\" x=\"{x}\" y=\"24\">and {hidden} more events</text>"
+            ));
+        }
+        self.svg + "</svg>\n"
+    }
+
+    /// The names of the lanes, and how long each stack exists.
+    fn lanes(&mut self, timeline: &Timeline) {
+        for stack in self.stacks.clone() {
+            let (y, shown) = (self.y(stack), &self.trace.stacks[stack.index()]);
+            let function = timeline.functions[stack.index()];
+            let function = function.map_or("", |f| self.trace.function_name(f));
+            let name =
+                if function.is_empty() { format!("stack {}", stack.0) } else { cut(function) };
+            let (name, design) = (escaped(&name), shown.design.name());
+            self.put(format_args!(
+                "<text class=\"name\" x=\"8\" y=\"{}\">{name}</text>\
+                 <text class=\"soft\" x=\"8\" y=\"{}\">{design} {}</text>",
+                y - 2,
+                y + 11,
+                stack.0,
+            ));
+            let (begin, end) = self.life(stack);
+            self.put(format_args!(
+                "<line class=\"life\" x1=\"{begin}\" y1=\"{y}\" x2=\"{end}\" y2=\"{y}\"/>"
+            ));
+        }
+    }
+
+    /// From where to where a stack exists.
+    fn life(&self, stack: StackId) -> (usize, usize) {
+        let event = |index: &usize| &self.trace.events[*index];
+        let concerns = |index: &&usize| {
+            event(index).stack == stack || event(index).what.target() == Some(stack)
+        };
+        let ends = |index: &&usize| {
+            let what = &event(index).what;
+            event(index).stack == stack
+                && matches!(what, What::Return { .. } | What::Throw { .. } | What::Drop)
+        };
+        let begin = self.events.iter().find(concerns).map_or(LEFT, |index| self.x(*index));
+        let last = self.events.iter().rev().find(ends).or(self.events.last());
+        (begin, last.map_or(LEFT, |index| self.x(*index)))
+    }
+
+    fn run(&mut self, run: &Run) {
+        let Some(begin) = self.events.first() else { return };
+        if run.end < *begin || self.events.last().is_none_or(|last| run.begin >= *last) {
+            return;
+        }
+        let (x, end) = (self.x(run.begin), self.x(run.end));
+        let function = run.function;
+        let colour =
+            function.map_or("#d5d8dd", |function| COLOURS[function.index() % COLOURS.len()]);
+        let (y, wide) = (self.y(run.stack) - BOX / 2, end.saturating_sub(x).max(2));
+        self.put(format_args!(
+            "<rect x=\"{x}\" y=\"{y}\" width=\"{wide}\" height=\"{BOX}\" rx=\"4\" fill=\"{colour}\"/>"
+        ));
+        let name = function.map_or("", |function| self.trace.function_name(function));
+        if width(name) + 10 < wide {
+            let (x, y, name) = (x + 6, y + BOX / 2 + 4, escaped(name));
+            self.put(format_args!("<g class=\"run\"><text x=\"{x}\" y=\"{y}\">{name}</text></g>"));
+        }
+    }
+
+    fn event(&mut self, index: usize) {
+        let event = &self.trace.events[index];
+        let (x, y, label) = (self.x(index), self.y(event.stack), label(self.trace, event));
+        match (&event.what, event.what.target()) {
+            (what, Some(target)) if target != event.stack => {
+                self.arrow(
+                    x,
+                    y,
+                    self.y(target),
+                    if what.is_switch() { "" } else { " class=\"new\"" },
+                );
+                self.text(x + 4, if self.y(target) > y { y + 34 } else { y - 25 }, &label);
+            }
+            (What::Drop, _) => self.cross(x, y, ""),
+            (What::Trap { .. } | What::Throw { .. }, _) => {
+                self.cross(x, y, " class=\"bad\"");
+                self.text(x + 8, y + 4, &label);
+            }
+            (What::HostCall { .. }, _) => self.text(x + 4, y + 24, &label),
+            _ => {}
+        }
+    }
+
+    fn arrow(&mut self, x: usize, from: usize, to: usize, class: &str) {
+        let (tip, back) = if to > from { (to, to - 7) } else { (to, to + 7) };
+        self.put(format_args!(
+            "<line{class} x1=\"{x}\" y1=\"{from}\" x2=\"{x}\" y2=\"{back}\"/>\
+             <path class=\"head\" d=\"M{x} {tip}L{} {back}L{} {back}Z\"/>",
+            x - 4,
+            x + 4,
+        ));
+    }
+
+    fn cross(&mut self, x: usize, y: usize, class: &str) {
+        let (left, right, above, below) = (x - 4, x + 4, y - 4, y + 4);
+        self.put(format_args!(
+            "<path{class} d=\"M{left} {above}L{right} {below}M{right} {above}L{left} {below}\"/>"
+        ));
+    }
+
+    fn text(&mut self, x: usize, y: usize, text: &str) {
+        if !text.is_empty() {
+            let text = escaped(text);
+            self.put(format_args!("<text x=\"{x}\" y=\"{y}\">{text}</text>"));
+        }
+    }
+
+    fn put(&mut self, line: std::fmt::Arguments) {
+        writeln!(self.svg, "{line}").expect("a string takes everything");
+    }
+
+    /// Where an event stands; one that is not drawn stands with the next that is.
+    fn x(&self, index: usize) -> usize {
+        let place = self.events.partition_point(|shown| *shown < index);
+        LEFT + self.column * place.min(self.events.len().saturating_sub(1)) + self.column / 2
+    }
+
+    /// The middle of a lane.
+    fn y(&self, stack: StackId) -> usize {
+        TOP + BOX / 2 + LANE * self.stacks.partition_point(|shown| *shown < stack)
+    }
+}
+
+/// What is written beside an event.
+fn label(trace: &Trace, event: &Event) -> String {
+    let what = &event.what;
+    let name = match what {
+        What::Create { .. } => "new",
+        What::HostCall { function } => trace.function_name(*function),
+        What::Trap { message } => message,
+        What::Enter | What::Leave | What::Drop | What::HostReturn => "",
+        _ => what.tag().map_or(what.word(), |tag| trace.tag_name(tag)),
+    };
+    cut([name, what.values()].join(" ").trim())
+}
+
+/// A text of at most twenty letters.
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(20) {
+        Some((end, _)) => text[..end].to_owned() + "…",
+        None => text.to_owned(),
+    }
+}
+
+/// About how many pixels a text takes.
+fn width(text: &str) -> usize {
+    text.chars().count() * LETTER / 10
+}
