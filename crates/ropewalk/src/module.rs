@@ -294,7 +294,7 @@ impl Module {
     fn read_binary(engine: &Engine, bytes: &[u8], watch: Watch<'_>) -> Result<Module, ModuleError> {
         match compile(engine, bytes, watch) {
             Ok(loaded) => {
-                let source = Dwarf::of(bytes).map(|dwarf| Box::new(dwarf) as Box<dyn Source>);
+                let source = Dwarf::of(bytes).map(|dwarf| Arc::new(dwarf) as Arc<dyn Source>);
                 Ok(Module::of(engine, LoadedModule { source, ..loaded }))
             }
             Err(error) => Err(error.in_binary(bytes)),

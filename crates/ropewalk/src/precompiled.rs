@@ -11,7 +11,6 @@ use ropewalk_runtime::precompiled::{Precompiled, PrecompiledError, is_precompile
 use ropewalk_runtime::{CodeMemory, LoadedModule};
 use std::fs::File;
 use std::path::Path;
-use std::sync::Arc;
 
 /// A name and a value that generated code depends on.
 type Setting = (String, String);

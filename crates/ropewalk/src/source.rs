@@ -4,7 +4,7 @@ use crate::dwarf::Dwarf;
 use ropewalk_runtime::{Place, Source};
 use ropewalk_text::Text;
 use serde::{Deserialize, Serialize};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// What is kept of a source with a module that is compiled to a file.
 #[derive(Serialize, Deserialize)]
@@ -22,10 +22,10 @@ pub(crate) struct WrittenText {
 
 impl Stored {
     /// The source, which is read when a backtrace asks.
-    pub fn source(self) -> Box<dyn Source> {
+    pub fn source(self) -> Arc<dyn Source> {
         match self {
-            Stored::Text(written) => Box::new(Later { written, text: OnceLock::new() }),
-            Stored::Dwarf(dwarf) => Box::new(dwarf),
+            Stored::Text(written) => Arc::new(Later { written, text: OnceLock::new() }),
+            Stored::Dwarf(dwarf) => Arc::new(dwarf),
         }
     }
 

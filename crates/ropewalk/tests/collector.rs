@@ -663,9 +663,9 @@ fn check_layouts(store: &mut RootScope<&mut Store<()>>, instance: Instance, n: u
             match element(store, array, index) {
                 Val::I32(value) if number == 2 => assert_eq!(value as u32, n & 0xff),
                 Val::I32(value) => assert_eq!(value as u32, n),
-                Val::I64(value) => assert_eq!(value, n.into()),
+                Val::I64(value) => assert_eq!(value, i64::from(n)),
                 Val::F32(bits) => assert_eq!(f32::from_bits(bits), n as f32),
-                Val::F64(bits) => assert_eq!(f64::from_bits(bits), n.into()),
+                Val::F64(bits) => assert_eq!(f64::from_bits(bits), f64::from(n)),
                 Val::V128(value) => assert_eq!(value, lanes),
                 Val::AnyRef(value) => {
                     assert_eq!(value.unwrap().as_i31(&*store).unwrap(), Some(n));

@@ -81,7 +81,7 @@ fn every_cast_agrees_with_the_hierarchy() {
                     for kind in ["test", "branch", "branch on fail"] {
                         let name = format!("{kind} {v} {t} {null}");
                         let found = call_i32(&mut store, instance, &name);
-                        assert_eq!(found, has.into(), "{kind} {value} {ty} {null}");
+                        assert_eq!(found, i32::from(has), "{kind} {value} {ty} {null}");
                     }
                     let cast = call(&mut store, instance, &format!("cast {v} {t} {null}"), &[]);
                     match cast {
