@@ -5,8 +5,8 @@
 (module
   (type $unary (func (param i64) (result i64)))
   (type $fresh (cont $unary))
-  (tag $ask (result i64))
   (import "ropewalk:cont" "clone" (func $clone (param (ref null $fresh)) (result (ref $fresh))))
+  (tag $ask (result i64))
   (elem declare func $increment $asks)
 
   (func $increment (type $unary) (i64.add (local.get 0) (i64.const 1)))

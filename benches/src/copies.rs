@@ -14,8 +14,7 @@ pub fn rows() -> Vec<Row> {
         compared("clone: suspended", "a cont.clone, a resume", 10_000_000, program!("clone", "suspended"), ("run there again", program!("clone", "begun"))),
     ];
     rows.extend(DEPTHS.map(|(depth, name, operations)| {
-        let [copied, begun] = ["copied", "begun"].map(|export| deep(depth, export));
-        compared(name, "a cont.clone, forgotten", operations, copied, ("run there again", begun))
+        compared(name, "a stack.clone, a drop", operations, deep(depth), ("no frames more", deep("0"))).with_rival_size(Size::of(3_000_000))
     }));
     rows.extend(PROGRAMS.map(|Written { name, operation, example, copies, without, operations }| {
         let [copies, without] = [copies, without].map(|call| repeated(example, call));
@@ -25,17 +24,16 @@ pub fn rows() -> Vec<Row> {
 }
 
 /// How many frames wait, and how often they are copied.
-const DEPTHS: [(&str, &str, i64); 5] = [
-    ("1", "clone: 1 frame more", 3_000_000),
+const DEPTHS: [(&str, &str, i64); 4] = [
     ("10", "clone: 10 frames more", 2_000_000),
     ("100", "clone: 100 frames more", 500_000),
     ("1000", "clone: 1,000 frames more", 50_000),
-    ("10000", "clone: 10,000 frames more", 2_000),
+    ("10000", "clone: 10,000 frames more", 5_000),
 ];
 
-fn deep(depth: &str, export: &'static str) -> Program {
-    let source = include_str!("../programs/clone_deep.wat").replace("DEPTH", depth);
-    Program { source: String::leak(source), export }
+fn deep(depth: &str) -> Program {
+    let source = include_str!("../programs/clone_bytes.wat").replace("DEPTH", depth);
+    Program { source: String::leak(source), export: "run" }
 }
 
 /// A program of the examples: what it does with copies, and without.

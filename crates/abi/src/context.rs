@@ -108,8 +108,9 @@ pub struct ControlBlock {
     /// What it is used for. Generated code writes it together with the two fields
     /// after it.
     pub purpose: Purpose,
-    /// Whether a frame on it may have owned a first-class stack, ever since the stack
-    /// was made: only then freeing it looks at its frames.
+    /// Whether a frame on it may have owned a first-class stack, or a structure with its
+    /// locals, ever since the stack was made: only then freeing or copying it looks at its
+    /// frames.
     pub owns: bool,
     /// How many marks `answer` and the redirections have left on it.
     pub marks: u16,

@@ -58,7 +58,7 @@
 //! | *continue with an exception* | as *continue*; of the innermost: `sp` where it was left, without what was bound |
 //! | *extend* | as *continue*; of the base: `extender` who waits for `stack.start` |
 //! | *begin a rout* (`stack.start`) | as *suspend*; of the base: `extender` null |
-//! | *own*: a frame calls something while it owns a first-class stack | `owns` true, for the rest of its life |
+//! | *own*: a frame calls something while it owns a first-class stack, or a structure with its locals | `owns` true, for the rest of its life |
 //! | *land* an exception | those inside are freed, and what the frames owned that were left; `sp` and `fp` those of the handler's frame; without the marks of the functions that were left; of the base: `extender` null, and whoever waited there is suspended for ever |
 //! | *finish*, *free* | `purpose` `Free`, `owns` false, no marks, `innermost` itself, `extender` null; `reference` of a task or fiber the next generation; on the list of free stacks. If it was parked: vacant |
 //! | *free*, of what it owns | the first-class stacks in its frames, bound to it, or taken by its walks are freed too, and what those own |

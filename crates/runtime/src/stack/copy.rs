@@ -72,7 +72,8 @@ impl Stacks {
         let Contents { len, above, .. } = unsafe { Contents::of(stack) };
         free.top = free.high - above;
         (free.sp, free.fp) = (free.top, 0);
-        above + len
+        // The first word lies at the top, and not below it.
+        above + len - size_of::<usize>()
     }
 
     /// Copies what lies on a stack to another.

@@ -18,31 +18,33 @@ impl Store {
     /// the list.
     pub(crate) fn make_free(&mut self, count: usize) -> Result<(), TrapCode> {
         self.free_released();
-        if !self.are_free(count) && self.stacks.should_collect() {
+        if self.count_missing(count) > 0 && self.stacks.should_collect() {
             self.collect(0)?;
         }
-        while !self.are_free(count) {
+        let mut missing = self.count_missing(count);
+        while missing > 0 {
             self.park_if_needed();
             let list = self.make_stacks()?;
             let blocks = self.stacks.base();
             let context = self.context_mut();
             // SAFETY: what was made is a list, which ends in null.
-            unsafe { append(list, context.free_stacks) };
+            let made = unsafe { append(list, context.free_stacks) };
             context.free_stacks = list;
             context.blocks = blocks;
+            missing = missing.saturating_sub(made);
         }
         Ok(())
     }
 
-    /// Whether as many stacks are free.
-    fn are_free(&self, count: usize) -> bool {
+    /// How many stacks fewer than these are free.
+    fn count_missing(&self, count: usize) -> usize {
         let mut free = self.context().free_stacks;
-        for _ in 0..count {
+        for found in 0..count {
             // SAFETY: the list of free stacks ends in null.
-            let Some(stack) = (unsafe { free.as_ref() }) else { return false };
+            let Some(stack) = (unsafe { free.as_ref() }) else { return count - found };
             free = stack.next_free;
         }
-        true
+        0
     }
 
     /// Makes some stacks, as many as whoever limits the store allows.
@@ -111,17 +113,21 @@ impl Store {
     }
 }
 
-/// Puts a list of free stacks after the last of another, which is not empty.
+/// Puts a list of free stacks after the last of another, which is not empty. Returns how many
+/// that had.
 ///
 /// # Safety
 ///
 /// They must be such lists, which end in null.
-unsafe fn append(mut list: *mut ControlBlock, after: *mut ControlBlock) {
+unsafe fn append(mut list: *mut ControlBlock, after: *mut ControlBlock) -> usize {
+    let mut count = 1;
     // SAFETY: the caller's promise.
     unsafe {
         while !(*list).next_free.is_null() {
             list = (*list).next_free;
+            count += 1;
         }
         (*list).next_free = after;
     }
+    count
 }
