@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test uses some of it")]
 
 pub mod long;
+pub mod polling;
 
 pub use ropewalk::stress::*;
 use ropewalk::*;
