@@ -1,14 +1,14 @@
 //! A limiter that waits before it decides: what waits for it, and what cannot.
 
 mod common;
+use common::polling::{After, block_on};
 use common::*;
 use ropewalk::*;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 /// Every mode that could make a difference.
@@ -18,36 +18,6 @@ fn all_engines() -> Vec<Engine> {
     all.push(engine(PARK));
     all.push(Engine::new(Config::new().consume_fuel(true)).unwrap());
     all
-}
-
-/// A future that is ready after it was polled this many times.
-struct After(usize);
-
-impl Future for After {
-    type Output = ();
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        match self.0 {
-            0 => Poll::Ready(()),
-            _ => {
-                self.0 -= 1;
-                context.waker().wake_by_ref();
-                Poll::Pending
-            }
-        }
-    }
-}
-
-/// Polls a future until it is ready; returns how often it was polled too.
-fn block_on<R>(future: impl Future<Output = R>) -> (R, usize) {
-    let mut future = pin!(future);
-    let mut context = Context::from_waker(Waker::noop());
-    for polls in 1..100_000 {
-        if let Poll::Ready(result) = future.as_mut().poll(&mut context) {
-            return (result, polls);
-        }
-    }
-    panic!("it is never ready")
 }
 
 /// Polls a future so often, without it being ready, and drops it.

@@ -3,6 +3,7 @@
 
 pub mod designs;
 pub mod long;
+pub mod polling;
 
 pub use ropewalk::stress::*;
 use ropewalk::*;

@@ -28,8 +28,8 @@ pub type Answer<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// | an instance and its memories and tables | in `instantiate_async`, which asks all of it before it makes anything |
 /// | `memory.grow`, `table.grow`; the same by the host | in calls that are polled, such as `call_async`; in `grow_async`, `new_async` |
 /// | stacks, in the instructions that make one | in calls that are polled |
-/// | bytes of the heap, in `struct.new`, `array.new` and the like | in calls that are polled |
-/// | the same where something else needs them: an exception, a stack that is continued and has no memory, the host | no |
+/// | bytes of the heap, in `struct.new`, `array.new`, `throw` and the like | in calls that are polled |
+/// | the same where the runtime needs them in the middle of something: an event that becomes an exception, a stack that is continued and has no memory; and what the host makes | no |
 /// | a stack that grows; values of the host; references that it owns; numbers | no, they are no futures |
 ///
 /// A call that waits is like one that waits for a host function: its future is pending,
