@@ -71,7 +71,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    Run(run::Run),
+    Run(Box<run::Run>),
     Replay(replay::Replay),
     Compile(compile::Compile),
     Validate(validate::Validate),
@@ -102,7 +102,7 @@ fn main() -> ExitCode {
 /// The run that a command line asks for.
 fn parse_run(arguments: Vec<OsString>) -> ropewalk::Result<run::Run> {
     match Cli::try_parse_from(arguments)?.command {
-        Command::Run(command) => Ok(command),
+        Command::Run(command) => Ok(*command),
         _ => anyhow::bail!("the recording is not of a run"),
     }
 }

@@ -27,9 +27,16 @@ use crate::snippet::Snippet;
 pub struct TextError {
     message: String,
     path: Option<String>,
-    place: Option<(Position, Snippet)>,
-    around: Around,
+    place: Option<Box<Place>>,
     invalid: bool,
+}
+
+/// Where it is, and the line as it is printed.
+#[derive(Debug, Clone)]
+struct Place {
+    position: Position,
+    snippet: Snippet,
+    around: Around,
 }
 
 /// The lines before and after the place, unless they are blank.
@@ -54,15 +61,18 @@ impl TextError {
     /// The error for a fault in `source`.
     pub(crate) fn new(source: &str, fault: Fault) -> TextError {
         let line = Line::of(source, fault.offset);
-        let place = Some((line.position(), Snippet::new(line.text, line.at)));
-        let around = Around::of(source, line.number);
-        TextError { message: fault.message, path: None, place, around, invalid: fault.invalid }
+        let place = Place {
+            position: line.position(),
+            snippet: Snippet::new(line.text, line.at),
+            around: Around::of(source, line.number),
+        };
+        let place = Some(Box::new(place));
+        TextError { message: fault.message, path: None, place, invalid: fault.invalid }
     }
 
     /// The error for something that concerns a source as a whole.
     pub(crate) fn whole(message: impl Into<String>) -> TextError {
-        let around = Around::default();
-        TextError { message: message.into(), path: None, place: None, around, invalid: false }
+        TextError { message: message.into(), path: None, place: None, invalid: false }
     }
 
     /// What is wrong.
@@ -78,7 +88,7 @@ impl TextError {
 
     /// Where it is, unless it concerns the text as a whole.
     pub fn position(&self) -> Option<Position> {
-        self.place.as_ref().map(|(position, _)| *position)
+        self.place.as_ref().map(|place| place.position)
     }
 
     /// The file in which it is, if that is known.
@@ -103,28 +113,21 @@ impl std::error::Error for TextError {}
 /// The alternate form (`{:#}`) also shows the lines before and after.
 impl fmt::Display for TextError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let around = if f.alternate() { &self.around } else { &Around::default() };
         f.write_str(&self.message)?;
         match (&self.place, &self.path) {
-            (Some((position, snippet)), Some(path)) => {
-                write_place(f, *position, format_args!("{path}:{position}"), snippet, around)
+            (Some(place), Some(path)) => {
+                write_place(f, place, format_args!("{path}:{}", place.position))
             }
-            (Some((position, snippet)), None) => {
-                write_place(f, *position, format_args!("{position}"), snippet, around)
-            }
+            (Some(place), None) => write_place(f, place, format_args!("{}", place.position)),
             (None, Some(path)) => write!(f, "\n --> {path}"),
             (None, None) => Ok(()),
         }
     }
 }
 
-fn write_place(
-    f: &mut fmt::Formatter<'_>,
-    position: Position,
-    name: fmt::Arguments<'_>,
-    snippet: &Snippet,
-    around: &Around,
-) -> fmt::Result {
+fn write_place(f: &mut fmt::Formatter<'_>, place: &Place, name: fmt::Arguments<'_>) -> fmt::Result {
+    let Place { position, snippet, around } = place;
+    let around = if f.alternate() { around } else { &Around::default() };
     let number = position.line;
     let width = (number + usize::from(around.after.is_some())).to_string().len();
     let margin = " ".repeat(width + 1);

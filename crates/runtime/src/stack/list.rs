@@ -136,9 +136,9 @@ impl Store {
             Life::New | Life::Lost => None,
             _ if is_suspended => {
                 let left = LeavePoint::suspended(stack)?;
-                // SAFETY: the stack is suspended, and the address to continue at lies above
-                // what is bound.
+                // SAFETY: the stack is suspended.
                 let bound = unsafe { self.bound(stack) };
+                // SAFETY: the address to continue at lies above what is bound.
                 let pc = bound.map(|bound| unsafe { *(bound.left_at() as *const usize) });
                 Some(LeavePoint { pc: pc.unwrap_or(left.pc), ..left })
             }

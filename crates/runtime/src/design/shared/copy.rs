@@ -162,7 +162,9 @@ impl Store {
             let frames = Frames::of_suspended(self, stack);
             frames.for_each(|frame| words.extend(owned_by(&frame, 0)));
         }
-        self.visit_bound(stack, |bound| words.extend(Some(*bound).filter(|word| is_first_class(*word))));
+        self.visit_bound(stack, |bound| {
+            words.extend(Some(*bound).filter(|word| is_first_class(*word)))
+        });
         if stack.marks > 0 {
             let number = self.stacks.number_of(stack).expect("a block of the table");
             let marks = self.stacks.marks.counted(number, stack.marks.into());
