@@ -402,8 +402,8 @@ fn a_stack_keeps_its_number_and_no_other_gets_it() {
                     created.push(stack);
                 }
             }
-            let dropped = trace.events.iter().filter(|event| event.what == What::Drop);
-            assert_eq!(dropped.map(|event| event.stack).last(), created.last().copied());
+            let dropped = trace.events.iter().rfind(|event| event.what == What::Drop);
+            assert_eq!(dropped.map(|event| event.stack), created.last().copied());
         }
         assert_eq!(created.len(), 5);
         created.dedup();
