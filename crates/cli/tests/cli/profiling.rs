@@ -20,7 +20,10 @@ fn folded_stacks_go_through_parents() {
     let profile = absent("profiling.folded");
     ropewalk(&["run", "--invoke", "run", "--profile", &profile, &path]).prints("");
     let folded = std::fs::read_to_string(profile).unwrap();
-    assert!(folded.starts_with("m!run;m!body;m!spin "), "{folded}");
+    // Some may be taken while the continuation is made.
+    let count = |line: &str| line.rsplit(' ').next().unwrap().parse::<u64>().unwrap();
+    let most = folded.lines().max_by_key(|line| count(line)).unwrap();
+    assert!(most.starts_with("m!run;m!body;m!spin "), "{folded}");
 }
 
 #[test]
