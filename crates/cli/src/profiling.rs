@@ -23,6 +23,11 @@ pub(crate) struct Profiling {
     #[arg(long, value_name = "FILE")]
     profile: Option<PathBuf>,
 
+    /// Tells `perf` the names of the program's functions, in /tmp/perf-PID.map: for `perf record
+    /// ropewalk run --perf-map FILE`.
+    #[arg(long)]
+    perf_map: bool,
+
     /// The time from one sample to the next, 1ms if nothing is said.
     #[arg(long, value_name = "TIME", value_parser = timeout::parse, requires = "profile")]
     profile_interval: Option<Duration>,
@@ -30,6 +35,7 @@ pub(crate) struct Profiling {
 
 impl Profiling {
     pub(crate) fn configure(&self, config: &mut Config) {
+        config.perf_map(self.perf_map);
         if self.profile.is_some() {
             config.interruption(true);
         }

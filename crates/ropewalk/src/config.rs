@@ -50,6 +50,7 @@ pub struct Config {
     pub(crate) stop_always: bool,
     pub(crate) park_always: bool,
     pub(crate) trace: bool,
+    pub(crate) perf_map: bool,
     pub(crate) heap: HeapOptions,
     pub(crate) tables: TableLimits,
     pub(crate) limits: Limits,
@@ -83,6 +84,7 @@ impl Default for Config {
             stop_always: false,
             park_always: false,
             trace: false,
+            perf_map: false,
             heap: HeapOptions::default(),
             tables: TableLimits::default(),
             limits: Limits::default(),
@@ -283,6 +285,14 @@ impl Config {
     /// [`Store::take_trace`](crate::Store::take_trace) gives.
     pub fn trace(&mut self, enable: bool) -> &mut Config {
         self.trace = enable;
+        self
+    }
+
+    /// Tells `perf` the names of functions: each module that is loaded adds its own to
+    /// `/tmp/perf-PID.map`, where `perf report` looks for them. Off by default. Loading fails if
+    /// the file cannot be written.
+    pub fn perf_map(&mut self, enable: bool) -> &mut Config {
+        self.perf_map = enable;
         self
     }
 

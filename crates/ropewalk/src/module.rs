@@ -9,7 +9,7 @@ use ropewalk_abi::module::{Item, ModuleInfo};
 use ropewalk_abi::{CompositeType, ExternType, HeapType, InstanceLayout, MEMORY32_RESERVATION};
 use ropewalk_compile::{CompileError, Progress, Target, UNWATCHED, Watch};
 use ropewalk_runtime::code::TypePointer;
-use ropewalk_runtime::{CodeMemory, LoadedModule, MemoryImages, Source};
+use ropewalk_runtime::{CodeMemory, LoadedModule, MemoryImages, Source, perf_map};
 use ropewalk_text::Text;
 use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
@@ -440,7 +440,7 @@ pub(crate) fn load(
             engine.prepare_continuations(type_ids[function as usize])?;
         }
     }
-    Ok(LoadedModule {
+    let loaded = LoadedModule {
         info,
         layout,
         code,
@@ -452,5 +452,10 @@ pub(crate) fn load(
         binary: None,
         checked: OnceLock::new(),
         identity: Arc::default(),
-    })
+    };
+    if engine.config().perf_map {
+        let path = perf_map::path();
+        perf_map::add(&loaded).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(loaded)
 }

@@ -86,3 +86,19 @@ fn a_profile_needs_functions_that_can_stop_and_some_time() {
     let mut store = Store::new(&interruptible(DEFAULT), ());
     assert!(store.start_profile(Duration::ZERO).unwrap_err().to_string().contains("zero"));
 }
+
+#[test]
+fn perf_is_told_where_functions_are() {
+    let engine = Engine::new(Config::new().perf_map(true)).unwrap();
+    let module = "(module $told (func $first (export \"f\") (nop)) (func (nop)))";
+    Module::new(&engine, module).unwrap();
+    let path = format!("/tmp/perf-{}.map", std::process::id());
+    let map = std::fs::read_to_string(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let lines: Vec<Vec<&str>> = map.lines().map(|line| line.splitn(3, ' ').collect()).collect();
+    let names: Vec<&str> = lines.iter().map(|line| line[2]).collect();
+    assert_eq!(names, ["wasm told!first", "wasm told!<function 1>"]);
+    let number = |word: &str| u64::from_str_radix(word, 16).unwrap();
+    assert!(number(lines[0][0]) + number(lines[0][1]) <= number(lines[1][0]));
+    assert!(lines.iter().all(|line| number(line[1]) > 0));
+}

@@ -26,6 +26,7 @@
 //! | [`design`] | what the designs need beyond generated code |
 //! | [`try_box`] | a box, if there is memory |
 //! | [`code`], [`known_code`], [`types`] | loaded code; types that are the same throughout an engine |
+//! | [`perf_map`] | names of functions for `perf` |
 //! | [`precompiled`] | compiled modules in files |
 
 pub mod activation;
@@ -58,6 +59,7 @@ pub mod memory;
 mod memory_image;
 mod parking;
 pub mod pending;
+pub mod perf_map;
 pub mod precompiled;
 mod printed;
 mod profile;
