@@ -44,21 +44,20 @@ fn linker(engine: &Engine) -> Result<Linker<Upstream>> {
     linker.func_wrap_async("http", "sleep", |_: Caller<'_, Upstream>, (time,): (u32,)| {
         Box::new(tokio::time::sleep(Duration::from_millis(time.into())))
     })?;
-    linker.func_wrap_async(
-        "http",
-        "get",
-        |mut caller: Caller<'_, Upstream>, (at, length, room): (u32, u32, u32)| {
-            Box::new(async move {
-                let memory = caller.get_export("memory").and_then(|item| item.into_memory());
-                let memory = memory.context("a memory")?;
-                let mut path = vec![0; (length as usize).min(BLOCK)];
-                memory.read(&caller, at as usize, &mut path)?;
-                let body = caller.data().clone().get(std::str::from_utf8(&path)?).await?;
-                ensure!(body.len() <= room as usize, "no room for {} bytes", body.len());
-                memory.write(&mut caller, at as usize, &body)?;
-                anyhow::Ok(body.len() as u32)
-            })
-        },
-    )?;
+    linker.func_wrap_async("http", "get", |caller: Caller<'_, Upstream>, arguments| {
+        Box::new(async move { get(caller, arguments).await.map_err(wasmtime::Error::from_anyhow) })
+    })?;
     Ok(linker)
+}
+
+/// Gets a page, whose path is in memory, and puts it there.
+async fn get(mut caller: Caller<'_, Upstream>, (at, length, room): (u32, u32, u32)) -> Result<u32> {
+    let memory = caller.get_export("memory").and_then(|item| item.into_memory());
+    let memory = memory.context("a memory")?;
+    let mut path = vec![0; (length as usize).min(BLOCK)];
+    memory.read(&caller, at as usize, &mut path)?;
+    let body = caller.data().clone().get(std::str::from_utf8(&path)?).await?;
+    ensure!(body.len() <= room as usize, "no room for {} bytes", body.len());
+    memory.write(&mut caller, at as usize, &body)?;
+    Ok(body.len() as u32)
 }
