@@ -171,7 +171,6 @@ fn damaged_recordings_are_errors() {
         }
         replay_something(bytes[..i].to_vec());
     }
-    // What is written must lie in memory.
     let error = WasiCtx::builder().replay(Cursor::new("something else")).unwrap_err();
     assert!(error.to_string().contains("it is no recording"), "{error}");
 }
