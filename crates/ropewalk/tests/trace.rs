@@ -372,6 +372,41 @@ fn collections_growth_and_parking_are_recorded() {
 }
 
 #[test]
+fn a_copy_is_a_stack_of_its_own() {
+    let module = r#"(module
+        (type $f (func)) (type $k (cont $f))
+        (tag $yield)
+        (elem declare func $body)
+        (func $body (suspend $yield))
+        (func (export "run")
+          (local $first (ref null $k)) (local $second (ref null $k))
+          (block $yielded (result (ref $k))
+            (resume $k (on $yield $yielded) (cont.new $k (ref.func $body)))
+            (unreachable))
+          (local.set $first)
+          (local.set $second (cont.clone $k (local.get $first)))
+          (resume $k (local.get $second))
+          (resume $k (local.get $first))))"#;
+    let expected = [
+        "A: enter",
+        "A: create B",
+        "A: resume B ()",
+        "B: suspend B to A $yield ()",
+        "A: create C",
+        "A: resume C ()",
+        "C: return to A ()",
+        "A: resume B ()",
+        "B: return to A ()",
+        "A: leave",
+    ];
+    for mode in MODES {
+        let (trace, result) = runs_in(&traced(mode), module, "run");
+        result.unwrap();
+        assert_eq!(words(&trace), expected);
+    }
+}
+
+#[test]
 fn the_oldest_events_are_dropped_and_counted() {
     let (_, program) = DESIGNS[0];
     let (mut store, instance) = with_host(&traced(DEFAULT), program, || {});
