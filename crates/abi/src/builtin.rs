@@ -101,6 +101,13 @@ macro_rules! builtins {
                 )
             }
 
+            /// Whether its result is an address that the engine works with, and no value
+            /// of the program.
+            pub const fn returns_pointer(self) -> bool {
+                use Builtin::*;
+                matches!(self, new_stack | make_room | prepare | renew_free | extension_end)
+            }
+
             /// Whether no rout is beginning any more when it has ended: routs do
             /// nothing of the kind before their start.
             pub const fn ends_beginning(self) -> bool {

@@ -25,6 +25,8 @@ pub struct CodeImage {
     pub sites: Vec<CallSite>,
     /// What [`CallSite::references`] is a part of.
     pub references: Vec<u32>,
+    /// What [`CallSite::pointers`] is a part of.
+    pub pointers: Vec<u32>,
     /// What [`CallSite::owned`] is a part of.
     pub owned: Vec<u32>,
     /// What [`CallSite::handlers`] is a part of.
@@ -43,6 +45,7 @@ pub struct CodeTables<'a> {
     pub positions: &'a [Position],
     pub sites: &'a [CallSite],
     pub references: &'a [u32],
+    pub pointers: &'a [u32],
     pub owned: &'a [u32],
     pub handlers: &'a [Handler],
     pub has_stackrefs: bool,
@@ -95,7 +98,10 @@ pub struct CallSite {
     /// The offsets from the stack pointer at which references are, as a part of
     /// [`CodeImage::references`].
     pub references: Part,
-    /// Those of them at which lies what dies with the frame, as a part of
+    /// The offsets at which pointers of the engine are, as a part of
+    /// [`CodeImage::pointers`], where they are listed.
+    pub pointers: Part,
+    /// Those of the references at which lies what dies with the frame, as a part of
     /// [`CodeImage::owned`]: first-class stacks, and objects with the stacks of
     /// locals; first those of locals, then those of operands, the lowest first.
     pub owned: Part,
@@ -156,6 +162,7 @@ impl CodeImage {
             positions: &self.positions,
             sites: &self.sites,
             references: &self.references,
+            pointers: &self.pointers,
             owned: &self.owned,
             handlers: &self.handlers,
             has_stackrefs: self.has_stackrefs,
@@ -179,6 +186,11 @@ impl<'a> CodeTables<'a> {
     /// The references in the frame of a call.
     pub fn references_of(&self, site: &CallSite) -> &'a [u32] {
         site.references.of(self.references)
+    }
+
+    /// The pointers of the engine in the frame of a call, where they are listed.
+    pub fn pointers_of(&self, site: &CallSite) -> &'a [u32] {
+        site.pointers.of(self.pointers)
     }
 
     /// What dies with the frame of a call.

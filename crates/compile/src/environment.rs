@@ -77,6 +77,15 @@ impl<'a> Environment<'a> {
         }
     }
 
+    /// Whether values of a type are listed at the calls during which they are needed: the
+    /// collector follows them, or they are functions and all pointers are listed.
+    pub fn is_listed(&self, ty: ValType) -> bool {
+        match self.snapshots {
+            true => matches!(ty, ValType::Ref(_)),
+            false => self.info.is_collected(ty),
+        }
+    }
+
     /// Whether values of a type are first-class stacks.
     pub fn is_stackref(&self, ty: ValType) -> bool {
         match ty {

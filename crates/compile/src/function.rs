@@ -5,6 +5,7 @@ use crate::environment::Environment;
 use crate::target::Target;
 use crate::translate::Entered;
 use crate::translate::owned::{Caught, OF_LOCAL, OF_OPERAND};
+use crate::pointers::{self, OF_POINTER};
 use crate::{CompileError, arch, relocatable, translate};
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::{self, LibCall, UserFuncName};
@@ -30,11 +31,13 @@ pub(crate) struct MachineFunction {
     pub sites: Vec<Site>,
 }
 
-/// A call with references in its frame, or with handlers.
+/// A call with references or listed pointers in its frame, or with handlers.
 pub(crate) struct Site {
     pub return_offset: u32,
     pub frame_size: u32,
     pub references: Vec<u32>,
+    /// Where pointers of the engine are, if all are listed.
+    pub pointers: Vec<u32>,
     /// Those of the references that die with the frame.
     pub owned: Vec<u32>,
     pub handlers: Vec<Handler>,
@@ -126,32 +129,47 @@ impl FunctionCompiler {
             entered,
         );
         self.allocations = validator.into_allocations();
-        let caught = match translated {
-            Ok(caught) => caught,
+        let (caught, pointers) = match translated {
+            Ok(translated) => translated,
             Err(error) => {
                 // Half a function may be left in it.
                 self.builder_context = FunctionBuilderContext::new();
                 return Err(error);
             }
         };
-        let code = generate(env, &mut self.context, &mut self.regalloc, index, &caught)?;
+        let code = generate(
+            env,
+            &mut self.context,
+            &mut self.regalloc,
+            index,
+            &caught,
+            &pointers,
+        )?;
         let body = body.range().start as u32;
         Ok(MachineFunction { function: Some(index), body, ..code })
     }
 }
 
 /// Generates code for the function in the context, whose exception handlers, by their
-/// numbers, catch what is given.
+/// numbers, catch what is given. Values are given that are pointers of the engine.
 pub(crate) fn generate(
     target: &Target,
     context: &mut Context,
     regalloc: &mut regalloc2::Ctx,
     index: u32,
     caught: &[Caught],
+    pointers: &[ir::Value],
 ) -> Result<MachineFunction, CompileError> {
     let failed = |message: String| CompileError::Codegen { function: index, message };
     let mut control = ControlPlane::default();
+    if target.snapshots {
+        pointers::load_anew(&mut context.func);
+    }
     context.optimize(&*target.isa, &mut control).map_err(|error| failed(format!("{error}")))?;
+    if target.snapshots {
+        pointers::list_pointers(&mut context.func, pointers);
+        context.flowgraph();
+    }
     relocatable::make_relocatable(&mut context.func)
         .map_err(|immovable| failed(format!("the frame cannot move: {}", immovable.0)))?;
     let most = target.limits.allocation;
@@ -213,17 +231,19 @@ fn sites(code: &CompiledCode, caught: &[Caught]) -> Result<Vec<Site>, String> {
         let return_offset = call.ret_addr;
         let map = maps.next_if(|(offset, ..)| *offset == return_offset);
         let entries: Vec<_> = map.into_iter().flat_map(|(_, _, map)| map.entries()).collect();
-        let references = entries.iter().map(|(_, at)| *at).collect::<Vec<_>>();
         let of_type = |ty| entries.iter().filter(move |entry| entry.0 == ty).map(|(_, at)| *at);
         let locals = of_type(OF_LOCAL).count() as u32;
         let owned = of_type(OF_LOCAL).chain(of_type(OF_OPERAND)).collect();
+        let pointers: Vec<u32> = of_type(OF_POINTER).collect();
+        let references = entries.iter().filter(|(ty, _)| *ty != OF_POINTER);
+        let references: Vec<u32> = references.map(|(_, at)| *at).collect();
         let handlers = handlers(call.exception_handlers, caught, locals)?;
-        if references.is_empty() && handlers.is_empty() {
+        if references.is_empty() && handlers.is_empty() && pointers.is_empty() {
             continue;
         }
         let frame_size = call.frame_offset.or(map.map(|(_, size, _)| *size));
         let frame_size = frame_size.ok_or("a call whose frame has no known size")?;
-        sites.push(Site { return_offset, frame_size, references, owned, handlers });
+        sites.push(Site { return_offset, frame_size, references, pointers, owned, handlers });
     }
     match maps.next() {
         None => Ok(sites),

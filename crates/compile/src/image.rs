@@ -80,6 +80,8 @@ fn place(image: &mut CodeImage, function: &MachineFunction) -> Result<u32, Compi
 fn place_site(image: &mut CodeImage, start: u32, site: &Site) {
     let references = image.references.len() as u32;
     image.references.extend_from_slice(&site.references);
+    let pointers = image.pointers.len() as u32;
+    image.pointers.extend_from_slice(&site.pointers);
     let owned = image.owned.len() as u32;
     image.owned.extend_from_slice(&site.owned);
     let handlers = image.handlers.len() as u32;
@@ -89,6 +91,7 @@ fn place_site(image: &mut CodeImage, start: u32, site: &Site) {
         return_offset: start + site.return_offset,
         frame_size: site.frame_size,
         references: Part { start: references, end: image.references.len() as u32 },
+        pointers: Part { start: pointers, end: image.pointers.len() as u32 },
         owned: Part { start: owned, end: image.owned.len() as u32 },
         handlers: Part { start: handlers, end: image.handlers.len() as u32 },
     });

@@ -25,6 +25,7 @@ mod handlers;
 mod image;
 mod limits;
 mod module;
+mod pointers;
 mod relocatable;
 mod signature;
 mod spans;

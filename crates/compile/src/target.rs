@@ -40,6 +40,9 @@ pub struct Target {
     /// Whether 32-bit memories reserve less address space than an index can reach, so
     /// that indices are compared with their length.
     pub(crate) small_memories: bool,
+    /// Whether every pointer that frames have during calls is listed, and no register has
+    /// anything then.
+    pub(crate) snapshots: bool,
     /// How much a module may ask for.
     pub(crate) limits: Limits,
 }
@@ -69,6 +72,7 @@ impl Target {
             park_always: false,
             trace: false,
             small_memories: false,
+            snapshots: false,
             limits,
         })
     }
@@ -88,6 +92,7 @@ impl Target {
             park_always,
             trace,
             small_memories,
+            snapshots,
             limits: _,
         } = self;
         let ours = [
@@ -98,6 +103,7 @@ impl Target {
             ("park_always", park_always),
             ("trace", trace),
             ("small_memories", small_memories),
+            ("snapshots", snapshots),
         ];
         let ours = ours.map(|(name, value)| (name.to_string(), value.to_string()));
         let (flags, features) = (isa.flags(), isa.isa_flags());
@@ -142,6 +148,11 @@ impl Target {
     /// The same, for code that has the runtime record each switch.
     pub fn trace(self, enable: bool) -> Target {
         Target { trace: enable, ..self }
+    }
+
+    /// The same, for code whose frames can be written down and used in another store.
+    pub fn snapshots(self, enable: bool) -> Target {
+        Target { snapshots: enable, ..self }
     }
 
     /// The same, for code that compares every index of a memory with its length.

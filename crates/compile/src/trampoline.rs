@@ -26,6 +26,7 @@ use crate::function::generate;
 use crate::target::Target;
 use crate::translate::{clif_type, constant_flags};
 use crate::{CompileError, image, signature};
+use crate::pointers::program_value;
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, UserFuncName, Value, types::I64};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
@@ -37,7 +38,7 @@ use ropewalk_abi::{FuncType, RawVal, ValType};
 
 /// Code by which a host calls functions of a type.
 pub fn entry_trampoline(target: &Target, ty: &FuncType) -> Result<CodeImage, CompileError> {
-    build(target, signature::entry(), |builder, params| {
+    build(target, signature::entry(), 3, |builder, params| {
         let (values, context, code) = (params[0], params[1], params[2]);
         let mut emit = Emit::new(target, builder, context);
         emit.values = values;
@@ -50,7 +51,7 @@ pub fn entry_trampoline(target: &Target, ty: &FuncType) -> Result<CodeImage, Com
 
 /// Code by which functions of a type call a host function that is called with an array.
 pub fn host_trampoline(target: &Target, ty: &FuncType) -> Result<CodeImage, CompileError> {
-    build(target, signature::wasm(ty), |builder, params| {
+    build(target, signature::wasm(ty), 1, |builder, params| {
         let context = params[0];
         let mut emit = Emit::new(target, builder, context);
         let host_sp = emit.get(emit.store, store::HOST_SP);
@@ -82,7 +83,7 @@ pub fn host_trampoline(target: &Target, ty: &FuncType) -> Result<CodeImage, Comp
 /// arguments from registers and the transfer area, puts the results there, and
 /// goes back to the parent for good.
 pub fn stack_trampoline(target: &Target, ty: &FuncType) -> Result<CodeImage, CompileError> {
-    build(target, signature::stack_entry(ty), |builder, params| {
+    build(target, signature::stack_entry(ty), 1, |builder, params| {
         let (function, carried) = (params[0], &params[1..]);
         let context = builder.ins().load(I64, constant_flags(), function, func_ref::CONTEXT.offset);
         let mut emit = Emit::new(target, builder, context);
@@ -130,7 +131,7 @@ impl<'b, 'f> Emit<'b, 'f> {
     /// Takes values out of the array.
     fn load_values(&mut self, types: &[ValType]) -> Vec<Value> {
         let load = |(i, ty): (u32, &ValType)| {
-            let flags = MemFlagsData::trusted();
+            let flags = program_value(MemFlagsData::trusted());
             self.builder.ins().load(clif_type(*ty), flags, self.values, transfer_offset(i))
         };
         (0..).zip(types).map(load).collect()
@@ -164,9 +165,11 @@ impl<'b, 'f> Emit<'b, 'f> {
     }
 }
 
+/// Code whose first parameters, as many as are said, are pointers of the engine.
 fn build(
     target: &Target,
     signature: ir::Signature,
+    pointers: usize,
     body: impl FnOnce(&mut FunctionBuilder<'_>, &[Value]),
 ) -> Result<CodeImage, CompileError> {
     let mut context = Context::new();
@@ -174,8 +177,11 @@ fn build(
     let mut builder_context = FunctionBuilderContext::new();
     let mut builder = FunctionBuilder::new(&mut context.func, &mut builder_context);
     let params = open_function(&mut builder);
+    // Values that travel in registers are none.
+    let is_word = |value: &&Value| builder.func.dfg.value_type(**value) == I64;
+    let pointers: Vec<Value> = params.iter().take(pointers).filter(is_word).copied().collect();
     body(&mut builder, &params);
     builder.finalize(target.isa.frontend_config());
-    let function = generate(target, &mut context, &mut regalloc2::Ctx::default(), 0, &[])?;
+    let function = generate(target, &mut context, &mut regalloc2::Ctx::default(), 0, &[], &pointers)?;
     image::link(vec![function], 0, 1)
 }

@@ -50,6 +50,7 @@ pub struct Config {
     pub(crate) stop_always: bool,
     pub(crate) park_always: bool,
     pub(crate) trace: bool,
+    pub(crate) snapshots: bool,
     pub(crate) perf_map: bool,
     pub(crate) heap: HeapOptions,
     pub(crate) tables: TableLimits,
@@ -84,6 +85,7 @@ impl Default for Config {
             stop_always: false,
             park_always: false,
             trace: false,
+            snapshots: false,
             perf_map: false,
             heap: HeapOptions::default(),
             tables: TableLimits::default(),
@@ -285,6 +287,17 @@ impl Config {
     /// [`Store::take_trace`](crate::Store::take_trace) gives.
     pub fn trace(&mut self, enable: bool) -> &mut Config {
         self.trace = enable;
+        self
+    }
+
+    /// Lets stores be written down, with all their stacks, and read again
+    /// ([`Store::snapshot`](crate::Store::snapshot)). Off by default.
+    ///
+    /// Functions then list every pointer that their frames have during calls, and keep nothing
+    /// in registers then, so they are a little slower. A module that was compiled by an engine
+    /// of one kind is not one for an engine of the other.
+    pub fn snapshots(&mut self, enable: bool) -> &mut Config {
+        self.snapshots = enable;
         self
     }
 

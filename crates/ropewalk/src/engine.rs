@@ -129,6 +129,7 @@ impl Engine {
             .fuel(config.consume_fuel)
             .park_always(config.park_always)
             .trace(config.trace)
+            .snapshots(config.snapshots)
             .small_memories(config.memory_reservation < MEMORY32_RESERVATION)
             .limits(config.limits);
         Ok(Engine {
@@ -214,6 +215,7 @@ impl Engine {
             stop_always: self.config().stop_always,
             park_always: self.config().park_always,
             trace: self.config().trace,
+            snapshots: self.config().snapshots,
         }
     }
 

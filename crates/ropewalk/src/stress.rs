@@ -55,6 +55,8 @@ pub const PARK: Mode =
 /// become too many either.
 pub const CHECK: Mode =
     Mode::new("check stacks", |config| config.check_stacks(true).max_wasm_stack(1 << 20));
+/// Frames list all their pointers, so that stores can be written down.
+pub const SNAPSHOTS: Mode = Mode::new("snapshots", |config| config.snapshots(true));
 /// Functions stop wherever they could be interrupted.
 pub const STOP: Mode = Mode::new("stop always", |config| config.stop_always(true));
 /// Stacks are made one at a time.

@@ -27,7 +27,7 @@ use xxhash_rust::xxh3::xxh3_64;
 pub const MAGIC: [u8; 8] = *b"\x7Fropewlk";
 
 /// Goes up when the layout below changes.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// The first bytes of a file.
 #[derive(Clone, Copy, Pod, Zeroable)]
@@ -63,6 +63,7 @@ enum Name {
     Positions,
     Sites,
     References,
+    Pointers,
     Owned,
     Handlers,
     Code,
@@ -100,6 +101,7 @@ pub fn write(settings: &[u8], info: &[u8], tables: &CodeTables<'_>, code: &[u8])
         bytemuck::cast_slice(tables.positions),
         bytemuck::cast_slice(tables.sites),
         bytemuck::cast_slice(tables.references),
+        bytemuck::cast_slice(tables.pointers),
         bytemuck::cast_slice(tables.owned),
         bytemuck::cast_slice(tables.handlers),
         code,
@@ -237,6 +239,7 @@ impl Precompiled {
             positions: self.table(Name::Positions)?,
             sites: self.table(Name::Sites)?,
             references: self.table(Name::References)?,
+            pointers: self.table(Name::Pointers)?,
             owned: self.table(Name::Owned)?,
             handlers: self.table(Name::Handlers)?,
             has_stackrefs: self.header().expect("checked").has_stackrefs != 0,

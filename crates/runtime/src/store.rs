@@ -77,6 +77,8 @@ pub struct StoreOptions {
     pub park_always: bool,
     /// Whether what the stacks do is recorded.
     pub trace: bool,
+    /// Whether it can be written down: frames list all their pointers.
+    pub snapshots: bool,
 }
 
 /// A store.

@@ -63,6 +63,11 @@ fn every_script_passes_with_registers_allocated_in_a_single_pass() {
 }
 
 #[test]
+fn every_script_passes_where_frames_list_their_pointers() {
+    check(stress::SNAPSHOTS);
+}
+
+#[test]
 fn every_script_passes_while_stacks_are_checked() {
     check(stress::CHECK);
 }

@@ -21,6 +21,7 @@ use crate::environment::Environment;
 use crate::function::{MachineFunction, generate};
 use crate::translate::{clif_type, trap};
 use crate::{CompileError, signature};
+use crate::pointers::program_value;
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, UserFuncName, Value};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
@@ -80,7 +81,8 @@ pub(crate) fn compile(
     let mut emit = Emit { env, builder: builder_ref, function, block, signal, captured, carried };
     thunk.emit(&mut emit);
     builder.finalize(env.isa.frontend_config());
-    generate(env, &mut context, &mut regalloc2::Ctx::default(), number, &[])
+    let pointers = [function, block, signal, captured];
+    generate(env, &mut context, &mut regalloc2::Ctx::default(), number, &[], &pointers)
 }
 
 /// The types of a function that is called by reference, and its code.
@@ -166,7 +168,7 @@ impl<'e, 'f> Emit<'e, '_, 'f> {
     }
 
     pub fn values_at(&mut self, place: Value, types: &[ValType]) -> Vec<Value> {
-        let flags = MemFlagsData::trusted();
+        let flags = program_value(MemFlagsData::trusted());
         let value = |(i, ty): (u32, &ValType)| {
             self.builder.ins().load(clif_type(*ty), flags, place, transfer_offset(i))
         };

@@ -1,5 +1,6 @@
 //! The records of `abi` that generated code reads and writes, field by field.
 
+use crate::pointers::program_value;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value, types::*};
 use cranelift_frontend::FunctionBuilder;
 use ropewalk_abi::{ControlBlock, FuncRef, HostContext, InstanceHeader, StoreContext, TypeInfo};
@@ -10,6 +11,8 @@ use std::mem::offset_of;
 pub(crate) struct Field<R> {
     pub offset: i32,
     pub ty: Type,
+    /// Whether it is a number or a reference, and no pointer of the engine.
+    is_value: bool,
     record: PhantomData<fn(R)>,
 }
 
@@ -23,18 +26,30 @@ impl<R> Copy for Field<R> {}
 
 impl<R> Field<R> {
     const fn new(offset: usize, ty: Type) -> Field<R> {
-        Field { offset: offset as i32, ty, record: PhantomData }
+        Field { offset: offset as i32, ty, is_value: false, record: PhantomData }
+    }
+
+    const fn of_value(self) -> Field<R> {
+        Field { is_value: true, ..self }
+    }
+
+    /// The flags by which it is loaded.
+    pub fn flags(self) -> MemFlagsData {
+        match self.is_value {
+            true => program_value(MemFlagsData::trusted()),
+            false => MemFlagsData::trusted(),
+        }
     }
 }
 
 macro_rules! fields {
-    ($(#[$doc:meta])* $module:ident: $record:ident { $($name:ident = $field:ident: $ty:ident,)* }) => {
+    ($(#[$doc:meta])* $module:ident: $record:ident { $($name:ident = $field:ident: $ty:ident $(as $value:ident)?,)* }) => {
         $(#[$doc])*
         pub(crate) mod $module {
             use super::*;
             $(
                 pub(crate) const $name: Field<$record> =
-                    Field::new(offset_of!($record, $field), $ty);
+                    Field::new(offset_of!($record, $field), $ty)$(.$value())?;
             )*
         }
     };
@@ -47,7 +62,7 @@ fields! {
         FP = fp: I64,
         PARENT = parent: I64,
         HANDLERS = handlers: I64,
-        REFERENCE = reference: I64,
+        REFERENCE = reference: I64 as of_value,
         IS_GROUPED = is_grouped: I32,
         // Together with the field after it: in the common case no frame owns a stack.
         PURPOSE_AND_OWNS = purpose: I16,
@@ -57,7 +72,7 @@ fields! {
         MARKS = marks: I16,
         INNERMOST = innermost: I64,
         THROUGH = through: I64,
-        SOUGHT = sought: I64,
+        SOUGHT = sought: I64 as of_value,
         EXTENDER = extender: I64,
         FUNCTION = function: I64,
         ENTRY = entry: I64,
@@ -93,12 +108,12 @@ fields! {
         EXTENDING = extending: I64,
         GROUND = ground: I64,
         WALK_FUNCTION = walk_function: I64,
-        WALK_ENV = walk_env: I64,
-        WALK_STACK = walk_stack: I64,
+        WALK_ENV = walk_env: I64 as of_value,
+        WALK_STACK = walk_stack: I64 as of_value,
         FOUND = found: I64,
-        CAPTURES = captures: I64,
+        CAPTURES = captures: I64 as of_value,
         PAUSE = pause: I64,
-        FUEL = fuel: I64,
+        FUEL = fuel: I64 as of_value,
     }
 }
 
@@ -139,13 +154,12 @@ pub(crate) trait Records<'f> {
     fn builder(&mut self) -> &mut FunctionBuilder<'f>;
 
     fn get<R>(&mut self, record: Value, field: Field<R>) -> Value {
-        let flags = MemFlagsData::trusted();
-        self.builder().ins().load(field.ty, flags, record, field.offset)
+        self.builder().ins().load(field.ty, field.flags(), record, field.offset)
     }
 
     /// As `get`, of a field that never changes.
     fn get_constant<R>(&mut self, record: Value, field: Field<R>) -> Value {
-        let flags = MemFlagsData::trusted().with_readonly().with_can_move();
+        let flags = field.flags().with_readonly().with_can_move();
         self.builder().ins().load(field.ty, flags, record, field.offset)
     }
 

@@ -3,6 +3,7 @@
 
 use crate::emit::carry::{CARRIED, from_carrier, to_carrier, to_vector};
 use crate::emit::record::store;
+use crate::pointers::program_value;
 use crate::target::Target;
 use crate::translate::{clif_type, constant_flags, trap};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -133,9 +134,10 @@ impl<'b, 'f> Transfer<'b, 'f> {
         self.builder.ins().store(flags, word, self.area, transfer_offset(slot));
     }
 
-    /// Takes a word out of a place.
+    /// Takes a word of the engine out of a place.
     pub fn take_word(&mut self, slot: u32) -> Value {
-        self.load(I64, slot)
+        let flags = MemFlagsData::trusted();
+        self.builder.ins().load(I64, flags, self.area, transfer_offset(slot))
     }
 
     fn take(&mut self, slot: u32, ty: ValType) -> Value {
@@ -144,7 +146,7 @@ impl<'b, 'f> Transfer<'b, 'f> {
     }
 
     fn load(&mut self, ty: Type, slot: u32) -> Value {
-        let flags = MemFlagsData::trusted();
+        let flags = program_value(MemFlagsData::trusted());
         self.builder.ins().load(ty, flags, self.area, transfer_offset(slot))
     }
 

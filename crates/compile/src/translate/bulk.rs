@@ -6,6 +6,7 @@
 use super::memory::pair;
 use super::{Translator, trap};
 use crate::emit::record::{Field, Records, store};
+use crate::pointers::program_value;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
     AbiParam, InstBuilder, InstructionData, MemFlagsData, Opcode, SigRef, Signature, Value,
@@ -97,7 +98,7 @@ impl Translator<'_> {
 
     /// Loads everything before it stores anything, since ranges may overlap.
     fn copy_inline(&mut self, to: Value, from: Value, count: u32) {
-        let flags = MemFlagsData::new().with_notrap();
+        let flags = program_value(MemFlagsData::new().with_notrap());
         let loads: Vec<_> = pieces(count)
             .into_iter()
             .map(|(ty, at)| (self.builder.ins().load(ty, flags, from, at), at))

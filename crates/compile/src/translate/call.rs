@@ -145,7 +145,8 @@ impl Translator<'_> {
 
     pub(crate) fn emit_call(&mut self, callee: Callee, context: Value, ty: &FuncType) {
         let args = self.pop_arguments(context, ty);
-        let direct = match self.handlers.is_empty() {
+        // A call with a table, even an empty one, leaves nothing in registers.
+        let direct = match self.handlers.is_empty() && !self.env.snapshots {
             true => self.plain_call(callee, &args),
             false => self.guarded_call(callee, &args),
         };
@@ -251,6 +252,9 @@ impl Translator<'_> {
         self.caches.builtin = Some(signature);
         let (stub, args) = self.builtin_call(builtin, operands);
         let result = self.plain_call(Callee::Indirect(signature, stub), &args)[0];
+        if builtin.returns_pointer() {
+            self.pointers.push(result);
+        }
         if builtin.can_wait() {
             // Others may have used fuel meanwhile.
             self.find_fuel();

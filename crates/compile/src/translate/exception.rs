@@ -10,6 +10,7 @@ use super::call::Callee;
 use super::owned::Caught;
 use super::{Translator, clif_type, trap};
 use crate::signature;
+use crate::pointers::program_value;
 use cranelift_codegen::ir::{
     Block, BlockArg, BlockCall, ExceptionTable, ExceptionTableData, ExceptionTableItem,
     ExceptionTag, InstBuilder, MemFlagsData, SigRef, Value, types::*,
@@ -132,7 +133,7 @@ impl Translator<'_> {
         let ty = env.info.tag_type(tag);
         let layout = self.exception_layout(tag);
         for (&ty, &offset) in ty.params().iter().zip(&layout.offsets) {
-            let flags = MemFlagsData::new().with_notrap();
+            let flags = program_value(MemFlagsData::new().with_notrap());
             let value = self.builder.ins().load(clif_type(ty), flags, exception, offset as i32);
             let value = self.deliver_stack(value, ty);
             self.push_typed(value, ty);

@@ -7,6 +7,7 @@
 //! offsets too. Such a memory may move when it grows.
 
 use super::{Translator, constant_flags, trap};
+use crate::pointers::program_value;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, Value, types::*};
 use ropewalk_abi::{Builtin, MEMORY_GUARD, MemoryDef, MemoryType, TrapCode};
@@ -109,14 +110,14 @@ impl Translator<'_> {
     pub(crate) fn memory_len(&mut self, memory: u32) -> Value {
         let (def, offset) = self.memory_def(memory);
         let offset = offset + offset_of!(MemoryDef, len) as i32;
-        self.builder.ins().load(I64, MemFlagsData::trusted(), def, offset)
+        self.builder.ins().load(I64, program_value(MemFlagsData::trusted()), def, offset)
     }
 
     // ---- loads and stores of whole values
 
     pub fn load(&mut self, ty: ir::Type, memarg: &MemArg) {
         let at = self.address(memarg, ty.bytes());
-        let value = self.builder.ins().load(ty, at.flags, at.base, at.offset);
+        let value = self.builder.ins().load(ty, program_value(at.flags), at.base, at.offset);
         self.push(value);
     }
 

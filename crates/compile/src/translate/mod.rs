@@ -70,8 +70,11 @@ pub(crate) struct Translator<'a> {
     running: Option<running::Running>,
     /// How it ends, if it runs on top of a suspended stack.
     pub(crate) on_top: Option<OnTop>,
-    /// The values that the collector follows.
+    /// The values that are listed at calls: those that the collector follows, and functions
+    /// where all pointers are.
     references: EntitySet<Value>,
+    /// The values that are known to be pointers of the engine.
+    pointers: Vec<Value>,
     /// Whether null is used.
     has_nulls: bool,
     /// What dies with its frame.
@@ -86,14 +89,14 @@ pub(crate) struct Translator<'a> {
 #[derive(Clone, Copy)]
 struct Local {
     variable: Variable,
-    /// Whether the collector follows its values.
-    is_collected: bool,
+    /// Whether its values are listed at calls.
+    is_listed: bool,
     /// Whether it holds a first-class stack.
     is_stack: bool,
 }
 
 /// Validates a body and translates it into `func`, in one pass over it. Returns what
-/// its exception handlers catch.
+/// its exception handlers catch, and which values are pointers of the engine.
 pub(crate) fn translate(
     env: &Environment<'_>,
     builder_context: &mut FunctionBuilderContext,
@@ -101,7 +104,7 @@ pub(crate) fn translate(
     validator: &mut FuncValidator<ValidatorResources>,
     body: &FunctionBody<'_>,
     entered: Entered,
-) -> Result<Vec<Caught>, CompileError> {
+) -> Result<(Vec<Caught>, Vec<Value>), CompileError> {
     let ty = env.info.function_type(validator.index()).clone();
     func.signature = match entered {
         Entered::ByCall => signature::wasm(&ty),
@@ -184,6 +187,7 @@ impl<'a> Translator<'a> {
             running: None,
             on_top: None,
             references: EntitySet::new(),
+            pointers: Vec::new(),
             has_nulls: false,
             owned: Owned::default(),
             caught: Vec::new(),
@@ -199,6 +203,7 @@ impl<'a> Translator<'a> {
         contents: &handlers::Contents,
     ) {
         let given = open_function(&mut self.builder);
+        self.pointers.extend(&given[..entered.words()]);
         let params = match entered {
             Entered::ByCall => {
                 self.context = given[0];
@@ -225,10 +230,10 @@ impl<'a> Translator<'a> {
         }
     }
 
-    fn finish(mut self) -> Vec<Caught> {
+    fn finish(mut self) -> (Vec<Caught>, Vec<Value>) {
         self.separate_nulls();
         self.builder.finalize(self.env.isa.frontend_config());
-        self.caught
+        (self.caught, self.pointers)
     }
 
     // ---- the operand stack
@@ -246,7 +251,7 @@ impl<'a> Translator<'a> {
 
     /// Lets the collector find a value of a type in its frame.
     pub fn declare(&mut self, value: Value, ty: ValType) {
-        if self.env.info.is_collected(ty) {
+        if self.env.is_listed(ty) {
             self.references.insert(value);
             self.builder.declare_value_needs_stack_map(value);
         }
@@ -258,15 +263,15 @@ impl<'a> Translator<'a> {
     /// A variable for a local of a type.
     fn declare_local(&mut self, ty: ValType) -> Variable {
         let variable = self.builder.declare_var(clif_type(ty));
-        let is_collected = self.env.info.is_collected(ty);
-        if is_collected {
+        let is_listed = self.env.is_listed(ty);
+        if is_listed {
             self.builder.declare_var_needs_stack_map(variable);
         }
         let is_stack = self.env.is_stackref(ty);
         if is_stack {
             self.own_local(variable);
         }
-        self.locals.push(Local { variable, is_collected, is_stack });
+        self.locals.push(Local { variable, is_listed, is_stack });
         variable
     }
 

@@ -4,7 +4,7 @@ use super::control::block_args;
 use super::{Translator, trap};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, types::*};
-use ropewalk_abi::TrapCode;
+use ropewalk_abi::{RefType, TrapCode, ValType};
 
 impl Translator<'_> {
     pub fn ref_null(&mut self) {
@@ -23,7 +23,7 @@ impl Translator<'_> {
         let number = self.env.info.func_refs[function as usize];
         let offset = self.env.layout.func_ref(number);
         let reference = self.builder.ins().iadd_imm_s(self.context, i64::from(offset));
-        self.push(reference);
+        self.push_typed(reference, ValType::Ref(RefType::FUNCREF));
     }
 
     pub fn ref_as_non_null(&mut self) {

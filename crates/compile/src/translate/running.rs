@@ -53,7 +53,8 @@ impl<'a> Translator<'a> {
         check_room(&mut self.builder);
         let [store, stack] = [I64; 2].map(|ty| self.builder.declare_var(ty));
         let reference = contents.suspends.then(|| self.builder.declare_var(I64));
-        let context = contents.has_loops.then(|| {
+        // Where pointers are listed, it has a slot anyway.
+        let context = (contents.has_loops && !self.env.snapshots).then(|| {
             let word = StackSlotData::new(StackSlotKind::ExplicitSlot, 8, 3);
             let slot = self.builder.create_sized_stack_slot(word);
             self.builder.ins().stack_store(I64, self.context, slot, 0);

@@ -153,6 +153,7 @@ impl Translator<'_> {
         let &[_, reference, signal, stack, _, store, ref carried @ ..] = params.as_slice() else {
             unreachable!("the results of a switch");
         };
+        self.pointers.extend([params[3], params[4], params[5]]);
         if let Some(running) = &self.running {
             self.builder.def_var(running.store, store);
             self.builder.def_var(running.stack, stack);

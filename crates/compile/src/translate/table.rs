@@ -2,6 +2,7 @@
 
 use super::memory::pair;
 use super::{Translator, constant_flags, trap};
+use crate::pointers::program_value;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types::*};
 use ropewalk_abi::{Builtin, TableDef, TrapCode, ValType};
@@ -49,7 +50,7 @@ impl Translator<'_> {
         }
         let (def, offset) = self.table_def(table);
         let offset = offset + offset_of!(TableDef, len) as i32;
-        self.builder.ins().load(I64, MemFlagsData::trusted(), def, offset)
+        self.builder.ins().load(I64, program_value(MemFlagsData::trusted()), def, offset)
     }
 
     fn is_table32(&self, table: u32) -> bool {
@@ -59,7 +60,8 @@ impl Translator<'_> {
     pub fn table_get(&mut self, table: u32) {
         let index = self.pop();
         let at = self.element_address(table, index, TrapCode::TableOutOfBounds);
-        let value = self.builder.ins().load(I64, MemFlagsData::trusted(), at, 0);
+        let flags = program_value(MemFlagsData::trusted());
+        let value = self.builder.ins().load(I64, flags, at, 0);
         let element = self.env.info.tables[table as usize].element;
         self.push_typed(value, ValType::Ref(element));
     }

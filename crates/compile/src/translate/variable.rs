@@ -1,13 +1,14 @@
 //! Locals and globals.
 
 use super::{Local, Translator, clif_type};
+use crate::pointers::program_value;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value};
 
 impl Translator<'_> {
     pub fn local_get(&mut self, local: u32) {
-        let Local { variable, is_collected, is_stack } = self.locals[local as usize];
+        let Local { variable, is_listed, is_stack } = self.locals[local as usize];
         let value = self.builder.use_var(variable);
-        if is_collected {
+        if is_listed {
             self.references.insert(value);
         }
         if is_stack {
@@ -29,7 +30,7 @@ impl Translator<'_> {
     pub fn global_get(&mut self, global: u32) {
         let ty = self.env.info.globals[global as usize];
         let (base, offset) = self.global_place(global);
-        let mut flags = MemFlagsData::trusted();
+        let mut flags = program_value(MemFlagsData::trusted());
         // A collection may change a reference.
         if !ty.mutable && !self.env.info.is_collected(ty.content) {
             flags = flags.with_readonly();

@@ -9,10 +9,12 @@ use crate::const_expr::ConstValue;
 use crate::frames::Frames;
 use crate::stack::{LeftAt, Reached, Swept};
 use crate::store::Store;
+use ropewalk_abi::heap::is_object;
 use ropewalk_abi::stack::{
     FIBER_EXTRAS, KIND_MASK, NEW_STACK_ARGUMENTS, NEXT_GENERATION, Purpose, block_number, is_stack,
 };
 use ropewalk_abi::{ControlBlock, PARKED_PLAIN, RawVal, TrapCode, TypeKind};
+use std::ops::Range;
 use std::ptr;
 
 /// The lists of a collection. All their memory is there before anything is copied: then
@@ -65,6 +67,7 @@ pub(super) fn copy_reachable(store: &mut Store, lists: Lists, base: usize, clean
         clean,
         externs: std::mem::take(&mut store.heap.externs.reached),
         blocks: store.stacks.base(),
+        objects: store.options.snapshots.then(|| store.objects()),
         stacks,
         was_pending,
         pending,
@@ -105,6 +108,8 @@ struct Copier {
     externs: Vec<bool>,
     /// The records of all stacks.
     blocks: *const ControlBlock,
+    /// Where objects lie, if frames list functions beside them.
+    objects: Option<Range<u64>>,
     /// As in [`Lists`].
     stacks: Vec<Reached>,
     was_pending: Vec<bool>,
@@ -154,6 +159,13 @@ impl CheckReferences {
 }
 
 impl Copier {
+    /// Whether a reference in a frame is a function: in code for snapshots frames list
+    /// these too.
+    fn is_function(&self, reference: u64) -> bool {
+        let objects = self.objects.as_ref();
+        objects.is_some_and(|objects| is_object(reference) && !objects.contains(&reference))
+    }
+
     /// Makes a reference refer to the copy.
     fn forward(&mut self, reference: &mut u64) {
         if is_stack(*reference) {
@@ -364,7 +376,10 @@ fn visit_frames(frames: Frames<'_>, copier: &mut Copier) {
         for offset in image.references_of(site) {
             // SAFETY: the stack map says that a reference is there, and the frame is
             // suspended.
-            unsafe { copier.forward(&mut *((sp + *offset as usize) as *mut u64)) };
+            let reference = unsafe { &mut *((sp + *offset as usize) as *mut u64) };
+            if !copier.is_function(*reference) {
+                copier.forward(reference);
+            }
         }
     }
 }

@@ -25,6 +25,7 @@ use crate::store::Store;
 use ropewalk_abi::{TrapCode, TypeInfo};
 use std::any::Any;
 use std::io;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
@@ -208,6 +209,12 @@ impl Store {
         // SAFETY: the place lies in the space and was free; from `clean` on it is
         // zero.
         unsafe { Object::create(place, ty, size, clean) }
+    }
+
+    /// Where the objects lie.
+    pub(crate) fn objects(&self) -> Range<u64> {
+        let space = self.heap.space.as_ref();
+        space.map_or(0..0, |space| space.base() as u64..self.context().heap_next as u64)
     }
 
     fn has_room(&self, size: usize) -> bool {

@@ -25,6 +25,16 @@ pub(crate) enum Entered {
     OnTop { delivers: bool },
 }
 
+impl Entered {
+    /// How many of its parameters are words of the engine.
+    pub fn words(self) -> usize {
+        match self {
+            Entered::ByCall => 1,
+            Entered::OnTop { .. } => 4,
+        }
+    }
+}
+
 /// What a function on top of a stack must know in the end.
 pub(crate) struct OnTop {
     /// The block of the stack, if it cannot change meanwhile.

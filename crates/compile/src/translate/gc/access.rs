@@ -1,6 +1,7 @@
 //! Loads and stores of what objects hold.
 
 use crate::translate::{Translator, clif_type, trap};
+use crate::pointers::program_value;
 use cranelift_codegen::ir::{
     AliasRegion, AliasRegionData, InstBuilder, MemFlagsData, Value, types::*,
 };
@@ -66,7 +67,9 @@ impl Translator<'_> {
             (StorageType::I8, true) => ins.sload8(I32, flags, base, offset),
             (StorageType::I16, false) => ins.uload16(I32, flags, base, offset),
             (StorageType::I16, true) => ins.sload16(I32, flags, base, offset),
-            (StorageType::Val(ty), _) => ins.load(clif_type(ty), flags, base, offset),
+            (StorageType::Val(ty), _) => {
+                ins.load(clif_type(ty), program_value(flags), base, offset)
+            }
         }
     }
 
