@@ -71,7 +71,7 @@ impl StackKind {
 /// What a stack is used for. In which state it is, [`Life`](crate::life::Life) says.
 ///
 /// A root is the last: whatever is less is freed with what runs on it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[repr(u8)]
 pub enum Purpose {
     /// It waits to be used.

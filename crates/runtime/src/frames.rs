@@ -97,6 +97,11 @@ impl<'a> Iterator for Frames<'a> {
 }
 
 impl<'a> Frame<'a> {
+    /// Where its call returns to.
+    pub fn pc(&self) -> usize {
+        self.call.pc
+    }
+
     /// The module that its function belongs to.
     pub fn module(&self) -> Option<&'a Arc<LoadedModule>> {
         self.call.module

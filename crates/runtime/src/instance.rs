@@ -157,6 +157,40 @@ impl Instance {
         unsafe { self.place.at::<FuncImport>(offset).read() }
     }
 
+    /// Which data segments were dropped.
+    pub(crate) fn dropped_data(&self) -> &[bool] {
+        &self.dropped_data
+    }
+
+    /// The context of an imported function, if that is one of the host.
+    pub(crate) fn host_context(&self, function: u32) -> Option<HostContext> {
+        let place = self.place.at::<HostContext>(self.module.layout.host_context(function));
+        let import = self.function_import(function);
+        // SAFETY: it is filled if the import is a function of the host.
+        ptr::eq(import.context, place.as_ptr().cast()).then(|| unsafe { place.read() })
+    }
+
+    /// Whether a context is that of an imported function.
+    pub(crate) fn is_host_context(&self, function: u32, context: &HostContext) -> bool {
+        let place = self.place.at::<HostContext>(self.module.layout.host_context(function));
+        ptr::eq(place.as_ptr(), context)
+    }
+
+    /// The number of the record of a function of its own, by its code.
+    pub(crate) fn func_ref_with_code(&self, code: *const std::ffi::c_void) -> Option<u32> {
+        let numbers = 0..self.module.info.func_ref_count;
+        numbers.into_iter().find(|number| {
+            // SAFETY: the records are filled when the instance is made.
+            let func_ref = unsafe { self.func_ref_by_number(*number).read() };
+            ptr::eq(func_ref.code, code) && ptr::eq(func_ref.context, self.header().as_ptr().cast())
+        })
+    }
+
+    /// The record of a function, by its number.
+    pub(crate) fn func_ref_by_number(&self, number: u32) -> NonNull<FuncRef> {
+        self.place.at(self.module.layout.func_ref(number))
+    }
+
     /// A tag.
     pub fn tag(&self, tag: u32) -> NonNull<TagDef> {
         // SAFETY: tags are in place before anything asks for them.
@@ -234,6 +268,29 @@ impl Store {
         self.initialise_tables(index)?;
         self.initialise_memories(index)?;
         Ok(index)
+    }
+
+    /// Makes an instance whose contents are filled in afterwards: no segment is copied.
+    pub(crate) fn instantiate_blank(
+        &mut self,
+        module: &Arc<LoadedModule>,
+        imports: &[ImportValue],
+    ) -> Result<usize, InstantiateError> {
+        link::check(self, module, imports)?;
+        let index = self.instances.len();
+        self.allocate_instance(module, imports)?;
+        Ok(index)
+    }
+
+    /// Sets the segments of an instance.
+    pub(crate) fn restore_segments(
+        &mut self,
+        index: usize,
+        elements: Vec<Vec<u64>>,
+        dropped_data: Vec<bool>,
+    ) {
+        let instance = &mut self.instances[index];
+        (instance.elements, instance.dropped_data) = (elements, dropped_data);
     }
 
     /// Makes an instance with everything in place but the contents of tables

@@ -28,6 +28,7 @@
 //! | [`code`], [`known_code`], [`types`] | loaded code; types that are the same throughout an engine |
 //! | [`perf_map`] | names of functions for `perf` |
 //! | [`precompiled`] | compiled modules in files |
+//! | [`snapshot`] | stores that are written down, and read again |
 
 pub mod activation;
 mod arch;
@@ -64,6 +65,7 @@ pub mod precompiled;
 mod printed;
 mod profile;
 mod signal;
+pub mod snapshot;
 mod source;
 pub mod stack;
 pub mod store;

@@ -159,6 +159,11 @@ impl Memory {
         unsafe { std::slice::from_raw_parts(base, len) }
     }
 
+    /// Where the addresses are that accesses can compute: where they begin, and how many.
+    pub(crate) fn reserved(&self) -> (usize, usize) {
+        (self.map().base() as usize, self.map().len())
+    }
+
     /// Its bytes, to change them.
     pub fn data_mut(&mut self) -> &mut [u8] {
         let MemoryDef { base, len } = self.current();

@@ -165,6 +165,20 @@ impl Store {
         Pending { number, waiting, interrupts }
     }
 
+    /// An activation of a snapshot, set aside.
+    pub(crate) fn restore_frozen(
+        &mut self,
+        root: RootStack,
+        stack: *mut ControlBlock,
+        base: *mut ControlBlock,
+        waiting: Waiting,
+    ) -> anyhow::Result<Pending> {
+        self.make_room_to_freeze().map_err(Trap::from_code)?;
+        self.frozen.push(Some(Frozen { root, stack, base }));
+        let interrupts = self.options.interruption.then(|| self.interrupts.clone());
+        Ok(Pending { number: self.frozen.len() - 1, waiting, interrupts })
+    }
+
     /// Makes the root of an activation that was set aside the one for the next
     /// activation.
     fn unfreeze(&mut self, number: usize) -> Thawed {

@@ -93,6 +93,8 @@ pub struct Store {
     pub(crate) tables: Vec<Table>,
     #[expect(clippy::vec_box, reason = "generated code knows their addresses")]
     globals: Vec<Box<UnsafeCell<RawVal>>>,
+    /// Their types.
+    global_types: Vec<GlobalType>,
     #[expect(clippy::vec_box, reason = "generated code knows their addresses")]
     host_functions: Vec<Box<StoredHostFunction>>,
     /// What host contexts inside instances point to.
@@ -349,6 +351,7 @@ impl Store {
             memories: Vec::new(),
             tables: Vec::new(),
             globals: Vec::new(),
+            global_types: Vec::new(),
             host_functions: Vec::new(),
             shared_host_functions: Vec::new(),
             tags: Vec::new(),
@@ -548,8 +551,20 @@ impl Store {
         let global = Box::new(UnsafeCell::new(value));
         let place = GlobalPlace(NonNull::new(global.get()).expect("boxes are not null"));
         self.globals.push(global);
+        self.global_types.push(ty);
         self.note_global(place, ty.content);
         place
+    }
+
+    /// The globals that belong to no instance.
+    pub(crate) fn own_globals(&self) -> impl Iterator<Item = GlobalPlace> {
+        let places = self.globals.iter();
+        places.map(|global| GlobalPlace(NonNull::new(global.get()).expect("boxes are not null")))
+    }
+
+    /// Their types.
+    pub(crate) fn own_global_types(&self) -> impl Iterator<Item = GlobalType> {
+        self.global_types.iter().copied()
     }
 
     /// Lets the collector follow a global if its type says so.

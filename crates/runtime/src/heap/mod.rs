@@ -110,6 +110,19 @@ impl Heap {
         self.externs.values.get(number as usize)?.as_deref()
     }
 
+    /// How many numbers of values there are, with those that nobody has.
+    pub fn extern_count(&self) -> usize {
+        self.externs.values.len()
+    }
+
+    /// Keeps a value, or none, under the next number.
+    pub fn restore_extern(&mut self, value: Option<Box<dyn Any + Send + Sync>>) {
+        if value.is_none() {
+            self.externs.free.push(self.externs.values.len());
+        }
+        self.externs.values.push(value);
+    }
+
     /// Makes room for one value more.
     pub fn make_room_for_extern(&mut self) -> Result<(), TrapCode> {
         self.externs.make_room()
@@ -215,6 +228,34 @@ impl Store {
     pub(crate) fn objects(&self) -> Range<u64> {
         let space = self.heap.space.as_ref();
         space.map_or(0..0, |space| space.base() as u64..self.context().heap_next as u64)
+    }
+
+    /// Makes room for the objects of a snapshot in the place of all that there are; returns
+    /// where they are to lie.
+    pub(crate) fn restore_space(&mut self, len: usize) -> anyhow::Result<u64> {
+        let maximum = self.heap.options.maximum;
+        anyhow::ensure!(len <= maximum, "the heap may have at most {maximum} bytes, not {len}");
+        let room = room_for(len).min(maximum.max(len)).next_multiple_of(PAGE);
+        let space = Space::new(room)?;
+        let base = space.base();
+        self.heap.space = Some(space);
+        self.heap.allowed = self.heap.allowed.max(room);
+        let context = self.context_mut();
+        (context.heap_next, context.heap_end) = (base + len, base + room);
+        Ok(base as u64)
+    }
+
+    /// Puts the objects there.
+    pub(crate) fn fill_space(&mut self, bytes: &[u8]) {
+        let base = self.context().heap_next - bytes.len();
+        // SAFETY: there is as much room, which nobody uses yet.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), base as *mut u8, bytes.len()) };
+        if let Some(space) = &mut self.heap.space {
+            space.clean = space.clean.max(base + bytes.len());
+        }
+        if self.heap.options.collect_always {
+            self.context_mut().heap_end = 0;
+        }
     }
 
     fn has_room(&self, size: usize) -> bool {

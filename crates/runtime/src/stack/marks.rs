@@ -88,6 +88,12 @@ impl MarkLists {
         self.0.get(number).map_or(&[], Vec::as_slice)
     }
 
+    /// Gives a stack marks.
+    pub fn restore(&mut self, number: usize, marks: Vec<Mark>) {
+        self.0.resize_with(self.0.len().max(number + 1), Vec::new);
+        self.0[number] = marks;
+    }
+
     /// Hands the marks over from one block to another. There must be
     /// [room](Self::make_room_for_blocks).
     pub fn hand_over(&mut self, from: usize, to: usize) {

@@ -46,6 +46,11 @@ pub(super) struct PackedHead {
 }
 
 impl PackedHead {
+    /// Of frames that were left at a stack pointer.
+    pub fn new(sp: usize, len: u32, above: u32) -> PackedHead {
+        PackedHead { sp, len, above }
+    }
+
     /// That of a parked stack.
     pub fn of(stack: &ControlBlock) -> *const PackedHead {
         debug_assert!(stack.is_parked());
@@ -75,8 +80,16 @@ pub(super) fn packed_frames(stack: &ControlBlock) -> usize {
     unsafe { (*PackedHead::of(stack)).len as usize }
 }
 
+/// How many bytes lie on a stack that does not run, wherever its frames lie.
+pub(crate) fn bytes_in_frames(stack: &ControlBlock) -> usize {
+    match stack.is_parked() {
+        true => packed_frames(stack),
+        false => end_of_frames(stack) - stack.sp,
+    }
+}
+
 /// The end of what can lie on a stack: the word at `top` is the highest. A root has all.
-pub(super) fn end_of_frames(stack: &ControlBlock) -> usize {
+pub(crate) fn end_of_frames(stack: &ControlBlock) -> usize {
     match stack.purpose {
         Purpose::Root => stack.high,
         _ => stack.top + size_of::<usize>(),

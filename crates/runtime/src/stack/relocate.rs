@@ -96,7 +96,7 @@ pub(super) unsafe fn copy_and_link(block: &mut ControlBlock, distance: usize) {
 ///
 /// `fp` must point to a copied frame, and the links in it be those of the
 /// original.
-pub(super) unsafe fn move_links(mut fp: usize, distance: usize) {
+pub(crate) unsafe fn move_links(mut fp: usize, distance: usize) {
     loop {
         let link = fp as *mut usize;
         // SAFETY: a link is the first word of a frame, or zero in the first.

@@ -31,13 +31,13 @@ use std::io;
 use std::ptr;
 
 /// How many different places first frames begin at, a cache line apart.
-const COLOURS: usize = 29;
+pub(super) const COLOURS: usize = 29;
 
 /// How many bytes above the first word of a stack are not used. The stub that starts a
 /// stack pops that word, and then wants the stack pointer aligned to 16 bytes. With as many
 /// as these, what a small function needs when it is suspended and continued lies in one line
 /// of the cache: its frame on top of that of the stack trampoline.
-const ABOVE_TOP: usize = 40;
+pub(super) const ABOVE_TOP: usize = 40;
 
 /// How all stacks but roots are.
 #[derive(Clone, Copy, Debug)]
@@ -84,7 +84,7 @@ pub(crate) struct Stacks {
     /// How many blocks were ever used, counting block 0.
     count: usize,
     /// How many of them are those of roots.
-    roots: usize,
+    pub(super) roots: usize,
     pub(super) slots: Slots,
     pub(super) grown: Grown,
     /// Whether stacks have grown that may shrink.
@@ -124,10 +124,10 @@ pub(crate) struct Stacks {
     pub(super) newest_mark: u64,
     /// Blocks whose generations are used up, until a collection has shown that
     /// no reference to them is left.
-    retired: Vec<usize>,
+    pub(super) retired: Vec<usize>,
     /// Blocks without memory that can be used again. Their references go on where they
     /// were, or begin if they are zero.
-    spare: Vec<usize>,
+    pub(super) spare: Vec<usize>,
 }
 
 /// What a collection has found out about a block.
@@ -302,7 +302,7 @@ impl Stacks {
             }
         };
         self.made_since_trim += 1;
-        let colour = number % COLOURS * 64;
+        let above = self.above_top(number);
         let block = self.block(number);
         // SAFETY: the block lies in the table.
         unsafe {
@@ -311,7 +311,7 @@ impl Stacks {
                 sp: (*block).sp,
                 reference: self.next_reference(number),
                 innermost: block,
-                top: high - colour - ABOVE_TOP,
+                top: high - above,
                 limit,
                 high,
                 ..ControlBlock::BLANK
@@ -319,6 +319,11 @@ impl Stacks {
         }
         self.has_memory(number);
         Ok(block)
+    }
+
+    /// How far the highest address of a stack is above the word where its first frame begins.
+    pub(super) fn above_top(&self, number: usize) -> usize {
+        number % COLOURS * 64 + ABOVE_TOP
     }
 
     /// Makes a root stack of memory.
@@ -409,7 +414,7 @@ impl Stacks {
     }
 
     /// The number of a block that was never used.
-    fn next_number(&mut self) -> Result<usize, NoRoom> {
+    pub(super) fn next_number(&mut self) -> Result<usize, NoRoom> {
         if self.len() >= self.most_blocks() - 1 {
             return Err(self.no_blocks());
         }

@@ -186,6 +186,35 @@ enter_words_stub! {
     begin_words_for_float, "mov rbx, r10", "[rbx + {host_sp}]", "movq rdx, xmm0"
 }
 
+/// A stub that a function on a root returns to which was read from a
+/// [snapshot](crate::snapshot): the store lies above the frames.
+macro_rules! end_restored_stub {
+    ($(#[$doc:meta])* $name:ident, $result:literal) => {
+        $(#[$doc])*
+        #[unsafe(naked)]
+        pub(crate) unsafe extern "C" fn $name() {
+            core::arch::naked_asm!(
+                "pop rcx", // the store
+                $result,
+                "mov rsp, [rcx + {host_sp}]",
+                "xor eax, eax",
+                return_from_enter!(),
+                host_sp = const offset_of!(StoreContext, host_sp),
+            )
+        }
+    };
+}
+
+end_restored_stub! {
+    /// The result is an integer, a reference, or in an array.
+    end_restored, "mov rdx, rax"
+}
+
+end_restored_stub! {
+    /// The result is a float.
+    end_restored_for_float, "movq rdx, xmm0"
+}
+
 /// Continues the stack that the store's [`Passage`] names, with what that says and
 /// with the values in the transfer area. Returns when somebody has switched to the root,
 /// on which [`come_back`] lies, or when a function on the root has returned.

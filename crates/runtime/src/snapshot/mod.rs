@@ -1,0 +1,41 @@
+//! Snapshots: a store that does not run, written down, and read again into another store, of
+//! this process or of another.
+//!
+//! Code for this [lists all pointers](ropewalk_abi::code::CallSite::pointers) that a frame has
+//! during a call. So every word of a store is known to be a number, a reference, an address
+//! of code, a link, or an address of something of the engine:
+//!
+//! ```text
+//!   store                       written                            another store
+//!   address of an object        where it lies in the heap          its address there
+//!   reference to a stack        as it is                           the same: blocks have their numbers
+//!   return address              module and offset, or a stub       that of the same code there
+//!   link of a frame             distance from the stack's end      the same, of the stack there
+//!   other address               what it is: an instance, a tag...  the address of that
+//! ```
+//!
+//! | file | what it holds |
+//! | --- | --- |
+//! | [`image`] | what is written, as plain records |
+//! | [`symbol`] | what addresses are, and what has which address |
+//! | [`words`] | the words of a stack, by what they are, for both directions |
+//! | [`take`], [`stacks`] | writing a store down |
+//! | [`restore`] | making a store of it |
+//! | [`sections`] | all of it as bytes; only what has changed |
+//!
+//! Instances are not written as they lie in memory. They are made anew, of the same modules in
+//! the same order, and then get their globals, memories and tables.
+
+mod image;
+mod restore;
+mod sections;
+mod stacks;
+mod symbol;
+mod take;
+mod words;
+
+pub use image::{ImportName, Named, TypeName};
+pub use restore::{Host, RestoredCall, RestoredStore, restore};
+pub use sections::{Bytes, SnapshotError};
+pub use symbol::{TrampolineKind, TrampolineSite, Trampolines};
+pub use take::{Running, Take, take};

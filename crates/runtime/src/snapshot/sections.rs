@@ -1,0 +1,389 @@
+//! A snapshot as bytes.
+//!
+//! ```text
+//!   Header: magic, format, checksum, identity, identity of the base
+//!   for each section: its length, then its runs of chunks
+//!   run: first chunk, how many, and their bytes
+//! ```
+//!
+//! The sections are what is [written](super::image) of the store, its heap, its frames, and
+//! its memories. Each is a row of chunks of a page. Chunks that are all zero are left out; in a
+//! snapshot that is based on another, chunks are too that are the same there.
+
+use std::ops::Range;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
+
+/// What snapshots begin with.
+pub const MAGIC: [u8; 8] = *b"\x7Fropesnp";
+
+/// Goes up when what is written changes.
+const FORMAT: u32 = 1;
+
+/// How many bytes a chunk has.
+const CHUNK: usize = 4096;
+
+/// How many bytes the header has.
+const HEADER: usize = 8 + 4 + 4 + 8 + 16 + 16;
+
+/// Why a store cannot be written down, or read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SnapshotError {
+    /// Code was not compiled for it.
+    #[error("the engine does not compile for snapshots (Config::snapshots)")]
+    Disabled,
+    /// The engine has panicked.
+    #[error("the store cannot be used any more, so it cannot be written down")]
+    Poisoned,
+    /// There is a host function outside of the one that asks.
+    #[error(
+        "a host function outside of this one has called WebAssembly, and functions of the host \
+         cannot be written down; take the snapshot in a function that is called from the \
+         outermost call"
+    )]
+    Nested,
+    /// The host has resumed what runs.
+    #[error(
+        "the host has resumed a stack and waits for it; take the snapshot when it has come back, \
+         or in a call that does not resume (Func::call)"
+    )]
+    Resumed,
+    /// Other calls wait.
+    #[error("{0} other calls wait for host functions, whose futures cannot be written down")]
+    Pending(usize),
+    /// The host holds something that has no name.
+    #[error(
+        "the host holds {0} continuations or stacks without a name in the snapshot, so they \
+         would be lost (SnapshotOptions::name_continuation)"
+    )]
+    Unnamed(usize),
+    /// A host function is a value, and not found by its import.
+    #[error(
+        "a function of the host is in a table, a global, an object or a frame, and no import \
+         names it: only functions that are imported are found again"
+    )]
+    HostFunction,
+    /// A value of the host cannot be written.
+    #[error("a value of the host cannot be written down: {0}")]
+    HostValue(String),
+    /// A type that no module has.
+    #[error("an object or function has a type of the host that no module of the store defines")]
+    ForeignType,
+    /// There is something that is not known.
+    #[error("this is a bug of the engine: {0} at {1:#x} is not known")]
+    Unknown(&'static str, usize),
+    /// It is no snapshot.
+    #[error("these bytes are no snapshot")]
+    Other,
+    /// Another version.
+    #[error("the snapshot was taken by another version of Ropewalk (format {0}, expected {FORMAT})")]
+    Format(u32),
+    /// Bytes are missing or differ.
+    #[error("the snapshot is damaged: {0}")]
+    Damaged(&'static str),
+    /// It needs another.
+    #[error("the snapshot has only what has changed since another, which is needed too")]
+    NeedsBase,
+    /// It needs another than this.
+    #[error("the snapshot is based on another one than this")]
+    WrongBase,
+    /// What differs.
+    #[error("the snapshot was taken with another setting: {name} was {was}, and is {is}")]
+    Setting {
+        /// The setting.
+        name: String,
+        /// What it was.
+        was: String,
+        /// What it is now.
+        is: String,
+    },
+    /// A module is not at hand.
+    #[error(
+        "the snapshot needs a module{} that is not among those given: compiled from the same \
+         binary, by the same version with the same settings", .0.as_ref().map(|name| format!(" named {name:?}")).unwrap_or_default()
+    )]
+    MissingModule(Option<String>),
+    /// A host function is not at hand.
+    #[error("the snapshot needs the host function {module:?} {name:?}, which the linker does not define")]
+    MissingImport {
+        /// The module that is imported from.
+        module: String,
+        /// The name there.
+        name: String,
+    },
+    /// There is nothing of that name.
+    #[error("the snapshot has no {what} named {name:?}")]
+    NoSuchName {
+        /// What was asked for.
+        what: &'static str,
+        /// Its name.
+        name: String,
+    },
+}
+
+/// A snapshot: sections of bytes.
+#[derive(Clone, Debug)]
+pub struct Bytes {
+    bytes: Vec<u8>,
+    /// Tells it from all others.
+    identity: [u8; 16],
+    base: [u8; 16],
+    /// For each section: its length, and where its runs are.
+    sections: Vec<(u64, Vec<Run>)>,
+}
+
+/// Chunks one after another.
+#[derive(Clone, Debug)]
+struct Run {
+    first: u64,
+    /// Where their bytes are. The last chunk of a section may be shorter.
+    bytes: Range<usize>,
+}
+
+const NO_BASE: [u8; 16] = [0; 16];
+
+impl Bytes {
+    /// Puts sections together; of another snapshot, if one is given, only what differs.
+    pub(super) fn new(sections: &[&[u8]], base: Option<&Bytes>) -> Bytes {
+        let mut bytes = vec![0; HEADER];
+        put(&mut bytes, sections.len() as u64);
+        for (number, section) in sections.iter().enumerate() {
+            let base = base.map(|base| base.chunks(number));
+            put_section(&mut bytes, section, base.as_deref());
+        }
+        let identity = xxh3_128(&bytes[HEADER..]).to_le_bytes();
+        bytes[..8].copy_from_slice(&MAGIC);
+        bytes[8..12].copy_from_slice(&FORMAT.to_le_bytes());
+        bytes[24..40].copy_from_slice(&identity);
+        bytes[40..56].copy_from_slice(&base.map_or(NO_BASE, |base| base.identity));
+        let checksum = xxh3_64(&bytes[24..]);
+        bytes[16..24].copy_from_slice(&checksum.to_le_bytes());
+        Bytes::read(bytes).expect("it was written just now")
+    }
+
+    /// Reads a snapshot.
+    pub fn read(bytes: Vec<u8>) -> Result<Bytes, SnapshotError> {
+        if bytes.len() < 8 || bytes[..8] != MAGIC {
+            return Err(SnapshotError::Other);
+        }
+        if bytes.len() < HEADER {
+            return Err(SnapshotError::Damaged("it is cut off"));
+        }
+        let format = u32::from_le_bytes(bytes[8..12].try_into().expect("four bytes"));
+        if format != FORMAT {
+            return Err(SnapshotError::Format(format));
+        }
+        let checksum = u64::from_le_bytes(bytes[16..24].try_into().expect("eight bytes"));
+        if checksum != xxh3_64(&bytes[24..]) {
+            return Err(SnapshotError::Damaged("its checksum differs"));
+        }
+        let identity = bytes[24..40].try_into().expect("sixteen bytes");
+        let base = bytes[40..56].try_into().expect("sixteen bytes");
+        let mut reader = Reader { bytes: &bytes, at: HEADER };
+        let count = reader.number()?;
+        let mut sections = Vec::new();
+        for _ in 0..count {
+            sections.push(reader.section()?);
+        }
+        Ok(Bytes { identity, base, sections, bytes })
+    }
+
+    /// The bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Whether it is based on another.
+    pub fn is_based(&self) -> bool {
+        self.base != NO_BASE
+    }
+
+    /// The same, with what it takes from its base.
+    pub fn on(&self, base: &Bytes) -> Result<Bytes, SnapshotError> {
+        if base.is_based() {
+            return Err(SnapshotError::NeedsBase);
+        }
+        if self.base != base.identity {
+            return Err(SnapshotError::WrongBase);
+        }
+        let sections: Vec<Vec<u8>> = (0..self.sections.len())
+            .map(|number| {
+                let len = self.sections[number].0 as usize;
+                let mut section = base.section(number).unwrap_or_default();
+                section.resize(len, 0);
+                self.fill(number, &mut section);
+                section
+            })
+            .collect();
+        let sections: Vec<&[u8]> = sections.iter().map(Vec::as_slice).collect();
+        let whole = Bytes::new(&sections, None);
+        // Others may be based on this one.
+        Ok(Bytes { identity: self.identity, ..whole })
+    }
+
+    /// How many sections there are.
+    pub(super) fn count(&self) -> usize {
+        self.sections.len()
+    }
+
+    /// The bytes of a section.
+    pub(super) fn section(&self, number: usize) -> Option<Vec<u8>> {
+        let (len, _) = self.sections.get(number)?;
+        let mut section = vec![0; usize::try_from(*len).ok()?];
+        self.fill(number, &mut section);
+        Some(section)
+    }
+
+    /// Puts the chunks of a section into memory that is zero, or is that of its base.
+    pub(super) fn fill(&self, number: usize, section: &mut [u8]) {
+        for run in &self.sections[number].1 {
+            let start = run.first as usize * CHUNK;
+            let bytes = &self.bytes[run.bytes.clone()];
+            section[start..start + bytes.len()].copy_from_slice(bytes);
+        }
+    }
+
+    /// How long a section is.
+    pub(super) fn len(&self, number: usize) -> u64 {
+        self.sections.get(number).map_or(0, |(len, _)| *len)
+    }
+
+    /// The chunks of a section; those that are left out are none.
+    fn chunks(&self, number: usize) -> Vec<Option<&[u8]>> {
+        let len = self.len(number) as usize;
+        let mut chunks = vec![None; len.div_ceil(CHUNK)];
+        let runs = self.sections.get(number).map_or(&[][..], |(_, runs)| runs);
+        for run in runs {
+            let bytes = self.bytes[run.bytes.clone()].chunks(CHUNK);
+            for (chunk, bytes) in (run.first as usize..).zip(bytes) {
+                chunks[chunk] = Some(bytes);
+            }
+        }
+        chunks
+    }
+}
+
+fn put(bytes: &mut Vec<u8>, number: u64) {
+    bytes.extend_from_slice(&number.to_le_bytes());
+}
+
+/// Writes a section: its length, how many runs it has, and these.
+fn put_section(bytes: &mut Vec<u8>, section: &[u8], base: Option<&[Option<&[u8]>]>) {
+    put(bytes, section.len() as u64);
+    let count = bytes.len();
+    put(bytes, 0);
+    let mut runs = 0_u64;
+    // Where the length of the open run stands.
+    let mut open: Option<usize> = None;
+    for (number, chunk) in section.chunks(CHUNK).enumerate() {
+        let known = base.and_then(|base| base.get(number));
+        let is_known = match known {
+            Some(Some(known)) => *known == chunk,
+            // In a base, what is left out is zero; a longer chunk is another.
+            Some(None) => is_zero(chunk),
+            None => is_zero(chunk),
+        };
+        if is_known {
+            open = None;
+            continue;
+        }
+        let place = *open.get_or_insert_with(|| {
+            runs += 1;
+            put(bytes, number as u64);
+            put(bytes, 0);
+            bytes.len() - 8
+        });
+        bytes.extend_from_slice(chunk);
+        let len = (bytes.len() - place - 8) as u64;
+        bytes[place..place + 8].copy_from_slice(&len.to_le_bytes());
+    }
+    bytes[count..count + 8].copy_from_slice(&runs.to_le_bytes());
+}
+
+fn is_zero(chunk: &[u8]) -> bool {
+    let (words, rest) = chunk.as_chunks::<16>();
+    words.iter().all(|word| u128::from_ne_bytes(*word) == 0) && rest.iter().all(|byte| *byte == 0)
+}
+
+struct Reader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl Reader<'_> {
+    fn number(&mut self) -> Result<u64, SnapshotError> {
+        let bytes = self.bytes.get(self.at..self.at + 8);
+        self.at += 8;
+        let bytes = bytes.ok_or(SnapshotError::Damaged("it is cut off"))?;
+        Ok(u64::from_le_bytes(bytes.try_into().expect("eight bytes")))
+    }
+
+    fn section(&mut self) -> Result<(u64, Vec<Run>), SnapshotError> {
+        let damaged = SnapshotError::Damaged;
+        let len = self.number()?;
+        let count = self.number()?;
+        let mut runs = Vec::new();
+        for _ in 0..count {
+            let (first, bytes) = (self.number()?, self.number()?);
+            let start = first.checked_mul(CHUNK as u64);
+            let end = start.and_then(|start| start.checked_add(bytes));
+            if end.is_none_or(|end| end > len) {
+                return Err(damaged("a run reaches beyond its section"));
+            }
+            let range = self.at..self.at.saturating_add(bytes as usize);
+            self.at = range.end;
+            if range.end > self.bytes.len() {
+                return Err(damaged("it is cut off"));
+            }
+            runs.push(Run { first, bytes: range });
+        }
+        Ok((len, runs))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sections_come_back_without_their_zeroes() {
+        let mut long = vec![0; 10 * CHUNK + 5];
+        (long[CHUNK], long[10 * CHUNK + 4]) = (1, 2);
+        let written = Bytes::new(&[b"short", &long, b""], None);
+        assert!(written.as_bytes().len() < 3 * CHUNK);
+        let read = Bytes::read(written.as_bytes().to_vec()).unwrap();
+        assert_eq!(read.section(0).unwrap(), b"short");
+        assert_eq!(read.section(1).unwrap(), long);
+        assert_eq!(read.section(2).unwrap(), b"");
+        assert!(read.section(3).is_none());
+    }
+
+    #[test]
+    fn a_based_one_has_what_differs_and_is_made_whole() {
+        let mut section: Vec<u8> = (0..8 * CHUNK).map(|byte| (byte / 7) as u8).collect();
+        let base = Bytes::new(&[&section, b"a"], None);
+        section[3 * CHUNK] ^= 1;
+        section[5 * CHUNK..6 * CHUNK].fill(0);
+        section.extend([7; 100]);
+        let based = Bytes::new(&[&section, b"a"], Some(&base));
+        assert!(based.is_based() && based.as_bytes().len() < 4 * CHUNK);
+        let whole = based.on(&base).unwrap();
+        assert_eq!((whole.section(0).unwrap(), whole.section(1).unwrap()), (section, b"a".to_vec()));
+        assert!(matches!(based.on(&based), Err(SnapshotError::NeedsBase)));
+        let other = Bytes::new(&[b"other"], None);
+        assert!(matches!(based.on(&other), Err(SnapshotError::WrongBase)));
+    }
+
+    #[test]
+    fn every_damaged_or_cut_off_byte_is_found() {
+        let bytes = Bytes::new(&[b"some bytes", b"more"], None).as_bytes().to_vec();
+        for len in 0..bytes.len() {
+            assert!(Bytes::read(bytes[..len].to_vec()).is_err(), "cut off at {len}");
+        }
+        for at in (0..bytes.len()).filter(|at| !(12..16).contains(at)) {
+            let mut bytes = bytes.clone();
+            bytes[at] ^= 0x40;
+            assert!(Bytes::read(bytes).is_err(), "changed at {at}");
+        }
+    }
+}

@@ -1,0 +1,386 @@
+//! What addresses are, and what has which address.
+
+use super::image::TypeName;
+use super::sections::SnapshotError;
+use crate::arch::stubs;
+use crate::code::LoadedModule;
+use crate::store::Store;
+use anyhow::Result;
+use ropewalk_abi::{ControlBlock, StoreContext, TagDef, TypeInfo};
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::ops::Range;
+use std::ptr;
+use std::sync::Arc;
+
+/// What an address is: of something, and how far into it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Symbol {
+    /// No address, but a number.
+    Number(u64),
+    /// An instance.
+    Instance(usize, u64),
+    /// The context of the store.
+    Store(u64),
+    /// Its transfer area.
+    Transfer(u64),
+    /// A block of a stack.
+    Block(usize, u64),
+    /// The block that is the parent of bases.
+    NoParent(u64),
+    /// The list of no clauses.
+    NoClauses,
+    /// A memory.
+    Memory(usize, u64),
+    /// The elements of a table.
+    Table(usize, u64),
+    /// A type.
+    Type(TypeName, u64),
+    /// A tag; its kind as a clause is the offset.
+    Tag(usize, u64),
+    /// The word of a tag, with all bits inverted.
+    NotTag(usize, u64),
+    /// Code of a module.
+    Code(usize, u64),
+    /// Code of the runtime.
+    Stub(u8, u64),
+    /// Code of the engine, for a type.
+    Trampoline(TrampolineKind, TypeName, u64),
+    /// The array with the values of an activation.
+    Values,
+}
+
+/// The code between calling conventions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum TrampolineKind {
+    /// By which the host calls functions.
+    Entry,
+    /// By which functions call the host.
+    Host,
+    /// In which continuations begin.
+    Stack,
+}
+
+/// A place in a trampoline where a call returns, and what is in its frame.
+#[derive(Clone, Debug)]
+pub struct TrampolineSite {
+    /// Which trampoline.
+    pub kind: TrampolineKind,
+    /// The number of its type.
+    pub type_id: u32,
+    /// The offset in its code.
+    pub offset: u64,
+    /// How far the stack pointer is below the frame pointer.
+    pub frame_size: u32,
+    /// The offsets of pointers from the stack pointer.
+    pub pointers: Vec<u32>,
+}
+
+/// The trampolines of an engine.
+pub trait Trampolines {
+    /// The trampoline in which a call returns to an address.
+    fn site_at(&self, address: usize) -> Option<TrampolineSite>;
+
+    /// The trampoline that begins at an address: its kind, and the number of its type.
+    fn begins_at(&self, address: usize) -> Option<(TrampolineKind, u32)>;
+
+    /// The address of a trampoline.
+    fn address(&self, kind: TrampolineKind, type_id: u32) -> Result<usize>;
+}
+
+/// The stubs whose addresses lie on stacks, each by its place here. Those by which a root is
+/// entered come first.
+fn stub(number: usize) -> Option<usize> {
+    let all: [*const (); 11] = [
+        stubs::enter as *const (),
+        stubs::enter_words as *const (),
+        stubs::enter_words_for_float as *const (),
+        stubs::begin_words as *const (),
+        stubs::begin_words_for_float as *const (),
+        stubs::start as *const (),
+        stubs::continue_call as *const (),
+        stubs::continue_paused as *const (),
+        stubs::ground as *const (),
+        stubs::deliver as *const (),
+        stubs::deliver_checked as *const (),
+    ];
+    all.get(number).map(|address| *address as usize)
+}
+
+/// Where a root returns to that was restored: whether the result is a float.
+fn restored(number: usize) -> Option<usize> {
+    match number {
+        0 | 1 | 3 => Some(stubs::end_restored as *const () as usize),
+        2 | 4 => Some(stubs::end_restored_for_float as *const () as usize),
+        _ => None,
+    }
+}
+
+/// Whether a root that returns to a stub has its values in an array.
+pub(super) fn has_array(stub: u8) -> bool {
+    stub == 0
+}
+
+/// How long a stub is at most, of those that have more than their beginning on stacks.
+const LONGEST_STUB: usize = 160;
+
+/// How many kinds of clauses a tag can have, as offsets of its word.
+const CLAUSE_KINDS: u64 = 8;
+
+/// What lies where in a store.
+pub(super) struct Symbols<'a> {
+    store: &'a Store,
+    pub modules: Vec<Arc<LoadedModule>>,
+    trampolines: &'a dyn Trampolines,
+    /// In order.
+    ranges: Vec<(Range<usize>, Symbol)>,
+    /// The name of each type that a module has, by its address.
+    types: HashMap<*const TypeInfo, TypeName>,
+    tags: HashMap<usize, usize>,
+    /// The symbols that have numbers.
+    pub named: Vec<Symbol>,
+    numbers: HashMap<Symbol, u32>,
+}
+
+impl<'a> Symbols<'a> {
+    pub fn of(store: &'a Store, trampolines: &'a dyn Trampolines) -> Symbols<'a> {
+        let mut modules: Vec<Arc<LoadedModule>> = Vec::new();
+        for instance in store.instances() {
+            if !modules.iter().any(|module| Arc::ptr_eq(module, instance.module())) {
+                modules.push(instance.module().clone());
+            }
+        }
+        let mut types = HashMap::new();
+        types.insert(store.options.types.extern_info(), TypeName::Extern);
+        for (number, module) in modules.iter().enumerate() {
+            for (index, info) in (0..).zip(&module.type_infos) {
+                types.entry(info.0).or_insert(TypeName::OfModule(number, index));
+            }
+        }
+        let tags = store.tags.iter().enumerate();
+        let tags = tags.map(|(number, tag)| (ptr::from_ref(&**tag) as usize, number)).collect();
+        let ranges = ranges(store, &modules);
+        let (named, numbers) = (Vec::new(), HashMap::new());
+        Symbols { store, modules, trampolines, ranges, types, tags, named, numbers }
+    }
+
+    /// What an address is, if that is known.
+    pub fn find(&self, address: usize) -> Option<Symbol> {
+        let after = self.ranges.partition_point(|(range, _)| range.start <= address);
+        if let Some((range, symbol)) = after.checked_sub(1).map(|last| &self.ranges[last])
+            && range.contains(&address)
+        {
+            return Some(symbol.at((address - range.start) as u64));
+        }
+        if let Some(tag) = self.tag_word(address as u64) {
+            return Some(Symbol::Tag(tag.0, tag.1));
+        }
+        if let Some(tag) = self.tag_word(!address as u64) {
+            return Some(Symbol::NotTag(tag.0, tag.1));
+        }
+        if let Some(name) = self.types.get(&(address as *const TypeInfo)) {
+            return Some(Symbol::Type(*name, 0));
+        }
+        if ptr::eq(address as *const u64, ropewalk_abi::clauses::no_clauses()) {
+            return Some(Symbol::NoClauses);
+        }
+        self.code(address)
+    }
+
+    fn tag_word(&self, word: u64) -> Option<(usize, u64)> {
+        let offset = word % CLAUSE_KINDS;
+        let number = self.tags.get(&((word - offset) as usize))?;
+        Some((*number, offset))
+    }
+
+    /// What an address of code is.
+    pub fn code(&self, address: usize) -> Option<Symbol> {
+        for number in 0.. {
+            let Some(start) = stub(number) else { break };
+            let is_short = number == 8 || number > 8;
+            let longest = if is_short { 1 } else { LONGEST_STUB };
+            let next = (0..).map_while(stub).filter(|other| *other > start).min();
+            let end = next.unwrap_or(usize::MAX).min(start + longest);
+            if (start..end).contains(&address) {
+                return Some(Symbol::Stub(number as u8, (address - start) as u64));
+            }
+        }
+        if let Some(site) = self.trampolines.site_at(address) {
+            let name = self.type_by_id(site.type_id)?;
+            return Some(Symbol::Trampoline(site.kind, name, site.offset));
+        }
+        let (kind, type_id) = self.trampolines.begins_at(address)?;
+        Some(Symbol::Trampoline(kind, self.type_by_id(type_id)?, 0))
+    }
+
+    fn type_by_id(&self, type_id: u32) -> Option<TypeName> {
+        let info = self.store.options.types.try_get(type_id)?.info();
+        self.type_name(info)
+    }
+
+    /// The name of a type.
+    pub fn type_name(&self, ty: *const TypeInfo) -> Option<TypeName> {
+        self.types.get(&ty).copied()
+    }
+
+    /// The name of a type, which must have one.
+    pub fn known_type(&self, ty: *const TypeInfo) -> Result<TypeName, SnapshotError> {
+        self.type_name(ty).ok_or(SnapshotError::ForeignType)
+    }
+
+    /// The number of a tag.
+    pub fn tag(&self, tag: *const TagDef) -> Result<usize, SnapshotError> {
+        let number = self.tags.get(&(tag as usize)).copied();
+        number.ok_or(SnapshotError::Unknown("a tag", tag as usize))
+    }
+
+    /// The number under which a symbol is written.
+    pub fn number(&mut self, symbol: Symbol) -> u32 {
+        *self.numbers.entry(symbol).or_insert_with(|| {
+            self.named.push(symbol);
+            self.named.len() as u32 - 1
+        })
+    }
+
+    pub fn trampolines(&self) -> &'a dyn Trampolines {
+        self.trampolines
+    }
+
+    pub fn store(&self) -> &'a Store {
+        self.store
+    }
+}
+
+impl Symbol {
+    /// The same thing, so far into it.
+    fn at(self, offset: u64) -> Symbol {
+        match self {
+            Symbol::Instance(number, _) => Symbol::Instance(number, offset),
+            Symbol::Store(_) => Symbol::Store(offset),
+            Symbol::Transfer(_) => Symbol::Transfer(offset),
+            Symbol::Block(..) => {
+                let size = size_of::<ControlBlock>() as u64;
+                Symbol::Block((offset / size) as usize, offset % size)
+            }
+            Symbol::NoParent(_) => Symbol::NoParent(offset),
+            Symbol::Memory(number, _) => Symbol::Memory(number, offset),
+            Symbol::Table(number, _) => Symbol::Table(number, offset),
+            Symbol::Code(number, _) => Symbol::Code(number, offset),
+            other => other,
+        }
+    }
+}
+
+fn ranges(store: &Store, modules: &[Arc<LoadedModule>]) -> Vec<(Range<usize>, Symbol)> {
+    let mut ranges = Vec::new();
+    let mut add = |start: usize, len: usize, symbol: Symbol| {
+        if len > 0 {
+            ranges.push((start..start + len, symbol));
+        }
+    };
+    for (number, instance) in store.instances().iter().enumerate() {
+        let size = instance.module().layout.size();
+        add(instance.header().as_ptr() as usize, size, Symbol::Instance(number, 0));
+    }
+    let context = store.context();
+    add(ptr::from_ref(context) as usize, size_of::<StoreContext>(), Symbol::Store(0));
+    add(context.transfer as usize, ropewalk_abi::transfer::TRANSFER_SIZE, Symbol::Transfer(0));
+    let blocks = (store.stacks.len() + 1) * size_of::<ControlBlock>();
+    if !store.stacks.base().is_null() {
+        add(store.stacks.base() as usize, blocks, Symbol::Block(0, 0));
+    }
+    add(store.no_parent() as usize, size_of::<ControlBlock>(), Symbol::NoParent(0));
+    for (number, memory) in store.memories().iter().enumerate() {
+        let (start, len) = memory.reserved();
+        add(start, len, Symbol::Memory(number, 0));
+    }
+    for (number, table) in store.tables.iter().enumerate() {
+        let elements = table.elements();
+        add(elements.as_ptr() as usize, size_of_val(elements), Symbol::Table(number, 0));
+    }
+    for (number, module) in modules.iter().enumerate() {
+        let code = &module.code;
+        // A call may be the last instruction.
+        add(code.start(), code.end() - code.start() + 1, Symbol::Code(number, 0));
+    }
+    ranges.sort_by_key(|(range, _)| range.start);
+    ranges
+}
+
+/// Where what symbols name lies in another store.
+pub(super) struct Places<'a> {
+    pub store: &'a Store,
+    pub modules: &'a [Arc<LoadedModule>],
+    pub trampolines: &'a dyn Trampolines,
+}
+
+impl Places<'_> {
+    /// The address of what a symbol names. The array of the values of an activation is
+    /// given, if there is one.
+    pub fn address(&self, symbol: Symbol, values: Option<usize>) -> Result<usize> {
+        let store = self.store;
+        let damaged = || SnapshotError::Damaged("a symbol names what is not there");
+        let (start, offset) = match symbol {
+            Symbol::Number(number) => (number as usize, 0),
+            Symbol::Instance(number, offset) => {
+                let instance = store.instances().get(number).ok_or_else(damaged)?;
+                (instance.header().as_ptr() as usize, offset)
+            }
+            Symbol::Store(offset) => (store.context_ptr() as usize, offset),
+            Symbol::Transfer(offset) => (store.context().transfer as usize, offset),
+            Symbol::Block(number, offset) => (self.block(number)? as usize, offset),
+            Symbol::NoParent(offset) => (store.no_parent() as usize, offset),
+            Symbol::NoClauses => (ropewalk_abi::clauses::no_clauses() as usize, 0),
+            Symbol::Memory(number, offset) => {
+                (store.memories().get(number).ok_or_else(damaged)?.reserved().0, offset)
+            }
+            Symbol::Table(number, offset) => {
+                let table = store.tables.get(number).ok_or_else(damaged)?;
+                (table.elements().as_ptr() as usize, offset)
+            }
+            Symbol::Type(name, offset) => (self.type_info(name)? as usize, offset),
+            Symbol::Tag(number, offset) => (self.tag(number)? as usize, offset),
+            Symbol::NotTag(number, offset) => {
+                return Ok(!(self.tag(number)? as usize + offset as usize));
+            }
+            Symbol::Code(number, offset) => {
+                (self.modules.get(number).ok_or_else(damaged)?.code.start(), offset)
+            }
+            Symbol::Stub(number, offset) => match restored(number.into()) {
+                Some(restored) if offset != 0 => (restored, 0),
+                _ => (stub(number.into()).ok_or_else(damaged)?, offset),
+            },
+            Symbol::Trampoline(kind, name, offset) => {
+                // SAFETY: types live as long as the engine.
+                let type_id = unsafe { (*self.type_info(name)?).id };
+                (self.trampolines.address(kind, type_id)?, offset)
+            }
+            Symbol::Values => (values.ok_or_else(damaged)?, 0),
+        };
+        Ok(start + offset as usize)
+    }
+
+    /// A type.
+    pub fn type_info(&self, name: TypeName) -> Result<*const TypeInfo, SnapshotError> {
+        match name {
+            TypeName::Extern => Ok(self.store.options.types.extern_info()),
+            TypeName::OfModule(module, index) => {
+                let module = self.modules.get(module);
+                let info = module.and_then(|module| module.type_infos.get(index as usize));
+                Ok(info.ok_or(SnapshotError::Damaged("a type is not there"))?.0)
+            }
+        }
+    }
+
+    pub fn tag(&self, number: usize) -> Result<*const TagDef, SnapshotError> {
+        let tag = self.store.tags.get(number);
+        Ok(ptr::from_ref(&**tag.ok_or(SnapshotError::Damaged("a tag is not there"))?))
+    }
+
+    pub fn block(&self, number: usize) -> Result<*mut ControlBlock, SnapshotError> {
+        match number <= self.store.stacks.len() {
+            true => Ok(self.store.stacks.block(number)),
+            false => Err(SnapshotError::Damaged("a stack is not there")),
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! The words of a stack that does not run, by what they are.
+//!
+//! Whoever writes a stack down, and whoever reads it, goes through the same words in the same
+//! order: each is replaced by what stands for it on the other side. Where the way goes on
+//! depends on addresses of code, which are those of the store that is at hand.
+
+use super::sections::SnapshotError;
+use super::symbol::TrampolineSite;
+use crate::code::LoadedModule;
+use anyhow::Result;
+use ropewalk_abi::bound::{BoundEnd, BoundHead};
+use ropewalk_abi::code::{CallSite, CodeTables};
+use ropewalk_abi::stack::{FIBER_EXTRAS, NEW_STACK_ARGUMENTS, Purpose};
+use ropewalk_abi::{FuncRef, FuncType, RawVal, StoreContext, TypeInfo, ValType};
+use std::sync::Arc;
+
+/// Replaces words.
+pub(super) trait Words {
+    /// An address of code; returns it as it is in the store.
+    fn code(&mut self, word: &mut u64) -> Result<usize>;
+    /// A link of frames, or zero; returns where in the bytes it leads to.
+    fn link(&mut self, word: &mut u64, len: usize) -> Result<Option<usize>>;
+    /// A reference.
+    fn reference(&mut self, word: &mut u64) -> Result<()>;
+    /// An address of something of the engine, in a frame of a trampoline perhaps.
+    fn pointer(&mut self, word: &mut u64, in_trampoline: bool) -> Result<()>;
+    /// The address of a type; returns it.
+    fn ty(&mut self, word: &mut u64) -> Result<*const TypeInfo>;
+
+    /// The function type of a type.
+    fn func_type(&self, ty: *const TypeInfo) -> FuncType;
+    /// The context of the store.
+    fn context(&self) -> &StoreContext;
+    /// The module whose code has an address, and the offset there.
+    fn module_at(&self, address: usize) -> Option<(Arc<LoadedModule>, u32)>;
+    /// The trampoline in which a call returns to an address.
+    fn trampoline_at(&self, address: usize) -> Option<TrampolineSite>;
+}
+
+/// A stack, and what lies on it.
+pub(super) struct OnStack<'a> {
+    pub bytes: &'a mut [u8],
+    pub purpose: Purpose,
+    /// The function of a stack that has not begun.
+    pub function: *const FuncRef,
+    /// Where the newest link lies, if there is one.
+    pub fp: Option<usize>,
+}
+
+impl OnStack<'_> {
+    fn get(&self, at: usize) -> Result<u64, SnapshotError> {
+        let bytes = self.bytes.get(at..at + 8).ok_or(SnapshotError::Damaged("a stack is short"))?;
+        Ok(u64::from_le_bytes(bytes.try_into().expect("eight bytes")))
+    }
+
+    /// Replaces a word.
+    fn replace<R>(&mut self, at: usize, with: impl FnOnce(&mut u64) -> Result<R>) -> Result<R> {
+        let mut word = self.get(at)?;
+        let result = with(&mut word)?;
+        self.bytes[at..at + 8].copy_from_slice(&word.to_le_bytes());
+        Ok(result)
+    }
+
+    /// Replaces all words that are not the same in every store.
+    pub fn visit(&mut self, words: &mut impl Words) -> Result<()> {
+        let mut top = 0;
+        let mut pc = self.replace(top, |word| words.code(word))?;
+        if pc == words.context().deliver as usize {
+            top = self.visit_bound(words)?;
+            pc = self.replace(top, |word| words.code(word))?;
+        }
+        match self.fp {
+            None if pc == words.context().start as usize => self.visit_arguments(words, top),
+            fp => self.visit_frames(words, pc, fp),
+        }
+    }
+
+    /// What is bound; returns where the stack was left.
+    fn visit_bound(&mut self, words: &mut impl Words) -> Result<usize> {
+        let numbers = self.get(size_of::<u64>())?;
+        let count = (numbers >> 32) as usize + 1;
+        let values = size_of::<BoundHead>();
+        let end = values + count * size_of::<RawVal>();
+        let ty = self.replace(end, |word| words.ty(word))?;
+        let params = words.func_type(ty);
+        for (number, ty) in params.params().iter().take(count).enumerate() {
+            if let ValType::Ref(_) = ty {
+                // The last one lies lowest.
+                let at = values + (count - 1 - number) * size_of::<RawVal>();
+                self.replace(at, |word| words.reference(word))?;
+            }
+        }
+        Ok(end + size_of::<BoundEnd>())
+    }
+
+    /// The arguments of a task or fiber that has not begun.
+    fn visit_arguments(&mut self, words: &mut impl Words, top: usize) -> Result<()> {
+        // SAFETY: functions live as long as the store, which is there.
+        let Some(function) = (unsafe { self.function.as_ref() }) else { return Ok(()) };
+        let ty = words.func_type(function.ty);
+        let first = top + NEW_STACK_ARGUMENTS;
+        let count = (self.bytes.len() - first) / size_of::<RawVal>();
+        let params = match self.purpose {
+            Purpose::Task => &ty.params()[ty.params().len() - count..],
+            Purpose::Fiber => &ty.params()[..count - FIBER_EXTRAS],
+            _ => return Ok(()),
+        };
+        for (number, ty) in params.iter().enumerate() {
+            if let ValType::Ref(_) = ty {
+                self.replace(first + number * size_of::<RawVal>(), |word| words.reference(word))?;
+            }
+        }
+        if self.purpose == Purpose::Fiber {
+            // The instance that has made it.
+            let at = first + params.len() * size_of::<RawVal>();
+            self.replace(at, |word| words.pointer(word, false))?;
+        }
+        Ok(())
+    }
+
+    fn visit_frames(
+        &mut self,
+        words: &mut impl Words,
+        mut pc: usize,
+        mut fp: Option<usize>,
+    ) -> Result<()> {
+        while let Some(link) = fp {
+            self.visit_frame(words, pc, link)?;
+            let len = self.bytes.len();
+            fp = self.replace(link, |word| words.link(word, len))?;
+            if fp.is_some_and(|next| next <= link) {
+                return Err(SnapshotError::Damaged("frames are not in order").into());
+            }
+            pc = self.replace(link + 8, |word| words.code(word))?;
+        }
+        Ok(())
+    }
+
+    /// The frame of a call that returns to an address.
+    fn visit_frame(&mut self, words: &mut impl Words, pc: usize, fp: usize) -> Result<()> {
+        if let Some((module, offset)) = words.module_at(pc) {
+            let tables = module.code.tables();
+            let Some(site) = tables.site_at(offset) else { return Ok(()) };
+            return self.visit_site(words, tables, site, fp);
+        }
+        if let Some(site) = words.trampoline_at(pc) {
+            let sp = below(fp, site.frame_size)?;
+            for offset in &site.pointers {
+                self.replace(sp + *offset as usize, |word| words.pointer(word, true))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn visit_site(
+        &mut self,
+        words: &mut impl Words,
+        tables: &CodeTables<'_>,
+        site: &CallSite,
+        fp: usize,
+    ) -> Result<()> {
+        let sp = below(fp, site.frame_size)?;
+        for offset in tables.references_of(site) {
+            self.replace(sp + *offset as usize, |word| words.reference(word))?;
+        }
+        for offset in tables.pointers_of(site) {
+            self.replace(sp + *offset as usize, |word| words.pointer(word, false))?;
+        }
+        // All handlers of a call have the same few contexts.
+        let mut contexts: Vec<u32> = Vec::new();
+        for handler in tables.handlers_of(site) {
+            if !contexts.contains(&handler.context) {
+                contexts.push(handler.context);
+                let at = sp + handler.context as usize;
+                self.replace(at, |word| words.pointer(word, false))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn below(fp: usize, frame_size: u32) -> Result<usize, SnapshotError> {
+    fp.checked_sub(frame_size as usize).ok_or(SnapshotError::Damaged("a frame is too large"))
+}

@@ -1,0 +1,132 @@
+//! Stacks of a store that is read from a [snapshot](crate::snapshot): blocks get the numbers
+//! that they had, since references name them.
+
+use super::arena::RootStack;
+use super::growth::NoRoom;
+use super::park::{PackedHead, parked_sp};
+use super::table::Stacks;
+use crate::design::first_class::marks::Mark;
+use crate::map::Map;
+use anyhow::Result;
+use ropewalk_abi::stack::{GROUPED, Purpose};
+use ropewalk_abi::{ControlBlock, PARKED};
+use std::ptr;
+
+impl Stacks {
+    /// The numbers of the blocks for which no reference may be valid.
+    pub fn retired_numbers(&self) -> impl Iterator<Item = usize> {
+        self.retired.iter().copied()
+    }
+
+    /// The serial number of the newest mark.
+    pub fn newest_mark(&self) -> u64 {
+        self.newest_mark
+    }
+
+    /// The same, of a store that is restored.
+    pub fn restore_newest_mark(&mut self, serial: u64) {
+        self.newest_mark = serial;
+    }
+
+    /// Makes so many blocks, each of no stack yet.
+    pub fn restore_blocks(&mut self, count: usize) -> Result<()> {
+        debug_assert_eq!(self.len(), 0, "the store is new");
+        for _ in 0..count {
+            let number = self.next_number().map_err(no_room)?;
+            // SAFETY: the block lies in the table.
+            unsafe { self.block(number).write(ControlBlock::BLANK) };
+        }
+        Ok(())
+    }
+
+    /// A block without a stack, which goes on with a reference.
+    pub fn restore_vacant(&mut self, number: usize, reference: u64) {
+        // SAFETY: blocks of the table are always initialised.
+        unsafe { (*self.block(number)).reference = reference };
+        self.spare.push(number);
+    }
+
+    /// A block for which no reference is valid.
+    pub fn restore_retired(&mut self, number: usize) {
+        self.retired.push(number);
+    }
+
+    /// Whether so many bytes of frames fit into a slot.
+    pub fn fits_slot(&self, bytes: usize) -> bool {
+        // The highest cache lines are used by none.
+        bytes + super::table::COLOURS * 64 + super::table::ABOVE_TOP <= self.slots.usable()
+    }
+
+    /// Makes a block a stack that is parked, with frames whose links lead to where they
+    /// would be if the frames ended at an address.
+    pub fn restore_parked(
+        &mut self,
+        number: usize,
+        block: ControlBlock,
+        frames: &[u8],
+        end: usize,
+    ) -> Result<()> {
+        let above = self.above_top(number);
+        let head = PackedHead::new(end - frames.len(), frames.len() as u32, above as u32);
+        let piece = self.packed.take(head.size());
+        let piece = piece.ok_or_else(|| no_room(NoRoom::Machine(head.size())))?;
+        // SAFETY: the piece has room for both.
+        unsafe {
+            piece.cast().write(head);
+            let place = piece.as_ptr().add(size_of::<PackedHead>());
+            ptr::copy_nonoverlapping(frames.as_ptr(), place, frames.len());
+        }
+        let is_alone = ptr::eq(block.innermost, self.block(number));
+        let is_grouped = match block.purpose == Purpose::FirstClass && is_alone {
+            true => GROUPED,
+            false => block.is_grouped,
+        };
+        let block = ControlBlock {
+            sp: parked_sp(),
+            top: end - size_of::<usize>(),
+            limit: PARKED,
+            high: piece.addr().get(),
+            is_grouped,
+            ..block
+        };
+        // SAFETY: the block lies in the table.
+        unsafe { self.block(number).write(block) };
+        self.parked += 1;
+        Ok(())
+    }
+
+    /// Makes a block a stack with memory of its own and nothing on it.
+    pub fn restore_slot(&mut self, number: usize, block: ControlBlock) -> Result<()> {
+        let (limit, high) = self.take_slot().map_err(no_room)?;
+        let top = high - self.above_top(number);
+        let block = ControlBlock { sp: top, top, limit, high, ..block };
+        // SAFETY: the block lies in the table.
+        unsafe { self.block(number).write(block) };
+        self.has_memory(number);
+        Ok(())
+    }
+
+    /// Makes a block a root with nothing on it.
+    pub fn restore_root(&mut self, number: usize, block: ControlBlock, memory: Map) -> RootStack {
+        let place = self.block(number);
+        let root = RootStack::new(place, block.reference, memory);
+        self.roots += 1;
+        // SAFETY: the block lies in the table, and has just got its memory.
+        unsafe {
+            let ControlBlock { sp, top, limit, high, .. } = *place;
+            place.write(ControlBlock { sp, top, limit, high, ..block });
+        }
+        root
+    }
+
+    /// Leaves marks on a stack.
+    pub fn restore_marks(&mut self, number: usize, marks: Vec<Mark>) {
+        // SAFETY: blocks of the table are always initialised.
+        unsafe { (*self.block(number)).marks = marks.len() as u16 };
+        self.marks.restore(number, marks);
+    }
+}
+
+fn no_room(reason: NoRoom) -> anyhow::Error {
+    anyhow::anyhow!("cannot restore all stacks: {reason}")
+}
