@@ -38,7 +38,11 @@ impl Trampoline {
     }
 }
 
-fn compile(kind: TrampolineKind, target: &Target, ty: &FuncType) -> Result<CodeImage, CompileError> {
+fn compile(
+    kind: TrampolineKind,
+    target: &Target,
+    ty: &FuncType,
+) -> Result<CodeImage, CompileError> {
     match kind {
         TrampolineKind::Entry => ropewalk_compile::entry_trampoline(target, ty),
         TrampolineKind::Host => ropewalk_compile::host_trampoline(target, ty),
@@ -154,8 +158,7 @@ fn needed(module: &LoadedModule) -> Vec<(TrampolineKind, u32)> {
     let hosts = hosts.map(|ty| (TrampolineKind::Host, ty));
     let stacks = stacks.map(|ty| (TrampolineKind::Stack, ty));
     let mut found = HashSet::new();
-    let is_new = |(kind, ty): &(TrampolineKind, u32)| {
-        found.insert((*kind, module.type_ids[*ty as usize]))
-    };
+    let is_new =
+        |(kind, ty): &(TrampolineKind, u32)| found.insert((*kind, module.type_ids[*ty as usize]));
     entries.chain(hosts).chain(stacks).filter(is_new).collect()
 }

@@ -254,7 +254,8 @@ fn the_first_instance_of_a_module_out_of_a_file_copies_no_data() {
     const DATA: usize = 32 << 20;
     let output = child("the_first_instance_of_a_module_out_of_a_file_copies_no_data", || {
         let engine = Engine::default();
-        let bytes = [b"(memory (export \"m\") 600) (data (i32.const 0) \"", &[b'x'; DATA][..], b"\")"];
+        let bytes =
+            [b"(memory (export \"m\") 600) (data (i32.const 0) \"", &[b'x'; DATA][..], b"\")"];
         let bytes = engine.precompile_module(&bytes.concat()).unwrap();
         let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("first.cwasm");
         std::fs::write(&path, &bytes).unwrap();
