@@ -141,6 +141,44 @@ pub struct FunctionCode {
     pub body: u32,
 }
 
+/// A trampoline that is kept with a module in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct TrampolineCode {
+    /// The number of its [`TrampolineKind`].
+    pub kind: u32,
+    /// The type index of the functions that it is for.
+    pub ty: u32,
+    /// The offset of its first instruction among the trampolines of the file.
+    pub start: u32,
+    /// The offset after its last one.
+    pub end: u32,
+}
+
+/// What a trampoline is between.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TrampolineKind {
+    /// The host calls a function.
+    Entry,
+    /// A function calls the host.
+    Host,
+    /// A continuation begins with a function.
+    Stack,
+}
+
+impl TrampolineKind {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [TrampolineKind; 3] =
+        [TrampolineKind::Entry, TrampolineKind::Host, TrampolineKind::Stack];
+}
+
+impl TrampolineCode {
+    /// What it is between. None if the number means nothing.
+    pub fn kind(&self) -> Option<TrampolineKind> {
+        TrampolineKind::ALL.get(self.kind as usize).copied()
+    }
+}
+
 /// Stands for the index of a tag or function where there is none.
 pub const NO_INDEX: u32 = u32::MAX;
 

@@ -278,8 +278,21 @@ impl ElementItems {
 pub struct DataSegment {
     /// What becomes of it.
     pub mode: SegmentMode,
-    /// Its part of [`CodeImage::data`](crate::code::CodeImage::data).
+    /// Its part of [`CodeImage::data`](crate::code::CodeImage::data). A file has it
+    /// elsewhere, since the data lies otherwise there.
+    #[serde(skip)]
     pub bytes: Range<usize>,
+}
+
+/// What a memory begins with, as it lies in a file.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct DataImage {
+    /// The index of the memory.
+    pub memory: u32,
+    /// Where it is in the memory, in whole pages.
+    pub place: Range<usize>,
+    /// Where it is in the data of the file.
+    pub at: usize,
 }
 
 /// What becomes of a segment at instantiation.

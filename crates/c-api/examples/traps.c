@@ -90,8 +90,14 @@ int main(void) {
   print_trap(trap);
   printf("  host info: %s\n", (const char*)wasm_trap_get_host_info(trap));
   wasm_frame_t* origin = wasm_trap_origin(trap);
-  printf("  origin: function %u\n", wasm_frame_func_index(origin));
+  wasm_instance_t* where = wasm_frame_instance(origin);
+  printf("  origin: function %u of %s, byte %zu of it\n", wasm_frame_func_index(origin),
+         where && wasm_instance_same(where, instance) ? "our instance" : "another",
+         wasm_frame_func_offset(origin));
+  wasm_frame_t* copy = wasm_frame_copy(origin);
   wasm_frame_delete(origin);
+  printf("  a copy of it: %s\n", wasm_frame_instance(copy) ? "with its instance" : "alone");
+  wasm_frame_delete(copy);
   wasm_trap_delete(trap);
 
   wasm_func_t* uncaught = exported_func(instance, "uncaught");
@@ -111,6 +117,16 @@ int main(void) {
   wasm_func_t* caught = exported_func(instance, "caught");
   check_trap("caught", wasm_func_call(caught, &nothing, &results));
   printf("caught() = %d\n", result.of.i32);
+
+  /* Of two instances of a module, a frame does not say which one it was. */
+  wasm_instance_t* second = wasm_instance_new(store, module, &imports_vec, &trap);
+  check_trap("instantiating", trap);
+  trap = wasm_func_call(failing, &nothing, &nothing);
+  origin = wasm_trap_origin(trap);
+  printf("with two instances: %s\n", wasm_frame_instance(origin) ? "known" : "unknown");
+  wasm_frame_delete(origin);
+  wasm_trap_delete(trap);
+  wasm_instance_delete(second);
 
   /* Wrong arguments are a trap too. */
   trap = wasm_func_call(divide, &nothing, &results);

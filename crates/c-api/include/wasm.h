@@ -303,10 +303,10 @@ WASM_DECLARE_OWN(frame)
 WASM_DECLARE_VEC(frame, *)
 WASM_API_EXTERN own wasm_frame_t* wasm_frame_copy(const wasm_frame_t*);
 
-/* Null: a frame knows its module, and not which instance of it. */
+/* Borrowed from the frame. Null if the store had several instances of the module. */
 WASM_API_EXTERN struct wasm_instance_t* wasm_frame_instance(const wasm_frame_t*);
 WASM_API_EXTERN uint32_t wasm_frame_func_index(const wasm_frame_t*);
-/* Zero: where in its module a function begins is not kept. */
+/* In bytes of the binary, from where the function or the module begins. */
 WASM_API_EXTERN size_t wasm_frame_func_offset(const wasm_frame_t*);
 WASM_API_EXTERN size_t wasm_frame_module_offset(const wasm_frame_t*);
 

@@ -116,6 +116,7 @@ fn resume(
 ) {
     answer(|| {
         let out = required(out, "a place for what comes of it")?.write(Default::default());
+        let store = continuation.as_ref().map(|continuation| continuation.store.clone());
         *out = caught(|| {
             let ropewalk_continuation_t { store, continuation } =
                 *required(continuation, "a continuation")?;
@@ -127,7 +128,7 @@ fn resume(
         })
         .unwrap_or_else(|error| ropewalk_resumed_t {
             kind: TRAPPED,
-            trap: Some(of_error(error)),
+            trap: Some(of_error(error, store.as_ref())),
             ..Default::default()
         });
         Ok(())

@@ -145,7 +145,8 @@ pub unsafe extern "C" fn wasm_func_call(
     arguments: Option<&Values>,
     results: Option<&mut Values>,
 ) -> Option<Box<wasm_ref_t>> {
-    trapped(|| {
+    let store = func.and_then(|func| func.store.as_ref());
+    trapped(store, || {
         let (store, func) = required(func, "a function")?.func()?;
         let arguments = arguments.map_or(&[][..], Vector::as_slice);
         let (places, count) = results.map_or((std::ptr::null_mut(), 0), Vector::places);

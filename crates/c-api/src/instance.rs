@@ -14,6 +14,7 @@ type Externs = Vector<Option<Box<wasm_ref_t>>>;
 
 /// Makes an instance; if that fails, `trap` says why, if there is a place for it.
 pub(crate) fn instantiate(
+    store: Option<&wasm_store_t>,
     trap: Option<&mut std::mem::MaybeUninit<Option<Box<wasm_ref_t>>>>,
     run: impl FnOnce() -> Result<Option<Box<wasm_ref_t>>>,
 ) -> Option<Box<wasm_ref_t>> {
@@ -21,7 +22,7 @@ pub(crate) fn instantiate(
     match (caught(run), trap) {
         (Ok(instance), _) => instance,
         (Err(error), Some(trap)) => {
-            *trap = Some(of_error(error));
+            *trap = Some(of_error(error, store.map(|store| &store.0)));
             None
         }
         (Err(error), None) => answer(|| Err(error)),
@@ -35,7 +36,7 @@ pub extern "C" fn wasm_instance_new(
     imports: Option<&Externs>,
     trap: Out<'_, Option<Box<wasm_ref_t>>>,
 ) -> Option<Box<wasm_ref_t>> {
-    instantiate(trap, || {
+    instantiate(store, trap, || {
         let store = &required(store, "a store")?.0;
         let module = required(module, "a module")?.module()?;
         let imports = imports.map_or(&[][..], Vector::as_slice).iter();

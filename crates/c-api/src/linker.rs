@@ -106,7 +106,7 @@ pub extern "C" fn ropewalk_linker_instantiate(
     module: Option<&wasm_ref_t>,
     trap: Out<'_, Option<Box<wasm_ref_t>>>,
 ) -> Option<Box<wasm_ref_t>> {
-    instantiate(trap, || {
+    instantiate(store, trap, || {
         let linker = &required(linker, "a linker")?.0;
         let store = &required(store, "a store")?.0;
         let module = required(module, "a module")?.module()?;

@@ -30,6 +30,17 @@ pub(crate) struct Data {
 #[derive(Clone)]
 pub(crate) struct StoreRef(Arc<Shared>);
 
+/// The same, which does not keep it.
+#[derive(Clone)]
+pub(crate) struct WeakStoreRef(Weak<Shared>);
+
+impl WeakStoreRef {
+    /// The store, if it is there still.
+    pub(crate) fn get(&self) -> Option<StoreRef> {
+        self.0.upgrade().map(StoreRef)
+    }
+}
+
 struct Shared {
     store: UnsafeCell<Store<Data>>,
     /// Who may use the store: null if anybody may, [`IN_USE`] if nobody may, else a host
@@ -63,6 +74,11 @@ impl StoreRef {
             user: AtomicPtr::default(),
             infos: Mutex::default(),
         }))
+    }
+
+    /// The same, without keeping it.
+    pub(crate) fn weak(&self) -> WeakStoreRef {
+        WeakStoreRef(Arc::downgrade(&self.0))
     }
 
     /// The store that a function of C's was called in.

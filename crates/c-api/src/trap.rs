@@ -9,7 +9,7 @@ use crate::boundary::{Out, answer, caught, fill, required};
 use crate::frame::wasm_frame_t;
 use crate::host_info::HostInfo;
 use crate::reference::{Object, wasm_ref_t};
-use crate::store::{Data, StoreRef, wasm_store_t};
+use crate::store::{Data, StoreRef, WeakStoreRef, wasm_store_t};
 use crate::value::{load_all, store_all, wasm_val_t};
 use crate::vector::Vector;
 use anyhow::{Error, Result, bail};
@@ -21,6 +21,8 @@ use std::sync::Arc;
 /// What ended a call, or is to end one.
 pub(crate) struct Thrown {
     kind: Kind,
+    /// Where the call was that it ended, for its frames. A trap belongs to no store.
+    store: Option<WeakStoreRef>,
     pub(crate) info: Arc<HostInfo>,
 }
 
@@ -33,17 +35,26 @@ enum Kind {
 
 impl Thrown {
     fn new(kind: Kind) -> Arc<Thrown> {
-        Arc::new(Thrown { kind, info: Arc::default() })
+        Arc::new(Thrown { kind, store: None, info: Arc::default() })
     }
 
     /// What ended a call.
-    fn of(error: Error) -> Arc<Thrown> {
+    fn of(error: Error, store: Option<&StoreRef>) -> Arc<Thrown> {
+        let store = store.map(StoreRef::weak);
         if let Some(exception) = error.downcast_ref::<Exception>() {
-            return Thrown::new(Kind::Exception(exception.clone()));
+            let kind = Kind::Exception(exception.clone());
+            return Arc::new(Thrown { kind, store, info: Arc::default() });
         }
         // What C has attached to a trap stays with it on its way through WebAssembly.
         let passed = error.downcast_ref::<Passed>().map(|passed| passed.0.info.clone());
-        Arc::new(Thrown { kind: Kind::Error(error), info: passed.unwrap_or_default() })
+        Arc::new(Thrown { kind: Kind::Error(error), store, info: passed.unwrap_or_default() })
+    }
+
+    /// Its frames, as C has them.
+    fn frames(&self) -> impl Iterator<Item = Box<wasm_frame_t>> {
+        let store = self.store.as_ref().and_then(WeakStoreRef::get);
+        let frames = self.backtrace().map_or(&[][..], |backtrace| backtrace.frames());
+        frames.iter().map(move |frame| wasm_frame_t::boxed(frame, store.as_ref()))
     }
 
     /// What a function of C's returns as its error.
@@ -125,12 +136,16 @@ impl wasm_ref_t {
 }
 
 /// Does what a function is for that returns a trap if it fails.
-pub(crate) fn trapped(run: impl FnOnce() -> Result<()>) -> Option<Box<wasm_ref_t>> {
-    caught(run).err().map(of_error)
+pub(crate) fn trapped(
+    store: Option<&StoreRef>,
+    run: impl FnOnce() -> Result<()>,
+) -> Option<Box<wasm_ref_t>> {
+    caught(run).err().map(|error| of_error(error, store))
 }
 
-pub(crate) fn of_error(error: Error) -> Box<wasm_ref_t> {
-    wasm_ref_t::trap(Thrown::of(error))
+/// A trap of what ended a call in a store.
+pub(crate) fn of_error(error: Error, store: Option<&StoreRef>) -> Box<wasm_ref_t> {
+    wasm_ref_t::trap(Thrown::of(error, store))
 }
 
 #[unsafe(no_mangle)]
@@ -158,11 +173,7 @@ pub extern "C" fn wasm_trap_message(trap: Option<&wasm_ref_t>, out: Out<'_, Vect
 
 #[unsafe(no_mangle)]
 pub extern "C" fn wasm_trap_origin(trap: Option<&wasm_ref_t>) -> Option<Box<wasm_frame_t>> {
-    answer(|| {
-        let backtrace = required(trap, "a trap")?.thrown()?.backtrace();
-        let first = backtrace.and_then(|backtrace| backtrace.frames().first());
-        Ok(first.map(|frame| Box::new(wasm_frame_t(frame.clone()))))
-    })
+    answer(|| Ok(required(trap, "a trap")?.thrown()?.frames().next()))
 }
 
 #[unsafe(no_mangle)]
@@ -172,10 +183,7 @@ pub extern "C" fn wasm_trap_trace(
 ) {
     answer(|| {
         let out = required(out, "a vector")?.write(Vector::default());
-        let backtrace = required(trap, "a trap")?.thrown()?.backtrace();
-        let frames = backtrace.map_or(&[][..], |backtrace| backtrace.frames());
-        let frames = frames.iter().map(|frame| Some(Box::new(wasm_frame_t(frame.clone()))));
-        *out = Vector::new(frames.collect());
+        *out = Vector::new(required(trap, "a trap")?.thrown()?.frames().map(Some).collect());
         Ok(())
     });
 }

@@ -121,9 +121,9 @@ impl Cache {
         let file = File::open(place).ok()?;
         // SAFETY: nobody but the user writes to the folder, who does it as below: a file
         // has its name only when it is whole, and is not written to any more.
-        match unsafe { of_precompiled(engine, Precompiled::open(&file)) } {
+        match unsafe { of_precompiled(engine, Precompiled::open(file)) } {
             Ok(module) => {
-                mark_as_used(&file);
+                mark_as_used(place);
                 Some(module)
             }
             Err(_) => {
@@ -190,10 +190,10 @@ impl Cache {
 }
 
 /// Notes that a file was used.
-fn mark_as_used(file: &File) {
+fn mark_as_used(place: &Path) {
     let now = SystemTime::now();
-    let marked = file.metadata().and_then(|metadata| metadata.modified());
+    let marked = fs::metadata(place).and_then(|metadata| metadata.modified());
     if marked.is_ok_and(|at| now.duration_since(at).is_ok_and(|age| age > MARKED)) {
-        let _ = file.set_modified(now);
+        let _ = File::open(place).and_then(|file| file.set_modified(now));
     }
 }

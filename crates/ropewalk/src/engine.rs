@@ -2,17 +2,18 @@
 
 use crate::config::Config;
 use crate::new_stack;
+use crate::trampolines::Trampolines;
 use anyhow::{Context, Result, ensure};
+use ropewalk_abi::code::TrampolineKind;
 use ropewalk_abi::signature::in_registers;
 use ropewalk_abi::{FuncType, HeapType, MEMORY32_RESERVATION, RefType, TypeKind, ValType};
 use ropewalk_compile::Target;
 use ropewalk_runtime::memory::MemoryPool;
 use ropewalk_runtime::stack::{Arena, ArenaOptions};
-use ropewalk_runtime::{CodeMemory, LoadedModule, StoreOptions, TypeRegistry, host_words};
-use std::collections::HashMap;
+use ropewalk_runtime::{LoadedModule, StoreOptions, TypeRegistry, host_words};
 use std::ffi::c_void;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, OnceLock, RwLock};
+use std::sync::{Arc, OnceLock};
 
 /// Compiles modules, and has what their instances share: types, trampolines
 /// and the memory of stacks. A cheap handle; clones are the same engine.
@@ -55,10 +56,7 @@ struct EngineInner {
     types: Arc<TypeRegistry>,
     arena: Arc<Arena>,
     memories: Arc<MemoryPool>,
-    /// By the number of the type.
-    entries: Trampolines,
-    hosts: Trampolines,
-    stacks: Trampolines,
+    trampolines: Trampolines,
     /// The module that makes first-class stacks.
     stacks_module: OnceLock<Arc<LoadedModule>>,
 }
@@ -91,10 +89,6 @@ pub(crate) fn check_type(types: &TypeRegistry, ty: ValType) -> Result<()> {
     ensure!(types.knows(ty), "the engine does not know {ty}");
     Ok(())
 }
-
-type Trampolines = RwLock<HashMap<u32, CodeMemory>>;
-type Compile =
-    fn(&Target, &FuncType) -> Result<ropewalk_abi::code::CodeImage, ropewalk_compile::CompileError>;
 
 impl Default for Engine {
     /// An engine with the default settings.
@@ -139,9 +133,7 @@ impl Engine {
                 types: Arc::default(),
                 arena: Arc::new(Arena::new(arena)),
                 memories: Arc::new(MemoryPool::new(config.max_memory, config.memory_reservation)),
-                entries: Trampolines::default(),
-                hosts: Trampolines::default(),
-                stacks: Trampolines::default(),
+                trampolines: Trampolines::default(),
                 stacks_module: OnceLock::new(),
             }),
         })
@@ -219,9 +211,20 @@ impl Engine {
         }
     }
 
+    pub(crate) fn trampolines(&self) -> &Trampolines {
+        &self.inner.trampolines
+    }
+
+    /// How many trampolines it has compiled, for tests that modules out of files bring
+    /// theirs along.
+    #[doc(hidden)]
+    pub fn compiled_trampolines(&self) -> usize {
+        self.trampolines().count_compiled()
+    }
+
     /// The code by which the host calls functions of a type.
     pub(crate) fn entry_trampoline(&self, type_id: u32) -> Result<*const c_void> {
-        self.trampoline(&self.inner.entries, type_id, ropewalk_compile::entry_trampoline)
+        self.trampoline(TrampolineKind::Entry, type_id)
     }
 
     /// The code by which functions of a type call the host.
@@ -229,13 +232,12 @@ impl Engine {
         if in_registers(&self.types().func_type(type_id)) {
             return Ok(host_words(self.config().move_stacks, self.config().trace));
         }
-        self.trampoline(&self.inner.hosts, type_id, ropewalk_compile::host_trampoline)
+        self.trampoline(TrampolineKind::Host, type_id)
     }
 
     /// Lets continuations be made of functions of a type.
     pub(crate) fn prepare_continuations(&self, type_id: u32) -> Result<()> {
-        let known = &self.inner.stacks;
-        let code = self.trampoline(known, type_id, ropewalk_compile::stack_trampoline)?;
+        let code = self.trampoline(TrampolineKind::Stack, type_id)?;
         let info = self.types().get(type_id).info();
         // SAFETY: types live as long as the engine.
         unsafe { (*info).entry.store(code.cast_mut(), Ordering::Relaxed) };
@@ -251,18 +253,7 @@ impl Engine {
         Ok(self.inner.stacks_module.get_or_init(|| module).clone())
     }
 
-    fn trampoline(
-        &self,
-        known: &Trampolines,
-        type_id: u32,
-        compile: Compile,
-    ) -> Result<*const c_void> {
-        if let Some(code) = known.read().expect("never poisoned").get(&type_id) {
-            return Ok(code.function(0));
-        }
-        let image = compile(self.target(), &self.types().func_type(type_id))?;
-        let code = CodeMemory::load(image).context("cannot load code")?;
-        let mut known = known.write().expect("never poisoned");
-        Ok(known.entry(type_id).or_insert(code).function(0))
+    fn trampoline(&self, kind: TrampolineKind, type_id: u32) -> Result<*const c_void> {
+        self.trampolines().get(kind, self.target(), self.types(), type_id)
     }
 }

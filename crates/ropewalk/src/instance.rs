@@ -15,7 +15,7 @@ use crate::typed::TypedFunc;
 use crate::wasm_values::{WasmParams, WasmResults};
 use anyhow::Result;
 use ropewalk_abi::module::Item;
-use ropewalk_runtime::{ImportValue, InstantiateError, Store as RuntimeStore, StoreId};
+use ropewalk_runtime::{Frame, ImportValue, InstantiateError, Store as RuntimeStore, StoreId};
 
 /// An instance of a module in a store.
 ///
@@ -157,6 +157,28 @@ impl Instance {
         store::check(store.runtime(), self.store, "instance")?;
         let loaded = store.runtime().instance(self.index).module().clone();
         Ok(Module::from_loaded(store.engine(), loaded))
+    }
+
+    /// The instance that the function of a frame belongs to. Nothing if the frame is of
+    /// another store, or the store had several instances of the module by then: frames do
+    /// not say of which of them they are.
+    ///
+    /// ```
+    /// use ropewalk::*;
+    ///
+    /// let engine = Engine::default();
+    /// let module = Module::new(&engine, r#"(func (export "run") (unreachable))"#)?;
+    /// let mut store = Store::new(&engine, ());
+    /// let instance = Instance::new(&mut store, &module, &[])?;
+    /// let run = instance.get_typed_func::<(), ()>(&mut store, "run")?;
+    /// let error = run.call(&mut store, ()).unwrap_err();
+    /// let frame = &error.downcast_ref::<Trap>().unwrap().backtrace().frames()[0];
+    /// assert_eq!(Instance::of_frame(&store, frame), Some(instance));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn of_frame(store: impl AsContext, frame: &Frame) -> Option<Instance> {
+        let runtime = store.as_context().runtime();
+        Some(Instance::from_index(runtime, frame.instance_in(runtime)?))
     }
 
     /// What an export of its module is. Nothing if that is of another module, or it

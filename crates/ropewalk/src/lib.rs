@@ -120,6 +120,7 @@ mod table;
 mod tag;
 mod task;
 mod trace;
+mod trampolines;
 mod transfer;
 mod typed;
 mod typed_continuation;

@@ -408,31 +408,33 @@ fn compile_for(
     let compiled = ropewalk_compile::compile_module(target, features, bytes, watch)?;
     let code = CodeMemory::load(compiled.code)
         .map_err(|error| CompileError::too_large(format!("cannot map its code: {error}")))?;
-    let loaded = load(engine, compiled.info, compiled.layout, code);
+    let type_ids = engine.types().register_module(&compiled.info);
+    let loaded = load(engine, compiled.info, type_ids, compiled.layout, code);
     Ok(loaded.map_err(|error| CompileError::too_large(format!("{error:#}")))?)
 }
 
 /// A module compiled again, to use memories that reserve little address space. None if it
-/// has no binary, which one out of a file has not, or if that fails, for want of memory.
+/// has no binary, or if that fails, for want of memory.
 pub(crate) fn with_checks(engine: &Engine, module: &LoadedModule) -> Option<Arc<LoadedModule>> {
     if let Some(checked) = module.checked.get() {
         return Some(checked.clone());
     }
     let target = engine.target().clone().small_memories(true);
-    let again = compile_for(engine, &target, module.binary.as_ref()?, UNWATCHED).ok()?;
+    let again = compile_for(engine, &target, module.binary()?, UNWATCHED).ok()?;
     let (source, identity) = (module.source.clone(), module.identity.clone());
     let checked = LoadedModule { checks_memories: true, source, identity, ..again };
     Some(module.checked.get_or_init(|| Arc::new(checked)).clone())
 }
 
-/// A compiled module whose code is at its place, made ready to be run.
+/// A compiled module whose code is at its place, and whose types have numbers, made ready
+/// to be run.
 pub(crate) fn load(
     engine: &Engine,
     info: ModuleInfo,
+    type_ids: Vec<u32>,
     layout: InstanceLayout,
     code: CodeMemory,
 ) -> Result<LoadedModule> {
-    let type_ids: Vec<u32> = engine.types().register_module(&info);
     let info_of = |id: &u32| TypePointer(engine.types().get(*id).info());
     let type_infos = type_ids.iter().map(info_of).collect();
     for ty in &info.types {

@@ -6,10 +6,14 @@ use crate::source::Stored;
 use anyhow::{Context, Result, ensure};
 use ropewalk_abi::InstanceLayout;
 use ropewalk_abi::code::CodeTables;
-use ropewalk_abi::module::ModuleInfo;
-use ropewalk_runtime::precompiled::{Precompiled, PrecompiledError, is_precompiled, write};
-use ropewalk_runtime::{CodeMemory, LoadedModule};
+use ropewalk_abi::module::{DataImage, ModuleInfo};
+use ropewalk_runtime::precompiled::{
+    Contents, Precompiled, PrecompiledError, is_precompiled, write,
+};
+use ropewalk_runtime::{CodeMemory, DataInFile, LoadedModule};
+use serde::{Deserialize, Serialize};
 use std::fs::File;
+use std::ops::Range;
 use std::path::Path;
 
 /// A name and a value that generated code depends on.
@@ -26,17 +30,34 @@ pub(crate) fn settings(engine: &Engine) -> Vec<Setting> {
     own.into_iter().chain(engine.target().settings()).collect()
 }
 
+/// What is known of a module in a file.
+#[derive(Serialize, Deserialize)]
+struct Known<'a, I> {
+    info: I,
+    /// Which part of the data each segment is.
+    segments: Vec<Range<usize>>,
+    images: Vec<DataImage>,
+    #[serde(borrow)]
+    source: Option<&'a [u8]>,
+}
+
 /// The bytes of a compiled module.
-pub(crate) fn to_bytes(
-    engine: &Engine,
-    info: &ModuleInfo,
-    source: Option<&[u8]>,
-    tables: &CodeTables<'_>,
-    code: &[u8],
-) -> Result<Vec<u8>> {
-    let settings = postcard::to_allocvec(&settings(engine))?;
-    let info = postcard::to_allocvec(&(info, source))?;
-    Ok(write(&settings, &info, tables, code))
+fn to_bytes(engine: &Engine, module: &LoadedModule) -> Result<Vec<u8>> {
+    let LoadedModule { info, code, source, .. } = module;
+    let source = source.as_ref().map(|source| source.stored());
+    let DataInFile { bytes, segments, images } = module.data_in_file();
+    let known = Known { info, segments, images, source: source.as_deref() };
+    let (trampolines, trampoline_code) =
+        engine.trampolines().of_module(engine.target(), engine.types(), module)?;
+    Ok(write(&Contents {
+        settings: &postcard::to_allocvec(&settings(engine))?,
+        info: &postcard::to_allocvec(&known)?,
+        tables: CodeTables { data: &bytes, ..*code.tables() },
+        code: code.bytes(),
+        trampolines: &trampolines,
+        trampoline_code: &trampoline_code,
+        binary: module.binary().unwrap_or_default(),
+    }))
 }
 
 impl Module {
@@ -60,9 +81,7 @@ impl Module {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn serialize(&self) -> Result<Vec<u8>> {
-        let LoadedModule { info, code, source, .. } = &**self.loaded();
-        let source = source.as_ref().map(|source| source.stored());
-        to_bytes(self.engine(), info, source.as_deref(), code.tables(), code.bytes())
+        to_bytes(self.engine(), self.loaded())
     }
 
     /// Makes a module of bytes that [`serialize`](Module::serialize) or
@@ -106,7 +125,7 @@ impl Module {
         let path = path.as_ref();
         let file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
         // SAFETY: the caller promises it.
-        unsafe { of_precompiled(engine, Precompiled::open(&file)) }
+        unsafe { of_precompiled(engine, Precompiled::open(file)) }
             .with_context(|| format!("cannot use {}", path.display()))
     }
 
@@ -133,19 +152,30 @@ pub(crate) unsafe fn of_precompiled(
     engine: &Engine,
     file: Result<Precompiled, PrecompiledError>,
 ) -> Result<Module> {
-    let file = file?;
+    let mut file = file?;
     check_settings(engine, file.settings())?;
-    let contents = postcard::from_bytes(file.info());
-    let (info, source): (ModuleInfo, Option<&[u8]>) =
-        contents.context("it is damaged: what it says of itself cannot be read")?;
+    let known = postcard::from_bytes(file.info());
+    let Known { mut info, segments, images, source }: Known<'_, ModuleInfo> =
+        known.context("it is damaged: what it says of itself cannot be read")?;
+    let data = file.data().len();
+    let fits = segments.len() == info.data.len() && segments.iter().all(|part| part.end <= data);
+    ensure!(fits, "it is damaged: a data segment is out of place");
+    for (segment, part) in info.data.iter_mut().zip(segments) {
+        segment.bytes = part;
+    }
     let source = source.and_then(|source| postcard::from_bytes::<Stored>(source).ok());
     let source = source.map(Stored::source);
     let layout = InstanceLayout::new(&info).ok().context("it is damaged: it is too large")?;
+    let type_ids = engine.types().register_module(&info);
     // SAFETY: the caller promises that the bytes are of a module; the settings say that
     // it was compiled for this engine.
-    let code = unsafe { CodeMemory::of_precompiled(file)? };
-    let loaded = load(engine, info, layout, code)?;
-    Ok(Module::of(engine, LoadedModule { source, ..loaded }))
+    let (code, images) = unsafe {
+        engine.trampolines().take(&file, &type_ids)?;
+        let images = file.memory_images(&images)?;
+        (CodeMemory::of_precompiled(file)?, images)
+    };
+    let loaded = load(engine, info, type_ids, layout, code)?;
+    Ok(Module::of(engine, LoadedModule { source, images, ..loaded }))
 }
 
 /// Fails unless a module was compiled with the settings of this engine.

@@ -117,17 +117,46 @@ fn a_small_memory_can_be_imported() {
     succeeds(&output);
 }
 
-/// A module out of a file has no binary to be compiled again.
+/// A module out of a file has its binary there, to be compiled again.
 #[test]
-fn a_precompiled_module_says_which_limit_it_was() {
-    let output = child("a_precompiled_module_says_which_limit_it_was", || {
+fn a_precompiled_module_is_compiled_again() {
+    let output = child("a_precompiled_module_is_compiled_again", || {
         let engine = Engine::default();
         let bytes = engine.precompile_module(PROGRAM.as_bytes()).unwrap();
         // SAFETY: they were just made.
         let module = unsafe { Module::deserialize(&engine, &bytes) }.unwrap();
-        let user = engine.precompile_module(b"(import \"\" \"m\" (memory 1))").unwrap();
+        let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("again.cwasm");
+        std::fs::write(&path, &bytes).unwrap();
         // SAFETY: as above.
-        let user = unsafe { Module::deserialize(&engine, &user) }.unwrap();
+        let in_file = unsafe { Module::deserialize_file(&engine, &path) }.unwrap();
+        std::fs::remove_file(path).unwrap();
+        allow_more(12 * GIB);
+        let mut all = vec![];
+        for _ in 0..10 {
+            all.push((&module, instantiate_again(&module).unwrap()));
+            all.push((&in_file, instantiate_again(&in_file).unwrap()));
+        }
+        for (module, (store, instance)) in &mut all {
+            check_program(store, *instance);
+            assert!(Module::same(&instance.module(&*store).unwrap(), module));
+        }
+    });
+    succeeds(&output);
+}
+
+/// The binary is looked at only when it is needed; if it is damaged, nothing is compiled.
+#[test]
+fn a_precompiled_module_without_its_binary_says_which_limit_it_was() {
+    let output = child("a_precompiled_module_without_its_binary_says_which_limit_it_was", || {
+        let engine = Engine::default();
+        let without = |text: &str| {
+            let mut bytes = engine.precompile_module(text.as_bytes()).unwrap();
+            *bytes.last_mut().unwrap() ^= 1;
+            // SAFETY: the code is as it was made.
+            unsafe { Module::deserialize(&engine, &bytes) }.unwrap()
+        };
+        let module = without(PROGRAM);
+        let user = without("(import \"\" \"m\" (memory 1))");
         allow_more(3 * GIB);
         let error = instantiate_again(&module).unwrap_err().to_string();
         assert!(error.starts_with("cannot allocate a memory of 1 pages: this process"), "{error}");

@@ -1,7 +1,8 @@
 //! An allocation of the host that fails while a guest drives it is an error or a trap, and
 //! the store goes on.
 //!
-//! What fails is each allocation in turn, in a process of its own.
+//! What fails is each allocation in turn, in a process of its own. Errors themselves need
+//! memory as ever, and are let have it.
 
 use ropewalk::*;
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -24,12 +25,20 @@ fn is_refused() -> bool {
         usize::MAX => false,
         0 => {
             left.set(usize::MAX);
-            true
+            !is_for_an_error()
         }
         count => {
             left.set(count - 1);
             false
         }
+    })
+}
+
+/// Whether what asks for a piece makes an error, or says what it is about.
+fn is_for_an_error() -> bool {
+    let trace = std::backtrace::Backtrace::force_capture().to_string();
+    trace.lines().any(|line| {
+        line.contains("anyhow::error::ErrorImpl") || line.contains("describe_exception")
     })
 }
 
@@ -188,6 +197,29 @@ const OWNED: &str = r#"(module
       (task.resume $t (local.get $t))
       (task.release $t (local.get $t))))"#;
 
+/// What the host owns, and exceptions that nothing catches.
+const HANDED_OUT: &str = r#"(module
+    (import "host" "keep" (func $keep (param i32) (result externref)))
+    (import "host" "own" (func $own (param externref)))
+    (import "host" "fail" (func $fail))
+    (import "host" "value" (func $value))
+    (tag $e (param i32))
+    (func (export "throws") (throw $e (i32.const 1)))
+    (func (export "value") (param i32) (result (ref extern))
+      (ref.as_non_null (call $keep (local.get 0))))
+    (func (export "own") (param $n i32)
+      (loop $more
+        (call $own (call $keep (i32.const 9)))
+        (br_if $more (local.tee $n (i32.sub (local.get $n) (i32.const 1))))))
+    (func (export "result") (param $n i32)
+      (loop $more
+        (call $value)
+        (br_if $more (local.tee $n (i32.sub (local.get $n) (i32.const 1))))))
+    (func (export "fail") (param $n i32)
+      (loop $more
+        (call $fail)
+        (br_if $more (local.tee $n (i32.sub (local.get $n) (i32.const 1)))))))"#;
+
 /// A call that lets others run.
 const SLICED: &str = r#"(module
     (func (export "loop") (param $n i32)
@@ -202,7 +234,7 @@ struct Guest {
     calls: &'static [(&'static str, i32)],
 }
 
-const GUESTS: [Guest; 5] = [
+const GUESTS: [Guest; 6] = [
     Guest {
         text: STRUCTURES,
         configure: |config| config,
@@ -244,15 +276,56 @@ const GUESTS: [Guest; 5] = [
         calls: &[("drop", 40), ("catch", 40), ("release", 40)],
     },
     Guest {
+        text: HANDED_OUT,
+        configure: |config| config,
+        calls: &[("own", 70), ("result", 2), ("fail", 2)],
+    },
+    Guest {
         text: SLICED,
         configure: |config| config.interruption(true).consume_fuel(true),
         calls: &[("loop", 10_000)],
     },
 ];
 
+/// What host functions use.
+#[derive(Default)]
+struct Data {
+    owned: Vec<Owned<ExternRef>>,
+    throws: Option<TypedFunc<(), ()>>,
+    value: Option<TypedFunc<i32, Owned<ExternRef>>>,
+}
+
+/// Keeps a reference, with some others.
+fn own(mut caller: Caller<'_, Data>, reference: Option<ExternRef>) -> Result<()> {
+    let owned = reference.unwrap().own(&mut caller)?;
+    let all = &mut caller.data_mut().owned;
+    if all.len() == 20 {
+        all.clear();
+    }
+    all.try_reserve(1)?;
+    all.push(owned);
+    Ok(())
+}
+
+/// Calls a function whose result is owned.
+fn value(mut caller: Caller<'_, Data>) -> Result<()> {
+    let value = caller.data().value.clone().unwrap();
+    value.call(&mut caller, 9)?.get(&mut caller)?;
+    Ok(())
+}
+
+/// Calls a function that throws.
+fn fail(mut caller: Caller<'_, Data>) -> Result<()> {
+    let throws = caller.data().throws.clone().unwrap();
+    match throws.call(&mut caller, ()) {
+        Err(error) if error.is::<Exception>() => Ok(()),
+        other => other,
+    }
+}
+
 /// A guest's functions, to be called without an allocation.
 struct Running {
-    store: Store<()>,
+    store: Store<Data>,
     calls: Vec<(TypedFunc<i32, ()>, i32)>,
 }
 
@@ -260,17 +333,22 @@ impl Guest {
     fn start(&self) -> Result<Running> {
         let engine = Engine::new((self.configure)(&mut Config::new()))?;
         let module = Module::new(&engine, self.text)?;
-        let mut store = Store::new(&engine, ());
+        let mut store = Store::new(&engine, Data::default());
         if store.set_fuel(1 << 40).is_ok() {
             store.fuel_async_yield_interval(Some(1000))?;
         }
         let mut linker = Linker::new(&engine);
         // Of few values it is tried what happens where there is no box for one.
-        linker.func_wrap("host", "keep", |mut caller: Caller<'_, ()>, n: i32| match n {
+        linker.func_wrap("host", "keep", |mut caller: Caller<'_, Data>, n: i32| match n {
             1..5 => ExternRef::new(&mut caller, n).map(Some),
             _ => ExternRef::new(&mut caller, ()).map(Some),
         })?;
+        linker.func_wrap("host", "own", own)?;
+        linker.func_wrap("host", "value", value)?;
+        linker.func_wrap("host", "fail", fail)?;
         let instance = linker.instantiate(&mut store, &module)?;
+        store.data_mut().throws = instance.get_typed_func(&mut store, "throws").ok();
+        store.data_mut().value = instance.get_typed_func(&mut store, "value").ok();
         let calls = self.calls.iter();
         let calls =
             calls.map(|(name, count)| Ok((instance.get_typed_func(&mut store, name)?, *count)));

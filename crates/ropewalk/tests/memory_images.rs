@@ -193,18 +193,84 @@ fn a_memory_that_was_given_up_leaves_nothing_behind() {
     }
 }
 
+/// A module out of bytes, and one out of a file that is removed at once.
+fn out_of_files(engine: &Engine, text: &str, name: &str) -> [Module; 2] {
+    let bytes = Module::new(engine, text).unwrap().serialize().unwrap();
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&path, &bytes).unwrap();
+    // SAFETY: they were just made.
+    let modules = unsafe {
+        [
+            Module::deserialize(engine, &bytes).unwrap(),
+            Module::deserialize_file(engine, &path).unwrap(),
+        ]
+    };
+    std::fs::remove_file(path).unwrap();
+    for module in &modules {
+        assert!(module.serialize().unwrap() == bytes);
+    }
+    modules
+}
+
 #[test]
 fn a_module_out_of_a_file_shares_its_data_too() {
-    let engine = Engine::default();
-    let text = format!("(memory (export \"m\") 3) {GROW} {}", segment("0", 1, 130 * KIBI, 8));
-    let bytes = Module::new(&engine, &text).unwrap().serialize().unwrap();
-    // SAFETY: they were just made.
-    let module = unsafe { Module::deserialize(&engine, &bytes) }.unwrap();
-    for (mut store, instance) in instances_of(&module, 4) {
-        assert!(has_segment(data(&mut store, instance, "m"), 1, 130 * KIBI, 8));
-        data(&mut store, instance, "m").fill(9);
-        assert_eq!(number(&mut store, instance, "grow", &[1]).unwrap(), 3);
+    for engine in all_engines() {
+        // Segments that overlap, one in a memory of its own, and one that waits.
+        let text = format!(
+            "(memory (export \"m\") 4) (memory (export \"n\") 3) (data $passive \"passive\")
+             (func (export \"init\") (param i32)
+               (memory.init $passive (local.get 0) (i32.const 0) (i32.const 7)))
+             {GROW} {} {} {} {}",
+            segment("0", 1, 130 * KIBI, 8),
+            segment("0", 100, 10, 9),
+            segment("1", 3, 5, 10),
+            segment("1", 8192, 80 * KIBI, 11),
+        );
+        for module in out_of_files(&engine, &text, "shared.cwasm") {
+            for (mut store, instance) in instances_of(&module, 4) {
+                let m = data(&mut store, instance, "m");
+                assert_eq!(m[0], 0);
+                assert!(has_segment(m, 1, 99, 8) && has_segment(m, 100, 10, 9));
+                assert_eq!(m[110], byte(109, 8));
+                assert_eq!(m[130 * KIBI], byte(130 * KIBI - 1, 8));
+                assert!(m[130 * KIBI + 1..].iter().all(|byte| *byte == 0));
+                m.fill(9);
+                let n = data(&mut store, instance, "n");
+                assert!(has_segment(n, 3, 5, 10) && has_segment(n, 8192, 80 * KIBI, 11));
+                assert!(n[..3].iter().chain(&n[8..8192]).all(|byte| *byte == 0));
+                n.fill(9);
+                number(&mut store, instance, "init", &[50]).unwrap();
+                assert_eq!(&data(&mut store, instance, "m")[49..58], b"\x09passive\x09");
+                assert_eq!(number(&mut store, instance, "grow", &[1]).unwrap(), 4);
+                assert!(data(&mut store, instance, "m")[4 << 16..].iter().all(|byte| *byte == 0));
+            }
+        }
     }
+}
+
+/// Already the first instance of a module out of a file has no pages of its own.
+#[test]
+fn the_first_instance_of_a_module_out_of_a_file_copies_no_data() {
+    const DATA: usize = 32 << 20;
+    let output = child("the_first_instance_of_a_module_out_of_a_file_copies_no_data", || {
+        let engine = Engine::default();
+        let bytes =
+            [b"(memory (export \"m\") 600) (data (i32.const 0) \"", &[b'x'; DATA][..], b"\")"];
+        let bytes = engine.precompile_module(&bytes.concat()).unwrap();
+        let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("first.cwasm");
+        std::fs::write(&path, &bytes).unwrap();
+        drop(bytes);
+        // SAFETY: it was just made.
+        let module = unsafe { Module::deserialize_file(&engine, &path) }.unwrap();
+        std::fs::remove_file(path).unwrap();
+        let before = memory("RssAnon:") * KIBI;
+        let mut all = instances_of(&module, 1);
+        let after = memory("RssAnon:") * KIBI;
+        assert!(after.saturating_sub(before) < DATA / 16, "{before} {after}");
+        let (store, instance) = &mut all[0];
+        assert!(data(store, *instance, "m")[..DATA].iter().all(|byte| *byte == b'x'));
+    });
+    succeeds(&output);
 }
 
 /// The pages that an instance does not touch are not its own.

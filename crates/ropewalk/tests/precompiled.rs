@@ -110,6 +110,107 @@ fn a_module_made_of_a_file_outlives_the_file() {
     use_it(&engine, &module);
 }
 
+/// Functions of types that need trampolines of every kind: too many values for registers,
+/// or vectors, from the host and to it, and continuations.
+const MANY_TYPES: &str = r#"
+(module
+  (type $many (func (param i32 i64 f32 f64 i32 i64) (result i32 i64)))
+  (type $vector (func (param v128) (result v128)))
+  (type $continuation (cont $many))
+  (import "host" "many" (func $many (type $many)))
+  (import "host" "vector" (func $vector (type $vector)))
+  (func (export "many") (type $many)
+    (call $many (local.get 0) (local.get 1) (local.get 2) (local.get 3) (local.get 4)
+      (local.get 5)))
+  (func (export "vector") (type $vector) (call $vector (local.get 0)))
+  (func $inside (type $many)
+    (i32.trunc_f32_s (local.get 2)) (i64.trunc_f64_s (local.get 3)))
+  (elem declare func $inside)
+  (func (export "continued") (type $many)
+    (resume $continuation (local.get 0) (local.get 1) (local.get 2) (local.get 3)
+      (local.get 4) (local.get 5) (cont.new $continuation (ref.func $inside)))))
+"#;
+
+/// Calls all of them, without types of Rust's.
+fn call_many_types(engine: &Engine, module: &Module) {
+    let mut linker = Linker::new(engine);
+    for import in module.imports() {
+        let ExternType::Func(ty) = import.ty().clone() else { panic!() };
+        let count = ty.results().len();
+        linker
+            .func_new("host", import.name(), ty, move |_: Caller<'_, ()>, arguments, results| {
+                results.clone_from_slice(&arguments[..count]);
+                Ok(())
+            })
+            .unwrap();
+    }
+    let mut store = Store::new(engine, ());
+    let instance = linker.instantiate(&mut store, module).unwrap();
+    let mut call = |name, arguments: &[Val]| {
+        let function = instance.get_func(&mut store, name).unwrap();
+        let mut results = vec![Val::I32(0); function.ty(&store).unwrap().results().len()];
+        function.call(&mut store, arguments, &mut results).unwrap();
+        format!("{results:?}")
+    };
+    let many = [
+        Val::I32(1),
+        Val::I64(2),
+        Val::F32(3f32.to_bits()),
+        Val::F64(4f64.to_bits()),
+        Val::I32(5),
+        Val::I64(6),
+    ];
+    assert_eq!(call("many", &many), format!("{:?}", [Val::I32(1), Val::I64(2)]));
+    assert_eq!(call("continued", &many), format!("{:?}", [Val::I32(3), Val::I64(4)]));
+    let vector = [Val::V128(0x0102_0304_0506)];
+    assert_eq!(call("vector", &vector), format!("{vector:?}"));
+}
+
+#[test]
+fn a_module_out_of_a_file_needs_no_compiler() {
+    let engine = Engine::default();
+    let bytes = engine.precompile_module(MANY_TYPES.as_bytes()).unwrap();
+    let furnished = engine.precompile_module(FURNISHED.as_bytes()).unwrap();
+    assert!(engine.compiled_trampolines() > 0);
+    let file = folder("no-compiler").join("many.cwasm");
+    fs::write(&file, &bytes).unwrap();
+    let engine = Engine::default();
+    // SAFETY: the bytes and the file are what was just made.
+    let modules = unsafe {
+        [
+            Module::deserialize(&engine, &bytes).unwrap(),
+            Module::deserialize_file(&engine, &file).unwrap(),
+        ]
+    };
+    // Another engine has them from the file alone.
+    let other = Engine::default();
+    // SAFETY: as above.
+    let mapped = unsafe { Module::deserialize_file(&other, &file).unwrap() };
+    call_many_types(&other, &mapped);
+    for module in &modules {
+        call_many_types(&engine, module);
+    }
+    // SAFETY: as above.
+    let furnished = unsafe { Module::deserialize(&engine, &furnished).unwrap() };
+    use_it(&engine, &furnished);
+    assert_eq!((engine.compiled_trampolines(), other.compiled_trampolines()), (0, 0));
+}
+
+/// An engine keeps trampolines that others may use by now.
+#[test]
+fn trampolines_outlive_the_module_that_brought_them() {
+    let engine = Engine::default();
+    let bytes = Engine::default().precompile_module(MANY_TYPES.as_bytes()).unwrap();
+    // SAFETY: the bytes are what was just made.
+    drop(unsafe { Module::deserialize(&engine, &bytes).unwrap() });
+    let module = Module::new(&engine, MANY_TYPES).unwrap();
+    call_many_types(&engine, &module);
+    assert_eq!(engine.compiled_trampolines(), 0);
+    // Writing them needs none to be compiled either.
+    assert!(module.serialize().unwrap() == bytes);
+    assert_eq!(engine.compiled_trampolines(), 0);
+}
+
 #[test]
 fn compiling_twice_gives_the_same_bytes() {
     let once = Engine::default().precompile_module(FURNISHED.as_bytes()).unwrap();
@@ -145,7 +246,7 @@ fn what_is_no_compiled_module_is_refused() {
     let mut bytes = engine.precompile_module(b"(func)").unwrap();
     bytes[8] = 77;
     let error = refused(&bytes).to_string();
-    assert_eq!(error, "it was made by another version of Ropewalk (format 77, expected 1)");
+    assert_eq!(error, "it was made by another version of Ropewalk (format 77, expected 2)");
     let short = refused(&bytes[..40]).to_string();
     assert_eq!(short, "it is damaged: it is too short");
     let error = Module::new(&engine, &bytes).unwrap_err().to_string();

@@ -418,3 +418,39 @@ fn traps_work_on_any_thread() {
         .unwrap();
     }
 }
+
+/// Where in its function an instruction is, and of which instance that was, if there is only
+/// one.
+#[test]
+fn a_frame_knows_its_place_in_its_function_and_its_instance() {
+    let engine = Engine::default();
+    let text = r#"(module
+        (func $inner (local i32) (nop) (unreachable))
+        (func (export "run") (nop) (nop) (call $inner)))"#;
+    let module = Module::new(&engine, text).unwrap();
+    let mut store = Store::new(&engine, ());
+    let frames = |store: &mut Store<()>, instance| {
+        let error = call(store, instance, "run", &[]).unwrap_err();
+        trap(&error).backtrace().frames().to_vec()
+    };
+    let first = Instance::new(&mut store, &module, &[]).unwrap();
+    let of_first = frames(&mut store, first);
+    // One local takes three bytes, none one.
+    let places: Vec<_> = of_first.iter().map(|frame| frame.function_offset()).collect();
+    assert_eq!(places, [Some(3 + 1), Some(1 + 2)]);
+    let instances = |store: &Store<()>, frames: &[Frame]| {
+        frames.iter().map(|frame| Instance::of_frame(store, frame)).collect::<Vec<_>>()
+    };
+    assert_eq!(instances(&store, &of_first), [Some(first); 2]);
+    // Another store has another one, and knows none of the first.
+    let mut other = Store::new(&engine, ());
+    let second = Instance::new(&mut other, &module, &[]).unwrap();
+    let of_second = frames(&mut other, second);
+    assert_eq!(instances(&other, &of_second), [Some(second); 2]);
+    assert_eq!(instances(&other, &of_first), [None; 2]);
+    // Of two in one store it is not known which one it was, but it stays known of before.
+    Instance::new(&mut store, &module, &[]).unwrap();
+    let of_both = frames(&mut store, first);
+    assert_eq!(instances(&store, &of_both), [None; 2]);
+    assert_eq!(instances(&store, &of_first), [Some(first); 2]);
+}

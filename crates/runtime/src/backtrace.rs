@@ -5,7 +5,7 @@ use crate::activation::LeavePoint;
 use crate::arch;
 use crate::code::LoadedModule;
 use crate::source::Place;
-use crate::store::Store;
+use crate::store::{Store, StoreId};
 use ropewalk_abi::code::index;
 use ropewalk_abi::stack::{EVERY_TAG, Purpose, tag_of_handler};
 use ropewalk_abi::{ControlBlock, clauses};
@@ -28,7 +28,11 @@ const MAX_FRAMES: usize = 64;
 #[derive(Clone)]
 pub struct Frame {
     module: Arc<LoadedModule>,
+    /// The store, and the number of the instance in it, if the module has only that one.
+    instance: Option<(StoreId, usize)>,
     function: u32,
+    /// Which byte of the binary the body of the function begins at.
+    body: Option<u32>,
     offset: Option<u32>,
     boundary: Option<Boundary>,
     /// Looked for only when somebody asks.
@@ -66,13 +70,27 @@ impl fmt::Display for Boundary {
 impl Frame {
     /// A function, without a place in it.
     pub(crate) fn of_function(module: &Arc<LoadedModule>, function: u32) -> Frame {
-        let (offset, boundary, places) = (None, None, OnceLock::new());
-        Frame { module: module.clone(), function, offset, boundary, places }
+        Frame {
+            module: module.clone(),
+            instance: None,
+            function,
+            body: None,
+            offset: None,
+            boundary: None,
+            places: OnceLock::new(),
+        }
     }
 
     /// The module that its function belongs to.
     pub fn module(&self) -> &Arc<LoadedModule> {
         &self.module
+    }
+
+    /// The number of the instance in a store that its function belongs to. Nothing if the
+    /// frame is of another store, or the store had several instances of the module: frames
+    /// do not say of which of them they are.
+    pub fn instance_in(&self, store: &Store) -> Option<usize> {
+        self.instance.filter(|(id, _)| *id == store.id()).map(|(_, index)| index)
     }
 
     /// What lies between this frame and the one inside of it, if they are on
@@ -100,6 +118,12 @@ impl Frame {
     /// that is written as text is what it was encoded to.
     pub fn offset(&self) -> Option<u32> {
         self.offset
+    }
+
+    /// How many bytes of the binary the instruction is behind the beginning of the body of
+    /// its function, which begins with the declarations of its locals.
+    pub fn function_offset(&self) -> Option<u32> {
+        self.offset?.checked_sub(self.body?)
     }
 
     /// Where the instruction stands in the source: in the text of the module, or in the source that
@@ -313,6 +337,8 @@ struct Walker<'a> {
     trace: Backtrace,
     /// What lies before the next frame.
     boundary: Option<Boundary>,
+    /// The module of the newest frame, and its instance if there is only one.
+    newest: Option<(&'a Arc<LoadedModule>, Option<usize>)>,
     /// The addresses that were met lately, and whether they are in a function: of a deep
     /// stack most frames are only counted, and most are of few calls.
     known: [(usize, bool); KNOWN],
@@ -324,7 +350,21 @@ const KNOWN: usize = 8;
 impl<'a> Walker<'a> {
     fn new(store: &'a Store) -> Walker<'a> {
         let known = [(0, false); KNOWN];
-        Walker { store, trace: Backtrace::default(), boundary: None, known }
+        Walker { store, trace: Backtrace::default(), boundary: None, newest: None, known }
+    }
+
+    /// The instance of a module, if there is only one.
+    fn only_instance(&mut self, module: &'a Arc<LoadedModule>) -> Option<usize> {
+        if let Some((newest, instance)) = self.newest
+            && Arc::ptr_eq(newest, module)
+        {
+            return instance;
+        }
+        let instances = self.store.instances.iter().enumerate();
+        let mut found = instances.filter(|(_, instance)| Arc::ptr_eq(instance.module(), module));
+        let instance = found.next().filter(|_| found.next().is_none()).map(|(index, _)| index);
+        self.newest = Some((module, instance));
+        instance
     }
 
     unsafe fn walk_left(&mut self, left: &LeavePoint) {
@@ -386,9 +426,17 @@ impl<'a> Walker<'a> {
         let Some((module, offset)) = self.store.module_at(address) else { return };
         let image = module.code.tables();
         let code = image.function_at(offset).map(|number| image.functions[number as usize]);
-        let Some(function) = code.and_then(|code| index(code.function)) else { return };
+        let Some(code) = code else { return };
+        let Some(function) = index(code.function) else { return };
+        if self.trace.frames.try_reserve(1).is_err() {
+            self.trace.omitted += 1;
+            return;
+        }
+        let instance = self.only_instance(module).map(|index| (self.store.id(), index));
         self.trace.frames.push(Frame {
+            instance,
             function,
+            body: Some(code.body),
             offset: image.position_at(offset),
             module: module.clone(),
             boundary: self.boundary.take(),

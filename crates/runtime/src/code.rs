@@ -26,7 +26,7 @@ pub struct CodeMemory {
     len: usize,
     /// They lie in what is kept below, which does not change.
     tables: CodeTables<'static>,
-    _kept: Kept,
+    kept: Kept,
 }
 
 /// What has the code and its tables.
@@ -37,6 +37,8 @@ enum Kept {
     Image(Map, Box<CodeImage>),
     /// A file, or a copy of one.
     Precompiled(Precompiled),
+    /// Code without tables.
+    Map(Map),
 }
 
 impl CodeMemory {
@@ -71,8 +73,13 @@ impl CodeMemory {
         Ok(CodeMemory::new(start, code.len(), tables, Kept::Precompiled(file)))
     }
 
+    /// Code that is at its place, without tables.
+    pub(crate) fn of_map(map: Map, len: usize) -> CodeMemory {
+        CodeMemory::new(map.base() as usize, len, CodeTables::default(), Kept::Map(map))
+    }
+
     fn new(start: usize, len: usize, tables: CodeTables<'static>, kept: Kept) -> CodeMemory {
-        let code = CodeMemory { start, len, tables, _kept: kept };
+        let code = CodeMemory { start, len, tables, kept };
         known_code::add(code.start(), code.end());
         code
     }
@@ -96,6 +103,14 @@ impl CodeMemory {
     pub fn bytes(&self) -> &[u8] {
         // SAFETY: the code is there, readable and never written.
         unsafe { std::slice::from_raw_parts(self.start as *const u8, self.len) }
+    }
+
+    /// The module in the binary format, if it comes out of a file that has it.
+    pub fn binary(&self) -> Option<&[u8]> {
+        match &self.kept {
+            Kept::Precompiled(file) => file.binary(),
+            Kept::Image(..) | Kept::Map(_) => None,
+        }
     }
 
     /// The offset of an address in the code, if it lies there.
@@ -143,7 +158,8 @@ pub struct LoadedModule {
     pub source: Option<Arc<dyn Source>>,
     /// Whether its code compares every index of a memory with the length.
     pub checks_memories: bool,
-    /// The binary, to compile it again if there is no address space for its memories.
+    /// The binary, to compile it again if there is no address space for its memories. One
+    /// out of a file has it there.
     pub binary: Option<Box<[u8]>>,
     /// What was compiled then.
     pub checked: OnceLock<Arc<LoadedModule>>,
@@ -166,6 +182,11 @@ impl LoadedModule {
     /// Whether both are the same module, though one may be compiled again.
     pub fn same(a: &LoadedModule, b: &LoadedModule) -> bool {
         Arc::ptr_eq(&a.identity, &b.identity)
+    }
+
+    /// The binary, if it is kept.
+    pub fn binary(&self) -> Option<&[u8]> {
+        self.binary.as_deref().or_else(|| self.code.binary())
     }
 
     /// How many memories with 32-bit addresses it defines.

@@ -56,7 +56,11 @@ impl Store {
                 }
                 let ending = match trap {
                     Some(code) => Ending::DetailedTrap(code, self.describe_exception(exception)),
-                    None => Ending::Exception(self.heap.roots.own(exception), backtrace),
+                    None => match self.heap.roots.own(exception) {
+                        Some(owned) => Ending::Exception(owned, backtrace),
+                        // Then the host cannot have it.
+                        None => Ending::Trap(TrapCode::OutOfMemory),
+                    },
                 };
                 self.set_ending(ending);
                 Outcome::END

@@ -92,7 +92,7 @@ pub use limiter::{
     Answer, Answers, Growth, Refused, ResourceLimiter, ResourceLimiterAsync, Undecided,
 };
 pub use link::{ImportValue, LinkError};
-pub use memory_image::MemoryImages;
+pub use memory_image::{DataInFile, MemoryImages};
 pub use pending::{Pending, Waiting};
 pub use profile::{Profile, Sample};
 pub use signal::install as install_signal_handlers;

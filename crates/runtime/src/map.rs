@@ -65,21 +65,31 @@ impl Map {
 
     /// Maps the first bytes of a file, to be read. Code may be among them.
     pub fn of_file(file: &File, len: usize) -> io::Result<Map> {
-        let len = len.max(1).next_multiple_of(PAGE);
-        let near = near_code(len);
+        Map::of_file_part(file, &(0..len), ProtFlags::READ)
+    }
+
+    /// Maps code that lies in a file, from a page boundary on.
+    pub fn of_code_in_file(file: &File, part: &Range<usize>) -> io::Result<Map> {
+        Map::of_file_part(file, part, ProtFlags::READ | ProtFlags::EXEC)
+    }
+
+    fn of_file_part(file: &File, part: &Range<usize>, flags: ProtFlags) -> io::Result<Map> {
+        let len = part.len().max(1).next_multiple_of(PAGE);
+        let (near, start) = (near_code(len), part.start as u64);
         // SAFETY: a fresh mapping touches no memory that exists.
-        let base = unsafe { mm::mmap(near, len, ProtFlags::READ, MapFlags::PRIVATE, file, 0) }?;
+        let base = unsafe { mm::mmap(near, len, flags, MapFlags::PRIVATE, file, start) }?;
         let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
         Ok(Map { base, len })
     }
 
-    /// Maps a whole file over a part, to be read and written without changing the file.
-    pub fn map_file(&self, place: &Range<usize>, file: &File) -> io::Result<()> {
+    /// Maps a file from an offset on over a part, to be read and written without changing
+    /// the file.
+    pub fn map_file(&self, place: &Range<usize>, file: &File, offset: u64) -> io::Result<()> {
         assert!(place.start <= place.end && place.end <= self.len);
         let (protection, flags) =
             (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE | MapFlags::FIXED);
         // SAFETY: the range lies in this mapping; its contents are given up.
-        unsafe { mm::mmap(self.at(place.start), place.len(), protection, flags, file, 0) }?;
+        unsafe { mm::mmap(self.at(place.start), place.len(), protection, flags, file, offset) }?;
         Ok(())
     }
 

@@ -174,7 +174,8 @@ impl Memory {
     /// Lets it begin with an image, instead of zeroes. Returns whether it does.
     pub(crate) fn map_image(&mut self, image: &MemoryImage) -> bool {
         let fits = self.whole.is_some() && image.place.end <= self.current().len;
-        let is_mapped = fits && self.map().map_file(&image.place, &image.file).is_ok();
+        let is_mapped =
+            fits && self.map().map_file(&image.place, &image.file, image.offset).is_ok();
         if is_mapped {
             self.image = image.place.clone();
         }

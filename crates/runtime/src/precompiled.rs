@@ -1,23 +1,32 @@
 //! Compiled modules in files.
 //!
 //! ```text
-//!  | Header: magic, format, checksum, where the sections are |
-//!  | settings | info | data | tables of CodeImage ...        |  each at a multiple of 16
-//!  | code                                                    |  from a page boundary to the end
+//!  | Header: magic, format, checksums, where the sections are |
+//!  | settings | info | tables of CodeImage ... | trampolines  |  each at a multiple of 16
+//!  | data                                                     |  from a page boundary on
+//!  | code                                                     |  likewise
+//!  | code of trampolines                                      |  likewise
+//!  | binary, to compile the module again                      |  to the end
 //! ```
 //!
 //! A file is mapped and used where it lies: the tables are what [`CodeImage`] has in
-//! memory, and the code is position-independent. What the sections `settings` and
-//! `info` hold is up to whoever writes them.
+//! memory, the code is position-independent, and what memories begin with is
+//! [mapped](crate::memory_image) into them. The trampolines are mapped by themselves, since
+//! an engine keeps them longer than a module. What the sections `settings` and `info` hold
+//! is up to whoever writes them.
 //!
-//! The checksum finds accidents. It is no protection against somebody who means
-//! harm: code is trusted like any other program.
+//! The checksums find accidents. They are no protection against somebody who means
+//! harm: code is trusted like any other program. That of the binary is looked at when the
+//! binary is.
 //!
 //! [`CodeImage`]: ropewalk_abi::code::CodeImage
 
+use crate::code::CodeMemory;
 use crate::map::{Map, PAGE};
+use crate::memory_image::MemoryImages;
 use bytemuck::{Pod, Zeroable};
-use ropewalk_abi::code::CodeTables;
+use ropewalk_abi::code::{CodeTables, TrampolineCode};
+use ropewalk_abi::module::DataImage;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
@@ -36,9 +45,11 @@ struct Header {
     magic: [u8; 8],
     format: u32,
     unused: u32,
-    /// Of all bytes after it.
+    /// Of all bytes after it, up to the binary.
     checksum: u64,
     has_stackrefs: u64,
+    /// Of the binary.
+    binary_checksum: u64,
     sections: [Section; Name::COUNT],
 }
 
@@ -57,7 +68,6 @@ struct Section {
 enum Name {
     Settings,
     Info,
-    Data,
     Functions,
     Traps,
     Positions,
@@ -66,11 +76,17 @@ enum Name {
     Pointers,
     Owned,
     Handlers,
+    Trampolines,
+    Data,
     Code,
+    TrampolineCode,
+    Binary,
 }
 
 impl Name {
-    const COUNT: usize = Name::Code as usize + 1;
+    const COUNT: usize = Name::Binary as usize + 1;
+    /// Those that begin at a page boundary, since they are mapped by themselves.
+    const MAPPED: [Name; 3] = [Name::Data, Name::Code, Name::TrampolineCode];
 }
 
 /// Why a file cannot be used.
@@ -90,12 +106,31 @@ pub enum PrecompiledError {
     System(#[from] io::Error),
 }
 
+/// What a file is made of.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Contents<'a> {
+    /// What must be the same in an engine that uses it.
+    pub settings: &'a [u8],
+    /// What is known of the module.
+    pub info: &'a [u8],
+    /// The tables of its code, and its data as it lies in the file.
+    pub tables: CodeTables<'a>,
+    /// Its code.
+    pub code: &'a [u8],
+    /// The trampolines that it needs.
+    pub trampolines: &'a [TrampolineCode],
+    /// Their code.
+    pub trampoline_code: &'a [u8],
+    /// The module in the binary format, to compile it again; empty if that is never needed.
+    pub binary: &'a [u8],
+}
+
 /// A compiled module as the bytes of a file.
-pub fn write(settings: &[u8], info: &[u8], tables: &CodeTables<'_>, code: &[u8]) -> Vec<u8> {
-    let contents: [&[u8]; Name::COUNT] = [
-        settings,
-        info,
-        tables.data,
+pub fn write(contents: &Contents<'_>) -> Vec<u8> {
+    let tables = &contents.tables;
+    let sections: [&[u8]; Name::COUNT] = [
+        contents.settings,
+        contents.info,
         bytemuck::cast_slice(tables.functions),
         bytemuck::cast_slice(tables.traps),
         bytemuck::cast_slice(tables.positions),
@@ -104,25 +139,33 @@ pub fn write(settings: &[u8], info: &[u8], tables: &CodeTables<'_>, code: &[u8])
         bytemuck::cast_slice(tables.pointers),
         bytemuck::cast_slice(tables.owned),
         bytemuck::cast_slice(tables.handlers),
-        code,
+        bytemuck::cast_slice(contents.trampolines),
+        tables.data,
+        contents.code,
+        contents.trampoline_code,
+        contents.binary,
     ];
     let mut header = Header::zeroed();
     (header.magic, header.format) = (MAGIC, FORMAT);
     header.has_stackrefs = tables.has_stackrefs.into();
+    header.binary_checksum = xxh3_64(contents.binary);
     let mut end = size_of::<Header>();
-    for (number, bytes) in contents.iter().enumerate() {
-        let alignment = if number == Name::Code as usize { PAGE } else { 16 };
-        let start = end.next_multiple_of(alignment);
+    for (number, bytes) in sections.iter().enumerate() {
+        let is_mapped = Name::MAPPED.iter().any(|name| *name as usize == number);
+        let start = end.next_multiple_of(if is_mapped { PAGE } else { 16 });
         header.sections[number] = Section { start: start as u64, len: bytes.len() as u64 };
         end = start + bytes.len();
     }
     let mut file = Vec::with_capacity(end);
     file.extend_from_slice(bytemuck::bytes_of(&header));
-    for (section, bytes) in header.sections.iter().zip(contents) {
+    for (section, bytes) in header.sections.iter().zip(sections) {
         file.resize(section.start as usize, 0);
         file.extend_from_slice(bytes);
     }
-    header.checksum = xxh3_64(&file[CHECKED_FROM..]);
+    // The numbers of sections are among what is checked.
+    file[..size_of::<Header>()].copy_from_slice(bytemuck::bytes_of(&header));
+    let end = header.sections[Name::Binary as usize].start as usize;
+    header.checksum = xxh3_64(&file[CHECKED_FROM..end]);
     file[..size_of::<Header>()].copy_from_slice(bytemuck::bytes_of(&header));
     file
 }
@@ -137,6 +180,8 @@ pub fn is_precompiled(bytes: &[u8]) -> bool {
 pub struct Precompiled {
     map: Map,
     len: usize,
+    /// The file that is mapped, if one is.
+    file: Option<File>,
 }
 
 impl Precompiled {
@@ -145,12 +190,12 @@ impl Precompiled {
         if !is_precompiled(bytes) {
             return Err(PrecompiledError::Other);
         }
-        Precompiled { map: Map::copy_of(bytes)?, len: bytes.len() }.checked()
+        Precompiled { map: Map::copy_of(bytes)?, len: bytes.len(), file: None }.checked()
     }
 
     /// Maps a file. Nobody may change its bytes or cut it off as long as it is mapped:
     /// to replace it, another file is renamed to its name.
-    pub fn open(file: &File) -> Result<Precompiled, PrecompiledError> {
+    pub fn open(file: File) -> Result<Precompiled, PrecompiledError> {
         let len = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
         if len < size_of::<Header>() {
             let bytes = std::io::read_to_string(file).unwrap_or_default();
@@ -159,7 +204,7 @@ impl Precompiled {
                 false => PrecompiledError::Other,
             });
         }
-        Precompiled { map: Map::of_file(file, len)?, len }.checked()
+        Precompiled { map: Map::of_file(&file, len)?, len, file: Some(file) }.checked()
     }
 
     fn checked(self) -> Result<Precompiled, PrecompiledError> {
@@ -176,11 +221,12 @@ impl Precompiled {
         if header.unused != 0 {
             return Err(PrecompiledError::Damaged("its head has bytes that mean nothing"));
         }
-        let last = header.sections[Name::Code as usize];
+        let last = header.sections[Name::Binary as usize];
         if last.start.checked_add(last.len) != Some(bytes.len() as u64) {
             return Err(PrecompiledError::Damaged("its length is not what its head says"));
         }
-        if header.checksum != xxh3_64(&bytes[CHECKED_FROM..]) {
+        let checked = bytes.get(CHECKED_FROM..last.start as usize).map(xxh3_64);
+        if checked != Some(header.checksum) {
             return Err(PrecompiledError::Damaged("its checksum is not that of its bytes"));
         }
         Ok(self)
@@ -220,6 +266,11 @@ impl Precompiled {
         self.section(Name::Info)
     }
 
+    /// The data, as it lies there.
+    pub fn data(&self) -> &[u8] {
+        self.section(Name::Data)
+    }
+
     /// How many bytes it has.
     pub fn len(&self) -> usize {
         self.len
@@ -251,6 +302,61 @@ impl Precompiled {
             .map_err(|_| PrecompiledError::Damaged("a table is out of place"))
     }
 
+    /// The module in the binary format, if there is one and no byte of it differs.
+    pub(crate) fn binary(&self) -> Option<&[u8]> {
+        let binary = self.section(Name::Binary);
+        let checksum = self.header().expect("checked").binary_checksum;
+        (!binary.is_empty() && xxh3_64(binary) == checksum).then_some(binary)
+    }
+
+    /// Which trampolines are there.
+    pub fn trampolines(&self) -> Result<&[TrampolineCode], PrecompiledError> {
+        self.table(Name::Trampolines)
+    }
+
+    /// The code of the trampolines, which lives longer than this.
+    ///
+    /// # Safety
+    ///
+    /// As for [`CodeMemory::of_precompiled`].
+    pub unsafe fn trampoline_code(&self) -> Result<CodeMemory, PrecompiledError> {
+        let part = self.range(Name::TrampolineCode);
+        let file = self.file.as_ref().filter(|_| part.start.is_multiple_of(PAGE));
+        match file.and_then(|file| Map::of_code_in_file(file, &part).ok()) {
+            Some(map) => Ok(CodeMemory::of_map(map, part.len())),
+            // There is no file, or files must not be executed.
+            None => {
+                let map = Map::copy_of(&self.bytes()[part.clone()])?;
+                map.make_executable()?;
+                Ok(CodeMemory::of_map(map, part.len()))
+            }
+        }
+    }
+
+    /// The images of memories that lie in the file, if it is one and has some.
+    pub fn memory_images(
+        &mut self,
+        images: &[DataImage],
+    ) -> Result<MemoryImages, PrecompiledError> {
+        let data = self.range(Name::Data);
+        for image in images {
+            let end = image.at.checked_add(image.place.len());
+            let is_whole = end.is_some_and(|end| end <= data.len())
+                && (data.start + image.at).is_multiple_of(PAGE)
+                && image.place.start.is_multiple_of(PAGE)
+                && image.place.len().is_multiple_of(PAGE);
+            if !is_whole {
+                return Err(PrecompiledError::Damaged("what a memory begins with is out of place"));
+            }
+        }
+        match self.file.take() {
+            Some(file) if !images.is_empty() => {
+                Ok(MemoryImages::in_file(file, data.start as u64, images))
+            }
+            _ => Ok(MemoryImages::default()),
+        }
+    }
+
     /// Where its code is in the file; it may be executed from now on.
     ///
     /// Where files must not be executed, the code is in memory that has it, too.
@@ -273,10 +379,20 @@ mod tests {
     use super::*;
     use ropewalk_abi::code::CodeImage;
 
+    const TRAMPOLINE: TrampolineCode = TrampolineCode { kind: 1, ty: 2, start: 0, end: 3 };
+
     fn file() -> Vec<u8> {
         let image =
             CodeImage { data: b"data".to_vec(), references: vec![1, 2, 3], ..CodeImage::default() };
-        write(b"settings", b"info", &image.tables(), &[0xC3; 5000])
+        write(&Contents {
+            settings: b"settings",
+            info: b"info",
+            tables: image.tables(),
+            code: &[0xC3; 5000],
+            trampolines: &[TRAMPOLINE],
+            trampoline_code: &[0x90, 0x90, 0xC3],
+            binary: b"binary",
+        })
     }
 
     #[test]
@@ -286,20 +402,43 @@ mod tests {
         let tables = read.tables().unwrap();
         assert_eq!((tables.data, tables.references), (&b"data"[..], &[1, 2, 3][..]));
         assert!(tables.sites.is_empty());
+        assert_eq!(read.trampolines().unwrap(), [TRAMPOLINE]);
+        // SAFETY: it is not executed.
+        let trampolines = unsafe { read.trampoline_code() }.unwrap();
+        assert_eq!(trampolines.bytes(), [0x90, 0x90, 0xC3]);
+        assert_eq!(read.binary(), Some(&b"binary"[..]));
         let code = read.make_executable().unwrap();
         assert_eq!(read.bytes()[code], [0xC3; 5000]);
+    }
+
+    /// Whether all of a file can be read.
+    fn is_whole(file: &[u8]) -> bool {
+        Precompiled::copy(file).is_ok_and(|read| read.binary().is_some())
     }
 
     #[test]
     fn every_changed_bit_and_every_missing_byte_is_found() {
         let file = file();
-        for at in (0..file.len()).step_by(7).chain(0..size_of::<Header>()) {
+        assert!(is_whole(&file));
+        let binary = file.len() - b"binary".len();
+        for at in (0..file.len()).step_by(7).chain(0..size_of::<Header>()).chain(binary..) {
+            let Some(byte) = file.get(at) else { break };
             let mut damaged = file.clone();
-            damaged[at] ^= 1 << (at % 8);
-            assert!(Precompiled::copy(&damaged).is_err(), "byte {at}");
+            damaged[at] = byte ^ (1 << (at % 8));
+            assert!(!is_whole(&damaged), "byte {at}");
+            assert!(Precompiled::copy(&damaged).is_err() || at >= binary, "byte {at}");
         }
         for len in (0..file.len()).step_by(13) {
             assert!(Precompiled::copy(&file[..len]).is_err(), "{len} bytes");
+        }
+    }
+
+    #[test]
+    fn an_image_that_is_not_in_the_data_is_refused() {
+        let mut read = Precompiled::copy(&file()).unwrap();
+        for (at, place) in [(0, 0..PAGE), (PAGE, 0..0), (1, 0..0), (usize::MAX, 0..PAGE)] {
+            let image = DataImage { memory: 0, place, at };
+            assert!(read.memory_images(&[image]).is_err());
         }
     }
 }

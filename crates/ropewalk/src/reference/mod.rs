@@ -26,7 +26,7 @@ pub use structure::StructRef;
 use crate::misuse::{ScopeEnded, WrongType};
 use crate::store;
 use anyhow::Result;
-use ropewalk_abi::{HeapType, RefType};
+use ropewalk_abi::{HeapType, RefType, TrapCode};
 use ropewalk_runtime::{Root, Store as RuntimeStore, StoreId};
 
 /// What all kinds of references are.
@@ -99,7 +99,9 @@ pub trait Reference: Copy + sealed::Sealed {
         let runtime = &mut store.as_context_mut().0.runtime;
         let word = self.handle(Inside(())).word(runtime, Self::KIND)?;
         runtime.check_new_handle()?;
-        Ok(Owned::new(runtime, word, self.detail(Inside(()))))
+        let root = runtime.own(word);
+        let root = root.ok_or_else(|| runtime.trap(TrapCode::OutOfMemory))?;
+        Ok(Owned::from_root(runtime.id(), root, self.detail(Inside(()))))
     }
 }
 

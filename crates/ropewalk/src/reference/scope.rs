@@ -2,7 +2,7 @@
 
 use super::{Handle, Inside, Reference, check_kind, fits};
 use crate::fit::checked;
-use crate::misuse::WrongType;
+use crate::misuse::{ScopeEnded, WrongType};
 use crate::store::{self, AsContext, AsContextMut, StoreContext, StoreContextMut};
 use crate::wasm_ty::WasmTy;
 use anyhow::Result;
@@ -41,7 +41,8 @@ use ropewalk_runtime::{OwnedRoot, Store as RuntimeStore, StoreId};
 #[derive(Clone, Debug)]
 pub struct Owned<R: Reference> {
     store: StoreId,
-    root: OwnedRoot,
+    /// None if there was no memory for it: then it is as if its scope had ended.
+    root: Option<OwnedRoot>,
     detail: R::Detail,
 }
 
@@ -51,7 +52,7 @@ impl<R: Reference> Owned<R> {
     }
 
     pub(crate) fn from_root(store: StoreId, root: OwnedRoot, detail: R::Detail) -> Owned<R> {
-        Owned { store, root, detail }
+        Owned { store, root: Some(root), detail }
     }
 
     /// The reference, for the present scope.
@@ -68,7 +69,7 @@ impl<R: Reference> Owned<R> {
 
     pub(crate) fn word(&self, runtime: &RuntimeStore) -> Result<u64> {
         store::check(runtime, self.store, "reference")?;
-        let word = runtime.owned(&self.root);
+        let word = runtime.owned(self.root.as_ref().ok_or(ScopeEnded)?);
         check_kind(runtime, word, R::KIND)?;
         Ok(word)
     }

@@ -36,8 +36,9 @@ impl Store {
         self.heap.roots.get(root)
     }
 
-    /// Puts a reference into the hands of the host, as long as somebody has it.
-    pub fn own(&mut self, reference: u64) -> OwnedRoot {
+    /// Puts a reference into the hands of the host, as long as somebody has it, unless there
+    /// is no memory for that.
+    pub fn own(&mut self, reference: u64) -> Option<OwnedRoot> {
         self.heap.roots.own(reference)
     }
 

@@ -11,6 +11,7 @@ mod collect;
 mod no_memory;
 mod object;
 mod roots;
+mod shared_word;
 
 pub use access::{ObjectType, slot_type};
 pub(crate) use no_memory::NoMemory;

@@ -6,8 +6,8 @@
 //! after their last owner is dropped. Outside of all scopes there are so many places;
 //! then the oldest is given to the next reference.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use super::shared_word::SharedWord;
+use std::sync::atomic::Ordering;
 
 /// A reference that is valid until its scope ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -20,7 +20,7 @@ pub struct Root {
 
 /// A reference that is valid as long as somebody has it.
 #[derive(Clone, Debug)]
-pub struct OwnedRoot(Arc<AtomicU64>);
+pub struct OwnedRoot(SharedWord);
 
 /// All references in the hands of the host.
 #[derive(Debug, Default)]
@@ -33,7 +33,7 @@ pub(crate) struct Roots {
     pub open_scopes: usize,
     /// The last serial number that was given.
     serial: u64,
-    owned: Vec<Arc<AtomicU64>>,
+    owned: Vec<SharedWord>,
     /// How many of those had owners the last time that somebody looked.
     owned_before: usize,
 }
@@ -100,15 +100,16 @@ impl Roots {
         self.scoped.truncate(len);
     }
 
-    /// Gives a reference a place of its own.
-    pub fn own(&mut self, reference: u64) -> OwnedRoot {
-        let place = Arc::new(AtomicU64::new(reference));
+    /// Gives a reference a place of its own, unless there is no memory for it.
+    pub fn own(&mut self, reference: u64) -> Option<OwnedRoot> {
+        let place = SharedWord::new(reference)?;
         // There may never be a collection.
         if self.owned.len() > self.owned_before * 2 + FEW_OWNED {
             self.forget_without_owners();
         }
+        self.owned.try_reserve(1).ok()?;
         self.owned.push(place.clone());
-        OwnedRoot(place)
+        Some(OwnedRoot(place))
     }
 
     /// Calls a function with each reference, and forgets those without owners.
@@ -132,7 +133,7 @@ impl Roots {
     }
 
     pub fn forget_without_owners(&mut self) {
-        self.owned.retain(|place| Arc::strong_count(place) > 1);
+        self.owned.retain(|place| place.owners() > 1);
         self.owned_before = self.owned.len();
     }
 }
@@ -179,7 +180,7 @@ mod tests {
     #[test]
     fn places_without_owners_are_given_up_without_a_collection() {
         let mut roots = Roots::default();
-        let kept = roots.own(4);
+        let kept = roots.own(4).unwrap();
         for _ in 0..10_000 {
             roots.own(8);
         }

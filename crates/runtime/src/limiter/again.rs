@@ -11,9 +11,10 @@ use crate::builtins;
 use crate::heap::OwnedRoot;
 use crate::pending::{Rest, Waiting};
 use crate::store::Store;
+use crate::try_box::try_box;
 use ropewalk_abi::builtin::{GO_ON, Outcome, SUSPEND};
 use ropewalk_abi::transfer::ValueClass;
-use ropewalk_abi::{Builtin, InstanceHeader, LeftCall, RawVal, TypeInfo, ValType};
+use ropewalk_abi::{Builtin, InstanceHeader, LeftCall, RawVal, TrapCode, TypeInfo, ValType};
 use std::task::{Context, Poll};
 
 /// A builtin and its operands.
@@ -108,12 +109,18 @@ impl Store {
         self.heap.refusal = None;
         self.stacks.take_refusal();
         let kept = self.keep_operands(&call);
-        let rest = Box::new(Again { call, kept, question, answers, failure: None });
+        let rest = kept
+            .and_then(|kept| try_box(Again { call, kept, question, answers, failure: None }).ok());
+        let Some(rest) = rest else {
+            self.set_ending(Ending::Trap(TrapCode::OutOfMemory));
+            return Some(Outcome::END);
+        };
         let left = LeftCall { results: 1, array: 0 };
         Some(self.wait(Waiting { rest, scope: None }, left))
     }
 
-    fn keep_operands(&mut self, call: &BuiltinCall) -> Kept {
+    /// None if there is no memory for it.
+    fn keep_operands(&mut self, call: &BuiltinCall) -> Option<Kept> {
         let transferred = self.transferred(0);
         let reference = match call.builtin {
             Builtin::table_grow => {
@@ -129,7 +136,11 @@ impl Store {
             }
             _ => None,
         };
-        Kept { transferred, reference: reference.map(|word| self.heap.roots.own(word)) }
+        let reference = match reference {
+            Some(word) => Some(self.heap.roots.own(word)?),
+            None => None,
+        };
+        Some(Kept { transferred, reference })
     }
 
     /// Puts back what was kept; returns the operands as they are now.

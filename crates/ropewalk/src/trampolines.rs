@@ -1,0 +1,164 @@
+//! The trampolines of an engine: one for each kind and type, compiled when it is needed
+//! first, or out of the file of a module that needs it.
+
+use anyhow::{Context, Result};
+use ropewalk_abi::code::{CodeImage, TrampolineCode, TrampolineKind};
+use ropewalk_abi::signature::in_registers;
+use ropewalk_abi::{CompositeType, FuncType, HeapType};
+use ropewalk_compile::{CompileError, Target};
+use ropewalk_runtime::precompiled::{Precompiled, PrecompiledError};
+use ropewalk_runtime::{CodeMemory, LoadedModule, TypeRegistry};
+use std::collections::{HashMap, HashSet};
+use std::ffi::c_void;
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, RwLock};
+
+/// Where trampolines in a file begin: at multiples of this, since they may have constants.
+const ALIGNMENT: usize = 64;
+
+/// The trampolines that are there. They stay as long as the engine, which has the types.
+#[derive(Default)]
+pub(crate) struct Trampolines {
+    /// For each kind, by the number of the type in the engine.
+    known: [RwLock<HashMap<u32, Trampoline>>; TrampolineKind::ALL.len()],
+    compiled: AtomicUsize,
+}
+
+/// A part of some code.
+#[derive(Clone)]
+struct Trampoline {
+    code: Arc<CodeMemory>,
+    part: Range<usize>,
+}
+
+impl Trampoline {
+    fn address(&self) -> *const c_void {
+        (self.code.start() + self.part.start) as *const c_void
+    }
+}
+
+fn compile(
+    kind: TrampolineKind,
+    target: &Target,
+    ty: &FuncType,
+) -> Result<CodeImage, CompileError> {
+    match kind {
+        TrampolineKind::Entry => ropewalk_compile::entry_trampoline(target, ty),
+        TrampolineKind::Host => ropewalk_compile::host_trampoline(target, ty),
+        TrampolineKind::Stack => ropewalk_compile::stack_trampoline(target, ty),
+    }
+}
+
+impl Trampolines {
+    /// How many were compiled, and did not come out of files.
+    pub fn count_compiled(&self) -> usize {
+        self.compiled.load(Ordering::Relaxed)
+    }
+
+    /// The trampoline for a type, which is compiled if it is not there.
+    pub fn get(
+        &self,
+        kind: TrampolineKind,
+        target: &Target,
+        types: &TypeRegistry,
+        type_id: u32,
+    ) -> Result<*const c_void> {
+        if let Some(known) = self.find(kind, type_id) {
+            return Ok(known.address());
+        }
+        let code = CodeMemory::load(self.compile(kind, target, &types.func_type(type_id))?)
+            .context("cannot load code")?;
+        let part = 0..code.bytes().len();
+        let new = Trampoline { code: Arc::new(code), part };
+        let mut known = self.known[kind as usize].write().expect("never poisoned");
+        Ok(known.entry(type_id).or_insert(new).address())
+    }
+
+    fn find(&self, kind: TrampolineKind, type_id: u32) -> Option<Trampoline> {
+        self.known[kind as usize].read().expect("never poisoned").get(&type_id).cloned()
+    }
+
+    fn compile(&self, kind: TrampolineKind, target: &Target, ty: &FuncType) -> Result<CodeImage> {
+        self.compiled.fetch_add(1, Ordering::Relaxed);
+        Ok(compile(kind, target, ty)?)
+    }
+
+    /// Takes those out of a file that are not there yet. `type_ids` are the engine's numbers
+    /// for the types of its module.
+    ///
+    /// # Safety
+    ///
+    /// As for [`CodeMemory::of_precompiled`].
+    pub unsafe fn take(&self, file: &Precompiled, type_ids: &[u32]) -> Result<()> {
+        let damaged = || PrecompiledError::Damaged("a trampoline is out of place");
+        let mut new = Vec::new();
+        for record in file.trampolines()? {
+            let kind = record.kind().ok_or_else(damaged)?;
+            let type_id = *type_ids.get(record.ty as usize).ok_or_else(damaged)?;
+            if self.find(kind, type_id).is_none() {
+                new.push((kind, type_id, record.start as usize..record.end as usize));
+            }
+        }
+        if new.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: the caller promises it.
+        let code = Arc::new(unsafe { file.trampoline_code() }?);
+        for (kind, type_id, part) in new {
+            code.bytes().get(part.clone()).ok_or_else(damaged)?;
+            let mut known = self.known[kind as usize].write().expect("never poisoned");
+            known.entry(type_id).or_insert(Trampoline { code: code.clone(), part });
+        }
+        Ok(())
+    }
+
+    /// Those that a module needs, for its file: their records and their code.
+    pub fn of_module(
+        &self,
+        target: &Target,
+        types: &TypeRegistry,
+        module: &LoadedModule,
+    ) -> Result<(Vec<TrampolineCode>, Vec<u8>)> {
+        let (mut records, mut code) = (Vec::new(), Vec::new());
+        for (kind, ty) in needed(module) {
+            let type_id = module.type_ids[ty as usize];
+            code.resize(usize::next_multiple_of(code.len(), ALIGNMENT), 0);
+            let start = code.len() as u32;
+            match self.find(kind, type_id) {
+                Some(Trampoline { code: known, part }) => {
+                    code.extend_from_slice(&known.bytes()[part]);
+                }
+                None => {
+                    let image = self.compile(kind, target, &types.func_type(type_id))?;
+                    code.extend_from_slice(&image.bytes);
+                }
+            }
+            let (kind, end) = (kind as u32, code.len() as u32);
+            records.push(TrampolineCode { kind, ty, start, end });
+        }
+        Ok((records, code))
+    }
+}
+
+/// Which trampolines a module needs, each once, by the index of one of its types: to call
+/// the functions that can become values, for those that it imports, and for its
+/// continuations.
+fn needed(module: &LoadedModule) -> Vec<(TrampolineKind, u32)> {
+    let info = &module.info;
+    let functions = info.functions.iter().zip(&info.func_refs);
+    let entries = functions.filter(|(_, number)| **number != u32::MAX).map(|(ty, _)| *ty);
+    let imported = info.functions.iter().take(info.imported_functions as usize);
+    let hosts = imported.filter(|ty| !in_registers(info.func_type(**ty))).copied();
+    let stacks = info.types.iter().filter_map(|ty| match ty.composite {
+        CompositeType::Cont(HeapType::Concrete(function)) => Some(function),
+        _ => None,
+    });
+    let entries = entries.map(|ty| (TrampolineKind::Entry, ty));
+    let hosts = hosts.map(|ty| (TrampolineKind::Host, ty));
+    let stacks = stacks.map(|ty| (TrampolineKind::Stack, ty));
+    let mut found = HashSet::new();
+    let is_new =
+        |(kind, ty): &(TrampolineKind, u32)| found.insert((*kind, module.type_ids[*ty as usize]));
+    entries.chain(hosts).chain(stacks).filter(is_new).collect()
+}
