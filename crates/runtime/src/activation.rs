@@ -647,7 +647,7 @@ impl Store {
             self.roots.push(root);
             return Ok(block);
         }
-        let memory = self.options.arena.take().map_err(|error| no_root(error.to_string()))?;
+        let memory = self.options.arena.take_root().map_err(|error| no_root(error.to_string()))?;
         let root = self.stacks.make_root(memory);
         let root = root.map_err(|reason| no_root(reason.to_string()))?;
         // SAFETY: just made.

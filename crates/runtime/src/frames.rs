@@ -5,6 +5,7 @@ use crate::stack::{Bound, LeftAt};
 use crate::store::Store;
 use ropewalk_abi::ControlBlock;
 use ropewalk_abi::code::{CallSite, CodeTables};
+use std::mem::MaybeUninit;
 use std::sync::Arc;
 
 /// Walks from the newest frame outwards.
@@ -16,11 +17,13 @@ pub(crate) struct Frames<'a> {
     left: LeftAt,
     /// Calls that were met lately, by their return address: a deep stack has few of
     /// them, again and again.
-    known: [Call<'a>; KNOWN_CALLS],
+    known: [MaybeUninit<Call<'a>>; KNOWN_CALLS],
+    /// A bit for each of them that is there. Most walks are short, and prepare nothing.
+    is_known: u8,
 }
 
-/// A power of two.
 const KNOWN_CALLS: usize = 8;
+const _: () = assert!(KNOWN_CALLS == u8::BITS as usize);
 
 /// A call: where it returns to, and what is known of it.
 #[derive(Clone, Copy)]
@@ -48,22 +51,27 @@ impl<'a> Frames<'a> {
     }
 
     fn new(store: &'a Store, pc: usize, left: LeftAt) -> Frames<'a> {
-        // Nothing returns to address zero.
-        let nothing = Call { pc: 0, module: None, site: None };
-        Frames { store, pc, fp: left.fp, left, known: [nothing; KNOWN_CALLS] }
+        let known = [MaybeUninit::uninit(); KNOWN_CALLS];
+        Frames { store, pc, fp: left.fp, left, known, is_known: 0 }
     }
 
     /// The call that returns to where the walk is.
     fn call(&mut self) -> Call<'a> {
-        let pc = self.pc;
-        let known = &mut self.known[pc % KNOWN_CALLS];
-        if known.pc != pc {
-            // A call may be the last instruction of the code.
-            let code = self.store.module_at(pc - 1);
-            let site = code.and_then(|(module, offset)| module.code.tables().site_at(offset + 1));
-            *known = Call { pc, module: code.map(|(module, _)| module), site };
+        let (pc, place) = (self.pc, self.pc % KNOWN_CALLS);
+        if self.is_known >> place & 1 == 1 {
+            // SAFETY: the bit says that it is there.
+            let known = unsafe { self.known[place].assume_init() };
+            if known.pc == pc {
+                return known;
+            }
         }
-        *known
+        // A call may be the last instruction of the code.
+        let code = self.store.module_at(pc - 1);
+        let site = code.and_then(|(module, offset)| module.code.tables().site_at(offset + 1));
+        let call = Call { pc, module: code.map(|(module, _)| module), site };
+        self.known[place].write(call);
+        self.is_known |= 1 << place;
+        call
     }
 
     /// The frames of a stack that is suspended.

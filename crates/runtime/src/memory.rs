@@ -15,7 +15,7 @@ use std::io;
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// How much more address space than it needs a 64-bit memory reserves.
 const MEMORY64_ROOM: u64 = 1 << 30;
@@ -245,7 +245,7 @@ impl Drop for Memory {
 /// longer than to clear it.
 #[derive(Debug)]
 pub struct MemoryPool {
-    free: Mutex<Vec<Pooled>>,
+    free: Mutex<Free>,
     /// How many bytes a memory may have.
     limit: u64,
     /// How many bytes of address space a 32-bit memory takes before its guard, or its
@@ -289,9 +289,39 @@ struct Pooled {
     open: usize,
 }
 
-/// How many reservations to keep.
-const KEEP: usize = 16;
-/// How large a memory may be to be cleared and kept.
+/// The reservations that no memory has, and how many bytes they count for.
+#[derive(Debug, Default)]
+struct Free {
+    reservations: Vec<Pooled>,
+    bytes: usize,
+}
+
+impl Free {
+    /// One for a memory of a length, if there is any: best one that is open so far.
+    fn take(&mut self, len: usize) -> Option<Pooled> {
+        let fits = self.reservations.iter().rposition(|pooled| pooled.open == len);
+        let last = self.reservations.len().checked_sub(1)?;
+        let taken = self.reservations.swap_remove(fits.unwrap_or(last));
+        self.bytes -= taken.weight();
+        Some(taken)
+    }
+
+    fn put(&mut self, pooled: Pooled) {
+        self.bytes += pooled.weight();
+        self.reservations.push(pooled);
+    }
+}
+
+impl Pooled {
+    /// How many bytes it counts for, at least a page of WebAssembly's.
+    fn weight(&self) -> usize {
+        self.open.max(MemoryType::PAGE_SIZE as usize)
+    }
+}
+
+/// How many bytes the memories that are kept may have together.
+const KEEP: usize = 16 << 20;
+/// How many bytes one of them may have. It is cleared by writing to it.
 const KEEP_LEN: usize = 256 << 10;
 
 impl MemoryPool {
@@ -309,12 +339,12 @@ impl MemoryPool {
     /// Whether there is address space for so many memories that reserve all that an index
     /// can reach. It is there for the next ones.
     pub fn has_space(&self, count: usize) -> bool {
-        let mut free = self.free.lock().expect("nobody panics with it");
-        while free.len() < count {
+        let mut free = self.free();
+        while free.reservations.len() < count {
             let size = (MEMORY32_RESERVATION + MEMORY_GUARD) as usize;
             match Map::reserve(size) {
                 Ok(map) if !Counted::are_many() => {
-                    free.push(Pooled { map, whole: Counted::new(), open: 0 });
+                    free.put(Pooled { map, whole: Counted::new(), open: 0 });
                 }
                 _ => return false,
             }
@@ -354,7 +384,7 @@ impl MemoryPool {
         is_whole: bool,
     ) -> io::Result<(Map, Option<Counted>)> {
         let pooled = match is_whole {
-            true => self.free.lock().expect("nobody panics with it").pop(),
+            true => self.free().take(len),
             false => None,
         };
         let (map, whole, open) = match pooled {
@@ -372,9 +402,13 @@ impl MemoryPool {
         Ok((map, whole))
     }
 
-    /// Keeps the whole reservation of a memory.
+    fn free(&self) -> MutexGuard<'_, Free> {
+        self.free.lock().expect("nobody panics with it")
+    }
+
+    /// Keeps the whole reservation of a memory, if there is room for it.
     fn put(&self, map: Map, whole: Counted, len: usize, image: &Range<usize>) {
-        if len > KEEP_LEN {
+        if len > KEEP_LEN || self.free().bytes >= KEEP {
             return;
         }
         if !image.is_empty() && map.map_zeroes(image).is_err() {
@@ -384,9 +418,6 @@ impl MemoryPool {
             // SAFETY: this many bytes are accessible, and nobody uses them any more.
             unsafe { std::ptr::write_bytes(map.base().add(part.start), 0, part.len()) };
         }
-        let mut free = self.free.lock().expect("nobody panics with it");
-        if free.len() < KEEP {
-            free.push(Pooled { map, whole, open: len });
-        }
+        self.free().put(Pooled { map, whole, open: len });
     }
 }

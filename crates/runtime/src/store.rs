@@ -15,13 +15,13 @@ use crate::memory::{Memory, MemoryPool};
 use crate::parking::KnownSites;
 use crate::pending::Frozen;
 use crate::profile::Profiler;
-use crate::stack::{self, Arena, Quarantine, RootStack, StackList, StackOptions, Stacks};
+use crate::stack::{self, Arena, Furniture, Quarantine, RootStack, StackList, StackOptions, Stacks};
 use crate::table::{Table, TableLimits};
 use crate::trace::Recorder;
+use crate::transfer::TransferArea;
 use crate::types::TypeRegistry;
 use ropewalk_abi::heap::EXTERN_SIZE;
 use ropewalk_abi::stack::{FIRST_CAPTURE, Purpose};
-use ropewalk_abi::transfer::TRANSFER_SIZE;
 use ropewalk_abi::{
     ControlBlock, FuncRef, GlobalType, HostContext, LeftCall, Passage, PausedRegisters, RawVal,
     StoreContext, TagDef, TrapCode, TypeInfo, TypeKind, ValType,
@@ -29,6 +29,7 @@ use ropewalk_abi::{
 use std::any::Any;
 use std::cell::UnsafeCell;
 use std::ffi::c_void;
+use std::mem::ManuallyDrop;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -168,7 +169,7 @@ pub struct Store {
     /// Whether a builtin runs that can be left if that has to wait.
     pub(crate) is_asking: bool,
     /// What [`StoreContext::transfer`] points to.
-    _transfer: Box<[UnsafeCell<RawVal>]>,
+    transfer: ManuallyDrop<TransferArea>,
     /// The embedder's part of the store.
     owner: *mut c_void,
 }
@@ -301,15 +302,13 @@ impl Store {
             false => stubs::deliver as *const (),
             true => stubs::deliver_checked as *const (),
         };
-        // SAFETY: all zeroes is a value.
-        let transfer: Box<[UnsafeCell<RawVal>]> =
-            unsafe { Box::new_zeroed_slice(TRANSFER_SIZE / size_of::<RawVal>()).assume_init() };
+        let Furniture { table, transfer } = options.arena.take_furniture();
         let context = StoreContext {
             stack: ptr::null_mut(),
             host_sp: 0,
             call_builtin: call_builtin.cast(),
             call_host: call_host.cast(),
-            transfer: UnsafeCell::raw_get(transfer.as_ptr()),
+            transfer: transfer.start(),
             builtins: builtins.as_ptr(),
             heap_next: 0,
             heap_end: 0,
@@ -341,7 +340,7 @@ impl Store {
             store: ptr::null_mut(),
         };
         let heap = Heap::new(options.heap);
-        let mut stacks = Stacks::new(&options.stacks);
+        let mut stacks = Stacks::new(&options.stacks, table);
         stacks.notes.enable(trace);
         let mut store = Box::new(Store {
             context: UnsafeCell::new(context),
@@ -390,7 +389,7 @@ impl Store {
             fuel: Fuel::default(),
             limiter: Limiter::default(),
             is_asking: false,
-            _transfer: transfer,
+            transfer: ManuallyDrop::new(transfer),
             owner: ptr::null_mut(),
         });
         let no_parent = store.no_parent();
@@ -723,8 +722,11 @@ impl Drop for Store {
         self.interrupts.close();
         let frozen = self.frozen.drain(..).flatten().map(|frozen| frozen.root);
         let roots = self.roots.drain(..).chain(self.spare_roots.drain(..)).chain(frozen);
-        let stacks = &self.stacks;
-        self.options.arena.put(roots.filter(|root| stacks.release_home(root.block)));
+        let stacks = &mut self.stacks;
+        let roots: Vec<RootStack> = roots.filter(|root| stacks.release_home(root.block)).collect();
+        // SAFETY: it is not used again.
+        let transfer = unsafe { ManuallyDrop::take(&mut self.transfer) };
+        self.options.arena.put(Furniture { table: stacks.take_table(), transfer }, roots);
     }
 }
 

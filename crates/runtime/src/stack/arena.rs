@@ -1,6 +1,8 @@
-//! The memory of root stacks.
+//! What the stores of an engine hand on to each other: the memory of root stacks, the
+//! address space of tables of blocks, and transfer areas. A store that is made and dropped
+//! for each request asks the kernel for none of them.
 //!
-//! A slot of memory is one mapping with a guard at its low end:
+//! The memory of a root stack is one mapping with a guard at its low end:
 //!
 //! ```text
 //!  base       base + GUARD                              base + len
@@ -8,16 +10,16 @@
 //!             ^ ControlBlock::limit                          ^ high
 //! ```
 //!
-//! Slots belong to one store until it dies, so a store takes and returns them
-//! without a lock; the arena is shared by the stores of an engine and keeps
-//! some slots warm for the next store.
+//! Roots belong to one store until it dies, so a store takes and returns them
+//! without a lock; the arena is shared by the stores of an engine.
 
 use crate::machine;
 use crate::map::{Map, PAGE};
+use crate::transfer::TransferArea;
 use ropewalk_abi::ControlBlock;
 use ropewalk_abi::stack::Purpose;
 use std::io;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard};
 
 /// The size of the guard below a stack. Generated code touches at least every
 /// page that it lowers the stack pointer by.
@@ -28,21 +30,42 @@ pub(crate) const GUARD: usize = PAGE;
 pub struct ArenaOptions {
     /// How many bytes a root stack begins with.
     pub root_size: usize,
-    /// How many unused root stacks to keep for later stores.
+    /// For how many later stores to keep what earlier ones had.
     pub keep: usize,
 }
 
 impl Default for ArenaOptions {
     fn default() -> Self {
-        ArenaOptions { root_size: 1 << 20, keep: 32 }
+        ArenaOptions { root_size: 1 << 20, keep: 256 }
     }
 }
 
-/// The memory of an engine's root stacks.
+/// How many unused root stacks keep all the memory that they have. Those beyond keep what
+/// few calls need.
+const WARM: usize = 32;
+/// How much that is.
+const FEW_CALLS: usize = 16 << 10;
+
+/// What no store of an engine has any more.
 #[derive(Debug)]
 pub struct Arena {
     options: ArenaOptions,
-    free: Mutex<Vec<Map>>,
+    free: Mutex<Free>,
+}
+
+#[derive(Debug, Default)]
+struct Free {
+    roots: Vec<Map>,
+    furniture: Vec<Furniture>,
+}
+
+/// What a store has from the beginning to the end.
+#[derive(Debug)]
+pub(crate) struct Furniture {
+    /// The address space for its blocks, all blank, if there is any yet.
+    pub table: Option<Map>,
+    /// The transfer area.
+    pub transfer: TransferArea,
 }
 
 /// A root stack: its control block, which lies in the table of the store and
@@ -57,20 +80,42 @@ impl Arena {
     /// An arena without any stacks.
     pub fn new(options: ArenaOptions) -> Arena {
         let root_size = options.root_size.max(PAGE).next_multiple_of(PAGE);
-        Arena { options: ArenaOptions { root_size, ..options }, free: Mutex::new(Vec::new()) }
+        Arena { options: ArenaOptions { root_size, ..options }, free: Mutex::default() }
+    }
+
+    fn free(&self) -> MutexGuard<'_, Free> {
+        self.free.lock().expect("nobody panics with it")
     }
 
     /// The memory for the stack of an activation.
-    pub(crate) fn take(&self) -> io::Result<Map> {
-        let free = self.free.lock().expect("nobody panics with it").pop();
+    pub(crate) fn take_root(&self) -> io::Result<Map> {
+        let free = self.free().roots.pop();
         free.map_or_else(|| root_memory(self.options.root_size), Ok)
     }
 
-    /// Takes memory back when a store dies.
-    pub(crate) fn put(&self, stacks: impl IntoIterator<Item = RootStack>) {
-        let mut free = self.free.lock().expect("nobody panics with it");
-        let room = self.options.keep.saturating_sub(free.len());
-        free.extend(stacks.into_iter().take(room).map(|stack| stack.memory));
+    /// What a new store has.
+    pub(crate) fn take_furniture(&self) -> Furniture {
+        let free = self.free().furniture.pop();
+        free.unwrap_or_else(|| Furniture { table: None, transfer: TransferArea::new() })
+    }
+
+    /// Takes back what a store had.
+    pub(crate) fn put(&self, furniture: Furniture, roots: impl IntoIterator<Item = RootStack>) {
+        let mut free = self.free();
+        let kept = free.roots.len();
+        let (room, warm) = (self.options.keep.saturating_sub(kept), WARM.saturating_sub(kept));
+        let mut roots = roots.into_iter();
+        free.roots.extend(roots.by_ref().take(room.min(warm)).map(|root| root.memory));
+        let has_room = free.furniture.len() < self.options.keep;
+        let mut furniture = Some(furniture);
+        free.furniture.extend(furniture.take_if(|_| has_room));
+        // The kernel is asked without the lock.
+        drop(free);
+        drop(furniture);
+        for root in roots.take(room.saturating_sub(warm)) {
+            root.cool();
+            self.free().roots.push(root.memory);
+        }
     }
 }
 
@@ -105,6 +150,12 @@ impl RootStack {
     /// Gives the memory of the stack, which is idle, back to the kernel.
     pub fn give_back(&self) {
         self.memory.give_back(GUARD, self.memory.len() - GUARD);
+    }
+
+    /// The same, but for what few calls need.
+    fn cool(&self) {
+        let rest = (self.memory.len() - GUARD).saturating_sub(FEW_CALLS);
+        self.memory.give_back(GUARD, rest);
     }
 
     /// Gives the stack new memory of the same size; returns the old one.

@@ -20,7 +20,7 @@ use super::mutation::Mutation;
 use super::packed::Packed;
 use super::slots::Slots;
 use crate::design::first_class::marks::{Mark, MarkKind};
-use crate::map::Map;
+use crate::map::{Map, PAGE};
 use crate::trace::note::{Note, Notes};
 use ropewalk_abi::stack::{
     KIND_MASK, MAX_BLOCKS, NEXT_GENERATION, Purpose, block_number, first_reference,
@@ -157,11 +157,12 @@ const GROWTH: usize = 1024;
 const NEVER_USED: usize = 0;
 
 impl Stacks {
-    pub fn new(options: &StackOptions) -> Stacks {
+    /// None yet, with the address space for the blocks if there is any.
+    pub fn new(options: &StackOptions, table: Option<Map>) -> Stacks {
         let StackOptions { size, limit, fails_to_grow, maximum, memory, .. } = *options;
         let StackOptions { pool, first_generation, mutation, .. } = *options;
         Stacks {
-            blocks: None,
+            blocks: table.inspect(prepare_table),
             count: 1,
             roots: 0,
             slots: Slots::new(size.min(limit)),
@@ -419,11 +420,7 @@ impl Stacks {
             return Err(self.no_blocks());
         }
         if self.blocks.is_none() {
-            let map = reserve_table()?;
-            // SAFETY: the table begins with block 0. No reference is all ones,
-            // so nothing that names this block is valid.
-            unsafe { (*map.base().cast::<ControlBlock>()).reference = u64::MAX };
-            self.blocks = Some(map);
+            self.blocks = Some(reserve_table()?).inspect(prepare_table);
         }
         let lists = self.make_room_in_lists(self.count + 1);
         lists.map_err(|_| NoRoom::Machine(size_of::<ControlBlock>()))?;
@@ -782,6 +779,29 @@ impl Stacks {
     pub fn may_give_back(&self) -> bool {
         self.shrink_due | self.has_idle()
     }
+}
+
+impl Stacks {
+    /// The address space of the blocks, for another store, when no stack is used any more.
+    pub fn take_table(&mut self) -> Option<Map> {
+        let (table, used) = (self.blocks.take()?, self.count * size_of::<ControlBlock>());
+        match self.count <= CLEARED {
+            // SAFETY: the blocks lie in the table, and nobody uses them any more.
+            true => unsafe { ptr::write_bytes(table.base(), 0, used) },
+            false => table.give_back(0, used.next_multiple_of(PAGE)),
+        }
+        Some(table)
+    }
+}
+
+/// How many blocks are cleared for the next store by writing to them.
+const CLEARED: usize = 256;
+
+/// Readies address space for blocks, all of which are blank.
+fn prepare_table(table: &Map) {
+    // SAFETY: the table begins with block 0. No reference is all ones, so nothing that
+    // names this block is valid.
+    unsafe { (*table.base().cast::<ControlBlock>()).reference = u64::MAX };
 }
 
 /// How many blocks there are at most where there is no address space for all.
