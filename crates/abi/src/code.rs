@@ -156,7 +156,7 @@ pub struct TrampolineCode {
 }
 
 /// What a trampoline is between.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum TrampolineKind {
     /// The host calls a function.
     Entry,

@@ -6,6 +6,7 @@ use crate::instance::Instance;
 use crate::module::ModuleExport;
 use crate::store::{AsContext, AsContextMut, StoreContext, StoreContextMut};
 use anyhow::Result;
+use ropewalk_abi::HostContext;
 use ropewalk_runtime::Backtrace;
 
 /// The store in which a host function was called, and the instance that
@@ -44,6 +45,22 @@ use ropewalk_runtime::Backtrace;
 pub struct Caller<'a, T> {
     pub(crate) store: StoreContextMut<'a, T>,
     pub(crate) importer: Option<Instance>,
+    pub(crate) called: Called,
+}
+
+/// With which context a host function was called. That lives as long as the store.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Called(usize);
+
+impl Called {
+    #[inline]
+    pub fn with(context: *const HostContext) -> Called {
+        Called(context as usize)
+    }
+
+    pub fn pointer(self) -> *const HostContext {
+        self.0 as *const HostContext
+    }
 }
 
 impl<T> Caller<'_, T> {

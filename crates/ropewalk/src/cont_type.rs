@@ -41,6 +41,18 @@ impl ContType {
         ContType { params: Side::params(number), results: Side::results(number) }
     }
 
+    /// What takes the parameters of one function type, or its results, and returns what
+    /// another does: by their numbers, and whether the results are taken.
+    pub fn of_sides(params: (u32, bool), results: (u32, bool)) -> ContType {
+        let side = |(number, is_results): (u32, bool)| Side(number << 1 | u32::from(is_results));
+        ContType { params: side(params), results: side(results) }
+    }
+
+    /// The numbers of both types, and whether their results are meant.
+    pub fn numbers(self) -> [(u32, bool); 2] {
+        [self.params, self.results].map(|side| (side.0 >> 1, side.0 & 1 == 1))
+    }
+
     /// The type of the continuations of a reference type, if it says that.
     pub fn of_reference(types: &TypeRegistry, ty: ValType) -> Option<ContType> {
         let ValType::Ref(reference) = ty else { return None };

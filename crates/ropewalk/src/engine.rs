@@ -244,6 +244,11 @@ impl Engine {
         Ok(())
     }
 
+    /// The same, if it was needed before.
+    pub(crate) fn own_module(&self) -> Option<Arc<LoadedModule>> {
+        self.inner.stacks_module.get().cloned()
+    }
+
     /// The module that makes first-class stacks.
     pub(crate) fn stacks_module(&self) -> Result<Arc<LoadedModule>> {
         if let Some(module) = self.inner.stacks_module.get() {
@@ -253,7 +258,7 @@ impl Engine {
         Ok(self.inner.stacks_module.get_or_init(|| module).clone())
     }
 
-    fn trampoline(&self, kind: TrampolineKind, type_id: u32) -> Result<*const c_void> {
+    pub(crate) fn trampoline(&self, kind: TrampolineKind, type_id: u32) -> Result<*const c_void> {
         self.trampolines().get(kind, self.target(), self.types(), type_id)
     }
 }

@@ -72,6 +72,11 @@ impl Held {
         Ok(Held { store: self.store, reference: copy, released: self.released.clone() })
     }
 
+    /// The store that it is of.
+    pub fn store(&self) -> StoreId {
+        self.store
+    }
+
     #[inline]
     pub fn reference(&self) -> u64 {
         self.reference

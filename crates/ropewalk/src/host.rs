@@ -6,7 +6,7 @@
 //! only frames of Rust; it is caught there and continues where WebAssembly was
 //! called from.
 
-use crate::caller::Caller;
+use crate::caller::{Called, Caller};
 use crate::engine::Engine;
 use crate::exception::Exception;
 use crate::fit::Fit;
@@ -192,7 +192,8 @@ macro_rules! into_func {
                                 $(let $name = take::<$name>(
                                     &mut store.0.runtime, context, values, $index,
                                 );)*
-                                func(Caller { store, importer }, $($name),*)
+                                let called = Called::with(context);
+                                func(Caller { store, importer, called }, $($name),*)
                             })
                         }
                     }
@@ -519,7 +520,7 @@ unsafe extern "C" fn call_dynamic<T: 'static>(
     // of its type.
     unsafe {
         run::<T, Dynamic<T>, Result<()>>(context, values, |dynamic, store, importer| {
-            dynamic.call(store, importer, values)
+            dynamic.call(store, importer, Called::with(context), values)
         })
     }
 }
@@ -552,6 +553,7 @@ impl<T> Dynamic<T> {
         &self,
         mut store: StoreContextMut<'_, T>,
         importer: Option<Instance>,
+        called: Called,
         values: *mut RawVal,
     ) -> Result<()> {
         let runtime = &mut *store.0.runtime;
@@ -561,7 +563,7 @@ impl<T> Dynamic<T> {
         let arguments: Vec<Val> = self.ty.params().iter().enumerate().map(argument).collect();
         let results = self.ty.results().iter();
         let mut results: Vec<Val> = results.map(|ty| Val::default_for(*ty)).collect();
-        let caller = Caller { store: store.as_context_mut(), importer };
+        let caller = Caller { store: store.as_context_mut(), importer, called };
         (self.func)(caller, &arguments, &mut results)?;
         // SAFETY: there is room for the results.
         unsafe { put_results(&self.ty, results, &store.0.runtime, values) }

@@ -4,7 +4,7 @@
 //! any other function. If not, the call is left, and whoever polls the call of
 //! WebAssembly polls the future.
 
-use crate::caller::Caller;
+use crate::caller::{Called, Caller};
 use crate::concurrent::Accessor;
 use crate::engine::Engine;
 use crate::host::{
@@ -308,7 +308,8 @@ where
         // SAFETY: the caller's promise.
         let (params, importer) =
             unsafe { (host::take_all(&mut store.0.runtime, context, values), importer(context)) };
-        let future = Box::into_pin((self.0)(Caller { store, importer }, params));
+        let called = Called::with(context);
+        let future = Box::into_pin((self.0)(Caller { store, importer, called }, params));
         Started { future, _accessor: None, holds_store: true }
     }
 }
@@ -425,8 +426,9 @@ where
         let arguments: Vec<Val> = self.ty.params().iter().enumerate().map(argument).collect();
         let results = self.ty.results().iter();
         let mut results: Vec<Val> = results.map(|ty| Val::default_for(*ty)).collect();
+        let called = Called::with(context);
         let future = Box::pin(async move {
-            let caller = Caller { store, importer };
+            let caller = Caller { store, importer, called };
             Box::into_pin((self.func)(caller, &arguments, &mut results)).await?;
             Ok(results)
         });

@@ -133,6 +133,12 @@ impl Instance {
         Ok(instance)
     }
 
+    /// Its number in a store, which must be its own.
+    pub(crate) fn in_store(self, runtime: &RuntimeStore) -> Result<usize> {
+        store::check(runtime, self.store, "instance")?;
+        Ok(self.index)
+    }
+
     pub(crate) fn from_index(runtime: &RuntimeStore, index: usize) -> Instance {
         Instance { store: runtime.id(), index }
     }

@@ -54,6 +54,7 @@
 //! | threads | [`Engine`] |
 //! | what the stacks have done | [`Config::trace`], [`Store::take_trace`] |
 //! | where time is spent | [`Store::start_profile`] |
+//! | stores that outlive their process | [`Snapshot`] |
 //! | what the stacks are doing | [`Store::stacks`], [`Store::core_dump`] |
 //! | one module, many stores | [`InstancePre`] |
 //! | a plugin host | `examples/plugins.rs` |
@@ -110,6 +111,8 @@ mod profile;
 mod reexports;
 mod reference;
 mod rest;
+mod restored_call;
+mod snapshot;
 mod source;
 mod state;
 mod store;
@@ -175,6 +178,10 @@ pub use ropewalk_runtime::{
     Answer, Profile, Refused, ResourceLimiter, ResourceLimiterAsync, Sample, Undecided,
 };
 pub use ropewalk_trace as traces;
+pub use restored_call::RestoredCall;
+pub use snapshot::{
+    Restored, Restoring, Snapshot, SnapshotError, SnapshotHandle, SnapshotOptions,
+};
 pub use store::{AsContext, AsContextMut, Store, StoreContext, StoreContextMut};
 pub use suspension::Suspension;
 pub use table::Table;

@@ -472,6 +472,21 @@ impl<T> Linker<T> {
         }
     }
 
+    /// The function of the host that an import means, if it does.
+    pub(crate) fn host_function(
+        &self,
+        module: &LoadedModule,
+        import: &Import,
+    ) -> Result<Option<Arc<HostFunction>>> {
+        if !self.knows(&import.module, &import.name) {
+            return Ok(None);
+        }
+        match self.definition(module, import)? {
+            Definition::Host(host) => Ok(Some(host)),
+            _ => Ok(None),
+        }
+    }
+
     /// What an import means.
     fn definition(&self, module: &LoadedModule, import: &Import) -> Result<Definition> {
         let definition = self.modules.get(&import.module).and_then(|names| names.get(&import.name));

@@ -453,6 +453,7 @@ pub(crate) fn load(
         checks_memories: engine.config().memory_reservation < MEMORY32_RESERVATION,
         binary: None,
         checked: OnceLock::new(),
+        hash: OnceLock::new(),
         identity: Arc::default(),
     };
     if engine.config().perf_map {

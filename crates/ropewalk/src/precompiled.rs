@@ -170,7 +170,10 @@ pub(crate) unsafe fn of_precompiled(
     // SAFETY: the caller promises that the bytes are of a module; the settings say that
     // it was compiled for this engine.
     let (code, images) = unsafe {
-        engine.trampolines().take(&file, &type_ids)?;
+        // Where stores are written down, tables of them are needed, which no file has.
+        if !engine.config().snapshots {
+            engine.trampolines().take(&file, &type_ids)?;
+        }
         let images = file.memory_images(&images)?;
         (CodeMemory::of_precompiled(file)?, images)
     };

@@ -6,6 +6,7 @@ use ropewalk_abi::code::{CodeImage, TrampolineCode, TrampolineKind};
 use ropewalk_abi::signature::in_registers;
 use ropewalk_abi::{CompositeType, FuncType, HeapType};
 use ropewalk_compile::{CompileError, Target};
+use ropewalk_runtime::snapshot::LoadedTrampoline;
 use ropewalk_runtime::precompiled::{Precompiled, PrecompiledError};
 use ropewalk_runtime::{CodeMemory, LoadedModule, TypeRegistry};
 use std::collections::{HashMap, HashSet};
@@ -73,6 +74,18 @@ impl Trampolines {
         let new = Trampoline { code: Arc::new(code), part };
         let mut known = self.known[kind as usize].write().expect("never poisoned");
         Ok(known.entry(type_id).or_insert(new).address())
+    }
+
+    /// All that there are, each with code of its own.
+    pub fn all(&self) -> Vec<LoadedTrampoline> {
+        let mut all = Vec::new();
+        for kind in TrampolineKind::ALL {
+            let known = self.known[kind as usize].read().expect("never poisoned");
+            all.extend(known.iter().map(|(&type_id, trampoline)| {
+                LoadedTrampoline { kind, type_id, code: trampoline.code.clone() }
+            }));
+        }
+        all
     }
 
     fn find(&self, kind: TrampolineKind, type_id: u32) -> Option<Trampoline> {

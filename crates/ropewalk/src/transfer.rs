@@ -61,7 +61,7 @@ pub(crate) unsafe fn values_of(runtime: &mut RuntimeStore, types: &[ValType]) ->
     types.iter().enumerate().map(value).collect()
 }
 
-fn classes(types: &[ValType]) -> Vec<ValueClass> {
+pub(crate) fn classes(types: &[ValType]) -> Vec<ValueClass> {
     types.iter().map(|ty| ValueClass::of(*ty)).collect()
 }
 

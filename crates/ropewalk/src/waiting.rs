@@ -37,6 +37,15 @@ impl WaitingCall {
         WaitingCall { runtime, state: State::New }
     }
 
+    /// A call that waits already.
+    ///
+    /// # Safety
+    ///
+    /// As for [`new`](Self::new); it must be a call of the store.
+    pub unsafe fn waits(runtime: NonNull<RuntimeStore>, pending: Pending) -> WaitingCall {
+        WaitingCall { runtime, state: State::Waits(pending) }
+    }
+
     /// Begins the call, or continues it when what it waits for is ready. The word is what
     /// a function that was called with words has returned.
     ///

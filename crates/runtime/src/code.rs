@@ -163,6 +163,8 @@ pub struct LoadedModule {
     pub binary: Option<Box<[u8]>>,
     /// What was compiled then.
     pub checked: OnceLock<Arc<LoadedModule>>,
+    /// Tells it from all others, once somebody has asked: by its code.
+    pub hash: OnceLock<[u8; 32]>,
     /// It has the same one as what is compiled again.
     pub identity: Arc<()>,
     /// What its memories begin with.

@@ -8,6 +8,7 @@
 //! * An interruption, or a deadline that has passed, ends the activation with a trap.
 //! * Without [fuel](crate::fuel) it ends too, unless there is more.
 //! * When it is time for a [sample](crate::profile), one is taken, and it goes on.
+//! * When a [snapshot](crate::snapshot) is asked for, one is taken, and it goes on.
 //! * When a time slice has passed, an activation that can wait is left, with the
 //!   registers on top of its stack, and continues when it is polled again. It is frozen
 //!   like one that waits for a host function. One that cannot wait goes on.
@@ -24,6 +25,7 @@ use ropewalk_abi::{InstanceHeader, PausedFrame, StoreContext, TrapCode};
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -44,6 +46,8 @@ pub(crate) enum Reason {
     Always = 8,
     /// It is time to see where they are.
     Sample = 16,
+    /// The store is to be written down.
+    Snapshot = 32,
 }
 
 /// The reasons to end an activation.
@@ -84,7 +88,9 @@ impl Words {
             Reason::Deadline => &mut self.deadline,
             Reason::Slice => &mut self.slice,
             Reason::Sample => &mut self.sample,
-            Reason::Interrupted | Reason::Always => unreachable!("no time is set for these"),
+            Reason::Interrupted | Reason::Always | Reason::Snapshot => {
+                unreachable!("no time is set for these")
+            }
         }
     }
 }
@@ -173,6 +179,11 @@ impl Interrupts {
     /// Interrupts what runs, or else what runs next.
     pub fn interrupt(&self) {
         self.stop(Reason::Interrupted);
+    }
+
+    /// Has what runs, or else what runs next, written down at its next check point.
+    pub fn request_snapshot(&self) {
+        self.stop(Reason::Snapshot);
     }
 
     fn has(&self, reasons: u32) -> bool {
@@ -280,6 +291,12 @@ impl Store {
             // Without a timer nothing was sampled before.
             let _ = self.set_next_sample();
         }
+        if self.interrupts.has(Reason::Snapshot as u32)
+            && let Err(error) = self.answer_request()
+        {
+            self.set_ending(Ending::Error(error));
+            return Outcome::END;
+        }
         if self.interrupts.has(Reason::Always as u32) && self.options.heap.collect_always {
             self.gc();
         }
@@ -305,6 +322,16 @@ impl Store {
                 Outcome::returned(0)
             }
         }
+    }
+
+    /// Has the store written down, as somebody has asked for.
+    fn answer_request(&mut self) -> anyhow::Result<()> {
+        self.interrupts.forget(Reason::Snapshot);
+        let Some(mut hook) = self.snapshot_hook.take() else { return Ok(()) };
+        let answered = catch_unwind(AssertUnwindSafe(|| hook(self)));
+        self.snapshot_hook.get_or_insert(hook);
+        // A panic of the embedder's ends what runs; it must not unwind from here.
+        answered.unwrap_or_else(|_| Err(anyhow::anyhow!("what takes snapshots has panicked")))
     }
 
     /// Begins another time slice, if there are any.

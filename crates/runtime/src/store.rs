@@ -46,6 +46,9 @@ impl StoreId {
     }
 }
 
+/// What writes a store down at a check point. If it fails, what runs ends with its error.
+pub type SnapshotHook = Box<dyn FnMut(&mut Store) -> anyhow::Result<()> + Send + Sync>;
+
 /// How a store behaves.
 #[derive(Clone, Debug)]
 pub struct StoreOptions {
@@ -160,6 +163,8 @@ pub struct Store {
     pub(crate) released: Arc<Released>,
     /// What stops it.
     pub(crate) interrupts: Arc<Interrupts>,
+    /// Writes the store down at a check point, when somebody has asked for it.
+    pub snapshot_hook: Option<SnapshotHook>,
     /// How long activations that can wait run before they let others run.
     pub(crate) time_slice: Option<Duration>,
     /// What functions may execute when what they have now is used up.
@@ -385,6 +390,7 @@ impl Store {
             last_handled: 0,
             released: Arc::default(),
             interrupts: Arc::default(),
+            snapshot_hook: None,
             time_slice: None,
             fuel: Fuel::default(),
             limiter: Limiter::default(),

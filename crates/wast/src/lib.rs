@@ -31,6 +31,7 @@
 //! | `message` | whether an error is the one that a script expects |
 //! | `spectest` | the host module that scripts import |
 //! | `report` | what passed and what did not |
+//! | `written` | stores that are written down and read again while a script runs |
 //!
 //! The crate uses only the engine's public interface, and the front end that
 //! reads text and dialects; it knows nothing of how anything is compiled or
@@ -47,6 +48,7 @@ mod pattern;
 mod report;
 mod script;
 mod spectest;
+mod written;
 
 pub use report::{Failure, Report};
 
@@ -57,12 +59,13 @@ use ropewalk::Engine;
 pub struct WastRunner {
     engine: Engine,
     can_wait: bool,
+    writes_down: bool,
 }
 
 impl WastRunner {
     /// A runner of scripts on `engine`, whose features decide what is valid.
     pub fn new(engine: &Engine) -> Self {
-        WastRunner { engine: engine.clone(), can_wait: false }
+        WastRunner { engine: engine.clone(), can_wait: false, writes_down: false }
     }
 
     /// The same, whose calls can wait: they are polled until they have ended.
@@ -70,11 +73,17 @@ impl WastRunner {
         WastRunner { can_wait: true, ..self }
     }
 
+    /// The same, whose stores are written down and read again wherever they can be, for an
+    /// engine that compiles for it and for interruption.
+    pub fn writing_down(self) -> Self {
+        WastRunner { writes_down: true, ..self }
+    }
+
     /// Runs the script `text`; the report calls it `name`.
     ///
     /// A directive that fails is recorded, and the script continues. A text that
     /// is not a script is a failure as well.
     pub fn run_script(&self, name: &str, text: &str) -> Report {
-        script::run(&self.engine, self.can_wait, name, text)
+        script::run(self, name, text)
     }
 }

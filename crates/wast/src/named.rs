@@ -33,6 +33,11 @@ impl<T: Clone> Named<T> {
         }
     }
 
+    /// Replaces each by another.
+    pub(crate) fn replace(&mut self, with: impl Fn(&T) -> T) {
+        self.latest.iter_mut().chain(self.named.values_mut()).for_each(|item| *item = with(item));
+    }
+
     pub(crate) fn get(&self, name: Option<Id>) -> Result<T> {
         match name {
             None => self.latest.clone().with_context(|| format!("there is no {}", self.kind)),

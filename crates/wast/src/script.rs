@@ -14,15 +14,16 @@ use wast::{QuoteWat, Wast, WastDirective, WastExecute, WastInvoke};
 use crate::message::describe;
 use crate::named::Named;
 use crate::report::Report;
-use crate::{argument, spectest};
+use crate::written::Written;
+use crate::{WastRunner, argument, spectest};
 
 /// Runs the script `text` in a fresh store.
-pub(crate) fn run(engine: &Engine, can_wait: bool, name: &str, text: &str) -> Report {
+pub(crate) fn run(runner: &WastRunner, name: &str, text: &str) -> Report {
     let mut report = Report::default();
     let source = ropewalk_text::Script::new(text);
     let parsed = lex(source.text()).and_then(|buffer| {
         let directives = parser::parse::<Wast>(&buffer)?.directives;
-        let script = Script::new(engine, can_wait, name, &source);
+        let script = Script::new(runner, name, &source);
         run_directives(script, name, &source, directives, &mut report);
         Ok(())
     });
@@ -55,7 +56,7 @@ fn run_directives(
     };
     for directive in directives {
         let span = directive.span();
-        match script.directive(directive) {
+        match script.directive(directive).and_then(|()| script.write_down()) {
             Ok(()) => report.passed += 1,
             Err(error) => {
                 report.fail(name, line(source.source(), span), describe(&error));
@@ -91,22 +92,40 @@ pub(crate) struct Script<'e> {
     linker: Linker<()>,
     definitions: Named<Module>,
     instances: Named<Instance>,
+    /// The instances whose exports imports can use, by name.
+    registered: Vec<(String, Instance)>,
+    /// If its stores are written down.
+    written: Option<Written>,
 }
 
 impl<'e> Script<'e> {
     fn new(
-        engine: &'e Engine,
-        can_wait: bool,
+        runner: &'e WastRunner,
         name: &'e str,
         source: &'e ropewalk_text::Script,
     ) -> Result<Self> {
+        let WastRunner { engine, can_wait, writes_down } = runner;
+        let (can_wait, writes_down) = (*can_wait, *writes_down);
         let mut store = Store::new(engine, ());
         let mut linker = Linker::new(engine);
         linker.allow_shadowing(true);
         spectest::define(&mut linker, &mut store)?;
         let definitions = Named::new("module");
         let instances = Named::new("instance");
-        Ok(Script { engine, can_wait, name, source, store, linker, definitions, instances })
+        let registered = Vec::new();
+        let written = writes_down.then(|| Written::new(engine)).transpose()?;
+        Ok(Script {
+            engine,
+            can_wait,
+            name,
+            source,
+            store,
+            linker,
+            definitions,
+            instances,
+            registered,
+            written,
+        })
     }
 
     fn directive(&mut self, directive: WastDirective) -> Result<()> {
@@ -163,6 +182,7 @@ impl<'e> Script<'e> {
     fn register(&mut self, name: &str, instance: Option<Id>) -> Result<()> {
         let instance = self.instances.get(instance)?;
         self.linker.instance(&mut self.store, name, instance)?;
+        self.registered.push((name.to_string(), instance));
         Ok(())
     }
 
@@ -172,8 +192,35 @@ impl<'e> Script<'e> {
         Ok(Module::from_text(self.engine, text, Some(self.name.to_owned()))?)
     }
 
+    /// Goes on with another store, in which everything is as in this one.
+    fn write_down(&mut self) -> Result<()> {
+        let Some(written) = &mut self.written else { return Ok(()) };
+        let Some((mut store, old)) = written.replace(&mut self.store)? else { return Ok(()) };
+        let same = |instance: &Instance| {
+            let number = old.iter().position(|old| old == instance);
+            number.map_or(*instance, |number| written.instances[number])
+        };
+        self.instances.replace(same);
+        self.registered.iter_mut().for_each(|(_, instance)| *instance = same(instance));
+        let mut linker = Linker::new(self.engine);
+        linker.allow_shadowing(true);
+        spectest::define(&mut linker, &mut store)?;
+        for (name, instance) in &self.registered {
+            linker.instance(&mut store, name, *instance)?;
+        }
+        (self.store, self.linker) = (store, linker);
+        Ok(())
+    }
+
     pub(crate) fn instantiate(&mut self, module: &Module) -> Result<Instance> {
-        self.linker.instantiate(&mut self.store, module)
+        if let Some(written) = &mut self.written {
+            written.modules.push(module.clone());
+        }
+        let instance = self.linker.instantiate(&mut self.store, module)?;
+        if let Some(written) = &mut self.written {
+            written.instances.push(instance);
+        }
+        Ok(instance)
     }
 
     /// What stands inside an assertion: an invocation, the value of a global,
@@ -196,11 +243,18 @@ impl<'e> Script<'e> {
             .with_context(|| format!("there is no exported function {:?}", call.name))?;
         let arguments = argument::values(&mut self.store, &call.args)?;
         let mut results = vec![Val::I32(0); func.ty(&self.store)?.results().len()];
-        match self.can_wait {
-            false => func.call(&mut self.store, &arguments, &mut results)?,
-            true => block_on(func.call_async(&mut self.store, &arguments, &mut results))?,
+        let can_wait = self.can_wait;
+        let call = |store: &mut Store<()>| {
+            match can_wait {
+                false => func.call(store, &arguments, &mut results)?,
+                true => block_on(func.call_async(store, &arguments, &mut results))?,
+            }
+            Ok(results)
+        };
+        match &self.written {
+            None => call(&mut self.store),
+            Some(written) => written.call(&mut self.store, call),
         }
-        Ok(results)
     }
 
     fn get(&mut self, instance: Option<Id>, name: &str) -> Result<Val> {

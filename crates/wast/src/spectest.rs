@@ -16,7 +16,7 @@ pub(crate) fn define(linker: &mut Linker<()>, store: &mut Store<()>) -> Result<(
 }
 
 /// The functions take what they say and print nothing: no script sees it.
-fn functions(linker: &mut Linker<()>) -> Result<()> {
+pub(crate) fn functions(linker: &mut Linker<()>) -> Result<()> {
     linker.func_wrap(MODULE, "print", || {})?;
     linker.func_wrap(MODULE, "print_i32", |_: i32| {})?;
     linker.func_wrap(MODULE, "print_i64", |_: i64| {})?;

@@ -67,6 +67,20 @@ fn every_script_passes_where_frames_list_their_pointers() {
     check(stress::SNAPSHOTS);
 }
 
+/// Stores are written down at check points of calls and after each, and read again.
+#[test]
+fn every_script_passes_while_its_stores_are_written_down() {
+    let mut config = stress::SNAPSHOTS.config();
+    check_on(&runner(config.interruption(true)).writing_down(), |_| false);
+}
+
+#[test]
+fn every_script_passes_while_its_stores_are_written_down_and_checked() {
+    let mut config = stress::SNAPSHOTS.config();
+    stress::COLLECT.apply(stress::CHECK.apply(config.interruption(true)));
+    check_on(&runner(&config).writing_down(), |_| false);
+}
+
 #[test]
 fn every_script_passes_while_stacks_are_checked() {
     check(stress::CHECK);

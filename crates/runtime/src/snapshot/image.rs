@@ -225,8 +225,16 @@ pub struct ImportName {
 pub enum Named {
     /// An instance, by its number.
     Instance(usize),
-    /// What the host holds: a reference to a stack, and the type of that.
-    Stack(u64, Option<TypeName>),
-    /// A reference to anything else, as it is written.
-    Reference(u64),
+    /// What the host holds: a reference to a stack. If that is known, what it takes and what it
+    /// returns: the parameters of a function type, or its results.
+    Stack(u64, Option<[(TypeName, bool); 2]>),
+}
+
+/// What the host gives a name; types are those of the engine.
+#[derive(Clone, Copy, Debug)]
+pub enum Handle {
+    /// As [`Named::Instance`].
+    Instance(usize),
+    /// As [`Named::Stack`].
+    Stack(u64, Option<[(u32, bool); 2]>),
 }

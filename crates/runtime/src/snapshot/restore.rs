@@ -5,7 +5,7 @@ use super::image::{
     MarkKindImage, NO_PARENT, NOTHING, Named, StackImage, TakenImage, TypeName, TypeOfValue,
 };
 use super::sections::{Bytes, SnapshotError};
-use super::symbol::{Places, Symbol, TrampolineSite, Trampolines};
+use super::symbol::{LoadedTrampoline, Places, Symbol, TrampolineMap, Trampolines};
 use super::take::{get, places_of_references, put};
 use super::words::{OnStack, Words};
 use crate::code::LoadedModule;
@@ -56,7 +56,7 @@ pub trait Host {
 pub struct RestoredStore {
     /// Calls that wait.
     pub calls: Vec<RestoredCall>,
-    /// What the host had names for. References are those of the store.
+    /// What the host had names for.
     pub names: Vec<(String, Named)>,
     /// The modules, by which types are named.
     pub modules: Vec<Arc<LoadedModule>>,
@@ -390,6 +390,13 @@ impl Reader<'_> {
     fn stacks(&mut self, frames: &[u8]) -> Result<()> {
         let blocks = std::mem::take(&mut self.image.blocks);
         self.store.stacks.restore_blocks(blocks.len())?;
+        // Those that are named must be there before they are looked up.
+        for symbol in &self.image.symbols {
+            if let Symbol::Trampoline(..) = symbol {
+                self.places().address(*symbol, None)?;
+            }
+        }
+        let trampolines = TrampolineMap::new(self.host.trampolines());
         for (number, block) in (1..).zip(&blocks) {
             match block {
                 BlockImage::Vacant(reference) => {
@@ -403,7 +410,7 @@ impl Reader<'_> {
                     let ground = self.store.context().ground as u64;
                     self.pack(number, block, &ground.to_le_bytes(), 0)?;
                 }
-                BlockImage::Stack(stack) => self.stack(number, stack, frames)?,
+                BlockImage::Stack(stack) => self.stack(number, stack, frames, &trampolines)?,
             }
         }
         let blocks = self.store.stacks.base();
@@ -418,7 +425,13 @@ impl Reader<'_> {
         ControlBlock { purpose, reference, innermost, ..ControlBlock::BLANK }
     }
 
-    fn stack(&mut self, number: usize, image: &StackImage, frames: &[u8]) -> Result<()> {
+    fn stack(
+        &mut self,
+        number: usize,
+        image: &StackImage,
+        frames: &[u8],
+        trampolines: &TrampolineMap,
+    ) -> Result<()> {
         let range = image.frames.start as usize
             ..image.frames.start as usize + image.frames.len as usize;
         let mut bytes = frames.get(range).ok_or(damaged("frames are not there"))?.to_vec();
@@ -447,7 +460,12 @@ impl Reader<'_> {
         let place_of_values = values.as_ref().map(|values| values.as_ptr() as usize);
         let end = LINKED_END;
         OnStack { bytes: &mut bytes, purpose: image.purpose, function, fp }
-            .visit(&mut Reading { reader: self, end, values: place_of_values })?;
+            .visit(&mut Reading {
+                reader: self,
+                end,
+                values: place_of_values,
+                trampolines,
+            })?;
         let linked = fp.map_or(0, |fp| end - (bytes.len() - fp));
         match image.purpose {
             Purpose::Root => self.place_root(number, block, &bytes, linked, values)?,
@@ -514,7 +532,7 @@ impl Reader<'_> {
         let mut bytes = bytes.to_vec();
         bytes.extend_from_slice(&(self.store.context_ptr() as u64).to_le_bytes());
         bytes.extend_from_slice(&[0; ABOVE_ROOT - 8]);
-        let memory = self.store.options.arena.take()?;
+        let memory = self.store.options.arena.take_root()?;
         let root = self.store.stacks.restore_root(number, block, memory);
         self.roots.push((number, root, values));
         self.place_frames_at(number, &bytes, fp, ABOVE_ROOT)
@@ -620,15 +638,7 @@ impl Reader<'_> {
         for call in std::mem::take(&mut self.image.calls) {
             calls.push(self.call(call)?);
         }
-        let mut names = Vec::new();
-        for (name, named) in std::mem::take(&mut self.image.names) {
-            let named = match named {
-                Named::Reference(word) => Named::Reference(self.reference(word)?),
-                other => other,
-            };
-            names.push((name, named));
-        }
-        Ok(RestoredStore { calls, names, modules: self.modules })
+        Ok(RestoredStore { calls, names: self.image.names, modules: self.modules })
     }
 
     fn call(&mut self, image: CallImage) -> Result<RestoredCall> {
@@ -646,11 +656,22 @@ impl Reader<'_> {
     }
 }
 
+/// The number in the engine of a type of a module.
+pub fn type_number(modules: &[Arc<LoadedModule>], name: TypeName) -> Result<u32, SnapshotError> {
+    let number = match name {
+        TypeName::OfModule(module, index) => {
+            modules.get(module).and_then(|module| module.type_ids.get(index as usize))
+        }
+        TypeName::Extern => None,
+    };
+    number.copied().ok_or(damaged("a type is not there"))
+}
+
 /// Where links of frames lead to, as if all stacks ended there.
 const LINKED_END: usize = 1 << 46;
 
 /// How many bytes lie above the frames of a root that was restored.
-const ABOVE_ROOT: usize = 16;
+pub(super) const ABOVE_ROOT: usize = 16;
 
 /// A host function that nobody has called again.
 struct Nothing;
@@ -672,6 +693,7 @@ struct Reading<'r, 'a> {
     end: usize,
     /// The array with the values of the activation.
     values: Option<usize>,
+    trampolines: &'r TrampolineMap,
 }
 
 impl Words for Reading<'_, '_> {
@@ -724,7 +746,7 @@ impl Words for Reading<'_, '_> {
         Some((module.clone(), offset + 1))
     }
 
-    fn trampoline_at(&self, address: usize) -> Option<TrampolineSite> {
-        self.reader.host.trampolines().site_at(address)
+    fn trampoline_at(&self, address: usize) -> Option<(&LoadedTrampoline, u32)> {
+        self.trampolines.at(address)
     }
 }

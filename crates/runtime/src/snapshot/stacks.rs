@@ -4,7 +4,7 @@ use super::image::{
     BlockImage, Frames, MarkImage, MarkKindImage, NO_PARENT, NOTHING, StackImage, TakenImage,
 };
 use super::sections::SnapshotError;
-use super::symbol::{Symbol, TrampolineKind, TrampolineSite};
+use super::symbol::{LoadedTrampoline, Symbol};
 use super::take::{Running, Writer};
 use super::words::{OnStack, Words};
 use crate::arch::stubs;
@@ -12,6 +12,7 @@ use crate::code::LoadedModule;
 use crate::design::first_class::marks::{Mark, MarkKind, Taken};
 use crate::stack::LeftAt;
 use anyhow::Result;
+use ropewalk_abi::code::TrampolineKind;
 use ropewalk_abi::stack::{HAS_WAITED, Purpose};
 use ropewalk_abi::{
     ControlBlock, FuncType, LEFT_CALL_FRAME, LeftCall, PausedFrame, StoreContext, TypeInfo,
@@ -89,8 +90,8 @@ impl Words for Writing<'_, '_> {
         Some((module.clone(), offset + 1))
     }
 
-    fn trampoline_at(&self, address: usize) -> Option<TrampolineSite> {
-        self.writer.symbols.trampolines().site_at(address)
+    fn trampoline_at(&self, address: usize) -> Option<(&LoadedTrampoline, u32)> {
+        self.writer.symbols.trampolines().at(address)
     }
 }
 
@@ -300,18 +301,39 @@ impl Writer<'_> {
     }
 }
 
-/// The bytes that lie on a stack, from its stack pointer to the end of its frames.
+/// The end of what lies on a stack that has memory of its own. Above the frames of a root that
+/// was restored lies the [store](super::restore), and then zero, where others have the address
+/// to return to.
+pub(super) fn end_of_frames(stack: &ControlBlock) -> usize {
+    let end = crate::stack::end_of_frames(stack);
+    if stack.purpose != Purpose::Root || stack.sp == end {
+        return end;
+    }
+    // SAFETY: something lies on the root.
+    match unsafe { *((end - size_of::<usize>()) as *const usize) } {
+        0 => end - super::restore::ABOVE_ROOT,
+        _ => end,
+    }
+}
+
+/// How many bytes lie on a stack, from its stack pointer to the end of its frames.
+fn count_bytes(stack: &ControlBlock) -> usize {
+    match stack.is_parked() {
+        true => crate::stack::bytes_in_frames(stack),
+        false => end_of_frames(stack) - stack.sp,
+    }
+}
+
 fn bytes_on(stack: &ControlBlock) -> Vec<u8> {
     // SAFETY: the stack is in use, and does not run: as many bytes lie there.
     unsafe {
         let left = LeftAt::of(stack);
-        let len = crate::stack::bytes_in_frames(stack);
-        std::slice::from_raw_parts(left.sp as *const u8, len).to_vec()
+        std::slice::from_raw_parts(left.sp as *const u8, count_bytes(stack)).to_vec()
     }
 }
 
 /// How far the highest address of a stack is above the end of its frames.
 fn above_frames(stack: &ControlBlock) -> usize {
     // SAFETY: the stack is in use, and does not run.
-    unsafe { LeftAt::depth(stack) - crate::stack::bytes_in_frames(stack) }
+    unsafe { LeftAt::depth(stack) - count_bytes(stack) }
 }

@@ -3,9 +3,10 @@
 use super::image::TypeName;
 use super::sections::SnapshotError;
 use crate::arch::stubs;
-use crate::code::LoadedModule;
+use crate::code::{CodeMemory, LoadedModule};
 use crate::store::Store;
 use anyhow::Result;
+use ropewalk_abi::code::TrampolineKind;
 use ropewalk_abi::{ControlBlock, StoreContext, TagDef, TypeInfo};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -50,48 +51,50 @@ pub enum Symbol {
     Values,
 }
 
-/// The code between calling conventions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum TrampolineKind {
-    /// By which the host calls functions.
-    Entry,
-    /// By which functions call the host.
-    Host,
-    /// In which continuations begin.
-    Stack,
-}
-
-/// A place in a trampoline where a call returns, and what is in its frame.
+/// A trampoline of an engine.
 #[derive(Clone, Debug)]
-pub struct TrampolineSite {
-    /// Which trampoline.
+pub struct LoadedTrampoline {
+    /// Its kind.
     pub kind: TrampolineKind,
     /// The number of its type.
     pub type_id: u32,
-    /// The offset in its code.
-    pub offset: u64,
-    /// How far the stack pointer is below the frame pointer.
-    pub frame_size: u32,
-    /// The offsets of pointers from the stack pointer.
-    pub pointers: Vec<u32>,
+    /// Its code, which is all of this.
+    pub code: Arc<CodeMemory>,
 }
 
 /// The trampolines of an engine.
 pub trait Trampolines {
-    /// The trampoline in which a call returns to an address.
-    fn site_at(&self, address: usize) -> Option<TrampolineSite>;
+    /// All that there are.
+    fn all(&self) -> Vec<LoadedTrampoline>;
 
-    /// The trampoline that begins at an address: its kind, and the number of its type.
-    fn begins_at(&self, address: usize) -> Option<(TrampolineKind, u32)>;
-
-    /// The address of a trampoline.
+    /// The address of one, which is made if it is not there.
     fn address(&self, kind: TrampolineKind, type_id: u32) -> Result<usize>;
+}
+
+/// Trampolines, by their addresses.
+pub(super) struct TrampolineMap(Vec<LoadedTrampoline>);
+
+impl TrampolineMap {
+    pub fn new(trampolines: &dyn Trampolines) -> TrampolineMap {
+        let mut all = trampolines.all();
+        all.sort_by_key(|trampoline| trampoline.code.start());
+        TrampolineMap(all)
+    }
+
+    /// The trampoline whose code has an address, and the offset there. A call may be its last
+    /// instruction.
+    pub fn at(&self, address: usize) -> Option<(&LoadedTrampoline, u32)> {
+        let after = self.0.partition_point(|trampoline| trampoline.code.start() <= address);
+        let found = &self.0[after.checked_sub(1)?];
+        let offset = address - found.code.start();
+        (address <= found.code.end()).then_some((found, offset as u32))
+    }
 }
 
 /// The stubs whose addresses lie on stacks, each by its place here. Those by which a root is
 /// entered come first.
 fn stub(number: usize) -> Option<usize> {
-    let all: [*const (); 11] = [
+    let all: [*const (); 13] = [
         stubs::enter as *const (),
         stubs::enter_words as *const (),
         stubs::enter_words_for_float as *const (),
@@ -103,6 +106,8 @@ fn stub(number: usize) -> Option<usize> {
         stubs::ground as *const (),
         stubs::deliver as *const (),
         stubs::deliver_checked as *const (),
+        stubs::end_restored as *const (),
+        stubs::end_restored_for_float as *const (),
     ];
     all.get(number).map(|address| *address as usize)
 }
@@ -116,9 +121,9 @@ fn restored(number: usize) -> Option<usize> {
     }
 }
 
-/// Whether a root that returns to a stub has its values in an array.
-pub(super) fn has_array(stub: u8) -> bool {
-    stub == 0
+/// Whether code is where a root returns to that was entered by a call.
+pub(super) fn ends_call(symbol: Symbol) -> bool {
+    matches!(symbol, Symbol::Stub(0..5, 1..) | Symbol::Stub(11 | 12, 0))
 }
 
 /// How long a stub is at most, of those that have more than their beginning on stacks.
@@ -131,7 +136,7 @@ const CLAUSE_KINDS: u64 = 8;
 pub(super) struct Symbols<'a> {
     store: &'a Store,
     pub modules: Vec<Arc<LoadedModule>>,
-    trampolines: &'a dyn Trampolines,
+    trampolines: TrampolineMap,
     /// In order.
     ranges: Vec<(Range<usize>, Symbol)>,
     /// The name of each type that a module has, by its address.
@@ -143,7 +148,7 @@ pub(super) struct Symbols<'a> {
 }
 
 impl<'a> Symbols<'a> {
-    pub fn of(store: &'a Store, trampolines: &'a dyn Trampolines) -> Symbols<'a> {
+    pub fn of(store: &'a Store, trampolines: &dyn Trampolines) -> Symbols<'a> {
         let mut modules: Vec<Arc<LoadedModule>> = Vec::new();
         for instance in store.instances() {
             if !modules.iter().any(|module| Arc::ptr_eq(module, instance.module())) {
@@ -161,6 +166,7 @@ impl<'a> Symbols<'a> {
         let tags = tags.map(|(number, tag)| (ptr::from_ref(&**tag) as usize, number)).collect();
         let ranges = ranges(store, &modules);
         let (named, numbers) = (Vec::new(), HashMap::new());
+        let trampolines = TrampolineMap::new(trampolines);
         Symbols { store, modules, trampolines, ranges, types, tags, named, numbers }
     }
 
@@ -197,20 +203,16 @@ impl<'a> Symbols<'a> {
     pub fn code(&self, address: usize) -> Option<Symbol> {
         for number in 0.. {
             let Some(start) = stub(number) else { break };
-            let is_short = number == 8 || number > 8;
-            let longest = if is_short { 1 } else { LONGEST_STUB };
+            // Of these only the beginning is on stacks.
+            let longest = if number >= 8 { 1 } else { LONGEST_STUB };
             let next = (0..).map_while(stub).filter(|other| *other > start).min();
             let end = next.unwrap_or(usize::MAX).min(start + longest);
             if (start..end).contains(&address) {
                 return Some(Symbol::Stub(number as u8, (address - start) as u64));
             }
         }
-        if let Some(site) = self.trampolines.site_at(address) {
-            let name = self.type_by_id(site.type_id)?;
-            return Some(Symbol::Trampoline(site.kind, name, site.offset));
-        }
-        let (kind, type_id) = self.trampolines.begins_at(address)?;
-        Some(Symbol::Trampoline(kind, self.type_by_id(type_id)?, 0))
+        let (found, offset) = self.trampolines.at(address)?;
+        Some(Symbol::Trampoline(found.kind, self.type_by_id(found.type_id)?, offset.into()))
     }
 
     fn type_by_id(&self, type_id: u32) -> Option<TypeName> {
@@ -242,8 +244,8 @@ impl<'a> Symbols<'a> {
         })
     }
 
-    pub fn trampolines(&self) -> &'a dyn Trampolines {
-        self.trampolines
+    pub fn trampolines(&self) -> &TrampolineMap {
+        &self.trampolines
     }
 
     pub fn store(&self) -> &'a Store {

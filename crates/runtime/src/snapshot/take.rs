@@ -1,16 +1,18 @@
 //! Writing a store down.
 
 use super::image::{
-    CallImage, Image, ImportImage, ImportName, InstanceImage, MemoryImage, ModuleImage, Named,
+    CallImage, Handle, Image, ImportImage, ImportName, InstanceImage, MemoryImage, ModuleImage, Named,
     TableImage, TypeName, TypeOfValue,
 };
 use super::sections::{Bytes, SnapshotError};
-use super::symbol::{Symbol, Symbols, Trampolines, has_array};
+use super::stacks::end_of_frames;
+use super::symbol::{Symbol, Symbols, Trampolines, ends_call};
 use crate::code::LoadedModule;
 use crate::heap::Object;
 use crate::instance::Instance;
 use crate::store::Store;
 use anyhow::Result;
+use ropewalk_abi::code::TrampolineKind;
 use ropewalk_abi::heap::{EXCEPTION_TAG, is_object};
 use ropewalk_abi::module::Item;
 use ropewalk_abi::{
@@ -31,7 +33,7 @@ pub struct Take<'a> {
     /// The settings of the engine.
     pub settings: Vec<u8>,
     /// What the host has names for.
-    pub names: Vec<(String, Named)>,
+    pub names: Vec<(String, Handle)>,
     /// Writes a value of the host.
     pub host_value: &'a dyn Fn(&(dyn Any + Send + Sync)) -> Result<Vec<u8>>,
     /// What is known already.
@@ -81,7 +83,7 @@ fn check(store: &Store, take: &Take<'_>) -> Result<(), SnapshotError> {
     }
     let is_named = |number: &usize| {
         take.names.iter().any(|(_, named)| match named {
-            Named::Stack(reference, _) => ropewalk_abi::stack::block_number(*reference) == *number,
+            Handle::Stack(reference, _) => ropewalk_abi::stack::block_number(*reference) == *number,
             _ => false,
         })
     };
@@ -132,10 +134,7 @@ impl Writer<'_> {
             (context.captures, store.stacks.newest_mark());
         self.image.stacks_instance = store.stacks_instance;
         for (name, named) in &self.take.names {
-            let named = match *named {
-                Named::Reference(word) => Named::Reference(self.reference(word)?),
-                other => other,
-            };
+            let named = self.named(*named)?;
             self.image.names.push((name.clone(), named));
         }
         let types: HashMap<u32, TypeName> =
@@ -146,6 +145,20 @@ impl Writer<'_> {
         let mut sections: Vec<&[u8]> = vec![&self.take.settings, &image, &heap, &self.frames];
         sections.extend(store.memories().iter().map(|memory| memory.data()));
         Ok(Bytes::new(&sections, self.take.base))
+    }
+
+    fn named(&self, handle: Handle) -> Result<Named, SnapshotError> {
+        Ok(match handle {
+            Handle::Instance(number) => Named::Instance(number),
+            Handle::Stack(reference, None) => Named::Stack(reference, None),
+            Handle::Stack(reference, Some([params, results])) => {
+                let types = &self.store().options.types;
+                let name = |(number, is_results)| {
+                    Ok((self.symbols.known_type(types.get(number).info())?, is_results))
+                };
+                Named::Stack(reference, Some([name(params)?, name(results)?]))
+            }
+        })
     }
 
     // ---- words
@@ -399,12 +412,15 @@ impl Writer<'_> {
         let root = unsafe { &*store.roots[store.depth - 1].block };
         let outermost = crate::frames::Frames::of_host_call(store, root).last();
         // SAFETY: what a root was entered by lies at its end.
-        let entered = unsafe { *((root.high - size_of::<usize>()) as *const usize) };
-        let Some(Symbol::Stub(stub @ 0..5, 1..)) = self.symbols.code(entered) else {
+        let entered = unsafe { *((end_of_frames(root) - size_of::<usize>()) as *const usize) };
+        if !self.symbols.code(entered).is_some_and(ends_call) {
             return Err(SnapshotError::Resumed.into());
-        };
+        }
+        let mut has_array = false;
         if let Some(frame) = &outermost {
             results = Some(self.results_of(frame)?);
+            let trampoline = self.symbols.trampolines().at(frame.pc());
+            has_array = trampoline.is_some_and(|(found, _)| found.kind == TrampolineKind::Entry);
         }
         let results = results.ok_or(SnapshotError::Unknown("a call", 0))?;
         Ok(CallImage {
@@ -414,15 +430,15 @@ impl Writer<'_> {
             import,
             awaited,
             results,
-            has_array: has_array(stub),
+            has_array,
         })
     }
 
     /// A type with the results of a function, by its frame.
     fn results_of(&self, frame: &crate::frames::Frame<'_>) -> Result<TypeName, SnapshotError> {
         let pc = frame.pc();
-        if let Some(site) = self.symbols.trampolines().site_at(pc) {
-            let info = self.store().options.types.get(site.type_id).info();
+        if let Some((trampoline, _)) = self.symbols.trampolines().at(pc) {
+            let info = self.store().options.types.get(trampoline.type_id).info();
             return self.symbols.known_type(info);
         }
         let unknown = SnapshotError::Unknown("a function", pc);

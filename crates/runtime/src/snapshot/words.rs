@@ -5,7 +5,7 @@
 //! depends on addresses of code, which are those of the store that is at hand.
 
 use super::sections::SnapshotError;
-use super::symbol::TrampolineSite;
+use super::symbol::LoadedTrampoline;
 use crate::code::LoadedModule;
 use anyhow::Result;
 use ropewalk_abi::bound::{BoundEnd, BoundHead};
@@ -34,7 +34,7 @@ pub(super) trait Words {
     /// The module whose code has an address, and the offset there.
     fn module_at(&self, address: usize) -> Option<(Arc<LoadedModule>, u32)>;
     /// The trampoline in which a call returns to an address.
-    fn trampoline_at(&self, address: usize) -> Option<TrampolineSite>;
+    fn trampoline_at(&self, address: usize) -> Option<(&LoadedTrampoline, u32)>;
 }
 
 /// A stack, and what lies on it.
@@ -143,11 +143,12 @@ impl OnStack<'_> {
             let Some(site) = tables.site_at(offset) else { return Ok(()) };
             return self.visit_site(words, tables, site, fp);
         }
-        if let Some(site) = words.trampoline_at(pc) {
-            let sp = below(fp, site.frame_size)?;
-            for offset in &site.pointers {
-                self.replace(sp + *offset as usize, |word| words.pointer(word, true))?;
-            }
+        let Some((trampoline, offset)) = words.trampoline_at(pc) else { return Ok(()) };
+        let code = trampoline.code.clone();
+        let Some(site) = code.tables().site_at(offset) else { return Ok(()) };
+        let sp = below(fp, site.frame_size)?;
+        for offset in code.tables().pointers_of(site) {
+            self.replace(sp + *offset as usize, |word| words.pointer(word, true))?;
         }
         Ok(())
     }

@@ -177,9 +177,14 @@ impl Stacks {
 
     /// A slot, if there may be one more.
     pub(super) fn take_slot(&mut self) -> Result<(usize, usize), NoRoom> {
-        if let Some(slot) = self.take_ready() {
-            return Ok(slot);
+        match self.take_ready() {
+            Some(slot) => Ok(slot),
+            None => self.take_further_slot(),
         }
+    }
+
+    /// A slot that is not ready yet, if there may be one more.
+    fn take_further_slot(&mut self) -> Result<(usize, usize), NoRoom> {
         if self.room_left() < self.slots.usable() {
             return Err(NoRoom::Sum(self.memory));
         }
@@ -227,7 +232,7 @@ impl Stacks {
 
     /// Makes one more slot ready, if there may be one more.
     pub fn make_slot_ready(&mut self) -> Result<(), TrapCode> {
-        let (limit, _) = self.take_slot().map_err(|reason| self.refuse(reason))?;
+        let (limit, _) = self.take_further_slot().map_err(|reason| self.refuse(reason))?;
         self.vacate(limit);
         Ok(())
     }

@@ -1,0 +1,631 @@
+//! Stores that are written down, and read again.
+
+use crate::caller::Caller;
+use crate::cont_type::ContType;
+use crate::continuation::Continuation;
+use crate::engine::Engine;
+use crate::held::{Held, Unusable};
+use crate::host;
+use crate::instance::Instance;
+use crate::linker::Linker;
+use crate::misuse::{WrongEngine, WrongStore};
+use crate::module::Module;
+use crate::precompiled::settings;
+use crate::restored_call::RestoredCall;
+use crate::store::{AsContextMut, Store, StoreContextMut};
+use anyhow::{Context, Result};
+use ropewalk_abi::code::TrampolineKind;
+use ropewalk_runtime::snapshot::{
+    self, Bytes, Handle, LoadedTrampoline, Named, Running, Take, Trampolines,
+};
+use ropewalk_runtime::{ImportValue, Interrupts, LoadedModule, Store as RuntimeStore, StoreId};
+use std::any::Any;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+pub use ropewalk_runtime::snapshot::SnapshotError;
+
+/// A store that was written down: its instances, memories, tables, globals, objects, and every
+/// stack of every design, in whatever it was suspended.
+///
+/// It can be read again in another store, of this process or of another one that has the same
+/// modules, compiled by the same version with the same settings. The engine must compile for
+/// it ([`Config::snapshots`](crate::Config::snapshots)).
+///
+/// A generator that outlives its store:
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let engine = Engine::new(Config::new().snapshots(true))?;
+/// let module = Module::new(&engine, r#"
+///     (module
+///       (tag $yield (export "yield") (param i32))
+///       (func (export "count")
+///         (local $i i32)
+///         (loop $next
+///           (local.set $i (i32.add (local.get $i) (i32.const 1)))
+///           (suspend $yield (local.get $i))
+///           (br $next))))
+/// "#)?;
+/// let mut store = Store::new(&engine, ());
+/// let instance = Instance::new(&mut store, &module, &[])?;
+/// let count = instance.get_func(&mut store, "count").unwrap();
+/// let mut rest = Continuation::new(&mut store, count)?;
+/// for expected in 1..4 {
+///     let Resumed::Suspended { values, continuation, .. } = rest.resume(&mut store, &[])? else {
+///         unreachable!()
+///     };
+///     assert_eq!(values[0].i32(), Some(expected));
+///     rest = continuation;
+/// }
+/// let snapshot = store.snapshot(SnapshotOptions::new().name_continuation("count", &rest))?;
+/// let bytes = snapshot.as_bytes().to_vec();
+/// drop((rest, store));
+///
+/// // SAFETY: the bytes come from above.
+/// let snapshot = unsafe { Snapshot::from_bytes(bytes)? };
+/// let mut restored = snapshot.restore(&Linker::new(&engine), &[module], ())?;
+/// let rest = restored.continuation("count")?;
+/// let Resumed::Suspended { values, .. } = rest.resume(&mut restored.store, &[])? else {
+///     unreachable!()
+/// };
+/// assert_eq!(values[0].i32(), Some(4));
+/// # Ok::<(), Error>(())
+/// ```
+///
+/// # What is in it, and what is not
+///
+/// Functions of the host are found again by the names under which instances import them, in
+/// the linker that is given. Values of the host (`externref`) are written and read by functions
+/// that the embedder gives. What the host holds must have a name: continuations
+/// ([`SnapshotOptions::name_continuation`]), and instances that it wants to find again. The
+/// data of the store, limits, deadlines and fuel are the embedder's.
+///
+/// A snapshot can also be taken in a host function ([`Caller::snapshot`]): then the call is
+/// restored as one that waits for the results of that function. Frames of the host cannot be
+/// written: it is refused where a host function has called WebAssembly that has called this
+/// one, or where other calls wait in the store.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    bytes: Bytes,
+}
+
+/// What a snapshot is to have: names of what the host has, and how its values are written.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let engine = Engine::new(Config::new().snapshots(true))?;
+/// let module = Module::new(&engine, r#"
+///     (module
+///       (memory (export "memory") 16)
+///       (global $kept (export "kept") (mut externref) (ref.null extern))
+///       (func (export "keep") (param externref) (global.set $kept (local.get 0)))
+///       (func (export "kept_one") (result externref) (global.get $kept)))
+/// "#)?;
+/// let mut store = Store::new(&engine, ());
+/// let instance = Instance::new(&mut store, &module, &[])?;
+/// let value = ExternRef::new(&mut store, String::from("a value of the host"))?;
+/// instance.get_typed_func::<ExternRef, ()>(&mut store, "keep")?.call(&mut store, value)?;
+///
+/// let mut options = SnapshotOptions::new();
+/// options.name_instance("main", instance).write_host_values(|value| {
+///     Ok(value.downcast_ref::<String>().context("it is no string")?.clone().into_bytes())
+/// });
+/// # use anyhow::Context;
+/// let first = store.snapshot(&options)?;
+/// instance.get_memory(&mut store, "memory").unwrap().write(&mut store, 70_000, b"changed")?;
+/// let second = store.snapshot(options.since(&first))?;
+/// assert!(second.as_bytes().len() < 20_000);
+///
+/// let mut restoring = Restoring::new(&engine, [module]);
+/// restoring.read_host_values(|bytes| Ok(Box::new(String::from_utf8(bytes.to_vec())?)));
+/// let mut restored = second.on(&first)?.restore_by(&restoring, ())?;
+/// let instance = restored.instance("main")?;
+/// let kept = instance.get_typed_func::<(), Option<ExternRef>>(&mut restored.store, "kept_one")?;
+/// let kept = kept.call(&mut restored.store, ())?.unwrap();
+/// let kept = kept.data(&restored.store)?.downcast_ref::<String>().unwrap();
+/// assert_eq!(kept, "a value of the host");
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Default)]
+pub struct SnapshotOptions {
+    names: Vec<(String, Name)>,
+    base: Option<Bytes>,
+    host_value: Option<Box<WriteValue>>,
+}
+
+type WriteValue = dyn Fn(&(dyn Any + Send + Sync)) -> Result<Vec<u8>> + Send + Sync;
+type ReadValue = dyn Fn(&[u8]) -> Result<Box<dyn Any + Send + Sync>> + Send + Sync;
+
+/// What has a name, and in which store.
+#[derive(Clone, Copy)]
+enum Name {
+    Instance(Instance),
+    Continuation(StoreId, u64, Option<ContType>),
+}
+
+impl std::fmt::Debug for SnapshotOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let names: Vec<_> = self.names.iter().map(|(name, _)| name).collect();
+        f.debug_struct("SnapshotOptions").field("names", &names).finish_non_exhaustive()
+    }
+}
+
+impl SnapshotOptions {
+    /// No names, all of the store, and no values of the host.
+    pub fn new() -> SnapshotOptions {
+        SnapshotOptions::default()
+    }
+
+    /// Gives an instance a name, by which [`Restored::instance`] finds it.
+    pub fn name_instance(&mut self, name: &str, instance: Instance) -> &mut SnapshotOptions {
+        self.names.push((name.to_string(), Name::Instance(instance)));
+        self
+    }
+
+    /// Gives what the host holds a name, by which [`Restored::continuation`] finds it. The
+    /// continuation stays what it is.
+    pub fn name_continuation(
+        &mut self,
+        name: &str,
+        continuation: &Continuation,
+    ) -> &mut SnapshotOptions {
+        let held = &continuation.held;
+        let named = Name::Continuation(held.store(), held.reference(), continuation.ty.ok());
+        self.names.push((name.to_string(), named));
+        self
+    }
+
+    /// Says how values of the host are written. Without this, a store that has some cannot be.
+    pub fn write_host_values(
+        &mut self,
+        write: impl Fn(&(dyn Any + Send + Sync)) -> Result<Vec<u8>> + Send + Sync + 'static,
+    ) -> &mut SnapshotOptions {
+        self.host_value = Some(Box::new(write));
+        self
+    }
+
+    /// Only what has changed since another snapshot is to be in it, by pages of memory. To
+    /// restore it, the other one is needed ([`Snapshot::on`]).
+    pub fn since(&mut self, base: &Snapshot) -> &mut SnapshotOptions {
+        self.base = Some(base.bytes.clone());
+        self
+    }
+}
+
+impl Snapshot {
+    /// The bytes, for a file or a database.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.bytes.as_bytes()
+    }
+
+    /// A snapshot of bytes that [`as_bytes`](Snapshot::as_bytes) gave.
+    ///
+    /// Fails if they are damaged, cut off, or of another version.
+    ///
+    /// # Safety
+    ///
+    /// What is restored is executed as it is: addresses of code and the types of values are
+    /// believed. The bytes must come from a snapshot, by way of nobody who may have changed
+    /// them, as those of a [compiled module](Module::deserialize): a checksum finds accidents,
+    /// but not intent.
+    pub unsafe fn from_bytes(bytes: impl Into<Vec<u8>>) -> Result<Snapshot> {
+        Ok(Snapshot { bytes: Bytes::read(bytes.into())? })
+    }
+
+    /// Whether it has only what has changed since another.
+    pub fn is_based(&self) -> bool {
+        self.bytes.is_based()
+    }
+
+    /// The whole snapshot, of one that has only what has changed since another, which is
+    /// given.
+    pub fn on(&self, base: &Snapshot) -> Result<Snapshot> {
+        Ok(Snapshot { bytes: self.bytes.on(&base.bytes)? })
+    }
+
+    /// Makes a store of it, with data of the host's. Functions of the host are found in the
+    /// linker. All modules that the store had must be given, in any order.
+    ///
+    /// Start functions are not run, and nothing of the linker but functions of the host is
+    /// used: what instances import from each other they had, and have again.
+    pub fn restore<T: 'static>(
+        &self,
+        linker: &Linker<T>,
+        modules: &[Module],
+        data: T,
+    ) -> Result<Restored<T>> {
+        let restoring = Restoring {
+            engine: linker.engine().clone(),
+            modules: by_hash(modules),
+            linker: Some(linker.clone()),
+            host_value: None,
+        };
+        self.restore_by(&restoring, data)
+    }
+
+    /// The same, by what was said beforehand.
+    pub fn restore_by<T: 'static>(&self, by: &Restoring<T>, data: T) -> Result<Restored<T>> {
+        let mut store = Store::new(&by.engine, data);
+        let runtime = store.as_context_mut().enter();
+        // SAFETY: the store is here, and nothing else uses it.
+        let runtime = unsafe { &mut *runtime.as_ptr() };
+        let restored = snapshot::restore(runtime, &self.bytes, by)?;
+        let calls = restored.calls.into_iter().map(|call| RestoredCall::new(runtime, call));
+        let calls = calls.collect();
+        let mut instances = HashMap::new();
+        let mut continuations = HashMap::new();
+        for (name, named) in restored.names {
+            match named {
+                Named::Instance(number) => {
+                    instances.insert(name, Instance::from_index(runtime, number));
+                }
+                Named::Stack(reference, ty) => {
+                    let ty = ty.map(|[params, results]| {
+                        let number = |(ty, is_results)| {
+                            Ok((snapshot::type_number(&restored.modules, ty)?, is_results))
+                        };
+                        let sides = (number(params)?, number(results)?);
+                        Ok::<_, SnapshotError>(ContType::of_sides(sides.0, sides.1))
+                    });
+                    let held = Held::new(runtime, reference);
+                    let ty = ty.transpose()?.ok_or(Unusable::UnknownType);
+                    let continuation = Continuation { held, ty };
+                    continuations.insert(name, continuation);
+                }
+            }
+        }
+        Ok(Restored { store, calls, instances, continuations })
+    }
+}
+
+/// How stores are restored: with which modules and functions of the host, for many snapshots.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let engine = Engine::new(Config::new().snapshots(true))?;
+/// let module = Module::new(&engine, r#"(module (global (export "n") (mut i32) (i32.const 0)))"#)?;
+/// let mut store = Store::new(&engine, ());
+/// let instance = Instance::new(&mut store, &module, &[])?;
+/// let n = instance.get_global(&mut store, "n").unwrap();
+/// n.set(&mut store, Val::I32(7))?;
+/// let snapshot = store.snapshot(SnapshotOptions::new().name_instance("main", instance))?;
+///
+/// let restoring = Restoring::new(&engine, [module]);
+/// for _ in 0..3 {
+///     let mut restored = snapshot.restore_by(&restoring, ())?;
+///     let n = restored.instance("main")?.get_global(&mut restored.store, "n").unwrap();
+///     assert_eq!(n.get(&mut restored.store)?.i32(), Some(7));
+/// }
+/// # Ok::<(), Error>(())
+/// ```
+pub struct Restoring<T> {
+    engine: Engine,
+    modules: HashMap<[u8; 32], Arc<LoadedModule>>,
+    linker: Option<Linker<T>>,
+    host_value: Option<Box<ReadValue>>,
+}
+
+impl<T> std::fmt::Debug for Restoring<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Restoring").field("engine", &self.engine).finish_non_exhaustive()
+    }
+}
+
+impl<T> Restoring<T> {
+    /// With modules of an engine. Those of other engines are not used.
+    pub fn new(engine: &Engine, modules: impl IntoIterator<Item = Module>) -> Restoring<T> {
+        let modules = modules.into_iter().filter(|module| Engine::same(module.engine(), engine));
+        let modules: Vec<Module> = modules.collect();
+        let (engine, modules) = (engine.clone(), by_hash(&modules));
+        Restoring { engine, modules, linker: None, host_value: None }
+    }
+
+    /// Says where functions of the host are found. The linker must be of the same engine.
+    pub fn functions(&mut self, linker: &Linker<T>) -> Result<&mut Restoring<T>> {
+        if !Engine::same(linker.engine(), &self.engine) {
+            return Err(WrongEngine("linker", "snapshot").into());
+        }
+        self.linker = Some(linker.clone());
+        Ok(self)
+    }
+
+    /// Says how values of the host are read.
+    pub fn read_host_values(
+        &mut self,
+        read: impl Fn(&[u8]) -> Result<Box<dyn Any + Send + Sync>> + Send + Sync + 'static,
+    ) -> &mut Restoring<T> {
+        self.host_value = Some(Box::new(read));
+        self
+    }
+}
+
+fn by_hash(modules: &[Module]) -> HashMap<[u8; 32], Arc<LoadedModule>> {
+    let hashed = modules.iter().map(|module| (hash(module.loaded()), module.loaded().clone()));
+    hashed.collect()
+}
+
+/// Tells a compiled module from all others: by its code, and what is known of it.
+fn hash(module: &LoadedModule) -> [u8; 32] {
+    *module.hash.get_or_init(|| {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&postcard::to_allocvec(&module.info).expect("it can be written"));
+        hasher.update(module.code.tables().data);
+        hasher.update(module.code.bytes());
+        *hasher.finalize().as_bytes()
+    })
+}
+
+/// A store that was restored, and what the host has of it.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let engine = Engine::new(Config::new().snapshots(true))?;
+/// let module = Module::new(&engine, r#"
+///     (module
+///       (import "host" "wait" (func $wait (param i32) (result i32)))
+///       (func (export "run") (result i32) (i32.mul (call $wait (i32.const 3)) (i32.const 2))))
+/// "#)?;
+/// let mut linker = Linker::new(&engine);
+/// linker.func_wrap("host", "wait", |mut caller: Caller<'_, Option<Snapshot>>, _: i32| {
+///     let snapshot = caller.snapshot(&SnapshotOptions::new())?;
+///     *caller.data_mut() = Some(snapshot);
+///     Ok::<i32, Error>(10)
+/// })?;
+/// let mut store = Store::new(&engine, None);
+/// let instance = linker.instantiate(&mut store, &module)?;
+/// let run = instance.get_typed_func::<(), i32>(&mut store, "run")?;
+/// assert_eq!(run.call(&mut store, ())?, 20);
+///
+/// let snapshot = store.into_data().unwrap();
+/// let mut restored = snapshot.restore(&linker, &[module], None)?;
+/// let call = restored.calls.pop().unwrap();
+/// assert_eq!(call.import(), Some(("host", "wait")));
+/// let results = call.resume(&mut restored.store, &[Val::I32(50)])?;
+/// assert_eq!(results[0].i32(), Some(100));
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Restored<T> {
+    /// The store.
+    pub store: Store<T>,
+    /// The calls that wait: one, if the snapshot was taken while something ran.
+    pub calls: Vec<RestoredCall>,
+    instances: HashMap<String, Instance>,
+    continuations: HashMap<String, Continuation>,
+}
+
+impl<T> Restored<T> {
+    /// An instance, by its name.
+    pub fn instance(&self, name: &str) -> Result<Instance> {
+        let instance = self.instances.get(name).copied();
+        let (what, name) = ("instance", name.to_string());
+        Ok(instance.ok_or(SnapshotError::NoSuchName { what, name })?)
+    }
+
+    /// A continuation, by its name. It can be taken once.
+    pub fn continuation(&mut self, name: &str) -> Result<Continuation> {
+        let continuation = self.continuations.remove(name);
+        let (what, name) = ("continuation", name.to_string());
+        Ok(continuation.ok_or(SnapshotError::NoSuchName { what, name })?)
+    }
+}
+
+impl<T> Store<T> {
+    /// Writes the store down. Nothing may run or wait in it, and what the host holds must have
+    /// a name. [`Snapshot`] has an example.
+    ///
+    /// What nothing refers to any more is collected before, and not written. The store can be
+    /// used as before.
+    pub fn snapshot(&mut self, options: &SnapshotOptions) -> Result<Snapshot> {
+        take(&mut self.as_context_mut(), options, None)
+    }
+}
+
+impl<T> Caller<'_, T> {
+    /// Writes the store down while this function runs. In the snapshot, the call from the host
+    /// that has led here waits for the results of this function
+    /// ([`Restored::calls`]); here it goes on.
+    ///
+    /// Fails if there is another host function outside of this one, or if the function was not
+    /// called by way of an import. [`Restored`] has an example.
+    pub fn snapshot(&mut self, options: &SnapshotOptions) -> Result<Snapshot> {
+        let called = self.called;
+        take(&mut self.store, options, Some(Running::InHostCall(called.pointer())))
+    }
+}
+
+impl<T: 'static> Store<T> {
+    /// Has the store written down whenever somebody asks for it by the handle that is returned,
+    /// from any thread: what runs stops at its next check point, and the function is called
+    /// with the snapshot, or why there is none. If it fails, what runs ends with its error;
+    /// else it goes on.
+    ///
+    /// In the snapshot, the call that ran is one that waits for nothing
+    /// ([`RestoredCall::import`] is none). While nothing runs, the next call is written down when
+    /// it begins. A function of the host is not stopped, but what it returns to is. Fails without
+    /// [`Config::interruption`](crate::Config::interruption).
+    ///
+    /// ```
+    /// use ropewalk::*;
+    /// use std::sync::{Arc, Mutex};
+    ///
+    /// let engine = Engine::new(Config::new().snapshots(true).interruption(true))?;
+    /// let module = Module::new(&engine, r#"
+    ///     (func (export "sum") (param $n i32) (result i32) (local $sum i32)
+    ///       (loop $next
+    ///         (local.set $sum (i32.add (local.get $sum) (local.get $n)))
+    ///         (br_if $next (local.tee $n (i32.sub (local.get $n) (i32.const 1)))))
+    ///       (local.get $sum))
+    /// "#)?;
+    /// let mut store = Store::new(&engine, ());
+    /// let instance = Instance::new(&mut store, &module, &[])?;
+    /// let taken = Arc::new(Mutex::new(None));
+    /// let place = taken.clone();
+    /// let handle = store.on_snapshot_request(SnapshotOptions::new(), move |_, snapshot| {
+    ///     *place.lock().unwrap() = Some(snapshot?);
+    ///     Ok(())
+    /// })?;
+    /// handle.request();
+    /// let sum = instance.get_typed_func::<i32, i32>(&mut store, "sum")?;
+    /// assert_eq!(sum.call(&mut store, 1000)?, 500_500);
+    ///
+    /// let snapshot = taken.lock().unwrap().take().unwrap();
+    /// let mut restored = snapshot.restore(&Linker::<()>::new(&engine), &[module], ())?;
+    /// let call = restored.calls.pop().unwrap();
+    /// assert_eq!(call.import(), None);
+    /// assert_eq!(call.resume(&mut restored.store, &[])?[0].i32(), Some(500_500));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn on_snapshot_request(
+        &mut self,
+        options: SnapshotOptions,
+        mut taken: impl FnMut(StoreContextMut<'_, T>, Result<Snapshot>) -> Result<()>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Result<SnapshotHandle> {
+        if !self.engine().config().snapshots {
+            return Err(SnapshotError::Disabled.into());
+        }
+        anyhow::ensure!(
+            self.engine().config().interruption,
+            "the engine does not compile for interruption (Config::interruption)"
+        );
+        let runtime = &mut self.inner.runtime;
+        runtime.snapshot_hook = Some(Box::new(move |runtime| {
+            // SAFETY: whoever called WebAssembly has set the owner, which is a store of this
+            // very type, and uses it no more than the function that has stopped.
+            let mut store = StoreContextMut(unsafe { &mut *runtime.owner().cast() });
+            let snapshot = take(&mut store, &options, Some(Running::Paused));
+            taken(store, snapshot)
+        }));
+        Ok(SnapshotHandle(runtime.interrupts().clone()))
+    }
+}
+
+/// Asks for a snapshot of a store, from any thread. [`Store::on_snapshot_request`] has an
+/// example.
+#[derive(Clone, Debug)]
+pub struct SnapshotHandle(Arc<Interrupts>);
+
+impl SnapshotHandle {
+    /// Has what runs in the store, or else what runs there next, written down. Does nothing
+    /// if the store is gone.
+    pub fn request(&self) {
+        self.0.request_snapshot();
+    }
+}
+
+fn take<T>(
+    store: &mut StoreContextMut<'_, T>,
+    options: &SnapshotOptions,
+    running: Option<Running>,
+) -> Result<Snapshot> {
+    let engine = store.engine().clone();
+    let runtime = &mut *store.0.runtime;
+    let mut names = Vec::new();
+    for (name, named) in &options.names {
+        let named = match *named {
+            Name::Instance(instance) => Handle::Instance(instance.in_store(runtime)?),
+            Name::Continuation(store, ..) if store != runtime.id() => {
+                return Err(WrongStore("continuation").into());
+            }
+            Name::Continuation(_, reference, ty) => {
+                Handle::Stack(reference, ty.map(ContType::numbers))
+            }
+        };
+        names.push((name.clone(), named));
+    }
+    let own = engine.own_module();
+    let bytes = snapshot::take(
+        runtime,
+        &Take {
+            trampolines: &engine,
+            module: &|module| {
+                let is_engines = own.as_deref().is_some_and(|own| LoadedModule::same(own, module));
+                (hash(module), is_engines)
+            },
+            settings: written_settings(&engine),
+            names,
+            host_value: &|value| match &options.host_value {
+                Some(write) => write(value),
+                None => anyhow::bail!(
+                    "nothing says how (SnapshotOptions::write_host_values)"
+                ),
+            },
+            base: options.base.as_ref(),
+            running,
+        },
+    )?;
+    Ok(Snapshot { bytes })
+}
+
+fn written_settings(engine: &Engine) -> Vec<u8> {
+    postcard::to_allocvec(&settings(engine)).expect("strings can be written")
+}
+
+impl Trampolines for Engine {
+    fn all(&self) -> Vec<LoadedTrampoline> {
+        self.trampolines().all()
+    }
+
+    fn address(&self, kind: TrampolineKind, type_id: u32) -> Result<usize> {
+        Ok(self.trampoline(kind, type_id)? as usize)
+    }
+}
+
+impl<T: 'static> snapshot::Host for Restoring<T> {
+    fn module(&self, hash: &[u8; 32], is_engines: bool) -> Result<Option<Arc<LoadedModule>>> {
+        if is_engines {
+            let own = self.engine.stacks_module()?;
+            return Ok((self::hash(&own) == *hash).then_some(own));
+        }
+        Ok(self.modules.get(hash).cloned())
+    }
+
+    fn import(
+        &self,
+        _: &mut RuntimeStore,
+        module: &Arc<LoadedModule>,
+        number: usize,
+    ) -> Result<Option<ImportValue>> {
+        let import = &module.info.imports[number];
+        let Some(linker) = &self.linker else { return Ok(None) };
+        let Some(found) = linker.host_function(module, import)? else { return Ok(None) };
+        host::ready(&self.engine, &found)?;
+        Ok(Some(ImportValue::Host(found)))
+    }
+
+    fn trampolines(&self) -> &dyn Trampolines {
+        &self.engine
+    }
+
+    fn settings(&self) -> Vec<u8> {
+        written_settings(&self.engine)
+    }
+
+    fn difference(&self, written: &[u8]) -> SnapshotError {
+        let Ok(was) = postcard::from_bytes::<Vec<(String, String)>>(written) else {
+            return SnapshotError::Damaged("its settings cannot be read");
+        };
+        let is = settings(&self.engine);
+        let differing = is.iter().zip(&was).find(|(is, was)| is != was);
+        match differing {
+            Some(((name, is), (_, was))) => {
+                let (name, was, is) = (name.clone(), was.clone(), is.clone());
+                SnapshotError::Setting { name, was, is }
+            }
+            None => SnapshotError::Damaged("it has other settings"),
+        }
+    }
+
+    fn host_value(&self, bytes: &[u8]) -> Result<Box<dyn Any + Send + Sync>> {
+        let read = self.host_value.as_ref();
+        read.context("nothing says how (Restoring::read_host_values)")?(bytes)
+    }
+}

@@ -1,0 +1,135 @@
+//! What cannot be written down or read is refused, and nothing is lost.
+
+use super::*;
+use std::sync::{Arc, Mutex};
+
+fn refusal(error: &Error) -> &SnapshotError {
+    error.downcast_ref().unwrap_or_else(|| panic!("another error: {error:#}"))
+}
+
+#[test]
+fn an_engine_that_does_not_compile_for_it_says_so() {
+    let mut store = Store::new(&Engine::default(), ());
+    let error = store.snapshot(&SnapshotOptions::new()).unwrap_err();
+    assert!(matches!(refusal(&error), SnapshotError::Disabled));
+    assert!(error.to_string().contains("Config::snapshots"), "{error}");
+}
+
+#[test]
+fn what_the_host_holds_without_a_name_is_not_lost() {
+    let module = Module::new(&engine(), r#"(module (func (export "run")))"#).unwrap();
+    let mut store = Store::new(module.engine(), ());
+    let instance = Instance::new(&mut store, &module, &[]).unwrap();
+    let run = instance.get_func(&mut store, "run").unwrap();
+    let held = Continuation::new(&mut store, run).unwrap();
+    let error = store.snapshot(&SnapshotOptions::new()).unwrap_err();
+    assert!(matches!(refusal(&error), SnapshotError::Unnamed(1)), "{error}");
+    let error = Store::new(module.engine(), ())
+        .snapshot(SnapshotOptions::new().name_continuation("it", &held))
+        .unwrap_err();
+    assert!(error.downcast_ref::<WrongStore>().is_some(), "{error}");
+    held.resume(&mut store, &[]).unwrap();
+    store.snapshot(&SnapshotOptions::new()).unwrap();
+}
+
+#[test]
+fn host_values_need_someone_who_writes_them() {
+    let source = r#"(module (global (export "g") (mut externref) (ref.null extern)))"#;
+    let module = Module::new(&engine(), source).unwrap();
+    let mut store = Store::new(module.engine(), ());
+    let instance = Instance::new(&mut store, &module, &[]).unwrap();
+    let value = ExternRef::new(&mut store, 5_u32).unwrap();
+    let global = instance.get_global(&mut store, "g").unwrap();
+    global.set(&mut store, Val::ExternRef(Some(value))).unwrap();
+    let error = store.snapshot(&SnapshotOptions::new()).unwrap_err();
+    assert!(matches!(refusal(&error), SnapshotError::HostValue(_)), "{error}");
+    assert!(error.to_string().contains("write_host_values"), "{error}");
+}
+
+#[test]
+fn a_host_function_as_a_value_is_refused() {
+    let source = r#"(module (table (export "t") 1 funcref))"#;
+    let module = Module::new(&engine(), source).unwrap();
+    let mut store = Store::new(module.engine(), ());
+    let instance = Instance::new(&mut store, &module, &[]).unwrap();
+    let func = Func::wrap(&mut store, || 1);
+    let table = instance.get_table(&mut store, "t").unwrap();
+    table.set(&mut store, 0, Val::FuncRef(Some(func))).unwrap();
+    let error = store.snapshot(&SnapshotOptions::new()).unwrap_err();
+    assert!(matches!(refusal(&error), SnapshotError::HostFunction), "{error}");
+    table.set(&mut store, 0, Val::FuncRef(None)).unwrap();
+    store.snapshot(&SnapshotOptions::new()).unwrap();
+}
+
+#[test]
+fn a_host_function_outside_and_a_host_that_resumes_are_refused() {
+    let source = r#"
+    (module
+      (import "host" "snap" (func $snap)) (import "host" "again" (func $again))
+      (func (export "snap") (call $snap)) (func (export "again") (call $again)))"#;
+    let module = Module::new(&engine(), source).unwrap();
+    let mut linker = Linker::new(module.engine());
+    let errors: Arc<Mutex<Vec<Error>>> = Arc::default();
+    let list = errors.clone();
+    linker
+        .func_wrap("host", "snap", move |mut caller: Caller<'_, ()>| {
+            list.lock().unwrap().extend(caller.snapshot(&SnapshotOptions::new()).err());
+        })
+        .unwrap();
+    linker
+        .func_wrap("host", "again", |mut caller: Caller<'_, ()>| -> Result<()> {
+            let snap = caller.get_export("snap").and_then(Extern::into_func).unwrap();
+            snap.call(&mut caller, &[], &mut [])
+        })
+        .unwrap();
+    let mut store = Store::new(module.engine(), ());
+    let instance = linker.instantiate(&mut store, &module).unwrap();
+    call::<()>(&mut store, instance, "snap");
+    assert!(errors.lock().unwrap().is_empty());
+    call::<()>(&mut store, instance, "again");
+    let error = errors.lock().unwrap().pop().unwrap();
+    assert!(matches!(refusal(&error), SnapshotError::Nested), "{error}");
+    let snap = instance.get_func(&mut store, "snap").unwrap();
+    let continuation = Continuation::new(&mut store, snap).unwrap();
+    continuation.resume(&mut store, &[]).unwrap();
+    let error = errors.lock().unwrap().pop().unwrap();
+    assert!(matches!(refusal(&error), SnapshotError::Resumed), "{error}");
+    call::<()>(&mut store, instance, "snap");
+    assert!(errors.lock().unwrap().is_empty());
+}
+
+#[test]
+fn what_is_missing_or_differs_when_it_is_read_is_said() {
+    let source = r#"(module $m (import "host" "f" (func)) (func (export "run")))"#;
+    let module = Module::new(&engine(), source).unwrap();
+    let mut linker = Linker::new(module.engine());
+    linker.func_wrap("host", "f", || {}).unwrap();
+    let mut store = Store::new(module.engine(), ());
+    linker.instantiate(&mut store, &module).unwrap();
+    let snapshot = store.snapshot(&SnapshotOptions::new()).unwrap();
+
+    let error = snapshot.restore(&linker, &[], ()).unwrap_err();
+    assert!(error.to_string().contains("needs a module named \"m\""), "{error}");
+    let nothing = Linker::new(module.engine());
+    let error = snapshot.restore(&nothing, std::slice::from_ref(&module), ()).unwrap_err();
+    assert!(error.to_string().contains("needs the host function \"host\" \"f\""), "{error}");
+    let other = Engine::new(Config::new().snapshots(true).interruption(true)).unwrap();
+    let error = snapshot.restore(&Linker::<()>::new(&other), &[], ()).unwrap_err();
+    let expected = "the snapshot was taken with another setting: interruption was false, and is true";
+    assert_eq!(error.to_string(), expected);
+    let changed = Module::new(module.engine(), source.replace("(func (export", "(func nop (export"));
+    assert!(changed.is_err() || snapshot.restore(&linker, &[changed.unwrap()], ()).is_err());
+
+    // SAFETY: they are refused, since their checksum differs.
+    unsafe {
+        let mut bytes = snapshot.as_bytes().to_vec();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        let error = Snapshot::from_bytes(bytes).unwrap_err();
+        assert!(matches!(refusal(&error), SnapshotError::Damaged(_)), "{error}");
+        let error = Snapshot::from_bytes(&snapshot.as_bytes()[..middle]).unwrap_err();
+        assert!(matches!(refusal(&error), SnapshotError::Damaged(_)), "{error}");
+        let error = Snapshot::from_bytes(*b"something else").unwrap_err();
+        assert!(matches!(refusal(&error), SnapshotError::Other), "{error}");
+    }
+}
