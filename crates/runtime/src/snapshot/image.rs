@@ -202,6 +202,8 @@ pub(super) struct CallImage {
     pub root: usize,
     pub stack: usize,
     pub base: usize,
+    /// The base of the stack that extends another, while the rout of that begins.
+    pub extending: usize,
     /// The host function that it waits for; none if it was stopped at a check point.
     pub import: Option<ImportName>,
     /// The type of that function.

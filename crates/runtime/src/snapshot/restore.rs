@@ -650,6 +650,8 @@ impl Reader<'_> {
         let root = self.roots.iter().position(|(number, ..)| *number == image.root);
         let (_, root, values) = self.roots.swap_remove(root.ok_or(damaged("a root"))?);
         let [stack, base] = [self.block(image.stack)?, self.block(image.base)?];
+        let extending = self.block(image.extending)?;
+        self.store.context_mut().extending = extending;
         let waiting = Waiting { rest: Box::new(Nothing), scope: None };
         let pending = self.store.restore_frozen(root, stack, base, waiting)?;
         Ok(RestoredCall { import: image.import, awaited, results, values, pending })

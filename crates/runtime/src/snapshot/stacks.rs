@@ -107,6 +107,8 @@ impl Writer<'_> {
                 all.map(|stack| stacks.number_of(stack).expect("of the table")).collect()
             }
         };
+        // It may be suspended, while something else runs in its activation.
+        let root = self.take.running.map(|_| store.roots[store.depth - 1].block);
         let retired: HashSet<usize> = stacks.retired_numbers().collect();
         for number in 1..=stacks.len() {
             // SAFETY: blocks of the table are always initialised.
@@ -117,7 +119,9 @@ impl Writer<'_> {
             let block = match stack.purpose {
                 Purpose::Free if retired.contains(&number) => BlockImage::Retired,
                 Purpose::Free => BlockImage::Vacant(stack.reference),
-                Purpose::Root if !is_active => self.idle_root(stack)?,
+                Purpose::Root if !is_active && root != Some(stacks.block(number)) => {
+                    self.idle_root(stack)?
+                }
                 purpose if is_lost => BlockImage::Lost { purpose, reference: stack.reference },
                 _ => BlockImage::Stack(Box::new(self.stack(number, stack, is_active)?)),
             };

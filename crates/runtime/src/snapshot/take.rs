@@ -427,6 +427,7 @@ impl Writer<'_> {
             root: number(root),
             stack: number(context.stack),
             base: number(context.base),
+            extending: store.stacks.number_of(context.extending).unwrap_or(0),
             import,
             awaited,
             results,
