@@ -1,6 +1,7 @@
 //! The numbers, flags and layouts of the specification.
 
 use crate::errno::{Errno, Result};
+use serde::{Deserialize, Serialize};
 
 /// Which of the two versions a program was made for. They differ in three layouts
 /// and one enumeration.
@@ -155,7 +156,7 @@ impl Rights {
 }
 
 /// What a descriptor or a path is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(u8)]
 #[allow(dead_code, reason = "the specification's")]
 pub(crate) enum FileType {

@@ -45,6 +45,30 @@ impl Clock for MonotonicClock {
     }
 }
 
+/// A clock that goes on from what another one showed.
+pub(crate) struct Continued {
+    clock: Box<dyn Clock>,
+    /// What the clock showed when this one began.
+    beginning: Duration,
+    from: Duration,
+}
+
+impl Continued {
+    pub(crate) fn new(clock: Box<dyn Clock>, from: Duration) -> Continued {
+        Continued { beginning: clock.now(), clock, from }
+    }
+}
+
+impl Clock for Continued {
+    fn resolution(&self) -> Duration {
+        self.clock.resolution()
+    }
+
+    fn now(&self) -> Duration {
+        self.from.saturating_add(self.clock.now().saturating_sub(self.beginning))
+    }
+}
+
 /// Processor time of the host's process or thread.
 struct CpuClock(ClockId);
 

@@ -4,6 +4,7 @@ use crate::abi::{FdFlags, Rights};
 use crate::clock::{Clock, Clocks, MonotonicClock, WallClock};
 use crate::descriptor::{Descriptor, Kind, file_rights, filetype_of};
 use crate::directory::Directory;
+use crate::origin::{Origin, Preopen, Role};
 use crate::pipe::{MemoryInputPipe, MemoryOutputPipe};
 use crate::table::Table;
 use crate::tape::{Player, Recorder, Tape};
@@ -31,6 +32,8 @@ pub struct WasiCtx {
     pub(crate) random: Option<Random>,
     pub(crate) table: Table,
     pub(crate) end_on_broken_pipe: bool,
+    /// The names of the directories that the program found, if it may be saved.
+    pub(crate) preopens: Option<Vec<String>>,
     /// Of the function that is being called.
     pub(crate) progress: Progress,
     pub(crate) tape: Tape,
@@ -110,18 +113,19 @@ bitflags::bitflags! {
 /// # }
 /// ```
 pub struct WasiCtxBuilder {
-    args: Vec<Vec<u8>>,
-    environment: Vec<Vec<u8>>,
+    pub(crate) args: Vec<Vec<u8>>,
+    pub(crate) environment: Vec<Vec<u8>>,
     stdin: Stream,
     stdout: Stream,
     stderr: Stream,
-    directories: Vec<Descriptor>,
+    pub(crate) directories: Vec<Descriptor>,
     sockets: Vec<Descriptor>,
     wall: Option<Box<dyn Clock>>,
     monotonic: Option<Box<dyn Clock>>,
     random: Option<Random>,
     end_on_broken_pipe: bool,
-    tape: Tape,
+    saveable: bool,
+    pub(crate) tape: Tape,
 }
 
 /// A standard stream: a pipe in memory, or a file of the host's, which may be a
@@ -203,18 +207,12 @@ impl Socket {
 
     /// The descriptor of a socket that the host does not wait at.
     pub(crate) fn waiting_elsewhere(fd: OwnedFd, listens: bool, flags: FdFlags) -> Descriptor {
-        let (fd, inheriting) = (Arc::new(fd), Rights::SOCKET);
-        match listens {
-            true => {
-                Descriptor { kind: Kind::Listener(fd), base: Rights::LISTENER, inheriting, flags }
-            }
-            false => Descriptor {
-                kind: Kind::Socket(fd),
-                base: Rights::SOCKET,
-                inheriting: Rights::empty(),
-                flags,
-            },
-        }
+        let fd = Arc::new(fd);
+        let (kind, base, inheriting) = match listens {
+            true => (Kind::Listener(fd), Rights::LISTENER, Rights::SOCKET),
+            false => (Kind::Socket(fd), Rights::SOCKET, Rights::empty()),
+        };
+        Descriptor { kind, base, inheriting, flags, origin: None }
     }
 }
 
@@ -246,6 +244,7 @@ impl WasiCtxBuilder {
             monotonic: None,
             random: None,
             end_on_broken_pipe: false,
+            saveable: false,
             tape: Tape::None,
         }
     }
@@ -368,6 +367,7 @@ impl WasiCtxBuilder {
             base,
             inheriting,
             flags: FdFlags::empty(),
+            origin: None,
         });
         Ok(self)
     }
@@ -456,32 +456,73 @@ impl WasiCtxBuilder {
         Ok(self)
     }
 
+    /// Whether the context may be [saved](WasiCtx::save). It remembers then by which paths
+    /// files were opened, and keeps the host's directories open as long as something below
+    /// them is.
+    pub fn saveable(&mut self, enable: bool) -> &mut WasiCtxBuilder {
+        self.saveable = enable;
+        self
+    }
+
     /// The context. The builder is as new then.
     pub fn build(&mut self) -> WasiCtx {
-        let builder = std::mem::take(self);
-        let mut table = Table::default();
-        let streams = [
-            builder.stdin.for_reading().0,
-            builder.stdout.for_writing().0,
-            builder.stderr.for_writing().0,
-        ];
-        for descriptor in streams.into_iter().chain(builder.directories).chain(builder.sockets) {
+        let mut builder = std::mem::take(self);
+        builder.note_origins(0..builder.directories.len());
+        let names = builder.directories.iter().filter_map(Descriptor::preopened_as);
+        let names: Vec<String> = names.map(str::to_owned).collect();
+        let (streams, mut table) = (builder.streams(), Table::default());
+        let directories = std::mem::take(&mut builder.directories);
+        let sockets = std::mem::take(&mut builder.sockets);
+        for descriptor in streams.into_iter().chain(directories).chain(sockets) {
             // A host that could open them all has far fewer than a table takes.
             let _ = table.insert(descriptor);
         }
+        builder.finish(table, &names)
+    }
+
+    /// The standard streams, by their roles.
+    pub(crate) fn streams(&mut self) -> [Descriptor; 3] {
+        let [stdin, stdout, stderr] = [&mut self.stdin, &mut self.stdout, &mut self.stderr]
+            .map(|stream| std::mem::replace(stream, Stream::null()));
+        let mut streams = [stdin.for_reading().0, stdout.for_writing().0, stderr.for_writing().0];
+        if self.saveable {
+            let roles = [Role::Stdin, Role::Stdout, Role::Stderr];
+            for (stream, role) in streams.iter_mut().zip(roles) {
+                stream.origin = Some(Box::new(Origin::Stream(role)));
+            }
+        }
+        streams
+    }
+
+    /// Has directories remember what they are, if the context may be saved: each is the one
+    /// that the program finds at its place in this order.
+    pub(crate) fn note_origins(&mut self, order: impl IntoIterator<Item = usize>) {
+        for (number, directory) in (0..).zip(order) {
+            let directory = self.directories.get_mut(directory).filter(|_| self.saveable);
+            let Some(descriptor) = directory else { continue };
+            let Kind::Directory(directory) = &descriptor.kind else { continue };
+            let name = directory.preopened_as.clone().unwrap_or_default();
+            let preopen = Preopen { number, name, dir: directory.dir.clone() };
+            descriptor.origin = Some(Box::new(Origin::Preopened(Arc::new(preopen))));
+        }
+    }
+
+    /// The context with these descriptors, of which some are directories with these names.
+    pub(crate) fn finish(self, table: Table, preopens: &[String]) -> WasiCtx {
         let monotonic = || Box::new(MonotonicClock { beginning: Instant::now() });
         WasiCtx {
-            args: builder.args,
-            environment: builder.environment,
+            args: self.args,
+            environment: self.environment,
             clocks: Clocks {
-                wall: builder.wall.unwrap_or_else(|| Box::new(WallClock)),
-                monotonic: builder.monotonic.unwrap_or_else(|| monotonic()),
+                wall: self.wall.unwrap_or_else(|| Box::new(WallClock)),
+                monotonic: self.monotonic.unwrap_or_else(|| monotonic()),
             },
-            random: builder.random,
+            random: self.random,
             table,
-            end_on_broken_pipe: builder.end_on_broken_pipe,
+            end_on_broken_pipe: self.end_on_broken_pipe,
+            preopens: self.saveable.then(|| preopens.to_vec()),
             progress: Progress::default(),
-            tape: builder.tape,
+            tape: self.tape,
         }
     }
 }

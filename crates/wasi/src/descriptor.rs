@@ -3,6 +3,7 @@
 use crate::abi::{FdFlags, FileType, Filestat, Rights, timestamp};
 use crate::directory::Directory;
 use crate::errno::{Errno, Failure, Result};
+use crate::origin::Origin;
 use crate::pipe::{MemoryInputPipe, MemoryOutputPipe};
 use crate::wait::{Interest, Source, Wait, readiness};
 use rustix::fs::Stat;
@@ -27,6 +28,8 @@ pub(crate) struct Descriptor {
     /// The rights that things which are opened through it can have.
     pub(crate) inheriting: Rights,
     pub(crate) flags: FdFlags,
+    /// How it can be found again, if that was asked for.
+    pub(crate) origin: Option<Box<Origin>>,
 }
 
 /// What is open.
@@ -54,7 +57,14 @@ impl Descriptor {
     /// A stream. It cannot be told from a terminal or a file by its rights if it
     /// is none.
     pub(crate) fn stream(kind: Kind, base: Rights) -> Descriptor {
-        Descriptor { kind, base, inheriting: Rights::empty(), flags: FdFlags::empty() }
+        let (inheriting, flags) = (Rights::empty(), FdFlags::empty());
+        Descriptor { kind, base, inheriting, flags, origin: None }
+    }
+
+    /// Takes rights away, and gives none.
+    pub(crate) fn narrow(&mut self, base: Rights, inheriting: Rights) {
+        self.base = self.base.intersection(base);
+        self.inheriting = self.inheriting.intersection(inheriting);
     }
 
     /// Fails unless the program may do this.
@@ -79,6 +89,11 @@ impl Descriptor {
             Kind::Directory(directory) => Ok(directory),
             _ => Err(Errno::NOTDIR.into()),
         }
+    }
+
+    /// The name of a directory that was there when the program began.
+    pub(crate) fn preopened_as(&self) -> Option<&str> {
+        self.directory().ok()?.preopened_as.as_deref()
     }
 
     /// What the host knows it by. Nothing if it is in memory.

@@ -7,18 +7,22 @@ use crate::abi::{FileType, Filestat, timestamp};
 use crate::errno::Result;
 use cap_std::fs::{Dir, FileTypeExt as _, Metadata, MetadataExt as _};
 use rustix::fs::AtFlags;
+use serde::{Deserialize, Serialize};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
 
 /// A directory that is open.
 pub(crate) struct Directory {
-    pub(crate) dir: Dir,
+    /// Shared with what is opened below it, which may outlast it, if that must be found again.
+    pub(crate) dir: Arc<Dir>,
     /// The name under which the program found it, if it did not open it itself.
     pub(crate) preopened_as: Option<String>,
     /// What is in it, as it was when the program began to list it.
-    listing: Option<Vec<Entry>>,
+    pub(crate) listing: Option<Vec<Entry>>,
 }
 
 /// A name in a directory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Entry {
     pub(crate) name: Vec<u8>,
     pub(crate) ino: u64,
@@ -27,7 +31,7 @@ pub(crate) struct Entry {
 
 impl Directory {
     pub(crate) fn new(dir: Dir, preopened_as: Option<String>) -> Directory {
-        Directory { dir, preopened_as, listing: None }
+        Directory { dir: Arc::new(dir), preopened_as, listing: None }
     }
 
     /// What is in it, from an entry on. It is read anew when a program begins at

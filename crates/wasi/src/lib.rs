@@ -14,6 +14,8 @@
 //! | `abi` `errno` | numbers, flags and layouts of the specification |
 //! | `ctx` | what a program gets to see |
 //! | `table` `descriptor` `directory` `pipe` | what a program has open |
+//! | `open` `origin` | opening files, and remembering where they were |
+//! | `state` `save` `restore` | contexts that are written down and made again |
 //! | `clock` `times` | time |
 //! | `wait` `reactor` | waiting, in one place: with a blocked thread, or without |
 //! | `tape` | recordings of what a program got, and running it again with them |
@@ -31,8 +33,13 @@ mod exit;
 mod functions;
 mod guest;
 mod linker;
+mod open;
+mod origin;
 mod pipe;
 mod reactor;
+mod restore;
+mod save;
+mod state;
 mod table;
 mod tape;
 mod times;
@@ -43,3 +50,6 @@ pub use ctx::{DirPerms, FilePerms, Socket, Stream, WasiCtx, WasiCtxBuilder};
 pub use exit::{BrokenPipe, I32Exit};
 pub use linker::add_to_linker;
 pub use pipe::{MemoryInputPipe, MemoryOutputPipe};
+pub use restore::RestoreError;
+pub use save::{SaveError, Unsaveable};
+pub use state::{StateError, WasiState};

@@ -20,6 +20,12 @@ impl MemoryInputPipe {
         lock(&self.unread).len()
     }
 
+    /// Takes what the program has not read yet, so that it can be given to another input. For
+    /// the program, this one has ended.
+    pub fn take_unread(&self) -> Vec<u8> {
+        std::mem::take(&mut *lock(&self.unread)).into()
+    }
+
     pub(crate) fn read(&self, buffer: &mut [u8]) -> usize {
         let mut unread = lock(&self.unread);
         let count = buffer.len().min(unread.len());
@@ -33,8 +39,15 @@ impl MemoryInputPipe {
 /// A standard output or error that is kept. Clones are the same pipe.
 #[derive(Clone, Debug)]
 pub struct MemoryOutputPipe {
-    written: Arc<Mutex<Vec<u8>>>,
+    written: Arc<Mutex<Written>>,
     capacity: usize,
+}
+
+#[derive(Debug, Default)]
+struct Written {
+    bytes: Vec<u8>,
+    /// How many of them the host has looked at.
+    seen: usize,
 }
 
 impl MemoryOutputPipe {
@@ -45,17 +58,30 @@ impl MemoryOutputPipe {
 
     /// What has been written.
     pub fn contents(&self) -> Vec<u8> {
-        lock(&self.written).clone()
+        self.look(<[u8]>::to_vec)
     }
 
     /// What has been written, as text; what is not UTF-8 is replaced.
     pub fn text(&self) -> String {
-        String::from_utf8_lossy(&lock(&self.written)).into_owned()
+        self.look(|bytes| String::from_utf8_lossy(bytes).into_owned())
+    }
+
+    /// How many bytes have been written since the host last looked at what was, by
+    /// [`contents`](Self::contents) or [`text`](Self::text).
+    pub fn unseen(&self) -> usize {
+        let written = lock(&self.written);
+        written.bytes.len() - written.seen
+    }
+
+    fn look<R>(&self, at: impl FnOnce(&[u8]) -> R) -> R {
+        let mut written = lock(&self.written);
+        written.seen = written.bytes.len();
+        at(&written.bytes)
     }
 
     /// Nothing if there is no room at all.
     pub(crate) fn write(&self, buffers: &[IoSlice<'_>]) -> Option<usize> {
-        let mut written = lock(&self.written);
+        let written = &mut lock(&self.written).bytes;
         let before = written.len();
         for buffer in buffers {
             let room = self.capacity.saturating_sub(written.len());
@@ -92,6 +118,16 @@ mod tests {
         assert_eq!(pipe.write(&[IoSlice::new(b"ab"), IoSlice::new(b"cd")]), Some(3));
         assert_eq!(pipe.write(&[IoSlice::new(b"e")]), None);
         assert_eq!(pipe.write(&[]), Some(0));
+        assert_eq!(pipe.unseen(), 3);
         assert_eq!(pipe.text(), "abc");
+        assert_eq!(pipe.unseen(), 0);
+    }
+
+    #[test]
+    fn what_is_unread_can_be_given_to_another_input() {
+        let pipe = MemoryInputPipe::new("abc");
+        assert_eq!(pipe.read(&mut [0]), 1);
+        assert_eq!(pipe.take_unread(), b"bc");
+        assert_eq!((pipe.unread(), pipe.read(&mut [0])), (0, 0));
     }
 }

@@ -5,7 +5,7 @@ use crate::errno::{Errno, Result};
 use std::collections::BTreeSet;
 
 /// How many descriptors a program may have, whatever the host would allow.
-const MOST: usize = 1 << 20;
+pub(crate) const MOST: usize = 1 << 20;
 
 /// Descriptors by their numbers. A new one gets the lowest number that is free, as
 /// programs for POSIX expect.
@@ -44,6 +44,21 @@ impl Table {
         let descriptor = place.take().ok_or(Errno::BADF)?;
         self.free.insert(fd as u32 as usize);
         Ok(descriptor)
+    }
+
+    /// All that are open, with their numbers, which rise.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &Descriptor)> {
+        let places = self.descriptors.iter().enumerate();
+        places.filter_map(|(number, place)| Some((number as u32, place.as_ref()?)))
+    }
+
+    /// Puts a descriptor at a number that is higher than all that are open.
+    pub(crate) fn put(&mut self, number: u32, descriptor: Descriptor) {
+        let number = number as usize;
+        debug_assert!((self.descriptors.len()..MOST).contains(&number));
+        self.free.extend(self.descriptors.len()..number);
+        self.descriptors.resize_with(number, || None);
+        self.descriptors.push(Some(descriptor));
     }
 
     /// Moves a descriptor to the number of another, which is closed.

@@ -119,3 +119,52 @@ fn difference(expected: &[Seen], found: &[Seen]) -> String {
     let show = |seen: Option<&Seen>| seen.map_or("nothing".to_string(), |seen| format!("{seen:?}"));
     format!("expected {}, found {}, at {at}", show(expected.get(at)), show(found.get(at)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::model::{Outcome, Seen};
+    use super::program::{Bag, FirstClass, Op, Typed};
+    use super::*;
+
+    fn is_refusal(seen: &Seen) -> bool {
+        matches!(seen, Seen::End(Outcome::Trapped(why), _) if why == "stack cannot be copied")
+    }
+
+    /// Of each design that has copies, how many programs of some seeds have one.
+    fn with_copies(programs: &[&Program]) -> [usize; 3] {
+        let is_copy: [fn(&Op) -> bool; 3] = [
+            |op| matches!(op, Op::Typed(Typed::Clone { .. })),
+            |op| matches!(op, Op::Bag(Bag::Clone { .. })),
+            |op| matches!(op, Op::FirstClass(FirstClass::Clone { .. })),
+        ];
+        is_copy.map(|is_copy| {
+            let has = |program: &&&Program| {
+                program.blocks.iter().any(|block| block.ops.iter().any(|op| is_copy(op)))
+            };
+            programs.iter().filter(has).count()
+        })
+    }
+
+    #[test]
+    fn random_programs_make_copies_and_are_refused_some() {
+        let machines: Vec<Machine> =
+            (0..400).map(|seed| generate::generate(&crate::seeds::entropy(seed))).collect();
+        let programs: Vec<&Program> = machines.iter().map(|machine| &machine.program).collect();
+        let designs = with_copies(&programs);
+        assert!(designs.iter().all(|&programs| programs >= 20), "{designs:?}");
+        let copies: usize = machines.iter().map(|machine| machine.copies).sum();
+        assert!(copies >= 400, "{copies} copies");
+        let refused = machines.iter().flat_map(|machine| &machine.seen).filter(|s| is_refusal(s));
+        assert!(refused.count() >= 5);
+    }
+
+    #[test]
+    fn puppets_make_copies() {
+        let copies = (0..generate::PUPPETS).map(|puppet| {
+            let script = crate::seeds::entropy(puppet);
+            generate::play(generate::puppet(puppet), &script).copies
+        });
+        let with_copies = copies.filter(|&copies| copies > 0).count();
+        assert!(with_copies >= 12, "{with_copies} puppets");
+    }
+}

@@ -345,8 +345,7 @@ pub(crate) fn fd_prestat_dir_name(
 /// The name of a directory that was there when the program began. Programs look
 /// for them from 3 on, until a descriptor is a bad one.
 fn preopened_as(ctx: &WasiCtx, fd: i32) -> Result<&str> {
-    let directory = ctx.table.get(fd)?.directory().map_err(|_| Errno::BADF)?;
-    Ok(directory.preopened_as.as_deref().ok_or(Errno::BADF)?)
+    Ok(ctx.table.get(fd)?.preopened_as().ok_or(Errno::BADF)?)
 }
 
 /// Stores entries until the buffer is full; the last may be cut off.

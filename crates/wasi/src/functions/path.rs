@@ -1,19 +1,15 @@
 //! Functions of paths, each beginning at a directory that the program has.
 
-use crate::abi::{
-    FdFlags, FileType, Filestat, FstFlags, LookupFlags, OFlags, Rights, Version, flags, rights,
-};
+use crate::abi::{Filestat, FstFlags, LookupFlags, Rights, Version, flags, rights};
 use crate::ctx::WasiCtx;
-use crate::descriptor::{Descriptor, Kind, file_rights, filetype_of};
-use crate::directory::{Directory, filestat};
+use crate::directory::filestat;
 use crate::errno::{Errno, Result};
 use crate::guest::Guest;
+use crate::open::Request;
 use crate::times::Times;
-use cap_fs_ext::{DirExt as _, FollowSymlinks, OpenOptionsFollowExt as _};
-use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt as _};
-use std::os::fd::OwnedFd;
+use cap_fs_ext::DirExt as _;
+use cap_std::fs::Dir;
 use std::os::unix::ffi::OsStrExt as _;
-use std::sync::Arc;
 
 /// A directory that the program may do this in.
 fn directory(ctx: &WasiCtx, fd: i32, rights: Rights) -> Result<&Dir> {
@@ -235,101 +231,4 @@ pub(crate) fn path_open(
     let number = ctx.table.insert(descriptor)?;
     guest.put(place, number);
     Ok(())
-}
-
-/// How a program wants to open something.
-struct Request {
-    follow: bool,
-    oflags: OFlags,
-    fdflags: FdFlags,
-    rights: Rights,
-}
-
-impl Request {
-    fn open(&self, parent: &Descriptor, path: &str) -> Result<Descriptor> {
-        let directory = parent.directory()?;
-        self.check(parent)?;
-        let file = directory.dir.open_with(path, &self.options(parent))?.into_std();
-        let filetype = filetype_of(&file);
-        if filetype == FileType::Directory {
-            let directory = Directory::new(Dir::from_std_file(file), None);
-            return Ok(Descriptor {
-                kind: Kind::Directory(directory),
-                base: parent.inheriting.intersection(Rights::DIRECTORY),
-                inheriting: parent.inheriting,
-                flags: self.fdflags,
-            });
-        }
-        let fd = Arc::new(OwnedFd::from(file));
-        let base = self.granted(parent).intersection(file_rights(&fd, filetype));
-        Ok(Descriptor {
-            kind: Kind::File { fd, filetype },
-            base,
-            inheriting: Rights::empty(),
-            flags: self.fdflags,
-        })
-    }
-
-    /// Fails unless the program may open this, in this directory.
-    fn check(&self, parent: &Descriptor) -> Result {
-        let creating = OFlags::CREAT | OFlags::EXCL | OFlags::TRUNC;
-        if self.oflags.contains(OFlags::DIRECTORY) && self.oflags.intersects(creating) {
-            return Err(Errno::INVAL.into());
-        }
-        let mut needed = Rights::PATH_OPEN;
-        needed.set(Rights::PATH_CREATE_FILE, self.oflags.contains(OFlags::CREAT));
-        needed.set(Rights::PATH_FILESTAT_SET_SIZE, self.oflags.contains(OFlags::TRUNC));
-        parent.require(needed)?;
-        let data = self.rights.intersection(Rights::FD_READ | Rights::FD_WRITE);
-        match parent.inheriting.contains(data) {
-            true => Ok(()),
-            false => Err(Errno::NOTCAPABLE.into()),
-        }
-    }
-
-    /// How the host opens it. What is created or cut off must be open for writing,
-    /// even if the program is not going to.
-    fn options(&self, parent: &Descriptor) -> OpenOptions {
-        let wanted = self.rights.intersection(parent.inheriting);
-        let has = |flag| self.oflags.contains(flag);
-        let write = wanted.intersects(Rights::WRITING) || has(OFlags::CREAT) || has(OFlags::TRUNC);
-        let read = wanted.contains(Rights::FD_READ) || !write;
-        let mut options = OpenOptions::new();
-        options
-            .read(read)
-            .write(write)
-            .create(has(OFlags::CREAT))
-            .create_new(has(OFlags::CREAT) && has(OFlags::EXCL))
-            .truncate(has(OFlags::TRUNC))
-            .follow(if self.follow { FollowSymlinks::Yes } else { FollowSymlinks::No })
-            .custom_flags(self.host_flags().bits() as i32);
-        options
-    }
-
-    fn host_flags(&self) -> rustix::fs::OFlags {
-        use rustix::fs::OFlags as Host;
-        let pairs = [
-            (self.oflags.contains(OFlags::DIRECTORY), Host::DIRECTORY),
-            (self.fdflags.contains(FdFlags::DSYNC), Host::DSYNC),
-            (self.fdflags.contains(FdFlags::NONBLOCK), Host::NONBLOCK),
-            (self.fdflags.contains(FdFlags::RSYNC), Host::RSYNC),
-            (self.fdflags.contains(FdFlags::SYNC), Host::SYNC),
-        ];
-        pairs.into_iter().filter(|(set, _)| *set).map(|(_, flag)| flag).collect()
-    }
-
-    /// The rights that a file gets: to read and to write it if the program asked
-    /// for it, and else all that the directory gives. A directory gets all of them.
-    /// Programs that ask for less than they use are common, since most hosts look
-    /// only at those two.
-    fn granted(&self, parent: &Descriptor) -> Rights {
-        let wanted = self.rights.intersection(parent.inheriting);
-        let mut granted = parent.inheriting;
-        granted.set(Rights::FD_READ, wanted.contains(Rights::FD_READ));
-        if !wanted.contains(Rights::FD_WRITE) {
-            granted.remove(Rights::WRITING);
-            granted.insert(wanted.intersection(Rights::WRITING));
-        }
-        granted
-    }
 }

@@ -11,6 +11,7 @@ mod process;
 mod program;
 mod recording;
 mod rights;
+mod saving;
 mod sockets;
 mod streams;
 mod unstable;

@@ -177,9 +177,13 @@ pub fn values(name: &str, arguments: &[i64]) -> Vec<Val> {
 
 impl Program {
     pub fn new(version: &str, builder: &mut WasiCtxBuilder) -> Program {
+        Program::from_ctx(version, builder.build())
+    }
+
+    pub fn from_ctx(version: &str, ctx: WasiCtx) -> Program {
         let mut linker = Linker::new(engine());
         add_to_linker(&mut linker, |ctx| ctx).unwrap();
-        let mut store = Store::new(engine(), builder.build());
+        let mut store = Store::new(engine(), ctx);
         let instance = linker.instantiate(&mut store, &module(version)).unwrap();
         let memory = instance.get_memory(&mut store, "memory").unwrap();
         Program { store, instance, memory, used: ARGUMENTS, scratch: None }

@@ -6,9 +6,10 @@ use crate::designs::program::{Bag, Local, Op, Signature, Ty};
 
 impl Scribe<'_> {
     pub fn bag(&mut self) -> Option<()> {
-        match self.choice.below(16) {
+        match self.choice.below(20) {
             0..=2 => self.new_stack(),
             3 => self.bind_stack(),
+            16..=19 => self.clone_stack(),
             4..=10 => self.switch_stack(),
             11 | 12 => self.switch_throw(),
             13 | 14 => self.return_switch(),
@@ -64,21 +65,43 @@ impl Scribe<'_> {
         Some(())
     }
 
+    /// Copies what can be copied, mostly, and often goes on with both.
+    fn clone_stack(&mut self) -> Option<()> {
+        let (ty, stack) = self.seek_copied(&self.stack_types())?;
+        let Ty::Stack(number) = ty else { return None };
+        let to = self.place_beside(ty, stack);
+        self.add(Op::Bag(Bag::Clone { to, ty: number, stack }));
+        for one in [to, stack] {
+            if self.choice.percent(60) {
+                let args = self.args_for(number);
+                self.switch_to(number, one, args);
+            }
+        }
+        Some(())
+    }
+
     /// A stack to switch to: its type, where it is, and the arguments.
     fn target(&mut self) -> Option<(usize, Local, Vec<Local>)> {
         let (ty, stack) = self.seek(&self.stack_types(), can_switch)?;
         let Ty::Stack(ty) = ty else { return None };
+        Some((ty, stack, self.args_for(ty)))
+    }
+
+    fn args_for(&mut self, ty: usize) -> Vec<Local> {
         let params = self.stack_params(ty);
-        let args = self.args(&params[..params.len() - 1]);
-        Some((ty, stack, args))
+        self.args(&params[..params.len() - 1])
     }
 
     fn switch_stack(&mut self) -> Option<()> {
         let (ty, stack, args) = self.target()?;
+        self.switch_to(ty, stack, args);
+        Some(())
+    }
+
+    fn switch_to(&mut self, ty: usize, stack: Local, args: Vec<Local>) {
         let to = self.places(&self.stack_params(self.returned(ty)));
         self.add(Op::Bag(Bag::Switch { ty, args, stack, to: to.clone() }));
         self.show(&to);
-        Some(())
     }
 
     pub fn retire(&mut self) -> Option<()> {

@@ -8,8 +8,9 @@ use std::rc::Rc;
 
 impl Scribe<'_> {
     pub fn first_class(&mut self) -> Option<()> {
-        match self.choice.below(24) {
+        match self.choice.below(29) {
             0 => self.blank(),
+            24..=28 => self.clone_linear(),
             1..=4 => self.switch_call(),
             5..=8 => self.extend(),
             9..=13 => self.switch(),
@@ -28,6 +29,21 @@ impl Scribe<'_> {
     fn blank(&mut self) -> Option<()> {
         let to = self.place(Ty::Linear);
         self.add(Op::FirstClass(FirstClass::NewStack { to }));
+        Some(())
+    }
+
+    /// Copies what can be copied, mostly, and often goes on with both.
+    fn clone_linear(&mut self) -> Option<()> {
+        let (_, stack) = self.seek_copied(&[Ty::Linear])?;
+        let given = if self.choice.percent(70) { stack } else { self.place(Ty::Linear) };
+        let copy = self.place_beside(Ty::Linear, given);
+        let target = self.machine.valid(self.machine.peek(stack));
+        self.add(Op::FirstClass(FirstClass::Clone { to: [given, copy], stack }));
+        for one in [copy, given] {
+            if self.choice.percent(50) {
+                self.switch_to_linear(one, target);
+            }
+        }
         Some(())
     }
 
@@ -106,6 +122,10 @@ impl Scribe<'_> {
 
     fn switch(&mut self) -> Option<()> {
         let (stack, target) = self.stack(1)?;
+        self.switch_to_linear(stack, target)
+    }
+
+    fn switch_to_linear(&mut self, stack: Local, target: Option<StackId>) -> Option<()> {
         let (event, args) = self.event_for(target, true)?;
         self.add_caught(Op::FirstClass(FirstClass::Switch { event, args, stack }));
         Some(())

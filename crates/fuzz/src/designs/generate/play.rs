@@ -105,6 +105,8 @@ impl Machine {
             Op::Typed(Typed::New { .. } | Typed::Bind { .. }) => 5,
             Op::Bag(Bag::New { .. } | Bag::Bind { .. }) | Op::Task(Task::New { .. }) => 5,
             Op::Fiber(Fiber::New { .. }) | Op::FirstClass(FirstClass::NewStack { .. }) => 5,
+            Op::Typed(Typed::Clone { .. }) | Op::Bag(Bag::Clone { .. }) => 10,
+            Op::FirstClass(FirstClass::Clone { .. }) => 10,
             Op::Bag(Bag::Retire { .. }) | Op::Task(Task::Retire { .. }) => 3,
             Op::Task(Task::Release { .. }) | Op::Fiber(Fiber::Release { .. }) => 2,
             Op::FirstClass(FirstClass::SwitchDrop { .. }) => 6,
@@ -181,6 +183,7 @@ impl Machine {
             // Not too many, and not over one that could be used.
             Typed::New { to, .. } => self.valid(self.peek(*to)).is_none(),
             Typed::Bind { cont, .. } => self.valid(self.peek(*cont)).is_some(),
+            Typed::Clone { to, cont, .. } => self.copies(*cont, *to),
             Typed::Suspend { tag, .. } => self.find_handler(*tag, Sought::Label).is_some(),
             Typed::Resume { with, cont, handlers, .. } => {
                 let with = match with {
@@ -200,10 +203,21 @@ impl Machine {
         }
     }
 
+    /// Whether what a local names can be copied to another one, over nothing that is used.
+    fn copies(&self, from: usize, to: usize) -> bool {
+        let copied = self.valid(self.peek(from)).is_some_and(|stack| self.can_copy(stack));
+        let free = match self.type_of(to) {
+            Ty::Linear => self.peek(to).is_null(),
+            _ => self.valid(self.peek(to)).is_none(),
+        };
+        copied && free
+    }
+
     fn bag_works(&self, op: &Bag) -> bool {
         match op {
             Bag::New { to, .. } => self.valid(self.peek(*to)).is_none(),
             Bag::Bind { stack, .. } => self.valid(self.peek(*stack)).is_some(),
+            Bag::Clone { to, stack, .. } => self.copies(*stack, *to),
             Bag::Switch { stack, .. }
             | Bag::Retire { stack, .. }
             | Bag::ReturnSwitch { stack, .. } => can_switch(self, self.peek(*stack)),
@@ -267,6 +281,7 @@ impl Machine {
         };
         match op {
             FirstClass::NewStack { to } => self.peek(*to).is_null(),
+            FirstClass::Clone { to: [_, copy], stack } => self.copies(*stack, *copy),
             FirstClass::Switch { event, stack, .. }
             | FirstClass::SwitchDrop { event, stack, .. } => catches(*stack, *event),
             FirstClass::SwitchCall { event, stack, .. } => match event {

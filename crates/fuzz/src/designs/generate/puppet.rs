@@ -220,6 +220,15 @@ impl Maker {
         }
     }
 
+    /// A local in which there may be something else at the same time.
+    pub fn other_local(&mut self, ty: Ty) -> Local {
+        let locals = &self.program.functions[self.function].locals;
+        match locals.iter().filter(|other| **other == ty).count() {
+            0 | 1 => self.new_local(ty),
+            _ => self.local(ty),
+        }
+    }
+
     pub fn locals(&mut self, types: &[Ty]) -> Vec<Local> {
         types.iter().map(|&ty| self.local(ty)).collect()
     }

@@ -231,6 +231,31 @@ impl<'a> Scribe<'a> {
         Some((ty, to))
     }
 
+    /// A local with a reference to something that can be copied; sometimes only to something
+    /// that is suspended.
+    pub fn seek_copied(&mut self, types: &[Ty]) -> Option<(Ty, Local)> {
+        let any = self.choice.percent(8);
+        self.seek(types, |machine, value| {
+            machine.valid(value).is_some_and(|stack| any || machine.can_copy(stack))
+        })
+    }
+
+    /// A local for a result that leaves another one as it is, and mostly everything that can
+    /// be used.
+    pub fn place_beside(&mut self, ty: Ty, other: Local) -> Local {
+        let machine = &*self.machine;
+        let mut locals = self.locals(ty);
+        locals.retain(|&local| {
+            let value = machine.peek(local);
+            local != other
+                && if ty == Ty::Linear { value.is_null() } else { machine.valid(value).is_none() }
+        });
+        match self.choice.one(&locals) {
+            Some(local) => local,
+            None => self.new_local(ty),
+        }
+    }
+
     // ---- tags and functions
 
     /// The module whose code is written.

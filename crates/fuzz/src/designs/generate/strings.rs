@@ -7,7 +7,11 @@ impl Maker {
     pub fn typed(&mut self) -> Option<Vec<Op>> {
         let ty = self.choice.one(&CONTS)?;
         let signature = self.program.types.conts[ty].clone();
-        Some(match self.choice.below(16) {
+        Some(match self.choice.below(18) {
+            16 | 17 => {
+                let (cont, to) = (self.local(Ty::Cont(ty)), self.other_local(Ty::Cont(ty)));
+                vec![Op::Typed(Typed::Clone { to, ty, cont })]
+            }
             0 | 1 => {
                 let function = self.function_of(&signature)?;
                 vec![Op::Typed(Typed::New { to: self.local(Ty::Cont(ty)), ty, function })]
@@ -86,7 +90,11 @@ impl Maker {
             let params = self.params_of(tag);
             (tag, self.locals(&params[..params.len() - 1]))
         });
-        Some(match self.choice.below(12) {
+        Some(match self.choice.below(14) {
+            12 | 13 => {
+                let to = self.other_local(Ty::Stack(ty));
+                vec![Op::Bag(Bag::Clone { to, ty, stack })]
+            }
             0 | 1 => {
                 let function = self.function_of(&Signature::new(&params, &[]))?;
                 let by_reference = self.choice.percent(20);

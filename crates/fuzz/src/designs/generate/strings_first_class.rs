@@ -6,7 +6,11 @@ use crate::designs::program::{Catch, FirstClass, Op, Signature, TagId, Ty};
 impl Maker {
     pub fn first_class(&mut self) -> Option<Vec<Op>> {
         let stack = self.local(Ty::Linear);
-        let first_class = match self.choice.below(18) {
+        let first_class = match self.choice.below(20) {
+            18 | 19 => {
+                let copy = self.other_local(Ty::Linear);
+                FirstClass::Clone { to: [stack, copy], stack }
+            }
             0 | 1 => FirstClass::NewStack { to: stack },
             2..=5 => {
                 let event = self.event_with_stack();

@@ -2,13 +2,14 @@
 
 use super::scribe::Scribe;
 use crate::designs::model::Sought;
-use crate::designs::program::{Handler, Op, Signature, TagId, Ty, Typed, With};
+use crate::designs::program::{Handler, Local, Op, Signature, TagId, Ty, Typed, With};
 
 impl Scribe<'_> {
     pub fn typed(&mut self) -> Option<()> {
-        match self.choice.below(16) {
+        match self.choice.below(20) {
             0..=2 => self.new_cont(),
             3 => self.bind_cont(),
+            16..=19 => self.clone_cont(),
             4..=9 => self.resume(),
             10..=13 => self.suspend(),
             _ => self.switch_cont(),
@@ -51,9 +52,27 @@ impl Scribe<'_> {
         Some(())
     }
 
+    /// Copies what can be copied, mostly, and often goes on with both.
+    fn clone_cont(&mut self) -> Option<()> {
+        let (ty, cont) = self.seek_copied(&self.cont_types())?;
+        let Ty::Cont(number) = ty else { return None };
+        let to = self.place_beside(ty, cont);
+        self.add(Op::Typed(Typed::Clone { to, ty: number, cont }));
+        for one in [to, cont] {
+            if self.choice.percent(60) {
+                self.resume_one(number, one)?;
+            }
+        }
+        Some(())
+    }
+
     fn resume(&mut self) -> Option<()> {
         let (ty, cont) = self.seek(&self.cont_types(), valid)?;
         let Ty::Cont(ty) = ty else { return None };
+        self.resume_one(ty, cont)
+    }
+
+    fn resume_one(&mut self, ty: usize, cont: Local) -> Option<()> {
         let signature = self.signature(ty);
         let with = self.what_with(&signature);
         let mut handlers = Vec::new();

@@ -18,6 +18,11 @@ impl Machine {
                 self.stacks[stack].epoch += 1;
                 self.set(*to, self.once(stack))
             }
+            Bag::Clone { to, stack, .. } => {
+                let stack = self.check_once(self.peek(*stack))?;
+                let copy = self.copy(stack)?;
+                self.set(*to, self.once(copy))
+            }
             Bag::Switch { args, stack, .. } => {
                 let args = self.take_all(args);
                 self.switch_stack(args, self.peek(*stack), None)

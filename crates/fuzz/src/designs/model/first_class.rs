@@ -13,6 +13,14 @@ impl Machine {
                 let stack = self.new_stack(Kind::FirstClass, None);
                 self.set(*to, self.once(stack))
             }
+            FirstClass::Clone { to, stack } => {
+                let given = self.take(*stack);
+                let stack = self.check_once(given)?;
+                let copy = self.copy(stack)?;
+                let copy = self.once(copy);
+                self.in_flight.push(copy);
+                self.set_all(to, &[given, copy])
+            }
             FirstClass::Switch { event, args, stack } => {
                 let mut values = self.take_all(args);
                 let stack = self.take(*stack);

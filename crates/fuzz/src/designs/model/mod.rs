@@ -12,6 +12,7 @@
 mod activation;
 mod bag;
 mod basic;
+mod copy;
 mod exception;
 mod fiber;
 mod first_class;
@@ -131,6 +132,8 @@ pub struct Machine {
     /// Something happened of which nobody says what it does; see
     /// [`walk`]. What is seen after that is not to be compared.
     pub unspecified: bool,
+    /// How many copies were made of what is suspended.
+    pub copies: usize,
     /// The stacks that the operation has taken out of linear locals.
     in_flight: Vec<Value>,
     pub(super) globals: Vec<Value>,
@@ -157,6 +160,7 @@ impl Machine {
             steps: 0,
             told: Vec::new(),
             unspecified: false,
+            copies: 0,
             in_flight: Vec::new(),
             globals: Vec::new(),
             tables: Vec::new(),

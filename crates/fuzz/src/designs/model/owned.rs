@@ -9,7 +9,7 @@ use crate::designs::program::Ty;
 
 impl Machine {
     /// What a stack owns; some of it may be null or stale.
-    fn owned(&self, stack: StackId) -> Vec<Value> {
+    pub(super) fn owned(&self, stack: StackId) -> Vec<Value> {
         let Stack { frames, fresh, bound, .. } = &self.stacks[stack];
         let mut owned = Vec::new();
         for frame in frames {

@@ -27,6 +27,11 @@ impl Machine {
                 self.stacks[stack].epoch += 1;
                 self.set(*to, self.once(stack))
             }
+            Typed::Clone { to, cont, .. } => {
+                let stack = self.check_cont(self.peek(*cont))?;
+                let copy = self.copy(stack)?;
+                self.set(*to, self.once(copy))
+            }
             Typed::Suspend { tag, args, .. } => {
                 let args = self.take_all(args);
                 self.suspend_to_handler(*tag, args)

@@ -6,6 +6,7 @@
 //! them. Such a frame knows the walk for which it runs; a walk that begins in
 //! it continues outside of what that walk has passed.
 
+use super::copy::Copied;
 use super::{CursorKind, Frame, Machine, StackId, Step, Trap, Value};
 use crate::designs::program::{BlockId, FirstClass, FunctionId, Local, Op, TagId};
 use std::rc::Rc;
@@ -57,10 +58,38 @@ impl Part {
             Part::Give { walk, .. } => (walk, &[][..]),
             Part::AskForException { .. } => return Vec::new(),
         };
+        let others = walk.args.iter().chain(after).copied();
+        self.taken().into_iter().chain(others).collect()
+    }
+
+    /// The stacks that its walk has taken.
+    pub fn taken(&self) -> Vec<Value> {
+        let (Part::Answer { walk, .. } | Part::Ask { walk, .. } | Part::Give { walk, .. }) = self
+        else {
+            return Vec::new();
+        };
         let taken = walk.taken.iter().map(|taken| match taken {
             Taken::Local { stack, .. } | Taken::Part { stack, .. } => *stack,
         });
-        taken.chain(walk.args.iter().copied()).chain(after.iter().copied()).collect()
+        taken.collect()
+    }
+
+    /// Its walk is where it was, in the copy.
+    pub fn become_copy(&mut self, copied: &Copied) {
+        let (Part::Answer { walk, .. } | Part::Ask { walk, .. } | Part::Give { walk, .. }) = self
+        else {
+            return;
+        };
+        walk.at.stack = copied.stack(walk.at.stack);
+        for taken in &mut walk.taken {
+            match taken {
+                Taken::Local { locals, .. } => *locals = copied.locals(*locals),
+                Taken::Part { locals, at, .. } => {
+                    *locals = copied.locals(*locals);
+                    at.stack = copied.stack(at.stack);
+                }
+            }
+        }
     }
 }
 

@@ -144,6 +144,8 @@ pub enum Typed {
     New { to: Local, ty: usize, function: FunctionId },
     /// `cont.bind`
     Bind { to: Local, ty: usize, into: usize, args: Vec<Local>, cont: Local },
+    /// `cont.clone`
+    Clone { to: Local, ty: usize, cont: Local },
     /// `suspend`
     Suspend { tag: TagId, args: Vec<Local>, to: Vec<Local> },
     /// `resume`, `resume_throw`, `resume_throw_ref`
@@ -160,6 +162,8 @@ pub enum Bag {
     New { to: Local, ty: usize, function: FunctionId, by_reference: bool },
     /// `stack.bind`
     Bind { to: Local, ty: usize, into: usize, args: Vec<Local>, stack: Local },
+    /// `stack.clone`, with a type
+    Clone { to: Local, ty: usize, stack: Local },
     /// `switch`
     Switch { ty: usize, args: Vec<Local>, stack: Local, to: Vec<Local> },
     /// `switch_retire`
@@ -219,6 +223,8 @@ pub enum Fiber {
 pub enum FirstClass {
     /// The host's `new_stack`
     NewStack { to: Local },
+    /// `stack.clone`: the stack goes to the first of these, and its copy to the second
+    Clone { to: [Local; 2], stack: Local },
     /// `stack.switch`
     Switch { event: TagId, args: Vec<Local>, stack: Local },
     /// `stack.switch_call`

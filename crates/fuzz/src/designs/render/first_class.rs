@@ -7,6 +7,10 @@ impl Writer<'_> {
     pub(super) fn first_class(&mut self, op: &FirstClass) {
         match op {
             FirstClass::NewStack { to } => self.set(*to, "(call $new_stack)"),
+            FirstClass::Clone { to, stack } => {
+                self.line(format!("(stack.clone {})", self.get(*stack)));
+                self.set_all(to);
+            }
             FirstClass::Switch { event, args, stack } => {
                 let (args, stack) = (self.get_all(args), self.get(*stack));
                 self.line(format!("(stack.switch $e{event}{args} {stack})"));

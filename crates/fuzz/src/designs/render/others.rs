@@ -24,6 +24,10 @@ impl Writer<'_> {
                 let (args, stack) = (self.get_all(args), self.get(*stack));
                 self.set(*to, &format!("(stack.bind $s{ty} $s{into}{args} {stack})"));
             }
+            Bag::Clone { to, ty, stack } => {
+                let stack = self.get(*stack);
+                self.set(*to, &format!("(stack.clone $s{ty} {stack})"));
+            }
             Bag::Switch { ty, args, stack, to } => {
                 let (args, stack) = (self.get_all(args), self.get(*stack));
                 self.line(format!("(switch $s{ty}{args} {stack})"));

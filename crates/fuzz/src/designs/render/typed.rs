@@ -15,6 +15,10 @@ impl Writer<'_> {
                 let (args, cont) = (self.get_all(args), self.get(*cont));
                 self.set(*to, &format!("(cont.bind $c{ty} $c{into}{args} {cont})"));
             }
+            Typed::Clone { to, ty, cont } => {
+                let cont = self.get(*cont);
+                self.set(*to, &format!("(cont.clone $c{ty} {cont})"));
+            }
             Typed::Suspend { tag, args, to } => {
                 self.line(format!("(suspend $e{tag}{})", self.get_all(args)));
                 self.set_all(to);

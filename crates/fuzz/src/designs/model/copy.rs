@@ -1,0 +1,96 @@
+//! Copies of what is suspended.
+//!
+//! The copy has stacks, frames and locals of its own, all others are shared: parts of a
+//! function whose frame is not copied go on with its locals. Objects and exceptions are the
+//! same, and references in frames are what they were.
+
+use super::stack::Kind;
+use super::walk::Then;
+use super::{Frame, Machine, StackId, Trap, Value};
+
+/// What has been copied, with what stands for it in the copy.
+#[derive(Default)]
+pub struct Copied {
+    stacks: Vec<(StackId, StackId)>,
+    locals: Vec<(usize, usize)>,
+}
+
+impl Copied {
+    /// What a stack is in the copy: its copy, or itself.
+    pub fn stack(&self, stack: StackId) -> StackId {
+        stand_in(&self.stacks, stack)
+    }
+
+    /// The same for the locals of a frame.
+    pub fn locals(&self, locals: usize) -> usize {
+        stand_in(&self.locals, locals)
+    }
+}
+
+fn stand_in(pairs: &[(usize, usize)], id: usize) -> usize {
+    pairs.iter().find(|(original, _)| *original == id).map_or(id, |(_, copy)| *copy)
+}
+
+impl Machine {
+    /// Whether what is suspended under its outermost stack can be copied: nothing in it has
+    /// one owner only.
+    pub fn can_copy(&self, outermost: StackId) -> bool {
+        self.group(outermost).into_iter().all(|stack| {
+            let kind = self.stacks[stack].kind;
+            matches!(kind, Kind::Continuation | Kind::Coroutine | Kind::FirstClass)
+                && !self.holds_stacks(stack)
+        })
+    }
+
+    /// Copies it; answers with the outermost stack of the copy.
+    pub(super) fn copy(&mut self, outermost: StackId) -> Result<StackId, Trap> {
+        if !self.can_copy(outermost) {
+            return Err(Trap("stack cannot be copied"));
+        }
+        let group = self.group(outermost);
+        let mut copied = Copied::default();
+        for &stack in &group {
+            copied.stacks.push((stack, self.stacks.len()));
+            self.stacks.push(self.stacks[stack].clone());
+            self.copy_locals(stack, &mut copied);
+        }
+        for &(stack, copy) in &copied.stacks {
+            let copy = &mut self.stacks[copy];
+            copy.innermost = copied.stack(copy.innermost);
+            copy.parent = copy.parent.filter(|_| stack != outermost);
+            copy.parent = copy.parent.map(|parent| copied.stack(parent));
+            copy.frames.iter_mut().for_each(|frame| frame.become_copy(&copied));
+        }
+        self.copies += 1;
+        Ok(copied.stack(outermost))
+    }
+
+    /// Copies the locals of the functions whose frames a stack has.
+    fn copy_locals(&mut self, stack: StackId, copied: &mut Copied) {
+        let frames = self.stacks[stack].frames.iter();
+        let whole = frames.filter(|frame| !matches!(frame.then, Then::Part(_)));
+        for locals in whole.map(|frame| frame.locals) {
+            copied.locals.push((locals, self.locals.len()));
+            self.locals.push(self.locals[locals].clone());
+        }
+    }
+
+    /// Whether a first-class stack is in the frames of a stack, or bound to it.
+    fn holds_stacks(&self, stack: StackId) -> bool {
+        let taken = self.stacks[stack].frames.iter().flat_map(|frame| match &frame.then {
+            Then::Part(part) => part.taken(),
+            _ => Vec::new(),
+        });
+        let mut held = self.owned(stack).into_iter().chain(taken);
+        held.any(|value| value != Value::Zero)
+    }
+}
+
+impl Frame {
+    fn become_copy(&mut self, copied: &Copied) {
+        self.locals = copied.locals(self.locals);
+        if let Then::Part(part) = &mut self.then {
+            part.become_copy(copied);
+        }
+    }
+}
