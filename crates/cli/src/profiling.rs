@@ -28,6 +28,11 @@ pub(crate) struct Profiling {
     #[arg(long)]
     perf_map: bool,
 
+    /// Tells native debuggers of the program's functions: for `gdb --args ropewalk run
+    /// --native-debug FILE`, whose backtraces then go through them, from stack to stack.
+    #[arg(long)]
+    native_debug: bool,
+
     /// The time from one sample to the next, 1ms if nothing is said.
     #[arg(long, value_name = "TIME", value_parser = timeout::parse, requires = "profile")]
     profile_interval: Option<Duration>,
@@ -35,7 +40,7 @@ pub(crate) struct Profiling {
 
 impl Profiling {
     pub(crate) fn configure(&self, config: &mut Config) {
-        config.perf_map(self.perf_map);
+        config.perf_map(self.perf_map).native_debug(self.native_debug);
         if self.profile.is_some() {
             config.interruption(true);
         }

@@ -52,6 +52,7 @@ pub struct Config {
     pub(crate) trace: bool,
     pub(crate) snapshots: bool,
     pub(crate) perf_map: bool,
+    pub(crate) native_debug: bool,
     pub(crate) heap: HeapOptions,
     pub(crate) tables: TableLimits,
     pub(crate) limits: Limits,
@@ -87,6 +88,7 @@ impl Default for Config {
             trace: false,
             snapshots: false,
             perf_map: false,
+            native_debug: false,
             heap: HeapOptions::default(),
             tables: TableLimits::default(),
             limits: Limits::default(),
@@ -306,6 +308,14 @@ impl Config {
     /// the file cannot be written.
     pub fn perf_map(&mut self, enable: bool) -> &mut Config {
         self.perf_map = enable;
+        self
+    }
+
+    /// Tells native debuggers, such as gdb, of compiled code: their backtraces then go from a
+    /// function of the host through those of WebAssembly, from stack to stack, to the host again,
+    /// with names and source lines. Off by default. Code is the same with it and without.
+    pub fn native_debug(&mut self, enable: bool) -> &mut Config {
+        self.native_debug = enable;
         self
     }
 

@@ -1,8 +1,8 @@
 //! The engine: what all modules and stores share.
 
 use crate::config::Config;
-use crate::new_stack;
 use crate::trampolines::Trampolines;
+use crate::{new_stack, tools};
 use anyhow::{Context, Result, ensure};
 use ropewalk_abi::code::TrampolineKind;
 use ropewalk_abi::signature::in_registers;
@@ -208,6 +208,7 @@ impl Engine {
             park_always: self.config().park_always,
             trace: self.config().trace,
             snapshots: self.config().snapshots,
+            native_debug: self.config().native_debug,
         }
     }
 
@@ -259,6 +260,7 @@ impl Engine {
     }
 
     pub(crate) fn trampoline(&self, kind: TrampolineKind, type_id: u32) -> Result<*const c_void> {
-        self.trampolines().get(kind, self.target(), self.types(), type_id)
+        let tell = |code: &mut CodeMemory| tools::tell_of_trampolines(self, code, &[]);
+        self.trampolines().get(kind, self.target(), self.types(), type_id, tell)
     }
 }

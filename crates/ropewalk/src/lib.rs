@@ -122,6 +122,7 @@ mod suspension;
 mod table;
 mod tag;
 mod task;
+mod tools;
 mod trace;
 mod trampolines;
 mod transfer;

@@ -26,7 +26,7 @@
 //! | [`design`] | what the designs need beyond generated code |
 //! | [`try_box`] | a box, if there is memory |
 //! | [`code`], [`known_code`], [`types`] | loaded code; types that are the same throughout an engine |
-//! | [`perf_map`] | names of functions for `perf` |
+//! | [`perf_map`], [`debugger`], [`lines`] | what `perf` and debuggers are told of code |
 //! | [`precompiled`] | compiled modules in files |
 //! | [`snapshot`] | stores that are written down, and read again |
 
@@ -37,6 +37,7 @@ mod builtins;
 pub mod code;
 mod complaint;
 mod const_expr;
+mod debugger;
 mod describe;
 mod design;
 mod exception;
@@ -53,6 +54,7 @@ pub mod instance;
 pub mod interrupt;
 mod known_code;
 mod limiter;
+mod lines;
 pub mod link;
 mod machine;
 mod map;
