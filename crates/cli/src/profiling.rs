@@ -28,6 +28,12 @@ pub(crate) struct Profiling {
     #[arg(long)]
     perf_map: bool,
 
+    /// Tells `perf` of the program's functions, with their code and their source lines, in
+    /// DIR/jit-PID.dump: for `perf record -k mono ropewalk run --jitdump DIR FILE`, and then `perf
+    /// inject --jit`.
+    #[arg(long, value_name = "DIR")]
+    jitdump: Option<PathBuf>,
+
     /// Tells native debuggers of the program's functions: for `gdb --args ropewalk run
     /// --native-debug FILE`, whose backtraces then go through them, from stack to stack.
     #[arg(long)]
@@ -41,6 +47,7 @@ pub(crate) struct Profiling {
 impl Profiling {
     pub(crate) fn configure(&self, config: &mut Config) {
         config.perf_map(self.perf_map).native_debug(self.native_debug);
+        config.jitdump(self.jitdump.clone());
         if self.profile.is_some() {
             config.interruption(true);
         }

@@ -10,7 +10,7 @@ use ropewalk_abi::{FuncType, HeapType, MEMORY32_RESERVATION, RefType, TypeKind, 
 use ropewalk_compile::Target;
 use ropewalk_runtime::memory::MemoryPool;
 use ropewalk_runtime::stack::{Arena, ArenaOptions};
-use ropewalk_runtime::{LoadedModule, StoreOptions, TypeRegistry, host_words};
+use ropewalk_runtime::{CodeMemory, JitDump, LoadedModule, StoreOptions, TypeRegistry, host_words};
 use std::ffi::c_void;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
@@ -59,6 +59,8 @@ struct EngineInner {
     trampolines: Trampolines,
     /// The module that makes first-class stacks.
     stacks_module: OnceLock<Arc<LoadedModule>>,
+    /// What `perf` is told by, if it is.
+    jitdump: Option<JitDump>,
 }
 
 /// How many parameters or results a function may have.
@@ -126,6 +128,11 @@ impl Engine {
             .snapshots(config.snapshots)
             .small_memories(config.memory_reservation < MEMORY32_RESERVATION)
             .limits(config.limits);
+        let jitdump = config.jitdump.as_deref().map(|folder| {
+            JitDump::open(folder)
+                .with_context(|| format!("cannot write to the folder {}", folder.display()))
+        });
+        let jitdump = jitdump.transpose()?;
         Ok(Engine {
             inner: Arc::new(EngineInner {
                 target,
@@ -135,6 +142,7 @@ impl Engine {
                 memories: Arc::new(MemoryPool::new(config.max_memory, config.memory_reservation)),
                 trampolines: Trampolines::default(),
                 stacks_module: OnceLock::new(),
+                jitdump,
             }),
         })
     }
@@ -175,6 +183,10 @@ impl Engine {
 
     pub(crate) fn config(&self) -> &Config {
         &self.inner.config
+    }
+
+    pub(crate) fn jitdump(&self) -> Option<&JitDump> {
+        self.inner.jitdump.as_ref()
     }
 
     pub(crate) fn target(&self) -> &Target {

@@ -12,6 +12,11 @@ pub(crate) fn tell(engine: &Engine, module: &mut LoadedModule) -> Result<()> {
         let path = perf_map::path();
         perf_map::add(module).with_context(|| format!("cannot write {}", path.display()))?;
     }
+    if let Some(jitdump) = engine.jitdump() {
+        jitdump
+            .add(module)
+            .with_context(|| format!("cannot write {}", jitdump.path().display()))?;
+    }
     if config.native_debug {
         module.tell_debuggers();
     }
@@ -25,10 +30,15 @@ pub(crate) fn tell_of_trampolines(
     code: &mut CodeMemory,
     parts: &[Range<usize>],
 ) -> Result<()> {
+    const NAME: &str = "wasm trampoline";
     let whole = 0..code.bytes().len();
     let parts = if parts.is_empty() { std::slice::from_ref(&whole) } else { parts };
+    if let Some(jitdump) = engine.jitdump() {
+        let path = jitdump.path().display();
+        jitdump.add_code(code, NAME, parts).with_context(|| format!("cannot write {path}"))?;
+    }
     if engine.config().native_debug {
-        code.tell_debuggers("wasm trampoline", parts);
+        code.tell_debuggers(NAME, parts);
     }
     Ok(())
 }

@@ -26,7 +26,7 @@
 //! | [`design`] | what the designs need beyond generated code |
 //! | [`try_box`] | a box, if there is memory |
 //! | [`code`], [`known_code`], [`types`] | loaded code; types that are the same throughout an engine |
-//! | [`perf_map`], [`debugger`], [`lines`] | what `perf` and debuggers are told of code |
+//! | [`perf_map`], [`jitdump`], [`debugger`], [`lines`] | what `perf` and debuggers are told of code |
 //! | [`precompiled`] | compiled modules in files |
 //! | [`snapshot`] | stores that are written down, and read again |
 
@@ -52,6 +52,7 @@ pub mod held;
 mod host_error;
 pub mod instance;
 pub mod interrupt;
+mod jitdump;
 mod known_code;
 mod limiter;
 mod lines;
@@ -90,6 +91,7 @@ pub use held::{CameBack, Released};
 pub use host_error::HostError;
 pub use instance::{Instance, InstantiateError};
 pub use interrupt::Interrupts;
+pub use jitdump::JitDump;
 pub use limiter::{
     Answer, Answers, Growth, Refused, ResourceLimiter, ResourceLimiterAsync, Undecided,
 };
