@@ -172,7 +172,7 @@ impl Run {
             store.set_timeout(timeout)?;
         }
         self.post_mortem.prepare(&mut store);
-        self.tracing.prepare(&mut store)?;
+        self.tracing.prepare(&mut store, self.file())?;
         self.profiling.prepare(&mut store)?;
         let results = timeout::run(self.timeout, self.run(&mut store, &module, &preloads));
         self.tracing.write(&mut store, self.file())?;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::Args;
 use ropewalk::traces::Writer;
-use ropewalk::{Config, Result, Store};
+use ropewalk::{Config, Result, Store, WhenBehind};
 
 use crate::input;
 
@@ -16,10 +16,12 @@ use crate::input;
 pub(crate) struct Tracing {
     /// Records what the stacks of the program do, for `ropewalk trace`: each switch, creation
     /// and end, in all designs, with its time, its place and its values. Makes switches slower.
+    /// The file is written while the program runs.
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
 
-    /// How many events are kept, 1048576 if nothing is said. Of more, the last ones are.
+    /// Keeps so many events in memory, the last ones, and writes them when the program has
+    /// ended.
     #[arg(long, value_name = "EVENTS", requires = "trace")]
     trace_limit: Option<usize>,
 }
@@ -30,19 +32,24 @@ impl Tracing {
     }
 
     /// Begins. A file that cannot be written is found out before the program runs.
-    pub(crate) fn prepare<T>(&self, store: &mut Store<T>) -> Result<()> {
-        if let Some(path) = &self.trace {
-            File::create(path).with_context(|| cannot_write(path))?;
+    pub(crate) fn prepare<T>(&self, store: &mut Store<T>, program: &Path) -> Result<()> {
+        let Some(path) = &self.trace else { return Ok(()) };
+        let file = File::create(path).with_context(|| cannot_write(path))?;
+        match self.trace_limit {
+            Some(limit) => store.set_trace_limit(limit),
+            None => store
+                .stream_trace(file, &input::name(program), WhenBehind::Wait)
+                .with_context(|| cannot_write(path)),
         }
-        if let Some(limit) = self.trace_limit {
-            store.set_trace_limit(limit)?;
-        }
-        Ok(())
     }
 
-    /// Writes what was recorded, however the program has ended.
+    /// Ends, however the program has.
     pub(crate) fn write<T>(&self, store: &mut Store<T>, program: &Path) -> Result<()> {
         let Some(path) = &self.trace else { return Ok(()) };
+        if self.trace_limit.is_none() {
+            store.finish_trace().with_context(|| cannot_write(path))?;
+            return Ok(());
+        }
         let trace = store.take_trace()?;
         let write = || -> io::Result<()> {
             let file = BufWriter::new(File::create(path)?);

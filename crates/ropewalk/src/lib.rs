@@ -175,6 +175,7 @@ pub use reference::{
     AnyRef, ArrayRef, ContRef, ExnRef, ExternRef, Owned, Reference, RootScope, StructRef,
 };
 pub use ropewalk_compile::Progress;
+pub use ropewalk_runtime::trace::WhenBehind;
 pub use ropewalk_runtime::{
     Answer, Profile, Refused, ResourceLimiter, ResourceLimiterAsync, Sample, Undecided,
 };

@@ -735,6 +735,8 @@ pub(crate) unsafe extern "C" fn move_stack_of(context: *mut StoreContext) {
 impl Drop for Store {
     fn drop(&mut self) {
         self.interrupts.close();
+        // What is streamed has an end, if nobody has ended it before.
+        self.finish_trace();
         self.known = None;
         let frozen = self.frozen.drain(..).flatten().map(|frozen| frozen.root);
         let roots = self.roots.drain(..).chain(self.spare_roots.drain(..)).chain(frozen);

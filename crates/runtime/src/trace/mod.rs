@@ -13,6 +13,7 @@
 //! | [`note`] | what the table of stacks tells |
 //! | [`record`] | what is recorded, and when |
 //! | [`finish`] | a [`Trace`] is made of it |
+//! | [`stream`] | the same, while the program runs |
 //!
 //! A stack has a number for life, its [`StackId`], by the number of its block as long as it
 //! lives. What a switch is, the links between the stacks tell, and who has resumed whom
@@ -23,6 +24,7 @@ mod event;
 mod finish;
 pub(crate) mod note;
 mod record;
+mod stream;
 
 use crate::frames_tree::FrameTree;
 use event::Raw;
@@ -32,8 +34,10 @@ pub use ropewalk_trace::{StackId, Trace};
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::time::Instant;
+use stream::Stream;
 
 pub(crate) use record::{finished, host_called, host_returned};
+pub use stream::WhenBehind;
 
 /// How many events are kept if nothing is said.
 pub const DEFAULT_LIMIT: usize = 1 << 20;
@@ -64,6 +68,8 @@ pub struct Recorder {
     /// What stands for the host where no stack runs.
     host: Option<u32>,
     listener: Option<Listener>,
+    /// Where events go, if they are not kept.
+    stream: Option<Box<Stream>>,
 }
 
 // SAFETY: the pointers are to tags and functions of the store, which has the recorder, and are
@@ -106,6 +112,7 @@ impl Default for Recorder {
             entered: Vec::new(),
             host: None,
             listener: None,
+            stream: None,
         }
     }
 }
@@ -170,6 +177,9 @@ impl Recorder {
 
     /// Keeps an event, instead of the oldest one if there are too many.
     fn push(&mut self, raw: Raw) {
+        if let Some(stream) = &mut self.stream {
+            return stream.events.push(raw);
+        }
         if self.events.len() >= self.limit {
             self.dropped += 1;
             if self.events.pop_front().is_none() {
