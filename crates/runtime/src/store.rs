@@ -493,6 +493,11 @@ impl Store {
     }
 
     /// The module whose code contains an address, and the offset there.
+    /// The modules whose code may run.
+    pub(crate) fn modules(&self) -> impl Iterator<Item = &LoadedModule> {
+        self.modules.iter().map(|module| &**module)
+    }
+
     pub(crate) fn module_at(&self, address: usize) -> Option<(&Arc<LoadedModule>, u32)> {
         let after = self.modules.partition_point(|m| m.code.start() <= address);
         let module = &self.modules[after.checked_sub(1)?];
