@@ -15,7 +15,7 @@ use crate::{input, timeout};
 const INTERVAL: Duration = Duration::from_millis(1);
 
 /// Options that say what is sampled.
-#[derive(Args)]
+#[derive(Args, Default)]
 pub(crate) struct Profiling {
     /// Samples where the program spends its time, across stacks: as JSON for
     /// profiler.firefox.com if the name ends in `.json`, or else as folded stacks, of which

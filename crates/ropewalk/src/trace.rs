@@ -2,6 +2,7 @@
 
 use crate::store::Store;
 use anyhow::{Context as _, Result, ensure};
+use ropewalk_runtime::StackList;
 use ropewalk_runtime::trace::WhenBehind;
 use ropewalk_trace::{Event, Trace};
 use std::io::{BufWriter, Write};
@@ -119,6 +120,45 @@ impl<T> Store<T> {
         self.check_traced()?;
         let finished = self.inner.runtime.finish_trace();
         Ok(finished.context("no trace is streamed")??)
+    }
+
+    /// Has a function be called at the event of a number, which counts from 1 and from now on,
+    /// with a list of all stacks as they are after it. Every run of a program that gets the same
+    /// from its host has the same stacks there. What is [streamed](Self::stream_trace) ends with
+    /// that event.
+    ///
+    /// The function runs in the middle of a switch, and cannot use the store. If it panics, that
+    /// panic continues where WebAssembly was called.
+    ///
+    /// ```
+    /// use ropewalk::*;
+    ///
+    /// let engine = Engine::new(Config::new().trace(true))?;
+    /// let module = Module::new(&engine, r#"
+    ///     (module $m
+    ///       (type $f (func)) (type $c (cont $f))
+    ///       (func $body (nop))
+    ///       (elem declare func $body)
+    ///       (func (export "run") (resume $c (cont.new $c (ref.func $body)))))"#)?;
+    /// let mut store = Store::new(&engine, ());
+    /// let instance = Instance::new(&mut store, &module, &[])?;
+    /// // The first two events are that the host calls, and that a stack is made.
+    /// store.at_stack_event(3, |stacks| {
+    ///     let stacks = stacks.unwrap().to_string();
+    ///     assert!(stacks.contains("root, waiting") && stacks.contains("continuation, running"));
+    /// })?;
+    /// instance.get_typed_func::<(), ()>(&mut store, "run")?.call(&mut store, ())?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn at_stack_event(
+        &mut self,
+        number: u64,
+        then: impl FnOnce(Result<StackList>) + Send + Sync + 'static,
+    ) -> Result<()> {
+        self.check_traced()?;
+        ensure!(number > 0, "events are counted from 1");
+        self.inner.runtime.at_event(number - 1, Box::new(then));
+        Ok(())
     }
 
     fn check_traced(&self) -> Result<()> {

@@ -652,3 +652,83 @@ fn a_stream_ends_with_its_store_and_goes_on_after_a_trap() {
     let traps = words(&reading.trace).iter().filter(|word| word.contains("trap: ")).count();
     assert_eq!(traps, 2);
 }
+
+// ---- stacks at an event
+
+/// The design and the function of the stack that runs after an event, if one does.
+fn running_after(trace: &Trace, event: &Event) -> Option<(Design, Option<String>)> {
+    let stack = match &event.what {
+        What::Resume { target, .. } | What::Switch { target, .. } => *target,
+        What::Suspend { to, .. } | What::Return { to, .. } => *to,
+        // A call that begins has no stack yet.
+        What::Enter | What::Leave => return None,
+        _ => event.stack,
+    };
+    let traces::Stack { design, function } = trace.stacks[stack.index()];
+    Some((design, function.map(|function| trace.functions[function.index()].name.clone())))
+}
+
+fn design_of(kind: Option<StackKind>) -> Design {
+    match kind {
+        None => Design::Root,
+        Some(StackKind::Continuation) => Design::Continuation,
+        Some(StackKind::Bag) => Design::Bag,
+        Some(StackKind::Task) => Design::Task,
+        Some(StackKind::Fiber) => Design::Fiber,
+        Some(StackKind::FirstClass) => Design::FirstClass,
+    }
+}
+
+/// The stacks at the event of a number in a run of `sum`.
+fn stacks_at(engine: &Engine, program: &str, number_of_event: u64) -> StackList {
+    let (mut store, instance) = with_host(engine, program, || {});
+    let kept = Arc::new(Mutex::new(None));
+    let keep = kept.clone();
+    let then = move |stacks: Result<StackList>| *keep.lock().unwrap() = Some(stacks.unwrap());
+    store.take_trace().unwrap();
+    store.at_stack_event(number_of_event, then).unwrap();
+    number(&mut store, instance, "sum", &[3]).unwrap();
+    let kept = kept.lock().unwrap().take();
+    kept.expect("the event has happened")
+}
+
+#[test]
+fn all_stacks_can_be_seen_at_every_event() {
+    for mode in [DEFAULT, MOVE, CHECK] {
+        let engine = traced(mode);
+        for (kind, program) in DESIGNS {
+            let trace = trace_of_sum(&engine, program, 3);
+            for (i, event) in trace.events.iter().enumerate() {
+                let stacks = stacks_at(&engine, program, i as u64 + 1);
+                let runs = |stack: &&StackInfo| stack.life == Life::Running;
+                let running: Vec<&StackInfo> = stacks.iter().filter(runs).collect();
+                let what = format!("{kind:?}, {}, event {}: {event:?}\n{stacks}", mode.name, i + 1);
+                // What the engine does by itself is told of when something else happens.
+                if let What::Drop | What::Grow { .. } = event.what {
+                    continue;
+                }
+                let Some((design, function)) = running_after(&trace, event) else {
+                    assert!(running.is_empty(), "{what}");
+                    continue;
+                };
+                let [running] = running[..] else { panic!("one stack runs at {what}") };
+                assert_eq!(design_of(running.kind), design, "{what}");
+                let name = running.function.as_ref().and_then(|frame| frame.function_name());
+                if let (Some(function), Some(name)) = (function, name) {
+                    assert_eq!(name, function, "{what}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_same_event_has_the_same_stacks_each_time() {
+    let engine = traced(DEFAULT);
+    for (_, program) in DESIGNS {
+        let [first, second] = [(); 2].map(|()| stacks_at(&engine, program, 6).to_string());
+        assert_eq!(first, second);
+    }
+    let mut store = Store::new(&engine, ());
+    assert!(store.at_stack_event(0, |_| {}).is_err());
+}

@@ -14,6 +14,7 @@
 //! | [`record`] | what is recorded, and when |
 //! | [`finish`] | a [`Trace`] is made of it |
 //! | [`stream`] | the same, while the program runs |
+//! | [`stop`] | all stacks at an event |
 //!
 //! A stack has a number for life, its [`StackId`], by the number of its block as long as it
 //! lives. What a switch is, the links between the stacks tell, and who has resumed whom
@@ -24,6 +25,7 @@ mod event;
 mod finish;
 pub(crate) mod note;
 mod record;
+mod stop;
 mod stream;
 
 use crate::frames_tree::FrameTree;
@@ -34,9 +36,11 @@ pub use ropewalk_trace::{StackId, Trace};
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::time::Instant;
+use stop::Stop;
 use stream::Stream;
 
 pub(crate) use record::{finished, host_called, host_returned};
+pub use stop::AtEvent;
 pub use stream::WhenBehind;
 
 /// How many events are kept if nothing is said.
@@ -70,6 +74,8 @@ pub struct Recorder {
     listener: Option<Listener>,
     /// Where events go, if they are not kept.
     stream: Option<Box<Stream>>,
+    /// The event at which somebody wants to see the stacks.
+    stop: Option<Stop>,
 }
 
 // SAFETY: the pointers are to tags and functions of the store, which has the recorder, and are
@@ -113,6 +119,7 @@ impl Default for Recorder {
             host: None,
             listener: None,
             stream: None,
+            stop: None,
         }
     }
 }

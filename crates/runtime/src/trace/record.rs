@@ -74,6 +74,9 @@ impl Store {
         if recorder.stream.as_ref().is_some_and(|stream| stream.is_due(&raw)) {
             recorder.hand_over(self);
         }
+        if recorder.stop.is_some() {
+            self.count_down(recorder, &raw);
+        }
         if let Some(mut listener) = recorder.listener.take() {
             let event = recorder.event(&raw);
             match catch_unwind(AssertUnwindSafe(|| listener(&event))) {

@@ -181,6 +181,14 @@ impl Recorder {
     }
 }
 
+impl Recorder {
+    /// Ends what is streamed with what was recorded so far.
+    pub(super) fn end_stream(&mut self, store: &Store) {
+        self.hand_over(store);
+        self.stream = None;
+    }
+}
+
 impl Store {
     /// Streams what is recorded from now on.
     pub fn stream_trace(
@@ -208,7 +216,8 @@ impl Store {
 }
 
 impl Drop for Stream {
-    /// Another stream takes its place: the file ends with what was handed over.
+    /// Another stream takes its place, or nothing more is to be written: the file ends with what
+    /// was handed over.
     fn drop(&mut self) {
         if self.thread.is_some() {
             let _ = self.finish();
