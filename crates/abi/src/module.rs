@@ -63,6 +63,8 @@ pub struct ModuleInfo {
     pub function_names: Vec<(u32, String)>,
     /// Names of tags, from the name section, sorted by index.
     pub tag_names: Vec<(u32, String)>,
+    /// Names of the fields of types, from the name section, sorted by both indices.
+    pub field_names: Vec<(u32, u32, String)>,
 }
 
 impl ModuleInfo {
@@ -105,6 +107,13 @@ impl ModuleInfo {
     /// Whether the collector follows values of a type.
     pub fn is_collected(&self, ty: ValType) -> bool {
         ty.is_collected(|ty| self.type_kind(ty))
+    }
+
+    /// The name of a field of a type, if the name section gives one.
+    pub fn field_name(&self, ty: u32, field: u32) -> Option<&str> {
+        let found =
+            self.field_names.binary_search_by_key(&(ty, field), |(ty, field, _)| (*ty, *field));
+        found.ok().map(|place| &*self.field_names[place].2)
     }
 
     /// The name of a function, if the name section or an export gives one.

@@ -14,7 +14,7 @@ use crate::input;
 const FEW: usize = 64;
 
 /// Options that say what is kept of a program that fails.
-#[derive(Args)]
+#[derive(Args, Default)]
 pub(crate) struct PostMortem {
     /// If the program fails, writes a core dump with all its stacks, its memories and its
     /// globals, in the format of the WebAssembly tool conventions.

@@ -15,7 +15,7 @@ use crate::{input, timeout};
 const INTERVAL: Duration = Duration::from_millis(1);
 
 /// Options that say what is sampled.
-#[derive(Args)]
+#[derive(Args, Default)]
 pub(crate) struct Profiling {
     /// Samples where the program spends its time, across stacks: as JSON for
     /// profiler.firefox.com if the name ends in `.json`, or else as folded stacks, of which
@@ -28,6 +28,17 @@ pub(crate) struct Profiling {
     #[arg(long)]
     perf_map: bool,
 
+    /// Tells `perf` of the program's functions, with their code and their source lines, in
+    /// DIR/jit-PID.dump: for `perf record -k mono ropewalk run --jitdump DIR FILE`, and then `perf
+    /// inject --jit`.
+    #[arg(long, value_name = "DIR")]
+    jitdump: Option<PathBuf>,
+
+    /// Tells native debuggers of the program's functions: for `gdb --args ropewalk run
+    /// --native-debug FILE`, whose backtraces then go through them, from stack to stack.
+    #[arg(long)]
+    native_debug: bool,
+
     /// The time from one sample to the next, 1ms if nothing is said.
     #[arg(long, value_name = "TIME", value_parser = timeout::parse, requires = "profile")]
     profile_interval: Option<Duration>,
@@ -35,7 +46,8 @@ pub(crate) struct Profiling {
 
 impl Profiling {
     pub(crate) fn configure(&self, config: &mut Config) {
-        config.perf_map(self.perf_map);
+        config.perf_map(self.perf_map).native_debug(self.native_debug);
+        config.jitdump(self.jitdump.clone());
         if self.profile.is_some() {
             config.interruption(true);
         }

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::BufReader;
+use std::num::NonZeroU64;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -139,7 +140,11 @@ impl Run {
     }
 
     /// The run that was recorded, from wherever it is run again.
-    pub(crate) fn recorded(recording: &Recording) -> Result<Run> {
+    pub(crate) fn recorded(
+        recording: &Recording,
+        tracing: Tracing,
+        at: Option<NonZeroU64>,
+    ) -> Result<Run> {
         let mut run = crate::parse_run(recording.arguments())?;
         run.file_and_args[0] = recording.path(&run.file_and_args[0]).into();
         for (_, file) in &mut run.preloads {
@@ -148,6 +153,8 @@ impl Run {
         // The program gets what it got then, and may take its time.
         (run.directories, run.environment) = (Vec::new(), Vec::new());
         (run.timeout, run.record) = (None, None);
+        (run.profiling, run.post_mortem) = (Profiling::default(), PostMortem::default());
+        run.tracing = tracing.until(at);
         Ok(run)
     }
 
@@ -172,7 +179,7 @@ impl Run {
             store.set_timeout(timeout)?;
         }
         self.post_mortem.prepare(&mut store);
-        self.tracing.prepare(&mut store)?;
+        self.tracing.prepare(&mut store, self.file())?;
         self.profiling.prepare(&mut store)?;
         let results = timeout::run(self.timeout, self.run(&mut store, &module, &preloads));
         self.tracing.write(&mut store, self.file())?;

@@ -407,10 +407,22 @@ impl ModuleReader<'_> {
                 Name::Module { name, .. } => self.info.name = Some(name.to_string()),
                 Name::Function(names) => self.info.function_names = sorted(names),
                 Name::Tag(names) => self.info.tag_names = sorted(names),
+                Name::Field(names) => self.info.field_names = sorted_fields(names),
                 _ => {}
             }
         }
     }
+}
+
+/// Names of fields with the indices of their types and their own, by these.
+fn sorted_fields(names: wasmparser::IndirectNameMap<'_>) -> Vec<(u32, u32, String)> {
+    let mut fields = Vec::new();
+    for ty in names.into_iter().map_while(Result::ok) {
+        let names = ty.names.into_iter().map_while(Result::ok);
+        fields.extend(names.map(|name| (ty.index, name.index, name.name.to_string())));
+    }
+    fields.sort_by_key(|(ty, field, _)| (*ty, *field));
+    fields
 }
 
 /// Names with their indices, by index.

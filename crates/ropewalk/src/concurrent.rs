@@ -1,6 +1,7 @@
 //! Many calls at once in one store.
 
 use crate::Func;
+use crate::deadlock::Guests;
 use crate::store::{AsContextMut, Store, StoreContextMut, StoreInner};
 use crate::typed::TypedFunc;
 use crate::val::Val;
@@ -10,7 +11,8 @@ use anyhow::{Result, ensure};
 use ropewalk_runtime::{Pending, Stop, Store as RuntimeStore, pending};
 use std::collections::VecDeque;
 use std::ffi::c_void;
-use std::future::poll_fn;
+use std::future::{Future as _, poll_fn};
+use std::pin::pin;
 use std::ptr::{self, NonNull};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -60,6 +62,8 @@ pub struct Accessor<T> {
     /// Calls that were dropped while somebody used the store.
     given_up: Mutex<Vec<Pending>>,
     admission: Mutex<Admission>,
+    /// Who waits for others.
+    pub(crate) guests: Guests,
 }
 
 // SAFETY: only one thread uses the store at a time, and its data can be sent there.
@@ -209,6 +213,7 @@ impl<T> Accessor<T> {
             user: AtomicUsize::new(0),
             given_up: Mutex::default(),
             admission: Mutex::new(admission),
+            guests: Guests::default(),
         }
     }
 
@@ -316,7 +321,15 @@ impl<T: Send + 'static> Store<T> {
             // SAFETY: this future has the store.
             unsafe { Accessor::new(store.0) }
         };
-        f(&accessor).await
+        let mut body = pin!(f(&accessor));
+        poll_fn(|context| {
+            let polled = body.as_mut().poll(context);
+            if polled.is_pending() {
+                accessor.find_deadlock();
+            }
+            polled
+        })
+        .await
     }
 }
 
@@ -330,6 +343,7 @@ impl<'a, T> ConcurrentCall<'a, T> {
     fn new(accessor: &'a Accessor<T>) -> ConcurrentCall<'a, T> {
         // SAFETY: who has the lock uses the store.
         let call = unsafe { WaitingCall::new(accessor.runtime) };
+        accessor.guests.begin_call();
         ConcurrentCall { accessor, call }
     }
 
@@ -364,6 +378,7 @@ impl<'a, T> ConcurrentCall<'a, T> {
 
 impl<T> Drop for ConcurrentCall<'_, T> {
     fn drop(&mut self) {
+        self.accessor.guests.end_call();
         let Some(mut pending) = self.call.take_pending() else { return };
         // What it waits for may use the store when it is dropped.
         pending.waiting.give_up();

@@ -8,6 +8,7 @@ use ropewalk_compile::Limits;
 use ropewalk_runtime::HeapOptions;
 use ropewalk_runtime::stack::StackOptions;
 use ropewalk_runtime::table::TableLimits;
+use std::path::PathBuf;
 use wasmparser::WasmFeatures;
 
 /// What code is made for.
@@ -52,6 +53,8 @@ pub struct Config {
     pub(crate) trace: bool,
     pub(crate) snapshots: bool,
     pub(crate) perf_map: bool,
+    pub(crate) jitdump: Option<PathBuf>,
+    pub(crate) native_debug: bool,
     pub(crate) heap: HeapOptions,
     pub(crate) tables: TableLimits,
     pub(crate) limits: Limits,
@@ -87,6 +90,8 @@ impl Default for Config {
             trace: false,
             snapshots: false,
             perf_map: false,
+            jitdump: None,
+            native_debug: false,
             heap: HeapOptions::default(),
             tables: TableLimits::default(),
             limits: Limits::default(),
@@ -306,6 +311,24 @@ impl Config {
     /// the file cannot be written.
     pub fn perf_map(&mut self, enable: bool) -> &mut Config {
         self.perf_map = enable;
+        self
+    }
+
+    /// Tells `perf` of functions, with their code and their source lines: each module that is
+    /// loaded adds its own to `jit-PID.dump` in a folder, out of which `perf inject --jit` takes
+    /// them. None by default. [`Engine::new`](crate::Engine::new) fails if there can be no such
+    /// file, and loading a module if it cannot be written. The file has an end when the last engine
+    /// that uses it has been dropped.
+    pub fn jitdump(&mut self, folder: impl Into<Option<PathBuf>>) -> &mut Config {
+        self.jitdump = folder.into();
+        self
+    }
+
+    /// Tells native debuggers, such as gdb, of compiled code: their backtraces then go from a
+    /// function of the host through those of WebAssembly, from stack to stack, to the host again,
+    /// with names and source lines. Off by default. Code is the same with it and without.
+    pub fn native_debug(&mut self, enable: bool) -> &mut Config {
+        self.native_debug = enable;
         self
     }
 

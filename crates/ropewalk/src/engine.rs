@@ -1,8 +1,8 @@
 //! The engine: what all modules and stores share.
 
 use crate::config::Config;
-use crate::new_stack;
 use crate::trampolines::Trampolines;
+use crate::{new_stack, tools};
 use anyhow::{Context, Result, ensure};
 use ropewalk_abi::code::TrampolineKind;
 use ropewalk_abi::signature::in_registers;
@@ -10,7 +10,7 @@ use ropewalk_abi::{FuncType, HeapType, MEMORY32_RESERVATION, RefType, TypeKind, 
 use ropewalk_compile::Target;
 use ropewalk_runtime::memory::MemoryPool;
 use ropewalk_runtime::stack::{Arena, ArenaOptions};
-use ropewalk_runtime::{LoadedModule, StoreOptions, TypeRegistry, host_words};
+use ropewalk_runtime::{CodeMemory, JitDump, LoadedModule, StoreOptions, TypeRegistry, host_words};
 use std::ffi::c_void;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
@@ -59,6 +59,8 @@ struct EngineInner {
     trampolines: Trampolines,
     /// The module that makes first-class stacks.
     stacks_module: OnceLock<Arc<LoadedModule>>,
+    /// What `perf` is told by, if it is.
+    jitdump: Option<JitDump>,
 }
 
 /// How many parameters or results a function may have.
@@ -126,6 +128,11 @@ impl Engine {
             .snapshots(config.snapshots)
             .small_memories(config.memory_reservation < MEMORY32_RESERVATION)
             .limits(config.limits);
+        let jitdump = config.jitdump.as_deref().map(|folder| {
+            JitDump::open(folder)
+                .with_context(|| format!("cannot write to the folder {}", folder.display()))
+        });
+        let jitdump = jitdump.transpose()?;
         Ok(Engine {
             inner: Arc::new(EngineInner {
                 target,
@@ -135,6 +142,7 @@ impl Engine {
                 memories: Arc::new(MemoryPool::new(config.max_memory, config.memory_reservation)),
                 trampolines: Trampolines::default(),
                 stacks_module: OnceLock::new(),
+                jitdump,
             }),
         })
     }
@@ -177,6 +185,10 @@ impl Engine {
         &self.inner.config
     }
 
+    pub(crate) fn jitdump(&self) -> Option<&JitDump> {
+        self.inner.jitdump.as_ref()
+    }
+
     pub(crate) fn target(&self) -> &Target {
         &self.inner.target
     }
@@ -208,6 +220,7 @@ impl Engine {
             park_always: self.config().park_always,
             trace: self.config().trace,
             snapshots: self.config().snapshots,
+            native_debug: self.config().native_debug,
         }
     }
 
@@ -259,6 +272,7 @@ impl Engine {
     }
 
     pub(crate) fn trampoline(&self, kind: TrampolineKind, type_id: u32) -> Result<*const c_void> {
-        self.trampolines().get(kind, self.target(), self.types(), type_id)
+        let tell = |code: &mut CodeMemory| tools::tell_of_trampolines(self, code, &[]);
+        self.trampolines().get(kind, self.target(), self.types(), type_id, tell)
     }
 }

@@ -81,6 +81,7 @@ mod config;
 mod cont_type;
 mod continuation;
 mod core_dump;
+mod deadlock;
 mod dwarf;
 mod engine;
 mod error;
@@ -122,6 +123,7 @@ mod suspension;
 mod table;
 mod tag;
 mod task;
+mod tools;
 mod trace;
 mod trampolines;
 mod transfer;
@@ -143,6 +145,7 @@ pub use concurrent::Accessor;
 pub use config::Mutation;
 pub use config::{Config, OptLevel};
 pub use continuation::{Continuation, Resumed};
+pub use deadlock::Deadlock;
 pub use engine::Engine;
 pub use error::ModuleError;
 pub use exception::Exception;
@@ -174,6 +177,7 @@ pub use reference::{
     AnyRef, ArrayRef, ContRef, ExnRef, ExternRef, Owned, Reference, RootScope, StructRef,
 };
 pub use ropewalk_compile::Progress;
+pub use ropewalk_runtime::trace::WhenBehind;
 pub use ropewalk_runtime::{
     Answer, Profile, Refused, ResourceLimiter, ResourceLimiterAsync, Sample, Undecided,
 };

@@ -4,12 +4,13 @@ use crate::dwarf::Dwarf;
 use crate::engine::Engine;
 use crate::error::ModuleError;
 use crate::source::Written;
+use crate::tools;
 use anyhow::{Context, Result};
 use ropewalk_abi::module::{Item, ModuleInfo};
 use ropewalk_abi::{CompositeType, ExternType, HeapType, InstanceLayout, MEMORY32_RESERVATION};
 use ropewalk_compile::{CompileError, Progress, Target, UNWATCHED, Watch};
 use ropewalk_runtime::code::TypePointer;
-use ropewalk_runtime::{CodeMemory, LoadedModule, MemoryImages, Source, perf_map};
+use ropewalk_runtime::{CodeMemory, LoadedModule, MemoryImages, Source};
 use ropewalk_text::Text;
 use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
@@ -235,7 +236,7 @@ impl Module {
         match compile(engine, text.binary(), watch) {
             Ok(loaded) => {
                 let source: Arc<dyn Source> = Arc::new(Written { text, file });
-                Ok(Module::of(engine, LoadedModule { source: Some(source), ..loaded }))
+                Module::of(engine, LoadedModule { source: Some(source), ..loaded })
             }
             Err(error) => {
                 let error = error.in_text(&text);
@@ -295,14 +296,17 @@ impl Module {
         match compile(engine, bytes, watch) {
             Ok(loaded) => {
                 let source = Dwarf::of(bytes).map(|dwarf| Arc::new(dwarf) as Arc<dyn Source>);
-                Ok(Module::of(engine, LoadedModule { source, ..loaded }))
+                Module::of(engine, LoadedModule { source, ..loaded })
             }
             Err(error) => Err(error.in_binary(bytes)),
         }
     }
 
-    pub(crate) fn of(engine: &Engine, loaded: LoadedModule) -> Module {
-        Module { engine: engine.clone(), loaded: Arc::new(loaded) }
+    /// The module of what was loaded, of which other tools are told.
+    pub(crate) fn of(engine: &Engine, mut loaded: LoadedModule) -> Result<Module, ModuleError> {
+        let told = tools::tell(engine, &mut loaded);
+        told.map_err(|error| CompileError::too_large(format!("{error:#}")))?;
+        Ok(Module { engine: engine.clone(), loaded: Arc::new(loaded) })
     }
 
     /// The engine that compiled it.
@@ -422,7 +426,8 @@ pub(crate) fn with_checks(engine: &Engine, module: &LoadedModule) -> Option<Arc<
     let target = engine.target().clone().small_memories(true);
     let again = compile_for(engine, &target, module.binary()?, UNWATCHED).ok()?;
     let (source, identity) = (module.source.clone(), module.identity.clone());
-    let checked = LoadedModule { checks_memories: true, source, identity, ..again };
+    let mut checked = LoadedModule { checks_memories: true, source, identity, ..again };
+    tools::tell(engine, &mut checked).ok()?;
     Some(module.checked.get_or_init(|| Arc::new(checked)).clone())
 }
 
@@ -442,7 +447,7 @@ pub(crate) fn load(
             engine.prepare_continuations(type_ids[function as usize])?;
         }
     }
-    let loaded = LoadedModule {
+    Ok(LoadedModule {
         info,
         layout,
         code,
@@ -455,10 +460,5 @@ pub(crate) fn load(
         checked: OnceLock::new(),
         hash: OnceLock::new(),
         identity: Arc::default(),
-    };
-    if engine.config().perf_map {
-        let path = perf_map::path();
-        perf_map::add(&loaded).with_context(|| format!("cannot write {}", path.display()))?;
-    }
-    Ok(loaded)
+    })
 }

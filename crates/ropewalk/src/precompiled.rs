@@ -3,6 +3,7 @@
 use crate::engine::Engine;
 use crate::module::{Module, load};
 use crate::source::Stored;
+use crate::tools;
 use anyhow::{Context, Result, ensure};
 use ropewalk_abi::InstanceLayout;
 use ropewalk_abi::code::CodeTables;
@@ -172,13 +173,16 @@ pub(crate) unsafe fn of_precompiled(
     let (code, images) = unsafe {
         // Where stores are written down, tables of them are needed, which no file has.
         if !engine.config().snapshots {
-            engine.trampolines().take(&file, &type_ids)?;
+            let tell = |code: &mut CodeMemory, parts: &[_]| {
+                tools::tell_of_trampolines(engine, code, parts)
+            };
+            engine.trampolines().take(&file, &type_ids, tell)?;
         }
         let images = file.memory_images(&images)?;
         (CodeMemory::of_precompiled(file)?, images)
     };
     let loaded = load(engine, info, type_ids, layout, code)?;
-    Ok(Module::of(engine, LoadedModule { source, images, ..loaded }))
+    Ok(Module::of(engine, LoadedModule { source, images, ..loaded })?)
 }
 
 /// Fails unless a module was compiled with the settings of this engine.

@@ -57,19 +57,21 @@ impl Trampolines {
         self.compiled.load(Ordering::Relaxed)
     }
 
-    /// The trampoline for a type, which is compiled if it is not there.
+    /// The trampoline for a type, which is compiled, and told of, if it is not there.
     pub fn get(
         &self,
         kind: TrampolineKind,
         target: &Target,
         types: &TypeRegistry,
         type_id: u32,
+        tell: impl FnOnce(&mut CodeMemory) -> Result<()>,
     ) -> Result<*const c_void> {
         if let Some(known) = self.find(kind, type_id) {
             return Ok(known.address());
         }
-        let code = CodeMemory::load(self.compile(kind, target, &types.func_type(type_id))?)
+        let mut code = CodeMemory::load(self.compile(kind, target, &types.func_type(type_id))?)
             .context("cannot load code")?;
+        tell(&mut code)?;
         let part = 0..code.bytes().len();
         let new = Trampoline { code: Arc::new(code), part };
         let mut known = self.known[kind as usize].write().expect("never poisoned");
@@ -98,12 +100,17 @@ impl Trampolines {
     }
 
     /// Takes those out of a file that are not there yet. `type_ids` are the engine's numbers
-    /// for the types of its module.
+    /// for the types of its module. They are told of, with the parts that they are in.
     ///
     /// # Safety
     ///
     /// As for [`CodeMemory::of_precompiled`].
-    pub unsafe fn take(&self, file: &Precompiled, type_ids: &[u32]) -> Result<()> {
+    pub unsafe fn take(
+        &self,
+        file: &Precompiled,
+        type_ids: &[u32],
+        tell: impl FnOnce(&mut CodeMemory, &[Range<usize>]) -> Result<()>,
+    ) -> Result<()> {
         let damaged = || PrecompiledError::Damaged("a trampoline is out of place");
         let mut new = Vec::new();
         for record in file.trampolines()? {
@@ -117,9 +124,14 @@ impl Trampolines {
             return Ok(());
         }
         // SAFETY: the caller promises it.
-        let code = Arc::new(unsafe { file.trampoline_code() }?);
+        let mut code = unsafe { file.trampoline_code() }?;
+        let mut parts: Vec<Range<usize>> = new.iter().map(|(.., part)| part.clone()).collect();
+        parts.sort_by_key(|part| part.start);
+        let are_there = parts.iter().all(|part| code.bytes().get(part.clone()).is_some());
+        are_there.then_some(()).ok_or_else(damaged)?;
+        tell(&mut code, &parts)?;
+        let code = Arc::new(code);
         for (kind, type_id, part) in new {
-            code.bytes().get(part.clone()).ok_or_else(damaged)?;
             let mut known = self.known[kind as usize].write().expect("never poisoned");
             known.entry(type_id).or_insert(Trampoline { code: code.clone(), part });
         }

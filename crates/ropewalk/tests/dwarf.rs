@@ -81,3 +81,34 @@ fn debug_information_that_is_nonsense_does_no_harm() {
         }
     }
 }
+
+/// Programs of other languages, and how their backtraces begin and end. Rust has a hash in names.
+const OTHERS: [(&[u8], [&str; 2], &str); 2] = [
+    (
+        include_bytes!("dwarf/average-rust.wasm"),
+        [
+            "0: ./average.rs:15:8: average-rust.wasm!average::quotient\n",
+            "inlined into ./average.rs:24:5: average-rust.wasm!_ZN7average7average",
+        ],
+        "\n   1: ./average.rs:29:5: average-rust.wasm!run",
+    ),
+    (
+        include_bytes!("dwarf/average-zig.wasm"),
+        [
+            "0: /src/average.zig:7:9: average-zig.wasm!average.quotient\n",
+            "inlined into /src/average.zig:15:20: average-zig.wasm!average.average\n",
+        ],
+        "\n   1: /src/average.zig:19:19: average-zig.wasm!average.run",
+    ),
+];
+
+#[test]
+fn rust_and_zig_have_lines_too() {
+    let engine = Engine::default();
+    for (bytes, parts, last) in OTHERS {
+        let module = Module::new(&engine, bytes).unwrap();
+        let trap = trap(&engine, &module);
+        assert!(trap.starts_with("wasm trap: unreachable"), "{trap}");
+        assert!(parts.iter().all(|part| trap.contains(part)) && trap.ends_with(last), "{trap}");
+    }
+}

@@ -102,3 +102,29 @@ fn perf_is_told_where_functions_are() {
     assert!(number(lines[0][0]) + number(lines[0][1]) <= number(lines[1][0]));
     assert!(lines.iter().all(|line| number(line[1]) > 0));
 }
+
+#[test]
+fn the_file_for_perf_ends_when_the_last_engine_does() {
+    const CLOSE: [u8; 8] = [3, 0, 0, 0, 16, 0, 0, 0];
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("jitdump");
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join(format!("jit-{}.dump", std::process::id()));
+    let engine = || Engine::new(Config::new().jitdump(folder.clone())).unwrap();
+    let is_closed = |bytes: &[u8]| bytes[bytes.len() - 16..].starts_with(&CLOSE);
+    let (first, second) = (engine(), engine());
+    Module::new(&first, "(module $first (func $f (nop)))").unwrap();
+    drop(first);
+    assert!(!is_closed(&std::fs::read(&path).unwrap()));
+    drop(second);
+    let closed = std::fs::read(&path).unwrap();
+    assert!(is_closed(&closed));
+    // It goes on with the next one.
+    let third = engine();
+    Module::new(&third, "(module $third (func $f (nop)))").unwrap();
+    drop(third);
+    let bytes = std::fs::read(&path).unwrap();
+    assert!(is_closed(&bytes) && bytes.starts_with(&closed[..closed.len() - 16]));
+    let has = |name: &str| bytes.windows(name.len()).any(|part| part == name.as_bytes());
+    assert!(has("wasm first!f") && has("wasm third!f"));
+    std::fs::remove_dir_all(&folder).unwrap();
+}

@@ -517,3 +517,218 @@ fn a_module_that_was_compiled_without_tracing_is_refused_where_stacks_are_traced
     let error = unsafe { Module::deserialize(&traced(DEFAULT), &plain) }.unwrap_err();
     assert!(error.to_string().contains("trace"), "{error}");
 }
+
+// ---- streams
+
+/// Bytes that others see too. It can be slow, and fail.
+#[derive(Clone, Default)]
+struct Shared {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    pause: std::time::Duration,
+    fails_after: Option<usize>,
+}
+
+impl Shared {
+    fn read(&self) -> traces::Reading {
+        Trace::read(&self.bytes.lock().unwrap()).unwrap()
+    }
+}
+
+impl std::io::Write for Shared {
+    fn write(&mut self, part: &[u8]) -> std::io::Result<usize> {
+        std::thread::sleep(self.pause);
+        let mut bytes = self.bytes.lock().unwrap();
+        if self.fails_after.is_some_and(|most| bytes.len() > most) {
+            return Err(std::io::Error::other("the disk is full"));
+        }
+        bytes.extend_from_slice(part);
+        Ok(part.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Runs `sum` of a program, streamed; returns how many events were dropped.
+fn stream_sum(program: &str, count: i32, to: &Shared, when: WhenBehind) -> Result<u64> {
+    let (mut store, instance) = with_host(&traced(DEFAULT), program, || {});
+    store.take_trace()?;
+    store.stream_trace(to.clone(), "sum", when)?;
+    number(&mut store, instance, "sum", &[count])?;
+    assert!(store.take_trace()?.events.is_empty(), "they are not kept");
+    store.finish_trace()
+}
+
+#[test]
+fn what_is_streamed_is_what_would_be_kept() {
+    const COUNT: i32 = 3_000; // some parts
+    for (kind, program) in DESIGNS {
+        let stream = Shared::default();
+        assert_eq!(stream_sum(program, COUNT, &stream, WhenBehind::Wait).unwrap(), 0);
+        let Trace { name, dropped, .. } = &stream.read().trace;
+        assert_eq!((name.as_str(), *dropped), ("sum", 0));
+        assert!(stream.read().is_whole);
+        let streamed = stream.read().trace;
+        let mut kept = {
+            let (mut store, instance) = with_host(&traced(DEFAULT), program, || {});
+            store.take_trace().unwrap();
+            number(&mut store, instance, "sum", &[COUNT]).unwrap();
+            store.take_trace().unwrap()
+        };
+        assert!(streamed.events.len() > 2 * COUNT as usize, "{kind:?}");
+        assert!(streamed.events.is_sorted_by_key(|event| event.time));
+        for (kept, streamed) in kept.events.iter_mut().zip(&streamed.events) {
+            kept.time = streamed.time;
+            // Functions of the host have other numbers there.
+            if let (What::HostCall { function }, What::HostCall { function: streamed_function }) =
+                (&mut kept.what, &streamed.what)
+            {
+                assert_eq!(streamed.stack, kept.stack);
+                *function = *streamed_function;
+            }
+        }
+        assert_eq!(kept.events, streamed.events, "{kind:?}");
+        let stacks = |trace: &Trace| -> Vec<(Design, Option<String>)> {
+            let name =
+                |stack: &traces::Stack| Some(trace.functions[stack.function?.index()].name.clone());
+            trace.stacks.iter().map(|stack| (stack.design, name(stack))).collect()
+        };
+        assert_eq!(stacks(&kept), stacks(&streamed), "{kind:?}");
+        assert_eq!(kept.tags, streamed.tags, "{kind:?}");
+        let call = |event: &Event| match event.what {
+            What::HostCall { function } => Some(function),
+            _ => None,
+        };
+        let function = streamed.events.iter().find_map(call).expect("it calls the host");
+        let function = &streamed.functions[function.index()];
+        assert_eq!((function.module.as_str(), function.name.as_str()), ("host", "f"));
+        let last = streamed.events.iter().rev().find(|event| event.frames.is_some()).unwrap();
+        assert_eq!(functions(&streamed, last.frames), ["sum"]);
+    }
+}
+
+#[test]
+fn a_program_waits_for_a_slow_file_or_drops_events_and_counts_them() {
+    const COUNT: i32 = 200_000;
+    let program = DESIGNS[0].1;
+    let slow = || Shared { pause: std::time::Duration::from_micros(300), ..Shared::default() };
+    let (waits, drops) = (slow(), slow());
+    assert_eq!(stream_sum(program, COUNT, &waits, WhenBehind::Wait).unwrap(), 0);
+    let all = waits.read().trace.events.len() as u64;
+    assert!(all >= 2 * COUNT as u64);
+    let drops = Shared { pause: std::time::Duration::from_millis(20), ..drops };
+    let dropped = stream_sum(program, COUNT, &drops, WhenBehind::Drop).unwrap();
+    let reading = drops.read();
+    assert!(dropped > 0 && reading.is_whole);
+    assert_eq!(reading.trace.dropped, dropped);
+    assert_eq!(reading.trace.events.len() as u64 + dropped, all);
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_an_error_at_the_end() {
+    let full = Shared { fails_after: Some(100), ..Shared::default() };
+    let error = stream_sum(DESIGNS[0].1, 100_000, &full, WhenBehind::Wait).unwrap_err();
+    assert!(error.to_string().contains("the disk is full"), "{error}");
+    let mut store = Store::new(&traced(DEFAULT), ());
+    assert!(store.finish_trace().unwrap_err().to_string().contains("no trace is streamed"));
+    let mut store = Store::new(&Engine::default(), ());
+    let error = store.stream_trace(Vec::new(), "", WhenBehind::Wait).unwrap_err();
+    assert!(error.to_string().contains("Config::trace"), "{error}");
+}
+
+#[test]
+fn a_stream_ends_with_its_store_and_goes_on_after_a_trap() {
+    let stream = Shared::default();
+    let module = r#"(module $m (func (export "traps") (unreachable)))"#;
+    let (mut store, instance) = instantiate_in(&traced(DEFAULT), module);
+    store.stream_trace(stream.clone(), "m", WhenBehind::Wait).unwrap();
+    for _ in 0..2 {
+        assert_eq!(code(call(&mut store, instance, "traps", &[])), TrapCode::Unreachable);
+    }
+    drop(store);
+    let reading = stream.read();
+    assert!(reading.is_whole);
+    let traps = words(&reading.trace).iter().filter(|word| word.contains("trap: ")).count();
+    assert_eq!(traps, 2);
+}
+
+// ---- stacks at an event
+
+/// The design and the function of the stack that runs after an event, if one does.
+fn running_after(trace: &Trace, event: &Event) -> Option<(Design, Option<String>)> {
+    let stack = match &event.what {
+        What::Resume { target, .. } | What::Switch { target, .. } => *target,
+        What::Suspend { to, .. } | What::Return { to, .. } => *to,
+        // A call that begins has no stack yet.
+        What::Enter | What::Leave => return None,
+        _ => event.stack,
+    };
+    let traces::Stack { design, function } = trace.stacks[stack.index()];
+    Some((design, function.map(|function| trace.functions[function.index()].name.clone())))
+}
+
+fn design_of(kind: Option<StackKind>) -> Design {
+    match kind {
+        None => Design::Root,
+        Some(StackKind::Continuation) => Design::Continuation,
+        Some(StackKind::Bag) => Design::Bag,
+        Some(StackKind::Task) => Design::Task,
+        Some(StackKind::Fiber) => Design::Fiber,
+        Some(StackKind::FirstClass) => Design::FirstClass,
+    }
+}
+
+/// The stacks at the event of a number in a run of `sum`.
+fn stacks_at(engine: &Engine, program: &str, number_of_event: u64) -> StackList {
+    let (mut store, instance) = with_host(engine, program, || {});
+    let kept = Arc::new(Mutex::new(None));
+    let keep = kept.clone();
+    let then = move |stacks: Result<StackList>| *keep.lock().unwrap() = Some(stacks.unwrap());
+    store.take_trace().unwrap();
+    store.at_stack_event(number_of_event, then).unwrap();
+    number(&mut store, instance, "sum", &[3]).unwrap();
+    let kept = kept.lock().unwrap().take();
+    kept.expect("the event has happened")
+}
+
+#[test]
+fn all_stacks_can_be_seen_at_every_event() {
+    for mode in [DEFAULT, MOVE, CHECK] {
+        let engine = traced(mode);
+        for (kind, program) in DESIGNS {
+            let trace = trace_of_sum(&engine, program, 3);
+            for (i, event) in trace.events.iter().enumerate() {
+                let stacks = stacks_at(&engine, program, i as u64 + 1);
+                let runs = |stack: &&StackInfo| stack.life == Life::Running;
+                let running: Vec<&StackInfo> = stacks.iter().filter(runs).collect();
+                let what = format!("{kind:?}, {}, event {}: {event:?}\n{stacks}", mode.name, i + 1);
+                // What the engine does by itself is told of when something else happens.
+                if let What::Drop | What::Grow { .. } = event.what {
+                    continue;
+                }
+                let Some((design, function)) = running_after(&trace, event) else {
+                    assert!(running.is_empty(), "{what}");
+                    continue;
+                };
+                let [running] = running[..] else { panic!("one stack runs at {what}") };
+                assert_eq!(design_of(running.kind), design, "{what}");
+                let name = running.function.as_ref().and_then(|frame| frame.function_name());
+                if let (Some(function), Some(name)) = (function, name) {
+                    assert_eq!(name, function, "{what}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_same_event_has_the_same_stacks_each_time() {
+    let engine = traced(DEFAULT);
+    for (_, program) in DESIGNS {
+        let [first, second] = [(); 2].map(|()| stacks_at(&engine, program, 6).to_string());
+        assert_eq!(first, second);
+    }
+    let mut store = Store::new(&engine, ());
+    assert!(store.at_stack_event(0, |_| {}).is_err());
+}

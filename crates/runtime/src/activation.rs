@@ -33,11 +33,13 @@ pub(crate) const POISONED: &str =
 #[derive(Debug)]
 pub(crate) struct Activation {
     /// The one outside of it, or null.
-    outer: *const Activation,
+    pub(crate) outer: *const Activation,
     /// The stack that was running there, in the host call that led here.
-    outer_stack: *mut ControlBlock,
+    pub(crate) outer_stack: *mut ControlBlock,
     /// The base of that.
     outer_base: *mut ControlBlock,
+    /// The host's stack pointer of the one outside, if there is one.
+    pub(crate) outer_sp: MaybeUninit<usize>,
     /// What polls it, if it may wait.
     poller: Poller,
 }
@@ -47,14 +49,16 @@ impl Activation {
     #[inline]
     fn outermost(poller: Poller) -> Activation {
         let (outer_stack, outer_base) = (ptr::null_mut(), ptr::null_mut());
-        Activation { outer: ptr::null(), outer_stack, outer_base, poller }
+        let outer_sp = MaybeUninit::uninit();
+        Activation { outer: ptr::null(), outer_stack, outer_base, outer_sp, poller }
     }
 
     /// One inside of what runs in a store.
     #[inline]
     fn inside(store: &Store, poller: Poller) -> Activation {
-        let &StoreContext { stack: outer_stack, base: outer_base, .. } = store.context();
-        Activation { outer: store.newest, outer_stack, outer_base, poller }
+        let &StoreContext { stack: outer_stack, base: outer_base, host_sp, .. } = store.context();
+        let outer_sp = MaybeUninit::new(host_sp);
+        Activation { outer: store.newest, outer_stack, outer_base, outer_sp, poller }
     }
 }
 
@@ -306,9 +310,9 @@ unsafe fn activate_in<const OUTERMOST: bool>(
     // borrowed, and no reference into it lives across `enter`.
     // SAFETY: see above.
     let inner = unsafe { store.as_mut() };
-    let (activation, outer_sp) = match OUTERMOST {
-        true => (Activation::outermost(poller), 0),
-        false => (Activation::inside(inner, poller), inner.context().host_sp),
+    let activation = match OUTERMOST {
+        true => Activation::outermost(poller),
+        false => Activation::inside(inner, poller),
     };
     inner.begin_activation(&activation, root);
     let context = inner.context_ptr();
@@ -321,12 +325,12 @@ unsafe fn activate_in<const OUTERMOST: bool>(
         inner.end_by_return();
         match OUTERMOST {
             true => inner.leave_outermost(),
-            false => inner.leave_activation(&activation, outer_sp),
+            false => inner.leave_activation(&activation),
         }
         inner.after_activation()?;
         return Ok(word);
     }
-    Err(Leaving { store: inner, activation: &activation, outer_sp }.end_otherwise())
+    Err(Leaving { store: inner, activation: &activation }.end_otherwise())
 }
 
 /// An activation whose computation has ended, until the store is as before it. A
@@ -334,7 +338,6 @@ unsafe fn activate_in<const OUTERMOST: bool>(
 struct Leaving<'a> {
     store: &'a mut Store,
     activation: &'a Activation,
-    outer_sp: usize,
 }
 
 impl Leaving<'_> {
@@ -377,7 +380,7 @@ impl Leaving<'_> {
     }
 
     fn restore(&mut self) {
-        self.store.leave_activation(self.activation, self.outer_sp);
+        self.store.leave_activation(self.activation);
     }
 }
 
@@ -568,13 +571,14 @@ impl Store {
 
     /// Makes the activation outside of the newest one the newest.
     #[inline]
-    fn leave_activation(&mut self, activation: &Activation, outer_sp: usize) {
-        let Activation { outer, outer_stack, outer_base, .. } = *activation;
+    fn leave_activation(&mut self, activation: &Activation) {
+        let Activation { outer, outer_stack, outer_base, outer_sp, .. } = *activation;
         self.newest = outer;
         self.depth -= 1;
-        let outer_root = match self.depth {
-            0 => ptr::null_mut(),
-            depth => self.roots[depth - 1].block,
+        let (outer_root, outer_sp) = match self.depth {
+            0 => (ptr::null_mut(), 0),
+            // SAFETY: this one is inside of another, so it was made so.
+            depth => (self.roots[depth - 1].block, unsafe { outer_sp.assume_init() }),
         };
         let context = self.context_mut();
         context.stack = outer_stack;

@@ -1,5 +1,6 @@
 //! Loaded code.
 
+use crate::debugger::Registration;
 use crate::known_code;
 use crate::link::ImportValue;
 use crate::machine;
@@ -26,6 +27,8 @@ pub struct CodeMemory {
     len: usize,
     /// They lie in what is kept below, which does not change.
     tables: CodeTables<'static>,
+    /// What debuggers are told of it, if they are.
+    pub(crate) registration: Option<Registration>,
     kept: Kept,
 }
 
@@ -79,7 +82,7 @@ impl CodeMemory {
     }
 
     fn new(start: usize, len: usize, tables: CodeTables<'static>, kept: Kept) -> CodeMemory {
-        let code = CodeMemory { start, len, tables, kept };
+        let code = CodeMemory { start, len, tables, registration: None, kept };
         known_code::add(code.start(), code.end());
         code
     }
@@ -137,6 +140,7 @@ unsafe fn forever(tables: CodeTables<'_>) -> CodeTables<'static> {
 
 impl Drop for CodeMemory {
     fn drop(&mut self) {
+        self.registration = None;
         known_code::remove(self.start());
     }
 }

@@ -26,7 +26,7 @@
 //! | [`design`] | what the designs need beyond generated code |
 //! | [`try_box`] | a box, if there is memory |
 //! | [`code`], [`known_code`], [`types`] | loaded code; types that are the same throughout an engine |
-//! | [`perf_map`] | names of functions for `perf` |
+//! | [`perf_map`], [`jitdump`], [`debugger`], [`lines`] | what `perf` and debuggers are told of code |
 //! | [`precompiled`] | compiled modules in files |
 //! | [`snapshot`] | stores that are written down, and read again |
 
@@ -37,6 +37,7 @@ mod builtins;
 pub mod code;
 mod complaint;
 mod const_expr;
+mod debugger;
 mod describe;
 mod design;
 mod exception;
@@ -51,8 +52,10 @@ pub mod held;
 mod host_error;
 pub mod instance;
 pub mod interrupt;
+mod jitdump;
 mod known_code;
 mod limiter;
+mod lines;
 pub mod link;
 mod machine;
 mod map;
@@ -88,6 +91,7 @@ pub use held::{CameBack, Released};
 pub use host_error::HostError;
 pub use instance::{Instance, InstantiateError};
 pub use interrupt::Interrupts;
+pub use jitdump::JitDump;
 pub use limiter::{
     Answer, Answers, Growth, Refused, ResourceLimiter, ResourceLimiterAsync, Undecided,
 };

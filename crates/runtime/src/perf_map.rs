@@ -20,12 +20,10 @@ pub fn path() -> PathBuf {
 /// time do not come into each other's lines.
 pub fn add(module: &LoadedModule) -> io::Result<()> {
     let mut lines = String::new();
-    for &FunctionCode { start, end, function, .. } in module.code.tables().functions {
+    for code in module.code.tables().functions {
+        let &FunctionCode { start, end, .. } = code;
         let address = module.code.start() + start as usize;
-        let name = match index(function) {
-            Some(function) => name(module, function),
-            None => "wasm thunk".to_string(),
-        };
+        let name = name_of(module, code);
         let _ = writeln!(lines, "{address:x} {:x} {name}", end - start);
     }
     // Others can write to the folder too: a link that one of them has put there is not followed.
@@ -38,7 +36,14 @@ pub fn add(module: &LoadedModule) -> io::Result<()> {
     file.write_all(lines.as_bytes())
 }
 
-/// A name on one line.
+/// What tools call a function, on one line.
+pub(crate) fn name_of(module: &LoadedModule, code: &FunctionCode) -> String {
+    match index(code.function) {
+        Some(function) => name(module, function),
+        None => "wasm thunk".to_string(),
+    }
+}
+
 fn name(module: &LoadedModule, function: u32) -> String {
     let module_name = module.info.name.as_deref().unwrap_or("<module>");
     let name = match module.info.function_name(function) {

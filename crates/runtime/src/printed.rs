@@ -1,6 +1,7 @@
 //! Values, as errors and the command show them: what the text format would write, and of objects
 //! what is in them.
 
+use crate::code::LoadedModule;
 use crate::heap::{ObjectType, slot_type};
 use crate::store::Store;
 use crate::types::RegisteredType;
@@ -24,6 +25,19 @@ impl Store {
         let mut printer = Printer { store: self, text: String::new(), left: MOST_VALUES, depth: 0 };
         printer.value(ty, value);
         printer.text
+    }
+}
+
+impl Store {
+    /// A module that has names for the fields of a type, and its index there. Modules share types
+    /// that are equal, and may call fields differently: it is the first.
+    fn module_with_names(&self, ty: &RegisteredType) -> Option<(&LoadedModule, u32)> {
+        let place = |module: &LoadedModule| {
+            let types = module.info.field_names.iter().map(|(ty, ..)| *ty);
+            let is_that = |index: &u32| module.type_ids.get(*index as usize) == Some(&ty.id());
+            types.into_iter().find(is_that)
+        };
+        self.modules().find_map(|module| Some((module, place(module)?)))
     }
 }
 
@@ -94,11 +108,15 @@ impl Printer<'_> {
     /// The fields of a struct, or the elements of an array, as far as they are shown.
     fn slots(&mut self, reference: u64, ty: &RegisteredType, len: u32) {
         let mut shown = 0;
+        let named = self.store.module_with_names(ty);
         self.depth += 1;
         while shown < len && self.left > 0 && self.depth <= DEEPEST {
             // SAFETY: it is a reference of the store, to an object that has so many.
             let value = unsafe { self.store.read_slot(reference, shown) };
             self.text += " ";
+            if let Some(name) = named.and_then(|(module, ty)| module.info.field_name(ty, shown)) {
+                self.text += &format!("${} ", name.replace(char::is_control, "?"));
+            }
             match slot_type(ty, shown).storage {
                 StorageType::I8 | StorageType::I16 => self.value(ValType::I32, &value),
                 StorageType::Val(ty) => self.value(ty, &value),

@@ -5,6 +5,7 @@ use crate::arch::{bytes, stubs};
 use crate::builtins;
 use crate::code::LoadedModule;
 use crate::const_expr::ConstValue;
+use crate::debugger::stores::Known;
 use crate::fuel::Fuel;
 use crate::heap::{Heap, HeapOptions, NoMemory, Object};
 use crate::held::Released;
@@ -83,6 +84,8 @@ pub struct StoreOptions {
     pub trace: bool,
     /// Whether it can be written down: frames list all their pointers.
     pub snapshots: bool,
+    /// Whether native debuggers are to know it.
+    pub native_debug: bool,
 }
 
 /// A store.
@@ -175,6 +178,8 @@ pub struct Store {
     pub(crate) is_asking: bool,
     /// What [`StoreContext::transfer`] points to.
     transfer: ManuallyDrop<TransferArea>,
+    /// Lets debuggers find it.
+    known: Option<Known>,
     /// The embedder's part of the store.
     owner: *mut c_void,
 }
@@ -396,6 +401,7 @@ impl Store {
             limiter: Limiter::default(),
             is_asking: false,
             transfer: ManuallyDrop::new(transfer),
+            known: None,
             owner: ptr::null_mut(),
         });
         let no_parent = store.no_parent();
@@ -405,6 +411,9 @@ impl Store {
         context.no_parent = no_parent;
         if store.options.stop_always {
             store.interrupts.stop_always();
+        }
+        if store.options.native_debug {
+            store.known = Some(Known::new(store.context_ptr()));
         }
         store
     }
@@ -484,6 +493,11 @@ impl Store {
     }
 
     /// The module whose code contains an address, and the offset there.
+    /// The modules whose code may run.
+    pub(crate) fn modules(&self) -> impl Iterator<Item = &LoadedModule> {
+        self.modules.iter().map(|module| &**module)
+    }
+
     pub(crate) fn module_at(&self, address: usize) -> Option<(&Arc<LoadedModule>, u32)> {
         let after = self.modules.partition_point(|m| m.code.start() <= address);
         let module = &self.modules[after.checked_sub(1)?];
@@ -726,6 +740,9 @@ pub(crate) unsafe extern "C" fn move_stack_of(context: *mut StoreContext) {
 impl Drop for Store {
     fn drop(&mut self) {
         self.interrupts.close();
+        // What is streamed has an end, if nobody has ended it before.
+        self.finish_trace();
+        self.known = None;
         let frozen = self.frozen.drain(..).flatten().map(|frozen| frozen.root);
         let roots = self.roots.drain(..).chain(self.spare_roots.drain(..)).chain(frozen);
         let stacks = &mut self.stacks;

@@ -49,6 +49,11 @@ impl RegisteredType {
         &*self.info
     }
 
+    /// Its number.
+    pub fn id(&self) -> u32 {
+        self.info.id
+    }
+
     /// The type, naming others by their numbers.
     pub fn ty(&self) -> &SubType {
         &self.ty

@@ -4,6 +4,7 @@ mod c_fibers;
 mod compile;
 mod examples;
 mod guides;
+mod jitdump;
 mod lower;
 mod messages;
 mod pipe;

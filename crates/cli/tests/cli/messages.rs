@@ -1,6 +1,6 @@
 //! How messages look: colours, lines around the place, binaries as text, values of the heap.
 
-use crate::process::{command, file, outcome, ropewalk};
+use crate::process::{absent, command, file, outcome, ropewalk};
 
 const INVALID: &str = "\
 (module
@@ -123,6 +123,27 @@ fn objects_are_printed_with_what_is_in_them() {
     );
     let node = |inner: &str| format!("(struct (i32.const 3) {inner} (ref.null) (i32.const 0))");
     check("deep", &node(&node(&node(&node("(struct of 4 values)")))));
+}
+
+#[test]
+fn fields_are_printed_with_their_names() {
+    let module = r#"(module
+      (rec
+        (type $point (struct (field $x i32) (field f64) (field $next (ref null $line))))
+        (type $line (struct (field $from i64) (field $to i64))))
+      (func (export "point") (result anyref)
+        (struct.new $point (i32.const 1) (f64.const 0.5)
+          (struct.new $line (i64.const 2) (i64.const 3)))))"#;
+    let path = file("messages-fields.wat", module);
+    let shown = "(struct $x (i32.const 1) (f64.const 0.5) \
+                 $next (struct $from (i64.const 2) $to (i64.const 3)))\n";
+    ropewalk(&["run", "--invoke", "point", &path]).prints(shown);
+    // Of a binary, they are in the name section.
+    let binary = absent("messages-fields.wasm");
+    let buffer = wast::parser::ParseBuffer::new(module).unwrap();
+    let encoded = wast::parser::parse::<wast::Wat<'_>>(&buffer).unwrap().encode().unwrap();
+    std::fs::write(&binary, encoded).unwrap();
+    ropewalk(&["run", "--invoke", "point", &binary]).prints(shown);
 }
 
 #[test]

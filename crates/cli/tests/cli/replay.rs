@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use ropewalk::traces::{Trace, What};
+
 use crate::process::{Outcome, command, file, outcome, ropewalk, with_input};
 
 /// A program that reads its standard input, prints it with a random number and the time, in
@@ -128,4 +130,66 @@ fn what_cannot_be_replayed_is_refused() {
 
     // The standard input cannot be read twice.
     ropewalk(&["run", "--record", &tape, "-"]).fails(1, &["could not be read again"]);
+}
+
+/// Asks for a random number, and lets a generator suspend as often as its lowest bits say.
+const SWITCHES: &str = r#"(module $m
+  (import "wasi_snapshot_preview1" "random_get" (func $random (param i32 i32) (result i32)))
+  (type $f (func)) (type $c (cont $f)) (tag $yield (param i32))
+  (memory (export "memory") 1)
+  (elem declare func $body)
+  (func $body (local $i i32)
+    (loop $l
+      (suspend $yield (local.tee $i (i32.add (local.get $i) (i32.const 1))))
+      (br_if $l (i32.lt_u (local.get $i)
+        (i32.add (i32.const 2) (i32.and (i32.const 7) (i32.load (i32.const 0))))))))
+  (func (export "_start") (local $c (ref null $c))
+    (drop (call $random (i32.const 0) (i32.const 4)))
+    (local.set $c (cont.new $c (ref.func $body)))
+    (loop $more
+      (block $on (result i32 (ref $c))
+        (resume $c (on $yield $on) (local.get $c))
+        (return))
+      (local.set $c) (drop)
+      (br $more))))"#;
+
+#[test]
+fn a_replay_is_traced_and_shows_the_stacks_at_any_event() {
+    let program = file("replay-switches.wat", SWITCHES);
+    let tape = recording("replay-switches.recording");
+    let first = recording("replay-switches-1.rwtrace");
+    ropewalk(&["run", "--record", &tape, "--trace", &first, &program]).prints("");
+    let read = |path: &str| Trace::read(&std::fs::read(path).unwrap()).unwrap();
+    let recorded = read(&first).trace;
+    std::fs::remove_file(&first).unwrap();
+    let trace = recording("replay-switches-2.rwtrace");
+    ropewalk(&["replay", "--trace", &trace, &tape]).prints("");
+    assert!(!Path::new(&first).exists(), "the trace of the run is not written again");
+    let replayed = read(&trace).trace;
+    let whats = |trace: &Trace| trace.events.iter().map(|e| e.what.clone()).collect::<Vec<_>>();
+    assert_eq!(whats(&replayed), whats(&recorded));
+    let is_suspend = |what: &What| matches!(what, What::Suspend { values, .. } if values == "2");
+    let second = whats(&replayed).iter().position(is_suspend).expect("it suspends twice") + 1;
+
+    // All stacks are shown at the event, each time the same ones.
+    let at = |event: usize| ropewalk(&["replay", "--at", &event.to_string(), &tape]);
+    let suspended = at(second);
+    assert_eq!((suspended.code, suspended.stderr.as_str()), (Some(0), ""), "{suspended:?}");
+    let head = format!("after event {second}: 2 stacks\n");
+    assert!(suspended.stdout.starts_with(&head), "{suspended:?}");
+    assert!(suspended.stdout.contains(": root, running"), "{suspended:?}");
+    assert!(suspended.stdout.contains(": continuation, suspended  m!body"), "{suspended:?}");
+    assert!(suspended.stdout.contains("replay-switches.wat:8:"), "{suspended:?}");
+    assert_eq!(at(second).stdout, suspended.stdout);
+    let resumed = at(second + 1);
+    assert!(resumed.stdout.contains(": continuation, running"), "{resumed:?}");
+    assert!(resumed.stdout.contains(": root, waiting"), "{resumed:?}");
+
+    // A trace up to there has its end.
+    ropewalk(&["replay", "--trace", &trace, "--at", &second.to_string(), &tape]);
+    let reading = read(&trace);
+    assert_eq!((reading.is_whole, reading.trace.events.len()), (true, second));
+
+    at(1_000_000).fails(1, &["the program has ended before event 1000000"]);
+    at(0).fails(1, &["--at"]);
 }

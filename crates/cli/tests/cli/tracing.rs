@@ -1,6 +1,6 @@
 //! `ropewalk run --trace`: what is in the file, and when there is one.
 
-use crate::process::{absent, file, root, ropewalk};
+use crate::process::{absent, command, file, root, ropewalk};
 use ropewalk::traces::{Trace, What};
 
 fn read(path: &str) -> Trace {
@@ -89,4 +89,43 @@ fn every_example_can_be_recorded() {
         ropewalk(&traced).prints(&ropewalk(&plain).stdout);
         assert!(read(&trace).events.len() > 4, "{example}");
     }
+}
+
+/// A generator that never ends.
+const ENDLESS: &str = "\
+(module $m
+  (type $f (func)) (type $c (cont $f)) (tag $yield)
+  (elem declare func $body)
+  (func $body (loop $l (suspend $yield) (br $l)))
+  (func $step (param $c (ref null $c)) (result (ref null $c))
+    (block $on (result (ref $c))
+      (resume $c (on $yield $on) (local.get $c))
+      (unreachable)))
+  (func (export \"switches\") (local $c (ref null $c))
+    (local.set $c (cont.new $c (ref.func $body)))
+    (loop $l (local.set $c (call $step (local.get $c))) (br $l))))";
+
+#[test]
+fn what_was_recorded_of_a_program_that_is_killed_can_be_read() {
+    let path = file("tracing-killed.wat", ENDLESS);
+    let trace = absent("tracing-killed.rwtrace");
+    let mut run = command(&["run", "--invoke", "switches", "--trace", &trace, &path]);
+    let mut child = run.spawn().unwrap();
+    let begun = std::time::Instant::now();
+    let written = || std::fs::metadata(&trace).map_or(0, |file| file.len());
+    while written() < 100_000 {
+        assert!(begun.elapsed() < std::time::Duration::from_secs(60), "nothing is written");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    child.kill().unwrap(); // SIGKILL
+    child.wait().unwrap();
+    let reading = Trace::read(&std::fs::read(&trace).unwrap()).expect("a trace");
+    assert!(!reading.is_whole);
+    assert!(reading.trace.events.len() > 1000);
+    let suspends = |what: &What| matches!(what, What::Suspend { .. });
+    assert!(reading.trace.events.iter().any(|event| suspends(&event.what)));
+    let page = absent("tracing-killed.html");
+    let outcome = ropewalk(&["trace", &trace, "-o", &page]);
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
+    std::fs::remove_file(&trace).unwrap();
 }

@@ -218,6 +218,16 @@ impl StackList {
         self.stacks.is_empty()
     }
 
+    /// Some stacks have ended, and another runs now.
+    pub(crate) fn end(&mut self, ended: &[usize], runs: Option<usize>) {
+        self.stacks.retain(|stack| !ended.contains(&stack.number));
+        for stack in &mut self.stacks {
+            if Some(stack.number) == runs {
+                stack.life = Life::Running;
+            }
+        }
+    }
+
     /// The stack with a number.
     pub fn get(&self, number: usize) -> Option<&StackInfo> {
         let found = self.stacks.binary_search_by_key(&number, |stack| stack.number);

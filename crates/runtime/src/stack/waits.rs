@@ -25,7 +25,13 @@ impl StackList {
     /// continued: where it is suspended is said, with the line if the source is known, and
     /// which events can continue it if its design has those.
     pub fn waits(&self) -> Waits<'_> {
-        Waits { list: self }
+        Waits { list: self, has_calls: false }
+    }
+
+    /// The same, and of each stack that is in a call of the host where that is: for many calls at
+    /// once, of which none can go on.
+    pub fn waits_with_calls(&self) -> Waits<'_> {
+        Waits { list: self, has_calls: true }
     }
 }
 
@@ -40,6 +46,8 @@ impl StackInfo {
 #[derive(Clone, Copy, Debug)]
 pub struct Waits<'a> {
     list: &'a StackList,
+    /// Whether stacks that are in a call of the host are named.
+    has_calls: bool,
 }
 
 impl Waits<'_> {
@@ -96,10 +104,16 @@ impl fmt::Display for Waits<'_> {
             true => "nothing runs, and these stacks wait:",
             false => "these stacks wait:",
         })?;
+        let is_calling = |stack: &&StackInfo| self.has_calls && stack.life == Life::Running;
         let is_waited_for = |stack: &&StackInfo| {
             matches!(stack.life, Life::Running | Life::Waiting) && stack.parent.is_some()
         };
         let mut left = SHOWN;
+        for stack in self.list.iter().filter(is_calling).take(left) {
+            write!(f, "\n  {} is in a call of the host", Title(stack))?;
+            write_place(f, stack)?;
+            left -= 1;
+        }
         for stack in self.list.iter().filter(is_waited_for).take(left) {
             self.write_waiting(f, stack)?;
             left -= 1;
@@ -108,6 +122,7 @@ impl fmt::Display for Waits<'_> {
             self.write_suspended(f, stack)?;
         }
         let count = self.list.iter().filter(is_waited_for).count()
+            + self.list.iter().filter(is_calling).count()
             + self.list.iter().filter(|stack| stack.is_suspended()).count();
         match count.saturating_sub(SHOWN) {
             0 => Ok(()),

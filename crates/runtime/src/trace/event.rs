@@ -2,6 +2,7 @@
 
 use ropewalk_abi::stack::StackKind;
 use ropewalk_abi::trace::TracedClass;
+use std::fmt::Write as _;
 
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,22 +100,23 @@ impl Shown {
         if value & 1 == 1 { Shown::I31 } else { Shown::Object }
     }
 
-    fn text(self, value: u64) -> String {
-        match self {
-            Shown::I32 => (value as i32).to_string(),
-            Shown::I64 => (value as i64).to_string(),
-            Shown::F32 => f32::from_bits(value as u32).to_string(),
-            Shown::F64 => f64::from_bits(value).to_string(),
-            Shown::V128 => "v128".to_string(),
-            Shown::Null => "null".to_string(),
-            Shown::Func => "func".to_string(),
-            Shown::Cont => "cont".to_string(),
-            Shown::Stack => "stack".to_string(),
-            Shown::Task => "task".to_string(),
-            Shown::Fiber => "fiber".to_string(),
-            Shown::I31 => "i31".to_string(),
-            Shown::Object => "object".to_string(),
-        }
+    fn write(self, value: u64, to: &mut String) {
+        let written = match self {
+            Shown::I32 => write!(to, "{}", value as i32),
+            Shown::I64 => write!(to, "{}", value as i64),
+            Shown::F32 => write!(to, "{}", f32::from_bits(value as u32)),
+            Shown::F64 => write!(to, "{}", f64::from_bits(value)),
+            Shown::V128 => to.write_str("v128"),
+            Shown::Null => to.write_str("null"),
+            Shown::Func => to.write_str("func"),
+            Shown::Cont => to.write_str("cont"),
+            Shown::Stack => to.write_str("stack"),
+            Shown::Task => to.write_str("task"),
+            Shown::Fiber => to.write_str("fiber"),
+            Shown::I31 => to.write_str("i31"),
+            Shown::Object => to.write_str("object"),
+        };
+        written.expect("a string takes everything");
     }
 }
 
@@ -125,15 +127,21 @@ impl Raw {
     /// The values, printed.
     pub fn text(&self) -> String {
         let count = usize::from(self.count);
-        let shown = self.shown.iter().zip(self.values).take(count);
-        let mut words: Vec<String> = shown.map(|(shown, value)| shown.text(value)).collect();
+        let mut text = String::new();
+        for (shown, value) in self.shown.iter().zip(self.values).take(count) {
+            if !text.is_empty() {
+                text.push(' ');
+            }
+            shown.write(value, &mut text);
+        }
         if count > KEPT {
-            words.push("...".to_string());
+            text.push_str(" ...");
         }
-        let text = words.join(" ");
-        match text.char_indices().nth(LONGEST - 3) {
-            Some((end, _)) if text.chars().count() > LONGEST => format!("{}...", &text[..end]),
-            _ => text,
+        // All of it is one byte for each character.
+        if text.len() > LONGEST {
+            text.truncate(LONGEST - 3);
+            text.push_str("...");
         }
+        text
     }
 }

@@ -21,65 +21,78 @@ impl Recorder {
     /// What was recorded since the last time. Stacks, tags and frames keep their numbers.
     pub(super) fn take(&mut self, store: &Store) -> Trace {
         let events = std::mem::take(&mut self.events);
-        let mut tables = Tables::new(store, &self.host_functions);
-        let stacks = self.stacks.iter().map(|stack| Stack {
+        let mut known = Known::default();
+        let tables = self.tables(store, &mut known);
+        let event = |raw: &Raw| event(raw, &known.host_functions, &self.messages);
+        let events = events.iter().map(event).collect();
+        Trace { events, dropped: std::mem::take(&mut self.dropped), ..tables }
+    }
+
+    /// What is new in the tables since somebody knew them; without events.
+    pub(super) fn tables(&self, store: &Store, known: &mut Known) -> Trace {
+        known.add_host_functions(store, &self.host_functions);
+        let stacks = self.stacks[known.stacks..].iter().map(|stack| Stack {
             design: design(stack.purpose),
             // SAFETY: functions live as long as their store.
-            function: unsafe { stack.function.as_ref() }.and_then(|f| tables.function_of(f)),
+            function: unsafe { stack.function.as_ref() }
+                .and_then(|function| known.names.function_of(store, function)),
         });
-        let stacks = stacks.collect();
-        let frames = self.frames.nodes.iter().map(|node| {
+        let stacks: Vec<Stack> = stacks.collect();
+        let frames = self.frames.nodes[known.frames..].iter().map(|node| {
             let module = store.module_at(node.code).map(|(module, _)| module.clone());
             let module = module.expect("modules stay as long as their store");
             Frame {
                 caller: node.caller.map(FramesId),
-                function: tables.function(&module, node.function),
-                position: node.position.map(|offset| tables.position(&module, offset)),
+                function: known.names.function(&module, node.function),
+                position: node.position.map(|offset| known.names.position(&module, offset)),
             }
         });
-        let frames = frames.collect();
-        let tags = self.tags.iter().map(|tag| Tag { name: store.tag_name(*tag as usize) });
-        Trace {
-            name: String::new(),
-            stacks,
-            frames,
-            tags: tags.collect(),
-            events: events.iter().map(|raw| self.event(raw)).collect(),
-            dropped: std::mem::take(&mut self.dropped),
-            functions: tables.functions,
-            positions: tables.positions,
-        }
+        let frames: Vec<Frame> = frames.collect();
+        let tags = self.tags[known.tags..].iter();
+        let tags: Vec<Tag> = tags.map(|tag| Tag { name: store.tag_name(*tag as usize) }).collect();
+        known.stacks += stacks.len();
+        known.frames += frames.len();
+        known.tags += tags.len();
+        let (functions, positions) = known.names.take_new();
+        Trace { functions, positions, tags, stacks, frames, ..Trace::default() }
     }
 
-    /// An event, as others see it.
+    /// An event, as others see it when it happens.
     pub(super) fn event(&self, raw: &Raw) -> Event {
-        let other = StackId(raw.other);
-        let outermost = StackId(raw.outermost);
-        let tag = (raw.tag != NONE).then_some(TagId(raw.tag));
-        let what = match raw.kind {
-            Kind::Enter => What::Enter,
-            Kind::Leave => What::Leave,
-            Kind::Create => What::Create { created: other },
-            Kind::Resume => What::Resume { target: other, values: raw.text() },
-            Kind::Suspend => What::Suspend { to: other, outermost, tag, values: raw.text() },
-            Kind::Switch => What::Switch { target: other, outermost, tag, values: raw.text() },
-            Kind::Return => What::Return { to: other, values: raw.text() },
-            Kind::Throw => What::Throw { to: (raw.other != NONE).then_some(other), tag },
-            Kind::Trap => What::Trap { message: self.messages[raw.other as usize].clone() },
-            Kind::Drop => What::Drop,
-            Kind::Collect => {
-                What::Collect { nanoseconds: raw.values[0], stacks_freed: raw.values[1] }
-            }
-            Kind::Grow => What::Grow { bytes: raw.values[0] },
-            Kind::Park => What::Park,
-            Kind::Unpark => What::Unpark,
-            // Functions of the host come first.
-            Kind::HostCall => What::HostCall { function: FunctionId(raw.other) },
-            Kind::HostReturn => What::HostReturn,
+        // Functions of the host come first.
+        let host_functions: Vec<FunctionId> = match raw.kind {
+            Kind::HostCall => (0..=raw.other).map(FunctionId).collect(),
+            _ => Vec::new(),
         };
-        let frames = (raw.frames != NONE).then_some(FramesId(raw.frames));
-        Event { time: raw.time, stack: StackId(raw.stack), frames, what }
+        event(raw, &host_functions, &self.messages)
     }
+}
+
+/// An event, as others see it. Functions of the host and messages are numbers in it.
+pub(super) fn event(raw: &Raw, host_functions: &[FunctionId], messages: &[String]) -> Event {
+    let other = StackId(raw.other);
+    let outermost = StackId(raw.outermost);
+    let tag = (raw.tag != NONE).then_some(TagId(raw.tag));
+    let what = match raw.kind {
+        Kind::Enter => What::Enter,
+        Kind::Leave => What::Leave,
+        Kind::Create => What::Create { created: other },
+        Kind::Resume => What::Resume { target: other, values: raw.text() },
+        Kind::Suspend => What::Suspend { to: other, outermost, tag, values: raw.text() },
+        Kind::Switch => What::Switch { target: other, outermost, tag, values: raw.text() },
+        Kind::Return => What::Return { to: other, values: raw.text() },
+        Kind::Throw => What::Throw { to: (raw.other != NONE).then_some(other), tag },
+        Kind::Trap => What::Trap { message: messages[raw.other as usize].clone() },
+        Kind::Drop => What::Drop,
+        Kind::Collect => What::Collect { nanoseconds: raw.values[0], stacks_freed: raw.values[1] },
+        Kind::Grow => What::Grow { bytes: raw.values[0] },
+        Kind::Park => What::Park,
+        Kind::Unpark => What::Unpark,
+        Kind::HostCall => What::HostCall { function: host_functions[raw.other as usize] },
+        Kind::HostReturn => What::HostReturn,
+    };
+    let frames = (raw.frames != NONE).then_some(FramesId(raw.frames));
+    Event { time: raw.time, stack: StackId(raw.stack), frames, what }
 }
 
 fn design(purpose: Purpose) -> Design {
@@ -93,56 +106,85 @@ fn design(purpose: Purpose) -> Design {
     }
 }
 
+/// How much of the tables somebody knows.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    names: Names,
+    stacks: usize,
+    frames: usize,
+    tags: usize,
+    /// The functions of the host, by the recorder's numbers.
+    pub host_functions: Vec<FunctionId>,
+}
+
+impl Known {
+    fn add_host_functions(&mut self, store: &Store, contexts: &[usize]) {
+        let new = &contexts[self.host_functions.len()..];
+        if new.is_empty() {
+            return;
+        }
+        let names = imported_names(store);
+        for context in new {
+            let unknown = Function { module: "host".to_string(), name: "?".to_string() };
+            let function = names.get(context).cloned().unwrap_or(unknown);
+            self.host_functions.push(self.names.add_function(function));
+        }
+    }
+}
+
 /// Names and places, each once.
-struct Tables<'a> {
-    store: &'a Store,
+#[derive(Debug, Default)]
+struct Names {
+    /// Those that are new.
     functions: Vec<Function>,
     positions: Vec<Position>,
+    /// How many were before them.
+    functions_before: usize,
+    positions_before: usize,
     /// By where the code of a module begins, and the index there.
     function_numbers: HashMap<(usize, u32), FunctionId>,
     position_numbers: HashMap<(usize, u32), PositionId>,
 }
 
-impl<'a> Tables<'a> {
-    fn new(store: &'a Store, host_functions: &[usize]) -> Tables<'a> {
-        let names = imported_names(store);
-        let function = |context: &usize| {
-            let unknown = Function { module: "host".to_string(), name: "?".to_string() };
-            names.get(context).cloned().unwrap_or(unknown)
-        };
-        Tables {
-            store,
-            functions: host_functions.iter().map(function).collect(),
-            positions: Vec::new(),
-            function_numbers: HashMap::new(),
-            position_numbers: HashMap::new(),
-        }
-    }
-
+impl Names {
     /// The function that a reference refers to, unless it is one of the host.
-    fn function_of(&mut self, function: &FuncRef) -> Option<FunctionId> {
-        let frame = self.store.frame_of_function(function)?;
+    fn function_of(&mut self, store: &Store, function: &FuncRef) -> Option<FunctionId> {
+        let frame = store.frame_of_function(function)?;
         Some(self.function(frame.module(), frame.function_index()))
     }
 
     fn function(&mut self, module: &Arc<LoadedModule>, index: u32) -> FunctionId {
-        let functions = &mut self.functions;
-        *self.function_numbers.entry((module.code.start(), index)).or_insert_with(|| {
-            let name = module.info.function_name(index).map(str::to_string);
-            functions.push(Function {
-                module: module.info.name.clone().unwrap_or_default(),
-                name: name.unwrap_or_else(|| index.to_string()),
-            });
-            FunctionId(functions.len() as u32 - 1)
-        })
+        let key = (module.code.start(), index);
+        if let Some(id) = self.function_numbers.get(&key) {
+            return *id;
+        }
+        let name = module.info.function_name(index).map(str::to_string);
+        let id = self.add_function(Function {
+            module: module.info.name.clone().unwrap_or_default(),
+            name: name.unwrap_or_else(|| index.to_string()),
+        });
+        self.function_numbers.insert(key, id);
+        id
+    }
+
+    fn add_function(&mut self, function: Function) -> FunctionId {
+        self.functions.push(function);
+        FunctionId((self.functions_before + self.functions.len() - 1) as u32)
     }
 
     fn position(&mut self, module: &Arc<LoadedModule>, offset: u32) -> PositionId {
-        let positions = &mut self.positions;
+        let (positions, before) = (&mut self.positions, self.positions_before);
         *self.position_numbers.entry((module.code.start(), offset)).or_insert_with(|| {
             positions.push(position(module, offset));
-            PositionId(positions.len() as u32 - 1)
+            PositionId((before + positions.len() - 1) as u32)
         })
+    }
+
+    /// What is new since the last time.
+    fn take_new(&mut self) -> (Vec<Function>, Vec<Position>) {
+        self.functions_before += self.functions.len();
+        self.positions_before += self.positions.len();
+        (std::mem::take(&mut self.functions), std::mem::take(&mut self.positions))
     }
 }
 

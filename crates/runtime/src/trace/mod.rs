@@ -13,6 +13,8 @@
 //! | [`note`] | what the table of stacks tells |
 //! | [`record`] | what is recorded, and when |
 //! | [`finish`] | a [`Trace`] is made of it |
+//! | [`stream`] | the same, while the program runs |
+//! | [`stop`] | all stacks at an event |
 //!
 //! A stack has a number for life, its [`StackId`], by the number of its block as long as it
 //! lives. What a switch is, the links between the stacks tell, and who has resumed whom
@@ -23,6 +25,8 @@ mod event;
 mod finish;
 pub(crate) mod note;
 mod record;
+mod stop;
+mod stream;
 
 use crate::frames_tree::FrameTree;
 use event::Raw;
@@ -32,8 +36,12 @@ pub use ropewalk_trace::{StackId, Trace};
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::time::Instant;
+use stop::Stop;
+use stream::Stream;
 
 pub(crate) use record::{finished, host_called, host_returned};
+pub use stop::AtEvent;
+pub use stream::WhenBehind;
 
 /// How many events are kept if nothing is said.
 pub const DEFAULT_LIMIT: usize = 1 << 20;
@@ -64,6 +72,10 @@ pub struct Recorder {
     /// What stands for the host where no stack runs.
     host: Option<u32>,
     listener: Option<Listener>,
+    /// Where events go, if they are not kept.
+    stream: Option<Box<Stream>>,
+    /// The event at which somebody wants to see the stacks.
+    stop: Option<Stop>,
 }
 
 // SAFETY: the pointers are to tags and functions of the store, which has the recorder, and are
@@ -106,6 +118,8 @@ impl Default for Recorder {
             entered: Vec::new(),
             host: None,
             listener: None,
+            stream: None,
+            stop: None,
         }
     }
 }
@@ -170,6 +184,9 @@ impl Recorder {
 
     /// Keeps an event, instead of the oldest one if there are too many.
     fn push(&mut self, raw: Raw) {
+        if let Some(stream) = &mut self.stream {
+            return stream.events.push(raw);
+        }
         if self.events.len() >= self.limit {
             self.dropped += 1;
             if self.events.pop_front().is_none() {

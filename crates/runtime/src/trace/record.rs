@@ -41,11 +41,16 @@ impl Store {
 
     /// What was recorded since the last time, if anything is recorded here.
     pub fn take_trace(&mut self) -> Option<super::Trace> {
-        self.record(|_, _| None)?;
+        self.record_what_was_noted()?;
         let mut recorder = self.recorder.take()?;
         let trace = recorder.take(self);
         self.recorder = Some(recorder);
         Some(trace)
+    }
+
+    /// Records what the table of stacks has noted, if anything is recorded here.
+    pub(super) fn record_what_was_noted(&mut self) -> Option<()> {
+        self.record(|_, _| None)
     }
 
     /// Records an event, if one is made, after what was noted before it. Nothing if nothing
@@ -66,6 +71,12 @@ impl Store {
     /// the runtime is called the next time.
     fn keep(&mut self, recorder: &mut Recorder, raw: Raw) {
         recorder.push(raw);
+        if recorder.stream.as_ref().is_some_and(|stream| stream.is_due(&raw)) {
+            recorder.hand_over(self);
+        }
+        if recorder.stop.is_some() {
+            self.count_down(recorder, &raw);
+        }
         if let Some(mut listener) = recorder.listener.take() {
             let event = recorder.event(&raw);
             match catch_unwind(AssertUnwindSafe(|| listener(&event))) {

@@ -61,6 +61,11 @@ impl<W: Write> Writer<W> {
         self.events(&part.events)
     }
 
+    /// Has everything that was added be where a reader finds it, also if there is no end.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+
     /// Ends the file, and says how many events were dropped.
     pub fn finish(mut self, dropped: u64) -> io::Result<()> {
         self.items(Kind::End, [dropped])?;

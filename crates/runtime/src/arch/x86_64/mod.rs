@@ -58,3 +58,4 @@ pub(crate) mod bytes;
 pub(crate) mod frames;
 pub(crate) mod interrupted;
 pub(crate) mod stubs;
+pub(crate) mod unwind;

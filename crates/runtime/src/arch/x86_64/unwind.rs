@@ -1,0 +1,467 @@
+//! How debuggers leave frames (call frame information, DWARF).
+//!
+//! A function's is left by its frame pointer. At the stubs, stacks change, so the rules for their
+//! frames are programs: expressions for a machine with a stack of words, which the debugger runs.
+//! They read the records of stores:
+//!
+//! * [where the host was called](called_host), the running stack of the activation says where it was
+//!   left: `ControlBlock::sp` and `fp`. The activation is the innermost one that lies above the
+//!   frame on the host's stack; its store is in a word that the stub has pushed.
+//! * [where a stack begins](begun), or a root does, the frames of its parent follow, or those of the
+//!   host at `host_sp`. Which stack it is, is looked for by the address of its frames among those
+//!   that run or wait. A debugger stops anywhere, also where no register leads to the store, so all
+//!   [known stores](crate::debugger::stores) are searched.
+//!
+//! What comes before the call in a stub, and after it, is the same for the debugger as far as it
+//! can be told from `rsp`; a stub that is stepped through may look odd for an instruction or two.
+//!
+//! gdb ends a backtrace where the stack seems to go the wrong way, but not at the frame of a
+//! handler of signals. So the stubs' are marked as such, and it says `<signal handler called>`.
+
+use super::stubs;
+use crate::activation::Activation;
+use crate::code::CodeMemory;
+use crate::debugger::object::Symbol;
+use crate::debugger::stores::{self, Node};
+use crate::store::Store;
+use gimli::write::{
+    Address, CallFrameInstruction, CommonInformationEntry, EhFrame, EndianVec, Expression,
+    FrameDescriptionEntry, FrameTable,
+};
+use gimli::{
+    DW_OP_and, DW_OP_drop, DW_OP_dup, DW_OP_eq, DW_OP_ge, DW_OP_lt, DW_OP_over, DW_OP_rot,
+    DW_OP_swap, DwOp, Encoding, Format, LittleEndian, Register, X86_64,
+};
+use ropewalk_abi::{ControlBlock, StoreContext};
+use std::mem::offset_of;
+
+// What a debugger sets its breakpoint on.
+core::arch::global_asm!(
+    ".pushsection .text.__jit_debug_register_code, \"ax\", @progbits",
+    ".weak __jit_debug_register_code",
+    ".type __jit_debug_register_code, @function",
+    "__jit_debug_register_code:",
+    "ret",
+    ".size __jit_debug_register_code, . - __jit_debug_register_code",
+    ".popsection",
+);
+
+/// Where in a function its frame is there: after `push rbp`, and after `mov rbp, rsp`.
+const PUSHED: u32 = 1;
+const LINKED: u32 = 4;
+
+/// `pop rbp`, `ret`. Where these bytes are part of other instructions, no instruction begins at
+/// the second, so the rule for it does no harm.
+const EPILOGUE: [u8; 2] = [0x5d, 0xc3];
+
+/// How long a stub is at most, up to where it has called.
+const LONGEST_STUB: usize = 512;
+
+/// The frames of functions, which are in their order.
+pub(crate) fn frames_of(code: &CodeMemory, functions: &[Symbol]) -> Vec<u8> {
+    let mut table = FrameTable::default();
+    let cie = table.add_cie(entry(false));
+    let address = |offset: usize| Address::Constant((code.start() + offset) as u64);
+    for function in functions {
+        let mut fde = FrameDescriptionEntry::new(address(function.start), function.len as u32);
+        function_rules(&mut fde, &code.bytes()[function.start..][..function.len]);
+        table.add_fde(cie, fde);
+    }
+    // After the functions is code that runs in their frames: mostly that of switches.
+    let end = functions.last().map_or(0, |function| function.start + function.len);
+    let rest = code.bytes().len() - end;
+    if rest > 0 {
+        let mut fde = FrameDescriptionEntry::new(address(end), rest as u32);
+        in_frame(&mut fde, 0);
+        table.add_fde(cie, fde);
+    }
+    bytes_of(&table)
+}
+
+fn function_rules(fde: &mut FrameDescriptionEntry, code: &[u8]) {
+    fde.add_instruction(PUSHED, CallFrameInstruction::CfaOffset(16));
+    fde.add_instruction(PUSHED, CallFrameInstruction::Offset(X86_64::RBP, -16));
+    fde.add_instruction(LINKED, CallFrameInstruction::CfaRegister(X86_64::RBP));
+    let ends = code.windows(EPILOGUE.len()).enumerate().filter(|(_, bytes)| *bytes == EPILOGUE);
+    for (at, _) in ends.skip_while(|(at, _)| *at < LINKED as usize) {
+        let ret = at as u32 + 1;
+        fde.add_instruction(ret, CallFrameInstruction::Cfa(X86_64::RSP, 8));
+        fde.add_instruction(ret, CallFrameInstruction::SameValue(X86_64::RBP));
+        in_frame(fde, ret + 1);
+    }
+}
+
+/// From an offset on, the frame is in the chain of frame pointers.
+fn in_frame(fde: &mut FrameDescriptionEntry, offset: u32) {
+    fde.add_instruction(offset, CallFrameInstruction::Cfa(X86_64::RBP, 16));
+    fde.add_instruction(offset, CallFrameInstruction::Offset(X86_64::RBP, -16));
+}
+
+/// Whether the instruction before an offset may be a call, or the jump to a switch.
+pub(crate) fn may_follow_call(code: &[u8], offset: usize) -> bool {
+    let before = |count: usize| offset.checked_sub(count).map(|at| code[at]);
+    let is_call = |byte: Option<u8>, mode: u8| byte.is_some_and(|byte| byte & 0xf8 == mode);
+    // `call` and `jmp` by a distance; then through a register, and through a word at an address
+    // with a distance of none, one and four bytes.
+    matches!(before(5), Some(0xe8 | 0xe9))
+        || before(2) == Some(0xff) && (is_call(before(1), 0xd0) || is_call(before(1), 0x10))
+        || before(3) == Some(0xff) && is_call(before(2), 0x50)
+        || before(6) == Some(0xff) && is_call(before(5), 0x90)
+}
+
+/// What frames have in common: the return address lies on top.
+fn entry(changes_stacks: bool) -> CommonInformationEntry {
+    let encoding = Encoding { format: Format::Dwarf32, version: 1, address_size: 8 };
+    let mut entry = CommonInformationEntry::new(encoding, 1, -8, X86_64::RA);
+    entry.add_instruction(CallFrameInstruction::Cfa(X86_64::RSP, 8));
+    entry.add_instruction(CallFrameInstruction::Offset(X86_64::RA, -8));
+    entry.signal_trampoline = changes_stacks;
+    entry
+}
+
+fn bytes_of(table: &FrameTable) -> Vec<u8> {
+    let mut section = EhFrame(EndianVec::new(LittleEndian));
+    table.write_eh_frame(&mut section).expect("all of it can be written");
+    let mut bytes = section.0.into_vec();
+    bytes.extend([0; 4]); // the end
+    bytes
+}
+
+/// How the frame of a stub is left.
+#[derive(Clone, Copy, PartialEq)]
+enum Rule {
+    CalledHost,
+    Begun,
+    /// Not at all: it only ends where another begins.
+    None,
+}
+
+/// All stubs with their rules.
+fn all_stubs() -> Vec<(usize, Rule)> {
+    let called_host = [
+        stubs::call_builtin as *const () as usize,
+        stubs::call_builtin_moving as *const () as usize,
+        stubs::call_host as *const () as usize,
+        stubs::call_host_moving as *const () as usize,
+        stubs::call_host_traced as *const () as usize,
+        stubs::host_words(false, false) as usize,
+        stubs::host_words(true, false) as usize,
+        stubs::host_words(false, true) as usize,
+        stubs::pause as *const () as usize,
+        stubs::finish_with_traced as *const () as usize,
+    ];
+    // A stack can be left so that it continues at the beginning of one of these. Debuggers look
+    // for the rule of an address after a call one byte before it.
+    let begun = [
+        stubs::enter as *const () as usize,
+        stubs::enter_words as *const () as usize,
+        stubs::enter_words_for_float as *const () as usize,
+        stubs::begin_words as *const () as usize,
+        stubs::begin_words_for_float as *const () as usize,
+        stubs::start as *const () as usize,
+        stubs::come_back as *const () as usize - 1,
+        stubs::ground as *const () as usize - 1,
+    ];
+    let others = [
+        stubs::enter_stack as *const () as usize,
+        stubs::enter_landing as *const () as usize,
+        stubs::leave as *const () as usize,
+        stubs::continue_call as *const () as usize,
+        stubs::continue_paused as *const () as usize,
+        stubs::deliver as *const () as usize,
+        stubs::deliver_checked as *const () as usize,
+        stubs::unpark as *const () as usize,
+        stubs::finish as *const () as usize,
+        stubs::finish_with as *const () as usize,
+        stubs::finish_traced as *const () as usize,
+    ];
+    let called_host = called_host.into_iter().map(|stub| (stub, Rule::CalledHost));
+    let begun = begun.into_iter().map(|stub| (stub, Rule::Begun));
+    let others = others.into_iter().map(|stub| (stub, Rule::None));
+    let mut all: Vec<_> = called_host.chain(begun).chain(others).collect();
+    all.sort_by_key(|(start, _)| *start);
+    all
+}
+
+/// The frames of the stubs.
+pub(crate) fn frames_of_stubs() -> Vec<u8> {
+    let mut table = FrameTable::default();
+    let cie = table.add_cie(entry(true));
+    let stubs = all_stubs();
+    for (i, (start, rule)) in stubs.iter().enumerate() {
+        let end = start + LONGEST_STUB;
+        let end = stubs.get(i + 1).map_or(end, |(next, _)| end.min(*next));
+        let mut fde =
+            FrameDescriptionEntry::new(Address::Constant(*start as u64), (end - start) as u32);
+        let rule_of: fn(Answer) -> Expression = match rule {
+            Rule::CalledHost => called_host,
+            Rule::Begun => begun,
+            Rule::None => continue,
+        };
+        fde.add_instruction(0, CallFrameInstruction::CfaExpression(rule_of(Answer::Frame)));
+        let registers: &[_] = match rule {
+            Rule::CalledHost => &[X86_64::RBP],
+            _ => &SAVED_FOR_HOST,
+        };
+        for register in registers {
+            let value = rule_of(Answer::Register(*register));
+            fde.add_instruction(0, CallFrameInstruction::ValExpression(*register, value));
+        }
+        table.add_fde(cie, fde);
+    }
+    bytes_of(&table)
+}
+
+/// What the stubs that enter WebAssembly push, and then the store, which is at
+/// `StoreContext::host_sp`.
+const SAVED_FOR_HOST: [Register; 6] =
+    [X86_64::RBP, X86_64::RBX, X86_64::R12, X86_64::R13, X86_64::R14, X86_64::R15];
+
+/// What a program is to find out of the frame outside of a stub's.
+#[derive(Clone, Copy)]
+enum Answer {
+    /// The address after its return address.
+    Frame,
+    /// What is in a register.
+    Register(Register),
+}
+
+/// Where a jump goes.
+#[derive(Default)]
+struct Label {
+    jumps: Vec<usize>,
+    target: Option<usize>,
+}
+
+/// A program. What is on the machine's stack is said behind each line, the top last.
+#[derive(Default)]
+struct Program(Expression);
+
+impl Program {
+    fn op(&mut self, op: DwOp) -> &mut Self {
+        self.0.op(op);
+        self
+    }
+
+    /// Pushes the address that `rsp` has in the stub's frame, and some more bytes.
+    fn rsp(&mut self, offset: i64) -> &mut Self {
+        self.0.op_breg(X86_64::RSP, offset);
+        self
+    }
+
+    /// The address on top becomes that of a field of what is there.
+    fn field(&mut self, offset: usize) -> &mut Self {
+        self.0.op_plus_uconst(offset as u64);
+        self
+    }
+
+    /// The address on top becomes the word that is there.
+    fn load(&mut self) -> &mut Self {
+        self.0.op_deref();
+        self
+    }
+
+    fn pick(&mut self, depth: u8) -> &mut Self {
+        self.0.op_pick(depth);
+        self
+    }
+
+    /// Pushes the first of the stores.
+    fn stores(&mut self) -> &mut Self {
+        self.0.op_constu((&raw const stores::FIRST) as u64);
+        self.load()
+    }
+
+    fn jump(&mut self, label: &mut Label) {
+        let jump = self.0.op_skip();
+        self.link(jump, label);
+    }
+
+    /// Jumps if the word on top, which is taken, is not zero.
+    fn jump_if(&mut self, label: &mut Label) {
+        let jump = self.0.op_bra();
+        self.link(jump, label);
+    }
+
+    fn link(&mut self, jump: usize, label: &mut Label) {
+        match label.target {
+            Some(target) => self.0.set_target(jump, target),
+            None => label.jumps.push(jump),
+        }
+    }
+
+    fn place(&mut self, label: &mut Label) {
+        let target = self.0.next_index();
+        label.target = Some(target);
+        for jump in label.jumps.drain(..) {
+            self.0.set_target(jump, target);
+        }
+    }
+
+    /// Whether `rsp` points into the stack whose block is on top, which stays there.
+    fn is_on_stack(&mut self) {
+        self.op(DW_OP_dup).field(offset_of!(ControlBlock, limit)).load(); // block limit
+        self.rsp(0).op(DW_OP_lt); // block above
+        self.op(DW_OP_over).field(offset_of!(ControlBlock, high)).load(); // block above high
+        self.rsp(0).op(DW_OP_ge).op(DW_OP_and); // block whether
+    }
+
+    /// The stub is not where its rule is for: it was just called.
+    fn was_called(&mut self, answer: Answer) {
+        match answer {
+            Answer::Frame => {
+                self.rsp(8);
+            }
+            Answer::Register(register) => self.0.op_breg(register, 0),
+        }
+    }
+}
+
+/// How many words above `rsp` the stubs have the store at most.
+const WORDS_TO_STORE: i64 = 16;
+
+/// The frame is that of a stub that has called the host: outside of it is the function that called
+/// the stub, on the stack that then ran.
+fn called_host(answer: Answer) -> Expression {
+    let mut p = Program::default();
+    let [mut word, mut node, mut is_node, mut found] = [const { LABEL }; 4];
+    let [mut outwards, mut is_inner, mut is_that, mut elsewhere, mut end] = [const { LABEL }; 5];
+
+    // The store is the first word above that is one.
+    p.rsp(0); // place
+    p.place(&mut word);
+    p.stores(); // place node
+    p.place(&mut node);
+    p.op(DW_OP_dup).jump_if(&mut is_node);
+    p.op(DW_OP_drop).field(8); // next place
+    p.op(DW_OP_dup).rsp(8 * WORDS_TO_STORE).op(DW_OP_lt).jump_if(&mut word);
+    p.jump(&mut elsewhere);
+    p.place(&mut is_node); // place node
+    p.op(DW_OP_over).load(); // place node word
+    p.op(DW_OP_over).field(offset_of!(Node, context)).load(); // place node word store
+    p.op(DW_OP_eq).jump_if(&mut found); // place node
+    p.field(offset_of!(Node, next)).load().jump(&mut node);
+
+    // Activations that lie below the stub's frame are those of what the host called in turn.
+    p.place(&mut found); // place node
+    p.field(offset_of!(Node, context)).load(); // place store
+    p.op(DW_OP_dup).field(offset_of!(StoreContext, stack)).load(); // place store block
+    p.op(DW_OP_swap).newest_activation(); // place block activation
+    p.place(&mut outwards);
+    p.op(DW_OP_dup).rsp(0).op(DW_OP_lt).jump_if(&mut is_inner);
+    p.jump(&mut is_that);
+    p.place(&mut is_inner); // block activation
+    p.op(DW_OP_swap).op(DW_OP_drop).op(DW_OP_dup); // activation activation
+    p.field(offset_of!(Activation, outer_stack)).load(); // activation block
+    p.op(DW_OP_swap).field(offset_of!(Activation, outer)).load(); // block activation
+    p.op(DW_OP_dup).jump_if(&mut outwards);
+
+    p.place(&mut is_that); // block activation
+    p.op(DW_OP_drop); // block
+    p.is_on_stack();
+    p.jump_if(&mut elsewhere);
+    p.left_at(answer);
+    p.jump(&mut end);
+    p.place(&mut elsewhere);
+    p.was_called(answer);
+    p.place(&mut end);
+    p.0
+}
+
+const LABEL: Label = Label { jumps: Vec::new(), target: None };
+
+impl Program {
+    /// The store on top becomes its newest activation.
+    fn newest_activation(&mut self) {
+        self.field(offset_of!(StoreContext, store)).load();
+        self.field(offset_of!(Store, newest)).load();
+    }
+
+    /// The answer for a stack that was left, whose block is on top.
+    fn left_at(&mut self, answer: Answer) {
+        match answer {
+            Answer::Frame => self.field(offset_of!(ControlBlock, sp)).load().field(8),
+            Answer::Register(_) => self.field(offset_of!(ControlBlock, fp)).load(),
+        };
+    }
+}
+
+/// The frame is that of a stub in which a stack begins: outside of it is its parent, or the host.
+fn begun(answer: Answer) -> Expression {
+    let mut p = Program::default();
+    let [mut store, mut is_store, mut block, mut is_block, mut found] = [const { LABEL }; 5];
+    let [mut is_outer, mut is_waiting, mut elsewhere, mut end] = [const { LABEL }; 4];
+
+    p.stores(); // node
+    p.place(&mut store);
+    p.op(DW_OP_dup).jump_if(&mut is_store);
+    p.jump(&mut elsewhere);
+    p.place(&mut is_store); // node
+    p.op(DW_OP_dup).field(offset_of!(Node, context)).load(); // node store
+    p.op(DW_OP_dup).newest_activation(); // node store activation
+    p.op(DW_OP_over).field(offset_of!(StoreContext, host_sp)).load(); // node store activation host
+    p.pick(2).field(offset_of!(StoreContext, stack)).load();
+
+    p.place(&mut block); // node store activation host block
+    p.op(DW_OP_dup).jump_if(&mut is_block);
+    p.op(DW_OP_drop).op(DW_OP_drop).op(DW_OP_dup).jump_if(&mut is_outer);
+    p.op(DW_OP_drop).op(DW_OP_drop); // node
+    p.field(offset_of!(Node, next)).load().jump(&mut store);
+
+    p.place(&mut is_outer); // node store activation
+    p.op(DW_OP_dup).field(offset_of!(Activation, outer_sp)).load(); // .. activation host
+    p.op(DW_OP_over).field(offset_of!(Activation, outer_stack)).load(); // .. activation host block
+    p.op(DW_OP_rot).op(DW_OP_rot); // .. host block activation
+    p.field(offset_of!(Activation, outer)).load().op(DW_OP_rot); // .. activation host block
+    p.jump(&mut block);
+
+    p.place(&mut is_block); // node store activation host block
+    p.is_on_stack();
+    p.jump_if(&mut found);
+    p.outside();
+    p.jump(&mut block);
+
+    p.place(&mut found); // node store activation host block
+    if let Answer::Frame | Answer::Register(X86_64::RBP) = answer {
+        p.outside(); // .. host outside
+        p.op(DW_OP_dup).jump_if(&mut is_waiting);
+    }
+    p.op(DW_OP_drop); // .. host
+    p.left_by_host(answer);
+    p.jump(&mut end);
+    p.place(&mut is_waiting); // .. host outside
+    p.left_at(answer);
+    p.jump(&mut end);
+    p.place(&mut elsewhere);
+    p.was_called(answer);
+    p.place(&mut end);
+    p.0
+}
+
+impl Program {
+    /// Below are the store, two other words, and the block on top. That becomes the block of who
+    /// waits for it, or null.
+    fn outside(&mut self) {
+        let mut is_base = LABEL;
+        let mut end = LABEL;
+        self.op(DW_OP_dup).field(offset_of!(ControlBlock, parent)).load(); // block parent
+        self.op(DW_OP_dup).pick(5).field(offset_of!(StoreContext, no_parent)).load();
+        self.op(DW_OP_eq).jump_if(&mut is_base);
+        self.op(DW_OP_swap).op(DW_OP_drop).jump(&mut end);
+        self.place(&mut is_base); // block parent
+        self.op(DW_OP_drop).field(offset_of!(ControlBlock, extender)).load();
+        self.place(&mut end);
+    }
+
+    /// The answer for the host, whose stack pointer is on top.
+    fn left_by_host(&mut self, answer: Answer) {
+        let saved = SAVED_FOR_HOST.len() + 1; // and the store
+        match answer {
+            Answer::Frame => self.field(8 * (saved + 1)),
+            Answer::Register(register) => {
+                let place = SAVED_FOR_HOST.iter().position(|saved| *saved == register);
+                self.field(8 * (saved - 1 - place.expect("one of them"))).load()
+            }
+        };
+    }
+}

@@ -1,0 +1,166 @@
+//! How debuggers are told: gdb's interface for code that is made at run time, which others have
+//! too.
+//!
+//! A debugger that finds the two names in a process sets a breakpoint on the function, and reads
+//! the list whenever it is called; one that comes later reads all of it. Other engines in the same
+//! process may have them too. Then all use the same list, so ours are weak.
+
+use std::ptr;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+
+/// An object file in memory.
+#[repr(C)]
+struct Entry {
+    next: AtomicPtr<Entry>,
+    previous: AtomicPtr<Entry>,
+    file: *const u8,
+    size: u64,
+}
+
+/// What a debugger reads.
+#[repr(C)]
+struct Descriptor {
+    version: u32,
+    action: AtomicU32,
+    /// The entry that the action is about.
+    relevant: AtomicPtr<Entry>,
+    first: AtomicPtr<Entry>,
+}
+
+const NOTHING: u32 = 0;
+const REGISTER: u32 = 1;
+const UNREGISTER: u32 = 2;
+
+unsafe extern "C" {
+    static __jit_debug_descriptor: Descriptor;
+    safe fn __jit_debug_register_code();
+}
+
+// Its version is 1, and it has no entries.
+core::arch::global_asm!(
+    ".weak __jit_debug_descriptor",
+    ".type __jit_debug_descriptor, @object",
+    ".size __jit_debug_descriptor, 24",
+    ".pushsection .data.__jit_debug_descriptor, \"aw\", @progbits",
+    ".balign 8",
+    "__jit_debug_descriptor:",
+    ".long 1, 0",
+    ".quad 0, 0",
+    ".popsection",
+);
+
+/// Held by whoever changes the list.
+static CHANGING: Mutex<()> = Mutex::new(());
+
+/// An object file that debuggers are told of until this is dropped.
+pub(crate) struct Told {
+    entry: *mut Entry,
+    _object: Box<[u8]>,
+}
+
+// SAFETY: the entry is reached by the list only, under a lock.
+unsafe impl Send for Told {}
+// SAFETY: as above; a shared one can do nothing.
+unsafe impl Sync for Told {}
+
+impl std::fmt::Debug for Told {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Told").finish_non_exhaustive()
+    }
+}
+
+impl Told {
+    /// Tells of an object file.
+    pub(crate) fn new(object: Vec<u8>) -> Told {
+        let object = object.into_boxed_slice();
+        let entry = Box::into_raw(Box::new(Entry {
+            next: AtomicPtr::new(ptr::null_mut()),
+            previous: AtomicPtr::new(ptr::null_mut()),
+            file: object.as_ptr(),
+            size: object.len() as u64,
+        }));
+        let _changing = CHANGING.lock().expect("nobody panics with it");
+        // SAFETY: the record is there, here or in another engine, and its fields are changed as
+        // all who use it do. Entries are alive while they are in the list.
+        unsafe {
+            let first = __jit_debug_descriptor.first.load(Ordering::Relaxed);
+            (*entry).next.store(first, Ordering::Relaxed);
+            if let Some(first) = first.as_ref() {
+                first.previous.store(entry, Ordering::Relaxed);
+            }
+            __jit_debug_descriptor.first.store(entry, Ordering::Relaxed);
+            tell(REGISTER, entry);
+        }
+        Told { entry, _object: object }
+    }
+}
+
+impl Drop for Told {
+    fn drop(&mut self) {
+        let _changing = CHANGING.lock().expect("nobody panics with it");
+        // SAFETY: as when it was added; it is in the list, and nobody else knows it.
+        unsafe {
+            let next = (*self.entry).next.load(Ordering::Relaxed);
+            let previous = (*self.entry).previous.load(Ordering::Relaxed);
+            match previous.as_ref() {
+                Some(previous) => previous.next.store(next, Ordering::Relaxed),
+                None => __jit_debug_descriptor.first.store(next, Ordering::Relaxed),
+            }
+            if let Some(next) = next.as_ref() {
+                next.previous.store(previous, Ordering::Relaxed);
+            }
+            tell(UNREGISTER, self.entry);
+            drop(Box::from_raw(self.entry));
+        }
+    }
+}
+
+/// Says what has happened to an entry.
+///
+/// # Safety
+///
+/// It must be alive, and nobody else tell of anything.
+unsafe fn tell(action: u32, entry: *mut Entry) {
+    // SAFETY: the record is there, here or in another engine.
+    unsafe {
+        __jit_debug_descriptor.relevant.store(entry, Ordering::Relaxed);
+        __jit_debug_descriptor.action.store(action, Ordering::Relaxed);
+        __jit_debug_register_code();
+        __jit_debug_descriptor.action.store(NOTHING, Ordering::Relaxed);
+        __jit_debug_descriptor.relevant.store(ptr::null_mut(), Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entries() -> Vec<*const u8> {
+        let _changing = CHANGING.lock().unwrap();
+        // SAFETY: the list does not change meanwhile.
+        unsafe {
+            let first = __jit_debug_descriptor.first.load(Ordering::Relaxed).as_ref();
+            let next = |entry: &&Entry| entry.next.load(Ordering::Relaxed).as_ref();
+            std::iter::successors(first, next).map(|entry| entry.file).collect()
+        }
+    }
+
+    #[test]
+    fn files_are_in_the_list_until_they_are_dropped() {
+        let [a, b, c] = [1, 2, 3].map(|byte| Told::new(vec![byte]));
+        let [in_a, in_b, in_c] = [&a, &b, &c].map(|told| told._object.as_ptr());
+        let ours = || {
+            let mut entries = entries();
+            entries.retain(|file| [in_a, in_b, in_c].contains(file));
+            entries
+        };
+        assert_eq!(ours(), [in_c, in_b, in_a]);
+        drop(b);
+        assert_eq!(ours(), [in_c, in_a]);
+        drop(c);
+        assert_eq!(ours(), [in_a]);
+        drop(a);
+        assert_eq!(ours(), []);
+    }
+}
