@@ -2,7 +2,7 @@
 
 use crate::engine::Engine;
 use crate::module::Module;
-use crate::precompiled::{of_precompiled, settings};
+use crate::precompiled::of_precompiled;
 use anyhow::{Context, Result, ensure};
 use ropewalk_runtime::precompiled::Precompiled;
 use std::fs::{self, DirBuilder, File};
@@ -105,10 +105,7 @@ impl Cache {
             hasher.update(&(part.len() as u64).to_le_bytes());
             hasher.update(part);
         };
-        for (name, value) in settings(engine) {
-            add(name.as_bytes());
-            add(value.as_bytes());
-        }
+        add(engine.settings_bytes());
         // Backtraces of a module in the text format show the file.
         let is_binary = bytes.first() == Some(&0);
         add(file.filter(|_| !is_binary).unwrap_or_default().as_bytes());

@@ -2,6 +2,7 @@
 
 use crate::config::Config;
 use crate::new_stack;
+use crate::precompiled;
 use crate::trampolines::Trampolines;
 use anyhow::{Context, Result, ensure};
 use ropewalk_abi::code::TrampolineKind;
@@ -59,6 +60,8 @@ struct EngineInner {
     trampolines: Trampolines,
     /// The module that makes first-class stacks.
     stacks_module: OnceLock<Arc<LoadedModule>>,
+    /// What the files of its modules say of its settings.
+    settings: OnceLock<Vec<u8>>,
 }
 
 /// How many parameters or results a function may have.
@@ -134,6 +137,7 @@ impl Engine {
                 memories: Arc::new(MemoryPool::new(config.max_memory, config.memory_reservation)),
                 trampolines: Trampolines::default(),
                 stacks_module: OnceLock::new(),
+                settings: OnceLock::new(),
             }),
         })
     }
@@ -207,6 +211,11 @@ impl Engine {
             park_always: self.config().park_always,
             trace: self.config().trace,
         }
+    }
+
+    /// What the files of its modules say of its settings, which is found out once.
+    pub(crate) fn settings_bytes(&self) -> &[u8] {
+        self.inner.settings.get_or_init(|| precompiled::settings_bytes(self))
     }
 
     pub(crate) fn trampolines(&self) -> &Trampolines {

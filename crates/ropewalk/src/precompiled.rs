@@ -20,7 +20,7 @@ use std::path::Path;
 type Setting = (String, String);
 
 /// All that a module and an engine must agree on, the version first.
-pub(crate) fn settings(engine: &Engine) -> Vec<Setting> {
+fn settings(engine: &Engine) -> Vec<Setting> {
     let own = [
         ("version", env!("CARGO_PKG_VERSION").to_string()),
         ("revision", env!("ROPEWALK_REVISION").to_string()),
@@ -28,6 +28,11 @@ pub(crate) fn settings(engine: &Engine) -> Vec<Setting> {
     ];
     let own = own.map(|(name, value)| (name.to_string(), value));
     own.into_iter().chain(engine.target().settings()).collect()
+}
+
+/// The same as bytes. [`Engine::settings_bytes`] has them already.
+pub(crate) fn settings_bytes(engine: &Engine) -> Vec<u8> {
+    postcard::to_allocvec(&settings(engine)).expect("memory takes all bytes")
 }
 
 /// What is known of a module in a file.
@@ -50,7 +55,7 @@ fn to_bytes(engine: &Engine, module: &LoadedModule) -> Result<Vec<u8>> {
     let (trampolines, trampoline_code) =
         engine.trampolines().of_module(engine.target(), engine.types(), module)?;
     Ok(write(&Contents {
-        settings: &postcard::to_allocvec(&settings(engine))?,
+        settings: engine.settings_bytes(),
         info: &postcard::to_allocvec(&known)?,
         tables: CodeTables { data: &bytes, ..*code.tables() },
         code: code.bytes(),
@@ -180,6 +185,9 @@ pub(crate) unsafe fn of_precompiled(
 
 /// Fails unless a module was compiled with the settings of this engine.
 fn check_settings(engine: &Engine, found: &[u8]) -> Result<()> {
+    if found == engine.settings_bytes() {
+        return Ok(());
+    }
     let found: Vec<Setting> = postcard::from_bytes(found)
         .context("it is damaged: the settings that it was made with cannot be read")?;
     let expected = settings(engine);
