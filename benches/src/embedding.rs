@@ -1,4 +1,7 @@
-//! The rows that are measured from Rust: compiling, instantiating, entering.
+//! The rows that are measured from Rust: compiling, loading, instantiating, entering.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, Result};
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -18,6 +21,15 @@ const BARE: &str = include_str!("../programs/bare.wat");
 struct Compile {
     /// How many threads may share the work.
     threads: usize,
+}
+
+/// Loads a module that was compiled to a file, and drops it.
+#[derive(Clone, Copy)]
+enum Load {
+    /// A small one.
+    Furnished,
+    /// The big generated one.
+    Big,
 }
 
 /// Makes a store and an instance of a program in it, and drops both.
@@ -47,6 +59,8 @@ pub fn rows() -> Vec<Row> {
         row("instantiate bare", "a store and an instance", Size::of(150_000), Instantiate(BARE)),
         row("instantiate furnished", "a store and an instance", Size::of(10_000), Instantiate(FURNISHED)),
         row("instantiate 16 MiB", "a store and an instance", Size::of(5_000), InstantiateWithData(16 << 20)),
+        row("load furnished", "a compiled module in a file", Size::of(2_000), Load::Furnished),
+        row("load 1 MB", "a compiled module in a file", Size::of(200), Load::Big),
         row("compile", "a module of 1 MB", module, Compile { threads: all }),
         row("compile, one thread", "a module of 1 MB", module, Compile { threads: 1 }),
     ]
@@ -80,6 +94,41 @@ fn compile<E: Engine>(pool: &ThreadPool, engine: &E, wasm: &[u8]) -> Result<Run>
     let function = engine.function(&mut instance, "run")?;
     run.result = engine.call(&mut instance, &function, 1)?;
     Ok(run)
+}
+
+impl Workload for Load {
+    /// What was compiled is in the caches of the system, but not of this process: another
+    /// engine loads it.
+    fn prepare<E: Engine>(&self) -> Result<Side> {
+        static FILES: AtomicUsize = AtomicUsize::new(0);
+        let wasm = match self {
+            Load::Furnished => wat::parse_str(FURNISHED)?,
+            Load::Big => big_module(),
+        };
+        let compiler = E::new()?;
+        let number = FILES.fetch_add(1, Ordering::Relaxed);
+        let name = format!("ropewalk-bench-{}-{number}.cwasm", std::process::id());
+        let file = Removed(std::env::temp_dir().join(name));
+        std::fs::write(&file.0, compiler.serialize(&compiler.compile(&wasm)?)?)?;
+        let engine = E::new()?;
+        Ok(Box::new(move |_, times| {
+            Clock::Thread.time(|| {
+                for _ in 0..times {
+                    drop(engine.load(&file.0)?);
+                }
+                Ok(times)
+            })
+        }))
+    }
+}
+
+/// A file that is removed at the end.
+struct Removed(PathBuf);
+
+impl Drop for Removed {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
 }
 
 impl Workload for Instantiate {

@@ -4,6 +4,7 @@
 //! each workload, so that the trait itself costs nothing.
 
 use anyhow::Result;
+use std::path::Path;
 
 /// A WebAssembly engine, set to optimise for speed, otherwise as it comes.
 ///
@@ -28,6 +29,12 @@ pub trait Engine: Sized + Sync + 'static {
     fn compile_text(&self, text: &str) -> Result<Self::Module> {
         self.compile(&wat::parse_str(text)?)
     }
+
+    /// A compiled module as the bytes of a file.
+    fn serialize(&self, module: &Self::Module) -> Result<Vec<u8>>;
+
+    /// The module in such a file, which nobody changes.
+    fn load(&self, file: &Path) -> Result<Self::Module>;
 
     /// Makes a store and an instance in it.
     fn instantiate(&self, module: &Self::Module) -> Result<Self::Instance>;

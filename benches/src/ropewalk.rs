@@ -1,6 +1,7 @@
 //! Ropewalk behind the common verbs.
 
 use std::marker::PhantomData;
+use std::path::Path;
 
 use anyhow::Result;
 
@@ -97,6 +98,15 @@ impl<S: Settings> Engine for Ropewalk<S> {
     /// The text may have instructions of all designs.
     fn compile_text(&self, text: &str) -> Result<Self::Module> {
         ::ropewalk::Module::new(&self.engine, text)
+    }
+
+    fn serialize(&self, module: &Self::Module) -> Result<Vec<u8>> {
+        Ok(module.serialize()?)
+    }
+
+    fn load(&self, file: &Path) -> Result<Self::Module> {
+        // SAFETY: the file is what the engine has written.
+        Ok(unsafe { ::ropewalk::Module::deserialize_file(&self.engine, file)? })
     }
 
     fn instantiate(&self, module: &Self::Module) -> Result<Instance> {

@@ -1,6 +1,7 @@
 //! Wasmtime behind the common verbs, in several settings.
 
 use std::marker::PhantomData;
+use std::path::Path;
 
 use ::wasmtime::{Collector, Config};
 use anyhow::Result;
@@ -123,6 +124,15 @@ impl<S: Settings> Engine for Wasmtime<S> {
 
     fn compile(&self, wasm: &[u8]) -> Result<Self::Module> {
         Ok(::wasmtime::Module::new(&self.engine, wasm)?)
+    }
+
+    fn serialize(&self, module: &Self::Module) -> Result<Vec<u8>> {
+        Ok(module.serialize()?)
+    }
+
+    fn load(&self, file: &Path) -> Result<Self::Module> {
+        // SAFETY: the file is what the engine has written.
+        Ok(unsafe { ::wasmtime::Module::deserialize_file(&self.engine, file)? })
     }
 
     fn instantiate(&self, module: &Self::Module) -> Result<Instance> {

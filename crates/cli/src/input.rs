@@ -75,6 +75,11 @@ pub(crate) fn module(engine: &Engine, path: &Path) -> Result<Module> {
     if begins_as_precompiled(path) {
         return precompiled(engine, path);
     }
+    if !is_stdin(path)
+        && let Some(module) = Module::from_cache(engine, path)
+    {
+        return Ok(module);
+    }
     let bytes = module_bytes(path)?;
     let line = progress::Line::new(&name(path));
     Module::watched(engine, &bytes, &name(path), |progress| line.show(progress))

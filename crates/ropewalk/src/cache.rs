@@ -2,11 +2,11 @@
 
 use crate::engine::Engine;
 use crate::module::Module;
-use crate::precompiled::{of_precompiled, settings};
+use crate::precompiled::of_precompiled;
 use anyhow::{Context, Result, ensure};
 use ropewalk_runtime::precompiled::Precompiled;
 use std::fs::{self, DirBuilder, File};
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -47,6 +47,9 @@ pub struct Cache {
 const EXTENSION: &str = "cwasm";
 /// How the names of files end that are being written.
 const UNFINISHED: &str = "part";
+
+/// How many bytes of a file are read at once: as many as fit into a processor's cache.
+const PIECE: usize = 256 << 10;
 
 /// How many bytes it has at the most, unless somebody says otherwise.
 const MAX_BYTES: u64 = 1 << 30;
@@ -100,19 +103,32 @@ impl Cache {
 
     /// Where a module is, or would be, by all that it depends on.
     pub(crate) fn place(&self, engine: &Engine, bytes: &[u8], file: Option<&str>) -> PathBuf {
-        let mut hasher = blake3::Hasher::new();
-        let mut add = |part: &[u8]| {
-            hasher.update(&(part.len() as u64).to_le_bytes());
-            hasher.update(part);
-        };
-        for (name, value) in settings(engine) {
-            add(name.as_bytes());
-            add(value.as_bytes());
-        }
-        // Backtraces of a module in the text format show the file.
         let is_binary = bytes.first() == Some(&0);
-        add(file.filter(|_| !is_binary).unwrap_or_default().as_bytes());
-        add(bytes);
+        let mut hasher = start_hashing(engine, is_binary, file, bytes.len() as u64);
+        hasher.update(bytes);
+        self.place_of(&hasher)
+    }
+
+    /// The same for a module in a file, of which no more than a piece is in memory at a time.
+    pub(crate) fn place_of_file(
+        &self,
+        engine: &Engine,
+        file: &mut File,
+        name: &str,
+    ) -> std::io::Result<PathBuf> {
+        let len = file.metadata()?.len();
+        let mut piece = vec![0; PIECE];
+        let mut read = file.read(&mut piece)?;
+        let is_binary = read > 0 && piece[0] == 0;
+        let mut hasher = start_hashing(engine, is_binary, Some(name), len);
+        while read > 0 {
+            hasher.update(&piece[..read]);
+            read = file.read(&mut piece)?;
+        }
+        Ok(self.place_of(&hasher))
+    }
+
+    fn place_of(&self, hasher: &blake3::Hasher) -> PathBuf {
         self.folder.join(hasher.finalize().to_hex().as_str()).with_extension(EXTENSION)
     }
 
@@ -187,6 +203,20 @@ impl Cache {
         }
         Ok(())
     }
+}
+
+/// Begins to hash a module of so many bytes: with everything that its code depends on
+/// beside them, each with its length, so that no two modules look the same.
+fn start_hashing(engine: &Engine, is_binary: bool, file: Option<&str>, len: u64) -> blake3::Hasher {
+    let mut hasher = blake3::Hasher::new();
+    // Backtraces of a module in the text format show the file.
+    let file = file.filter(|_| !is_binary).unwrap_or_default();
+    for part in [engine.settings_bytes(), file.as_bytes()] {
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part);
+    }
+    hasher.update(&len.to_le_bytes());
+    hasher
 }
 
 /// Notes that a file was used.

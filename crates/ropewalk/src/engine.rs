@@ -2,7 +2,7 @@
 
 use crate::config::Config;
 use crate::trampolines::Trampolines;
-use crate::{new_stack, tools};
+use crate::{new_stack, precompiled, tools};
 use anyhow::{Context, Result, ensure};
 use ropewalk_abi::code::TrampolineKind;
 use ropewalk_abi::signature::in_registers;
@@ -61,6 +61,8 @@ struct EngineInner {
     stacks_module: OnceLock<Arc<LoadedModule>>,
     /// What `perf` is told by, if it is.
     jitdump: Option<JitDump>,
+    /// What the files of its modules say of its settings.
+    settings: OnceLock<Vec<u8>>,
 }
 
 /// How many parameters or results a function may have.
@@ -143,6 +145,7 @@ impl Engine {
                 trampolines: Trampolines::default(),
                 stacks_module: OnceLock::new(),
                 jitdump,
+                settings: OnceLock::new(),
             }),
         })
     }
@@ -222,6 +225,11 @@ impl Engine {
             snapshots: self.config().snapshots,
             native_debug: self.config().native_debug,
         }
+    }
+
+    /// What the files of its modules say of its settings, which is found out once.
+    pub(crate) fn settings_bytes(&self) -> &[u8] {
+        self.inner.settings.get_or_init(|| precompiled::settings_bytes(self))
     }
 
     pub(crate) fn trampolines(&self) -> &Trampolines {

@@ -172,9 +172,23 @@ impl Module {
     /// Compiles the module in a file, which errors and backtraces show.
     pub fn from_file(engine: &Engine, path: impl AsRef<std::path::Path>) -> Result<Module> {
         let path = path.as_ref();
+        if let Some(module) = Module::from_cache(engine, path) {
+            return Ok(module);
+        }
         let name = path.display().to_string();
         let bytes = std::fs::read(path).with_context(|| format!("cannot read {name}"))?;
         Module::from_named(engine, &bytes, &name)
+    }
+
+    /// The module in a file, if the engine has a [cache](crate::Cache) and that has it.
+    /// The file is not kept in memory to look for it, so that one that was compiled before
+    /// is there at once, however large it is.
+    pub fn from_cache(engine: &Engine, path: impl AsRef<std::path::Path>) -> Option<Module> {
+        let (cache, path) = (engine.config().cache.as_ref()?, path.as_ref());
+        let mut file = std::fs::File::open(path).ok()?;
+        let name = path.display().to_string();
+        let place = cache.place_of_file(engine, &mut file, &name).ok()?;
+        cache.find(engine, &place)
     }
 
     /// Compiles a module that was read from something with a name, which errors and

@@ -31,6 +31,11 @@ pub(crate) fn settings(engine: &Engine) -> Vec<Setting> {
     own.into_iter().chain(engine.target().settings()).collect()
 }
 
+/// The same as bytes. [`Engine::settings_bytes`] has them already.
+pub(crate) fn settings_bytes(engine: &Engine) -> Vec<u8> {
+    postcard::to_allocvec(&settings(engine)).expect("memory takes all bytes")
+}
+
 /// What is known of a module in a file.
 #[derive(Serialize, Deserialize)]
 struct Known<'a, I> {
@@ -51,7 +56,7 @@ fn to_bytes(engine: &Engine, module: &LoadedModule) -> Result<Vec<u8>> {
     let (trampolines, trampoline_code) =
         engine.trampolines().of_module(engine.target(), engine.types(), module)?;
     Ok(write(&Contents {
-        settings: &postcard::to_allocvec(&settings(engine))?,
+        settings: engine.settings_bytes(),
         info: &postcard::to_allocvec(&known)?,
         tables: CodeTables { data: &bytes, ..*code.tables() },
         code: code.bytes(),
@@ -187,6 +192,9 @@ pub(crate) unsafe fn of_precompiled(
 
 /// Fails unless a module was compiled with the settings of this engine.
 fn check_settings(engine: &Engine, found: &[u8]) -> Result<()> {
+    if found == engine.settings_bytes() {
+        return Ok(());
+    }
     let found: Vec<Setting> = postcard::from_bytes(found)
         .context("it is damaged: the settings that it was made with cannot be read")?;
     let expected = settings(engine);

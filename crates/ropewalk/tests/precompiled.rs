@@ -285,6 +285,34 @@ fn the_cache_finds_what_was_compiled_and_mends_what_is_damaged() {
     assert_eq!(files().len(), 2);
 }
 
+/// Texts and binaries, which are hashed in pieces; a text shows its file.
+#[test]
+fn a_file_is_found_in_the_cache_as_its_bytes_are() {
+    let folder = folder("cached-files");
+    let cache = Cache::open(folder.join("cache")).unwrap();
+    let engine = Engine::new(Config::new().cache(cache)).unwrap();
+    let long = format!("(module (memory 20) (data (i32.const 0) \"{}\"))", "x".repeat(700_000));
+    let modules = [
+        FURNISHED.as_bytes().to_vec(),
+        ropewalk_text::Text::parse(&long).unwrap().binary().to_vec(),
+    ];
+    for (i, bytes) in modules.iter().enumerate() {
+        let path = folder.join(format!("{i}.wasm"));
+        assert!(Module::from_cache(&engine, &path).is_none());
+        fs::write(&path, bytes).unwrap();
+        assert!(Module::from_cache(&engine, &path).is_none());
+        Module::from_named(&engine, bytes, &path.display().to_string()).unwrap();
+        assert!(Module::from_cache(&engine, &path).is_some());
+        let count = || fs::read_dir(folder.join("cache")).unwrap().count();
+        let before = count();
+        Module::from_file(&engine, &path).unwrap();
+        assert_eq!(count(), before);
+        fs::write(&path, [bytes, &b"  "[..]].concat()).unwrap();
+        assert!(Module::from_cache(&engine, &path).is_none());
+    }
+    assert!(Module::from_cache(&Engine::default(), folder.join("0.wasm")).is_none());
+}
+
 #[test]
 fn the_cache_stays_within_its_limit() {
     let folder = folder("small-cache");

@@ -437,7 +437,7 @@ impl<'a> Walker<'a> {
             instance,
             function,
             body: Some(code.body),
-            offset: image.position_at(offset),
+            offset: module.code.position_at(offset),
             module: module.clone(),
             boundary: self.boundary.take(),
             places: OnceLock::new(),

@@ -116,6 +116,16 @@ impl CodeMemory {
         }
     }
 
+    /// Which byte of the module the instruction at an offset comes from. Unknown if it comes
+    /// out of a file that is damaged there.
+    pub fn position_at(&self, offset: u32) -> Option<u32> {
+        let has_positions = match &self.kept {
+            Kept::Precompiled(file) => file.has_positions(),
+            Kept::Image(..) | Kept::Map(_) => true,
+        };
+        has_positions.then(|| self.tables.position_at(offset))?
+    }
+
     /// The offset of an address in the code, if it lies there.
     pub fn offset_of(&self, address: usize) -> Option<u32> {
         (self.start()..self.end()).contains(&address).then(|| (address - self.start()) as u32)

@@ -100,7 +100,7 @@ impl FrameTree {
             let image = module.code.tables();
             let code = image.function_at(offset).map(|number| image.functions[number as usize]);
             let Some(function) = code.and_then(|code| index(code.function)) else { continue };
-            let position = image.position_at(offset);
+            let position = module.code.position_at(offset);
             let node = Node { caller, code: module.code.start(), function, position };
             caller = self.number(node).or(caller);
         }

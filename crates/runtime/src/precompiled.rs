@@ -6,6 +6,7 @@
 //!  | data                                                     |  from a page boundary on
 //!  | code                                                     |  likewise
 //!  | code of trampolines                                      |  likewise
+//!  | positions of instructions, for backtraces                |  at a multiple of 16
 //!  | binary, to compile the module again                      |  to the end
 //! ```
 //!
@@ -16,8 +17,9 @@
 //! is up to whoever writes them.
 //!
 //! The checksums find accidents. They are no protection against somebody who means
-//! harm: code is trusted like any other program. That of the binary is looked at when the
-//! binary is.
+//! harm: code is trusted like any other program. Positions, which are as long as the code,
+//! and the binary have checksums of their own, which are looked at when they are used: most
+//! programs use neither.
 //!
 //! [`CodeImage`]: ropewalk_abi::code::CodeImage
 
@@ -30,6 +32,7 @@ use ropewalk_abi::module::DataImage;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
+use std::sync::OnceLock;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// What files begin with. No text and no module in the binary format begins so.
@@ -45,10 +48,10 @@ struct Header {
     magic: [u8; 8],
     format: u32,
     unused: u32,
-    /// Of all bytes after it, up to the binary.
+    /// Of all bytes after it, up to the positions.
     checksum: u64,
     has_stackrefs: u64,
-    /// Of the binary.
+    positions_checksum: u64,
     binary_checksum: u64,
     sections: [Section; Name::COUNT],
 }
@@ -70,7 +73,6 @@ enum Name {
     Info,
     Functions,
     Traps,
-    Positions,
     Sites,
     References,
     Pointers,
@@ -80,6 +82,7 @@ enum Name {
     Data,
     Code,
     TrampolineCode,
+    Positions,
     Binary,
 }
 
@@ -133,7 +136,6 @@ pub fn write(contents: &Contents<'_>) -> Vec<u8> {
         contents.info,
         bytemuck::cast_slice(tables.functions),
         bytemuck::cast_slice(tables.traps),
-        bytemuck::cast_slice(tables.positions),
         bytemuck::cast_slice(tables.sites),
         bytemuck::cast_slice(tables.references),
         bytemuck::cast_slice(tables.pointers),
@@ -143,11 +145,13 @@ pub fn write(contents: &Contents<'_>) -> Vec<u8> {
         tables.data,
         contents.code,
         contents.trampoline_code,
+        bytemuck::cast_slice(tables.positions),
         contents.binary,
     ];
     let mut header = Header::zeroed();
     (header.magic, header.format) = (MAGIC, FORMAT);
     header.has_stackrefs = tables.has_stackrefs.into();
+    header.positions_checksum = xxh3_64(bytemuck::cast_slice(tables.positions));
     header.binary_checksum = xxh3_64(contents.binary);
     let mut end = size_of::<Header>();
     for (number, bytes) in sections.iter().enumerate() {
@@ -164,7 +168,7 @@ pub fn write(contents: &Contents<'_>) -> Vec<u8> {
     }
     // The numbers of sections are among what is checked.
     file[..size_of::<Header>()].copy_from_slice(bytemuck::bytes_of(&header));
-    let end = header.sections[Name::Binary as usize].start as usize;
+    let end = header.sections[Name::Positions as usize].start as usize;
     header.checksum = xxh3_64(&file[CHECKED_FROM..end]);
     file[..size_of::<Header>()].copy_from_slice(bytemuck::bytes_of(&header));
     file
@@ -182,6 +186,8 @@ pub struct Precompiled {
     len: usize,
     /// The file that is mapped, if one is.
     file: Option<File>,
+    /// Whether the positions are as they were written, once somebody has asked.
+    has_positions: OnceLock<bool>,
 }
 
 impl Precompiled {
@@ -190,7 +196,7 @@ impl Precompiled {
         if !is_precompiled(bytes) {
             return Err(PrecompiledError::Other);
         }
-        Precompiled { map: Map::copy_of(bytes)?, len: bytes.len(), file: None }.checked()
+        Precompiled::new(Map::copy_of(bytes)?, bytes.len(), None)
     }
 
     /// Maps a file. Nobody may change its bytes or cut it off as long as it is mapped:
@@ -204,10 +210,16 @@ impl Precompiled {
                 false => PrecompiledError::Other,
             });
         }
-        Precompiled { map: Map::of_file(&file, len)?, len, file: Some(file) }.checked()
+        Precompiled::new(Map::of_file(&file, len)?, len, Some(file))
     }
 
-    fn checked(self) -> Result<Precompiled, PrecompiledError> {
+    fn new(map: Map, len: usize, file: Option<File>) -> Result<Precompiled, PrecompiledError> {
+        let this = Precompiled { map, len, file, has_positions: OnceLock::new() };
+        this.check()?;
+        Ok(this)
+    }
+
+    fn check(&self) -> Result<(), PrecompiledError> {
         let bytes = self.bytes();
         if !is_precompiled(bytes) {
             return Err(PrecompiledError::Other);
@@ -225,11 +237,11 @@ impl Precompiled {
         if last.start.checked_add(last.len) != Some(bytes.len() as u64) {
             return Err(PrecompiledError::Damaged("its length is not what its head says"));
         }
-        let checked = bytes.get(CHECKED_FROM..last.start as usize).map(xxh3_64);
-        if checked != Some(header.checksum) {
+        let end = header.sections[Name::Positions as usize].start as usize;
+        if bytes.get(CHECKED_FROM..end).map(xxh3_64) != Some(header.checksum) {
             return Err(PrecompiledError::Damaged("its checksum is not that of its bytes"));
         }
-        Ok(self)
+        Ok(())
     }
 
     fn bytes(&self) -> &[u8] {
@@ -309,6 +321,14 @@ impl Precompiled {
         (!binary.is_empty() && xxh3_64(binary) == checksum).then_some(binary)
     }
 
+    /// Whether the positions are as they were written.
+    pub(crate) fn has_positions(&self) -> bool {
+        *self.has_positions.get_or_init(|| {
+            let checksum = self.header().expect("checked").positions_checksum;
+            xxh3_64(self.section(Name::Positions)) == checksum
+        })
+    }
+
     /// Which trampolines are there.
     pub fn trampolines(&self) -> Result<&[TrampolineCode], PrecompiledError> {
         self.table(Name::Trampolines)
@@ -377,13 +397,18 @@ impl Precompiled {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ropewalk_abi::code::CodeImage;
+    use ropewalk_abi::code::{CodeImage, Position};
 
+    const POSITION: Position = Position { offset: 7, position: 9 };
     const TRAMPOLINE: TrampolineCode = TrampolineCode { kind: 1, ty: 2, start: 0, end: 3 };
 
     fn file() -> Vec<u8> {
-        let image =
-            CodeImage { data: b"data".to_vec(), references: vec![1, 2, 3], ..CodeImage::default() };
+        let image = CodeImage {
+            data: b"data".to_vec(),
+            references: vec![1, 2, 3],
+            positions: vec![POSITION; 2],
+            ..CodeImage::default()
+        };
         write(&Contents {
             settings: b"settings",
             info: b"info",
@@ -413,20 +438,20 @@ mod tests {
 
     /// Whether all of a file can be read.
     fn is_whole(file: &[u8]) -> bool {
-        Precompiled::copy(file).is_ok_and(|read| read.binary().is_some())
+        Precompiled::copy(file).is_ok_and(|read| read.has_positions() && read.binary().is_some())
     }
 
     #[test]
     fn every_changed_bit_and_every_missing_byte_is_found() {
         let file = file();
         assert!(is_whole(&file));
-        let binary = file.len() - b"binary".len();
-        for at in (0..file.len()).step_by(7).chain(0..size_of::<Header>()).chain(binary..) {
-            let Some(byte) = file.get(at) else { break };
+        // These are looked at later.
+        let later = file.len() - b"binary".len() - 2 * size_of::<Position>();
+        for at in (0..later).step_by(7).chain(0..size_of::<Header>()).chain(later..file.len()) {
             let mut damaged = file.clone();
-            damaged[at] = byte ^ (1 << (at % 8));
+            damaged[at] ^= 1 << (at % 8);
             assert!(!is_whole(&damaged), "byte {at}");
-            assert!(Precompiled::copy(&damaged).is_err() || at >= binary, "byte {at}");
+            assert_eq!(Precompiled::copy(&damaged).is_ok(), at >= later, "byte {at}");
         }
         for len in (0..file.len()).step_by(13) {
             assert!(Precompiled::copy(&file[..len]).is_err(), "{len} bytes");

@@ -40,6 +40,8 @@ enum Kind {
         operands: Vec<Value>,
         /// How much of what runs is known where it begins.
         known: Known,
+        /// The fuel that is not paid there.
+        unpaid: i64,
         /// Whether `else` has been seen.
         has_else: bool,
         /// Whether the end of the then arm could be reached.
@@ -110,9 +112,14 @@ impl Translator<'_> {
         self.builder.ins().brif(condition, consequence, &[], alternative, &[]);
         self.enter_sealed(consequence);
         self.builder.seal_block(alternative);
-        let known = self.known();
-        let kind =
-            Kind::If { alternative, operands, known, has_else: false, then_falls_through: false };
+        let kind = Kind::If {
+            alternative,
+            operands,
+            known: self.known(),
+            unpaid: self.unpaid(),
+            has_else: false,
+            then_falls_through: false,
+        };
         self.open(kind, ty);
     }
 
@@ -152,19 +159,20 @@ impl Translator<'_> {
         }
         let control = self.controls.last_mut().expect("validation matched else with if");
         let height = control.height;
-        let Kind::If { alternative, operands, known, has_else, then_falls_through } =
+        let Kind::If { alternative, operands, known, unpaid, has_else, then_falls_through } =
             &mut control.kind
         else {
             unreachable!("validation matched else with if");
         };
         *has_else = true;
         *then_falls_through = fell_through;
-        let (alternative, known) = (*alternative, *known);
+        let (alternative, known, unpaid) = (*alternative, *known, *unpaid);
         let operands = std::mem::take(operands);
         self.stack.truncate(height);
         self.stack.extend(operands);
         self.builder.switch_to_block(alternative);
         self.set_known(known);
+        self.set_unpaid(unpaid);
         self.reachable = true;
     }
 
@@ -182,9 +190,11 @@ impl Translator<'_> {
         self.stack.truncate(control.height);
         match control.kind {
             Kind::Loop { header, .. } => self.builder.seal_block(header),
-            Kind::If { alternative, operands, known: before, has_else: false, .. } => {
+            Kind::If { alternative, operands, known: before, unpaid, has_else: false, .. } => {
                 known = known.min(before);
                 self.builder.switch_to_block(alternative);
+                self.set_unpaid(unpaid);
+                self.pay();
                 self.jump(control.end, &operands);
                 end_used = true;
             }

@@ -2,8 +2,19 @@
 //!
 //! Every operator costs one unit, but those that only give the code its structure;
 //! instructions that move much cost more, by how much they move. The units of a straight
-//! line are paid where it ends. So the same program always pays the same, on every
-//! machine.
+//! line are paid where it ends, or before the first call in it of a function of the module:
+//! then also for what follows the calls, whether they return or not. What comes before an `if` is paid in its arms. So
+//! the same program always pays the same, on every machine, and seldom.
+//!
+//! ```text
+//!     4 units, if           nothing is paid
+//!       1 unit              pays 5
+//!     else
+//!       4 units, call       pays 4 + 4 + 4 + 1
+//!       4 units, call
+//!       1 unit
+//!     end
+//! ```
 //!
 //! What is left stands in the store. A function with a loop has it in a variable, which
 //! is put back before every call and taken again after it; else the loop would have to
@@ -18,7 +29,8 @@ use super::Translator;
 use crate::emit::record::{Records, store};
 use crate::handlers::Contents;
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder, Value, types::*};
+use cranelift_codegen::ir::immediates::Imm64;
+use cranelift_codegen::ir::{Inst, InstBuilder, InstructionData, Value, types::*};
 use cranelift_frontend::Variable;
 use wasmparser::Operator;
 
@@ -34,6 +46,8 @@ pub(crate) struct Fuel {
     left: Option<Variable>,
     /// How much of the straight line so far is not paid yet.
     unpaid: i64,
+    /// The constant that was paid before a call of this line. What follows is added to it.
+    ahead: Option<Inst>,
 }
 
 /// What is to be paid for an operator.
@@ -41,8 +55,6 @@ struct Cost {
     units: i64,
     /// How many of what the topmost operand counts cost a unit, as a power of two.
     counted: Option<i64>,
-    /// Whether it ends a straight line.
-    ends: bool,
 }
 
 impl Translator<'_> {
@@ -56,12 +68,21 @@ impl Translator<'_> {
 
     /// Counts an operator that is about to be translated.
     pub(crate) fn count(&mut self, operator: &Operator<'_>) {
-        if !self.env.fuel || !self.is_reachable() {
+        if !self.env.fuel {
             return;
         }
-        let Cost { units, counted, ends } = cost(operator);
+        if !self.is_reachable() {
+            // What is paid ahead is for a line that has ended.
+            (self.fuel.unpaid, self.fuel.ahead) = (0, None);
+            return;
+        }
+        let Cost { units, counted } = cost(operator);
         self.fuel.unpaid += units;
-        if ends {
+        if matches!(operator, Operator::If { .. }) && self.fuel.ahead.is_none() {
+            // It is paid in both arms.
+        } else if self.is_plain_call(operator) {
+            self.pay_ahead();
+        } else if ends_line(operator) {
             self.pay();
         }
         if let Some(shift) = counted {
@@ -72,12 +93,59 @@ impl Translator<'_> {
         }
     }
 
+    /// Whether an operator calls a function after which the straight line goes on, and
+    /// nothing else does: no handler of an exception. One that is imported may be the host's,
+    /// which sees what is left.
+    fn is_plain_call(&self, operator: &Operator<'_>) -> bool {
+        let is_call = match operator {
+            Operator::Call { function_index } => {
+                *function_index >= self.env.info.imported_functions
+            }
+            Operator::CallIndirect { .. } | Operator::CallRef { .. } => true,
+            _ => false,
+        };
+        is_call && self.handlers.is_empty()
+    }
+
+    /// What is not paid where an `if` begins: each of its arms pays it.
+    pub(crate) fn unpaid(&self) -> i64 {
+        self.fuel.unpaid
+    }
+
+    /// An arm of an `if` begins.
+    pub(crate) fn set_unpaid(&mut self, units: i64) {
+        self.fuel.unpaid = units;
+    }
+
     /// Pays for the straight line so far.
-    fn pay(&mut self) {
+    pub(crate) fn pay(&mut self) {
         let units = std::mem::take(&mut self.fuel.unpaid);
-        if units > 0 {
-            let units = self.builder.ins().iconst(I64, units);
-            self.take_fuel(units);
+        match self.fuel.ahead.take() {
+            Some(paid) => self.pay_more(paid, units),
+            None if units > 0 => {
+                let units = self.builder.ins().iconst(I64, units);
+                self.take_fuel(units);
+            }
+            None => {}
+        }
+    }
+
+    /// Pays for the straight line so far, and for what will follow in it.
+    fn pay_ahead(&mut self) {
+        if self.fuel.ahead.is_some() {
+            return;
+        }
+        let units = std::mem::take(&mut self.fuel.unpaid);
+        let units = self.builder.ins().iconst(I64, units);
+        self.fuel.ahead = self.builder.func.dfg.value_def(units).inst();
+        self.take_fuel(units);
+    }
+
+    /// Adds to a constant that was paid.
+    fn pay_more(&mut self, paid: Inst, units: i64) {
+        match &mut self.builder.func.dfg.insts[paid] {
+            InstructionData::UnaryImm { imm, .. } => *imm = Imm64::new(imm.bits() + units),
+            other => unreachable!("{other:?} is no constant"),
         }
     }
 
@@ -143,7 +211,7 @@ fn cost(operator: &Operator<'_>) -> Cost {
         }
         _ => (1, None),
     };
-    Cost { units, counted, ends: ends_line(operator) }
+    Cost { units, counted }
 }
 
 /// Whether something else than the next operator may be executed after this one, or
