@@ -6,6 +6,7 @@ use ropewalk::{Error, HostError, ModuleError, Trap, TrapCode};
 use ropewalk_wasi::{BrokenPipe, I32Exit};
 
 use crate::colour;
+use crate::snapshots::Asleep;
 use crate::timeout::TimedOut;
 
 /// The input is at fault: a file, a module, its imports, or an argument.
@@ -25,6 +26,10 @@ pub(crate) fn report(error: &Error) -> ExitCode {
     }
     if error.is::<BrokenPipe>() {
         return ExitCode::from(BROKEN_PIPE);
+    }
+    if error.is::<Asleep>() {
+        colour::print(&format!("note: {error}"));
+        return ExitCode::SUCCESS;
     }
     print(error);
     let ended = error.is::<Trap>() || error.is::<TimedOut>();

@@ -86,6 +86,17 @@ pub(crate) fn module(engine: &Engine, path: &Path) -> Result<Module> {
         .map_err(|error| marked(&bytes, error))
 }
 
+/// A module that was read before, from a file with a name.
+#[allow(unsafe_code)]
+pub(crate) fn module_again(engine: &Engine, name: &str, bytes: &[u8]) -> Result<Module> {
+    if Module::is_precompiled(bytes) {
+        // SAFETY: as for a file.
+        return unsafe { Module::deserialize(engine, bytes) };
+    }
+    let line = progress::Line::new(name);
+    Module::watched(engine, bytes, name, |progress| line.show(progress))
+}
+
 /// Whether a file is a compiled module. The standard input is not looked at: what was
 /// read of it could not be read again.
 fn begins_as_precompiled(path: &Path) -> bool {

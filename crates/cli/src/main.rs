@@ -3,7 +3,8 @@
 //!
 //! | file | what it holds |
 //! | --- | --- |
-//! | `run` `replay` `compile` `validate` `lower` `wast` `trace` `completions` | the subcommands |
+//! | `run` `replay` `resume` `compile` `validate` `lower` `wast` `trace` `completions` | the subcommands |
+//! | `snapshots` `suspended` | when a program is written down, and what `resume` reads |
 //! | `recording` | what `run --record` writes and `replay` reads |
 //! | `imports` | what is said of imports that nobody provides |
 //! | `argument` | arguments, from what the user typed to values |
@@ -40,7 +41,10 @@ mod profiling;
 mod progress;
 mod recording;
 mod replay;
+mod resume;
 mod run;
+mod snapshots;
+mod suspended;
 mod timeout;
 mod trace;
 mod tracing;
@@ -73,6 +77,7 @@ struct Cli {
 enum Command {
     Run(Box<run::Run>),
     Replay(replay::Replay),
+    Resume(resume::Resume),
     Compile(compile::Compile),
     Validate(validate::Validate),
     Lower(lower::Lower),
@@ -89,6 +94,7 @@ fn main() -> ExitCode {
     let outcome = match cli.command {
         Command::Run(command) => command.execute(),
         Command::Replay(command) => command.execute(),
+        Command::Resume(command) => command.execute(),
         Command::Compile(command) => command.execute(),
         Command::Validate(command) => command.execute(),
         Command::Lower(command) => command.execute(),

@@ -20,6 +20,8 @@ use crate::literal::shown;
 use crate::post_mortem::PostMortem;
 use crate::profiling::Profiling;
 use crate::recording::Recording;
+use crate::snapshots::{Snapshots, Writing};
+use crate::suspended::{Program, Suspended};
 use crate::tracing::Tracing;
 use crate::{argument, diagnostic, imports, input, output, timeout};
 
@@ -80,6 +82,9 @@ pub(crate) struct Run {
     /// Records what the program gets from its host, for `ropewalk replay`.
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
+
+    #[command(flatten)]
+    snapshots: Snapshots,
 
     #[command(flatten)]
     tracing: Tracing,
@@ -165,6 +170,43 @@ impl Run {
         self.execute_with(&mut context)
     }
 
+    /// The run that was written down, from wherever it goes on.
+    pub(crate) fn suspended(suspended: &Suspended) -> Result<Run> {
+        let program = &suspended.program;
+        let mut run = crate::parse_run(program.arguments())?;
+        for (host, _) in &mut run.directories {
+            *host = program.path(host);
+        }
+        Ok(run)
+    }
+
+    /// Goes on with a program that was written down.
+    pub(crate) fn resume(self, suspended: &Suspended) -> Result<ExitCode> {
+        let engine = self.engine()?;
+        let modules = suspended.program.modules().iter();
+        let modules = modules.map(|(name, bytes)| input::module_again(&engine, name, bytes));
+        let modules = modules.collect::<Result<Vec<Module>>>()?;
+        let mut linker = Linker::new(&engine);
+        ropewalk_wasi::add_to_linker(&mut linker, |ctx| ctx)?;
+        let mut context = self.context()?;
+        let context = context.restore(&suspended.wasi()?)?;
+        let mut restored = suspended.snapshot()?.restore(&linker, &modules, context)?;
+        let held = restored.continuation(Writing::held()).ok();
+        let instance = restored.instance(Writing::held()).ok();
+        let (call, store) = (restored.calls.pop(), &mut restored.store);
+        self.prepare(store)?;
+        let mut writing = self.snapshots.prepare(store, || Ok(suspended.program.clone()))?;
+        let results = match (call, held.zip(instance), &mut writing) {
+            (Some(call), ..) => call.resume(&mut *store, &[]),
+            (None, Some((held, instance)), Some(writing)) => {
+                self.snapshots.find_tag(writing, store, instance)?;
+                writing.resume(store, held, &[])
+            }
+            _ => bail!("nothing ran when it was written down"),
+        };
+        self.finish(store, results)
+    }
+
     fn execute_with(self, context: &mut WasiCtxBuilder) -> Result<ExitCode> {
         let engine = self.engine()?;
         let module = input::module(&engine, self.file())?;
@@ -172,28 +214,47 @@ impl Run {
         let preloads = preloads.map(|(name, file)| Ok((&**name, input::module(&engine, file)?)));
         let preloads: Vec<(&str, Module)> = preloads.collect::<Result<_>>()?;
         let mut store = Store::new(&engine, context.build());
+        self.prepare(&mut store)?;
+        let writing = self.snapshots.prepare(&mut store, || self.program())?;
+        let run = self.run(&mut store, &module, &preloads, writing);
+        let results = timeout::run(self.timeout, run);
+        self.finish(&mut store, results)
+    }
+
+    /// The program, to be written down.
+    fn program(&self) -> Result<Program> {
+        let preloads = self.preloads.iter().map(|(_, file)| &**file);
+        let modules: Vec<&Path> = std::iter::once(self.file()).chain(preloads).collect();
+        Program::new(crate::arguments(), &modules)
+    }
+
+    /// Readies a store for the program.
+    fn prepare(&self, store: &mut Store<WasiCtx>) -> Result<()> {
         if let Some(fuel) = self.fuel {
             store.set_fuel(fuel)?;
         }
         if let Some(timeout) = self.timeout {
             store.set_timeout(timeout)?;
         }
-        self.post_mortem.prepare(&mut store);
-        self.tracing.prepare(&mut store, self.file())?;
-        self.profiling.prepare(&mut store)?;
-        let results = timeout::run(self.timeout, self.run(&mut store, &module, &preloads));
-        self.tracing.write(&mut store, self.file())?;
-        self.profiling.write(&mut store, self.file())?;
+        self.post_mortem.prepare(store);
+        self.tracing.prepare(store, self.file())?;
+        self.profiling.prepare(store)
+    }
+
+    /// Shows how the program has ended.
+    fn finish(&self, store: &mut Store<WasiCtx>, results: Result<Vec<Val>>) -> Result<ExitCode> {
+        self.tracing.write(store, self.file())?;
+        self.profiling.write(store, self.file())?;
         match results {
             Ok(results) => {
                 for result in results {
-                    output::line(shown(&result, &store)?)?;
+                    output::line(shown(&result, &*store)?)?;
                 }
                 Ok(ExitCode::SUCCESS)
             }
             Err(error) => {
                 let code = diagnostic::report(&error);
-                self.post_mortem.write(&mut store, self.file(), &error)?;
+                self.post_mortem.write(store, self.file(), &error)?;
                 Ok(code)
             }
         }
@@ -205,6 +266,7 @@ impl Run {
         store: &mut Store<WasiCtx>,
         module: &Module,
         preloads: &[(&str, Module)],
+        mut writing: Option<Writing>,
     ) -> Result<Vec<Val>> {
         let mut linker = Linker::new(store.engine());
         ropewalk_wasi::add_to_linker(&mut linker, |ctx| ctx)?;
@@ -222,7 +284,13 @@ impl Run {
             self.initialize(store, instance).await?;
         }
         let arguments = self.arguments(func.ty(&*store)?, name)?;
-        self.call(store, func, &arguments).await
+        if let Some(writing) = &mut writing {
+            self.snapshots.find_tag(writing, store, instance)?;
+        }
+        match writing.filter(Writing::is_by_tag) {
+            Some(writing) => writing.call(store, func, &arguments),
+            None => self.call(store, func, &arguments).await,
+        }
     }
 
     fn file(&self) -> &Path {
@@ -230,6 +298,7 @@ impl Run {
     }
 
     fn engine(&self) -> Result<Engine> {
+        self.snapshots.block_signal()?;
         let mut config = Config::new();
         config.consume_fuel(self.fuel.is_some());
         self.tracing.configure(&mut config);
@@ -241,6 +310,7 @@ impl Run {
         }
         config.interruption(self.timeout.is_some());
         self.profiling.configure(&mut config);
+        self.snapshots.configure(&mut config);
         if !self.no_cache {
             // Without one, programs run all the same.
             config.cache(Cache::of_user().ok());
@@ -251,7 +321,7 @@ impl Run {
     /// What the program gets to see.
     fn context(&self) -> Result<WasiCtxBuilder> {
         let mut builder = WasiCtx::builder();
-        builder.inherit_stdio().end_on_broken_pipe(true);
+        builder.inherit_stdio().end_on_broken_pipe(true).saveable(self.snapshots.is_on());
         let name = self.file().file_name().unwrap_or(self.file().as_os_str());
         builder.arg(name.as_bytes());
         if self.invoke.is_none() {

@@ -237,12 +237,8 @@ impl Snapshot {
         modules: &[Module],
         data: T,
     ) -> Result<Restored<T>> {
-        let restoring = Restoring {
-            engine: linker.engine().clone(),
-            modules: by_hash(modules),
-            linker: Some(linker.clone()),
-            host_value: None,
-        };
+        let mut restoring = Restoring::new(linker.engine(), modules.iter().cloned());
+        restoring.functions(linker)?;
         self.restore_by(&restoring, data)
     }
 
@@ -319,8 +315,8 @@ impl<T> Restoring<T> {
     /// With modules of an engine. Those of other engines are not used.
     pub fn new(engine: &Engine, modules: impl IntoIterator<Item = Module>) -> Restoring<T> {
         let modules = modules.into_iter().filter(|module| Engine::same(module.engine(), engine));
-        let modules: Vec<Module> = modules.collect();
-        let (engine, modules) = (engine.clone(), by_hash(&modules));
+        let modules = modules.map(|module| (hash(module.loaded()), module.loaded().clone()));
+        let (engine, modules) = (engine.clone(), modules.collect());
         Restoring { engine, modules, linker: None, host_value: None }
     }
 
@@ -341,11 +337,6 @@ impl<T> Restoring<T> {
         self.host_value = Some(Box::new(read));
         self
     }
-}
-
-fn by_hash(modules: &[Module]) -> HashMap<[u8; 32], Arc<LoadedModule>> {
-    let hashed = modules.iter().map(|module| (hash(module.loaded()), module.loaded().clone()));
-    hashed.collect()
 }
 
 /// Tells a compiled module from all others: by its code, and what is known of it.
@@ -550,7 +541,7 @@ fn take<T>(
                 let is_engines = own.as_deref().is_some_and(|own| LoadedModule::same(own, module));
                 (hash(module), is_engines)
             },
-            settings: written_settings(&engine),
+            settings: engine.settings_bytes().to_vec(),
             names,
             host_value: &|value| match &options.host_value {
                 Some(write) => write(value),
@@ -563,10 +554,6 @@ fn take<T>(
         },
     )?;
     Ok(Snapshot { bytes })
-}
-
-fn written_settings(engine: &Engine) -> Vec<u8> {
-    postcard::to_allocvec(&settings(engine)).expect("strings can be written")
 }
 
 impl Trampolines for Engine {
@@ -606,7 +593,7 @@ impl<T: 'static> snapshot::Host for Restoring<T> {
     }
 
     fn settings(&self) -> Vec<u8> {
-        written_settings(&self.engine)
+        self.engine.settings_bytes().to_vec()
     }
 
     fn difference(&self, written: &[u8]) -> SnapshotError {

@@ -13,6 +13,7 @@ mod process;
 mod profiling;
 mod replay;
 mod run;
+mod snapshots;
 mod trace;
 mod tracing;
 mod trap;

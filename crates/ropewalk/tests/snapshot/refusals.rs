@@ -133,3 +133,32 @@ fn what_is_missing_or_differs_when_it_is_read_is_said() {
         assert!(matches!(refusal(&error), SnapshotError::Other), "{error}");
     }
 }
+
+#[test]
+fn modules_of_another_engine_are_not_used() {
+    let module = Module::new(&engine(), r#"(module $m (func (export "run")))"#).unwrap();
+    let mut store = Store::new(module.engine(), ());
+    Instance::new(&mut store, &module, &[]).unwrap();
+    let snapshot = store.snapshot(&SnapshotOptions::new()).unwrap();
+    let other = engine();
+    let error = snapshot.restore(&Linker::<()>::new(&other), &[module], ()).unwrap_err();
+    assert!(matches!(refusal(&error), SnapshotError::MissingModule(_)), "{error}");
+}
+
+#[test]
+fn compiling_again_gives_the_same_code() {
+    let functions: String = (0..300)
+        .map(|i| {
+            format!(
+                "(func $f{i} (export \"f{i}\") (param i32 i64) (result i32) (local i32)
+                   (local.set 2 (i32.add (local.get 0) (i32.const {i})))
+                   (call $f{} (local.get 2) (i64.mul (local.get 1) (i64.const {i}))))",
+                (i * 7 + 1) % 300
+            )
+        })
+        .collect();
+    let source = format!("(module {functions})");
+    let modules = [engine(), engine()].map(|engine| Module::new(&engine, &source).unwrap());
+    let [a, b] = modules.map(|module| module.serialize().unwrap());
+    assert!(a == b, "the code differs");
+}
