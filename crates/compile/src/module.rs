@@ -418,7 +418,7 @@ impl ModuleReader<'_> {
 fn sorted_fields(names: wasmparser::IndirectNameMap<'_>) -> Vec<(u32, u32, String)> {
     let mut fields = Vec::new();
     for ty in names.into_iter().map_while(Result::ok) {
-        let names = ty.names.into_iter().map_while(Result::ok);
+        let names = ty.names.map_while(Result::ok);
         fields.extend(names.map(|name| (ty.index, name.index, name.name.to_string())));
     }
     fields.sort_by_key(|(ty, field, _)| (*ty, *field));

@@ -176,16 +176,14 @@ pub use reexports::{
 pub use reference::{
     AnyRef, ArrayRef, ContRef, ExnRef, ExternRef, Owned, Reference, RootScope, StructRef,
 };
+pub use restored_call::RestoredCall;
 pub use ropewalk_compile::Progress;
 pub use ropewalk_runtime::trace::WhenBehind;
 pub use ropewalk_runtime::{
     Answer, Profile, Refused, ResourceLimiter, ResourceLimiterAsync, Sample, Undecided,
 };
 pub use ropewalk_trace as traces;
-pub use restored_call::RestoredCall;
-pub use snapshot::{
-    Restored, Restoring, Snapshot, SnapshotError, SnapshotHandle, SnapshotOptions,
-};
+pub use snapshot::{Restored, Restoring, Snapshot, SnapshotError, SnapshotHandle, SnapshotOptions};
 pub use store::{AsContext, AsContextMut, Store, StoreContext, StoreContextMut};
 pub use suspension::Suspension;
 pub use table::Table;

@@ -6,8 +6,8 @@ use ropewalk_abi::code::{CodeImage, TrampolineCode, TrampolineKind};
 use ropewalk_abi::signature::in_registers;
 use ropewalk_abi::{CompositeType, FuncType, HeapType};
 use ropewalk_compile::{CompileError, Target};
-use ropewalk_runtime::snapshot::LoadedTrampoline;
 use ropewalk_runtime::precompiled::{Precompiled, PrecompiledError};
+use ropewalk_runtime::snapshot::LoadedTrampoline;
 use ropewalk_runtime::{CodeMemory, LoadedModule, TypeRegistry};
 use std::collections::{HashMap, HashSet};
 use std::ffi::c_void;
@@ -83,8 +83,10 @@ impl Trampolines {
         let mut all = Vec::new();
         for kind in TrampolineKind::ALL {
             let known = self.known[kind as usize].read().expect("never poisoned");
-            all.extend(known.iter().map(|(&type_id, trampoline)| {
-                LoadedTrampoline { kind, type_id, code: trampoline.code.clone() }
+            all.extend(known.iter().map(|(&type_id, trampoline)| LoadedTrampoline {
+                kind,
+                type_id,
+                code: trampoline.code.clone(),
             }));
         }
         all

@@ -16,7 +16,9 @@ use crate::memory::{Memory, MemoryPool};
 use crate::parking::KnownSites;
 use crate::pending::Frozen;
 use crate::profile::Profiler;
-use crate::stack::{self, Arena, Furniture, Quarantine, RootStack, StackList, StackOptions, Stacks};
+use crate::stack::{
+    self, Arena, Furniture, Quarantine, RootStack, StackList, StackOptions, Stacks,
+};
 use crate::table::{Table, TableLimits};
 use crate::trace::Recorder;
 use crate::transfer::TransferArea;

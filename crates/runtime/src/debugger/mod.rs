@@ -54,11 +54,8 @@ impl CodeMemory {
     /// Tells debuggers of code that belongs to no module, in some parts by their order.
     pub fn tell_debuggers(&mut self, name: &str, parts: &[Range<usize>]) {
         let name = name.to_string();
-        let symbol = |part: &Range<usize>| Symbol {
-            name: name.clone(),
-            start: part.start,
-            len: part.len(),
-        };
+        let symbol =
+            |part: &Range<usize>| Symbol { name: name.clone(), start: part.start, len: part.len() };
         self.register(parts.iter().map(symbol).collect(), Vec::new());
     }
 
