@@ -199,9 +199,30 @@ impl Reader<'_> {
                 return Err(damaged("instances are not in order").into());
             }
             resolved.push(imports);
+            // The next one may import what had grown by then.
+            self.grow()?;
         }
         self.image.instances = images;
-        self.make_until(usize::MAX, usize::MAX, usize::MAX)
+        self.make_until(usize::MAX, usize::MAX, usize::MAX)?;
+        self.grow()
+    }
+
+    /// Gives the memories and tables that there are the sizes that they had.
+    fn grow(&mut self) -> Result<()> {
+        for (memory, image) in self.store.memories.iter_mut().zip(&self.image.memories) {
+            let missing = image.pages.checked_sub(memory.size());
+            missing
+                .and_then(|missing| memory.grow(missing))
+                .with_context(|| format!("cannot restore a memory of {} pages", image.pages))?;
+        }
+        for (table, image) in self.store.tables.iter_mut().zip(&self.image.tables) {
+            let len = image.elements.len();
+            let missing = len.checked_sub(table.elements().len());
+            missing
+                .and_then(|missing| table.grow(missing as u64, 0))
+                .with_context(|| format!("cannot restore a table of {len} elements"))?;
+        }
+        Ok(())
     }
 
     /// Makes what belongs to no instance and has lower numbers than what an instance defines.
@@ -334,12 +355,7 @@ impl Reader<'_> {
 
     fn contents(&mut self, bytes: &Bytes) -> Result<()> {
         for number in 0..self.image.memories.len() {
-            let pages = self.image.memories[number].pages;
             let memory = self.store.memory_mut(number);
-            let missing = pages.checked_sub(memory.size());
-            missing.and_then(|missing| memory.grow(missing)).with_context(|| {
-                format!("cannot restore a memory of {pages} pages")
-            })?;
             let section = 4 + number;
             if section >= bytes.count() || bytes.len(section) as usize != memory.data().len() {
                 return Err(damaged("a memory has another size").into());
@@ -349,12 +365,7 @@ impl Reader<'_> {
         for (number, table) in std::mem::take(&mut self.image.tables).into_iter().enumerate() {
             let words = table.elements.iter().map(|word| self.reference(*word));
             let words = words.collect::<Result<Vec<_>>>()?;
-            let table = self.store.table_mut(number);
-            let missing = (words.len() as u64).checked_sub(table.elements().len() as u64);
-            missing.and_then(|missing| table.grow(missing, 0)).with_context(|| {
-                format!("cannot restore a table of {} elements", words.len())
-            })?;
-            table.elements_mut().copy_from_slice(&words);
+            self.store.table_mut(number).elements_mut().copy_from_slice(&words);
         }
         let places: Vec<_> = self.store.own_globals().collect();
         for (place, (ty, _, value)) in places.into_iter().zip(self.image.globals.clone()) {
