@@ -7,7 +7,7 @@ use crate::arch::stubs::{self, Left};
 use crate::backtrace::Backtrace;
 use crate::heap::OwnedRoot;
 use crate::host_error::HostError;
-use crate::pending::{Pending, Waiting};
+use crate::pending::LeftWaiting;
 use crate::signal;
 use crate::stack::check::Violation;
 use crate::stack::{LeftAt, Park, StackList};
@@ -91,7 +91,7 @@ pub enum Ending {
     /// A host function panicked.
     Panic(Box<dyn Any + Send>),
     /// A host function waits for its results.
-    Waits(Waiting),
+    Waits,
     /// Whoever waited for it has given it up.
     Cancelled,
 }
@@ -101,8 +101,9 @@ pub enum Ending {
 pub enum Stop {
     /// It has failed.
     Failed(anyhow::Error),
-    /// It waits for a host function, and can be continued.
-    Waits(Pending),
+    /// It waits for a host function, and can be continued: the store has what it waits for
+    /// ([`Store::take_pending`]).
+    Waits(LeftWaiting),
 }
 
 impl Stop {
@@ -354,10 +355,10 @@ impl Leaving<'_> {
     #[cold]
     fn end_otherwise(self) -> Stop {
         let ending = match self.store.take_ending() {
-            Ending::Waits(waiting) if !self.store.is_poisoned() => {
-                let pending = self.store.freeze(waiting);
+            Ending::Waits if !self.store.is_poisoned() => {
+                let left = self.store.freeze();
                 return match self.leave(false) {
-                    Ok(()) => Stop::Waits(pending),
+                    Ok(()) => Stop::Waits(left),
                     Err(error) => Stop::Failed(error),
                 };
             }
@@ -399,7 +400,7 @@ fn error_of(store: &mut Store, ending: Ending) -> Result<anyhow::Error, Box<dyn 
     // SAFETY (of the captures): the newest activation was just left like that.
     match ending {
         Ending::Panic(payload) => Err(payload),
-        Ending::Cancelled | Ending::Waits(_) => Ok(anyhow::anyhow!("the call was given up")),
+        Ending::Cancelled | Ending::Waits => Ok(anyhow::anyhow!("the call was given up")),
         Ending::Fault(TrapCode::MistypedTransfer, _) => {
             store.poison();
             Ok(Violation::new(TrapCode::MistypedTransfer.message()).into())
@@ -551,7 +552,11 @@ impl Store {
     fn end_by_return(&mut self) {
         let no_parent = self.no_parent();
         // SAFETY: blocks of roots are alive.
-        unsafe { (*self.context().root).become_idle(no_parent) };
+        let root = unsafe { &mut *self.context().root };
+        if !root.is_idle_after_return() {
+            root.become_idle(no_parent);
+        }
+        debug_assert!(root.is_idle(no_parent));
     }
 
     /// Ends the outermost activation.
@@ -562,8 +567,6 @@ impl Store {
         let context = self.context_mut();
         context.stack = ptr::null_mut();
         context.base = ptr::null_mut();
-        context.root = ptr::null_mut();
-        context.host_sp = 0;
     }
 
     /// Makes the activation outside of the newest one the newest.

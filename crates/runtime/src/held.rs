@@ -106,12 +106,15 @@ pub unsafe fn resume<W: AsRef<[u64]>>(
 unsafe fn end_limit(mut store: NonNull<Store>, reference: u64, stopped: &Result<(), Stop>) {
     // SAFETY: the caller has the store borrowed.
     let store = unsafe { store.as_mut() };
+    if !store.stacks.has_limits() {
+        return;
+    }
     let has_ended = match stopped {
         Ok(()) => store.context().passage.signal == 0,
         Err(Stop::Failed(_)) => true,
         Err(Stop::Waits(_)) => false,
     };
-    if has_ended && store.stacks.has_limits() {
+    if has_ended {
         store.stacks.set_limit_of(block_number(reference), None);
     }
 }
@@ -402,6 +405,7 @@ impl Store {
     }
 
     /// Where owners say that they have dropped what they held.
+    #[inline]
     pub fn released(&self) -> &Arc<Released> {
         &self.released
     }

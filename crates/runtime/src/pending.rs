@@ -22,25 +22,15 @@
 use crate::activation::{Ending, Poller, Stop, activate_on};
 use crate::arch::stubs::{self, Left};
 use crate::interrupt::{Ends, Interrupts};
+use crate::rest::{AnyRest, Rest};
 use crate::stack::RootStack;
 use crate::store::Store;
 use crate::trap::Trap;
 use ropewalk_abi::builtin::{CATCH, END, GO_ON, Outcome, SUSPEND};
 use ropewalk_abi::{ControlBlock, LeftCall, Passage, TrapCode};
-use std::fmt;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::task::{Context, Poll};
-
-/// The rest of a host function, for which an activation waits.
-pub trait Rest: Send {
-    /// Polls it. When it is ready, it can be concluded.
-    fn poll(&mut self, context: &mut Context<'_>) -> Poll<()>;
-
-    /// Puts its results into the transfer area; or throws, suspends, or ends the
-    /// activation.
-    fn conclude(self: Box<Self>, store: &mut Store) -> Outcome;
-}
 
 /// The rest of a host function that was given up.
 struct GivenUp;
@@ -50,15 +40,16 @@ impl Rest for GivenUp {
         Poll::Pending
     }
 
-    fn conclude(self: Box<Self>, _: &mut Store) -> Outcome {
+    fn conclude(self, _: &mut Store) -> Outcome {
         unreachable!("it is never ready")
     }
 }
 
 /// What an activation waits for.
+#[derive(Debug)]
 pub struct Waiting {
     /// The rest of a host function.
-    pub rest: Box<dyn Rest>,
+    pub rest: AnyRest,
     /// Where the scope of its references begins, if it keeps them while it waits.
     pub scope: Option<usize>,
 }
@@ -66,15 +57,13 @@ pub struct Waiting {
 impl Waiting {
     /// Drops the rest, which may use the store meanwhile.
     pub fn give_up(&mut self) {
-        self.rest = Box::new(GivenUp);
+        self.rest = AnyRest::new(GivenUp);
     }
 }
 
-impl fmt::Debug for Waiting {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Waiting").finish_non_exhaustive()
-    }
-}
+/// An activation has been left because it waits: its number among those that do.
+#[derive(Clone, Copy, Debug)]
+pub struct LeftWaiting(usize);
 
 /// An activation that waits.
 #[derive(Debug)]
@@ -93,7 +82,7 @@ impl Pending {
         let Some(interrupts) = &self.interrupts else { return self.waiting.rest.poll(context) };
         if interrupts.end() {
             // What it waits for may use the store when it is dropped.
-            self.waiting.rest = Box::new(Ends);
+            self.waiting.rest = AnyRest::new(Ends);
         } else if self.waiting.rest.poll(context).is_pending() {
             interrupts.wake_at_end(self.number, context.waker());
             return Poll::Pending;
@@ -130,12 +119,22 @@ impl Store {
         if waiting.scope.is_some() {
             self.keep_scope_open();
         }
-        self.set_ending(Ending::Waits(waiting));
+        self.set_waiting(waiting);
         Outcome::SUSPEND
+    }
+
+    /// Says that the newest activation is about to be left, and what it waits for.
+    pub(crate) fn set_waiting(&mut self, waiting: Waiting) {
+        self.left_waiting = Some(waiting);
+        self.set_ending(Ending::Waits);
     }
 
     /// Makes room in the lists for one more activation that waits.
     pub(crate) fn make_room_to_freeze(&mut self) -> Result<(), TrapCode> {
+        if !self.free_frozen.is_empty() {
+            // There was one more before.
+            return Ok(());
+        }
         let count = self.frozen.len() + 1;
         let room = self.frozen.try_reserve(1);
         let free = room.and_then(|()| self.free_frozen.try_reserve(count - self.free_frozen.len()));
@@ -144,7 +143,7 @@ impl Store {
 
     /// Sets the newest activation aside, which is then to be left. There must be
     /// [room](Self::make_room_to_freeze).
-    pub(crate) fn freeze(&mut self, waiting: Waiting) -> Pending {
+    pub(crate) fn freeze(&mut self) -> LeftWaiting {
         // Those after it are idle.
         let root = self.roots.swap_remove(self.depth - 1);
         let frozen = Frozen { root, stack: self.context().stack, base: self.context().base };
@@ -156,13 +155,20 @@ impl Store {
             }
         };
         self.frozen[number] = Some(frozen);
-        let interrupts = self.options.interruption.then(|| self.interrupts.clone());
-        if let Some(interrupts) = &interrupts {
+        if self.options.interruption {
             // SAFETY: who polls an activation is there as long as that runs.
             let context = unsafe { (*self.poller()).context.as_ref() };
-            interrupts.wake_at_end(number, context.expect("it was polled").waker());
+            self.interrupts.wake_at_end(number, context.expect("it was polled").waker());
         }
-        Pending { number, waiting, interrupts }
+        LeftWaiting(number)
+    }
+
+    /// An activation that was just left because it waits, for whoever polls it.
+    #[inline]
+    pub fn take_pending(&mut self, left: LeftWaiting) -> Pending {
+        let waiting = self.left_waiting.take().expect("it was just left");
+        let interrupts = self.options.interruption.then(|| self.interrupts.clone());
+        Pending { number: left.0, waiting, interrupts }
     }
 
     /// An activation of a snapshot, set aside.

@@ -13,7 +13,7 @@ use crate::interrupt::Interrupts;
 use crate::limiter::Limiter;
 use crate::memory::{Memory, MemoryPool};
 use crate::parking::KnownSites;
-use crate::pending::Frozen;
+use crate::pending::{Frozen, Waiting};
 use crate::profile::Profiler;
 use crate::stack::{self, Arena, Furniture, Quarantine, RootStack, StackList, StackOptions, Stacks};
 use crate::table::{Table, TableLimits};
@@ -151,6 +151,8 @@ pub struct Store {
     /// How often the stacks were to be checked.
     pub(crate) checks: usize,
     ending: Option<Ending>,
+    /// What the activation waits for that was left last, until somebody polls that.
+    pub(crate) left_waiting: Option<Waiting>,
     /// How many stacks are listed whenever a call fails.
     pub(crate) keeps_stacks: usize,
     /// The stacks when the last call failed.
@@ -384,6 +386,7 @@ impl Store {
             has_stackrefs: false,
             checks: 0,
             ending: None,
+            left_waiting: None,
             keeps_stacks: 0,
             kept_stacks: None,
             suspended_with: 0,
