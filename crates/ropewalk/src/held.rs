@@ -9,7 +9,7 @@ use crate::store::{AsContext, AsContextMut};
 use anyhow::{Error, Result};
 use ropewalk_abi::stack::StackKind;
 use ropewalk_abi::{HeapType, RefType, TrapCode, ValType};
-use ropewalk_runtime::{Backtrace, Released, Store as RuntimeStore, Trap};
+use ropewalk_runtime::{Backtrace, Released, Store as RuntimeStore, StoreId, Trap};
 use std::mem::ManuallyDrop;
 use std::ptr;
 use std::sync::Arc;
@@ -77,7 +77,7 @@ impl Held {
 
     /// The store that it is of.
     pub fn store(&self) -> StoreId {
-        self.store
+        self.released.store()
     }
 
     #[inline]

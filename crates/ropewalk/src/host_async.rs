@@ -19,7 +19,9 @@ use anyhow::{Result, anyhow};
 use ropewalk_abi::builtin::{END, Outcome};
 use ropewalk_abi::signature::{WORDS, in_registers};
 use ropewalk_abi::{FuncType, HostContext, LeftCall, RawVal, ValType};
-use ropewalk_runtime::{HostFunction, Polling, Store as RuntimeStore, TypeRegistry, Waiting};
+use ropewalk_runtime::{
+    HostFunction, Polling, Scope, Store as RuntimeStore, TypeRegistry, Waiting,
+};
 use std::ffi::c_void;
 use std::future::Future;
 use std::marker::PhantomData;
@@ -221,7 +223,8 @@ unsafe fn wait<T: Send + 'static, C: AsyncClosure<T>>(
     );
     // References of a function that does not have the store end where it returns, as
     // those of other calls may come and go while it waits.
-    let waiting = Waiting { rest, scope: holds_store.then_some(scope) };
+    let kept = if holds_store { Scope::beginning_at(scope) } else { Scope::NONE };
+    let waiting = Waiting { rest, scope: kept };
     let outcome = runtime.wait(waiting, closure.left_call());
     if !holds_store || outcome.ended == END {
         runtime.end_scope(scope);

@@ -13,7 +13,7 @@ use crate::store::StoreInner;
 use anyhow::{Result, anyhow, ensure};
 use ropewalk_abi::builtin::Outcome;
 use ropewalk_abi::{FuncType, HostContext, LeftCall, ValType};
-use ropewalk_runtime::{AnyRest, Store as RuntimeStore, StoreId, TypeRegistry, Waiting};
+use ropewalk_runtime::{AnyRest, Scope, Store as RuntimeStore, StoreId, TypeRegistry, Waiting};
 use std::ffi::c_void;
 use std::fmt;
 use std::future::Future;
@@ -198,7 +198,7 @@ fn waiting(
     // It has not been polled yet: whoever polls the call does it next.
     // SAFETY: as above.
     unsafe { (*polling.context).waker().wake_by_ref() };
-    Ok(Waiting { rest, scope: None })
+    Ok(Waiting { rest, scope: Scope::NONE })
 }
 
 /// What is wrong if a host function has to wait in a call that nobody polls.

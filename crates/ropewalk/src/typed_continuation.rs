@@ -1,7 +1,8 @@
 //! Continuations with Rust's types.
 
+use crate::call::ended;
 use crate::cont_type::Side;
-use crate::continuation::{Continuation, Resumed, back};
+use crate::continuation::{Continuation, Resumed};
 use crate::store::{AsContextMut, StoreContextMut};
 use crate::tag::TypedTag;
 use crate::transfer::{self, load};
@@ -9,7 +10,7 @@ use crate::typed::TypedFunc;
 use crate::wasm_values::{WasmParams, WasmResults};
 use anyhow::Result;
 use ropewalk_runtime::NOBODY;
-use ropewalk_runtime::held::{self, CameBack};
+use ropewalk_runtime::held;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -128,8 +129,8 @@ impl<Params: WasmParams, Results: WasmResults> TypedContinuation<Params, Results
         let taken = self.continuation.held.taken();
         // SAFETY: the host holds it, and the types were checked when it was made.
         let stop = unsafe { held::resume(store.enter(), taken.reference, handlers, NOBODY) };
-        let CameBack::Suspended { reference, .. } = back(store.as_context_mut(), stop, handlers)?
-        else {
+        ended(stop)?;
+        let Some(reference) = store.0.runtime.came_back_suspended() else {
             return Ok(TypedResumed::Returned(load(&mut store, ty.results)));
         };
         let held = taken.held_again(reference);

@@ -354,16 +354,14 @@ impl Leaving<'_> {
     /// Ends an activation that has not returned, or stops it for now.
     #[cold]
     fn end_otherwise(self) -> Stop {
-        let ending = match self.store.take_ending() {
-            Ending::Waits if !self.store.is_poisoned() => {
-                let left = self.store.freeze();
-                return match self.leave(false) {
-                    Ok(()) => Stop::Waits(left),
-                    Err(error) => Stop::Failed(error),
-                };
-            }
-            ending => ending,
-        };
+        if self.store.is_left_waiting() {
+            let left = self.store.freeze();
+            return match self.leave(false) {
+                Ok(()) => Stop::Waits(left),
+                Err(error) => Stop::Failed(error),
+            };
+        }
+        let ending = self.store.take_ending();
         self.store.end_interruption();
         let by_exception = matches!(ending, Ending::Exception(..));
         let error = error_of(self.store, ending);
@@ -541,6 +539,7 @@ impl Store {
     }
 
     /// What polls the newest activation, if it may wait.
+    #[inline]
     pub fn poller(&self) -> Poller {
         // SAFETY: activations are linked as long as their calls last.
         unsafe { self.newest.as_ref() }.map_or(NOBODY, |activation| activation.poller)
@@ -615,7 +614,7 @@ impl Store {
 
     /// The root stack for the next activation.
     #[inline]
-    fn root_for_activation(&mut self) -> anyhow::Result<*mut ControlBlock> {
+    pub(crate) fn root_for_activation(&mut self) -> anyhow::Result<*mut ControlBlock> {
         let root = match self.roots.get(self.depth) {
             Some(root) if !self.is_unusual => root.block,
             _ => self.other_root()?,
@@ -657,7 +656,7 @@ impl Store {
         unsafe { (*root.block).parent = self.no_parent() };
         let block = root.block;
         self.roots.push(root);
-        self.context_mut().blocks = self.stacks.base();
+        self.note_table();
         Ok(block)
     }
 

@@ -94,9 +94,9 @@ pub use limiter::{
 };
 pub use link::{ImportValue, LinkError};
 pub use memory_image::{DataInFile, MemoryImages};
-pub use pending::{Pending, Waiting};
-pub use rest::{AnyRest, Rest};
+pub use pending::{Pending, Scope, Waiting};
 pub use profile::{Profile, Sample};
+pub use rest::{AnyRest, Rest};
 pub use signal::install as install_signal_handlers;
 pub use source::{Place, Source};
 pub use stack::{StackInfo, StackList, Waits};

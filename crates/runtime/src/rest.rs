@@ -18,7 +18,7 @@ pub trait Rest: Send {
 
 /// How many words a rest may have without a box: the box of a future, what that borrows, and
 /// where the function was called.
-const SMALL: usize = 6;
+const SMALL: usize = 4;
 
 /// Some rest. A small one lies here, so that waiting allocates nothing; another is in a box.
 pub struct AnyRest {
@@ -150,8 +150,8 @@ mod tests {
     #[test]
     fn a_rest_is_polled_and_dropped_once_whatever_its_size() {
         polls_and_drops::<1>();
-        polls_and_drops::<40>();
-        polls_and_drops::<41>();
+        polls_and_drops::<24>();
+        polls_and_drops::<25>();
         polls_and_drops::<1000>();
     }
 }

@@ -9,7 +9,7 @@ use super::{Limiter, Undecided};
 use crate::activation::Ending;
 use crate::builtins;
 use crate::heap::OwnedRoot;
-use crate::pending::Waiting;
+use crate::pending::{Scope, Waiting};
 use crate::rest::{AnyRest, Rest};
 use crate::store::Store;
 use crate::try_box::try_box;
@@ -118,7 +118,7 @@ impl Store {
         };
         let rest = AnyRest::new(rest);
         let left = LeftCall { results: 1, array: 0 };
-        Some(self.wait(Waiting { rest, scope: None }, left))
+        Some(self.wait(Waiting { rest, scope: Scope::NONE }, left))
     }
 
     /// None if there is no memory for it.

@@ -12,7 +12,8 @@ use crate::code::LoadedModule;
 use crate::design::first_class::marks::{Mark, MarkKind, Taken, Walk};
 use crate::heap::Object;
 use crate::link::ImportValue;
-use crate::pending::{Pending, Rest, Waiting};
+use crate::pending::{Pending, Scope, Waiting};
+use crate::rest::{AnyRest, Rest};
 use crate::stack::RootStack;
 use crate::store::{GlobalItem, Store};
 use anyhow::{Context as _, Result};
@@ -390,6 +391,7 @@ impl Reader<'_> {
     fn stacks(&mut self, frames: &[u8]) -> Result<()> {
         let blocks = std::mem::take(&mut self.image.blocks);
         self.store.stacks.restore_blocks(blocks.len())?;
+        self.store.note_table();
         // Those that are named must be there before they are looked up.
         for symbol in &self.image.symbols {
             if let Symbol::Trampoline(..) = symbol {
@@ -413,9 +415,7 @@ impl Reader<'_> {
                 BlockImage::Stack(stack) => self.stack(number, stack, frames, &trampolines)?,
             }
         }
-        let blocks = self.store.stacks.base();
-        let context = self.store.context_mut();
-        (context.captures, context.blocks) = (self.image.captures, blocks);
+        self.store.context_mut().captures = self.image.captures;
         self.store.stacks.restore_newest_mark(self.image.newest_mark);
         Ok(())
     }
@@ -650,7 +650,7 @@ impl Reader<'_> {
         let root = self.roots.iter().position(|(number, ..)| *number == image.root);
         let (_, root, values) = self.roots.swap_remove(root.ok_or(damaged("a root"))?);
         let [stack, base] = [self.block(image.stack)?, self.block(image.base)?];
-        let waiting = Waiting { rest: Box::new(Nothing), scope: None };
+        let waiting = Waiting { rest: AnyRest::new(Nothing), scope: Scope::NONE };
         let pending = self.store.restore_frozen(root, stack, base, waiting)?;
         Ok(RestoredCall { import: image.import, awaited, results, values, pending })
     }
@@ -681,7 +681,7 @@ impl Rest for Nothing {
         std::task::Poll::Pending
     }
 
-    fn conclude(self: Box<Self>, _: &mut Store) -> ropewalk_abi::builtin::Outcome {
+    fn conclude(self, _: &mut Store) -> ropewalk_abi::builtin::Outcome {
         unreachable!("it is never ready")
     }
 }
