@@ -36,7 +36,11 @@ enum Load {
 #[derive(Clone, Copy)]
 struct Instantiate(&'static str);
 
-/// The same, of a module with so many bytes of data.
+/// The same, and calls a function in between.
+#[derive(Clone, Copy)]
+struct StoreForCall;
+
+/// As [`Instantiate`], of a module with so many bytes of data.
 #[derive(Clone, Copy)]
 struct InstantiateWithData(usize);
 
@@ -58,6 +62,7 @@ pub fn rows() -> Vec<Row> {
         row("enter [i64] -> [i64]", "a call from Rust", Size::of(15_000_000), EnterIdentity),
         row("instantiate bare", "a store and an instance", Size::of(150_000), Instantiate(BARE)),
         row("instantiate furnished", "a store and an instance", Size::of(10_000), Instantiate(FURNISHED)),
+        row("store for a call", "a store, an instance, a call", Size::of(10_000), StoreForCall),
         row("instantiate 16 MiB", "a store and an instance", Size::of(5_000), InstantiateWithData(16 << 20)),
         row("load furnished", "a compiled module in a file", Size::of(2_000), Load::Furnished),
         row("load 1 MB", "a compiled module in a file", Size::of(200), Load::Big),
@@ -142,6 +147,24 @@ impl Workload for InstantiateWithData {
         let (pages, data) = (self.0.div_ceil(1 << 16), "0123456789abcdef".repeat(self.0 / 16));
         let text = format!("(memory {pages}) (data (i32.const 0) \"{data}\")");
         instantiate_often::<E>(&wat::parse_str(text)?)
+    }
+}
+
+impl Workload for StoreForCall {
+    fn prepare<E: Engine>(&self) -> Result<Side> {
+        let engine = E::new()?;
+        let module = engine.compile(&wat::parse_str(FURNISHED)?)?;
+        Ok(Box::new(move |_, times| {
+            Clock::Thread.time(|| {
+                let mut sum = 0;
+                for i in 0..times {
+                    let mut instance = engine.instantiate(&module)?;
+                    let function = engine.function(&mut instance, "run")?;
+                    sum += engine.call(&mut instance, &function, i)?;
+                }
+                Ok(sum)
+            })
+        }))
     }
 }
 

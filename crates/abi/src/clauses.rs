@@ -59,9 +59,10 @@ pub fn no_clauses() -> *const u64 {
 }
 
 /// How many slots a list of clauses has. The first clause needs none.
-pub fn slots(clauses: usize) -> usize {
+pub const fn slots(clauses: usize) -> usize {
     let others = clauses.saturating_sub(1);
-    (others * SLOTS_PER_CLAUSE).next_power_of_two().max(FEWEST_SLOTS)
+    let slots = (others * SLOTS_PER_CLAUSE).next_power_of_two();
+    if slots < FEWEST_SLOTS { FEWEST_SLOTS } else { slots }
 }
 
 /// How many words of a list stand before its clauses.
@@ -140,9 +141,18 @@ impl List<[u64; 7]> {
     /// than a longer one: with zero as the multiplier all hashes are the same.
     #[inline]
     pub fn short(first: u64, second: u64) -> Self {
-        let first_slot = -(slots(2) as i64);
+        const FIRST_SLOT: i64 = -(slots(2) as i64);
         let number = if second == 0 { 0 } else { 2 };
-        List { words: [number, 0, 0, first_slot as u64, first, second, 0], before: 4 }
+        List { words: [number, 0, 0, FIRST_SLOT as u64, first, second, 0], before: 4 }
+    }
+}
+
+impl List<[u64; 5]> {
+    /// A list of one clause.
+    #[inline]
+    pub fn of_one(clause: u64) -> Self {
+        const FIRST_SLOT: i64 = -(slots(1) as i64);
+        List { words: [0, 0, FIRST_SLOT as u64, clause, 0], before: 3 }
     }
 }
 

@@ -188,6 +188,8 @@ const _: () = assert!(
     offset_of!(ControlBlock, owns) == offset_of!(ControlBlock, purpose) + 1
         && offset_of!(ControlBlock, marks) == offset_of!(ControlBlock, purpose) + 2
         && offset_of!(ControlBlock, purpose) % 4 == 0
+        && offset_of!(ControlBlock, is_grouped) + 4 == offset_of!(ControlBlock, purpose)
+        && offset_of!(ControlBlock, is_grouped) % 8 == 0
 );
 const _: () = assert!(offset_of!(ControlBlock, innermost) < 64);
 
@@ -198,7 +200,7 @@ pub struct StoreContext {
     /// The stack that runs, or from which the running host call was made.
     pub stack: *mut ControlBlock,
     /// The host's stack pointer to which a host call or the end of the
-    /// activation returns.
+    /// activation returns. Without meaning while nothing runs.
     pub host_sp: usize,
     /// The stub that calls a builtin.
     pub call_builtin: *const c_void,
@@ -243,7 +245,7 @@ pub struct StoreContext {
     /// Another number each time that stacks are captured together which have parents:
     /// a stack inside, which waited, has other ones when it runs again.
     pub captures: u64,
-    /// The root of the newest activation.
+    /// The root of the newest activation. Without meaning while nothing runs.
     pub root: *mut ControlBlock,
     /// The base of the running stack: the outermost of its parents, or the stack
     /// itself. Null while nothing runs.

@@ -74,6 +74,7 @@
 use crate::context::{ControlBlock, FuncRef};
 use crate::stack::{GROUPED, HAS_WAITED, Purpose};
 use std::ffi::c_void;
+use std::mem::offset_of;
 use std::ptr;
 
 /// The state of a stack.
@@ -260,6 +261,20 @@ impl ControlBlock {
         self.marks = 0;
         self.extender = ptr::null_mut();
         self.parent = no_parent;
+    }
+
+    /// Whether a root whose function has just returned is [idle](Self::is_idle): it ran, so
+    /// it is its own innermost stack, and its parent is that of all roots.
+    #[inline]
+    pub fn is_idle_after_return(&self) -> bool {
+        /// A root that is not grouped, owns nothing and has no marks, as they lie.
+        const PLAIN: u64 = (Purpose::Root as u64) << 32;
+        // SAFETY: the four fields lie there together, and are all initialised.
+        let word = unsafe {
+            let fields = ptr::from_ref(self).byte_add(offset_of!(ControlBlock, is_grouped));
+            fields.cast::<u64>().read()
+        };
+        word == PLAIN && self.extender.is_null()
     }
 
     /// Whether a root is as when it was made, but for its reference.

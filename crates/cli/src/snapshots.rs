@@ -7,7 +7,7 @@ use anyhow::{Context, ensure};
 use clap::Args;
 use nix::sys::signal::{SigSet, Signal};
 use ropewalk::{
-    Config, Continuation, Func, Instance, Resumed, Result, SnapshotOptions, Store, Tag, Val,
+    Config, Continuation, Func, Instance, Result, Resumed, SnapshotOptions, Store, Tag, Val,
 };
 use ropewalk_wasi::WasiCtx;
 

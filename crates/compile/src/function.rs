@@ -2,10 +2,10 @@
 
 use crate::allocation::{self, Allocator};
 use crate::environment::Environment;
+use crate::pointers::{self, OF_POINTER};
 use crate::target::Target;
 use crate::translate::Entered;
 use crate::translate::owned::{Caught, OF_LOCAL, OF_OPERAND};
-use crate::pointers::{self, OF_POINTER};
 use crate::{CompileError, arch, relocatable, translate};
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::{self, LibCall, UserFuncName};
@@ -137,14 +137,7 @@ impl FunctionCompiler {
                 return Err(error);
             }
         };
-        let code = generate(
-            env,
-            &mut self.context,
-            &mut self.regalloc,
-            index,
-            &caught,
-            &pointers,
-        )?;
+        let code = generate(env, &mut self.context, &mut self.regalloc, index, &caught, &pointers)?;
         let body = body.range().start as u32;
         Ok(MachineFunction { function: Some(index), body, ..code })
     }

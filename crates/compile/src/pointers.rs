@@ -151,11 +151,9 @@ fn is_slot_address(func: &Function, value: Value) -> bool {
 /// Whether the result of an instruction is a pointer if this operand is one.
 fn keeps_pointer(func: &Function, inst: Inst, pointer: Value) -> bool {
     match func.dfg.insts[inst].opcode() {
-        Opcode::Iadd
-        | Opcode::Bor
-        | Opcode::Bnot
-        | Opcode::Select
-        | Opcode::SelectSpectreGuard => true,
+        Opcode::Iadd | Opcode::Bor | Opcode::Bnot | Opcode::Select | Opcode::SelectSpectreGuard => {
+            true
+        }
         // The distance of two is none.
         Opcode::Isub => func.dfg.resolve_aliases(func.dfg.inst_args(inst)[0]) == pointer,
         _ => false,

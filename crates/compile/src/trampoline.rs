@@ -23,10 +23,10 @@ use crate::emit::open_function;
 use crate::emit::record::{Records, func_ref, host, store};
 use crate::emit::transfer::Transfer;
 use crate::function::generate;
+use crate::pointers::program_value;
 use crate::target::Target;
 use crate::translate::{clif_type, constant_flags};
 use crate::{CompileError, image, signature};
-use crate::pointers::program_value;
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, UserFuncName, Value, types::I64};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
@@ -182,6 +182,7 @@ fn build(
     let pointers: Vec<Value> = params.iter().take(pointers).filter(is_word).copied().collect();
     body(&mut builder, &params);
     builder.finalize(target.isa.frontend_config());
-    let function = generate(target, &mut context, &mut regalloc2::Ctx::default(), 0, &[], &pointers)?;
+    let function =
+        generate(target, &mut context, &mut regalloc2::Ctx::default(), 0, &[], &pointers)?;
     image::link(vec![function], 0, 1)
 }

@@ -539,7 +539,7 @@ impl Taken {
             Ok(CameBack::Returned) => Ok(None),
             Ok(CameBack::Suspended { tag, reference }) => {
                 let tag = Tag::from_def(&store.0.runtime, tag);
-                Ok(Some((tag, self.held_again(&store.0.runtime, reference))))
+                Ok(Some((tag, self.held_again(reference))))
             }
             Err(error) => Err(error),
         }

@@ -17,21 +17,24 @@ use std::sync::Arc;
 /// The only valid reference to what is suspended, or has not begun. If it is dropped,
 /// the stacks are freed.
 pub(crate) struct Held {
-    store: StoreId,
     reference: u64,
+    /// Of its store, which it tells from others.
     released: Arc<Released>,
 }
 
 impl Held {
     /// What the host holds under a reference.
     pub fn new(runtime: &RuntimeStore, reference: u64) -> Held {
-        Held { store: runtime.id(), reference, released: runtime.released().clone() }
+        Held { reference, released: runtime.released().clone() }
     }
 
     /// Fails unless it is of a store.
     #[inline]
     pub fn check(&self, runtime: &RuntimeStore) -> Result<(), WrongStore> {
-        if runtime.id() == self.store { Ok(()) } else { Err(WrongStore(self.name())) }
+        match Arc::ptr_eq(runtime.released(), &self.released) {
+            true => Ok(()),
+            false => Err(WrongStore(self.name())),
+        }
     }
 
     /// What it is called in errors.
@@ -69,12 +72,12 @@ impl Held {
         self.check(runtime)?;
         let kind = StackKind::of(self.reference).expect("a reference to a stack");
         let copy = runtime.copy_held(self.reference, kind)?;
-        Ok(Held { store: self.store, reference: copy, released: self.released.clone() })
+        Ok(Held { reference: copy, released: self.released.clone() })
     }
 
     /// The store that it is of.
     pub fn store(&self) -> StoreId {
-        self.store
+        self.released.store()
     }
 
     #[inline]
@@ -121,8 +124,8 @@ pub(crate) struct Taken {
 impl Taken {
     /// What the host holds now.
     #[inline]
-    pub fn held_again(self, runtime: &RuntimeStore, reference: u64) -> Held {
-        Held { store: runtime.id(), reference, released: self.released }
+    pub fn held_again(self, reference: u64) -> Held {
+        Held { reference, released: self.released }
     }
 }
 

@@ -27,6 +27,7 @@ use ropewalk_runtime::{
 };
 use std::any::Any;
 use std::ffi::c_void;
+use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
 
@@ -122,19 +123,29 @@ pub(crate) struct Registers {
 }
 
 impl Registers {
-    /// Calls a function that takes its words, and leaves its result, in an array. Bit
-    /// `i` of `floats` says that parameter `i` is a float.
+    /// Calls a function that takes its words, of which there are so many, and leaves its
+    /// result, in an array. Bit `i` of `floats` says that parameter `i` is a float.
     #[inline(always)]
-    pub fn with_array(self, floats: u64, call: impl FnOnce(*mut RawVal) -> Outcome) -> Outcome {
+    pub fn with_array(
+        self,
+        count: usize,
+        floats: u64,
+        call: impl FnOnce(*mut RawVal) -> Outcome,
+    ) -> Outcome {
         let (mut integer, mut float) = (0, 0);
-        let mut values = std::array::from_fn::<_, WORDS, _>(|i| {
-            RawVal::from_u64(match floats >> i & 1 {
+        let mut values = [const { MaybeUninit::uninit() }; WORDS];
+        // The first is there also if only a result may be.
+        for (i, value) in values.iter_mut().enumerate().take(count.max(1)) {
+            value.write(RawVal::from_u64(match floats >> i & 1 {
                 0 => next(&self.integers, &mut integer),
                 _ => next(&self.floats, &mut float).to_bits(),
-            })
-        });
-        match call(values.as_mut_ptr()) {
-            Outcome { ended: GO_ON, .. } => Outcome::returned(values[0].u64()),
+            }));
+        }
+        match call(values.as_mut_ptr().cast()) {
+            // SAFETY: it was written above.
+            Outcome { ended: GO_ON, .. } => {
+                Outcome::returned(unsafe { values[0].assume_init_ref() }.u64())
+            }
             outcome => outcome,
         }
     }
@@ -217,7 +228,11 @@ macro_rules! into_func {
                             Registers { integers: [a, b, c, d], floats: [w, x, y, z] };
                         // SAFETY: the stub passes the context of this function, which
                         // takes and gives few enough words.
-                        registers.with_array(<($($name,)*) as WasmParams>::FLOATS, |values| unsafe {
+                        let (count, floats) = (
+                            <($($name,)*) as WasmParams>::COUNT,
+                            <($($name,)*) as WasmParams>::FLOATS,
+                        );
+                        registers.with_array(count, floats, |values| unsafe {
                             entry::<T, Fun, $($name,)* Ret>(context, values)
                         })
                     }
@@ -540,7 +555,7 @@ unsafe extern "C" fn call_dynamic_in_registers<T: 'static>(
     // SAFETY: as for `call_dynamic`, and the type takes and gives few enough.
     unsafe {
         let floats = floats(&(*(*context).data.cast::<Dynamic<T>>()).ty);
-        registers.with_array(floats, |values| call_dynamic::<T>(context, values))
+        registers.with_array(WORDS, floats, |values| call_dynamic::<T>(context, values))
     }
 }
 

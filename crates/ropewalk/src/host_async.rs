@@ -17,9 +17,11 @@ use crate::val::Val;
 use crate::wasm_values::{WasmParams, WasmResults, has_few_words};
 use anyhow::{Result, anyhow};
 use ropewalk_abi::builtin::{END, Outcome};
-use ropewalk_abi::signature::in_registers;
+use ropewalk_abi::signature::{WORDS, in_registers};
 use ropewalk_abi::{FuncType, HostContext, LeftCall, RawVal, ValType};
-use ropewalk_runtime::{HostFunction, Polling, Store as RuntimeStore, TypeRegistry, Waiting};
+use ropewalk_runtime::{
+    HostFunction, Polling, Scope, Store as RuntimeStore, TypeRegistry, Waiting,
+};
 use std::ffi::c_void;
 use std::future::Future;
 use std::marker::PhantomData;
@@ -35,7 +37,7 @@ type BoxFuture<'a, R> = Pin<Box<dyn Future<Output = R> + Send + 'a>>;
 struct Started<T, R> {
     future: BoxFuture<'static, R>,
     /// What the future may have borrowed, which is dropped after it.
-    _accessor: Option<Box<Accessor<T>>>,
+    accessor: Option<Box<Accessor<T>>>,
     /// Whether it has the store borrowed as long as it lives.
     holds_store: bool,
 }
@@ -48,7 +50,10 @@ trait AsyncClosure<T>: Send + Sync + 'static {
 
     fn ty(&self) -> FuncType;
 
-    /// Which parameters are floats, as bits.
+    /// How many parameters there are.
+    fn count(&self) -> usize;
+
+    /// Which of them are floats, as bits.
     fn floats(&self) -> u64;
 
     /// Its results, if a call waits for them.
@@ -101,11 +106,11 @@ unsafe extern "C" fn entry<T: Send + 'static, C: AsyncClosure<T>>(
         let runtime = RuntimeStore::from_context(context.store);
         let owner = runtime.owner().cast::<StoreInner<T>>();
         let scope = runtime.begin_scope();
-        let polled = catch_unwind(AssertUnwindSafe(|| first_poll(closure, context, values)));
+        let polled = catch_unwind(AssertUnwindSafe(|| first_poll(closure, context, values, scope)));
         let runtime = &mut *(*owner).runtime;
         let outcome = match polled {
             Ok(Ok(None)) => Outcome::returned(0),
-            Ok(Ok(Some(started))) => return wait(runtime, closure, context, started, scope),
+            Ok(Ok(Some(left))) => return left,
             failed => fail(runtime, context, failed.map(|polled| polled.map(|_| ()))),
         };
         runtime.end_scope(scope);
@@ -128,13 +133,14 @@ unsafe extern "C" fn entry_in_registers<T: Send + 'static, C: AsyncClosure<T>>(
     let registers = Registers { integers: [a, b, c, d], floats: [w, x, y, z] };
     // SAFETY: as there, and the type takes and gives few enough words.
     unsafe {
-        let floats = (*(*context).data.cast::<C>()).floats();
-        registers.with_array(floats, |values| entry::<T, C>(context, values))
+        let closure = &*(*context).data.cast::<C>();
+        let (count, floats) = (closure.count().min(WORDS), closure.floats());
+        registers.with_array(count, floats, |values| entry::<T, C>(context, values))
     }
 }
 
 /// Starts a call, and polls it once. If it is ready, its results are in `values`, and
-/// nothing is returned.
+/// nothing is returned; else what becomes of the call, whose scope began somewhere.
 ///
 /// # Safety
 ///
@@ -143,7 +149,8 @@ unsafe fn first_poll<T: Send + 'static, C: AsyncClosure<T>>(
     closure: &'static C,
     context: &HostContext,
     values: *mut RawVal,
-) -> Result<Option<Started<T, C::Output>>> {
+    scope: usize,
+) -> Result<Option<Outcome>> {
     // SAFETY: the caller's promise.
     unsafe {
         let runtime = RuntimeStore::from_context(context.store);
@@ -178,7 +185,11 @@ unsafe fn first_poll<T: Send + 'static, C: AsyncClosure<T>>(
                      meanwhile: define it with `func_wrap_concurrent`"
                 ))
             }
-            Poll::Pending => Ok(Some(started)),
+            Poll::Pending => {
+                drop(open);
+                let runtime = &mut *(*owner).runtime;
+                Ok(Some(wait::<T, C>(runtime, closure, context, started, scope)))
+            }
         }
     }
 }
@@ -196,21 +207,24 @@ unsafe fn wait<T: Send + 'static, C: AsyncClosure<T>>(
     started: Started<T, C::Output>,
     scope: usize,
 ) -> Outcome {
-    let holds_store = started.holds_store;
-    let mut started = started;
-    let rest = HostRest::boxed(
+    let Started { future, accessor, holds_store } = started;
+    // What the future has borrowed goes along, and is dropped after it.
+    let mut going = (future, accessor);
+    let rest = HostRest::any(
         context,
         move |context| {
-            // All of it goes along, also what the future has borrowed.
-            let started = &mut started;
-            started.future.as_mut().poll(context).map(C::values)
+            let going = &mut going;
+            going.0.as_mut().poll(context).map(C::values)
         },
-        // SAFETY: there is room for the results of any function.
-        |values, context, runtime, places| unsafe { closure.put(values, context, runtime, places) },
+        // SAFETY: the context is that of the function; there is room for the results of any.
+        |values, context, runtime, places| unsafe {
+            (*context.data.cast::<C>()).put(values, context, runtime, places)
+        },
     );
     // References of a function that does not have the store end where it returns, as
     // those of other calls may come and go while it waits.
-    let waiting = Waiting { rest, scope: holds_store.then_some(scope) };
+    let kept = if holds_store { Scope::beginning_at(scope) } else { Scope::NONE };
+    let waiting = Waiting { rest, scope: kept };
     let outcome = runtime.wait(waiting, closure.left_call());
     if !holds_store || outcome.ended == END {
         runtime.end_scope(scope);
@@ -256,6 +270,10 @@ macro_rules! typed_closure {
 
         fn ty(&self) -> FuncType {
             typed::<Params, Ret>()
+        }
+
+        fn count(&self) -> usize {
+            Params::COUNT
         }
 
         fn floats(&self) -> u64 {
@@ -310,7 +328,7 @@ where
             unsafe { (host::take_all(&mut store.0.runtime, context, values), importer(context)) };
         let called = Called::with(context);
         let future = Box::into_pin((self.0)(Caller { store, importer, called }, params));
-        Started { future, _accessor: None, holds_store: true }
+        Started { future, accessor: None, holds_store: true }
     }
 }
 
@@ -343,7 +361,7 @@ where
             };
             let _open = Accessor::<T>::open(shared);
             let future = (self.0)(&*accessor, params);
-            Started { future, _accessor: own, holds_store: false }
+            Started { future, accessor: own, holds_store: false }
         }
     }
 }
@@ -401,6 +419,10 @@ where
         self.ty.clone()
     }
 
+    fn count(&self) -> usize {
+        self.ty.params().len()
+    }
+
     fn floats(&self) -> u64 {
         host::floats(&self.ty)
     }
@@ -432,7 +454,7 @@ where
             Box::into_pin((self.func)(caller, &arguments, &mut results)).await?;
             Ok(results)
         });
-        Started { future, _accessor: None, holds_store: true }
+        Started { future, accessor: None, holds_store: true }
     }
 
     fn values(output: Result<Vec<Val>>) -> Result<Vec<Val>> {

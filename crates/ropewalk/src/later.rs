@@ -13,8 +13,7 @@ use crate::store::StoreInner;
 use anyhow::{Result, anyhow, ensure};
 use ropewalk_abi::builtin::Outcome;
 use ropewalk_abi::{FuncType, HostContext, LeftCall, ValType};
-use ropewalk_runtime::pending::Rest;
-use ropewalk_runtime::{Store as RuntimeStore, StoreId, TypeRegistry, Waiting};
+use ropewalk_runtime::{AnyRest, Scope, Store as RuntimeStore, StoreId, TypeRegistry, Waiting};
 use std::ffi::c_void;
 use std::fmt;
 use std::future::Future;
@@ -33,7 +32,7 @@ pub struct Later {
 }
 
 /// Makes the future, as the rest of a function that was called with a context.
-type Begin = Box<dyn FnOnce(Whereabouts, &HostContext) -> Box<dyn Rest> + Send>;
+type Begin = Box<dyn FnOnce(Whereabouts, &HostContext) -> AnyRest + Send>;
 
 /// Where a rest finds its store.
 struct Whereabouts {
@@ -104,7 +103,7 @@ impl<T: Send + 'static> Caller<'_, T> {
                 let access = unsafe { Access::<T>::new(whereabouts) };
                 rest(access.accessor()).await.into_values()
             });
-            HostRest::boxed(
+            HostRest::any(
                 context,
                 move |context| future.as_mut().poll(context),
                 // SAFETY: there is room for the results of any function.
@@ -199,7 +198,7 @@ fn waiting(
     // It has not been polled yet: whoever polls the call does it next.
     // SAFETY: as above.
     unsafe { (*polling.context).waker().wake_by_ref() };
-    Ok(Waiting { rest, scope: None })
+    Ok(Waiting { rest, scope: Scope::NONE })
 }
 
 /// What is wrong if a host function has to wait in a call that nobody polls.

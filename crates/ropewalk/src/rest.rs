@@ -5,8 +5,7 @@ use anyhow::Result;
 use ropewalk_abi::builtin::Outcome;
 use ropewalk_abi::transfer::ValueClass;
 use ropewalk_abi::{HostContext, RawVal};
-use ropewalk_runtime::Store as RuntimeStore;
-use ropewalk_runtime::pending::Rest;
+use ropewalk_runtime::{AnyRest, Rest, Store as RuntimeStore};
 use std::ptr;
 use std::task::{Context, Poll};
 
@@ -34,8 +33,10 @@ where
     P: FnOnce(V, &HostContext, &RuntimeStore, *mut RawVal) -> Result<()> + Send + 'static,
 {
     /// The rest of a function that was called with a context.
-    pub fn boxed(called: &HostContext, poll: F, put: P) -> Box<dyn Rest> {
-        Box::new(HostRest { progress: Progress::Waits(poll), put, called: ptr::from_ref(called) })
+    #[inline]
+    pub fn any(called: &HostContext, poll: F, put: P) -> AnyRest {
+        let called = ptr::from_ref(called);
+        AnyRest::new(HostRest { progress: Progress::Waits(poll), put, called })
     }
 }
 
@@ -52,8 +53,8 @@ where
         poll(context).map(|values| self.progress = Progress::Ready(values))
     }
 
-    fn conclude(self: Box<Self>, runtime: &mut RuntimeStore) -> Outcome {
-        let HostRest { progress, put, called } = *self;
+    fn conclude(self, runtime: &mut RuntimeStore) -> Outcome {
+        let HostRest { progress, put, called } = self;
         let Progress::Ready(values) = progress else {
             unreachable!("a host function is concluded when it is ready");
         };

@@ -10,9 +10,9 @@ use crate::waiting::WaitingCall;
 use anyhow::Result;
 use ropewalk_abi::builtin::Outcome;
 use ropewalk_abi::{RawVal, ValType};
-use ropewalk_runtime::pending::{self, Rest};
+use ropewalk_runtime::pending;
 use ropewalk_runtime::snapshot::{ImportName, RestoredCall as RuntimeCall};
-use ropewalk_runtime::{NOBODY, Pending, Stop, Store as RuntimeStore, StoreId};
+use ropewalk_runtime::{AnyRest, NOBODY, Pending, Rest, Stop, Store as RuntimeStore, StoreId};
 use std::fmt;
 use std::future::poll_fn;
 use std::task::{Context, Poll};
@@ -96,7 +96,7 @@ impl RestoredCall {
         // A collection would not find references that wait here.
         let values = raw_values(runtime, &self.awaited, results)?;
         let types = self.awaited.clone();
-        self.pending.waiting.rest = Box::new(Given { types, values });
+        self.pending.waiting.rest = AnyRest::new(Given { types, values });
         Ok(())
     }
 }
@@ -112,8 +112,8 @@ impl Rest for Given {
         Poll::Ready(())
     }
 
-    fn conclude(self: Box<Self>, runtime: &mut RuntimeStore) -> Outcome {
-        let Given { types, values } = *self;
+    fn conclude(self, runtime: &mut RuntimeStore) -> Outcome {
+        let Given { types, values } = self;
         runtime.tag_transferred(|_| classes(&types));
         // SAFETY: the area has room for the results of any function.
         unsafe {

@@ -545,9 +545,7 @@ fn take<T>(
             names,
             host_value: &|value| match &options.host_value {
                 Some(write) => write(value),
-                None => anyhow::bail!(
-                    "nothing says how (SnapshotOptions::write_host_values)"
-                ),
+                None => anyhow::bail!("nothing says how (SnapshotOptions::write_host_values)"),
             },
             base: options.base.as_ref(),
             running,

@@ -4,6 +4,8 @@ use crate::misuse::WrongType;
 use crate::store::{self, AsContext, AsContextMut};
 use crate::wasm_values::{WasmParams, WasmResults, fit};
 use anyhow::Result;
+use ropewalk_abi::clauses::List;
+use ropewalk_abi::stack::{ClauseKind, handler_word};
 use ropewalk_abi::{FuncType, TagDef, TagType};
 use ropewalk_runtime::{Store as RuntimeStore, StoreId};
 use std::marker::PhantomData;
@@ -92,7 +94,9 @@ impl Tag {
             WrongType::new("tag", expected, runtime.types().describe_func(&found))
         })?;
         let number = self.type_id(runtime)?;
-        Ok(TypedTag { tag: *self, number, checked, _types: PhantomData })
+        let clause = handler_word(self.def.addr().get(), ClauseKind::Suspend);
+        let handlers = List::of_one(clause);
+        Ok(TypedTag { tag: *self, number, checked, handlers, _types: PhantomData })
     }
 }
 
@@ -117,6 +121,8 @@ pub struct TypedTag<Values, Answer> {
     number: u32,
     /// Whether it must be checked that an answer has the types of its results.
     checked: bool,
+    /// The clauses of a host that handles nothing else.
+    handlers: List<[u64; 5]>,
     _types: PhantomData<fn(Answer) -> Values>,
 }
 
@@ -144,9 +150,10 @@ impl<Values, Answer> TypedTag<Values, Answer> {
         self.checked
     }
 
-    /// The tag, and the number of its type.
+    /// The clauses of a host of a store that handles nothing else, and the number of its type.
     #[inline]
-    pub(crate) fn in_store(&self, runtime: &RuntimeStore) -> Result<(NonNull<TagDef>, u32)> {
-        Ok((self.tag.in_store(runtime)?, self.number))
+    pub(crate) fn in_store(&self, runtime: &RuntimeStore) -> Result<(&List<[u64; 5]>, u32)> {
+        self.tag.in_store(runtime)?;
+        Ok((&self.handlers, self.number))
     }
 }

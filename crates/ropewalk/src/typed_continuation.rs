@@ -1,15 +1,14 @@
 //! Continuations with Rust's types.
 
+use crate::call::ended;
 use crate::cont_type::Side;
-use crate::continuation::{Continuation, Resumed, back};
+use crate::continuation::{Continuation, Resumed};
 use crate::store::{AsContextMut, StoreContextMut};
 use crate::tag::TypedTag;
 use crate::transfer::{self, load};
 use crate::typed::TypedFunc;
 use crate::wasm_values::{WasmParams, WasmResults};
 use anyhow::Result;
-use ropewalk_abi::clauses::List;
-use ropewalk_abi::stack::{ClauseKind, handler_word};
 use ropewalk_runtime::NOBODY;
 use ropewalk_runtime::held;
 use std::fmt;
@@ -125,17 +124,16 @@ impl<Params: WasmParams, Results: WasmResults> TypedContinuation<Params, Results
     ) -> Result<TypedResumed<Results, Values, Answer>> {
         let mut store = store.as_context_mut();
         let ty = self.continuation.begin(&mut store)?;
-        let (def, number) = tag.in_store(&store.0.runtime)?;
-        let word = handler_word(def.addr().get(), ClauseKind::Suspend);
-        let handlers = List::short(word, 0);
+        let (handlers, number) = tag.in_store(&store.0.runtime)?;
         transfer::put(&mut store.0.runtime, params, self.checked.then_some(ty.params))?;
         let taken = self.continuation.held.taken();
         // SAFETY: the host holds it, and the types were checked when it was made.
-        let stop = unsafe { held::resume(store.enter(), taken.reference, &handlers, NOBODY) };
-        let back = back(store.as_context_mut(), stop, &handlers);
-        let Some((_, held)) = taken.tag(&store, back)? else {
+        let stop = unsafe { held::resume(store.enter(), taken.reference, handlers, NOBODY) };
+        ended(stop)?;
+        let Some(reference) = store.0.runtime.came_back_suspended() else {
             return Ok(TypedResumed::Returned(load(&mut store, ty.results)));
         };
+        let held = taken.held_again(reference);
         let values = load(&mut store, Side::params(number));
         let rest = Continuation { held, ty: Ok(ty.after(number)) };
         let continuation = TypedContinuation::checked(rest, tag.is_checked());

@@ -124,8 +124,9 @@ impl WaitingCall {
     pub fn stopped(&mut self, stop: Stop) -> Poll<Result<u64>> {
         match stop {
             Stop::Failed(error) => Poll::Ready(Err(public_error(error))),
-            Stop::Waits(pending) => {
-                self.state = State::Waits(pending);
+            Stop::Waits(left) => {
+                // SAFETY: nobody else uses the store now: it was just left.
+                self.state = State::Waits(unsafe { self.runtime.as_mut() }.take_pending(left));
                 Poll::Pending
             }
         }

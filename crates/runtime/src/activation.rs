@@ -7,7 +7,7 @@ use crate::arch::stubs::{self, Left};
 use crate::backtrace::Backtrace;
 use crate::heap::OwnedRoot;
 use crate::host_error::HostError;
-use crate::pending::{Pending, Waiting};
+use crate::pending::LeftWaiting;
 use crate::signal;
 use crate::stack::check::Violation;
 use crate::stack::{LeftAt, Park, StackList};
@@ -95,7 +95,7 @@ pub enum Ending {
     /// A host function panicked.
     Panic(Box<dyn Any + Send>),
     /// A host function waits for its results.
-    Waits(Waiting),
+    Waits,
     /// Whoever waited for it has given it up.
     Cancelled,
 }
@@ -105,8 +105,9 @@ pub enum Ending {
 pub enum Stop {
     /// It has failed.
     Failed(anyhow::Error),
-    /// It waits for a host function, and can be continued.
-    Waits(Pending),
+    /// It waits for a host function, and can be continued: the store has what it waits for
+    /// ([`Store::take_pending`]).
+    Waits(LeftWaiting),
 }
 
 impl Stop {
@@ -356,16 +357,14 @@ impl Leaving<'_> {
     /// Ends an activation that has not returned, or stops it for now.
     #[cold]
     fn end_otherwise(self) -> Stop {
-        let ending = match self.store.take_ending() {
-            Ending::Waits(waiting) if !self.store.is_poisoned() => {
-                let pending = self.store.freeze(waiting);
-                return match self.leave(false) {
-                    Ok(()) => Stop::Waits(pending),
-                    Err(error) => Stop::Failed(error),
-                };
-            }
-            ending => ending,
-        };
+        if self.store.is_left_waiting() {
+            let left = self.store.freeze();
+            return match self.leave(false) {
+                Ok(()) => Stop::Waits(left),
+                Err(error) => Stop::Failed(error),
+            };
+        }
+        let ending = self.store.take_ending();
         self.store.end_interruption();
         let by_exception = matches!(ending, Ending::Exception(..));
         let error = error_of(self.store, ending);
@@ -402,7 +401,7 @@ fn error_of(store: &mut Store, ending: Ending) -> Result<anyhow::Error, Box<dyn 
     // SAFETY (of the captures): the newest activation was just left like that.
     match ending {
         Ending::Panic(payload) => Err(payload),
-        Ending::Cancelled | Ending::Waits(_) => Ok(anyhow::anyhow!("the call was given up")),
+        Ending::Cancelled | Ending::Waits => Ok(anyhow::anyhow!("the call was given up")),
         Ending::Fault(TrapCode::MistypedTransfer, _) => {
             store.poison();
             Ok(Violation::new(TrapCode::MistypedTransfer.message()).into())
@@ -543,6 +542,7 @@ impl Store {
     }
 
     /// What polls the newest activation, if it may wait.
+    #[inline]
     pub fn poller(&self) -> Poller {
         // SAFETY: activations are linked as long as their calls last.
         unsafe { self.newest.as_ref() }.map_or(NOBODY, |activation| activation.poller)
@@ -554,7 +554,11 @@ impl Store {
     fn end_by_return(&mut self) {
         let no_parent = self.no_parent();
         // SAFETY: blocks of roots are alive.
-        unsafe { (*self.context().root).become_idle(no_parent) };
+        let root = unsafe { &mut *self.context().root };
+        if !root.is_idle_after_return() {
+            root.become_idle(no_parent);
+        }
+        debug_assert!(root.is_idle(no_parent));
     }
 
     /// Ends the outermost activation.
@@ -565,8 +569,6 @@ impl Store {
         let context = self.context_mut();
         context.stack = ptr::null_mut();
         context.base = ptr::null_mut();
-        context.root = ptr::null_mut();
-        context.host_sp = 0;
     }
 
     /// Makes the activation outside of the newest one the newest.
@@ -616,7 +618,7 @@ impl Store {
 
     /// The root stack for the next activation.
     #[inline]
-    fn root_for_activation(&mut self) -> anyhow::Result<*mut ControlBlock> {
+    pub(crate) fn root_for_activation(&mut self) -> anyhow::Result<*mut ControlBlock> {
         let root = match self.roots.get(self.depth) {
             Some(root) if !self.is_unusual => root.block,
             _ => self.other_root()?,
@@ -658,7 +660,7 @@ impl Store {
         unsafe { (*root.block).parent = self.no_parent() };
         let block = root.block;
         self.roots.push(root);
-        self.context_mut().blocks = self.stacks.base();
+        self.note_table();
         Ok(block)
     }
 

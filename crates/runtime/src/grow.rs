@@ -97,6 +97,7 @@ impl Store {
     /// # Safety
     ///
     /// It must be alive, and nobody keep an address of it.
+    #[inline]
     pub(crate) unsafe fn make_room(
         &mut self,
         block: *mut ControlBlock,
@@ -105,6 +106,9 @@ impl Store {
         // SAFETY: the caller's promise.
         let grown = unsafe {
             let needed = (*block).high - (*block).sp + bytes;
+            if needed <= (*block).high - (*block).limit {
+                return Ok(());
+            }
             self.stacks.grow(&mut *block, needed, &mut self.limiter)
         };
         grown.map_err(|_| TrapCode::CallStackExhausted)

@@ -19,12 +19,12 @@
 //! Nobody but the host has a reference to what it holds. The collector takes that for
 //! in use ([`Holding`](crate::stack)), until its owner resumes it or drops it.
 
-use crate::activation::{Ending, LeavePoint, NOBODY, Poller, Stop, activate};
+use crate::activation::{Ending, LeavePoint, NOBODY, Poller, Stop, activate, activate_on};
 use crate::arch::stubs::{self, Left};
 use crate::backtrace::Backtrace;
 use crate::from_host::{continue_from, trap};
 use crate::stack::LeftAt;
-use crate::store::Store;
+use crate::store::{Store, StoreId};
 use ropewalk_abi::builtin::{CATCH, Outcome};
 use ropewalk_abi::clauses::List;
 use ropewalk_abi::stack::{
@@ -57,13 +57,24 @@ pub enum CameBack {
 }
 
 /// Continuations whose owners have dropped them where the store was not at hand.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Released {
+    store: StoreId,
     any: AtomicBool,
     references: Mutex<Vec<u64>>,
 }
 
 impl Released {
+    /// Those of a store.
+    pub(crate) fn of(store: StoreId) -> Released {
+        Released { store, any: AtomicBool::default(), references: Mutex::default() }
+    }
+
+    /// The store.
+    pub fn store(&self) -> StoreId {
+        self.store
+    }
+
     /// Has the store free a continuation that the host holds when it is next used.
     pub fn push(&self, reference: u64) {
         self.references.lock().expect("nobody panics with it").push(reference);
@@ -88,17 +99,60 @@ pub unsafe fn resume<W: AsRef<[u64]>>(
 ) -> Result<(), Stop> {
     // SAFETY: the root waits for what it continues; the rest is the caller's promise.
     let stopped = unsafe {
-        activate_held(store, reference, poller, |context, root| {
-            continue_from(context, root, handlers.as_ptr(), |store| {
-                let block = store.consume_held(reference, StackKind::Continuation)?;
-                (*block).parent = root;
-                Ok(((*block).ungroup(), 0))
-            })
-        })
+        match store.as_ref().watches {
+            false => resume_unwatched(store, reference, handlers.as_ptr(), poller),
+            true => activate_held(store, reference, poller, |context, root| {
+                continue_from(context, root, handlers.as_ptr(), |store| {
+                    let block = store.consume_held(reference, StackKind::Continuation)?;
+                    (*block).parent = root;
+                    Ok(((*block).ungroup(), 0))
+                })
+            }),
+        }
     };
     // SAFETY: the caller has the store borrowed.
     unsafe { end_limit(store, reference, &stopped) };
     stopped
+}
+
+/// The same, where nothing happens before a stack is continued. All is linked before the
+/// activation begins, so that there is little in between.
+///
+/// # Safety
+///
+/// As for [`resume`].
+#[inline]
+unsafe fn resume_unwatched(
+    mut store: NonNull<Store>,
+    reference: u64,
+    handlers: *const u64,
+    poller: Poller,
+) -> Result<(), Stop> {
+    // SAFETY: the caller's promise; the root is idle, and blocks are alive.
+    unsafe {
+        let inner = store.as_mut();
+        let root = match inner.root_for_activation() {
+            Ok(root) => root,
+            Err(error) => {
+                inner.free_held(reference);
+                return Err(error.into());
+            }
+        };
+        (*root).wait_for_host(stubs::come_back as *const c_void, handlers);
+        let returned = match inner.consume_held(reference, StackKind::Continuation) {
+            Ok(block) => {
+                (*block).parent = root;
+                let to = (*block).ungroup();
+                let reference = (*to).reference;
+                inner.context_mut().passage = Passage { to, signal: 0, reference };
+                activate_on(store, root, poller, |context, _| stubs::enter_stack(context))
+            }
+            Err(code) => activate_on(store, root, poller, |context, _| {
+                trap(Store::from_context(context), code)
+            }),
+        };
+        returned.map(drop)
+    }
 }
 
 /// A stack that has ended has no limit of its own any more.
@@ -106,12 +160,15 @@ pub unsafe fn resume<W: AsRef<[u64]>>(
 unsafe fn end_limit(mut store: NonNull<Store>, reference: u64, stopped: &Result<(), Stop>) {
     // SAFETY: the caller has the store borrowed.
     let store = unsafe { store.as_mut() };
+    if !store.stacks.has_limits() {
+        return;
+    }
     let has_ended = match stopped {
         Ok(()) => store.context().passage.signal == 0,
         Err(Stop::Failed(_)) => true,
         Err(Stop::Waits(_)) => false,
     };
-    if has_ended && store.stacks.has_limits() {
+    if has_ended {
         store.stacks.set_limit_of(block_number(reference), None);
     }
 }
@@ -273,6 +330,19 @@ impl Store {
         CameBack::Suspended { tag: tag.expect("a clause of a tag"), reference }
     }
 
+    /// The same, from an activation with one clause, of a tag: the rest of what was suspended,
+    /// or nothing if its function returned.
+    #[inline]
+    pub fn came_back_suspended(&mut self) -> Option<u64> {
+        let Passage { signal, reference, .. } = self.context().passage;
+        debug_assert!(signal <= 1);
+        if signal == 0 {
+            return None;
+        }
+        self.stacks.held.hold(block_number(reference));
+        Some(reference)
+    }
+
     /// The clauses of a host that handles every tag. The one that was handled last
     /// comes first, where generated code finds it by itself.
     pub fn every_tag(&self) -> List<[u64; 7]> {
@@ -402,6 +472,7 @@ impl Store {
     }
 
     /// Where owners say that they have dropped what they held.
+    #[inline]
     pub fn released(&self) -> &Arc<Released> {
         &self.released
     }
@@ -488,6 +559,7 @@ impl Store {
 
     /// The values of a switch between the host and a stack.
     pub fn transfer_area(&self) -> *mut RawVal {
+        debug_assert!(!self.context().transfer.is_null(), "there is a stack");
         self.context().transfer
     }
 

@@ -17,7 +17,8 @@
 
 use crate::activation::Ending;
 use crate::arch::stubs;
-use crate::pending::{Rest, Waiting};
+use crate::pending::{Scope, Waiting};
+use crate::rest::{AnyRest, Rest};
 use crate::store::Store;
 use crate::timer::{self, Alarm};
 use ropewalk_abi::builtin::{GO_ON, Outcome};
@@ -357,7 +358,7 @@ impl Store {
         }
         // SAFETY: as above.
         unsafe { (*polling.context).waker().wake_by_ref() };
-        self.set_ending(Ending::Waits(Waiting { rest: Box::new(NextTurn), scope: None }));
+        self.set_waiting(Waiting { rest: AnyRest::new(NextTurn), scope: Scope::NONE });
         true
     }
 
@@ -394,7 +395,7 @@ impl Rest for NextTurn {
         Poll::Ready(())
     }
 
-    fn conclude(self: Box<Self>, store: &mut Store) -> Outcome {
+    fn conclude(self, store: &mut Store) -> Outcome {
         store.begin_slice();
         Outcome::returned(0)
     }
@@ -408,7 +409,7 @@ impl Rest for Ends {
         Poll::Ready(())
     }
 
-    fn conclude(self: Box<Self>, store: &mut Store) -> Outcome {
+    fn conclude(self, store: &mut Store) -> Outcome {
         store.set_ending(Ending::Trap(TrapCode::Interrupt));
         Outcome::END
     }

@@ -67,6 +67,7 @@ pub mod perf_map;
 pub mod precompiled;
 mod printed;
 mod profile;
+mod rest;
 mod signal;
 pub mod snapshot;
 mod source;
@@ -97,8 +98,9 @@ pub use limiter::{
 };
 pub use link::{ImportValue, LinkError};
 pub use memory_image::{DataInFile, MemoryImages};
-pub use pending::{Pending, Waiting};
+pub use pending::{Pending, Scope, Waiting};
 pub use profile::{Profile, Sample};
+pub use rest::{AnyRest, Rest};
 pub use signal::install as install_signal_handlers;
 pub use source::{Place, Source};
 pub use stack::{StackInfo, StackList, Waits};

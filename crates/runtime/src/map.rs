@@ -116,6 +116,7 @@ impl Map {
         Ok(Map { base, len: len.max(PAGE) })
     }
 
+    #[inline]
     pub fn base(&self) -> *mut u8 {
         self.base.as_ptr()
     }

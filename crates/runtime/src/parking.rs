@@ -13,14 +13,30 @@ use std::{iter, ptr};
 
 /// What is known of places in code where stacks were left: whether the frame there
 /// has references or owns stacks. By a part of the address; zero is none.
-#[derive(Debug)]
-pub(crate) struct KnownSites(Box<[(usize, bool)]>);
+#[derive(Debug, Default)]
+pub(crate) struct KnownSites(Vec<(usize, bool)>);
 
 const KNOWN_SITES: usize = 256;
 
-impl Default for KnownSites {
-    fn default() -> Self {
-        KnownSites(vec![(0, false); KNOWN_SITES].into())
+impl KnownSites {
+    /// Whether a place is known to be plain, or not.
+    fn get(&self, pc: usize) -> Option<bool> {
+        let (known, is_plain) = *self.0.get(KnownSites::place(pc))?;
+        (known == pc).then_some(is_plain)
+    }
+
+    /// Remembers a place, if there is memory for the list: most stores never park.
+    fn set(&mut self, pc: usize, is_plain: bool) {
+        if self.0.is_empty() && self.0.try_reserve_exact(KNOWN_SITES).is_ok() {
+            self.0.resize(KNOWN_SITES, (0, false));
+        }
+        if let Some(known) = self.0.get_mut(KnownSites::place(pc)) {
+            *known = (pc, is_plain);
+        }
+    }
+
+    fn place(pc: usize) -> usize {
+        (pc ^ pc >> 8) % KNOWN_SITES
     }
 }
 
@@ -119,10 +135,7 @@ impl Store {
     }
 
     fn is_plain_site(&mut self, pc: usize) -> bool {
-        let place = (pc ^ pc >> 8) % KNOWN_SITES;
-        if let (known, is_plain) = self.known_sites.0[place]
-            && known == pc
-        {
+        if let Some(is_plain) = self.known_sites.get(pc) {
             return is_plain;
         }
         // A call may be the last instruction of the code.
@@ -133,7 +146,7 @@ impl Store {
         let is_plain = site.is_none_or(|(tables, site)| {
             tables.references_of(site).is_empty() && tables.owned_of(site).is_empty()
         });
-        self.known_sites.0[place] = (pc, is_plain);
+        self.known_sites.set(pc, is_plain);
         is_plain
     }
 

@@ -22,25 +22,15 @@
 use crate::activation::{Ending, Poller, Stop, activate_on};
 use crate::arch::stubs::{self, Left};
 use crate::interrupt::{Ends, Interrupts};
+use crate::rest::{AnyRest, Rest};
 use crate::stack::RootStack;
 use crate::store::Store;
 use crate::trap::Trap;
 use ropewalk_abi::builtin::{CATCH, END, GO_ON, Outcome, SUSPEND};
 use ropewalk_abi::{ControlBlock, LeftCall, Passage, TrapCode};
-use std::fmt;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::task::{Context, Poll};
-
-/// The rest of a host function, for which an activation waits.
-pub trait Rest: Send {
-    /// Polls it. When it is ready, it can be concluded.
-    fn poll(&mut self, context: &mut Context<'_>) -> Poll<()>;
-
-    /// Puts its results into the transfer area; or throws, suspends, or ends the
-    /// activation.
-    fn conclude(self: Box<Self>, store: &mut Store) -> Outcome;
-}
 
 /// The rest of a host function that was given up.
 struct GivenUp;
@@ -50,52 +40,79 @@ impl Rest for GivenUp {
         Poll::Pending
     }
 
-    fn conclude(self: Box<Self>, _: &mut Store) -> Outcome {
+    fn conclude(self, _: &mut Store) -> Outcome {
         unreachable!("it is never ready")
     }
 }
 
 /// What an activation waits for.
+#[derive(Debug)]
 pub struct Waiting {
     /// The rest of a host function.
-    pub rest: Box<dyn Rest>,
+    pub rest: AnyRest,
     /// Where the scope of its references begins, if it keeps them while it waits.
-    pub scope: Option<usize>,
+    pub scope: Scope,
+}
+
+/// Where a scope begins that lasts while a host function waits, if there is one. It lies in
+/// every future that waits, so it is small: more references than that there cannot be.
+#[derive(Clone, Copy, Debug)]
+pub struct Scope(u32);
+
+impl Scope {
+    /// There is none.
+    pub const NONE: Scope = Scope(u32::MAX);
+
+    /// One that begins after so many references.
+    pub fn beginning_at(begin: usize) -> Scope {
+        Scope(u32::try_from(begin).unwrap_or(u32::MAX - 1))
+    }
+
+    fn begin(self) -> Option<usize> {
+        (self.0 != Scope::NONE.0).then_some(self.0 as usize)
+    }
 }
 
 impl Waiting {
     /// Drops the rest, which may use the store meanwhile.
     pub fn give_up(&mut self) {
-        self.rest = Box::new(GivenUp);
+        self.rest = AnyRest::new(GivenUp);
     }
 }
 
-impl fmt::Debug for Waiting {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Waiting").finish_non_exhaustive()
-    }
-}
+/// An activation has been left because it waits: its number among those that do.
+#[derive(Clone, Copy, Debug)]
+pub struct LeftWaiting(u32);
 
 /// An activation that waits.
 #[derive(Debug)]
 pub struct Pending {
-    /// Its number among those that wait.
-    pub(crate) number: usize,
     /// For what.
     pub waiting: Waiting,
+    /// Its number among those that wait.
+    number: u32,
     /// What may end it meanwhile.
-    pub(crate) interrupts: Option<Arc<Interrupts>>,
+    interrupts: Option<Arc<Interrupts>>,
 }
 
 impl Pending {
     /// Polls what it waits for. It is ready too if the activation is to end.
+    #[inline]
     pub fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let Some(interrupts) = &self.interrupts else { return self.waiting.rest.poll(context) };
+        match self.interrupts {
+            None => self.waiting.rest.poll(context),
+            Some(_) => self.poll_or_end(context),
+        }
+    }
+
+    #[cold]
+    fn poll_or_end(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let interrupts = self.interrupts.as_ref().expect("it can be ended");
         if interrupts.end() {
             // What it waits for may use the store when it is dropped.
-            self.waiting.rest = Box::new(Ends);
+            self.waiting.rest = AnyRest::new(Ends);
         } else if self.waiting.rest.poll(context).is_pending() {
-            interrupts.wake_at_end(self.number, context.waker());
+            interrupts.wake_at_end(self.number as usize, context.waker());
             return Poll::Pending;
         }
         Poll::Ready(())
@@ -127,15 +144,25 @@ impl Store {
         let context = self.context_mut();
         context.passage = Passage::NONE;
         context.left_call = call;
-        if waiting.scope.is_some() {
+        if waiting.scope.begin().is_some() {
             self.keep_scope_open();
         }
-        self.set_ending(Ending::Waits(waiting));
+        self.set_waiting(waiting);
         Outcome::SUSPEND
+    }
+
+    /// Says that the newest activation is about to be left, and what it waits for.
+    pub(crate) fn set_waiting(&mut self, waiting: Waiting) {
+        self.left_waiting = Some(waiting);
+        self.set_ending(Ending::Waits);
     }
 
     /// Makes room in the lists for one more activation that waits.
     pub(crate) fn make_room_to_freeze(&mut self) -> Result<(), TrapCode> {
+        if !self.free_frozen.is_empty() {
+            // There was one more before.
+            return Ok(());
+        }
         let count = self.frozen.len() + 1;
         let room = self.frozen.try_reserve(1);
         let free = room.and_then(|()| self.free_frozen.try_reserve(count - self.free_frozen.len()));
@@ -144,7 +171,7 @@ impl Store {
 
     /// Sets the newest activation aside, which is then to be left. There must be
     /// [room](Self::make_room_to_freeze).
-    pub(crate) fn freeze(&mut self, waiting: Waiting) -> Pending {
+    pub(crate) fn freeze(&mut self) -> LeftWaiting {
         // Those after it are idle.
         let root = self.roots.swap_remove(self.depth - 1);
         let frozen = Frozen { root, stack: self.context().stack, base: self.context().base };
@@ -156,13 +183,22 @@ impl Store {
             }
         };
         self.frozen[number] = Some(frozen);
-        let interrupts = self.options.interruption.then(|| self.interrupts.clone());
-        if let Some(interrupts) = &interrupts {
+        if self.options.interruption {
             // SAFETY: who polls an activation is there as long as that runs.
             let context = unsafe { (*self.poller()).context.as_ref() };
-            interrupts.wake_at_end(number, context.expect("it was polled").waker());
+            self.interrupts.wake_at_end(number, context.expect("it was polled").waker());
         }
-        Pending { number, waiting, interrupts }
+        // As many blocks there cannot be.
+        LeftWaiting(number as u32)
+    }
+
+    /// An activation that was just left because it waits, for whoever polls it.
+    #[inline]
+    pub fn take_pending(&mut self, left: LeftWaiting) -> Pending {
+        let LeftWaiting(number) = left;
+        let waiting = self.left_waiting.take().expect("it was just left");
+        let interrupts = self.options.interruption.then(|| self.interrupts.clone());
+        Pending { waiting, number, interrupts }
     }
 
     /// An activation of a snapshot, set aside.
@@ -176,7 +212,7 @@ impl Store {
         self.make_room_to_freeze().map_err(Trap::from_code)?;
         self.frozen.push(Some(Frozen { root, stack, base }));
         let interrupts = self.options.interruption.then(|| self.interrupts.clone());
-        Ok(Pending { number: self.frozen.len() - 1, waiting, interrupts })
+        Ok(Pending { number: self.frozen.len() as u32 - 1, waiting, interrupts })
     }
 
     /// Makes the root of an activation that was set aside the one for the next
@@ -190,14 +226,21 @@ impl Store {
         let block = root.block;
         self.roots.push(root);
         let last = self.roots.len() - 1;
-        self.roots.swap(self.depth, last);
-        while self.roots.len() > self.depth + 1 + READY_ROOTS {
-            self.spare_roots.extend(self.roots.pop());
+        if last != self.depth {
+            self.roots.swap(self.depth, last);
+            self.set_spare_roots_aside();
         }
         if self.warm_roots() > WARM_ROOTS + self.count_pending() {
             self.cool_roots();
         }
         Thawed { root: block, stack, base }
+    }
+
+    /// Keeps few idle roots ready.
+    fn set_spare_roots_aside(&mut self) {
+        while self.roots.len() > self.depth + 1 + READY_ROOTS {
+            self.spare_roots.extend(self.roots.pop());
+        }
     }
 
     /// How many spare roots have memory.
@@ -234,9 +277,10 @@ impl Store {
 
     /// Continues with what has become of a host function.
     fn conclude(&mut self, waiting: Waiting) -> Outcome {
-        let outcome = waiting.rest.conclude(self);
-        if let Some(scope) = waiting.scope {
-            self.close_scope(scope);
+        let Waiting { rest, scope } = waiting;
+        let outcome = rest.conclude(self);
+        if let Some(begin) = scope.begin() {
+            self.close_scope(begin);
         }
         outcome
     }
@@ -262,6 +306,7 @@ pub unsafe fn thaw(
     poller: Poller,
 ) -> Result<u64, Stop> {
     let Pending { number, waiting, .. } = pending;
+    let number = number as usize;
     // SAFETY: the caller has the store borrowed.
     let inner = unsafe { store.as_mut() };
     if inner.is_poisoned() {
@@ -273,7 +318,9 @@ pub unsafe fn thaw(
         return Err(Stop::Failed(Trap::from_code(TrapCode::CallStackExhausted).into()));
     }
     let Thawed { root, stack, base } = inner.unfreeze(number);
-    inner.trace_enter(root);
+    if inner.is_unusual {
+        inner.trace_enter(root);
+    }
     // SAFETY: the stack was left in a host call, of which these are the results.
     unsafe {
         activate_on(store, root, poller, |context, _| {
@@ -282,7 +329,9 @@ pub unsafe fn thaw(
             let store = Store::from_context(context);
             let outcome = store.conclude(waiting);
             if outcome.ended == GO_ON {
-                store.trace_host_return();
+                if store.is_unusual {
+                    store.trace_host_return();
+                }
                 let reference = (*stack).reference;
                 (*context).passage = Passage { to: stack, signal: 0, reference };
             }
@@ -312,17 +361,17 @@ pub unsafe fn cancel(store: NonNull<Store>, pending: Pending) {
     // It may use the store, and wait for activations of its own.
     drop(rest);
     // SAFETY: the caller's promise.
-    unsafe { give_up(store, number, scope) };
+    unsafe { give_up(store, number as usize, scope) };
 }
 
-unsafe fn give_up(mut store: NonNull<Store>, number: usize, scope: Option<usize>) {
+unsafe fn give_up(mut store: NonNull<Store>, number: usize, scope: Scope) {
     // SAFETY: the caller has the store borrowed.
     let inner = unsafe { store.as_mut() };
     if inner.is_poisoned() {
         return;
     }
-    if let Some(scope) = scope {
-        inner.close_scope(scope);
+    if let Some(begin) = scope.begin() {
+        inner.close_scope(begin);
     }
     let Thawed { root, stack, base } = inner.unfreeze(number);
     inner.trace_enter(root);

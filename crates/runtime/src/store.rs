@@ -14,14 +14,11 @@ use crate::interrupt::Interrupts;
 use crate::limiter::Limiter;
 use crate::memory::{Memory, MemoryPool};
 use crate::parking::KnownSites;
-use crate::pending::Frozen;
+use crate::pending::{Frozen, Waiting};
 use crate::profile::Profiler;
-use crate::stack::{
-    self, Arena, Furniture, Quarantine, RootStack, StackList, StackOptions, Stacks,
-};
+use crate::stack::{self, Arena, Quarantine, RootStack, StackList, StackOptions, Stacks};
 use crate::table::{Table, TableLimits};
 use crate::trace::Recorder;
-use crate::transfer::TransferArea;
 use crate::types::TypeRegistry;
 use ropewalk_abi::heap::EXTERN_SIZE;
 use ropewalk_abi::stack::{FIRST_CAPTURE, Purpose};
@@ -32,7 +29,6 @@ use ropewalk_abi::{
 use std::any::Any;
 use std::cell::UnsafeCell;
 use std::ffi::c_void;
-use std::mem::ManuallyDrop;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -156,6 +152,8 @@ pub struct Store {
     /// How often the stacks were to be checked.
     pub(crate) checks: usize,
     ending: Option<Ending>,
+    /// What the activation waits for that was left last, until somebody polls that.
+    pub(crate) left_waiting: Option<Waiting>,
     /// How many stacks are listed whenever a call fails.
     pub(crate) keeps_stacks: usize,
     /// The stacks when the last call failed.
@@ -178,8 +176,6 @@ pub struct Store {
     pub(crate) limiter: Limiter,
     /// Whether a builtin runs that can be left if that has to wait.
     pub(crate) is_asking: bool,
-    /// What [`StoreContext::transfer`] points to.
-    transfer: ManuallyDrop<TransferArea>,
     /// Lets debuggers find it.
     known: Option<Known>,
     /// The embedder's part of the store.
@@ -314,13 +310,12 @@ impl Store {
             false => stubs::deliver as *const (),
             true => stubs::deliver_checked as *const (),
         };
-        let Furniture { table, transfer } = options.arena.take_furniture();
         let context = StoreContext {
             stack: ptr::null_mut(),
             host_sp: 0,
             call_builtin: call_builtin.cast(),
             call_host: call_host.cast(),
-            transfer: transfer.start(),
+            transfer: ptr::null_mut(),
             builtins: builtins.as_ptr(),
             heap_next: 0,
             heap_end: 0,
@@ -351,12 +346,13 @@ impl Store {
             paused: PausedRegisters::ZERO,
             store: ptr::null_mut(),
         };
+        let id = StoreId::next();
         let heap = Heap::new(options.heap);
-        let mut stacks = Stacks::new(&options.stacks, table);
+        let mut stacks = Stacks::new(&options.stacks, options.arena.take_table());
         stacks.notes.enable(trace);
         let mut store = Box::new(Store {
             context: UnsafeCell::new(context),
-            id: StoreId::next(),
+            id,
             options,
             instances: Vec::new(),
             memories: Vec::new(),
@@ -391,21 +387,22 @@ impl Store {
             has_stackrefs: false,
             checks: 0,
             ending: None,
+            left_waiting: None,
             keeps_stacks: 0,
             kept_stacks: None,
             suspended_with: 0,
             last_handled: 0,
-            released: Arc::default(),
+            released: Arc::new(Released::of(id)),
             interrupts: Arc::default(),
             snapshot_hook: None,
             time_slice: None,
             fuel: Fuel::default(),
             limiter: Limiter::default(),
             is_asking: false,
-            transfer: ManuallyDrop::new(transfer),
             known: None,
             owner: ptr::null_mut(),
         });
+        store.note_table();
         let no_parent = store.no_parent();
         let itself = ptr::from_mut(&mut *store).cast();
         let context = store.context.get_mut();
@@ -418,6 +415,14 @@ impl Store {
             store.known = Some(Known::new(store.context_ptr()));
         }
         store
+    }
+
+    /// Tells generated code where the table of stacks is, with the transfer area, if there is
+    /// one.
+    pub(crate) fn note_table(&mut self) {
+        let (blocks, transfer) = (self.stacks.base(), self.stacks.transfer_area());
+        let context = self.context_mut();
+        (context.blocks, context.transfer) = (blocks, transfer);
     }
 
     /// Tells this store from others.
@@ -476,6 +481,18 @@ impl Store {
     /// Says why the newest activation is about to end.
     pub fn set_ending(&mut self, ending: Ending) {
         self.ending = Some(ending);
+    }
+
+    /// Whether the newest activation is about to be left because it waits. Then nobody
+    /// else is told so.
+    #[inline]
+    pub(crate) fn is_left_waiting(&mut self) -> bool {
+        let waits = matches!(self.ending, Some(Ending::Waits)) && !self.is_poisoned;
+        if waits {
+            // There is nothing to drop.
+            std::mem::forget(self.ending.take());
+        }
+        waits
     }
 
     pub(crate) fn take_ending(&mut self) -> Ending {
@@ -749,9 +766,7 @@ impl Drop for Store {
         let roots = self.roots.drain(..).chain(self.spare_roots.drain(..)).chain(frozen);
         let stacks = &mut self.stacks;
         let roots: Vec<RootStack> = roots.filter(|root| stacks.release_home(root.block)).collect();
-        // SAFETY: it is not used again.
-        let transfer = unsafe { ManuallyDrop::take(&mut self.transfer) };
-        self.options.arena.put(Furniture { table: stacks.take_table(), transfer }, roots);
+        self.options.arena.put(stacks.take_table(), roots);
     }
 }
 

@@ -3,32 +3,8 @@
 use crate::stack::{Bound, Mutation};
 use crate::store::Store;
 use ropewalk_abi::signature::TRANSFER_SLOTS;
-use ropewalk_abi::transfer::{TAGS, TRANSFER_SIZE, ValueClass};
+use ropewalk_abi::transfer::{TAGS, ValueClass};
 use ropewalk_abi::{RawVal, ValType};
-use std::cell::UnsafeCell;
-use std::mem::MaybeUninit;
-
-/// The memory of a transfer area. Whoever reads a place, or its tag, knows that it was written
-/// since the store has the area. So it is not cleared, neither in the beginning nor for the next
-/// store.
-#[derive(Debug)]
-pub(crate) struct TransferArea(Box<[UnsafeCell<MaybeUninit<RawVal>>]>);
-
-// SAFETY: it is used only together with the store that has it.
-unsafe impl Send for TransferArea {}
-
-impl TransferArea {
-    pub fn new() -> TransferArea {
-        let area = Box::new_uninit_slice(TRANSFER_SIZE / size_of::<RawVal>());
-        // SAFETY: anything is a value.
-        TransferArea(unsafe { area.assume_init() })
-    }
-
-    /// Where its places begin.
-    pub fn start(&self) -> *mut RawVal {
-        self.0.as_ptr().cast_mut().cast()
-    }
-}
 
 impl Store {
     /// A value that generated code has put into the area.

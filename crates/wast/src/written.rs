@@ -47,9 +47,9 @@ impl Written {
 
     fn restoring(&self) -> Result<ropewalk::Restoring<()>> {
         let mut restoring = ropewalk::Restoring::new(&self.engine, self.modules.clone());
-        restoring.functions(&self.functions)?.read_host_values(|bytes| {
-            Ok(Box::new(u32::from_le_bytes(bytes.try_into()?)))
-        });
+        restoring
+            .functions(&self.functions)?
+            .read_host_values(|bytes| Ok(Box::new(u32::from_le_bytes(bytes.try_into()?))));
         Ok(restoring)
     }
 
@@ -142,7 +142,9 @@ fn outcome(result: &Result<Vec<Val>>) -> String {
 
 fn value(value: &Val) -> String {
     match value {
-        Val::I32(_) | Val::I64(_) | Val::F32(_) | Val::F64(_) | Val::V128(_) => format!("{value:?}"),
+        Val::I32(_) | Val::I64(_) | Val::F32(_) | Val::F64(_) | Val::V128(_) => {
+            format!("{value:?}")
+        }
         reference if reference.is_null() => "null".to_string(),
         _ => "a reference".to_string(),
     }

@@ -2,7 +2,7 @@
 
 use crate::upstream::Upstream;
 use anyhow::{Context, Result, bail, ensure};
-use ropewalk::{Accessor, Engine, Instance, Linker, Memory, Module, Store, TypedFunc};
+use ropewalk::{Accessor, Engine, Instance, InstancePre, Linker, Memory, Module, Store, TypedFunc};
 use std::time::Duration;
 
 /// How much memory belongs to a request.
@@ -22,11 +22,10 @@ pub struct Host {
     upstream: Upstream,
 }
 
-/// A compiled module of handlers.
+/// A compiled module of handlers, with what it imports.
 #[derive(Clone)]
 pub struct Guest {
-    module: Module,
-    linker: std::sync::Arc<Linker<Host>>,
+    ready: InstancePre<Host>,
     handlers: &'static [&'static str],
     upstream: Upstream,
 }
@@ -45,11 +44,10 @@ impl Guest {
     /// All modules, compiled.
     pub fn all(upstream: &Upstream) -> Result<Vec<Guest>> {
         let engine = Engine::default();
-        let linker = std::sync::Arc::new(linker(&engine)?);
+        let linker = linker(&engine)?;
         let guest = |(source, handlers): &(&str, &'static [&'static str])| {
-            let module = Module::new(&engine, source)?;
-            let (linker, upstream) = (linker.clone(), upstream.clone());
-            Ok(Guest { module, linker, handlers, upstream })
+            let ready = linker.instantiate_pre(&Module::new(&engine, source)?)?;
+            Ok(Guest { ready, handlers, upstream: upstream.clone() })
         };
         MODULES.iter().map(guest).collect()
     }
@@ -67,8 +65,8 @@ impl Guest {
     /// An instance, in a store of its own.
     pub fn instantiate(&self) -> Result<(Store<Host>, Handlers)> {
         let host = Host { memory: None, upstream: self.upstream.clone() };
-        let mut store = Store::new(self.module.engine(), host);
-        let instance = self.linker.instantiate(&mut store, &self.module)?;
+        let mut store = Store::new(self.ready.module().engine(), host);
+        let instance = self.ready.instantiate(&mut store)?;
         let memory = instance.get_memory(&mut store, "memory").context("a memory")?;
         store.data_mut().memory = Some(memory);
         Ok((store, Handlers { instance, memory }))

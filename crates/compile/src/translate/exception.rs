@@ -9,8 +9,8 @@
 use super::call::Callee;
 use super::owned::Caught;
 use super::{Translator, clif_type, trap};
-use crate::signature;
 use crate::pointers::program_value;
+use crate::signature;
 use cranelift_codegen::ir::{
     Block, BlockArg, BlockCall, ExceptionTable, ExceptionTableData, ExceptionTableItem,
     ExceptionTag, InstBuilder, MemFlagsData, SigRef, Value, types::*,

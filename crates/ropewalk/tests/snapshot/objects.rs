@@ -155,13 +155,15 @@ fn instances_are_linked_as_they_were() {
     call::<()>(&mut store, instance, "begin");
     assert_eq!(call::<i32>(&mut store, instance, "step"), 1001 + 10 + 1 + 1000 + 76);
     let mut options = SnapshotOptions::new();
-    let snapshot =
-        store.snapshot(options.name_instance("user", instance).name_instance("library", first)).unwrap();
+    let snapshot = store
+        .snapshot(options.name_instance("user", instance).name_instance("library", first))
+        .unwrap();
     // In any order, and with others.
     let other = Module::new(&engine, "(module)").unwrap();
     let modules = [user, other, library];
     let mut restored = snapshot.restore(&functions, &modules, ()).unwrap();
-    let (user, library) = (restored.instance("user").unwrap(), restored.instance("library").unwrap());
+    let (user, library) =
+        (restored.instance("user").unwrap(), restored.instance("library").unwrap());
     let store = &mut restored.store;
     assert_eq!(call::<i32>(store, user, "step"), 1002 + 20 + 2 + 1000 + 76);
     assert_eq!(call::<i32>(store, library, "bump"), 1003);

@@ -115,9 +115,11 @@ fn what_is_missing_or_differs_when_it_is_read_is_said() {
     assert!(error.to_string().contains("needs the host function \"host\" \"f\""), "{error}");
     let other = Engine::new(Config::new().snapshots(true).interruption(true)).unwrap();
     let error = snapshot.restore(&Linker::<()>::new(&other), &[], ()).unwrap_err();
-    let expected = "the snapshot was taken with another setting: interruption was false, and is true";
+    let expected =
+        "the snapshot was taken with another setting: interruption was false, and is true";
     assert_eq!(error.to_string(), expected);
-    let changed = Module::new(module.engine(), source.replace("(func (export", "(func nop (export"));
+    let changed =
+        Module::new(module.engine(), source.replace("(func (export", "(func nop (export"));
     assert!(changed.is_err() || snapshot.restore(&linker, &[changed.unwrap()], ()).is_err());
 
     // SAFETY: they are refused, since their checksum differs.

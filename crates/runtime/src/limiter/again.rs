@@ -9,7 +9,8 @@ use super::{Limiter, Undecided};
 use crate::activation::Ending;
 use crate::builtins;
 use crate::heap::OwnedRoot;
-use crate::pending::{Rest, Waiting};
+use crate::pending::{Scope, Waiting};
+use crate::rest::{AnyRest, Rest};
 use crate::store::Store;
 use crate::try_box::try_box;
 use ropewalk_abi::builtin::{GO_ON, Outcome, SUSPEND};
@@ -63,8 +64,8 @@ impl Rest for Again {
         })
     }
 
-    fn conclude(self: Box<Self>, store: &mut Store) -> Outcome {
-        let Again { call, kept, answers, failure, .. } = *self;
+    fn conclude(self, store: &mut Store) -> Outcome {
+        let Again { call, kept, answers, failure, .. } = self;
         if let Some(error) = failure {
             store.set_ending(Ending::Error(error));
             return Outcome::END;
@@ -115,8 +116,9 @@ impl Store {
             self.set_ending(Ending::Trap(TrapCode::OutOfMemory));
             return Some(Outcome::END);
         };
+        let rest = AnyRest::new(rest);
         let left = LeftCall { results: 1, array: 0 };
-        Some(self.wait(Waiting { rest, scope: None }, left))
+        Some(self.wait(Waiting { rest, scope: Scope::NONE }, left))
     }
 
     /// None if there is no memory for it.

@@ -1,8 +1,8 @@
 //! Making a store of what was written.
 
 use super::image::{
-    BlockImage, CallImage, Image, ImportImage, ImportName, InstanceImage, MarkImage,
-    MarkKindImage, NO_PARENT, NOTHING, Named, StackImage, TakenImage, TypeName, TypeOfValue,
+    BlockImage, CallImage, Image, ImportImage, ImportName, InstanceImage, MarkImage, MarkKindImage,
+    NO_PARENT, NOTHING, Named, StackImage, TakenImage, TypeName, TypeOfValue,
 };
 use super::sections::{Bytes, SnapshotError};
 use super::symbol::{LoadedTrampoline, Places, Symbol, TrampolineMap, Trampolines};
@@ -12,7 +12,8 @@ use crate::code::LoadedModule;
 use crate::design::first_class::marks::{Mark, MarkKind, Taken, Walk};
 use crate::heap::Object;
 use crate::link::ImportValue;
-use crate::pending::{Pending, Rest, Waiting};
+use crate::pending::{Pending, Scope, Waiting};
+use crate::rest::{AnyRest, Rest};
 use crate::stack::RootStack;
 use crate::store::{GlobalItem, Store};
 use anyhow::{Context as _, Result};
@@ -124,11 +125,7 @@ fn damaged(what: &'static str) -> SnapshotError {
 
 impl Reader<'_> {
     fn places(&self) -> Places<'_> {
-        Places {
-            store: self.store,
-            modules: &self.modules,
-            trampolines: self.host.trampolines(),
-        }
+        Places { store: self.store, modules: &self.modules, trampolines: self.host.trampolines() }
     }
 
     // ---- words
@@ -301,7 +298,9 @@ impl Reader<'_> {
                 }
                 ImportImage::Global(owner, index) => {
                     let owner = self.store.instances().get(owner);
-                    ImportValue::Global(owner.ok_or(damaged("an instance is not there"))?.global(index))
+                    ImportValue::Global(
+                        owner.ok_or(damaged("an instance is not there"))?.global(index),
+                    )
                 }
                 ImportImage::OwnGlobal(number) => {
                     let place = self.store.own_globals().nth(number);
@@ -373,7 +372,8 @@ impl Reader<'_> {
             // SAFETY: the global is of the store, and the value of its type.
             unsafe { place.set(self.store, value) };
         }
-        for (number, instance) in std::mem::take(&mut self.image.instances).into_iter().enumerate() {
+        for (number, instance) in std::mem::take(&mut self.image.instances).into_iter().enumerate()
+        {
             self.instance_contents(number, instance)?;
         }
         Ok(())
@@ -401,6 +401,7 @@ impl Reader<'_> {
     fn stacks(&mut self, frames: &[u8]) -> Result<()> {
         let blocks = std::mem::take(&mut self.image.blocks);
         self.store.stacks.restore_blocks(blocks.len())?;
+        self.store.note_table();
         // Those that are named must be there before they are looked up.
         for symbol in &self.image.symbols {
             if let Symbol::Trampoline(..) = symbol {
@@ -424,9 +425,7 @@ impl Reader<'_> {
                 BlockImage::Stack(stack) => self.stack(number, stack, frames, &trampolines)?,
             }
         }
-        let blocks = self.store.stacks.base();
-        let context = self.store.context_mut();
-        (context.captures, context.blocks) = (self.image.captures, blocks);
+        self.store.context_mut().captures = self.image.captures;
         self.store.stacks.restore_newest_mark(self.image.newest_mark);
         Ok(())
     }
@@ -443,8 +442,8 @@ impl Reader<'_> {
         frames: &[u8],
         trampolines: &TrampolineMap,
     ) -> Result<()> {
-        let range = image.frames.start as usize
-            ..image.frames.start as usize + image.frames.len as usize;
+        let range =
+            image.frames.start as usize..image.frames.start as usize + image.frames.len as usize;
         let mut bytes = frames.get(range).ok_or(damaged("frames are not there"))?.to_vec();
         let fp = match image.fp {
             0 => None,
@@ -471,12 +470,7 @@ impl Reader<'_> {
         let place_of_values = values.as_ref().map(|values| values.as_ptr() as usize);
         let end = LINKED_END;
         OnStack { bytes: &mut bytes, purpose: image.purpose, function, fp }
-            .visit(&mut Reading {
-                reader: self,
-                end,
-                values: place_of_values,
-                trampolines,
-            })?;
+            .visit(&mut Reading { reader: self, end, values: place_of_values, trampolines })?;
         let linked = fp.map_or(0, |fp| end - (bytes.len() - fp));
         match image.purpose {
             Purpose::Root => self.place_root(number, block, &bytes, linked, values)?,
@@ -663,7 +657,7 @@ impl Reader<'_> {
         let [stack, base] = [self.block(image.stack)?, self.block(image.base)?];
         let extending = self.block(image.extending)?;
         self.store.context_mut().extending = extending;
-        let waiting = Waiting { rest: Box::new(Nothing), scope: None };
+        let waiting = Waiting { rest: AnyRest::new(Nothing), scope: Scope::NONE };
         let pending = self.store.restore_frozen(root, stack, base, waiting)?;
         Ok(RestoredCall { import: image.import, awaited, results, values, pending })
     }
@@ -694,7 +688,7 @@ impl Rest for Nothing {
         std::task::Poll::Pending
     }
 
-    fn conclude(self: Box<Self>, _: &mut Store) -> ropewalk_abi::builtin::Outcome {
+    fn conclude(self, _: &mut Store) -> ropewalk_abi::builtin::Outcome {
         unreachable!("it is never ready")
     }
 }

@@ -76,7 +76,9 @@ pub enum SnapshotError {
     #[error("these bytes are no snapshot")]
     Other,
     /// Another version.
-    #[error("the snapshot was taken by another version of Ropewalk (format {0}, expected {FORMAT})")]
+    #[error(
+        "the snapshot was taken by another version of Ropewalk (format {0}, expected {FORMAT})"
+    )]
     Format(u32),
     /// Bytes are missing or differ.
     #[error("the snapshot is damaged: {0}")]
@@ -104,7 +106,9 @@ pub enum SnapshotError {
     )]
     MissingModule(Option<String>),
     /// A host function is not at hand.
-    #[error("the snapshot needs the host function {module:?} {name:?}, which the linker does not define")]
+    #[error(
+        "the snapshot needs the host function {module:?} {name:?}, which the linker does not define"
+    )]
     MissingImport {
         /// The module that is imported from.
         module: String,
@@ -368,7 +372,10 @@ mod tests {
         let based = Bytes::new(&[&section, b"a"], Some(&base));
         assert!(based.is_based() && based.as_bytes().len() < 4 * CHUNK);
         let whole = based.on(&base).unwrap();
-        assert_eq!((whole.section(0).unwrap(), whole.section(1).unwrap()), (section, b"a".to_vec()));
+        assert_eq!(
+            (whole.section(0).unwrap(), whole.section(1).unwrap()),
+            (section, b"a".to_vec())
+        );
         assert!(matches!(based.on(&based), Err(SnapshotError::NeedsBase)));
         let other = Bytes::new(&[b"other"], None);
         assert!(matches!(based.on(&other), Err(SnapshotError::WrongBase)));

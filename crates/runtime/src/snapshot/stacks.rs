@@ -138,7 +138,12 @@ impl Writer<'_> {
         }
     }
 
-    fn stack(&mut self, number: usize, stack: &ControlBlock, is_active: bool) -> Result<StackImage> {
+    fn stack(
+        &mut self,
+        number: usize,
+        stack: &ControlBlock,
+        is_active: bool,
+    ) -> Result<StackImage> {
         let store = self.symbols.store();
         let (frames, fp) = self.frames_of(stack)?;
         let clauses = self.symbols.find(stack.handlers as usize).unwrap_or(Symbol::NoClauses);
@@ -263,7 +268,9 @@ impl Writer<'_> {
                 words(&all)
             }
         };
-        debug_assert!(matches!(top.len(), LEFT_CALL_FRAME) || top.len() == size_of::<PausedFrame>());
+        debug_assert!(
+            matches!(top.len(), LEFT_CALL_FRAME) || top.len() == size_of::<PausedFrame>()
+        );
         top
     }
 

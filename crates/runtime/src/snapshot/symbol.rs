@@ -286,10 +286,10 @@ fn ranges(store: &Store, modules: &[Arc<LoadedModule>]) -> Vec<(Range<usize>, Sy
     }
     let context = store.context();
     add(ptr::from_ref(context) as usize, size_of::<StoreContext>(), Symbol::Store(0));
-    add(context.transfer as usize, ropewalk_abi::transfer::TRANSFER_SIZE, Symbol::Transfer(0));
     let blocks = (store.stacks.len() + 1) * size_of::<ControlBlock>();
     if !store.stacks.base().is_null() {
         add(store.stacks.base() as usize, blocks, Symbol::Block(0, 0));
+        add(context.transfer as usize, ropewalk_abi::transfer::TRANSFER_SIZE, Symbol::Transfer(0));
     }
     add(store.no_parent() as usize, size_of::<ControlBlock>(), Symbol::NoParent(0));
     for (number, memory) in store.memories().iter().enumerate() {

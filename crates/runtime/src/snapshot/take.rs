@@ -1,8 +1,8 @@
 //! Writing a store down.
 
 use super::image::{
-    CallImage, Handle, Image, ImportImage, ImportName, InstanceImage, MemoryImage, ModuleImage, Named,
-    TableImage, TypeName, TypeOfValue,
+    CallImage, Handle, Image, ImportImage, ImportName, InstanceImage, MemoryImage, ModuleImage,
+    Named, TableImage, TypeName, TypeOfValue,
 };
 use super::sections::{Bytes, SnapshotError};
 use super::stacks::end_of_frames;
@@ -349,7 +349,8 @@ impl Writer<'_> {
         for number in 0..store.heap.extern_count() {
             let value = store.heap.extern_value(number as u64);
             let written = value.map(|value| (self.take.host_value)(value)).transpose();
-            let written = written.map_err(|error| SnapshotError::HostValue(format!("{error:#}")))?;
+            let written =
+                written.map_err(|error| SnapshotError::HostValue(format!("{error:#}")))?;
             self.image.host_values.push(written);
         }
         Ok(())

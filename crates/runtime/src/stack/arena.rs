@@ -1,6 +1,6 @@
-//! What the stores of an engine hand on to each other: the memory of root stacks, the
-//! address space of tables of blocks, and transfer areas. A store that is made and dropped
-//! for each request asks the kernel for none of them.
+//! What the stores of an engine hand on to each other: the memory of root stacks, and the
+//! address space of tables of blocks. A store that is made and dropped for each request asks
+//! the kernel for neither.
 //!
 //! The memory of a root stack is one mapping with a guard at its low end:
 //!
@@ -15,7 +15,6 @@
 
 use crate::machine;
 use crate::map::{Map, PAGE};
-use crate::transfer::TransferArea;
 use ropewalk_abi::ControlBlock;
 use ropewalk_abi::stack::Purpose;
 use std::io;
@@ -56,16 +55,8 @@ pub struct Arena {
 #[derive(Debug, Default)]
 struct Free {
     roots: Vec<Map>,
-    furniture: Vec<Furniture>,
-}
-
-/// What a store has from the beginning to the end.
-#[derive(Debug)]
-pub(crate) struct Furniture {
-    /// The address space for its blocks, all blank, if there is any yet.
-    pub table: Option<Map>,
-    /// The transfer area.
-    pub transfer: TransferArea,
+    /// All blocks are blank.
+    tables: Vec<Map>,
 }
 
 /// A root stack: its control block, which lies in the table of the store and
@@ -93,25 +84,23 @@ impl Arena {
         free.map_or_else(|| root_memory(self.options.root_size), Ok)
     }
 
-    /// What a new store has.
-    pub(crate) fn take_furniture(&self) -> Furniture {
-        let free = self.free().furniture.pop();
-        free.unwrap_or_else(|| Furniture { table: None, transfer: TransferArea::new() })
+    /// Address space for the blocks of a store, if there is any.
+    pub(crate) fn take_table(&self) -> Option<Map> {
+        self.free().tables.pop()
     }
 
     /// Takes back what a store had.
-    pub(crate) fn put(&self, furniture: Furniture, roots: impl IntoIterator<Item = RootStack>) {
+    pub(crate) fn put(&self, table: Option<Map>, roots: impl IntoIterator<Item = RootStack>) {
         let mut free = self.free();
         let kept = free.roots.len();
         let (room, warm) = (self.options.keep.saturating_sub(kept), WARM.saturating_sub(kept));
         let mut roots = roots.into_iter();
         free.roots.extend(roots.by_ref().take(room.min(warm)).map(|root| root.memory));
-        let has_room = free.furniture.len() < self.options.keep;
-        let mut furniture = Some(furniture);
-        free.furniture.extend(furniture.take_if(|_| has_room));
+        let (mut table, has_room) = (table, free.tables.len() < self.options.keep);
+        free.tables.extend(table.take_if(|_| has_room));
         // The kernel is asked without the lock.
         drop(free);
-        drop(furniture);
+        drop(table);
         for root in roots.take(room.saturating_sub(warm)) {
             root.cool();
             self.free().roots.push(root.memory);

@@ -19,8 +19,8 @@ mod slots;
 mod table;
 mod waits;
 
+pub(crate) use arena::RootStack;
 pub use arena::{Arena, ArenaOptions};
-pub(crate) use arena::{Furniture, RootStack};
 pub(crate) use bound::Bound;
 pub(crate) use idle::Park;
 pub(crate) use left::LeftAt;

@@ -1,7 +1,9 @@
 //! The stacks that references name: their blocks, their memory, their lives.
 //!
-//! Blocks lie in a table that never moves. Block 0 is never used, so that null
-//! names a block too, and fails the same comparison as a stale reference.
+//! Blocks lie in a table that never moves, behind the [transfer
+//! area](ropewalk_abi::transfer), which thereby takes no memory of the machine unless it is
+//! used. Block 0 is never used, so that null names a block too, and fails the same comparison
+//! as a stale reference.
 //!
 //! A stack keeps its slot when it becomes free, and continues the list of free
 //! stacks from which generated code takes it, last in, first out. The first
@@ -25,7 +27,8 @@ use crate::trace::note::{Note, Notes};
 use ropewalk_abi::stack::{
     KIND_MASK, MAX_BLOCKS, NEXT_GENERATION, Purpose, block_number, first_reference,
 };
-use ropewalk_abi::{ControlBlock, TrapCode};
+use ropewalk_abi::transfer::TRANSFER_SIZE;
+use ropewalk_abi::{ControlBlock, RawVal, TrapCode};
 use std::collections::TryReserveError;
 use std::io;
 use std::ptr;
@@ -190,8 +193,16 @@ impl Stacks {
     }
 
     /// The first block, or null before there are any.
+    #[inline]
     pub fn base(&self) -> *mut ControlBlock {
-        self.blocks.as_ref().map_or(ptr::null_mut(), |map| map.base().cast())
+        self.blocks.as_ref().map_or(ptr::null_mut(), first_block)
+    }
+
+    /// The transfer area, or null before there are any blocks. Nobody uses it before there is
+    /// a stack. Whoever reads a place, or its tag, knows that it was written since the store
+    /// has it; so it is not cleared for the next store.
+    pub fn transfer_area(&self) -> *mut RawVal {
+        self.blocks.as_ref().map_or(ptr::null_mut(), |table| table.base().cast())
     }
 
     /// How many blocks there are, with those of roots and of no stack.
@@ -240,6 +251,7 @@ impl Stacks {
     }
 
     /// The block with a number.
+    #[inline]
     pub fn block(&self, number: usize) -> *mut ControlBlock {
         assert!(number < self.count);
         self.base().wrapping_add(number)
@@ -403,7 +415,8 @@ impl Stacks {
 
     /// How many blocks there is room for, with the first.
     fn most_blocks(&self) -> usize {
-        self.blocks.as_ref().map_or(MAX_BLOCKS, |map| map.len() / size_of::<ControlBlock>())
+        let len = self.blocks.as_ref().map_or(table_size(MAX_BLOCKS), Map::len);
+        (len - BEFORE_BLOCKS) / size_of::<ControlBlock>()
     }
 
     /// Why there are no more.
@@ -784,14 +797,28 @@ impl Stacks {
 impl Stacks {
     /// The address space of the blocks, for another store, when no stack is used any more.
     pub fn take_table(&mut self) -> Option<Map> {
-        let (table, used) = (self.blocks.take()?, self.count * size_of::<ControlBlock>());
+        // One that is short belongs to times without address space.
+        let table = self.blocks.take().filter(|table| table.len() >= table_size(MAX_BLOCKS))?;
         match self.count <= CLEARED {
             // SAFETY: the blocks lie in the table, and nobody uses them any more.
-            true => unsafe { ptr::write_bytes(table.base(), 0, used) },
-            false => table.give_back(0, used.next_multiple_of(PAGE)),
+            true => unsafe { ptr::write_bytes(first_block(&table), 0, self.count) },
+            false => table.give_back(0, table_size(self.count).next_multiple_of(PAGE)),
         }
         Some(table)
     }
+}
+
+/// How many bytes lie before the blocks: the transfer area.
+const BEFORE_BLOCKS: usize = TRANSFER_SIZE.next_multiple_of(align_of::<ControlBlock>());
+
+/// How many bytes a table of so many blocks has.
+const fn table_size(blocks: usize) -> usize {
+    BEFORE_BLOCKS + blocks * size_of::<ControlBlock>()
+}
+
+#[inline]
+fn first_block(table: &Map) -> *mut ControlBlock {
+    table.base().wrapping_add(BEFORE_BLOCKS).cast()
 }
 
 /// How many blocks are cleared for the next store by writing to them.
@@ -801,7 +828,7 @@ const CLEARED: usize = 256;
 fn prepare_table(table: &Map) {
     // SAFETY: the table begins with block 0. No reference is all ones, so nothing that
     // names this block is valid.
-    unsafe { (*table.base().cast::<ControlBlock>()).reference = u64::MAX };
+    unsafe { (*first_block(table)).reference = u64::MAX };
 }
 
 /// How many blocks there are at most where there is no address space for all.
@@ -809,6 +836,6 @@ const FEW_BLOCKS: usize = 1 << 16;
 
 /// Address space for all blocks; for few, where there is not so much.
 fn reserve_table() -> Result<Map, NoRoom> {
-    let [all, few] = [MAX_BLOCKS, FEW_BLOCKS].map(|count| count * size_of::<ControlBlock>());
+    let [all, few] = [MAX_BLOCKS, FEW_BLOCKS].map(table_size);
     Map::read_write(all).or_else(|_| Map::read_write(few)).map_err(|_| NoRoom::Machine(few))
 }

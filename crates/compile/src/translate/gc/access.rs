@@ -1,7 +1,7 @@
 //! Loads and stores of what objects hold.
 
-use crate::translate::{Translator, clif_type, trap};
 use crate::pointers::program_value;
+use crate::translate::{Translator, clif_type, trap};
 use cranelift_codegen::ir::{
     AliasRegion, AliasRegionData, InstBuilder, MemFlagsData, Value, types::*,
 };

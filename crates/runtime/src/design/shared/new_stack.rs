@@ -25,12 +25,11 @@ impl Store {
         while missing > 0 {
             self.park_if_needed();
             let list = self.make_stacks()?;
-            let blocks = self.stacks.base();
+            self.note_table();
             let context = self.context_mut();
             // SAFETY: what was made is a list, which ends in null.
             let made = unsafe { append(list, context.free_stacks) };
             context.free_stacks = list;
-            context.blocks = blocks;
             missing = missing.saturating_sub(made);
         }
         Ok(())
