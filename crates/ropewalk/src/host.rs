@@ -142,8 +142,8 @@ impl Registers {
             }));
         }
         match call(values.as_mut_ptr().cast()) {
-            // SAFETY: it was written above.
             Outcome { ended: GO_ON, .. } => {
+                // SAFETY: it was written above.
                 Outcome::returned(unsafe { values[0].assume_init_ref() }.u64())
             }
             outcome => outcome,
@@ -226,12 +226,12 @@ macro_rules! into_func {
                     {
                         let registers =
                             Registers { integers: [a, b, c, d], floats: [w, x, y, z] };
-                        // SAFETY: the stub passes the context of this function, which
-                        // takes and gives few enough words.
                         let (count, floats) = (
                             <($($name,)*) as WasmParams>::COUNT,
                             <($($name,)*) as WasmParams>::FLOATS,
                         );
+                        // SAFETY: the stub passes the context of this function, which
+                        // takes and gives few enough words.
                         registers.with_array(count, floats, |values| unsafe {
                             entry::<T, Fun, $($name,)* Ret>(context, values)
                         })

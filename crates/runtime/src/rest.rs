@@ -42,10 +42,11 @@ impl<R: Rest> Of<R> {
         size_of::<R>() <= size_of::<[usize; SMALL]>() && align_of::<R>() <= align_of::<usize>();
 
     const VERBS: Verbs = Verbs {
-        // SAFETY (of all): whoever calls them has one of this type there, and does not use it
-        // again after the others.
+        // SAFETY: whoever calls it has one of this type there.
         poll: |rest, context| unsafe { (*rest.cast::<R>()).poll(context) },
+        // SAFETY: as above, and it is not used again.
         conclude: |rest, store| unsafe { rest.cast::<R>().read().conclude(store) },
+        // SAFETY: as above, and it is not used again.
         drop: |rest| unsafe { rest.cast::<R>().drop_in_place() },
     };
 }

@@ -16,6 +16,7 @@ use crate::pending::{Pending, Scope, Waiting};
 use crate::rest::{AnyRest, Rest};
 use crate::stack::RootStack;
 use crate::store::{GlobalItem, Store};
+use crate::trap::Trap;
 use anyhow::{Context as _, Result};
 use ropewalk_abi::heap::EXCEPTION_TAG;
 use ropewalk_abi::stack::Purpose;
@@ -115,8 +116,16 @@ struct Reader<'a> {
     host: &'a dyn Host,
     /// Where the heap begins.
     base: u64,
-    /// The roots, and the values of their activations, by the numbers of their blocks.
-    roots: Vec<(usize, RootStack, Option<Box<[RawVal]>>)>,
+    roots: Vec<RestoredRoot>,
+}
+
+/// A root, until its activation is restored.
+struct RestoredRoot {
+    /// The number of its block.
+    number: usize,
+    root: RootStack,
+    /// The array with the values of the activation, if it has one.
+    values: Option<Box<[RawVal]>>,
 }
 
 fn damaged(what: &'static str) -> SnapshotError {
@@ -539,7 +548,7 @@ impl Reader<'_> {
         bytes.extend_from_slice(&[0; ABOVE_ROOT - 8]);
         let memory = self.store.options.arena.take_root()?;
         let root = self.store.stacks.restore_root(number, block, memory);
-        self.roots.push((number, root, values));
+        self.roots.push(RestoredRoot { number, root, values });
         self.place_frames_at(number, &bytes, fp, ABOVE_ROOT)
     }
 
@@ -560,7 +569,7 @@ impl Reader<'_> {
         // SAFETY: the block has a stack with nothing on it, and nobody knows its address.
         unsafe {
             let room = self.store.make_room(block, bytes.len());
-            room.map_err(|code| crate::trap::Trap::from_code(code))?;
+            room.map_err(Trap::from_code)?;
             let end = crate::stack::end_of_frames(&*block);
             let sp = end - bytes.len();
             std::ptr::copy_nonoverlapping(bytes.as_ptr(), sp as *mut u8, bytes.len());
@@ -652,8 +661,9 @@ impl Reader<'_> {
             None => Vec::new(),
         };
         let results = self.func_type(image.results)?.results().to_vec();
-        let root = self.roots.iter().position(|(number, ..)| *number == image.root);
-        let (_, root, values) = self.roots.swap_remove(root.ok_or(damaged("a root"))?);
+        let place = self.roots.iter().position(|root| root.number == image.root);
+        let place = place.ok_or(damaged("a call without a root"))?;
+        let RestoredRoot { root, values, .. } = self.roots.swap_remove(place);
         let [stack, base] = [self.block(image.stack)?, self.block(image.base)?];
         let extending = self.block(image.extending)?;
         self.store.context_mut().extending = extending;

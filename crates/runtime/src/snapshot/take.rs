@@ -11,6 +11,7 @@ use crate::code::LoadedModule;
 use crate::heap::Object;
 use crate::instance::Instance;
 use crate::store::Store;
+use crate::trap::Trap;
 use anyhow::Result;
 use ropewalk_abi::code::TrampolineKind;
 use ropewalk_abi::heap::{EXCEPTION_TAG, is_object};
@@ -55,7 +56,7 @@ pub enum Running {
 pub fn take(store: &mut Store, take: &Take<'_>) -> Result<Bytes> {
     check(store, take)?;
     // What is not in use any more is not written.
-    store.collect(0).map_err(|code| crate::trap::Trap::from_code(code))?;
+    store.collect(0).map_err(Trap::from_code)?;
     let writer = Writer {
         symbols: Symbols::of(store, take.trampolines),
         objects: store.objects(),
