@@ -96,8 +96,8 @@ fn linker(engine: &Engine) -> Result<Linker<Host>> {
             Err(stop(&mut caller, Call::Log(text)))
         },
     )?;
-    let asking: [(&str, fn(String) -> Call); 2] =
-        [("http", Call::Http), ("approve", Call::Approve)];
+    type Asks = fn(String) -> Call;
+    let asking: [(&str, Asks); 2] = [("http", Call::Http), ("approve", Call::Approve)];
     for (name, call) in asking {
         linker.func_wrap(
             "durable",
