@@ -104,7 +104,8 @@ fn generators(module: &Module, count: i32) -> Result<()> {
     );
     let snapshot = store.snapshot(SnapshotOptions::new().name_instance("main", instance))?;
     drop(store);
-    let mut restored = snapshot.restore(&Linker::new(module.engine()), &[module.clone()], ())?;
+    let mut restored =
+        snapshot.restore(&Linker::new(module.engine()), std::slice::from_ref(module), ())?;
     let sum = restored.instance("main")?;
     let sum = sum.get_typed_func::<(), i64>(&mut restored.store, "sum")?;
     assert_eq!(sum.call(&mut restored.store, ())?, i64::from(count) * 2);

@@ -204,7 +204,7 @@ fn a_call_is_continued_in_a_future() {
         let run = instance.get_typed_func::<(), i32>(&mut store, "run").unwrap();
         assert_eq!(run.call_async(&mut store, ()).await.unwrap(), 42);
         let snapshot = taken.lock().unwrap().pop().unwrap();
-        let mut restored = snapshot.restore(&linker, &[module.clone()], ()).unwrap();
+        let mut restored = snapshot.restore(&linker, std::slice::from_ref(&module), ()).unwrap();
         let call = restored.calls.pop().unwrap();
         let results = call.resume_async(&mut restored.store, &[Val::I32(60)]).await.unwrap();
         assert_eq!(results[0].i32(), Some(100));

@@ -24,7 +24,7 @@ fn the_second_has_only_the_pages_that_changed() {
     let second = store.snapshot(options.name_instance("main", instance).since(&first)).unwrap();
     assert!(second.is_based() && second.as_bytes().len() < 6 * 4096, "{}", second.as_bytes().len());
     let linker = Linker::new(module.engine());
-    let error = second.restore(&linker, &[module.clone()], ()).unwrap_err();
+    let error = second.restore(&linker, std::slice::from_ref(&module), ()).unwrap_err();
     assert!(matches!(error.downcast_ref(), Some(SnapshotError::NeedsBase)), "{error}");
     let whole = through_bytes(&second).on(&through_bytes(&first)).unwrap();
     let mut restored = whole.restore(&linker, &[module], ()).unwrap();
