@@ -115,20 +115,19 @@ fn a_call_from_a_continuation_goes_on_and_suspends_to_its_handler() {
     goes_on_alike(
         r#"(module
           (import "host" "wait" (func $wait (param i32) (result i32)))
-          (type $f (func (result i32))) (type $c (cont $f)) (type $g (func (param i32) (result i32))) (type $d (cont $g))
+          (type $f (func (result i32))) (type $c (cont $f))
+          (type $g (func (param i32) (result i32))) (type $d (cont $g))
           (tag $ask (param i32) (result i32))
           (elem declare func $body)
           (func $body (result i32)
             (i32.add (call $wait (i32.const 10))
               (i32.add (suspend $ask (i32.const 5)) (call $wait (i32.const 10)))))
-          (func (export "run") (result i32) (local $sum i32)
+          (func (export "run") (result i32) (local $asked i32) (local $d (ref null $d))
             (block $on (result i32 (ref $d))
               (return (resume $c (on $ask $on) (cont.new $c (ref.func $body)))))
-            (local.set $d) (local.set $sum)
-            (i32.add (resume $d (i32.mul (local.get $sum) (i32.const 100)) (local.get $d)) (i32.const 1))
-            ))"#
-            .replace("(local $sum i32)", "(local $sum i32) (local $d (ref null $d))")
-            .as_str(),
+            (local.set $d) (local.set $asked)
+            (i32.add (i32.const 1)
+              (resume $d (i32.mul (local.get $asked) (i32.const 100)) (local.get $d)))))"#,
         1,
     );
 }

@@ -530,7 +530,7 @@ impl Reader<'_> {
     /// Gives a stack memory of its own.
     fn place(&mut self, number: usize, block: ControlBlock, bytes: &[u8], fp: usize) -> Result<()> {
         self.store.stacks.restore_slot(number, block)?;
-        self.place_frames(number, bytes, fp)
+        self.place_frames(number, bytes, fp, 0)
     }
 
     /// Makes a root of a block. Above its frames is the store, which the stub needs that it
@@ -549,22 +549,12 @@ impl Reader<'_> {
         let memory = self.store.options.arena.take_root()?;
         let root = self.store.stacks.restore_root(number, block, memory);
         self.roots.push(RestoredRoot { number, root, values });
-        self.place_frames_at(number, &bytes, fp, ABOVE_ROOT)
-    }
-
-    fn place_frames(&mut self, number: usize, bytes: &[u8], fp: usize) -> Result<()> {
-        self.place_frames_at(number, bytes, fp, 0)
+        self.place_frames(number, &bytes, fp, ABOVE_ROOT)
     }
 
     /// Puts frames onto a stack that has nothing on it; links to them are from the end, or
     /// from so far below it.
-    fn place_frames_at(
-        &mut self,
-        number: usize,
-        bytes: &[u8],
-        fp: usize,
-        above: usize,
-    ) -> Result<()> {
+    fn place_frames(&mut self, number: usize, bytes: &[u8], fp: usize, above: usize) -> Result<()> {
         let block = self.store.stacks.block(number);
         // SAFETY: the block has a stack with nothing on it, and nobody knows its address.
         unsafe {

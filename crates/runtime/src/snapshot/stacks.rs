@@ -31,13 +31,19 @@ struct Writing<'w, 'a> {
 impl Words for Writing<'_, '_> {
     fn code(&mut self, word: &mut u64) -> Result<usize> {
         let address = *word as usize;
+        if let Some(number) = self.writer.codes.get(&address) {
+            *word = (*number).into();
+            return Ok(address);
+        }
         let symbols = &mut self.writer.symbols;
         let found = symbols.find(address);
         let symbol = match found {
             Some(symbol @ (Symbol::Code(..) | Symbol::Stub(..) | Symbol::Trampoline(..))) => symbol,
             _ => return Err(SnapshotError::Unknown("code", address).into()),
         };
-        *word = symbols.number(symbol).into();
+        let number = symbols.number(symbol);
+        self.writer.codes.insert(address, number);
+        *word = number.into();
         Ok(address)
     }
 

@@ -63,6 +63,7 @@ pub fn take(store: &mut Store, take: &Take<'_>) -> Result<Bytes> {
         image: Image::default(),
         frames: Vec::new(),
         types: HashMap::new(),
+        codes: HashMap::new(),
         take,
     };
     writer.write()
@@ -103,6 +104,8 @@ pub(super) struct Writer<'a> {
     pub frames: Vec<u8>,
     /// The numbers of types.
     types: HashMap<TypeName, u32>,
+    /// The numbers of addresses of code: a million stacks have few.
+    pub codes: HashMap<usize, u32>,
     pub take: &'a Take<'a>,
 }
 
