@@ -75,13 +75,6 @@ fn every_script_passes_while_its_stores_are_written_down() {
 }
 
 #[test]
-fn every_script_passes_while_its_stores_are_written_down_and_checked() {
-    let mut config = stress::SNAPSHOTS.config();
-    let config = stress::CHECK.apply(config.interruption(true));
-    check_on(&runner(config).writing_down(), |_| false);
-}
-
-#[test]
 fn every_script_passes_while_stacks_are_checked() {
     check(stress::CHECK);
 }
