@@ -31,7 +31,8 @@
 //! | [`Running`](Life::Running) | it is `StoreContext::stack`, or that of an outer activation, which is in a host call |
 //! | [`Waiting`](Life::Waiting) | it is a parent of a running stack, or the `extender` of its base |
 //! | [`Idle`](Life::Idle) | a root whose activation does not run; `purpose` is `Root` |
-//! | [`Lost`](Life::Lost) | a task or fiber whose `parent` is `no_parent` |
+//! | [`Spent`](Life::Spent) | a root that was freed while its activation goes on; `parent` is null |
+//! | [`Lost`](Life::Lost) | a task or fiber whose `parent` is `no_parent`, or that is suspended with a root that is spent and ends with its activation |
 //! | [`Vacant`](Life::Vacant) | `purpose` is `Free` and it has no memory: never used, given back, freed while it was parked, or *retired*, since its generations are used up |
 //!
 //! A stack that has *finished* is free at once. A task or fiber that has is called
@@ -61,8 +62,9 @@
 //! | *own*: a frame calls something while it owns a first-class stack, or a structure with its locals | `owns` true, for the rest of its life |
 //! | *land* an exception | those inside are freed, and what the frames owned that were left; `sp` and `fp` those of the handler's frame; without the marks of the functions that were left; of the base: `extender` null, and whoever waited there is suspended for ever |
 //! | *finish*, *free* | `purpose` `Free`, `owns` false, no marks, `innermost` itself, `extender` null; `reference` of a task or fiber the next generation; on the list of free stacks. If it was parked: vacant |
+//! | *free*, of a root | as when it was made, but for `reference`; `parent` null until its activation ends, which it cannot by a return |
 //! | *free*, of what it owns | the first-class stacks in its frames, bound to it, or taken by its walks are freed too, and what those own |
-//! | *renew* | everything is in another block, with the marks; the `parent` of the child is that; the old block is blank |
+//! | *renew* | everything is in another block, with the marks; the `parent` of the child is that, and so is the `through` of those inside that were continued by way of it; the old block is blank |
 //! | *move* | `sp`, `fp`, `top`, `limit`, `high`, and the links in its frames |
 //! | *park*: the frames of what is suspended or new are packed | `limit` `PARKED` or `PARKED_PLAIN`, `high` where they are, `sp` at the address of the stub `unpark`; `fp` and `top` as they were, though the memory is another's. Of a first-class stack that is alone: `is_grouped` |
 //! | *unpark* | as before, in other memory; as *move* |
@@ -97,6 +99,8 @@ pub enum Life {
     Waiting,
     /// A root that nothing runs on.
     Idle,
+    /// A root that nothing lies on any more, although its activation has not ended.
+    Spent,
     /// A task or fiber that will never continue.
     Lost,
     /// A block without a stack.
@@ -253,7 +257,7 @@ impl ControlBlock {
         self.extender = ptr::null_mut();
     }
 
-    /// *End an activation*, or free what a root ran: it is as when it was made.
+    /// *End an activation*: its root is as when it was made.
     pub fn become_idle(&mut self, no_parent: *mut ControlBlock) {
         debug_assert_eq!(self.purpose, Purpose::Root);
         self.be_alone();
@@ -261,6 +265,17 @@ impl ControlBlock {
         self.marks = 0;
         self.extender = ptr::null_mut();
         self.parent = no_parent;
+    }
+
+    /// *Free*, of a root whose activation goes on: nothing lies on it, and nobody can continue
+    /// it, but it serves no other activation before its own has ended.
+    pub fn become_spent(&mut self) {
+        self.become_idle(ptr::null_mut());
+    }
+
+    /// Whether a root was [freed](Self::become_spent) before its activation has ended.
+    pub fn is_spent(&self) -> bool {
+        self.purpose == Purpose::Root && self.parent.is_null()
     }
 
     /// Whether a root whose function has just returned is [idle](Self::is_idle): it ran, so

@@ -87,3 +87,85 @@ fn a_stack_that_cannot_be_made_is_not_lost() {
         assert_eq!(store.stack_statistics().live, 0);
     }
 }
+
+/// The root of a call is suspended and then freed, at once or by a collection, while another
+/// stack runs in the call.
+const SPENT: &str = r#"(module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (import "host" "f" (func $look))
+    (type $cell (struct (field (mut stackref))))
+    (event $left (param stackref))
+    (func $frees (param $root stackref)
+      (drop (local.get_clear $root))
+      (call $look)
+      (call $owns))
+    (func $loses (param $root stackref)
+      (drop (struct.new $cell (local.get_clear $root)))
+      (call $look)
+      (call $owns))
+    (func $owns (local $s stackref)
+      (local.set_cleared $s (call $new))
+      (call $look))
+    (func (export "free") (local $s stackref)
+      (local.set_cleared $s (call $new))
+      (block $left (result stackref)
+        (try (stack.switch_call $frees (call $new)) catch $left $left)
+        (unreachable))
+      (drop)
+      (drop (local.get_clear $s)))
+    (func (export "lose") (local $s stackref)
+      (local.set_cleared $s (call $new))
+      (block $left (result stackref)
+        (try (stack.switch_call $loses (call $new)) catch $left $left)
+        (unreachable))
+      (drop)
+      (drop (local.get_clear $s))))"#;
+
+/// Calls a function of that module, in which a host function collects and looks.
+fn spend(config: &mut Config, name: &str, look: fn(&mut Caller<'_, ()>)) {
+    let engine = Engine::new(config.check_stacks(true)).unwrap();
+    let module = Module::new(&engine, SPENT).unwrap();
+    let mut linker = Linker::new(&engine);
+    linker
+        .func_wrap("host", "f", move |mut caller: Caller<'_, ()>| {
+            caller.gc();
+            look(&mut caller);
+        })
+        .unwrap();
+    let mut store = Store::new(&engine, ());
+    let instance = linker.instantiate(&mut store, &module).unwrap();
+    for _ in 0..3 {
+        let error = call(&mut store, instance, name, &[]).unwrap_err();
+        assert_eq!(trap(&error).code(), TrapCode::ReturnedToSuspended, "{error:?}");
+        assert_eq!(store.stack_statistics().live, 0);
+    }
+}
+
+#[test]
+fn a_root_that_was_freed_in_its_call_has_no_frames_any_more() {
+    for name in ["free", "lose"] {
+        spend(&mut Config::new(), name, |caller| {
+            let stacks = caller.as_context().stacks().unwrap();
+            let has_root = stacks.iter().any(|stack| stack.kind_name() == "root");
+            assert!(!has_root, "{stacks}");
+        });
+    }
+}
+
+#[test]
+fn a_call_whose_root_was_freed_is_written_down_and_ends_alike() {
+    for name in ["free", "lose"] {
+        spend(Config::new().snapshots(true), name, |caller| {
+            let snapshot = caller.snapshot(&SnapshotOptions::new()).unwrap();
+            let engine = caller.engine().clone();
+            let module = Module::new(&engine, SPENT).unwrap();
+            let mut linker = Linker::new(&engine);
+            linker.func_wrap("host", "f", || {}).unwrap();
+            let mut restored = snapshot.restore(&linker, &[module], ()).unwrap();
+            let call = restored.calls.remove(0);
+            let error = call.resume(&mut restored.store, &[]).unwrap_err();
+            assert_eq!(trap(&error).code(), TrapCode::ReturnedToSuspended, "{error:?}");
+            assert_eq!(restored.store.stack_statistics().live, 0);
+        });
+    }
+}

@@ -64,7 +64,7 @@ impl Store {
             busy.try_reserve(1)?;
             busy.push(ptr::from_ref(stack));
         }
-        for root in self.root_blocks() {
+        for root in self.roots_in_use() {
             // SAFETY: blocks of roots are alive; the parents of the innermost of what
             // is suspended with one lead to it.
             unsafe {

@@ -22,7 +22,7 @@ use std::ptr;
 pub(super) struct Lists {
     /// The stacks that run, and their parents.
     running: Vec<*const ControlBlock>,
-    /// All roots.
+    /// The roots of the activations that have not ended.
     roots: Vec<*mut ControlBlock>,
     /// What is known of each stack, by its block.
     stacks: Vec<Reached>,
@@ -40,8 +40,8 @@ impl Lists {
         let count = store.stacks.len() + 1;
         let mut running = with_room(store.stacks_in_host_calls().count())?;
         running.extend(store.stacks_in_host_calls().map(ptr::from_ref));
-        let mut roots = with_room(store.root_blocks().count())?;
-        roots.extend(store.root_blocks());
+        let mut roots = with_room(store.roots_in_use().count())?;
+        roots.extend(store.roots_in_use());
         let mut stacks = with_room(count)?;
         stacks.resize(count, Reached::default());
         let mut was_pending = with_room(count)?;

@@ -208,7 +208,8 @@ impl<'a> Check<'a> {
             let is_idle = self.lives[number].is_none();
             let is_in_use = i < self.store.depth || i >= self.store.roots.len();
             match is_in_use {
-                // It is suspended, or freed although its activation has not ended.
+                true if stack.is_spent() && is_alone => self.is(number, Life::Spent)?,
+                // Something else runs in its activation.
                 true if is_idle && is_alone => {
                     self.is(number, Life::Suspended)?;
                     self.ends_well(number)?;
@@ -329,17 +330,21 @@ impl<'a> Check<'a> {
     /// Follows the parents of the innermost of several suspended stacks.
     fn suspended_chain(&mut self, outermost: usize) -> Result {
         let stack = self.block(outermost);
-        self.is(outermost, suspended(stack))?;
+        let (life, inside) = match stack.is_spent() {
+            true => (Life::Spent, Life::Lost),
+            false => (suspended(stack), Life::Inside),
+        };
+        self.is(outermost, life)?;
         self.ends_well(outermost)?;
         ensure!(stack.is_grouped != 0, outermost, "is not alone, and does not say so");
         let mut inner = stack.innermost.cast_const();
         while !ptr::eq(inner, stack) {
             let number = self.number(inner, "a parent of what is suspended")?;
-            self.is(number, Life::Inside)?;
+            self.is(number, inside)?;
             let block = self.block(number);
             ensure!(block.purpose != Purpose::Free, number, "is suspended with others, and free");
             ensure!(!is_base(block), number, "is a base in the middle of a chain");
-            let is_same = block.is_parked() == stack.is_parked();
+            let is_same = life == Life::Spent || block.is_parked() == stack.is_parked();
             ensure!(is_same, number, "is parked and what it is suspended with is not, or is");
             self.alone(number)?;
             inner = block.parent;
@@ -350,7 +355,7 @@ impl<'a> Check<'a> {
     /// The parent of the outermost stack of a chain.
     fn ends_well(&self, number: usize) -> Result {
         let stack = self.block(number);
-        if is_base(stack) {
+        if is_base(stack) && !stack.is_spent() {
             let ends = ptr::eq(stack.parent, self.store.no_parent());
             ensure!(ends, number, "is a base, and suspended with a parent");
         }
@@ -418,11 +423,12 @@ impl<'a> Check<'a> {
             let is_suspended = matches!(life, Life::New | Life::Suspended | Life::Parked);
             ensure!(is_suspended, number, "is {life:?}, and the host has it");
         }
-        if matches!(life, Life::Free | Life::Idle | Life::Lost) {
+        if matches!(life, Life::Free | Life::Idle | Life::Spent | Life::Lost) {
             ensure!(stack.marks == 0, number, "is {life:?}, and has marks");
             ensure!(!stack.owns, number, "is {life:?}, and says that its frames own stacks");
             ensure!(stack.extender.is_null(), number, "is {life:?}, and being extended");
-            ensure!(ptr::eq(stack.innermost, stack), number, "is {life:?}, and not alone");
+            let is_alone = ptr::eq(stack.innermost, stack) || life == Life::Spent;
+            ensure!(is_alone, number, "is {life:?}, and not alone");
             return Ok(());
         }
         let expected = match stack.is_parked() {

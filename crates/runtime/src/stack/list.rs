@@ -68,7 +68,7 @@ impl Store {
     ) -> Result<StackList, Violation> {
         let (mut left, mut omitted) = (most, 0);
         let mut is_listed = |(_, life): &(usize, Life)| match life {
-            Life::Free | Life::Vacant | Life::Idle => false,
+            Life::Free | Life::Vacant | Life::Idle | Life::Spent => false,
             Life::Running | Life::Waiting => true,
             _ if left == 0 => {
                 omitted += 1;
@@ -327,7 +327,7 @@ impl StackInfo {
             Life::Running => "running",
             Life::Waiting => "waiting",
             Life::Lost => "lost",
-            Life::Free | Life::Idle | Life::Vacant => "unused",
+            Life::Free | Life::Idle | Life::Spent | Life::Vacant => "unused",
         }
     }
 

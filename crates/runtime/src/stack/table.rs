@@ -472,11 +472,15 @@ impl Stacks {
             let mut stack = (*old).innermost;
             if stack == old {
                 (*new).innermost = new;
-            } else {
-                while (*stack).parent != old {
-                    stack = (*stack).parent;
+            }
+            while stack != old {
+                let inside = &mut *stack;
+                stack = inside.parent;
+                for link in [&mut inside.parent, &mut inside.through] {
+                    if *link == old {
+                        *link = new;
+                    }
                 }
-                (*stack).parent = new;
             }
             *old = ControlBlock::BLANK;
         }
@@ -607,7 +611,6 @@ impl Stacks {
                 if reached[number].is_live {
                     continue;
                 }
-                (*root).marks = 0;
                 self.marks.forget(number);
                 let mut stack = (*root).innermost;
                 let (mut innermost, mut last) = (root, root);
@@ -626,7 +629,7 @@ impl Stacks {
                     }
                     stack = parent;
                 }
-                (*root).be_alone();
+                (*root).become_spent();
                 (*root).group(innermost);
             }
         }

@@ -105,8 +105,12 @@ impl Machine {
             Op::Typed(Typed::New { .. } | Typed::Bind { .. }) => 5,
             Op::Bag(Bag::New { .. } | Bag::Bind { .. }) | Op::Task(Task::New { .. }) => 5,
             Op::Fiber(Fiber::New { .. }) | Op::FirstClass(FirstClass::NewStack { .. }) => 5,
-            Op::Typed(Typed::Clone { .. }) | Op::Bag(Bag::Clone { .. }) => 10,
-            Op::FirstClass(FirstClass::Clone { .. }) => 10,
+            Op::Typed(Typed::Clone { cont: stack, .. })
+            | Op::Bag(Bag::Clone { stack, .. })
+            | Op::FirstClass(FirstClass::Clone { stack, .. }) => {
+                let begun = self.valid(self.peek(stack)).is_some_and(|stack| self.has_begun(stack));
+                if begun { 30 } else { 3 }
+            }
             Op::Bag(Bag::Retire { .. }) | Op::Task(Task::Retire { .. }) => 3,
             Op::Task(Task::Release { .. }) | Op::Fiber(Fiber::Release { .. }) => 2,
             Op::FirstClass(FirstClass::SwitchDrop { .. }) => 6,

@@ -231,12 +231,14 @@ impl<'a> Scribe<'a> {
         Some((ty, to))
     }
 
-    /// A local with a reference to something that can be copied; sometimes only to something
-    /// that is suspended.
+    /// A local with a reference to something that can be copied, and mostly has begun;
+    /// sometimes only to something that is suspended.
     pub fn seek_copied(&mut self, types: &[Ty]) -> Option<(Ty, Local)> {
-        let any = self.choice.percent(8);
+        let (any, new) = (self.choice.percent(8), self.choice.percent(25));
         self.seek(types, |machine, value| {
-            machine.valid(value).is_some_and(|stack| any || machine.can_copy(stack))
+            machine.valid(value).is_some_and(|stack| {
+                (any || machine.can_copy(stack)) && (new || machine.has_begun(stack))
+            })
         })
     }
 

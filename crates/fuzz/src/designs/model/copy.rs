@@ -42,6 +42,12 @@ impl Machine {
         })
     }
 
+    /// Whether something has run on what is suspended under its outermost stack, so that a
+    /// copy has more than arguments.
+    pub fn has_begun(&self, outermost: StackId) -> bool {
+        self.group(outermost).into_iter().any(|stack| !self.stacks[stack].frames.is_empty())
+    }
+
     /// Copies it; answers with the outermost stack of the copy.
     pub(super) fn copy(&mut self, outermost: StackId) -> Result<StackId, Trap> {
         if !self.can_copy(outermost) {

@@ -68,7 +68,7 @@ impl Store {
             let parent = block.parent;
             match block.purpose {
                 Purpose::Root => {
-                    block.become_idle(self.no_parent());
+                    block.become_spent();
                     self.stacks.forget_marks(stack);
                 }
                 _ => {
@@ -129,9 +129,13 @@ impl Store {
             if !extender.is_null() {
                 free(extender);
             }
-            // If it was running, it is idle by now.
-            free((*root).innermost);
+            let innermost = (*root).innermost;
+            match (*root).is_spent() {
+                true => self.free_chain(innermost, root, None),
+                false => free(innermost),
+            }
             self.free_owned(owned);
+            (*root).become_idle(no_parent);
         }
         self.use_up_root();
     }
