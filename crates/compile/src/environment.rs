@@ -38,6 +38,9 @@ pub(crate) struct Environment<'a> {
     stackrefs: Vec<bool>,
     /// Whether any is.
     pub has_stackrefs: bool,
+    /// For each defined function whether it does so [little](crate::brief) that it need not
+    /// look whether it is to stop when it begins. Empty if nobody asks.
+    pub brief: Vec<bool>,
     target: &'a Target,
 }
 
@@ -73,6 +76,7 @@ impl<'a> Environment<'a> {
             canonical,
             stackrefs,
             has_stackrefs,
+            brief: Vec::new(),
             target,
         }
     }

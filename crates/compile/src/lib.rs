@@ -16,6 +16,7 @@
 
 mod allocation;
 mod arch;
+mod brief;
 mod convert;
 mod design;
 mod emit;

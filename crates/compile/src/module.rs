@@ -9,13 +9,14 @@ use crate::limits::Limits;
 use crate::target::Target;
 use crate::translate::Entered;
 use crate::watch::{Watch, Watched};
-use crate::{CompileError, convert, handlers, image, survey};
+use crate::{CompileError, brief, convert, handlers, image, survey};
 use rayon::prelude::*;
 use ropewalk_abi::InstanceLayout;
 use ropewalk_abi::code::CodeImage;
 use ropewalk_abi::module::{
     DataSegment, ElementItems, ElementSegment, Export, Import, Item, ModuleInfo, SegmentMode,
 };
+use ropewalk_abi::names::FunctionNames;
 use wasmparser::{
     ElementKind, ExternalKind, FuncToValidate, FunctionBody, Name, Parser, Payload, TableInit,
     TypeRef, ValidPayload, Validator, ValidatorResources, WasmFeatures,
@@ -52,7 +53,11 @@ pub fn compile_module(
     let layout = InstanceLayout::new(&info)
         .map_err(|_| CompileError::too_large("its instances exceed 2 GiB"))?;
     let reserved = Reserved { operations, lists, thunks, canonical };
-    let env = Environment::new(&info, &layout, reserved, target);
+    let mut env = Environment::new(&info, &layout, reserved, target);
+    if env.interruption {
+        let bodies = bodies.par_iter().map(|(_, body)| body);
+        env.brief = brief::brief(info.imported_functions, bodies);
+    }
     let copied = copied_bodies(&all_thunks, info.imported_functions, &bodies);
     let mut functions = compile_bodies(&env, bodies, watch)?;
     let defined = functions.len() as u32;
@@ -405,7 +410,9 @@ impl ModuleReader<'_> {
         for name in section.into_iter().map_while(Result::ok) {
             match name {
                 Name::Module { name, .. } => self.info.name = Some(name.to_string()),
-                Name::Function(names) => self.info.function_names = sorted(names),
+                Name::Function(names) => {
+                    self.info.function_names = FunctionNames::new(sorted(names));
+                }
                 Name::Tag(names) => self.info.tag_names = sorted(names),
                 Name::Field(names) => self.info.field_names = sorted_fields(names),
                 _ => {}

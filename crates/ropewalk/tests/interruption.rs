@@ -7,8 +7,8 @@ use common::*;
 use ropewalk::*;
 use std::future::Future;
 use std::pin::pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
@@ -85,6 +85,43 @@ fn a_deadline_that_has_passed_ends_every_call_until_it_is_taken_back() {
     // Too late to be told.
     store.set_timeout(Duration::MAX).unwrap();
     run.call(&mut store, ()).unwrap();
+}
+
+/// A function is interrupted by the host, then calls others, which note that they ran.
+#[test]
+fn functions_that_do_little_do_not_look_and_all_others_do() {
+    let engine = interruptible(DEFAULT);
+    let long = "(nop)".repeat(600);
+    let circle = "(if (global.get $never) (then (call $g)))";
+    let reference = "(if (global.get $never) (then (call_indirect (i32.const 0))))";
+    for (body, looks) in [
+        ("(call $leaf) (call $leaf)", false),
+        ("(if (global.get $never) (then (loop (br 0))))", false),
+        ("(drop (memory.grow (i32.const 0)))", false),
+        (&*long, true),
+        (circle, true),
+        (reference, true),
+        ("(if (global.get $never) (then (call $f)))", true),
+        ("(loop)", true),
+    ] {
+        let text = format!(
+            "(import \"host\" \"f\" (func $f)) (memory 1) (table 1 funcref)
+             (global $never (mut i32) (i32.const 0))
+             (global $ran (export \"ran\") (mut i32) (i32.const 0))
+             (func $leaf) (func $g {body} (global.set $ran (i32.const 1)))
+             (func (export \"run\") (call $f) (call $g) (loop (br 0)))"
+        );
+        let handle: Arc<OnceLock<InterruptHandle>> = Arc::default();
+        let given = handle.clone();
+        let (mut store, instance) = with_host(&engine, &text, move |_: Caller<'_, ()>| {
+            given.get().unwrap().interrupt();
+        });
+        handle.set(store.interrupt_handle().unwrap()).unwrap();
+        let run = instance.get_typed_func::<(), ()>(&mut store, "run").unwrap();
+        assert_eq!(code(run.call(&mut store, ())), TrapCode::Interrupt);
+        let ran = instance.get_global(&mut store, "ran").unwrap().get(&mut store).unwrap();
+        assert_eq!(ran.i32(), Some(i32::from(!looks)), "{body}");
+    }
 }
 
 #[test]

@@ -17,7 +17,7 @@
 
 use crate::activation::Ending;
 use crate::arch::stubs;
-use crate::pending::{Scope, Waiting};
+use crate::pending::{Awaits, Scope, Waiting};
 use crate::rest::{AnyRest, Rest};
 use crate::store::Store;
 use crate::timer::{self, Alarm};
@@ -359,6 +359,7 @@ impl Store {
         // SAFETY: as above.
         unsafe { (*polling.context).waker().wake_by_ref() };
         self.set_waiting(Waiting { rest: AnyRest::new(NextTurn), scope: Scope::NONE });
+        self.left_awaiting = Awaits::Turn;
         true
     }
 

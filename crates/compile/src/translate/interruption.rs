@@ -15,10 +15,10 @@
 //! kept out of any. It is a call like any other for the collector.
 //!
 //! There is a check point at the head of every loop, and at the beginning of every
-//! function that calls or switches. Nothing runs for long without coming to one: between
-//! two of them lies no more than the straight line of a function, the functions that it
-//! calls and that call none, and the instructions of the runtime, which look by
-//! themselves.
+//! function but those that do [little](crate::brief) and that the host cannot call. Nothing
+//! runs for long without coming to one: between two of them lies no more than the straight line of a function, the
+//! functions that it calls and that do little, and the instructions of the runtime, which
+//! look by themselves.
 
 use super::Translator;
 use super::call::Callee;
@@ -28,22 +28,45 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value};
 use wasmparser::FunctionBody;
 
-/// How many bytes the body of a function has at most that is not looked at when it
-/// begins, since it calls nothing.
+/// How many bytes the body of a function has at most that does not look when it begins in any
+/// case, since it calls nothing.
 const SHORT: usize = 64;
 
 impl Translator<'_> {
     /// A check point at the beginning of a function, if it needs one.
-    pub(crate) fn check_point_at_entry(&mut self, contents: &Contents, body: &FunctionBody<'_>) {
+    pub(crate) fn check_point_at_entry(
+        &mut self,
+        function: u32,
+        contents: &Contents,
+        body: &FunctionBody<'_>,
+    ) {
         let calls = contents.calls || contents.switches;
-        if calls || body.as_bytes().len() > SHORT {
-            self.check_point();
+        let is_short = !calls && body.as_bytes().len() <= SHORT;
+        if !is_short && !self.is_brief(function) {
+            self.look_for_interruption();
         }
+        if !is_short {
+            self.look_for_fuel();
+        }
+    }
+
+    /// Whether a function does little, and nobody but functions that look calls it. The host,
+    /// which may call it if it is a value, does not look.
+    fn is_brief(&self, function: u32) -> bool {
+        let info = self.env.info;
+        let number = function.checked_sub(info.imported_functions);
+        let is_brief = number.and_then(|number| self.env.brief.get(number as usize));
+        is_brief == Some(&true) && info.func_refs[function as usize] == u32::MAX
     }
 
     /// Looks whether the function is to stop, if it can be interrupted, and whether it
     /// has fuel, if that is counted.
     pub(crate) fn check_point(&mut self) {
+        self.look_for_interruption();
+        self.look_for_fuel();
+    }
+
+    fn look_for_interruption(&mut self) {
         if self.env.interruption {
             let context = self.running_context();
             let word = self.get(context, instance::GO_ON);
@@ -51,6 +74,9 @@ impl Translator<'_> {
             let stops = self.builder.ins().icmp(IntCC::NotEqual, context, word);
             self.pause_if(stops);
         }
+    }
+
+    fn look_for_fuel(&mut self) {
         if self.env.fuel {
             let stops = self.is_out_of_fuel();
             self.pause_if(stops);

@@ -121,7 +121,7 @@ pub(crate) fn translate(
     translator.declare_fuel(&contents);
 
     let mut reader = read_locals(&mut translator, validator, body)?;
-    translator.check_point_at_entry(&contents, body);
+    translator.check_point_at_entry(validator.index(), &contents, body);
     let mut around = Surroundings::new(&env.operations, env.subtyping());
     while !reader.eof() {
         let offset = reader.original_position();
