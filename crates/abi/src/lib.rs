@@ -8,6 +8,7 @@
 //! | --- | --- |
 //! | [`types`] | value, function, memory, table and global types |
 //! | [`module`] | what a compiled module says about itself |
+//! | [`names`] | names of functions, wherever they lie |
 //! | [`heap`] | the layout of objects in the heap |
 //! | [`layout`] | where things are inside an instance |
 //! | [`context`] | the records that generated code reads and writes |
@@ -33,6 +34,7 @@ pub mod heap;
 pub mod layout;
 pub mod life;
 pub mod module;
+pub mod names;
 pub mod signature;
 pub mod stack;
 pub mod trace;

@@ -2,6 +2,7 @@
 //!
 //! Index spaces start with the imports, as in the specification.
 
+use crate::names::FunctionNames;
 use crate::stack::ClauseKind;
 use crate::types::*;
 use serde::{Deserialize, Serialize};
@@ -59,8 +60,10 @@ pub struct ModuleInfo {
     pub func_refs: Vec<u32>,
     /// How many functions are used as values.
     pub func_ref_count: u32,
-    /// Names of functions, from the name section, sorted by index.
-    pub function_names: Vec<(u32, String)>,
+    /// Names of functions, from the name section. A file has them elsewhere, where they are
+    /// looked at when somebody asks.
+    #[serde(skip)]
+    pub function_names: FunctionNames,
     /// Names of tags, from the name section, sorted by index.
     pub tag_names: Vec<(u32, String)>,
     /// Names of the fields of types, from the name section, sorted by both indices.
@@ -118,12 +121,14 @@ impl ModuleInfo {
 
     /// The name of a function, if the name section or an export gives one.
     pub fn function_name(&self, function: u32) -> Option<&str> {
-        self.name(&self.function_names, function, Item::Func(function))
+        self.function_names.name(function).or_else(|| self.export_name(Item::Func(function)))
     }
 
     /// The name of a tag, if the name section or an export gives one.
     pub fn tag_name(&self, tag: u32) -> Option<&str> {
-        self.name(&self.tag_names, tag, Item::Tag(tag))
+        let found = self.tag_names.binary_search_by_key(&tag, |(index, _)| *index);
+        let name = found.ok().map(|place| &*self.tag_names[place].1);
+        name.or_else(|| self.export_name(Item::Tag(tag)))
     }
 
     /// What it exports under a name.
@@ -133,11 +138,8 @@ impl ModuleInfo {
         found.ok().map(|i| export(&self.exports_by_name[i]).item)
     }
 
-    /// The name of an item, from the name section or else from an export.
-    fn name<'a>(&'a self, names: &'a [(u32, String)], index: u32, item: Item) -> Option<&'a str> {
-        if let Ok(i) = names.binary_search_by_key(&index, |(index, _)| *index) {
-            return Some(&names[i].1);
-        }
+    /// The first name that an item is exported by.
+    fn export_name(&self, item: Item) -> Option<&str> {
         let export = self.exports.iter().find(|export| export.item == item);
         export.map(|export| export.name.as_str())
     }

@@ -137,6 +137,9 @@ trap_codes! {
     OutOfFuel = 49, "out of fuel";
     /// A stack was to be copied that cannot be.
     NotCopied = 50, "stack cannot be copied";
+    /// The code in the file of a compiled module is not what was written there. It was not
+    /// executed.
+    DamagedCode = 51, "compiled code is damaged";
 }
 
 impl fmt::Display for TrapCode {

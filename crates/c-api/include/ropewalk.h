@@ -196,7 +196,8 @@ enum ropewalk_trapcode_enum {
   ROPEWALK_TRAP_MISTYPED_TRANSFER = 47,
   ROPEWALK_TRAP_INTERRUPT = 48,
   ROPEWALK_TRAP_OUT_OF_FUEL = 49,
-  ROPEWALK_TRAP_NOT_COPIED = 50
+  ROPEWALK_TRAP_NOT_COPIED = 50,
+  ROPEWALK_TRAP_DAMAGED_CODE = 51
 };
 
 /* The code with which a program of WASI has ended; false if that is not what it is. */

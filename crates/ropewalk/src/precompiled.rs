@@ -2,20 +2,22 @@
 
 use crate::engine::Engine;
 use crate::module::{Module, load};
-use crate::source::Stored;
+use crate::source::InFile;
 use crate::tools;
 use anyhow::{Context, Result, ensure};
 use ropewalk_abi::InstanceLayout;
 use ropewalk_abi::code::CodeTables;
 use ropewalk_abi::module::{DataImage, ModuleInfo};
+use ropewalk_abi::names::FunctionNames;
 use ropewalk_runtime::precompiled::{
-    Contents, Precompiled, PrecompiledError, is_precompiled, write,
+    Contents, NamesInFile, Precompiled, PrecompiledError, is_precompiled, write,
 };
-use ropewalk_runtime::{CodeMemory, DataInFile, LoadedModule};
+use ropewalk_runtime::{CodeMemory, DataInFile, LoadedModule, Source};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 
 /// A name and a value that generated code depends on.
 type Setting = (String, String);
@@ -38,21 +40,21 @@ pub(crate) fn settings_bytes(engine: &Engine) -> Vec<u8> {
 
 /// What is known of a module in a file.
 #[derive(Serialize, Deserialize)]
-struct Known<'a, I> {
+struct Known<I> {
     info: I,
     /// Which part of the data each segment is.
     segments: Vec<Range<usize>>,
     images: Vec<DataImage>,
-    #[serde(borrow)]
-    source: Option<&'a [u8]>,
 }
 
 /// The bytes of a compiled module.
 fn to_bytes(engine: &Engine, module: &LoadedModule) -> Result<Vec<u8>> {
     let LoadedModule { info, code, source, .. } = module;
+    code.check()?;
     let source = source.as_ref().map(|source| source.stored());
     let DataInFile { bytes, segments, images } = module.data_in_file();
-    let known = Known { info, segments, images, source: source.as_deref() };
+    let known = Known { info, segments, images };
+    let (names, text) = info.function_names.to_file();
     let (trampolines, trampoline_code) =
         engine.trampolines().of_module(engine.target(), engine.types(), module)?;
     Ok(write(&Contents {
@@ -62,6 +64,8 @@ fn to_bytes(engine: &Engine, module: &LoadedModule) -> Result<Vec<u8>> {
         code: code.bytes(),
         trampolines: &trampolines,
         trampoline_code: &trampoline_code,
+        names: (&names, text.as_bytes()),
+        source: source.as_deref().unwrap_or_default(),
         binary: module.binary().unwrap_or_default(),
     }))
 }
@@ -94,7 +98,7 @@ impl Module {
     /// [`Engine::precompile_module`] wrote. They are copied.
     ///
     /// Fails if they were made by another version of the engine, with other settings or
-    /// for another machine, and if they are damaged.
+    /// for another machine, and if they are damaged: all of them are checked.
     ///
     /// # Safety
     ///
@@ -108,6 +112,11 @@ impl Module {
 
     /// The same for a file, which is mapped instead of read, so that a large module
     /// costs no more than what is used of it.
+    ///
+    /// All of a file of up to 192 KiB is checked here, and of a larger one what is needed in any
+    /// case. Code is checked when it is executed for the first time then. If it is damaged, it
+    /// is not executed: that is a [trap](crate::TrapCode::DamagedCode). Whoever wants to know
+    /// sooner asks by [`check`](Module::check).
     ///
     /// ```
     /// use ropewalk::*;
@@ -133,6 +142,25 @@ impl Module {
         // SAFETY: the caller promises it.
         unsafe { of_precompiled(engine, Precompiled::open(file)) }
             .with_context(|| format!("cannot use {}", path.display()))
+    }
+
+    /// Reads all of the file of a module that is [mapped](Module::deserialize_file), and fails
+    /// if it is damaged. Of another module there is nothing to check.
+    ///
+    /// ```
+    /// use ropewalk::*;
+    ///
+    /// let path = std::env::temp_dir().join(format!("checked-{}.cwasm", std::process::id()));
+    /// let engine = Engine::default();
+    /// std::fs::write(&path, engine.precompile_module(b"(func (export \"f\"))")?)?;
+    /// // SAFETY: the file was written just now, and nobody changes it.
+    /// let module = unsafe { Module::deserialize_file(&engine, &path)? };
+    /// module.check()?;
+    /// # std::fs::remove_file(path)?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn check(&self) -> Result<()> {
+        Ok(self.loaded().code.check()?)
     }
 
     /// Whether bytes begin as those of a compiled module do.
@@ -161,7 +189,7 @@ pub(crate) unsafe fn of_precompiled(
     let mut file = file?;
     check_settings(engine, file.settings())?;
     let known = postcard::from_bytes(file.info());
-    let Known { mut info, segments, images, source }: Known<'_, ModuleInfo> =
+    let Known { mut info, segments, images }: Known<ModuleInfo> =
         known.context("it is damaged: what it says of itself cannot be read")?;
     let data = file.data().len();
     let fits = segments.len() == info.data.len() && segments.iter().all(|part| part.end <= data);
@@ -169,13 +197,11 @@ pub(crate) unsafe fn of_precompiled(
     for (segment, part) in info.data.iter_mut().zip(segments) {
         segment.bytes = part;
     }
-    let source = source.and_then(|source| postcard::from_bytes::<Stored>(source).ok());
-    let source = source.map(Stored::source);
     let layout = InstanceLayout::new(&info).ok().context("it is damaged: it is too large")?;
     let type_ids = engine.types().register_module(&info);
     // SAFETY: the caller promises that the bytes are of a module; the settings say that
     // it was compiled for this engine.
-    let (code, images) = unsafe {
+    let (code, images, file) = unsafe {
         // Where stores are written down, tables of them are needed, which no file has.
         if !engine.config().snapshots {
             let tell = |code: &mut CodeMemory, parts: &[_]| {
@@ -183,9 +209,14 @@ pub(crate) unsafe fn of_precompiled(
             };
             engine.trampolines().take(&file, &type_ids, tell)?;
         }
+        // A debugger would stop at each fault.
+        let code = file.code(engine.config().native_debug)?;
         let images = file.memory_images(&images)?;
-        (CodeMemory::of_precompiled(file)?, images)
+        let file = Arc::new(file);
+        (CodeMemory::of_precompiled(file.clone(), code)?, images, file)
     };
+    info.function_names = FunctionNames::new(NamesInFile(file.clone()));
+    let source = file.has_source().then(|| Arc::new(InFile::new(file)) as Arc<dyn Source>);
     let loaded = load(engine, info, type_ids, layout, code)?;
     Ok(Module::of(engine, LoadedModule { source, images, ..loaded })?)
 }

@@ -1,6 +1,7 @@
 //! The source of a module, for backtraces: its text, or what its debug information says.
 
 use crate::dwarf::Dwarf;
+use ropewalk_runtime::precompiled::Precompiled;
 use ropewalk_runtime::{Place, Source};
 use ropewalk_text::Text;
 use serde::{Deserialize, Serialize};
@@ -31,6 +32,44 @@ impl Stored {
 
     pub fn to_bytes(&self) -> Vec<u8> {
         postcard::to_allocvec(self).expect("memory takes all bytes")
+    }
+}
+
+/// The source of a module out of a file, which is read when a backtrace asks.
+pub(crate) struct InFile {
+    file: Arc<Precompiled>,
+    /// Nothing if the file is damaged there.
+    source: OnceLock<Option<Arc<dyn Source>>>,
+}
+
+impl InFile {
+    pub fn new(file: Arc<Precompiled>) -> InFile {
+        InFile { file, source: OnceLock::new() }
+    }
+
+    fn get(&self) -> Option<&dyn Source> {
+        let read = || Some(postcard::from_bytes::<Stored>(self.file.source()?).ok()?.source());
+        self.source.get_or_init(read).as_deref()
+    }
+}
+
+impl std::fmt::Debug for InFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("InFile")
+    }
+}
+
+impl Source for InFile {
+    fn places(&self, offset: u32) -> Vec<Place> {
+        self.get().map(|source| source.places(offset)).unwrap_or_default()
+    }
+
+    fn text(&self) -> Option<&str> {
+        self.get()?.text()
+    }
+
+    fn stored(&self) -> Vec<u8> {
+        self.file.source().unwrap_or_default().to_vec()
     }
 }
 

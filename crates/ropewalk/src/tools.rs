@@ -31,7 +31,7 @@ pub(crate) fn tell_of_trampolines(
     parts: &[Range<usize>],
 ) -> Result<()> {
     const NAME: &str = "wasm trampoline";
-    let whole = 0..code.bytes().len();
+    let whole = 0..code.len();
     let parts = if parts.is_empty() { std::slice::from_ref(&whole) } else { parts };
     if let Some(jitdump) = engine.jitdump() {
         let path = jitdump.path().display();

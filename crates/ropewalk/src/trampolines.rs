@@ -72,7 +72,7 @@ impl Trampolines {
         let mut code = CodeMemory::load(self.compile(kind, target, &types.func_type(type_id))?)
             .context("cannot load code")?;
         tell(&mut code)?;
-        let part = 0..code.bytes().len();
+        let part = 0..code.len();
         let new = Trampoline { code: Arc::new(code), part };
         let mut known = self.known[kind as usize].write().expect("never poisoned");
         Ok(known.entry(type_id).or_insert(new).address())

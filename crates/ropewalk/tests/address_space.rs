@@ -149,14 +149,8 @@ fn a_precompiled_module_is_compiled_again() {
 fn a_precompiled_module_without_its_binary_says_which_limit_it_was() {
     let output = child("a_precompiled_module_without_its_binary_says_which_limit_it_was", || {
         let engine = Engine::default();
-        let without = |text: &str| {
-            let mut bytes = engine.precompile_module(text.as_bytes()).unwrap();
-            *bytes.last_mut().unwrap() ^= 1;
-            // SAFETY: the code is as it was made.
-            unsafe { Module::deserialize(&engine, &bytes) }.unwrap()
-        };
-        let module = without(PROGRAM);
-        let user = without("(import \"\" \"m\" (memory 1))");
+        let module = without_binary(&engine, PROGRAM);
+        let user = without_binary(&engine, "(import \"\" \"m\" (memory 1))");
         allow_more(3 * GIB);
         let error = instantiate_again(&module).unwrap_err().to_string();
         assert!(error.starts_with("cannot allocate a memory of 1 pages: this process"), "{error}");

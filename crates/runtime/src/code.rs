@@ -6,6 +6,7 @@ use crate::link::ImportValue;
 use crate::machine;
 use crate::map::{Map, PAGE};
 use crate::memory_image::MemoryImages;
+use crate::precompiled::code::{Admission, Code};
 use crate::precompiled::{Precompiled, PrecompiledError};
 use crate::source::Source;
 use crate::store::Store;
@@ -38,8 +39,8 @@ pub struct CodeMemory {
 enum Kept {
     /// An image whose bytes are in a map.
     Image(Map, Box<CodeImage>),
-    /// A file, or a copy of one.
-    Precompiled(Precompiled),
+    /// A file, or a copy of one, and where its code can be executed.
+    Precompiled(Arc<Precompiled>, Code),
     /// Code without tables.
     Map(Map),
 }
@@ -67,13 +68,18 @@ impl CodeMemory {
     ///
     /// Its bytes must be what [`write`](crate::precompiled::write) made of code that
     /// was compiled for this engine.
-    pub unsafe fn of_precompiled(mut file: Precompiled) -> Result<CodeMemory, PrecompiledError> {
-        let code = file.make_executable()?;
-        let start = file.base() as usize + code.start;
+    pub unsafe fn of_precompiled(
+        file: Arc<Precompiled>,
+        code: Code,
+    ) -> Result<CodeMemory, PrecompiledError> {
+        let (start, len) = match &code {
+            Code::InPlace(part) => (file.code_bytes().as_ptr() as usize, part.len()),
+            Code::Later(code) => (code.start(), code.len()),
+        };
         // SAFETY: the tables lie in memory of the file, which nobody changes and which
         // is given back with what is returned.
         let tables = unsafe { forever(file.tables()?) };
-        Ok(CodeMemory::new(start, code.len(), tables, Kept::Precompiled(file)))
+        Ok(CodeMemory::new(start, len, tables, Kept::Precompiled(file, code)))
     }
 
     /// Code that is at its place, without tables.
@@ -102,16 +108,49 @@ impl CodeMemory {
         &self.tables
     }
 
-    /// The bytes of the code.
+    /// How many bytes the code has.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The bytes of the code. Those out of a file may not be [checked](Self::check) yet, and
+    /// lie elsewhere than where they are executed.
     pub fn bytes(&self) -> &[u8] {
-        // SAFETY: the code is there, readable and never written.
-        unsafe { std::slice::from_raw_parts(self.start as *const u8, self.len) }
+        match &self.kept {
+            Kept::Precompiled(file, _) => file.code_bytes(),
+            // SAFETY: the code is there, readable and never written.
+            Kept::Image(..) | Kept::Map(_) => unsafe {
+                std::slice::from_raw_parts(self.start as *const u8, self.len)
+            },
+        }
+    }
+
+    /// Checks all of what comes out of a file and was not checked yet.
+    pub fn check(&self) -> Result<(), PrecompiledError> {
+        match &self.kept {
+            Kept::Precompiled(file, _) => file.check_all(),
+            Kept::Image(..) | Kept::Map(_) => Ok(()),
+        }
+    }
+
+    /// Lets code that is checked when it is executed first be executed at an offset; nothing if
+    /// it is not such code. Async-signal-safe.
+    pub(crate) fn admit(&self, offset: u32) -> Option<Admission> {
+        match &self.kept {
+            Kept::Precompiled(file, Code::Later(code)) => Some(code.admit(file, offset as usize)),
+            _ => None,
+        }
     }
 
     /// The module in the binary format, if it comes out of a file that has it.
     pub fn binary(&self) -> Option<&[u8]> {
         match &self.kept {
-            Kept::Precompiled(file) => file.binary(),
+            Kept::Precompiled(file, _) => file.binary(),
             Kept::Image(..) | Kept::Map(_) => None,
         }
     }
@@ -120,7 +159,7 @@ impl CodeMemory {
     /// out of a file that is damaged there.
     pub fn position_at(&self, offset: u32) -> Option<u32> {
         let has_positions = match &self.kept {
-            Kept::Precompiled(file) => file.has_positions(),
+            Kept::Precompiled(file, _) => file.has_positions(),
             Kept::Image(..) | Kept::Map(_) => true,
         };
         has_positions.then(|| self.tables.position_at(offset))?

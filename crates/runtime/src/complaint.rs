@@ -26,7 +26,7 @@ struct Complaint<'a> {
 
 impl fmt::Display for Complaint<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Fault { signal, code, address, exception, pc, sp } = *self.fault;
+        let Fault { signal, code, address, exception, pc, sp, .. } = *self.fault;
         let name = match signal {
             libc::SIGSEGV => "SIGSEGV",
             libc::SIGBUS => "SIGBUS",

@@ -9,6 +9,7 @@
 use crate::arch::frames::is_trap_instruction;
 use crate::arch::interrupted::GENERAL_PROTECTION;
 use crate::known_code;
+use crate::precompiled::code::Admission;
 use crate::stack;
 use crate::store::Store;
 use libc::c_int;
@@ -27,6 +28,8 @@ pub(crate) struct Fault {
     pub address: usize,
     /// The number of the processor's exception, the last one if this is none.
     pub exception: i64,
+    /// Whether memory was written, if it was accessed.
+    pub was_writing: bool,
     pub pc: usize,
     pub sp: usize,
 }
@@ -39,6 +42,9 @@ pub(crate) enum Verdict {
     /// The running stack has no room for what the instruction does. It can be executed
     /// again when there is some.
     NoRoom,
+    /// Code was executed for the first time, and was checked. The instruction can be executed
+    /// again.
+    Checked,
     /// Not ours: for whoever handled such signals before.
     Foreign,
     /// A bug of the engine, or of something that has broken it.
@@ -60,7 +66,12 @@ pub(crate) fn judge(store: &Store, fault: &Fault) -> Verdict {
             if stack::in_guard(block, fault.address) {
                 return if overflows(store, fault) { Verdict::NoRoom } else { Verdict::Bug };
             }
-            memory_fault(store, fault)
+            match first_execution(store, fault) {
+                Some(Admission::Admitted) => return Verdict::Checked,
+                Some(Admission::Damaged) => Some(TrapCode::DamagedCode),
+                Some(Admission::Refused) => Some(TrapCode::OutOfMemory),
+                None => memory_fault(store, fault),
+            }
         }
         (libc::SIGSEGV, SI_KERNEL) => no_room_for_a_handler(store, block, fault),
         (libc::SIGILL, ILL_ILLOPN) => undefined_instruction(store, fault),
@@ -81,6 +92,16 @@ fn is_ours(block: &ControlBlock, fault: &Fault) -> bool {
 pub(crate) fn listed(store: &Store, fault: &Fault) -> Option<TrapCode> {
     let (module, offset) = store.module_at(fault.pc)?;
     module.code.tables().trap_at(offset)
+}
+
+/// Has code checked that is executed, or whose constants are read, for the first time. None if
+/// it is something else that was accessed.
+fn first_execution(store: &Store, fault: &Fault) -> Option<Admission> {
+    if fault.code != SEGV_ACCERR || fault.was_writing {
+        return None;
+    }
+    let (module, offset) = store.module_at(fault.address)?;
+    module.code.admit(offset)
 }
 
 /// An access of memory, but for the guard of the stack, that the kernel refused.

@@ -164,10 +164,15 @@ impl Instance {
 
     /// The context of an imported function, if that is one of the host.
     pub(crate) fn host_context(&self, function: u32) -> Option<HostContext> {
+        // SAFETY: it is filled if the import is a function of the host.
+        self.host_context_place(function).map(|place| unsafe { place.read() })
+    }
+
+    /// Where the same lies.
+    pub(crate) fn host_context_place(&self, function: u32) -> Option<*const HostContext> {
         let place = self.place.at::<HostContext>(self.module.layout.host_context(function));
         let import = self.function_import(function);
-        // SAFETY: it is filled if the import is a function of the host.
-        ptr::eq(import.context, place.as_ptr().cast()).then(|| unsafe { place.read() })
+        ptr::eq(import.context, place.as_ptr().cast()).then_some(place.as_ptr().cast_const())
     }
 
     /// Whether a context is that of an imported function.

@@ -73,6 +73,12 @@ impl Map {
         Map::of_file_part(file, part, ProtFlags::READ | ProtFlags::EXEC)
     }
 
+    /// Maps a part of a file from a page boundary on, which cannot be accessed yet. Code may
+    /// be in it.
+    pub fn of_inaccessible_file(file: &File, part: &Range<usize>) -> io::Result<Map> {
+        Map::of_file_part(file, part, ProtFlags::empty())
+    }
+
     fn of_file_part(file: &File, part: &Range<usize>, flags: ProtFlags) -> io::Result<Map> {
         let len = part.len().max(1).next_multiple_of(PAGE);
         let (near, start) = (near_code(len), part.start as u64);

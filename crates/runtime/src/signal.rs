@@ -1,7 +1,8 @@
 //! Faults of generated code become traps.
 //!
 //! The handler runs on an alternate stack. [`fault`] tells what a fault is. Where the
-//! stack has no room, it [grows](grow), and the instruction is executed again. A trap
+//! stack has no room, it [grows](grow), and the instruction is executed again, as it is where
+//! [code](crate::precompiled) is executed for the first time, and was checked. A trap
 //! is noted in the store, and the thread made to continue at [`leave`](crate::arch::stubs::leave); the
 //! handler never jumps out. A fault that must not happen ends the process. What is
 //! not ours, and every signal that a process has sent, goes to the handler that was
@@ -152,6 +153,7 @@ unsafe fn become_trap(signal: c_int, info: &siginfo_t, context: &mut ucontext_t)
         // SAFETY: these signals carry an address, if the kernel raised them.
         address: unsafe { info.si_addr() } as usize,
         exception: thread.exception(),
+        was_writing: thread.was_writing(),
         pc: thread.pc(),
         sp: thread.sp(),
     };
@@ -177,6 +179,7 @@ unsafe fn become_trap(signal: c_int, info: &siginfo_t, context: &mut ucontext_t)
                 }
             }
         }
+        Verdict::Checked => return true,
         Verdict::Foreign => return false,
         Verdict::Bug => complaint::abort(store, &fault),
     };

@@ -28,14 +28,20 @@ fn a_damaged_file_is_refused() {
     let module = file("damaged.wat", TWO);
     let output = file("damaged.cwasm", "");
     ropewalk(&["compile", &module, "-o", &output]).prints("");
-    let mut bytes = fs::read(&output).unwrap();
-    // The binary at the end is looked at only when it is compiled again.
-    let (last, code) = (bytes.len() - 1, bytes.len() / 3);
-    bytes[code] ^= 1;
-    fs::write(&output, &bytes).unwrap();
+    let bytes = fs::read(&output).unwrap();
     let run = || ropewalk(&["run", "--invoke", "two", &output]);
-    run().fails(1, &["it is damaged: its checksum is not that of its bytes"]);
-    fs::write(&output, &bytes[..last]).unwrap();
+    // In the head, in the settings, and in the code, which begins at the second page.
+    for (at, message) in [
+        (40, "it is damaged: the checksum of its head is another"),
+        (600, "it is damaged: its checksum is not that of its bytes"),
+        (4096, "it is damaged: its code is not what was written"),
+    ] {
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 1;
+        fs::write(&output, &damaged).unwrap();
+        run().fails(1, &[message]);
+    }
+    fs::write(&output, &bytes[..bytes.len() - 1]).unwrap();
     run().fails(1, &["it is damaged: its length is not what its head says"]);
 }
 

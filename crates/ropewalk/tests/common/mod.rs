@@ -7,7 +7,9 @@ pub mod polling;
 
 pub use ropewalk::stress::*;
 use ropewalk::*;
+use std::path::Path;
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// An instance of a module without imports, in a new store.
 pub fn instantiate(text: &str) -> (Store<()>, Instance) {
@@ -175,4 +177,21 @@ pub fn message<T>(result: Result<T>) -> String {
 /// The type of the structs that a parameter or result of a function refers to.
 pub fn struct_type(engine: &Engine, ty: ValType) -> StructType {
     StructType::of(engine, ty).expect("a reference to structs of a type")
+}
+
+/// A module out of a file whose binary is damaged, so that it cannot be compiled again. The file
+/// is so large, by a long comment, that this is not found when it is opened.
+pub fn without_binary(engine: &Engine, text: &str) -> Module {
+    let text = format!("{text}\n;; {}", "long ".repeat(50_000));
+    let mut bytes = engine.precompile_module(text.as_bytes()).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    let name = format!("without-binary-{}-{number}.cwasm", std::process::id());
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&path, bytes).unwrap();
+    // SAFETY: it was just made, the code is as it was, and nobody changes the file.
+    let module = unsafe { Module::deserialize_file(engine, &path) }.unwrap();
+    std::fs::remove_file(path).unwrap();
+    module
 }

@@ -29,7 +29,7 @@ pub(super) fn of(module: &LoadedModule) -> Sections {
     root.set(DW_AT_name, text(&lines[0].file));
     let start = Address::Constant(module.code.start() as u64);
     root.set(DW_AT_low_pc, AttributeValue::Address(start));
-    root.set(DW_AT_high_pc, AttributeValue::Udata(module.code.bytes().len() as u64));
+    root.set(DW_AT_high_pc, AttributeValue::Udata(module.code.len() as u64));
     let mut written = Written::new(EndianVec::new(LittleEndian));
     dwarf.write(&mut written).expect("all of it can be written");
     let mut sections = Sections::new();

@@ -63,7 +63,7 @@ impl CodeMemory {
         tell_of_stubs();
         let mut sections = vec![(".eh_frame", unwind::frames_of(self, &functions))];
         sections.extend(lines);
-        let object = object::write(self.start(), self.bytes().len(), &functions, &sections);
+        let object = object::write(self.start(), self.len(), &functions, &sections);
         self.registration = Some(Registration(Told::new(object)));
     }
 }

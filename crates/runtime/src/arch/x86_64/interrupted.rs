@@ -9,6 +9,9 @@ use ropewalk_abi::StoreContext;
 /// The processor's exception for an access that no page could allow.
 pub(crate) const GENERAL_PROTECTION: i64 = 13;
 
+/// The bit of a page fault's code that is set if something was written.
+const WRITING: i64 = 2;
+
 /// The registers of an interrupted thread.
 pub(crate) struct Interrupted<'a>(&'a mut ucontext_t);
 
@@ -39,6 +42,11 @@ impl Interrupted<'_> {
     /// The number of the processor's exception, the last one if this is none.
     pub fn exception(&self) -> i64 {
         self.0.uc_mcontext.gregs[libc::REG_TRAPNO as usize]
+    }
+
+    /// Whether a page fault, which the last exception was, is of something that was written.
+    pub fn was_writing(&self) -> bool {
+        self.0.uc_mcontext.gregs[libc::REG_ERR as usize] & WRITING != 0
     }
 
     /// Makes the thread continue at [`leave`](stubs::leave).

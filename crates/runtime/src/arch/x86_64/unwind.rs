@@ -69,7 +69,7 @@ pub(crate) fn frames_of(code: &CodeMemory, functions: &[Symbol]) -> Vec<u8> {
     }
     // After the functions is code that runs in their frames: mostly that of switches.
     let end = functions.last().map_or(0, |function| function.start + function.len);
-    let rest = code.bytes().len() - end;
+    let rest = code.len() - end;
     if rest > 0 {
         let mut fde = FrameDescriptionEntry::new(address(end), rest as u32);
         in_frame(&mut fde, 0);

@@ -1,10 +1,14 @@
 //! Compiled modules that are kept in a folder.
 
+mod seen;
+mod stamp;
+
+use self::seen::{Identity, Note};
 use crate::engine::Engine;
 use crate::module::Module;
 use crate::precompiled::of_precompiled;
 use anyhow::{Context, Result, ensure};
-use ropewalk_runtime::precompiled::Precompiled;
+use ropewalk_runtime::precompiled::{Precompiled, checksum_of};
 use std::fs::{self, DirBuilder, File};
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
@@ -19,6 +23,11 @@ use std::time::{Duration, SystemTime};
 /// * A module is found by a cryptographic hash of its bytes and of everything that its
 ///   code depends on: the version of the engine, its settings, the machine. So nothing
 ///   is found that does not fit.
+/// * A large [file](Module::from_file) that was seen before and is unchanged since then, as its
+///   number, its length and its times say, is neither read nor hashed again.
+/// * A file of the cache that was written to by anybody else is checked as a whole, and made
+///   anew if it is damaged. Of others, code is checked before it is executed, as it is by
+///   [`Module::deserialize_file`]; one that turns out to be damaged is removed.
 /// * Its files become code, so nobody but the user may write to the folder. One that
 ///   others may write to is refused.
 /// * Any number of processes may use it at the same time.
@@ -106,47 +115,46 @@ impl Cache {
         let is_binary = bytes.first() == Some(&0);
         let mut hasher = start_hashing(engine, is_binary, file, bytes.len() as u64);
         hasher.update(bytes);
-        self.place_of(&hasher)
+        self.place_of(&hasher.finalize())
     }
 
-    /// The same for a module in a file, of which no more than a piece is in memory at a time.
+    /// The same for a module in a file, which is not read if it was seen before.
     pub(crate) fn place_of_file(
         &self,
         engine: &Engine,
         file: &mut File,
         name: &str,
     ) -> std::io::Result<PathBuf> {
-        let len = file.metadata()?.len();
-        let mut piece = vec![0; PIECE];
-        let mut read = file.read(&mut piece)?;
-        let is_binary = read > 0 && piece[0] == 0;
-        let mut hasher = start_hashing(engine, is_binary, Some(name), len);
-        while read > 0 {
-            hasher.update(&piece[..read]);
-            read = file.read(&mut piece)?;
+        let identity = Identity::of(file);
+        let note = identity.map(|identity| Note::new(&self.folder, engine, identity, name));
+        if let Some(hash) = note.as_ref().and_then(Note::read) {
+            return Ok(self.place_of(&hash));
         }
-        Ok(self.place_of(&hasher))
+        let hash = hash_file(engine, file, name)?;
+        if let Some(note) = note {
+            note.write(file, &hash, |path, bytes| {
+                let _ = self.write(path, bytes, |_| ());
+            });
+        }
+        Ok(self.place_of(&hash))
     }
 
-    fn place_of(&self, hasher: &blake3::Hasher) -> PathBuf {
-        self.folder.join(hasher.finalize().to_hex().as_str()).with_extension(EXTENSION)
+    fn place_of(&self, hash: &blake3::Hash) -> PathBuf {
+        self.folder.join(hash.to_hex().as_str()).with_extension(EXTENSION)
     }
 
     /// The module at a place. One that is damaged is removed.
     pub(crate) fn find(&self, engine: &Engine, place: &Path) -> Option<Module> {
         let file = File::open(place).ok()?;
-        // SAFETY: nobody but the user writes to the folder, who does it as below: a file
-        // has its name only when it is whole, and is not written to any more.
-        match unsafe { of_precompiled(engine, Precompiled::open(file)) } {
-            Ok(module) => {
-                mark_as_used(place);
-                Some(module)
-            }
-            Err(_) => {
-                let _ = fs::remove_file(place);
-                None
-            }
+        let found = open(&file, place).and_then(|found| {
+            // SAFETY: nobody but the user writes to the folder, who does it as below: a file
+            // has its name only when it is whole, and is not written to any more.
+            unsafe { of_precompiled(engine, Ok(found)) }
+        });
+        if found.is_err() {
+            let _ = fs::remove_file(place);
         }
+        found.ok()
     }
 
     /// Keeps a module, if that is possible.
@@ -155,19 +163,22 @@ impl Cache {
         if bytes.len() as u64 > self.max_bytes {
             return;
         }
-        let _ = self.write(place, &bytes);
+        let _ = self.write(place, &bytes, |file| {
+            // If that is not possible, it is checked each time.
+            let _ = checksum_of(&bytes).map(|checksum| stamp::mark(file, checksum));
+        });
         let _ = self.trim(place);
     }
 
     /// Writes a file that has its name only when it is whole.
-    fn write(&self, place: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    fn write(&self, place: &Path, bytes: &[u8], finish: impl FnOnce(&File)) -> std::io::Result<()> {
         static WRITTEN: AtomicU64 = AtomicU64::new(0);
         let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
         let name = format!("{}-{number}.{UNFINISHED}", std::process::id());
         let unfinished = self.folder.join(name);
         let mut options = File::options();
         let written = (options.write(true).create_new(true).mode(0o600).open(&unfinished))
-            .and_then(|mut file| file.write_all(bytes))
+            .and_then(|mut file| file.write_all(bytes).map(|()| finish(&file)))
             .and_then(|()| fs::rename(&unfinished, place));
         if written.is_err() {
             let _ = fs::remove_file(&unfinished);
@@ -191,6 +202,7 @@ impl Cache {
                 _ => {}
             }
         }
+        seen::trim(&self.folder, now);
         files.sort();
         let mut total: u64 = files.iter().map(|(_, bytes, _)| bytes).sum();
         for (_, bytes, path) in files.iter().filter(|(_, _, path)| path != newest) {
@@ -219,11 +231,32 @@ fn start_hashing(engine: &Engine, is_binary: bool, file: Option<&str>, len: u64)
     hasher
 }
 
-/// Notes that a file was used.
-fn mark_as_used(place: &Path) {
-    let now = SystemTime::now();
-    let marked = fs::metadata(place).and_then(|metadata| metadata.modified());
-    if marked.is_ok_and(|at| now.duration_since(at).is_ok_and(|age| age > MARKED)) {
-        let _ = File::open(place).and_then(|file| file.set_modified(now));
+/// Hashes a module in a file, of which no more than a piece is in memory at a time.
+fn hash_file(engine: &Engine, file: &mut File, name: &str) -> std::io::Result<blake3::Hash> {
+    let len = file.metadata()?.len();
+    let mut piece = vec![0; PIECE];
+    let mut read = file.read(&mut piece)?;
+    let is_binary = read > 0 && piece[0] == 0;
+    let mut hasher = start_hashing(engine, is_binary, Some(name), len);
+    while read > 0 {
+        hasher.update(&piece[..read]);
+        read = file.read(&mut piece)?;
     }
+    Ok(hasher.finalize())
+}
+
+/// Opens a file of a cache. One that somebody else has written to is checked as a whole.
+fn open(file: &File, place: &Path) -> Result<Precompiled> {
+    let modified = file.metadata()?.modified()?;
+    let mut found = Precompiled::open(file.try_clone()?)?;
+    let is_marked = stamp::is_marked(modified, found.checksum());
+    if !is_marked {
+        found.check_all()?;
+    }
+    let is_old = SystemTime::now().duration_since(modified).is_ok_and(|age| age > MARKED);
+    if is_old || !is_marked {
+        let _ = stamp::mark(file, found.checksum());
+    }
+    found.remove_if_damaged(place.to_path_buf());
+    Ok(found)
 }

@@ -1,0 +1,226 @@
+//! Code of a compiled module in a file is checked when it is executed first.
+
+use ropewalk::*;
+use std::fmt::Write as _;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+const COUNT: u64 = 1200;
+
+/// A folder of a test's own.
+fn folder(name: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
+    folder
+}
+
+/// A constant that no other function has.
+fn marker(function: u64) -> u64 {
+    0x1234_5678_9ABC_0000 + function
+}
+
+/// A module of several hundred kilobytes of code, with constants and tables of jumps in it.
+fn large() -> String {
+    let mut text = String::from("(module $large\n(table funcref (elem");
+    (0..COUNT).for_each(|i| write!(text, " $f{i}").unwrap());
+    text.push_str("))\n(type $f (func (param i64) (result i64)))\n");
+    for i in 0..COUNT {
+        let cases: String = (1..8).fold(String::new(), |mut cases, case| {
+            let value = 3.25 * case as f64 + i as f64;
+            let add = "(local.set $x (f64.add (local.get $x)";
+            write!(cases, ") {add} (f64.mul (f64.const {value}) (f64.const 0.{i}1))))").unwrap();
+            cases
+        });
+        writeln!(
+            text,
+            "(func $f{i} (export \"f{i}\") (type $f) (local $x f64) (block (block (block (block \
+             (block (block (block (br_table 0 1 2 3 4 5 6 (i32.wrap_i64 (local.get 0))) \
+             {cases} (i64.xor (i64.const {}) (i64.trunc_sat_f64_s (local.get $x))))",
+            marker(i)
+        )
+        .unwrap();
+    }
+    text.push_str(
+        "(func (export \"call\") (param i32 i64) (result i64)
+           (call_indirect (type $f) (local.get 1) (local.get 0))))",
+    );
+    text
+}
+
+/// It, compiled.
+fn compiled() -> &'static [u8] {
+    static COMPILED: OnceLock<Vec<u8>> = OnceLock::new();
+    COMPILED.get_or_init(|| Engine::default().precompile_module(large().as_bytes()).unwrap())
+}
+
+/// It with a bit of a function changed.
+fn damaged(function: u64) -> Vec<u8> {
+    let mut bytes = compiled().to_vec();
+    let at = bytes.windows(8).position(|bytes| bytes == marker(function).to_le_bytes()).unwrap();
+    bytes[at] ^= 1;
+    bytes
+}
+
+fn map(path: &Path) -> Module {
+    // SAFETY: the file is what was just made, or damaged in code, which is found.
+    unsafe { Module::deserialize_file(&Engine::default(), path).unwrap() }
+}
+
+fn instance(module: &Module) -> (Store<()>, Instance) {
+    let mut store = Store::new(module.engine(), ());
+    let instance = Instance::new(&mut store, module, &[]).unwrap();
+    (store, instance)
+}
+
+fn call(store: &mut Store<()>, instance: Instance, function: u64, argument: i64) -> Result<i64> {
+    let name = format!("f{function}");
+    instance.get_typed_func::<i64, i64>(&mut *store, &name)?.call(store, argument)
+}
+
+#[test]
+fn all_code_does_what_it_does_when_it_is_checked_at_once() {
+    let path = folder("whole-code").join("large.cwasm");
+    fs::write(&path, compiled()).unwrap();
+    let mapped = map(&path);
+    // SAFETY: the bytes are what was just made.
+    let copied = unsafe { Module::deserialize(&Engine::default(), compiled()).unwrap() };
+    let (mut store, instance_of_file) = instance(&mapped);
+    let (mut other, copy) = instance(&copied);
+    for function in (0..COUNT).rev().step_by(3) {
+        for argument in 0..3 {
+            let argument = (argument * 5 + function as i64) % 9;
+            let found = call(&mut store, instance_of_file, function, argument).unwrap();
+            assert_eq!(found, call(&mut other, copy, function, argument).unwrap());
+        }
+    }
+    mapped.check().unwrap();
+    assert!(mapped.serialize().unwrap() == compiled());
+}
+
+#[test]
+fn damaged_code_is_not_executed() {
+    let path = folder("damaged-code").join("large.cwasm");
+    let bytes = damaged(900);
+    fs::write(&path, &bytes).unwrap();
+    let module = map(&path);
+    let (mut store, instance) = instance(&module);
+    let whole = call(&mut store, instance, 0, 1).unwrap();
+    for _ in 0..2 {
+        let error = call(&mut store, instance, 900, 1).unwrap_err();
+        let trap = error.downcast_ref::<Trap>().unwrap();
+        assert_eq!(trap.code(), TrapCode::DamagedCode);
+        assert_eq!(trap.code().message(), "compiled code is damaged");
+        assert_eq!(trap.backtrace().frames()[0].function_name(), Some("f900"));
+        // The store goes on.
+        assert_eq!(call(&mut store, instance, 0, 1).unwrap(), whole);
+    }
+    let through = instance.get_typed_func::<(i32, i64), i64>(&mut store, "call").unwrap();
+    let error = through.call(&mut store, (900, 1)).unwrap_err();
+    let frames = error.downcast_ref::<Trap>().unwrap().backtrace().frames().to_vec();
+    let names: Vec<_> = frames.iter().map(|frame| frame.function_name()).collect();
+    assert_eq!(names, [Some("f900"), Some("call")]);
+    // Whoever wants to know sooner can.
+    let error = module.check().unwrap_err().to_string();
+    assert_eq!(error, "it is damaged: its code is not what was written");
+    assert!(module.serialize().is_err());
+    // SAFETY: they are refused.
+    assert!(unsafe { Module::deserialize(module.engine(), &bytes) }.is_err());
+}
+
+#[test]
+fn damage_where_nothing_is_executed_does_no_harm() {
+    let path = folder("unused-code").join("large.cwasm");
+    fs::write(&path, damaged(1000)).unwrap();
+    let (mut store, instance) = instance(&map(&path));
+    call(&mut store, instance, 0, 1).unwrap();
+    call(&mut store, instance, 300, 1).unwrap();
+}
+
+#[test]
+fn damaged_code_ends_what_runs_in_a_continuation() {
+    let ty = "(type $f (func (param i64) (result i64)))";
+    let continued = "(type $c (cont $f)) (func (export \"continued\") (param i64) (result i64)
+        (resume $c (local.get 0) (cont.new $c (ref.func $f900))))";
+    let text = large().replacen(ty, &format!("{ty} {continued}"), 1);
+    let mut bytes = Engine::default().precompile_module(text.as_bytes()).unwrap();
+    let at = bytes.windows(8).position(|bytes| bytes == marker(900).to_le_bytes()).unwrap();
+    bytes[at] ^= 1;
+    let path = folder("damaged-continuation").join("large.cwasm");
+    fs::write(&path, &bytes).unwrap();
+    let (mut store, instance) = instance(&map(&path));
+    let continued = instance.get_typed_func::<i64, i64>(&mut store, "continued").unwrap();
+    for _ in 0..3 {
+        let error = continued.call(&mut store, 1).unwrap_err();
+        assert_eq!(error.downcast_ref::<Trap>().unwrap().code(), TrapCode::DamagedCode);
+    }
+}
+
+#[test]
+fn many_threads_execute_code_for_the_first_time() {
+    let path = folder("threads-code").join("large.cwasm");
+    fs::write(&path, compiled()).unwrap();
+    for _ in 0..5 {
+        let module = map(&path);
+        let sums: Vec<i64> = std::thread::scope(|scope| {
+            let run = || {
+                let (mut store, instance) = instance(&module);
+                let functions = (0..COUNT).step_by(7);
+                functions.map(|f| call(&mut store, instance, f, 2).unwrap() >> 8).sum()
+            };
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(run)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert!(sums.iter().all(|sum| *sum == sums[0]));
+    }
+}
+
+/// The only file of a cache that has a compiled module.
+fn kept(folder: &Path) -> PathBuf {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> = entries.filter(|path| path.is_file()).collect();
+    assert_eq!(files.len(), 1);
+    files.pop().unwrap()
+}
+
+#[test]
+fn a_file_of_the_cache_that_was_written_to_is_mended_before_it_runs() {
+    let folder = folder("written-to");
+    let cache = Cache::open(&folder).unwrap();
+    let engine = Engine::new(Config::new().cache(cache)).unwrap();
+    let whole = Module::new(&engine, large()).unwrap().serialize().unwrap();
+    let file = kept(&folder);
+    assert!(fs::read(&file).unwrap() == whole);
+    fs::write(&file, damaged(900)).unwrap();
+    let (mut store, instance) = instance(&Module::new(&engine, large()).unwrap());
+    call(&mut store, instance, 900, 1).unwrap();
+    assert!(fs::read(&file).unwrap() == whole);
+}
+
+/// As a disk damages files, without anybody writing to them.
+#[test]
+fn a_file_of_the_cache_that_is_damaged_unseen_is_removed_when_that_is_found() {
+    let folder = folder("unseen-damage");
+    let cache = Cache::open(&folder).unwrap();
+    let engine = Engine::new(Config::new().cache(cache)).unwrap();
+    let module = Module::new(&engine, large()).unwrap();
+    let (mut store, whole) = instance(&module);
+    let expected = call(&mut store, whole, 900, 1).unwrap();
+    drop((store, module));
+    let file = kept(&folder);
+    let modified = fs::metadata(&file).unwrap().modified().unwrap();
+    fs::write(&file, damaged(900)).unwrap();
+    fs::File::open(&file).unwrap().set_modified(modified).unwrap();
+    let module = Module::new(&engine, large()).unwrap();
+    let (mut store, damaged) = instance(&module);
+    let error = call(&mut store, damaged, 900, 1).unwrap_err();
+    assert_eq!(error.downcast_ref::<Trap>().unwrap().code(), TrapCode::DamagedCode);
+    drop((store, module, error));
+    assert!(!file.exists());
+    let (mut store, again) = instance(&Module::new(&engine, large()).unwrap());
+    assert_eq!(call(&mut store, again, 900, 1).unwrap(), expected);
+    assert!(file.exists());
+}
