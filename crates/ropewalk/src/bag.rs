@@ -55,7 +55,7 @@ use std::future::poll_fn;
 /// stacks, as for a [`Continuation`](crate::Continuation).
 pub struct BagStack(HeldStack);
 
-/// What came back to the host that has switched to a stack.
+/// What came back to the host that has switched to a stack. [`BagStack`] has an example.
 #[derive(Debug)]
 pub struct Switched {
     /// The values.
@@ -73,6 +73,15 @@ impl BagStack {
 
     pub(crate) fn from_word(runtime: &mut RuntimeStore, word: u64, ty: ValType) -> Self {
         BagStack(HeldStack::from_word(runtime, word, ty, StackKind::Bag))
+    }
+
+    /// One of a store that was restored.
+    pub(crate) fn again(stack: HeldStack) -> BagStack {
+        BagStack(stack)
+    }
+
+    pub(crate) fn held(&self) -> &HeldStack {
+        &self.0
     }
 
     pub(crate) fn into_word(self, runtime: &RuntimeStore) -> Result<u64> {

@@ -2,12 +2,14 @@
 
 use crate::Func;
 use crate::deadlock::Guests;
+use crate::snapshot::{self, Snapshot, SnapshotOptions};
 use crate::store::{AsContextMut, Store, StoreContextMut, StoreInner};
 use crate::typed::TypedFunc;
 use crate::val::Val;
 use crate::waiting::{WaitingCall, polling};
 use crate::wasm_values::{Places, WasmParams, WasmResults};
 use anyhow::{Result, ensure};
+use ropewalk_abi::HostContext;
 use ropewalk_runtime::{Pending, Stop, Store as RuntimeStore, pending};
 use std::collections::VecDeque;
 use std::ffi::c_void;
@@ -15,7 +17,7 @@ use std::future::{Future as _, poll_fn};
 use std::pin::pin;
 use std::ptr::{self, NonNull};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 
 /// Access to a store in which several calls wait at the same time.
@@ -59,6 +61,8 @@ pub struct Accessor<T> {
     runtime: NonNull<RuntimeStore>,
     /// Which thread uses the store, or zero.
     user: AtomicUsize,
+    /// What the host function was called with that runs, and lets others use the store; or null.
+    called: AtomicPtr<HostContext>,
     /// Calls that were dropped while somebody used the store.
     given_up: Mutex<Vec<Pending>>,
     admission: Mutex<Admission>,
@@ -172,14 +176,30 @@ impl Drop for Using<'_> {
 }
 
 /// A host function, whose caller uses the store, lets others use it.
-pub(crate) struct Open(*const AtomicUsize);
+pub(crate) struct Open {
+    user: *const AtomicUsize,
+    _calls: Option<Calls>,
+}
 
 impl Drop for Open {
     fn drop(&mut self) {
         // SAFETY: the accessor lives longer than calls that are polled with it.
-        if let Some(user) = unsafe { self.0.as_ref() } {
+        if let Some(user) = unsafe { self.user.as_ref() } {
             acquire(user).expect("nobody of this thread has kept it");
         }
+    }
+}
+
+/// A host function runs that has an accessor, until this is dropped.
+pub(crate) struct Calls {
+    called: *const AtomicPtr<HostContext>,
+    before: *mut HostContext,
+}
+
+impl Drop for Calls {
+    fn drop(&mut self) {
+        // SAFETY: the accessor lives longer than the call.
+        unsafe { (*self.called).store(self.before, Ordering::Relaxed) };
     }
 }
 
@@ -211,6 +231,7 @@ impl<T> Accessor<T> {
             owner,
             runtime,
             user: AtomicUsize::new(0),
+            called: AtomicPtr::new(ptr::null_mut()),
             given_up: Mutex::default(),
             admission: Mutex::new(admission),
             guests: Guests::default(),
@@ -222,15 +243,25 @@ impl<T> Accessor<T> {
     ///
     /// # Safety
     ///
-    /// It must be null or an accessor of this type, whose store this thread uses.
-    pub(crate) unsafe fn open(accessor: *const c_void) -> Open {
+    /// It must be null or an accessor of this type, whose store this thread uses. The context
+    /// must be that of the function.
+    pub(crate) unsafe fn open(accessor: *const c_void, context: &HostContext) -> Open {
         // SAFETY: the caller's promise.
-        let user = unsafe { accessor.cast::<Accessor<T>>().as_ref() };
-        let user = user.map_or(ptr::null(), |accessor| {
-            accessor.user.store(0, Ordering::Release);
-            ptr::from_ref(&accessor.user)
-        });
-        Open(user)
+        match unsafe { accessor.cast::<Accessor<T>>().as_ref() } {
+            None => Open { user: ptr::null(), _calls: None },
+            Some(accessor) => {
+                let calls = accessor.calls(context);
+                accessor.user.store(0, Ordering::Release);
+                Open { user: &accessor.user, _calls: Some(calls) }
+            }
+        }
+    }
+
+    /// Notes that a host function runs, which was called with a context.
+    pub(crate) fn calls(&self, context: &HostContext) -> Calls {
+        let called = ptr::from_ref(context).cast_mut();
+        let before = self.called.swap(called, Ordering::Relaxed);
+        Calls { called: &self.called, before }
     }
 
     fn try_lock(&self) -> Option<Using<'_>> {
@@ -260,6 +291,79 @@ impl<T> Accessor<T> {
         let store = unsafe { &mut *self.owner };
         let mut scope = crate::RootScope::new(StoreContextMut(store));
         f(scope.as_context_mut())
+    }
+
+    /// Uses the store. References that are made meanwhile last as long as the accessor.
+    pub(crate) fn use_store<R>(&self, f: impl FnOnce(StoreContextMut<'_, T>) -> R) -> R {
+        let _using = self.lock();
+        // SAFETY: this thread has the store.
+        f(StoreContextMut(unsafe { &mut *self.owner }))
+    }
+
+    /// Writes the store down with all calls that wait in it. In the snapshot, each waits for the
+    /// results of the host function that it waits for here
+    /// ([`Restored::calls`](crate::Restored::calls)); here all go on.
+    ///
+    /// A host function that has been given the accessor can call this too. If it has not waited
+    /// yet, and so runs in its call, that call is the last one in the snapshot. Frames of the host
+    /// cannot be written: it is refused where another host function runs outside of that, and
+    /// where a call waits for a [limiter](crate::Store::limiter_async).
+    ///
+    /// The store is written as it is now. Calls whose futures were dropped are given up, so it
+    /// must be taken while they are there:
+    ///
+    /// ```
+    /// use ropewalk::*;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<()> {
+    /// let engine = Engine::new(Config::new().snapshots(true))?;
+    /// let module = Module::new(&engine, r#"
+    ///     (module
+    ///       (import "host" "answer" (func $answer (param i32) (result i32)))
+    ///       (func (export "run") (param i32) (result i32)
+    ///         (i32.add (local.get 0) (call $answer (i32.mul (local.get 0) (i32.const 10))))))
+    /// "#)?;
+    /// let mut linker = Linker::new(&engine);
+    /// // Nobody answers here.
+    /// linker.func_wrap_concurrent("host", "answer", |_: &Accessor<()>, (_,): (i32,)| {
+    ///     Box::pin(std::future::pending::<i32>())
+    /// })?;
+    /// let mut store = Store::new(&engine, ());
+    /// let instance = linker.instantiate(&mut store, &module)?;
+    /// let run = instance.get_typed_func::<i32, i32>(&mut store, "run")?;
+    /// let snapshot = store
+    ///     .run_concurrent(async |accessor| {
+    ///         let calls = async {
+    ///             tokio::join!(run.call_concurrent(accessor, 1), run.call_concurrent(accessor, 2))
+    ///         };
+    ///         tokio::select! {
+    ///             biased;
+    ///             _ = calls => unreachable!("nobody answers"),
+    ///             snapshot = async { accessor.snapshot(&SnapshotOptions::new()) } => snapshot,
+    ///         }
+    ///     })
+    ///     .await?;
+    ///
+    /// let mut restored = snapshot.restore(&linker, &[module], ())?;
+    /// let calls = std::mem::take(&mut restored.calls);
+    /// assert_eq!(calls.len(), 2);
+    /// for call in calls {
+    ///     assert_eq!(call.import(), Some(("host", "answer")));
+    ///     let asked = call.arguments().unwrap()[0].i32().unwrap();
+    ///     let results = call.resume(&mut restored.store, &[Val::I32(asked * 10)])?;
+    ///     assert_eq!(results[0].i32(), Some(asked / 10 + asked * 10));
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If it is called inside of [`with`](Accessor::with).
+    pub fn snapshot(&self, options: &SnapshotOptions) -> Result<Snapshot> {
+        self.use_store(|mut store| {
+            let called = self.called.load(Ordering::Relaxed);
+            snapshot::take_in(&mut store, options, called)
+        })
     }
 
     /// Has at most so many calls of this accessor run or wait at the same time. Others
@@ -334,13 +438,13 @@ impl<T: Send + 'static> Store<T> {
 }
 
 /// A call that waits while others run.
-struct ConcurrentCall<'a, T> {
+pub(crate) struct ConcurrentCall<'a, T> {
     accessor: &'a Accessor<T>,
     call: WaitingCall,
 }
 
 impl<'a, T> ConcurrentCall<'a, T> {
-    fn new(accessor: &'a Accessor<T>) -> ConcurrentCall<'a, T> {
+    pub fn new(accessor: &'a Accessor<T>) -> ConcurrentCall<'a, T> {
         // SAFETY: who has the lock uses the store.
         let call = unsafe { WaitingCall::new(accessor.runtime) };
         accessor.guests.begin_call();
@@ -348,7 +452,7 @@ impl<'a, T> ConcurrentCall<'a, T> {
     }
 
     /// Begins the call.
-    fn begin(
+    pub fn begin(
         &mut self,
         context: &mut Context<'_>,
         begin: impl FnOnce(StoreContextMut<'_, T>, ropewalk_runtime::Poller) -> Result<u64, Stop>,
@@ -364,7 +468,7 @@ impl<'a, T> ConcurrentCall<'a, T> {
     }
 
     /// Continues the call when what it waits for is ready.
-    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<u64>> {
+    pub fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<u64>> {
         // Others may use the store meanwhile.
         if self.call.poll_rest(context).is_pending() {
             return Poll::Pending;

@@ -68,7 +68,8 @@ use std::future::poll_fn;
 /// Switching to it takes it, and dropping it frees it.
 pub struct FirstClassStack(HeldStack);
 
-/// What came to the host that has switched to a first-class stack.
+/// What came to the host that has switched to a first-class stack. [`FirstClassStack`] has an
+/// example.
 #[derive(Debug)]
 pub struct Arrived {
     /// The event, or the tag of another exception.
@@ -95,6 +96,15 @@ impl FirstClassStack {
 
     pub(crate) fn from_word(runtime: &mut RuntimeStore, word: u64, ty: ValType) -> Self {
         FirstClassStack(HeldStack::from_word(runtime, word, ty, StackKind::FirstClass))
+    }
+
+    /// One of a store that was restored.
+    pub(crate) fn again(stack: HeldStack) -> FirstClassStack {
+        FirstClassStack(stack)
+    }
+
+    pub(crate) fn held(&self) -> &HeldStack {
+        &self.0
     }
 
     pub(crate) fn into_word(self, runtime: &RuntimeStore) -> Result<u64> {

@@ -182,6 +182,11 @@ impl HeldStack {
         HeldStack { held: Held::new(runtime, reference), ty }
     }
 
+    /// One of a store that was restored.
+    pub fn again(held: Held, ty: std::result::Result<HeapType, Unusable>) -> HeldStack {
+        HeldStack { held, ty }
+    }
+
     /// Its type.
     pub fn heap(&self) -> Result<HeapType> {
         self.ty.map_err(Unusable::error)

@@ -12,7 +12,7 @@ use crate::rest::HostRest;
 use crate::store::StoreInner;
 use anyhow::{Result, anyhow, ensure};
 use ropewalk_abi::builtin::Outcome;
-use ropewalk_abi::{FuncType, HostContext, LeftCall, ValType};
+use ropewalk_abi::{FuncType, HostContext, LeftCall, RawVal, ValType};
 use ropewalk_runtime::{AnyRest, Scope, Store as RuntimeStore, StoreId, TypeRegistry, Waiting};
 use std::ffi::c_void;
 use std::fmt;
@@ -21,7 +21,7 @@ use std::pin::Pin;
 use std::sync::Mutex;
 
 /// The rest of a host function, as its error: a future, whose output is what the
-/// function returns. [`Caller::later`] makes it.
+/// function returns. [`Caller::later`] makes it, and has an example.
 pub struct Later {
     /// The store, and so the type of its data.
     store: StoreId,
@@ -158,18 +158,19 @@ impl<T> Access<T> {
 ///
 /// # Safety
 ///
-/// The context must be that of the function.
+/// The context must be that of the function, and the values be its arguments.
 #[cold]
 pub(crate) unsafe fn leave(
     runtime: &mut RuntimeStore,
     context: &HostContext,
+    values: *const RawVal,
     later: Later,
 ) -> Outcome {
     // SAFETY: the caller's promise.
     unsafe {
         let ty = called_as(runtime, context);
         match waiting(runtime, context, &ty, later) {
-            Ok(waiting) => runtime.wait(waiting, LeftCall::of(&ty)),
+            Ok(waiting) => runtime.wait_for_host(waiting, LeftCall::of(&ty), context, values),
             Err(error) => fail(runtime, context, Ok(Err(error))),
         }
     }

@@ -25,6 +25,11 @@ macro_rules! named {
                 $name(Owned::new(runtime, word, heap))
             }
 
+            /// The reference that it is.
+            pub(crate) fn owned(&self) -> &Owned<ContRef> {
+                &self.0
+            }
+
             pub(crate) fn word(&self, runtime: &RuntimeStore) -> Result<u64> {
                 self.0.word(runtime)
             }

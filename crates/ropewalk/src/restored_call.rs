@@ -1,18 +1,22 @@
 //! Calls of a store that was restored, which wait for a host function.
 
-use crate::call::public_error;
+use crate::call::ended;
+use crate::concurrent::{Accessor, ConcurrentCall};
+use crate::cont_type::ContType;
+use crate::continuation::Resumed;
 use crate::func::raw_values;
+use crate::held::Held;
 use crate::misuse::WrongStore;
 use crate::store::{AsContextMut, StoreContextMut};
-use crate::transfer::classes;
+use crate::transfer::{classes, results_of};
 use crate::val::Val;
 use crate::waiting::WaitingCall;
-use anyhow::Result;
+use anyhow::{Result, anyhow, bail, ensure};
 use ropewalk_abi::builtin::Outcome;
 use ropewalk_abi::{RawVal, ValType};
-use ropewalk_runtime::pending;
-use ropewalk_runtime::snapshot::{ImportName, RestoredCall as RuntimeCall};
+use ropewalk_runtime::snapshot::{ImportName, RestoredCall as RuntimeCall, ResumedByHost};
 use ropewalk_runtime::{AnyRest, NOBODY, Pending, Rest, Stop, Store as RuntimeStore, StoreId};
+use ropewalk_runtime::{held, pending};
 use std::fmt;
 use std::future::poll_fn;
 use std::task::{Context, Poll};
@@ -25,10 +29,13 @@ use std::task::{Context, Poll};
 pub struct RestoredCall {
     store: StoreId,
     import: Option<ImportName>,
+    arguments: Option<Vec<Val>>,
     awaited: Vec<ValType>,
     results: Vec<ValType>,
     /// Where the results are put, if not in a register. Its address is on the stack.
     values: Option<Box<[RawVal]>>,
+    /// The continuation that the host has resumed, if it was no call of a function.
+    resumed: Option<ResumedByHost>,
     pending: Pending,
 }
 
@@ -44,9 +51,13 @@ impl fmt::Debug for RestoredCall {
 }
 
 impl RestoredCall {
-    pub(crate) fn new(runtime: &RuntimeStore, call: RuntimeCall) -> RestoredCall {
-        let RuntimeCall { import, awaited, results, values, pending } = call;
-        RestoredCall { store: runtime.id(), import, awaited, results, values, pending }
+    pub(crate) fn new(runtime: &mut RuntimeStore, call: RuntimeCall) -> RestoredCall {
+        let RuntimeCall { import, arguments, awaited, results, values, resumed, pending } = call;
+        // SAFETY: they are values of these types, and no references.
+        let value = |(value, ty)| unsafe { Val::from_raw(runtime, &value, ty) };
+        let arguments = arguments.map(|arguments| arguments.into_iter().map(value).collect());
+        let store = runtime.id();
+        RestoredCall { store, import, arguments, awaited, results, values, resumed, pending }
     }
 
     /// The host function that it waits for: the module that it is imported from, and its name.
@@ -55,44 +66,178 @@ impl RestoredCall {
         self.import.as_ref().map(|import| (import.module.as_str(), import.name.as_str()))
     }
 
+    /// What that function was called with, by which the host can call it again. Nothing if
+    /// references are among them, and for the function that took the snapshot without having
+    /// waited.
+    pub fn arguments(&self) -> Option<&[Val]> {
+        self.arguments.as_deref()
+    }
+
     /// The types of the results that it waits for.
     pub fn awaited(&self) -> &[ValType] {
         &self.awaited
     }
 
-    /// Continues it with the results of the host function; returns its own.
-    pub fn resume(mut self, mut store: impl AsContextMut, results: &[Val]) -> Result<Vec<Val>> {
+    /// Whether it is no call of a function, but the host has resumed a continuation
+    /// ([`Continuation::resume`](crate::Continuation::resume)). It may suspend then
+    /// ([`resume_until_suspended`](Self::resume_until_suspended)).
+    pub fn is_continuation(&self) -> bool {
+        self.resumed.is_some()
+    }
+
+    /// Continues it with the results of the host function, until it has ended or, if it
+    /// [is a continuation](Self::is_continuation), has suspended: it comes back with what
+    /// [`Continuation::resume`](crate::Continuation::resume) would have returned, with the same
+    /// clauses.
+    ///
+    /// ```
+    /// use ropewalk::*;
+    ///
+    /// let engine = Engine::new(Config::new().snapshots(true))?;
+    /// let module = Module::new(&engine, r#"
+    ///     (module
+    ///       (import "host" "ask" (func $ask (result i32)))
+    ///       (tag $yield (export "yield") (param i32))
+    ///       (func (export "run") (result i32)
+    ///         (suspend $yield (call $ask))
+    ///         (i32.const 5)))
+    /// "#)?;
+    /// let mut linker = Linker::new(&engine);
+    /// linker.func_wrap("host", "ask", |mut caller: Caller<'_, Option<Snapshot>>| {
+    ///     let snapshot = caller.snapshot(&SnapshotOptions::new())?;
+    ///     *caller.data_mut() = Some(snapshot);
+    ///     Ok::<i32, Error>(1)
+    /// })?;
+    /// let mut store = Store::new(&engine, None);
+    /// let instance = linker.instantiate(&mut store, &module)?;
+    /// let run = instance.get_func(&mut store, "run").unwrap();
+    /// let run = Continuation::new(&mut store, run)?;
+    /// drop(run.resume(&mut store, &[])?);
+    ///
+    /// let snapshot = store.into_data().unwrap();
+    /// let mut restored = snapshot.restore(&linker, &[module], None)?;
+    /// let call = restored.calls.pop().unwrap();
+    /// assert!(call.is_continuation());
+    /// let Resumed::Suspended { values, continuation, .. } =
+    ///     call.resume_until_suspended(&mut restored.store, &[Val::I32(2)])?
+    /// else {
+    ///     panic!("it suspends");
+    /// };
+    /// assert_eq!(values[0].i32(), Some(2));
+    /// let Resumed::Returned(results) = continuation.resume(&mut restored.store, &[])? else {
+    ///     panic!("it returns");
+    /// };
+    /// assert_eq!(results[0].i32(), Some(5));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn resume_until_suspended(
+        mut self,
+        mut store: impl AsContextMut,
+        results: &[Val],
+    ) -> Result<Resumed> {
         let mut store = store.as_context_mut();
         self.give(&mut store, results)?;
+        let RestoredCall { results, values, resumed, pending, .. } = self;
         let runtime = store.enter();
         // SAFETY: the activation is one of the store, which is borrowed.
-        let word = unsafe { pending::thaw(runtime, self.pending, NOBODY) };
-        let word = word.map_err(Stop::into_error).map_err(public_error)?;
-        Ok(take_results(&mut store, &self.results, self.values.as_deref(), word))
+        let stopped = unsafe { pending::thaw(runtime, pending, NOBODY) };
+        if let Some(resumed) = &resumed {
+            // SAFETY: the store is borrowed.
+            unsafe { held::end_limit(runtime, resumed.reference, &stopped) };
+        }
+        let word = ended(stopped)?;
+        came_back(&mut store, &results, values.as_deref(), resumed.as_ref(), word)
+    }
+
+    /// The same in a future, which waits for host functions that are not ready.
+    pub async fn resume_until_suspended_async(
+        mut self,
+        mut store: impl AsContextMut<Data: Send>,
+        results: &[Val],
+    ) -> Result<Resumed> {
+        let mut store = store.as_context_mut();
+        self.give(&mut store, results)?;
+        let RestoredCall { results, values, resumed, pending, .. } = self;
+        let runtime = store.enter();
+        // SAFETY: this future has the store.
+        let mut call = unsafe { WaitingCall::waits(runtime, pending) };
+        let word = poll_fn(|context| call.poll_waiting(context)).await;
+        drop(call);
+        if let Some(resumed) = &resumed {
+            let stopped = word.as_ref().map_err(|_| Stop::Failed(anyhow!("it has failed")));
+            // SAFETY: this future has the store.
+            unsafe { held::end_limit(store.enter(), resumed.reference, &stopped) };
+        }
+        came_back(&mut store, &results, values.as_deref(), resumed.as_ref(), word?)
+    }
+
+    /// Continues it with the results of the host function; returns its own. If it suspends to the
+    /// host, that is an error, and its stacks are freed.
+    pub fn resume(self, store: impl AsContextMut, results: &[Val]) -> Result<Vec<Val>> {
+        returned(self.resume_until_suspended(store, results)?)
     }
 
     /// The same in a future, which waits for host functions that are not ready.
     pub async fn resume_async(
-        mut self,
-        mut store: impl AsContextMut<Data: Send>,
+        self,
+        store: impl AsContextMut<Data: Send>,
         results: &[Val],
     ) -> Result<Vec<Val>> {
-        let mut store = store.as_context_mut();
-        self.give(&mut store, results)?;
-        let RestoredCall { results, values, pending, .. } = self;
-        // SAFETY: this future has the store.
-        let mut call = unsafe { WaitingCall::waits(store.enter(), pending) };
-        let word = poll_fn(|context| call.poll_waiting(context)).await?;
+        returned(self.resume_until_suspended_async(store, results).await?)
+    }
+
+    /// The same while other calls run in the store
+    /// ([`Store::run_concurrent`](crate::Store::run_concurrent)). It must not be a
+    /// [continuation](Self::is_continuation).
+    pub async fn resume_concurrent<T: Send>(
+        mut self,
+        accessor: &Accessor<T>,
+        results: &[Val],
+    ) -> Result<Vec<Val>> {
+        ensure!(
+            self.resumed.is_none(),
+            "a continuation that the host has resumed has no other calls beside it"
+        );
+        let RestoredCall { results: types, values, .. } = &mut self;
+        let (types, values) = (types.clone(), values.take());
+        let mut call = ConcurrentCall::new(accessor);
+        let mut waits = Some(self);
+        let word = poll_fn(|context| {
+            if let Some(mut this) = waits.take() {
+                return call.begin(context, |mut store, poller| {
+                    this.give(&mut store, results)?;
+                    // SAFETY: the activation is one of the store, which this has.
+                    unsafe { pending::thaw(store.enter(), this.pending, poller) }
+                });
+            }
+            call.poll(context)
+        })
+        .await?;
         drop(call);
-        Ok(take_results(&mut store, &results, values.as_deref(), word))
+        accessor
+            .use_store(|mut store| Ok(take_results(&mut store, &types, values.as_deref(), word)))
+    }
+
+    /// Gives it up, and frees its stacks.
+    pub fn cancel(self, mut store: impl AsContextMut) -> Result<()> {
+        let mut store = store.as_context_mut();
+        self.check(&store)?;
+        // SAFETY: the activation is one of the store, which is borrowed.
+        unsafe { pending::cancel(store.enter(), self.pending) };
+        Ok(())
+    }
+
+    fn check<T>(&self, store: &StoreContextMut<'_, T>) -> Result<(), WrongStore> {
+        match store.0.runtime.id() == self.store {
+            true => Ok(()),
+            false => Err(WrongStore("call")),
+        }
     }
 
     /// Gives it what it waits for.
     fn give<T>(&mut self, store: &mut StoreContextMut<'_, T>, results: &[Val]) -> Result<()> {
+        self.check(store)?;
         let runtime = &*store.0.runtime;
-        if runtime.id() != self.store {
-            return Err(WrongStore("call").into());
-        }
         // A collection would not find references that wait here.
         let values = raw_values(runtime, &self.awaited, results)?;
         let types = self.awaited.clone();
@@ -120,6 +265,35 @@ impl Rest for Given {
             values.as_ptr().copy_to_nonoverlapping(runtime.transfer_area(), values.len());
         }
         Outcome::returned(0)
+    }
+}
+
+/// What a call has come back with.
+fn came_back<T>(
+    store: &mut StoreContextMut<'_, T>,
+    results: &[ValType],
+    values: Option<&[RawVal]>,
+    resumed: Option<&ResumedByHost>,
+    word: u64,
+) -> Result<Resumed> {
+    let Some(resumed) = resumed else {
+        return Ok(Resumed::Returned(take_results(store, results, values, word)));
+    };
+    let ty = ContType::of_function(resumed.results);
+    let runtime = &mut *store.0.runtime;
+    let back = runtime.came_back(resumed.clauses.clauses());
+    let held = Held::new(runtime, resumed.reference).taken();
+    held.came_back(store, Ok(back), ty, |store| results_of(store, ty))
+}
+
+/// The results of what has returned.
+fn returned(resumed: Resumed) -> Result<Vec<Val>> {
+    match resumed {
+        Resumed::Returned(results) => Ok(results),
+        Resumed::Suspended { .. } => bail!(
+            "the call is a continuation that the host has resumed, and has suspended: use \
+             `resume_until_suspended`"
+        ),
     }
 }
 

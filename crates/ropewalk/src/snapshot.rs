@@ -1,28 +1,49 @@
 //! Stores that are written down, and read again.
 
+use crate::bag::BagStack;
 use crate::caller::Caller;
 use crate::cont_type::ContType;
 use crate::continuation::Continuation;
 use crate::engine::Engine;
-use crate::held::{Held, Unusable};
+use crate::fiber::Fiber;
+use crate::first_class::FirstClassStack;
+use crate::func::Func;
+use crate::held::{Held, HeldStack, Unusable};
 use crate::host;
 use crate::instance::Instance;
 use crate::linker::Linker;
 use crate::misuse::{WrongEngine, WrongStore};
 use crate::module::Module;
+use crate::named::heap_of;
 use crate::precompiled::settings;
+use crate::reference::{ContRef, Owned, Reference};
 use crate::restored_call::RestoredCall;
 use crate::store::{AsContextMut, Store, StoreContextMut};
+use crate::task::Task;
 use anyhow::{Context, Result};
 use ropewalk_abi::code::TrampolineKind;
+use ropewalk_abi::stack::StackKind;
+use ropewalk_abi::{HeapType, HostContext, RefType, ValType};
 use ropewalk_runtime::snapshot::{
-    self, Bytes, Handle, LoadedTrampoline, Named, Running, Take, Trampolines,
+    self, Bytes, Handle, LoadedTrampoline, Running, Take, Trampolines,
 };
-use ropewalk_runtime::{ImportValue, Interrupts, LoadedModule, Store as RuntimeStore, StoreId};
+use ropewalk_runtime::{
+    ImportValue, Interrupts, LoadedModule, OwnedRoot, Store as RuntimeStore, StoreId,
+};
 use std::any::Any;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// Why a store cannot be written down, or what was written cannot be restored.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let mut store = Store::new(&Engine::default(), ());
+/// let error = store.snapshot(&SnapshotOptions::new()).unwrap_err();
+/// assert!(matches!(error.downcast_ref(), Some(SnapshotError::Disabled)));
+/// ```
+#[doc(inline)]
 pub use ropewalk_runtime::snapshot::SnapshotError;
 
 /// A store that was written down: its instances, memories, tables, globals, objects, and every
@@ -78,14 +99,17 @@ pub use ropewalk_runtime::snapshot::SnapshotError;
 ///
 /// Functions of the host are found again by the names under which instances import them, in
 /// the linker that is given. Values of the host (`externref`) are written and read by functions
-/// that the embedder gives. What the host holds must have a name: continuations
-/// ([`SnapshotOptions::name_continuation`]), and instances that it wants to find again. The
+/// that the embedder gives. What the host holds must have a name: continuations, stacks of the bag
+/// and first-class stacks ([`SnapshotOptions::name_continuation`] and others); and whatever else
+/// it wants to find again can have one: instances, functions, tasks, fibers, references. The
 /// data of the store, limits, deadlines and fuel are the embedder's.
 ///
 /// A snapshot can also be taken in a host function ([`Caller::snapshot`]): then the call is
 /// restored as one that waits for the results of that function. Frames of the host cannot be
 /// written: it is refused where a host function has called WebAssembly that has called this
-/// one, or where other calls wait in the store.
+/// one. Calls that wait for host functions which are futures are all restored as such, wherever
+/// the snapshot was taken; [`Accessor::snapshot`](crate::Accessor::snapshot) takes one of many
+/// calls at once.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     bytes: Bytes,
@@ -140,10 +164,11 @@ type WriteValue = dyn Fn(&(dyn Any + Send + Sync)) -> Result<Vec<u8>> + Send + S
 type ReadValue = dyn Fn(&[u8]) -> Result<Box<dyn Any + Send + Sync>> + Send + Sync;
 
 /// What has a name, and in which store.
-#[derive(Clone, Copy)]
 enum Name {
     Instance(Instance),
-    Continuation(StoreId, u64, Option<ContType>),
+    Func(Func),
+    /// Something that is of a store, and is called so in errors.
+    Of(StoreId, &'static str, Handle),
 }
 
 impl std::fmt::Debug for SnapshotOptions {
@@ -173,8 +198,92 @@ impl SnapshotOptions {
         continuation: &Continuation,
     ) -> &mut SnapshotOptions {
         let held = &continuation.held;
-        let named = Name::Continuation(held.store(), held.reference(), continuation.ty.ok());
-        self.names.push((name.to_string(), named));
+        let ty = continuation.ty.ok().map(ContType::numbers);
+        self.of(name, held.store(), "continuation", Handle::Continuation(held.reference(), ty))
+    }
+
+    /// Gives a stack of the bag of stacks that the host holds a name, by which
+    /// [`Restored::bag_stack`] finds it.
+    pub fn name_bag_stack(&mut self, name: &str, stack: &BagStack) -> &mut SnapshotOptions {
+        self.name_held(name, stack.held())
+    }
+
+    /// Gives a first-class stack that the host holds a name, by which
+    /// [`Restored::first_class_stack`] finds it.
+    pub fn name_first_class_stack(
+        &mut self,
+        name: &str,
+        stack: &FirstClassStack,
+    ) -> &mut SnapshotOptions {
+        self.name_held(name, stack.held())
+    }
+
+    fn name_held(&mut self, name: &str, stack: &HeldStack) -> &mut SnapshotOptions {
+        let ty = stack.heap().ok().map(reference_to);
+        let handle = Handle::Stack(stack.held.reference(), ty);
+        self.of(name, stack.held.store(), "stack", handle)
+    }
+
+    /// Gives a task a name, by which [`Restored::task`] finds it.
+    pub fn name_task(&mut self, name: &str, task: &Task) -> &mut SnapshotOptions {
+        self.name_reference(name, task.owned())
+    }
+
+    /// Gives a fiber a name, by which [`Restored::fiber`] finds it.
+    pub fn name_fiber(&mut self, name: &str, fiber: &Fiber) -> &mut SnapshotOptions {
+        self.name_reference(name, fiber.owned())
+    }
+
+    /// Gives a reference that the host owns a name, by which [`Restored::reference`] finds it.
+    ///
+    /// ```
+    /// use ropewalk::*;
+    ///
+    /// let engine = Engine::new(Config::new().snapshots(true))?;
+    /// let module = Module::new(&engine, r#"
+    ///     (module
+    ///       (type $pair (struct (field i32) (field i32)))
+    ///       (func (export "pair") (result (ref $pair))
+    ///         (struct.new $pair (i32.const 3) (i32.const 4))))
+    /// "#)?;
+    /// let mut store = Store::new(&engine, ());
+    /// let instance = Instance::new(&mut store, &module, &[])?;
+    /// let pair = instance.get_typed_func::<(), Owned<StructRef>>(&mut store, "pair")?;
+    /// let pair = pair.call(&mut store, ())?;
+    /// let snapshot = store.snapshot(SnapshotOptions::new().name_reference("pair", &pair))?;
+    ///
+    /// let mut restored = snapshot.restore(&Linker::<()>::new(&engine), &[module], ())?;
+    /// let pair = restored.reference::<StructRef>("pair")?.get(&mut restored.store)?;
+    /// assert_eq!(pair.field(&mut restored.store, 1)?.i32(), Some(4));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn name_reference<R: Reference>(
+        &mut self,
+        name: &str,
+        reference: &Owned<R>,
+    ) -> &mut SnapshotOptions {
+        let Some((store, root, heap)) = reference.parts() else {
+            // There was no memory to keep it: whoever uses it is told so.
+            return self;
+        };
+        self.of(name, store, "reference", Handle::Reference(root, reference_to(heap)))
+    }
+
+    /// Gives a function of an instance a name, by which [`Restored::func`] finds it. Functions of
+    /// the host are not found again by a name, but by those of imports.
+    pub fn name_func(&mut self, name: &str, func: Func) -> &mut SnapshotOptions {
+        self.names.push((name.to_string(), Name::Func(func)));
+        self
+    }
+
+    fn of(
+        &mut self,
+        name: &str,
+        store: StoreId,
+        what: &'static str,
+        handle: Handle,
+    ) -> &mut SnapshotOptions {
+        self.names.push((name.to_string(), Name::Of(store, what, handle)));
         self
     }
 
@@ -251,30 +360,53 @@ impl Snapshot {
         let restored = snapshot::restore(runtime, &self.bytes, by)?;
         let calls = restored.calls.into_iter().map(|call| RestoredCall::new(runtime, call));
         let calls = calls.collect();
-        let mut instances = HashMap::new();
-        let mut continuations = HashMap::new();
-        for (name, named) in restored.names {
-            match named {
-                Named::Instance(number) => {
-                    instances.insert(name, Instance::from_index(runtime, number));
-                }
-                Named::Stack(reference, ty) => {
-                    let ty = ty.map(|[params, results]| {
-                        let number = |(ty, is_results)| {
-                            Ok((snapshot::type_number(&restored.modules, ty)?, is_results))
-                        };
-                        let sides = (number(params)?, number(results)?);
-                        Ok::<_, SnapshotError>(ContType::of_sides(sides.0, sides.1))
-                    });
-                    let held = Held::new(runtime, reference);
-                    let ty = ty.transpose()?.ok_or(Unusable::UnknownType);
-                    let continuation = Continuation { held, ty };
-                    continuations.insert(name, continuation);
+        let mut names: HashMap<String, Vec<Kept>> = HashMap::new();
+        for (name, handle) in restored.names {
+            names.entry(name).or_default().push(Kept::new(runtime, handle));
+        }
+        Ok(Restored { store, calls, names })
+    }
+}
+
+/// What is kept of a store that was restored, under a name.
+#[derive(Debug)]
+enum Kept {
+    Instance(Instance),
+    Continuation(Continuation),
+    BagStack(BagStack),
+    FirstClassStack(FirstClassStack),
+    Reference(OwnedRoot, HeapType),
+    Func(Func),
+}
+
+impl Kept {
+    fn new(runtime: &RuntimeStore, handle: Handle) -> Kept {
+        match handle {
+            Handle::Instance(number) => Kept::Instance(Instance::from_index(runtime, number)),
+            Handle::Continuation(reference, types) => {
+                let ty = types.map(|[params, results]| ContType::of_sides(params, results));
+                let (held, ty) = (Held::new(runtime, reference), ty.ok_or(Unusable::UnknownType));
+                Kept::Continuation(Continuation { held, ty })
+            }
+            Handle::Stack(reference, ty) => {
+                let ty = ty.map(heap_of).ok_or(Unusable::UnknownType);
+                let stack = HeldStack::again(Held::new(runtime, reference), ty);
+                match StackKind::of(reference) {
+                    Some(StackKind::FirstClass) => {
+                        Kept::FirstClassStack(FirstClassStack::again(stack))
+                    }
+                    _ => Kept::BagStack(BagStack::again(stack)),
                 }
             }
+            Handle::Reference(root, ty) => Kept::Reference(root, heap_of(ty)),
+            Handle::Func(function) => Kept::Func(Func::from_ref(runtime, function)),
         }
-        Ok(Restored { store, calls, instances, continuations })
     }
+}
+
+/// The type of references to what is of a heap type.
+fn reference_to(heap: HeapType) -> ValType {
+    ValType::Ref(RefType { nullable: false, heap })
 }
 
 /// How stores are restored: with which modules and functions of the host, for many snapshots.
@@ -384,31 +516,113 @@ fn hash(module: &LoadedModule) -> [u8; 32] {
 pub struct Restored<T> {
     /// The store.
     pub store: Store<T>,
-    /// The calls that wait: one, if the snapshot was taken while something ran.
+    /// The calls that wait: those that waited for futures, in no particular order, and last the
+    /// one that ran, if something did.
     pub calls: Vec<RestoredCall>,
-    instances: HashMap<String, Instance>,
-    continuations: HashMap<String, Continuation>,
+    names: HashMap<String, Vec<Kept>>,
 }
 
 impl<T> Restored<T> {
     /// An instance, by its name.
     pub fn instance(&self, name: &str) -> Result<Instance> {
-        let instance = self.instances.get(name).copied();
-        let (what, name) = ("instance", name.to_string());
-        Ok(instance.ok_or(SnapshotError::NoSuchName { what, name })?)
+        self.find("instance", name, |kept| match kept {
+            Kept::Instance(instance) => Some(*instance),
+            _ => None,
+        })
     }
 
     /// A continuation, by its name. It can be taken once.
     pub fn continuation(&mut self, name: &str) -> Result<Continuation> {
-        let continuation = self.continuations.remove(name);
-        let (what, name) = ("continuation", name.to_string());
-        Ok(continuation.ok_or(SnapshotError::NoSuchName { what, name })?)
+        self.take("continuation", name, |kept| match kept {
+            Kept::Continuation(continuation) => Ok(continuation),
+            other => Err(other),
+        })
+    }
+
+    /// A stack of the bag of stacks, by its name. It can be taken once.
+    pub fn bag_stack(&mut self, name: &str) -> Result<BagStack> {
+        self.take("stack of the bag", name, |kept| match kept {
+            Kept::BagStack(stack) => Ok(stack),
+            other => Err(other),
+        })
+    }
+
+    /// A first-class stack, by its name. It can be taken once.
+    pub fn first_class_stack(&mut self, name: &str) -> Result<FirstClassStack> {
+        self.take("first-class stack", name, |kept| match kept {
+            Kept::FirstClassStack(stack) => Ok(stack),
+            other => Err(other),
+        })
+    }
+
+    /// A task, by its name.
+    pub fn task(&mut self, name: &str) -> Result<Task> {
+        let reference = self.reference::<ContRef>(name)?.get(&mut self.store)?;
+        Task::from_ref(&mut self.store, reference)
+    }
+
+    /// A fiber, by its name.
+    pub fn fiber(&mut self, name: &str) -> Result<Fiber> {
+        let reference = self.reference::<ContRef>(name)?.get(&mut self.store)?;
+        Fiber::from_ref(&mut self.store, reference)
+    }
+
+    /// A reference, by its name. Fails if it is of another kind.
+    pub fn reference<R: Reference>(&self, name: &str) -> Result<Owned<R>> {
+        let runtime = &*self.store.inner.runtime;
+        let (root, heap) = self.find("reference", name, |kept| match kept {
+            Kept::Reference(root, heap) => Some((root.clone(), *heap)),
+            _ => None,
+        })?;
+        Owned::again(runtime, root, heap)
+    }
+
+    /// A function of an instance, by its name.
+    pub fn func(&self, name: &str) -> Result<Func> {
+        self.find("function", name, |kept| match kept {
+            Kept::Func(func) => Some(*func),
+            _ => None,
+        })
+    }
+
+    fn find<R>(
+        &self,
+        what: &'static str,
+        name: &str,
+        is: impl Fn(&Kept) -> Option<R>,
+    ) -> Result<R> {
+        let found = self.names.get(name).and_then(|kept| kept.iter().find_map(is));
+        Ok(found.ok_or_else(|| no_such(what, name))?)
+    }
+
+    fn take<R>(
+        &mut self,
+        what: &'static str,
+        name: &str,
+        is: impl Fn(Kept) -> std::result::Result<R, Kept>,
+    ) -> Result<R> {
+        let kept = self.names.get_mut(name).map(std::mem::take).unwrap_or_default();
+        let (mut found, mut others) = (None, Vec::new());
+        for kept in kept {
+            match is(kept) {
+                Ok(it) if found.is_none() => found = Some(it),
+                Ok(_) => {}
+                Err(other) => others.push(other),
+            }
+        }
+        if !others.is_empty() {
+            self.names.insert(name.to_string(), others);
+        }
+        Ok(found.ok_or_else(|| no_such(what, name))?)
     }
 }
 
+fn no_such(what: &'static str, name: &str) -> SnapshotError {
+    SnapshotError::NoSuchName { what, name: name.to_string() }
+}
+
 impl<T> Store<T> {
-    /// Writes the store down. Nothing may run or wait in it, and what the host holds must have
-    /// a name. [`Snapshot`] has an example.
+    /// Writes the store down. What the host holds must have a name. [`Snapshot`] has an example.
     ///
     /// What nothing refers to any more is collected before, and not written. The store can be
     /// used as before.
@@ -422,11 +636,13 @@ impl<T> Caller<'_, T> {
     /// that has led here waits for the results of this function
     /// ([`Restored::calls`]); here it goes on.
     ///
-    /// Fails if there is another host function outside of this one, or if the function was not
-    /// called by way of an import. [`Restored`] has an example.
+    /// A function that is a future can do this before and after it has waited. Other calls that
+    /// wait in the store are written too.
+    ///
+    /// Fails if there is another host function outside of this one that does not wait, or if the
+    /// function was not called by way of an import. [`Restored`] has an example.
     pub fn snapshot(&mut self, options: &SnapshotOptions) -> Result<Snapshot> {
-        let called = self.called;
-        take(&mut self.store, options, Some(Running::InHostCall(called.pointer())))
+        take_in(&mut self.store, options, self.called.pointer())
     }
 }
 
@@ -512,6 +728,17 @@ impl SnapshotHandle {
     }
 }
 
+/// Writes a store down for a host function with a context. If that waits, it does not run, but is
+/// one of those for which calls wait.
+pub(crate) fn take_in<T>(
+    store: &mut StoreContextMut<'_, T>,
+    options: &SnapshotOptions,
+    called: *const HostContext,
+) -> Result<Snapshot> {
+    let runs = store.0.runtime.is_running() && !called.is_null();
+    take(store, options, runs.then_some(Running::InHostCall(called)))
+}
+
 fn take<T>(
     store: &mut StoreContextMut<'_, T>,
     options: &SnapshotOptions,
@@ -521,14 +748,13 @@ fn take<T>(
     let runtime = &mut *store.0.runtime;
     let mut names = Vec::new();
     for (name, named) in &options.names {
-        let named = match *named {
+        let named = match named {
             Name::Instance(instance) => Handle::Instance(instance.in_store(runtime)?),
-            Name::Continuation(store, ..) if store != runtime.id() => {
-                return Err(WrongStore("continuation").into());
+            Name::Func(func) => Handle::Func(func.in_store(runtime)?),
+            Name::Of(store, what, _) if *store != runtime.id() => {
+                return Err(WrongStore(what).into());
             }
-            Name::Continuation(_, reference, ty) => {
-                Handle::Stack(reference, ty.map(ContType::numbers))
-            }
+            Name::Of(_, _, handle) => handle.clone(),
         };
         names.push((name.clone(), named));
     }

@@ -123,9 +123,10 @@ impl<T> Store<T> {
     }
 
     /// Has a function be called at the event of a number, which counts from 1 and from now on,
-    /// with a list of all stacks as they are after it. Every run of a program that gets the same
-    /// from its host has the same stacks there. What is [streamed](Self::stream_trace) ends with
-    /// that event.
+    /// with a list of all stacks as they are after it; or after the next one, if it is something
+    /// that the engine did by itself: that a stack was dropped, parked, unparked, or grew. Every
+    /// run of a program that gets the same from its host has the same stacks there. What is
+    /// [streamed](Self::stream_trace) ends with the event after which the function is called.
     ///
     /// The function runs in the middle of a switch, and cannot use the store. If it panics, that
     /// panic continues where WebAssembly was called.

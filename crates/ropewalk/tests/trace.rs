@@ -694,7 +694,7 @@ fn stacks_at(engine: &Engine, program: &str, number_of_event: u64) -> StackList 
 
 #[test]
 fn all_stacks_can_be_seen_at_every_event() {
-    for mode in [DEFAULT, MOVE, CHECK] {
+    for mode in [DEFAULT, MOVE, CHECK, PARK] {
         let engine = traced(mode);
         for (kind, program) in DESIGNS {
             let trace = trace_of_sum(&engine, program, 3);
@@ -704,7 +704,7 @@ fn all_stacks_can_be_seen_at_every_event() {
                 let running: Vec<&StackInfo> = stacks.iter().filter(runs).collect();
                 let what = format!("{kind:?}, {}, event {}: {event:?}\n{stacks}", mode.name, i + 1);
                 // What the engine does by itself is told of when something else happens.
-                if let What::Drop | What::Grow { .. } = event.what {
+                if let What::Drop | What::Grow { .. } | What::Park | What::Unpark = event.what {
                     continue;
                 }
                 let Some((design, function)) = running_after(&trace, event) else {

@@ -156,15 +156,19 @@ unsafe fn resume_unwatched(
 }
 
 /// A stack that has ended has no limit of its own any more.
+///
+/// # Safety
+///
+/// Nothing but the store may be borrowed.
 #[inline]
-unsafe fn end_limit(mut store: NonNull<Store>, reference: u64, stopped: &Result<(), Stop>) {
+pub unsafe fn end_limit<R>(mut store: NonNull<Store>, reference: u64, stopped: &Result<R, Stop>) {
     // SAFETY: the caller has the store borrowed.
     let store = unsafe { store.as_mut() };
     if !store.stacks.has_limits() {
         return;
     }
     let has_ended = match stopped {
-        Ok(()) => store.context().passage.signal == 0,
+        Ok(_) => store.context().passage.signal == 0,
         Err(Stop::Failed(_)) => true,
         Err(Stop::Waits(_)) => false,
     };

@@ -27,7 +27,9 @@ use crate::stack::RootStack;
 use crate::store::Store;
 use crate::trap::Trap;
 use ropewalk_abi::builtin::{CATCH, END, GO_ON, Outcome, SUSPEND};
-use ropewalk_abi::{ControlBlock, LeftCall, Passage, TrapCode};
+use ropewalk_abi::{
+    ControlBlock, HostContext, LeftCall, Passage, RawVal, StoreContext, TrapCode, ValType,
+};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -52,6 +54,42 @@ pub struct Waiting {
     pub rest: AnyRest,
     /// Where the scope of its references begins, if it keeps them while it waits.
     pub scope: Scope,
+}
+
+/// What an activation waits for, as a [snapshot](crate::snapshot) can say it. It is noted only
+/// where there are such.
+#[derive(Debug, Default)]
+pub enum Awaits {
+    /// Nothing that could be said: a limiter that has not decided.
+    #[default]
+    Unsaid,
+    /// To be polled again: it has stopped at a check point.
+    Turn,
+    /// A host function.
+    Host {
+        /// What it was called with. It lives as long as the store.
+        context: *const HostContext,
+        /// Its arguments, if none is a reference: those would move.
+        arguments: Option<Box<[RawVal]>>,
+    },
+}
+
+impl Awaits {
+    /// A host function that was called with a context and these arguments.
+    ///
+    /// # Safety
+    ///
+    /// The arguments must be there, and the context be that of a host function of the store.
+    unsafe fn host(store: &Store, context: *const HostContext, values: *const RawVal) -> Awaits {
+        // SAFETY: the caller's promise; types live as long as the engine.
+        let arguments = unsafe {
+            let ty = store.options.types.shared_func_type((*(*context).ty).id);
+            let has_references = ty.params().iter().any(|ty| matches!(ty, ValType::Ref(_)));
+            let arguments = std::slice::from_raw_parts(values, ty.params().len());
+            (!has_references).then(|| Box::from(arguments))
+        };
+        Awaits::Host { context, arguments }
+    }
 }
 
 /// Where a scope begins that lasts while a host function waits, if there is one. It lies in
@@ -123,8 +161,9 @@ impl Pending {
 #[derive(Debug)]
 pub(crate) struct Frozen {
     pub root: RootStack,
-    stack: *mut ControlBlock,
-    base: *mut ControlBlock,
+    pub stack: *mut ControlBlock,
+    pub base: *mut ControlBlock,
+    pub awaits: Awaits,
 }
 
 /// How many idle roots stay ready beside those in use.
@@ -134,8 +173,29 @@ const READY_ROOTS: usize = 8;
 const WARM_ROOTS: usize = 64;
 
 impl Store {
+    /// Leaves the running call of a host function, which was called with a context and
+    /// arguments, and waits for its results.
+    ///
+    /// # Safety
+    ///
+    /// The arguments must be there, and the context be that of a host function of the store.
+    pub unsafe fn wait_for_host(
+        &mut self,
+        waiting: Waiting,
+        call: LeftCall,
+        context: *const HostContext,
+        values: *const RawVal,
+    ) -> Outcome {
+        let outcome = self.wait(waiting, call);
+        if self.options.snapshots && outcome.ended == SUSPEND {
+            // SAFETY: the caller's promise.
+            self.left_awaiting = unsafe { Awaits::host(self, context, values) };
+        }
+        outcome
+    }
+
     /// Leaves the running host call, which waits for its results.
-    pub fn wait(&mut self, waiting: Waiting, call: LeftCall) -> Outcome {
+    pub(crate) fn wait(&mut self, waiting: Waiting, call: LeftCall) -> Outcome {
         let room = self.make_room_for_left_call().and_then(|()| self.make_room_to_freeze());
         if let Err(code) = room {
             self.set_ending(Ending::Trap(code));
@@ -174,7 +234,12 @@ impl Store {
     pub(crate) fn freeze(&mut self) -> LeftWaiting {
         // Those after it are idle.
         let root = self.roots.swap_remove(self.depth - 1);
-        let frozen = Frozen { root, stack: self.context().stack, base: self.context().base };
+        let awaits = match self.options.snapshots {
+            true => std::mem::take(&mut self.left_awaiting),
+            false => Awaits::Unsaid,
+        };
+        let &StoreContext { stack, base, .. } = self.context();
+        let frozen = Frozen { root, stack, base, awaits };
         let number = match self.free_frozen.pop() {
             Some(number) => number,
             None => {
@@ -207,10 +272,11 @@ impl Store {
         root: RootStack,
         stack: *mut ControlBlock,
         base: *mut ControlBlock,
+        awaits: Awaits,
         waiting: Waiting,
     ) -> anyhow::Result<Pending> {
         self.make_room_to_freeze().map_err(Trap::from_code)?;
-        self.frozen.push(Some(Frozen { root, stack, base }));
+        self.frozen.push(Some(Frozen { root, stack, base, awaits }));
         let interrupts = self.options.interruption.then(|| self.interrupts.clone());
         Ok(Pending { number: self.frozen.len() as u32 - 1, waiting, interrupts })
     }
@@ -218,7 +284,7 @@ impl Store {
     /// Makes the root of an activation that was set aside the one for the next
     /// activation.
     fn unfreeze(&mut self, number: usize) -> Thawed {
-        let Frozen { root, stack, base } = self.frozen[number].take().expect("it waits");
+        let Frozen { root, stack, base, .. } = self.frozen[number].take().expect("it waits");
         self.free_frozen.push(number);
         if self.options.interruption {
             self.interrupts.wake_no_more(number);
@@ -268,6 +334,11 @@ impl Store {
     pub(crate) fn frozen_stacks(&self) -> impl Iterator<Item = &ControlBlock> {
         // SAFETY: stacks of activations are alive as long as those.
         self.frozen.iter().flatten().map(|frozen| unsafe { &*frozen.stack })
+    }
+
+    /// The activations that wait.
+    pub(crate) fn all_frozen(&self) -> impl Iterator<Item = &Frozen> {
+        self.frozen.iter().flatten()
     }
 
     /// How many activations wait.

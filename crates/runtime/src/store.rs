@@ -14,7 +14,7 @@ use crate::interrupt::Interrupts;
 use crate::limiter::Limiter;
 use crate::memory::{Memory, MemoryPool};
 use crate::parking::KnownSites;
-use crate::pending::{Frozen, Waiting};
+use crate::pending::{Awaits, Frozen, Waiting};
 use crate::profile::Profiler;
 use crate::stack::{self, Arena, Quarantine, RootStack, StackList, StackOptions, Stacks};
 use crate::table::{Table, TableLimits};
@@ -154,6 +154,8 @@ pub struct Store {
     ending: Option<Ending>,
     /// What the activation waits for that was left last, until somebody polls that.
     pub(crate) left_waiting: Option<Waiting>,
+    /// The same, as a snapshot says it, until the activation is set aside.
+    pub(crate) left_awaiting: Awaits,
     /// How many stacks are listed whenever a call fails.
     pub(crate) keeps_stacks: usize,
     /// The stacks when the last call failed.
@@ -388,6 +390,7 @@ impl Store {
             checks: 0,
             ending: None,
             left_waiting: None,
+            left_awaiting: Awaits::default(),
             keeps_stacks: 0,
             kept_stacks: None,
             suspended_with: 0,
@@ -470,6 +473,11 @@ impl Store {
     pub(crate) fn poison(&mut self) {
         self.is_poisoned = true;
         self.is_unusual = true;
+    }
+
+    /// Whether an activation runs, perhaps in a host call.
+    pub fn is_running(&self) -> bool {
+        self.depth > 0
     }
 
     pub(crate) fn is_poisoned(&self) -> bool {
@@ -692,11 +700,10 @@ impl Store {
         }
     }
 
-    /// The blocks of all root stacks.
-    pub(crate) fn root_blocks(&self) -> impl Iterator<Item = *mut ControlBlock> {
+    /// The roots of the activations that have not ended.
+    pub(crate) fn roots_in_use(&self) -> impl Iterator<Item = *mut ControlBlock> {
         let frozen = self.frozen.iter().flatten().map(|frozen| &frozen.root);
-        let all = self.roots.iter().chain(&self.spare_roots).chain(frozen);
-        all.map(|root| root.block)
+        self.roots[..self.depth].iter().chain(frozen).map(|root| root.block)
     }
 
     /// The block that root stacks have as their parent.

@@ -74,6 +74,50 @@ fn every_script_passes_while_its_stores_are_written_down() {
     check_on(&runner(config.interruption(true)).writing_down(), |_| false);
 }
 
+/// Scripts that take seconds when they are written down while every allocation collects and stacks
+/// are checked: they have many stacks or frames, or take many steps.
+const TAKE_LONG: [&str; 30] = [
+    "many",
+    "thousand",
+    "exhaust",
+    "deep",
+    "uses-no-stack",
+    "use-no-stack",
+    "offsets",
+    "garbage",
+    "marks-",
+    "work-once",
+    "wherever",
+    "whenever",
+    "captures-of-several",
+    "stale-reference-hides",
+    "exceptions-leave-them",
+    "tail-calls",
+    "generators",
+    "continuations-clone",
+    "functions-on-top",
+    "first-class-freeing",
+    "first-class-traps",
+    "first-class-objects",
+    "first-class-redirect",
+    "first-class-switch",
+    "bind",
+    "task-parents",
+    "traps-are-not-caught",
+    "task-switchto",
+    "the-collector-meets",
+    "unwound-stacks",
+];
+
+/// The same while every allocation collects, and while all that is known of stacks is checked.
+#[test]
+fn short_scripts_pass_while_their_stores_are_written_down_collected_and_checked() {
+    let mut config = stress::COLLECT.config();
+    let config = stress::CHECK.apply(stress::SNAPSHOTS.apply(&mut config)).interruption(true);
+    let takes_long = |name: &str| TAKE_LONG.iter().any(|part| name.contains(part));
+    check_on(&runner(config).writing_down(), takes_long);
+}
+
 #[test]
 fn every_script_passes_while_stacks_are_checked() {
     check(stress::CHECK);

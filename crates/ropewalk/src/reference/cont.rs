@@ -16,6 +16,28 @@ use ropewalk_runtime::{Backtrace, Store as RuntimeStore, Trap};
 /// instead: the host takes one from a reference by
 /// [`Continuation::from_ref`](crate::Continuation::from_ref), or as the result of a
 /// typed call.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let engine = Engine::default();
+/// let module = Module::new(&engine, r#"(module
+///     (type $f (func (result i32))) (type $c (cont $f))
+///     (func $seven (result i32) (i32.const 7))
+///     (elem declare func $seven)
+///     (func (export "make") (result (ref $c)) (cont.new $c (ref.func $seven)))
+///     (func (export "run") (param (ref null $c)) (result i32) (resume $c (local.get 0))))"#)?;
+/// let mut store = Store::new(&engine, ());
+/// let instance = Instance::new(&mut store, &module, &[])?;
+/// let mut scope = RootScope::new(&mut store);
+/// let make = instance.get_typed_func::<(), ContRef>(&mut scope, "make")?;
+/// let run = instance.get_typed_func::<Option<ContRef>, i32>(&mut scope, "run")?;
+/// let continuation = make.call(&mut scope, ())?;
+/// assert_eq!(run.call(&mut scope, Some(continuation))?, 7);
+/// // It is used up.
+/// assert!(run.call(&mut scope, Some(continuation)).is_err());
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ContRef {
     pub(crate) handle: Handle,

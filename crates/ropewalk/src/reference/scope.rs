@@ -6,7 +6,7 @@ use crate::misuse::{ScopeEnded, WrongType};
 use crate::store::{self, AsContext, AsContextMut, StoreContext, StoreContextMut};
 use crate::wasm_ty::WasmTy;
 use anyhow::Result;
-use ropewalk_abi::{RawVal, RefType, ValType};
+use ropewalk_abi::{HeapType, RawVal, RefType, ValType};
 use ropewalk_runtime::{OwnedRoot, Store as RuntimeStore, StoreId};
 
 /// A reference that lasts as long as it is kept.
@@ -63,6 +63,23 @@ impl<R: Reference> Owned<R> {
     }
 
     /// What the reference has beside what it names.
+    /// One of a store that was restored, which is known to be of a type.
+    pub(crate) fn again(
+        runtime: &RuntimeStore,
+        root: OwnedRoot,
+        heap: HeapType,
+    ) -> Result<Owned<R>> {
+        check_kind(runtime, runtime.owned(&root), R::KIND)?;
+        Ok(Owned::from_root(runtime.id(), root, R::detail_of(heap, Inside(()))))
+    }
+
+    /// The store, what keeps it, and the type that is known of it. Nothing if there was no memory
+    /// to keep it.
+    pub(crate) fn parts(&self) -> Option<(StoreId, OwnedRoot, HeapType)> {
+        let heap = R::known_type(&self.detail, Inside(())).unwrap_or(R::KIND);
+        Some((self.store, self.root.clone()?, heap))
+    }
+
     pub(crate) fn detail(&self) -> R::Detail {
         self.detail
     }

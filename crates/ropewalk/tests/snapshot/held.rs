@@ -114,6 +114,50 @@ fn a_continuation_left_in_a_host_function_that_suspended_goes_on_with_its_result
 }
 
 #[test]
+fn a_continuation_keeps_its_limit_until_it_has_ended() {
+    let source = r#"
+    (module
+      (tag $yield)
+      (func $down (param $n i32) (result i32)
+        (if (result i32) (local.get $n)
+          (then (i32.add (i32.const 1) (call $down (i32.sub (local.get $n) (i32.const 1)))))
+          (else (i32.const 0))))
+      (func (export "run") (param $n i32) (result i32)
+        (suspend $yield)
+        (call $down (local.get $n))))"#;
+    let module = Module::new(&engine(), source).unwrap();
+    let mut store = Store::new(module.engine(), ());
+    let instance = Instance::new(&mut store, &module, &[]).unwrap();
+    let run = instance.get_func(&mut store, "run").unwrap();
+    let mut options = SnapshotOptions::new();
+    let mut kept = Vec::new();
+    // Both go as deep, but only one may.
+    for (name, limit) in [("small", Some(256 << 10)), ("large", None)] {
+        let rest = Continuation::new(&mut store, run).unwrap();
+        if let Some(limit) = limit {
+            rest.set_max_stack(&mut store, limit).unwrap();
+        }
+        let Resumed::Suspended { continuation, .. } =
+            rest.resume(&mut store, &[Val::I32(100_000)]).unwrap()
+        else {
+            panic!("it suspends")
+        };
+        options.name_continuation(name, &continuation);
+        kept.push(continuation);
+    }
+    let snapshot = through_bytes(&store.snapshot(&options).unwrap());
+    let linker = Linker::<()>::new(module.engine());
+    let mut restored = snapshot.restore(&linker, &[module], ()).unwrap();
+    let [small, large] = ["small", "large"].map(|name| restored.continuation(name).unwrap());
+    let error = small.resume(&mut restored.store, &[]).unwrap_err();
+    assert_eq!(error.downcast_ref::<Trap>().unwrap().code(), TrapCode::CallStackExhausted);
+    let Resumed::Returned(results) = large.resume(&mut restored.store, &[]).unwrap() else {
+        panic!("it returns")
+    };
+    assert_eq!(results[0].i32(), Some(100_000));
+}
+
+#[test]
 fn many_generators_survive_parked_and_go_on() {
     let source = r#"
     (module

@@ -3,8 +3,11 @@
 mod calls;
 mod held;
 mod incremental;
+mod named;
 mod objects;
+mod pending;
 mod refusals;
+mod resumed;
 mod stacks;
 
 use ropewalk::*;

@@ -62,10 +62,13 @@ fn a_host_function_as_a_value_is_refused() {
 }
 
 #[test]
-fn a_host_function_outside_and_a_host_that_resumes_are_refused() {
+fn a_host_function_outside_and_a_host_that_resumes_a_task_are_refused() {
     let source = r#"
     (module
       (import "host" "snap" (func $snap)) (import "host" "again" (func $again))
+      (type $t (task))
+      (func $body (param (ref null $t)) (call $snap))
+      (func (export "task") (result (ref $t)) (task.new $t $body))
       (func (export "snap") (call $snap)) (func (export "again") (call $again)))"#;
     let module = Module::new(&engine(), source).unwrap();
     let mut linker = Linker::new(module.engine());
@@ -88,12 +91,12 @@ fn a_host_function_outside_and_a_host_that_resumes_are_refused() {
     assert!(errors.lock().unwrap().is_empty());
     call::<()>(&mut store, instance, "again");
     let error = errors.lock().unwrap().pop().unwrap();
-    assert!(matches!(refusal(&error), SnapshotError::Nested), "{error}");
-    let snap = instance.get_func(&mut store, "snap").unwrap();
-    let continuation = Continuation::new(&mut store, snap).unwrap();
-    continuation.resume(&mut store, &[]).unwrap();
+    assert!(matches!(refusal(&error), SnapshotError::Nested(Some(name)) if name == "again"));
+    assert!(error.to_string().contains("outside of this one, which \"again\" has called"));
+    let task = call::<Task>(&mut store, instance, "task");
+    task.resume(&mut store, &[]).unwrap();
     let error = errors.lock().unwrap().pop().unwrap();
-    assert!(matches!(refusal(&error), SnapshotError::Resumed), "{error}");
+    assert!(matches!(refusal(&error), SnapshotError::Resumed("a task")), "{error}");
     call::<()>(&mut store, instance, "snap");
     assert!(errors.lock().unwrap().is_empty());
 }

@@ -254,3 +254,36 @@ fn fibers_survive_new_and_dismounted() {
         5,
     );
 }
+
+/// Stacks that are suspended together are parked together: one that is too large for that, or a
+/// root, keeps the others from it.
+#[test]
+fn a_chain_with_a_large_stack_is_restored_as_one() {
+    let source = r#"
+    (module
+      (type $f (func (result i32))) (type $c (cont $f))
+      (tag $out (param i32))
+      (global $rest (mut (ref null $c)) (ref.null $c))
+      (elem declare func $inner $outer)
+      (func $down (param $n i32) (result i32)
+        (if (result i32) (local.get $n)
+          (then (i32.add (i32.const 1) (call $down (i32.sub (local.get $n) (i32.const 1)))))
+          (else (suspend $out (i32.const 7)) (i32.const 0))))
+      (func $inner (result i32) (call $down (i32.const 20000)))
+      (func $outer (result i32)
+        (i32.add (i32.const 1) (resume $c (cont.new $c (ref.func $inner)))))
+      (func (export "begin") (global.set $rest (cont.new $c (ref.func $outer))))
+      (func (export "step") (result i32)
+        (block $on (result i32 (ref $c))
+          (return (resume $c (on $out $on) (global.get $rest))))
+        (global.set $rest)))"#;
+    let config = ropewalk::stress::CHECK.config().snapshots(true).max_wasm_stack(8 << 20).clone();
+    let module = Module::new(&Engine::new(&config).unwrap(), source).unwrap();
+    let mut store = Store::new(module.engine(), ());
+    let instance = Instance::new(&mut store, &module, &[]).unwrap();
+    call::<()>(&mut store, instance, "begin");
+    assert_eq!(call::<i32>(&mut store, instance, "step"), 7);
+    let (mut other, same) = restored(&module, &mut store, instance);
+    assert_eq!(other.stack_statistics().parked, 0);
+    assert_eq!(call::<i32>(&mut other, same, "step"), 20_001);
+}

@@ -5,9 +5,11 @@
 //! a [`Symbol`], shifted, with the third bit set.
 
 use super::symbol::Symbol;
+use crate::heap::OwnedRoot;
 use ropewalk_abi::stack::Purpose;
-use ropewalk_abi::{MemoryType, RefType};
+use ropewalk_abi::{FuncRef, MemoryType, RefType, ValType};
 use serde::{Deserialize, Serialize};
+use std::ptr::NonNull;
 
 /// Everything but the bytes of memories.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -29,7 +31,12 @@ pub(super) struct Image {
     pub symbols: Vec<Symbol>,
     /// Each block of the table of stacks, but the first.
     pub blocks: Vec<BlockImage>,
+    /// How many bytes single stacks may have, by the numbers of their blocks.
+    pub limits: Vec<(usize, usize)>,
     pub calls: Vec<CallImage>,
+    /// In the call that ran: the base of the stack that extends another, while the rout of that
+    /// begins.
+    pub extending: usize,
     pub names: Vec<(String, Named)>,
     pub captures: u64,
     pub newest_mark: u64,
@@ -97,16 +104,16 @@ pub(super) struct TableImage {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) enum TypeOfValue {
     /// One that names no other type.
-    Plain(ropewalk_abi::ValType),
+    Plain(ValType),
     /// A reference to a defined type.
     Defined(TypeName, bool),
 }
 
 impl TypeOfValue {
     /// The reference type of elements.
-    pub fn reference(ty: ropewalk_abi::ValType) -> Option<RefType> {
+    pub fn reference(ty: ValType) -> Option<RefType> {
         match ty {
-            ropewalk_abi::ValType::Ref(ty) => Some(ty),
+            ValType::Ref(ty) => Some(ty),
             _ => None,
         }
     }
@@ -114,7 +121,7 @@ impl TypeOfValue {
 
 /// A type: a module that has it, and its index there. Or that of host values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum TypeName {
+pub(super) enum TypeName {
     /// The type of a module.
     OfModule(usize, u32),
     /// That of host values.
@@ -130,6 +137,9 @@ pub(super) enum BlockImage {
     Retired,
     /// A task or fiber that will never continue.
     Lost { purpose: Purpose, reference: u64 },
+    /// The root of a call, which was freed, while tasks and fibers that will never continue wait
+    /// for its end: these, by their numbers, the innermost first.
+    Spent { reference: u64, inside: Vec<usize> },
     /// It has a stack.
     Stack(Box<StackImage>),
 }
@@ -202,15 +212,25 @@ pub(super) struct CallImage {
     pub root: usize,
     pub stack: usize,
     pub base: usize,
-    /// The base of the stack that extends another, while the rout of that begins.
-    pub extending: usize,
-    /// The host function that it waits for; none if it was stopped at a check point.
-    pub import: Option<ImportName>,
-    /// The type of that function.
-    pub awaited: Option<TypeName>,
-    /// A type with the results of the call, and whether they are in an array.
-    pub results: TypeName,
-    pub has_array: bool,
+    /// The host function that it waits for, as the instance and the number of the import there;
+    /// none if it was stopped at a check point.
+    pub import: Option<(usize, usize)>,
+    /// What that function was called with, if that is known: values that are no references.
+    pub arguments: Option<Vec<[u8; 16]>>,
+    /// A type with the results of the call, if it can return.
+    pub results: Option<TypeName>,
+    pub to: CallTo,
+}
+
+/// Where a call returns to.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum CallTo {
+    /// To whoever has called a function. Perhaps its results are in an array.
+    Call { has_array: bool },
+    /// To nobody: its root was freed, and it ends by a trap.
+    Nobody,
+    /// To whoever has resumed a continuation, which has this reference, with clauses, as symbols.
+    Resume { reference: u64, clauses: Vec<u32> },
 }
 
 /// An import, by its names.
@@ -223,20 +243,38 @@ pub struct ImportName {
 }
 
 /// What the host has a name for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Named {
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) enum Named {
     /// An instance, by its number.
     Instance(usize),
-    /// What the host holds: a reference to a stack. If that is known, what it takes and what it
-    /// returns: the parameters of a function type, or its results.
-    Stack(u64, Option<[(TypeName, bool); 2]>),
+    /// A continuation that the host holds: a reference to a stack. If that is known, what it takes
+    /// and what it returns: the parameters of a function type, or its results.
+    Continuation(u64, Option<[(TypeName, bool); 2]>),
+    /// A stack of another design that the host holds, and its type, if that is known.
+    Stack(u64, Option<TypeOfValue>),
+    /// A reference that the host owns, and its type.
+    Reference(u64, TypeOfValue),
+    /// A function of an instance, as a symbol.
+    Func(u32),
 }
 
-/// What the host gives a name; types are those of the engine.
-#[derive(Clone, Copy, Debug)]
+/// What the host gives a name, or has under one; types are those of the engine.
+#[derive(Clone, Debug)]
 pub enum Handle {
-    /// As [`Named::Instance`].
+    /// An instance, by its number.
     Instance(usize),
-    /// As [`Named::Stack`].
-    Stack(u64, Option<[(u32, bool); 2]>),
+    /// A continuation that the host holds: its reference, and what it takes and returns, if that
+    /// is known. Each is a type, and whether its results are meant.
+    Continuation(u64, Option<[(u32, bool); 2]>),
+    /// A stack of another design that the host holds: its reference and its type.
+    Stack(u64, Option<ValType>),
+    /// A reference that the host owns.
+    Reference(OwnedRoot, ValType),
+    /// A function.
+    Func(NonNull<FuncRef>),
 }
+
+// SAFETY: a function is used only together with its store, and can be sent with it.
+unsafe impl Send for Handle {}
+// SAFETY: as above.
+unsafe impl Sync for Handle {}

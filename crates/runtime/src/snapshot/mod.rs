@@ -34,8 +34,8 @@ mod symbol;
 mod take;
 mod words;
 
-pub use image::{Handle, ImportName, Named, TypeName};
-pub use restore::{Host, RestoredCall, RestoredStore, restore, type_number};
+pub use image::{Handle, ImportName};
+pub use restore::{Host, RestoredCall, RestoredStore, ResumedByHost, restore};
 pub use sections::{Bytes, SnapshotError};
 pub use symbol::{LoadedTrampoline, Trampolines};
 pub use take::{Running, Take, take};

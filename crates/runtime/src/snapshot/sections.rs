@@ -11,13 +11,14 @@
 //! snapshot that is based on another, chunks are too that are the same there.
 
 use std::ops::Range;
+use std::sync::Arc;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
 /// What snapshots begin with.
 pub const MAGIC: [u8; 8] = *b"\x7Fropesnp";
 
 /// Goes up when what is written changes.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// How many bytes a chunk has.
 const CHUNK: usize = 4096;
@@ -36,25 +37,30 @@ pub enum SnapshotError {
     #[error("the store cannot be used any more, so it cannot be written down")]
     Poisoned,
     /// There is a host function outside of the one that asks.
+    /// Which function has called it, if that has a name.
     #[error(
-        "a host function outside of this one has called WebAssembly, and functions of the host \
+        "a host function outside of this one{} has called WebAssembly, and functions of the host \
          cannot be written down; take the snapshot in a function that is called from the \
-         outermost call"
+         outermost call", .0.as_ref().map(|name| format!(", which {name:?} has called,")).unwrap_or_default()
     )]
-    Nested,
-    /// The host has resumed what runs.
+    Nested(Option<String>),
+    /// The host has continued what runs, which is no continuation: a task, a fiber or a stack.
     #[error(
-        "the host has resumed a stack and waits for it; take the snapshot when it has come back, \
-         or in a call that does not resume (Func::call)"
+        "the host has continued {0} and waits for it; take the snapshot when it has come back, \
+         or in a call of a function or of a continuation (Func::call, Continuation::resume)"
     )]
-    Resumed,
-    /// Other calls wait.
-    #[error("{0} other calls wait for host functions, whose futures cannot be written down")]
-    Pending(usize),
+    Resumed(&'static str),
+    /// Calls wait for a limiter.
+    #[error(
+        "{0} calls wait for the limiter of the store, whose futures cannot be written down; take \
+         the snapshot when it has decided"
+    )]
+    Limiter(usize),
     /// The host holds something that has no name.
     #[error(
         "the host holds {0} continuations or stacks without a name in the snapshot, so they \
-         would be lost (SnapshotOptions::name_continuation)"
+         would be lost (SnapshotOptions::name_continuation, name_bag_stack, \
+         name_first_class_stack)"
     )]
     Unnamed(usize),
     /// A host function is a value, and not found by its import.
@@ -128,12 +134,12 @@ pub enum SnapshotError {
 /// A snapshot: sections of bytes.
 #[derive(Clone, Debug)]
 pub struct Bytes {
-    bytes: Vec<u8>,
+    bytes: Arc<Vec<u8>>,
     /// Tells it from all others.
     identity: [u8; 16],
     base: [u8; 16],
     /// For each section: its length, and where its runs are.
-    sections: Vec<(u64, Vec<Run>)>,
+    sections: Arc<Vec<(u64, Vec<Run>)>>,
 }
 
 /// Chunks one after another.
@@ -149,20 +155,29 @@ const NO_BASE: [u8; 16] = [0; 16];
 impl Bytes {
     /// Puts sections together; of another snapshot, if one is given, only what differs.
     pub(super) fn new(sections: &[&[u8]], base: Option<&Bytes>) -> Bytes {
+        Bytes::put_together(sections, base, None)
+    }
+
+    /// The same, with another identity than its own.
+    fn put_together(sections: &[&[u8]], base: Option<&Bytes>, identity: Option<[u8; 16]>) -> Bytes {
         let mut bytes = vec![0; HEADER];
         put(&mut bytes, sections.len() as u64);
+        let mut written = Vec::new();
         for (number, section) in sections.iter().enumerate() {
             let base = base.map(|base| base.chunks(number));
-            put_section(&mut bytes, section, base.as_deref());
+            let runs = put_section(&mut bytes, section, base.as_deref());
+            written.push((section.len() as u64, runs));
         }
-        let identity = xxh3_128(&bytes[HEADER..]).to_le_bytes();
+        let content = xxh3_128(&bytes[HEADER..]).to_le_bytes();
+        let identity = identity.unwrap_or(content);
+        let base = base.map_or(NO_BASE, |base| base.identity);
         bytes[..8].copy_from_slice(&MAGIC);
         bytes[8..12].copy_from_slice(&FORMAT.to_le_bytes());
         bytes[24..40].copy_from_slice(&identity);
-        bytes[40..56].copy_from_slice(&base.map_or(NO_BASE, |base| base.identity));
-        let checksum = xxh3_64(&bytes[24..]);
+        bytes[40..56].copy_from_slice(&base);
+        let checksum = checksum(&bytes[24..HEADER], &content);
         bytes[16..24].copy_from_slice(&checksum.to_le_bytes());
-        Bytes::read(bytes).expect("it was written just now")
+        Bytes { identity, base, sections: written.into(), bytes: bytes.into() }
     }
 
     /// Reads a snapshot.
@@ -177,8 +192,9 @@ impl Bytes {
         if format != FORMAT {
             return Err(SnapshotError::Format(format));
         }
-        let checksum = u64::from_le_bytes(bytes[16..24].try_into().expect("eight bytes"));
-        if checksum != xxh3_64(&bytes[24..]) {
+        let content = xxh3_128(&bytes[HEADER..]).to_le_bytes();
+        let expected = u64::from_le_bytes(bytes[16..24].try_into().expect("eight bytes"));
+        if expected != checksum(&bytes[24..HEADER], &content) {
             return Err(SnapshotError::Damaged("its checksum differs"));
         }
         let identity = bytes[24..40].try_into().expect("sixteen bytes");
@@ -189,7 +205,7 @@ impl Bytes {
         for _ in 0..count {
             sections.push(reader.section()?);
         }
-        Ok(Bytes { identity, base, sections, bytes })
+        Ok(Bytes { identity, base, sections: sections.into(), bytes: bytes.into() })
     }
 
     /// The bytes.
@@ -220,9 +236,8 @@ impl Bytes {
             })
             .collect();
         let sections: Vec<&[u8]> = sections.iter().map(Vec::as_slice).collect();
-        let whole = Bytes::new(&sections, None);
         // Others may be based on this one.
-        Ok(Bytes { identity: self.identity, ..whole })
+        Ok(Bytes::put_together(&sections, None, Some(self.identity)))
     }
 
     /// How many sections there are.
@@ -271,37 +286,49 @@ fn put(bytes: &mut Vec<u8>, number: u64) {
     bytes.extend_from_slice(&number.to_le_bytes());
 }
 
-/// Writes a section: its length, how many runs it has, and these.
-fn put_section(bytes: &mut Vec<u8>, section: &[u8], base: Option<&[Option<&[u8]>]>) {
+/// The checksum of what stands in the header, and of a hash of all that follows.
+fn checksum(header: &[u8], content: &[u8; 16]) -> u64 {
+    xxh3_64(&[header, content].concat())
+}
+
+/// Writes a section: its length, how many runs it has, and these, which are returned.
+fn put_section(bytes: &mut Vec<u8>, section: &[u8], base: Option<&[Option<&[u8]>]>) -> Vec<Run> {
     put(bytes, section.len() as u64);
     let count = bytes.len();
     put(bytes, 0);
-    let mut runs = 0_u64;
-    // Where the length of the open run stands.
-    let mut open: Option<usize> = None;
-    for (number, chunk) in section.chunks(CHUNK).enumerate() {
-        let known = base.and_then(|base| base.get(number));
-        let is_known = match known {
+    let mut runs: Vec<Run> = Vec::new();
+    let mut is_known = (0..).zip(section.chunks(CHUNK)).map(|(number, chunk)| {
+        match base.and_then(|base| base.get(number)) {
             Some(Some(known)) => *known == chunk,
             // In a base, what is left out is zero; a longer chunk is another.
-            Some(None) => is_zero(chunk),
-            None => is_zero(chunk),
-        };
-        if is_known {
-            open = None;
+            Some(None) | None => is_zero(chunk),
+        }
+    });
+    let mut number = 0;
+    while let Some(is_left_out) = is_known.next() {
+        let first = number;
+        number += 1;
+        if is_left_out {
             continue;
         }
-        let place = *open.get_or_insert_with(|| {
-            runs += 1;
-            put(bytes, number as u64);
-            put(bytes, 0);
-            bytes.len() - 8
-        });
-        bytes.extend_from_slice(chunk);
-        let len = (bytes.len() - place - 8) as u64;
-        bytes[place..place + 8].copy_from_slice(&len.to_le_bytes());
+        // All that follow and are not known go along.
+        let mut end = number;
+        for is_left_out in is_known.by_ref() {
+            number += 1;
+            if is_left_out {
+                break;
+            }
+            end = number;
+        }
+        let run = &section[first * CHUNK..section.len().min(end * CHUNK)];
+        put(bytes, first as u64);
+        put(bytes, run.len() as u64);
+        let start = bytes.len();
+        bytes.extend_from_slice(run);
+        runs.push(Run { first: first as u64, bytes: start..bytes.len() });
     }
-    bytes[count..count + 8].copy_from_slice(&runs.to_le_bytes());
+    bytes[count..count + 8].copy_from_slice(&(runs.len() as u64).to_le_bytes());
+    runs
 }
 
 fn is_zero(chunk: &[u8]) -> bool {

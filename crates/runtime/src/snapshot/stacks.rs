@@ -1,25 +1,25 @@
 //! Writing stacks down.
 
 use super::image::{
-    BlockImage, Frames, MarkImage, MarkKindImage, NO_PARENT, NOTHING, StackImage, TakenImage,
+    BlockImage, CallImage, Frames, MarkImage, MarkKindImage, NO_PARENT, NOTHING, StackImage,
+    TakenImage,
 };
 use super::sections::SnapshotError;
-use super::symbol::{LoadedTrampoline, Symbol};
+use super::symbol::Symbol;
 use super::take::{Running, Writer};
-use super::words::{OnStack, Words};
+use super::words::{OnStack, Shape, Words};
 use crate::arch::stubs;
-use crate::code::LoadedModule;
 use crate::design::first_class::marks::{Mark, MarkKind, Taken};
 use crate::stack::LeftAt;
+use crate::store::Store;
 use anyhow::Result;
 use ropewalk_abi::code::TrampolineKind;
 use ropewalk_abi::stack::{HAS_WAITED, Purpose};
 use ropewalk_abi::{
     ControlBlock, FuncType, LEFT_CALL_FRAME, LeftCall, PausedFrame, StoreContext, TypeInfo,
 };
-use std::collections::HashSet;
-use std::ptr;
-use std::sync::Arc;
+use std::rc::Rc;
+use std::{iter, ptr};
 
 /// Words become what is written. The bytes are those of a stack, at an address.
 struct Writing<'w, 'a> {
@@ -64,14 +64,14 @@ impl Words for Writing<'_, '_> {
     fn pointer(&mut self, word: &mut u64, in_trampoline: bool) -> Result<()> {
         let address = *word as usize;
         let symbols = &mut self.writer.symbols;
-        let symbol = match symbols.find(address) {
-            Some(symbol) => symbol,
+        let number = match symbols.number_at(address) {
+            Some(number) => number,
             // What lies there is never at so low an address.
-            None if address < 1 << 16 => Symbol::Number(address as u64),
-            None if in_trampoline => Symbol::Values,
+            None if address < 1 << 16 => symbols.number(Symbol::Number(address as u64)),
+            None if in_trampoline => symbols.number(Symbol::Values),
             None => return Err(SnapshotError::Unknown("a pointer in a frame", address).into()),
         };
-        *word = symbols.number(symbol).into();
+        *word = number.into();
         Ok(())
     }
 
@@ -91,13 +91,9 @@ impl Words for Writing<'_, '_> {
         self.writer.store().context()
     }
 
-    fn module_at(&self, address: usize) -> Option<(Arc<LoadedModule>, u32)> {
-        let (module, offset) = self.writer.store().module_at(address - 1)?;
-        Some((module.clone(), offset + 1))
-    }
-
-    fn trampoline_at(&self, address: usize) -> Option<(&LoadedTrampoline, u32)> {
-        self.writer.symbols.trampolines().at(address)
+    fn shape_at(&mut self, address: usize) -> Option<Rc<Shape>> {
+        let Writer { shapes, symbols, .. } = &mut *self.writer;
+        shapes.at(address, symbols.store(), symbols.trampolines())
     }
 }
 
@@ -106,27 +102,37 @@ impl Writer<'_> {
     pub fn stacks(&mut self) -> Result<()> {
         let store = self.symbols.store();
         let stacks = &store.stacks;
-        let active: HashSet<usize> = match self.take.running {
-            None => HashSet::new(),
-            Some(_) => {
-                let all = store.stacks_in_host_calls();
-                all.map(|stack| stacks.number_of(stack).expect("of the table")).collect()
-            }
+        let number = |stack: &ControlBlock| stacks.number_of(stack).expect("of the table");
+        let waiting = store.frozen_stacks().flat_map(|stack| store.with_extender(stack));
+        let set = |numbers: &mut dyn Iterator<Item = usize>| {
+            let mut set = vec![false; stacks.len() + 1];
+            numbers.for_each(|number| set[number] = true);
+            set
         };
-        // It may be suspended, while something else runs in its activation.
-        let root = self.take.running.map(|_| store.roots[store.depth - 1].block);
-        let retired: HashSet<usize> = stacks.retired_numbers().collect();
+        let active = match self.take.running {
+            None => set(&mut waiting.map(number)),
+            Some(_) => set(&mut store.stacks_in_host_calls().map(number)),
+        };
+        // They may be suspended, while something else runs in their activations.
+        let roots = set(&mut self.image.calls.iter().map(|call| call.root));
+        let retired = set(&mut stacks.retired_numbers());
+        // They wait for the end of a call whose root was freed.
+        let inside = |call: &CallImage| spent_with(store, call.root);
+        let ends_with_call = set(&mut self.image.calls.iter().flat_map(inside));
         for number in 1..=stacks.len() {
             // SAFETY: blocks of the table are always initialised.
             let stack = unsafe { &*stacks.block(number) };
-            let is_active = active.contains(&number);
-            let is_lost =
-                stack.purpose.has_identity() && stack.parent == store.no_parent() && !is_active;
+            let is_active = active[number];
+            let is_lost = stack.purpose.has_identity()
+                && (stack.parent == store.no_parent() || ends_with_call[number])
+                && !is_active;
             let block = match stack.purpose {
-                Purpose::Free if retired.contains(&number) => BlockImage::Retired,
+                Purpose::Free if retired[number] => BlockImage::Retired,
                 Purpose::Free => BlockImage::Vacant(stack.reference),
-                Purpose::Root if !is_active && root != Some(stacks.block(number)) => {
-                    self.idle_root(stack)?
+                Purpose::Root if !is_active && !roots[number] => self.idle_root(stack)?,
+                Purpose::Root if stack.is_spent() => {
+                    let inside = spent_with(store, number);
+                    BlockImage::Spent { reference: stack.reference, inside }
                 }
                 purpose if is_lost => BlockImage::Lost { purpose, reference: stack.reference },
                 _ => BlockImage::Stack(Box::new(self.stack(number, stack, is_active)?)),
@@ -152,8 +158,8 @@ impl Writer<'_> {
     ) -> Result<StackImage> {
         let store = self.symbols.store();
         let (frames, fp) = self.frames_of(stack)?;
-        let clauses = self.symbols.find(stack.handlers as usize).unwrap_or(Symbol::NoClauses);
-        let handlers = self.symbols.number(clauses);
+        let clauses = self.symbols.number_at(stack.handlers as usize);
+        let handlers = clauses.unwrap_or_else(|| self.symbols.number(Symbol::NoClauses));
         let has_begun = stack.fp != 0;
         // These have no meaning afterwards.
         let (function, entry) = match has_begun {
@@ -222,10 +228,12 @@ impl Writer<'_> {
     /// Writes what lies on a stack; returns where, and the distance of the newest link from
     /// the end.
     fn frames_of(&mut self, stack: &ControlBlock) -> Result<(Frames, u32)> {
-        let mut bytes = bytes_on(stack);
-        // SAFETY: the stack is in use, and does not run.
-        let left = unsafe { LeftAt::of(stack) };
-        let len = bytes.len();
+        // SAFETY: the stack is in use, and does not run: as many bytes lie there.
+        let (left, on_stack) = unsafe {
+            let left = LeftAt::of(stack);
+            (left, std::slice::from_raw_parts(left.sp as *const u8, count_bytes(stack)))
+        };
+        let len = on_stack.len();
         let end = left.sp + len;
         let mut fp = match left.fp {
             0 => None,
@@ -233,21 +241,24 @@ impl Writer<'_> {
         };
         // Links say where frames were.
         let linked_end = end.wrapping_sub(left.distance);
+        let mut all = std::mem::take(&mut self.frames);
+        let start = all.len();
         if ptr::eq(stack, self.store().context().stack)
             && let Some(running) = self.take.running
         {
             let top = self.top_of_running(running, fp.map_or(0, |fp| linked_end - (len - fp)));
             // The link is the last word of what lies on top.
             fp = Some(top.len() - 8);
-            bytes.splice(0..0, top);
+            all.extend_from_slice(&top);
         }
+        all.extend_from_slice(on_stack);
+        let bytes = &mut all[start..];
         let below = fp.map_or(0, |fp| (bytes.len() - fp) as u32);
-        let function = stack.function;
-        let purpose = stack.purpose;
-        OnStack { bytes: &mut bytes, purpose, function, fp }
+        let frames = Frames { start: start as u64, len: bytes.len() as u32 };
+        let &ControlBlock { function, purpose, .. } = stack;
+        OnStack { bytes, purpose, function, fp }
             .visit(&mut Writing { writer: self, end: linked_end })?;
-        let frames = Frames { start: self.frames.len() as u64, len: bytes.len() as u32 };
-        self.frames.extend_from_slice(&bytes);
+        self.frames = all;
         Ok((frames, below))
     }
 
@@ -341,16 +352,24 @@ fn count_bytes(stack: &ControlBlock) -> usize {
     }
 }
 
-fn bytes_on(stack: &ControlBlock) -> Vec<u8> {
-    // SAFETY: the stack is in use, and does not run: as many bytes lie there.
-    unsafe {
-        let left = LeftAt::of(stack);
-        std::slice::from_raw_parts(left.sp as *const u8, count_bytes(stack)).to_vec()
-    }
-}
-
 /// How far the highest address of a stack is above the end of its frames.
 fn above_frames(stack: &ControlBlock) -> usize {
     // SAFETY: the stack is in use, and does not run.
     unsafe { LeftAt::depth(stack) - count_bytes(stack) }
+}
+
+/// The numbers of the stacks that wait for the end of the call whose root was freed, the
+/// innermost first; none, if it was not.
+fn spent_with(store: &Store, root: usize) -> Vec<usize> {
+    // SAFETY: blocks of the table are always initialised, and a chain leads from the innermost
+    // stack to the root.
+    unsafe {
+        let root = store.stacks.block(root);
+        if !(*root).is_spent() {
+            return Vec::new();
+        }
+        let inside = iter::successors(Some((*root).innermost), |stack| Some((**stack).parent));
+        let inside = inside.take_while(|stack| *stack != root);
+        inside.map(|stack| store.stacks.number_of(stack).expect("of the table")).collect()
+    }
 }

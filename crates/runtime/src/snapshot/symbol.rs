@@ -10,6 +10,7 @@ use ropewalk_abi::code::TrampolineKind;
 use ropewalk_abi::{ControlBlock, StoreContext, TagDef, TypeInfo};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
 use std::ptr;
 use std::sync::Arc;
@@ -94,7 +95,7 @@ impl TrampolineMap {
 /// The stubs whose addresses lie on stacks, each by its place here. Those by which a root is
 /// entered come first.
 fn stub(number: usize) -> Option<usize> {
-    let all: [*const (); 13] = [
+    let all: [*const (); 14] = [
         stubs::enter as *const (),
         stubs::enter_words as *const (),
         stubs::enter_words_for_float as *const (),
@@ -108,6 +109,7 @@ fn stub(number: usize) -> Option<usize> {
         stubs::deliver_checked as *const (),
         stubs::end_restored as *const (),
         stubs::end_restored_for_float as *const (),
+        stubs::come_back as *const (),
     ];
     all.get(number).map(|address| *address as usize)
 }
@@ -126,6 +128,11 @@ pub(super) fn ends_call(symbol: Symbol) -> bool {
     matches!(symbol, Symbol::Stub(0..5, 1..) | Symbol::Stub(11 | 12, 0))
 }
 
+/// Whether code is where a root continues from which the host has continued a stack.
+pub(super) fn comes_back(symbol: Symbol) -> bool {
+    matches!(symbol, Symbol::Stub(13, 0))
+}
+
 /// How long a stub is at most, of those that have more than their beginning on stacks.
 const LONGEST_STUB: usize = 160;
 
@@ -142,9 +149,36 @@ pub(super) struct Symbols<'a> {
     /// The name of each type that a module has, by its address.
     types: HashMap<*const TypeInfo, TypeName>,
     tags: HashMap<usize, usize>,
+    /// The stubs, in order.
+    stubs: Vec<(Range<usize>, u8)>,
     /// The symbols that have numbers.
     pub named: Vec<Symbol>,
     numbers: HashMap<Symbol, u32>,
+    /// The numbers of what was looked for, or none if it is not known: a million stacks have the
+    /// same addresses.
+    looked_for: HashMap<usize, Option<u32>, ByAddress>,
+}
+
+/// Hashes addresses, which nobody chooses.
+#[derive(Default)]
+pub(super) struct AddressHasher(u64);
+
+pub(super) type ByAddress = BuildHasherDefault<AddressHasher>;
+
+impl Hasher for AddressHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_usize(usize::from(*byte)));
+    }
+
+    fn write_usize(&mut self, word: usize) {
+        // The golden ratio, which spreads what differs in few bits.
+        let product = u128::from(self.0 ^ word as u64) * 0x9e37_79b9_7f4a_7c15;
+        self.0 = product as u64 ^ (product >> 64) as u64;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
 }
 
 impl<'a> Symbols<'a> {
@@ -165,9 +199,21 @@ impl<'a> Symbols<'a> {
         let tags = store.tags.iter().enumerate();
         let tags = tags.map(|(number, tag)| (ptr::from_ref(&**tag) as usize, number)).collect();
         let ranges = ranges(store, &modules);
-        let (named, numbers) = (Vec::new(), HashMap::new());
+        let (named, numbers, looked_for) = (Vec::new(), HashMap::new(), HashMap::default());
+        let stubs = ranges_of_stubs();
         let trampolines = TrampolineMap::new(trampolines);
-        Symbols { store, modules, trampolines, ranges, types, tags, named, numbers }
+        Symbols {
+            store,
+            modules,
+            trampolines,
+            ranges,
+            types,
+            tags,
+            stubs,
+            named,
+            numbers,
+            looked_for,
+        }
     }
 
     /// What an address is, if that is known.
@@ -193,6 +239,16 @@ impl<'a> Symbols<'a> {
         self.code(address)
     }
 
+    /// The number under which what an address is is written, if that is known.
+    pub fn number_at(&mut self, address: usize) -> Option<u32> {
+        if let Some(number) = self.looked_for.get(&address) {
+            return *number;
+        }
+        let number = self.find(address).map(|symbol| self.number(symbol));
+        self.looked_for.insert(address, number);
+        number
+    }
+
     fn tag_word(&self, word: u64) -> Option<(usize, u64)> {
         let offset = word % CLAUSE_KINDS;
         let number = self.tags.get(&((word - offset) as usize))?;
@@ -201,15 +257,11 @@ impl<'a> Symbols<'a> {
 
     /// What an address of code is.
     pub fn code(&self, address: usize) -> Option<Symbol> {
-        for number in 0.. {
-            let Some(start) = stub(number) else { break };
-            // Of these only the beginning is on stacks.
-            let longest = if number >= 8 { 1 } else { LONGEST_STUB };
-            let next = (0..).map_while(stub).filter(|other| *other > start).min();
-            let end = next.unwrap_or(usize::MAX).min(start + longest);
-            if (start..end).contains(&address) {
-                return Some(Symbol::Stub(number as u8, (address - start) as u64));
-            }
+        let after = self.stubs.partition_point(|(range, _)| range.start <= address);
+        if let Some((range, number)) = after.checked_sub(1).map(|last| &self.stubs[last])
+            && range.contains(&address)
+        {
+            return Some(Symbol::Stub(*number, (address - range.start) as u64));
         }
         let (found, offset) = self.trampolines.at(address)?;
         Some(Symbol::Trampoline(found.kind, self.type_by_id(found.type_id)?, offset.into()))
@@ -271,6 +323,19 @@ impl Symbol {
             other => other,
         }
     }
+}
+
+/// The addresses of stubs that are on stacks.
+fn ranges_of_stubs() -> Vec<(Range<usize>, u8)> {
+    let mut starts: Vec<(usize, u8)> = (0..).map_while(stub).zip(0..).collect();
+    starts.sort_unstable();
+    let ends = starts.iter().skip(1).map(|(start, _)| *start).chain([usize::MAX]);
+    let range = |((start, number), next): (&(usize, u8), usize)| {
+        // Of these only the beginning is on stacks.
+        let longest = if *number >= 8 { 1 } else { LONGEST_STUB };
+        (*start..next.min(*start + longest), *number)
+    };
+    starts.iter().zip(ends).map(range).collect()
 }
 
 fn ranges(store: &Store, modules: &[Arc<LoadedModule>]) -> Vec<(Range<usize>, Symbol)> {

@@ -1,27 +1,34 @@
 //! Writing a store down.
 
 use super::image::{
-    CallImage, Handle, Image, ImportImage, ImportName, InstanceImage, MemoryImage, ModuleImage,
-    Named, TableImage, TypeName, TypeOfValue,
+    CallImage, CallTo, Handle, Image, ImportImage, InstanceImage, MemoryImage, ModuleImage, Named,
+    TableImage, TypeName, TypeOfValue,
 };
 use super::sections::{Bytes, SnapshotError};
 use super::stacks::end_of_frames;
-use super::symbol::{Symbol, Symbols, Trampolines, ends_call};
+use super::symbol::{ByAddress, Symbol, Symbols, Trampolines, comes_back, ends_call};
+use super::words::Shapes;
+use crate::activation::LeavePoint;
+use crate::arch::stubs;
+use crate::backtrace::Backtrace;
 use crate::code::LoadedModule;
+use crate::frames::{Frame, Frames};
 use crate::heap::Object;
 use crate::instance::Instance;
+use crate::pending::{Awaits, Frozen};
 use crate::store::Store;
 use crate::trap::Trap;
 use anyhow::Result;
 use ropewalk_abi::code::TrampolineKind;
 use ropewalk_abi::heap::{EXCEPTION_TAG, is_object};
-use ropewalk_abi::module::Item;
+use ropewalk_abi::module::{Import, Item};
+use ropewalk_abi::stack::{EVERY_TAG, Purpose, block_number};
 use ropewalk_abi::{
     CompositeType, ControlBlock, FuncImport, HeapType, HostContext, RawVal, RefType, StorageType,
-    TableType, TypeKind, ValType,
+    StoreContext, TableType, TypeKind, ValType,
 };
 use std::any::Any;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::ptr;
 
@@ -54,6 +61,8 @@ pub enum Running {
 
 /// Writes a store down.
 pub fn take(store: &mut Store, take: &Take<'_>) -> Result<Bytes> {
+    // What the host has dropped it does not hold.
+    store.free_released();
     check(store, take)?;
     // What is not in use any more is not written.
     store.collect(0).map_err(Trap::from_code)?;
@@ -63,7 +72,8 @@ pub fn take(store: &mut Store, take: &Take<'_>) -> Result<Bytes> {
         image: Image::default(),
         frames: Vec::new(),
         types: HashMap::new(),
-        codes: HashMap::new(),
+        codes: HashMap::default(),
+        shapes: Shapes::default(),
         take,
     };
     writer.write()
@@ -77,22 +87,46 @@ fn check(store: &Store, take: &Take<'_>) -> Result<(), SnapshotError> {
         return Err(SnapshotError::Poisoned);
     }
     if store.depth > usize::from(take.running.is_some()) {
-        return Err(SnapshotError::Nested);
+        return Err(SnapshotError::Nested(caller_of_host(store, take)));
     }
-    match store.count_pending() {
+    let unsaid = store.all_frozen().filter(|frozen| matches!(frozen.awaits, Awaits::Unsaid));
+    match unsaid.count() {
         0 => {}
-        count => return Err(SnapshotError::Pending(count)),
+        count => return Err(SnapshotError::Limiter(count)),
     }
-    let is_named = |number: &usize| {
-        take.names.iter().any(|(_, named)| match named {
-            Handle::Stack(reference, _) => ropewalk_abi::stack::block_number(*reference) == *number,
-            _ => false,
-        })
-    };
-    match store.stacks.held.numbers().filter(|number| !is_named(number)).count() {
+    let named = take.names.iter().filter_map(|(_, named)| match named {
+        Handle::Continuation(reference, _) | Handle::Stack(reference, _) => {
+            Some(block_number(*reference))
+        }
+        _ => None,
+    });
+    let named: HashSet<usize> = named.collect();
+    match store.stacks.held.numbers().filter(|number| !named.contains(number)).count() {
         0 => Ok(()),
         count => Err(SnapshotError::Unnamed(count)),
     }
+}
+
+/// The function that has called the host function which is in the way, if it has a name: the
+/// innermost of those that did not ask.
+fn caller_of_host(store: &Store, take: &Take<'_>) -> Option<String> {
+    // SAFETY: the running stack's block is alive.
+    let newest = unsafe { store.context().stack.as_ref() };
+    let newest = newest.filter(|_| take.running.is_none());
+    let stack = newest.into_iter().chain(store.outer_stacks()).next()?;
+    // SAFETY: the stack is in a call of the host.
+    let backtrace = unsafe { Backtrace::capture(store, &LeavePoint::in_host_call(stack)) };
+    Some(backtrace.frames().first()?.function_name()?.to_string())
+}
+
+/// An activation that does not run, and how it was left.
+struct Left<'a> {
+    root: *mut ControlBlock,
+    stack: *mut ControlBlock,
+    base: *mut ControlBlock,
+    /// The host function that it waits for.
+    host: Option<*const HostContext>,
+    arguments: Option<&'a [RawVal]>,
 }
 
 pub(super) struct Writer<'a> {
@@ -105,7 +139,8 @@ pub(super) struct Writer<'a> {
     /// The numbers of types.
     types: HashMap<TypeName, u32>,
     /// The numbers of addresses of code: a million stacks have few.
-    pub codes: HashMap<usize, u32>,
+    pub codes: HashMap<usize, u32, ByAddress>,
+    pub shapes: Shapes,
     pub take: &'a Take<'a>,
 }
 
@@ -128,17 +163,15 @@ impl Writer<'_> {
         self.standalone()?;
         self.host_values()?;
         let heap = self.heap()?;
-        if let Some(running) = self.take.running {
-            let call = self.call(running)?;
-            self.image.calls.push(call);
-        }
+        self.calls()?;
         self.stacks()?;
         let context = store.context();
         (self.image.captures, self.image.newest_mark) =
             (context.captures, store.stacks.newest_mark());
         self.image.stacks_instance = store.stacks_instance;
+        self.image.limits = store.stacks.limits();
         for (name, named) in &self.take.names {
-            let named = self.named(*named)?;
+            let named = self.named(named)?;
             self.image.names.push((name.clone(), named));
         }
         let types: HashMap<u32, TypeName> =
@@ -151,16 +184,27 @@ impl Writer<'_> {
         Ok(Bytes::new(&sections, self.take.base))
     }
 
-    fn named(&self, handle: Handle) -> Result<Named, SnapshotError> {
+    fn named(&mut self, handle: &Handle) -> Result<Named> {
         Ok(match handle {
-            Handle::Instance(number) => Named::Instance(number),
-            Handle::Stack(reference, None) => Named::Stack(reference, None),
-            Handle::Stack(reference, Some([params, results])) => {
+            Handle::Instance(number) => Named::Instance(*number),
+            Handle::Continuation(reference, None) => Named::Continuation(*reference, None),
+            Handle::Continuation(reference, Some([params, results])) => {
                 let types = &self.store().options.types;
-                let name = |(number, is_results)| {
-                    Ok((self.symbols.known_type(types.get(number).info())?, is_results))
+                let name = |(number, is_results): (u32, bool)| {
+                    let info = types.get(number).info();
+                    Ok::<_, SnapshotError>((self.symbols.known_type(info)?, is_results))
                 };
-                Named::Stack(reference, Some([name(params)?, name(results)?]))
+                Named::Continuation(*reference, Some([name(*params)?, name(*results)?]))
+            }
+            Handle::Stack(reference, ty) => {
+                let ty = ty.map(|ty| self.type_of_value(ty)).transpose()?;
+                Named::Stack(*reference, ty)
+            }
+            Handle::Reference(root, ty) => {
+                Named::Reference(self.reference(root.reference())?, self.type_of_value(*ty)?)
+            }
+            Handle::Func(function) => {
+                Named::Func(self.function_number(function.as_ptr() as usize)?)
             }
         })
     }
@@ -398,50 +442,138 @@ impl Writer<'_> {
 
     // ---- activations
 
-    fn call(&mut self, running: Running) -> Result<CallImage> {
+    /// The activations that wait; then the one that runs, if there is one.
+    fn calls(&mut self) -> Result<()> {
         let store = self.symbols.store();
-        let context = store.context();
+        let mut calls = Vec::new();
+        for frozen in store.all_frozen() {
+            let (host, arguments) = match &frozen.awaits {
+                Awaits::Host { context, arguments } => (Some(*context), arguments.as_deref()),
+                Awaits::Turn | Awaits::Unsaid => (None, None),
+            };
+            let &Frozen { ref root, stack, base, .. } = frozen;
+            calls.push(Left { root: root.block, stack, base, host, arguments });
+        }
+        if let Some(running) = self.take.running {
+            let host = match running {
+                Running::InHostCall(host) => Some(host),
+                Running::Paused => None,
+            };
+            let root = store.roots[store.depth - 1].block;
+            let &StoreContext { stack, base, extending, .. } = store.context();
+            self.image.extending = store.stacks.number_of(extending).unwrap_or(0);
+            calls.push(Left { root, stack, base, host, arguments: None });
+        }
+        for left in calls {
+            let call = self.call(&left)?;
+            self.image.calls.push(call);
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, left: &Left<'_>) -> Result<CallImage> {
+        let store = self.symbols.store();
         let number = |block: *const ControlBlock| {
             store.stacks.number_of(block).expect("blocks lie in the table")
         };
-        let (import, awaited, mut results) = match running {
-            Running::Paused => (None, None, None),
-            Running::InHostCall(host) => {
-                // SAFETY: the host function was called with this context.
-                let host = unsafe { &*host };
-                let awaited = self.symbols.known_type(host.ty)?;
-                (Some(self.import_of(host)?), Some(awaited), Some(awaited))
-            }
+        let (import, mut results) = match left.host {
+            None => (None, None),
+            // SAFETY: the host function was called with this context.
+            Some(host) => unsafe {
+                let awaited = self.symbols.known_type((*host).ty)?;
+                (Some(self.import_of(&*host)?), Some(awaited))
+            },
         };
         // SAFETY: the root of the activation is alive.
-        let root = unsafe { &*store.roots[store.depth - 1].block };
-        let outermost = crate::frames::Frames::of_host_call(store, root).last();
-        // SAFETY: what a root was entered by lies at its end.
-        let entered = unsafe { *((end_of_frames(root) - size_of::<usize>()) as *const usize) };
-        if !self.symbols.code(entered).is_some_and(ends_call) {
-            return Err(SnapshotError::Resumed.into());
+        let root = unsafe { &*left.root };
+        let (to, found) = match root.is_spent() {
+            true => (CallTo::Nobody, None),
+            false => self.returns_to(root)?,
+        };
+        results = found.or(results);
+        if results.is_none() && !root.is_spent() {
+            return Err(SnapshotError::Unknown("a call", 0).into());
         }
-        let mut has_array = false;
-        if let Some(frame) = &outermost {
-            results = Some(self.results_of(frame)?);
-            let trampoline = self.symbols.trampolines().at(frame.pc());
-            has_array = trampoline.is_some_and(|(found, _)| found.kind == TrampolineKind::Entry);
-        }
-        let results = results.ok_or(SnapshotError::Unknown("a call", 0))?;
+        let arguments = left.arguments.map(|arguments| {
+            arguments.iter().map(|argument| argument.u128().to_le_bytes()).collect()
+        });
         Ok(CallImage {
             root: number(root),
-            stack: number(context.stack),
-            base: number(context.base),
-            extending: store.stacks.number_of(context.extending).unwrap_or(0),
+            stack: number(left.stack),
+            base: number(left.base),
             import,
-            awaited,
+            arguments,
             results,
-            has_array,
+            to,
         })
     }
 
+    /// Where the call of a root returns to, and a type with its results, if its frames say so.
+    fn returns_to(&mut self, root: &ControlBlock) -> Result<(CallTo, Option<TypeName>)> {
+        // SAFETY: what a root was entered by lies at its end.
+        let entered = unsafe { *((end_of_frames(root) - size_of::<usize>()) as *const usize) };
+        let entered = self.symbols.code(entered);
+        if entered.is_some_and(comes_back) {
+            let (reference, ty) = self.resumed(root)?;
+            let clauses = self.clauses(root)?;
+            return Ok((CallTo::Resume { reference, clauses }, Some(ty)));
+        }
+        if !entered.is_some_and(ends_call) {
+            let root = ptr::from_ref(root) as usize;
+            return Err(SnapshotError::Unknown("a root", root).into());
+        }
+        let Some(frame) = outermost_function(self.symbols.store(), root) else {
+            return Ok((CallTo::Call { has_array: false }, None));
+        };
+        let results = self.results_of(&frame)?;
+        let trampoline = self.symbols.trampolines().at(frame.pc());
+        let has_array = trampoline.is_some_and(|(found, _)| found.kind == TrampolineKind::Entry);
+        Ok((CallTo::Call { has_array }, Some(results)))
+    }
+
+    /// The reference of the continuation that the host has resumed from a root, and a type with
+    /// its results.
+    fn resumed(&self, root: &ControlBlock) -> Result<(u64, TypeName)> {
+        let stacks = &self.store().stacks;
+        // SAFETY: blocks of the table are always initialised.
+        let mut blocks = (1..=stacks.len()).map(|number| unsafe { &*stacks.block(number) });
+        let is_child =
+            |stack: &&ControlBlock| ptr::eq(stack.parent, root) && stack.purpose != Purpose::Free;
+        let child = blocks.find(is_child);
+        let Some(child) = child.filter(|child| child.purpose == Purpose::Continuation) else {
+            return Err(SnapshotError::Resumed(match child.map(|child| child.purpose) {
+                Some(Purpose::Task) => "a task",
+                Some(Purpose::Fiber) => "a fiber",
+                _ => "a stack",
+            })
+            .into());
+        };
+        let outermost = outermost_function(self.store(), child);
+        let outermost = outermost.ok_or(SnapshotError::Unknown("a continuation", 0))?;
+        Ok((child.reference, self.results_of(&outermost)?))
+    }
+
+    /// The clauses with which a root waits, as symbols.
+    fn clauses(&mut self, root: &ControlBlock) -> Result<Vec<u32>> {
+        let mut symbols = Vec::new();
+        for number in 0.. {
+            // SAFETY: the host keeps them as long as the root waits; a zero is the last.
+            let word = unsafe { *root.handlers.add(number) };
+            let symbol = match word {
+                0 => break,
+                EVERY_TAG => Symbol::Number(word),
+                word => self.symbols.find(word as usize).unwrap_or(Symbol::Number(0)),
+            };
+            if !matches!(symbol, Symbol::Tag(..) | Symbol::Number(1..)) {
+                return Err(SnapshotError::Unknown("a clause", word as usize).into());
+            }
+            symbols.push(self.symbols.number(symbol));
+        }
+        Ok(symbols)
+    }
+
     /// A type with the results of a function, by its frame.
-    fn results_of(&self, frame: &crate::frames::Frame<'_>) -> Result<TypeName, SnapshotError> {
+    fn results_of(&self, frame: &Frame<'_>) -> Result<TypeName, SnapshotError> {
         let pc = frame.pc();
         if let Some((trampoline, _)) = self.symbols.trampolines().at(pc) {
             let info = self.store().options.types.get(trampoline.type_id).info();
@@ -457,20 +589,25 @@ impl Writer<'_> {
     }
 
     /// The import by which a host function was called.
-    fn import_of(&self, host: &HostContext) -> Result<ImportName, SnapshotError> {
-        let store = self.symbols.store();
-        for instance in store.instances() {
-            for import in &instance.module().info.imports {
-                if let Item::Func(function) = import.item
-                    && instance.is_host_context(function, host)
-                {
-                    let (module, name) = (import.module.clone(), import.name.clone());
-                    return Ok(ImportName { module, name });
-                }
+    fn import_of(&self, host: &HostContext) -> Result<(usize, usize), SnapshotError> {
+        for (number, instance) in self.symbols.store().instances().iter().enumerate() {
+            let is_host = |import: &Import| match import.item {
+                Item::Func(function) => instance.is_host_context(function, host),
+                _ => false,
+            };
+            if let Some(import) = instance.module().info.imports.iter().position(is_host) {
+                return Ok((number, import));
             }
         }
         Err(SnapshotError::HostFunction)
     }
+}
+
+/// The outermost function of a stack that was left.
+fn outermost_function<'a>(store: &'a Store, stack: &ControlBlock) -> Option<Frame<'a>> {
+    // What continues a call that was left is no frame of a function.
+    let continues = stubs::continue_call as *const () as usize;
+    Frames::of_host_call(store, stack).filter(|frame| frame.pc() != continues).last()
 }
 
 /// The first import before an instance's own that is the same host function, by its instance

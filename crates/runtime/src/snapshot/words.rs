@@ -5,14 +5,15 @@
 //! depends on addresses of code, which are those of the store that is at hand.
 
 use super::sections::SnapshotError;
-use super::symbol::LoadedTrampoline;
-use crate::code::LoadedModule;
+use super::symbol::{ByAddress, TrampolineMap};
+use crate::store::Store;
 use anyhow::Result;
 use ropewalk_abi::bound::{BoundEnd, BoundHead};
 use ropewalk_abi::code::{CallSite, CodeTables};
 use ropewalk_abi::stack::{FIBER_EXTRAS, NEW_STACK_ARGUMENTS, Purpose};
 use ropewalk_abi::{FuncRef, FuncType, RawVal, StoreContext, TypeInfo, ValType};
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::rc::Rc;
 
 /// Replaces words.
 pub(super) trait Words {
@@ -31,10 +32,67 @@ pub(super) trait Words {
     fn func_type(&self, ty: *const TypeInfo) -> FuncType;
     /// The context of the store.
     fn context(&self) -> &StoreContext;
-    /// The module whose code has an address, and the offset there.
-    fn module_at(&self, address: usize) -> Option<(Arc<LoadedModule>, u32)>;
-    /// The trampoline in which a call returns to an address.
-    fn trampoline_at(&self, address: usize) -> Option<(&LoadedTrampoline, u32)>;
+    /// What the frame of a call looks like that returns to an address; nothing if it has only
+    /// numbers.
+    fn shape_at(&mut self, address: usize) -> Option<Rc<Shape>>;
+}
+
+/// Where the words lie in the frame of a call that are not the same in every store, as offsets
+/// from its stack pointer.
+pub(super) struct Shape {
+    frame_size: u32,
+    references: Box<[u32]>,
+    pointers: Box<[u32]>,
+    is_trampoline: bool,
+}
+
+impl Shape {
+    fn of_function(tables: &CodeTables<'_>, site: &CallSite) -> Shape {
+        let mut pointers = tables.pointers_of(site).to_vec();
+        // All handlers of a call have the same few contexts.
+        let contexts = tables.handlers_of(site).iter().map(|handler| handler.context);
+        let first = pointers.len();
+        for context in contexts {
+            if !pointers[first..].contains(&context) {
+                pointers.push(context);
+            }
+        }
+        let references = tables.references_of(site).into();
+        let (frame_size, pointers) = (site.frame_size, pointers.into());
+        Shape { frame_size, references, pointers, is_trampoline: false }
+    }
+
+    fn of_trampoline(tables: &CodeTables<'_>, site: &CallSite) -> Shape {
+        let (frame_size, pointers) = (site.frame_size, tables.pointers_of(site).into());
+        Shape { frame_size, references: Box::default(), pointers, is_trampoline: true }
+    }
+}
+
+/// The shapes of frames, by where their calls return to: a million stacks have few.
+#[derive(Default)]
+pub(super) struct Shapes(HashMap<usize, Option<Rc<Shape>>, ByAddress>);
+
+impl Shapes {
+    /// The shape for an address of a store with these trampolines.
+    pub fn at(
+        &mut self,
+        address: usize,
+        store: &Store,
+        trampolines: &TrampolineMap,
+    ) -> Option<Rc<Shape>> {
+        let shape = self.0.entry(address).or_insert_with(|| {
+            // A call may be the last instruction of its module.
+            if let Some((module, offset)) = store.module_at(address - 1) {
+                let tables = module.code.tables();
+                let site = tables.site_at(offset + 1)?;
+                return Some(Rc::new(Shape::of_function(tables, site)));
+            }
+            let (trampoline, offset) = trampolines.at(address)?;
+            let tables = trampoline.code.tables();
+            Some(Rc::new(Shape::of_trampoline(tables, tables.site_at(offset)?)))
+        });
+        shape.clone()
+    }
 }
 
 /// A stack, and what lies on it.
@@ -138,43 +196,14 @@ impl OnStack<'_> {
 
     /// The frame of a call that returns to an address.
     fn visit_frame(&mut self, words: &mut impl Words, pc: usize, fp: usize) -> Result<()> {
-        if let Some((module, offset)) = words.module_at(pc) {
-            let tables = module.code.tables();
-            let Some(site) = tables.site_at(offset) else { return Ok(()) };
-            return self.visit_site(words, tables, site, fp);
-        }
-        let Some((trampoline, offset)) = words.trampoline_at(pc) else { return Ok(()) };
-        let code = trampoline.code.clone();
-        let Some(site) = code.tables().site_at(offset) else { return Ok(()) };
-        let sp = below(fp, site.frame_size)?;
-        for offset in code.tables().pointers_of(site) {
-            self.replace(sp + *offset as usize, |word| words.pointer(word, true))?;
-        }
-        Ok(())
-    }
-
-    fn visit_site(
-        &mut self,
-        words: &mut impl Words,
-        tables: &CodeTables<'_>,
-        site: &CallSite,
-        fp: usize,
-    ) -> Result<()> {
-        let sp = below(fp, site.frame_size)?;
-        for offset in tables.references_of(site) {
+        let Some(shape) = words.shape_at(pc) else { return Ok(()) };
+        let sp = below(fp, shape.frame_size)?;
+        for offset in &shape.references {
             self.replace(sp + *offset as usize, |word| words.reference(word))?;
         }
-        for offset in tables.pointers_of(site) {
-            self.replace(sp + *offset as usize, |word| words.pointer(word, false))?;
-        }
-        // All handlers of a call have the same few contexts.
-        let mut contexts: Vec<u32> = Vec::new();
-        for handler in tables.handlers_of(site) {
-            if !contexts.contains(&handler.context) {
-                contexts.push(handler.context);
-                let at = sp + handler.context as usize;
-                self.replace(at, |word| words.pointer(word, false))?;
-            }
+        for offset in &shape.pointers {
+            let at = sp + *offset as usize;
+            self.replace(at, |word| words.pointer(word, shape.is_trampoline))?;
         }
         Ok(())
     }

@@ -255,6 +255,14 @@ impl Stacks {
         };
     }
 
+    /// The stacks that have a limit of their own, in order, with that.
+    pub fn limits(&self) -> Vec<(usize, usize)> {
+        let mut limits: Vec<_> =
+            self.grown.limits.iter().map(|(of, bytes)| (*of, *bytes)).collect();
+        limits.sort_unstable();
+        limits
+    }
+
     /// Whether some stack has a limit of its own.
     pub fn has_limits(&self) -> bool {
         !self.grown.limits.is_empty()

@@ -8,6 +8,7 @@ use super::Recorder;
 use super::event::{Kind, NONE, Raw};
 use crate::stack::StackList;
 use crate::store::Store;
+use crate::trap::Trap;
 use ropewalk_abi::ControlBlock;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -40,7 +41,11 @@ impl Store {
 
     /// Counts an event that was just recorded, and stops if it is the one.
     pub(super) fn count_down(&mut self, recorder: &mut Recorder, raw: &Raw) {
+        // What the engine did by itself is told of in the middle of something else, which is
+        // the next event; then the records agree.
+        let is_noted = matches!(raw.kind, Kind::Drop | Kind::Park | Kind::Unpark | Kind::Grow);
         match &mut recorder.stop {
+            Some(Stop { left: 0, .. }) if is_noted => return,
             Some(Stop { left: 0, .. }) => {}
             Some(stop) => return stop.left -= 1,
             None => return,
@@ -75,6 +80,8 @@ impl Store {
             stacks.end(&ended, self.stacks.number_of(to));
             return Ok(stacks);
         }
+        // SAFETY: it is about to run with the parents that it has.
+        unsafe { self.unpark_running(to) }.map_err(Trap::from_code)?;
         // SAFETY: the stack is about to run, and its parents are alive.
         let new_base = self.with_parents(unsafe { &*to }).last();
         let new_base = new_base.map_or(to, |base| ptr::from_ref(base).cast_mut());

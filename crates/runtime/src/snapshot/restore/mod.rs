@@ -1,30 +1,28 @@
 //! Making a store of what was written.
 
+mod calls;
+mod stacks;
+
+pub(super) use stacks::ABOVE_ROOT;
+
 use super::image::{
-    BlockImage, CallImage, Image, ImportImage, ImportName, InstanceImage, MarkImage, MarkKindImage,
-    NO_PARENT, NOTHING, Named, StackImage, TakenImage, TypeName, TypeOfValue,
+    Handle, Image, ImportImage, ImportName, InstanceImage, NOTHING, Named, TypeName, TypeOfValue,
 };
 use super::sections::{Bytes, SnapshotError};
-use super::symbol::{LoadedTrampoline, Places, Symbol, TrampolineMap, Trampolines};
+use super::symbol::{Places, Symbol, Trampolines};
 use super::take::{get, places_of_references, put};
-use super::words::{OnStack, Words};
 use crate::code::LoadedModule;
-use crate::design::first_class::marks::{Mark, MarkKind, Taken, Walk};
 use crate::heap::Object;
 use crate::link::ImportValue;
-use crate::pending::{Pending, Scope, Waiting};
-use crate::rest::{AnyRest, Rest};
+use crate::pending::Pending;
 use crate::stack::RootStack;
 use crate::store::{GlobalItem, Store};
-use crate::trap::Trap;
 use anyhow::{Context as _, Result};
+use ropewalk_abi::clauses::List;
 use ropewalk_abi::heap::EXCEPTION_TAG;
-use ropewalk_abi::stack::Purpose;
-use ropewalk_abi::{
-    ControlBlock, FuncRef, FuncType, GlobalType, HeapType, RawVal, RefType, StoreContext,
-    TableType, TypeInfo, TypeKind, ValType,
-};
+use ropewalk_abi::{FuncRef, GlobalType, HeapType, RawVal, RefType, TableType, TypeKind, ValType};
 use std::any::Any;
+use std::ptr::NonNull;
 use std::sync::Arc;
 
 /// What the host has for a store that is restored.
@@ -59,9 +57,7 @@ pub struct RestoredStore {
     /// Calls that wait.
     pub calls: Vec<RestoredCall>,
     /// What the host had names for.
-    pub names: Vec<(String, Named)>,
-    /// The modules, by which types are named.
-    pub modules: Vec<Arc<LoadedModule>>,
+    pub names: Vec<(String, Handle)>,
 }
 
 /// A call that waits.
@@ -69,14 +65,29 @@ pub struct RestoredStore {
 pub struct RestoredCall {
     /// For which host function; none if it was stopped at a check point.
     pub import: Option<ImportName>,
+    /// What that was called with, if that is known.
+    pub arguments: Option<Vec<(RawVal, ValType)>>,
     /// The types of the results that it waits for.
     pub awaited: Vec<ValType>,
     /// The types of its own results.
     pub results: Vec<ValType>,
     /// Where its results are put, if not in a register.
     pub values: Option<Box<[RawVal]>>,
+    /// If the host has resumed a continuation, and no function is called: that.
+    pub resumed: Option<ResumedByHost>,
     /// What continues it.
     pub pending: Pending,
+}
+
+/// A continuation that the host has resumed.
+#[derive(Debug)]
+pub struct ResumedByHost {
+    /// The clauses of the host, which stay where they are until the activation has ended.
+    pub clauses: List<Vec<u64>>,
+    /// The reference that it had.
+    pub reference: u64,
+    /// The number of a type with its results.
+    pub results: u32,
 }
 
 /// Restores a store, which must be new.
@@ -405,266 +416,53 @@ impl Reader<'_> {
         Ok(())
     }
 
-    // ---- stacks
-
-    fn stacks(&mut self, frames: &[u8]) -> Result<()> {
-        let blocks = std::mem::take(&mut self.image.blocks);
-        self.store.stacks.restore_blocks(blocks.len())?;
-        self.store.note_table();
-        // Those that are named must be there before they are looked up.
-        for symbol in &self.image.symbols {
-            if let Symbol::Trampoline(..) = symbol {
-                self.places().address(*symbol, None)?;
-            }
-        }
-        let trampolines = TrampolineMap::new(self.host.trampolines());
-        for (number, block) in (1..).zip(&blocks) {
-            match block {
-                BlockImage::Vacant(reference) => {
-                    self.store.stacks.restore_vacant(number, *reference);
-                }
-                BlockImage::Retired => self.store.stacks.restore_retired(number),
-                BlockImage::Lost { purpose, reference } => {
-                    let block = self.blank(*purpose, *reference, number);
-                    let parent = self.store.no_parent();
-                    let block = ControlBlock { parent, ..block };
-                    let ground = self.store.context().ground as u64;
-                    self.pack(number, block, &ground.to_le_bytes(), 0)?;
-                }
-                BlockImage::Stack(stack) => self.stack(number, stack, frames, &trampolines)?,
-            }
-        }
-        self.store.context_mut().captures = self.image.captures;
-        self.store.stacks.restore_newest_mark(self.image.newest_mark);
-        Ok(())
-    }
-
-    fn blank(&self, purpose: Purpose, reference: u64, number: usize) -> ControlBlock {
-        let innermost = self.store.stacks.block(number);
-        ControlBlock { purpose, reference, innermost, ..ControlBlock::BLANK }
-    }
-
-    fn stack(
-        &mut self,
-        number: usize,
-        image: &StackImage,
-        frames: &[u8],
-        trampolines: &TrampolineMap,
-    ) -> Result<()> {
-        let range =
-            image.frames.start as usize..image.frames.start as usize + image.frames.len as usize;
-        let mut bytes = frames.get(range).ok_or(damaged("frames are not there"))?.to_vec();
-        let fp = match image.fp {
-            0 => None,
-            fp => Some(bytes.len().checked_sub(fp as usize).ok_or(damaged("a link"))?),
-        };
-        let function = self.address_or_null(image.function)? as *const FuncRef;
-        let block = ControlBlock {
-            parent: self.block(image.parent)?,
-            handlers: self.address(image.handlers)? as *const u64,
-            is_grouped: image.is_grouped,
-            owns: image.owns,
-            innermost: self.block(image.innermost)?,
-            through: self.block(image.through)?,
-            sought: image.sought,
-            extender: self.block(image.extender)?,
-            function,
-            entry: self.address_or_null(image.entry)? as *const _,
-            ..self.blank(image.purpose, image.reference, number)
-        };
-        let values = match image.purpose == Purpose::Root {
-            true => self.values_of(number)?,
-            false => None,
-        };
-        let place_of_values = values.as_ref().map(|values| values.as_ptr() as usize);
-        let end = LINKED_END;
-        OnStack { bytes: &mut bytes, purpose: image.purpose, function, fp }
-            .visit(&mut Reading { reader: self, end, values: place_of_values, trampolines })?;
-        let linked = fp.map_or(0, |fp| end - (bytes.len() - fp));
-        match image.purpose {
-            Purpose::Root => self.place_root(number, block, &bytes, linked, values)?,
-            _ if image.is_active => self.place(number, block, &bytes, linked)?,
-            _ if self.store.stacks.fits_slot(bytes.len()) => {
-                self.pack(number, block, &bytes, linked)?;
-            }
-            _ => self.place(number, block, &bytes, linked)?,
-        }
-        if image.is_held {
-            self.store.stacks.held.hold(number);
-        }
-        self.marks(number, &image.marks)
-    }
-
-    fn block(&self, number: usize) -> Result<*mut ControlBlock> {
-        match number {
-            0 => Ok(std::ptr::null_mut()),
-            NO_PARENT => Ok(self.store.no_parent()),
-            number => Ok(self.places().block(number)?),
-        }
-    }
-
-    /// The array with the values of the activation that a root belongs to.
-    fn values_of(&self, root: usize) -> Result<Option<Box<[RawVal]>>> {
-        let call = self.image.calls.iter().find(|call| call.root == root);
-        let call = call.ok_or(damaged("a root without a call"))?;
-        if !call.has_array {
-            return Ok(None);
-        }
-        let ty = self.func_type(call.results)?;
-        let count = ty.params().len().max(ty.results().len()).max(1);
-        Ok(Some(vec![RawVal::ZERO; count].into_boxed_slice()))
-    }
-
-    fn func_type(&self, name: TypeName) -> Result<FuncType> {
-        let info = self.places().type_info(name)?;
-        // SAFETY: types live as long as the engine.
-        Ok(self.store.options.types.func_type(unsafe { (*info).id }))
-    }
-
-    /// Parks a stack: its frames are packed, as they are.
-    fn pack(&mut self, number: usize, block: ControlBlock, bytes: &[u8], fp: usize) -> Result<()> {
-        let block = ControlBlock { fp, ..block };
-        self.store.stacks.restore_parked(number, block, bytes, LINKED_END)
-    }
-
-    /// Gives a stack memory of its own.
-    fn place(&mut self, number: usize, block: ControlBlock, bytes: &[u8], fp: usize) -> Result<()> {
-        self.store.stacks.restore_slot(number, block)?;
-        self.place_frames(number, bytes, fp, 0)
-    }
-
-    /// Makes a root of a block. Above its frames is the store, which the stub needs that it
-    /// returns to.
-    fn place_root(
-        &mut self,
-        number: usize,
-        block: ControlBlock,
-        bytes: &[u8],
-        fp: usize,
-        values: Option<Box<[RawVal]>>,
-    ) -> Result<()> {
-        let mut bytes = bytes.to_vec();
-        bytes.extend_from_slice(&(self.store.context_ptr() as u64).to_le_bytes());
-        bytes.extend_from_slice(&[0; ABOVE_ROOT - 8]);
-        let memory = self.store.options.arena.take_root()?;
-        let root = self.store.stacks.restore_root(number, block, memory);
-        self.roots.push(RestoredRoot { number, root, values });
-        self.place_frames(number, &bytes, fp, ABOVE_ROOT)
-    }
-
-    /// Puts frames onto a stack that has nothing on it; links to them are from the end, or
-    /// from so far below it.
-    fn place_frames(&mut self, number: usize, bytes: &[u8], fp: usize, above: usize) -> Result<()> {
-        let block = self.store.stacks.block(number);
-        // SAFETY: the block has a stack with nothing on it, and nobody knows its address.
-        unsafe {
-            let room = self.store.make_room(block, bytes.len());
-            room.map_err(Trap::from_code)?;
-            let end = crate::stack::end_of_frames(&*block);
-            let sp = end - bytes.len();
-            std::ptr::copy_nonoverlapping(bytes.as_ptr(), sp as *mut u8, bytes.len());
-            (*block).sp = sp;
-            let distance = (end - above).wrapping_sub(LINKED_END);
-            (*block).fp = 0;
-            if fp != 0 {
-                (*block).fp = fp.wrapping_add(distance);
-                crate::stack::move_links((*block).fp, distance);
-            }
-        }
-        Ok(())
-    }
-
-    fn marks(&mut self, number: usize, images: &[MarkImage]) -> Result<()> {
-        if images.is_empty() {
-            return Ok(());
-        }
-        // SAFETY: the stack was placed just now.
-        let above = unsafe {
-            let stack = &*self.store.stacks.block(number);
-            crate::stack::LeftAt::depth(stack) - crate::stack::bytes_in_frames(stack)
-        };
-        let is_root = self.is_root(number);
-        let above = above + if is_root { ABOVE_ROOT } else { 0 };
-        let marks = images.iter().map(|image| self.mark(image, above));
-        let marks = marks.collect::<Result<Vec<_>>>()?;
-        self.store.stacks.restore_marks(number, marks);
-        Ok(())
-    }
-
-    fn is_root(&self, number: usize) -> bool {
-        // SAFETY: blocks of the table are always initialised.
-        unsafe { (*self.store.stacks.block(number)).purpose == Purpose::Root }
-    }
-
-    fn mark(&self, image: &MarkImage, above: usize) -> Result<Mark> {
-        let function = |number| Ok::<_, anyhow::Error>(self.address(number)? as *const FuncRef);
-        let kind = match &image.kind {
-            MarkKindImage::Answer { tag, function: f, env } => MarkKind::Answer {
-                tag: self.places().tag(*tag as usize)?,
-                function: function(*f)?,
-                env: self.reference(*env)?,
-            },
-            MarkKindImage::Redirect { boxed } => {
-                MarkKind::Redirect { boxed: self.reference(*boxed)? }
-            }
-            MarkKindImage::RedirectTo { function: f, taker, env } => MarkKind::RedirectTo {
-                function: function(*f)?,
-                taker: function(*taker)?,
-                env: self.reference(*env)?,
-            },
-            MarkKindImage::Walk { at, taken } => {
-                let taken = taken.iter().map(|taken| self.taken(taken));
-                MarkKind::Walk(Walk { at: *at, taken: taken.collect::<Result<Vec<_>>>()? })
-            }
-        };
-        Ok(Mark { depth: image.depth as usize + above, serial: image.serial, kind })
-    }
-
-    fn taken(&self, image: &TakenImage) -> Result<Taken> {
-        Ok(match *image {
-            TakenImage::FromBox { boxed, stack } => {
-                Taken::FromBox { boxed: self.reference(boxed)?, stack }
-            }
-            TakenImage::FromFunction { taker, env, stack, mark } => Taken::FromFunction {
-                taker: self.address(taker)? as *const FuncRef,
-                env: self.reference(env)?,
-                stack,
-                mark,
-            },
-        })
-    }
-
     // ---- the end
 
     fn finish(mut self) -> Result<RestoredStore> {
         self.store.stacks_instance = self.image.stacks_instance;
+        self.store.context_mut().extending = self.block(self.image.extending)?;
         let mut calls = Vec::new();
         for call in std::mem::take(&mut self.image.calls) {
             calls.push(self.call(call)?);
         }
-        Ok(RestoredStore { calls, names: self.image.names, modules: self.modules })
+        let mut names = Vec::new();
+        for (name, named) in std::mem::take(&mut self.image.names) {
+            names.push((name, self.named(named)?));
+        }
+        Ok(RestoredStore { calls, names })
     }
 
-    fn call(&mut self, image: CallImage) -> Result<RestoredCall> {
-        let awaited = match image.awaited {
-            Some(name) => self.func_type(name)?.results().to_vec(),
-            None => Vec::new(),
-        };
-        let results = self.func_type(image.results)?.results().to_vec();
-        let place = self.roots.iter().position(|root| root.number == image.root);
-        let place = place.ok_or(damaged("a call without a root"))?;
-        let RestoredRoot { root, values, .. } = self.roots.swap_remove(place);
-        let [stack, base] = [self.block(image.stack)?, self.block(image.base)?];
-        let extending = self.block(image.extending)?;
-        self.store.context_mut().extending = extending;
-        let waiting = Waiting { rest: AnyRest::new(Nothing), scope: Scope::NONE };
-        let pending = self.store.restore_frozen(root, stack, base, waiting)?;
-        Ok(RestoredCall { import: image.import, awaited, results, values, pending })
+    fn named(&mut self, named: Named) -> Result<Handle> {
+        Ok(match named {
+            Named::Instance(number) if number < self.store.instances().len() => {
+                Handle::Instance(number)
+            }
+            Named::Instance(_) => return Err(damaged("an instance is not there").into()),
+            Named::Continuation(reference, types) => {
+                let number = |(ty, is_results)| Ok((type_number(&self.modules, ty)?, is_results));
+                let types = types.map(|[params, results]| {
+                    Ok::<_, SnapshotError>([number(params)?, number(results)?])
+                });
+                Handle::Continuation(reference, types.transpose()?)
+            }
+            Named::Stack(reference, ty) => {
+                Handle::Stack(reference, ty.map(|ty| self.type_of_value(ty)).transpose()?)
+            }
+            Named::Reference(word, ty) => {
+                let (word, ty) = (self.reference(word)?, self.type_of_value(ty)?);
+                let root = self.store.own(word).context("no memory for a reference")?;
+                Handle::Reference(root, ty)
+            }
+            Named::Func(symbol) => {
+                let function = NonNull::new(self.address(symbol)? as *mut FuncRef);
+                Handle::Func(function.ok_or(damaged("a function is not there"))?)
+            }
+        })
     }
 }
 
 /// The number in the engine of a type of a module.
-pub fn type_number(modules: &[Arc<LoadedModule>], name: TypeName) -> Result<u32, SnapshotError> {
+fn type_number(modules: &[Arc<LoadedModule>], name: TypeName) -> Result<u32, SnapshotError> {
     let number = match name {
         TypeName::OfModule(module, index) => {
             modules.get(module).and_then(|module| module.type_ids.get(index as usize))
@@ -672,88 +470,4 @@ pub fn type_number(modules: &[Arc<LoadedModule>], name: TypeName) -> Result<u32,
         TypeName::Extern => None,
     };
     number.copied().ok_or(damaged("a type is not there"))
-}
-
-/// Where links of frames lead to, as if all stacks ended there.
-const LINKED_END: usize = 1 << 46;
-
-/// How many bytes lie above the frames of a root that was restored.
-pub(super) const ABOVE_ROOT: usize = 16;
-
-/// A host function that nobody has called again.
-struct Nothing;
-
-impl Rest for Nothing {
-    fn poll(&mut self, _: &mut std::task::Context<'_>) -> std::task::Poll<()> {
-        std::task::Poll::Pending
-    }
-
-    fn conclude(self, _: &mut Store) -> ropewalk_abi::builtin::Outcome {
-        unreachable!("it is never ready")
-    }
-}
-
-/// Words become those of the store.
-struct Reading<'r, 'a> {
-    reader: &'r Reader<'a>,
-    /// The address that links to the end of the bytes have.
-    end: usize,
-    /// The array with the values of the activation.
-    values: Option<usize>,
-    trampolines: &'r TrampolineMap,
-}
-
-impl Words for Reading<'_, '_> {
-    fn code(&mut self, word: &mut u64) -> Result<usize> {
-        let symbol = self.reader.symbol(u32::try_from(*word)?)?;
-        let address = self.reader.places().address(symbol, self.values)?;
-        *word = address as u64;
-        Ok(address)
-    }
-
-    fn link(&mut self, word: &mut u64, len: usize) -> Result<Option<usize>> {
-        if *word == 0 {
-            return Ok(None);
-        }
-        let below = *word as usize;
-        let at = len.checked_sub(below).ok_or(damaged("a link leads nowhere"))?;
-        *word = (self.end - below) as u64;
-        Ok(Some(at))
-    }
-
-    fn reference(&mut self, word: &mut u64) -> Result<()> {
-        *word = self.reader.reference(*word)?;
-        Ok(())
-    }
-
-    fn pointer(&mut self, word: &mut u64, _: bool) -> Result<()> {
-        let symbol = self.reader.symbol(u32::try_from(*word)?)?;
-        *word = self.reader.places().address(symbol, self.values)? as u64;
-        Ok(())
-    }
-
-    fn ty(&mut self, word: &mut u64) -> Result<*const TypeInfo> {
-        let symbol = self.reader.symbol(u32::try_from(*word)?)?;
-        let address = self.reader.places().address(symbol, None)?;
-        *word = address as u64;
-        Ok(address as *const TypeInfo)
-    }
-
-    fn func_type(&self, ty: *const TypeInfo) -> FuncType {
-        // SAFETY: types live as long as the engine.
-        self.reader.store.options.types.func_type(unsafe { (*ty).id })
-    }
-
-    fn context(&self) -> &StoreContext {
-        self.reader.store.context()
-    }
-
-    fn module_at(&self, address: usize) -> Option<(Arc<LoadedModule>, u32)> {
-        let (module, offset) = self.reader.store.module_at(address - 1)?;
-        Some((module.clone(), offset + 1))
-    }
-
-    fn trampoline_at(&self, address: usize) -> Option<(&LoadedTrampoline, u32)> {
-        self.trampolines.at(address)
-    }
 }

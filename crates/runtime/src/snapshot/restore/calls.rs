@@ -1,0 +1,93 @@
+//! Calls that wait for host functions.
+
+use super::super::image::{CallImage, CallTo, ImportName};
+use super::{Reader, RestoredCall, RestoredRoot, ResumedByHost, damaged, type_number};
+use crate::pending::{Awaits, Scope, Waiting};
+use crate::rest::{AnyRest, Rest};
+use crate::store::Store;
+use anyhow::Result;
+use ropewalk_abi::clauses::List;
+use ropewalk_abi::module::Item;
+use ropewalk_abi::{ControlBlock, FuncType, RawVal};
+
+impl Reader<'_> {
+    pub(super) fn call(&mut self, image: CallImage) -> Result<RestoredCall> {
+        let mut awaited = Awaited { awaits: Awaits::Turn, ty: None, name: None };
+        if let Some((instance, import)) = image.import {
+            awaited = self.awaited(instance, import)?;
+        }
+        let Awaited { mut awaits, ty, name } = awaited;
+        let values = image.arguments.as_ref().map(|arguments| {
+            arguments.iter().map(|bytes| RawVal::from_u128(u128::from_le_bytes(*bytes)))
+        });
+        if let Awaits::Host { arguments, .. } = &mut awaits {
+            *arguments = values.clone().map(Iterator::collect);
+        }
+        let params = ty.iter().flat_map(|ty| ty.params()).copied();
+        let arguments = values.map(|values| values.zip(params).collect());
+        let results = match image.results {
+            Some(ty) => self.func_type(ty)?.results().to_vec(),
+            None => Vec::new(),
+        };
+        let place = self.roots.iter().position(|root| root.number == image.root);
+        let place = place.ok_or(damaged("a call without a root"))?;
+        let RestoredRoot { root, values, .. } = self.roots.swap_remove(place);
+        let [stack, base] = [self.block(image.stack)?, self.block(image.base)?];
+        let resumed = match &image.to {
+            CallTo::Call { .. } | CallTo::Nobody => None,
+            CallTo::Resume { reference, clauses } => {
+                let clauses = self.clauses(clauses, root.block)?;
+                let results = image.results.ok_or(damaged("a call without results"))?;
+                let results = type_number(&self.modules, results)?;
+                Some(ResumedByHost { clauses, reference: *reference, results })
+            }
+        };
+        let waiting = Waiting { rest: AnyRest::new(Nothing), scope: Scope::NONE };
+        let pending = self.store.restore_frozen(root, stack, base, awaits, waiting)?;
+        let awaited = ty.map_or(Vec::new(), |ty| ty.results().to_vec());
+        Ok(RestoredCall { import: name, arguments, awaited, results, values, resumed, pending })
+    }
+
+    /// Has a root wait with clauses of the host.
+    fn clauses(&self, symbols: &[u32], root: *mut ControlBlock) -> Result<List<Vec<u64>>> {
+        let words = symbols.iter().map(|symbol| Ok(self.address(*symbol)? as u64));
+        let list = List::new(&words.collect::<Result<Vec<_>>>()?);
+        // SAFETY: the root is alive, and waits; its clauses are on the heap.
+        unsafe { (*root).handlers = list.as_ptr() };
+        Ok(list)
+    }
+
+    /// The host function that is an import of an instance.
+    fn awaited(&self, instance: usize, import: usize) -> Result<Awaited> {
+        let missing = || damaged("a call waits for an import that is not there");
+        let instance = self.store.instances().get(instance).ok_or_else(missing)?;
+        let import = instance.module().info.imports.get(import).ok_or_else(missing)?;
+        let Item::Func(function) = import.item else { return Err(missing().into()) };
+        let context = instance.host_context_place(function).ok_or_else(missing)?;
+        // SAFETY: it is that of a host function; types live as long as the engine.
+        let ty = unsafe { self.store.options.types.func_type((*(*context).ty).id) };
+        let name = ImportName { module: import.module.clone(), name: import.name.clone() };
+        let awaits = Awaits::Host { context, arguments: None };
+        Ok(Awaited { awaits, ty: Some(ty), name: Some(name) })
+    }
+}
+
+/// What a call waits for.
+struct Awaited {
+    awaits: Awaits,
+    ty: Option<FuncType>,
+    name: Option<ImportName>,
+}
+
+/// A host function that nobody has called again.
+struct Nothing;
+
+impl Rest for Nothing {
+    fn poll(&mut self, _: &mut std::task::Context<'_>) -> std::task::Poll<()> {
+        std::task::Poll::Pending
+    }
+
+    fn conclude(self, _: &mut Store) -> ropewalk_abi::builtin::Outcome {
+        unreachable!("it is never ready")
+    }
+}

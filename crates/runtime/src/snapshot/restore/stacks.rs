@@ -1,0 +1,384 @@
+//! Stacks: their blocks, frames and marks.
+
+use super::super::image::{
+    BlockImage, CallTo, MarkImage, MarkKindImage, NO_PARENT, StackImage, TakenImage, TypeName,
+};
+use super::super::symbol::{Symbol, TrampolineMap};
+use super::super::words::{OnStack, Shape, Shapes, Words};
+use super::{Reader, RestoredRoot, damaged};
+use crate::design::first_class::marks::{Mark, MarkKind, Taken, Walk};
+use crate::trap::Trap;
+use anyhow::Result;
+use ropewalk_abi::stack::Purpose;
+use ropewalk_abi::{ControlBlock, FuncRef, FuncType, RawVal, StoreContext, TypeInfo};
+use std::rc::Rc;
+
+impl Reader<'_> {
+    pub(super) fn stacks(&mut self, frames: &[u8]) -> Result<()> {
+        let blocks = std::mem::take(&mut self.image.blocks);
+        self.store.stacks.restore_blocks(blocks.len())?;
+        self.store.note_table();
+        for (number, bytes) in std::mem::take(&mut self.image.limits) {
+            self.store.stacks.set_limit_of(number, Some(bytes));
+        }
+        // Those that are named must be there before they are looked up.
+        for symbol in &self.image.symbols {
+            if let Symbol::Trampoline(..) = symbol {
+                self.places().address(*symbol, None)?;
+            }
+        }
+        let trampolines = TrampolineMap::new(self.host.trampolines());
+        let mut shapes = Shapes::default();
+        let unparked = self.unparked(&blocks)?;
+        for (number, block) in (1..).zip(&blocks) {
+            match block {
+                BlockImage::Vacant(reference) => {
+                    self.store.stacks.restore_vacant(number, *reference);
+                }
+                BlockImage::Retired => self.store.stacks.restore_retired(number),
+                BlockImage::Lost { purpose, reference } => {
+                    let block = self.blank(*purpose, *reference, number);
+                    let parent = self.store.no_parent();
+                    let block = ControlBlock { parent, ..block };
+                    let ground = self.store.context().ground as u64;
+                    self.pack(number, block, &ground.to_le_bytes(), 0)?;
+                }
+                BlockImage::Spent { reference, .. } => self.place_spent(number, *reference)?,
+                BlockImage::Stack(stack) => {
+                    let is_parked = !unparked[number];
+                    self.stack(number, stack, frames, is_parked, &trampolines, &mut shapes)?;
+                }
+            }
+        }
+        for (number, block) in (1..).zip(&blocks) {
+            if let BlockImage::Spent { inside, .. } = block {
+                self.end_with_call(number, inside)?;
+            }
+        }
+        self.store.context_mut().captures = self.image.captures;
+        self.store.stacks.restore_newest_mark(self.image.newest_mark);
+        Ok(())
+    }
+
+    /// Which stacks get memory of their own: those that are roots, of an activation, or too large
+    /// for a slot, and what is suspended together with one of these.
+    fn unparked(&self, blocks: &[BlockImage]) -> Result<Vec<bool>> {
+        let image = |number: usize| match number.checked_sub(1).and_then(|at| blocks.get(at)) {
+            Some(BlockImage::Stack(image)) => Some(&**image),
+            _ => None,
+        };
+        let mut unparked = vec![false; blocks.len() + 1];
+        for (number, is_unparked) in unparked.iter_mut().enumerate() {
+            *is_unparked = image(number).is_some_and(|image| {
+                image.purpose == Purpose::Root
+                    || image.is_active
+                    || !self.store.stacks.fits_slot(image.frames.len as usize)
+            });
+        }
+        for outermost in 1..=blocks.len() {
+            let Some(stack) = image(outermost) else { continue };
+            if stack.is_active || stack.innermost == outermost {
+                continue;
+            }
+            let mut chain = vec![outermost];
+            let mut inner = stack.innermost;
+            while let Some(stack) = image(inner).filter(|_| inner != outermost) {
+                chain.push(inner);
+                inner = stack.parent;
+                if chain.len() > blocks.len() {
+                    return Err(damaged("stacks are suspended in a circle").into());
+                }
+            }
+            if chain.iter().any(|number| unparked[*number]) {
+                chain.into_iter().for_each(|number| unparked[number] = true);
+            }
+        }
+        Ok(unparked)
+    }
+
+    fn blank(&self, purpose: Purpose, reference: u64, number: usize) -> ControlBlock {
+        let innermost = self.store.stacks.block(number);
+        ControlBlock { purpose, reference, innermost, ..ControlBlock::BLANK }
+    }
+
+    fn stack(
+        &mut self,
+        number: usize,
+        image: &StackImage,
+        frames: &[u8],
+        is_parked: bool,
+        trampolines: &TrampolineMap,
+        shapes: &mut Shapes,
+    ) -> Result<()> {
+        let range =
+            image.frames.start as usize..image.frames.start as usize + image.frames.len as usize;
+        let mut bytes = frames.get(range).ok_or(damaged("frames are not there"))?.to_vec();
+        let fp = match image.fp {
+            0 => None,
+            fp => Some(bytes.len().checked_sub(fp as usize).ok_or(damaged("a link"))?),
+        };
+        let function = self.address_or_null(image.function)? as *const FuncRef;
+        let block = ControlBlock {
+            parent: self.block(image.parent)?,
+            handlers: self.address(image.handlers)? as *const u64,
+            is_grouped: image.is_grouped,
+            owns: image.owns,
+            innermost: self.block(image.innermost)?,
+            through: self.block(image.through)?,
+            sought: image.sought,
+            extender: self.block(image.extender)?,
+            function,
+            entry: self.address_or_null(image.entry)? as *const _,
+            ..self.blank(image.purpose, image.reference, number)
+        };
+        let values = match image.purpose == Purpose::Root {
+            true => self.values_of(number)?,
+            false => None,
+        };
+        let place_of_values = values.as_ref().map(|values| values.as_ptr() as usize);
+        let end = LINKED_END;
+        OnStack { bytes: &mut bytes, purpose: image.purpose, function, fp }.visit(
+            &mut Reading { reader: self, end, values: place_of_values, trampolines, shapes },
+        )?;
+        let linked = fp.map_or(0, |fp| end - (bytes.len() - fp));
+        match image.purpose {
+            Purpose::Root => self.place_root(number, block, &bytes, linked, values)?,
+            _ if is_parked => self.pack(number, block, &bytes, linked)?,
+            _ => self.place(number, block, &bytes, linked)?,
+        }
+        if image.is_held {
+            self.store.stacks.held.hold(number);
+        }
+        self.marks(number, &image.marks)
+    }
+
+    pub(super) fn block(&self, number: usize) -> Result<*mut ControlBlock> {
+        match number {
+            0 => Ok(std::ptr::null_mut()),
+            NO_PARENT => Ok(self.store.no_parent()),
+            number => Ok(self.places().block(number)?),
+        }
+    }
+
+    /// The array with the values of the activation that a root belongs to.
+    fn values_of(&self, root: usize) -> Result<Option<Box<[RawVal]>>> {
+        let call = self.image.calls.iter().find(|call| call.root == root);
+        let call = call.ok_or(damaged("a root without a call"))?;
+        let CallTo::Call { has_array: true } = call.to else { return Ok(None) };
+        let ty = self.func_type(call.results.ok_or(damaged("a call without results"))?)?;
+        let count = ty.params().len().max(ty.results().len()).max(1);
+        Ok(Some(vec![RawVal::ZERO; count].into_boxed_slice()))
+    }
+
+    pub(super) fn func_type(&self, name: TypeName) -> Result<FuncType> {
+        let info = self.places().type_info(name)?;
+        // SAFETY: types live as long as the engine.
+        Ok(self.store.options.types.func_type(unsafe { (*info).id }))
+    }
+
+    /// Parks a stack: its frames are packed, as they are.
+    fn pack(&mut self, number: usize, block: ControlBlock, bytes: &[u8], fp: usize) -> Result<()> {
+        let block = ControlBlock { fp, ..block };
+        self.store.stacks.restore_parked(number, block, bytes, LINKED_END)
+    }
+
+    /// Gives a stack memory of its own.
+    fn place(&mut self, number: usize, block: ControlBlock, bytes: &[u8], fp: usize) -> Result<()> {
+        self.store.stacks.restore_slot(number, block)?;
+        self.place_frames(number, bytes, fp, 0)
+    }
+
+    /// Makes a root of a block. Above its frames is the store, which the stub needs that it
+    /// returns to.
+    fn place_root(
+        &mut self,
+        number: usize,
+        block: ControlBlock,
+        bytes: &[u8],
+        fp: usize,
+        values: Option<Box<[RawVal]>>,
+    ) -> Result<()> {
+        let mut bytes = bytes.to_vec();
+        bytes.extend_from_slice(&(self.store.context_ptr() as u64).to_le_bytes());
+        bytes.extend_from_slice(&[0; ABOVE_ROOT - 8]);
+        let memory = self.store.options.arena.take_root()?;
+        let root = self.store.stacks.restore_root(number, block, memory);
+        self.roots.push(RestoredRoot { number, root, values });
+        self.place_frames(number, &bytes, fp, ABOVE_ROOT)
+    }
+
+    /// Makes a block the root of a call that was freed.
+    fn place_spent(&mut self, number: usize, reference: u64) -> Result<()> {
+        let block = self.blank(Purpose::Root, reference, number);
+        let memory = self.store.options.arena.take_root()?;
+        let root = self.store.stacks.restore_root(number, block, memory);
+        // SAFETY: the block lies in the table, and nobody else has a reference to it.
+        unsafe { (*root.block).become_spent() };
+        self.roots.push(RestoredRoot { number, root, values: None });
+        Ok(())
+    }
+
+    /// Has stacks that will never continue end with the call whose root was freed.
+    fn end_with_call(&mut self, root: usize, inside: &[usize]) -> Result<()> {
+        let root = self.block(root)?;
+        let mut outside = root;
+        for number in inside.iter().rev() {
+            let stack = self.block(*number)?;
+            // SAFETY: blocks of the table are always initialised.
+            unsafe { (*stack).parent = outside };
+            outside = stack;
+        }
+        // SAFETY: as above.
+        unsafe { (*root).group(outside) };
+        Ok(())
+    }
+
+    /// Puts frames onto a stack that has nothing on it; links to them are from the end, or
+    /// from so far below it.
+    fn place_frames(&mut self, number: usize, bytes: &[u8], fp: usize, above: usize) -> Result<()> {
+        let block = self.store.stacks.block(number);
+        // SAFETY: the block has a stack with nothing on it, and nobody knows its address.
+        unsafe {
+            let room = self.store.make_room(block, bytes.len());
+            room.map_err(Trap::from_code)?;
+            let end = crate::stack::end_of_frames(&*block);
+            let sp = end - bytes.len();
+            std::ptr::copy_nonoverlapping(bytes.as_ptr(), sp as *mut u8, bytes.len());
+            (*block).sp = sp;
+            let distance = (end - above).wrapping_sub(LINKED_END);
+            (*block).fp = 0;
+            if fp != 0 {
+                (*block).fp = fp.wrapping_add(distance);
+                crate::stack::move_links((*block).fp, distance);
+            }
+        }
+        Ok(())
+    }
+
+    fn marks(&mut self, number: usize, images: &[MarkImage]) -> Result<()> {
+        if images.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: the stack was placed just now.
+        let above = unsafe {
+            let stack = &*self.store.stacks.block(number);
+            crate::stack::LeftAt::depth(stack) - crate::stack::bytes_in_frames(stack)
+        };
+        let is_root = self.is_root(number);
+        let above = above + if is_root { ABOVE_ROOT } else { 0 };
+        let marks = images.iter().map(|image| self.mark(image, above));
+        let marks = marks.collect::<Result<Vec<_>>>()?;
+        self.store.stacks.restore_marks(number, marks);
+        Ok(())
+    }
+
+    fn is_root(&self, number: usize) -> bool {
+        // SAFETY: blocks of the table are always initialised.
+        unsafe { (*self.store.stacks.block(number)).purpose == Purpose::Root }
+    }
+
+    fn mark(&self, image: &MarkImage, above: usize) -> Result<Mark> {
+        let function = |number| Ok::<_, anyhow::Error>(self.address(number)? as *const FuncRef);
+        let kind = match &image.kind {
+            MarkKindImage::Answer { tag, function: f, env } => MarkKind::Answer {
+                tag: self.places().tag(*tag as usize)?,
+                function: function(*f)?,
+                env: self.reference(*env)?,
+            },
+            MarkKindImage::Redirect { boxed } => {
+                MarkKind::Redirect { boxed: self.reference(*boxed)? }
+            }
+            MarkKindImage::RedirectTo { function: f, taker, env } => MarkKind::RedirectTo {
+                function: function(*f)?,
+                taker: function(*taker)?,
+                env: self.reference(*env)?,
+            },
+            MarkKindImage::Walk { at, taken } => {
+                let taken = taken.iter().map(|taken| self.taken(taken));
+                MarkKind::Walk(Walk { at: *at, taken: taken.collect::<Result<Vec<_>>>()? })
+            }
+        };
+        Ok(Mark { depth: image.depth as usize + above, serial: image.serial, kind })
+    }
+
+    fn taken(&self, image: &TakenImage) -> Result<Taken> {
+        Ok(match *image {
+            TakenImage::FromBox { boxed, stack } => {
+                Taken::FromBox { boxed: self.reference(boxed)?, stack }
+            }
+            TakenImage::FromFunction { taker, env, stack, mark } => Taken::FromFunction {
+                taker: self.address(taker)? as *const FuncRef,
+                env: self.reference(env)?,
+                stack,
+                mark,
+            },
+        })
+    }
+}
+
+/// Where links of frames lead to, as if all stacks ended there.
+const LINKED_END: usize = 1 << 46;
+
+/// How many bytes lie above the frames of a root that was restored.
+pub(in crate::snapshot) const ABOVE_ROOT: usize = 16;
+
+/// Words become those of the store.
+struct Reading<'r, 'a> {
+    reader: &'r Reader<'a>,
+    /// The address that links to the end of the bytes have.
+    end: usize,
+    /// The array with the values of the activation.
+    values: Option<usize>,
+    trampolines: &'r TrampolineMap,
+    shapes: &'r mut Shapes,
+}
+
+impl Words for Reading<'_, '_> {
+    fn code(&mut self, word: &mut u64) -> Result<usize> {
+        let symbol = self.reader.symbol(u32::try_from(*word)?)?;
+        let address = self.reader.places().address(symbol, self.values)?;
+        *word = address as u64;
+        Ok(address)
+    }
+
+    fn link(&mut self, word: &mut u64, len: usize) -> Result<Option<usize>> {
+        if *word == 0 {
+            return Ok(None);
+        }
+        let below = *word as usize;
+        let at = len.checked_sub(below).ok_or(damaged("a link leads nowhere"))?;
+        *word = (self.end - below) as u64;
+        Ok(Some(at))
+    }
+
+    fn reference(&mut self, word: &mut u64) -> Result<()> {
+        *word = self.reader.reference(*word)?;
+        Ok(())
+    }
+
+    fn pointer(&mut self, word: &mut u64, _: bool) -> Result<()> {
+        let symbol = self.reader.symbol(u32::try_from(*word)?)?;
+        *word = self.reader.places().address(symbol, self.values)? as u64;
+        Ok(())
+    }
+
+    fn ty(&mut self, word: &mut u64) -> Result<*const TypeInfo> {
+        let symbol = self.reader.symbol(u32::try_from(*word)?)?;
+        let address = self.reader.places().address(symbol, None)?;
+        *word = address as u64;
+        Ok(address as *const TypeInfo)
+    }
+
+    fn func_type(&self, ty: *const TypeInfo) -> FuncType {
+        // SAFETY: types live as long as the engine.
+        self.reader.store.options.types.func_type(unsafe { (*ty).id })
+    }
+
+    fn context(&self) -> &StoreContext {
+        self.reader.store.context()
+    }
+
+    fn shape_at(&mut self, address: usize) -> Option<Rc<Shape>> {
+        self.shapes.at(address, self.reader.store, self.trampolines)
+    }
+}
