@@ -25,11 +25,17 @@ pub fn rows() -> Vec<Row> {
             .against("wasmtime", wasmtime_enters()),
         timed("call_async, no wait", "a call from Rust", calls, enters(Way::Async))
             .against("call", enters(Way::Sync)),
+        timed("call_async, awaited", "a call from Rust", calls, enters(Way::Awaited))
+            .against("call", enters(Way::Sync)),
         timed("async host call, ready", "a call of the host", host, calls_host("ready"))
             .against("wasmtime", wasmtime_calls_host("ready")),
         timed("async host call, ready", "a call of the host", host, calls_host("ready"))
             .against("sync host call", calls_host("sync")),
+        timed("async fn, ready", "a call of the host", host, calls_async_fn("ready"))
+            .against("sync host call", calls_host("sync")),
         timed("async host call, waits", "a call of the host", waits, calls_host("waits"))
+            .against("wasmtime", wasmtime_calls_host("waits")),
+        timed("async fn, waits", "a call of the host", waits, calls_async_fn("waits"))
             .against("wasmtime", wasmtime_calls_host("waits")),
         timed("host resumes", "a resume and a suspension", host, host_resumes())
             .against("in WebAssembly", guest_resumes()),
@@ -50,7 +56,10 @@ fn bytes(name: &'static str, operation: &'static str, size: Size, ours: Prepare)
 #[derive(Clone, Copy)]
 enum Way {
     Sync,
+    /// Each call is given to the executor.
     Async,
+    /// The executor has one future, which awaits each call.
+    Awaited,
 }
 
 /// Is ready when it is polled again.
@@ -98,6 +107,22 @@ fn ropewalk(source: &str) -> Result<(rw::Store<()>, rw::Instance)> {
     Ok((store, instance))
 }
 
+/// The same with `async` functions, whose futures are not boxed.
+fn ropewalk_unboxed() -> Result<(rw::Store<()>, rw::Instance)> {
+    let engine = rw::Engine::default();
+    let module = rw::Module::new(&engine, WAITING)?;
+    let mut linker = rw::Linker::new(&engine);
+    linker.func_wrap("host", "sync", |x: i64| x)?;
+    linker.func_wrap_async_fn("host", "ready", async |_: rw::Caller<'_, ()>, (x,): (i64,)| x)?;
+    linker.func_wrap_async_fn("host", "waits", async |_: rw::Caller<'_, ()>, (x,): (i64,)| {
+        Again(false).await;
+        x
+    })?;
+    let mut store = rw::Store::new(&engine, ());
+    let instance = linker.instantiate(&mut store, &module)?;
+    Ok((store, instance))
+}
+
 fn wasmtime() -> Result<(wt::Store<()>, wt::Instance)> {
     let mut config = wt::Config::new();
     config.cranelift_opt_level(wt::OptLevel::Speed);
@@ -126,10 +151,18 @@ fn enters(way: Way) -> Prepare {
         Ok(Box::new(move |_, times| {
             Clock::Thread.time(|| {
                 let mut sum = 0;
+                if let Way::Awaited = way {
+                    return block_on(async {
+                        for i in 0..times {
+                            sum += function.call_async(&mut store, i).await?;
+                        }
+                        Ok(sum)
+                    });
+                }
                 for i in 0..times {
                     sum += match way {
                         Way::Sync => function.call(&mut store, i)?,
-                        Way::Async => block_on(function.call_async(&mut store, i))?,
+                        _ => block_on(function.call_async(&mut store, i))?,
                     };
                 }
                 Ok(sum)
@@ -155,8 +188,16 @@ fn wasmtime_enters() -> Prepare {
 }
 
 fn calls_host(name: &'static str) -> Prepare {
+    calls(name, || ropewalk(WAITING))
+}
+
+fn calls_async_fn(name: &'static str) -> Prepare {
+    calls(name, ropewalk_unboxed)
+}
+
+fn calls(name: &'static str, make: fn() -> Result<(rw::Store<()>, rw::Instance)>) -> Prepare {
     Box::new(move || {
-        let (mut store, instance) = ropewalk(WAITING)?;
+        let (mut store, instance) = make()?;
         let function = instance.get_typed_func::<i64, i64>(&mut store, name)?;
         Ok(Box::new(move |_, times| {
             Clock::Thread.time(|| block_on(function.call_async(&mut store, times)))

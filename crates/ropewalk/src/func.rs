@@ -1,7 +1,7 @@
 //! Functions.
 
 use crate::host::{self, IntoFunc, WasmRet};
-use crate::host_async;
+use crate::host_async::{self, AsyncFunc};
 use crate::misuse::WrongCount;
 use crate::store::{self, AsContext, AsContextMut, StoreContextMut};
 use crate::typed::TypedFunc;
@@ -10,11 +10,24 @@ use crate::waiting::WaitingCall;
 use crate::wasm_values::{WasmParams, WasmResults};
 use anyhow::{Context, Result};
 use ropewalk_abi::{FuncRef, FuncType, HostContext, RawVal, ValType};
-use ropewalk_runtime::{Poller, Stop, Store as RuntimeStore, StoreId, call_by};
+use ropewalk_runtime::{HostFunction, Poller, Stop, Store as RuntimeStore, StoreId, call_by};
 use std::future::{Future, poll_fn};
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 /// A function of a store: of WebAssembly or of the host.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let mut store = Store::new(&Engine::default(), ());
+/// let add = Func::wrap(&mut store, |a: i32, b: i32| a + b);
+/// let mut results = [Val::I32(0)];
+/// add.call(&mut store, &[Val::I32(40), Val::I32(2)], &mut results)?;
+/// assert_eq!(results[0].i32(), Some(42));
+/// assert_eq!(add.typed::<(i32, i32), i32>(&store)?.call(&mut store, (1, 2))?, 3);
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Func {
     store: StoreId,
@@ -66,13 +79,8 @@ impl Func {
         func: impl IntoFunc<T, Params, Results>,
     ) -> Func {
         let store = store.as_context_mut();
-        let host = host::wrap(store.engine(), func).and_then(|host| {
-            host::ready(store.engine(), &host)?;
-            Ok(host)
-        });
-        let host = host.expect("a trampoline for a type that Rust can write compiles");
-        let func_ref = store.0.runtime.add_host_function(host);
-        Func::from_ref(&store.0.runtime, func_ref)
+        let host = host::wrap(store.engine(), func);
+        Func::of_host(store, host)
     }
 
     /// A function of a type that is known only at run time. The closure gets
@@ -101,7 +109,28 @@ impl Func {
         Ret::Values: 'static,
     {
         let store = store.as_context_mut();
-        let host = host_async::wrap(store.engine(), func).and_then(|host| {
+        let host = host_async::wrap(store.engine(), func);
+        Func::of_host(store, host)
+    }
+
+    /// A function that is an `async` function, or an `async` closure that captures nothing, as
+    /// [`Linker::func_wrap_async_fn`](crate::Linker::func_wrap_async_fn).
+    pub fn wrap_async_fn<T, F, Params, Ret>(mut store: impl AsContextMut<Data = T>, func: F) -> Func
+    where
+        T: Send + 'static,
+        F: for<'a> AsyncFunc<'a, T, Params, Output = Ret> + 'static,
+        Params: WasmResults + 'static,
+        Ret: WasmRet + 'static,
+        Ret::Values: 'static,
+    {
+        let store = store.as_context_mut();
+        let host = host_async::wrap_unboxed(store.engine(), func);
+        Func::of_host(store, host)
+    }
+
+    /// A function of the host with Rust's types, in a store.
+    fn of_host<T>(store: StoreContextMut<'_, T>, host: Result<Arc<HostFunction>>) -> Func {
+        let host = host.and_then(|host| {
             host::ready(store.engine(), &host)?;
             Ok(host)
         });

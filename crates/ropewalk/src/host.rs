@@ -389,7 +389,7 @@ unsafe fn run<T, Fun, Ret: WasmRet>(
     let outcome = match result {
         Ok(Ok(())) => Outcome::returned(0),
         // SAFETY: as above.
-        failed => unsafe { leave_or_fail(runtime, context, failed) },
+        failed => unsafe { leave_or_fail(runtime, context, values, failed) },
     };
     // The results are words by now, which nothing moves before they are read.
     runtime.end_scope(scope);
@@ -412,18 +412,19 @@ pub(crate) unsafe fn importer(context: &HostContext) -> Option<Instance> {
 ///
 /// # Safety
 ///
-/// As for [`fail`].
+/// As for [`fail`]; the values must be the arguments of the function.
 #[cold]
 unsafe fn leave_or_fail(
     runtime: &mut RuntimeStore,
     context: &HostContext,
+    values: *const RawVal,
     result: std::thread::Result<Result<()>>,
 ) -> Outcome {
     // SAFETY: the caller's promise.
     unsafe {
         match result {
             Ok(Err(error)) => match error.downcast::<Later>() {
-                Ok(later) => later::leave(runtime, context, later),
+                Ok(later) => later::leave(runtime, context, values, later),
                 Err(error) => fail(runtime, context, Ok(Err(error))),
             },
             failed => fail(runtime, context, failed),

@@ -11,6 +11,7 @@ use crate::host::{
     self, HostClosure, HostEntry, RegisterEntry, Registers, WasmRet, fail, importer,
 };
 use crate::later::cannot_wait;
+use crate::nest::{Going, Nested};
 use crate::rest::HostRest;
 use crate::store::{StoreContextMut, StoreInner};
 use crate::val::Val;
@@ -33,9 +34,58 @@ use std::task::{Context, Poll, Waker};
 
 type BoxFuture<'a, R> = Pin<Box<dyn Future<Output = R> + Send + 'a>>;
 
+/// An `async` function of the host, or an `async` closure that captures nothing, for
+/// [`Linker::func_wrap_async_fn`](crate::Linker::func_wrap_async_fn): it takes a [`Caller`] and a
+/// tuple of parameters, and its future is `Send`.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// /// Defines an operation on two numbers.
+/// fn define<F>(linker: &mut Linker<()>, name: &str, func: F) -> Result<()>
+/// where
+///     F: for<'a> AsyncFunc<'a, (), (i32, i32), Output = i32> + 'static,
+/// {
+///     linker.func_wrap_async_fn("numbers", name, func)?;
+///     Ok(())
+/// }
+///
+/// async fn add(_: Caller<'_, ()>, (a, b): (i32, i32)) -> i32 {
+///     a + b
+/// }
+///
+/// let mut linker = Linker::new(&Engine::default());
+/// define(&mut linker, "add", add)?;
+/// define(&mut linker, "subtract", async |_: Caller<'_, ()>, (a, b): (i32, i32)| a - b)?;
+/// # Ok::<(), Error>(())
+/// ```
+pub trait AsyncFunc<'a, T: 'a, Params>: Send + Sync {
+    /// What it returns.
+    type Output;
+    #[doc(hidden)]
+    type Future: Future<Output = Self::Output> + Send + 'a;
+
+    #[doc(hidden)]
+    fn start(&self, caller: Caller<'a, T>, params: Params) -> Self::Future;
+}
+
+impl<'a, T: 'a, Params, F, G> AsyncFunc<'a, T, Params> for F
+where
+    F: Fn(Caller<'a, T>, Params) -> G + Send + Sync,
+    G: Future + Send + 'a,
+{
+    type Output = G::Output;
+    type Future = G;
+
+    #[inline]
+    fn start(&self, caller: Caller<'a, T>, params: Params) -> G {
+        self(caller, params)
+    }
+}
+
 /// A future of a host function, and what to do with its output.
-struct Started<T, R> {
-    future: BoxFuture<'static, R>,
+struct Started<T, F> {
+    future: F,
     /// What the future may have borrowed, which is dropped after it.
     accessor: Option<Box<Accessor<T>>>,
     /// Whether it has the store borrowed as long as it lives.
@@ -45,6 +95,7 @@ struct Started<T, R> {
 /// What a kind of functions does.
 trait AsyncClosure<T>: Send + Sync + 'static {
     type Output: 'static;
+    type Future: Going<Output = Self::Output>;
     /// What becomes of the output: values that are put into places.
     type Values: Send + 'static;
 
@@ -71,7 +122,7 @@ trait AsyncClosure<T>: Send + Sync + 'static {
         context: &HostContext,
         values: *const RawVal,
         shared: *const c_void,
-    ) -> Started<T, Self::Output>;
+    ) -> Started<T, Self::Future>;
 
     fn values(output: Self::Output) -> Result<Self::Values>;
 
@@ -160,14 +211,19 @@ unsafe fn first_poll<T: Send + 'static, C: AsyncClosure<T>>(
         let store = StoreContextMut(&mut *owner);
         let mut started = closure.start(store, context, values, shared);
         // What does not have the store may use it, as others may.
-        let open = (!started.holds_store).then(|| Accessor::<T>::open(shared));
+        let open = (!started.holds_store).then(|| {
+            let own = started.accessor.as_deref().map(|own| own.calls(context));
+            (Accessor::<T>::open(shared, context), own)
+        });
         let polled = match poller.as_mut() {
-            Some(Polling { context, .. }) => started.future.as_mut().poll(&mut **context),
-            None => started.future.as_mut().poll(&mut Context::from_waker(Waker::noop())),
+            Some(Polling { context, .. }) => Pin::new(&mut started.future).poll(&mut **context),
+            None => Pin::new(&mut started.future).poll(&mut Context::from_waker(Waker::noop())),
         };
         match polled {
             Poll::Ready(output) => {
-                drop(started);
+                let Started { future, accessor, .. } = started;
+                future.end(&raw mut (*owner).nest);
+                drop(accessor);
                 let output = C::values(output);
                 drop(open);
                 let output = output?;
@@ -188,7 +244,7 @@ unsafe fn first_poll<T: Send + 'static, C: AsyncClosure<T>>(
             Poll::Pending => {
                 drop(open);
                 let runtime = &mut *(*owner).runtime;
-                Ok(Some(wait::<T, C>(runtime, closure, context, started, scope)))
+                Ok(Some(wait::<T, C>(runtime, closure, context, values, started, scope)))
             }
         }
     }
@@ -198,13 +254,14 @@ unsafe fn first_poll<T: Send + 'static, C: AsyncClosure<T>>(
 ///
 /// # Safety
 ///
-/// The context must be that of the function.
+/// The context must be that of the function, and the values be its arguments.
 #[cold]
 unsafe fn wait<T: Send + 'static, C: AsyncClosure<T>>(
     runtime: &mut RuntimeStore,
     closure: &'static C,
     context: &HostContext,
-    started: Started<T, C::Output>,
+    values: *const RawVal,
+    started: Started<T, C::Future>,
     scope: usize,
 ) -> Outcome {
     let Started { future, accessor, holds_store } = started;
@@ -214,7 +271,7 @@ unsafe fn wait<T: Send + 'static, C: AsyncClosure<T>>(
         context,
         move |context| {
             let going = &mut going;
-            going.0.as_mut().poll(context).map(C::values)
+            Pin::new(&mut going.0).poll(context).map(C::values)
         },
         // SAFETY: the context is that of the function; there is room for the results of any.
         |values, context, runtime, places| unsafe {
@@ -225,7 +282,8 @@ unsafe fn wait<T: Send + 'static, C: AsyncClosure<T>>(
     // those of other calls may come and go while it waits.
     let kept = if holds_store { Scope::beginning_at(scope) } else { Scope::NONE };
     let waiting = Waiting { rest, scope: kept };
-    let outcome = runtime.wait(waiting, closure.left_call());
+    // SAFETY: the caller's promise.
+    let outcome = unsafe { runtime.wait_for_host(waiting, closure.left_call(), context, values) };
     if !holds_store || outcome.ended == END {
         runtime.end_scope(scope);
     }
@@ -251,6 +309,8 @@ struct Wrapped<F, Kind, Params, Ret>(F, PhantomData<fn(Kind, Params) -> Ret>);
 
 /// The function gets a [`Caller`].
 struct WithCaller;
+/// The function gets a [`Caller`], and its future is not boxed.
+struct Unboxed;
 /// The function gets an [`Accessor`].
 struct WithAccessor;
 
@@ -315,6 +375,7 @@ where
     Ret::Values: 'static,
 {
     typed_closure!();
+    type Future = BoxFuture<'static, Ret>;
 
     unsafe fn start(
         &'static self,
@@ -322,12 +383,43 @@ where
         context: &HostContext,
         values: *const RawVal,
         _: *const c_void,
-    ) -> Started<T, Ret> {
+    ) -> Started<T, BoxFuture<'static, Ret>> {
         // SAFETY: the caller's promise.
         let (params, importer) =
             unsafe { (host::take_all(&mut store.0.runtime, context, values), importer(context)) };
         let called = Called::with(context);
         let future = Box::into_pin((self.0)(Caller { store, importer, called }, params));
+        Started { future, accessor: None, holds_store: true }
+    }
+}
+
+impl<T, F, Params, Ret> AsyncClosure<T> for Wrapped<F, Unboxed, Params, Ret>
+where
+    T: Send + 'static,
+    F: for<'a> AsyncFunc<'a, T, Params, Output = Ret> + 'static,
+    Params: WasmResults + 'static,
+    Ret: WasmRet + 'static,
+    Ret::Values: 'static,
+{
+    typed_closure!();
+    type Future = Nested<<F as AsyncFunc<'static, T, Params>>::Future>;
+
+    #[inline]
+    unsafe fn start(
+        &'static self,
+        store: StoreContextMut<'static, T>,
+        context: &HostContext,
+        values: *const RawVal,
+        _: *const c_void,
+    ) -> Started<T, Self::Future> {
+        // SAFETY: the caller's promise.
+        let (params, importer) =
+            unsafe { (host::take_all(&mut store.0.runtime, context, values), importer(context)) };
+        let called = Called::with(context);
+        let nest = ptr::from_mut(&mut store.0.nest);
+        let future = self.0.start(Caller { store, importer, called }, params);
+        // SAFETY: the future has the store, but does not run.
+        let future = Nested::new(future, unsafe { &mut *nest });
         Started { future, accessor: None, holds_store: true }
     }
 }
@@ -342,6 +434,7 @@ where
     Ret::Values: 'static,
 {
     typed_closure!();
+    type Future = BoxFuture<'static, Ret>;
 
     unsafe fn start(
         &'static self,
@@ -349,7 +442,7 @@ where
         context: &HostContext,
         values: *const RawVal,
         shared: *const c_void,
-    ) -> Started<T, Ret> {
+    ) -> Started<T, BoxFuture<'static, Ret>> {
         // SAFETY: the caller's promise. The accessor lives longer than the calls that
         // are polled with it, or goes along with the future.
         unsafe {
@@ -359,7 +452,7 @@ where
                 Some(own) => &**own,
                 None => shared.cast(),
             };
-            let _open = Accessor::<T>::open(shared);
+            let _open = Accessor::<T>::open(shared, context);
             let future = (self.0)(&*accessor, params);
             Started { future, accessor: own, holds_store: false }
         }
@@ -377,6 +470,18 @@ where
     Ret::Values: 'static,
 {
     host_function::<T, _>(engine, Wrapped::<_, WithCaller, Params, Ret>(func, PhantomData))
+}
+
+/// An `async` function that gets a [`Caller`], as a function.
+pub(crate) fn wrap_unboxed<T, F, Params, Ret>(engine: &Engine, func: F) -> Result<Arc<HostFunction>>
+where
+    T: Send + 'static,
+    F: for<'a> AsyncFunc<'a, T, Params, Output = Ret> + 'static,
+    Params: WasmResults + 'static,
+    Ret: WasmRet + 'static,
+    Ret::Values: 'static,
+{
+    host_function::<T, _>(engine, Wrapped::<_, Unboxed, Params, Ret>(func, PhantomData))
 }
 
 /// A closure that gets an [`Accessor`] and returns a future, as a function.
@@ -413,6 +518,7 @@ where
     F: Send + Sync + 'static,
 {
     type Output = Result<Vec<Val>>;
+    type Future = BoxFuture<'static, Result<Vec<Val>>>;
     type Values = Vec<Val>;
 
     fn ty(&self) -> FuncType {
@@ -437,7 +543,7 @@ where
         context: &HostContext,
         values: *const RawVal,
         _: *const c_void,
-    ) -> Started<T, Result<Vec<Val>>> {
+    ) -> Started<T, BoxFuture<'static, Result<Vec<Val>>>> {
         // SAFETY: the caller's promise.
         let importer = unsafe { importer(context) };
         let runtime = &mut *store.0.runtime;
@@ -449,7 +555,7 @@ where
         let results = self.ty.results().iter();
         let mut results: Vec<Val> = results.map(|ty| Val::default_for(*ty)).collect();
         let called = Called::with(context);
-        let future = Box::pin(async move {
+        let future: BoxFuture<'static, _> = Box::pin(async move {
             let caller = Caller { store, importer, called };
             Box::into_pin((self.func)(caller, &arguments, &mut results)).await?;
             Ok(results)

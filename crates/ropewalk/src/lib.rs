@@ -105,6 +105,7 @@ mod memory;
 mod misuse;
 mod module;
 mod named;
+mod nest;
 mod new_stack;
 mod object_type;
 mod precompiled;
@@ -155,6 +156,7 @@ pub use first_class::{Arrived, FirstClassStack};
 pub use func::{Func, FuncId};
 pub use global::Global;
 pub use host::{IntoFunc, WasmRet};
+pub use host_async::AsyncFunc;
 pub use instance::Instance;
 pub use instance_pre::InstancePre;
 pub use interrupt::InterruptHandle;
@@ -169,19 +171,16 @@ pub use misuse::{
 pub use module::{ExportType, ImportType, Module, ModuleExport};
 pub use object_type::{ArrayType, StructType};
 pub use reexports::{
-    Backtrace, Boundary, ExternType, FieldType, Frame, FuncType, GlobalType, HeapType, HostError,
-    Life, LinkError, MemoryType, Place, RefType, StackInfo, StackKind, StackList, StackStatistics,
-    StorageType, TableType, TagType, Trap, TrapCode, ValType, Waits,
+    Answer, Backtrace, Boundary, ExternType, FieldType, Frame, FuncType, GlobalType, HeapType,
+    HostError, Life, LinkError, MemoryType, Place, Profile, Progress, RefType, Refused,
+    ResourceLimiter, ResourceLimiterAsync, Sample, StackInfo, StackKind, StackList,
+    StackStatistics, StorageType, TableType, TagType, Trap, TrapCode, Undecided, ValType, Waits,
+    WhenBehind,
 };
 pub use reference::{
     AnyRef, ArrayRef, ContRef, ExnRef, ExternRef, Owned, Reference, RootScope, StructRef,
 };
 pub use restored_call::RestoredCall;
-pub use ropewalk_compile::Progress;
-pub use ropewalk_runtime::trace::WhenBehind;
-pub use ropewalk_runtime::{
-    Answer, Profile, Refused, ResourceLimiter, ResourceLimiterAsync, Sample, Undecided,
-};
 pub use ropewalk_trace as traces;
 pub use snapshot::{Restored, Restoring, Snapshot, SnapshotError, SnapshotHandle, SnapshotOptions};
 pub use store::{AsContext, AsContextMut, Store, StoreContext, StoreContextMut};

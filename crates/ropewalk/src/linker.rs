@@ -5,7 +5,7 @@ use crate::engine::Engine;
 use crate::export::Extern;
 use crate::func::Func;
 use crate::host::{self, IntoFunc, WasmRet};
-use crate::host_async;
+use crate::host_async::{self, AsyncFunc};
 use crate::instance::Instance;
 use crate::instance_pre::InstancePre;
 use crate::misuse::{DefinedTwice, WrongEngine};
@@ -213,6 +213,53 @@ impl<T> Linker<T> {
         Ret::Values: 'static,
     {
         let host = host_async::wrap(&self.engine, func)?;
+        self.insert(module, name, Definition::Host(host))
+    }
+
+    /// Defines a name as an `async` function, or an `async` closure that captures nothing. The
+    /// parameters are a tuple.
+    ///
+    /// This is as [`func_wrap_async`](Linker::func_wrap_async), but nothing is boxed: the future
+    /// lies in memory of the store, so a call that is ready at once allocates nothing. What a
+    /// closure would capture can be in the [data](Caller::data) of the store.
+    ///
+    /// ```
+    /// use ropewalk::*;
+    ///
+    /// async fn look_up(mut caller: Caller<'_, Vec<i64>>, (key,): (i32,)) -> Result<i64> {
+    ///     let value = caller.data_mut().get(key as usize).copied();
+    ///     value.ok_or_else(|| Error::msg("there is no such key"))
+    /// }
+    ///
+    /// let engine = Engine::default();
+    /// let module = Module::new(&engine, r#"(module
+    ///     (import "host" "look_up" (func $look_up (param i32) (result i64)))
+    ///     (import "host" "double" (func $double (param i64) (result i64)))
+    ///     (func (export "twice") (param i32) (result i64)
+    ///       (call $double (call $look_up (local.get 0)))))"#)?;
+    /// let mut linker = Linker::new(&engine);
+    /// linker.func_wrap_async_fn("host", "look_up", look_up)?;
+    /// linker.func_wrap_async_fn("host", "double", async |_: Caller<'_, _>, (x,): (i64,)| 2 * x)?;
+    /// let mut store = Store::new(&engine, vec![20, 21]);
+    /// let instance = linker.instantiate(&mut store, &module)?;
+    /// let twice = instance.get_typed_func::<i32, i64>(&mut store, "twice")?;
+    /// assert_eq!(twice.call(&mut store, 1)?, 42);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn func_wrap_async_fn<F, Params, Ret>(
+        &mut self,
+        module: &str,
+        name: &str,
+        func: F,
+    ) -> Result<&mut Linker<T>>
+    where
+        T: Send + 'static,
+        F: for<'a> AsyncFunc<'a, T, Params, Output = Ret> + 'static,
+        Params: WasmResults + 'static,
+        Ret: WasmRet + 'static,
+        Ret::Values: 'static,
+    {
+        let host = host_async::wrap_unboxed(&self.engine, func)?;
         self.insert(module, name, Definition::Host(host))
     }
 

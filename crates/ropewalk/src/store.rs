@@ -2,6 +2,7 @@
 
 use crate::engine::{Engine, check_stack_size};
 use crate::misuse::WrongStore;
+use crate::nest::Nest;
 use anyhow::Result;
 use ropewalk_runtime::{StackStatistics, Store as RuntimeStore, StoreId};
 use std::marker::PhantomData;
@@ -54,6 +55,8 @@ pub struct Store<T> {
 #[derive(Debug)]
 pub(crate) struct StoreInner<T> {
     pub runtime: Box<RuntimeStore>,
+    /// Where the next future of a host function lies.
+    pub nest: Nest,
     engine: Engine,
     data: T,
     _exactly: Exactly<T>,
@@ -69,7 +72,15 @@ impl<T> Store<T> {
     pub fn new(engine: &Engine, data: T) -> Store<T> {
         let runtime = RuntimeStore::new(engine.store_options());
         let engine = engine.clone();
-        Store { inner: Box::new(StoreInner { runtime, engine, data, _exactly: PhantomData }) }
+        Store {
+            inner: Box::new(StoreInner {
+                runtime,
+                nest: Nest::default(),
+                engine,
+                data,
+                _exactly: PhantomData,
+            }),
+        }
     }
 
     /// Its engine.
