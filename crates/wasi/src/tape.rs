@@ -10,8 +10,10 @@
 //!   "ropewalk-calls" version | length, Call | length, Call | ...
 //! ```
 //!
-//! A call is written when it has ended, at once. So the recording of a program that was
-//! killed has all calls that it had got results of.
+//! A call that others may have seen is written when it has ended, at once, with all before it.
+//! One that only asks for the time, for random numbers, arguments or the environment is kept
+//! until then, or until there are many. So the recording of a program that was killed has
+//! everything that it had done.
 
 use crate::ctx::WasiCtx;
 use crate::errno::{Errno, Failure, Result};
@@ -73,17 +75,20 @@ impl Tape {
     }
 }
 
+/// How many bytes of calls are kept at most.
+const KEPT: usize = 32 << 10;
+
 /// Writes a recording.
 pub(crate) struct Recorder {
     output: Box<dyn Write + Send>,
-    /// A call, encoded.
-    buffer: Vec<u8>,
+    /// Calls that are not written yet, encoded.
+    kept: Vec<u8>,
 }
 
 impl Recorder {
     pub(crate) fn new(mut output: Box<dyn Write + Send>) -> io::Result<Recorder> {
         output.write_all(MAGIC)?;
-        Ok(Recorder { output, buffer: Vec::new() })
+        Ok(Recorder { output, kept: Vec::new() })
     }
 
     /// Records a call that has ended, and has written into these parts of memory.
@@ -111,20 +116,52 @@ impl Recorder {
             outcome,
             written: merged(written).into_iter().map(bytes).collect(),
         };
-        self.write(&call)
+        let only_asks = ONLY_ASK.contains(&called.name) && matches!(outcome, Outcome::Errno(_));
+        let written = self.keep(&call).and_then(|()| match only_asks {
+            true if self.kept.len() < KEPT => Ok(()),
+            _ => self.write(),
+        });
+        written
             .map_err(|error| Failure::End(Error::from(error).context("cannot write the recording")))
     }
 
-    fn write(&mut self, call: &Call<'_>) -> io::Result<()> {
-        self.buffer.clear();
-        self.buffer.extend([0; 4]);
-        let buffer = std::mem::take(&mut self.buffer);
-        self.buffer = postcard::to_extend(call, buffer).map_err(io::Error::other)?;
-        let len = u32::try_from(self.buffer.len() - 4).map_err(io::Error::other)?;
-        self.buffer[..4].copy_from_slice(&len.to_le_bytes());
-        self.output.write_all(&self.buffer)
+    fn keep(&mut self, call: &Call<'_>) -> io::Result<()> {
+        let begin = self.kept.len();
+        self.kept.extend([0; 4]);
+        let kept = std::mem::take(&mut self.kept);
+        self.kept = postcard::to_extend(call, kept).map_err(io::Error::other)?;
+        let len = u32::try_from(self.kept.len() - begin - 4).map_err(io::Error::other)?;
+        self.kept[begin..][..4].copy_from_slice(&len.to_le_bytes());
+        Ok(())
+    }
+
+    fn write(&mut self) -> io::Result<()> {
+        // What fails is not tried again.
+        let kept = std::mem::take(&mut self.kept);
+        self.output.write_all(&kept)?;
+        self.kept = kept;
+        self.kept.clear();
+        Ok(())
     }
 }
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        // The program has ended, and nobody is left to tell.
+        let _ = self.write();
+    }
+}
+
+/// Functions by which a program asks, and does nothing.
+const ONLY_ASK: [&str; 7] = [
+    "args_get",
+    "args_sizes_get",
+    "clock_res_get",
+    "clock_time_get",
+    "environ_get",
+    "environ_sizes_get",
+    "random_get",
+];
 
 /// The same bytes, in ranges that do not overlap.
 fn merged(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {

@@ -138,6 +138,7 @@ fn a_program_that_does_something_else_is_ended() {
     let tape = Tape::default();
     let mut program = with(WasiCtx::builder().record(tape.clone()).unwrap());
     assert_eq!(program.call("random_get", &[0x6000, 4]), 0);
+    drop(program);
     let replay = || with(WasiCtx::builder().replay(Cursor::new(tape.bytes())).unwrap());
     let error = replay().try_call("random_get", &[0x6000, 5]).unwrap_err();
     let says = "the program does not do what was recorded: \
@@ -162,6 +163,7 @@ fn damaged_recordings_are_errors() {
     let tape = Tape::default();
     let mut program = with(WasiCtx::builder().record(tape.clone()).unwrap());
     assert_eq!(program.call("random_get", &[0x6000, 40]), 0);
+    drop(program);
     let bytes = tape.bytes();
     for i in 0..bytes.len() {
         for change in [1, 0x80, 0xFF] {
@@ -199,7 +201,11 @@ impl Write for Full {
 #[test]
 fn a_program_whose_recording_cannot_be_written_is_ended() {
     let mut program = with(WasiCtx::builder().record(Full).unwrap());
-    let error = program.try_call("random_get", &[0x6000, 4]).unwrap_err();
+    let error = program.try_call("sched_yield", &[]).unwrap_err();
+    assert!(error.to_string().starts_with("cannot write the recording"), "{error}");
+    let mut program = with(WasiCtx::builder().record(Full).unwrap());
+    let asks = std::iter::repeat_with(|| program.try_call("random_get", &[0x6000, 1000]));
+    let error = asks.take(100).find_map(Result::err).expect("not all of it is kept");
     assert!(error.to_string().starts_with("cannot write the recording"), "{error}");
 }
 
@@ -212,8 +218,31 @@ fn every_function_is_recorded() {
         let before = tape.bytes().len();
         let arguments = vec![77; parameters.len()];
         let errno = program.try_call(name, &arguments).ok();
+        drop(program);
         assert!(tape.bytes().len() > before, "{name}");
         let mut program = with(WasiCtx::builder().replay(Cursor::new(tape.bytes())).unwrap());
         assert_eq!(program.try_call(name, &arguments).ok(), errno, "{name}");
     }
+}
+
+#[test]
+fn what_others_may_have_seen_is_in_the_recording_at_once() {
+    let tape = Tape::default();
+    let out = output();
+    let mut builder = WasiCtx::builder();
+    let mut program = with(builder.stdout(out.clone()).record(tape.clone()).unwrap());
+    let before = tape.bytes().len();
+    for _ in 0..100 {
+        assert_eq!(program.call("clock_time_get", &[0, 1, RESULT.into()]), 0);
+    }
+    assert_eq!(tape.bytes().len(), before, "asking for the time writes nothing");
+    program.write(1, "out").unwrap();
+    // If the program were killed now, all would be there.
+    let mut replay = with(WasiCtx::builder().replay(Cursor::new(tape.bytes())).unwrap());
+    for _ in 0..100 {
+        assert_eq!(replay.call("clock_time_get", &[0, 1, RESULT.into()]), 0);
+    }
+    replay.write(1, "out").unwrap();
+    let end = replay.try_call("sched_yield", &[]).unwrap_err();
+    assert!(end.to_string().starts_with("the recording ends here, after 101 calls"), "{end}");
 }
