@@ -10,6 +10,28 @@ use ropewalk_abi::stack::{ClauseKind, EVERY_TAG, handler_word};
 use ropewalk_runtime::Store as RuntimeStore;
 
 /// What the host handles while a continuation runs that it has resumed.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let engine = Engine::default();
+/// let module = Module::new(&engine, r#"(module
+///     (tag $ask (export "ask") (result i32))
+///     (func (export "body") (result i32) (suspend $ask)))"#)?;
+/// let mut store = Store::new(&engine, ());
+/// let instance = Instance::new(&mut store, &module, &[])?;
+/// let ask = instance.get_tag(&mut store, "ask").unwrap();
+/// let body = instance.get_func(&mut store, "body").unwrap();
+///
+/// // Nobody handles the tag, so that it is a trap.
+/// let continuation = Continuation::new(&mut store, body)?;
+/// assert!(continuation.resume_with(&mut store, &[], &[]).is_err());
+/// // The host does.
+/// let continuation = Continuation::new(&mut store, body)?;
+/// let resumed = continuation.resume_with(&mut store, &[Clause::On(ask)], &[])?;
+/// assert!(matches!(resumed, Resumed::Suspended { tag, .. } if tag == ask));
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Clause {
     /// `(on $tag $label)`: a suspension with the tag comes back to the host.

@@ -507,7 +507,7 @@ impl Continuation {
 impl Taken {
     /// What a continuation came back with, of which `results` reads what it returned.
     #[inline]
-    fn came_back<T, R>(
+    pub(crate) fn came_back<T, R>(
         self,
         store: &mut StoreContextMut<'_, T>,
         back: Result<CameBack>,

@@ -13,7 +13,7 @@ use std::task::{Context, Poll, Wake, Waker};
 
 /// Every call of an [`Accessor`] waits for what only another one could do.
 ///
-/// [`Accessor::wait_for_guest`] finds it out. It prints as a list of the calls and of all other
+/// [`Accessor::wait_for_guest`] finds it out, and has an example. It prints as a list of the calls and of all other
 /// stacks: where each is, and for whom it waits.
 #[derive(Clone, Debug)]
 pub struct Deadlock(Arc<StackList>);

@@ -74,7 +74,7 @@ named! {
     Fiber: StackKind::Fiber, "a fiber";
 }
 
-/// What came of mounting a fiber.
+/// What came of mounting a fiber. [`Fiber`] has an example.
 #[derive(Debug)]
 pub enum Mounted {
     /// The fiber does not expect the event where it is suspended: nothing was switched.

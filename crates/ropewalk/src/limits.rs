@@ -118,7 +118,21 @@ impl<T> StoreContextMut<'_, T> {
     }
 }
 
-/// Limits that are set once. A [`StoreLimitsBuilder`] makes them.
+/// Limits that are set once. A [`StoreLimitsBuilder`] makes them. Stores with the same limits
+/// have copies:
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let limits: StoreLimits = StoreLimitsBuilder::new().stacks(100).build();
+/// let engine = Engine::default();
+/// let stores = [(); 3].map(|()| {
+///     let mut store = Store::new(&engine, ());
+///     store.limiter(limits.clone());
+///     store
+/// });
+/// assert_eq!(stores.len(), 3);
+/// ```
 #[derive(Clone, Debug)]
 pub struct StoreLimits {
     memory_size: usize,
@@ -159,7 +173,7 @@ impl Default for StoreLimits {
 }
 
 /// Makes [`StoreLimits`]. What is not set has no limit but those of
-/// [`Config`](crate::Config).
+/// [`Config`](crate::Config). [`Store::limiter`] has an example.
 #[derive(Clone, Debug, Default)]
 pub struct StoreLimitsBuilder(StoreLimits);
 

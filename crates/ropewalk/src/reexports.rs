@@ -412,3 +412,85 @@ pub use ropewalk_runtime::Waits;
 /// ```
 #[doc(inline)]
 pub use ropewalk_abi::life::Life;
+
+/// How far a compilation is. [`Module::watched`](crate::Module::watched) has an example.
+#[doc(inline)]
+pub use ropewalk_compile::Progress;
+
+/// What happens when the file of a trace is behind.
+/// [`Store::stream_trace`](crate::Store::stream_trace) has an example.
+#[doc(inline)]
+pub use ropewalk_runtime::trace::WhenBehind;
+
+/// Where a program has spent its time. [`Store::start_profile`](crate::Store::start_profile) has
+/// an example that prints one; this is how it is read:
+///
+/// ```
+/// use ropewalk::*;
+/// use std::time::Duration;
+///
+/// let profile = Profile {
+///     interval: Duration::from_millis(1),
+///     functions: vec!["m!run".into(), "m!spin".into()],
+///     stacks: vec![vec![0], vec![0, 1]],
+///     samples: [1, 1, 0].map(|stack| Sample { time: Duration::ZERO, stack }).to_vec(),
+/// };
+/// assert_eq!(profile.to_folded(), "m!run 1\nm!run;m!spin 2\n");
+/// ```
+#[doc(inline)]
+pub use ropewalk_runtime::Profile;
+
+/// Where a program was at some time. [`Profile`] has an example.
+#[doc(inline)]
+pub use ropewalk_runtime::Sample;
+
+/// A limiter that counts:
+///
+/// ```
+/// use ropewalk::*;
+///
+/// /// How many pages memories may have together.
+/// struct Pages(usize);
+///
+/// impl ResourceLimiter for Pages {
+///     fn memory_growing(&mut self, old: usize, new: usize, _: Option<usize>) -> Result<bool> {
+///         let pages = (new - old) >> 16;
+///         let is_left = pages <= self.0;
+///         self.0 -= if is_left { pages } else { 0 };
+///         Ok(is_left)
+///     }
+///
+///     fn table_growing(&mut self, _: usize, new: usize, _: Option<usize>) -> Result<bool> {
+///         Ok(new <= 1000)
+///     }
+/// }
+///
+/// let engine = Engine::default();
+/// let module = Module::new(&engine, "(memory 2)")?;
+/// let mut store = Store::new(&engine, ());
+/// store.limiter(Pages(3));
+/// Instance::new(&mut store, &module, &[])?;
+/// let error = Instance::new(&mut store, &module, &[]).unwrap_err();
+/// assert!(error.downcast_ref::<Refused>().is_some(), "{error}");
+/// # Ok::<(), Error>(())
+/// ```
+#[doc(inline)]
+pub use ropewalk_runtime::ResourceLimiter;
+
+/// A limiter that may wait. [`Store::limiter_async`](crate::Store::limiter_async) has an example.
+#[doc(inline)]
+pub use ropewalk_runtime::ResourceLimiterAsync;
+
+/// What a limiter that may wait answers. [`Store::limiter_async`](crate::Store::limiter_async) has
+/// an example.
+#[doc(inline)]
+pub use ropewalk_runtime::Answer;
+
+/// Something that a limiter has refused. [`ResourceLimiter`] has an example.
+#[doc(inline)]
+pub use ropewalk_runtime::Refused;
+
+/// A limiter that may wait has not decided, where nobody waits for it.
+/// [`Store::limiter_async`](crate::Store::limiter_async) has an example.
+#[doc(inline)]
+pub use ropewalk_runtime::Undecided;

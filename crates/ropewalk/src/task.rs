@@ -56,7 +56,7 @@ named! {
 }
 
 /// What came of resuming a task: the values that it, or the task that has taken its place,
-/// gave.
+/// gave. [`Task`] has an example.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TaskResumed<R = Vec<Val>> {
     /// The task that was resumed can be resumed again: it has suspended, or another one has
