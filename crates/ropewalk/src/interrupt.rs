@@ -2,7 +2,7 @@
 
 use crate::store::{AsContextMut, Store, StoreContextMut};
 use anyhow::{Context, Result, ensure};
-use ropewalk_runtime::Interrupts;
+use ropewalk_runtime::{Interrupts, OutOfFuel};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -151,8 +151,8 @@ impl<T> Store<T> {
 
     /// Sets how much fuel there is. Calls that have used it up end with the trap
     /// [`OutOfFuel`](crate::TrapCode::OutOfFuel), at the head of the next loop or the
-    /// beginning of the next function. Fails without
-    /// [`Config::consume_fuel`](crate::Config::consume_fuel).
+    /// beginning of the next function, unless [somebody](Self::on_out_of_fuel) gives more.
+    /// Fails without [`Config::consume_fuel`](crate::Config::consume_fuel).
     pub fn set_fuel(&mut self, fuel: u64) -> Result<()> {
         self.as_context_mut().set_fuel(fuel)
     }
@@ -165,6 +165,56 @@ impl<T> Store<T> {
         check_fuel(self.engine().config().consume_fuel)?;
         ensure!(interval != Some(0), "an interval has at least one unit of fuel");
         self.inner.runtime.set_fuel_interval(interval);
+        Ok(())
+    }
+}
+
+impl<T: 'static> Store<T> {
+    /// Has a function asked whenever a call has used up all fuel: whether the call ends, or
+    /// goes on where it is with more, at once or after others have run. It is asked at the same
+    /// places in every run. If it fails, the call ends with its error. Fails without
+    /// [`Config::consume_fuel`](crate::Config::consume_fuel).
+    ///
+    /// ```
+    /// use ropewalk::*;
+    ///
+    /// # fn main() -> Result<()> {
+    /// let engine = Engine::new(Config::new().consume_fuel(true))?;
+    /// let module = Module::new(&engine, r#"
+    ///     (func (export "count") (param $n i32) (result i32) (local $i i32)
+    ///       (loop $next
+    ///         (local.set $i (i32.add (local.get $i) (i32.const 1)))
+    ///         (br_if $next (i32.lt_u (local.get $i) (local.get $n))))
+    ///       (local.get $i))
+    /// "#)?;
+    /// // The data is how much the user may still buy.
+    /// let mut store = Store::new(&engine, 10_000);
+    /// store.on_out_of_fuel(|mut store| {
+    ///     let budget = store.data_mut();
+    ///     let portion = 1000.min(*budget);
+    ///     *budget -= portion;
+    ///     Ok(OutOfFuel::Continue(portion))
+    /// })?;
+    /// let instance = Instance::new(&mut store, &module, &[])?;
+    /// let count = instance.get_typed_func::<i32, i32>(&mut store, "count")?;
+    /// assert_eq!(count.call(&mut store, 500)?, 500);
+    /// assert_eq!(*store.data(), 6000);
+    ///
+    /// let error = count.call(&mut store, 5000).unwrap_err();
+    /// assert_eq!(error.downcast_ref::<Trap>().unwrap().code(), TrapCode::OutOfFuel);
+    /// assert_eq!(*store.data(), 0);
+    /// # Ok(()) }
+    /// ```
+    pub fn on_out_of_fuel(
+        &mut self,
+        mut ask: impl FnMut(StoreContextMut<'_, T>) -> Result<OutOfFuel> + Send + Sync + 'static,
+    ) -> Result<()> {
+        check_fuel(self.engine().config().consume_fuel)?;
+        self.inner.runtime.set_fuel_hook(Box::new(move |runtime| {
+            // SAFETY: whoever called WebAssembly has set the owner, which is a store of this
+            // very type, and uses it no more than the function that has stopped.
+            ask(StoreContextMut(unsafe { &mut *runtime.owner().cast() }))
+        }));
         Ok(())
     }
 }

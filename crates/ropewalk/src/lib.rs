@@ -172,7 +172,7 @@ pub use module::{ExportType, ImportType, Module, ModuleExport};
 pub use object_type::{ArrayType, StructType};
 pub use reexports::{
     Answer, Backtrace, Boundary, ExternType, FieldType, Frame, FuncType, GlobalType, HeapType,
-    HostError, Life, LinkError, MemoryType, Place, Profile, Progress, RefType, Refused,
+    HostError, Life, LinkError, MemoryType, OutOfFuel, Place, Profile, Progress, RefType, Refused,
     ResourceLimiter, ResourceLimiterAsync, Sample, StackInfo, StackKind, StackList,
     StackStatistics, StorageType, TableType, TagType, Trap, TrapCode, Undecided, ValType, Waits,
     WhenBehind,

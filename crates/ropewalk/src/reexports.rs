@@ -494,3 +494,8 @@ pub use ropewalk_runtime::Refused;
 /// [`Store::limiter_async`](crate::Store::limiter_async) has an example.
 #[doc(inline)]
 pub use ropewalk_runtime::Undecided;
+
+/// What becomes of a call that has used up all fuel.
+/// [`Store::on_out_of_fuel`](crate::Store::on_out_of_fuel) has an example.
+#[doc(inline)]
+pub use ropewalk_runtime::OutOfFuel;

@@ -6,7 +6,10 @@ use common::long::{ENDLESS, PROGRAMS};
 use common::*;
 use ropewalk::*;
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
 
 /// An engine that counts.
@@ -220,12 +223,104 @@ fn an_interval_ends_with_the_fuel() {
 }
 
 #[test]
+fn a_call_that_gets_more_fuel_goes_on_where_it_is() {
+    for (name, export, text, steps) in PROGRAMS {
+        for mode in [DEFAULT, NOT_OPTIMISED, COLLECT_AND_MOVE, STOP] {
+            let (mut store, instance) = instantiate_in(&counting(mode), text);
+            let func = instance.get_typed_func::<i64, i64>(&mut store, export).unwrap();
+            let mut expected = 0;
+            let needed = cost(&mut store, |store| expected = func.call(store, *steps).unwrap());
+            let given = Arc::new(AtomicU64::new(0));
+            let counter = given.clone();
+            store
+                .on_out_of_fuel(move |_| {
+                    counter.fetch_add(7, Ordering::Relaxed);
+                    Ok(OutOfFuel::Continue(7))
+                })
+                .unwrap();
+            store.set_fuel(0).unwrap();
+            let what = format!("{name} {export}, {}", mode.name);
+            assert_eq!(func.call(&mut store, *steps).unwrap(), expected, "{what}");
+            let (given, left) = (given.load(Ordering::Relaxed), store.get_fuel().unwrap());
+            // What is used after the last check point is not asked for.
+            assert!(left < 7 && given - left <= needed, "{what}: {given}, {left} of {needed}");
+            assert!(left == 0 || given - left == needed, "{what}: {given}, {left} of {needed}");
+            assert!(given + 100 >= needed, "{what}: {given} of {needed}");
+        }
+    }
+}
+
+#[test]
+fn a_call_that_yields_for_more_fuel_lets_others_run() {
+    let (mut store, instance) = instantiate_in(&counting(DEFAULT), ENDLESS[0].1);
+    let run = instance.get_typed_func::<(), ()>(&mut store, "run").unwrap();
+    let mut portions = 10;
+    store
+        .on_out_of_fuel(move |_| {
+            portions -= 1;
+            Ok(if portions > 0 { OutOfFuel::Yield(100) } else { OutOfFuel::Trap })
+        })
+        .unwrap();
+    let (ended, polls) = block_on(run.call_async(&mut store, ()));
+    assert_eq!((code(ended), polls), (TrapCode::OutOfFuel, 10));
+    // One that cannot wait goes on.
+    let mut portions = 10;
+    store
+        .on_out_of_fuel(move |_| {
+            portions -= 1;
+            Ok(OutOfFuel::Yield(if portions > 0 { 100 } else { 0 }))
+        })
+        .unwrap();
+    assert_eq!(code(run.call(&mut store, ())), TrapCode::OutOfFuel);
+}
+
+#[test]
+fn who_is_asked_for_fuel_uses_the_store() {
+    for mode in [DEFAULT, COLLECT_AND_MOVE] {
+        let text = "(global (export \"asked\") (mut i32) (i32.const 0))
+            (func (export \"ask\")
+              (global.set 0 (i32.add (global.get 0) (i32.const 1))))
+            (func (export \"run\") (loop (br 0)))";
+        let (mut store, instance) = instantiate_in(&counting(mode), text);
+        store
+            .on_out_of_fuel(move |mut store| {
+                store.set_fuel(100)?;
+                let ask = instance.get_typed_func::<(), ()>(&mut store, "ask")?;
+                ask.call(&mut store, ())?;
+                let asked = instance.get_global(&mut store, "asked").unwrap();
+                let asked = asked.get(&mut store)?.unwrap_i32();
+                Ok(if asked < 5 { OutOfFuel::Continue(50) } else { OutOfFuel::Trap })
+            })
+            .unwrap();
+        let error = call(&mut store, instance, "run", &[]).unwrap_err();
+        assert_eq!(trap(&error).code(), TrapCode::OutOfFuel);
+        assert_eq!(trap(&error).backtrace().frames().len(), 1);
+    }
+}
+
+#[test]
+fn errors_and_panics_of_who_is_asked_for_fuel_end_the_call() {
+    let (mut store, instance) = instantiate_in(&counting(DEFAULT), ENDLESS[0].1);
+    let run = instance.get_typed_func::<(), ()>(&mut store, "run").unwrap();
+    store.on_out_of_fuel(|_| anyhow::bail!("the account is empty")).unwrap();
+    let error = run.call(&mut store, ()).unwrap_err();
+    assert!(error.to_string().starts_with("the account is empty"), "{error}");
+    store.on_out_of_fuel(|_| panic!("the bank is closed")).unwrap();
+    let panic = catch_unwind(AssertUnwindSafe(|| run.call(&mut store, ()))).unwrap_err();
+    assert_eq!(panic.downcast_ref::<&str>(), Some(&"the bank is closed"));
+    store.on_out_of_fuel(|_| Ok(OutOfFuel::Trap)).unwrap();
+    assert_eq!(code(run.call(&mut store, ())), TrapCode::OutOfFuel);
+}
+
+#[test]
 fn fuel_is_refused_where_it_is_not_counted() {
     let mut store = Store::new(&Engine::default(), ());
     let expected = "this engine does not count fuel: set `Config::consume_fuel`";
     assert_eq!(store.get_fuel().unwrap_err().to_string(), expected);
     assert_eq!(store.set_fuel(1).unwrap_err().to_string(), expected);
     assert_eq!(store.fuel_async_yield_interval(None).unwrap_err().to_string(), expected);
+    let asked = store.on_out_of_fuel(|_| Ok(OutOfFuel::Trap));
+    assert_eq!(asked.unwrap_err().to_string(), expected);
     let mut store = Store::new(&counting(DEFAULT), ());
     let error = store.fuel_async_yield_interval(Some(0)).unwrap_err();
     assert_eq!(error.to_string(), "an interval has at least one unit of fuel");

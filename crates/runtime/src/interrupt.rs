@@ -6,7 +6,7 @@
 //! [`pause`](crate::arch::stubs::pause), which asks [`paused`] how to continue:
 //!
 //! * An interruption, or a deadline that has passed, ends the activation with a trap.
-//! * Without [fuel](crate::fuel) it ends too, unless there is more.
+//! * Without [fuel](crate::fuel) it ends too, unless there is more, or somebody gives more.
 //! * When it is time for a [sample](crate::profile), one is taken, and it goes on.
 //! * When a [snapshot](crate::snapshot) is asked for, one is taken, and it goes on.
 //! * When a time slice has passed, an activation that can wait is left, with the
@@ -307,8 +307,8 @@ impl Store {
         }
         let passes_turn = match self.refuel() {
             Ok(passes_turn) => passes_turn,
-            Err(code) => {
-                self.set_ending(Ending::Trap(code));
+            Err(ending) => {
+                self.set_ending(ending);
                 return Outcome::END;
             }
         };

@@ -87,6 +87,7 @@ pub use activation::{
 pub use arch::stubs::host_words;
 pub use backtrace::{Backtrace, Boundary, Frame};
 pub use code::{CodeMemory, LoadedModule};
+pub use fuel::{FuelHook, OutOfFuel};
 pub use heap::{HeapOptions, OwnedRoot, Root};
 pub use held::{CameBack, Released};
 pub use host_error::HostError;
