@@ -74,7 +74,7 @@ fn every_script_passes_while_its_stores_are_written_down() {
     check_on(&runner(config.interruption(true)).writing_down(), |_| false);
 }
 
-/// Scripts that take seconds when they are written down while every allocation collects and stacks
+/// Scripts that take seconds when they are written down in a stress mode, while stacks
 /// are checked: they have many stacks or frames, or take many steps.
 const TAKE_LONG: [&str; 30] = [
     "many",
@@ -109,13 +109,39 @@ const TAKE_LONG: [&str; 30] = [
     "unwound-stacks",
 ];
 
-/// The same while every allocation collects, and while all that is known of stacks is checked.
-#[test]
-fn short_scripts_pass_while_their_stores_are_written_down_collected_and_checked() {
-    let mut config = stress::COLLECT.config();
-    let config = stress::CHECK.apply(stress::SNAPSHOTS.apply(&mut config)).interruption(true);
+/// Runs the short scripts while their stores are written down.
+fn check_written_down(config: &mut Config) {
+    let config = stress::SNAPSHOTS.apply(config).interruption(true);
     let takes_long = |name: &str| TAKE_LONG.iter().any(|part| name.contains(part));
     check_on(&runner(config).writing_down(), takes_long);
+}
+
+#[test]
+fn short_scripts_pass_while_their_stores_are_written_down_collected_and_checked() {
+    check_written_down(stress::CHECK.apply(&mut stress::COLLECT.config()));
+}
+
+#[test]
+fn short_scripts_pass_while_their_stores_are_written_down_and_their_stacks_move() {
+    let _alone = MOVING.lock();
+    check_written_down(stress::MOVE.config().max_wasm_stack(1 << 20));
+}
+
+#[test]
+fn short_scripts_pass_while_their_stores_are_written_down_and_their_stacks_are_parked() {
+    check_written_down(stress::CHECK.apply(&mut stress::PARK.config()));
+}
+
+#[test]
+fn short_scripts_pass_while_their_stores_are_written_down_and_their_stacks_begin_minimal() {
+    check_written_down(stress::CHECK.apply(&mut stress::MINIMAL_STACKS.config()));
+}
+
+#[test]
+fn short_scripts_pass_while_their_stores_are_written_down_at_the_last_generations() {
+    for mode in [GENERATIONS_LEFT[0], GENERATIONS_LEFT[2]] {
+        check_written_down(stress::CHECK.apply(&mut mode.config()));
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use super::table::Stacks;
 use crate::design::first_class::marks::Mark;
 use crate::map::Map;
 use anyhow::Result;
-use ropewalk_abi::stack::{GROUPED, Purpose};
+use ropewalk_abi::stack::{GROUPED, NEXT_GENERATION, Purpose};
 use ropewalk_abi::{ControlBlock, PARKED};
 use std::ptr;
 
@@ -39,8 +39,12 @@ impl Stacks {
         Ok(())
     }
 
-    /// A block without a stack, which goes on with a reference.
+    /// A block without a stack, which goes on with a reference, unless that is the last one:
+    /// a free stack has it until it is used again, but somebody may have it too.
     pub fn restore_vacant(&mut self, number: usize, reference: u64) {
+        if reference.checked_add(NEXT_GENERATION).is_none() {
+            return self.restore_retired(number);
+        }
         // SAFETY: blocks of the table are always initialised.
         unsafe { (*self.block(number)).reference = reference };
         self.spare.push(number);
