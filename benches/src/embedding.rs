@@ -44,6 +44,10 @@ struct StoreForCall;
 #[derive(Clone, Copy)]
 struct InstantiateWithData(usize);
 
+/// Makes a linker with 45 functions, and drops it.
+#[derive(Clone, Copy)]
+struct Link;
+
 /// Calls a function that does nothing.
 #[derive(Clone, Copy)]
 struct EnterEmpty;
@@ -64,6 +68,7 @@ pub fn rows() -> Vec<Row> {
         row("instantiate furnished", "a store and an instance", Size::of(10_000), Instantiate(FURNISHED)),
         row("store for a call", "a store, an instance, a call", Size::of(10_000), StoreForCall),
         row("instantiate 16 MiB", "a store and an instance", Size::of(5_000), InstantiateWithData(16 << 20)),
+        row("linker of 45", "a linker, 45 functions", Size::of(5_000), Link),
         row("load furnished", "a compiled module in a file", Size::of(2_000), Load::Furnished),
         row("load 1 MB", "a compiled module in a file", Size::of(200), Load::Big),
         row("compile", "a module of 1 MB", module, Compile { threads: all }),
@@ -163,6 +168,20 @@ impl Workload for StoreForCall {
                     sum += engine.call(&mut instance, &function, i)?;
                 }
                 Ok(sum)
+            })
+        }))
+    }
+}
+
+impl Workload for Link {
+    fn prepare<E: Engine>(&self) -> Result<Side> {
+        let engine = E::new()?;
+        Ok(Box::new(move |_, times| {
+            Clock::Thread.time(|| {
+                for _ in 0..times {
+                    engine.link()?;
+                }
+                Ok(times)
             })
         }))
     }

@@ -55,4 +55,33 @@ pub trait Engine: Sized + Sync + 'static {
 
     /// Calls it.
     fn enter(&self, instance: &mut Self::Instance, function: &Self::Empty) -> Result<()>;
+
+    /// Makes a linker with [45 functions](define_functions) of the host, and drops it.
+    fn link(&self) -> Result<()>;
 }
+
+/// Defines 45 functions of nine types in a linker of any engine, as many as WASI has.
+macro_rules! define_functions {
+    ($linker:expr) => {
+        for name in ["a", "b", "c", "d", "e"] {
+            $linker.func_wrap("of 0", name, || {})?;
+            $linker.func_wrap("of 1", name, |a: i32| a)?;
+            $linker.func_wrap("of 2", name, |a: i32, b: i32| a ^ b)?;
+            $linker.func_wrap("of 3", name, |a: i32, b: i32, c: i32| a ^ b ^ c)?;
+            $linker.func_wrap("of 4", name, |a: i32, b: i32, c: i32, d: i32| a ^ b ^ c ^ d)?;
+            $linker.func_wrap("of a long one", name, |a: i32, b: i64| a ^ b as i32)?;
+            $linker.func_wrap("of 4, one long", name, |a: i32, b: i64, c: i32, d: i32| {
+                a ^ b as i32 ^ c ^ d
+            })?;
+            $linker.func_wrap("of 5", name, |a: i32, b: i32, c: i32, d: i32, e: i32| {
+                a ^ b ^ c ^ d ^ e
+            })?;
+            $linker.func_wrap(
+                "of 5, two long",
+                name,
+                |a: i32, b: i32, c: i64, d: i64, e: i32| a ^ b ^ (c ^ d) as i32 ^ e,
+            )?;
+        }
+    };
+}
+pub(crate) use define_functions;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use crate::engine::Engine;
+use crate::engine::{Engine, define_functions};
 
 /// What is set besides speed.
 pub trait Settings: Sync + 'static {
@@ -102,6 +102,12 @@ impl<S: Settings> Engine for Ropewalk<S> {
 
     fn serialize(&self, module: &Self::Module) -> Result<Vec<u8>> {
         Ok(module.serialize()?)
+    }
+
+    fn link(&self) -> Result<()> {
+        let mut linker = ::ropewalk::Linker::<()>::new(&self.engine);
+        define_functions!(linker);
+        Ok(())
     }
 
     fn load(&self, file: &Path) -> Result<Self::Module> {

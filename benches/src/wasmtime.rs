@@ -6,7 +6,7 @@ use std::path::Path;
 use ::wasmtime::{Collector, Config};
 use anyhow::Result;
 
-use crate::engine::Engine;
+use crate::engine::{Engine, define_functions};
 
 /// What is set besides speed.
 pub trait Settings: Sync + 'static {
@@ -128,6 +128,12 @@ impl<S: Settings> Engine for Wasmtime<S> {
 
     fn serialize(&self, module: &Self::Module) -> Result<Vec<u8>> {
         Ok(module.serialize()?)
+    }
+
+    fn link(&self) -> Result<()> {
+        let mut linker = ::wasmtime::Linker::<()>::new(&self.engine);
+        define_functions!(linker);
+        Ok(())
     }
 
     fn load(&self, file: &Path) -> Result<Self::Module> {
