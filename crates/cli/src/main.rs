@@ -19,6 +19,7 @@
 //! | `post_mortem` | what is left of a program that failed: its stacks, a core dump |
 //! | `diagnostic` | errors, and the exit codes that they mean |
 //! | `colour` | how messages look on a terminal |
+//! | `plain` | text of anybody, made plain before a terminal shows it |
 //! | `marked` | errors of binaries, with the place as text |
 
 // Only what runs compiled modules allows it.
@@ -36,6 +37,7 @@ mod lower;
 mod marked;
 mod names;
 mod output;
+mod plain;
 mod post_mortem;
 mod profiling;
 mod progress;

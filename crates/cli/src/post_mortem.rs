@@ -1,14 +1,13 @@
 //! What is left of a program that failed: its stacks, and a core dump.
 
 use std::fs;
-use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
 use ropewalk::{Error, Result, StackList, Store, Trap, TrapCode};
 
-use crate::input;
+use crate::{colour, input};
 
 /// How many suspended stacks are listed if nobody asks for all.
 const FEW: usize = 64;
@@ -59,14 +58,16 @@ impl PostMortem {
 fn explain(stacks: &StackList) {
     let waits = stacks.waits();
     if !waits.is_empty() {
-        // If even that fails, there is nobody left to tell.
-        let _ = writeln!(io::stderr(), "{waits}");
+        colour::print(&waits.to_string());
     }
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     let written = match path.as_os_str() == "-" {
-        true => io::stderr().write_all(bytes),
+        true => {
+            colour::print(&String::from_utf8_lossy(bytes));
+            Ok(())
+        }
         false => fs::write(path, bytes),
     };
     written.with_context(|| path.display().to_string())

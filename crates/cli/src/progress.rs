@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 use ropewalk::Progress;
 
+use crate::plain;
+
 /// Nothing is told of what takes less time.
 const PATIENCE: Duration = Duration::from_millis(500);
 /// How long a line stands until it is written again.
@@ -14,16 +16,17 @@ const INTERVAL: Duration = Duration::from_millis(100);
 
 /// A line of the terminal that says how far a compilation is, and is erased in the end.
 pub(crate) struct Line {
-    /// What is compiled, and when the next line is due; none where nobody looks.
+    /// When the next line is due; never where nobody looks, or where no line can be erased.
     next: Option<Mutex<Instant>>,
     name: String,
 }
 
 impl Line {
     pub(crate) fn new(name: &str) -> Line {
-        let is_seen = io::stderr().is_terminal();
+        let is_dumb = std::env::var_os("TERM").is_none_or(|terminal| terminal == "dumb");
+        let is_seen = io::stderr().is_terminal() && !is_dumb;
         let next = is_seen.then(|| Mutex::new(Instant::now() + PATIENCE));
-        Line { next, name: name.to_string() }
+        Line { next, name: plain::name(name).into_owned() }
     }
 
     /// Writes the line anew, if it is time.

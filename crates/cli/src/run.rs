@@ -23,7 +23,7 @@ use crate::recording::Recording;
 use crate::snapshots::{Snapshots, Writing};
 use crate::suspended::{Program, Suspended};
 use crate::tracing::Tracing;
-use crate::{argument, diagnostic, imports, input, output, timeout};
+use crate::{argument, diagnostic, imports, input, output, plain, timeout};
 
 /// The function that a program starts with.
 const START: &str = "_start";
@@ -422,5 +422,5 @@ fn assignment(variable: &OsString) -> Result<(OsString, OsString)> {
 fn exported_functions(module: &Module) -> Vec<String> {
     let exports = module.exports();
     let functions = exports.filter(|export| matches!(export.ty(), ExternType::Func(_)));
-    functions.map(|export| export.name().to_owned()).collect()
+    functions.map(|export| plain::name(export.name()).into_owned()).collect()
 }
