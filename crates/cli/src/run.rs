@@ -75,7 +75,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "UNITS")]
     fuel: Option<u64>,
 
-    /// How long the program may run: a number of seconds, or one with ms, s or m.
+    /// How long the program may run: a number of seconds, or one with ms, s, m or h.
     #[arg(long, value_name = "TIME", value_parser = timeout::parse)]
     timeout: Option<Duration>,
 
