@@ -12,8 +12,9 @@ use crate::input;
 
 /// Compile a module to a file that `ropewalk run` starts at once.
 ///
-/// The file is for this version of ropewalk and this kind of machine; elsewhere it is
-/// refused. It holds machine code: run only files that you would run as a program.
+/// The file is for this version of ropewalk, and another one refuses it. On another kind of
+/// machine, and with options for which other code is needed, such as --timeout, `run` compiles
+/// it anew and keeps that. It holds machine code: run only files that you would run as a program.
 #[derive(Args)]
 pub(crate) struct Compile {
     /// The module, as text (.wat) or binary (.wasm), or `-` for the standard
