@@ -1,13 +1,12 @@
 //! `ropewalk compile`: compiles a module to a file.
 
-use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Context;
 use clap::Args;
 use ropewalk::{Config, Engine, Result};
 
+use crate::files::Output;
 use crate::input;
 
 /// Compile a module to a file that `ropewalk run` starts at once.
@@ -21,7 +20,8 @@ pub(crate) struct Compile {
     /// input.
     file: PathBuf,
 
-    /// Where to write it: FILE with the ending .cwasm, if nothing is said.
+    /// Where to write it: FILE with the ending .cwasm, if nothing is said. `-` is the standard
+    /// output.
     #[arg(short, long)]
     output: Option<PathBuf>,
 }
@@ -36,8 +36,9 @@ impl Compile {
             }
             None => self.file.with_extension("cwasm"),
         };
-        let bytes = input::module(&engine, &self.file)?.serialize()?;
-        fs::write(&output, bytes).with_context(|| format!("cannot write {}", output.display()))?;
+        let output = Output { what: "the compiled module", path: &output };
+        output.check_is_none_of(&[&self.file])?;
+        output.write(&input::module(&engine, &self.file)?.serialize()?)?;
         Ok(ExitCode::SUCCESS)
     }
 }

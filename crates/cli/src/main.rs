@@ -12,6 +12,7 @@
 //! | `input` | reading files |
 //! | `names` | names of a binary that other tools do not know |
 //! | `timeout` | programs that must end in time |
+//! | `files` | writing files |
 //! | `output` | printing to a reader who may have left |
 //! | `progress` | telling how far a long compilation is |
 //! | `profiling` | where a program spends its time |
@@ -30,6 +31,7 @@ mod colour;
 mod compile;
 mod completions;
 mod diagnostic;
+mod files;
 mod imports;
 mod input;
 mod literal;

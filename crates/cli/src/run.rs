@@ -16,14 +16,15 @@ use ropewalk::{
 };
 use ropewalk_wasi::{DirPerms, FilePerms, WasiCtx, WasiCtxBuilder};
 
+use crate::files::Output;
 use crate::literal::shown;
 use crate::post_mortem::PostMortem;
 use crate::profiling::Profiling;
 use crate::recording::Recording;
-use crate::snapshots::{Snapshots, Writing};
+use crate::snapshots::{Asleep, Snapshots, Writing};
 use crate::suspended::{Program, Suspended};
 use crate::tracing::Tracing;
-use crate::{argument, diagnostic, imports, input, output, plain, timeout};
+use crate::{argument, diagnostic, files, imports, input, output, plain, timeout};
 
 /// The function that a program starts with.
 const START: &str = "_start";
@@ -134,14 +135,29 @@ fn size(text: &str) -> Result<u64> {
 
 impl Run {
     pub(crate) fn execute(self) -> Result<ExitCode> {
+        files::check_all(&self.outputs(), &self.modules())?;
         let mut context = self.context()?;
-        if let Some(path) = &self.record {
-            let preloads = self.preloads.iter().map(|(_, file)| &**file);
-            let modules: Vec<&Path> = std::iter::once(self.file()).chain(preloads).collect();
-            let recording = Recording::new(crate::arguments(), &modules)?;
-            context.record(recording.create(path)?)?;
+        if let Some(output) = self.recording() {
+            let recording = Recording::new(crate::arguments(), &self.modules())?;
+            context.record(recording.create(&output)?)?;
         }
         self.execute_with(&mut context)
+    }
+
+    /// The files of the modules, the program's first.
+    fn modules(&self) -> Vec<&Path> {
+        let preloads = self.preloads.iter().map(|(_, file)| &**file);
+        std::iter::once(self.file()).chain(preloads).collect()
+    }
+
+    fn recording(&self) -> Option<Output<'_>> {
+        Some(Output { what: "the recording", path: self.record.as_deref()? })
+    }
+
+    /// All that is written beside what the program writes.
+    fn outputs(&self) -> Vec<Output<'_>> {
+        let written = [self.recording(), self.tracing.output(), self.profiling.output()];
+        written.into_iter().flatten().chain(self.post_mortem.outputs()).collect()
     }
 
     /// The run that was recorded, from wherever it is run again.
@@ -164,7 +180,9 @@ impl Run {
     }
 
     /// Runs the program again, with what it got from its host then.
-    pub(crate) fn replay(self, calls: BufReader<File>) -> Result<ExitCode> {
+    pub(crate) fn replay(self, calls: BufReader<File>, recording: &Path) -> Result<ExitCode> {
+        let read = [self.modules(), vec![recording]].concat();
+        files::check_all(&self.outputs(), &read)?;
         let mut context = self.context()?;
         context.replay(calls)?;
         self.execute_with(&mut context)
@@ -204,7 +222,7 @@ impl Run {
             }
             _ => bail!("nothing ran when it was written down"),
         };
-        self.finish(store, results)
+        Ok(self.finish(store, results))
     }
 
     fn execute_with(self, context: &mut WasiCtxBuilder) -> Result<ExitCode> {
@@ -218,14 +236,12 @@ impl Run {
         let writing = self.snapshots.prepare(&mut store, || self.program())?;
         let run = self.run(&mut store, &module, &preloads, writing);
         let results = timeout::run(self.timeout, run);
-        self.finish(&mut store, results)
+        Ok(self.finish(&mut store, results))
     }
 
     /// The program, to be written down.
     fn program(&self) -> Result<Program> {
-        let preloads = self.preloads.iter().map(|(_, file)| &**file);
-        let modules: Vec<&Path> = std::iter::once(self.file()).chain(preloads).collect();
-        Program::new(crate::arguments(), &modules)
+        Program::new(crate::arguments(), &self.modules())
     }
 
     /// Readies a store for the program.
@@ -241,23 +257,31 @@ impl Run {
         self.profiling.prepare(store)
     }
 
-    /// Shows how the program has ended.
-    fn finish(&self, store: &mut Store<WasiCtx>, results: Result<Vec<Val>>) -> Result<ExitCode> {
-        self.tracing.write(store, self.file())?;
-        self.profiling.write(store, self.file())?;
-        match results {
+    /// Shows how the program has ended, and writes what is to be written of it. The exit code is
+    /// the program's, unless it succeeded and something could not be written.
+    fn finish(&self, store: &mut Store<WasiCtx>, results: Result<Vec<Val>>) -> ExitCode {
+        let mut written =
+            vec![self.tracing.write(store, self.file()), self.profiling.write(store, self.file())];
+        let mut code = match results {
             Ok(results) => {
-                for result in results {
-                    output::line(shown(&result, &*store)?)?;
-                }
-                Ok(ExitCode::SUCCESS)
+                written.push(print(&results, store));
+                ExitCode::SUCCESS
             }
             Err(error) => {
                 let code = diagnostic::report(&error);
-                self.post_mortem.write(store, self.file(), &error)?;
-                Ok(code)
+                if !error.is::<Asleep>() {
+                    written.extend(self.post_mortem.write(store, self.file(), &error));
+                }
+                code
+            }
+        };
+        for error in written.into_iter().filter_map(Result::err) {
+            diagnostic::print(&error);
+            if code == ExitCode::SUCCESS {
+                code = ExitCode::from(diagnostic::INPUT_ERROR);
             }
         }
+        code
     }
 
     /// Runs the program; returns the results of a function that was chosen.
@@ -401,6 +425,14 @@ impl Run {
         let hint = if self.invoke.is_none() { "; choose one with --invoke" } else { "" };
         format!("{file} exports no function `{name}`{hint}. It exports: {}", functions.join(", "))
     }
+}
+
+/// Prints results, one per line.
+fn print(results: &[Val], store: &Store<WasiCtx>) -> Result<()> {
+    for result in results {
+        output::line(shown(result, store)?)?;
+    }
+    Ok(())
 }
 
 /// A variable with its value, given or inherited.
