@@ -12,7 +12,8 @@ use std::time::Duration;
 use anyhow::{Context, bail, ensure};
 use clap::Args;
 use ropewalk::{
-    Cache, Config, Engine, ExternType, Func, FuncType, Instance, Linker, Module, Result, Store, Val,
+    Cache, Config, Continuation, Engine, ExternType, Func, FuncType, Instance, Linker, Module,
+    RestoredCall, Result, Store, Val,
 };
 use ropewalk_wasi::{DirPerms, FilePerms, WasiCtx, WasiCtxBuilder};
 
@@ -24,7 +25,7 @@ use crate::recording::Recording;
 use crate::snapshots::{Asleep, Snapshots, Writing};
 use crate::suspended::{Program, Suspended};
 use crate::tracing::Tracing;
-use crate::{argument, diagnostic, files, imports, input, output, plain, timeout};
+use crate::{argument, colour, diagnostic, files, imports, input, output, plain, timeout};
 
 /// The function that a program starts with.
 const START: &str = "_start";
@@ -156,8 +157,12 @@ impl Run {
 
     /// All that is written beside what the program writes.
     fn outputs(&self) -> Vec<Output<'_>> {
+        self.outputs_but_snapshot().chain(self.snapshots.output()).collect()
+    }
+
+    fn outputs_but_snapshot(&self) -> impl Iterator<Item = Output<'_>> {
         let written = [self.recording(), self.tracing.output(), self.profiling.output()];
-        written.into_iter().flatten().chain(self.post_mortem.outputs()).collect()
+        written.into_iter().flatten().chain(self.post_mortem.outputs())
     }
 
     /// The run that was recorded, from wherever it is run again.
@@ -175,6 +180,7 @@ impl Run {
         (run.directories, run.environment) = (Vec::new(), Vec::new());
         (run.timeout, run.record) = (None, None);
         (run.profiling, run.post_mortem) = (Profiling::default(), PostMortem::default());
+        run.snapshots = run.snapshots.replayed();
         run.tracing = tracing.until(at);
         Ok(run)
     }
@@ -188,18 +194,47 @@ impl Run {
         self.execute_with(&mut context)
     }
 
-    /// The run that was written down, from wherever it goes on.
-    pub(crate) fn suspended(suspended: &Suspended) -> Result<Run> {
+    /// The run that was written down, from wherever it goes on. What it has written is not
+    /// written again: it has new traces and profiles, and a new snapshot perhaps.
+    pub(crate) fn suspended(
+        suspended: &Suspended,
+        output: Option<PathBuf>,
+        tracing: Tracing,
+        profiling: Profiling,
+    ) -> Result<Run> {
         let program = &suspended.program;
         let mut run = crate::parse_run(program.arguments())?;
         for (host, _) in &mut run.directories {
             *host = program.path(host);
         }
+        let path = |path: PathBuf| match files::is_stdout(&path) {
+            true => path,
+            false => program.path(&path),
+        };
+        run.snapshots = run.snapshots.with_output(|old| output.unwrap_or_else(|| path(old)));
+        run.post_mortem = run.post_mortem.with_paths(path);
+        run.profiling = profiling.after(run.can_be_interrupted())?;
+        run.tracing = tracing.after(&run.tracing)?;
+        if run.record.take().is_some() {
+            colour::print(
+                "warning: what the program gets from now on is not recorded, \
+                 since a recording begins where a program begins",
+            );
+        }
         Ok(run)
     }
 
-    /// Goes on with a program that was written down.
-    pub(crate) fn resume(self, suspended: &Suspended) -> Result<ExitCode> {
+    /// Whether the code is such that it can be interrupted.
+    fn can_be_interrupted(&self) -> bool {
+        self.timeout.is_some() || self.profiling.is_on() || self.snapshots.signal().is_some()
+    }
+
+    /// Goes on with a program that was written down, in a file that may be written anew.
+    pub(crate) fn resume(self, suspended: &Suspended, file: &Path) -> Result<ExitCode> {
+        files::check_all(&self.outputs(), &[])?;
+        for output in self.outputs_but_snapshot() {
+            output.check_is_none_of(&[file])?;
+        }
         let engine = self.engine()?;
         let modules = suspended.program.modules().iter();
         let modules = modules.map(|(name, bytes)| input::module_again(&engine, name, bytes));
@@ -213,21 +248,35 @@ impl Run {
         let instance = restored.instance(Writing::held()).ok();
         let (call, store) = (restored.calls.pop(), &mut restored.store);
         self.prepare(store)?;
-        let mut writing = self.snapshots.prepare(store, || Ok(suspended.program.clone()))?;
-        let results = match (call, held.zip(instance), &mut writing) {
-            (Some(call), ..) => call.resume(&mut *store, &[]),
-            (None, Some((held, instance)), Some(writing)) => {
-                self.snapshots.find_tag(writing, store, instance)?;
-                writing.resume(store, held, &[])
+        let writing = self.snapshots.prepare(store, || Ok(suspended.program.clone()))?;
+        let rest = self.go_on(store, call, held.zip(instance), writing);
+        let results = timeout::run(self.timeout, rest);
+        Ok(self.finish(store, results))
+    }
+
+    /// Goes on with a call, or with what the host held.
+    async fn go_on(
+        &self,
+        store: &mut Store<WasiCtx>,
+        call: Option<RestoredCall>,
+        held: Option<(Continuation, Instance)>,
+        writing: Option<Writing>,
+    ) -> Result<Vec<Val>> {
+        match (call, held, writing) {
+            (Some(call), ..) if self.timeout.is_some() => call.resume_async(store, &[]).await,
+            (Some(call), ..) => call.resume(store, &[]),
+            (None, Some((held, instance)), Some(mut writing)) => {
+                self.snapshots.find_tag(&mut writing, store, instance)?;
+                writing.resume(store, held, &[], self.timeout.is_some()).await
             }
             _ => bail!("nothing ran when it was written down"),
-        };
-        Ok(self.finish(store, results))
+        }
     }
 
     fn execute_with(self, context: &mut WasiCtxBuilder) -> Result<ExitCode> {
         let engine = self.engine()?;
         let module = input::module(&engine, self.file())?;
+        self.snapshots.check(&module)?;
         let preloads = self.preloads.iter();
         let preloads = preloads.map(|(name, file)| Ok((&**name, input::module(&engine, file)?)));
         let preloads: Vec<(&str, Module)> = preloads.collect::<Result<_>>()?;
@@ -312,7 +361,7 @@ impl Run {
             self.snapshots.find_tag(writing, store, instance)?;
         }
         match writing.filter(Writing::is_by_tag) {
-            Some(writing) => writing.call(store, func, &arguments),
+            Some(writing) => writing.call(store, func, &arguments, self.timeout.is_some()).await,
             None => self.call(store, func, &arguments).await,
         }
     }

@@ -82,6 +82,7 @@ fn nothing_is_written_over_what_is_read() {
         for option in ["--record", "--trace", "--profile", "--coredump", "--stacks"] {
             refused(&["run", option, output, "module.wat"]);
         }
+        refused(&["run", "--snapshot-on", "SIGUSR1", "-o", output, "module.wat"]);
     }
     fs::write(folder.join("program.wat"), text).unwrap();
     refused(&["run", "--trace", "module.wat", "--preload", "m=module.wat", "program.wat"]);
@@ -182,6 +183,9 @@ fn what_cannot_be_written_is_said_before_the_program_runs() {
             ropewalk(&["run", "--invoke", "run", option, path, &module]).fails(1, &[&says, reason]);
         }
     }
+    let snapshot = ["run", "--snapshot-on", "SIGUSR1", "-o", "/nowhere/x", "--invoke", "run"];
+    let says = ["cannot write the snapshot /nowhere/x"];
+    ropewalk(&[&snapshot[..], &[&module]].concat()).fails(1, &says);
 }
 
 #[test]
