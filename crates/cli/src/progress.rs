@@ -1,5 +1,6 @@
 //! Telling on a terminal how far a long compilation is.
 
+use std::ffi::OsStr;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::ops::ControlFlow;
 use std::sync::Mutex;
@@ -23,8 +24,8 @@ pub(crate) struct Line {
 
 impl Line {
     pub(crate) fn new(name: &str) -> Line {
-        let is_dumb = std::env::var_os("TERM").is_none_or(|terminal| terminal == "dumb");
-        let is_seen = io::stderr().is_terminal() && !is_dumb;
+        let terminal = std::env::var_os("TERM");
+        let is_seen = io::stderr().is_terminal() && can_erase(terminal.as_deref());
         let next = is_seen.then(|| Mutex::new(Instant::now() + PATIENCE));
         Line { next, name: plain::name(name).into_owned() }
     }
@@ -48,5 +49,22 @@ impl Drop for Line {
         if self.next.is_some() {
             let _ = write!(io::stderr(), "\r\x1b[K");
         }
+    }
+}
+
+/// Whether a terminal of this kind knows how to erase a line.
+fn can_erase(terminal: Option<&OsStr>) -> bool {
+    terminal.is_some_and(|terminal| terminal != "dumb")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dumb_terminal_erases_no_lines() {
+        assert!(can_erase(Some(OsStr::new("xterm"))));
+        assert!(!can_erase(Some(OsStr::new("dumb"))));
+        assert!(!can_erase(None));
     }
 }

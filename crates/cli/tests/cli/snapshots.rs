@@ -140,6 +140,10 @@ fn a_running_program_is_written_down_by_a_signal_with_its_open_files() {
     std::fs::write(Path::new(&folder).join("stop"), "x").unwrap();
     let rest = ropewalk(&["resume", &asleep]);
     assert_eq!((rest.code, &*rest.stdout, &*rest.stderr), (Some(0), "42\n", ""));
+    // What a signal can stop can be sampled.
+    let profile = output("waits.folded");
+    ropewalk(&["resume", "--profile", &profile, &asleep]).prints("42\n");
+    assert!(Path::new(&profile).exists());
     // A file that is gone is said.
     std::fs::remove_file(Path::new(&folder).join("stop")).unwrap();
     let rest = ropewalk(&["resume", &asleep]);
@@ -296,13 +300,16 @@ fn a_program_that_a_signal_has_written_down_is_ended_in_time_too() {
 fn what_a_run_has_written_stays_when_it_is_resumed() {
     let (program, asleep) = (file("halves.wat", STEPS), output("halves.asleep"));
     let (first, second) = (output("halves-1.rwtrace"), output("halves-2.rwtrace"));
-    let run = ["run", "--trace", &first, "--snapshot-on", "checkpoint", "-o", &asleep, &program];
-    assert_eq!(ropewalk(&run).code, Some(0));
+    let profile = output("halves.folded");
+    let run = ["run", "--trace", &first, "--profile", &profile, "--snapshot-on", "checkpoint"];
+    assert_eq!(ropewalk(&[&run[..], &["-o", &asleep, &program]].concat()).code, Some(0));
     let before = std::fs::read(&first).unwrap();
+    std::fs::remove_file(&profile).unwrap();
     for trace in [&[][..], &["--trace", &second]] {
         let next = ropewalk(&[&["resume"], trace, &[&asleep]].concat());
         assert_eq!(next.code, Some(0), "{next:?}");
         assert!(std::fs::read(&first).unwrap() == before, "{trace:?}");
+        assert!(!Path::new(&profile).exists(), "{trace:?}");
     }
     let events =
         |path: &str| Trace::read(&std::fs::read(path).unwrap()).unwrap().trace.events.len();
