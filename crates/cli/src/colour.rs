@@ -7,6 +7,8 @@ use std::io::Write as _;
 
 use anstyle::{AnsiColor, Style};
 
+use crate::plain;
+
 const ERROR: Style = AnsiColor::BrightRed.on_default().bold();
 const WARNING: Style = AnsiColor::BrightYellow.on_default().bold();
 const NOTE: Style = AnsiColor::BrightCyan.on_default().bold();
@@ -19,9 +21,10 @@ const SOFT: Style = Style::new().dimmed();
 const WORDS: [(&str, Style); 4] =
     [("error", ERROR), ("warning", WARNING), ("note", NOTE), ("help", HELP)];
 
-/// Writes a message to the standard error. If even that fails, there is nobody left to tell.
+/// Writes a message to the standard error, as all messages are written, and without anything
+/// that would disturb a terminal. If even that fails, there is nobody left to tell.
 pub(crate) fn print(message: &str) {
-    let _ = writeln!(anstream::stderr(), "{}", painted(message));
+    let _ = writeln!(anstream::stderr(), "{}", painted(&plain::text(message)));
 }
 
 /// A message with the sequences that make colours.

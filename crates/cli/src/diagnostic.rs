@@ -27,8 +27,8 @@ pub(crate) fn report(error: &Error) -> ExitCode {
     if error.is::<BrokenPipe>() {
         return ExitCode::from(BROKEN_PIPE);
     }
-    if error.is::<Asleep>() {
-        colour::print(&format!("note: {error}"));
+    if let Some(asleep) = error.downcast_ref::<Asleep>() {
+        colour::print(&format!("note: {asleep}"));
         return ExitCode::SUCCESS;
     }
     print(error);

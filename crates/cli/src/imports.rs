@@ -2,6 +2,8 @@
 
 use ropewalk::{Error, ImportType};
 
+use crate::plain::name;
+
 /// How many of them are listed.
 const MOST: usize = 20;
 
@@ -13,39 +15,43 @@ pub(crate) fn explain<'a>(error: Error, missing: impl Iterator<Item = ImportType
         return error;
     }
     let lines = missing.iter().take(MOST).map(|import| {
-        format!("\n  \"{}\" \"{}\": {}", import.module(), import.name(), import.ty())
+        let (module, item) = (name(import.module()), name(import.name()));
+        format!("\n  \"{module}\" \"{item}\": {}", import.ty())
     });
     let mut text: String = lines.collect();
     if missing.len() > MOST {
         text.push_str(&format!("\n  and {} more", missing.len() - MOST));
     }
-    let mut hints = Vec::new();
-    for hint in missing.iter().map(|import| hint(import.module())) {
-        if !hints.contains(&hint) && hints.len() < 3 {
-            hints.push(hint);
+    let mut helps = Vec::new();
+    for help in missing.iter().map(|import| help(import.module())) {
+        if !helps.contains(&help) && helps.len() < 3 {
+            helps.push(help);
         }
     }
-    Error::msg(format!("the module imports what nobody provides:{text}\n{}", hints.join("\n")))
+    Error::msg(format!("the module imports what nobody provides:{text}\n{}", helps.join("\n")))
 }
 
 /// What may help, by the name of the module that is imported from.
-fn hint(module: &str) -> String {
+fn help(module: &str) -> String {
     match module {
         "wasi_snapshot_preview1" | "wasi_unstable" => {
-            format!("hint: \"{module}\" has no such function")
+            format!("help: \"{module}\" has no such function")
         }
-        "wasi" => "hint: threads of WASI are not supported".to_owned(),
+        "wasi" => "help: threads of WASI are not supported".to_owned(),
         "go" | "gojs" => {
-            "hint: it is a Go program for browsers; build it with GOOS=wasip1".to_owned()
+            "help: it is a Go program for browsers; build it with GOOS=wasip1".to_owned()
         }
-        "wbg" | "__wbindgen_placeholder__" => "hint: it was made for JavaScript by wasm-bindgen; \
+        "wbg" | "__wbindgen_placeholder__" => "help: it was made for JavaScript by wasm-bindgen; \
              build it for the target wasm32-wasip1"
             .to_owned(),
         _ if module.starts_with("wasi:") => {
-            "hint: it is part of a component, which are not supported; \
+            "help: it is part of a component, which are not supported; \
              build it for WASI preview 1"
                 .to_owned()
         }
-        _ => format!("hint: `--preload {module}=FILE` takes \"{module}\" from another module"),
+        _ => {
+            let module = name(module);
+            format!("help: `--preload {module}=FILE` takes \"{module}\" from another module")
+        }
     }
 }

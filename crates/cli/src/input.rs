@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind, Read as _};
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use ropewalk::{Engine, Error, Module, ModuleError, Result};
+use ropewalk::{Engine, Error, Module, ModuleError, OtherSettings, Result};
 
 use crate::marked::marked;
 use crate::progress;
@@ -39,9 +39,22 @@ pub(crate) fn text(path: &Path) -> Result<String> {
     String::from_utf8(bytes).with_context(|| format!("{} is not text in UTF-8", name(path)))
 }
 
-/// The bytes of a file that may be a module.
+/// The bytes of a file that may be a module, and one that is not compiled.
 pub(crate) fn module_bytes(path: &Path) -> Result<Vec<u8>> {
     let bytes = bytes(path)?;
+    if Module::is_precompiled(&bytes) {
+        bail!(
+            "{} is compiled already, for `ropewalk run`; expected the module that it was \
+             compiled from",
+            name(path)
+        );
+    }
+    check(path, &bytes)?;
+    Ok(bytes)
+}
+
+/// Fails if a file is plainly no module.
+fn check(path: &Path, bytes: &[u8]) -> Result<()> {
     let name = name(path);
     if bytes.is_empty() {
         bail!("{name} is empty");
@@ -53,13 +66,13 @@ pub(crate) fn module_bytes(path: &Path) -> Result<Vec<u8>> {
         );
     }
     let is_wasm = path.extension().is_some_and(|extension| extension == "wasm");
-    if let (true, Some(beginning)) = (is_wasm, other_text(&bytes)) {
+    if let (true, Some(beginning)) = (is_wasm, other_text(bytes)) {
         bail!(
             "{name} is not WebAssembly: its name ends in .wasm, \
              but it is text that begins with `{beginning}`"
         );
     }
-    Ok(bytes)
+    Ok(())
 }
 
 /// The beginning of text that is not WebAssembly's, which begins with a
@@ -80,7 +93,11 @@ pub(crate) fn module(engine: &Engine, path: &Path) -> Result<Module> {
     {
         return Ok(module);
     }
-    let bytes = module_bytes(path)?;
+    let bytes = bytes(path)?;
+    if Module::is_precompiled(&bytes) {
+        return module_again(engine, &name(path), &bytes);
+    }
+    check(path, &bytes)?;
     let line = progress::Line::new(&name(path));
     Module::watched(engine, &bytes, &name(path), |progress| line.show(progress))
         .map_err(|error| marked(&bytes, error))
@@ -89,16 +106,19 @@ pub(crate) fn module(engine: &Engine, path: &Path) -> Result<Module> {
 /// A module that was read before, from a file with a name.
 #[allow(unsafe_code)]
 pub(crate) fn module_again(engine: &Engine, name: &str, bytes: &[u8]) -> Result<Module> {
+    let line = progress::Line::new(name);
     if Module::is_precompiled(bytes) {
         // SAFETY: as for a file.
-        return unsafe { Module::deserialize(engine, bytes) };
+        let module = unsafe {
+            Module::deserialize_or_compile(engine, bytes, |progress| line.show(progress))
+        };
+        return module.with_context(|| format!("cannot use {name}"));
     }
-    let line = progress::Line::new(name);
     Module::watched(engine, bytes, name, |progress| line.show(progress))
 }
 
-/// Whether a file is a compiled module. The standard input is not looked at: what was
-/// read of it could not be read again.
+/// Whether a file is a compiled module, which is mapped. The standard input is not looked at:
+/// what was read of it could not be read again.
 fn begins_as_precompiled(path: &Path) -> bool {
     let mut beginning = [0; 8];
     let file = if is_stdin(path) { return false } else { File::open(path) };
@@ -106,12 +126,19 @@ fn begins_as_precompiled(path: &Path) -> bool {
         && Module::is_precompiled(&beginning)
 }
 
-/// The module in a file that `ropewalk compile` wrote.
+/// The module in a file that `ropewalk compile` wrote. If it is not for this engine, since
+/// options ask for other code, it is compiled anew.
 #[allow(unsafe_code)]
 fn precompiled(engine: &Engine, path: &Path) -> Result<Module> {
     // SAFETY: such a file is a program. The user asks to run it, as one asks to run any
-    // other, and a program that is overwritten while it runs is the user's mistake, too.
-    unsafe { Module::deserialize_file(engine, path) }
+    // other. This command replaces such a file and never overwrites it; if another one does
+    // while it runs, that is the user's mistake.
+    match unsafe { Module::deserialize_file(engine, path) } {
+        Err(error) if error.is::<OtherSettings>() => {
+            module_again(engine, &name(path), &bytes(path)?)
+        }
+        module => module,
+    }
 }
 
 /// Whether a path stands for the standard input.

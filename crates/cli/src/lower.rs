@@ -1,14 +1,13 @@
 //! `ropewalk lower`: shows a module of any design as a standard module.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Context;
 use clap::Args;
 use ropewalk::{Engine, Module, ModuleError, Result};
 use ropewalk_text::Text;
 
+use crate::files::{self, Output};
 use crate::{input, names, output};
 
 /// Lower a module to standard WebAssembly.
@@ -22,7 +21,7 @@ pub(crate) struct Lower {
     file: PathBuf,
 
     /// Where to write it: as binary if the name ends in .wasm, else as text.
-    /// Without, it is printed as text.
+    /// Without, or to `-`, it is printed as text.
     #[arg(short, long)]
     output: Option<PathBuf>,
 
@@ -42,9 +41,13 @@ impl Lower {
         let bytes = input::module_bytes(&self.file)?;
         let lowered = lower(&bytes).map_err(|error| input::in_file(&self.file, &bytes, error))?;
         let lowered = if self.offsets { lowered.with_offsets()? } else { lowered };
-        match &self.output {
+        match self.output.as_deref().filter(|path| !files::is_stdout(path)) {
             None => output::text(&lowered.text)?,
-            Some(path) => lowered.write(path)?,
+            Some(path) => {
+                let output = Output { what: "the lowered module", path };
+                output.check_is_none_of(&[&self.file])?;
+                lowered.write(&output)?;
+            }
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -74,9 +77,8 @@ impl Lowered {
         Ok(Lowered { text, ..self })
     }
 
-    fn write(&self, path: &Path) -> Result<()> {
-        let is_binary = path.extension().is_some_and(|extension| extension == "wasm");
-        let bytes = if is_binary { &self.binary } else { self.text.as_bytes() };
-        fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))
+    fn write(&self, output: &Output<'_>) -> Result<()> {
+        let is_binary = output.path.extension().is_some_and(|extension| extension == "wasm");
+        output.write(if is_binary { &self.binary } else { self.text.as_bytes() })
     }
 }

@@ -12,6 +12,7 @@
 //! | `input` | reading files |
 //! | `names` | names of a binary that other tools do not know |
 //! | `timeout` | programs that must end in time |
+//! | `files` | writing files |
 //! | `output` | printing to a reader who may have left |
 //! | `progress` | telling how far a long compilation is |
 //! | `profiling` | where a program spends its time |
@@ -19,6 +20,7 @@
 //! | `post_mortem` | what is left of a program that failed: its stacks, a core dump |
 //! | `diagnostic` | errors, and the exit codes that they mean |
 //! | `colour` | how messages look on a terminal |
+//! | `plain` | text of anybody, made plain before a terminal shows it |
 //! | `marked` | errors of binaries, with the place as text |
 
 // Only what runs compiled modules allows it.
@@ -29,6 +31,7 @@ mod colour;
 mod compile;
 mod completions;
 mod diagnostic;
+mod files;
 mod imports;
 mod input;
 mod literal;
@@ -36,6 +39,7 @@ mod lower;
 mod marked;
 mod names;
 mod output;
+mod plain;
 mod post_mortem;
 mod profiling;
 mod progress;

@@ -6,16 +6,18 @@ use std::io::{self, ErrorKind, Write};
 use anyhow::Context;
 use ropewalk::Result;
 
-/// Prints a line.
+use crate::plain;
+
+/// Prints a line, or several, without anything that would disturb a terminal.
 pub(crate) fn line(text: impl Display) -> Result<()> {
-    print(format_args!("{text}\n"))
+    print(format_args!("{}\n", plain::text(&text.to_string())))
 }
 
-/// Prints a text of several lines, the last of which ends like the others.
+/// Prints a text as it is, the last line of which ends like the others.
 pub(crate) fn text(text: &str) -> Result<()> {
     match text.ends_with('\n') {
         true => print(text),
-        false => line(text),
+        false => print(format_args!("{text}\n")),
     }
 }
 

@@ -1,14 +1,12 @@
 //! What is left of a program that failed: its stacks, and a core dump.
 
-use std::fs;
-use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
 use clap::Args;
 use ropewalk::{Error, Result, StackList, Store, Trap, TrapCode};
 
-use crate::input;
+use crate::files::Output;
+use crate::{colour, input};
 
 /// How many suspended stacks are listed if nobody asks for all.
 const FEW: usize = 64;
@@ -34,24 +32,51 @@ impl PostMortem {
         store.keep_stacks_of_failure(if wants_all { usize::MAX } else { FEW });
     }
 
-    /// Writes what was asked for. Of a program in which nobody handled a tag, says which
-    /// stacks wait.
-    pub(crate) fn write<T>(&self, store: &mut Store<T>, file: &Path, error: &Error) -> Result<()> {
-        let Some(stacks) = store.take_stacks_of_failure() else { return Ok(()) };
+    /// What is written to files.
+    pub(crate) fn outputs(&self) -> impl Iterator<Item = Output<'_>> {
+        self.coredump_output().into_iter().chain(self.stacks_output())
+    }
+
+    fn coredump_output(&self) -> Option<Output<'_>> {
+        Some(Output { what: "the core dump", path: self.coredump.as_deref()? })
+    }
+
+    fn stacks_output(&self) -> Option<Output<'_>> {
+        let path = self.stacks.as_deref().filter(|path| !is_stderr(path))?;
+        Some(Output { what: "the stacks", path })
+    }
+
+    /// The same, with paths from wherever they are used.
+    pub(crate) fn with_paths(self, path: impl Fn(PathBuf) -> PathBuf) -> PostMortem {
+        PostMortem { coredump: self.coredump.map(&path), stacks: self.stacks.map(&path) }
+    }
+
+    /// Writes what was asked for, as much of it as can be written; returns what could not. Of a
+    /// program in which nobody handled a tag, says which stacks wait.
+    pub(crate) fn write<T>(
+        &self,
+        store: &mut Store<T>,
+        file: &Path,
+        error: &Error,
+    ) -> Vec<Result<()>> {
+        let Some(stacks) = store.take_stacks_of_failure() else { return Vec::new() };
         let trap = error.downcast_ref::<Trap>();
         if trap.is_some_and(|trap| trap.code() == TrapCode::UnhandledTag) {
             explain(&stacks);
         }
-        if let Some(path) = &self.coredump {
+        if self.stacks.as_deref().is_some_and(is_stderr) {
+            colour::print(&stacks.to_string());
+        }
+        let dump = self.coredump_output().map(|output| {
             let dump = store.core_dump(&input::name(file), &stacks);
-            write(path, &dump).context("cannot write the core dump")?;
-        }
-        if let Some(path) = &self.stacks {
-            let is_json = path.extension().is_some_and(|extension| extension == "json");
+            output.write(&dump)
+        });
+        let list = self.stacks_output().map(|output| {
+            let is_json = output.path.extension().is_some_and(|extension| extension == "json");
             let text = if is_json { stacks.to_json() } else { stacks.to_string() };
-            write(path, format!("{text}\n").as_bytes()).context("cannot write the stacks")?;
-        }
-        Ok(())
+            output.write(format!("{text}\n").as_bytes())
+        });
+        dump.into_iter().chain(list).collect()
     }
 }
 
@@ -59,15 +84,11 @@ impl PostMortem {
 fn explain(stacks: &StackList) {
     let waits = stacks.waits();
     if !waits.is_empty() {
-        // If even that fails, there is nobody left to tell.
-        let _ = writeln!(io::stderr(), "{waits}");
+        colour::print(&waits.to_string());
     }
 }
 
-fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    let written = match path.as_os_str() == "-" {
-        true => io::stderr().write_all(bytes),
-        false => fs::write(path, bytes),
-    };
-    written.with_context(|| path.display().to_string())
+/// Whether the list of stacks is to be printed with the error that it belongs to.
+fn is_stderr(path: &Path) -> bool {
+    path == Path::new("-")
 }

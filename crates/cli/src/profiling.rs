@@ -1,14 +1,14 @@
 //! Profiles: where a program spends its time, for other tools to show.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use anyhow::Context as _;
+use anyhow::ensure;
 use clap::Args;
 use fxprof_processed_profile as firefox;
 use ropewalk::{Config, Profile, Result, Store};
 
+use crate::files::Output;
 use crate::{input, timeout};
 
 /// How often a program is sampled if nothing is said.
@@ -42,38 +42,58 @@ pub(crate) struct Profiling {
     /// The time from one sample to the next, 1ms if nothing is said.
     #[arg(long, value_name = "TIME", value_parser = timeout::parse, requires = "profile")]
     profile_interval: Option<Duration>,
+
+    /// Whether the code is such that it can be sampled, though nobody asks for it.
+    #[arg(skip)]
+    is_possible: bool,
 }
 
 impl Profiling {
     pub(crate) fn configure(&self, config: &mut Config) {
         config.perf_map(self.perf_map).native_debug(self.native_debug);
         config.jitdump(self.jitdump.clone());
-        if self.profile.is_some() {
+        if self.is_on() || self.is_possible {
             config.interruption(true);
         }
     }
 
-    /// Begins. A file that cannot be written is found out before the program runs.
+    /// Whether the program is sampled.
+    pub(crate) fn is_on(&self) -> bool {
+        self.profile.is_some()
+    }
+
+    /// What is written.
+    pub(crate) fn output(&self) -> Option<Output<'_>> {
+        Some(Output { what: "the profile", path: self.profile.as_deref()? })
+    }
+
+    /// The same for a program that goes on, whose code may be such that it can be sampled.
+    pub(crate) fn after(self, is_possible: bool) -> Result<Profiling> {
+        ensure!(
+            is_possible || !self.is_on(),
+            "--profile: the program cannot be sampled, since it was run without --profile"
+        );
+        Ok(Profiling { is_possible, ..self })
+    }
+
+    /// Begins.
     pub(crate) fn prepare<T>(&self, store: &mut Store<T>) -> Result<()> {
-        let Some(path) = &self.profile else { return Ok(()) };
-        fs::write(path, "").with_context(|| cannot_write(path))?;
-        store.start_profile(self.profile_interval.unwrap_or(INTERVAL))
+        match self.is_on() {
+            true => store.start_profile(self.profile_interval.unwrap_or(INTERVAL)),
+            false => Ok(()),
+        }
     }
 
     /// Writes what was sampled, however the program has ended.
     pub(crate) fn write<T>(&self, store: &mut Store<T>, program: &Path) -> Result<()> {
-        let Some(path) = &self.profile else { return Ok(()) };
+        let Some(output) = self.output() else { return Ok(()) };
         let profile = store.take_profile()?;
-        let text = match path.extension().is_some_and(|extension| extension == "json") {
+        let text = match output.path.extension().is_some_and(|extension| extension == "json") {
             true => for_firefox(&profile, &input::name(program))?,
             false => profile.to_folded(),
         };
-        fs::write(path, text).with_context(|| cannot_write(path))
+        output.write(text.as_bytes())
     }
-}
-
-fn cannot_write(path: &Path) -> String {
-    format!("cannot write the profile {}", path.display())
 }
 
 /// A profile as the Firefox Profiler reads it.

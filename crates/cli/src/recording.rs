@@ -11,10 +11,11 @@ use anyhow::{Context, bail, ensure};
 use ropewalk::Result;
 use serde::{Deserialize, Serialize};
 
+use crate::files::Output;
 use crate::input;
 
 /// What a recording begins with; the last byte is the version.
-const MAGIC: &[u8; 16] = b"ropewalk-record\x01";
+const MAGIC: &[u8; 16] = b"ropewalk-record\x02";
 
 /// How long a command line may be.
 const MOST_BYTES: u32 = 1 << 24;
@@ -51,16 +52,14 @@ impl Recording {
 
     /// Begins a file, which what the program gets is written to afterwards. It is not
     /// buffered: it has all of that even if the program is killed.
-    pub(crate) fn create(&self, path: &Path) -> Result<File> {
-        let write = || {
-            let bytes = postcard::to_allocvec(self).map_err(std::io::Error::other)?;
-            let mut file = File::create(path)?;
-            file.write_all(MAGIC)?;
-            file.write_all(&(bytes.len() as u32).to_le_bytes())?;
-            file.write_all(&bytes)?;
-            Ok::<File, std::io::Error>(file)
-        };
-        write().with_context(|| format!("cannot write the recording {}", path.display()))
+    pub(crate) fn create(&self, output: &Output<'_>) -> Result<File> {
+        let bytes = postcard::to_allocvec(self)?;
+        let len = (bytes.len() as u32).to_le_bytes();
+        let hash = blake3::hash(&[&len[..], &bytes].concat());
+        let mut file = output.create()?;
+        let written = file.write_all(&[MAGIC, &len[..], &bytes, hash.as_bytes()].concat());
+        written.with_context(|| output.cannot())?;
+        Ok(file)
     }
 
     /// Reads the beginning of a file; what the program got comes after it.
@@ -81,12 +80,14 @@ impl Recording {
     }
 
     fn read(input: &mut BufReader<File>) -> Result<Recording> {
-        let mut len = [0; 4];
-        input.read_exact(&mut len)?;
-        let len = u32::from_le_bytes(len).min(MOST_BYTES);
-        let mut bytes = Vec::new();
+        let mut bytes = vec![0; 4];
+        input.read_exact(&mut bytes)?;
+        let len = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]).min(MOST_BYTES);
         input.take(len.into()).read_to_end(&mut bytes)?;
-        Ok(postcard::from_bytes(&bytes)?)
+        let mut hash = [0; blake3::OUT_LEN];
+        input.read_exact(&mut hash)?;
+        ensure!(blake3::hash(&bytes) == hash, "its beginning is not what was written");
+        Ok(postcard::from_bytes(&bytes[4..])?)
     }
 
     /// The command line.

@@ -15,8 +15,8 @@ use crate::tracing::Tracing;
 ///
 /// Nothing is asked of this machine: clocks, random numbers, files and sockets give the
 /// program what they gave it then. What it writes to its standard output and error is
-/// printed again, and the exit code is the same. Nothing of the run's own traces, profiles and
-/// dumps is written again.
+/// printed again, and the exit code is the same. Nothing of the run's own traces, profiles,
+/// dumps and snapshots is written again.
 #[derive(Args)]
 pub(crate) struct Replay {
     #[command(flatten)]
@@ -35,6 +35,6 @@ impl Replay {
     pub(crate) fn execute(self) -> Result<ExitCode> {
         let (recording, calls) = Recording::open(&self.file)?;
         recording.check_modules()?;
-        Run::recorded(&recording, self.tracing, self.at)?.replay(calls)
+        Run::recorded(&recording, self.tracing, self.at)?.replay(calls, &self.file)
     }
 }

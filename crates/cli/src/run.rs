@@ -12,18 +12,20 @@ use std::time::Duration;
 use anyhow::{Context, bail, ensure};
 use clap::Args;
 use ropewalk::{
-    Cache, Config, Engine, ExternType, Func, FuncType, Instance, Linker, Module, Result, Store, Val,
+    Cache, Config, Continuation, Engine, ExternType, Func, FuncType, Instance, Linker, Module,
+    RestoredCall, Result, Store, Val,
 };
 use ropewalk_wasi::{DirPerms, FilePerms, WasiCtx, WasiCtxBuilder};
 
+use crate::files::Output;
 use crate::literal::shown;
 use crate::post_mortem::PostMortem;
 use crate::profiling::Profiling;
 use crate::recording::Recording;
-use crate::snapshots::{Snapshots, Writing};
+use crate::snapshots::{Asleep, Snapshots, Writing};
 use crate::suspended::{Program, Suspended};
 use crate::tracing::Tracing;
-use crate::{argument, diagnostic, imports, input, output, timeout};
+use crate::{argument, colour, diagnostic, files, imports, input, output, plain, timeout};
 
 /// The function that a program starts with.
 const START: &str = "_start";
@@ -75,7 +77,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "UNITS")]
     fuel: Option<u64>,
 
-    /// How long the program may run: a number of seconds, or one with ms, s or m.
+    /// How long the program may run: a number of seconds, or one with ms, s, m or h.
     #[arg(long, value_name = "TIME", value_parser = timeout::parse)]
     timeout: Option<Duration>,
 
@@ -134,14 +136,33 @@ fn size(text: &str) -> Result<u64> {
 
 impl Run {
     pub(crate) fn execute(self) -> Result<ExitCode> {
+        files::check_all(&self.outputs(), &self.modules())?;
         let mut context = self.context()?;
-        if let Some(path) = &self.record {
-            let preloads = self.preloads.iter().map(|(_, file)| &**file);
-            let modules: Vec<&Path> = std::iter::once(self.file()).chain(preloads).collect();
-            let recording = Recording::new(crate::arguments(), &modules)?;
-            context.record(recording.create(path)?)?;
+        if let Some(output) = self.recording() {
+            let recording = Recording::new(crate::arguments(), &self.modules())?;
+            context.record(recording.create(&output)?)?;
         }
         self.execute_with(&mut context)
+    }
+
+    /// The files of the modules, the program's first.
+    fn modules(&self) -> Vec<&Path> {
+        let preloads = self.preloads.iter().map(|(_, file)| &**file);
+        std::iter::once(self.file()).chain(preloads).collect()
+    }
+
+    fn recording(&self) -> Option<Output<'_>> {
+        Some(Output { what: "the recording", path: self.record.as_deref()? })
+    }
+
+    /// All that is written beside what the program writes.
+    fn outputs(&self) -> Vec<Output<'_>> {
+        self.outputs_but_snapshot().chain(self.snapshots.output()).collect()
+    }
+
+    fn outputs_but_snapshot(&self) -> impl Iterator<Item = Output<'_>> {
+        let written = [self.recording(), self.tracing.output(), self.profiling.output()];
+        written.into_iter().flatten().chain(self.post_mortem.outputs())
     }
 
     /// The run that was recorded, from wherever it is run again.
@@ -159,29 +180,61 @@ impl Run {
         (run.directories, run.environment) = (Vec::new(), Vec::new());
         (run.timeout, run.record) = (None, None);
         (run.profiling, run.post_mortem) = (Profiling::default(), PostMortem::default());
+        run.snapshots = run.snapshots.replayed();
         run.tracing = tracing.until(at);
         Ok(run)
     }
 
     /// Runs the program again, with what it got from its host then.
-    pub(crate) fn replay(self, calls: BufReader<File>) -> Result<ExitCode> {
+    pub(crate) fn replay(self, calls: BufReader<File>, recording: &Path) -> Result<ExitCode> {
+        let read = [self.modules(), vec![recording]].concat();
+        files::check_all(&self.outputs(), &read)?;
         let mut context = self.context()?;
         context.replay(calls)?;
         self.execute_with(&mut context)
     }
 
-    /// The run that was written down, from wherever it goes on.
-    pub(crate) fn suspended(suspended: &Suspended) -> Result<Run> {
+    /// The run that was written down, from wherever it goes on. What it has written is not
+    /// written again: it has new traces and profiles, and a new snapshot perhaps.
+    pub(crate) fn suspended(
+        suspended: &Suspended,
+        output: Option<PathBuf>,
+        tracing: Tracing,
+        profiling: Profiling,
+    ) -> Result<Run> {
         let program = &suspended.program;
         let mut run = crate::parse_run(program.arguments())?;
         for (host, _) in &mut run.directories {
             *host = program.path(host);
         }
+        let path = |path: PathBuf| match files::is_stdout(&path) {
+            true => path,
+            false => program.path(&path),
+        };
+        run.snapshots = run.snapshots.with_output(|old| output.unwrap_or_else(|| path(old)));
+        run.post_mortem = run.post_mortem.with_paths(path);
+        run.profiling = profiling.after(run.can_be_interrupted())?;
+        run.tracing = tracing.after(&run.tracing)?;
+        if run.record.take().is_some() {
+            colour::print(
+                "warning: what the program gets from now on is not recorded, \
+                 since a recording begins where a program begins",
+            );
+        }
         Ok(run)
     }
 
-    /// Goes on with a program that was written down.
-    pub(crate) fn resume(self, suspended: &Suspended) -> Result<ExitCode> {
+    /// Whether the code is such that it can be interrupted.
+    fn can_be_interrupted(&self) -> bool {
+        self.timeout.is_some() || self.profiling.is_on() || self.snapshots.signal().is_some()
+    }
+
+    /// Goes on with a program that was written down, in a file that may be written anew.
+    pub(crate) fn resume(self, suspended: &Suspended, file: &Path) -> Result<ExitCode> {
+        files::check_all(&self.outputs(), &[])?;
+        for output in self.outputs_but_snapshot() {
+            output.check_is_none_of(&[file])?;
+        }
         let engine = self.engine()?;
         let modules = suspended.program.modules().iter();
         let modules = modules.map(|(name, bytes)| input::module_again(&engine, name, bytes));
@@ -195,21 +248,35 @@ impl Run {
         let instance = restored.instance(Writing::held()).ok();
         let (call, store) = (restored.calls.pop(), &mut restored.store);
         self.prepare(store)?;
-        let mut writing = self.snapshots.prepare(store, || Ok(suspended.program.clone()))?;
-        let results = match (call, held.zip(instance), &mut writing) {
-            (Some(call), ..) => call.resume(&mut *store, &[]),
-            (None, Some((held, instance)), Some(writing)) => {
-                self.snapshots.find_tag(writing, store, instance)?;
-                writing.resume(store, held, &[])
+        let writing = self.snapshots.prepare(store, || Ok(suspended.program.clone()))?;
+        let rest = self.go_on(store, call, held.zip(instance), writing);
+        let results = timeout::run(self.timeout, rest);
+        Ok(self.finish(store, results))
+    }
+
+    /// Goes on with a call, or with what the host held.
+    async fn go_on(
+        &self,
+        store: &mut Store<WasiCtx>,
+        call: Option<RestoredCall>,
+        held: Option<(Continuation, Instance)>,
+        writing: Option<Writing>,
+    ) -> Result<Vec<Val>> {
+        match (call, held, writing) {
+            (Some(call), ..) if self.timeout.is_some() => call.resume_async(store, &[]).await,
+            (Some(call), ..) => call.resume(store, &[]),
+            (None, Some((held, instance)), Some(mut writing)) => {
+                self.snapshots.find_tag(&mut writing, store, instance)?;
+                writing.resume(store, held, &[], self.timeout.is_some()).await
             }
             _ => bail!("nothing ran when it was written down"),
-        };
-        self.finish(store, results)
+        }
     }
 
     fn execute_with(self, context: &mut WasiCtxBuilder) -> Result<ExitCode> {
         let engine = self.engine()?;
         let module = input::module(&engine, self.file())?;
+        self.snapshots.check(&module)?;
         let preloads = self.preloads.iter();
         let preloads = preloads.map(|(name, file)| Ok((&**name, input::module(&engine, file)?)));
         let preloads: Vec<(&str, Module)> = preloads.collect::<Result<_>>()?;
@@ -218,14 +285,12 @@ impl Run {
         let writing = self.snapshots.prepare(&mut store, || self.program())?;
         let run = self.run(&mut store, &module, &preloads, writing);
         let results = timeout::run(self.timeout, run);
-        self.finish(&mut store, results)
+        Ok(self.finish(&mut store, results))
     }
 
     /// The program, to be written down.
     fn program(&self) -> Result<Program> {
-        let preloads = self.preloads.iter().map(|(_, file)| &**file);
-        let modules: Vec<&Path> = std::iter::once(self.file()).chain(preloads).collect();
-        Program::new(crate::arguments(), &modules)
+        Program::new(crate::arguments(), &self.modules())
     }
 
     /// Readies a store for the program.
@@ -241,23 +306,31 @@ impl Run {
         self.profiling.prepare(store)
     }
 
-    /// Shows how the program has ended.
-    fn finish(&self, store: &mut Store<WasiCtx>, results: Result<Vec<Val>>) -> Result<ExitCode> {
-        self.tracing.write(store, self.file())?;
-        self.profiling.write(store, self.file())?;
-        match results {
+    /// Shows how the program has ended, and writes what is to be written of it. The exit code is
+    /// the program's, unless it succeeded and something could not be written.
+    fn finish(&self, store: &mut Store<WasiCtx>, results: Result<Vec<Val>>) -> ExitCode {
+        let mut written =
+            vec![self.tracing.write(store, self.file()), self.profiling.write(store, self.file())];
+        let mut code = match results {
             Ok(results) => {
-                for result in results {
-                    output::line(shown(&result, &*store)?)?;
-                }
-                Ok(ExitCode::SUCCESS)
+                written.push(print(&results, store));
+                ExitCode::SUCCESS
             }
             Err(error) => {
                 let code = diagnostic::report(&error);
-                self.post_mortem.write(store, self.file(), &error)?;
-                Ok(code)
+                if !error.is::<Asleep>() {
+                    written.extend(self.post_mortem.write(store, self.file(), &error));
+                }
+                code
+            }
+        };
+        for error in written.into_iter().filter_map(Result::err) {
+            diagnostic::print(&error);
+            if code == ExitCode::SUCCESS {
+                code = ExitCode::from(diagnostic::INPUT_ERROR);
             }
         }
+        code
     }
 
     /// Runs the program; returns the results of a function that was chosen.
@@ -288,7 +361,7 @@ impl Run {
             self.snapshots.find_tag(writing, store, instance)?;
         }
         match writing.filter(Writing::is_by_tag) {
-            Some(writing) => writing.call(store, func, &arguments),
+            Some(writing) => writing.call(store, func, &arguments, self.timeout.is_some()).await,
             None => self.call(store, func, &arguments).await,
         }
     }
@@ -403,6 +476,14 @@ impl Run {
     }
 }
 
+/// Prints results, one per line.
+fn print(results: &[Val], store: &Store<WasiCtx>) -> Result<()> {
+    for result in results {
+        output::line(shown(result, store)?)?;
+    }
+    Ok(())
+}
+
 /// A variable with its value, given or inherited.
 fn assignment(variable: &OsString) -> Result<(OsString, OsString)> {
     let bytes = variable.as_bytes();
@@ -422,5 +503,5 @@ fn assignment(variable: &OsString) -> Result<(OsString, OsString)> {
 fn exported_functions(module: &Module) -> Vec<String> {
     let exports = module.exports();
     let functions = exports.filter(|export| matches!(export.ty(), ExternType::Func(_)));
-    functions.map(|export| export.name().to_owned()).collect()
+    functions.map(|export| plain::name(export.name()).into_owned()).collect()
 }

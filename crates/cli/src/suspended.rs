@@ -2,7 +2,6 @@
 //! `run --snapshot-on` writes, and `resume` reads.
 
 use std::ffi::{OsStr, OsString};
-use std::fs;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
@@ -11,6 +10,7 @@ use ropewalk::{Result, Snapshot};
 use ropewalk_wasi::{WasiCtx, WasiState};
 use serde::{Deserialize, Serialize};
 
+use crate::files::Output;
 use crate::input;
 
 /// What a file begins with; the last byte is the version.
@@ -75,7 +75,12 @@ impl Program {
     }
 
     /// Writes the program down as it is now. The file is there whole, or as it was before.
-    pub(crate) fn write(&self, path: &Path, snapshot: &Snapshot, context: &WasiCtx) -> Result<()> {
+    pub(crate) fn write(
+        &self,
+        output: &Output<'_>,
+        snapshot: &Snapshot,
+        context: &WasiCtx,
+    ) -> Result<()> {
         let suspended = Suspended {
             program: self.clone(),
             wasi: context.save()?.to_bytes(),
@@ -83,10 +88,7 @@ impl Program {
         };
         let mut bytes = postcard::to_extend(&suspended, MAGIC.to_vec())?;
         bytes.extend(blake3::hash(&bytes).as_bytes());
-        let mut part = path.as_os_str().to_owned();
-        part.push(".part");
-        let write = || fs::write(&part, bytes).and_then(|()| fs::rename(&part, path));
-        write().with_context(|| format!("cannot write {}", path.display()))
+        output.write(&bytes)
     }
 }
 

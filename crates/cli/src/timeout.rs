@@ -11,16 +11,24 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
 use std::time::Duration;
 
+use anyhow::{Context as _, ensure};
 use ropewalk::{Error, Result, Trap, TrapCode};
 
-/// How long a program may run: `10` seconds, or `500ms`, `10s`, `2m`.
+/// The longest time that can be said, in hours: a hundred years and more.
+const MOST_HOURS: f64 = 1e6;
+
+/// A time: `10` seconds, or `500ms`, `1.5s`, `2m`, `1h`.
 pub(crate) fn parse(text: &str) -> Result<Duration> {
-    let units = [("ms", 1), ("s", 1000), ("m", 60_000), ("", 1000)];
-    let duration = units.iter().find_map(|(unit, milliseconds)| {
-        let number: u64 = text.strip_suffix(unit)?.parse().ok()?;
-        Some(Duration::from_millis(number.checked_mul(*milliseconds)?))
-    });
-    duration.ok_or_else(|| Error::msg("expected a time, such as 10, 500ms or 2m"))
+    let units = [("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("h", 3600.0), ("", 1.0)];
+    let (number, seconds) = units
+        .iter()
+        .find_map(|(unit, seconds)| Some((text.strip_suffix(unit)?, seconds)))
+        .expect("every text ends in the last one");
+    let is_number = number.starts_with(|c: char| c.is_ascii_digit());
+    let number: Option<f64> = number.parse().ok().filter(|_| is_number);
+    let number = number.context("expected a time, such as 10, 500ms, 1.5s, 2m or 1h")?;
+    ensure!(number * seconds <= MOST_HOURS * 3600.0, "expected a time of at most {MOST_HOURS:.0}h");
+    Ok(Duration::from_secs_f64(number * seconds))
 }
 
 /// The error of a program that did not end in time.
@@ -68,5 +76,32 @@ fn block_on<R>(future: impl Future<Output = R>) -> R {
             return result;
         }
         std::thread::park();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_units_and_fractions() {
+        let times =
+            [("10", 10_000), ("500ms", 500), ("1.5s", 1500), ("2m", 120_000), ("1h", 3_600_000)];
+        for (text, milliseconds) in times {
+            assert_eq!(parse(text).unwrap(), Duration::from_millis(milliseconds), "{text}");
+        }
+        parse("1000000h").unwrap();
+    }
+
+    #[test]
+    fn what_is_no_time_is_told_apart_from_what_is_too_long() {
+        for text in ["", "s", "-1", "+1s", "inf", "nan", "1 s", "1d", "ten"] {
+            let error = parse(text).unwrap_err().to_string();
+            assert!(error.starts_with("expected a time, such as"), "{text}: {error}");
+        }
+        for text in ["999999999999999999", "1000001h", "1e300ms"] {
+            let error = parse(text).unwrap_err().to_string();
+            assert_eq!(error, "expected a time of at most 1000000h", "{text}");
+        }
     }
 }

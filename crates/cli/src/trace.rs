@@ -1,7 +1,6 @@
 //! `ropewalk trace`: makes a picture of what the stacks of a program did.
 
-use std::fs::File;
-use std::io::{self, BufWriter, ErrorKind, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -10,6 +9,7 @@ use clap::Args;
 use ropewalk::Result;
 use ropewalk_trace::Trace as Recorded;
 
+use crate::files::Output;
 use crate::{colour, input};
 
 /// Show a trace that `ropewalk run --trace` recorded.
@@ -23,7 +23,7 @@ pub(crate) struct Trace {
 
     /// Where to write it: as a page, as JSON for the viewers of Chrome and Perfetto, or
     /// as a still picture, as the name ends in .html, .json or .svg. Without, it is
-    /// printed, or is a page beside FILE.
+    /// printed, or is a page beside FILE. `-` is the standard output.
     #[arg(short, long)]
     output: Option<PathBuf>,
 
@@ -48,13 +48,17 @@ impl Trace {
         let format = self.format()?;
         let recorded = self.read()?;
         let page = self.file.with_extension("html");
-        match &self.output {
-            Some(path) => write_file(&recorded, format, path)?,
-            None if format == Format::Page && !input::is_stdin(&self.file) => {
-                write_file(&recorded, format, &page)?;
-                eprintln!("wrote {}", page.display());
-            }
-            None => print(&recorded, format)?,
+        let is_beside = format == Format::Page && !input::is_stdin(&self.file);
+        let path = match &self.output {
+            Some(path) => path,
+            None if is_beside => &page,
+            None => Path::new("-"),
+        };
+        let output = Output { what: "the picture", path };
+        output.check_is_none_of(&[&self.file])?;
+        output.write_by(|file| write(&recorded, format, file))?;
+        if self.output.is_none() && is_beside {
+            colour::print(&format!("wrote {}", page.display()));
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -94,22 +98,6 @@ impl Trace {
             ));
         }
         Ok(trace)
-    }
-}
-
-fn write_file(trace: &Recorded, format: Format, path: &Path) -> Result<()> {
-    let cannot = || format!("cannot write {}", path.display());
-    let file = File::create(path).with_context(cannot)?;
-    write(trace, format, file).with_context(cannot)
-}
-
-/// Prints it to a reader who may have left.
-fn print(trace: &Recorded, format: Format) -> Result<()> {
-    match write(trace, format, io::stdout().lock()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(error).context("cannot write to the standard output")
-        }
-        _ => Ok(()),
     }
 }
 

@@ -330,9 +330,56 @@ impl Continuation {
         arguments: &[Val],
     ) -> Result<Resumed> {
         let mut store = store.as_context_mut();
+        let handlers = store.0.runtime.every_tag();
+        self.resume_for_async(&mut store, handlers, arguments).await
+    }
+
+    /// The same for these tags, as [`resume_on`](Continuation::resume_on) has it.
+    ///
+    /// ```
+    /// use ropewalk::*;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<()> {
+    /// let engine = Engine::default();
+    /// let module = Module::new(&engine, r#"
+    ///     (module
+    ///       (tag $ask (export "ask") (result i32)) (tag $other)
+    ///       (func (export "run") (result i32) (suspend $ask) (suspend $other)))
+    /// "#)?;
+    /// let mut store = Store::new(&engine, ());
+    /// let instance = Instance::new(&mut store, &module, &[])?;
+    /// let run = instance.get_func(&mut store, "run").unwrap();
+    /// let ask = instance.get_tag(&mut store, "ask").unwrap();
+    /// let run = Continuation::new(&mut store, run)?;
+    /// let Resumed::Suspended { continuation, .. } =
+    ///     run.resume_on_async(&mut store, &[ask], &[]).await?
+    /// else {
+    ///     panic!("it asks");
+    /// };
+    /// let error = continuation.resume_on_async(&mut store, &[ask], &[Val::I32(1)]).await;
+    /// assert_eq!(error.unwrap_err().downcast_ref::<Trap>().unwrap().code(), TrapCode::UnhandledTag);
+    /// # Ok(()) }
+    /// ```
+    pub async fn resume_on_async(
+        self,
+        mut store: impl AsContextMut<Data: Send>,
+        tags: &[Tag],
+        arguments: &[Val],
+    ) -> Result<Resumed> {
+        let mut store = store.as_context_mut();
+        let handlers = handlers(&store.0.runtime, tags, ClauseKind::Suspend)?;
+        self.resume_for_async(&mut store, handlers, arguments).await
+    }
+
+    async fn resume_for_async<T: Send>(
+        self,
+        store: &mut StoreContextMut<'_, T>,
+        handlers: List<impl AsRef<[u64]>>,
+        arguments: &[Val],
+    ) -> Result<Resumed> {
         // They stay where they are while it waits.
-        let handlers = Box::new(store.0.runtime.every_tag());
-        let ty = self.put_arguments(&mut store, arguments)?;
+        let handlers = Box::new(handlers);
+        let ty = self.put_arguments(store, arguments)?;
         let taken = self.held.taken();
         // SAFETY: this future has the store.
         let mut call = unsafe { WaitingCall::new(store.enter()) };
@@ -349,7 +396,7 @@ impl Continuation {
         .await;
         drop(call);
         let back = resumed.map(|()| store.0.runtime.came_back(handlers.clauses()));
-        taken.came_back(&mut store, back, ty, |store| results_of(store, ty))
+        taken.came_back(store, back, ty, |store| results_of(store, ty))
     }
 
     /// Resumes it by throwing an exception where it is suspended. The host handles

@@ -33,6 +33,7 @@
 //! | --- | --- |
 //! | the module | [`ModuleError`]: it is malformed, invalid, or too large |
 //! | | [`LinkError`]: an import is missing, or does not fit |
+//! | | [`OtherSettings`]: it was compiled with other settings than the engine has |
 //! | what ran | [`Trap`] |
 //! | | [`Exception`]: nothing caught it |
 //! | | [`HostError`]: a host function failed; what it returned can be asked for too |
@@ -170,6 +171,7 @@ pub use misuse::{
 };
 pub use module::{ExportType, ImportType, Module, ModuleExport};
 pub use object_type::{ArrayType, StructType};
+pub use precompiled::OtherSettings;
 pub use reexports::{
     Answer, Backtrace, Boundary, ExternType, FieldType, Frame, FuncType, GlobalType, HeapType,
     HostError, Life, LinkError, MemoryType, OutOfFuel, Place, Profile, Progress, RefType, Refused,

@@ -406,13 +406,15 @@ fn input(bytes: &[u8]) -> Result<Input<'_>, ModuleError> {
     }
 }
 
-/// A compiled binary, made ready to be run.
-fn compile(engine: &Engine, bytes: &[u8], watch: Watch<'_>) -> Result<LoadedModule, ModuleError> {
+/// A compiled binary, made ready to be run. The binary is kept: a module whose memories find no
+/// address space is compiled again, and one in a file for an engine with other settings.
+pub(crate) fn compile(
+    engine: &Engine,
+    bytes: &[u8],
+    watch: Watch<'_>,
+) -> Result<LoadedModule, ModuleError> {
     let loaded = compile_for(engine, engine.target(), bytes, watch)?;
-    // A module whose memories may find no address space is compiled again then.
-    let memories = &loaded.info.memories;
-    let is_kept = !loaded.checks_memories && memories.iter().any(|ty| !ty.memory64);
-    Ok(LoadedModule { binary: is_kept.then(|| bytes.into()), ..loaded })
+    Ok(LoadedModule { binary: Some(bytes.into()), ..loaded })
 }
 
 /// The same for a target that may differ from the engine's in how memories are accessed.

@@ -1,26 +1,62 @@
 //! Compiled modules as bytes: what is written beside the code, and who may use it.
 
 use crate::engine::Engine;
-use crate::module::{Module, load};
+use crate::module::{Module, compile, load};
 use crate::source::InFile;
 use crate::tools;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Error, Result, ensure};
 use ropewalk_abi::InstanceLayout;
 use ropewalk_abi::code::CodeTables;
 use ropewalk_abi::module::{DataImage, ModuleInfo};
 use ropewalk_abi::names::FunctionNames;
+use ropewalk_compile::{Progress, Watch};
 use ropewalk_runtime::precompiled::{
     Contents, NamesInFile, Precompiled, PrecompiledError, is_precompiled, write,
 };
 use ropewalk_runtime::{CodeMemory, DataInFile, LoadedModule, Source};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::path::Path;
 use std::sync::Arc;
 
 /// A name and a value that generated code depends on.
 type Setting = (String, String);
+
+/// The settings that say which version of the engine compiled a module. What else is in its
+/// file is known to this version only.
+const OF_VERSION: [&str; 2] = ["version", "revision"];
+
+/// The error of a compiled module that is not for an engine, since it was compiled with
+/// another setting, for another machine or by another version.
+/// [`Module::deserialize_or_compile`] takes it nevertheless.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let bytes = Engine::default().precompile_module(b"(func)")?;
+/// let engine = Engine::new(Config::new().interruption(true))?;
+/// // SAFETY: the bytes come from above.
+/// let error = unsafe { Module::deserialize(&engine, &bytes) }.unwrap_err();
+/// assert!(!error.downcast_ref::<OtherSettings>().unwrap().is_version());
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "it was compiled with {} = {}, but this engine has {} = {}: compile it again",
+    found.0, found.1, expected.0, expected.1
+)]
+pub struct OtherSettings {
+    found: Setting,
+    expected: Setting,
+}
+
+impl OtherSettings {
+    /// Whether another version of the engine compiled it.
+    pub fn is_version(&self) -> bool {
+        OF_VERSION.contains(&&*self.expected.0)
+    }
+}
 
 /// All that a module and an engine must agree on, the version first.
 pub(crate) fn settings(engine: &Engine) -> Vec<Setting> {
@@ -144,6 +180,43 @@ impl Module {
             .with_context(|| format!("cannot use {}", path.display()))
     }
 
+    /// Makes a module of the same bytes; one that was compiled with other settings or for another
+    /// machine is compiled anew, with those of this engine: the bytes have its binary. If the
+    /// engine has a [cache](crate::Cache), that is done once.
+    ///
+    /// Whoever compiles is told how far it is, as by [`watched`](Module::watched). A module that
+    /// another version of the engine has compiled is refused, as by
+    /// [`deserialize`](Module::deserialize).
+    ///
+    /// ```
+    /// use ropewalk::*;
+    /// use std::ops::ControlFlow;
+    ///
+    /// let bytes = Engine::default().precompile_module(b"(func (export \"f\"))")?;
+    /// let engine = Engine::new(Config::new().interruption(true))?;
+    /// let watch = |_| ControlFlow::Continue(());
+    /// // SAFETY: the bytes come from above.
+    /// let module = unsafe { Module::deserialize_or_compile(&engine, &bytes, watch)? };
+    /// assert_eq!(module.exports().len(), 1);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Safety
+    ///
+    /// As for [`deserialize`](Module::deserialize).
+    pub unsafe fn deserialize_or_compile(
+        engine: &Engine,
+        bytes: impl AsRef<[u8]>,
+        watch: impl Fn(Progress) -> ControlFlow<()> + Sync,
+    ) -> Result<Module> {
+        let bytes = bytes.as_ref();
+        // SAFETY: the caller promises it.
+        match unsafe { Module::deserialize(engine, bytes) } {
+            Err(error) if is_other_setting(&error) => compile_anew(engine, bytes, &watch),
+            module => module,
+        }
+    }
+
     /// Reads all of the file of a module that is [mapped](Module::deserialize_file), and fails
     /// if it is damaged. Of another module there is nothing to check.
     ///
@@ -221,6 +294,30 @@ pub(crate) unsafe fn of_precompiled(
     Ok(Module::of(engine, LoadedModule { source, images, ..loaded })?)
 }
 
+/// Whether a module was compiled by this version of the engine, with other settings.
+fn is_other_setting(error: &Error) -> bool {
+    error.downcast_ref::<OtherSettings>().is_some_and(|other| !other.is_version())
+}
+
+/// Compiles the module in the bytes of a compiled one, or finds it in the engine's cache, by
+/// these bytes. Its source is what it was.
+fn compile_anew(engine: &Engine, bytes: &[u8], watch: Watch<'_>) -> Result<Module> {
+    let cache = engine.config().cache.as_ref();
+    let cached = cache.map(|cache| (cache, cache.place(engine, bytes, None)));
+    if let Some(found) = cached.as_ref().and_then(|(cache, place)| cache.find(engine, place)) {
+        return Ok(found);
+    }
+    let file = Arc::new(Precompiled::copy(bytes)?);
+    let binary = file.binary().context("it was compiled with other settings, and has no binary")?;
+    let loaded = compile(engine, binary, watch)?;
+    let source = file.has_source().then(|| Arc::new(InFile::new(file)) as Arc<dyn Source>);
+    let module = Module::of(engine, LoadedModule { source, ..loaded })?;
+    if let Some((cache, place)) = cached {
+        cache.insert(&place, &module);
+    }
+    Ok(module)
+}
+
 /// Fails unless a module was compiled with the settings of this engine.
 fn check_settings(engine: &Engine, found: &[u8]) -> Result<()> {
     if found == engine.settings_bytes() {
@@ -229,15 +326,11 @@ fn check_settings(engine: &Engine, found: &[u8]) -> Result<()> {
     let found: Vec<Setting> = postcard::from_bytes(found)
         .context("it is damaged: the settings that it was made with cannot be read")?;
     let expected = settings(engine);
-    for (found, expected) in found.iter().zip(&expected) {
-        let ((name, found), (expected_name, expected)) = (found, expected);
-        ensure!(
-            name == expected_name && found == expected,
-            "it was compiled with {name} = {found}, but this engine has {expected_name} = \
-             {expected}: compile it again"
-        );
+    let counts = (found.len(), expected.len());
+    if let Some((found, expected)) = found.into_iter().zip(expected).find(|(a, b)| a != b) {
+        return Err(OtherSettings { found, expected }.into());
     }
-    let (found, expected) = (found.len(), expected.len());
+    let (found, expected) = counts;
     ensure!(found == expected, "it was compiled with {found} settings, this engine has {expected}");
     Ok(())
 }

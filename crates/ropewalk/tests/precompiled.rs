@@ -355,3 +355,47 @@ fn many_threads_use_one_cache() {
     });
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
 }
+
+#[test]
+fn a_module_of_another_setting_is_compiled_anew_and_kept() {
+    let folder = folder("anew");
+    let files = || fs::read_dir(&folder).unwrap().count();
+    // One without a memory, and one with all that is written beside the code.
+    for (number, text) in ["(func (export \"f\") unreachable)", FURNISHED].iter().enumerate() {
+        let bytes = Engine::default().precompile_module(text.as_bytes()).unwrap();
+        let compiled = std::sync::atomic::AtomicUsize::new(0);
+        let anew = || {
+            let cache = Cache::open(&folder).unwrap();
+            let engine = Engine::new(Config::new().interruption(true).cache(cache)).unwrap();
+            let watch = |_| {
+                compiled.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                std::ops::ControlFlow::Continue(())
+            };
+            // SAFETY: the bytes are what was just made.
+            unsafe { Module::deserialize_or_compile(&engine, &bytes, watch) }.unwrap()
+        };
+        let module = anew();
+        let functions = compiled.load(std::sync::atomic::Ordering::Relaxed);
+        assert!(functions > 0);
+        let again = anew();
+        assert_eq!(compiled.load(std::sync::atomic::Ordering::Relaxed), functions, "it is found");
+        assert_eq!(files(), number + 1);
+        let other = Engine::new(Config::new().interruption(true)).unwrap();
+        let expected = Module::new(&other, text).unwrap();
+        for module in [module, again] {
+            assert_eq!(module.exports().len(), expected.exports().len());
+            assert!(module.serialize().unwrap() == expected.serialize().unwrap());
+        }
+    }
+}
+
+#[test]
+fn a_damaged_binary_is_not_compiled_anew() {
+    let mut bytes = Engine::default().precompile_module(b"(func (export \"f\"))").unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    let engine = Engine::new(Config::new().interruption(true)).unwrap();
+    let watch = |_| std::ops::ControlFlow::Continue(());
+    // SAFETY: nothing is made of these bytes.
+    let error = unsafe { Module::deserialize_or_compile(&engine, &bytes, watch) }.unwrap_err();
+    assert!(error.to_string().contains("it is damaged"), "{error}");
+}

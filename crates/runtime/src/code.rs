@@ -211,8 +211,8 @@ pub struct LoadedModule {
     pub source: Option<Arc<dyn Source>>,
     /// Whether its code compares every index of a memory with the length.
     pub checks_memories: bool,
-    /// The binary, to compile it again if there is no address space for its memories. One
-    /// out of a file has it there.
+    /// The binary, to compile it again: if there is no address space for its memories, or, out
+    /// of a file, with other settings. One out of a file has it there.
     pub binary: Option<Box<[u8]>>,
     /// What was compiled then.
     pub checked: OnceLock<Arc<LoadedModule>>,

@@ -73,6 +73,15 @@ impl WasiCtx {
     pub fn builder() -> WasiCtxBuilder {
         WasiCtxBuilder::new()
     }
+
+    /// Whether the context [replays](WasiCtxBuilder::replay) a recording, and the program has
+    /// got all that is in it: its next call would end it.
+    pub fn has_replayed_all(&mut self) -> bool {
+        match &mut self.tape {
+            Tape::Replays(player) => player.is_at_end(),
+            Tape::None | Tape::Records(_) => false,
+        }
+    }
 }
 
 bitflags::bitflags! {

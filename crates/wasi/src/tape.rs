@@ -7,8 +7,11 @@
 //! output and error is written again.
 //!
 //! ```text
-//!   "ropewalk-calls" version | length, Call | length, Call | ...
+//!   "ropewalk-calls" version | Head, Call | Head, Call | ...
 //! ```
+//!
+//! A [head](Head) has a checksum of its call and of all calls before it, so that nothing is
+//! replayed that is not as it was recorded, or not where it was.
 //!
 //! A call that others may have seen is written when it has ended, at once, with all before it.
 //! One that only asks for the time, for random numbers, arguments or the environment is kept
@@ -23,11 +26,12 @@ use ropewalk::Error;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead as _, BufReader, Read, Write};
 use std::ops::Range;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 /// What a recording begins with; the last byte is the version.
-const MAGIC: &[u8; 16] = b"ropewalk-calls\0\x01";
+const MAGIC: &[u8; 16] = b"ropewalk-calls\0\x02";
 
 /// A function and what it is called with.
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +49,42 @@ struct Call<'a> {
     /// What was written into memory, and where.
     #[serde(borrow)]
     written: Vec<(u32, Cow<'a, [u8]>)>,
+}
+
+/// What stands before a call.
+struct Head {
+    /// How many bytes the call has.
+    len: u32,
+    /// A checksum of these, which begins with that of the call before.
+    sum: u64,
+}
+
+impl Head {
+    const LEN: usize = 16;
+
+    /// The head of a call that comes after one with a checksum.
+    fn of(call: &[u8], before: u64) -> io::Result<Head> {
+        let len = u32::try_from(call.len()).map_err(io::Error::other)?;
+        Ok(Head { len, sum: xxh3_64_with_seed(call, before) })
+    }
+
+    /// The length, the checksum, and a checksum of both: a length that is damaged is not
+    /// believed.
+    fn to_bytes(&self) -> [u8; Head::LEN] {
+        let mut bytes = [0; Head::LEN];
+        bytes[..4].copy_from_slice(&self.len.to_le_bytes());
+        bytes[4..12].copy_from_slice(&self.sum.to_le_bytes());
+        let check = xxh3_64(&bytes[..12]) as u32;
+        bytes[12..].copy_from_slice(&check.to_le_bytes());
+        bytes
+    }
+
+    /// Nothing if a bit of them is not as it was.
+    fn from_bytes(bytes: &[u8; Head::LEN]) -> Option<Head> {
+        let (len, sum) = (bytes[..4].try_into().ok()?, bytes[4..12].try_into().ok()?);
+        let head = Head { len: u32::from_le_bytes(len), sum: u64::from_le_bytes(sum) };
+        (head.to_bytes() == *bytes).then_some(head)
+    }
 }
 
 /// What a function returned.
@@ -83,12 +123,14 @@ pub(crate) struct Recorder {
     output: Box<dyn Write + Send>,
     /// Calls that are not written yet, encoded.
     kept: Vec<u8>,
+    /// The checksum of the last call.
+    sum: u64,
 }
 
 impl Recorder {
     pub(crate) fn new(mut output: Box<dyn Write + Send>) -> io::Result<Recorder> {
         output.write_all(MAGIC)?;
-        Ok(Recorder { output, kept: Vec::new() })
+        Ok(Recorder { output, kept: Vec::new(), sum: 0 })
     }
 
     /// Records a call that has ended, and has written into these parts of memory.
@@ -127,11 +169,13 @@ impl Recorder {
 
     fn keep(&mut self, call: &Call<'_>) -> io::Result<()> {
         let begin = self.kept.len();
-        self.kept.extend([0; 4]);
+        self.kept.extend([0; Head::LEN]);
         let kept = std::mem::take(&mut self.kept);
         self.kept = postcard::to_extend(call, kept).map_err(io::Error::other)?;
-        let len = u32::try_from(self.kept.len() - begin - 4).map_err(io::Error::other)?;
-        self.kept[begin..][..4].copy_from_slice(&len.to_le_bytes());
+        let (head, call) = self.kept[begin..].split_at_mut(Head::LEN);
+        let known = Head::of(call, self.sum)?;
+        head.copy_from_slice(&known.to_bytes());
+        self.sum = known.sum;
         Ok(())
     }
 
@@ -179,7 +223,9 @@ fn merged(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
 
 /// Reads a recording.
 pub(crate) struct Player {
-    input: Box<dyn Read + Send>,
+    input: BufReader<Box<dyn Read + Send>>,
+    /// The checksum of the last call.
+    sum: u64,
     /// How many calls have got what was recorded.
     calls: u64,
     /// The call that is replayed, encoded.
@@ -189,14 +235,15 @@ pub(crate) struct Player {
 }
 
 impl Player {
-    pub(crate) fn new(mut input: Box<dyn Read + Send>) -> io::Result<Player> {
+    pub(crate) fn new(input: Box<dyn Read + Send>) -> io::Result<Player> {
+        let mut input = BufReader::new(input);
         let mut magic = [0; MAGIC.len()];
         let begins = input.read_exact(&mut magic);
         if begins.is_err() || magic != *MAGIC {
             return Err(io::Error::other("it is no recording of this version of Ropewalk"));
         }
         let streams = [(1, 1), (2, 2)].into();
-        Ok(Player { input, calls: 0, buffer: Vec::new(), streams })
+        Ok(Player { input, sum: 0, calls: 0, buffer: Vec::new(), streams })
     }
 
     /// Gives a call what was recorded; what it writes to its standard output or error is
@@ -238,21 +285,30 @@ impl Player {
 
     /// Reads the next call.
     fn read(&mut self) -> Result {
-        let mut len = [0; 4];
+        let mut head = [0; Head::LEN];
         let end = Failure::End(Error::msg(format!(
             "the recording ends here, after {} calls of the host",
             self.calls
         )));
-        if self.input.read_exact(&mut len).is_err() {
+        if self.input.read_exact(&mut head).is_err() {
             return Err(end);
         }
-        let len = u32::from_le_bytes(len);
+        let head = Head::from_bytes(&head).ok_or_else(|| Failure::End(damaged(self.calls)))?;
         self.buffer.clear();
-        let read = (&mut self.input).take(len.into()).read_to_end(&mut self.buffer);
-        match read {
-            Ok(read) if read == len as usize => Ok(()),
-            _ => Err(end),
+        let read = (&mut self.input).take(head.len.into()).read_to_end(&mut self.buffer);
+        if !read.is_ok_and(|read| read == head.len as usize) {
+            return Err(end);
         }
+        if xxh3_64_with_seed(&self.buffer, self.sum) != head.sum {
+            return Err(Failure::End(damaged(self.calls)));
+        }
+        self.sum = head.sum;
+        Ok(())
+    }
+
+    /// Whether no call comes any more.
+    pub(crate) fn is_at_end(&mut self) -> bool {
+        self.input.fill_buf().map_or(true, <[u8]>::is_empty)
     }
 
     /// Knows where the standard output and error are after a call that succeeded, and how

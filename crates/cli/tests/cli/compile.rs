@@ -1,6 +1,6 @@
 //! `ropewalk compile`, and what `ropewalk run` keeps.
 
-use crate::process::{command, file, outcome, ropewalk};
+use crate::process::{absent, command, file, outcome, ropewalk};
 use std::fs;
 use std::path::Path;
 
@@ -66,5 +66,97 @@ fn a_program_is_compiled_once() {
     for _ in 0..2 {
         run(&[]);
         assert_eq!(kept(), 1);
+    }
+}
+
+/// A generator, so that something is traced.
+const SWITCHES: &str = r#"(module $m
+  (type $f (func)) (type $c (cont $f)) (tag $yield (export "yield"))
+  (func $body (suspend $yield))
+  (elem declare func $body)
+  (func (export "run") (result i32)
+    (block $on (result (ref $c))
+      (resume $c (on $yield $on) (cont.new $c (ref.func $body)))
+      (return (i32.const 1)))
+    (drop) (i32.const 2))
+  (func (export "fail")
+    (unreachable)))"#;
+
+#[test]
+fn a_compiled_module_runs_with_every_option() {
+    let module = file("compiled-options.wat", SWITCHES);
+    ropewalk(&["compile", &module]).prints("");
+    let compiled = module.replace(".wat", ".cwasm");
+    let (trace, other) = (absent("compiled-options.rwtrace"), absent("compiled-options.2"));
+    let tape = absent("compiled-options.tape");
+    for options in [
+        &["--timeout", "60"][..],
+        &["--fuel", "1000000"],
+        &["--trace", &trace],
+        &["--profile", &other],
+        &["--snapshot-on", "SIGUSR1", "-o", &other],
+        &["--snapshot-on", "yield", "-o", &other],
+        &["--record", &tape],
+    ] {
+        ropewalk(&[&["run"], options, &["--invoke", "run", &compiled]].concat()).prints("2\n");
+    }
+    assert!(fs::metadata(&trace).unwrap().len() > 0);
+    ropewalk(&["replay", "--trace", &trace, &tape]).prints("2\n");
+    let at = ropewalk(&["replay", "--at", "2", &tape]);
+    assert!(at.stdout.starts_with("after event 2: "), "{at:?}");
+    // The place in the text is known all the same.
+    let outcome = ropewalk(&["run", "--timeout", "60", "--invoke", "fail", &compiled]);
+    outcome.fails(134, &["compiled-options.wat:11:6: m!fail"]);
+}
+
+#[test]
+fn a_compiled_module_is_compiled_anew_only_once() {
+    let module = file("compiled-anew.wat", TWO);
+    ropewalk(&["compile", &module]).prints("");
+    let compiled = module.replace(".wat", ".cwasm");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("compiled-anew");
+    let _ = fs::remove_dir_all(&folder);
+    let kept = || fs::read_dir(folder.join("ropewalk")).map_or(0, Iterator::count);
+    for (options, count) in [(&[][..], 0), (&["--fuel", "100"], 1), (&["--fuel", "100"], 1)] {
+        let arguments = [&["run", "--invoke", "two"], options, &[&compiled]].concat();
+        let output = command(&arguments).env("XDG_CACHE_HOME", &folder).output();
+        outcome(output.expect("the command starts")).prints("2\n");
+        assert_eq!(kept(), count, "{options:?}");
+    }
+}
+
+#[test]
+fn a_compiled_module_is_no_text_and_no_binary() {
+    let module = file("compiled-already.wat", TWO);
+    ropewalk(&["compile", &module]).prints("");
+    let compiled = module.replace(".wat", ".cwasm");
+    let says = ["compiled-already.cwasm is compiled already", "ropewalk run", "compiled from"];
+    ropewalk(&["validate", &compiled]).fails(1, &says);
+    ropewalk(&["lower", &compiled]).fails(1, &says);
+}
+
+#[test]
+fn any_number_of_processes_share_what_is_compiled() {
+    let functions: String =
+        (0..200).map(|n| format!("(func (result i32) i32.const {n})")).collect();
+    let module = file("shared.wat", format!("(module {functions} {TWO})"));
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("shared");
+    let _ = fs::remove_dir_all(&folder);
+    for _ in 0..3 {
+        let run = |_| {
+            let mut run = command(&["run", "--invoke", "two", &module]);
+            let run = run.env("XDG_CACHE_HOME", &folder);
+            run.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn()
+        };
+        let running: Vec<_> = (0..8).map(run).collect();
+        for child in running {
+            outcome(child.unwrap().wait_with_output().unwrap()).prints("2\n");
+        }
+        let kept = fs::read_dir(folder.join("ropewalk")).unwrap();
+        let kept: Vec<_> = kept.map(|entry| entry.unwrap().path()).collect();
+        assert_eq!(kept.len(), 1, "{kept:?}");
+        assert_eq!(kept[0].extension().unwrap(), "cwasm");
+        // What is damaged is made anew, whoever finds it.
+        fs::write(&kept[0], "damaged").unwrap();
     }
 }

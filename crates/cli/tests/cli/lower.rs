@@ -122,7 +122,8 @@ fn errors_are_at_the_source() {
     ropewalk(&["lower", "missing.wat"]).fails(1, &["cannot read missing.wat"]);
     let source = file("lower-nowhere.wat", "(module)");
     let nowhere = "no/such/folder/out.wat";
-    ropewalk(&["lower", &source, "-o", nowhere]).fails(1, &["cannot write no/such/folder/out.wat"]);
+    ropewalk(&["lower", &source, "-o", nowhere])
+        .fails(1, &["cannot write the lowered module no/such/folder/out.wat"]);
 }
 
 #[test]

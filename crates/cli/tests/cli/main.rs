@@ -7,6 +7,7 @@ mod guides;
 mod jitdump;
 mod lower;
 mod messages;
+mod outputs;
 mod pipe;
 mod post_mortem;
 mod process;

@@ -208,3 +208,53 @@ wasm backtrace:
     let help = "\nhelp: --stack-size gives each stack more room, such as 1G\n";
     assert!(endless.stderr.ends_with(help), "{}", endless.stderr);
 }
+
+/// What clears a terminal, sets its title and turns a line around, in the text format.
+const HOSTILE: &str = "\\1b[2J\\1b]0;pwned\\07\\u{202e}\\u{9b}1m";
+
+#[test]
+fn names_of_a_module_do_not_reach_the_terminal_as_commands() {
+    let plain = "\\u{1b}[2J\\u{1b}]0;pwned\\u{7}\\u{202e}\\u{9b}1m";
+    let import = format!(r#"(import "{HOSTILE}" "{HOSTILE}\0aerror: no" (func))"#);
+    let export = format!(r#"(func (export "{HOSTILE}"))"#);
+    let tag = format!(r#"(tag (export "{HOSTILE}")) (func (export "f") (throw 0))"#);
+    let trap = format!(r#"(func (@name "{HOSTILE}") (export "f") (unreachable))"#);
+    let stuck = format!(
+        r#"(type $f (func)) (type $c (cont $f)) (tag $t) (tag $other)
+           (func $g (@name "{HOSTILE}") (suspend $t)) (elem declare func $g)
+           (func (@name "{HOSTILE}2") (export "f") (local (ref null $c))
+             (block $on (result (ref $c)) (resume $c (on $t $on) (cont.new $c (ref.func $g))) (return))
+             (local.set 0) (suspend $other))"#
+    );
+    let run = ["run", "--stacks", "-", "--invoke", "f"];
+    for (name, module, code) in [
+        ("import", import, 1),
+        ("export", export, 1),
+        ("tag", tag, 1),
+        ("trap", trap, 134),
+        ("stuck", stuck, 134),
+    ] {
+        let path = file(&format!("messages-hostile-{name}.wat"), format!("(module {module})"));
+        let mut command = command(&[&run[..], &[&path]].concat());
+        let found = outcome(command.env_remove("CLICOLOR_FORCE").output().unwrap());
+        assert_eq!(found.code, Some(code), "{found:?}");
+        let is_safe = |c: char| c == '\n' || !c.is_control() && c != '\u{202e}';
+        assert!(found.stderr.chars().all(is_safe), "{found:?}");
+        assert!(found.stderr.contains(plain), "{found:?}");
+        // The command's own colours are there nevertheless, and nothing but these.
+        let coloured = outcome(command.env("CLICOLOR_FORCE", "1").output().unwrap()).stderr;
+        assert!(coloured.starts_with("\x1b["), "{coloured:?}");
+        assert!(!coloured.contains("\x1b[2J") && !coloured.contains("\x1b]"), "{coloured:?}");
+    }
+}
+
+#[test]
+fn what_a_program_writes_is_not_touched() {
+    let module = r#"(module
+      (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
+      (memory (export "memory") 1)
+      (data (i32.const 0) "\10\00\00\00\04\00\00\00") (data (i32.const 16) "\1b[2J")
+      (func (export "_start")
+        (drop (call $write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 8)))))"#;
+    ropewalk(&["run", &file("messages-own.wat", module)]).prints("\x1b[2J");
+}

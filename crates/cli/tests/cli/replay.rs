@@ -193,3 +193,21 @@ fn a_replay_is_traced_and_shows_the_stacks_at_any_event() {
     at(1_000_000).fails(1, &["the program has ended before event 1000000"]);
     at(0).fails(1, &["--at"]);
 }
+
+#[test]
+fn a_byte_that_is_not_as_it_was_recorded_is_found_wherever_it_is() {
+    let program = file("replay-flips.wat", PROGRAM);
+    let tape = recording("replay-flips.recording");
+    let first = with_input(&["run", "--record", &tape, &program], "*");
+    assert_eq!(first.code, Some(42), "{first:?}");
+    let bytes = std::fs::read(&tape).unwrap();
+    for at in 0..bytes.len() {
+        let mut flipped = bytes.clone();
+        flipped[at] ^= 1 << (at % 8);
+        let flipped = file("replay-flipped.recording", &flipped);
+        let outcome = ropewalk(&["replay", &flipped]);
+        assert_eq!(outcome.code, Some(1), "byte {at}: {outcome:?}");
+        let is_found = ["is damaged", "no recording"].iter().any(|it| outcome.stderr.contains(it));
+        assert!(is_found, "byte {at}: {outcome:?}");
+    }
+}

@@ -152,8 +152,8 @@ fn imports_that_nobody_provides_are_listed_with_a_hint() {
         "\"host\" \"log\": function [i32] -> []",
         "\"host\" \"memory\": memory 1",
         "\"wasi_snapshot_preview1\" \"frob\"",
-        "--preload host=FILE",
-        "no such function",
+        "\nhelp: `--preload host=FILE`",
+        "\nhelp: \"wasi_snapshot_preview1\" has no such function",
     ];
     let outcome = ropewalk(&["run", &file("imports.wat", module)]);
     outcome.fails(1, &says);

@@ -253,7 +253,7 @@ impl Precompiled {
     }
 
     /// The module in the binary format, if there is one and no byte of it differs.
-    pub(crate) fn binary(&self) -> Option<&[u8]> {
+    pub fn binary(&self) -> Option<&[u8]> {
         self.later(Name::Binary)
     }
 

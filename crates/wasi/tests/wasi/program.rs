@@ -247,6 +247,10 @@ impl Program {
         [self.put(&words), 1]
     }
 
+    pub fn context(&mut self) -> &mut WasiCtx {
+        self.store.data_mut()
+    }
+
     pub fn bytes(&self, at: i32, len: usize) -> Vec<u8> {
         let mut bytes = vec![0; len];
         self.memory.read(&self.store, at as usize, &mut bytes).unwrap();

@@ -163,25 +163,70 @@ fn damaged_recordings_are_errors() {
     let tape = Tape::default();
     let mut program = with(WasiCtx::builder().record(tape.clone()).unwrap());
     assert_eq!(program.call("random_get", &[0x6000, 40]), 0);
+    assert_eq!(program.call("random_get", &[0x6000, 40]), 0);
     drop(program);
     let bytes = tape.bytes();
     for i in 0..bytes.len() {
-        for change in [1, 0x80, 0xFF] {
-            let mut damaged = bytes.clone();
-            damaged[i] ^= change;
-            replay_something(damaged);
-        }
-        replay_something(bytes[..i].to_vec());
+        replay_something(bytes[..i].to_vec()).expect_err("it is cut off");
     }
     let error = WasiCtx::builder().replay(Cursor::new("something else")).unwrap_err();
     assert!(error.to_string().contains("it is no recording"), "{error}");
 }
 
-/// Whatever is in a recording, calls return or fail.
-fn replay_something(bytes: Vec<u8>) {
+#[test]
+fn a_bit_that_is_not_as_it_was_recorded_is_found_wherever_it_is() {
+    let tape = Tape::default();
+    let mut program = with(WasiCtx::builder().record(tape.clone()).unwrap());
+    assert_eq!(program.call("random_get", &[0x6000, 40]), 0);
+    assert_eq!(program.call("random_get", &[0x6000, 40]), 0);
+    drop(program);
+    let bytes = tape.bytes();
+    replay_something(bytes.clone()).unwrap();
+    for bit in 0..8 * bytes.len() {
+        let mut damaged = bytes.clone();
+        damaged[bit / 8] ^= 1 << (bit % 8);
+        let error = replay_something(damaged).expect_err("it is damaged").to_string();
+        // The beginning has the version.
+        let says = if bit / 8 < 16 { "it is no recording" } else { "the recording is damaged" };
+        assert!(error.contains(says), "bit {bit}: {error}");
+    }
+}
+
+#[test]
+fn a_context_knows_whether_it_has_replayed_all() {
+    let tape = Tape::default();
+    let mut program = with(WasiCtx::builder().record(tape.clone()).unwrap());
+    assert_eq!(program.call("sched_yield", &[]), 0);
+    assert!(!program.context().has_replayed_all(), "it replays nothing");
+    let mut program = with(WasiCtx::builder().replay(Cursor::new(tape.bytes())).unwrap());
+    assert!(!program.context().has_replayed_all());
+    assert_eq!(program.call("sched_yield", &[]), 0);
+    assert!(program.context().has_replayed_all());
+}
+
+#[test]
+fn a_call_that_is_not_where_it_was_recorded_is_found() {
+    let tape = Tape::default();
+    let mut program = with(WasiCtx::builder().record(tape.clone()).unwrap());
+    assert_eq!(program.call("random_get", &[0x6000, 40]), 0);
+    assert_eq!(program.call("random_get", &[0x6000, 40]), 0);
+    drop(program);
+    let bytes = tape.bytes();
+    let (beginning, calls) = bytes.split_at(16);
+    let (first, second) = calls.split_at(calls.len() / 2);
+    for swapped in [[second, first], [first, first], [second, second]] {
+        let error = replay_something([beginning, &swapped.concat()].concat()).unwrap_err();
+        assert!(error.to_string().contains("the recording is damaged"), "{error}");
+    }
+}
+
+/// Asks twice, as was recorded.
+fn replay_something(bytes: Vec<u8>) -> ropewalk::Result<()> {
     let mut builder = WasiCtx::builder();
-    let Ok(builder) = builder.replay(Cursor::new(bytes)) else { return };
-    let _ = with(builder).try_call("random_get", &[0x6000, 40]);
+    let mut program = with(builder.replay(Cursor::new(bytes))?);
+    program.try_call("random_get", &[0x6000, 40])?;
+    program.try_call("random_get", &[0x6000, 40])?;
+    Ok(())
 }
 
 /// A recording that cannot be written.
