@@ -46,6 +46,11 @@ fn words(trace: &Trace) -> Vec<String> {
             What::Enter => "enter".to_string(),
             What::Leave => "leave".to_string(),
             What::Create { created } => format!("create {}", name(*created)),
+            What::Clone { created, origin, parent, outermost } => {
+                let parent = parent.map_or("nothing".to_string(), &mut name);
+                let (outermost, origin) = (name(*outermost), name(*origin));
+                format!("clone {origin} as {} on {parent} up to {outermost}", name(*created))
+            }
             What::Resume { target, values } => format!("resume {} ({values})", name(*target)),
             What::Suspend { to, outermost, tag: t, values } => {
                 format!("suspend {} to {}{} ({values})", name(*outermost), name(*to), tag(*t))
@@ -392,7 +397,7 @@ fn a_copy_is_a_stack_of_its_own() {
         "A: create B",
         "A: resume B ()",
         "B: suspend B to A $yield ()",
-        "A: create C",
+        "A: clone B as C on nothing up to C",
         "A: resume C ()",
         "C: return to A ()",
         "A: resume B ()",
@@ -403,6 +408,52 @@ fn a_copy_is_a_stack_of_its_own() {
         let (trace, result) = runs_in(&traced(mode), module, "run");
         result.unwrap();
         assert_eq!(words(&trace), expected);
+    }
+}
+
+#[test]
+fn copies_of_a_chain_are_linked_as_their_origins_are() {
+    let module = r#"(module
+        (type $f (func)) (type $k (cont $f))
+        (tag $yield)
+        (elem declare func $inner $outer)
+        (func $inner (suspend $yield) (suspend $yield))
+        (func $outer (resume $k (cont.new $k (ref.func $inner))))
+        (func (export "run")
+          (local $first (ref null $k)) (local $second (ref null $k))
+          (block $yielded (result (ref $k))
+            (resume $k (on $yield $yielded) (cont.new $k (ref.func $outer)))
+            (unreachable))
+          (local.set $first)
+          (local.set $second (cont.clone $k (local.get $first)))
+          (block $again (result (ref $k))
+            (resume $k (on $yield $again) (local.get $second))
+            (unreachable))
+          (local.set $second)
+          (resume $k (local.get $second))))"#;
+    // In the copy, E runs on D.
+    let expected = [
+        "A: enter",
+        "A: create B",
+        "A: resume B ()",
+        "B: create C",
+        "B: resume C ()",
+        "C: suspend B to A $yield ()",
+        "A: clone B as D on nothing up to D",
+        "A: clone C as E on D up to D",
+        "A: resume E ()",
+        "E: suspend D to A $yield ()",
+        "A: resume E ()",
+        "E: return to D ()",
+        "D: return to A ()",
+        "A: leave",
+    ];
+    for mode in MODES {
+        let (trace, result) = runs_in(&traced(mode), module, "run");
+        result.unwrap();
+        let words: Vec<String> =
+            words(&trace).into_iter().filter(|word| !word.ends_with("drop")).collect();
+        assert_eq!(words, expected);
     }
 }
 

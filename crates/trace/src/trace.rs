@@ -143,6 +143,19 @@ pub enum What {
         /// The new stack.
         created: StackId,
     },
+    /// A stack is created as the copy of one that is suspended or new: `cont.clone`,
+    /// `stack.clone`. If several stacks were suspended together, each has a copy and an event,
+    /// the outermost first.
+    Clone {
+        /// The copy.
+        created: StackId,
+        /// What it is a copy of.
+        origin: StackId,
+        /// Its parent, a copy too; none if it is the outermost.
+        parent: Option<StackId>,
+        /// The last of the stacks that were copied together: its copy.
+        outermost: StackId,
+    },
     /// Another stack runs, and this one becomes its parent: `resume`, `task.resume`,
     /// `fiber.mount`. If several stacks were suspended together, the innermost of them runs, and
     /// this one becomes the parent of the outermost.

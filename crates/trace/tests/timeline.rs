@@ -76,3 +76,22 @@ fn a_stack_is_named_after_its_outermost_frame() {
     assert_eq!(timeline.stack_name(&recorder.trace, root), "0 main");
     assert_eq!(timeline.runs[0].function, Some(main), "where it stops is not known");
 }
+
+#[test]
+fn copies_hang_together_as_their_origins_do() {
+    // The inner copy hangs on the outer one, which gets the root as parent when the inner one is
+    // resumed.
+    let expected = "2:1<0 4:2<1 5:1<- 7:4<3 8:3<0 9:3<-";
+    assert_eq!(links(&common::copies()), expected);
+}
+
+#[test]
+fn a_copy_is_as_far_as_its_origin_was() {
+    let trace = common::copies();
+    let timeline = Timeline::of(&trace);
+    let copies =
+        timeline.copies.iter().map(|copy| copy.map(|copy| (copy.origin.0, copy.has_begun)));
+    let expected = [None, None, None, Some((1, true)), Some((2, true)), None, Some((5, false))];
+    assert_eq!(copies.collect::<Vec<_>>(), expected);
+    assert_eq!(timeline.stack_name(&trace, StackId(4)), "4 inner", "the function of its origin");
+}

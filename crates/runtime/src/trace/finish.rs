@@ -77,6 +77,12 @@ pub(super) fn event(raw: &Raw, host_functions: &[FunctionId], messages: &[String
         Kind::Enter => What::Enter,
         Kind::Leave => What::Leave,
         Kind::Create => What::Create { created: other },
+        Kind::Clone => What::Clone {
+            created: other,
+            origin: StackId(raw.values[0] as u32),
+            parent: (raw.values[1] != u64::from(NONE)).then_some(StackId(raw.values[1] as u32)),
+            outermost,
+        },
         Kind::Resume => What::Resume { target: other, values: raw.text() },
         Kind::Suspend => What::Suspend { to: other, outermost, tag, values: raw.text() },
         Kind::Switch => What::Switch { target: other, outermost, tag, values: raw.text() },

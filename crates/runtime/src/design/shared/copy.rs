@@ -74,7 +74,7 @@ impl Store {
             self.context_mut().free_stacks = (*free).next_free;
             self.stacks.copy_contents(block, &mut *free);
             (*free).become_copy(block, block.parent);
-            self.trace_create(free);
+            self.trace_clone(&[(stack, free)]);
             Some(free)
         }
     }
@@ -104,7 +104,7 @@ impl Store {
             let pairs = self.copy_stacks(outermost);
             self.copy_marks(&pairs, &locals)?;
             self.replace_locals(&pairs, &locals);
-            pairs.iter().for_each(|&(_, copy)| self.trace_create(copy));
+            self.trace_clone(&pairs);
             Ok(pairs.last().expect("at least the stack itself").1)
         }
     }
