@@ -351,13 +351,7 @@ impl StackInfo {
         for event in &self.events {
             write!(f, " (on ${event})")?;
         }
-        for (i, frame) in self.backtrace.frames().iter().enumerate() {
-            write!(f, "\n{:indent$}  {i:2}: {frame}", "")?;
-        }
-        match self.backtrace.omitted() {
-            0 => Ok(()),
-            omitted => write!(f, "\n{:indent$}  ... and {omitted} more", ""),
-        }
+        self.backtrace.write_frames(f, indent + 2)
     }
 
     fn json(&self) -> Value {
