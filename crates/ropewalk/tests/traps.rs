@@ -374,6 +374,8 @@ fn a_long_backtrace_is_cut() {
     let backtrace = trap(&error).backtrace();
     assert!(backtrace.omitted() > 1000);
     assert!(backtrace.to_string().lines().count() < 100);
+    // Also the innermost, whose function had only begun.
+    assert!(backtrace.frames().iter().all(|frame| frame.line().is_some()), "{backtrace}");
 }
 
 /// Of a deep recursion all frames are counted, and those outside of it are shown.
