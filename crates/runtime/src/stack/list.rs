@@ -166,9 +166,14 @@ impl Store {
         Some((number(self.outer_stacks().nth(outside)?)?, Boundary::Host))
     }
 
-    /// The function of a stack that has not begun.
+    /// The function of a stack that has no frames: it has not begun, or was just resumed for
+    /// the first time.
     fn first_function(&self, stack: &ControlBlock, life: Life) -> Option<Frame> {
-        let is_new = matches!(life, Life::New | Life::Parked) && stack.fp == 0;
+        let is_new = match life {
+            Life::New | Life::Parked => stack.fp == 0,
+            Life::Running => stack.fp == 0 && stack.purpose != Purpose::Root,
+            _ => false,
+        };
         // SAFETY: functions live as long as their store.
         let function = unsafe { stack.function.as_ref() }.filter(|_| is_new)?;
         self.frame_of_function(function)
