@@ -29,6 +29,7 @@ mod colour;
 mod compile;
 mod completions;
 mod diagnostic;
+mod help;
 mod imports;
 mod input;
 mod literal;
