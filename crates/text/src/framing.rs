@@ -44,10 +44,11 @@ impl Framed {
 /// index. The binary may be malformed, or cut off.
 ///
 /// ```
-/// let text = ropewalk_text::Text::parse("(func) (func $second nop)")?;
+/// let text = ropewalk_text::Text::parse("(func) (func $second unreachable)")?;
 /// let binary = text.binary();
-/// let nop = binary.iter().rposition(|byte| *byte == 0x01).unwrap();
-/// assert_eq!(ropewalk_text::function_at(binary, nop).as_deref(), Some("$second"));
+/// // A body without locals, `unreachable` and `end`.
+/// let body = binary.windows(3).position(|bytes| bytes == [0, 0, 0x0b]).unwrap();
+/// assert_eq!(ropewalk_text::function_at(binary, body + 1).as_deref(), Some("$second"));
 /// assert_eq!(ropewalk_text::function_at(binary, 9), None);
 /// # Ok::<(), ropewalk_text::TextError>(())
 /// ```
