@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use wasmparser::{
-    BinaryReader, ImportSectionReader, KnownCustom, Name, NameSectionReader, TypeRef,
+    BinaryReader, CustomSectionReader, ImportSectionReader, KnownCustom, Name, TypeRef,
 };
 
 use crate::types::identifier;
@@ -130,14 +130,14 @@ fn name_of(binary: &[u8], section: &Framed, function: u32) -> Option<String> {
     if section.id != CUSTOM {
         return None;
     }
-    let custom = wasmparser::CustomSectionReader::new(reader(binary, section)).ok()?;
+    let custom = CustomSectionReader::new(reader(binary, section)).ok()?;
     let KnownCustom::Name(names) = custom.as_known() else { return None };
-    let names: NameSectionReader<'_> = names;
-    let functions = names.map_while(Result::ok).find_map(|part| match part {
+    let mut names = names.map_while(Result::ok);
+    let functions = names.find_map(|part| match part {
         Name::Function(functions) => Some(functions),
         _ => None,
     });
-    let mut functions = functions?.into_iter().map_while(Result::ok);
+    let mut functions = functions?.map_while(Result::ok);
     functions.find(|name| name.index == function).map(|name| identifier(name.name))
 }
 
