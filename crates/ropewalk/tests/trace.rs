@@ -201,6 +201,29 @@ const NESTED: &str = r#"(module $m
     (resume $cs (on $sw switch) (ref.null $cs) (cont.new $cs (ref.func $one)))))"#;
 
 #[test]
+fn what_is_left_out_of_a_deep_stack_is_marked() {
+    let module = r#"(module
+        (import "host" "f" (func $f))
+        (func $down (param i32)
+          (if (local.get 0)
+            (then (call $down (i32.sub (local.get 0) (i32.const 1))))
+            (else (call $f))))
+        (func (export "run") (call $down (i32.const 100)) (call $down (i32.const 3))))"#;
+    let (mut store, instance) = with_host(&traced(DEFAULT), module, || {});
+    store.take_trace().unwrap();
+    call(&mut store, instance, "run", &[]).unwrap();
+    let trace = store.take_trace().unwrap();
+    let calls = trace.events.iter().filter(|event| matches!(event.what, What::HostCall { .. }));
+    let calls: Vec<_> = calls.map(|event| functions(&trace, event.frames)).collect();
+    let [deep, shallow] = &calls[..] else { panic!("two calls: {calls:?}") };
+    assert_eq!(deep.last(), Some(&"(calls left out)"));
+    assert!(deep.len() > 60 && deep[..deep.len() - 1].iter().all(|name| *name == "down"));
+    assert_eq!(shallow[..], ["down", "down", "down", "down", "run"]);
+    let root = trace.events[0].stack;
+    assert!(traces::Timeline::of(&trace).stack_name(&trace, root).ends_with(" run"));
+}
+
+#[test]
 fn what_is_suspended_together_is_told_by_the_outermost() {
     for mode in MODES {
         let (trace, result) = runs_in(&traced(mode), NESTED, "far");

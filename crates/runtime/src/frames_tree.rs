@@ -101,9 +101,11 @@ impl FrameTree {
             self.met.push(pc);
             fp = next;
         }
-        if fp != 0 && self.is_whole {
+        match (fp, self.is_whole) {
+            (0, _) => {}
             // SAFETY: as above.
-            unsafe { self.walk_outermost(fp, left) };
+            (_, true) => unsafe { self.walk_outermost(fp, left) },
+            (_, false) => self.met.push(LEFT_OUT),
         }
         const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
         let hash = |hash: u64, pc: &usize| (hash.rotate_left(23) ^ *pc as u64).wrapping_mul(FACTOR);

@@ -14,12 +14,10 @@
 use crate::activation::LeavePoint;
 use crate::frames_tree::FrameTree;
 use crate::store::Store;
+use ropewalk_trace::LEFT_OUT;
 use std::collections::HashMap;
 use std::io;
 use std::time::{Duration, Instant};
-
-/// What stands for functions that are left out.
-const LEFT_OUT: &str = "(calls left out)";
 
 /// Samples that are being taken.
 #[derive(Debug)]

@@ -82,7 +82,10 @@ fn functions(trace: &Trace) -> Vec<Option<FunctionId>> {
     for event in &trace.events {
         let function = &mut functions[event.stack.index()];
         if function.is_none() {
-            *function = trace.frames(event.frames).last().map(|frame| frame.function);
+            let outermost = trace.frames(event.frames).last().map(|frame| frame.function);
+            let named = |id: &FunctionId| trace.functions.get(id.index());
+            let is_known = |id: &FunctionId| named(id).is_none_or(|it| !it.is_left_out());
+            *function = outermost.filter(is_known);
         }
         if let What::Clone { created, origin, .. } = event.what {
             functions[created.index()] = functions[created.index()].or(functions[origin.index()]);

@@ -25,6 +25,10 @@ pub struct Trace {
     pub dropped: u64,
 }
 
+/// The name of what stands for all calls of a stack that are left out, since it is too deep. It
+/// is a function of no module, and has no position.
+pub const LEFT_OUT: &str = "(calls left out)";
+
 /// A function of a module or of the host.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Function {
@@ -235,8 +239,16 @@ pub enum What {
     HostReturn,
 }
 
+impl Function {
+    /// Whether it stands for calls that are left out.
+    pub fn is_left_out(&self) -> bool {
+        self.module.is_empty() && self.name == LEFT_OUT
+    }
+}
+
 impl Trace {
-    /// The frames of a stack at an event, the innermost first.
+    /// The frames of a stack at an event, the innermost first. Of a deep stack the last one
+    /// [stands](Function::is_left_out) for those that are left out.
     pub fn frames(&self, innermost: Option<FramesId>) -> impl Iterator<Item = &Frame> {
         let frame = |id: FramesId| self.frames.get(id.index());
         // Only what stands before its callee is a caller, so this ends whatever the table has.
