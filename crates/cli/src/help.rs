@@ -44,3 +44,26 @@ fn of_trap(code: TrapCode) -> Option<&'static str> {
         _ => return None,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_limit_says_what_helps_and_a_bug_of_the_program_does_not() {
+        let help = |code: TrapCode| of(&Trap::from_code(code).into());
+        for code in [
+            TrapCode::CallStackExhausted,
+            TrapCode::TooManyStacks,
+            TrapCode::OutOfMemory,
+            TrapCode::OutOfFuel,
+            TrapCode::Interrupt,
+            TrapCode::DamagedCode,
+            TrapCode::UnhandledTag,
+            TrapCode::NotCopied,
+        ] {
+            assert!(help(code).is_some(), "{code}");
+        }
+        assert_eq!(help(TrapCode::IntegerDivideByZero), None);
+    }
+}
