@@ -244,6 +244,14 @@ WASM_API_EXTERN own wasm_functype_t* ropewalk_continuation_type(
   const ropewalk_continuation_t*);
 
 /*
+ * Another one that goes on where this one would, which stays as it is: all its stacks are
+ * copied, and objects and memories are shared. Fails if a task, a fiber, a call of the host or
+ * an owner of a first-class stack is among them, and says which.
+ */
+WASM_API_EXTERN own ropewalk_error_t* ropewalk_continuation_try_clone(
+  const ropewalk_continuation_t*, own ropewalk_continuation_t** out);
+
+/*
  * Takes the one that a reference (of.ref of a ROPEWALK_CONTREF) names: the references to
  * it that WebAssembly has are used up.
  */

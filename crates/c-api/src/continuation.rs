@@ -50,6 +50,22 @@ pub extern "C" fn ropewalk_continuation_new(
     })
 }
 
+/// Copies a continuation, which stays as it is.
+#[unsafe(no_mangle)]
+pub extern "C" fn ropewalk_continuation_try_clone(
+    continuation: Option<&ropewalk_continuation_t>,
+    out: Out<'_, Option<Box<ropewalk_continuation_t>>>,
+) -> Option<Box<ropewalk_error_t>> {
+    outcome(|| {
+        let out = required(out, "a place for the continuation")?.write(None);
+        let ropewalk_continuation_t { store, continuation } =
+            required(continuation, "a continuation")?;
+        let copy = store.enter(|context| continuation.try_clone(context))?;
+        *out = Some(Box::new(ropewalk_continuation_t { store: store.clone(), continuation: copy }));
+        Ok(())
+    })
+}
+
 /// Takes the continuation that a reference of WebAssembly names.
 #[unsafe(no_mangle)]
 pub extern "C" fn ropewalk_continuation_from_ref(

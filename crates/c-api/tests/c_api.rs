@@ -166,6 +166,18 @@ fn misuse_is_an_error() {
 }
 
 #[test]
+fn each_family_of_functions_does_what_it_should() {
+    let output = run("cc", &["-std=c11"], &here().join("tests/c/families.c"), Library::Shared);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "0 failures\n");
+}
+
+#[test]
+fn settings_limits_copies_and_the_rest_do_what_they_should() {
+    let output = run("cc", &["-std=c11"], &here().join("tests/c/features.c"), Library::Shared);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "0 failures\n");
+}
+
+#[test]
 fn the_headers_are_cplusplus() {
     if is_there("c++") {
         let source = here().join("tests/c/cplusplus.cpp");
@@ -227,6 +239,46 @@ fn the_headers_declare_exactly_what_the_library_has() {
     assert!(declared.len() > 300, "{}", declared.len());
     assert!(missing.is_empty(), "the library has no {missing:?}");
     assert!(undeclared.is_empty(), "the headers do not declare {undeclared:?}");
+}
+
+/// The functions of the library that a program calls, also by macros and inline functions.
+fn called_by(source: &Path) -> BTreeSet<String> {
+    let stem = source.file_stem().unwrap().to_str().unwrap();
+    let object = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("called-by-{stem}.o"));
+    let mut compiler = Command::new("cc");
+    compiler.args(["-std=gnu11", "-c", "-I"]).arg(here().join("include"));
+    succeeds(compiler.arg("-o").arg(&object).arg(source));
+    let output = succeeds(Command::new("nm").arg("--undefined-only").arg(&object));
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.lines()
+        .filter_map(|line| line.split_whitespace().next_back())
+        .map(str::to_string)
+        .collect()
+}
+
+/// What takes no pointer and no number cannot be misused.
+const NOTHING_TO_MISUSE: [&str; 4] =
+    ["wasm_config_new", "wasm_engine_new", "ropewalk_wasi_new", "ropewalk_last_error"];
+
+#[test]
+fn every_function_is_used_by_a_test_and_misused_by_one() {
+    if !is_there("nm") {
+        return;
+    }
+    let test = |name: &str| here().join("tests/c").join(name).with_extension("c");
+    let misused = called_by(&test("misuse"));
+    let mut used = called_by(&test("families"));
+    used.extend(called_by(&test("features")));
+    for name in EXAMPLES {
+        used.extend(called_by(&here().join("examples").join(name).with_extension("c")));
+    }
+    let declared = declared();
+    let unused: Vec<_> = declared.difference(&used).collect();
+    assert!(unused.is_empty(), "neither tests nor examples use {unused:?}");
+    let not_misused = declared.difference(&misused);
+    let not_misused: Vec<_> =
+        not_misused.filter(|name| !NOTHING_TO_MISUSE.contains(&name.as_str())).collect();
+    assert!(not_misused.is_empty(), "misuse.c does not misuse {not_misused:?}");
 }
 
 /// The library is used by its symbols only.

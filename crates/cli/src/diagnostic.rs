@@ -2,10 +2,11 @@
 
 use std::process::ExitCode;
 
-use ropewalk::{Error, HostError, ModuleError, Trap, TrapCode};
+use ropewalk::{Error, HostError, ModuleError, Trap};
 use ropewalk_wasi::{BrokenPipe, I32Exit};
 
 use crate::colour;
+use crate::help;
 use crate::snapshots::Asleep;
 use crate::timeout::TimedOut;
 
@@ -39,7 +40,7 @@ pub(crate) fn report(error: &Error) -> ExitCode {
 /// Prints an error, and what may help.
 pub(crate) fn print(error: &Error) {
     colour::print(&format!("error: {}", message(error)));
-    if let Some(help) = help(error) {
+    if let Some(help) = help::of(error) {
         colour::print(&format!("help: {help}"));
     }
 }
@@ -52,14 +53,6 @@ fn message(error: &Error) -> String {
         // With the lines around the place.
         Some(module) if error.chain().len() == 1 => format!("{module:#}"),
         _ => format!("{error:#}"),
-    }
-}
-
-/// What the user can do about a trap that is a limit of the command.
-fn help(error: &Error) -> Option<&'static str> {
-    match error.downcast_ref::<Trap>()?.code() {
-        TrapCode::CallStackExhausted => Some("--stack-size gives each stack more room, such as 1G"),
-        _ => None,
     }
 }
 

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use ropewalk::{Engine, Module, ModuleError, Result};
+use ropewalk::{Engine, Error, Module, ModuleError, Result};
 use ropewalk_text::Text;
 
 use crate::files::{self, Output};
-use crate::{input, names, output};
+use crate::{input, marked, names, output};
 
 /// Lower a module to standard WebAssembly.
 ///
@@ -25,7 +25,8 @@ pub(crate) struct Lower {
     #[arg(short, long)]
     output: Option<PathBuf>,
 
-    /// Prints the offset in the binary before each line, in hexadecimal.
+    /// Prints the offset in the binary before each line, in hexadecimal; of a
+    /// binary that is invalid or malformed, all up to what is wrong.
     #[arg(long)]
     offsets: bool,
 }
@@ -39,7 +40,7 @@ struct Lowered {
 impl Lower {
     pub(crate) fn execute(self) -> Result<ExitCode> {
         let bytes = input::module_bytes(&self.file)?;
-        let lowered = lower(&bytes).map_err(|error| input::in_file(&self.file, &bytes, error))?;
+        let lowered = lower(&bytes).map_err(|error| self.refused(&bytes, error))?;
         let lowered = if self.offsets { lowered.with_offsets()? } else { lowered };
         match self.output.as_deref().filter(|path| !files::is_stdout(path)) {
             None => output::text(&lowered.text)?,
@@ -50,6 +51,19 @@ impl Lower {
             }
         }
         Ok(ExitCode::SUCCESS)
+    }
+}
+
+impl Lower {
+    /// The error of a module that is refused. If offsets are asked for, the module is printed up
+    /// to what is wrong.
+    fn refused(&self, bytes: &[u8], error: Error) -> Error {
+        let listing = marked::up_to_error(bytes, &error).filter(|_| self.offsets);
+        let printed = listing.map_or(Ok(()), |listing| output::text(&listing));
+        match printed {
+            Ok(()) => input::in_file(&self.file, bytes, error),
+            Err(error) => error,
+        }
     }
 }
 

@@ -32,6 +32,7 @@ mod compile;
 mod completions;
 mod diagnostic;
 mod files;
+mod help;
 mod imports;
 mod input;
 mod literal;

@@ -27,7 +27,7 @@ enum Kind {
     /// Found in text, or in what the text says.
     Text(TextError),
     /// Found in a binary, at an offset.
-    Binary { message: String, offset: usize, path: Option<String> },
+    Binary { message: String, offset: usize, function: Option<String>, path: Option<String> },
     /// Found at no place in particular.
     Other { message: String, path: Option<String> },
 }
@@ -57,6 +57,26 @@ impl ModuleError {
         }
     }
 
+    /// The function of a binary that it is in, as the text format writes it: its name in the
+    /// name section, such as `$run`, or its index.
+    ///
+    /// ```
+    /// use ropewalk::*;
+    ///
+    /// // A function whose body has an opcode that does not exist, 0xff.
+    /// let binary = b"\0asm\x01\0\0\0\x01\x04\x01\x60\0\0\x03\x02\x01\0\x0a\x05\x01\x03\0\xff\x0b";
+    /// let error = Module::new(&Engine::default(), binary).unwrap_err();
+    /// let error = error.downcast_ref::<ModuleError>().unwrap();
+    /// assert_eq!((error.offset(), error.function()), (Some(0x17), Some("0")));
+    /// assert_eq!(error.to_string(), "illegal opcode: 0xff (at offset 0x17, in function 0)");
+    /// ```
+    pub fn function(&self) -> Option<&str> {
+        match &self.kind {
+            Kind::Binary { function, .. } => function.as_deref(),
+            _ => None,
+        }
+    }
+
     /// The error for a compiled module where one in the binary or the text format is
     /// expected.
     pub(crate) fn precompiled() -> ModuleError {
@@ -70,8 +90,8 @@ impl ModuleError {
         let path = path.into();
         let kind = match self.kind {
             Kind::Text(error) => Kind::Text(error.with_path(path)),
-            Kind::Binary { message, offset, .. } => {
-                Kind::Binary { message, offset, path: Some(path) }
+            Kind::Binary { message, offset, function, .. } => {
+                Kind::Binary { message, offset, function, path: Some(path) }
             }
             Kind::Other { message, .. } => Kind::Other { message, path: Some(path) },
         };
@@ -79,12 +99,13 @@ impl ModuleError {
     }
 
     /// The error of a binary that nobody encoded here: types have the names that
-    /// its name section gives them.
+    /// its name section gives them, and the function is named.
     pub(crate) fn in_binary(self, binary: &[u8]) -> ModuleError {
         let kind = match self.kind {
-            Kind::Binary { message, offset, path } => {
+            Kind::Binary { message, offset, path, .. } => {
                 let message = ropewalk_text::explain_binary(binary, offset, &message);
-                Kind::Binary { message, offset, path }
+                let function = ropewalk_text::function_at(binary, offset);
+                Kind::Binary { message, offset, function, path }
             }
             kind => kind,
         };
@@ -120,7 +141,7 @@ impl From<CompileError> for ModuleError {
 
 /// What is wrong at an offset of a binary.
 fn at(offset: u64, message: String) -> Kind {
-    Kind::Binary { message, offset: offset as usize, path: None }
+    Kind::Binary { message, offset: offset as usize, function: None, path: None }
 }
 
 /// A message of the decoder in words for those who do not know it: it lists the bytes
@@ -149,9 +170,11 @@ impl fmt::Display for ModuleError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
             Kind::Text(error) => error.fmt(f),
-            Kind::Binary { message, offset, path } => {
+            Kind::Binary { message, offset, function, path } => {
                 write_path(f, path)?;
-                write!(f, "{message} (at offset {offset:#x})")
+                write!(f, "{message} (at offset {offset:#x}")?;
+                function.iter().try_for_each(|name| write!(f, ", in function {name}"))?;
+                f.write_str(")")
             }
             Kind::Other { message, path } => {
                 write_path(f, path)?;

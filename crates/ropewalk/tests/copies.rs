@@ -202,10 +202,18 @@ fn typed_copies_have_types() {
 fn what_cannot_be_copied_stays_as_it_is() {
     for engine in all_engines() {
         let (mut store, instance) = setup(&engine);
-        for name in ["calls the host", "has a task", "has a stack"] {
+        for (name, reason) in [
+            ("calls the host", "it was left in a call of the host, which returns once"),
+            ("has a task", "a task was suspended with it, and a task is one object"),
+            ("has a stack", "a function on it owns a first-class stack, which has one owner"),
+        ] {
             let rest = asked(new(&mut store, instance, name).resume(&mut store, &[Val::I32(1)]));
-            let failed = rest.try_clone(&mut store);
-            assert_eq!(code(failed), TrapCode::NotCopied, "{name}");
+            let failed = rest.try_clone(&mut store).unwrap_err();
+            let failed = failed.downcast_ref::<Trap>().unwrap();
+            assert_eq!(failed.code(), TrapCode::NotCopied, "{name}");
+            assert!(failed.detail().unwrap().starts_with(reason), "{name}: {failed}");
+            let again = rest.try_clone(&mut store).unwrap_err().to_string();
+            assert!(again.starts_with("wasm trap: stack cannot be copied: "), "{name}: {again}");
             assert_eq!(returned(rest.resume(&mut store, &[Val::I32(0)])), 0, "{name}");
             check_empty(&mut store);
         }

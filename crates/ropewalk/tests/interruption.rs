@@ -174,6 +174,25 @@ fn no_handler_catches_an_interruption() {
     assert_eq!(trap(&error).backtrace().frames().len(), 1);
 }
 
+/// Where a function looks whether it is to stop before its first instruction, its line is that
+/// where it begins.
+#[test]
+fn a_function_that_is_interrupted_at_its_beginning_has_a_line() {
+    // Behind the first line, with which the module begins.
+    let text = "\n\
+        (func $a (export \"run\")\n\
+          (return_call $b))\n\
+        (func $b (export \"other\")\n\
+          (return_call $a))";
+    let (mut store, run, _) = endless(&interruptible(DEFAULT), text);
+    store.set_timeout(Duration::from_millis(5)).unwrap();
+    let error = run.call(&mut store, ()).unwrap_err();
+    let [frame] = trap(&error).backtrace().frames() else { panic!("one frame: {error}") };
+    let line = if frame.function_name() == Some("a") { 2 } else { 4 };
+    assert_eq!(frame.line(), Some(line), "{error}");
+    assert_eq!(frame.function_offset(), Some(0));
+}
+
 /// Instructions that take long are done in pieces. The functions are so short that they
 /// do not look when they begin.
 #[test]

@@ -48,6 +48,45 @@ fn time_is_that_of_all_stacks_that_wait() {
     }
 }
 
+/// A loop under a recursion of some depth, on a stack of its own.
+const DEEP: &str = r#"(module $m
+  (type $f (func)) (type $c (cont $f))
+  (global $depth (mut i32) (i32.const 0))
+  (elem declare func $body)
+  (func $spin (local $n i32)
+    (local.set $n (i32.const 50_000_000))
+    (loop $l (br_if $l (local.tee $n (i32.sub (local.get $n) (i32.const 1))))))
+  (func $down (param i32)
+    (if (local.get 0)
+      (then (call $down (i32.sub (local.get 0) (i32.const 1))))
+      (else (call $spin))))
+  (func $body (call $down (global.get $depth)))
+  (func (export "run") (param i32)
+    (global.set $depth (local.get 0))
+    (resume $c (cont.new $c (ref.func $body)))))"#;
+
+#[test]
+fn time_of_a_deep_recursion_is_that_of_its_callers() {
+    let down = |count: usize| "m!down;".repeat(count);
+    for (depth, expected) in [
+        (1, format!("m!run;m!body;{}m!spin", down(2))),
+        (100, format!("m!run;m!body;{}m!spin", down(101))),
+        // Of each 64 some are no functions: what a stack begins with.
+        (1_000, format!("m!run;m!body;{}(calls left out);{}m!spin", down(61), down(63))),
+        (100_000, format!("m!run;m!body;{}(calls left out);{}m!spin", down(61), down(63))),
+    ] {
+        let engine = interruptible(DEFAULT);
+        let (mut store, instance) = instantiate_in(&engine, DEEP);
+        store.start_profile(INTERVAL).unwrap();
+        call(&mut store, instance, "run", &[Val::I32(depth)]).unwrap();
+        let folded = store.take_profile().unwrap().to_folded();
+        let of_spin: Vec<&str> = folded.lines().filter(|line| line.contains("m!spin")).collect();
+        assert_eq!(of_spin.len(), 1, "{folded}");
+        assert_eq!(of_spin[0].rsplit_once(' ').unwrap().0, expected, "{depth}");
+        assert!(folded.lines().all(|line| line.starts_with("m!run")), "{folded}");
+    }
+}
+
 #[test]
 fn calls_through_the_host_are_time_of_whoever_called_it() {
     let profile = profile_of(&interruptible(DEFAULT), "through_host");

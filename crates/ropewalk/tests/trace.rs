@@ -46,6 +46,11 @@ fn words(trace: &Trace) -> Vec<String> {
             What::Enter => "enter".to_string(),
             What::Leave => "leave".to_string(),
             What::Create { created } => format!("create {}", name(*created)),
+            What::Clone { created, origin, parent, outermost } => {
+                let parent = parent.map_or("nothing".to_string(), &mut name);
+                let (outermost, origin) = (name(*outermost), name(*origin));
+                format!("clone {origin} as {} on {parent} up to {outermost}", name(*created))
+            }
             What::Resume { target, values } => format!("resume {} ({values})", name(*target)),
             What::Suspend { to, outermost, tag: t, values } => {
                 format!("suspend {} to {}{} ({values})", name(*outermost), name(*to), tag(*t))
@@ -194,6 +199,29 @@ const NESTED: &str = r#"(module $m
   (func $two (type $fs))
   (func (export "switches")
     (resume $cs (on $sw switch) (ref.null $cs) (cont.new $cs (ref.func $one)))))"#;
+
+#[test]
+fn what_is_left_out_of_a_deep_stack_is_marked() {
+    let module = r#"(module
+        (import "host" "f" (func $f))
+        (func $down (param i32)
+          (if (local.get 0)
+            (then (call $down (i32.sub (local.get 0) (i32.const 1))))
+            (else (call $f))))
+        (func (export "run") (call $down (i32.const 100)) (call $down (i32.const 3))))"#;
+    let (mut store, instance) = with_host(&traced(DEFAULT), module, || {});
+    store.take_trace().unwrap();
+    call(&mut store, instance, "run", &[]).unwrap();
+    let trace = store.take_trace().unwrap();
+    let calls = trace.events.iter().filter(|event| matches!(event.what, What::HostCall { .. }));
+    let calls: Vec<_> = calls.map(|event| functions(&trace, event.frames)).collect();
+    let [deep, shallow] = &calls[..] else { panic!("two calls: {calls:?}") };
+    assert_eq!(deep.last(), Some(&"(calls left out)"));
+    assert!(deep.len() > 60 && deep[..deep.len() - 1].iter().all(|name| *name == "down"));
+    assert_eq!(shallow[..], ["down", "down", "down", "down", "run"]);
+    let root = trace.events[0].stack;
+    assert!(traces::Timeline::of(&trace).stack_name(&trace, root).ends_with(" run"));
+}
 
 #[test]
 fn what_is_suspended_together_is_told_by_the_outermost() {
@@ -392,7 +420,7 @@ fn a_copy_is_a_stack_of_its_own() {
         "A: create B",
         "A: resume B ()",
         "B: suspend B to A $yield ()",
-        "A: create C",
+        "A: clone B as C on nothing up to C",
         "A: resume C ()",
         "C: return to A ()",
         "A: resume B ()",
@@ -403,6 +431,52 @@ fn a_copy_is_a_stack_of_its_own() {
         let (trace, result) = runs_in(&traced(mode), module, "run");
         result.unwrap();
         assert_eq!(words(&trace), expected);
+    }
+}
+
+#[test]
+fn copies_of_a_chain_are_linked_as_their_origins_are() {
+    let module = r#"(module
+        (type $f (func)) (type $k (cont $f))
+        (tag $yield)
+        (elem declare func $inner $outer)
+        (func $inner (suspend $yield) (suspend $yield))
+        (func $outer (resume $k (cont.new $k (ref.func $inner))))
+        (func (export "run")
+          (local $first (ref null $k)) (local $second (ref null $k))
+          (block $yielded (result (ref $k))
+            (resume $k (on $yield $yielded) (cont.new $k (ref.func $outer)))
+            (unreachable))
+          (local.set $first)
+          (local.set $second (cont.clone $k (local.get $first)))
+          (block $again (result (ref $k))
+            (resume $k (on $yield $again) (local.get $second))
+            (unreachable))
+          (local.set $second)
+          (resume $k (local.get $second))))"#;
+    // In the copy, E runs on D.
+    let expected = [
+        "A: enter",
+        "A: create B",
+        "A: resume B ()",
+        "B: create C",
+        "B: resume C ()",
+        "C: suspend B to A $yield ()",
+        "A: clone B as D on nothing up to D",
+        "A: clone C as E on D up to D",
+        "A: resume E ()",
+        "E: suspend D to A $yield ()",
+        "A: resume E ()",
+        "E: return to D ()",
+        "D: return to A ()",
+        "A: leave",
+    ];
+    for mode in MODES {
+        let (trace, result) = runs_in(&traced(mode), module, "run");
+        result.unwrap();
+        let words: Vec<String> =
+            words(&trace).into_iter().filter(|word| !word.ends_with("drop")).collect();
+        assert_eq!(words, expected);
     }
 }
 
@@ -714,9 +788,13 @@ fn all_stacks_can_be_seen_at_every_event() {
                 let [running] = running[..] else { panic!("one stack runs at {what}") };
                 assert_eq!(design_of(running.kind), design, "{what}");
                 let name = running.function.as_ref().and_then(|frame| frame.function_name());
-                if let (Some(function), Some(name)) = (function, name) {
-                    assert_eq!(name, function, "{what}");
+                if let Some(function) = function {
+                    assert_eq!(name, Some(function.as_str()), "{what}");
                 }
+                // It has one also if it was just resumed for the first time, unless it is blank:
+                // a root that is entered, and a first-class stack that is extended.
+                let may_be_blank = matches!(design, Design::Root | Design::FirstClass);
+                assert!(name.is_some() || may_be_blank, "{what}");
             }
         }
     }

@@ -374,6 +374,64 @@ fn a_long_backtrace_is_cut() {
     let backtrace = trap(&error).backtrace();
     assert!(backtrace.omitted() > 1000);
     assert!(backtrace.to_string().lines().count() < 100);
+    // Also the innermost, whose function had only begun.
+    assert!(backtrace.frames().iter().all(|frame| frame.line().is_some()), "{backtrace}");
+}
+
+/// Of a deep recursion all frames are counted, and those outside of it are shown.
+#[test]
+fn a_recursion_is_folded_with_its_number_and_its_callers() {
+    let text = r#"(module $m
+      (type $f (func)) (type $c (cont $f))
+      (global $left (mut i32) (i32.const 0))
+      (elem declare func $nest)
+      (func $down (param i32)
+        (if (i32.eqz (local.get 0)) (then (unreachable)))
+        (call $down (i32.sub (local.get 0) (i32.const 1))))
+      (func $even (param i32)
+        (if (i32.eqz (local.get 0)) (then (unreachable)))
+        (call $odd (i32.sub (local.get 0) (i32.const 1))))
+      (func $odd (param i32) (call $even (i32.sub (local.get 0) (i32.const 1))))
+      (func $nest
+        (if (i32.eqz (global.get $left)) (then (unreachable)))
+        (global.set $left (i32.sub (global.get $left) (i32.const 1)))
+        (resume $c (cont.new $c (ref.func $nest))))
+      (func $caller (param i32) (call $down (local.get 0)))
+      (func (export "alone") (param i32) (call $caller (local.get 0)))
+      (func (export "pair") (param i32) (call $even (local.get 0)))
+      (func (export "stacks") (param i32) (global.set $left (local.get 0)) (call $nest)))"#;
+    let (mut store, instance) = instantiate(text);
+    let mut check = |export: &str, depth: i32, count: usize, expected: &[&str]| {
+        let error = call(&mut store, instance, export, &[Val::I32(depth)]).unwrap_err();
+        let backtrace = trap(&error).backtrace();
+        assert_eq!(backtrace.frames().len() + backtrace.omitted(), count, "{backtrace}");
+        let text = backtrace.to_string();
+        // Without the places.
+        let lines = text.lines().map(|line| match line.split_once(": <text>:") {
+            Some((number, rest)) => format!("{number} {}", rest.rsplit(' ').next().unwrap()),
+            None => line.to_string(),
+        });
+        let lines: Vec<String> = lines.map(|line| line.trim().to_string()).collect();
+        assert_eq!(lines[1..], *expected, "{text}");
+    };
+    for depth in [61, 62, 100, 2000, 100_000] {
+        let same = format!("... the same frame {} times more", depth - 1);
+        let outer = [format!("{} m!caller", depth + 1), format!("{} m!alone", depth + 2)];
+        let expected = ["0 m!down", "1 m!down", &same, &outer[0], &outer[1]];
+        check("alone", depth, depth as usize + 3, &expected);
+        let depth = depth / 2 * 2;
+        let same = format!("... the same 2 frames {} times more", depth / 2 - 1);
+        let outer = format!("{} m!pair", depth + 1);
+        let expected = ["0 m!even", "1 m!odd", "2 m!even", &same, &outer];
+        check("pair", depth, depth as usize + 2, &expected);
+    }
+    for depth in [20, 2000] {
+        let same = format!("... the same frame {} times more", depth - 1);
+        let outer = format!("{} m!stacks", depth + 1);
+        let by = "-- resumed by resume";
+        let expected = ["0 m!nest", by, "1 m!nest", &same, &outer];
+        check("stacks", depth, depth as usize + 2, &expected);
+    }
 }
 
 #[test]

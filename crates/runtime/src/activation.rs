@@ -447,7 +447,8 @@ fn error_of(store: &mut Store, ending: Ending) -> Result<anyhow::Error, Box<dyn 
             // SAFETY: see above.
             let backtrace = unsafe { Backtrace::capture(store, &in_host_call(store)) };
             if let Some(trap) = error.downcast_ref::<Trap>() {
-                return Ok(Trap::new(trap.code(), None, backtrace).into());
+                let detail = trap.detail().map(str::to_string);
+                return Ok(Trap::new(trap.code(), detail, backtrace).into());
             }
             Ok(HostError::wrap(error, backtrace))
         }
@@ -482,10 +483,12 @@ impl Store {
     }
 }
 
-/// What more is known of a trap: why there is no stack, no room on one, or no memory.
+/// What more is known of a trap: why there is no stack, no room on one, no copy, or no memory.
 fn detail_of(store: &mut Store, code: TrapCode) -> Option<String> {
     let (no_room, no_memory) = (store.stacks.take_refusal(), store.heap.refusal.take());
+    let not_copied = store.stacks.not_copied.take();
     match code {
+        TrapCode::NotCopied => Some(not_copied?.to_string()),
         TrapCode::CallStackExhausted | TrapCode::TooManyStacks => Some(no_room?.to_string()),
         TrapCode::OutOfMemory => Some(no_memory?.to_string()),
         _ => None,

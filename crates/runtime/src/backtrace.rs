@@ -1,28 +1,42 @@
 //! Where a computation was, from the innermost frame outwards, through all
 //! activations.
 
+mod fold;
+mod walk;
+
 use crate::activation::LeavePoint;
-use crate::arch;
 use crate::code::LoadedModule;
 use crate::source::Place;
 use crate::store::{Store, StoreId};
-use ropewalk_abi::code::index;
 use ropewalk_abi::stack::{EVERY_TAG, Purpose, tag_of_handler};
 use ropewalk_abi::{ControlBlock, clauses};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
+use walk::{Between, Walker};
 
 /// The frames of WebAssembly functions, the innermost first.
+///
+/// Of more than 64, a recursion has each of its frames once, and if there are still too many,
+/// the innermost and the outermost are kept: enough to see where a runaway recursion came from,
+/// and not a megabyte of text.
 #[derive(Clone, Default)]
 pub struct Backtrace {
     frames: Vec<Frame>,
-    /// How many more there were.
-    omitted: usize,
+    parts: Vec<Part>,
+    /// How many frames there were.
+    count: usize,
 }
 
-/// How many frames a backtrace keeps: enough to see where a runaway recursion
-/// came from, and not a megabyte of text.
-const MAX_FRAMES: usize = 64;
+/// Frames that follow each other, perhaps several times.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    /// How many frames are inside of the first one.
+    number: usize,
+    /// Which of the frames that are kept the first one is.
+    first: usize,
+    length: usize,
+    times: usize,
+}
 
 /// A frame of a WebAssembly function.
 #[derive(Clone)]
@@ -154,13 +168,6 @@ impl Frame {
         self.places().first()?.column()
     }
 
-    /// Whether two frames look the same.
-    fn is_like(&self, other: &Frame) -> bool {
-        Arc::ptr_eq(&self.module, &other.module)
-            && (self.function, self.offset) == (other.function, other.offset)
-            && self.boundary == other.boundary
-    }
-
     /// Its module and its function.
     pub(crate) fn function_text(&self) -> String {
         let module = self.shown_module();
@@ -204,14 +211,15 @@ impl fmt::Debug for Frame {
 }
 
 impl Backtrace {
-    /// The frames, the innermost first; of very many, only the first ones.
+    /// The frames, the innermost first. Of more than 64, those of a recursion are there once,
+    /// and if there are still too many, only the innermost and the outermost.
     pub fn frames(&self) -> &[Frame] {
         &self.frames
     }
 
-    /// How many outer frames are left out.
+    /// How many frames are left out.
     pub fn omitted(&self) -> usize {
-        self.omitted
+        self.count - self.frames.len()
     }
 
     /// The frames of a store whose newest activation was left.
@@ -229,20 +237,19 @@ impl Backtrace {
         for (i, innermost) in std::iter::once(newest).chain(store.outer_stacks()).enumerate() {
             let mut child = None;
             for stack in store.with_extender(innermost) {
-                let boundary = match child.replace(stack) {
-                    Some(child) => store.resume_boundary(child, stack),
+                walker.between = match child.replace(stack) {
+                    Some(child) => Some(Between::resume(child, stack)),
                     // This is the one that was left.
                     None if i == 0 => continue,
-                    None => Boundary::Host,
+                    None => Some(Between::Host),
                 };
-                walker.boundary = Some(boundary);
                 // SAFETY: parents wait for their children, and outer
                 // activations are in host calls, so their control blocks say
                 // where they were left.
                 unsafe { walker.walk_left(&LeavePoint::in_host_call(stack)) };
             }
         }
-        walker.trace
+        walker.finish()
     }
 
     /// The frames of one stack.
@@ -254,12 +261,12 @@ impl Backtrace {
         let mut walker = Walker::new(store);
         // SAFETY: the caller's promise.
         unsafe { walker.walk_left(left) };
-        walker.trace
+        walker.finish()
     }
 
-    /// The function of the outermost frame, if none is left out.
+    /// The function of the outermost frame.
     pub(crate) fn outermost(&self) -> Option<Frame> {
-        let outermost = self.frames.last().filter(|_| self.omitted == 0)?;
+        let outermost = self.frames.last()?;
         Some(Frame::of_function(&outermost.module, outermost.function))
     }
 
@@ -272,14 +279,14 @@ impl Backtrace {
         let mut child = None;
         for stack in stacks {
             if let Some(child) = child.replace(stack) {
-                walker.boundary = Some(store.resume_boundary(child, stack));
+                walker.between = Some(Between::resume(child, stack));
             }
             if let Some(left) = LeavePoint::suspended(stack) {
                 // SAFETY: a suspended stack says where it was left.
                 unsafe { walker.walk_left(&left) };
             }
         }
-        walker.trace
+        walker.finish()
     }
 }
 
@@ -308,14 +315,19 @@ impl Store {
 
     /// What lies between a stack and its parent or extender.
     pub(crate) fn resume_boundary(&self, child: &ControlBlock, parent: &ControlBlock) -> Boundary {
-        let instruction = match child.purpose {
-            _ if std::ptr::eq(child.extender, parent) => "stack.extend",
-            Purpose::Task => "task.resume",
-            Purpose::Fiber => "fiber.mount",
-            _ => "resume",
-        };
+        let instruction = resume_instruction(child, parent);
         // SAFETY: a stack that waits for another has noted its clauses.
-        let words = unsafe { clauses::all(parent.handlers) }.filter(|word| *word != EVERY_TAG);
+        unsafe { self.boundary_of(instruction, parent.handlers) }
+    }
+
+    /// The boundary of an instruction with clauses.
+    ///
+    /// # Safety
+    ///
+    /// A stack must wait with them.
+    unsafe fn boundary_of(&self, instruction: &'static str, handlers: *const u64) -> Boundary {
+        // SAFETY: the caller's promise.
+        let words = unsafe { clauses::all(handlers) }.filter(|word| *word != EVERY_TAG);
         let tags = words.map(|word| self.tag_name(tag_of_handler(word)));
         Boundary::Resume { instruction, tags: tags.collect() }
     }
@@ -332,165 +344,52 @@ impl Store {
     }
 }
 
-struct Walker<'a> {
-    store: &'a Store,
-    trace: Backtrace,
-    /// What lies before the next frame.
-    boundary: Option<Boundary>,
-    /// The module of the newest frame, and its instance if there is only one.
-    newest: Option<(&'a Arc<LoadedModule>, Option<usize>)>,
-    /// The addresses that were met lately, and whether they are in a function: of a deep
-    /// stack most frames are only counted, and most are of few calls.
-    known: [(usize, bool); KNOWN],
-}
-
-/// A power of two.
-const KNOWN: usize = 8;
-
-impl<'a> Walker<'a> {
-    fn new(store: &'a Store) -> Walker<'a> {
-        let known = [(0, false); KNOWN];
-        Walker { store, trace: Backtrace::default(), boundary: None, newest: None, known }
-    }
-
-    /// The instance of a module, if there is only one.
-    fn only_instance(&mut self, module: &'a Arc<LoadedModule>) -> Option<usize> {
-        if let Some((newest, instance)) = self.newest
-            && Arc::ptr_eq(newest, module)
-        {
-            return instance;
-        }
-        let instances = self.store.instances.iter().enumerate();
-        let mut found = instances.filter(|(_, instance)| Arc::ptr_eq(instance.module(), module));
-        let instance = found.next().filter(|_| found.next().is_none()).map(|(index, _)| index);
-        self.newest = Some((module, instance));
-        instance
-    }
-
-    unsafe fn walk_left(&mut self, left: &LeavePoint) {
-        self.push(left.pc, !left.at_fault);
-        // SAFETY: `sp` was the stack pointer when it was left.
-        let missing = unsafe { self.unlinked_caller(left) };
-        if let Some(pc) = missing {
-            self.push(pc, true);
-        }
-        let mut fp = left.fp;
-        while fp != 0 {
-            // SAFETY: `fp` is a link of the chain, so a saved frame pointer
-            // and a return address are there.
-            let (next, pc) = unsafe { (*(fp as *const usize), *((fp + 8) as *const usize)) };
-            self.push(pc, true);
-            fp = match next {
-                0 => 0,
-                link => link.wrapping_add(left.distance),
-            };
-        }
-    }
-
-    /// The return address of a function that faulted before its frame was
-    /// linked into the chain, or of the stub that probes its frame.
-    unsafe fn unlinked_caller(&self, left: &LeavePoint) -> Option<usize> {
-        if !left.at_fault {
-            return None;
-        }
-        let (module, offset) = self.store.module_at(left.pc)?;
-        let image = module.code.tables();
-        let start = image.function_at(offset).map(|f| image.functions[f as usize].start);
-        let place = arch::frames::unlinked_return_address(start.map(|start| offset - start))?;
-        // SAFETY: before its frame is linked, the return address of a function
-        // is on top of the stack, or below what it has pushed.
-        Some(unsafe { *((left.sp + place) as *const usize) })
-    }
-
-    /// Whether a function contains an address.
-    fn is_in_function(&mut self, address: usize) -> bool {
-        let known = &mut self.known[address % KNOWN];
-        if known.0 != address {
-            let function = self.store.module_at(address).and_then(|(module, offset)| {
-                let image = module.code.tables();
-                index(image.functions[image.function_at(offset)? as usize].function)
-            });
-            *known = (address, function.is_some());
-        }
-        known.1
-    }
-
-    /// Adds the frame of the function that contains an address: the address of
-    /// an instruction, or after a call.
-    fn push(&mut self, pc: usize, is_return_address: bool) {
-        let address = if is_return_address { pc - 1 } else { pc };
-        if self.trace.frames.len() >= MAX_FRAMES {
-            self.trace.omitted += usize::from(self.is_in_function(address));
-            return;
-        }
-        let Some((module, offset)) = self.store.module_at(address) else { return };
-        let image = module.code.tables();
-        let code = image.function_at(offset).map(|number| image.functions[number as usize]);
-        let Some(code) = code else { return };
-        let Some(function) = index(code.function) else { return };
-        if self.trace.frames.try_reserve(1).is_err() {
-            self.trace.omitted += 1;
-            return;
-        }
-        let instance = self.only_instance(module).map(|index| (self.store.id(), index));
-        self.trace.frames.push(Frame {
-            instance,
-            function,
-            body: Some(code.body),
-            offset: module.code.position_at(offset),
-            module: module.clone(),
-            boundary: self.boundary.take(),
-            places: OnceLock::new(),
-        });
+/// The instruction by which a stack has resumed another.
+fn resume_instruction(child: &ControlBlock, parent: &ControlBlock) -> &'static str {
+    match child.purpose {
+        _ if std::ptr::eq(child.extender, parent) => "stack.extend",
+        Purpose::Task => "task.resume",
+        Purpose::Fiber => "fiber.mount",
+        _ => "resume",
     }
 }
-
-/// The longest cycle of a recursion that is shown as one.
-const LONGEST_CYCLE: usize = 8;
-
-/// Fewer repetitions than these are shown as they are.
-const REPETITIONS: usize = 3;
 
 impl Backtrace {
-    /// The cycle of a recursion that begins with a frame: how many frames it has, and how often it
-    /// comes. Nothing if that is too seldom to be folded.
-    fn cycle(&self, begin: usize) -> Option<(usize, usize)> {
-        let frames = &self.frames[begin..];
-        (1..=LONGEST_CYCLE).find_map(|length| {
-            let like = frames.iter().zip(frames.get(length..)?);
-            let like = like.take_while(|(frame, next)| frame.is_like(next)).count();
-            let times = like / length + 1;
-            (times > REPETITIONS).then_some((length, times))
-        })
-    }
-
-    fn write_frame(&self, f: &mut fmt::Formatter<'_>, number: usize) -> fmt::Result {
-        let frame = &self.frames[number];
-        if let Some(boundary) = &frame.boundary {
-            write!(f, "\n      -- {boundary}")?;
+    /// Writes the frames, a line each, the numbers of which are indented.
+    pub(crate) fn write_frames(&self, f: &mut fmt::Formatter<'_>, indent: usize) -> fmt::Result {
+        let mut number = 0;
+        for part in &self.parts {
+            write_missing(f, indent, part.number - number)?;
+            for place in 0..part.length {
+                let frame = &self.frames[part.first + place];
+                if let Some(boundary) = &frame.boundary {
+                    write!(f, "\n{:indent$}    -- {boundary}", "")?;
+                }
+                write!(f, "\n{:indent$}{:2}: {frame}", "", part.number + place)?;
+            }
+            let same = if part.length == 1 { "frame" } else { &format!("{} frames", part.length) };
+            if part.times > 1 {
+                let more = part.times - 1;
+                write!(f, "\n{:indent$}    ... the same {same} {more} times more", "")?;
+            }
+            number = part.number + part.length * part.times;
         }
-        write!(f, "\n  {number:2}: {frame}")
+        write_missing(f, indent, self.count - number)
+    }
+}
+
+fn write_missing(f: &mut fmt::Formatter<'_>, indent: usize, missing: usize) -> fmt::Result {
+    match missing {
+        0 => Ok(()),
+        1 => write!(f, "\n{:indent$}... 1 frame is left out", ""),
+        many => write!(f, "\n{:indent$}... {many} frames are left out", ""),
     }
 }
 
 impl fmt::Display for Backtrace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("wasm backtrace:")?;
-        let mut number = 0;
-        while number < self.frames.len() {
-            let (length, times) = self.cycle(number).unwrap_or((1, 1));
-            (number..number + length).try_for_each(|number| self.write_frame(f, number))?;
-            match (times - 1, length) {
-                (0, _) => {}
-                (more, 1) => write!(f, "\n      ... the same frame {more} times more")?,
-                (more, _) => write!(f, "\n      ... the same {length} frames {more} times more")?,
-            }
-            number += length * times;
-        }
-        if self.omitted > 0 {
-            write!(f, "\n  ... and {} more", self.omitted)?;
-        }
-        Ok(())
+        self.write_frames(f, 2)
     }
 }
 

@@ -10,7 +10,7 @@ use crate::precompiled::code::{Admission, Code};
 use crate::precompiled::{Precompiled, PrecompiledError};
 use crate::source::Source;
 use crate::store::Store;
-use ropewalk_abi::code::{CodeImage, CodeTables, FunctionCode};
+use ropewalk_abi::code::{CodeImage, CodeTables, FunctionCode, index};
 use ropewalk_abi::module::{Item, ModuleInfo};
 use ropewalk_abi::{
     ExternType, FuncType, GlobalType, HeapType, InstanceLayout, RefType, TableType, TagType,
@@ -155,14 +155,20 @@ impl CodeMemory {
         }
     }
 
-    /// Which byte of the module the instruction at an offset comes from. Unknown if it comes
-    /// out of a file that is damaged there.
+    /// Which byte of the module the instruction at an offset comes from; where a function
+    /// begins, and looks whether it is to stop, that is where its body begins. Unknown if it
+    /// comes out of a file that is damaged there.
     pub fn position_at(&self, offset: u32) -> Option<u32> {
+        let body = || {
+            let number = self.tables.function_at(offset)?;
+            let code = self.tables.functions[number as usize];
+            index(code.function).map(|_| code.body)
+        };
         let has_positions = match &self.kept {
             Kept::Precompiled(file, _) => file.has_positions(),
             Kept::Image(..) | Kept::Map(_) => true,
         };
-        has_positions.then(|| self.tables.position_at(offset))?
+        has_positions.then(|| self.tables.position_at(offset).or_else(body))?
     }
 
     /// The offset of an address in the code, if it lies there.

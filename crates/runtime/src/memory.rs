@@ -89,7 +89,10 @@ impl Memory {
             .filter(|len| *len < ADDRESS_SPACE)
             .ok_or_else(|| failed("it exceeds the address space".to_string()))?;
         if len > pool.limit {
-            return Err(failed(format!("a memory may have at most {} bytes", pool.limit)));
+            return Err(failed(format!(
+                "a memory may have at most {} bytes (Config::max_memory)",
+                pool.limit
+            )));
         }
         let mut is_whole = pool.is_whole(&ty) && !(may_be_small && Counted::are_many());
         let mut taken = pool.take(&ty, len as usize, is_whole);

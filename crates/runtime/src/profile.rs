@@ -6,10 +6,15 @@
 //! extends them, and of outer activations, and the function goes on. So time on a stack is
 //! also time of those that wait for it. What runs in the host has no check points: a sample
 //! that falls there is taken when WebAssembly runs again.
+//!
+//! Of a deep stack the innermost and the outermost frames are kept, so that time is that of the
+//! right callers, and a mark that does not say how many are between them: so samples of a
+//! recursion are the same however deep it is.
 
 use crate::activation::LeavePoint;
 use crate::frames_tree::FrameTree;
 use crate::store::Store;
+use ropewalk_trace::LEFT_OUT;
 use std::collections::HashMap;
 use std::io;
 use std::time::{Duration, Instant};
@@ -42,7 +47,9 @@ pub struct Profile {
     pub interval: Duration,
     /// Functions, with their modules.
     pub functions: Vec<String>,
-    /// Calls within calls: functions, by their numbers, the outermost first, across stacks.
+    /// Calls within calls: functions, by their numbers, the outermost first, across stacks. Of
+    /// a stack with more than 128 frames at least the outermost 60 are there and the innermost
+    /// 60, and one function, `(calls left out)`, for all between them.
     pub stacks: Vec<Vec<usize>>,
     /// The samples, in the order of time.
     pub samples: Vec<Sample>,
@@ -73,7 +80,7 @@ impl Store {
             Box::new(Profiler {
                 begun: Instant::now(),
                 interval,
-                tree: FrameTree::default(),
+                tree: FrameTree::with_outermost(),
                 stacks: Vec::new(),
                 numbers: HashMap::new(),
                 samples: Vec::new(),
@@ -127,7 +134,10 @@ impl Profiler {
         let (mut functions, mut numbers) = (Vec::new(), HashMap::new());
         let function_of = tree.nodes.iter().map(|node| {
             *numbers.entry((node.code, node.function)).or_insert_with(|| {
-                functions.push(store.function_text(node.code, node.function));
+                functions.push(match node.is_left_out() {
+                    true => LEFT_OUT.to_string(),
+                    false => store.function_text(node.code, node.function),
+                });
                 functions.len() - 1
             })
         });

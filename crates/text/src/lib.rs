@@ -73,6 +73,7 @@ mod encoded;
 mod error;
 mod fault;
 mod fields;
+mod framing;
 mod literal;
 mod locate;
 mod named;
@@ -88,6 +89,7 @@ mod watched;
 
 pub use dialect::Script;
 pub use error::TextError;
+pub use framing::{cut_at, function_at};
 pub use named::explain_binary;
 pub use position::Position;
 pub use text::Text;

@@ -111,6 +111,9 @@ impl Trace {
         if let Some(target) = event.what.target() {
             insert("stack", timeline.stack_name(self, target).into());
         }
+        if let Some(origin) = event.what.origin() {
+            insert("copy of", timeline.stack_name(self, origin).into());
+        }
         if let Some(place) = self.place(event.frames) {
             insert("at", place.into());
         }

@@ -20,5 +20,5 @@ mod words;
 
 pub use file::{BadTrace, Reading, Writer};
 pub use id::{FramesId, FunctionId, PositionId, StackId, TagId};
-pub use timeline::{Link, Run, Timeline};
-pub use trace::{Design, Event, Frame, Function, Position, Stack, Tag, Trace, What};
+pub use timeline::{Copied, Link, Run, Timeline};
+pub use trace::{Design, Event, Frame, Function, LEFT_OUT, Position, Stack, Tag, Trace, What};

@@ -44,7 +44,7 @@ impl Trace {
 
     /// The trace as the scripts read it. -1 stands for nothing.
     fn columns(&self) -> Value {
-        let Timeline { runs, links, functions } = Timeline::of(self);
+        let Timeline { runs, links, functions, copies } = Timeline::of(self);
         let parents = links.iter().map(|link| optional(link.parent.map(|parent| parent.0)));
         json!({
             "name": self.name,
@@ -57,6 +57,8 @@ impl Trace {
             "stacks": {
                 "design": column(&self.stacks, |stack| (stack.design as u8).into()),
                 "function": column(&functions, |function| optional(function.map(|f| f.0))),
+                "origin": column(&copies, |copy| optional(copy.map(|copy| copy.origin.0))),
+                "begun": column(&copies, |copy| copy.is_some_and(|copy| copy.has_begun).into()),
             },
             "positions": {
                 "place": column(&self.positions, |position| position.place().into()),
@@ -119,6 +121,8 @@ impl Trace {
                 What::Collect { nanoseconds, stacks_freed } => {
                     format!("{nanoseconds} ns, {stacks_freed} stacks freed")
                 }
+                // The name of its function is that of the copy.
+                What::Clone { origin, .. } => format!("of {}", origin.0),
                 what => what.values().to_owned(),
             };
             let number = *known.entry(text).or_insert_with_key(|text| {
@@ -138,10 +142,11 @@ struct Notes {
 }
 
 /// What happens, in the order of the numbers in the page.
-const WORDS: [&str; 16] = [
+const WORDS: [&str; 17] = [
     "enter",
     "leave",
     "create",
+    "clone",
     "resume",
     "suspend",
     "switch",

@@ -72,7 +72,8 @@ struct Drawing<'a> {
 impl<'a> Drawing<'a> {
     fn new(trace: &'a Trace, events: Vec<usize>) -> Drawing<'a> {
         let happened = || events.iter().map(|index| &trace.events[*index]);
-        let concerned = happened().flat_map(|event| [Some(event.stack), event.what.target()]);
+        let concerned = happened()
+            .flat_map(|event| [Some(event.stack), event.what.target(), event.what.origin()]);
         let mut stacks: Vec<StackId> = concerned.flatten().collect();
         stacks.sort();
         stacks.dedup();
@@ -168,9 +169,11 @@ impl<'a> Drawing<'a> {
 
     fn event(&mut self, index: usize) {
         let event = &self.trace.events[index];
-        let (x, y, label) = (self.x(index), self.y(event.stack), label(self.trace, event));
+        // A copy comes from what it is a copy of.
+        let from = event.what.origin().unwrap_or(event.stack);
+        let (x, y, label) = (self.x(index), self.y(from), label(self.trace, event));
         match (&event.what, event.what.target()) {
-            (what, Some(target)) if target != event.stack => {
+            (what, Some(target)) if target != from => {
                 self.arrow(
                     x,
                     y,

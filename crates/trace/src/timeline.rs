@@ -11,6 +11,17 @@ pub struct Timeline {
     pub links: Vec<Link>,
     /// For each stack, the function that it began with, if an event tells.
     pub functions: Vec<Option<FunctionId>>,
+    /// For each stack, what it is a copy of, if it is one.
+    pub copies: Vec<Option<Copied>>,
+}
+
+/// What a stack is a copy of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Copied {
+    /// The stack that was copied.
+    pub origin: StackId,
+    /// Whether that had run before.
+    pub has_begun: bool,
 }
 
 /// A stack runs, from one event to another.
@@ -52,7 +63,7 @@ impl Timeline {
             let function = innermost.map(|frame| frame.function);
             run.function = function.or(functions[run.stack.index()]);
         }
-        Timeline { runs: state.runs, links: state.links, functions }
+        Timeline { runs: state.runs, links: state.links, functions, copies: state.copies }
     }
 
     /// The name of a stack: its number and the function that it began with.
@@ -65,13 +76,19 @@ impl Timeline {
 }
 
 /// The function of each stack: the one that it was made with, or that of its outermost frame when
-/// it has frames for the first time.
+/// it has frames for the first time; that of a copy is that of its origin.
 fn functions(trace: &Trace) -> Vec<Option<FunctionId>> {
     let mut functions: Vec<_> = trace.stacks.iter().map(|stack| stack.function).collect();
     for event in &trace.events {
         let function = &mut functions[event.stack.index()];
         if function.is_none() {
-            *function = trace.frames(event.frames).last().map(|frame| frame.function);
+            let outermost = trace.frames(event.frames).last().map(|frame| frame.function);
+            let named = |id: &FunctionId| trace.functions.get(id.index());
+            let is_known = |id: &FunctionId| named(id).is_none_or(|it| !it.is_left_out());
+            *function = outermost.filter(is_known);
+        }
+        if let What::Clone { created, origin, .. } = event.what {
+            functions[created.index()] = functions[created.index()].or(functions[origin.index()]);
         }
     }
     functions
@@ -87,6 +104,9 @@ struct State {
     parents: Vec<Option<StackId>>,
     /// Of a suspended stack: the last of those that were suspended with it.
     outermost: Vec<StackId>,
+    /// Whether a stack was seen to be created, and has not run since.
+    is_new: Vec<bool>,
+    copies: Vec<Option<Copied>>,
 }
 
 impl State {
@@ -99,6 +119,8 @@ impl State {
             outer: Vec::new(),
             parents: vec![None; stacks],
             outermost: (0..stacks).map(stack).collect(),
+            is_new: vec![false; stacks],
+            copies: vec![None; stacks],
         }
     }
 
@@ -136,11 +158,15 @@ impl State {
             }
             What::Drop => self.link(event, stack, None),
             What::HostCall { .. } | What::HostReturn => self.was_running(event, stack),
-            What::Create { .. }
-            | What::Collect { .. }
-            | What::Grow { .. }
-            | What::Park
-            | What::Unpark => {}
+            What::Create { created } => self.is_new[created.index()] = true,
+            What::Clone { created, origin, parent, outermost } => {
+                let is_new = self.is_new[origin.index()];
+                self.is_new[created.index()] = is_new;
+                self.copies[created.index()] = Some(Copied { origin: *origin, has_begun: !is_new });
+                self.outermost[created.index()] = *outermost;
+                self.link(event, *created, *parent);
+            }
+            What::Collect { .. } | What::Grow { .. } | What::Park | What::Unpark => {}
         }
     }
 
@@ -155,6 +181,7 @@ impl State {
 
     fn go_to(&mut self, event: usize, stack: StackId) {
         self.stop(event);
+        self.is_new[stack.index()] = false;
         self.running = Some((stack, event));
     }
 

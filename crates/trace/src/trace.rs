@@ -25,6 +25,10 @@ pub struct Trace {
     pub dropped: u64,
 }
 
+/// The name of what stands for all calls of a stack that are left out, since it is too deep. It
+/// is a function of no module, and has no position.
+pub const LEFT_OUT: &str = "(calls left out)";
+
 /// A function of a module or of the host.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Function {
@@ -143,6 +147,19 @@ pub enum What {
         /// The new stack.
         created: StackId,
     },
+    /// A stack is created as the copy of one that is suspended or new: `cont.clone`,
+    /// `stack.clone`. If several stacks were suspended together, each has a copy and an event,
+    /// the outermost first.
+    Clone {
+        /// The copy.
+        created: StackId,
+        /// What it is a copy of.
+        origin: StackId,
+        /// Its parent, a copy too; none if it is the outermost.
+        parent: Option<StackId>,
+        /// The last of the stacks that were copied together: its copy.
+        outermost: StackId,
+    },
     /// Another stack runs, and this one becomes its parent: `resume`, `task.resume`,
     /// `fiber.mount`. If several stacks were suspended together, the innermost of them runs, and
     /// this one becomes the parent of the outermost.
@@ -222,8 +239,16 @@ pub enum What {
     HostReturn,
 }
 
+impl Function {
+    /// Whether it stands for calls that are left out.
+    pub fn is_left_out(&self) -> bool {
+        self.module.is_empty() && self.name == LEFT_OUT
+    }
+}
+
 impl Trace {
-    /// The frames of a stack at an event, the innermost first.
+    /// The frames of a stack at an event, the innermost first. Of a deep stack the last one
+    /// [stands](Function::is_left_out) for those that are left out.
     pub fn frames(&self, innermost: Option<FramesId>) -> impl Iterator<Item = &Frame> {
         let frame = |id: FramesId| self.frames.get(id.index());
         // Only what stands before its callee is a caller, so this ends whatever the table has.

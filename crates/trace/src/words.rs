@@ -9,6 +9,7 @@ impl What {
             What::Enter => "enter",
             What::Leave => "leave",
             What::Create { .. } => "create",
+            What::Clone { .. } => "clone",
             What::Resume { .. } => "resume",
             What::Suspend { .. } => "suspend",
             What::Switch { .. } => "switch",
@@ -30,6 +31,7 @@ impl What {
     pub fn target(&self) -> Option<StackId> {
         match self {
             What::Create { created: to }
+            | What::Clone { created: to, .. }
             | What::Resume { target: to, .. }
             | What::Suspend { to, .. }
             | What::Switch { target: to, .. }
@@ -41,7 +43,15 @@ impl What {
 
     /// Whether another stack runs now.
     pub fn is_switch(&self) -> bool {
-        self.target().is_some() && !matches!(self, What::Create { .. })
+        self.target().is_some() && !matches!(self, What::Create { .. } | What::Clone { .. })
+    }
+
+    /// What a stack is a copy of that is created.
+    pub fn origin(&self) -> Option<StackId> {
+        match self {
+            What::Clone { origin, .. } => Some(*origin),
+            _ => None,
+        }
     }
 
     /// The tag that it names.

@@ -73,3 +73,14 @@ fn a_call_of_the_host_is_a_slice_inside_of_the_stack() {
     assert_eq!(begin[0]["name"], "log");
     assert_eq!(begin[0]["tid"], end[0]["tid"]);
 }
+
+#[test]
+fn a_copy_names_what_it_is_a_copy_of() {
+    let events = events(&common::copies());
+    let copies: Vec<_> = events.iter().filter(|event| event["cat"] == "clone").collect();
+    let names: Vec<_> =
+        copies.iter().map(|event| (&event["args"]["stack"], &event["args"]["copy of"])).collect();
+    assert_eq!(names[0], (&Value::from("3 outer"), &Value::from("1 outer")));
+    assert_eq!(names[1], (&Value::from("4 inner"), &Value::from("2 inner")));
+    assert!(copies.iter().all(|event| event["ph"] == "i"), "nothing else runs: {copies:?}");
+}

@@ -46,3 +46,16 @@ fn of_a_long_trace_the_beginning_is_shown() {
 fn an_empty_trace_is_a_picture() {
     assert!(Trace::default().svg().ends_with("</svg>\n"));
 }
+
+#[test]
+fn a_dotted_arrow_goes_from_a_stack_to_its_copy() {
+    let svg = common::copies().svg();
+    // The middles of the lanes of the second stack and of its copy, the fifth.
+    let (from, to) = (8 + 12 + 62 * 2, 8 + 12 + 62 * 4);
+    let arrows: Vec<&str> = svg.lines().filter(|line| line.contains("class=\"new\"")).collect();
+    let is_it = |line: &&&str| {
+        line.contains(&format!("y1=\"{from}\"")) && line.contains(&format!("y2=\"{}\"", to - 7))
+    };
+    assert_eq!(arrows.iter().filter(is_it).count(), 1, "{svg}");
+    assert_eq!(svg.matches(">clone</text>").count(), 3);
+}

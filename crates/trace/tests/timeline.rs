@@ -76,3 +76,45 @@ fn a_stack_is_named_after_its_outermost_frame() {
     assert_eq!(timeline.stack_name(&recorder.trace, root), "0 main");
     assert_eq!(timeline.runs[0].function, Some(main), "where it stops is not known");
 }
+
+#[test]
+fn a_stack_is_not_named_after_calls_that_are_left_out() {
+    let mut recorder = common::Recorder::new("names");
+    let main = recorder.function("main");
+    let helper = recorder.function("helper");
+    recorder.trace.functions.push(ropewalk_trace::Function {
+        module: String::new(),
+        name: ropewalk_trace::LEFT_OUT.to_owned(),
+    });
+    let root = recorder.stack(ropewalk_trace::Design::Root, main);
+    recorder.trace.stacks[0].function = None;
+    let left_out = recorder.frame(None, ropewalk_trace::FunctionId(2), 0);
+    let deep = recorder.frame(Some(left_out), helper, 2);
+    let shallow = recorder.frame(None, main, 1);
+    use ropewalk_trace::What::*;
+    recorder.event(0, root, None, Enter);
+    recorder.event(1, root, Some(deep), Grow { bytes: 1 });
+    let name = |trace: &Trace| Timeline::of(trace).stack_name(trace, root);
+    assert_eq!(name(&recorder.trace), "0");
+    recorder.event(1, root, Some(shallow), Grow { bytes: 1 });
+    assert_eq!(name(&recorder.trace), "0 main");
+}
+
+#[test]
+fn copies_hang_together_as_their_origins_do() {
+    // The inner copy hangs on the outer one, which gets the root as parent when the inner one is
+    // resumed.
+    let expected = "2:1<0 4:2<1 5:1<- 7:4<3 8:3<0 9:3<-";
+    assert_eq!(links(&common::copies()), expected);
+}
+
+#[test]
+fn a_copy_is_as_far_as_its_origin_was() {
+    let trace = common::copies();
+    let timeline = Timeline::of(&trace);
+    let copies =
+        timeline.copies.iter().map(|copy| copy.map(|copy| (copy.origin.0, copy.has_begun)));
+    let expected = [None, None, None, Some((1, true)), Some((2, true)), None, Some((5, false))];
+    assert_eq!(copies.collect::<Vec<_>>(), expected);
+    assert_eq!(timeline.stack_name(&trace, StackId(4)), "4 inner", "the function of its origin");
+}

@@ -1,39 +1,8 @@
 /* Nulls, objects of the wrong kind and store, values of the wrong type, and functions that
  * do what they should not: each is an error, and nothing ends the process. */
 
-#include "../../examples/common.h"
-
-static int failures;
-
-static void expect(const char* what, bool holds) {
-  if (holds) return;
-  printf("%s\n", what);
-  failures++;
-}
-
-/* That the newest error says something. */
-static void expect_error(const char* part) {
-  ropewalk_error_t* error = ropewalk_last_error();
-  wasm_message_t message;
-  ropewalk_error_message(error, &message);
-  if (!error || !strstr(message.data, part)) {
-    printf("expected an error with \"%s\", found \"%s\"\n", part, error ? message.data : "");
-    failures++;
-  }
-  wasm_byte_vec_delete(&message);
-  ropewalk_error_delete(error);
-}
-
-static void expect_trap(own wasm_trap_t* trap, const char* part) {
-  wasm_message_t message = WASM_EMPTY_VEC;
-  if (trap) wasm_trap_message(trap, &message);
-  if (!trap || !strstr(message.data, part)) {
-    printf("expected a trap with \"%s\", found \"%s\"\n", part, trap ? message.data : "");
-    failures++;
-  }
-  wasm_byte_vec_delete(&message);
-  wasm_trap_delete(trap);
-}
+#include "expect.h"
+#include "families.h"
 
 static wasm_store_t* callback_store;
 static wasm_func_t* callback_func;
@@ -124,15 +93,263 @@ static void nulls(void) {
   wasm_engine_delete(NULL);
   wasm_store_delete(NULL);
   wasm_func_delete(NULL);
+  wasm_frame_vec_t frames;
+  wasm_trap_trace(NULL, &frames);
+  expect("trace", frames.size == 0);
+  wasm_trap_trace(NULL, NULL);
+  expect("frame", !wasm_frame_copy(NULL) && !wasm_frame_instance(NULL));
+  expect("frame", wasm_frame_func_index(NULL) == 0 && wasm_frame_func_offset(NULL) == 0);
+  expect("frame", wasm_frame_module_offset(NULL) == 0);
+  expect("global type", !wasm_global_type(NULL) && !wasm_table_type(NULL));
+  expect("memory", !wasm_memory_type(NULL) && wasm_memory_data_size(NULL) == 0);
+  expect("parts", !wasm_functype_results(NULL) && !wasm_globaltype_content(NULL));
+  expect("parts", wasm_globaltype_mutability(NULL) == 0 && !wasm_tabletype_element(NULL));
+  expect("parts", !wasm_tabletype_limits(NULL) && !wasm_memorytype_limits(NULL));
+  expect("parts", !wasm_tagtype_functype(NULL) && wasm_externtype_kind(NULL) == 0);
+  expect("parts", wasm_valtype_kind(NULL) == 0 && !wasm_importtype_module(NULL));
+  expect("parts", !wasm_importtype_name(NULL) && !wasm_importtype_type(NULL));
+  expect("parts", !wasm_exporttype_name(NULL) && !wasm_exporttype_type(NULL));
+  expect("import type", !wasm_importtype_new(NULL, NULL, NULL));
+  expect("export type", !wasm_exporttype_new(NULL, NULL));
+  wasm_ref_set_host_info_with_finalizer(NULL, NULL, NULL);
+  wasm_config_delete(NULL);
+  wasm_ref_delete(NULL);
+  wasm_frame_delete(NULL);
+  wasm_shared_module_delete(NULL);
+  wasm_val_vec_new(NULL, 0, NULL);
+  wasm_val_vec_new_empty(NULL);
+  wasm_val_vec_new_uninitialized(NULL, 1);
+  wasm_val_vec_copy(NULL, NULL);
+  wasm_val_vec_delete(NULL);
+  wasm_byte_vec_new_empty(NULL);
+  wasm_byte_vec_new_uninitialized(NULL, 1);
+  ropewalk_error_delete(ropewalk_last_error());
+  expect("no error is left", !ropewalk_last_error());
+}
+
+/* Nulls to each function of the families of wasm.h. */
+static void null_families(void) {
+#define NULL_TYPE(name)                                                         \
+  expect(#name, !wasm_##name##_copy(NULL));                                     \
+  wasm_##name##_delete(NULL);
+  TYPES(NULL_TYPE)
+
+#define NULL_EXTERNTYPE(name)                                                   \
+  expect(#name, !wasm_##name##_as_externtype(NULL) && !wasm_externtype_as_##name(NULL)); \
+  expect(#name, !wasm_##name##_as_externtype_const(NULL));                      \
+  expect(#name, !wasm_externtype_as_##name##_const(NULL));
+  EXTERNTYPES(NULL_EXTERNTYPE)
+
+#define NULL_VECTOR(name)                                                       \
+  {                                                                             \
+    wasm_##name##_vec_t vec;                                                    \
+    wasm_##name##_vec_new(&vec, 5, NULL);                                       \
+    expect(#name, vec.size == 0);                                               \
+    wasm_##name##_vec_copy(&vec, NULL);                                         \
+    expect(#name, vec.size == 0);                                               \
+    wasm_##name##_vec_new(NULL, 5, NULL);                                       \
+    wasm_##name##_vec_new_empty(NULL);                                          \
+    wasm_##name##_vec_new_uninitialized(NULL, 5);                               \
+    wasm_##name##_vec_new_uninitialized(&vec, SIZE_MAX);                        \
+    expect(#name, vec.size == 0);                                               \
+    wasm_##name##_vec_copy(NULL, NULL);                                         \
+    wasm_##name##_vec_delete(NULL);                                             \
+  }
+  VECTORS_OF_POINTERS(NULL_VECTOR)
+
+#define NULL_REFERENCE(name)                                                    \
+  expect(#name, !wasm_##name##_copy(NULL) && wasm_##name##_same(NULL, NULL));   \
+  expect(#name, !wasm_##name##_get_host_info(NULL));                            \
+  wasm_##name##_set_host_info(NULL, NULL);                                      \
+  wasm_##name##_set_host_info_with_finalizer(NULL, NULL, NULL);                 \
+  expect(#name, !wasm_##name##_as_ref(NULL) && !wasm_ref_as_##name(NULL));      \
+  expect(#name, !wasm_##name##_as_ref_const(NULL) && !wasm_ref_as_##name##_const(NULL)); \
+  wasm_##name##_delete(NULL);
+  REFERENCES(NULL_REFERENCE)
+
+#define NULL_EXTERN(name)                                                       \
+  expect(#name, !wasm_##name##_as_extern(NULL) && !wasm_extern_as_##name(NULL)); \
+  expect(#name, !wasm_##name##_as_extern_const(NULL));                          \
+  expect(#name, !wasm_extern_as_##name##_const(NULL));
+  EXTERNS(NULL_EXTERN)
+  ropewalk_error_delete(ropewalk_last_error());
+}
+
+/* Nulls to each function of ropewalk.h. */
+static void null_extensions(void) {
+  wasm_val_vec_t nothing = WASM_EMPTY_VEC;
+  wasm_byte_vec_t bytes;
+  ropewalk_error_message(NULL, &bytes);
+  wasm_byte_vec_delete(&bytes);
+  ropewalk_error_message(NULL, NULL);
+  ropewalk_error_delete(NULL);
+  ropewalk_config_set_interruption(NULL, true);
+  expect_error("settings, found null");
+  ropewalk_config_set_consume_fuel(NULL, true);
+  expect_error("settings, found null");
+  ropewalk_config_set_max_wasm_stack(NULL, 1);
+  expect_error("settings, found null");
+  ropewalk_config_set_max_memory(NULL, 1);
+  expect_error("settings, found null");
+  ropewalk_config_set_max_heap(NULL, 1);
+  expect_error("settings, found null");
+  ropewalk_config_set_max_stacks(NULL, 1);
+  expect_error("settings, found null");
+  ropewalk_config_set_max_stack_memory(NULL, 1);
+  expect_error("settings, found null");
+  ropewalk_config_set_stack_size(NULL, 1);
+  expect_error("settings, found null");
+  uint8_t lanes[16];
+  expect("v128", !ropewalk_v128_new(NULL) && !ropewalk_v128_get(NULL, lanes));
+  expect("v128", !ropewalk_v128_get(NULL, NULL));
+  wasm_module_t* module;
+  expect_this_error(ropewalk_module_new(NULL, NULL, &module), "found null");
+  expect("module", !module);
+  expect_this_error(ropewalk_module_new(NULL, NULL, NULL), "found null");
+  expect_this_error(ropewalk_wat2wasm(NULL, &bytes), "found null");
+  expect_this_error(ropewalk_wat2wasm(NULL, NULL), "found null");
+  expect_this_error(ropewalk_module_deserialize_file(NULL, NULL, &module), "found null");
+  expect_this_error(ropewalk_module_deserialize_file(NULL, NULL, NULL), "found null");
+  expect("module name", !ropewalk_module_name(NULL, &bytes));
+  expect("module name", !ropewalk_module_name(NULL, NULL));
+  expect("export", !ropewalk_instance_export(NULL, NULL));
+  expect("export", !ropewalk_caller_export(NULL, NULL));
+  expect("linker", !ropewalk_linker_new(NULL));
+  ropewalk_linker_delete(NULL);
+  ropewalk_linker_allow_shadowing(NULL, true);
+  expect_error("a linker, found null");
+  expect_this_error(ropewalk_linker_define(NULL, NULL, NULL, NULL), "found null");
+  expect_this_error(ropewalk_linker_define_instance(NULL, NULL, NULL), "found null");
+  expect_this_error(ropewalk_linker_define_wasi(NULL), "found null");
+  wasm_trap_t* trap;
+  expect("instance", !ropewalk_linker_instantiate(NULL, NULL, NULL, &trap));
+  expect_trap(trap, "found null");
+  expect("instance", !ropewalk_linker_instantiate(NULL, NULL, NULL, NULL));
+  ropewalk_wasi_delete(NULL);
+  ropewalk_wasi_add_arg(NULL, NULL);
+  ropewalk_wasi_set_env(NULL, NULL, NULL);
+  ropewalk_wasi_inherit_env(NULL);
+  ropewalk_wasi_inherit_stdin(NULL);
+  ropewalk_wasi_inherit_stdout(NULL);
+  ropewalk_wasi_inherit_stderr(NULL);
+  ropewalk_wasi_set_stdin_bytes(NULL, NULL);
+  expect_error("a context of WASI, found null");
+  expect_this_error(ropewalk_wasi_set_stdout_file(NULL, NULL), "found null");
+  expect_this_error(ropewalk_wasi_preopen_dir(NULL, NULL, NULL, true), "found null");
+  expect_this_error(ropewalk_store_set_wasi(NULL, NULL), "found null");
+  uint8_t code;
+  int32_t status;
+  wasm_tag_t* tag;
+  expect("trap", !ropewalk_trap_code(NULL, &code) && !ropewalk_trap_code(NULL, NULL));
+  expect("trap", !ropewalk_trap_exit_status(NULL, &status));
+  expect("trap", !ropewalk_trap_exit_status(NULL, NULL));
+  expect("trap", !ropewalk_trap_exception(NULL, NULL, &tag, &nothing));
+  expect("trap", !ropewalk_trap_exception(NULL, NULL, NULL, NULL));
+  expect("trap", !ropewalk_trap_new_exception(NULL, NULL));
+  expect("trap", !ropewalk_trap_new_suspension(NULL, NULL));
+  expect_error("a tag, found null");
+  expect("frame", !ropewalk_frame_func_name(NULL, &bytes));
+  expect("frame", !ropewalk_frame_module_name(NULL, &bytes));
+  expect("frame", !ropewalk_frame_func_name(NULL, NULL));
+  expect("frame", !ropewalk_frame_module_name(NULL, NULL));
+  expect("frame", ropewalk_frame_line(NULL) == 0 && ropewalk_frame_column(NULL) == 0);
+  ropewalk_continuation_t* continuation;
+  expect_this_error(ropewalk_continuation_new(NULL, &continuation), "found null");
+  expect("continuation", !continuation);
+  expect_this_error(ropewalk_continuation_new(NULL, NULL), "found null");
+  expect_this_error(ropewalk_continuation_try_clone(NULL, &continuation), "found null");
+  expect_this_error(ropewalk_continuation_try_clone(NULL, NULL), "found null");
+  expect_this_error(ropewalk_continuation_from_ref(NULL, &continuation), "found null");
+  expect_this_error(ropewalk_continuation_from_ref(NULL, NULL), "found null");
+  expect("continuation", !ropewalk_continuation_into_ref(NULL));
+  expect("continuation", !ropewalk_continuation_type(NULL));
+  ropewalk_continuation_delete(NULL);
   ropewalk_resumed_t resumed;
   ropewalk_continuation_resume(NULL, NULL, &resumed);
   expect("resumed", resumed.kind == ROPEWALK_TRAPPED);
   expect_trap(resumed.trap, "a continuation, found null");
   ropewalk_continuation_resume(NULL, NULL, NULL);
-  ropewalk_error_delete(ropewalk_linker_define_wasi(NULL));
-  ropewalk_wasi_add_arg(NULL, NULL);
-  ropewalk_error_delete(ropewalk_last_error());
+  ropewalk_continuation_resume_on(NULL, 3, NULL, NULL, &resumed);
+  expect_trap(resumed.trap, "found null");
+  ropewalk_continuation_resume_on(NULL, 0, NULL, NULL, NULL);
+  ropewalk_continuation_throw(NULL, NULL, NULL, &resumed);
+  expect_trap(resumed.trap, "found null");
+  ropewalk_continuation_throw(NULL, NULL, NULL, NULL);
+  ropewalk_resumed_delete(NULL);
+  expect_this_error(ropewalk_store_set_timeout_ms(NULL, 1), "found null");
+  expect("handle", !ropewalk_store_interrupt_handle(NULL));
+  ropewalk_interrupt_handle_interrupt(NULL);
+  ropewalk_interrupt_handle_delete(NULL);
+  expect_this_error(ropewalk_store_set_fuel(NULL, 1), "found null");
+  expect("fuel", ropewalk_store_get_fuel(NULL) == 0);
+  expect_this_error(ropewalk_store_set_limits(NULL, NULL), "found null");
+  ropewalk_store_gc(NULL);
+  expect_error("a store, found null");
   expect("no error is left", !ropewalk_last_error());
+}
+
+/* What ropewalk.h is asked for that there is not, or that an engine is not made for. */
+static void out_of_range(wasm_engine_t* engine, wasm_store_t* store) {
+  expect_this_error(ropewalk_store_set_timeout_ms(store, 5), "interruption");
+  expect("handle", !ropewalk_store_interrupt_handle(store));
+  expect_error("interruption");
+  expect_this_error(ropewalk_store_set_fuel(store, 5), "fuel");
+  expect("fuel", ropewalk_store_get_fuel(store) == 0);
+  expect_error("fuel");
+  expect_this_error(ropewalk_store_set_limits(store, NULL), "limits, found null");
+  wasm_byte_vec_t bytes, none;
+  wasm_name_new_from_string(&bytes, "(module (func (i32.add)))");
+  wasm_module_t* module;
+  expect_this_error(ropewalk_module_new(engine, &bytes, &module), "type mismatch");
+  expect("module", !module);
+  wasm_byte_vec_delete(&bytes);
+  wasm_name_new_from_string(&bytes, "(modul)");
+  expect_this_error(ropewalk_wat2wasm(&bytes, &none), "1:2");
+  expect("binary", none.size == 0);
+  wasm_byte_vec_delete(&bytes);
+  expect_this_error(ropewalk_module_deserialize_file(engine, "/nowhere", &module), "/nowhere");
+  wasm_foreign_t* foreign = wasm_foreign_new(store);
+  uint8_t lanes[16];
+  expect("no vector", !ropewalk_v128_get(wasm_foreign_as_ref(foreign), lanes));
+  ropewalk_continuation_t* continuation;
+  expect_this_error(
+    ropewalk_continuation_from_ref(wasm_foreign_as_ref(foreign), &continuation),
+    "expected a continuation, found");
+  wasm_foreign_delete(foreign);
+  ropewalk_wasi_t* wasi = ropewalk_wasi_new();
+  expect_this_error(ropewalk_wasi_set_stdout_file(wasi, "/nowhere/file"), "/nowhere/file");
+  expect_this_error(ropewalk_wasi_preopen_dir(wasi, "/nowhere", "/", true), "/nowhere");
+  ropewalk_wasi_set_env(wasi, "NAME", NULL);
+  expect_error("found null");
+  ropewalk_wasi_delete(wasi);
+  ropewalk_linker_t* linker = ropewalk_linker_new(engine);
+  expect_this_error(ropewalk_linker_define(linker, "a", "b", NULL), "found null");
+  expect_this_error(ropewalk_linker_define_instance(linker, "\xff", NULL), "");
+  ropewalk_linker_delete(linker);
+  /* Settings that cannot be met are refused when an engine is made, or are bounded. */
+  wasm_config_t* config = wasm_config_new();
+  ropewalk_config_set_max_wasm_stack(config, SIZE_MAX);
+  ropewalk_config_set_stack_size(config, SIZE_MAX);
+  ropewalk_config_set_max_stacks(config, SIZE_MAX);
+  ropewalk_config_set_max_heap(config, SIZE_MAX);
+  ropewalk_config_set_max_memory(config, UINT64_MAX);
+  ropewalk_config_set_max_stack_memory(config, SIZE_MAX);
+  wasm_engine_t* other = wasm_engine_new_with_config(config);
+  wasm_store_t* large = other ? wasm_store_new(other) : NULL;
+  wasm_store_delete(large);
+  wasm_engine_delete(other);
+  config = wasm_config_new();
+  ropewalk_config_set_max_wasm_stack(config, 0);
+  ropewalk_config_set_stack_size(config, 0);
+  ropewalk_config_set_max_stacks(config, 0);
+  ropewalk_config_set_max_heap(config, 0);
+  ropewalk_config_set_max_memory(config, 0);
+  ropewalk_config_set_max_stack_memory(config, 0);
+  other = wasm_engine_new_with_config(config);
+  wasm_store_t* small = other ? wasm_store_new(other) : NULL;
+  wasm_store_delete(small);
+  wasm_engine_delete(other);
+  ropewalk_error_delete(ropewalk_last_error());
 }
 
 static void sizes(wasm_store_t* store) {
@@ -165,10 +382,13 @@ static void sizes(wasm_store_t* store) {
 
 int main(void) {
   nulls();
+  null_families();
+  null_extensions();
   wasm_engine_t* engine = wasm_engine_new();
   wasm_store_t* store = callback_store = wasm_store_new(engine);
   wasm_store_t* other = wasm_store_new(engine);
   sizes(store);
+  out_of_range(engine, store);
 
   wasm_module_t* module = compile(engine,
     "(module (import \"\" \"f\" (func $f (result i32)))"

@@ -177,7 +177,8 @@ fn an_unhandled_tag_says_which_and_its_values() {
            (func (export \"run\")
              (suspend $yield (i32.const 7) (f64.const 0.5))))",
         "wasm trap: unhandled tag: $yield with (i32.const 7) (f64.const 0.5)\nwasm backtrace:\n   \
-         0: FILE:3:15: <module>!run",
+         0: FILE:3:15: <module>!run\nhelp: a `resume` with a clause for that tag, `(on $tag $label)`, \
+         has to be around it",
     );
 }
 
@@ -188,7 +189,8 @@ fn an_uncaught_exception_says_which_and_its_values() {
     let outcome = ropewalk(&["run", "--invoke", "run", &path]);
     let says = format!(
         "error: uncaught exception: $e with (i64.const -1)\nwasm backtrace:\n   \
-         0: {path}:1:52: <module>!run\n"
+         0: {path}:1:52: <module>!run\nhelp: a `try_table` with a clause `(catch $tag $label)` for \
+         its tag, or `(catch_all $label)`, around the call catches it\n"
     );
     assert_eq!((outcome.code, outcome.stderr), (Some(1), says));
 }

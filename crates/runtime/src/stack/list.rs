@@ -166,9 +166,14 @@ impl Store {
         Some((number(self.outer_stacks().nth(outside)?)?, Boundary::Host))
     }
 
-    /// The function of a stack that has not begun.
+    /// The function of a stack that has no frames: it has not begun, or was just resumed for
+    /// the first time.
     fn first_function(&self, stack: &ControlBlock, life: Life) -> Option<Frame> {
-        let is_new = matches!(life, Life::New | Life::Parked) && stack.fp == 0;
+        let is_new = match life {
+            Life::New | Life::Parked => stack.fp == 0,
+            Life::Running => stack.fp == 0 && stack.purpose != Purpose::Root,
+            _ => false,
+        };
         // SAFETY: functions live as long as their store.
         let function = unsafe { stack.function.as_ref() }.filter(|_| is_new)?;
         self.frame_of_function(function)
@@ -351,13 +356,7 @@ impl StackInfo {
         for event in &self.events {
             write!(f, " (on ${event})")?;
         }
-        for (i, frame) in self.backtrace.frames().iter().enumerate() {
-            write!(f, "\n{:indent$}  {i:2}: {frame}", "")?;
-        }
-        match self.backtrace.omitted() {
-            0 => Ok(()),
-            omitted => write!(f, "\n{:indent$}  ... and {omitted} more", ""),
-        }
+        self.backtrace.write_frames(f, indent + 2)
     }
 
     fn json(&self) -> Value {

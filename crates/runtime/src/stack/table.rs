@@ -22,6 +22,7 @@ use super::mutation::Mutation;
 use super::packed::Packed;
 use super::slots::Slots;
 use crate::design::first_class::marks::{Mark, MarkKind};
+use crate::design::shared::NotCopied;
 use crate::map::{Map, PAGE};
 use crate::trace::note::{Note, Notes};
 use ropewalk_abi::stack::{
@@ -90,6 +91,8 @@ pub(crate) struct Stacks {
     pub(super) roots: usize,
     pub(super) slots: Slots,
     pub(super) grown: Grown,
+    /// Why the last copy was not made, unless somebody has asked before.
+    pub not_copied: Option<NotCopied>,
     /// Whether stacks have grown that may shrink.
     pub(super) shrink_due: bool,
     /// The frames of parked stacks.
@@ -170,6 +173,7 @@ impl Stacks {
             roots: 0,
             slots: Slots::new(size.min(limit)),
             grown: Grown::new(limit, fails_to_grow),
+            not_copied: None,
             shrink_due: false,
             packed: Packed::default(),
             parked: 0,

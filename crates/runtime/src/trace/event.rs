@@ -11,6 +11,7 @@ pub(super) enum Kind {
     Enter,
     Leave,
     Create,
+    Clone,
     Resume,
     Suspend,
     Switch,
@@ -37,7 +38,8 @@ pub(super) const NONE: u32 = u32::MAX;
 #[repr(C)]
 pub(super) struct Raw {
     pub time: u64,
-    /// The values; or the numbers that an event of another kind has.
+    /// The values; or the numbers that an event of another kind has: of a copy, its origin and
+    /// its parent.
     pub values: [u64; KEPT],
     pub stack: u32,
     /// The stack that runs afterwards, or the number of a function of the host or of a

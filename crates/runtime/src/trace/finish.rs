@@ -8,8 +8,8 @@ use ropewalk_abi::module::Item;
 use ropewalk_abi::stack::Purpose;
 use ropewalk_abi::{FuncImport, FuncRef};
 use ropewalk_trace::{
-    Design, Event, Frame, FramesId, Function, FunctionId, Position, PositionId, Stack, StackId,
-    Tag, TagId, Trace, What,
+    Design, Event, Frame, FramesId, Function, FunctionId, LEFT_OUT, Position, PositionId, Stack,
+    StackId, Tag, TagId, Trace, What,
 };
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -39,6 +39,10 @@ impl Recorder {
         });
         let stacks: Vec<Stack> = stacks.collect();
         let frames = self.frames.nodes[known.frames..].iter().map(|node| {
+            if node.is_left_out() {
+                let caller = node.caller.map(FramesId);
+                return Frame { caller, function: known.names.left_out(), position: None };
+            }
             let module = store.module_at(node.code).map(|(module, _)| module.clone());
             let module = module.expect("modules stay as long as their store");
             Frame {
@@ -77,6 +81,12 @@ pub(super) fn event(raw: &Raw, host_functions: &[FunctionId], messages: &[String
         Kind::Enter => What::Enter,
         Kind::Leave => What::Leave,
         Kind::Create => What::Create { created: other },
+        Kind::Clone => What::Clone {
+            created: other,
+            origin: StackId(raw.values[0] as u32),
+            parent: (raw.values[1] != u64::from(NONE)).then_some(StackId(raw.values[1] as u32)),
+            outermost,
+        },
         Kind::Resume => What::Resume { target: other, values: raw.text() },
         Kind::Suspend => What::Suspend { to: other, outermost, tag, values: raw.text() },
         Kind::Switch => What::Switch { target: other, outermost, tag, values: raw.text() },
@@ -143,6 +153,8 @@ struct Names {
     positions_before: usize,
     /// By where the code of a module begins, and the index there.
     function_numbers: HashMap<(usize, u32), FunctionId>,
+    /// What stands for functions that are left out.
+    left_out: Option<FunctionId>,
     position_numbers: HashMap<(usize, u32), PositionId>,
 }
 
@@ -165,6 +177,15 @@ impl Names {
         });
         self.function_numbers.insert(key, id);
         id
+    }
+
+    fn left_out(&mut self) -> FunctionId {
+        if let Some(id) = self.left_out {
+            return id;
+        }
+        let function = Function { module: String::new(), name: LEFT_OUT.to_string() };
+        let id = self.add_function(function);
+        *self.left_out.insert(id)
     }
 
     fn add_function(&mut self, function: Function) -> FunctionId {

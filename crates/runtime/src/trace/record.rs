@@ -136,6 +136,28 @@ impl Store {
         });
     }
 
+    /// Stacks were copied: each second one is the copy of the first, the innermost first.
+    pub(crate) fn trace_clone(&mut self, pairs: &[(*mut ControlBlock, *mut ControlBlock)]) {
+        let mut outermost = NONE;
+        let mut parent = NONE;
+        for &(origin, copy) in pairs.iter().rev() {
+            self.record(|recorder, store| {
+                let raw = recorder.here(store, Kind::Clone);
+                let origin = recorder.id_of(store, origin);
+                let number = store.stacks.number_of(copy)?;
+                // SAFETY: it was just made.
+                let created = recorder.begin_stack(number, unsafe { &*copy });
+                recorder.stacks[created as usize].parent = (parent != NONE).then_some(parent);
+                if outermost == NONE {
+                    outermost = created;
+                }
+                let values = [origin.into(), parent.into(), 0];
+                parent = created;
+                Some(Raw { other: created, outermost, values, ..raw })
+            });
+        }
+    }
+
     /// The running stack is about to be left for another, with the values that a word says,
     /// which are in the transfer area, and perhaps with a tag.
     pub(crate) fn trace_switch(&mut self, to: *mut ControlBlock, word: u64, tag: *const TagDef) {

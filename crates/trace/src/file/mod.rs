@@ -24,4 +24,4 @@ pub use write::Writer;
 const MAGIC: &[u8; 8] = b"\0rwtrace";
 
 /// The version of the format. Every change of a type that is stored is a new one.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;

@@ -197,6 +197,10 @@ impl Trace {
             && self.has_frames(event.frames)
             && match &event.what {
                 What::Create { created } => self.has_stack(*created),
+                What::Clone { created, origin, parent, outermost } => {
+                    [*created, *origin, *outermost].iter().all(|stack| self.has_stack(*stack))
+                        && parent.is_none_or(|parent| self.has_stack(parent))
+                }
                 What::Resume { target, .. } => self.has_stack(*target),
                 What::Suspend { to, outermost, tag, .. } => {
                     self.has_stack(*to) && self.has_stack(*outermost) && self.has_tag(*tag)

@@ -43,8 +43,8 @@ class Model {
     let time = 0;
     for (let i = 0; i < this.count; i++) this.time[i] = time += data.events.time[i];
     this.time[this.count] = data.duration;
-    const create = data.words.indexOf("create");
-    this.switches = this.target.map((target, i) => (target >= 0 && this.what[i] !== create ? 1 : 0));
+    const creating = ["create", "clone"].map((word) => data.words.indexOf(word));
+    this.switches = this.target.map((target, i) => (target >= 0 && !creating.includes(this.what[i]) ? 1 : 0));
     this.eventsOf = new Index(this.stack, this.stackCount);
     this.runsOf = new Index(data.runs.stack, this.stackCount);
     this.lives();
@@ -122,6 +122,19 @@ class Model {
     return i > 0 && this.runs.end[i - 1] >= event ? i - 1 : -1;
   }
 
+  /** The innermost frame of a stack when it was seen last; a copy that has not run yet is where its origin was. */
+  lastFrame(stack, event) {
+    for (const seen = new Set(); !seen.has(stack); ) {
+      const last = this.lastOf(stack, event);
+      if (last >= 0) return this.events.frames[last];
+      seen.add(stack);
+      if (this.stacks.origin[stack] < 0) return -1;
+      event = this.birth[stack];
+      stack = this.stacks.origin[stack];
+    }
+    return -1;
+  }
+
   /** Frames of a stack at an event, then of its parent at that moment, and so on. */
   backtrace(event) {
     const parents = this.parents(event, false);
@@ -129,9 +142,8 @@ class Model {
     const seen = new Set();
     for (let stack = this.stack[event]; stack >= 0 && !seen.has(stack); stack = parents[stack]) {
       seen.add(stack);
-      const last = this.lastOf(stack, event);
       const frames = [];
-      let frame = last < 0 ? -1 : this.events.frames[last];
+      let frame = this.lastFrame(stack, event);
       for (; frame >= 0; frame = this.frames.caller[frame]) frames.push(frame);
       stacks.push({ stack, frames });
     }

@@ -116,7 +116,9 @@ class Painter {
     const labelled = [];
     for (let event = from; event < to; event++) {
       const x = view.toPixel(view.x[event]);
-      const y = view.laneTop(model.stack[event]) + LANE / 2;
+      // A copy comes from what it is a copy of.
+      const from = model.is(event, "clone") ? model.stacks.origin[model.target[event]] : model.stack[event];
+      const y = view.laneTop(from) + LANE / 2;
       if (model.is(event, "host call")) this.hostCall(ctx, event, x, y);
       else if (model.target[event] >= 0) this.arrow(ctx, event, x, y, labelled);
       else this.mark(ctx, event, x, y);

@@ -63,7 +63,8 @@ class Panel {
     ];
     if (model.target[event] >= 0) rows.push(["to", this.stackButton(model.target[event], event)]);
     if (model.tagName(event)) rows.push(["tag", model.tagName(event)]);
-    if (model.note(event)) rows.push([model.isSwitch(event) ? "values" : "what", model.note(event)]);
+    if (model.is(event, "clone")) rows.push(["copy of", this.stackButton(model.stacks.origin[model.target[event]], event)]);
+    else if (model.note(event)) rows.push([model.isSwitch(event) ? "values" : "what", model.note(event)]);
     const stacks = model.backtrace(event);
     const facts = rows.flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)]);
     return [
@@ -130,7 +131,7 @@ class Panel {
     if (waiting.has(stack)) return "waiting";
     const { begin, items } = model.runsOf;
     const hasRun = begin[stack] < begin[stack + 1] && model.runs.begin[items[begin[stack]]] <= event;
-    if (hasRun) return model.stacks.design[stack] === 0 ? "left" : "suspended";
+    if (hasRun || model.stacks.begun[stack]) return model.stacks.design[stack] === 0 ? "left" : "suspended";
     return "new";
   }
 

@@ -275,3 +275,36 @@ fn a_chain_of_ten_thousand_stacks_can_be_looked_at() {
         assert_eq!(items, 100);
     });
 }
+
+#[test]
+fn a_copy_of_what_is_suspended_is_suspended_under_its_own_parent() {
+    with_page(&common::copies(), |browser| {
+        browser.run("page.select(11)");
+        let tree = "return [...document.querySelectorAll('#tree li')].map((item) => {
+            let depth = 0;
+            for (let up = item; up; up = up.parentElement.closest('li')) depth++;
+            return [depth, item.querySelector('button').innerText, item.querySelector('.state').innerText];
+        })";
+        let expected = json!([
+            [1, "0 main", "running · root"],
+            [1, "1 outer", "suspended · continuation"],
+            [2, "2 inner", "suspended · continuation"],
+            [1, "3 outer", "suspended · continuation"],
+            [2, "4 inner", "suspended · continuation"],
+            [1, "5 inner", "new · continuation"],
+            [1, "6 inner", "new · continuation"],
+        ]);
+        assert_eq!(browser.run(tree), expected);
+        browser.run("page.select(7)");
+        assert_eq!(browser.run(tree)[4], json!([2, "4 inner", "suspended · continuation"]));
+        assert_eq!(browser.text("#event h2"), "clone of 2");
+        let facts = "return [...document.querySelectorAll('#event dt')].map((fact) => [fact.innerText, fact.nextSibling.innerText])";
+        let facts = browser.run(facts);
+        assert!(facts.as_array().unwrap().contains(&json!(["copy of", "2 inner"])), "{facts}");
+        // The outer copy has not run, and is where its origin was.
+        browser.run("page.select(9)");
+        let places = browser
+            .run("return [...document.querySelectorAll('#event .place')].map((p) => p.innerText)");
+        assert_eq!(places, json!(["demo.wat:20:7", "demo.wat:10:7", "demo.wat:4:7"]));
+    });
+}

@@ -97,7 +97,7 @@ pub fn generators(generators: u32, events: usize) -> Trace {
     recorder.trace
 }
 
-/// One event of each kind, with nested stacks that are suspended and resumed together.
+/// One event of each kind but copies, which [`copies`] has, with nested stacks that are suspended and resumed together.
 pub fn everything() -> Trace {
     let mut recorder = Recorder::new("everything.wat");
     let functions = ["main", "outer", "inner", "peer", "log"].map(|name| recorder.function(name));
@@ -144,5 +144,44 @@ pub fn everything() -> Trace {
     event(root, None, What::Enter);
     event(root, None, What::Leave);
     recorder.trace.dropped = 3;
+    recorder.trace
+}
+
+/// Two stacks are suspended together, copied, and the copies are resumed and suspended; a stack
+/// that has not begun is copied too.
+pub fn copies() -> Trace {
+    let mut recorder = Recorder::new("copies.wat");
+    let functions = ["main", "outer", "inner"].map(|name| recorder.function(name));
+    let [main, outer, inner] = functions;
+    let tag = Some(recorder.tag("ask"));
+    let root = recorder.stack(Design::Root, main);
+    let first = recorder.stack(Design::Continuation, outer);
+    let second = recorder.stack(Design::Continuation, inner);
+    let outer_copy = recorder.stack(Design::Continuation, outer);
+    let inner_copy = recorder.stack(Design::Continuation, inner);
+    let unused = recorder.stack(Design::Continuation, inner);
+    let unused_copy = recorder.stack(Design::Continuation, inner);
+    recorder.trace.stacks[inner_copy.index()].function = None;
+    let [in_main, in_outer, in_inner] = [(main, 4), (outer, 10), (inner, 20)]
+        .map(|(function, line)| Some(recorder.frame(None, function, line)));
+    let values = String::new;
+    let mut event = |stack, frames, what| recorder.event(100, stack, frames, what);
+    event(root, None, What::Enter);
+    event(root, in_main, What::Create { created: first });
+    event(root, in_main, What::Resume { target: first, values: values() });
+    event(first, in_outer, What::Create { created: second });
+    event(first, in_outer, What::Resume { target: second, values: values() });
+    event(second, in_inner, What::Suspend { to: root, outermost: first, tag, values: values() });
+    let outermost = outer_copy;
+    let copy = |created, origin, parent| What::Clone { created, origin, parent, outermost };
+    event(root, in_main, copy(outer_copy, first, None));
+    event(root, in_main, copy(inner_copy, second, Some(outer_copy)));
+    event(root, in_main, What::Resume { target: inner_copy, values: values() });
+    let suspend = What::Suspend { to: root, outermost: outer_copy, tag, values: values() };
+    event(inner_copy, in_inner, suspend);
+    event(root, in_main, What::Create { created: unused });
+    let (created, outermost) = (unused_copy, unused_copy);
+    event(root, in_main, What::Clone { created, origin: unused, parent: None, outermost });
+    event(root, None, What::Leave);
     recorder.trace
 }

@@ -19,16 +19,75 @@ use crate::frames::Frames;
 use crate::heap::{Object, Root};
 use crate::parking::members;
 use crate::stack::growth::NoRoom;
-use crate::stack::{Bound, LeftAt};
+use crate::stack::{Bound, LeftAt, Stacks};
 use crate::store::Store;
 use ropewalk_abi::stack::{Purpose, StackKind, is_stack, kind_bits};
 use ropewalk_abi::{ControlBlock, TrapCode};
+use std::fmt;
 
 /// A stack, and its copy.
 type Pair = (*mut ControlBlock, *mut ControlBlock);
 
 /// Structures with locals, and their copies.
 type Locals = Vec<(u64, u64)>;
+
+/// Why stacks cannot be copied.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum NotCopied {
+    InHostCall,
+    Root,
+    Task,
+    Fiber,
+    Owner,
+}
+
+impl NotCopied {
+    /// Why stacks that are used for something cannot be. A task or fiber is itself, and a root
+    /// belongs to its activation.
+    fn of(purpose: Purpose) -> Option<NotCopied> {
+        match purpose {
+            Purpose::Continuation | Purpose::Bag | Purpose::FirstClass => None,
+            Purpose::Task => Some(NotCopied::Task),
+            Purpose::Fiber => Some(NotCopied::Fiber),
+            Purpose::Root | Purpose::Free => Some(NotCopied::Root),
+        }
+    }
+}
+
+impl fmt::Display for NotCopied {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            NotCopied::InHostCall => {
+                "it was left in a call of the host, which returns once; copy it before that call, \
+                 or after it"
+            }
+            NotCopied::Root => {
+                "the first stack of a call from the host was suspended with it, and that call \
+                 returns once"
+            }
+            NotCopied::Task => {
+                "a task was suspended with it, and a task is one object; what is to be copied has \
+                 to be suspended inside of the task, or after it"
+            }
+            NotCopied::Fiber => {
+                "a fiber was suspended with it, and a fiber is one object; what is to be copied \
+                 has to be suspended inside of the fiber, or after it"
+            }
+            NotCopied::Owner => {
+                "a function on it owns a first-class stack, which has one owner; it has to give \
+                 that away before"
+            }
+        })
+    }
+}
+
+impl Stacks {
+    /// Stacks are not copied, for a reason.
+    fn refuse_copy(&mut self, reason: NotCopied) -> TrapCode {
+        self.not_copied = Some(reason);
+        TrapCode::NotCopied
+    }
+}
 
 impl Store {
     /// Copies what a reference of a kind names; returns the reference to the copy.
@@ -63,7 +122,7 @@ impl Store {
         unsafe {
             let block = &*stack;
             let is_plain = block.is_grouped == 0 && !block.owns && block.marks == 0;
-            if free.is_null() || !is_plain || !is_copied(block.purpose) {
+            if free.is_null() || !is_plain || NotCopied::of(block.purpose).is_some() {
                 return None;
             }
             let top = *(LeftAt::of(block).sp as *const usize);
@@ -74,7 +133,7 @@ impl Store {
             self.context_mut().free_stacks = (*free).next_free;
             self.stacks.copy_contents(block, &mut *free);
             (*free).become_copy(block, block.parent);
-            self.trace_create(free);
+            self.trace_clone(&[(stack, free)]);
             Some(free)
         }
     }
@@ -104,7 +163,7 @@ impl Store {
             let pairs = self.copy_stacks(outermost);
             self.copy_marks(&pairs, &locals)?;
             self.replace_locals(&pairs, &locals);
-            pairs.iter().for_each(|&(_, copy)| self.trace_create(copy));
+            self.trace_clone(&pairs);
             Ok(pairs.last().expect("at least the stack itself").1)
         }
     }
@@ -120,17 +179,17 @@ impl Store {
         // SAFETY: the caller's promise.
         unsafe {
             if self.was_left_in_call(&*(*outermost).innermost) {
-                return Err(TrapCode::NotCopied);
+                return Err(self.stacks.refuse_copy(NotCopied::InHostCall));
             }
             for stack in members(outermost) {
-                if !is_copied((*stack).purpose) {
-                    return Err(TrapCode::NotCopied);
+                if let Some(reason) = NotCopied::of((*stack).purpose) {
+                    return Err(self.stacks.refuse_copy(reason));
                 }
                 if (*stack).marks > 0 {
                     self.stacks.settle_marks(stack);
                 }
                 if self.belongings(&*stack).into_iter().any(holds_stack) {
-                    return Err(TrapCode::NotCopied);
+                    return Err(self.stacks.refuse_copy(NotCopied::Owner));
                 }
             }
         }
@@ -362,12 +421,6 @@ impl Store {
             }
         }
     }
-}
-
-/// Whether stacks that are used for something can be copied. A task or fiber is itself, and a
-/// root belongs to its activation.
-fn is_copied(purpose: Purpose) -> bool {
-    matches!(purpose, Purpose::Continuation | Purpose::Bag | Purpose::FirstClass)
 }
 
 /// Whether an address to continue at is that of a stack that was left in a call of the host.

@@ -7,5 +7,6 @@ mod owned;
 mod reference;
 mod release;
 
+pub(crate) use copy::NotCopied;
 pub(crate) use owned::owned_by;
 pub(crate) use reference::invalid_stack;

@@ -1,0 +1,222 @@
+//! Repetitions are folded while items come, so that of a million frames few are kept, and
+//! still all are counted.
+//!
+//! ```text
+//!   e d b c b c b c b c a   -->   e d   4 times: b c   a
+//! ```
+//!
+//! What comes after very many parts pushes out those in the middle: the first stay, and the
+//! last.
+
+use std::collections::VecDeque;
+
+/// The longest cycle that is folded.
+const LONGEST_CYCLE: usize = 8;
+
+/// Fewer repetitions than these are kept as they are.
+const REPETITIONS: usize = 3;
+
+/// How many items are kept whole at the beginning and at the end, at least, if there are too
+/// many.
+const FIRST: usize = 40;
+const LAST: usize = 16;
+
+/// So many items are looked at for a cycle; of more, the oldest are set aside.
+const WINDOW: usize = 48;
+const SET_ASIDE: usize = WINDOW - (REPETITIONS + 1) * LONGEST_CYCLE;
+
+/// Items that came one after the other, once or several times.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Part<T> {
+    /// How many items came before.
+    pub number: usize,
+    pub items: Vec<T>,
+    pub times: usize,
+}
+
+/// Items, folded.
+#[derive(Debug)]
+pub(super) struct Folded<T> {
+    /// If there are no more than so many, every part is kept.
+    most: usize,
+    /// How many items came.
+    count: usize,
+    first: Vec<Part<T>>,
+    last: VecDeque<Part<T>>,
+    /// The cycle that is going on, and how many items of it came again since it was whole.
+    cycle: Option<(Part<T>, usize)>,
+    /// The newest items.
+    window: Vec<T>,
+}
+
+impl<T: Copy + PartialEq> Folded<T> {
+    pub fn new(most: usize) -> Folded<T> {
+        let (first, last, window) = (Vec::new(), VecDeque::new(), Vec::new());
+        Folded { most, count: 0, first, last, cycle: None, window }
+    }
+
+    /// How many items came.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    pub fn push(&mut self, item: T) {
+        self.count += 1;
+        if let Some((cycle, again)) = &mut self.cycle {
+            if cycle.items[*again] == item {
+                *again += 1;
+                if *again == cycle.items.len() {
+                    cycle.times += 1;
+                    *again = 0;
+                }
+                return;
+            }
+            self.end_cycle();
+        }
+        self.window.push(item);
+        if let Some(length) = self.cycle_at_end() {
+            self.begin_cycle(length);
+        } else if self.window.len() >= WINDOW {
+            self.set_aside(SET_ASIDE);
+        }
+    }
+
+    /// The parts, in order. Between some, others may be missing.
+    pub fn finish(mut self) -> Vec<Part<T>> {
+        self.end_cycle();
+        self.set_aside(self.window.len());
+        if self.count > self.most {
+            self.cut_last();
+        }
+        self.first.extend(self.last);
+        self.first
+    }
+
+    /// The length of a cycle that came often enough, the last time just now.
+    fn cycle_at_end(&self) -> Option<usize> {
+        (1..=LONGEST_CYCLE).find(|length| {
+            let begin = self.window.len().checked_sub((REPETITIONS + 1) * length);
+            let Some(items) = begin.map(|begin| &self.window[begin..]) else { return false };
+            items.iter().rev().zip(items.iter().rev().skip(*length)).all(|(a, b)| a == b)
+        })
+    }
+
+    fn begin_cycle(&mut self, length: usize) {
+        let times = REPETITIONS + 1;
+        self.set_aside(self.window.len() - times * length);
+        self.window.truncate(length);
+        let number = self.count - times * length;
+        let items = std::mem::take(&mut self.window);
+        self.cycle = Some((Part { number, items, times }, 0));
+    }
+
+    /// The cycle is kept; items that came after it whole are the newest.
+    fn end_cycle(&mut self) {
+        if let Some((cycle, again)) = self.cycle.take() {
+            self.window.extend_from_slice(&cycle.items[..again]);
+            self.keep(cycle);
+        }
+    }
+
+    /// The oldest items of the window are kept as they are.
+    fn set_aside(&mut self, items: usize) {
+        if items > 0 {
+            let number = self.count - self.window.len();
+            let items = self.window.drain(..items).collect();
+            self.keep(Part { number, items, times: 1 });
+        }
+    }
+
+    fn keep(&mut self, part: Part<T>) {
+        let first: usize = self.first.iter().map(|part| part.items.len()).sum();
+        if first < FIRST {
+            return self.first.push(part);
+        }
+        self.last.push_back(part);
+        let mut last: usize = self.last.iter().map(|part| part.items.len()).sum();
+        while self.count > self.most && last - self.last[0].items.len() >= LAST {
+            last -= self.last.pop_front().map_or(0, |part| part.items.len());
+        }
+    }
+
+    /// Of what came last, no more than is wanted is kept, but for a cycle as a whole.
+    fn cut_last(&mut self) {
+        let last: usize = self.last.iter().map(|part| part.items.len()).sum();
+        if let Some(part) = self.last.front_mut().filter(|part| part.times == 1) {
+            let too_many = last.saturating_sub(LAST).min(part.items.len() - 1);
+            part.items.drain(..too_many);
+            part.number += too_many;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The parts of a text, as `number:letters*times`.
+    fn folded(text: impl IntoIterator<Item = char>) -> String {
+        let mut folded = Folded::new(64);
+        text.into_iter().for_each(|letter| folded.push(letter));
+        let part = |part: &Part<char>| {
+            let letters: String = part.items.iter().collect();
+            format!("{}:{letters}*{}", part.number, part.times)
+        };
+        folded.finish().iter().map(part).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn cycles_are_counted_exactly_and_what_is_around_them_is_kept() {
+        assert_eq!(folded("".chars()), "");
+        assert_eq!(folded("abc".chars()), "0:abc*1");
+        assert_eq!(folded("xaaay".chars()), "0:xaaay*1");
+        assert_eq!(folded("xaaaay".chars()), "0:x*1 1:a*4 5:y*1");
+        assert_eq!(folded("edbcbcbcbca".chars()), "0:ed*1 2:bc*4 10:a*1");
+        assert_eq!(folded("bcbcbcbcbcb".chars()), "0:bc*5 10:b*1");
+        for times in [4, 63, 64, 1000, 1_000_000] {
+            for cycle in ["d", "de", "defghijk"] {
+                let text = "ab".chars().chain(cycle.chars().cycle().take(times * cycle.len()));
+                let end = 2 + times * cycle.len();
+                let expected = format!("0:ab*1 2:{cycle}*{times} {end}:xyz*1");
+                assert_eq!(folded(text.chain("xyz".chars())), expected);
+            }
+        }
+    }
+
+    #[test]
+    fn of_very_many_the_first_and_the_last_are_kept() {
+        let letter = |number: u32| char::from_u32(0x4e00 + number).unwrap();
+        for count in 0..500 {
+            let mut folded = Folded::new(64);
+            (0..count).for_each(|number| folded.push(letter(number)));
+            let parts = folded.finish();
+            let mut kept = Vec::new();
+            for part in &parts {
+                assert_eq!(part.times, 1);
+                let numbers = part.number as u32..;
+                kept.extend(numbers.zip(&part.items).map(|(number, item)| {
+                    assert_eq!(*item, letter(number));
+                    number
+                }));
+            }
+            assert!(kept.is_sorted());
+            assert!(count > 64 || kept.len() == count as usize, "{count}");
+            assert!(kept.len() <= FIRST + SET_ASIDE + LAST + WINDOW, "{count}");
+            let is_kept = |number: u32| kept.contains(&number);
+            assert!((0..count.min(FIRST as u32)).all(is_kept), "{count}");
+            assert!((count.saturating_sub(LAST as u32)..count).all(is_kept), "{count}");
+        }
+    }
+
+    #[test]
+    fn cycles_that_follow_each_other_push_out_those_in_the_middle() {
+        let letters = (0..1000).flat_map(|number| [char::from_u32(0x4e00 + number).unwrap(); 9]);
+        let mut folded = Folded::new(64);
+        letters.for_each(|letter| folded.push(letter));
+        assert_eq!(folded.count(), 9000);
+        let parts = folded.finish();
+        assert!(parts.iter().all(|part| part.times == 9 && part.number % 9 == 0));
+        assert_eq!(parts.len(), FIRST + LAST);
+        assert_eq!(parts.last().unwrap().number, 8991);
+    }
+}
