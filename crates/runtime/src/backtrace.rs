@@ -6,10 +6,12 @@ mod walk;
 
 use crate::activation::LeavePoint;
 use crate::code::LoadedModule;
+use crate::describe::in_line;
 use crate::source::Place;
 use crate::store::{Store, StoreId};
 use ropewalk_abi::stack::{EVERY_TAG, Purpose, tag_of_handler};
 use ropewalk_abi::{ControlBlock, clauses};
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 use walk::{Between, Walker};
@@ -74,7 +76,7 @@ impl fmt::Display for Boundary {
         match self {
             Boundary::Resume { instruction, tags } => {
                 write!(f, "resumed by {instruction}")?;
-                tags.iter().try_for_each(|tag| write!(f, " (on ${tag})"))
+                tags.iter().try_for_each(|tag| write!(f, " (on ${})", in_line(tag)))
             }
             Boundary::Host => f.write_str("called by the host, which was called by"),
         }
@@ -172,7 +174,7 @@ impl Frame {
     pub(crate) fn function_text(&self) -> String {
         let module = self.shown_module();
         match self.function_name() {
-            Some(name) => format!("{module}!{name}"),
+            Some(name) => format!("{module}!{}", in_line(name)),
             None => format!("{module}!<function {}>", self.function),
         }
     }
@@ -180,13 +182,13 @@ impl Frame {
     /// Writes the functions that were inlined, each with its place.
     fn write_inlined(&self, f: &mut fmt::Formatter<'_>, inlined: &[Place]) -> fmt::Result {
         inlined.iter().try_for_each(|place| {
-            let name = place.function().unwrap_or("<function>");
+            let name = in_line(place.function().unwrap_or("<function>"));
             write!(f, "{place}: {}!{name}\n      inlined into ", self.shown_module())
         })
     }
 
-    fn shown_module(&self) -> &str {
-        self.module_name().unwrap_or("<module>")
+    fn shown_module(&self) -> Cow<'_, str> {
+        in_line(self.module_name().unwrap_or("<module>"))
     }
 }
 

@@ -5,7 +5,25 @@ use crate::store::Store;
 use crate::types::TypeRegistry;
 use ropewalk_abi::stack::is_stack;
 use ropewalk_abi::{FuncType, HeapType, RawVal, RefType, TagDef, TypeKind, ValType};
+use std::borrow::Cow;
 use std::ptr;
+
+/// A name as a part of a line: what ends lines, or would disturb whoever shows them, is an
+/// escape. Anything may be called anything.
+pub(crate) fn in_line(name: &str) -> Cow<'_, str> {
+    let ends_line = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
+    if !name.contains(ends_line) {
+        return name.into();
+    }
+    let mut plain = String::new();
+    for c in name.chars() {
+        match ends_line(c) {
+            true => plain.extend(c.escape_default()),
+            false => plain.push(c),
+        }
+    }
+    plain.into()
+}
 
 /// How many values are shown; a tag can have a thousand.
 const SHOWN: usize = 8;
@@ -116,7 +134,7 @@ impl Store {
         let first = numbers.next();
         let named = first.into_iter().chain(numbers).find(|(_, name)| name.is_some());
         match (named, first) {
-            (Some((_, Some(name))), _) => format!("${name}"),
+            (Some((_, Some(name))), _) => format!("${}", in_line(name)),
             (_, Some((index, _))) => format!("number {index}"),
             (_, None) => "a tag of the host".to_string(),
         }

@@ -304,8 +304,11 @@ fn names_of_a_module_do_not_reach_the_terminal_as_commands() {
     let plain = "\\u{1b}[2J\\u{1b}]0;pwned\\u{7}\\u{202e}\\u{9b}1m";
     let import = format!(r#"(import "{HOSTILE}" "{HOSTILE}\0aerror: no" (func))"#);
     let export = format!(r#"(func (export "{HOSTILE}"))"#);
-    let tag = format!(r#"(tag (export "{HOSTILE}")) (func (export "f") (throw 0))"#);
-    let trap = format!(r#"(func (@name "{HOSTILE}") (export "f") (unreachable))"#);
+    let lines = "\\0aerror: no";
+    let tag = format!(
+        r#"(tag $t (@name "{HOSTILE}{lines}") (export "t")) (func (export "f") (throw $t))"#
+    );
+    let trap = format!(r#"(func (@name "{HOSTILE}{lines}") (export "f") (unreachable))"#);
     let stuck = format!(
         r#"(type $f (func)) (type $c (cont $f)) (tag $t) (tag $other)
            (func $g (@name "{HOSTILE}") (suspend $t)) (elem declare func $g)
@@ -328,6 +331,7 @@ fn names_of_a_module_do_not_reach_the_terminal_as_commands() {
         let is_safe = |c: char| c == '\n' || !c.is_control() && c != '\u{202e}';
         assert!(found.stderr.chars().all(is_safe), "{found:?}");
         assert!(found.stderr.contains(plain), "{found:?}");
+        assert!(!found.stderr.contains("\nerror: no"), "{found:?}");
         // The command's own colours are there nevertheless, and nothing but these.
         let coloured = outcome(command.env("CLICOLOR_FORCE", "1").output().unwrap()).stderr;
         assert!(coloured.starts_with("\x1b["), "{coloured:?}");
