@@ -176,30 +176,25 @@ impl Drop for Using<'_> {
 }
 
 /// A host function, whose caller uses the store, lets others use it.
-pub(crate) struct Open {
-    user: *const AtomicUsize,
-    _calls: Option<Calls>,
-}
+pub(crate) struct Open<'a>(Option<(&'a AtomicUsize, Calls<'a>)>);
 
-impl Drop for Open {
+impl Drop for Open<'_> {
     fn drop(&mut self) {
-        // SAFETY: the accessor lives longer than calls that are polled with it.
-        if let Some(user) = unsafe { self.user.as_ref() } {
+        if let Some((user, _)) = self.0 {
             acquire(user).expect("nobody of this thread has kept it");
         }
     }
 }
 
 /// A host function runs that has an accessor, until this is dropped.
-pub(crate) struct Calls {
-    called: *const AtomicPtr<HostContext>,
+pub(crate) struct Calls<'a> {
+    called: &'a AtomicPtr<HostContext>,
     before: *mut HostContext,
 }
 
-impl Drop for Calls {
+impl Drop for Calls<'_> {
     fn drop(&mut self) {
-        // SAFETY: the accessor lives longer than the call.
-        unsafe { (*self.called).store(self.before, Ordering::Relaxed) };
+        self.called.store(self.before, Ordering::Relaxed);
     }
 }
 
@@ -243,22 +238,23 @@ impl<T> Accessor<T> {
     ///
     /// # Safety
     ///
-    /// It must be null or an accessor of this type, whose store this thread uses. The context
-    /// must be that of the function.
-    pub(crate) unsafe fn open(accessor: *const c_void, context: &HostContext) -> Open {
+    /// It must be null or an accessor of this type, whose store this thread uses, and which
+    /// outlives what is returned. The context must be that of the function.
+    pub(crate) unsafe fn open<'a>(accessor: *const c_void, context: &HostContext) -> Open<'a>
+    where
+        T: 'a,
+    {
         // SAFETY: the caller's promise.
-        match unsafe { accessor.cast::<Accessor<T>>().as_ref() } {
-            None => Open { user: ptr::null(), _calls: None },
-            Some(accessor) => {
-                let calls = accessor.calls(context);
-                accessor.user.store(0, Ordering::Release);
-                Open { user: &accessor.user, _calls: Some(calls) }
-            }
-        }
+        let accessor = unsafe { accessor.cast::<Accessor<T>>().as_ref::<'a>() };
+        Open(accessor.map(|accessor| {
+            let calls = accessor.calls(context);
+            accessor.user.store(0, Ordering::Release);
+            (&accessor.user, calls)
+        }))
     }
 
     /// Notes that a host function runs, which was called with a context.
-    pub(crate) fn calls(&self, context: &HostContext) -> Calls {
+    pub(crate) fn calls(&self, context: &HostContext) -> Calls<'_> {
         let called = ptr::from_ref(context).cast_mut();
         let before = self.called.swap(called, Ordering::Relaxed);
         Calls { called: &self.called, before }

@@ -209,41 +209,38 @@ unsafe fn first_poll<T: Send + 'static, C: AsyncClosure<T>>(
         let poller = runtime.poller();
         let shared = poller.as_ref().map_or(ptr::null(), |polling| polling.accessor);
         let store = StoreContextMut(&mut *owner);
-        let mut started = closure.start(store, context, values, shared);
+        // What is dropped first stands last: the future may use the store by its accessor until
+        // it is gone, and who has opened an accessor has it borrowed.
+        let Started { future: started, accessor, holds_store } =
+            closure.start(store, context, values, shared);
         // What does not have the store may use it, as others may.
-        let open = (!started.holds_store).then(|| {
-            let own = started.accessor.as_deref().map(|own| own.calls(context));
+        let open = (!holds_store).then(|| {
+            let own = accessor.as_deref().map(|own| own.calls(context));
             (Accessor::<T>::open(shared, context), own)
         });
+        let mut future = started;
         let polled = match poller.as_mut() {
-            Some(Polling { context, .. }) => Pin::new(&mut started.future).poll(&mut **context),
-            None => Pin::new(&mut started.future).poll(&mut Context::from_waker(Waker::noop())),
+            Some(Polling { context, .. }) => Pin::new(&mut future).poll(&mut **context),
+            None => Pin::new(&mut future).poll(&mut Context::from_waker(Waker::noop())),
         };
         match polled {
             Poll::Ready(output) => {
-                let Started { future, accessor, .. } = started;
                 future.end(&raw mut (*owner).nest);
-                drop(accessor);
                 let output = C::values(output);
                 drop(open);
-                let output = output?;
-                closure.put(output, context, &(*owner).runtime, values)?;
+                drop(accessor);
+                closure.put(output?, context, &(*owner).runtime, values)?;
                 Ok(None)
             }
-            Poll::Pending if poller.is_null() => {
-                drop(started);
-                Err(cannot_wait())
-            }
-            Poll::Pending if started.holds_store && !shared.is_null() => {
-                drop(started);
-                Err(anyhow!(
-                    "a host function that is not ready has the store, which other calls use \
-                     meanwhile: define it with `func_wrap_concurrent`"
-                ))
-            }
+            Poll::Pending if poller.is_null() => Err(cannot_wait()),
+            Poll::Pending if holds_store && !shared.is_null() => Err(anyhow!(
+                "a host function that is not ready has the store, which other calls use \
+                 meanwhile: define it with `func_wrap_concurrent`"
+            )),
             Poll::Pending => {
                 drop(open);
                 let runtime = &mut *(*owner).runtime;
+                let started = Started { future, accessor, holds_store };
                 Ok(Some(wait::<T, C>(runtime, closure, context, values, started, scope)))
             }
         }
