@@ -11,7 +11,7 @@ use crate::host::{
     self, HostClosure, HostEntry, RegisterEntry, Registers, WasmRet, fail, importer,
 };
 use crate::later::cannot_wait;
-use crate::nest::{Going, Nested};
+use crate::nest::{Going, Nested, Room};
 use crate::rest::HostRest;
 use crate::store::{StoreContextMut, StoreInner};
 use crate::val::Val;
@@ -413,10 +413,9 @@ where
         let (params, importer) =
             unsafe { (host::take_all(&mut store.0.runtime, context, values), importer(context)) };
         let called = Called::with(context);
-        let nest = ptr::from_mut(&mut store.0.nest);
-        let future = self.0.start(Caller { store, importer, called }, params);
-        // SAFETY: the future has the store, but does not run.
-        let future = Nested::new(future, unsafe { &mut *nest });
+        // The future has the store, and what lies there, once it is made.
+        let room = Room::new(&mut store.0.nest);
+        let future = room.put(self.0.start(Caller { store, importer, called }, params));
         Started { future, accessor: None, holds_store: true }
     }
 }
