@@ -488,7 +488,7 @@ impl Writer<'_> {
         let root = unsafe { &*left.root };
         let (to, found) = match root.is_spent() {
             true => (CallTo::Nobody, None),
-            false => self.returns_to(root)?,
+            false => self.returns_to(left)?,
         };
         results = found.or(results);
         if results.is_none() && !root.is_spent() {
@@ -508,13 +508,16 @@ impl Writer<'_> {
         })
     }
 
-    /// Where the call of a root returns to, and a type with its results, if its frames say so.
-    fn returns_to(&mut self, root: &ControlBlock) -> Result<(CallTo, Option<TypeName>)> {
+    /// Where the call of an activation returns to, and a type with its results, if the frames of
+    /// its root say so.
+    fn returns_to(&mut self, left: &Left<'_>) -> Result<(CallTo, Option<TypeName>)> {
+        // SAFETY: the root of the activation is alive.
+        let root = unsafe { &*left.root };
         // SAFETY: what a root was entered by lies at its end.
         let entered = unsafe { *((end_of_frames(root) - size_of::<usize>()) as *const usize) };
         let entered = self.symbols.code(entered);
         if entered.is_some_and(comes_back) {
-            let (reference, ty) = self.resumed(root)?;
+            let (reference, ty) = self.resumed(left)?;
             let clauses = self.clauses(root)?;
             return Ok((CallTo::Resume { reference, clauses }, Some(ty)));
         }
@@ -531,15 +534,16 @@ impl Writer<'_> {
         Ok((CallTo::Call { has_array }, Some(results)))
     }
 
-    /// The reference of the continuation that the host has resumed from a root, and a type with
-    /// its results.
-    fn resumed(&self, root: &ControlBlock) -> Result<(u64, TypeName)> {
-        let stacks = &self.store().stacks;
-        // SAFETY: blocks of the table are always initialised.
-        let mut blocks = (1..=stacks.len()).map(|number| unsafe { &*stacks.block(number) });
-        let is_child =
-            |stack: &&ControlBlock| ptr::eq(stack.parent, root) && stack.purpose != Purpose::Free;
-        let child = blocks.find(is_child);
+    /// The reference of the continuation that the host has resumed from the root of an activation,
+    /// and a type with its results.
+    fn resumed(&self, left: &Left<'_>) -> Result<(u64, TypeName)> {
+        let store = self.store();
+        // SAFETY: stacks of activations are alive, and so is what is suspended with a root.
+        let (stack, innermost) = unsafe { (&*left.stack, &*(*left.root).innermost) };
+        // What was resumed runs, or another base does, and it is suspended with the root. Other
+        // stacks may name the root as a parent that they had once.
+        let running = store.with_extender(stack).chain(store.with_extender(innermost));
+        let child = running.into_iter().find(|stack| ptr::eq(stack.parent, left.root));
         let Some(child) = child.filter(|child| child.purpose == Purpose::Continuation) else {
             return Err(SnapshotError::Resumed(match child.map(|child| child.purpose) {
                 Some(Purpose::Task) => "a task",
