@@ -203,7 +203,7 @@ macro_rules! into_func {
                                 $(let $name = take::<$name>(
                                     &mut store.0.runtime, context, values, $index,
                                 );)*
-                                let called = Called::with(context);
+                                let called = Called::with(context, &store.0.runtime);
                                 func(Caller { store, importer, called }, $($name),*)
                             })
                         }
@@ -536,7 +536,8 @@ unsafe extern "C" fn call_dynamic<T: 'static>(
     // of its type.
     unsafe {
         run::<T, Dynamic<T>, Result<()>>(context, values, |dynamic, store, importer| {
-            dynamic.call(store, importer, Called::with(context), values)
+            let called = Called::with(context, &store.0.runtime);
+            dynamic.call(store, importer, called, values)
         })
     }
 }

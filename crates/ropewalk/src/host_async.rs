@@ -384,7 +384,7 @@ where
         // SAFETY: the caller's promise.
         let (params, importer) =
             unsafe { (host::take_all(&mut store.0.runtime, context, values), importer(context)) };
-        let called = Called::with(context);
+        let called = Called::with(context, &store.0.runtime);
         let future = Box::into_pin((self.0)(Caller { store, importer, called }, params));
         Started { future, accessor: None, holds_store: true }
     }
@@ -412,7 +412,7 @@ where
         // SAFETY: the caller's promise.
         let (params, importer) =
             unsafe { (host::take_all(&mut store.0.runtime, context, values), importer(context)) };
-        let called = Called::with(context);
+        let called = Called::with(context, &store.0.runtime);
         // The future has the store, and what lies there, once it is made.
         let room = Room::new(&mut store.0.nest);
         let future = room.put(self.0.start(Caller { store, importer, called }, params));
@@ -550,7 +550,7 @@ where
         let arguments: Vec<Val> = self.ty.params().iter().enumerate().map(argument).collect();
         let results = self.ty.results().iter();
         let mut results: Vec<Val> = results.map(|ty| Val::default_for(*ty)).collect();
-        let called = Called::with(context);
+        let called = Called::with(context, &store.0.runtime);
         let future: BoxFuture<'static, _> = Box::pin(async move {
             let caller = Caller { store, importer, called };
             Box::into_pin((self.func)(caller, &arguments, &mut results)).await?;

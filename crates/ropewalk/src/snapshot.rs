@@ -642,7 +642,8 @@ impl<T> Caller<'_, T> {
     /// Fails if there is another host function outside of this one that does not wait, or if the
     /// function was not called by way of an import. [`Restored`] has an example.
     pub fn snapshot(&mut self, options: &SnapshotOptions) -> Result<Snapshot> {
-        take_in(&mut self.store, options, self.called.pointer())
+        let called = self.called.running(&self.store.0.runtime);
+        take_in(&mut self.store, options, called)
     }
 }
 
@@ -728,15 +729,14 @@ impl SnapshotHandle {
     }
 }
 
-/// Writes a store down for a host function with a context. If that waits, it does not run, but is
-/// one of those for which calls wait.
+/// Writes a store down for a host function, which runs in the newest activation and has this
+/// context; or the context is null, and the function is one of those for which calls wait.
 pub(crate) fn take_in<T>(
     store: &mut StoreContextMut<'_, T>,
     options: &SnapshotOptions,
     called: *const HostContext,
 ) -> Result<Snapshot> {
-    let runs = store.0.runtime.is_running() && !called.is_null();
-    take(store, options, runs.then_some(Running::InHostCall(called)))
+    take(store, options, (!called.is_null()).then_some(Running::InHostCall(called)))
 }
 
 fn take<T>(

@@ -475,9 +475,10 @@ impl Store {
         self.is_unusual = true;
     }
 
-    /// Whether an activation runs, perhaps in a host call.
-    pub fn is_running(&self) -> bool {
-        self.depth > 0
+    /// How many activations run inside of each other, all but perhaps the newest in host calls.
+    #[inline]
+    pub fn depth(&self) -> usize {
+        self.depth
     }
 
     pub(crate) fn is_poisoned(&self) -> bool {

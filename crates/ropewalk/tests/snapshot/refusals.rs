@@ -102,6 +102,63 @@ fn a_host_function_outside_and_a_host_that_resumes_a_task_are_refused() {
 }
 
 #[test]
+fn a_function_that_has_waited_is_not_taken_for_one_outside_that_runs() {
+    let source = r#"
+    (module
+      (import "host" "outer" (func $outer (result i64)))
+      (import "host" "inner" (func $inner (param i32) (result i32)))
+      (func (export "run") (result i64) (call $outer))
+      (func (export "again") (param i32) (result i32) (call $inner (local.get 0))))"#;
+    let module = Module::new(&engine(), source).unwrap();
+    let mut linker = Linker::new(module.engine());
+    let taken: Arc<Mutex<Vec<Result<Snapshot>>>> = Arc::default();
+    let list = taken.clone();
+    linker
+        .func_wrap_async("host", "inner", move |mut caller: Caller<'_, ()>, (waits,): (i32,)| {
+            let list = list.clone();
+            Box::new(async move {
+                for _ in 0..waits {
+                    tokio::task::yield_now().await;
+                }
+                list.lock().unwrap().push(caller.snapshot(&SnapshotOptions::new()));
+                waits
+            })
+        })
+        .unwrap();
+    linker
+        .func_wrap("host", "outer", |mut caller: Caller<'_, ()>| -> Result<i64> {
+            let again = caller.get_export("again").and_then(Extern::into_func).unwrap();
+            let again = again.typed::<i32, i32>(&caller)?;
+            for waits in [0, 1] {
+                let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+                runtime.block_on(again.call_async(&mut caller, waits))?;
+            }
+            Ok(1)
+        })
+        .unwrap();
+    let mut store = Store::new(module.engine(), ());
+    let instance = linker.instantiate(&mut store, &module).unwrap();
+    assert_eq!(call::<i64>(&mut store, instance, "run"), 1);
+    for taken in taken.lock().unwrap().drain(..) {
+        let error = taken.unwrap_err();
+        assert!(matches!(refusal(&error), SnapshotError::Nested(Some(name)) if name == "run"));
+    }
+    // Where nothing is outside of it, it is written as one that waits, and as one that runs.
+    let again = instance.get_typed_func::<i32, i32>(&mut store, "again").unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    for waits in [0, 1] {
+        runtime.block_on(again.call_async(&mut store, waits)).unwrap();
+        let snapshot = taken.lock().unwrap().pop().unwrap().unwrap();
+        let modules = std::slice::from_ref(&module);
+        let mut restored = snapshot.restore(&linker, modules, ()).unwrap();
+        let call = restored.calls.pop().unwrap();
+        assert_eq!(call.import(), Some(("host", "inner")));
+        let results = call.resume(&mut restored.store, &[Val::I32(waits + 5)]).unwrap();
+        assert_eq!(results[0].i32(), Some(waits + 5));
+    }
+}
+
+#[test]
 fn what_is_missing_or_differs_when_it_is_read_is_said() {
     let source = r#"(module $m (import "host" "f" (func)) (func (export "run")))"#;
     let module = Module::new(&engine(), source).unwrap();
