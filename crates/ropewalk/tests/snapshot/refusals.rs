@@ -32,6 +32,66 @@ fn what_the_host_holds_without_a_name_is_not_lost() {
     store.snapshot(&SnapshotOptions::new()).unwrap();
 }
 
+/// A module with functions of two types, and a place for continuations.
+const NAMED: &str = r#"
+(module
+  (type $f (func (result i64))) (type $c (cont $f))
+  (global $kept (mut (ref null $c)) (ref.null $c))
+  (func (export "keep") (param (ref null $c)) (global.set $kept (local.get 0)))
+  (func (export "long") (result i64) (i64.const 1))
+  (func (export "float") (param f64) (result f64) (local.get 0)))"#;
+
+#[test]
+fn what_has_a_name_and_is_gone_is_not_taken_for_what_came_after_it() {
+    let module = Module::new(&engine(), NAMED).unwrap();
+    /// What becomes of a continuation that has a name.
+    type Away = fn(&mut Store<()>, Instance, Continuation);
+    let ways: [Away; 4] = [
+        |_, _, it| drop(it),
+        |store, _, it| it.free(store).unwrap(),
+        |store, _, it| drop(it.resume(store, &[]).unwrap()),
+        |store, instance, it| {
+            let mut scope = RootScope::new(&mut *store);
+            let keep = instance.get_typed_func::<Option<ContRef>, ()>(&mut scope, "keep").unwrap();
+            let it = it.into_ref(&mut scope).unwrap();
+            keep.call(&mut scope, Some(it)).unwrap();
+            keep.call(&mut scope, None).unwrap();
+            drop(scope);
+            store.gc();
+        },
+    ];
+    for away in ways {
+        let mut store = Store::new(module.engine(), ());
+        let instance = Instance::new(&mut store, &module, &[]).unwrap();
+        let mut options = SnapshotOptions::new();
+        let long = instance.get_func(&mut store, "long").unwrap();
+        let long = Continuation::new(&mut store, long).unwrap();
+        options.name_continuation("it", &long);
+        away(&mut store, instance, long);
+        let float = instance.get_func(&mut store, "float").unwrap();
+        let float = Continuation::new(&mut store, float).unwrap();
+        let error = store.snapshot(&options).map(drop).unwrap_err();
+        assert!(matches!(refusal(&error), SnapshotError::Gone { .. }), "{error}");
+        assert!(error.to_string().contains("the continuation any more that it has named \"it\""));
+        let mut options = SnapshotOptions::new();
+        store.snapshot(options.name_continuation("it", &float)).unwrap();
+    }
+}
+
+#[test]
+fn what_the_host_can_have_once_has_one_name() {
+    let module = Module::new(&engine(), NAMED).unwrap();
+    let mut store = Store::new(module.engine(), ());
+    let instance = Instance::new(&mut store, &module, &[]).unwrap();
+    let long = instance.get_func(&mut store, "long").unwrap();
+    let long = Continuation::new(&mut store, long).unwrap();
+    let mut options = SnapshotOptions::new();
+    options.name_continuation("first", &long).name_continuation("second", &long);
+    let error = store.snapshot(&options).unwrap_err();
+    let SnapshotError::NamedTwice { name, before } = refusal(&error) else { panic!("{error}") };
+    assert_eq!((name.as_str(), before.as_str()), ("second", "first"));
+}
+
 #[test]
 fn host_values_need_someone_who_writes_them() {
     let source = r#"(module (global (export "g") (mut externref) (ref.null extern)))"#;

@@ -63,6 +63,28 @@ pub enum SnapshotError {
          name_first_class_stack)"
     )]
     Unnamed(usize),
+    /// The host does not hold any more what has a name.
+    #[error(
+        "the host does not hold the {what} any more that it has named {name:?}: it was resumed, \
+         freed or given away since then; name what there is when the snapshot is taken"
+    )]
+    Gone {
+        /// What has the name.
+        what: &'static str,
+        /// Its name.
+        name: String,
+    },
+    /// The host has two names for what it can have only once.
+    #[error(
+        "what the host has named {name:?} has the name {before:?} already, and the host can hold \
+         it only once; give it one name"
+    )]
+    NamedTwice {
+        /// The second name.
+        name: String,
+        /// The first one.
+        before: String,
+    },
     /// A host function is a value, and not found by its import.
     #[error(
         "a function of the host is in a table, a global, an object or a frame, and no import \

@@ -28,7 +28,7 @@ use ropewalk_abi::{
     StoreContext, TableType, TypeKind, ValType,
 };
 use std::any::Any;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ops::Range;
 use std::ptr;
 
@@ -94,17 +94,34 @@ fn check(store: &Store, take: &Take<'_>) -> Result<(), SnapshotError> {
         0 => {}
         count => return Err(SnapshotError::Limiter(count)),
     }
-    let named = take.names.iter().filter_map(|(_, named)| match named {
-        Handle::Continuation(reference, _) | Handle::Stack(reference, _) => {
-            Some(block_number(*reference))
-        }
-        _ => None,
-    });
-    let named: HashSet<usize> = named.collect();
-    match store.stacks.held.numbers().filter(|number| !named.contains(number)).count() {
+    let named = held_by_name(store, take)?;
+    match store.stacks.held.numbers().filter(|number| !named.contains_key(number)).count() {
         0 => Ok(()),
         count => Err(SnapshotError::Unnamed(count)),
     }
+}
+
+/// The numbers of what the host holds under a name, each with its name.
+fn held_by_name<'a>(
+    store: &Store,
+    take: &'a Take<'_>,
+) -> Result<HashMap<usize, &'a str>, SnapshotError> {
+    let mut names = HashMap::new();
+    for (name, named) in &take.names {
+        let (reference, what) = match named {
+            Handle::Continuation(reference, _) => (*reference, "continuation"),
+            Handle::Stack(reference, _) => (*reference, "stack"),
+            _ => continue,
+        };
+        let number = block_number(reference);
+        if store.stacks.valid(reference).is_none() || !store.stacks.held.has(number) {
+            return Err(SnapshotError::Gone { what, name: name.clone() });
+        }
+        if let Some(before) = names.insert(number, name.as_str()) {
+            return Err(SnapshotError::NamedTwice { name: name.clone(), before: before.into() });
+        }
+    }
+    Ok(names)
 }
 
 /// The function that has called the host function which is in the way, if it has a name: the
