@@ -167,7 +167,7 @@ fn this_thread() -> usize {
 }
 
 /// Somebody uses the store, until this is dropped.
-struct Using<'a>(&'a AtomicUsize);
+pub(crate) struct Using<'a>(&'a AtomicUsize);
 
 impl Drop for Using<'_> {
     fn drop(&mut self) {
@@ -284,8 +284,7 @@ impl<T> Accessor<T> {
     pub fn with<R>(&self, f: impl FnOnce(StoreContextMut<'_, T>) -> R) -> R {
         let _using = self.lock();
         // SAFETY: this thread has the store.
-        let store = unsafe { &mut *self.owner };
-        let mut scope = crate::RootScope::new(StoreContextMut(store));
+        let mut scope = crate::RootScope::new(unsafe { self.store() });
         f(scope.as_context_mut())
     }
 
@@ -293,7 +292,17 @@ impl<T> Accessor<T> {
     pub(crate) fn use_store<R>(&self, f: impl FnOnce(StoreContextMut<'_, T>) -> R) -> R {
         let _using = self.lock();
         // SAFETY: this thread has the store.
-        f(StoreContextMut(unsafe { &mut *self.owner }))
+        f(unsafe { self.store() })
+    }
+
+    /// The store.
+    ///
+    /// # Safety
+    ///
+    /// This thread must have it, and use it by nothing else meanwhile.
+    pub(crate) unsafe fn store(&self) -> StoreContextMut<'_, T> {
+        // SAFETY: the caller's promise.
+        StoreContextMut(unsafe { &mut *self.owner })
     }
 
     /// Writes the store down with all calls that wait in it. In the snapshot, each waits for the
@@ -447,32 +456,35 @@ impl<'a, T> ConcurrentCall<'a, T> {
         ConcurrentCall { accessor, call }
     }
 
-    /// Begins the call.
+    /// Begins the call. If it has ended, this thread has the store until its results are taken:
+    /// they are known to nobody else, and whoever uses the store next may collect.
     pub fn begin(
         &mut self,
         context: &mut Context<'_>,
         begin: impl FnOnce(StoreContextMut<'_, T>, ropewalk_runtime::Poller) -> Result<u64, Stop>,
-    ) -> Poll<Result<u64>> {
-        let _using = self.accessor.lock();
+    ) -> Poll<Result<(u64, Using<'a>)>> {
+        let using = self.accessor.lock();
         let mut polling = polling(context, ptr::from_ref(self.accessor).cast());
         // SAFETY: this thread has the store.
-        let store = StoreContextMut(unsafe { &mut *self.accessor.owner });
-        match begin(store, &mut polling) {
+        let began = begin(unsafe { self.accessor.store() }, &mut polling);
+        let ended = match began {
             Ok(word) => Poll::Ready(Ok(word)),
             Err(stop) => self.call.stopped(stop),
-        }
+        };
+        ended.map_ok(|word| (word, using))
     }
 
-    /// Continues the call when what it waits for is ready.
-    pub fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<u64>> {
+    /// Continues the call when what it waits for is ready. If it has ended, as for
+    /// [`begin`](Self::begin).
+    pub fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<(u64, Using<'a>)>> {
         // Others may use the store meanwhile.
         if self.call.poll_rest(context).is_pending() {
             return Poll::Pending;
         }
-        let _using = self.accessor.lock();
+        let using = self.accessor.lock();
         let mut polling = polling(context, ptr::from_ref(self.accessor).cast());
         // SAFETY: this thread has the store.
-        unsafe { self.call.go_on(&mut polling) }
+        unsafe { self.call.go_on(&mut polling) }.map_ok(|word| (word, using))
     }
 }
 
@@ -503,7 +515,7 @@ impl<Params: WasmParams, Results: WasmResults> TypedFunc<Params, Results> {
         let mut values = Places::<Params, Results>::EMPTY;
         let mut call = ConcurrentCall::new(accessor);
         let mut params = Some(params);
-        let word = poll_fn(|context| {
+        let (word, _using) = poll_fn(|context| {
             if let Some(params) = params.take() {
                 return call.begin(context, |store, poller| {
                     // SAFETY: the places are pinned with the future.
@@ -513,8 +525,8 @@ impl<Params: WasmParams, Results: WasmResults> TypedFunc<Params, Results> {
             call.poll(context)
         })
         .await?;
-        let _using = accessor.lock();
-        // SAFETY: this thread has the store, and the results are in their places.
+        // SAFETY: this thread has the store since the call has ended, and the results are in
+        // their places.
         unsafe {
             let runtime = &mut (*accessor.owner).runtime;
             Ok(self.results(runtime, values.as_mut_ptr(), word))
@@ -534,7 +546,7 @@ impl Func {
         poll_fn(|context| turn.poll(context)).await;
         let mut call = ConcurrentCall::new(accessor);
         let mut values = None;
-        poll_fn(|context| {
+        let (_, _using) = poll_fn(|context| {
             if values.is_none() {
                 return call.begin(context, |mut store, poller| {
                     let values = values.insert(self.places(&mut store, arguments, results)?);
@@ -545,10 +557,9 @@ impl Func {
             call.poll(context)
         })
         .await?;
-        let _using = accessor.lock();
         let values = values.expect("the call has begun");
-        // SAFETY: this thread has the store.
-        let store = StoreContextMut(unsafe { &mut *accessor.owner });
+        // SAFETY: this thread has the store since the call has ended.
+        let store = unsafe { accessor.store() };
         ensure!(values.len() >= results.len(), "the results are in their places");
         self.take_results(store, &values, results)
     }
