@@ -416,9 +416,7 @@ pub unsafe fn thaw(
     let number = number as usize;
     // SAFETY: the caller has the store borrowed.
     let inner = unsafe { store.as_mut() };
-    if inner.is_poisoned() {
-        return Err(Stop::Failed(anyhow::anyhow!("{}", crate::activation::POISONED)));
-    }
+    inner.check_usable()?;
     if inner.depth >= inner.options.max_activations {
         // SAFETY: the caller's promise.
         unsafe { give_up(store, number, waiting.scope) };
