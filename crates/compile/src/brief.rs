@@ -27,20 +27,20 @@ enum Body {
     Short { length: usize, callees: Vec<u32> },
 }
 
-/// For each body of a module whether its function is brief.
+/// For each body of a module how much its function does, if it is brief.
 pub(crate) fn brief<'a>(
     imported_functions: u32,
     bodies: impl IndexedParallelIterator<Item = &'a FunctionBody<'a>>,
-) -> Vec<bool> {
+) -> Vec<Option<usize>> {
     let bodies: Vec<Body> = bodies.map(|body| read(imported_functions, body)).collect();
     let mut waiting = Waiting::new(&bodies);
     let mut known: Vec<usize> = (0..bodies.len()).filter(|i| waiting.is_known(*i)).collect();
-    let mut brief = vec![false; bodies.len()];
+    let mut brief = vec![None; bodies.len()];
     while let Some(function) = known.pop() {
         if waiting.work[function] > LITTLE {
             continue;
         }
-        brief[function] = true;
+        brief[function] = Some(waiting.work[function]);
         for caller in std::mem::take(&mut waiting.callers[function]) {
             waiting.work[caller] = waiting.work[caller].saturating_add(waiting.work[function]);
             waiting.unknown[caller] -= 1;
@@ -130,7 +130,8 @@ mod tests {
                 _ => None,
             })
             .collect();
-        brief(u32::from(text.contains("import")), bodies.par_iter())
+        let brief = brief(u32::from(text.contains("import")), bodies.par_iter());
+        brief.into_iter().map(|work| work.is_some()).collect()
     }
 
     #[test]

@@ -38,9 +38,9 @@ pub(crate) struct Environment<'a> {
     stackrefs: Vec<bool>,
     /// Whether any is.
     pub has_stackrefs: bool,
-    /// For each defined function whether it does so [little](crate::brief) that it need not
-    /// look whether it is to stop when it begins. Empty if nobody asks.
-    pub brief: Vec<bool>,
+    /// For each defined function how much it does, if that is so [little](crate::brief) that it
+    /// need not look whether it is to stop when it begins. Empty if nobody asks.
+    pub brief: Vec<Option<usize>>,
     target: &'a Target,
 }
 

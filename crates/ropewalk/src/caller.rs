@@ -7,7 +7,8 @@ use crate::module::ModuleExport;
 use crate::store::{AsContext, AsContextMut, StoreContext, StoreContextMut};
 use anyhow::Result;
 use ropewalk_abi::HostContext;
-use ropewalk_runtime::Backtrace;
+use ropewalk_runtime::{Backtrace, Store as RuntimeStore};
+use std::ptr;
 
 /// The store in which a host function was called, and the instance that
 /// imported the function.
@@ -48,18 +49,29 @@ pub struct Caller<'a, T> {
     pub(crate) called: Called,
 }
 
-/// With which context a host function was called. That lives as long as the store.
+/// With which context a host function was called, and in which activation. The context lives as
+/// long as the store.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Called(usize);
+pub(crate) struct Called {
+    context: usize,
+    depth: usize,
+}
 
 impl Called {
+    /// A host function of the newest activation.
     #[inline]
-    pub fn with(context: *const HostContext) -> Called {
-        Called(context as usize)
+    pub fn with(context: *const HostContext, runtime: &RuntimeStore) -> Called {
+        Called { context: context as usize, depth: runtime.depth() }
     }
 
-    pub fn pointer(self) -> *const HostContext {
-        self.0 as *const HostContext
+    /// The context, if the function runs in the newest activation of the store that it has; else
+    /// null. One that has waited does not: its activation is set aside. What polls it has begun
+    /// the call further out, and so runs in an activation further out, if in any.
+    pub fn running(self, runtime: &RuntimeStore) -> *const HostContext {
+        match self.depth == runtime.depth() {
+            true => self.context as *const HostContext,
+            false => ptr::null(),
+        }
     }
 }
 

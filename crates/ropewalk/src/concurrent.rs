@@ -167,7 +167,7 @@ fn this_thread() -> usize {
 }
 
 /// Somebody uses the store, until this is dropped.
-struct Using<'a>(&'a AtomicUsize);
+pub(crate) struct Using<'a>(&'a AtomicUsize);
 
 impl Drop for Using<'_> {
     fn drop(&mut self) {
@@ -176,30 +176,25 @@ impl Drop for Using<'_> {
 }
 
 /// A host function, whose caller uses the store, lets others use it.
-pub(crate) struct Open {
-    user: *const AtomicUsize,
-    _calls: Option<Calls>,
-}
+pub(crate) struct Open<'a>(Option<(&'a AtomicUsize, Calls<'a>)>);
 
-impl Drop for Open {
+impl Drop for Open<'_> {
     fn drop(&mut self) {
-        // SAFETY: the accessor lives longer than calls that are polled with it.
-        if let Some(user) = unsafe { self.user.as_ref() } {
+        if let Some((user, _)) = self.0 {
             acquire(user).expect("nobody of this thread has kept it");
         }
     }
 }
 
 /// A host function runs that has an accessor, until this is dropped.
-pub(crate) struct Calls {
-    called: *const AtomicPtr<HostContext>,
+pub(crate) struct Calls<'a> {
+    called: &'a AtomicPtr<HostContext>,
     before: *mut HostContext,
 }
 
-impl Drop for Calls {
+impl Drop for Calls<'_> {
     fn drop(&mut self) {
-        // SAFETY: the accessor lives longer than the call.
-        unsafe { (*self.called).store(self.before, Ordering::Relaxed) };
+        self.called.store(self.before, Ordering::Relaxed);
     }
 }
 
@@ -243,22 +238,23 @@ impl<T> Accessor<T> {
     ///
     /// # Safety
     ///
-    /// It must be null or an accessor of this type, whose store this thread uses. The context
-    /// must be that of the function.
-    pub(crate) unsafe fn open(accessor: *const c_void, context: &HostContext) -> Open {
+    /// It must be null or an accessor of this type, whose store this thread uses, and which
+    /// outlives what is returned. The context must be that of the function.
+    pub(crate) unsafe fn open<'a>(accessor: *const c_void, context: &HostContext) -> Open<'a>
+    where
+        T: 'a,
+    {
         // SAFETY: the caller's promise.
-        match unsafe { accessor.cast::<Accessor<T>>().as_ref() } {
-            None => Open { user: ptr::null(), _calls: None },
-            Some(accessor) => {
-                let calls = accessor.calls(context);
-                accessor.user.store(0, Ordering::Release);
-                Open { user: &accessor.user, _calls: Some(calls) }
-            }
-        }
+        let accessor = unsafe { accessor.cast::<Accessor<T>>().as_ref::<'a>() };
+        Open(accessor.map(|accessor| {
+            let calls = accessor.calls(context);
+            accessor.user.store(0, Ordering::Release);
+            (&accessor.user, calls)
+        }))
     }
 
     /// Notes that a host function runs, which was called with a context.
-    pub(crate) fn calls(&self, context: &HostContext) -> Calls {
+    pub(crate) fn calls(&self, context: &HostContext) -> Calls<'_> {
         let called = ptr::from_ref(context).cast_mut();
         let before = self.called.swap(called, Ordering::Relaxed);
         Calls { called: &self.called, before }
@@ -288,8 +284,7 @@ impl<T> Accessor<T> {
     pub fn with<R>(&self, f: impl FnOnce(StoreContextMut<'_, T>) -> R) -> R {
         let _using = self.lock();
         // SAFETY: this thread has the store.
-        let store = unsafe { &mut *self.owner };
-        let mut scope = crate::RootScope::new(StoreContextMut(store));
+        let mut scope = crate::RootScope::new(unsafe { self.store() });
         f(scope.as_context_mut())
     }
 
@@ -297,7 +292,17 @@ impl<T> Accessor<T> {
     pub(crate) fn use_store<R>(&self, f: impl FnOnce(StoreContextMut<'_, T>) -> R) -> R {
         let _using = self.lock();
         // SAFETY: this thread has the store.
-        f(StoreContextMut(unsafe { &mut *self.owner }))
+        f(unsafe { self.store() })
+    }
+
+    /// The store.
+    ///
+    /// # Safety
+    ///
+    /// This thread must have it, and use it by nothing else meanwhile.
+    pub(crate) unsafe fn store(&self) -> StoreContextMut<'_, T> {
+        // SAFETY: the caller's promise.
+        StoreContextMut(unsafe { &mut *self.owner })
     }
 
     /// Writes the store down with all calls that wait in it. In the snapshot, each waits for the
@@ -451,32 +456,35 @@ impl<'a, T> ConcurrentCall<'a, T> {
         ConcurrentCall { accessor, call }
     }
 
-    /// Begins the call.
+    /// Begins the call. If it has ended, this thread has the store until its results are taken:
+    /// they are known to nobody else, and whoever uses the store next may collect.
     pub fn begin(
         &mut self,
         context: &mut Context<'_>,
         begin: impl FnOnce(StoreContextMut<'_, T>, ropewalk_runtime::Poller) -> Result<u64, Stop>,
-    ) -> Poll<Result<u64>> {
-        let _using = self.accessor.lock();
+    ) -> Poll<Result<(u64, Using<'a>)>> {
+        let using = self.accessor.lock();
         let mut polling = polling(context, ptr::from_ref(self.accessor).cast());
         // SAFETY: this thread has the store.
-        let store = StoreContextMut(unsafe { &mut *self.accessor.owner });
-        match begin(store, &mut polling) {
+        let began = begin(unsafe { self.accessor.store() }, &mut polling);
+        let ended = match began {
             Ok(word) => Poll::Ready(Ok(word)),
             Err(stop) => self.call.stopped(stop),
-        }
+        };
+        ended.map_ok(|word| (word, using))
     }
 
-    /// Continues the call when what it waits for is ready.
-    pub fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<u64>> {
+    /// Continues the call when what it waits for is ready. If it has ended, as for
+    /// [`begin`](Self::begin).
+    pub fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<(u64, Using<'a>)>> {
         // Others may use the store meanwhile.
         if self.call.poll_rest(context).is_pending() {
             return Poll::Pending;
         }
-        let _using = self.accessor.lock();
+        let using = self.accessor.lock();
         let mut polling = polling(context, ptr::from_ref(self.accessor).cast());
         // SAFETY: this thread has the store.
-        unsafe { self.call.go_on(&mut polling) }
+        unsafe { self.call.go_on(&mut polling) }.map_ok(|word| (word, using))
     }
 }
 
@@ -507,7 +515,7 @@ impl<Params: WasmParams, Results: WasmResults> TypedFunc<Params, Results> {
         let mut values = Places::<Params, Results>::EMPTY;
         let mut call = ConcurrentCall::new(accessor);
         let mut params = Some(params);
-        let word = poll_fn(|context| {
+        let (word, _using) = poll_fn(|context| {
             if let Some(params) = params.take() {
                 return call.begin(context, |store, poller| {
                     // SAFETY: the places are pinned with the future.
@@ -517,8 +525,8 @@ impl<Params: WasmParams, Results: WasmResults> TypedFunc<Params, Results> {
             call.poll(context)
         })
         .await?;
-        let _using = accessor.lock();
-        // SAFETY: this thread has the store, and the results are in their places.
+        // SAFETY: this thread has the store since the call has ended, and the results are in
+        // their places.
         unsafe {
             let runtime = &mut (*accessor.owner).runtime;
             Ok(self.results(runtime, values.as_mut_ptr(), word))
@@ -538,7 +546,7 @@ impl Func {
         poll_fn(|context| turn.poll(context)).await;
         let mut call = ConcurrentCall::new(accessor);
         let mut values = None;
-        poll_fn(|context| {
+        let (_, _using) = poll_fn(|context| {
             if values.is_none() {
                 return call.begin(context, |mut store, poller| {
                     let values = values.insert(self.places(&mut store, arguments, results)?);
@@ -549,10 +557,9 @@ impl Func {
             call.poll(context)
         })
         .await?;
-        let _using = accessor.lock();
         let values = values.expect("the call has begun");
-        // SAFETY: this thread has the store.
-        let store = StoreContextMut(unsafe { &mut *accessor.owner });
+        // SAFETY: this thread has the store since the call has ended.
+        let store = unsafe { accessor.store() };
         ensure!(values.len() >= results.len(), "the results are in their places");
         self.take_results(store, &values, results)
     }

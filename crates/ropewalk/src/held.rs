@@ -12,7 +12,7 @@ use ropewalk_abi::{HeapType, RefType, TrapCode, ValType};
 use ropewalk_runtime::{Backtrace, Released, Store as RuntimeStore, StoreId, Trap};
 use std::mem::ManuallyDrop;
 use std::ptr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock, Weak};
 
 /// The only valid reference to what is suspended, or has not begun. If it is dropped,
 /// the stacks are freed.
@@ -20,12 +20,20 @@ pub(crate) struct Held {
     reference: u64,
     /// Of its store, which it tells from others.
     released: Arc<Released>,
+    /// What names that it was given look at: it ends with this, while another stack may have the
+    /// same reference later.
+    alive: OnceLock<Arc<()>>,
 }
 
 impl Held {
     /// What the host holds under a reference.
     pub fn new(runtime: &RuntimeStore, reference: u64) -> Held {
-        Held { reference, released: runtime.released().clone() }
+        Held { reference, released: runtime.released().clone(), alive: OnceLock::new() }
+    }
+
+    /// Ends as soon as the host does not hold it any more under this reference.
+    pub fn alive(&self) -> Weak<()> {
+        Arc::downgrade(self.alive.get_or_init(Arc::default))
     }
 
     /// Fails unless it is of a store.
@@ -72,7 +80,7 @@ impl Held {
         self.check(runtime)?;
         let kind = StackKind::of(self.reference).expect("a reference to a stack");
         let copy = runtime.copy_held(self.reference, kind)?;
-        Ok(Held { reference: copy, released: self.released.clone() })
+        Ok(Held::new(runtime, copy))
     }
 
     /// The store that it is of.
@@ -105,7 +113,9 @@ impl Held {
     pub fn taken(self) -> Taken {
         let this = ManuallyDrop::new(self);
         // SAFETY: `this` is never dropped, so what it has is read once.
-        Taken { reference: this.reference, released: unsafe { ptr::read(&this.released) } }
+        let (released, alive) = unsafe { (ptr::read(&this.released), ptr::read(&this.alive)) };
+        drop(alive);
+        Taken { reference: this.reference, released }
     }
 }
 
@@ -125,7 +135,7 @@ impl Taken {
     /// What the host holds now.
     #[inline]
     pub fn held_again(self, reference: u64) -> Held {
-        Held { reference, released: self.released }
+        Held { reference, released: self.released, alive: OnceLock::new() }
     }
 }
 

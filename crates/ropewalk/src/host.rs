@@ -203,7 +203,7 @@ macro_rules! into_func {
                                 $(let $name = take::<$name>(
                                     &mut store.0.runtime, context, values, $index,
                                 );)*
-                                let called = Called::with(context);
+                                let called = Called::with(context, &store.0.runtime);
                                 func(Caller { store, importer, called }, $($name),*)
                             })
                         }
@@ -381,6 +381,7 @@ unsafe fn run<T, Fun, Ret: WasmRet>(
             let importer = importer(context);
             let func = &*context.data.cast::<Fun>();
             let results = call(func, StoreContextMut(&mut *owner), importer).into_values()?;
+            (*owner).runtime.check_usable()?;
             put(results, context, &(*owner).runtime, values)
         }
     }));
@@ -445,6 +446,8 @@ pub(crate) unsafe fn fail(
 ) -> Outcome {
     let ending = match result {
         Ok(Ok(())) => unreachable!("it did not fail"),
+        // What has called the function is not continued.
+        Ok(Err(error)) if runtime.check_usable().is_err() => Ending::Error(error),
         Ok(Err(error)) => {
             if let Some((exception, backtrace)) = thrown(runtime, &error) {
                 return runtime.throw_from(exception, backtrace);
@@ -536,7 +539,8 @@ unsafe extern "C" fn call_dynamic<T: 'static>(
     // of its type.
     unsafe {
         run::<T, Dynamic<T>, Result<()>>(context, values, |dynamic, store, importer| {
-            dynamic.call(store, importer, Called::with(context), values)
+            let called = Called::with(context, &store.0.runtime);
+            dynamic.call(store, importer, called, values)
         })
     }
 }

@@ -11,7 +11,7 @@ use crate::host::{
     self, HostClosure, HostEntry, RegisterEntry, Registers, WasmRet, fail, importer,
 };
 use crate::later::cannot_wait;
-use crate::nest::{Going, Nested};
+use crate::nest::{Going, Nested, Room};
 use crate::rest::HostRest;
 use crate::store::{StoreContextMut, StoreInner};
 use crate::val::Val;
@@ -209,41 +209,39 @@ unsafe fn first_poll<T: Send + 'static, C: AsyncClosure<T>>(
         let poller = runtime.poller();
         let shared = poller.as_ref().map_or(ptr::null(), |polling| polling.accessor);
         let store = StoreContextMut(&mut *owner);
-        let mut started = closure.start(store, context, values, shared);
+        // What is dropped first stands last: the future may use the store by its accessor until
+        // it is gone, and who has opened an accessor has it borrowed.
+        let Started { future: started, accessor, holds_store } =
+            closure.start(store, context, values, shared);
         // What does not have the store may use it, as others may.
-        let open = (!started.holds_store).then(|| {
-            let own = started.accessor.as_deref().map(|own| own.calls(context));
+        let open = (!holds_store).then(|| {
+            let own = accessor.as_deref().map(|own| own.calls(context));
             (Accessor::<T>::open(shared, context), own)
         });
+        let mut future = started;
         let polled = match poller.as_mut() {
-            Some(Polling { context, .. }) => Pin::new(&mut started.future).poll(&mut **context),
-            None => Pin::new(&mut started.future).poll(&mut Context::from_waker(Waker::noop())),
+            Some(Polling { context, .. }) => Pin::new(&mut future).poll(&mut **context),
+            None => Pin::new(&mut future).poll(&mut Context::from_waker(Waker::noop())),
         };
         match polled {
             Poll::Ready(output) => {
-                let Started { future, accessor, .. } = started;
                 future.end(&raw mut (*owner).nest);
-                drop(accessor);
                 let output = C::values(output);
                 drop(open);
-                let output = output?;
-                closure.put(output, context, &(*owner).runtime, values)?;
+                drop(accessor);
+                (*owner).runtime.check_usable()?;
+                closure.put(output?, context, &(*owner).runtime, values)?;
                 Ok(None)
             }
-            Poll::Pending if poller.is_null() => {
-                drop(started);
-                Err(cannot_wait())
-            }
-            Poll::Pending if started.holds_store && !shared.is_null() => {
-                drop(started);
-                Err(anyhow!(
-                    "a host function that is not ready has the store, which other calls use \
-                     meanwhile: define it with `func_wrap_concurrent`"
-                ))
-            }
+            Poll::Pending if poller.is_null() => Err(cannot_wait()),
+            Poll::Pending if holds_store && !shared.is_null() => Err(anyhow!(
+                "a host function that is not ready has the store, which other calls use \
+                 meanwhile: define it with `func_wrap_concurrent`"
+            )),
             Poll::Pending => {
                 drop(open);
                 let runtime = &mut *(*owner).runtime;
+                let started = Started { future, accessor, holds_store };
                 Ok(Some(wait::<T, C>(runtime, closure, context, values, started, scope)))
             }
         }
@@ -387,7 +385,7 @@ where
         // SAFETY: the caller's promise.
         let (params, importer) =
             unsafe { (host::take_all(&mut store.0.runtime, context, values), importer(context)) };
-        let called = Called::with(context);
+        let called = Called::with(context, &store.0.runtime);
         let future = Box::into_pin((self.0)(Caller { store, importer, called }, params));
         Started { future, accessor: None, holds_store: true }
     }
@@ -415,11 +413,10 @@ where
         // SAFETY: the caller's promise.
         let (params, importer) =
             unsafe { (host::take_all(&mut store.0.runtime, context, values), importer(context)) };
-        let called = Called::with(context);
-        let nest = ptr::from_mut(&mut store.0.nest);
-        let future = self.0.start(Caller { store, importer, called }, params);
-        // SAFETY: the future has the store, but does not run.
-        let future = Nested::new(future, unsafe { &mut *nest });
+        let called = Called::with(context, &store.0.runtime);
+        // The future has the store, and what lies there, once it is made.
+        let room = Room::new(&mut store.0.nest);
+        let future = room.put(self.0.start(Caller { store, importer, called }, params));
         Started { future, accessor: None, holds_store: true }
     }
 }
@@ -554,7 +551,7 @@ where
         let arguments: Vec<Val> = self.ty.params().iter().enumerate().map(argument).collect();
         let results = self.ty.results().iter();
         let mut results: Vec<Val> = results.map(|ty| Val::default_for(*ty)).collect();
-        let called = Called::with(context);
+        let called = Called::with(context, &store.0.runtime);
         let future: BoxFuture<'static, _> = Box::pin(async move {
             let caller = Caller { store, importer, called };
             Box::into_pin((self.func)(caller, &arguments, &mut results)).await?;

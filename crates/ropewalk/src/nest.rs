@@ -68,9 +68,49 @@ impl Drop for Nest {
 
 #[cold]
 fn allocate(layout: Layout) -> NonNull<u8> {
-    // SAFETY: a layout here is never of no bytes.
+    // SAFETY: no layout is of no bytes: neither that of a room nor, by its definition,
+    // `Room::LAYOUT`.
     let memory = unsafe { std::alloc::alloc(layout) };
     NonNull::new(memory).unwrap_or_else(|| handle_alloc_error(layout))
+}
+
+/// Memory for a future, which is not there yet.
+pub(crate) struct Room<F>(NonNull<F>);
+
+impl<F> Room<F> {
+    /// Memory for such a future. It is never of no bytes.
+    const LAYOUT: Layout = match size_of::<F>() <= ROOM && align_of::<F>() <= ROOM_LAYOUT.align() {
+        true => ROOM_LAYOUT,
+        false => match Layout::new::<F>().size() {
+            0 => match Layout::from_size_align(1, align_of::<F>()) {
+                Ok(layout) => layout,
+                Err(_) => unreachable!(),
+            },
+            _ => Layout::new::<F>(),
+        },
+    };
+
+    /// Takes memory of a store.
+    #[inline]
+    pub fn new(nest: &mut Nest) -> Room<F> {
+        Room(nest.take(Self::LAYOUT).cast())
+    }
+
+    /// Puts the future there.
+    #[inline]
+    pub fn put(self, future: F) -> Nested<F> {
+        let room = ManuallyDrop::new(self);
+        // SAFETY: there is room for it.
+        unsafe { room.0.write(future) };
+        Nested(room.0, PhantomData)
+    }
+}
+
+impl<F> Drop for Room<F> {
+    fn drop(&mut self) {
+        // SAFETY: it was allocated so, and nothing is there.
+        unsafe { dealloc(self.0.cast().as_ptr(), Self::LAYOUT) };
+    }
 }
 
 /// A future that lies where it stays.
@@ -82,30 +122,11 @@ unsafe impl<F: Send> Send for Nested<F> {}
 /// The future stays where it is if this moves.
 impl<F> Unpin for Nested<F> {}
 
-impl<F> Nested<F> {
-    /// Memory for such a future.
-    const LAYOUT: Layout = match size_of::<F>() <= ROOM && align_of::<F>() <= ROOM_LAYOUT.align() {
-        true => ROOM_LAYOUT,
-        false => Layout::new::<F>(),
-    };
-
-    /// Puts a future into memory of a store.
-    #[inline]
-    pub fn new(future: F, nest: &mut Nest) -> Nested<F> {
-        let memory = nest.take(Self::LAYOUT).cast::<F>();
-        // SAFETY: there is room for it.
-        unsafe { memory.write(future) };
-        Nested(memory, PhantomData)
-    }
-}
-
 impl<F> Drop for Nested<F> {
     fn drop(&mut self) {
-        // SAFETY: it lies there, in memory that was allocated so, and is not used again.
-        unsafe {
-            self.0.drop_in_place();
-            dealloc(self.0.cast().as_ptr(), Self::LAYOUT);
-        }
+        let _room = Room(self.0);
+        // SAFETY: it lies there, and is not used again.
+        unsafe { self.0.drop_in_place() };
     }
 }
 
@@ -137,7 +158,7 @@ impl<F: Future + Send + 'static> Going for Nested<F> {
         // future may have the store, with the nest, until it is dropped.
         unsafe {
             this.0.drop_in_place();
-            (*nest).keep(this.0.cast(), Self::LAYOUT);
+            (*nest).keep(this.0.cast(), Room::<F>::LAYOUT);
         }
     }
 }
@@ -163,14 +184,14 @@ mod tests {
     fn places<const SIZE: usize>() -> [usize; 2] {
         let (mut nest, shared) = (Nest::default(), Arc::new(()));
         let places = [(); 2].map(|()| {
-            let mut future = Nested::new(place::<SIZE>(shared.clone()), &mut nest);
+            let mut future = Room::new(&mut nest).put(place::<SIZE>(shared.clone()));
             let polled = Pin::new(&mut future).poll(&mut Context::from_waker(Waker::noop()));
             let Poll::Ready(place) = polled else { panic!("it is ready at once") };
             // SAFETY: nobody else uses the nest.
             unsafe { future.end(&mut nest) };
             place
         });
-        drop(Nested::new(place::<SIZE>(shared.clone()), &mut nest));
+        drop(Room::new(&mut nest).put(place::<SIZE>(shared.clone())));
         assert_eq!(Arc::strong_count(&shared), 1);
         places
     }
@@ -187,12 +208,43 @@ mod tests {
         places::<5000>();
     }
 
+    /// Is ready at once, has no bytes, and lies only at few places.
+    #[repr(align(64))]
+    struct Nowhere;
+
+    impl Future for Nowhere {
+        type Output = usize;
+
+        fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<usize> {
+            Poll::Ready(&raw const *self as usize)
+        }
+    }
+
+    #[test]
+    fn a_future_without_bytes_lies_where_it_may() {
+        assert_eq!(size_of::<Nowhere>(), 0);
+        assert!(Room::<Nowhere>::LAYOUT.size() > 0, "nobody may ask for no bytes");
+        let mut nest = Nest::default();
+        let mut future = Room::new(&mut nest).put(Nowhere);
+        let polled = Pin::new(&mut future).poll(&mut Context::from_waker(Waker::noop()));
+        assert!(matches!(polled, Poll::Ready(place) if place % 64 == 0));
+        // SAFETY: nobody else uses the nest.
+        unsafe { future.end(&mut nest) };
+    }
+
+    #[test]
+    fn room_for_which_there_is_no_future_is_given_back() {
+        let mut nest = Nest::default();
+        drop(Room::<[u8; 100]>::new(&mut nest));
+        drop(Room::<[u8; 5000]>::new(&mut nest));
+    }
+
     #[test]
     fn futures_inside_of_others_have_memory_of_their_own() {
         let mut nest = Nest::default();
         let shared = Arc::new(());
-        let outer = Nested::new(place::<8>(shared.clone()), &mut nest);
-        let inner = Nested::new(place::<8>(shared.clone()), &mut nest);
+        let outer = Room::new(&mut nest).put(place::<8>(shared.clone()));
+        let inner = Room::new(&mut nest).put(place::<8>(shared.clone()));
         assert_ne!(outer.0, inner.0);
         // SAFETY: nobody else uses the nest.
         unsafe {

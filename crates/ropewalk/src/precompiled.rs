@@ -151,8 +151,8 @@ impl Module {
     ///
     /// All of a file of up to 192 KiB is checked here, and of a larger one what is needed in any
     /// case. Code is checked when it is executed for the first time then. If it is damaged, it
-    /// is not executed: that is a [trap](crate::TrapCode::DamagedCode). Whoever wants to know
-    /// sooner asks by [`check`](Module::check).
+    /// is not executed: that is a [trap](crate::TrapCode::DamagedCode), and its store cannot be
+    /// used any more. Whoever wants to know sooner asks by [`check`](Module::check).
     ///
     /// ```
     /// use ropewalk::*;

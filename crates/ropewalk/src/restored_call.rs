@@ -14,17 +14,20 @@ use crate::waiting::WaitingCall;
 use anyhow::{Result, anyhow, bail, ensure};
 use ropewalk_abi::builtin::Outcome;
 use ropewalk_abi::{RawVal, ValType};
+use ropewalk_runtime::pending::CallerPlaces;
 use ropewalk_runtime::snapshot::{ImportName, RestoredCall as RuntimeCall, ResumedByHost};
 use ropewalk_runtime::{AnyRest, NOBODY, Pending, Rest, Stop, Store as RuntimeStore, StoreId};
 use ropewalk_runtime::{held, pending};
 use std::fmt;
 use std::future::poll_fn;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 /// A call that waits for a host function, in a store that was restored.
 ///
-/// Resuming it takes it, and gives the results of the call in the end. If it is dropped, the
-/// call stays in the store, and nothing continues it. [`Restored`](crate::Restored) has an
+/// Resuming it takes it, and gives the results of the call in the end. If it is dropped, or given
+/// values that it does not wait for, the call stays in the store, and nothing continues it; it is
+/// in the store's next snapshot. [`Restored`](crate::Restored) has an
 /// example.
 pub struct RestoredCall {
     store: StoreId,
@@ -32,8 +35,9 @@ pub struct RestoredCall {
     arguments: Option<Vec<Val>>,
     awaited: Vec<ValType>,
     results: Vec<ValType>,
-    /// Where the results are put, if not in a register. Its address is on the stack.
-    values: Option<Box<[RawVal]>>,
+    /// What the activation refers to: where the results are put, if not in a register, and the
+    /// clauses of the host.
+    places: Arc<CallerPlaces>,
     /// The continuation that the host has resumed, if it was no call of a function.
     resumed: Option<ResumedByHost>,
     pending: Pending,
@@ -52,12 +56,12 @@ impl fmt::Debug for RestoredCall {
 
 impl RestoredCall {
     pub(crate) fn new(runtime: &mut RuntimeStore, call: RuntimeCall) -> RestoredCall {
-        let RuntimeCall { import, arguments, awaited, results, values, resumed, pending } = call;
+        let RuntimeCall { import, arguments, awaited, results, places, resumed, pending } = call;
         // SAFETY: they are values of these types, and no references.
         let value = |(value, ty)| unsafe { Val::from_raw(runtime, &value, ty) };
         let arguments = arguments.map(|arguments| arguments.into_iter().map(value).collect());
         let store = runtime.id();
-        RestoredCall { store, import, arguments, awaited, results, values, resumed, pending }
+        RestoredCall { store, import, arguments, awaited, results, places, resumed, pending }
     }
 
     /// The host function that it waits for: the module that it is imported from, and its name.
@@ -137,7 +141,7 @@ impl RestoredCall {
     ) -> Result<Resumed> {
         let mut store = store.as_context_mut();
         self.give(&mut store, results)?;
-        let RestoredCall { results, values, resumed, pending, .. } = self;
+        let RestoredCall { results, places, resumed, pending, .. } = self;
         let runtime = store.enter();
         // SAFETY: the activation is one of the store, which is borrowed.
         let stopped = unsafe { pending::thaw(runtime, pending, NOBODY) };
@@ -146,7 +150,7 @@ impl RestoredCall {
             unsafe { held::end_limit(runtime, resumed.reference, &stopped) };
         }
         let word = ended(stopped)?;
-        came_back(&mut store, &results, values.as_deref(), resumed.as_ref(), word)
+        came_back(&mut store, &results, &places, resumed, word)
     }
 
     /// The same in a future, which waits for host functions that are not ready.
@@ -157,7 +161,7 @@ impl RestoredCall {
     ) -> Result<Resumed> {
         let mut store = store.as_context_mut();
         self.give(&mut store, results)?;
-        let RestoredCall { results, values, resumed, pending, .. } = self;
+        let RestoredCall { results, places, resumed, pending, .. } = self;
         let runtime = store.enter();
         // SAFETY: this future has the store.
         let mut call = unsafe { WaitingCall::waits(runtime, pending) };
@@ -168,7 +172,7 @@ impl RestoredCall {
             // SAFETY: this future has the store.
             unsafe { held::end_limit(store.enter(), resumed.reference, &stopped) };
         }
-        came_back(&mut store, &results, values.as_deref(), resumed.as_ref(), word?)
+        came_back(&mut store, &results, &places, resumed, word?)
     }
 
     /// Continues it with the results of the host function; returns its own. If it suspends to the
@@ -190,7 +194,7 @@ impl RestoredCall {
     /// ([`Store::run_concurrent`](crate::Store::run_concurrent)). It must not be a
     /// [continuation](Self::is_continuation).
     pub async fn resume_concurrent<T: Send>(
-        mut self,
+        self,
         accessor: &Accessor<T>,
         results: &[Val],
     ) -> Result<Vec<Val>> {
@@ -198,11 +202,11 @@ impl RestoredCall {
             self.resumed.is_none(),
             "a continuation that the host has resumed has no other calls beside it"
         );
-        let RestoredCall { results: types, values, .. } = &mut self;
-        let (types, values) = (types.clone(), values.take());
+        // What the activation refers to is dropped after the call.
+        let (types, places) = (self.results.clone(), self.places.clone());
         let mut call = ConcurrentCall::new(accessor);
         let mut waits = Some(self);
-        let word = poll_fn(|context| {
+        let (word, _using) = poll_fn(|context| {
             if let Some(mut this) = waits.take() {
                 return call.begin(context, |mut store, poller| {
                     this.give(&mut store, results)?;
@@ -213,9 +217,9 @@ impl RestoredCall {
             call.poll(context)
         })
         .await?;
-        drop(call);
-        accessor
-            .use_store(|mut store| Ok(take_results(&mut store, &types, values.as_deref(), word)))
+        // SAFETY: this thread has the store since the call has ended.
+        let mut store = unsafe { accessor.store() };
+        Ok(take_results(&mut store, &types, &places, word))
     }
 
     /// Gives it up, and frees its stacks.
@@ -272,16 +276,16 @@ impl Rest for Given {
 fn came_back<T>(
     store: &mut StoreContextMut<'_, T>,
     results: &[ValType],
-    values: Option<&[RawVal]>,
-    resumed: Option<&ResumedByHost>,
+    places: &CallerPlaces,
+    resumed: Option<ResumedByHost>,
     word: u64,
 ) -> Result<Resumed> {
     let Some(resumed) = resumed else {
-        return Ok(Resumed::Returned(take_results(store, results, values, word)));
+        return Ok(Resumed::Returned(take_results(store, results, places, word)));
     };
     let ty = ContType::of_function(resumed.results);
     let runtime = &mut *store.0.runtime;
-    let back = runtime.came_back(resumed.clauses.clauses());
+    let back = runtime.came_back(places.clauses());
     let held = Held::new(runtime, resumed.reference).taken();
     held.came_back(store, Ok(back), ty, |store| results_of(store, ty))
 }
@@ -301,11 +305,12 @@ fn returned(resumed: Resumed) -> Result<Vec<Val>> {
 fn take_results<T>(
     store: &mut StoreContextMut<'_, T>,
     types: &[ValType],
-    values: Option<&[RawVal]>,
+    places: &CallerPlaces,
     word: u64,
 ) -> Vec<Val> {
     let word = [RawVal::from_u64(word)];
-    let values = values.unwrap_or(&word);
+    // SAFETY: the activation has returned.
+    let values = unsafe { places.values() }.unwrap_or(&word);
     let runtime = &mut *store.0.runtime;
     let taken = types.iter().zip(values);
     // SAFETY: the function has put values of these types there.

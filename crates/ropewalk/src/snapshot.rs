@@ -32,7 +32,7 @@ use ropewalk_runtime::{
 };
 use std::any::Any;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// Why a store cannot be written down, or what was written cannot be restored.
 ///
@@ -169,6 +169,8 @@ enum Name {
     Func(Func),
     /// Something that is of a store, and is called so in errors.
     Of(StoreId, &'static str, Handle),
+    /// The same, of what only the host has, as long as it does.
+    Held(StoreId, &'static str, Handle, Weak<()>),
 }
 
 impl std::fmt::Debug for SnapshotOptions {
@@ -191,7 +193,8 @@ impl SnapshotOptions {
     }
 
     /// Gives what the host holds a name, by which [`Restored::continuation`] finds it. The
-    /// continuation stays what it is.
+    /// continuation stays what it is. As soon as it is resumed, freed or given away, nothing has
+    /// that name, and no snapshot can be taken with it.
     pub fn name_continuation(
         &mut self,
         name: &str,
@@ -199,7 +202,7 @@ impl SnapshotOptions {
     ) -> &mut SnapshotOptions {
         let held = &continuation.held;
         let ty = continuation.ty.ok().map(ContType::numbers);
-        self.of(name, held.store(), "continuation", Handle::Continuation(held.reference(), ty))
+        self.held(name, held, "continuation", Handle::Continuation(held.reference(), ty))
     }
 
     /// Gives a stack of the bag of stacks that the host holds a name, by which
@@ -221,7 +224,19 @@ impl SnapshotOptions {
     fn name_held(&mut self, name: &str, stack: &HeldStack) -> &mut SnapshotOptions {
         let ty = stack.heap().ok().map(reference_to);
         let handle = Handle::Stack(stack.held.reference(), ty);
-        self.of(name, stack.held.store(), "stack", handle)
+        self.held(name, &stack.held, "stack", handle)
+    }
+
+    fn held(
+        &mut self,
+        name: &str,
+        held: &Held,
+        what: &'static str,
+        handle: Handle,
+    ) -> &mut SnapshotOptions {
+        let named = Name::Held(held.store(), what, handle, held.alive());
+        self.names.push((name.to_string(), named));
+        self
     }
 
     /// Gives a task a name, by which [`Restored::task`] finds it.
@@ -642,7 +657,8 @@ impl<T> Caller<'_, T> {
     /// Fails if there is another host function outside of this one that does not wait, or if the
     /// function was not called by way of an import. [`Restored`] has an example.
     pub fn snapshot(&mut self, options: &SnapshotOptions) -> Result<Snapshot> {
-        take_in(&mut self.store, options, self.called.pointer())
+        let called = self.called.running(&self.store.0.runtime);
+        take_in(&mut self.store, options, called)
     }
 }
 
@@ -728,15 +744,14 @@ impl SnapshotHandle {
     }
 }
 
-/// Writes a store down for a host function with a context. If that waits, it does not run, but is
-/// one of those for which calls wait.
+/// Writes a store down for a host function, which runs in the newest activation and has this
+/// context; or the context is null, and the function is one of those for which calls wait.
 pub(crate) fn take_in<T>(
     store: &mut StoreContextMut<'_, T>,
     options: &SnapshotOptions,
     called: *const HostContext,
 ) -> Result<Snapshot> {
-    let runs = store.0.runtime.is_running() && !called.is_null();
-    take(store, options, runs.then_some(Running::InHostCall(called)))
+    take(store, options, (!called.is_null()).then_some(Running::InHostCall(called)))
 }
 
 fn take<T>(
@@ -751,10 +766,13 @@ fn take<T>(
         let named = match named {
             Name::Instance(instance) => Handle::Instance(instance.in_store(runtime)?),
             Name::Func(func) => Handle::Func(func.in_store(runtime)?),
-            Name::Of(store, what, _) if *store != runtime.id() => {
+            Name::Of(store, what, _) | Name::Held(store, what, ..) if *store != runtime.id() => {
                 return Err(WrongStore(what).into());
             }
-            Name::Of(_, _, handle) => handle.clone(),
+            Name::Held(_, what, _, alive) if alive.strong_count() == 0 => {
+                return Err(SnapshotError::Gone { what, name: name.clone() }.into());
+            }
+            Name::Of(_, _, handle) | Name::Held(_, _, handle, _) => handle.clone(),
         };
         names.push((name.clone(), named));
     }

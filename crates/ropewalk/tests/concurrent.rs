@@ -2,6 +2,7 @@
 //! of one leaves the others alone.
 
 mod common;
+use common::polling::{After, block_on};
 use common::*;
 use ropewalk::*;
 use std::future::Future;
@@ -606,5 +607,88 @@ fn a_function_that_has_waited_alone_in_its_store_still_has_its_accessor() {
         };
         assert_eq!(result, 222);
         drop(others);
+    }
+}
+
+/// Whoever uses the store next may collect: here a call that was given up while the store was in
+/// use, whose stacks are freed then.
+#[test]
+fn results_are_taken_before_anybody_else_uses_the_store() {
+    const SOURCE: &str = r#"(module
+        (import "host" "new_stack" (func $new (result stackref)))
+        (import "host" "never" (func $never (result i32)))
+        (import "host" "forget" (func $forget (param i32) (result i32)))
+        (type $pair (struct (field i32) (field i32)))
+        (table $kept 1 stackref)
+        (event $answer (param i32))
+        (rout $idle (stack.start) (unreachable))
+        (func (export "keep")
+          (table.set_cleared $kept (i32.const 0) (stack.extend $idle (call $new))))
+        (func $on (param $back stackref)
+          (stack.switch_drop $answer (call $never) (local.get_clear $back)))
+        (func (export "lost") (result i32)
+          (block $answer (result i32)
+            (try (stack.switch_call $on (call $new)) catch $answer $answer)
+            (unreachable)))
+        (func (export "pair") (param $waits i32) (result (ref $pair))
+          (struct.new $pair (call $forget (local.get $waits)) (i32.const 4))))"#;
+    type Lost = Arc<Mutex<Option<Pin<Box<dyn Future<Output = ()> + Send>>>>>;
+    let engine = Engine::new(Config::new().collect_always(true).check_stacks(true)).unwrap();
+    let module = Module::new(&engine, SOURCE).unwrap();
+    let mut linker = Linker::new(&engine);
+    linker
+        .func_wrap_concurrent("host", "never", |_: &Accessor<Lost>, (): ()| {
+            Box::pin(std::future::pending::<i32>())
+        })
+        .unwrap();
+    linker
+        .func_wrap_concurrent("host", "forget", |accessor: &Accessor<Lost>, (waits,): (i32,)| {
+            Box::pin(async move {
+                After(waits as usize).await;
+                accessor.with(|store| drop(store.data().lock().unwrap().take()));
+                3
+            })
+        })
+        .unwrap();
+    for (waits, is_typed) in [(0, true), (1, true), (0, false), (1, false)] {
+        let mut store = Store::new(&engine, Lost::default());
+        let instance = linker.instantiate(&mut store, &module).unwrap();
+        instance
+            .get_typed_func::<(), ()>(&mut store, "keep")
+            .unwrap()
+            .call(&mut store, ())
+            .unwrap();
+        let lost = instance.get_typed_func::<(), i32>(&mut store, "lost").unwrap();
+        let pair = instance.get_func(&mut store, "pair").unwrap();
+        let place = store.data().clone();
+        let field = block_on(store.run_concurrent(async |accessor| {
+            // SAFETY: it is dropped before the accessor is.
+            let accessor: &'static Accessor<Lost> = unsafe { &*std::ptr::from_ref(accessor) };
+            let mut call = Box::pin(async move { drop(lost.call_concurrent(accessor, ()).await) });
+            let mut context = Context::from_waker(Waker::noop());
+            assert!(call.as_mut().poll(&mut context).is_pending());
+            *place.lock().unwrap() = Some(call);
+            let pair = match is_typed {
+                true => {
+                    let pair = accessor.with(|store| pair.typed::<i32, StructRef>(&store)).unwrap();
+                    pair.call_concurrent(accessor, waits).await.unwrap()
+                }
+                false => {
+                    let mut results = [Val::I32(0)];
+                    let arguments = [Val::I32(waits)];
+                    pair.call_concurrent(accessor, &arguments, &mut results).await.unwrap();
+                    match &results[0] {
+                        Val::AnyRef(Some(pair)) => accessor
+                            .with(|store| pair.as_struct(&store))
+                            .unwrap()
+                            .expect("a struct"),
+                        other => panic!("{other:?}"),
+                    }
+                }
+            };
+            accessor.with(|mut store| pair.field(&mut store, 0).unwrap().i32())
+        }))
+        .0;
+        assert_eq!(field, Some(3));
     }
 }

@@ -81,6 +81,22 @@ fn call(store: &mut Store<()>, instance: Instance, function: u64, argument: i64)
     instance.get_typed_func::<i64, i64>(&mut *store, &name)?.call(store, argument)
 }
 
+/// Code was damaged: nothing else is said of where it was.
+#[track_caller]
+fn is_damaged(error: &Error) {
+    let trap = error.downcast_ref::<Trap>().unwrap();
+    assert_eq!(trap.code(), TrapCode::DamagedCode);
+    assert!(trap.backtrace().frames().is_empty());
+}
+
+/// Nothing runs in a store any more.
+#[track_caller]
+fn is_unusable(store: &mut Store<()>, instance: Instance) {
+    let error = call(store, instance, 0, 1).unwrap_err().to_string();
+    assert!(error.starts_with("the store cannot be used any more"), "{error}");
+    store.gc();
+}
+
 #[test]
 fn all_code_does_what_it_does_when_it_is_checked_at_once() {
     let path = folder("whole-code").join("large.cwasm");
@@ -108,21 +124,21 @@ fn damaged_code_is_not_executed() {
     fs::write(&path, &bytes).unwrap();
     let module = map(&path);
     let (mut store, instance) = instance(&module);
-    let whole = call(&mut store, instance, 0, 1).unwrap();
-    for _ in 0..2 {
-        let error = call(&mut store, instance, 900, 1).unwrap_err();
-        let trap = error.downcast_ref::<Trap>().unwrap();
-        assert_eq!(trap.code(), TrapCode::DamagedCode);
-        assert_eq!(trap.code().message(), "compiled code is damaged");
-        assert_eq!(trap.backtrace().frames()[0].function_name(), Some("f900"));
-        // The store goes on.
-        assert_eq!(call(&mut store, instance, 0, 1).unwrap(), whole);
-    }
-    let through = instance.get_typed_func::<(i32, i64), i64>(&mut store, "call").unwrap();
-    let error = through.call(&mut store, (900, 1)).unwrap_err();
-    let frames = error.downcast_ref::<Trap>().unwrap().backtrace().frames().to_vec();
-    let names: Vec<_> = frames.iter().map(|frame| frame.function_name()).collect();
-    assert_eq!(names, [Some("f900"), Some("call")]);
+    call(&mut store, instance, 0, 1).unwrap();
+    let error = call(&mut store, instance, 900, 1).unwrap_err();
+    is_damaged(&error);
+    assert_eq!(
+        error.to_string(),
+        "wasm trap: compiled code is damaged: the code of the module \"large\" is not what was \
+         written to its file; compile it again. This store cannot be used any more"
+    );
+    // Other stores go on, until they execute it too.
+    is_unusable(&mut store, instance);
+    let (mut store, other) = self::instance(&module);
+    call(&mut store, other, 0, 1).unwrap();
+    let through = other.get_typed_func::<(i32, i64), i64>(&mut store, "call").unwrap();
+    is_damaged(&through.call(&mut store, (900, 1)).unwrap_err());
+    is_unusable(&mut store, other);
     // Whoever wants to know sooner can.
     let error = module.check().unwrap_err().to_string();
     assert_eq!(error, "it is damaged: its code is not what was written");
@@ -153,10 +169,79 @@ fn damaged_code_ends_what_runs_in_a_continuation() {
     fs::write(&path, &bytes).unwrap();
     let (mut store, instance) = instance(&map(&path));
     let continued = instance.get_typed_func::<i64, i64>(&mut store, "continued").unwrap();
-    for _ in 0..3 {
-        let error = continued.call(&mut store, 1).unwrap_err();
-        assert_eq!(error.downcast_ref::<Trap>().unwrap().code(), TrapCode::DamagedCode);
+    is_damaged(&continued.call(&mut store, 1).unwrap_err());
+    is_unusable(&mut store, instance);
+}
+
+/// A task that is suspended and resumed in code that has little else, so that pieces end in the
+/// middle of a switch.
+fn switches(count: u64) -> String {
+    let mut text = String::from(
+        "(module $switches
+           (import \"host\" \"call\" (func $call))
+           (type $t (taskref () ()))
+           (global $n (export \"n\") (mut i64) (i64.const 0))
+           (global $t (mut (ref null $t)) (ref.null $t))
+           (func $body (param $me (ref null $t))\n",
+    );
+    for i in 0..count {
+        let add = "(global.set $n (i64.xor (global.get $n)";
+        let suspend = "(task.suspend $t (local.get $me))".repeat(4);
+        writeln!(text, "{add} (i64.const {}))) {suspend}", marker(i)).unwrap();
     }
+    text.push_str(
+        ")
+           (func (export \"f0\") (param i64) (result i64) (local.get 0))
+           (func $run (export \"run\")
+             (global.set $t (task.new $t $body))
+             (loop $again (task.resume $t (global.get $t)) (br $again)))
+           (func (export \"outer\") (call $call)
+             (loop $again (task.resume $t (global.get $t)) (br $again))))",
+    );
+    text
+}
+
+#[test]
+fn damage_in_the_middle_of_a_switch_ends_the_use_of_the_store() {
+    const COUNT: u64 = 800;
+    let engine = Engine::new(Config::new().check_stacks(true)).unwrap();
+    let whole = engine.precompile_module(switches(COUNT).as_bytes()).unwrap();
+    let path = folder("damaged-switch").join("switches.cwasm");
+    let mut linker = Linker::new(&engine);
+    // Makes nothing of what happens inside.
+    linker
+        .func_wrap("host", "call", |mut caller: Caller<'_, ()>| {
+            let run = caller.get_export("run").and_then(Extern::into_func).unwrap();
+            is_damaged(&run.call(&mut caller, &[], &mut []).unwrap_err());
+        })
+        .unwrap();
+    let mut half_way = 0;
+    for damaged in (0..COUNT).step_by(100) {
+        let marker = marker(damaged).to_le_bytes();
+        let at = whole.windows(8).position(|bytes| bytes == marker).unwrap();
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1;
+        let _ = fs::remove_file(&path);
+        fs::write(&path, &bytes).unwrap();
+        // SAFETY: the file is damaged in code, which is found.
+        let Ok(module) = (unsafe { Module::deserialize_file(&engine, &path) }) else {
+            // The first piece is checked at once.
+            assert!(damaged < COUNT / 2);
+            continue;
+        };
+        for (name, expected) in [("run", "damaged"), ("outer", "cannot be used any more")] {
+            let mut store = Store::new(&engine, ());
+            let instance = linker.instantiate(&mut store, &module).unwrap();
+            let run = instance.get_typed_func::<(), ()>(&mut store, name).unwrap();
+            let error = run.call(&mut store, ()).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+            is_unusable(&mut store, instance);
+            let n = instance.get_global(&mut store, "n").unwrap().get(&mut store).unwrap();
+            // The piece may be that of `run`.
+            half_way += u32::from(n.i64() != Some(0));
+        }
+    }
+    assert!(half_way > 4, "pieces end where it switches");
 }
 
 #[test]
@@ -217,10 +302,14 @@ fn a_file_of_the_cache_that_is_damaged_unseen_is_removed_when_that_is_found() {
     let module = Module::new(&engine, large()).unwrap();
     let (mut store, damaged) = instance(&module);
     let error = call(&mut store, damaged, 900, 1).unwrap_err();
-    assert_eq!(error.downcast_ref::<Trap>().unwrap().code(), TrapCode::DamagedCode);
-    drop((store, module, error));
+    is_damaged(&error);
+    assert!(error.to_string().contains("its file was removed, so load it again"), "{error}");
+    // At once: whatever happens to this process, the next one does not run into it.
     assert!(!file.exists());
     let (mut store, again) = instance(&Module::new(&engine, large()).unwrap());
     assert_eq!(call(&mut store, again, 900, 1).unwrap(), expected);
+    assert!(file.exists());
+    // What is there now is not what was found to be damaged.
+    drop(module);
     assert!(file.exists());
 }

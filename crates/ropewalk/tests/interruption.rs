@@ -124,6 +124,53 @@ fn functions_that_do_little_do_not_look_and_all_others_do() {
     }
 }
 
+/// A long line of calls of functions that do not look themselves, in branches of which most are
+/// not taken; what is called first asks for an interruption.
+#[test]
+fn a_line_of_calls_of_functions_that_do_little_is_interrupted_soon() {
+    let count = "(global.set $n (i32.add (global.get $n) (i32.const 1)))";
+    let slow = "(drop (i64.div_u (i64.const 7) (global.get $d)))".repeat(60);
+    let nops = "(nop)".repeat(40);
+    let once = [
+        ("(call $long)", 1000),
+        ("(call $short)", 6000),
+        ("(call_indirect (i32.const 0))", 6000),
+        ("(call_ref $f (ref.func $short))", 6000),
+        ("(if (global.get $n) (then (call $short) (call $long)) (else (call $long)))", 1000),
+        ("(try_table (call $long))", 1000),
+    ];
+    for ((once, calls), mode) in
+        once.into_iter().zip([DEFAULT, MOVE, COLLECT, CHECK].iter().cycle())
+    {
+        let text = format!(
+            r#"(module
+              (type $f (func))
+              (import "host" "f" (func $interrupt))
+              (global $n (export "n") (mut i32) (i32.const 0))
+              (global $d (mut i64) (i64.const 3))
+              (table 1 funcref) (elem (i32.const 0) $short)
+              (func $short (type $f) {count} {nops})
+              (func $long {slow} {count})
+              (func (export "run") (call $interrupt) {}))"#,
+            once.repeat(calls)
+        );
+        let handle: Arc<OnceLock<InterruptHandle>> = Arc::default();
+        let it = handle.clone();
+        let (mut store, instance) = with_host(&interruptible(*mode), &text, move || {
+            it.get().unwrap().interrupt();
+        });
+        handle.set(store.interrupt_handle().unwrap()).unwrap();
+        assert_eq!(code(run_it(&mut store, instance)), TrapCode::Interrupt, "{once}");
+        let n = instance.get_global(&mut store, "n").unwrap().get(&mut store).unwrap();
+        assert!((1..calls as i32).contains(&n.i32().unwrap()), "{once}: {n:?}");
+    }
+}
+
+/// Calls `run`.
+fn run_it(store: &mut Store<()>, instance: Instance) -> Result<()> {
+    instance.get_typed_func::<(), ()>(&mut *store, "run")?.call(store, ())
+}
+
 #[test]
 fn without_the_setting_there_is_nothing_to_interrupt_by() {
     let mut store = Store::new(&Engine::default(), ());

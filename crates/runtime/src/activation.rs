@@ -26,8 +26,13 @@ use std::task::Context;
 const IDLE_STACKS: usize = 256;
 
 /// Why nothing runs in a store any more.
-pub(crate) const POISONED: &str =
-    "the store cannot be used any more: the engine panicked in an earlier call";
+#[cold]
+pub(crate) fn poisoned() -> anyhow::Error {
+    anyhow::anyhow!(
+        "the store cannot be used any more: an earlier call ended half-way, by a panic of the \
+         engine or by compiled code that is damaged"
+    )
+}
 
 /// An activation. It lies on the host's stack, in the frame of [`activate`].
 #[derive(Debug)]
@@ -87,6 +92,9 @@ pub enum Ending {
     DetailedTrap(TrapCode, String),
     /// An instruction faulted.
     Fault(TrapCode, LeavePoint),
+    /// The code at an address was to be executed for the first time, and cannot be. The
+    /// instruction before it may have left links between stacks half changed.
+    NoCode(TrapCode, usize),
     /// A host function returned an error.
     Error(anyhow::Error),
     /// Nothing caught an exception, which was thrown there if that is known
@@ -406,6 +414,10 @@ fn error_of(store: &mut Store, ending: Ending) -> Result<anyhow::Error, Box<dyn 
             store.poison();
             Ok(Violation::new(TrapCode::MistypedTransfer.message()).into())
         }
+        Ending::NoCode(code, address) => {
+            store.poison();
+            Ok(Trap::new(code, Some(no_code(store, code, address)), Backtrace::default()).into())
+        }
         Ending::Fault(code, left) => {
             store.keep_stacks(Some(&left));
             store.trace_trap(code.message(), Some(&left));
@@ -493,6 +505,28 @@ fn detail_of(store: &mut Store, code: TrapCode) -> Option<String> {
         TrapCode::OutOfMemory => Some(no_memory?.to_string()),
         _ => None,
     }
+}
+
+/// Why code at an address cannot be executed, and what to do. A file that is damaged is removed,
+/// if it is one of a cache.
+fn no_code(store: &Store, code: TrapCode, address: usize) -> String {
+    let module = store.module_at(address).map(|(module, _)| module);
+    let what = match module.and_then(|module| module.info.name.as_deref()) {
+        Some(name) => format!("the module {name:?}"),
+        None => "a module".to_string(),
+    };
+    let is_removed = module.is_some_and(|module| module.code.remove_if_damaged());
+    let why = match code {
+        TrapCode::DamagedCode => match is_removed {
+            true => "is not what was written to the cache; its file was removed, so load it again",
+            false => "is not what was written to its file; compile it again",
+        },
+        _ => {
+            "could not be made executable when it was executed first, as the process has too many \
+             mappings or too little memory; check it when it is loaded (Module::deserialize)"
+        }
+    };
+    format!("the code of {what} {why}. This store cannot be used any more")
 }
 
 /// There is no stack for an activation.
@@ -634,9 +668,7 @@ impl Store {
     /// The same, where there is none, or it is to be told, or nothing runs any more.
     #[cold]
     fn other_root(&mut self) -> anyhow::Result<*mut ControlBlock> {
-        if self.is_poisoned() {
-            anyhow::bail!("{POISONED}");
-        }
+        self.check_usable()?;
         let root = match self.roots.get(self.depth) {
             Some(root) => root.block,
             None => self.add_root()?,

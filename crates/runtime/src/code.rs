@@ -147,6 +147,15 @@ impl CodeMemory {
         }
     }
 
+    /// Removes its file if that is one of a cache and its code was found to be damaged; returns
+    /// whether it did.
+    pub(crate) fn remove_if_damaged(&self) -> bool {
+        match &self.kept {
+            Kept::Precompiled(file, _) => file.remove_damaged(),
+            Kept::Image(..) | Kept::Map(_) => false,
+        }
+    }
+
     /// The module in the binary format, if it comes out of a file that has it.
     pub fn binary(&self) -> Option<&[u8]> {
         match &self.kept {

@@ -45,6 +45,9 @@ pub(crate) enum Verdict {
     /// Code was executed for the first time, and was checked. The instruction can be executed
     /// again.
     Checked,
+    /// Code was executed for the first time, and cannot be: why. It may be the middle of a
+    /// switch, with links between stacks half changed.
+    NoCode(TrapCode),
     /// Not ours: for whoever handled such signals before.
     Foreign,
     /// A bug of the engine, or of something that has broken it.
@@ -68,8 +71,8 @@ pub(crate) fn judge(store: &Store, fault: &Fault) -> Verdict {
             }
             match first_execution(store, fault) {
                 Some(Admission::Admitted) => return Verdict::Checked,
-                Some(Admission::Damaged) => Some(TrapCode::DamagedCode),
-                Some(Admission::Refused) => Some(TrapCode::OutOfMemory),
+                Some(Admission::Damaged) => return Verdict::NoCode(TrapCode::DamagedCode),
+                Some(Admission::Refused) => return Verdict::NoCode(TrapCode::OutOfMemory),
                 None => memory_fault(store, fault),
             }
         }

@@ -374,9 +374,7 @@ impl Store {
     /// The same, where it is to be told, or nothing is made any more.
     #[cold]
     unsafe fn new_held_elsewise(&mut self, function: NonNull<FuncRef>) -> anyhow::Result<u64> {
-        if self.is_poisoned() {
-            anyhow::bail!("{}", crate::activation::POISONED);
-        }
+        self.check_usable()?;
         // SAFETY: the caller's promise.
         let reference = unsafe { self.make_held(function) }?;
         self.trace_create(self.stacks.block(block_number(reference)));
@@ -405,9 +403,7 @@ impl Store {
     /// A copy of what the host holds under a reference of a kind, which the host holds too.
     pub fn copy_held(&mut self, reference: u64, kind: StackKind) -> anyhow::Result<u64> {
         self.free_released();
-        if self.is_poisoned() {
-            anyhow::bail!("{}", crate::activation::POISONED);
-        }
+        self.check_usable()?;
         let copied = self.copy_suspended(reference, kind);
         let copy = copied.map_err(|code| self.trap(code))?;
         let stacks = |store: &Store, reference| -> Vec<*const ControlBlock> {

@@ -27,9 +27,11 @@ use crate::stack::RootStack;
 use crate::store::Store;
 use crate::trap::Trap;
 use ropewalk_abi::builtin::{CATCH, END, GO_ON, Outcome, SUSPEND};
+use ropewalk_abi::clauses::List;
 use ropewalk_abi::{
     ControlBlock, HostContext, LeftCall, Passage, RawVal, StoreContext, TrapCode, ValType,
 };
+use std::cell::UnsafeCell;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -164,6 +166,43 @@ pub(crate) struct Frozen {
     pub stack: *mut ControlBlock,
     pub base: *mut ControlBlock,
     pub awaits: Awaits,
+    /// What its root refers to, if nobody is sure to keep it.
+    pub _caller: Option<Arc<CallerPlaces>>,
+}
+
+/// What the root of an activation of a [snapshot](crate::snapshot) refers to, in the place of
+/// whoever has called it. The activation and whoever will continue it share it, so that it stays
+/// even if nobody does.
+#[derive(Debug)]
+pub struct CallerPlaces {
+    /// The array with the results, if they are not in a register. Its address is on the stack.
+    pub(crate) values: Option<Box<[UnsafeCell<RawVal>]>>,
+    /// The clauses with which the host has resumed a continuation.
+    pub(crate) clauses: Option<List<Vec<u64>>>,
+}
+
+// SAFETY: what is written there is written by the store's activation, and read when that has
+// ended, by who has the store.
+unsafe impl Send for CallerPlaces {}
+// SAFETY: as above.
+unsafe impl Sync for CallerPlaces {}
+
+impl CallerPlaces {
+    /// The results, if they are not in a register.
+    ///
+    /// # Safety
+    ///
+    /// The activation must have ended.
+    pub unsafe fn values(&self) -> Option<&[RawVal]> {
+        let values = self.values.as_deref()?;
+        // SAFETY: nobody writes there any more; a cell is what is in it.
+        Some(unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), values.len()) })
+    }
+
+    /// The clauses of the host, if it has resumed a continuation.
+    pub fn clauses(&self) -> &[u64] {
+        self.clauses.as_ref().map_or(&[], List::clauses)
+    }
 }
 
 /// How many idle roots stay ready beside those in use.
@@ -239,7 +278,7 @@ impl Store {
             false => Awaits::Unsaid,
         };
         let &StoreContext { stack, base, .. } = self.context();
-        let frozen = Frozen { root, stack, base, awaits };
+        let frozen = Frozen { root, stack, base, awaits, _caller: None };
         let number = match self.free_frozen.pop() {
             Some(number) => number,
             None => {
@@ -269,14 +308,11 @@ impl Store {
     /// An activation of a snapshot, set aside.
     pub(crate) fn restore_frozen(
         &mut self,
-        root: RootStack,
-        stack: *mut ControlBlock,
-        base: *mut ControlBlock,
-        awaits: Awaits,
+        frozen: Frozen,
         waiting: Waiting,
     ) -> anyhow::Result<Pending> {
         self.make_room_to_freeze().map_err(Trap::from_code)?;
-        self.frozen.push(Some(Frozen { root, stack, base, awaits }));
+        self.frozen.push(Some(frozen));
         let interrupts = self.options.interruption.then(|| self.interrupts.clone());
         Ok(Pending { number: self.frozen.len() as u32 - 1, waiting, interrupts })
     }
@@ -380,9 +416,7 @@ pub unsafe fn thaw(
     let number = number as usize;
     // SAFETY: the caller has the store borrowed.
     let inner = unsafe { store.as_mut() };
-    if inner.is_poisoned() {
-        return Err(Stop::Failed(anyhow::anyhow!("{}", crate::activation::POISONED)));
-    }
+    inner.check_usable()?;
     if inner.depth >= inner.options.max_activations {
         // SAFETY: the caller's promise.
         unsafe { give_up(store, number, waiting.scope) };

@@ -180,6 +180,13 @@ unsafe fn become_trap(signal: c_int, info: &siginfo_t, context: &mut ucontext_t)
             }
         }
         Verdict::Checked => return true,
+        Verdict::NoCode(code) => {
+            // SAFETY: as above, and it is ours.
+            let store = unsafe { Store::from_context(running) };
+            store.set_ending(Ending::NoCode(code, fault.address));
+            thread.leave(running);
+            return true;
+        }
         Verdict::Foreign => return false,
         Verdict::Bug => complaint::abort(store, &fault),
     };

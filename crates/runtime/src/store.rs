@@ -132,9 +132,9 @@ pub struct Store {
     /// How many activations there are.
     pub(crate) depth: usize,
     quarantine: Quarantine,
-    /// Whether the engine panicked half-way.
+    /// Whether a call has ended half-way.
     is_poisoned: bool,
-    /// Whether there is more to do when an activation begins: it has panicked, or what
+    /// Whether there is more to do when an activation begins: it is poisoned, or what
     /// happens is recorded.
     pub(crate) is_unusual: bool,
     /// Whether there is always something to do when an activation has ended.
@@ -468,20 +468,31 @@ impl Store {
         self.owner = owner;
     }
 
-    /// Says that the engine has panicked half-way, so that nothing runs or is
-    /// collected here any more.
+    /// Says that the engine has panicked, or a call has ended, half-way, so that nothing runs or
+    /// is collected here any more.
     pub(crate) fn poison(&mut self) {
         self.is_poisoned = true;
         self.is_unusual = true;
     }
 
-    /// Whether an activation runs, perhaps in a host call.
-    pub fn is_running(&self) -> bool {
-        self.depth > 0
+    /// How many activations run inside of each other, all but perhaps the newest in host calls.
+    #[inline]
+    pub fn depth(&self) -> usize {
+        self.depth
     }
 
     pub(crate) fn is_poisoned(&self) -> bool {
         self.is_poisoned
+    }
+
+    /// Fails if a call inside of a host function has ended half-way, even if that function has
+    /// made nothing of it: what has called the function is not continued then.
+    #[inline]
+    pub fn check_usable(&self) -> anyhow::Result<()> {
+        match self.is_poisoned {
+            false => Ok(()),
+            true => Err(crate::activation::poisoned()),
+        }
     }
 
     // ---- how the newest activation ends

@@ -30,7 +30,8 @@ impl Trap {
     /// What more is known: of an unhandled tag or an exception that nothing caught,
     /// which one it was, and its values; of a stack that is exhausted or was not made,
     /// and of an object for which there is no memory, which limit it was; of a stack that
-    /// cannot be copied, why.
+    /// cannot be copied, why; of code that cannot be executed, which module it is of and what
+    /// to do.
     pub fn detail(&self) -> Option<&str> {
         self.detail.as_deref()
     }

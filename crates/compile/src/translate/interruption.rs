@@ -15,10 +15,10 @@
 //! kept out of any. It is a call like any other for the collector.
 //!
 //! There is a check point at the head of every loop, and at the beginning of every
-//! function but those that do [little](crate::brief) and that the host cannot call. Nothing
-//! runs for long without coming to one: between two of them lies no more than the straight line of a function, the
-//! functions that it calls and that do little, and the instructions of the runtime, which
-//! look by themselves.
+//! function but those that do [little](crate::brief) and that the host cannot call. One that
+//! calls very many of these looks [in between](super::unseen). So nothing runs for long without coming to one: between two of them lies no more
+//! than the straight line of a function, not much of the functions that it calls and that do
+//! little, and the instructions of the runtime, which look by themselves.
 
 use super::Translator;
 use super::call::Callee;
@@ -30,7 +30,7 @@ use wasmparser::FunctionBody;
 
 /// How many bytes the body of a function has at most that does not look when it begins in any
 /// case, since it calls nothing.
-const SHORT: usize = 64;
+pub(super) const SHORT: usize = 64;
 
 impl Translator<'_> {
     /// A check point at the beginning of a function, if it needs one.
@@ -55,8 +55,8 @@ impl Translator<'_> {
     fn is_brief(&self, function: u32) -> bool {
         let info = self.env.info;
         let number = function.checked_sub(info.imported_functions);
-        let is_brief = number.and_then(|number| self.env.brief.get(number as usize));
-        is_brief == Some(&true) && info.func_refs[function as usize] == u32::MAX
+        let work = number.and_then(|number| *self.env.brief.get(number as usize)?);
+        work.is_some() && info.func_refs[function as usize] == u32::MAX
     }
 
     /// Looks whether the function is to stop, if it can be interrupted, and whether it
@@ -66,7 +66,7 @@ impl Translator<'_> {
         self.look_for_fuel();
     }
 
-    fn look_for_interruption(&mut self) {
+    pub(super) fn look_for_interruption(&mut self) {
         if self.env.interruption {
             let context = self.running_context();
             let word = self.get(context, instance::GO_ON);

@@ -28,6 +28,7 @@ pub(crate) mod stack_reference;
 pub(crate) mod switching;
 mod table;
 mod trace;
+mod unseen;
 mod variable;
 
 use crate::CompileError;
@@ -83,6 +84,8 @@ pub(crate) struct Translator<'a> {
     caught: Vec<Caught>,
     /// What it may still execute.
     fuel: fuel::Fuel,
+    /// What was called since it has looked whether it is to stop.
+    unseen: unseen::Unseen,
 }
 
 /// A local.
@@ -130,6 +133,7 @@ pub(crate) fn translate(
         translator.count(&operator);
         let is_stack = env.has_stackrefs && is_top_stackref(env, validator);
         validator.op(offset, &operator)?;
+        translator.look_before(&operator);
         match around.recognise(offset, &operator, &reader)? {
             Recognised::Ordinary if is_stack && translator.linear(&operator) => {}
             Recognised::Ordinary => {
@@ -141,6 +145,7 @@ pub(crate) fn translate(
             Recognised::OpensForm => translator.open_form(&operator),
             Recognised::Call(call) => translator.operation_call(&call),
         }
+        translator.look_after(&operator);
         translator.check_owned()?;
     }
     reader.finish()?;
@@ -192,6 +197,7 @@ impl<'a> Translator<'a> {
             owned: Owned::default(),
             caught: Vec::new(),
             fuel: fuel::Fuel::default(),
+            unseen: unseen::Unseen::default(),
         }
     }
 

@@ -3,7 +3,7 @@
 mod seen;
 mod stamp;
 
-use self::seen::{Identity, Note};
+use self::seen::{Look, Note};
 use crate::engine::Engine;
 use crate::module::Module;
 use crate::precompiled::of_precompiled;
@@ -125,8 +125,8 @@ impl Cache {
         file: &mut File,
         name: &str,
     ) -> std::io::Result<PathBuf> {
-        let identity = Identity::of(file);
-        let note = identity.map(|identity| Note::new(&self.folder, engine, identity, name));
+        let look = Look::at(file);
+        let note = look.map(|look| Note::new(&self.folder, engine, look, name));
         if let Some(hash) = note.as_ref().and_then(Note::read) {
             return Ok(self.place_of(&hash));
         }

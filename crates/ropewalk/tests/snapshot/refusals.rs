@@ -32,6 +32,66 @@ fn what_the_host_holds_without_a_name_is_not_lost() {
     store.snapshot(&SnapshotOptions::new()).unwrap();
 }
 
+/// A module with functions of two types, and a place for continuations.
+const NAMED: &str = r#"
+(module
+  (type $f (func (result i64))) (type $c (cont $f))
+  (global $kept (mut (ref null $c)) (ref.null $c))
+  (func (export "keep") (param (ref null $c)) (global.set $kept (local.get 0)))
+  (func (export "long") (result i64) (i64.const 1))
+  (func (export "float") (param f64) (result f64) (local.get 0)))"#;
+
+#[test]
+fn what_has_a_name_and_is_gone_is_not_taken_for_what_came_after_it() {
+    let module = Module::new(&engine(), NAMED).unwrap();
+    /// What becomes of a continuation that has a name.
+    type Away = fn(&mut Store<()>, Instance, Continuation);
+    let ways: [Away; 4] = [
+        |_, _, it| drop(it),
+        |store, _, it| it.free(store).unwrap(),
+        |store, _, it| drop(it.resume(store, &[]).unwrap()),
+        |store, instance, it| {
+            let mut scope = RootScope::new(&mut *store);
+            let keep = instance.get_typed_func::<Option<ContRef>, ()>(&mut scope, "keep").unwrap();
+            let it = it.into_ref(&mut scope).unwrap();
+            keep.call(&mut scope, Some(it)).unwrap();
+            keep.call(&mut scope, None).unwrap();
+            drop(scope);
+            store.gc();
+        },
+    ];
+    for away in ways {
+        let mut store = Store::new(module.engine(), ());
+        let instance = Instance::new(&mut store, &module, &[]).unwrap();
+        let mut options = SnapshotOptions::new();
+        let long = instance.get_func(&mut store, "long").unwrap();
+        let long = Continuation::new(&mut store, long).unwrap();
+        options.name_continuation("it", &long);
+        away(&mut store, instance, long);
+        let float = instance.get_func(&mut store, "float").unwrap();
+        let float = Continuation::new(&mut store, float).unwrap();
+        let error = store.snapshot(&options).map(drop).unwrap_err();
+        assert!(matches!(refusal(&error), SnapshotError::Gone { .. }), "{error}");
+        assert!(error.to_string().contains("the continuation any more that it has named \"it\""));
+        let mut options = SnapshotOptions::new();
+        store.snapshot(options.name_continuation("it", &float)).unwrap();
+    }
+}
+
+#[test]
+fn what_the_host_can_have_once_has_one_name() {
+    let module = Module::new(&engine(), NAMED).unwrap();
+    let mut store = Store::new(module.engine(), ());
+    let instance = Instance::new(&mut store, &module, &[]).unwrap();
+    let long = instance.get_func(&mut store, "long").unwrap();
+    let long = Continuation::new(&mut store, long).unwrap();
+    let mut options = SnapshotOptions::new();
+    options.name_continuation("first", &long).name_continuation("second", &long);
+    let error = store.snapshot(&options).unwrap_err();
+    let SnapshotError::NamedTwice { name, before } = refusal(&error) else { panic!("{error}") };
+    assert_eq!((name.as_str(), before.as_str()), ("second", "first"));
+}
+
 #[test]
 fn host_values_need_someone_who_writes_them() {
     let source = r#"(module (global (export "g") (mut externref) (ref.null extern)))"#;
@@ -99,6 +159,63 @@ fn a_host_function_outside_and_a_host_that_resumes_a_task_are_refused() {
     assert!(matches!(refusal(&error), SnapshotError::Resumed("a task")), "{error}");
     call::<()>(&mut store, instance, "snap");
     assert!(errors.lock().unwrap().is_empty());
+}
+
+#[test]
+fn a_function_that_has_waited_is_not_taken_for_one_outside_that_runs() {
+    let source = r#"
+    (module
+      (import "host" "outer" (func $outer (result i64)))
+      (import "host" "inner" (func $inner (param i32) (result i32)))
+      (func (export "run") (result i64) (call $outer))
+      (func (export "again") (param i32) (result i32) (call $inner (local.get 0))))"#;
+    let module = Module::new(&engine(), source).unwrap();
+    let mut linker = Linker::new(module.engine());
+    let taken: Arc<Mutex<Vec<Result<Snapshot>>>> = Arc::default();
+    let list = taken.clone();
+    linker
+        .func_wrap_async("host", "inner", move |mut caller: Caller<'_, ()>, (waits,): (i32,)| {
+            let list = list.clone();
+            Box::new(async move {
+                for _ in 0..waits {
+                    tokio::task::yield_now().await;
+                }
+                list.lock().unwrap().push(caller.snapshot(&SnapshotOptions::new()));
+                waits
+            })
+        })
+        .unwrap();
+    linker
+        .func_wrap("host", "outer", |mut caller: Caller<'_, ()>| -> Result<i64> {
+            let again = caller.get_export("again").and_then(Extern::into_func).unwrap();
+            let again = again.typed::<i32, i32>(&caller)?;
+            for waits in [0, 1] {
+                let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+                runtime.block_on(again.call_async(&mut caller, waits))?;
+            }
+            Ok(1)
+        })
+        .unwrap();
+    let mut store = Store::new(module.engine(), ());
+    let instance = linker.instantiate(&mut store, &module).unwrap();
+    assert_eq!(call::<i64>(&mut store, instance, "run"), 1);
+    for taken in taken.lock().unwrap().drain(..) {
+        let error = taken.unwrap_err();
+        assert!(matches!(refusal(&error), SnapshotError::Nested(Some(name)) if name == "run"));
+    }
+    // Where nothing is outside of it, it is written as one that waits, and as one that runs.
+    let again = instance.get_typed_func::<i32, i32>(&mut store, "again").unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    for waits in [0, 1] {
+        runtime.block_on(again.call_async(&mut store, waits)).unwrap();
+        let snapshot = taken.lock().unwrap().pop().unwrap().unwrap();
+        let modules = std::slice::from_ref(&module);
+        let mut restored = snapshot.restore(&linker, modules, ()).unwrap();
+        let call = restored.calls.pop().unwrap();
+        assert_eq!(call.import(), Some(("host", "inner")));
+        let results = call.resume(&mut restored.store, &[Val::I32(waits + 5)]).unwrap();
+        assert_eq!(results[0].i32(), Some(waits + 5));
+    }
 }
 
 #[test]

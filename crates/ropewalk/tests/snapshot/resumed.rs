@@ -222,3 +222,58 @@ fn one_that_waits_for_a_future_goes_on_in_another() {
         }
     });
 }
+
+/// What is suspended still says by whom it was resumed last, and the next activation has the same
+/// root.
+#[test]
+fn another_continuation_that_had_the_same_root_is_not_taken_for_the_one_that_runs() {
+    let source = r#"(module
+      (import "host" "ask" (func $ask (result i32)))
+      (tag $yield (export "yield") (param i32))
+      (func (export "asks") (result i32) (i32.add (call $ask) (i32.const 1)))
+      (func (export "yields") (result i64 i64) (suspend $yield (i32.const 6))
+        (i64.const 7) (i64.const 8)))"#;
+    for asks_first in [true, false] {
+        let module = Module::new(&engine(), source).unwrap();
+        let mut linker = Linker::new(module.engine());
+        type Data = (Option<Continuation>, Option<Snapshot>);
+        linker
+            .func_wrap("host", "ask", |mut caller: Caller<'_, Data>| -> Result<i32> {
+                let mut options = SnapshotOptions::new();
+                options.name_continuation("other", caller.data().0.as_ref().unwrap());
+                caller.data_mut().1 = Some(caller.snapshot(&options)?);
+                Ok(ANSWER)
+            })
+            .unwrap();
+        let mut store = Store::new(module.engine(), (None, None));
+        let instance = linker.instantiate(&mut store, &module).unwrap();
+        let mut made = |name| {
+            let function = instance.get_func(&mut store, name).unwrap();
+            Continuation::new(&mut store, function).unwrap()
+        };
+        let (asks, yields) = match asks_first {
+            true => (made("asks"), made("yields")),
+            false => {
+                let yields = made("yields");
+                (made("asks"), yields)
+            }
+        };
+        let Resumed::Suspended { continuation, .. } = yields.resume(&mut store, &[]).unwrap()
+        else {
+            panic!("it suspends")
+        };
+        store.data_mut().0 = Some(continuation);
+        asks.resume(&mut store, &[]).unwrap();
+
+        let snapshot = store.data_mut().1.take().unwrap();
+        let mut restored = snapshot.restore(&linker, &[module], (None, None)).unwrap();
+        let call = restored.calls.pop().unwrap();
+        let results = call.resume(&mut restored.store, &[Val::I32(ANSWER)]).unwrap();
+        assert_eq!(results[0].i32(), Some(ANSWER + 1));
+        let other = restored.continuation("other").unwrap();
+        let Resumed::Returned(results) = other.resume(&mut restored.store, &[]).unwrap() else {
+            panic!("it returns")
+        };
+        assert_eq!((results[0].i64(), results[1].i64()), (Some(7), Some(8)));
+    }
+}

@@ -11,8 +11,9 @@
 //!
 //! What executes or reads a piece that is not accessible yet faults, and the
 //! [handler](crate::signal) has it checked: if its bytes are what was written, they can be
-//! executed from then on, and the instruction is tried again. If not, that is a trap. The
-//! first piece is checked at once, so that a small module never faults.
+//! executed from then on, and the instruction is tried again. If not, the call ends. A piece may
+//! end in the middle of a switch, with links between stacks half changed, so its store is not
+//! used again. The first piece is checked at once, so that a small module never faults.
 //!
 //! Any number of threads may do that at the same time: each does the same, and nothing
 //! changes but that the piece becomes accessible.

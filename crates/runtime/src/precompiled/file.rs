@@ -32,7 +32,7 @@ pub struct Precompiled {
     /// Whether a section that is looked at later is as it was written, once somebody has
     /// asked.
     later: [OnceLock<bool>; Name::COUNT],
-    /// Whether code was found that is not as it was written.
+    /// Whether code was found that is not as it was written, and the file not removed since then.
     has_damaged_code: AtomicBool,
     /// What is removed then.
     removed: Option<PathBuf>,
@@ -157,6 +157,15 @@ impl Precompiled {
     /// Has a file removed if its code is found to be damaged, so that it is made anew.
     pub fn remove_if_damaged(&mut self, path: PathBuf) {
         self.removed = Some(path);
+    }
+
+    /// Removes the file if its code was found to be damaged since the last time, and somebody
+    /// wants that; returns whether it was removed.
+    pub(crate) fn remove_damaged(&self) -> bool {
+        let removed = self.removed.as_ref();
+        let removed = removed.filter(|_| self.has_damaged_code.swap(false, Ordering::Relaxed));
+        // Somebody may have replaced it already, which costs a compilation.
+        removed.is_some_and(|path| std::fs::remove_file(path).is_ok())
     }
 
     /// Tells it from files with other contents.
@@ -341,11 +350,7 @@ impl Precompiled {
 
 impl Drop for Precompiled {
     fn drop(&mut self) {
-        if let Some(path) = &self.removed
-            && self.has_damaged_code.load(Ordering::Relaxed)
-        {
-            // Somebody may have replaced it already, which costs a compilation.
-            let _ = std::fs::remove_file(path);
-        }
+        // Whoever has found it has not run into it, but asked.
+        self.remove_damaged();
     }
 }

@@ -63,6 +63,28 @@ pub enum SnapshotError {
          name_first_class_stack)"
     )]
     Unnamed(usize),
+    /// The host does not hold any more what has a name.
+    #[error(
+        "the host does not hold the {what} any more that it has named {name:?}: it was resumed, \
+         freed or given away since then; name what there is when the snapshot is taken"
+    )]
+    Gone {
+        /// What has the name.
+        what: &'static str,
+        /// Its name.
+        name: String,
+    },
+    /// The host has two names for what it can have only once.
+    #[error(
+        "what the host has named {name:?} has the name {before:?} already, and the host can hold \
+         it only once; give it one name"
+    )]
+    NamedTwice {
+        /// The second name.
+        name: String,
+        /// The first one.
+        before: String,
+    },
     /// A host function is a value, and not found by its import.
     #[error(
         "a function of the host is in a table, a global, an object or a frame, and no import \
@@ -169,8 +191,10 @@ impl Bytes {
             written.push((section.len() as u64, runs));
         }
         let content = xxh3_128(&bytes[HEADER..]).to_le_bytes();
-        let identity = identity.unwrap_or(content);
         let base = base.map_or(NO_BASE, |base| base.identity);
+        // The same may have changed since two others.
+        let identity =
+            identity.unwrap_or_else(|| xxh3_128(&[content, base].concat()).to_le_bytes());
         bytes[..8].copy_from_slice(&MAGIC);
         bytes[8..12].copy_from_slice(&FORMAT.to_le_bytes());
         bytes[24..40].copy_from_slice(&identity);
@@ -406,6 +430,22 @@ mod tests {
         assert!(matches!(based.on(&based), Err(SnapshotError::NeedsBase)));
         let other = Bytes::new(&[b"other"], None);
         assert!(matches!(based.on(&other), Err(SnapshotError::WrongBase)));
+    }
+
+    #[test]
+    fn the_same_change_of_another_base_is_another_snapshot() {
+        let bases = [[1; 4 * CHUNK], [2; 4 * CHUNK]].map(|section| Bytes::new(&[&section], None));
+        let based = bases.each_ref().map(|base| {
+            let mut section = base.section(0).unwrap();
+            section[CHUNK] = 9;
+            section[CHUNK + 1..2 * CHUNK].fill(0);
+            Bytes::new(&[&section], Some(base))
+        });
+        assert_eq!(based[0].as_bytes()[HEADER..], based[1].as_bytes()[HEADER..]);
+        let [first, second] = [0, 1].map(|i| based[i].on(&bases[i]).unwrap());
+        let next = Bytes::new(&[b"next"], Some(&first));
+        assert!(next.on(&first).is_ok());
+        assert!(matches!(next.on(&second), Err(SnapshotError::WrongBase)));
     }
 
     #[test]

@@ -28,7 +28,7 @@ use ropewalk_abi::{
     StoreContext, TableType, TypeKind, ValType,
 };
 use std::any::Any;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ops::Range;
 use std::ptr;
 
@@ -94,17 +94,34 @@ fn check(store: &Store, take: &Take<'_>) -> Result<(), SnapshotError> {
         0 => {}
         count => return Err(SnapshotError::Limiter(count)),
     }
-    let named = take.names.iter().filter_map(|(_, named)| match named {
-        Handle::Continuation(reference, _) | Handle::Stack(reference, _) => {
-            Some(block_number(*reference))
-        }
-        _ => None,
-    });
-    let named: HashSet<usize> = named.collect();
-    match store.stacks.held.numbers().filter(|number| !named.contains(number)).count() {
+    let named = held_by_name(store, take)?;
+    match store.stacks.held.numbers().filter(|number| !named.contains_key(number)).count() {
         0 => Ok(()),
         count => Err(SnapshotError::Unnamed(count)),
     }
+}
+
+/// The numbers of what the host holds under a name, each with its name.
+fn held_by_name<'a>(
+    store: &Store,
+    take: &'a Take<'_>,
+) -> Result<HashMap<usize, &'a str>, SnapshotError> {
+    let mut names = HashMap::new();
+    for (name, named) in &take.names {
+        let (reference, what) = match named {
+            Handle::Continuation(reference, _) => (*reference, "continuation"),
+            Handle::Stack(reference, _) => (*reference, "stack"),
+            _ => continue,
+        };
+        let number = block_number(reference);
+        if store.stacks.valid(reference).is_none() || !store.stacks.held.has(number) {
+            return Err(SnapshotError::Gone { what, name: name.clone() });
+        }
+        if let Some(before) = names.insert(number, name.as_str()) {
+            return Err(SnapshotError::NamedTwice { name: name.clone(), before: before.into() });
+        }
+    }
+    Ok(names)
 }
 
 /// The function that has called the host function which is in the way, if it has a name: the
@@ -488,7 +505,7 @@ impl Writer<'_> {
         let root = unsafe { &*left.root };
         let (to, found) = match root.is_spent() {
             true => (CallTo::Nobody, None),
-            false => self.returns_to(root)?,
+            false => self.returns_to(left)?,
         };
         results = found.or(results);
         if results.is_none() && !root.is_spent() {
@@ -508,13 +525,16 @@ impl Writer<'_> {
         })
     }
 
-    /// Where the call of a root returns to, and a type with its results, if its frames say so.
-    fn returns_to(&mut self, root: &ControlBlock) -> Result<(CallTo, Option<TypeName>)> {
+    /// Where the call of an activation returns to, and a type with its results, if the frames of
+    /// its root say so.
+    fn returns_to(&mut self, left: &Left<'_>) -> Result<(CallTo, Option<TypeName>)> {
+        // SAFETY: the root of the activation is alive.
+        let root = unsafe { &*left.root };
         // SAFETY: what a root was entered by lies at its end.
         let entered = unsafe { *((end_of_frames(root) - size_of::<usize>()) as *const usize) };
         let entered = self.symbols.code(entered);
         if entered.is_some_and(comes_back) {
-            let (reference, ty) = self.resumed(root)?;
+            let (reference, ty) = self.resumed(left)?;
             let clauses = self.clauses(root)?;
             return Ok((CallTo::Resume { reference, clauses }, Some(ty)));
         }
@@ -531,15 +551,16 @@ impl Writer<'_> {
         Ok((CallTo::Call { has_array }, Some(results)))
     }
 
-    /// The reference of the continuation that the host has resumed from a root, and a type with
-    /// its results.
-    fn resumed(&self, root: &ControlBlock) -> Result<(u64, TypeName)> {
-        let stacks = &self.store().stacks;
-        // SAFETY: blocks of the table are always initialised.
-        let mut blocks = (1..=stacks.len()).map(|number| unsafe { &*stacks.block(number) });
-        let is_child =
-            |stack: &&ControlBlock| ptr::eq(stack.parent, root) && stack.purpose != Purpose::Free;
-        let child = blocks.find(is_child);
+    /// The reference of the continuation that the host has resumed from the root of an activation,
+    /// and a type with its results.
+    fn resumed(&self, left: &Left<'_>) -> Result<(u64, TypeName)> {
+        let store = self.store();
+        // SAFETY: stacks of activations are alive, and so is what is suspended with a root.
+        let (stack, innermost) = unsafe { (&*left.stack, &*(*left.root).innermost) };
+        // What was resumed runs, or another base does, and it is suspended with the root. Other
+        // stacks may name the root as a parent that they had once.
+        let running = store.with_extender(stack).chain(store.with_extender(innermost));
+        let child = running.into_iter().find(|stack| ptr::eq(stack.parent, left.root));
         let Some(child) = child.filter(|child| child.purpose == Purpose::Continuation) else {
             return Err(SnapshotError::Resumed(match child.map(|child| child.purpose) {
                 Some(Purpose::Task) => "a task",

@@ -2,13 +2,14 @@
 
 use super::super::image::{CallImage, CallTo, ImportName};
 use super::{Reader, RestoredCall, RestoredRoot, ResumedByHost, damaged, type_number};
-use crate::pending::{Awaits, Scope, Waiting};
+use crate::pending::{Awaits, CallerPlaces, Frozen, Scope, Waiting};
 use crate::rest::{AnyRest, Rest};
 use crate::store::Store;
 use anyhow::Result;
 use ropewalk_abi::clauses::List;
 use ropewalk_abi::module::Item;
-use ropewalk_abi::{ControlBlock, FuncType, RawVal};
+use ropewalk_abi::{FuncType, RawVal};
+use std::sync::Arc;
 
 impl Reader<'_> {
     pub(super) fn call(&mut self, image: CallImage) -> Result<RestoredCall> {
@@ -33,28 +34,31 @@ impl Reader<'_> {
         let place = place.ok_or(damaged("a call without a root"))?;
         let RestoredRoot { root, values, .. } = self.roots.swap_remove(place);
         let [stack, base] = [self.block(image.stack)?, self.block(image.base)?];
-        let resumed = match &image.to {
-            CallTo::Call { .. } | CallTo::Nobody => None,
+        let (resumed, clauses) = match &image.to {
+            CallTo::Call { .. } | CallTo::Nobody => (None, None),
             CallTo::Resume { reference, clauses } => {
-                let clauses = self.clauses(clauses, root.block)?;
                 let results = image.results.ok_or(damaged("a call without results"))?;
                 let results = type_number(&self.modules, results)?;
-                Some(ResumedByHost { clauses, reference: *reference, results })
+                let resumed = ResumedByHost { reference: *reference, results };
+                (Some(resumed), Some(self.clauses(clauses)?))
             }
         };
+        if let Some(clauses) = &clauses {
+            // SAFETY: the root is alive, and waits with these.
+            unsafe { (*root.block).handlers = clauses.as_ptr() };
+        }
+        let places = Arc::new(CallerPlaces { values, clauses });
         let waiting = Waiting { rest: AnyRest::new(Nothing), scope: Scope::NONE };
-        let pending = self.store.restore_frozen(root, stack, base, awaits, waiting)?;
+        let frozen = Frozen { root, stack, base, awaits, _caller: Some(places.clone()) };
+        let pending = self.store.restore_frozen(frozen, waiting)?;
         let awaited = ty.map_or(Vec::new(), |ty| ty.results().to_vec());
-        Ok(RestoredCall { import: name, arguments, awaited, results, values, resumed, pending })
+        Ok(RestoredCall { import: name, arguments, awaited, results, places, resumed, pending })
     }
 
-    /// Has a root wait with clauses of the host.
-    fn clauses(&self, symbols: &[u32], root: *mut ControlBlock) -> Result<List<Vec<u64>>> {
+    /// The clauses of the host.
+    fn clauses(&self, symbols: &[u32]) -> Result<List<Vec<u64>>> {
         let words = symbols.iter().map(|symbol| Ok(self.address(*symbol)? as u64));
-        let list = List::new(&words.collect::<Result<Vec<_>>>()?);
-        // SAFETY: the root is alive, and waits; its clauses are on the heap.
-        unsafe { (*root).handlers = list.as_ptr() };
-        Ok(list)
+        Ok(List::new(&words.collect::<Result<Vec<_>>>()?))
     }
 
     /// The host function that is an import of an instance.

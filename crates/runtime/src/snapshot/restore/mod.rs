@@ -14,14 +14,14 @@ use super::take::{get, places_of_references, put};
 use crate::code::LoadedModule;
 use crate::heap::Object;
 use crate::link::ImportValue;
-use crate::pending::Pending;
+use crate::pending::{CallerPlaces, Pending};
 use crate::stack::RootStack;
 use crate::store::{GlobalItem, Store};
 use anyhow::{Context as _, Result};
-use ropewalk_abi::clauses::List;
 use ropewalk_abi::heap::EXCEPTION_TAG;
 use ropewalk_abi::{FuncRef, GlobalType, HeapType, RawVal, RefType, TableType, TypeKind, ValType};
 use std::any::Any;
+use std::cell::UnsafeCell;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -71,8 +71,8 @@ pub struct RestoredCall {
     pub awaited: Vec<ValType>,
     /// The types of its own results.
     pub results: Vec<ValType>,
-    /// Where its results are put, if not in a register.
-    pub values: Option<Box<[RawVal]>>,
+    /// Where its results are put, if not in a register, and the clauses of the host.
+    pub places: Arc<CallerPlaces>,
     /// If the host has resumed a continuation, and no function is called: that.
     pub resumed: Option<ResumedByHost>,
     /// What continues it.
@@ -80,10 +80,8 @@ pub struct RestoredCall {
 }
 
 /// A continuation that the host has resumed.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct ResumedByHost {
-    /// The clauses of the host, which stay where they are until the activation has ended.
-    pub clauses: List<Vec<u64>>,
     /// The reference that it had.
     pub reference: u64,
     /// The number of a type with its results.
@@ -136,7 +134,7 @@ struct RestoredRoot {
     number: usize,
     root: RootStack,
     /// The array with the values of the activation, if it has one.
-    values: Option<Box<[RawVal]>>,
+    values: Option<Box<[UnsafeCell<RawVal>]>>,
 }
 
 fn damaged(what: &'static str) -> SnapshotError {

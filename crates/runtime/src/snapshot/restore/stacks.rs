@@ -11,6 +11,7 @@ use crate::trap::Trap;
 use anyhow::Result;
 use ropewalk_abi::stack::Purpose;
 use ropewalk_abi::{ControlBlock, FuncRef, FuncType, RawVal, StoreContext, TypeInfo};
+use std::cell::UnsafeCell;
 use std::rc::Rc;
 
 impl Reader<'_> {
@@ -161,13 +162,13 @@ impl Reader<'_> {
     }
 
     /// The array with the values of the activation that a root belongs to.
-    fn values_of(&self, root: usize) -> Result<Option<Box<[RawVal]>>> {
+    fn values_of(&self, root: usize) -> Result<Option<Box<[UnsafeCell<RawVal>]>>> {
         let call = self.image.calls.iter().find(|call| call.root == root);
         let call = call.ok_or(damaged("a root without a call"))?;
         let CallTo::Call { has_array: true } = call.to else { return Ok(None) };
         let ty = self.func_type(call.results.ok_or(damaged("a call without results"))?)?;
         let count = ty.params().len().max(ty.results().len()).max(1);
-        Ok(Some(vec![RawVal::ZERO; count].into_boxed_slice()))
+        Ok(Some((0..count).map(|_| UnsafeCell::new(RawVal::ZERO)).collect()))
     }
 
     pub(super) fn func_type(&self, name: TypeName) -> Result<FuncType> {
@@ -196,7 +197,7 @@ impl Reader<'_> {
         block: ControlBlock,
         bytes: &[u8],
         fp: usize,
-        values: Option<Box<[RawVal]>>,
+        values: Option<Box<[UnsafeCell<RawVal>]>>,
     ) -> Result<()> {
         let mut bytes = bytes.to_vec();
         bytes.extend_from_slice(&(self.store.context_ptr() as u64).to_le_bytes());
