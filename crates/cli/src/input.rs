@@ -71,19 +71,20 @@ fn other_text(bytes: &[u8]) -> Option<String> {
 }
 
 /// The module in a file, which may be compiled already.
+///
+/// Only a regular file is looked at before it is read: what was read of a pipe could not be
+/// read again.
 pub(crate) fn module(engine: &Engine, path: &Path) -> Result<Module> {
-    if begins_as_precompiled(path) {
-        return precompiled(engine, path);
-    }
-    if !is_stdin(path)
-        && let Some(module) = Module::from_cache(engine, path)
-    {
-        return Ok(module);
+    if is_regular(path) {
+        if begins_as_precompiled(path) {
+            return precompiled(engine, path);
+        }
+        if let Some(module) = Module::from_cache(engine, path) {
+            return Ok(module);
+        }
     }
     let bytes = module_bytes(path)?;
-    let line = progress::Line::new(&name(path));
-    Module::watched(engine, &bytes, &name(path), |progress| line.show(progress))
-        .map_err(|error| marked(&bytes, error))
+    module_again(engine, &name(path), &bytes).map_err(|error| marked(&bytes, error))
 }
 
 /// A module that was read before, from a file with a name.
@@ -91,18 +92,23 @@ pub(crate) fn module(engine: &Engine, path: &Path) -> Result<Module> {
 pub(crate) fn module_again(engine: &Engine, name: &str, bytes: &[u8]) -> Result<Module> {
     if Module::is_precompiled(bytes) {
         // SAFETY: as for a file.
-        return unsafe { Module::deserialize(engine, bytes) };
+        return unsafe { Module::deserialize(engine, bytes) }
+            .with_context(|| format!("cannot use {name}"));
     }
     let line = progress::Line::new(name);
     Module::watched(engine, bytes, name, |progress| line.show(progress))
 }
 
-/// Whether a file is a compiled module. The standard input is not looked at: what was
-/// read of it could not be read again.
+/// Whether a path names something that can be opened and read as often as one likes. The
+/// standard input, pipes and devices cannot.
+fn is_regular(path: &Path) -> bool {
+    !is_stdin(path) && std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file())
+}
+
+/// Whether a regular file is a compiled module.
 fn begins_as_precompiled(path: &Path) -> bool {
     let mut beginning = [0; 8];
-    let file = if is_stdin(path) { return false } else { File::open(path) };
-    file.is_ok_and(|mut file| file.read_exact(&mut beginning).is_ok())
+    File::open(path).is_ok_and(|mut file| file.read_exact(&mut beginning).is_ok())
         && Module::is_precompiled(&beginning)
 }
 

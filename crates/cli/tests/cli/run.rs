@@ -1,6 +1,9 @@
 //! `ropewalk run`.
 
-use crate::process::{Outcome, file, ropewalk, with_input};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::process::{Outcome, absent, file, outcome, ropewalk, with_input};
 
 /// Runs `--invoke f` of a module that consists of this function.
 fn invoke(test: &str, func: &str, arguments: &[&str]) -> Outcome {
@@ -234,6 +237,52 @@ fn a_dash_is_the_standard_input() {
     with_input(&["lower", "-"], module).prints(&format!("{module}\n"));
     with_input(&["wast", "-"], "(module)").prints("1 passed, 0 failed\n");
     with_input(&["validate", "-"], "(func").fails(1, &["the standard input:1:"]);
+}
+
+/// Runs a command of the shell in which `$ropewalk` is the command, with a cache and without.
+fn in_a_shell(script: &str) -> [Outcome; 2] {
+    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("piped-cache");
+    let run = |cached: bool| {
+        let mut shell = Command::new("bash");
+        shell.args(["-c", script]).stdin(Stdio::null());
+        shell.env_remove("HOME").env_remove("XDG_CACHE_HOME");
+        shell.env("ropewalk", env!("CARGO_BIN_EXE_ropewalk"));
+        if cached {
+            shell.env("XDG_CACHE_HOME", &cache);
+        }
+        outcome(shell.output().expect("bash is there"))
+    };
+    [run(false), run(true)]
+}
+
+#[test]
+fn a_module_comes_through_a_pipe() {
+    let module = file("piped.wat", "(func (export \"f\") (result i32) i32.const 7)");
+    let compiled = absent("piped.cwasm");
+    ropewalk(&["compile", "-o", &compiled, &module]).prints("");
+    let fifo = absent("piped.fifo");
+    for file in [&module, &compiled] {
+        let scripts = [
+            format!("$ropewalk run --invoke f <(cat {file})"),
+            format!("$ropewalk run --no-cache --invoke f <(cat {file})"),
+            format!("cat {file} | $ropewalk run --invoke f /dev/stdin"),
+            format!("cat {file} | $ropewalk run --invoke f -"),
+            format!("$ropewalk run --invoke f /dev/stdin <{file}"),
+            format!(
+                "mkfifo {fifo}; cat {file} >{fifo} & \
+                 timeout 20 $ropewalk run --invoke f {fifo}; rm {fifo}"
+            ),
+        ];
+        for script in scripts {
+            for outcome in in_a_shell(&script) {
+                assert_eq!(outcome.stdout, "7\n", "{script}: {outcome:?}");
+                assert_eq!(outcome.stderr, "", "{script}: {outcome:?}");
+            }
+        }
+    }
+    for outcome in in_a_shell("$ropewalk run --invoke f <(true)") {
+        outcome.fails(1, &["is empty"]);
+    }
 }
 
 #[test]
