@@ -147,8 +147,15 @@ impl Stream {
         self
     }
 
+    /// What is behind it is written to, and otherwise left as it is: it may have been there
+    /// before the program, as a log has.
     fn for_writing(mut self) -> Stream {
-        self.0.base.remove(Rights::FD_READ);
+        self.0.base.remove(
+            Rights::FD_READ
+                | Rights::FD_ALLOCATE
+                | Rights::FD_FILESTAT_SET_SIZE
+                | Rights::FD_FILESTAT_SET_TIMES,
+        );
         self
     }
 }
