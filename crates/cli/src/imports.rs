@@ -5,9 +5,13 @@ use ropewalk::{Error, ImportType};
 /// How many of them are listed.
 const MOST: usize = 20;
 
-/// The error of an instantiation, with all imports that are missing instead of the
-/// first.
-pub(crate) fn explain<'a>(error: Error, missing: impl Iterator<Item = ImportType<'a>>) -> Error {
+/// The error of an instantiation of what is in a file, with all imports that are missing
+/// instead of the first.
+pub(crate) fn explain<'a>(
+    error: Error,
+    file: &str,
+    missing: impl Iterator<Item = ImportType<'a>>,
+) -> Error {
     let missing: Vec<_> = missing.collect();
     if missing.is_empty() {
         return error;
@@ -25,7 +29,7 @@ pub(crate) fn explain<'a>(error: Error, missing: impl Iterator<Item = ImportType
             hints.push(hint);
         }
     }
-    Error::msg(format!("the module imports what nobody provides:{text}\n{}", hints.join("\n")))
+    Error::msg(format!("{file} imports what nobody provides:{text}\n{}", hints.join("\n")))
 }
 
 /// What may help, by the name of the module that is imported from.

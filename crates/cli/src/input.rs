@@ -1,7 +1,7 @@
 //! Reading modules and scripts, and saying plainly what is none.
 
 use std::borrow::Cow;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Read as _};
 use std::path::Path;
 
@@ -103,6 +103,12 @@ pub(crate) fn module_again(engine: &Engine, name: &str, bytes: &[u8]) -> Result<
 /// standard input, pipes and devices cannot.
 fn is_regular(path: &Path) -> bool {
     !is_stdin(path) && std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file())
+}
+
+/// Whether something can be read from a path once only.
+pub(crate) fn is_read_once(path: &Path) -> bool {
+    let is_other = |metadata: Metadata| !metadata.is_file() && !metadata.is_dir();
+    is_stdin(path) || std::fs::metadata(path).is_ok_and(is_other)
 }
 
 /// Whether a regular file is a compiled module.

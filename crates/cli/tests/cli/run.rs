@@ -145,13 +145,21 @@ fn legacy_exceptions_are_refused_with_the_tool_that_translates_them() {
 }
 
 #[test]
+fn a_binary_of_another_version_is_refused_with_both_versions() {
+    let module = file("version.wasm", b"\0asm\x02\0\0\0");
+    let says = "version.wasm: unknown binary version: 0x2, expected 0x1 (at offset 0x4)";
+    ropewalk(&["run", &module]).fails(1, &[says]);
+    ropewalk(&["validate", &module]).fails(1, &[says]);
+}
+
+#[test]
 fn imports_that_nobody_provides_are_listed_with_a_hint() {
     let module = r#"(import "host" "log" (func (param i32))) (import "host" "memory" (memory 1))
         (import "wasi_snapshot_preview1" "sched_yield" (func (result i32)))
         (import "wasi_snapshot_preview1" "frob" (func)) (import "host" "tell" (func))
         (func (export "_start"))"#;
     let says = [
-        "nobody provides",
+        "imports.wat imports what nobody provides",
         "\"host\" \"log\": function [i32] -> []",
         "\"host\" \"memory\": memory 1",
         "\"wasi_snapshot_preview1\" \"frob\"",
@@ -174,6 +182,19 @@ fn a_module_can_be_preloaded() {
     let module = file("preloads.wat", module);
     ropewalk(&["run", "--preload", &library, "--invoke", "f", &module]).prints("42\n");
     ropewalk(&["run", "--preload", "library", &module]).fails(1, &["NAME=FILE"]);
+    // What is wrong with it is said of it, and not of the module.
+    let broken = [
+        ("missing", r#"(import "x" "y" (func))"#, 1, "missing.wat imports what nobody provides"),
+        ("starts", "(func $s unreachable) (start $s)", 134, "unreachable"),
+        ("initializes", r#"(func (export "_initialize") unreachable)"#, 134, "unreachable"),
+    ];
+    for (name, text, code, says) in broken {
+        let library = file(&format!("preloaded-{name}.wat"), text);
+        let named = format!("in the preloaded {library}: ");
+        let preload = format!("library={library}");
+        let outcome = ropewalk(&["run", "--preload", &preload, "--invoke", "f", &module]);
+        outcome.fails(code, &[&named, says]);
+    }
 }
 
 #[test]
