@@ -10,7 +10,7 @@ use crate::table::Table;
 use crate::tape::{Player, Recorder, Tape};
 use crate::wait::Source;
 use cap_std::fs::Dir;
-use ropewalk::Result;
+use ropewalk::{Instance, Memory, Result};
 use std::fs::File;
 use std::io::{Error as IoError, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -37,6 +37,8 @@ pub struct WasiCtx {
     /// Of the function that is being called.
     pub(crate) progress: Progress,
     pub(crate) tape: Tape,
+    /// The memory of the instance that called last.
+    pub(crate) memory: Option<(Instance, Memory)>,
 }
 
 /// How far a function has come that is called again after it waited.
@@ -629,6 +631,7 @@ impl WasiCtxBuilder {
             preopens: self.saveable.then(|| preopens.to_vec()),
             progress: Progress::default(),
             tape: self.tape,
+            memory: None,
         }
     }
 }

@@ -133,3 +133,31 @@ fn a_program_without_a_memory_is_told_so() {
     let error = run.call(&mut store, ()).unwrap_err();
     assert!(format!("{error:#}").contains("must export its memory"), "{error:#}");
 }
+
+#[test]
+fn each_of_several_instances_finds_its_results_in_its_own_memory() {
+    let engine = Engine::default();
+    let module = r#"(module
+        (import "wasi_snapshot_preview1" "args_sizes_get"
+          (func $sizes (param i32 i32) (result i32)))
+        (memory (export "memory") 1)
+        (func (export "run") (param i32) (result i32)
+          (drop (call $sizes (local.get 0) (i32.const 64)))
+          (i32.load (local.get 0))))"#;
+    let module = Module::new(&engine, module).unwrap();
+    let mut linker = Linker::new(&engine);
+    ropewalk_wasi::add_to_linker(&mut linker, |ctx| ctx).unwrap();
+    let mut store = Store::new(&engine, WasiCtx::builder().arg("a").arg("b").build());
+    let instances = [(); 2].map(|()| linker.instantiate(&mut store, &module).unwrap());
+    for at in [0, 8, 16] {
+        for instance in instances {
+            let run = instance.get_typed_func::<i32, i32>(&mut store, "run").unwrap();
+            assert_eq!(run.call(&mut store, at).unwrap(), 2);
+        }
+    }
+    // The same context in another store.
+    let mut other = Store::new(&engine, store.into_data());
+    let instance = linker.instantiate(&mut other, &module).unwrap();
+    let run = instance.get_typed_func::<i32, i32>(&mut other, "run").unwrap();
+    assert_eq!(run.call(&mut other, 0).unwrap(), 2);
+}
