@@ -10,6 +10,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Waker};
 
+/// Every mode that could make a difference.
+fn all_engines() -> Vec<Engine> {
+    let mut all = engines();
+    all.push(engine(CHECK));
+    all.extend(few_generations(0));
+    all
+}
+
 const MODULE: &str = r#"(module
     (import "host" "wait" (func $wait (param i32) (result i32)))
     (type $t (task (param i32) (result i32)))
@@ -184,7 +192,7 @@ fn each(engines: Vec<Engine>, then: Then, check: impl Fn(&str, &mut Store<()>, I
 
 #[test]
 fn each_form_waits_before_and_after_a_suspension() {
-    each(engines(), double, |name, store, instance, form| {
+    each(all_engines(), double, |name, store, instance, form| {
         for n in [3, -8] {
             let (result, polls) = block_on(form(store, instance, n));
             assert_eq!(result.unwrap(), 4 * n + 2, "{name}");
@@ -195,7 +203,7 @@ fn each_form_waits_before_and_after_a_suspension() {
 
 #[test]
 fn each_form_may_be_dropped_whenever_it_waits() {
-    each(engines(), double, |name, store, instance, form| {
+    each(all_engines(), double, |name, store, instance, form| {
         for polls in 0..7 {
             let mut resuming = form(store, instance, 3);
             for _ in 0..polls {
@@ -212,7 +220,7 @@ fn each_form_may_be_dropped_whenever_it_waits() {
 #[test]
 fn the_error_of_what_is_waited_for_is_the_error_of_each_form() {
     let refuse: Then = |x| if x == 6 { Err(Error::msg("refused")) } else { double(x) };
-    each(engines(), refuse, |name, store, instance, form| {
+    each(all_engines(), refuse, |name, store, instance, form| {
         let error = block_on(form(store, instance, 6)).0.unwrap_err();
         assert!(format!("{error:#}").contains("refused"), "{name}: {error:#}");
         assert_eq!(block_on(form(store, instance, 1)).0.unwrap(), 6, "{name}");
@@ -225,7 +233,7 @@ fn a_panic_of_what_is_waited_for_goes_through_each_form() {
         6 => std::panic::resume_unwind(Box::new("six")),
         _ => double(x),
     };
-    each(engines(), panic, |name, store, instance, form| {
+    each(all_engines(), panic, |name, store, instance, form| {
         let resumed = catch_unwind(AssertUnwindSafe(|| block_on(form(store, instance, 6))));
         assert_eq!(resumed.unwrap_err().downcast_ref(), Some(&"six"), "{name}");
         assert_eq!(block_on(form(store, instance, 1)).0.unwrap(), 6, "{name}");
@@ -248,7 +256,7 @@ fn traps(
 
 #[test]
 fn a_tag_that_the_host_does_not_handle_is_a_trap_after_waiting_too() {
-    for engine in engines() {
+    for engine in all_engines() {
         traps(&engine, |rest, store, instance| {
             Box::pin(async move {
                 let tags = [tag(store, instance, "other")];
@@ -275,7 +283,7 @@ fn a_tag_that_the_host_does_not_handle_is_a_trap_after_waiting_too() {
 
 #[test]
 fn an_exception_that_nothing_catches_is_the_error_of_throwing() {
-    for engine in engines() {
+    for engine in all_engines() {
         let (mut store, instance) = setup(&engine, double);
         let rest = begun(&mut store, instance, "run").unwrap();
         let (_, rest) = suspended(block_on(rest.resume_async(&mut store, &[1.into()])).0.unwrap());
