@@ -15,13 +15,14 @@ use crate::typed_continuation::TypedContinuation;
 use crate::val::Val;
 use crate::waiting::continued;
 use crate::wasm_values::{WasmParams, WasmResults, fit};
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use ropewalk_abi::clauses::List;
 use ropewalk_abi::stack::{ClauseKind, StackKind};
 use ropewalk_abi::{FuncType, HeapType, RefType, ValType};
 use ropewalk_runtime::held::{self, CameBack};
-use ropewalk_runtime::{Backtrace, NOBODY, Stop, Store as RuntimeStore, Trap};
+use ropewalk_runtime::{Backtrace, NOBODY, Poller, Stop, Store as RuntimeStore, Trap};
 use std::fmt;
+use std::ptr::NonNull;
 
 /// A continuation that the host has: a computation of WebAssembly on stacks of its
 /// own, which has not begun or is suspended.
@@ -543,14 +544,12 @@ impl Continuation {
         let handlers = Box::new(store.0.runtime.every_tag());
         let word = exception.owned().word(&store.0.runtime)?;
         let taken = self.held.taken();
-        let reference = taken.reference;
-        // SAFETY: the host holds it, and the exception is one of the store, just now.
-        let resumed = unsafe {
-            continued(&mut store, |runtime, poller| {
-                held::resume_throw(runtime, reference, word, &handlers, poller)
-            })
-        }
-        .await;
+        let begin = |runtime, poller| {
+            // SAFETY: the host holds it, and the exception is one of the store, just now.
+            unsafe { held::resume_throw(runtime, taken.reference, word, &handlers, poller) }
+        };
+        // SAFETY: it resumes the continuation, and the clauses are on the heap.
+        let resumed = unsafe { taken.continued(&mut store, begin) }.await;
         let back = resumed.map(|()| store.0.runtime.came_back(handlers.clauses()));
         taken.came_back(&mut store, back, ty, |store| results_of(store, ty))
     }
@@ -693,13 +692,31 @@ impl Taken {
         store: &mut StoreContextMut<'_, T>,
         handlers: &List<W>,
     ) -> Result<()> {
+        let begin = |runtime, poller| {
+            // SAFETY: the caller's promise.
+            unsafe { held::resume(runtime, self.reference, handlers, poller) }
+        };
+        // SAFETY: it resumes the continuation, as the caller promises.
+        unsafe { self.continued(store, begin) }.await
+    }
+
+    /// Continues it in a future, and forgets the limit of one that has ended: whoever begins
+    /// it does so only if it has not waited.
+    ///
+    /// # Safety
+    ///
+    /// As for [`continued`].
+    async unsafe fn continued<T>(
+        &self,
+        store: &mut StoreContextMut<'_, T>,
+        begin: impl FnOnce(NonNull<RuntimeStore>, Poller) -> Result<(), Stop>,
+    ) -> Result<()> {
         // SAFETY: the caller's promise.
-        unsafe {
-            continued(store, |runtime, poller| {
-                held::resume(runtime, self.reference, handlers, poller)
-            })
-        }
-        .await
+        let ended = unsafe { continued(store, begin) }.await;
+        let stopped = ended.as_ref().map_err(|_| Stop::Failed(anyhow!("it has failed")));
+        // SAFETY: the store is borrowed.
+        unsafe { held::end_limit(store.enter(), self.reference, &stopped) };
+        ended
     }
 
     /// What a continuation came back with, of which `results` reads what it returned.

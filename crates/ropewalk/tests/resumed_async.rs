@@ -34,6 +34,9 @@ const MODULE: &str = r#"(module
       (call $wait)
       (suspend $ask)
       (call $wait))
+    (func $deep (export "deep") (param i32) (result i32)
+      (if (i32.eqz (local.get 0)) (then (return (i32.const 0))))
+      (i32.add (i32.const 1) (call $deep (i32.sub (local.get 0) (i32.const 1)))))
     (func $task (param $me (ref null $t)) (param i32) (result i32)
       (call $wait (task.suspend $t (local.get $me) (call $wait (local.get 1)))))
     (func (export "new task") (result (ref $t)) (task.new $t $task)))"#;
@@ -310,5 +313,32 @@ fn what_belongs_to_another_store_is_refused_before_anything_waits() {
     let rest = begun(&mut store, instance, "run").unwrap();
     let refused = block_on(rest.resume_with_async(&mut other, &[], &[1.into()])).0;
     assert!(refused.unwrap_err().is::<WrongStore>());
+    check_empty(&mut store);
+}
+
+#[test]
+fn the_limit_of_a_continuation_ends_with_it_though_it_has_waited() {
+    let engine = Engine::default();
+    let (mut store, instance) = setup(&engine, double);
+    for throws in [false, true] {
+        let rest = begun(&mut store, instance, if throws { "cancelled" } else { "run" }).unwrap();
+        rest.set_max_stack(&mut store, 64 << 10).unwrap();
+        let (value, rest) =
+            suspended(block_on(rest.resume_async(&mut store, &[1.into()])).0.unwrap());
+        let rest = match throws {
+            false => rest,
+            true => {
+                let cancel = tag(&mut store, instance, "cancel");
+                let exception = Exception::new(&mut store, cancel, &[5.into()]).unwrap();
+                let resumed = block_on(rest.resume_throw_async(&mut store, &exception)).0;
+                suspended(resumed.unwrap()).1
+            }
+        };
+        returned(block_on(rest.resume_async(&mut store, &[value.into()])).0.unwrap()).unwrap();
+        // Another one has its stack now, and more room.
+        let deep = begun(&mut store, instance, "deep").unwrap();
+        let resumed = deep.resume(&mut store, &[100_000.into()]).unwrap();
+        assert_eq!(returned(resumed).unwrap(), 100_000);
+    }
     check_empty(&mut store);
 }
