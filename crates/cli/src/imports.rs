@@ -7,9 +7,13 @@ use crate::plain::name;
 /// How many of them are listed.
 const MOST: usize = 20;
 
-/// The error of an instantiation, with all imports that are missing instead of the
-/// first.
-pub(crate) fn explain<'a>(error: Error, missing: impl Iterator<Item = ImportType<'a>>) -> Error {
+/// The error of an instantiation of what is in a file, with all imports that are missing
+/// instead of the first.
+pub(crate) fn explain<'a>(
+    error: Error,
+    file: &str,
+    missing: impl Iterator<Item = ImportType<'a>>,
+) -> Error {
     let missing: Vec<_> = missing.collect();
     if missing.is_empty() {
         return error;
@@ -28,7 +32,7 @@ pub(crate) fn explain<'a>(error: Error, missing: impl Iterator<Item = ImportType
             helps.push(help);
         }
     }
-    Error::msg(format!("the module imports what nobody provides:{text}\n{}", helps.join("\n")))
+    Error::msg(format!("{file} imports what nobody provides:{text}\n{}", helps.join("\n")))
 }
 
 /// What may help, by the name of the module that is imported from.

@@ -1,7 +1,7 @@
 //! Reading modules and scripts, and saying plainly what is none.
 
 use std::borrow::Cow;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Read as _};
 use std::path::Path;
 
@@ -84,23 +84,23 @@ fn other_text(bytes: &[u8]) -> Option<String> {
 }
 
 /// The module in a file, which may be compiled already.
+///
+/// Only a regular file is looked at before it is read: what was read of a pipe could not be
+/// read again.
 pub(crate) fn module(engine: &Engine, path: &Path) -> Result<Module> {
-    if begins_as_precompiled(path) {
-        return precompiled(engine, path);
-    }
-    if !is_stdin(path)
-        && let Some(module) = Module::from_cache(engine, path)
-    {
-        return Ok(module);
+    if is_regular(path) {
+        if begins_as_precompiled(path) {
+            return precompiled(engine, path);
+        }
+        if let Some(module) = Module::from_cache(engine, path) {
+            return Ok(module);
+        }
     }
     let bytes = bytes(path)?;
-    if Module::is_precompiled(&bytes) {
-        return module_again(engine, &name(path), &bytes);
+    if !Module::is_precompiled(&bytes) {
+        check(path, &bytes)?;
     }
-    check(path, &bytes)?;
-    let line = progress::Line::new(&name(path));
-    Module::watched(engine, &bytes, &name(path), |progress| line.show(progress))
-        .map_err(|error| marked(&bytes, error))
+    module_again(engine, &name(path), &bytes).map_err(|error| marked(&bytes, error))
 }
 
 /// A module that was read before, from a file with a name.
@@ -117,12 +117,22 @@ pub(crate) fn module_again(engine: &Engine, name: &str, bytes: &[u8]) -> Result<
     Module::watched(engine, bytes, name, |progress| line.show(progress))
 }
 
-/// Whether a file is a compiled module, which is mapped. The standard input is not looked at:
-/// what was read of it could not be read again.
+/// Whether a path names something that can be opened and read as often as one likes. The
+/// standard input, pipes and devices cannot.
+fn is_regular(path: &Path) -> bool {
+    !is_stdin(path) && std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file())
+}
+
+/// Whether something can be read from a path once only.
+pub(crate) fn is_read_once(path: &Path) -> bool {
+    let is_other = |metadata: Metadata| !metadata.is_file() && !metadata.is_dir();
+    is_stdin(path) || std::fs::metadata(path).is_ok_and(is_other)
+}
+
+/// Whether a regular file is a compiled module.
 fn begins_as_precompiled(path: &Path) -> bool {
     let mut beginning = [0; 8];
-    let file = if is_stdin(path) { return false } else { File::open(path) };
-    file.is_ok_and(|mut file| file.read_exact(&mut beginning).is_ok())
+    File::open(path).is_ok_and(|mut file| file.read_exact(&mut beginning).is_ok())
         && Module::is_precompiled(&beginning)
 }
 

@@ -37,9 +37,9 @@ impl Recording {
         let directory = std::env::current_dir().context("cannot tell the current directory")?;
         let hashed = |path: &&Path| {
             ensure!(
-                !input::is_stdin(path),
-                "a module that is read from the standard input could not be read again: \
-                 put it into a file to record it"
+                !input::is_read_once(path),
+                "a module that is read from the standard input or a pipe could not be read \
+                 again: put it into a file to record it"
             );
             Ok((path.as_os_str().as_bytes().to_vec(), hash(path)?))
         };
@@ -66,6 +66,9 @@ impl Recording {
     pub(crate) fn open(path: &Path) -> Result<(Recording, BufReader<File>)> {
         let name = path.display();
         let file = File::open(path).with_context(|| format!("cannot read {name}"))?;
+        if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
+            bail!("{name} is a directory, not a file");
+        }
         let mut input = BufReader::new(file);
         let mut magic = [0; MAGIC.len()];
         let begins = input.read_exact(&mut magic);

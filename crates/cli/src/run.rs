@@ -49,7 +49,7 @@ pub(crate) struct Run {
     directories: Vec<(PathBuf, String)>,
 
     /// Sets a variable of the program's environment; without a value, to the one
-    /// that it has here.
+    /// that it has here, if it is set here.
     #[arg(long = "env", value_name = "NAME[=VALUE]")]
     environment: Vec<OsString>,
 
@@ -343,12 +343,14 @@ impl Run {
     ) -> Result<Vec<Val>> {
         let mut linker = Linker::new(store.engine());
         ropewalk_wasi::add_to_linker(&mut linker, |ctx| ctx)?;
-        for (name, module) in preloads {
-            let instance = self.instantiate(&linker, store, module).await?;
-            self.initialize(store, instance).await?;
+        for ((name, module), (_, file)) in preloads.iter().zip(&self.preloads) {
+            let instance = self
+                .preload(&linker, store, file, module)
+                .await
+                .with_context(|| format!("in the preloaded {}", input::name(file)))?;
             linker.instance(&mut *store, name, instance)?;
         }
-        let instance = self.instantiate(&linker, store, module).await?;
+        let instance = self.instantiate(&linker, store, self.file(), module).await?;
         let name = self.invoke.as_deref().unwrap_or(START);
         let func = instance
             .get_func(&mut *store, name)
@@ -403,8 +405,9 @@ impl Run {
             }
         }
         for variable in &self.environment {
-            let (name, value) = assignment(variable)?;
-            builder.env(name.as_bytes(), value.as_bytes());
+            if let Some((name, value)) = assignment(variable)? {
+                builder.env(name.as_bytes(), value.as_bytes());
+            }
         }
         for (host, guest) in &self.directories {
             builder.preopened_dir(host, guest, DirPerms::all(), FilePerms::all())?;
@@ -443,6 +446,7 @@ impl Run {
         &self,
         linker: &Linker<WasiCtx>,
         store: &mut Store<WasiCtx>,
+        file: &Path,
         module: &Module,
     ) -> Result<Instance> {
         let instance = match self.timeout {
@@ -453,8 +457,21 @@ impl Run {
             let missing = |import: &ropewalk::ImportType<'_>| {
                 linker.get(&mut *store, import.module(), import.name()).is_none()
             };
-            imports::explain(error, module.imports().filter(missing))
+            imports::explain(error, &input::name(file), module.imports().filter(missing))
         })
+    }
+
+    /// An instance that others import from.
+    async fn preload(
+        &self,
+        linker: &Linker<WasiCtx>,
+        store: &mut Store<WasiCtx>,
+        file: &Path,
+        module: &Module,
+    ) -> Result<Instance> {
+        let instance = self.instantiate(linker, store, file, module).await?;
+        self.initialize(store, instance).await?;
+        Ok(instance)
     }
 
     /// Begins a library that asks for it. A program begins itself.
@@ -484,20 +501,17 @@ fn print(results: &[Val], store: &Store<WasiCtx>) -> Result<()> {
     Ok(())
 }
 
-/// A variable with its value, given or inherited.
-fn assignment(variable: &OsString) -> Result<(OsString, OsString)> {
+/// A variable with its value, given or inherited. Nothing if there is none to inherit.
+fn assignment(variable: &OsString) -> Result<Option<(OsString, OsString)>> {
     let bytes = variable.as_bytes();
     let split = bytes.iter().position(|byte| *byte == b'=');
     let name = std::ffi::OsStr::from_bytes(&bytes[..split.unwrap_or(bytes.len())]);
     ensure!(!name.is_empty(), "--env {}: expected NAME=VALUE", variable.display());
     let value = match split {
-        Some(split) => std::ffi::OsStr::from_bytes(&bytes[split + 1..]).to_owned(),
-        None => match std::env::var_os(name) {
-            Some(value) => value,
-            None => bail!("--env {}: there is no such variable here", name.display()),
-        },
+        Some(split) => Some(std::ffi::OsStr::from_bytes(&bytes[split + 1..]).to_owned()),
+        None => std::env::var_os(name),
     };
-    Ok((name.to_owned(), value))
+    Ok(value.map(|value| (name.to_owned(), value)))
 }
 
 fn exported_functions(module: &Module) -> Vec<String> {

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use anyhow::bail;
 use clap::Args;
 use ropewalk::{Engine, Result};
 use ropewalk_wast::{Report, WastRunner};
@@ -40,6 +41,9 @@ impl Wast {
 /// Runs a script, and prints its failures before the next one starts.
 fn run(runner: &WastRunner, file: &Path) -> Result<Report> {
     let text = input::text(file)?;
+    if text.is_empty() {
+        bail!("{} is empty", input::name(file));
+    }
     let report = runner.run_script(&input::name(file), &text);
     for failure in &report.failures {
         output::line(failure)?;

@@ -8,13 +8,12 @@ use crate::reference::ContRef;
 use crate::store::{AsContext, AsContextMut, StoreContextMut};
 use crate::transfer;
 use crate::val::Val;
-use crate::waiting::WaitingCall;
+use crate::waiting::continued;
 use anyhow::{Context, Result};
 use ropewalk_abi::stack::StackKind;
 use ropewalk_abi::{RawVal, RefType, ValType};
 use ropewalk_runtime::{Backtrace, NOBODY, Store as RuntimeStore, from_host};
 use std::fmt;
-use std::future::poll_fn;
 
 /// A stack of the bag of stacks, which only the host can switch to.
 ///
@@ -133,20 +132,15 @@ impl BagStack {
         let mut store = store.as_context_mut();
         let received = self.begin(&mut store, values)?;
         let reference = self.0.held.taken().reference;
-        // SAFETY: this future has the store.
-        let mut call = unsafe { WaitingCall::new(store.enter()) };
         let count = values.len();
-        let ended = poll_fn(|context| {
-            // SAFETY: the values have the types that the stack expects; they are put where
-            // they are when this is first polled.
-            unsafe {
-                call.poll_stack(context, |runtime, poller| {
-                    from_host::switch(runtime, reference, count, poller)
-                })
-            }
-        })
+        // SAFETY: the values have the types that the stack expects; they are put where they are
+        // just before it is switched to.
+        let ended = unsafe {
+            continued(&mut store, |runtime, poller| {
+                from_host::switch(runtime, reference, count, poller)
+            })
+        }
         .await;
-        drop(call);
         came_back(&mut store, ended, &received)
     }
 

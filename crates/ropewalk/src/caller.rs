@@ -76,6 +76,30 @@ impl Called {
 }
 
 impl<T> Caller<'_, T> {
+    /// The instance that imported the function. Nothing if it was called otherwise than
+    /// through an import.
+    ///
+    /// ```
+    /// use ropewalk::*;
+    ///
+    /// let engine = Engine::default();
+    /// let module = Module::new(&engine, r#"
+    ///     (module (import "host" "who" (func $who)) (func (export "run") (call $who)))
+    /// "#)?;
+    /// let mut linker = Linker::new(&engine);
+    /// linker.func_wrap("host", "who", |mut caller: Caller<'_, Option<Instance>>| {
+    ///     *caller.data_mut() = caller.instance();
+    /// })?;
+    /// let mut store = Store::new(&engine, None);
+    /// let instance = linker.instantiate(&mut store, &module)?;
+    /// instance.get_typed_func::<(), ()>(&mut store, "run")?.call(&mut store, ())?;
+    /// assert_eq!(*store.data(), Some(instance));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn instance(&self) -> Option<Instance> {
+        self.importer
+    }
+
     /// An export of the instance that imported the function. Nothing if it was
     /// called otherwise than through an import.
     pub fn get_export(&mut self, name: &str) -> Option<Extern> {

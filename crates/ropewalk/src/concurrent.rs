@@ -389,7 +389,8 @@ impl<T> Drop for Accessor<T> {
 impl<T: Send + 'static> Store<T> {
     /// Runs many calls at once. Each waits for its own host functions; meanwhile the
     /// others run. They take turns on this store without locks, so a call that computes
-    /// and never waits keeps the others from running.
+    /// and never waits keeps the others from running, unless it has a
+    /// [time slice](Store::set_time_slice): then calls that compute take turns too.
     ///
     /// ```
     /// use ropewalk::*;

@@ -13,16 +13,16 @@ use crate::tag::Tag;
 use crate::transfer::{self, results_of};
 use crate::typed_continuation::TypedContinuation;
 use crate::val::Val;
-use crate::waiting::WaitingCall;
+use crate::waiting::continued;
 use crate::wasm_values::{WasmParams, WasmResults, fit};
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use ropewalk_abi::clauses::List;
 use ropewalk_abi::stack::{ClauseKind, StackKind};
 use ropewalk_abi::{FuncType, HeapType, RefType, ValType};
 use ropewalk_runtime::held::{self, CameBack};
-use ropewalk_runtime::{Backtrace, NOBODY, Stop, Store as RuntimeStore, Trap};
+use ropewalk_runtime::{Backtrace, NOBODY, Poller, Stop, Store as RuntimeStore, Trap};
 use std::fmt;
-use std::future::poll_fn;
+use std::ptr::NonNull;
 
 /// A continuation that the host has: a computation of WebAssembly on stacks of its
 /// own, which has not begun or is suspended.
@@ -288,12 +288,16 @@ impl Continuation {
         arguments: &[Val],
     ) -> Result<Resumed> {
         let mut store = store.as_context_mut();
-        let runtime = &*store.0.runtime;
+        let handlers = self.clauses(&store.0.runtime, clauses)?;
+        self.resume_for(&mut store, &handlers, arguments)
+    }
+
+    /// Clauses as generated code reads them.
+    fn clauses(&self, runtime: &RuntimeStore, clauses: &[Clause]) -> Result<List<Vec<u64>>> {
         self.held.check(runtime)?;
         let ty = self.known_type()?;
         let words = clauses.iter().map(|clause| clause.word(runtime, ty));
-        let handlers = List::new(&words.collect::<Result<Vec<_>>>()?);
-        self.resume_for(&mut store, &handlers, arguments)
+        Ok(List::new(&words.collect::<Result<Vec<_>>>()?))
     }
 
     fn resume_for<T>(
@@ -334,31 +338,44 @@ impl Continuation {
         self.resume_for_async(&mut store, handlers, arguments).await
     }
 
-    /// The same for these tags, as [`resume_on`](Continuation::resume_on) has it.
+    /// Resumes it in a future, which waits for host functions that are not ready. The host
+    /// handles these tags, as for [`resume_on`](Continuation::resume_on).
     ///
     /// ```
     /// use ropewalk::*;
     ///
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<()> {
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<()> {
     /// let engine = Engine::default();
     /// let module = Module::new(&engine, r#"
     ///     (module
-    ///       (tag $ask (export "ask") (result i32)) (tag $other)
-    ///       (func (export "run") (result i32) (suspend $ask) (suspend $other)))
+    ///       (import "host" "load" (func $load (result i32)))
+    ///       (tag $ask (export "ask") (param i32) (result i32))
+    ///       (func (export "run") (result i32)
+    ///         (i32.mul (suspend $ask (call $load)) (call $load))))
     /// "#)?;
+    /// let mut linker = Linker::new(&engine);
+    /// linker.func_wrap_async("host", "load", |_: Caller<'_, ()>, (): ()| {
+    ///     Box::new(async {
+    ///         tokio::task::yield_now().await;
+    ///         10
+    ///     })
+    /// })?;
     /// let mut store = Store::new(&engine, ());
-    /// let instance = Instance::new(&mut store, &module, &[])?;
-    /// let run = instance.get_func(&mut store, "run").unwrap();
+    /// let instance = linker.instantiate(&mut store, &module)?;
     /// let ask = instance.get_tag(&mut store, "ask").unwrap();
-    /// let run = Continuation::new(&mut store, run)?;
-    /// let Resumed::Suspended { continuation, .. } =
-    ///     run.resume_on_async(&mut store, &[ask], &[]).await?
-    /// else {
-    ///     panic!("it asks");
+    /// let run = instance.get_func(&mut store, "run").unwrap();
+    ///
+    /// let begun = Continuation::new(&mut store, run)?;
+    /// let resumed = begun.resume_on_async(&mut store, &[ask], &[]).await?;
+    /// let Resumed::Suspended { values, continuation, .. } = resumed else {
+    ///     panic!("it suspends");
     /// };
-    /// let error = continuation.resume_on_async(&mut store, &[ask], &[Val::I32(1)]).await;
-    /// assert_eq!(error.unwrap_err().downcast_ref::<Trap>().unwrap().code(), TrapCode::UnhandledTag);
-    /// # Ok(()) }
+    /// assert_eq!(values[0].i32(), Some(10));
+    /// let ended = continuation.resume_on_async(&mut store, &[ask], &[Val::I32(7)]).await?;
+    /// assert!(matches!(ended, Resumed::Returned(results) if results[0].i32() == Some(70)));
+    /// # Ok(())
+    /// # }
     /// ```
     pub async fn resume_on_async(
         self,
@@ -371,32 +388,57 @@ impl Continuation {
         self.resume_for_async(&mut store, handlers, arguments).await
     }
 
-    async fn resume_for_async<T: Send>(
+    /// Resumes it in a future, which waits for host functions that are not ready. The host has
+    /// these clauses, as for [`resume_with`](Continuation::resume_with).
+    ///
+    /// ```
+    /// use ropewalk::*;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<()> {
+    /// let engine = Engine::default();
+    /// let module = Module::new(&engine, r#"
+    ///     (module
+    ///       (import "host" "load" (func $load))
+    ///       (tag $stop (export "stop"))
+    ///       (func (export "run") (call $load) (suspend $stop)))
+    /// "#)?;
+    /// let mut linker = Linker::new(&engine);
+    /// linker.func_wrap_async("host", "load", |_: Caller<'_, ()>, (): ()| {
+    ///     Box::new(tokio::task::yield_now())
+    /// })?;
+    /// let mut store = Store::new(&engine, ());
+    /// let instance = linker.instantiate(&mut store, &module)?;
+    /// let stop = instance.get_tag(&mut store, "stop").unwrap();
+    /// let run = instance.get_func(&mut store, "run").unwrap();
+    /// for (clauses, handled) in [(&[Clause::On(stop)][..], true), (&[Clause::OnAny], true), (&[], false)] {
+    ///     let begun = Continuation::new(&mut store, run)?;
+    ///     let resumed = begun.resume_with_async(&mut store, clauses, &[]).await;
+    ///     assert_eq!(resumed.is_ok(), handled);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn resume_with_async(
+        self,
+        mut store: impl AsContextMut<Data: Send>,
+        clauses: &[Clause],
+        arguments: &[Val],
+    ) -> Result<Resumed> {
+        let mut store = store.as_context_mut();
+        let handlers = self.clauses(&store.0.runtime, clauses)?;
+        self.resume_for_async(&mut store, handlers, arguments).await
+    }
+
+    async fn resume_for_async<T>(
         self,
         store: &mut StoreContextMut<'_, T>,
         handlers: List<impl AsRef<[u64]>>,
         arguments: &[Val],
     ) -> Result<Resumed> {
-        // They stay where they are while it waits.
-        let handlers = Box::new(handlers);
         let ty = self.put_arguments(store, arguments)?;
-        let taken = self.held.taken();
-        // SAFETY: this future has the store.
-        let mut call = unsafe { WaitingCall::new(store.enter()) };
-        let reference = taken.reference;
-        let resumed = poll_fn(|context| {
-            // SAFETY: the host holds it, and the values have its types; they are put
-            // where they are when this is first polled. The clauses are on the heap.
-            unsafe {
-                call.poll_stack(context, |runtime, poller| {
-                    held::resume(runtime, reference, &handlers, poller)
-                })
-            }
-        })
-        .await;
-        drop(call);
-        let back = resumed.map(|()| store.0.runtime.came_back(handlers.clauses()));
-        taken.came_back(store, back, ty, |store| results_of(store, ty))
+        // SAFETY: the values have the types of the continuation.
+        unsafe { self.enter_async(store, handlers, ty, |store| results_of(store, ty)) }.await
     }
 
     /// Resumes it by throwing an exception where it is suspended. The host handles
@@ -441,8 +483,74 @@ impl Continuation {
         let word = exception.owned().word(&store.0.runtime)?;
         let taken = self.held.taken();
         // SAFETY: the host holds it, and the exception is one of the store.
-        let stop = unsafe { held::resume_throw(store.enter(), taken.reference, word, &handlers) };
+        let stop =
+            unsafe { held::resume_throw(store.enter(), taken.reference, word, &handlers, NOBODY) };
         let back = back(store.as_context_mut(), stop, &handlers);
+        taken.came_back(&mut store, back, ty, |store| results_of(store, ty))
+    }
+
+    /// Resumes it by throwing an exception where it is suspended, in a future, which waits for
+    /// host functions that are not ready. The host handles every tag, as for
+    /// [`resume`](Continuation::resume).
+    ///
+    /// ```
+    /// use ropewalk::*;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<()> {
+    /// let engine = Engine::default();
+    /// // It is cancelled, and has to tell someone before it ends.
+    /// let module = Module::new(&engine, r#"
+    ///     (module
+    ///       (import "host" "log" (func $log (param i32) (result i32)))
+    ///       (tag $yield) (tag $cancel (export "cancel") (param i32))
+    ///       (func (export "run") (result i32)
+    ///         (block $cancelled (result i32)
+    ///           (try_table (catch $cancel $cancelled) (suspend $yield))
+    ///           (return (i32.const 0)))
+    ///         (call $log)))
+    /// "#)?;
+    /// let mut linker = Linker::new(&engine);
+    /// linker.func_wrap_async("host", "log", |_: Caller<'_, ()>, (why,): (i32,)| {
+    ///     Box::new(async move {
+    ///         tokio::task::yield_now().await;
+    ///         -why
+    ///     })
+    /// })?;
+    /// let mut store = Store::new(&engine, ());
+    /// let instance = linker.instantiate(&mut store, &module)?;
+    /// let run = instance.get_func(&mut store, "run").unwrap();
+    /// let cancel = instance.get_tag(&mut store, "cancel").unwrap();
+    ///
+    /// let begun = Continuation::new(&mut store, run)?;
+    /// let Resumed::Suspended { continuation, .. } = begun.resume_async(&mut store, &[]).await?
+    /// else {
+    ///     panic!("it suspends");
+    /// };
+    /// let exception = Exception::new(&mut store, cancel, &[Val::I32(5)])?;
+    /// let ended = continuation.resume_throw_async(&mut store, &exception).await?;
+    /// assert!(matches!(ended, Resumed::Returned(results) if results[0].i32() == Some(-5)));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn resume_throw_async(
+        self,
+        mut store: impl AsContextMut<Data: Send>,
+        exception: &Exception,
+    ) -> Result<Resumed> {
+        let mut store = store.as_context_mut();
+        let ty = self.begin(&mut store)?;
+        // They stay where they are while it waits.
+        let handlers = Box::new(store.0.runtime.every_tag());
+        let word = exception.owned().word(&store.0.runtime)?;
+        let taken = self.held.taken();
+        let begin = |runtime, poller| {
+            // SAFETY: the host holds it, and the exception is one of the store, just now.
+            unsafe { held::resume_throw(runtime, taken.reference, word, &handlers, poller) }
+        };
+        // SAFETY: it resumes the continuation, and the clauses are on the heap.
+        let resumed = unsafe { taken.continued(&mut store, begin) }.await;
+        let back = resumed.map(|()| store.0.runtime.came_back(handlers.clauses()));
         taken.came_back(&mut store, back, ty, |store| results_of(store, ty))
     }
 
@@ -472,6 +580,27 @@ impl Continuation {
         // SAFETY: the host holds it; the rest is the caller's promise.
         let stop = unsafe { held::resume(store.enter(), taken.reference, handlers, NOBODY) };
         let back = back(store.as_context_mut(), stop, handlers);
+        taken.came_back(store, back, ty, results)
+    }
+
+    /// The same in a future, which waits for host functions that are not ready.
+    ///
+    /// # Safety
+    ///
+    /// As there.
+    pub(crate) async unsafe fn enter_async<T, R>(
+        self,
+        store: &mut StoreContextMut<'_, T>,
+        handlers: List<impl AsRef<[u64]>>,
+        ty: ContType,
+        results: impl FnOnce(&mut StoreContextMut<'_, T>) -> R,
+    ) -> Result<Resumed<R>> {
+        let taken = self.held.taken();
+        // They stay where they are while it waits.
+        let handlers = Box::new(handlers);
+        // SAFETY: the host holds it; the rest is the caller's promise.
+        let resumed = unsafe { taken.resumed_async(store, &handlers) }.await;
+        let back = resumed.map(|()| store.0.runtime.came_back(handlers.clauses()));
         taken.came_back(store, back, ty, results)
     }
 
@@ -552,6 +681,44 @@ impl Continuation {
 }
 
 impl Taken {
+    /// Resumes a continuation with values that are in the transfer area, in a future.
+    ///
+    /// # Safety
+    ///
+    /// The host must have held it, and the values have its types. The clauses must
+    /// stay where they are as long as the future is not dropped, as on the heap.
+    pub(crate) async unsafe fn resumed_async<T, W: AsRef<[u64]>>(
+        &self,
+        store: &mut StoreContextMut<'_, T>,
+        handlers: &List<W>,
+    ) -> Result<()> {
+        let begin = |runtime, poller| {
+            // SAFETY: the caller's promise.
+            unsafe { held::resume(runtime, self.reference, handlers, poller) }
+        };
+        // SAFETY: it resumes the continuation, as the caller promises.
+        unsafe { self.continued(store, begin) }.await
+    }
+
+    /// Continues it in a future, and forgets the limit of one that has ended: whoever begins
+    /// it does so only if it has not waited.
+    ///
+    /// # Safety
+    ///
+    /// As for [`continued`].
+    async unsafe fn continued<T>(
+        &self,
+        store: &mut StoreContextMut<'_, T>,
+        begin: impl FnOnce(NonNull<RuntimeStore>, Poller) -> Result<(), Stop>,
+    ) -> Result<()> {
+        // SAFETY: the caller's promise.
+        let ended = unsafe { continued(store, begin) }.await;
+        let stopped = ended.as_ref().map_err(|_| Stop::Failed(anyhow!("it has failed")));
+        // SAFETY: the store is borrowed.
+        unsafe { held::end_limit(store.enter(), self.reference, &stopped) };
+        ended
+    }
+
     /// What a continuation came back with, of which `results` reads what it returned.
     #[inline]
     pub(crate) fn came_back<T, R>(

@@ -145,11 +145,16 @@ fn at(offset: u64, message: String) -> Kind {
 }
 
 /// A message of the decoder in words for those who do not know it: it lists the bytes
-/// that it found instead of the magic ones, and names features by its own switches.
+/// that it found instead of the magic ones, pads numbers, and names features by its own
+/// switches.
 fn plainly(message: &str) -> String {
     match message {
         _ if message.starts_with("magic header not detected") => {
             "not a WebAssembly module: it does not begin with \\0asm".to_string()
+        }
+        _ if message.starts_with("unknown binary version: ") => {
+            let version = message.rsplit(' ').next().unwrap_or_default();
+            format!("unknown binary version: {version}, expected 0x1")
         }
         _ if message.starts_with("legacy_exceptions feature required") => {
             "legacy exceptions are not supported, only those of WebAssembly 3.0: Binaryen \

@@ -8,12 +8,11 @@ use crate::store::{AsContext, AsContextMut, StoreContextMut};
 use crate::tag::Tag;
 use crate::transfer;
 use crate::val::Val;
-use crate::waiting::WaitingCall;
+use crate::waiting::continued;
 use anyhow::{Result, ensure};
 use ropewalk_abi::clauses::List;
 use ropewalk_abi::stack::{ClauseKind, StackKind};
 use ropewalk_runtime::{NOBODY, Store as RuntimeStore, Trap, from_host};
-use std::future::poll_fn;
 
 named! {
     /// A fiber, which the host can mount.
@@ -137,19 +136,14 @@ impl Fiber {
         else {
             return Ok(Mounted::NotHandled);
         };
-        // SAFETY: this future has the store.
-        let mut call = unsafe { WaitingCall::new(store.enter()) };
-        poll_fn(|context| {
-            // SAFETY: as in `mount`; the values are put where they are when this is first
-            // polled. The clauses are on the heap.
-            unsafe {
-                call.poll_stack(context, |runtime, poller| {
-                    from_host::mount(runtime, word, signal, &handlers, poller)
-                })
-            }
-        })
+        // SAFETY: as in `mount`; the values are put where they are just before it is mounted.
+        // The clauses are on the heap.
+        unsafe {
+            continued(&mut store, |runtime, poller| {
+                from_host::mount(runtime, word, signal, &handlers, poller)
+            })
+        }
         .await?;
-        drop(call);
         came_back(&mut store, &handlers)
     }
 

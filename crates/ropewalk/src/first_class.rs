@@ -9,14 +9,13 @@ use crate::store::{AsContext, AsContextMut, StoreContextMut};
 use crate::tag::Tag;
 use crate::transfer;
 use crate::val::Val;
-use crate::waiting::WaitingCall;
+use crate::waiting::continued;
 use crate::{Func, RootScope};
 use anyhow::{Result, anyhow, ensure};
 use ropewalk_abi::stack::{ClauseKind, StackKind, handler_word};
 use ropewalk_abi::{RefType, ValType};
 use ropewalk_runtime::{Backtrace, NOBODY, Store as RuntimeStore, from_host};
 use std::fmt;
-use std::future::poll_fn;
 
 /// A first-class stack that the host owns.
 ///
@@ -149,19 +148,14 @@ impl FirstClassStack {
         let mut store = store.as_context_mut();
         let event = self.begin(&mut store, event, values)?;
         let reference = self.0.held.taken().reference;
-        // SAFETY: this future has the store.
-        let mut call = unsafe { WaitingCall::new(store.enter()) };
-        let ended = poll_fn(|context| {
-            // SAFETY: as in `switch`; the values are put where they are when this is first
-            // polled.
-            unsafe {
-                call.poll_stack(context, |runtime, poller| {
-                    from_host::send(runtime, reference, event, poller)
-                })
-            }
-        })
+        // SAFETY: as in `switch`; the values are put where they are just before it is switched
+        // to.
+        let ended = unsafe {
+            continued(&mut store, |runtime, poller| {
+                from_host::send(runtime, reference, event, poller)
+            })
+        }
         .await;
-        drop(call);
         arrived(&mut store, ended)
     }
 

@@ -182,9 +182,13 @@ impl Module {
 
     /// The module in a file, if the engine has a [cache](crate::Cache) and that has it.
     /// The file is not kept in memory to look for it, so that one that was compiled before
-    /// is there at once, however large it is.
+    /// is there at once, however large it is. A pipe or a device is not opened, since what
+    /// was read of it could not be read again.
     pub fn from_cache(engine: &Engine, path: impl AsRef<std::path::Path>) -> Option<Module> {
         let (cache, path) = (engine.config().cache.as_ref()?, path.as_ref());
+        if !std::fs::metadata(path).ok()?.is_file() {
+            return None;
+        }
         let mut file = std::fs::File::open(path).ok()?;
         let name = path.display().to_string();
         let place = cache.place_of_file(engine, &mut file, &name).ok()?;

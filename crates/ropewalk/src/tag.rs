@@ -150,10 +150,16 @@ impl<Values, Answer> TypedTag<Values, Answer> {
         self.checked
     }
 
-    /// The clauses of a host of a store that handles nothing else, and the number of its type.
+    /// The number of its type.
     #[inline]
-    pub(crate) fn in_store(&self, runtime: &RuntimeStore) -> Result<(&List<[u64; 5]>, u32)> {
+    pub(crate) fn type_number(&self) -> u32 {
+        self.number
+    }
+
+    /// The clauses of a host of a store that handles nothing else.
+    #[inline]
+    pub(crate) fn handlers(&self, runtime: &RuntimeStore) -> Result<&List<[u64; 5]>> {
         self.tag.in_store(runtime)?;
-        Ok((&self.handlers, self.number))
+        Ok(&self.handlers)
     }
 }

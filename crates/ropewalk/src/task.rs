@@ -7,13 +7,12 @@ use crate::reference::{ContRef, Owned};
 use crate::store::{AsContext, AsContextMut, StoreContextMut};
 use crate::transfer::{self, load, results_of};
 use crate::val::Val;
-use crate::waiting::WaitingCall;
+use crate::waiting::continued;
 use crate::wasm_values::{WasmParams, WasmResults, fit};
 use anyhow::{Result, ensure};
 use ropewalk_abi::FuncType;
 use ropewalk_abi::stack::StackKind;
 use ropewalk_runtime::{NOBODY, Store as RuntimeStore, from_host};
-use std::future::poll_fn;
 use std::marker::PhantomData;
 
 named! {
@@ -111,19 +110,12 @@ impl Task {
     ) -> Result<TaskResumed> {
         let mut store = store.as_context_mut();
         let (word, ty) = self.begin(&mut store, arguments)?;
-        // SAFETY: this future has the store.
-        let mut call = unsafe { WaitingCall::new(store.enter()) };
-        poll_fn(|context| {
-            // SAFETY: the values have the types of the task; they are put where they are
-            // when this is first polled.
-            unsafe {
-                call.poll_stack(context, |runtime, poller| {
-                    from_host::resume_task(runtime, word, poller)
-                })
-            }
-        })
+        // SAFETY: the values have the types of the task; they are put where they are just
+        // before it is resumed.
+        unsafe {
+            continued(&mut store, |runtime, poller| from_host::resume_task(runtime, word, poller))
+        }
         .await?;
-        drop(call);
         self.gave(&mut store, word, |store| results_of(store, ty))
     }
 
@@ -187,12 +179,72 @@ impl<Params: WasmParams, Results: WasmResults> TypedTask<Params, Results> {
         params: Params,
     ) -> Result<TaskResumed<Results>> {
         let mut store = store.as_context_mut();
-        let word = self.task.word(&store.0.runtime)?;
-        let ty = self.task.types(&store.0.runtime)?;
-        transfer::put(&mut store.0.runtime, params, self.checked.then_some(ty.params))?;
+        let (word, ty) = self.begin(&mut store, params)?;
         // SAFETY: the types were checked when this was made.
         let stop = unsafe { from_host::resume_task(store.enter(), word, NOBODY) };
         ended(stop)?;
         self.task.gave(&mut store, word, |store| load(store, ty.results))
+    }
+
+    /// Resumes it in a future, which waits for host functions that are not ready.
+    ///
+    /// ```
+    /// use ropewalk::*;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<()> {
+    /// let engine = Engine::default();
+    /// let module = Module::new(&engine, r#"
+    ///     (module
+    ///       (import "host" "price" (func $price (param i32) (result i32)))
+    ///       (type $t (task (param i32) (result i32)))
+    ///       (func $sum (param $me (ref null $t)) (param $item i32) (result i32)
+    ///         (i32.add (call $price (local.get $item))
+    ///           (call $price (task.suspend $t (local.get $me) (i32.const 0)))))
+    ///       (func (export "new") (result (ref $t)) (task.new $t $sum)))
+    /// "#)?;
+    /// let mut linker = Linker::new(&engine);
+    /// linker.func_wrap_async("host", "price", |_: Caller<'_, ()>, (item,): (i32,)| {
+    ///     Box::new(async move {
+    ///         tokio::task::yield_now().await;
+    ///         item * 100
+    ///     })
+    /// })?;
+    /// let mut store = Store::new(&engine, ());
+    /// let instance = linker.instantiate(&mut store, &module)?;
+    /// let new = instance.get_typed_func::<(), Task>(&mut store, "new")?;
+    /// let sum = new.call(&mut store, ())?.typed::<i32, i32>(&store)?;
+    /// assert_eq!(sum.resume_async(&mut store, 2).await?, TaskResumed::Suspended(0));
+    /// assert_eq!(sum.resume_async(&mut store, 3).await?, TaskResumed::Finished(500));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn resume_async(
+        &self,
+        mut store: impl AsContextMut<Data: Send>,
+        params: Params,
+    ) -> Result<TaskResumed<Results>> {
+        let mut store = store.as_context_mut();
+        let (word, ty) = self.begin(&mut store, params)?;
+        // SAFETY: the types were checked when this was made; the values are put where they
+        // are just before it is resumed.
+        unsafe {
+            continued(&mut store, |runtime, poller| from_host::resume_task(runtime, word, poller))
+        }
+        .await?;
+        self.task.gave(&mut store, word, |store| load(store, ty.results))
+    }
+
+    /// Puts parameters into the transfer area.
+    fn begin<T>(
+        &self,
+        store: &mut StoreContextMut<'_, T>,
+        params: Params,
+    ) -> Result<(u64, ContType)> {
+        let runtime = &mut *store.0.runtime;
+        let word = self.task.word(runtime)?;
+        let ty = self.task.types(runtime)?;
+        transfer::put(runtime, params, self.checked.then_some(ty.params))?;
+        Ok((word, ty))
     }
 }

@@ -1,8 +1,9 @@
 //! Continuations with Rust's types.
 
 use crate::call::ended;
-use crate::cont_type::Side;
+use crate::cont_type::{ContType, Side};
 use crate::continuation::{Continuation, Resumed};
+use crate::held::Taken;
 use crate::store::{AsContextMut, StoreContextMut};
 use crate::tag::TypedTag;
 use crate::transfer::{self, load};
@@ -106,12 +107,25 @@ impl<Params: WasmParams, Results: WasmResults> TypedContinuation<Params, Results
     /// Resumes it, as [`Continuation::resume`].
     pub fn resume(self, mut store: impl AsContextMut, params: Params) -> Result<Resumed<Results>> {
         let mut store = store.as_context_mut();
-        let ty = self.continuation.begin(&mut store)?;
         let handlers = store.0.runtime.every_tag();
-        transfer::put(&mut store.0.runtime, params, self.checked.then_some(ty.params))?;
+        let ty = self.begin(&mut store, params)?;
         let results = |store: &mut StoreContextMut<'_, _>| load(store, ty.results);
         // SAFETY: the types were checked when it was made.
         unsafe { self.continuation.enter(&mut store, &handlers, ty, results) }
+    }
+
+    /// Resumes it in a future, as [`Continuation::resume_async`].
+    pub async fn resume_async(
+        self,
+        mut store: impl AsContextMut<Data: Send>,
+        params: Params,
+    ) -> Result<Resumed<Results>> {
+        let mut store = store.as_context_mut();
+        let handlers = store.0.runtime.every_tag();
+        let ty = self.begin(&mut store, params)?;
+        let results = |store: &mut StoreContextMut<'_, _>| load(store, ty.results);
+        // SAFETY: the types were checked when it was made.
+        unsafe { self.continuation.enter_async(&mut store, handlers, ty, results) }.await
     }
 
     /// Resumes it. The host handles one tag; with another one it traps, unless
@@ -123,21 +137,104 @@ impl<Params: WasmParams, Results: WasmResults> TypedContinuation<Params, Results
         params: Params,
     ) -> Result<TypedResumed<Results, Values, Answer>> {
         let mut store = store.as_context_mut();
-        let ty = self.continuation.begin(&mut store)?;
-        let (handlers, number) = tag.in_store(&store.0.runtime)?;
-        transfer::put(&mut store.0.runtime, params, self.checked.then_some(ty.params))?;
+        let handlers = tag.handlers(&store.0.runtime)?;
+        let ty = self.begin(&mut store, params)?;
         let taken = self.continuation.held.taken();
         // SAFETY: the host holds it, and the types were checked when it was made.
         let stop = unsafe { held::resume(store.enter(), taken.reference, handlers, NOBODY) };
         ended(stop)?;
+        Ok(tag.came_back(&mut store, taken, ty))
+    }
+
+    /// Resumes it in a future, which waits for host functions that are not ready. The host
+    /// handles one tag, as for [`resume_on`](Self::resume_on).
+    ///
+    /// ```
+    /// use ropewalk::*;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<()> {
+    /// let engine = Engine::default();
+    /// let module = Module::new(&engine, r#"
+    ///     (module
+    ///       (import "host" "load" (func $load (param i32) (result i32)))
+    ///       (tag $next (export "next") (param i32))
+    ///       (func (export "pages") (local $i i32)
+    ///         (loop $more
+    ///           (local.set $i (i32.add (local.get $i) (i32.const 1)))
+    ///           (suspend $next (call $load (local.get $i)))
+    ///           (br_if $more (i32.lt_s (local.get $i) (i32.const 3))))))
+    /// "#)?;
+    /// let mut linker = Linker::new(&engine);
+    /// linker.func_wrap_async("host", "load", |_: Caller<'_, ()>, (page,): (i32,)| {
+    ///     Box::new(async move {
+    ///         tokio::task::yield_now().await;
+    ///         page * 100
+    ///     })
+    /// })?;
+    /// let mut store = Store::new(&engine, ());
+    /// let instance = linker.instantiate(&mut store, &module)?;
+    /// let next = instance.get_tag(&mut store, "next").unwrap().typed::<i32, ()>(&store)?;
+    /// let pages = instance.get_typed_func::<(), ()>(&mut store, "pages")?;
+    ///
+    /// let mut rest = TypedContinuation::new(&mut store, &pages)?;
+    /// let mut loaded = Vec::new();
+    /// while let TypedResumed::Suspended { values, continuation } =
+    ///     rest.resume_on_async(&mut store, &next, ()).await?
+    /// {
+    ///     loaded.push(values);
+    ///     rest = continuation;
+    /// }
+    /// assert_eq!(loaded, [100, 200, 300]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn resume_on_async<Values: WasmResults, Answer: WasmParams>(
+        self,
+        mut store: impl AsContextMut<Data: Send>,
+        tag: &TypedTag<Values, Answer>,
+        params: Params,
+    ) -> Result<TypedResumed<Results, Values, Answer>> {
+        let mut store = store.as_context_mut();
+        // They stay where they are while it waits, even if the tag does not.
+        let handlers = Box::new(*tag.handlers(&store.0.runtime)?);
+        let ty = self.begin(&mut store, params)?;
+        let taken = self.continuation.held.taken();
+        // SAFETY: the host holds it, and the types were checked when it was made.
+        unsafe { taken.resumed_async(&mut store, &handlers) }.await?;
+        Ok(tag.came_back(&mut store, taken, ty))
+    }
+
+    /// Checks what must hold before it is resumed, and puts parameters into the transfer area;
+    /// returns its type.
+    #[inline]
+    fn begin<T>(&self, store: &mut StoreContextMut<'_, T>, params: Params) -> Result<ContType> {
+        let ty = self.continuation.begin(store)?;
+        transfer::put(&mut store.0.runtime, params, self.checked.then_some(ty.params))?;
+        Ok(ty)
+    }
+}
+
+impl<Values: WasmResults, Answer: WasmParams> TypedTag<Values, Answer> {
+    /// What a continuation came back with that was resumed with this tag alone.
+    #[inline]
+    fn came_back<T, Results: WasmResults>(
+        &self,
+        store: &mut StoreContextMut<'_, T>,
+        taken: Taken,
+        ty: ContType,
+    ) -> TypedResumed<Results, Values, Answer> {
         let Some(reference) = store.0.runtime.came_back_suspended() else {
-            return Ok(TypedResumed::Returned(load(&mut store, ty.results)));
+            return TypedResumed::Returned(load(store, ty.results));
         };
         let held = taken.held_again(reference);
-        let values = load(&mut store, Side::params(number));
+        let number = self.type_number();
+        let values = load(store, Side::params(number));
         let rest = Continuation { held, ty: Ok(ty.after(number)) };
-        let continuation = TypedContinuation::checked(rest, tag.is_checked());
-        Ok(TypedResumed::Suspended { values, continuation })
+        TypedResumed::Suspended {
+            values,
+            continuation: TypedContinuation::checked(rest, self.is_checked()),
+        }
     }
 }
 

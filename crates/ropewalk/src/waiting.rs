@@ -1,10 +1,12 @@
 //! Calls that may wait for host functions.
 
 use crate::call::public_error;
+use crate::store::StoreContextMut;
 use anyhow::Result;
 use ropewalk_runtime::pending;
 use ropewalk_runtime::{Pending, Poller, Polling, Stop, Store as RuntimeStore};
 use std::ffi::c_void;
+use std::future::poll_fn;
 use std::ptr::{self, NonNull};
 use std::task::{Context, Poll};
 
@@ -139,6 +141,29 @@ impl WaitingCall {
             _ => None,
         }
     }
+}
+
+/// Continues a stack in a future, which waits for host functions that are not ready. The store
+/// is borrowed as long as the future lives, and at hand again when it has ended.
+///
+/// # Safety
+///
+/// `begin` must enter WebAssembly in the store it is given, in a way that is sound when the
+/// future is first polled; what it refers to must stay where it is as long as the future lives,
+/// which may be for ever.
+pub(crate) async unsafe fn continued<T>(
+    store: &mut StoreContextMut<'_, T>,
+    begin: impl FnOnce(NonNull<RuntimeStore>, Poller) -> Result<(), Stop>,
+) -> Result<()> {
+    // SAFETY: the store is borrowed as long as this lives.
+    let mut call = unsafe { WaitingCall::new(store.enter()) };
+    let mut begin = Some(begin);
+    poll_fn(|context| {
+        let begin = |runtime, poller| begin.take().expect("a call begins once")(runtime, poller);
+        // SAFETY: the caller's promise.
+        unsafe { call.poll_stack(context, begin) }
+    })
+    .await
 }
 
 /// How a call is polled with a context.

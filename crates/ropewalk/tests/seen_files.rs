@@ -192,3 +192,17 @@ fn a_small_file_has_no_note() {
     }
     assert_eq!(place.notes().len(), 0);
 }
+
+#[test]
+fn a_pipe_is_read_once() {
+    let place = Place::new("piped");
+    let pipe = place.file("pipe.wasm");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    assert!(Module::from_cache(&place.engine, &pipe).is_none(), "nobody waits for it");
+    let writer = std::thread::spawn({
+        let pipe = pipe.clone();
+        move || fs::write(pipe, module(5)).unwrap()
+    });
+    assert_eq!(place.run(&pipe), 5);
+    writer.join().unwrap();
+}

@@ -19,7 +19,7 @@
 //! Nobody but the host has a reference to what it holds. The collector takes that for
 //! in use ([`Holding`](crate::stack)), until its owner resumes it or drops it.
 
-use crate::activation::{Ending, LeavePoint, NOBODY, Poller, Stop, activate, activate_on};
+use crate::activation::{Ending, LeavePoint, Poller, Stop, activate, activate_on};
 use crate::arch::stubs::{self, Left};
 use crate::backtrace::Backtrace;
 use crate::from_host::{continue_from, trap};
@@ -187,10 +187,11 @@ pub unsafe fn resume_throw<W: AsRef<[u64]>>(
     reference: u64,
     exception: u64,
     handlers: &List<W>,
+    poller: Poller,
 ) -> Result<(), Stop> {
     // SAFETY: as in `resume`.
     let stopped = unsafe {
-        activate_held(store, reference, NOBODY, |context, root| {
+        activate_held(store, reference, poller, |context, root| {
             (*root).wait_for_host(stubs::come_back as *const c_void, handlers.as_ptr());
             let store = Store::from_context(context);
             match store.consume_held(reference, StackKind::Continuation) {

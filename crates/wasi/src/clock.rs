@@ -8,6 +8,46 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 ///
 /// Waiting is by the host's clock, whatever this one shows: a program that sleeps
 /// for a second waits for a second.
+///
+/// ```
+/// use ropewalk::{Engine, Linker, Module, Store};
+/// use ropewalk_wasi::{Clock, WasiCtx};
+/// use std::time::Duration;
+///
+/// /// A day that does not end.
+/// struct Stopped(Duration);
+///
+/// impl Clock for Stopped {
+///     fn resolution(&self) -> Duration {
+///         Duration::from_secs(1)
+///     }
+///
+///     fn now(&self) -> Duration {
+///         self.0
+///     }
+/// }
+///
+/// # fn main() -> ropewalk::Result<()> {
+/// let engine = Engine::default();
+/// let module = Module::new(&engine, r#"
+///     (module
+///       (import "wasi_snapshot_preview1" "clock_time_get"
+///         (func $time (param i32 i64 i32) (result i32)))
+///       (memory (export "memory") 1)
+///       (func (export "now") (result i64)
+///         (drop (call $time (i32.const 0) (i64.const 1) (i32.const 0)))
+///         (i64.load (i32.const 0))))
+/// "#)?;
+/// let mut linker = Linker::new(&engine);
+/// ropewalk_wasi::add_to_linker(&mut linker, |ctx| ctx)?;
+/// let ctx = WasiCtx::builder().wall_clock(Stopped(Duration::from_secs(1_000))).build();
+/// let mut store = Store::new(&engine, ctx);
+/// let instance = linker.instantiate(&mut store, &module)?;
+/// let now = instance.get_typed_func::<(), i64>(&mut store, "now")?;
+/// assert_eq!(now.call(&mut store, ())?, 1_000_000_000_000);
+/// # Ok(())
+/// # }
+/// ```
 pub trait Clock: Send + Sync {
     /// The smallest difference that it shows.
     fn resolution(&self) -> Duration;

@@ -10,7 +10,7 @@ use crate::table::Table;
 use crate::tape::{Player, Recorder, Tape};
 use crate::wait::Source;
 use cap_std::fs::Dir;
-use ropewalk::Result;
+use ropewalk::{Instance, Memory, Result};
 use std::fs::File;
 use std::io::{Error as IoError, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -37,6 +37,8 @@ pub struct WasiCtx {
     /// Of the function that is being called.
     pub(crate) progress: Progress,
     pub(crate) tape: Tape,
+    /// The memory of the instance that called last.
+    pub(crate) memory: Option<(Instance, Memory)>,
 }
 
 /// How far a function has come that is called again after it waited.
@@ -86,6 +88,23 @@ impl WasiCtx {
 
 bitflags::bitflags! {
     /// What a program may do with a directory itself.
+    ///
+    /// ```
+    /// use ropewalk_wasi::{DirPerms, FilePerms, WasiCtx};
+    ///
+    /// # fn main() -> ropewalk::Result<()> {
+    /// let (read, all) = (DirPerms::READ, DirPerms::all());
+    /// let mut builder = WasiCtx::builder();
+    /// // It finds what is in the first, and reads it.
+    /// builder.preopened_dir("src", "/src", read, FilePerms::READ)?;
+    /// # let scratch = std::env::temp_dir();
+    /// // It makes, changes and removes what it likes in the second.
+    /// builder.preopened_dir(scratch, "/scratch", all, FilePerms::all())?;
+    /// let ctx = builder.build();
+    /// # drop(ctx);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct DirPerms: u8 {
         /// List it and look up what is in it.
@@ -94,7 +113,7 @@ bitflags::bitflags! {
         const MUTATE = 2;
     }
 
-    /// What a program may do with the files in a directory.
+    /// What a program may do with the files in a directory. [`DirPerms`] has an example.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct FilePerms: u8 {
         /// Read them.
@@ -138,7 +157,33 @@ pub struct WasiCtxBuilder {
 }
 
 /// A standard stream: a pipe in memory, or a file of the host's, which may be a
-/// pipe too.
+/// pipe too. It is made of these by `into`, which the methods of the builder do.
+///
+/// ```
+/// use ropewalk_wasi::{MemoryOutputPipe, Stream, WasiCtx};
+/// use std::fs::File;
+///
+/// /// Where a program writes to.
+/// fn output(keep: Option<&MemoryOutputPipe>) -> std::io::Result<Stream> {
+///     match keep {
+///         Some(pipe) => Ok(pipe.clone().into()),
+///         None => Ok(File::options().write(true).open("/dev/null")?.into()),
+///     }
+/// }
+///
+/// let (reader, writer) = std::io::pipe()?;
+/// let ctx = WasiCtx::builder()
+///     .stdin(File::open("/dev/null")?)
+///     .stdout(output(None)?)
+///     .stderr(std::os::fd::OwnedFd::from(writer))
+///     .build();
+/// # drop((ctx, reader));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
+/// A program reads an input and writes an output, and cannot cut off the file behind it or set
+/// its times. It can seek in a file that it is handed, but not in an output that is
+/// [inherited](WasiCtxBuilder::inherit_stdio).
 pub struct Stream(Descriptor);
 
 impl Stream {
@@ -156,8 +201,15 @@ impl Stream {
         self
     }
 
+    /// What is behind it is written to, and otherwise left as it is: it may have been there
+    /// before the program, as a log has.
     fn for_writing(mut self) -> Stream {
-        self.0.base.remove(Rights::FD_READ);
+        self.0.base.remove(
+            Rights::FD_READ
+                | Rights::FD_ALLOCATE
+                | Rights::FD_FILESTAT_SET_SIZE
+                | Rights::FD_FILESTAT_SET_TIMES,
+        );
         self
     }
 }
@@ -189,7 +241,26 @@ impl From<File> for Stream {
 }
 
 /// A socket that a program is handed: a connection, or one that waits for
-/// connections.
+/// connections. It is made by `into`, which
+/// [`preopened_socket`](WasiCtxBuilder::preopened_socket) does.
+///
+/// ```
+/// use ropewalk_wasi::{Socket, WasiCtx};
+/// use std::net::TcpListener;
+/// use std::os::unix::net::UnixStream;
+///
+/// # fn main() -> ropewalk::Result<()> {
+/// let (ours, theirs) = UnixStream::pair()?;
+/// let sockets: [Socket; 2] = [TcpListener::bind("127.0.0.1:0")?.into(), theirs.into()];
+/// let mut builder = WasiCtx::builder();
+/// for socket in sockets {
+///     builder.preopened_socket(socket)?;
+/// }
+/// let ctx = builder.build();
+/// # drop((ctx, ours));
+/// # Ok(())
+/// # }
+/// ```
 pub struct Socket {
     fd: OwnedFd,
     listens: bool,
@@ -383,6 +454,43 @@ impl WasiCtxBuilder {
 
     /// Hands the program a socket. Sockets get the descriptors after those of the
     /// directories, in order. They are switched to not blocking.
+    ///
+    /// ```
+    /// use ropewalk::{Engine, Linker, Module, Store};
+    /// use ropewalk_wasi::WasiCtx;
+    /// use std::io::{Read as _, Write as _};
+    /// use std::os::unix::net::UnixStream;
+    ///
+    /// // It sends back what it receives. Its descriptors are 0, 1, 2, and 3: the socket.
+    /// let program = r#"
+    ///     (module
+    ///       (import "wasi_snapshot_preview1" "sock_recv"
+    ///         (func $receive (param i32 i32 i32 i32 i32 i32) (result i32)))
+    ///       (import "wasi_snapshot_preview1" "sock_send"
+    ///         (func $send (param i32 i32 i32 i32 i32) (result i32)))
+    ///       (memory (export "memory") 1)
+    ///       (data (i32.const 0) "\40\00\00\00\04\00\00\00")
+    ///       (func (export "_start")
+    ///         (drop (call $receive (i32.const 3) (i32.const 0) (i32.const 1) (i32.const 0)
+    ///           (i32.const 16) (i32.const 20)))
+    ///         (drop (call $send (i32.const 3) (i32.const 0) (i32.const 1) (i32.const 0)
+    ///           (i32.const 16)))))
+    /// "#;
+    /// let (mut ours, theirs) = UnixStream::pair()?;
+    /// ours.write_all(b"rope")?;
+    ///
+    /// let engine = Engine::default();
+    /// let mut linker = Linker::new(&engine);
+    /// ropewalk_wasi::add_to_linker(&mut linker, |ctx| ctx)?;
+    /// let mut store = Store::new(&engine, WasiCtx::builder().preopened_socket(theirs)?.build());
+    /// let instance = linker.instantiate(&mut store, &Module::new(&engine, program)?)?;
+    /// instance.get_typed_func::<(), ()>(&mut store, "_start")?.call(&mut store, ())?;
+    ///
+    /// let mut answer = [0; 4];
+    /// ours.read_exact(&mut answer)?;
+    /// assert_eq!(&answer, b"rope");
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
     pub fn preopened_socket(&mut self, socket: impl Into<Socket>) -> Result<&mut WasiCtxBuilder> {
         let descriptor = socket.into().descriptor(FdFlags::empty()).map_err(IoError::from)?;
         self.sockets.push(descriptor);
@@ -532,6 +640,7 @@ impl WasiCtxBuilder {
             preopens: self.saveable.then(|| preopens.to_vec()),
             progress: Progress::default(),
             tape: self.tape,
+            memory: None,
         }
     }
 }

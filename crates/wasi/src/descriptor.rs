@@ -118,14 +118,25 @@ impl Descriptor {
         }
     }
 
-    /// A file with a position, and not a directory, which is a bad descriptor
+    /// What the host may have in a file system, and not a directory, which is a bad descriptor
     /// here.
-    pub(crate) fn seekable(&self) -> Result<BorrowedFd<'_>> {
+    pub(crate) fn file(&self) -> Result<BorrowedFd<'_>> {
         match &self.kind {
             Kind::Directory(_) => Err(Errno::BADF.into()),
             Kind::File { fd, .. } => Ok(fd.as_fd()),
             Kind::Stdio(source) => Ok(source.as_fd()),
             _ => Err(Errno::SPIPE.into()),
+        }
+    }
+
+    /// The same, with a position. A standard output of the host's has none: what others have
+    /// written there before is not the program's.
+    pub(crate) fn positioned(&self) -> Result<BorrowedFd<'_>> {
+        let file = self.file()?;
+        let is_output = matches!(self.kind, Kind::Stdio(Source::Stdout | Source::Stderr));
+        match !is_output && has_position(file, self.filetype()) {
+            true => Ok(file),
+            false => Err(Errno::SPIPE.into()),
         }
     }
 
@@ -296,11 +307,18 @@ pub(crate) fn filetype_of(fd: impl AsFd) -> FileType {
 /// What a file's descriptor can have. A terminal has no position, by which
 /// programs recognise it.
 pub(crate) fn file_rights(fd: impl AsFd, filetype: FileType) -> Rights {
-    let position = Rights::FD_SEEK.union(Rights::FD_TELL);
+    match has_position(fd, filetype) {
+        true => Rights::FILE,
+        false => Rights::FILE.difference(Rights::FD_SEEK.union(Rights::FD_TELL)),
+    }
+}
+
+/// Whether one can seek in a file.
+fn has_position(fd: impl AsFd, filetype: FileType) -> bool {
     match filetype {
-        FileType::RegularFile | FileType::BlockDevice => Rights::FILE,
-        FileType::CharacterDevice if !rustix::termios::isatty(fd) => Rights::FILE,
-        _ => Rights::FILE.difference(position),
+        FileType::RegularFile | FileType::BlockDevice => true,
+        FileType::CharacterDevice => !rustix::termios::isatty(fd),
+        _ => false,
     }
 }
 

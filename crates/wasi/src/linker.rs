@@ -169,7 +169,7 @@ fn call<T: Send + 'static, const N: usize>(
     called: Called<N>,
     function: impl Fn(&mut WasiCtx, &mut Guest<'_>) -> Result + Send + Sync + 'static,
 ) -> ropewalk::Result<i32> {
-    let memory = memory(&mut caller)?;
+    let memory = memory(&mut caller, &get)?;
     let progress = Progress::default();
     let mut attempt = Attempt { memory, get, called, function, progress, written: Vec::new() };
     attempt.progress.is_polled = caller.can_wait();
@@ -294,8 +294,21 @@ fn errno(outcome: Result) -> ropewalk::Result<i32> {
     }
 }
 
-/// The memory of the program that called.
-fn memory<T>(caller: &mut Caller<'_, T>) -> ropewalk::Result<Memory> {
+/// The memory of the program that called. It is looked for once, as long as the same instance
+/// calls.
+fn memory<T>(
+    caller: &mut Caller<'_, T>,
+    get: impl Fn(&mut T) -> &mut WasiCtx,
+) -> ropewalk::Result<Memory> {
+    let instance = caller.instance();
+    if let Some((found, memory)) = get(caller.data_mut()).memory
+        && Some(found) == instance
+    {
+        return Ok(memory);
+    }
     let memory = caller.get_export("memory").and_then(|export| export.into_memory());
-    memory.ok_or_else(|| Error::msg("a program must export its memory as \"memory\" to use WASI"))
+    let none = || Error::msg("a program must export its memory as \"memory\" to use WASI");
+    let memory = memory.ok_or_else(none)?;
+    get(caller.data_mut()).memory = instance.map(|instance| (instance, memory));
+    Ok(memory)
 }

@@ -3,12 +3,19 @@
 use crate::abi::{FdFlags, FileType, OFlags, Rights};
 use crate::descriptor::{Descriptor, Kind, file_rights, filetype_of};
 use crate::directory::Directory;
-use crate::errno::{Errno, Result};
+use crate::errno::{Errno, Failure, Result};
+use crate::wait::Wait;
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _};
-use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt as _};
+use cap_std::fs::{Dir, FileTypeExt as _, OpenOptions, OpenOptionsExt as _};
+use rustix::fs::OFlags as Host;
 use std::fs::File;
+use std::io::ErrorKind;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How soon one looks again whether somebody reads a named pipe. The host tells nobody.
+const NEXT_LOOK: Duration = Duration::from_millis(5);
 
 /// How a program wants to open something.
 pub(crate) struct Request {
@@ -22,18 +29,44 @@ impl Request {
     pub(crate) fn open(&self, parent: &Descriptor, path: &str) -> Result<Descriptor> {
         let directory = parent.directory()?;
         self.check(parent)?;
-        let file = self.open_file(parent, directory, path)?;
-        Ok(self.descriptor(parent, path, file))
+        match self.open_file(parent, directory, path) {
+            Ok(file) => Ok(self.descriptor(parent, path, file)),
+            Err(error) if self.waits_for_reader(&error, directory, path) => {
+                let until = Some(Instant::now() + NEXT_LOOK);
+                Err(Failure::Wait(Wait { sources: Vec::new(), until }))
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
-    /// Opens it for the host, which must not be done before it is checked.
+    /// Opens it for the host, which must not be done before it is checked. The host does not
+    /// wait until a named pipe has another end.
     pub(crate) fn open_file(
         &self,
         parent: &Descriptor,
         directory: &Directory,
         path: &str,
     ) -> std::io::Result<File> {
-        Ok(directory.dir.open_with(path, &self.options(parent))?.into_std())
+        let open = |flags| directory.dir.open_with(path, &self.options(parent, flags));
+        let file = match open(self.host_flags() | Host::NONBLOCK) {
+            // Somebody has a lease of it, which the host asks them to give up.
+            Err(error) if error.kind() == ErrorKind::WouldBlock => open(self.host_flags())?,
+            file => file?,
+        };
+        Ok(file.into_std())
+    }
+
+    /// Whether a named pipe could not be opened since nobody reads it yet, and the program waits
+    /// for that.
+    fn waits_for_reader(&self, error: &std::io::Error, directory: &Directory, path: &str) -> bool {
+        let no_reader = error.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error());
+        no_reader && !self.fdflags.contains(FdFlags::NONBLOCK) && {
+            let metadata = match self.follow {
+                true => directory.dir.metadata(path),
+                false => directory.dir.symlink_metadata(path),
+            };
+            metadata.is_ok_and(|metadata| metadata.file_type().is_fifo())
+        }
     }
 
     /// The descriptor of what has been opened.
@@ -49,6 +82,10 @@ impl Request {
                 flags: self.fdflags,
                 origin,
             };
+        }
+        if filetype != FileType::RegularFile && !self.fdflags.contains(FdFlags::NONBLOCK) {
+            // It takes all that it is given again. Should that fail, it takes less at a time.
+            let _ = rustix::io::ioctl_fionbio(&file, false);
         }
         let fd = Arc::new(OwnedFd::from(file));
         let base = self.granted(parent).intersection(file_rights(&fd, filetype));
@@ -80,7 +117,7 @@ impl Request {
 
     /// How the host opens it. What is created or cut off must be open for writing,
     /// even if the program is not going to.
-    fn options(&self, parent: &Descriptor) -> OpenOptions {
+    fn options(&self, parent: &Descriptor, flags: Host) -> OpenOptions {
         let wanted = self.rights.intersection(parent.inheriting);
         let has = |flag| self.oflags.contains(flag);
         let write = wanted.intersects(Rights::WRITING) || has(OFlags::CREAT) || has(OFlags::TRUNC);
@@ -93,16 +130,14 @@ impl Request {
             .create_new(has(OFlags::CREAT) && has(OFlags::EXCL))
             .truncate(has(OFlags::TRUNC))
             .follow(if self.follow { FollowSymlinks::Yes } else { FollowSymlinks::No })
-            .custom_flags(self.host_flags().bits() as i32);
+            .custom_flags(flags.bits() as i32);
         options
     }
 
-    fn host_flags(&self) -> rustix::fs::OFlags {
-        use rustix::fs::OFlags as Host;
+    fn host_flags(&self) -> Host {
         let pairs = [
             (self.oflags.contains(OFlags::DIRECTORY), Host::DIRECTORY),
             (self.fdflags.contains(FdFlags::DSYNC), Host::DSYNC),
-            (self.fdflags.contains(FdFlags::NONBLOCK), Host::NONBLOCK),
             (self.fdflags.contains(FdFlags::RSYNC), Host::RSYNC),
             (self.fdflags.contains(FdFlags::SYNC), Host::SYNC),
         ];

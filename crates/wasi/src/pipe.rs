@@ -4,6 +4,18 @@ use std::io::IoSlice;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A standard input that is known in advance. Clones are the same pipe.
+///
+/// ```
+/// use ropewalk_wasi::{MemoryInputPipe, WasiCtx};
+///
+/// let input = MemoryInputPipe::new("first line\nsecond line\n");
+/// let ctx = WasiCtx::builder().stdin(input.clone()).build();
+/// // ... a program runs with it, and reads as much as it likes.
+/// # drop(ctx);
+/// assert_eq!(input.unread(), 23);
+/// assert_eq!(input.take_unread(), b"first line\nsecond line\n");
+/// assert_eq!(input.unread(), 0);
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct MemoryInputPipe {
     unread: Arc<Mutex<std::collections::VecDeque<u8>>>,
@@ -37,6 +49,39 @@ impl MemoryInputPipe {
 }
 
 /// A standard output or error that is kept. Clones are the same pipe.
+///
+/// ```
+/// use ropewalk::{Engine, Linker, Module, Store};
+/// use ropewalk_wasi::{MemoryOutputPipe, WasiCtx};
+///
+/// # fn main() -> ropewalk::Result<()> {
+/// let engine = Engine::default();
+/// let module = Module::new(&engine, r#"
+///     (module
+///       (import "wasi_snapshot_preview1" "fd_write"
+///         (func $write (param i32 i32 i32 i32) (result i32)))
+///       (memory (export "memory") 1)
+///       (data (i32.const 0) "\08\00\00\00\04\00\00\00rope")
+///       (func (export "print") (result i32)
+///         (call $write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 16))))
+/// "#)?;
+/// let mut linker = Linker::new(&engine);
+/// ropewalk_wasi::add_to_linker(&mut linker, |ctx| ctx)?;
+///
+/// // It has room for six bytes.
+/// let output = MemoryOutputPipe::new(6);
+/// let mut store = Store::new(&engine, WasiCtx::builder().stdout(output.clone()).build());
+/// let instance = linker.instantiate(&mut store, &module)?;
+/// let print = instance.get_typed_func::<(), i32>(&mut store, "print")?;
+/// assert_eq!(print.call(&mut store, ())?, 0);
+/// assert_eq!((output.unseen(), output.text()), (4, "rope".to_owned()));
+/// assert_eq!(print.call(&mut store, ())?, 0);
+/// assert_eq!((output.unseen(), output.contents()), (2, b"ropero".to_vec()));
+/// const EPIPE: i32 = 64;
+/// assert_eq!(print.call(&mut store, ())?, EPIPE);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct MemoryOutputPipe {
     written: Arc<Mutex<Written>>,

@@ -3,9 +3,11 @@
 //!
 //! A block of code whose first line names a file, as in `` ```c hello.c ``, is that file.
 //! A block of `sh` is commands, and the block of `text` after it is what they print. A
-//! guide whose tools are not there is not followed; nor is one that fetches packages, unless
-//! `ROPEWALK_FETCH` is set, since a registry may be slow or away.
+//! guide is followed as far as its tools are there, and the test says how far. One that fetches
+//! packages is not, unless `ROPEWALK_FETCH` is set, since a registry may be slow or away.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -61,7 +63,42 @@ fn the_tools_of_commands_are_the_programs_that_they_run() {
 /// Where commands are looked for: this one first.
 fn path() -> String {
     let own = Path::new(env!("CARGO_BIN_EXE_ropewalk")).parent().expect("a folder");
-    format!("{}:{}", own.display(), std::env::var("PATH").unwrap_or_default())
+    let path = format!("{}:{}", own.display(), std::env::var("PATH").unwrap_or_default());
+    with_zig(path, &scratch("zig of Python"))
+}
+
+/// Directories in which `zig` is found, if it is not there but its package for Python is, as the
+/// guides say: the folder gets a command that is called so.
+fn with_zig(path: String, folder: &Path) -> String {
+    let python = |script: &str| {
+        let mut shell = Command::new("/bin/sh");
+        shell.args(["-c", script]).env("PATH", &path).output().expect("a shell").status.success()
+    };
+    if have_tools("zig", &path) || !python("python3 -c 'import ziglang'") {
+        return path;
+    }
+    let zig = folder.join("zig");
+    std::fs::write(&zig, "#!/bin/sh\nexec python3 -m ziglang \"$@\"\n").expect("a file");
+    std::fs::set_permissions(&zig, Permissions::from_mode(0o755)).expect("a command");
+    format!("{}:{path}", folder.display())
+}
+
+#[test]
+fn zig_is_found_as_a_package_of_python_too() {
+    let (tools, folder) = (scratch("a Python with zig"), scratch("zig for the test"));
+    let python = tools.join("python3");
+    let zig = |path: &str| {
+        let output = Command::new("/bin/sh").args(["-c", "zig version"]).env("PATH", path).output();
+        String::from_utf8(output.expect("a shell").stdout).expect("text")
+    };
+    let path = tools.display().to_string();
+    // No Python, one without the package, and one with it.
+    assert_eq!(with_zig(path.clone(), &folder), path);
+    for (script, printed) in [("exit 1", ""), ("echo $*", "-m ziglang version\n")] {
+        std::fs::write(&python, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&python, Permissions::from_mode(0o755)).unwrap();
+        assert_eq!(zig(&with_zig(path.clone(), &folder)), printed);
+    }
 }
 
 /// Follows a guide in an empty folder.
@@ -69,12 +106,8 @@ fn follow(name: &str) {
     let guide = std::fs::read_to_string(root().join("docs/guides").join(name)).expect("a guide");
     let blocks = blocks(&guide);
     let (folder, path) = (scratch(name), path());
-    let commands = blocks.iter().filter(|block| block.language == "sh");
-    if !commands.clone().all(|block| have_tools(&block.text, &path)) {
-        eprintln!("{name}: not followed, since its tools are not there");
-        return;
-    }
-    let fetches = commands.clone().any(|block| tools(&block.text).contains(&"mvn"));
+    let mut commands = blocks.iter().filter(|block| block.language == "sh");
+    let fetches = commands.any(|block| tools(&block.text).contains(&"mvn"));
     if fetches && std::env::var_os("ROPEWALK_FETCH").is_none() {
         eprintln!(
             "{name}: not followed, since it fetches packages and `ROPEWALK_FETCH` is not set"
@@ -85,6 +118,11 @@ fn follow(name: &str) {
     for block in &blocks {
         match (&block.file, &*block.language) {
             (Some(file), _) => std::fs::write(folder.join(file), &block.text).expect("a file"),
+            (None, "sh") if !have_tools(&block.text, &path) => {
+                let tools = tools(&block.text).join(", ");
+                eprintln!("{name}: followed up to where one of these is missing: {tools}");
+                return;
+            }
             (None, "sh") => printed = Some(run(&block.text, &folder, &path)),
             (None, "text") => assert_eq!(printed.take().as_ref(), Some(&block.text), "{name}"),
             _ => {}

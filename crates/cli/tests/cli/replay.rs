@@ -127,9 +127,12 @@ fn what_cannot_be_replayed_is_refused() {
     }
     ropewalk(&["replay", &program]).fails(1, &["is no recording", "ropewalk run --record"]);
     ropewalk(&["replay", "missing.recording"]).fails(1, &["cannot read missing.recording"]);
+    ropewalk(&["replay", "examples"]).fails(1, &["examples is a directory, not a file"]);
 
-    // The standard input cannot be read twice.
-    ropewalk(&["run", "--record", &tape, "-"]).fails(1, &["could not be read again"]);
+    // The standard input cannot be read twice, and no pipe can.
+    for input in ["-", "/dev/stdin"] {
+        ropewalk(&["run", "--record", &tape, input]).fails(1, &["could not be read again"]);
+    }
 }
 
 /// Asks for a random number, and lets a generator suspend as often as its lowest bits say.

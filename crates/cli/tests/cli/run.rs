@@ -1,6 +1,9 @@
 //! `ropewalk run`.
 
-use crate::process::{Outcome, file, ropewalk, with_input};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::process::{Outcome, absent, file, outcome, ropewalk, with_input};
 
 /// Runs `--invoke f` of a module that consists of this function.
 fn invoke(test: &str, func: &str, arguments: &[&str]) -> Outcome {
@@ -142,13 +145,21 @@ fn legacy_exceptions_are_refused_with_the_tool_that_translates_them() {
 }
 
 #[test]
+fn a_binary_of_another_version_is_refused_with_both_versions() {
+    let module = file("version.wasm", b"\0asm\x02\0\0\0");
+    let says = "version.wasm: unknown binary version: 0x2, expected 0x1 (at offset 0x4)";
+    ropewalk(&["run", &module]).fails(1, &[says]);
+    ropewalk(&["validate", &module]).fails(1, &[says]);
+}
+
+#[test]
 fn imports_that_nobody_provides_are_listed_with_a_hint() {
     let module = r#"(import "host" "log" (func (param i32))) (import "host" "memory" (memory 1))
         (import "wasi_snapshot_preview1" "sched_yield" (func (result i32)))
         (import "wasi_snapshot_preview1" "frob" (func)) (import "host" "tell" (func))
         (func (export "_start"))"#;
     let says = [
-        "nobody provides",
+        "imports.wat imports what nobody provides",
         "\"host\" \"log\": function [i32] -> []",
         "\"host\" \"memory\": memory 1",
         "\"wasi_snapshot_preview1\" \"frob\"",
@@ -171,6 +182,19 @@ fn a_module_can_be_preloaded() {
     let module = file("preloads.wat", module);
     ropewalk(&["run", "--preload", &library, "--invoke", "f", &module]).prints("42\n");
     ropewalk(&["run", "--preload", "library", &module]).fails(1, &["NAME=FILE"]);
+    // What is wrong with it is said of it, and not of the module.
+    let broken = [
+        ("missing", r#"(import "x" "y" (func))"#, 1, "missing.wat imports what nobody provides"),
+        ("starts", "(func $s unreachable) (start $s)", 134, "unreachable"),
+        ("initializes", r#"(func (export "_initialize") unreachable)"#, 134, "unreachable"),
+    ];
+    for (name, text, code, says) in broken {
+        let library = file(&format!("preloaded-{name}.wat"), text);
+        let named = format!("in the preloaded {library}: ");
+        let preload = format!("library={library}");
+        let outcome = ropewalk(&["run", "--preload", &preload, "--invoke", "f", &module]);
+        outcome.fails(code, &[&named, says]);
+    }
 }
 
 #[test]
@@ -234,6 +258,52 @@ fn a_dash_is_the_standard_input() {
     with_input(&["lower", "-"], module).prints(&format!("{module}\n"));
     with_input(&["wast", "-"], "(module)").prints("1 passed, 0 failed\n");
     with_input(&["validate", "-"], "(func").fails(1, &["the standard input:1:"]);
+}
+
+/// Runs a command of the shell in which `$ropewalk` is the command, with a cache and without.
+fn in_a_shell(script: &str) -> [Outcome; 2] {
+    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("piped-cache");
+    let run = |cached: bool| {
+        let mut shell = Command::new("bash");
+        shell.args(["-c", script]).stdin(Stdio::null());
+        shell.env_remove("HOME").env_remove("XDG_CACHE_HOME");
+        shell.env("ropewalk", env!("CARGO_BIN_EXE_ropewalk"));
+        if cached {
+            shell.env("XDG_CACHE_HOME", &cache);
+        }
+        outcome(shell.output().expect("bash is there"))
+    };
+    [run(false), run(true)]
+}
+
+#[test]
+fn a_module_comes_through_a_pipe() {
+    let module = file("piped.wat", "(func (export \"f\") (result i32) i32.const 7)");
+    let compiled = absent("piped.cwasm");
+    ropewalk(&["compile", "-o", &compiled, &module]).prints("");
+    let fifo = absent("piped.fifo");
+    for file in [&module, &compiled] {
+        let scripts = [
+            format!("$ropewalk run --invoke f <(cat {file})"),
+            format!("$ropewalk run --no-cache --invoke f <(cat {file})"),
+            format!("cat {file} | $ropewalk run --invoke f /dev/stdin"),
+            format!("cat {file} | $ropewalk run --invoke f -"),
+            format!("$ropewalk run --invoke f /dev/stdin <{file}"),
+            format!(
+                "mkfifo {fifo}; cat {file} >{fifo} & \
+                 timeout 20 $ropewalk run --invoke f {fifo}; rm {fifo}"
+            ),
+        ];
+        for script in scripts {
+            for outcome in in_a_shell(&script) {
+                assert_eq!(outcome.stdout, "7\n", "{script}: {outcome:?}");
+                assert_eq!(outcome.stderr, "", "{script}: {outcome:?}");
+            }
+        }
+    }
+    for outcome in in_a_shell("$ropewalk run --invoke f <(true)") {
+        outcome.fails(1, &["is empty"]);
+    }
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! Programs that use WASI.
 
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::process::{Outcome, command, file, outcome, ropewalk, with_input};
+use crate::process::{Outcome, absent, command, file, outcome, ropewalk, with_input};
 
 /// What programs of these tests are made of: `$print` and `$exit`.
 const PRELUDE: &str = r#"
@@ -65,8 +65,8 @@ fn a_program_sees_the_environment_that_it_is_given() {
     let mut inheriting = command(&["run", "--env", "ROPEWALK_TEST", &program]);
     let output = inheriting.env("ROPEWALK_TEST", "here").output().unwrap();
     assert_eq!(output.stdout, b"ROPEWALK_TEST=here\0");
-    let missing = ropewalk(&["run", "--env", "ROPEWALK_MISSING", &program]);
-    missing.fails(1, &["ROPEWALK_MISSING", "no such variable"]);
+    // One that is not set here is not set there.
+    ropewalk(&["run", "--env", "ROPEWALK_MISSING", "--env", "A=1", &program]).prints("A=1\0");
     ropewalk(&["run", "--env", "=1", &program]).fails(1, &["--env =1: expected NAME=VALUE"]);
 }
 
@@ -192,6 +192,88 @@ fn a_program_that_does_not_end_in_time_is_ended() {
     let start = program("starts-too-long", "(func $f (loop $again (br $again))) (start $f)");
     let says = ["the program did not end within 500ms", "!f"];
     ropewalk(&["run", "--timeout", "500ms", &start]).fails(134, &says);
+}
+
+#[test]
+fn a_program_that_waits_for_the_other_end_of_a_named_pipe_is_ended_in_time() {
+    let pipe = absent("wasi-timeout.fifo");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let folder = Path::new(&pipe).parent().unwrap().to_str().unwrap();
+    // Opening to write waits for a reader, and reading for a writer.
+    for (name, rights, then) in [
+        ("writes-fifo", 64, ""),
+        ("reads-fifo", 2, "(i32.store (i32.const 4) (i32.const 9)) (i32.store (i32.const 0) (i32.const 1024))
+            (drop (call $read (i32.load (i32.const 32)) (i32.const 0) (i32.const 1) (i32.const 8)))"),
+    ] {
+        let body = format!(
+            r#"(data (i32.const 64) "wasi-timeout.fifo")
+               (func (export "_start")
+                 (if (call $open (i32.const 3) (i32.const 1) (i32.const 64) (i32.const 17)
+                   (i32.const 0) (i64.const {rights}) (i64.const 0) (i32.const 0) (i32.const 32))
+                   (then (call $exit (i32.const 1))))
+                 {then})"#
+        );
+        let program = program(name, &body);
+        let outcome = ropewalk(&["run", "--timeout", "500ms", "--dir", folder, &program]);
+        outcome.fails(134, &["the program did not end within 500ms"]);
+    }
+    std::fs::remove_file(pipe).unwrap();
+}
+
+/// A program that tries to change what is behind its standard output, and says by its exit code
+/// which function let it.
+const DAMAGES: &str = r#"(module
+  (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
+  (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
+  (import "wasi_snapshot_preview1" "fd_pwrite"
+    (func $pwrite (param i32 i32 i32 i64 i32) (result i32)))
+  (import "wasi_snapshot_preview1" "fd_pread"
+    (func $pread (param i32 i32 i32 i64 i32) (result i32)))
+  (import "wasi_snapshot_preview1" "fd_seek" (func $seek (param i32 i64 i32 i32) (result i32)))
+  (import "wasi_snapshot_preview1" "fd_filestat_set_size"
+    (func $set-size (param i32 i64) (result i32)))
+  (import "wasi_snapshot_preview1" "fd_filestat_set_times"
+    (func $set-times (param i32 i64 i64 i32) (result i32)))
+  (import "wasi_snapshot_preview1" "fd_allocate"
+    (func $allocate (param i32 i64 i64) (result i32)))
+  (memory (export "memory") 1)
+  (data (i32.const 0) "\10\00\00\00\05\00\00\00") (data (i32.const 16) "more\n")
+  (func $check (param $errno i32) (param $expected i32) (param $number i32)
+    (if (i32.ne (local.get $errno) (local.get $expected))
+      (then (call $exit (local.get $number)))))
+  (func (export "_start") (local $fd i32)
+    (local.set $fd (i32.const 1))
+    (loop $next
+      (call $check (call $set-size (local.get $fd) (i64.const 0)) (i32.const 8) (i32.const 1))
+      (call $check (call $allocate (local.get $fd) (i64.const 0) (i64.const 4096))
+        (i32.const 8) (i32.const 2))
+      (call $check (call $set-times (local.get $fd) (i64.const 0) (i64.const 0) (i32.const 4))
+        (i32.const 76) (i32.const 3))
+      (call $check
+        (call $pwrite (local.get $fd) (i32.const 0) (i32.const 1) (i64.const 0) (i32.const 8))
+        (i32.const 70) (i32.const 4))
+      (call $check
+        (call $pread (local.get $fd) (i32.const 0) (i32.const 1) (i64.const 0) (i32.const 8))
+        (i32.const 70) (i32.const 5))
+      (call $check (call $seek (local.get $fd) (i64.const 0) (i32.const 0) (i32.const 8))
+        (i32.const 70) (i32.const 6))
+      (local.set $fd (i32.add (local.get $fd) (i32.const 1)))
+      (br_if $next (i32.eq (local.get $fd) (i32.const 2))))
+    (call $check (call $write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 8))
+      (i32.const 0) (i32.const 7))))"#;
+
+#[test]
+fn a_program_only_adds_to_the_file_that_its_output_goes_to() {
+    let program = file("wasi-damages.wat", DAMAGES);
+    for append in [false, true] {
+        let log = file(&format!("wasi-log-{append}"), "a line\n");
+        let mut output = std::fs::File::options().write(true).append(append).open(&log).unwrap();
+        output.seek(SeekFrom::End(0)).unwrap();
+        let mut command = command(&["run", &program]);
+        command.stdout(output.try_clone().unwrap()).stderr(output);
+        assert_eq!(command.status().unwrap().code(), Some(0));
+        assert_eq!(std::fs::read_to_string(&log).unwrap(), "a line\nmore\n");
+    }
 }
 
 #[test]

@@ -51,3 +51,11 @@ fn an_unreadable_script_exits_with_1_and_the_others_run() {
     assert!(outcome.stderr.contains("missing.wast"), "{outcome:?}");
     assert_eq!(outcome.stdout, "2 passed, 0 failed\n");
 }
+
+#[test]
+fn an_empty_file_is_no_script() {
+    let empty = file("empty.wast", "");
+    let outcome = ropewalk(&["wast", &empty]);
+    assert_eq!(outcome.code, Some(1), "{outcome:?}");
+    assert!(outcome.stderr.contains("empty.wast is empty"), "{outcome:?}");
+}

@@ -20,7 +20,7 @@ pub(crate) fn fd_advise(
     advice: i32,
 ) -> Result {
     let descriptor = ctx.table.get(fd)?;
-    let file = descriptor.seekable()?;
+    let file = descriptor.file()?;
     descriptor.require(Rights::FD_ADVISE)?;
     let advice = match advice {
         0 => Advice::Normal,
@@ -43,7 +43,7 @@ pub(crate) fn fd_allocate(
     len: i64,
 ) -> Result {
     let descriptor = ctx.table.get(fd)?;
-    let file = descriptor.seekable()?;
+    let file = descriptor.file()?;
     descriptor.require_data(Rights::FD_ALLOCATE)?;
     let (offset, len) = file_range(offset, len)?;
     Ok(rustix::fs::fallocate(file, FallocateFlags::empty(), offset, len)?)
@@ -72,7 +72,7 @@ pub(crate) fn fd_sync(ctx: &mut WasiCtx, _: &mut Guest<'_>, fd: i32) -> Result {
 /// A file whose contents are to be on the disk.
 fn synchronised(ctx: &WasiCtx, fd: i32, rights: Rights) -> Result<BorrowedFd<'_>> {
     let descriptor = ctx.table.get(fd)?;
-    let file = descriptor.seekable()?;
+    let file = descriptor.file()?;
     descriptor.require(rights)?;
     Ok(file)
 }
@@ -158,7 +158,7 @@ pub(crate) fn fd_filestat_set_size(
     size: i64,
 ) -> Result {
     let descriptor = ctx.table.get(fd)?;
-    let file = descriptor.seekable()?;
+    let file = descriptor.file()?;
     descriptor.require_data(Rights::FD_FILESTAT_SET_SIZE)?;
     let size = u64::try_from(size).map_err(|_| Errno::INVAL)?;
     Ok(rustix::fs::ftruncate(file, size)?)
@@ -207,7 +207,7 @@ pub(crate) fn fd_pread(
 ) -> Result {
     let (place, buffers) = (guest.place(size)?, guest.buffers(vectors, count)?);
     let descriptor = ctx.table.get(fd)?;
-    let file = descriptor.seekable()?;
+    let file = descriptor.positioned()?;
     descriptor.require_data(Rights::FD_READ)?;
     let offset = u64::try_from(offset).map_err(|_| Errno::INVAL)?;
     let mut slices = guest.slices_mut(&buffers);
@@ -252,7 +252,7 @@ pub(crate) fn fd_pwrite(
 ) -> Result {
     let (place, buffers) = (guest.place(size)?, guest.buffers(vectors, count)?);
     let descriptor = ctx.table.get(fd)?;
-    let file = descriptor.seekable()?;
+    let file = descriptor.positioned()?;
     descriptor.require_data(Rights::FD_WRITE)?;
     let offset = u64::try_from(offset).map_err(|_| Errno::INVAL)?;
     let slices = guest.slices(&buffers);
@@ -273,7 +273,7 @@ pub(crate) fn fd_seek(
 ) -> Result {
     let place = guest.place(position)?;
     let descriptor = ctx.table.get(fd)?;
-    let file = descriptor.seekable()?;
+    let file = descriptor.positioned()?;
     let to = seek_from(version, offset, whence)?;
     let tells = to == SeekFrom::Current(0);
     descriptor.require(if tells { Rights::FD_TELL } else { Rights::FD_SEEK })?;
@@ -299,7 +299,7 @@ fn seek_from(version: Version, offset: i64, whence: i32) -> Result<SeekFrom> {
 pub(crate) fn fd_tell(ctx: &mut WasiCtx, guest: &mut Guest<'_>, fd: i32, position: i32) -> Result {
     let place = guest.place(position)?;
     let descriptor = ctx.table.get(fd)?;
-    let file = descriptor.seekable()?;
+    let file = descriptor.positioned()?;
     descriptor.require(Rights::FD_TELL)?;
     let position = rustix::fs::tell(file)?;
     guest.put(place, position);

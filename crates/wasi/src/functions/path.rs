@@ -117,6 +117,8 @@ pub(crate) fn path_filestat_set_times(
     let dir = directory(ctx, fd, Rights::PATH_FILESTAT_SET_TIMES)?;
     match follow {
         true => Ok(dir.set_times(path, atim, mtim)?),
+        // The host does not look at a path of which it is to change nothing.
+        false if atim.is_none() && mtim.is_none() => Ok(dir.symlink_metadata(path).map(drop)?),
         false => Ok(dir.set_symlink_times(path, atim, mtim)?),
     }
 }

@@ -25,12 +25,15 @@ enum Awaited {
     Source(usize, Interest),
     /// A time, if it ever comes.
     Time(Option<Instant>),
+    /// Nothing: it is not open, or not to be waited for. The others are waited for all the same.
+    BadDescriptor,
 }
 
 /// What a program is told.
 struct Event {
     /// The number by which the program knows the subscription.
     userdata: u64,
+    error: Errno,
     ty: u8,
     bytes: u64,
     hangup: bool,
@@ -54,9 +57,9 @@ impl Subscription {
             0 => Ok(Subscription::Clock {
                 id: word(record, clock),
                 timeout: double_word(record, clock + 8),
-                absolute: match record[clock + 24] {
-                    0 => false,
-                    1 => true,
+                absolute: match record[clock + 24..clock + 26] {
+                    [0, 0] => false,
+                    [1, 0] => true,
                     _ => return Err(Errno::INVAL.into()),
                 },
             }),
@@ -85,8 +88,9 @@ impl Subscription {
                 Ok(Awaited::Time(began.host.checked_add(rest)))
             }
             Subscription::Descriptor { fd, interest } => {
-                let descriptor = ctx.table.get(fd)?;
-                descriptor.require_data(Rights::POLL_FD_READWRITE)?;
+                let descriptor = ctx.table.get(fd).ok();
+                let allowed = descriptor.filter(|it| it.base.contains(Rights::POLL_FD_READWRITE));
+                let Some(descriptor) = allowed else { return Ok(Awaited::BadDescriptor) };
                 match descriptor.source() {
                     None => Ok(Awaited::Ready(bytes_in(descriptor, interest))),
                     Some(source) => {
@@ -153,15 +157,19 @@ fn occurred<'a>(
     let ready = readiness(&sources)?;
     let now = Instant::now();
     let event = |(userdata, ty, what): &(u64, u8, Awaited)| {
-        let (bytes, hangup) = match what {
-            Awaited::Ready(bytes) => (*bytes, false),
-            Awaited::Time(time) => time.filter(|time| *time <= now).map(|_| (0, false))?,
+        let (error, bytes, hangup) = match what {
+            Awaited::BadDescriptor => (Errno::BADF, 0, false),
+            Awaited::Ready(bytes) => (Errno::SUCCESS, *bytes, false),
+            Awaited::Time(time) => {
+                time.filter(|time| *time <= now).map(|_| (Errno::SUCCESS, 0, false))?
+            }
             Awaited::Source(i, interest) => {
                 let Readiness { ready, hangup } = ready[*i];
-                ready.then(|| (available(&sources[*i].0, *interest), hangup))?
+                let bytes = ready.then(|| available(&sources[*i].0, *interest))?;
+                (Errno::SUCCESS, bytes, hangup)
             }
         };
-        Some(Event { userdata: *userdata, ty: *ty, bytes, hangup })
+        Some(Event { userdata: *userdata, error, ty: *ty, bytes, hangup })
     };
     let events: Vec<Event> = awaited.iter().filter_map(event).collect();
     if !events.is_empty() {
@@ -198,7 +206,7 @@ impl Event {
     fn encode(&self, room: &mut [u8]) {
         room.fill(0);
         room[0..8].copy_from_slice(&self.userdata.to_le_bytes());
-        // The error at 8 is zero.
+        room[8..10].copy_from_slice(&(self.error as u16).to_le_bytes());
         room[10] = self.ty;
         room[16..24].copy_from_slice(&self.bytes.to_le_bytes());
         room[24] = self.hangup.into();

@@ -99,3 +99,73 @@ fn many_files_can_be_opened_one_after_the_other() {
         program.close(fd);
     }
 }
+
+/// Every function that takes a descriptor, with arguments that are in order but for that, which
+/// is `None`. Paths are at 0x300, and have one byte.
+const WITH_DESCRIPTORS: &[(&str, &[Option<i64>])] = {
+    const FD: Option<i64> = None;
+    const AT: Option<i64> = Some(0x200);
+    const PATH: Option<i64> = Some(0x300);
+    const ZERO: Option<i64> = Some(0);
+    const ONE: Option<i64> = Some(1);
+    const OPEN: Option<i64> = Some(3);
+    &[
+        ("fd_advise", &[FD, ZERO, ZERO, ZERO]),
+        ("fd_allocate", &[FD, ZERO, ONE]),
+        ("fd_close", &[FD]),
+        ("fd_datasync", &[FD]),
+        ("fd_fdstat_get", &[FD, AT]),
+        ("fd_fdstat_set_flags", &[FD, ZERO]),
+        ("fd_fdstat_set_rights", &[FD, ZERO, ZERO]),
+        ("fd_filestat_get", &[FD, AT]),
+        ("fd_filestat_set_size", &[FD, ZERO]),
+        ("fd_filestat_set_times", &[FD, ZERO, ZERO, ZERO]),
+        ("fd_pread", &[FD, AT, ZERO, ZERO, AT]),
+        ("fd_prestat_dir_name", &[FD, AT, ONE]),
+        ("fd_prestat_get", &[FD, AT]),
+        ("fd_pwrite", &[FD, AT, ZERO, ZERO, AT]),
+        ("fd_read", &[FD, AT, ZERO, AT]),
+        ("fd_readdir", &[FD, AT, ONE, ZERO, AT]),
+        ("fd_renumber", &[FD, OPEN]),
+        ("fd_renumber", &[OPEN, FD]),
+        ("fd_seek", &[FD, ZERO, ZERO, AT]),
+        ("fd_sync", &[FD]),
+        ("fd_tell", &[FD, AT]),
+        ("fd_write", &[FD, AT, ZERO, AT]),
+        ("path_create_directory", &[FD, PATH, ONE]),
+        ("path_filestat_get", &[FD, ZERO, PATH, ONE, AT]),
+        ("path_filestat_set_times", &[FD, ZERO, PATH, ONE, ZERO, ZERO, ZERO]),
+        ("path_link", &[FD, ZERO, PATH, ONE, OPEN, PATH, ONE]),
+        ("path_link", &[OPEN, ZERO, PATH, ONE, FD, PATH, ONE]),
+        ("path_open", &[FD, ZERO, PATH, ONE, ZERO, ZERO, ZERO, ZERO, AT]),
+        ("path_readlink", &[FD, PATH, ONE, AT, ONE, AT]),
+        ("path_remove_directory", &[FD, PATH, ONE]),
+        ("path_rename", &[FD, PATH, ONE, OPEN, PATH, ONE]),
+        ("path_rename", &[OPEN, PATH, ONE, FD, PATH, ONE]),
+        ("path_symlink", &[PATH, ONE, FD, PATH, ONE]),
+        ("path_unlink_file", &[FD, PATH, ONE]),
+        ("sock_accept", &[FD, ZERO, AT]),
+        ("sock_recv", &[FD, AT, ZERO, ZERO, AT, AT]),
+        ("sock_send", &[FD, AT, ZERO, ZERO, AT]),
+        ("sock_shutdown", &[FD, ONE]),
+    ]
+};
+
+#[test]
+fn a_number_that_is_not_open_is_a_bad_descriptor_to_every_function() {
+    for (name, _) in FUNCTIONS
+        .iter()
+        .filter(|(name, _)| ["fd_", "path_", "sock_"].iter().any(|prefix| name.starts_with(prefix)))
+    {
+        assert!(WITH_DESCRIPTORS.iter().any(|(listed, _)| listed == name), "{name} is missing");
+    }
+    let mut program = in_scratch();
+    let closed = program.open("file", CREAT, FD_READ).unwrap();
+    program.close(closed);
+    for (name, arguments) in WITH_DESCRIPTORS {
+        for fd in [i64::from(closed), 99, 1 << 20, i64::from(i32::MAX), i64::from(i32::MIN), -1] {
+            let arguments: Vec<i64> = arguments.iter().map(|it| it.unwrap_or(fd)).collect();
+            assert_eq!(program.call(name, &arguments), BADF, "{name} {arguments:?}");
+        }
+    }
+}

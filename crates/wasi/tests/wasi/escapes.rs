@@ -3,7 +3,9 @@
 use crate::program::errno::*;
 use crate::program::*;
 use ropewalk_wasi::{DirPerms, FilePerms, WasiCtx};
+use rustix::fs::CWD;
 use std::os::unix::fs::symlink;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A program in a directory beside which there is a secret, with links to it.
 fn program() -> (Program, tempfile::TempDir) {
@@ -112,4 +114,52 @@ fn the_number_of_the_parent_is_not_told() {
     let parent = 0x200 + 25;
     assert_eq!(program.bytes(parent + 24, 2), b"..");
     assert_eq!(program.u64(parent + 8), 0);
+}
+
+/// Ends a thread that looks at it, also if the test fails.
+struct SetWhenDropped<'a>(&'a AtomicBool);
+
+impl Drop for SetWhenDropped<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn a_directory_that_becomes_a_link_outward_lets_nothing_out() {
+    let (mut program, outside) = program();
+    let inside = outside.path().join("inside");
+    std::fs::write(inside.join("dir/secret"), "rope").unwrap();
+    symlink("..", inside.join("link")).unwrap();
+    let ended = AtomicBool::new(false);
+    let mut found = [0; 2];
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let (dir, link) = (inside.join("dir"), inside.join("link"));
+            let exchange = rustix::fs::RenameFlags::EXCHANGE;
+            while !ended.load(Ordering::Relaxed) {
+                rustix::fs::renameat_with(CWD, &dir, CWD, &link, exchange).unwrap();
+            }
+        });
+        let _end = SetWhenDropped(&ended);
+        for _ in 0..4000 {
+            match program.open_with(ROOT, FOLLOW, "dir/secret", 0, FD_READ, 0) {
+                Ok(fd) => {
+                    assert_eq!(program.read(fd, 9), Ok("rope".into()));
+                    program.close(fd);
+                    found[0] += 1;
+                }
+                // What was looked at has changed meanwhile, or led out.
+                Err(errno) => {
+                    assert!([PERM, NOENT, LOOP, NOTDIR, AGAIN].contains(&errno), "{errno}");
+                    found[1] += 1;
+                }
+            }
+            let stat = program.path_stat(FOLLOW, "dir/secret");
+            assert!(stat.is_err() || stat.is_ok_and(|stat| stat.size == 4));
+            program.path("path_unlink_file", "dir/../../secret");
+        }
+    });
+    assert!(found[0] > 0 && found[1] > 0, "both were seen: {found:?}");
+    assert_eq!(std::fs::read(outside.path().join("secret")).unwrap(), b"secret");
 }

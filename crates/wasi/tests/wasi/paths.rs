@@ -189,7 +189,13 @@ fn times_are_those_of_the_link_or_of_what_it_leads_to() {
     assert_eq!(set_mtim(&mut program, FOLLOW, "link", 2000, MTIM), SUCCESS);
     assert_eq!(program.path_stat(0, "file").unwrap().mtim, 2000);
     assert_eq!(set_mtim(&mut program, 0, "file", 0, 4 | 8), INVAL);
-    assert_eq!(set_mtim(&mut program, 0, "missing", 0, MTIM), NOENT);
+    for lookup in [0, FOLLOW] {
+        for which in [MTIM, 0] {
+            assert_eq!(set_mtim(&mut program, lookup, "missing", 0, which), NOENT, "{which}");
+        }
+        assert_eq!(set_mtim(&mut program, lookup, "../file", 0, 0), PERM);
+        assert_eq!(set_mtim(&mut program, lookup, "link", 0, 0), SUCCESS);
+    }
 }
 
 #[test]

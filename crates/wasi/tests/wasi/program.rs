@@ -3,8 +3,10 @@
 use ropewalk::{Engine, Instance, Linker, Memory, Module, Result, Store, Val};
 use ropewalk_wasi::{DirPerms, FilePerms, WasiCtx, WasiCtxBuilder, add_to_linker};
 use std::fmt::Write as _;
+use std::future::Future as _;
 use std::path::Path;
 use std::sync::OnceLock;
+use std::task::{Context, Poll, Waker};
 use tempfile::TempDir;
 
 /// Every function, with its parameters: `w` is an `i32` and `d` an `i64`.
@@ -211,6 +213,21 @@ impl Program {
             Val::I32(errno) => Ok(errno),
             _ => unreachable!(),
         }
+    }
+
+    /// Calls a function and gives it up if it waits; otherwise returns the number of its error.
+    #[track_caller]
+    pub fn call_once(&mut self, name: &str, arguments: &[i64]) -> Option<i32> {
+        let values = values(name, arguments);
+        let func = self.instance.get_func(&mut self.store, name).unwrap();
+        let mut results = [Val::I32(0)];
+        let mut call = Box::pin(func.call_async(&mut self.store, &values, &mut results));
+        match call.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(ended) => ended.unwrap(),
+            Poll::Pending => return None,
+        }
+        drop(call);
+        results[0].i32()
     }
 
     /// Calls a function that returns, with the number of its error.

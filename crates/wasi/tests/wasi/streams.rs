@@ -54,6 +54,45 @@ fn a_file_can_be_a_stream() {
 }
 
 #[test]
+fn a_file_that_is_an_output_is_written_and_neither_cut_off_nor_dated() {
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(b"rope").unwrap();
+    let before = file.metadata().unwrap().modified().unwrap();
+    let mut builder = WasiCtx::builder();
+    builder.stdout(file.try_clone().unwrap());
+    let mut program = with(&mut builder);
+    assert_eq!(program.call("fd_filestat_set_size", &[1, 0]), BADF);
+    assert_eq!(program.call("fd_allocate", &[1, 0, 4096]), BADF);
+    assert_eq!(program.call("fd_filestat_set_times", &[1, 0, 0, 4]), NOTCAPABLE);
+    assert_eq!(file.metadata().unwrap().len(), 4);
+    assert_eq!(file.metadata().unwrap().modified().unwrap(), before);
+    assert_eq!(program.write(1, "walk"), Ok(4));
+    file.rewind().unwrap();
+    assert_eq!(std::io::read_to_string(file).unwrap(), "ropewalk");
+}
+
+#[test]
+fn what_has_no_position_says_so_whatever_it_is() {
+    let (reader, writer) = std::io::pipe().unwrap();
+    let (socket, _other) = std::os::unix::net::UnixStream::pair().unwrap();
+    let mut builder = WasiCtx::builder();
+    builder.stdin(std::os::fd::OwnedFd::from(reader)).stdout(std::os::fd::OwnedFd::from(writer));
+    builder.stderr(MemoryOutputPipe::new(9)).preopened_socket(socket).unwrap();
+    let mut program = with(&mut builder);
+    for fd in 0..4 {
+        for whence in 0..3 {
+            assert_eq!(program.call("fd_seek", &[fd, 1, whence, RESULT.into()]), SPIPE, "{fd}");
+        }
+        assert_eq!(program.call("fd_tell", &[fd, RESULT.into()]), SPIPE, "{fd}");
+        let [vectors, count] = program.vector(0x2000, 1);
+        for name in ["fd_pread", "fd_pwrite"] {
+            let errno = program.call(name, &[fd, vectors, count, 0, RESULT.into()]);
+            assert_eq!(errno, SPIPE, "{name} {fd}");
+        }
+    }
+}
+
+#[test]
 fn a_pipe_is_waited_for_unless_the_program_does_not_want_to() {
     let (reader, mut writer) = std::io::pipe().unwrap();
     let mut builder = WasiCtx::builder();

@@ -6,7 +6,7 @@ use crate::poll::{MILLISECOND, MONOTONIC, clock, readable, writable};
 use crate::program::errno::*;
 use crate::program::*;
 use ropewalk::{Accessor, Instance, Val};
-use ropewalk_wasi::{WasiCtx, WasiCtxBuilder};
+use ropewalk_wasi::{DirPerms, FilePerms, WasiCtx, WasiCtxBuilder};
 use std::cell::RefCell;
 use std::future::Future;
 use std::io::{PipeReader, PipeWriter, Read as _, Write as _};
@@ -344,6 +344,93 @@ fn a_call_that_waits_can_be_given_up() {
     assert_eq!(block_on(call(&mut program, "fd_read", &[0, to, 1, RESULT.into()])), SUCCESS);
     assert_eq!(program.bytes(at as i32, 4), b"rope");
     assert_eq!(program.u32(RESULT), 4);
+}
+
+/// A program in a directory with a named pipe, and where that is.
+fn with_named_pipe() -> (Program, std::path::PathBuf) {
+    let program = in_scratch_with(DirPerms::all(), FilePerms::all(), |path| {
+        let ty = rustix::fs::FileType::Fifo;
+        rustix::fs::mknodat(rustix::fs::CWD, path.join("pipe"), ty, 0o600.into(), 0).unwrap();
+        UnixListener::bind(path.join("socket")).unwrap();
+    });
+    let pipe = program.host("pipe");
+    (program, pipe)
+}
+
+/// The arguments by which a path is opened.
+fn opening(program: &mut Program, path: &str, rights: u64, flags: i32) -> [i64; 9] {
+    let [path, len] = program.string(path);
+    let (root, result) = (i64::from(ROOT), i64::from(RESULT));
+    [root, 0, path, len, 0, rights as i64, 0, flags.into(), result]
+}
+
+#[test]
+fn opening_a_named_pipe_to_write_waits_for_a_reader_without_the_thread() {
+    let (mut program, pipe) = with_named_pipe();
+    let arguments = opening(&mut program, "pipe", FD_WRITE, 0);
+    // It can be given up.
+    {
+        let mut future = pin!(call(&mut program, "path_open", &arguments));
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(future.as_mut().poll(&mut context).is_pending());
+    }
+    let reader = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(30));
+        std::fs::read_to_string(pipe).unwrap()
+    });
+    assert_eq!(block_on(call(&mut program, "path_open", &arguments)), SUCCESS);
+    let fd = program.u32(RESULT) as i32;
+    assert_eq!(program.write(fd, "rope"), Ok(4));
+    program.close(fd);
+    assert_eq!(reader.join().unwrap(), "rope");
+}
+
+#[test]
+fn a_named_pipe_that_is_opened_to_write_takes_all_at_once() {
+    let (mut program, pipe) = with_named_pipe();
+    // More than a pipe has room for.
+    let text = "x".repeat(100_000);
+    let reader = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(30));
+        std::fs::read_to_string(pipe).unwrap()
+    });
+    let fd = program.open("pipe", 0, FD_WRITE).unwrap();
+    assert_eq!(program.write(fd, &text), Ok(100_000));
+    program.close(fd);
+    assert_eq!(reader.join().unwrap(), text);
+}
+
+#[test]
+fn a_named_pipe_is_opened_to_read_at_once_and_reading_waits_for_a_writer() {
+    let (mut program, pipe) = with_named_pipe();
+    let fd = program.open("pipe", 0, FD_READ).unwrap();
+    let at = program.put(&[0; 8]);
+    let [to, _] = program.vector(at, 8);
+    let arguments = [i64::from(fd), to, 1, RESULT.into()];
+    {
+        let mut future = pin!(call(&mut program, "fd_read", &arguments));
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(future.as_mut().poll(&mut context).is_pending());
+    }
+    let writer = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(30));
+        std::fs::write(pipe, "rope").unwrap();
+    });
+    assert_eq!(block_on(call(&mut program, "fd_read", &arguments)), SUCCESS);
+    assert_eq!(program.bytes(at as i32, 4), b"rope");
+    writer.join().unwrap();
+    // Its writer has gone: that is the end.
+    assert_eq!(program.read(fd, 9), Ok(String::new()));
+}
+
+#[test]
+fn opening_what_nobody_reads_fails_at_once_if_it_is_no_pipe_or_must_not_wait() {
+    let (mut program, _) = with_named_pipe();
+    const NXIO: i32 = 60;
+    let arguments = opening(&mut program, "pipe", FD_WRITE, NONBLOCK);
+    assert_eq!(block_on(call(&mut program, "path_open", &arguments)), NXIO);
+    let arguments = opening(&mut program, "socket", FD_WRITE, 0);
+    assert_eq!(block_on(call(&mut program, "path_open", &arguments)), NXIO);
 }
 
 #[test]
