@@ -46,8 +46,8 @@ impl Program {
         let directory = std::env::current_dir().context("cannot tell the current directory")?;
         let read = |path: &&Path| {
             ensure!(
-                !input::is_stdin(path),
-                "a module that is read from the standard input could not be read again: \
+                !input::is_read_once(path),
+                "a module that comes through a pipe could not be read again: \
                  put it into a file to write the program down"
             );
             Ok((input::name(path).into_owned(), input::bytes(path)?))

@@ -1,6 +1,6 @@
 //! Programs that are written down while they run, and resumed by another process.
 
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -391,4 +391,18 @@ fn a_compiled_program_is_resumed() {
     assert_eq!((first.code, &*first.stdout), (Some(0), "step 0\n"), "{first:?}");
     let next = ropewalk(&["resume", &asleep]);
     assert_eq!((next.code, &*next.stdout), (Some(0), "step 1\n"), "{next:?}");
+}
+
+#[test]
+fn a_module_that_comes_through_a_pipe_cannot_be_written_down() {
+    let asleep = output("pipe.asleep");
+    for input in ["-", "/dev/stdin"] {
+        let mut child = command(&["run", "--snapshot-on", "checkpoint", "-o", &asleep, input]);
+        let child = child.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = child.spawn().unwrap();
+        // It may end before it has read anything.
+        let _ = child.stdin.take().unwrap().write_all(STEPS.as_bytes());
+        let found = outcome(child.wait_with_output().unwrap());
+        found.fails(1, &["comes through a pipe", "put it into a file"]);
+    }
 }
