@@ -3,6 +3,7 @@
 mod calls;
 mod held;
 mod incremental;
+mod made_up;
 mod named;
 mod objects;
 mod pending;

@@ -10,6 +10,7 @@
 //! its memories. Each is a row of chunks of a page. Chunks that are all zero are left out; in a
 //! snapshot that is based on another, chunks are too that are the same there.
 
+use std::alloc::Layout;
 use std::ops::Range;
 use std::sync::Arc;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
@@ -253,12 +254,14 @@ impl Bytes {
         let sections: Vec<Vec<u8>> = (0..self.sections.len())
             .map(|number| {
                 let len = self.sections[number].0 as usize;
-                let mut section = base.section(number).unwrap_or_default();
-                section.resize(len, 0);
+                let known = base.section(number)?.unwrap_or_default();
+                let mut section = zeroes(len)?;
+                let same = known.len().min(len);
+                section[..same].copy_from_slice(&known[..same]);
                 self.fill(number, &mut section);
-                section
+                Ok(section)
             })
-            .collect();
+            .collect::<Result<_, SnapshotError>>()?;
         let sections: Vec<&[u8]> = sections.iter().map(Vec::as_slice).collect();
         // Others may be based on this one.
         Ok(Bytes::put_together(&sections, None, Some(self.identity)))
@@ -270,11 +273,11 @@ impl Bytes {
     }
 
     /// The bytes of a section.
-    pub(super) fn section(&self, number: usize) -> Option<Vec<u8>> {
-        let (len, _) = self.sections.get(number)?;
-        let mut section = vec![0; usize::try_from(*len).ok()?];
+    pub(super) fn section(&self, number: usize) -> Result<Option<Vec<u8>>, SnapshotError> {
+        let Some((len, _)) = self.sections.get(number) else { return Ok(None) };
+        let mut section = zeroes(*len as usize)?;
         self.fill(number, &mut section);
-        Some(section)
+        Ok(Some(section))
     }
 
     /// Puts the chunks of a section into memory that is zero, or is that of its base.
@@ -303,6 +306,21 @@ impl Bytes {
             }
         }
         chunks
+    }
+}
+
+/// So many bytes, which take no memory until they are written. What is zero is not in a snapshot,
+/// so nobody knows before whether there are as many.
+fn zeroes(len: usize) -> Result<Vec<u8>, SnapshotError> {
+    if len == 0 {
+        return Ok(Vec::new());
+    }
+    let too_long = SnapshotError::Damaged("a section is longer than there is memory");
+    let Ok(layout) = Layout::array::<u8>(len) else { return Err(too_long) };
+    // SAFETY: the layout has bytes; they are initialised, and were allocated as a vector does.
+    unsafe {
+        let bytes = std::alloc::alloc_zeroed(layout);
+        if bytes.is_null() { Err(too_long) } else { Ok(Vec::from_raw_parts(bytes, len, len)) }
     }
 }
 
@@ -407,10 +425,10 @@ mod tests {
         let written = Bytes::new(&[b"short", &long, b""], None);
         assert!(written.as_bytes().len() < 3 * CHUNK);
         let read = Bytes::read(written.as_bytes().to_vec()).unwrap();
-        assert_eq!(read.section(0).unwrap(), b"short");
-        assert_eq!(read.section(1).unwrap(), long);
-        assert_eq!(read.section(2).unwrap(), b"");
-        assert!(read.section(3).is_none());
+        assert_eq!(read.section(0).unwrap().unwrap(), b"short");
+        assert_eq!(read.section(1).unwrap().unwrap(), long);
+        assert_eq!(read.section(2).unwrap().unwrap(), b"");
+        assert!(read.section(3).unwrap().is_none());
     }
 
     #[test]
@@ -424,7 +442,7 @@ mod tests {
         assert!(based.is_based() && based.as_bytes().len() < 4 * CHUNK);
         let whole = based.on(&base).unwrap();
         assert_eq!(
-            (whole.section(0).unwrap(), whole.section(1).unwrap()),
+            (whole.section(0).unwrap().unwrap(), whole.section(1).unwrap().unwrap()),
             (section, b"a".to_vec())
         );
         assert!(matches!(based.on(&based), Err(SnapshotError::NeedsBase)));
@@ -436,7 +454,7 @@ mod tests {
     fn the_same_change_of_another_base_is_another_snapshot() {
         let bases = [[1; 4 * CHUNK], [2; 4 * CHUNK]].map(|section| Bytes::new(&[&section], None));
         let based = bases.each_ref().map(|base| {
-            let mut section = base.section(0).unwrap();
+            let mut section = base.section(0).unwrap().unwrap();
             section[CHUNK] = 9;
             section[CHUNK + 1..2 * CHUNK].fill(0);
             Bytes::new(&[&section], Some(base))
@@ -446,6 +464,19 @@ mod tests {
         let next = Bytes::new(&[b"next"], Some(&first));
         assert!(next.on(&first).is_ok());
         assert!(matches!(next.on(&second), Err(SnapshotError::WrongBase)));
+    }
+
+    #[test]
+    fn a_section_that_says_that_it_is_longer_than_memory_is_an_error() {
+        let mut bytes = Bytes::new(&[b"some bytes"], None).as_bytes().to_vec();
+        for len in [u64::MAX, 1 << 62, 1 << 55] {
+            bytes[HEADER + 8..HEADER + 16].copy_from_slice(&len.to_le_bytes());
+            let content = xxh3_128(&bytes[HEADER..]).to_le_bytes();
+            let checksum = checksum(&bytes[24..HEADER], &content);
+            bytes[16..24].copy_from_slice(&checksum.to_le_bytes());
+            let read = Bytes::read(bytes.clone()).unwrap();
+            assert!(matches!(read.section(0), Err(SnapshotError::Damaged(_))));
+        }
     }
 
     #[test]

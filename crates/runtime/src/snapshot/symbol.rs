@@ -7,7 +7,7 @@ use crate::code::{CodeMemory, LoadedModule};
 use crate::store::Store;
 use anyhow::Result;
 use ropewalk_abi::code::TrampolineKind;
-use ropewalk_abi::{ControlBlock, StoreContext, TagDef, TypeInfo};
+use ropewalk_abi::{ControlBlock, FuncRef, StoreContext, TagDef, TypeInfo, TypeKind};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -408,7 +408,7 @@ impl Places<'_> {
             Symbol::Type(name, offset) => (self.type_info(name)? as usize, offset),
             Symbol::Tag(number, offset) => (self.tag(number)? as usize, offset),
             Symbol::NotTag(number, offset) => {
-                return Ok(!(self.tag(number)? as usize + offset as usize));
+                return Ok(!(self.tag(number)? as usize).wrapping_add(offset as usize));
             }
             Symbol::Code(number, offset) => {
                 (self.modules.get(number).ok_or_else(damaged)?.code.start(), offset)
@@ -418,13 +418,36 @@ impl Places<'_> {
                 _ => (stub(number.into()).ok_or_else(damaged)?, offset),
             },
             Symbol::Trampoline(kind, name, offset) => {
-                // SAFETY: types live as long as the engine.
-                let type_id = unsafe { (*self.type_info(name)?).id };
-                (self.trampolines.address(kind, type_id)?, offset)
+                (self.trampolines.address(kind, self.func_type(name)?.id)?, offset)
             }
             Symbol::Values => (values.ok_or_else(damaged)?, 0),
         };
-        Ok(start + offset as usize)
+        Ok(start.checked_add(offset as usize).ok_or_else(damaged)?)
+    }
+
+    /// The record of a function of an instance, by its symbol.
+    pub fn function(&self, symbol: Symbol) -> Result<*const FuncRef, SnapshotError> {
+        let found = || {
+            let Symbol::Instance(number, _) = symbol else { return None };
+            let instance = self.store.instances().get(number)?;
+            let first = instance.func_ref_by_number(0).as_ptr() as usize;
+            let distance = self.address(symbol, None).ok()?.checked_sub(first)?;
+            let number = u32::try_from(distance / size_of::<FuncRef>()).ok()?;
+            let is_there = number < instance.module().info.func_ref_count;
+            let is_one = is_there && distance.is_multiple_of(size_of::<FuncRef>());
+            is_one.then(|| instance.func_ref_by_number(number).as_ptr().cast_const())
+        };
+        found().ok_or(SnapshotError::Damaged("a function is not there"))
+    }
+
+    /// The type of a function.
+    pub fn func_type(&self, name: TypeName) -> Result<&TypeInfo, SnapshotError> {
+        // SAFETY: types live as long as the engine.
+        let info = unsafe { &*self.type_info(name)? };
+        match info.kind {
+            TypeKind::Func => Ok(info),
+            _ => Err(SnapshotError::Damaged("a type is not of a function")),
+        }
     }
 
     /// A type.

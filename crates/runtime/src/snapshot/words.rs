@@ -107,7 +107,8 @@ pub(super) struct OnStack<'a> {
 
 impl OnStack<'_> {
     fn get(&self, at: usize) -> Result<u64, SnapshotError> {
-        let bytes = self.bytes.get(at..at + 8).ok_or(SnapshotError::Damaged("a stack is short"))?;
+        let bytes = at.checked_add(8).and_then(|end| self.bytes.get(at..end));
+        let bytes = bytes.ok_or(SnapshotError::Damaged("a stack is short"))?;
         Ok(u64::from_le_bytes(bytes.try_into().expect("eight bytes")))
     }
 
@@ -157,12 +158,14 @@ impl OnStack<'_> {
         let Some(function) = (unsafe { self.function.as_ref() }) else { return Ok(()) };
         let ty = words.func_type(function.ty);
         let first = top + NEW_STACK_ARGUMENTS;
-        let count = (self.bytes.len() - first) / size_of::<RawVal>();
+        let count = self.bytes.len().checked_sub(first).map(|bytes| bytes / size_of::<RawVal>());
+        let all = ty.params();
         let params = match self.purpose {
-            Purpose::Task => &ty.params()[ty.params().len() - count..],
-            Purpose::Fiber => &ty.params()[..count - FIBER_EXTRAS],
+            Purpose::Task => count.and_then(|count| all.get(all.len().checked_sub(count)?..)),
+            Purpose::Fiber => count.and_then(|count| all.get(..count.checked_sub(FIBER_EXTRAS)?)),
             _ => return Ok(()),
         };
+        let params = params.ok_or(SnapshotError::Damaged("a stack has other arguments"))?;
         for (number, ty) in params.iter().enumerate() {
             if let ValType::Ref(_) = ty {
                 self.replace(first + number * size_of::<RawVal>(), |word| words.reference(word))?;

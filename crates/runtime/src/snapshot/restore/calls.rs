@@ -34,6 +34,9 @@ impl Reader<'_> {
         let place = place.ok_or(damaged("a call without a root"))?;
         let RestoredRoot { root, values, .. } = self.roots.swap_remove(place);
         let [stack, base] = [self.block(image.stack)?, self.block(image.base)?];
+        if stack.is_null() || base.is_null() {
+            return Err(damaged("a call without a stack").into());
+        }
         let (resumed, clauses) = match &image.to {
             CallTo::Call { .. } | CallTo::Nobody => (None, None),
             CallTo::Resume { reference, clauses } => {

@@ -13,15 +13,18 @@ use super::symbol::{Places, Symbol, Trampolines};
 use super::take::{get, places_of_references, put};
 use crate::code::LoadedModule;
 use crate::heap::Object;
+use crate::instance::Instance;
 use crate::link::ImportValue;
 use crate::pending::{CallerPlaces, Pending};
 use crate::stack::RootStack;
 use crate::store::{GlobalItem, Store};
 use anyhow::{Context as _, Result};
-use ropewalk_abi::heap::EXCEPTION_TAG;
-use ropewalk_abi::{FuncRef, GlobalType, HeapType, RawVal, RefType, TableType, TypeKind, ValType};
+use ropewalk_abi::heap::{ARRAY_ELEMENTS, EXCEPTION_TAG};
+use ropewalk_abi::stack::block_number;
+use ropewalk_abi::{GlobalType, HeapType, RawVal, RefType, TableType, TypeKind, ValType};
 use std::any::Any;
 use std::cell::UnsafeCell;
+use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -96,7 +99,7 @@ pub fn restore(store: &mut Store, bytes: &Bytes, host: &dyn Host) -> Result<Rest
     if !store.options.snapshots {
         return Err(SnapshotError::Disabled.into());
     }
-    let section = |number| bytes.section(number).ok_or(SnapshotError::Damaged("it is cut off"));
+    let section = |number| bytes.section(number)?.ok_or(SnapshotError::Damaged("it is cut off"));
     let settings = section(0)?;
     if settings != host.settings() {
         return Err(host.difference(&settings).into());
@@ -108,7 +111,8 @@ pub fn restore(store: &mut Store, bytes: &Bytes, host: &dyn Host) -> Result<Rest
         let found = host.module(&module.hash, module.is_engines)?;
         modules.push(found.ok_or_else(|| SnapshotError::MissingModule(module.name.clone()))?);
     }
-    let mut reader = Reader { store, image, modules, host, base: 0, roots: Vec::new() };
+    let objects = 0..0;
+    let mut reader = Reader { store, image, modules, host, objects, roots: Vec::new() };
     reader.instances()?;
     let heap = section(2)?;
     reader.heap(heap)?;
@@ -123,8 +127,8 @@ struct Reader<'a> {
     image: Image,
     modules: Vec<Arc<LoadedModule>>,
     host: &'a dyn Host,
-    /// Where the heap begins.
-    base: u64,
+    /// Where the heap is.
+    objects: Range<u64>,
     roots: Vec<RestoredRoot>,
 }
 
@@ -171,7 +175,11 @@ impl Reader<'_> {
             0 => Ok(0),
             _ if word & 3 != 0 => Ok(word),
             _ if word & 7 == 4 => Ok(self.address((word >> 3) as u32)? as u64),
-            _ => Ok(word - 8 + self.base),
+            _ => {
+                let place = self.objects.start.checked_add(word - 8);
+                let place = place.filter(|place| *place < self.objects.end);
+                Ok(place.ok_or(damaged("an object is not there"))?)
+            }
         }
     }
 
@@ -248,7 +256,8 @@ impl Reader<'_> {
         let tables = first(&instance.tables, info.imported_tables).unwrap_or(0);
         // Tags, globals and what is imported come first: all that have no instance are made.
         let imported = |numbers: &[usize], count: u32| {
-            numbers[..count as usize].iter().map(|number| number + 1).max().unwrap_or(0)
+            let numbers = numbers.iter().take(count as usize);
+            numbers.map(|number| number.saturating_add(1)).max().unwrap_or(0)
         };
         let memories = memories.max(imported(&instance.memories, info.imported_memories));
         let tables = tables.max(imported(&instance.tables, info.imported_tables));
@@ -288,12 +297,16 @@ impl Reader<'_> {
         module: &Arc<LoadedModule>,
         resolved: &[Vec<ImportValue>],
     ) -> Result<Vec<ImportValue>> {
+        if instance.imports.len() != module.info.imports.len() {
+            return Err(damaged("an instance has other imports than its module").into());
+        }
         let mut imports = Vec::new();
         for (number, import) in instance.imports.iter().enumerate() {
             imports.push(match *import {
                 ImportImage::Func(owner, function) => {
                     let owner = self.store.instances().get(owner);
-                    let owner = owner.ok_or(damaged("an instance is not there"))?;
+                    let has_it = |owner: &&Instance| function < owner.module().info.func_ref_count;
+                    let owner = owner.filter(has_it).ok_or(damaged("a function is not there"))?;
                     ImportValue::Func(owner.func_ref_by_number(function))
                 }
                 ImportImage::Host(same) => {
@@ -308,17 +321,25 @@ impl Reader<'_> {
                         name: names.name.clone(),
                     })?
                 }
-                ImportImage::Table(number) => ImportValue::Table(number),
-                ImportImage::Memory(number) => ImportValue::Memory(number),
+                ImportImage::Table(number) if number < self.store.tables.len() => {
+                    ImportValue::Table(number)
+                }
+                ImportImage::Memory(number) if number < self.store.memories.len() => {
+                    ImportValue::Memory(number)
+                }
+                ImportImage::Table(_) | ImportImage::Memory(_) => {
+                    return Err(damaged("a memory or table is not there").into());
+                }
                 ImportImage::Tag(number) => {
                     let tag = self.places().tag(number)?;
                     ImportValue::Tag(std::ptr::NonNull::new(tag.cast_mut()).expect("a box"))
                 }
                 ImportImage::Global(owner, index) => {
                     let owner = self.store.instances().get(owner);
-                    ImportValue::Global(
-                        owner.ok_or(damaged("an instance is not there"))?.global(index),
-                    )
+                    let has_it =
+                        |owner: &&Instance| (index as usize) < owner.module().info.globals.len();
+                    let owner = owner.filter(has_it).ok_or(damaged("a global is not there"))?;
+                    ImportValue::Global(owner.global(index))
                 }
                 ImportImage::OwnGlobal(number) => {
                     let place = self.store.own_globals().nth(number);
@@ -341,12 +362,26 @@ impl Reader<'_> {
             let value = value.context("cannot read a value of the host")?;
             self.store.heap.restore_extern(value);
         }
-        self.base = self.store.restore_space(bytes.len())?;
+        let base = self.store.restore_space(bytes.len())?;
+        self.objects = base..base + bytes.len() as u64;
         let mut at = 0;
         while at < bytes.len() {
+            let has_room = |bytes: &[u8], len| bytes.len() - at >= len;
+            if !has_room(&bytes, size_of::<u64>()) {
+                return Err(damaged("an object is cut off").into());
+            }
             let number = get(&bytes, at) as usize;
             let name = self.image.types.get(number).copied();
             let ty = self.places().type_info(name.ok_or(damaged("a type is not there"))?)?;
+            // SAFETY: types live as long as the engine.
+            let is_cut_off = match unsafe { (*ty).kind } {
+                TypeKind::Array => !has_room(&bytes, ARRAY_ELEMENTS as usize),
+                TypeKind::Cont => true,
+                TypeKind::Struct | TypeKind::Func | TypeKind::Extern => false,
+            };
+            if is_cut_off {
+                return Err(damaged("an object is cut off").into());
+            }
             put(&mut bytes, at, ty as u64);
             // SAFETY: the bytes are those of an object, whose first word is its type.
             let object = unsafe { Object::from_reference(bytes[at..].as_ptr() as u64) };
@@ -371,6 +406,11 @@ impl Reader<'_> {
     // ---- memories, tables and globals
 
     fn contents(&mut self, bytes: &Bytes) -> Result<()> {
+        let has_all = self.image.memories.len() == self.store.memories.len()
+            && self.image.tables.len() == self.store.tables.len();
+        if !has_all {
+            return Err(damaged("a memory or table is not there").into());
+        }
         for number in 0..self.image.memories.len() {
             let memory = self.store.memory_mut(number);
             let section = 4 + number;
@@ -398,7 +438,13 @@ impl Reader<'_> {
     }
 
     fn instance_contents(&mut self, number: usize, image: InstanceImage) -> Result<()> {
-        let imported = self.store.instances()[number].module().info.imported_globals;
+        let info = &self.store.instances()[number].module().info;
+        let imported = info.imported_globals;
+        if image.globals.len() != info.globals.len() - imported as usize
+            || image.elements.len() != info.elements.len()
+        {
+            return Err(damaged("an instance has other contents than its module").into());
+        }
         for (index, value) in (imported..).zip(image.globals) {
             let item = self.store.instances()[number].global(index);
             let value = self.value(value, item.ty.content)?;
@@ -436,6 +482,12 @@ impl Reader<'_> {
                 Handle::Instance(number)
             }
             Named::Instance(_) => return Err(damaged("an instance is not there").into()),
+            Named::Continuation(reference, _) | Named::Stack(reference, _)
+                if self.store.stacks.valid(reference).is_none()
+                    || !self.store.stacks.held.has(block_number(reference)) =>
+            {
+                return Err(damaged("what has a name is not there").into());
+            }
             Named::Continuation(reference, types) => {
                 let number = |(ty, is_results)| Ok((type_number(&self.modules, ty)?, is_results));
                 let types = types.map(|[params, results]| {
@@ -452,7 +504,8 @@ impl Reader<'_> {
                 Handle::Reference(root, ty)
             }
             Named::Func(symbol) => {
-                let function = NonNull::new(self.address(symbol)? as *mut FuncRef);
+                let function = self.places().function(self.symbol(symbol)?)?;
+                let function = NonNull::new(function.cast_mut());
                 Handle::Func(function.ok_or(damaged("a function is not there"))?)
             }
         })

@@ -1,7 +1,8 @@
 //! Stacks: their blocks, frames and marks.
 
 use super::super::image::{
-    BlockImage, CallTo, MarkImage, MarkKindImage, NO_PARENT, StackImage, TakenImage, TypeName,
+    BlockImage, CallTo, MarkImage, MarkKindImage, NO_PARENT, NOTHING, StackImage, TakenImage,
+    TypeName,
 };
 use super::super::symbol::{Symbol, TrampolineMap};
 use super::super::words::{OnStack, Shape, Shapes, Words};
@@ -10,7 +11,7 @@ use crate::design::first_class::marks::{Mark, MarkKind, Taken, Walk};
 use crate::trap::Trap;
 use anyhow::Result;
 use ropewalk_abi::stack::Purpose;
-use ropewalk_abi::{ControlBlock, FuncRef, FuncType, RawVal, StoreContext, TypeInfo};
+use ropewalk_abi::{ControlBlock, FuncType, RawVal, StoreContext, TypeInfo};
 use std::cell::UnsafeCell;
 use std::rc::Rc;
 
@@ -111,14 +112,18 @@ impl Reader<'_> {
         trampolines: &TrampolineMap,
         shapes: &mut Shapes,
     ) -> Result<()> {
-        let range =
-            image.frames.start as usize..image.frames.start as usize + image.frames.len as usize;
-        let mut bytes = frames.get(range).ok_or(damaged("frames are not there"))?.to_vec();
+        let start = image.frames.start as usize;
+        let end = start.checked_add(image.frames.len as usize);
+        let bytes = end.and_then(|end| frames.get(start..end));
+        let mut bytes = bytes.ok_or(damaged("frames are not there"))?.to_vec();
         let fp = match image.fp {
             0 => None,
             fp => Some(bytes.len().checked_sub(fp as usize).ok_or(damaged("a link"))?),
         };
-        let function = self.address_or_null(image.function)? as *const FuncRef;
+        let function = match image.function {
+            NOTHING => std::ptr::null(),
+            function => self.places().function(self.symbol(function)?)?,
+        };
         let block = ControlBlock {
             parent: self.block(image.parent)?,
             handlers: self.address(image.handlers)? as *const u64,
@@ -172,9 +177,7 @@ impl Reader<'_> {
     }
 
     pub(super) fn func_type(&self, name: TypeName) -> Result<FuncType> {
-        let info = self.places().type_info(name)?;
-        // SAFETY: types live as long as the engine.
-        Ok(self.store.options.types.func_type(unsafe { (*info).id }))
+        Ok(self.store.options.types.func_type(self.places().func_type(name)?.id))
     }
 
     /// Parks a stack: its frames are packed, as they are.
@@ -279,7 +282,8 @@ impl Reader<'_> {
     }
 
     fn mark(&self, image: &MarkImage, above: usize) -> Result<Mark> {
-        let function = |number| Ok::<_, anyhow::Error>(self.address(number)? as *const FuncRef);
+        let function =
+            |number| Ok::<_, anyhow::Error>(self.places().function(self.symbol(number)?)?);
         let kind = match &image.kind {
             MarkKindImage::Answer { tag, function: f, env } => MarkKind::Answer {
                 tag: self.places().tag(*tag as usize)?,
@@ -308,7 +312,7 @@ impl Reader<'_> {
                 Taken::FromBox { boxed: self.reference(boxed)?, stack }
             }
             TakenImage::FromFunction { taker, env, stack, mark } => Taken::FromFunction {
-                taker: self.address(taker)? as *const FuncRef,
+                taker: self.places().function(self.symbol(taker)?)?,
                 env: self.reference(env)?,
                 stack,
                 mark,
@@ -364,10 +368,12 @@ impl Words for Reading<'_, '_> {
     }
 
     fn ty(&mut self, word: &mut u64) -> Result<*const TypeInfo> {
-        let symbol = self.reader.symbol(u32::try_from(*word)?)?;
-        let address = self.reader.places().address(symbol, None)?;
-        *word = address as u64;
-        Ok(address as *const TypeInfo)
+        let Symbol::Type(name, 0) = self.reader.symbol(u32::try_from(*word)?)? else {
+            return Err(damaged("a type is not there").into());
+        };
+        let ty = std::ptr::from_ref(self.reader.places().func_type(name)?);
+        *word = ty as u64;
+        Ok(ty)
     }
 
     fn func_type(&self, ty: *const TypeInfo) -> FuncType {
