@@ -6,9 +6,9 @@
 //! ```
 //!
 //! What comes after very many parts pushes out those in the middle: the first stay, and the
-//! last.
+//! last. Where there is no memory for more, that is an error: the host may be about to say so.
 
-use std::collections::VecDeque;
+use std::collections::{TryReserveError, VecDeque};
 
 /// The longest cycle that is folded.
 const LONGEST_CYCLE: usize = 8;
@@ -60,7 +60,7 @@ impl<T: Copy + PartialEq> Folded<T> {
         self.count
     }
 
-    pub fn push(&mut self, item: T) {
+    pub fn push(&mut self, item: T) -> Result<(), TryReserveError> {
         self.count += 1;
         if let Some((cycle, again)) = &mut self.cycle {
             if cycle.items[*again] == item {
@@ -69,27 +69,29 @@ impl<T: Copy + PartialEq> Folded<T> {
                     cycle.times += 1;
                     *again = 0;
                 }
-                return;
+                return Ok(());
             }
-            self.end_cycle();
+            self.end_cycle()?;
         }
+        self.window.try_reserve(1)?;
         self.window.push(item);
-        if let Some(length) = self.cycle_at_end() {
-            self.begin_cycle(length);
-        } else if self.window.len() >= WINDOW {
-            self.set_aside(SET_ASIDE);
+        match self.cycle_at_end() {
+            Some(length) => self.begin_cycle(length),
+            None if self.window.len() >= WINDOW => self.set_aside(SET_ASIDE),
+            None => Ok(()),
         }
     }
 
     /// The parts, in order. Between some, others may be missing.
-    pub fn finish(mut self) -> Vec<Part<T>> {
-        self.end_cycle();
-        self.set_aside(self.window.len());
+    pub fn finish(mut self) -> Result<Vec<Part<T>>, TryReserveError> {
+        self.end_cycle()?;
+        self.set_aside(self.window.len())?;
         if self.count > self.most {
             self.cut_last();
         }
+        self.first.try_reserve(self.last.len())?;
         self.first.extend(self.last);
-        self.first
+        Ok(self.first)
     }
 
     /// The length of a cycle that came often enough, the last time just now.
@@ -101,42 +103,50 @@ impl<T: Copy + PartialEq> Folded<T> {
         })
     }
 
-    fn begin_cycle(&mut self, length: usize) {
+    fn begin_cycle(&mut self, length: usize) -> Result<(), TryReserveError> {
         let times = REPETITIONS + 1;
-        self.set_aside(self.window.len() - times * length);
+        self.set_aside(self.window.len() - times * length)?;
         self.window.truncate(length);
         let number = self.count - times * length;
         let items = std::mem::take(&mut self.window);
         self.cycle = Some((Part { number, items, times }, 0));
+        Ok(())
     }
 
     /// The cycle is kept; items that came after it whole are the newest.
-    fn end_cycle(&mut self) {
-        if let Some((cycle, again)) = self.cycle.take() {
-            self.window.extend_from_slice(&cycle.items[..again]);
-            self.keep(cycle);
-        }
+    fn end_cycle(&mut self) -> Result<(), TryReserveError> {
+        let Some((cycle, again)) = self.cycle.take() else { return Ok(()) };
+        self.window.try_reserve(again)?;
+        self.window.extend_from_slice(&cycle.items[..again]);
+        self.keep(cycle)
     }
 
     /// The oldest items of the window are kept as they are.
-    fn set_aside(&mut self, items: usize) {
-        if items > 0 {
-            let number = self.count - self.window.len();
-            let items = self.window.drain(..items).collect();
-            self.keep(Part { number, items, times: 1 });
+    fn set_aside(&mut self, count: usize) -> Result<(), TryReserveError> {
+        if count == 0 {
+            return Ok(());
         }
+        let number = self.count - self.window.len();
+        let mut items = Vec::new();
+        items.try_reserve_exact(count)?;
+        items.extend(self.window.drain(..count));
+        self.keep(Part { number, items, times: 1 })
     }
 
-    fn keep(&mut self, part: Part<T>) {
+    fn keep(&mut self, part: Part<T>) -> Result<(), TryReserveError> {
         let first: usize = self.first.iter().map(|part| part.items.len()).sum();
         if first < FIRST {
-            return self.first.push(part);
+            self.first.try_reserve(1)?;
+            self.first.push(part);
+            return Ok(());
         }
+        self.last.try_reserve(1)?;
         self.last.push_back(part);
         let mut last: usize = self.last.iter().map(|part| part.items.len()).sum();
         while self.count > self.most && last - self.last[0].items.len() >= LAST {
             last -= self.last.pop_front().map_or(0, |part| part.items.len());
         }
+        Ok(())
     }
 
     /// Of what came last, no more than is wanted is kept, but for a cycle as a whole.
@@ -157,12 +167,12 @@ mod tests {
     /// The parts of a text, as `number:letters*times`.
     fn folded(text: impl IntoIterator<Item = char>) -> String {
         let mut folded = Folded::new(64);
-        text.into_iter().for_each(|letter| folded.push(letter));
+        text.into_iter().for_each(|letter| folded.push(letter).unwrap());
         let part = |part: &Part<char>| {
             let letters: String = part.items.iter().collect();
             format!("{}:{letters}*{}", part.number, part.times)
         };
-        folded.finish().iter().map(part).collect::<Vec<_>>().join(" ")
+        folded.finish().unwrap().iter().map(part).collect::<Vec<_>>().join(" ")
     }
 
     #[test]
@@ -188,8 +198,8 @@ mod tests {
         let letter = |number: u32| char::from_u32(0x4e00 + number).unwrap();
         for count in 0..500 {
             let mut folded = Folded::new(64);
-            (0..count).for_each(|number| folded.push(letter(number)));
-            let parts = folded.finish();
+            (0..count).for_each(|number| folded.push(letter(number)).unwrap());
+            let parts = folded.finish().unwrap();
             let mut kept = Vec::new();
             for part in &parts {
                 assert_eq!(part.times, 1);
@@ -212,9 +222,9 @@ mod tests {
     fn cycles_that_follow_each_other_push_out_those_in_the_middle() {
         let letters = (0..1000).flat_map(|number| [char::from_u32(0x4e00 + number).unwrap(); 9]);
         let mut folded = Folded::new(64);
-        letters.for_each(|letter| folded.push(letter));
+        letters.for_each(|letter| folded.push(letter).unwrap());
         assert_eq!(folded.count(), 9000);
-        let parts = folded.finish();
+        let parts = folded.finish().unwrap();
         assert!(parts.iter().all(|part| part.times == 9 && part.number % 9 == 0));
         assert_eq!(parts.len(), FIRST + LAST);
         assert_eq!(parts.last().unwrap().number, 8991);

@@ -8,6 +8,7 @@ use crate::code::LoadedModule;
 use crate::store::Store;
 use ropewalk_abi::ControlBlock;
 use ropewalk_abi::code::index;
+use std::collections::TryReserveError;
 use std::sync::{Arc, OnceLock};
 
 /// How many frames a backtrace keeps as they are.
@@ -36,6 +37,8 @@ pub(super) struct Walker<'a> {
     folded: Folded<Met>,
     /// The first frames, as they came.
     first: Vec<Met>,
+    /// Whether there was no memory for a frame.
+    lacks_memory: bool,
     /// What lies before the next frame.
     pub between: Option<Between>,
     /// The module of the newest frame, and its instance if there is only one.
@@ -52,7 +55,7 @@ impl<'a> Walker<'a> {
     pub fn new(store: &'a Store) -> Walker<'a> {
         let (folded, first) = (Folded::new(MAX_FRAMES), Vec::new());
         let known = [(0, false); KNOWN];
-        Walker { store, folded, first, between: None, newest: None, known }
+        Walker { store, folded, first, lacks_memory: false, between: None, newest: None, known }
     }
 
     /// The instance of a module, if there is only one.
@@ -130,30 +133,49 @@ impl<'a> Walker<'a> {
             return;
         }
         let met = (address, self.between.take());
-        if self.first.len() < MAX_FRAMES {
-            self.first.push(met);
-        }
-        self.folded.push(met);
+        self.lacks_memory |= self.keep(met).is_err();
     }
 
-    /// The backtrace: all frames if they are few, each part of them once if they are many.
+    fn keep(&mut self, met: Met) -> Result<(), TryReserveError> {
+        if self.first.len() < MAX_FRAMES {
+            self.first.try_reserve(1)?;
+            self.first.push(met);
+        }
+        self.folded.push(met)
+    }
+
+    /// The backtrace: all frames if they are few, each part of them once if they are many, and
+    /// nothing but their number where there is no memory for them.
     pub fn finish(mut self) -> Backtrace {
         let folded = std::mem::replace(&mut self.folded, Folded::new(MAX_FRAMES));
+        let count = folded.count();
+        match self.lacks_memory {
+            true => None,
+            false => self.frames(folded).ok(),
+        }
+        .unwrap_or(Backtrace { count, ..Backtrace::default() })
+    }
+
+    fn frames(&mut self, folded: Folded<Met>) -> Result<Backtrace, TryReserveError> {
         let mut trace = Backtrace { count: folded.count(), ..Backtrace::default() };
         let is_whole = trace.count <= MAX_FRAMES;
         if is_whole {
             let first = std::mem::take(&mut self.first);
+            trace.frames.try_reserve_exact(first.len())?;
             trace.frames.extend(first.into_iter().map(|met| self.frame(met)));
         }
-        for part in folded.finish() {
+        let parts = folded.finish()?;
+        trace.parts.try_reserve_exact(parts.len())?;
+        for part in parts {
             let first = if is_whole { part.number } else { trace.frames.len() };
             let (number, length, times) = (part.number, part.items.len(), part.times);
             if !is_whole {
+                trace.frames.try_reserve(length)?;
                 trace.frames.extend(part.items.into_iter().map(|met| self.frame(met)));
             }
             trace.parts.push(Part { number, first, length, times });
         }
-        trace
+        Ok(trace)
     }
 
     /// A frame that was met, with all that is known of it.
