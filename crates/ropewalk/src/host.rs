@@ -381,7 +381,6 @@ unsafe fn run<T, Fun, Ret: WasmRet>(
             let importer = importer(context);
             let func = &*context.data.cast::<Fun>();
             let results = call(func, StoreContextMut(&mut *owner), importer).into_values()?;
-            (*owner).runtime.check_usable()?;
             put(results, context, &(*owner).runtime, values)
         }
     }));

@@ -229,7 +229,6 @@ unsafe fn first_poll<T: Send + 'static, C: AsyncClosure<T>>(
                 let output = C::values(output);
                 drop(open);
                 drop(accessor);
-                (*owner).runtime.check_usable()?;
                 closure.put(output?, context, &(*owner).runtime, values)?;
                 Ok(None)
             }

@@ -762,6 +762,17 @@ impl Store {
         })
     }
 
+    /// Has the stacks that wait for host functions in outer activations end these, where the
+    /// functions return to: the stubs find there what leads to [`leave`](stubs::leave).
+    pub(crate) fn end_outer_activations(&mut self) {
+        static LEAVES: unsafe extern "C" fn() = stubs::leave;
+        for stack in self.outer_stacks().map(ptr::from_ref) {
+            // SAFETY: the block is alive, and nobody has a reference to it; what lies on its
+            // stack is never used again.
+            unsafe { (*stack.cast_mut()).sp = (&raw const LEAVES).addr() };
+        }
+    }
+
     /// The stacks of the activations outside of the newest one, innermost
     /// first. Each is in a host call.
     pub(crate) fn outer_stacks(&self) -> impl Iterator<Item = &ControlBlock> {

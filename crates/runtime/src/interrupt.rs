@@ -312,6 +312,11 @@ impl Store {
                 return Outcome::END;
             }
         };
+        // Who was asked may have called what ended half-way.
+        if let Err(error) = self.check_usable() {
+            self.set_ending(Ending::Error(error));
+            return Outcome::END;
+        }
         if !passes_turn && !self.interrupts.has(Reason::Slice as u32 | Reason::Always as u32) {
             return Outcome::returned(0);
         }

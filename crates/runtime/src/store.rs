@@ -469,10 +469,12 @@ impl Store {
     }
 
     /// Says that the engine has panicked, or a call has ended, half-way, so that nothing runs or
-    /// is collected here any more.
+    /// is collected here any more. Activations outside of the newest one end when their host
+    /// functions return, whatever these make of it.
     pub(crate) fn poison(&mut self) {
         self.is_poisoned = true;
         self.is_unusual = true;
+        self.end_outer_activations();
     }
 
     /// How many activations run inside of each other, all but perhaps the newest in host calls.
@@ -485,8 +487,7 @@ impl Store {
         self.is_poisoned
     }
 
-    /// Fails if a call inside of a host function has ended half-way, even if that function has
-    /// made nothing of it: what has called the function is not continued then.
+    /// Fails if a call has ended half-way, so that nothing runs any more.
     #[inline]
     pub fn check_usable(&self) -> anyhow::Result<()> {
         match self.is_poisoned {
@@ -515,7 +516,12 @@ impl Store {
     }
 
     pub(crate) fn take_ending(&mut self) -> Ending {
-        self.ending.take().expect("whoever ends an activation says why")
+        match self.ending.take() {
+            Some(ending) => ending,
+            // Its host function has returned as if nothing were wrong.
+            None if self.is_poisoned => Ending::Error(crate::activation::poisoned()),
+            None => unreachable!("whoever ends an activation says why"),
+        }
     }
 
     // ---- code
