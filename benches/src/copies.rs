@@ -1,9 +1,13 @@
 //! The rows about copies of continuations: what one costs, by the bytes of its frames, and
 //! programs that are written with copies against the same without.
 
+use ::ropewalk as rw;
+use anyhow::{Context as _, Result};
+
 use crate::programs::{Program, program};
+use crate::resident::resident;
 use crate::ropewalk::Ropewalk;
-use crate::row::{Row, Size, ours};
+use crate::row::{Prepare, Row, Run, Size, Unit, ours};
 
 /// All of them, in the order of the table.
 #[rustfmt::skip]
@@ -20,7 +24,38 @@ pub fn rows() -> Vec<Row> {
         let [copies, without] = [copies, without].map(|call| repeated(example, call));
         compared(name, operation, operations, copies, ("without copies", without))
     }));
+    rows.push(kept("clone: kept", "a copy that waits", 0));
+    rows.push(kept("clone: kept, 100 frames more", "a copy that waits", 100));
     rows
+}
+
+/// How much memory a copy takes that is parked, of a continuation with so many frames more.
+fn kept(name: &'static str, operation: &'static str, depth: usize) -> Row {
+    let size = Size::of(100_000);
+    let ours = keeps(depth);
+    Row { name, operation, unit: Unit::Bytes, size, ours, rival: None, apart: true }
+}
+
+fn keeps(depth: usize) -> Prepare {
+    Box::new(move || {
+        let mut store = rw::Store::new(&rw::Engine::default(), ());
+        let source = include_str!("../programs/clone_kept.wat");
+        let module = rw::Module::new(store.engine(), source)?;
+        let instance = rw::Instance::new(&mut store, &module, &[])?;
+        let body = instance.get_func(&mut store, "body").context("exported")?;
+        let begun = rw::Continuation::new(&mut store, body)?;
+        let resumed = begun.resume(&mut store, &[rw::Val::I32(depth as i32)])?;
+        let rw::Resumed::Suspended { continuation, .. } = resumed else {
+            anyhow::bail!("it suspends");
+        };
+        Ok(Box::new(move |_, times| {
+            let before = resident()?;
+            let copy = |_| continuation.try_clone(&mut store);
+            let all = (0..times).map(copy).collect::<Result<Vec<_>>>()?;
+            store.park_idle();
+            Ok(Run { cost: resident()? - before, result: all.len() as i64 })
+        }))
+    })
 }
 
 /// How many frames wait, and how often they are copied.
