@@ -3,9 +3,12 @@
 use ropewalk::*;
 use std::fmt::Write as _;
 use std::fs;
+use std::future::Future;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::sync::OnceLock;
+use std::task::{Context, Poll, Waker};
 
 const COUNT: u64 = 1200;
 
@@ -215,6 +218,17 @@ fn damage_in_the_middle_of_a_switch_ends_the_use_of_the_store() {
             is_damaged(&run.call(&mut caller, &[], &mut []).unwrap_err());
         })
         .unwrap();
+    // The same, and has to wait then.
+    let mut waits = Linker::new(&engine);
+    waits
+        .func_wrap_async("host", "call", |mut caller: Caller<'_, ()>, (): ()| {
+            Box::new(async move {
+                let run = caller.get_export("run").and_then(Extern::into_func).unwrap();
+                is_damaged(&run.call(&mut caller, &[], &mut []).unwrap_err());
+                std::future::pending::<()>().await
+            })
+        })
+        .unwrap();
     let mut half_way = 0;
     for damaged in (0..COUNT).step_by(100) {
         let marker = marker(damaged).to_le_bytes();
@@ -240,6 +254,14 @@ fn damage_in_the_middle_of_a_switch_ends_the_use_of_the_store() {
             // The piece may be that of `run`.
             half_way += u32::from(n.i64() != Some(0));
         }
+        let mut store = Store::new(&engine, ());
+        let instance = waits.instantiate(&mut store, &module).unwrap();
+        let outer = instance.get_typed_func::<(), ()>(&mut store, "outer").unwrap();
+        let polled = pin!(outer.call_async(&mut store, ()))
+            .poll(&mut Context::from_waker(Waker::noop()))
+            .map(|ended| ended.unwrap_err().to_string());
+        assert!(matches!(&polled, Poll::Ready(error) if error.contains("cannot be used any more")));
+        is_unusable(&mut store, instance);
     }
     assert!(half_way > 4, "pieces end where it switches");
 }

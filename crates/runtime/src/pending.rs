@@ -235,6 +235,11 @@ impl Store {
 
     /// Leaves the running host call, which waits for its results.
     pub(crate) fn wait(&mut self, waiting: Waiting, call: LeftCall) -> Outcome {
+        // What has called the function is not continued, and nothing lies on its stack any more.
+        if let Err(error) = self.check_usable() {
+            self.set_ending(Ending::Error(error));
+            return Outcome::END;
+        }
         let room = self.make_room_for_left_call().and_then(|()| self.make_room_to_freeze());
         if let Err(code) = room {
             self.set_ending(Ending::Trap(code));

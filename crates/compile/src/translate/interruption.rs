@@ -16,9 +16,10 @@
 //!
 //! There is a check point at the head of every loop, and at the beginning of every
 //! function but those that do [little](crate::brief) and that the host cannot call. One that
-//! calls very many of these looks [in between](super::unseen). So nothing runs for long without coming to one: between two of them lies no more
-//! than the straight line of a function, not much of the functions that it calls and that do
-//! little, and the instructions of the runtime, which look by themselves.
+//! calls very many of these looks [in between](super::unseen). So nothing runs for long without
+//! coming to one: between two of them lies no more than the straight line of a function, not
+//! much of the functions that it calls and that do little, and the instructions of the runtime,
+//! which look by themselves.
 
 use super::Translator;
 use super::call::Callee;
