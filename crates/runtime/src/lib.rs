@@ -29,6 +29,7 @@
 //! | [`perf_map`], [`jitdump`], [`debugger`], [`lines`] | what `perf` and debuggers are told of code |
 //! | [`precompiled`] | compiled modules in files |
 //! | [`snapshot`] | stores that are written down, and read again |
+//! | [`written_pages`] | which pages of memory were written |
 
 pub mod activation;
 mod arch;
@@ -80,6 +81,7 @@ mod transfer;
 pub mod trap;
 mod try_box;
 pub mod types;
+mod written_pages;
 
 pub use activation::{
     Ending, NOBODY, Poller, Polling, Stop, UncaughtException, Words, call, call_by, call_with_words,

@@ -1,0 +1,280 @@
+//! Which pages of memory were written since somebody has asked.
+//!
+//! The kernel protects pages against writing and takes the protection off by itself at the first
+//! write, asynchronously as it calls that (userfaultfd with `UFFD_FEATURE_WP_ASYNC`). Nobody is
+//! told of it, and system calls that write to such a page do not fail. Which pages are not
+//! protected any more, `PAGEMAP_SCAN` tells, and protects them again in the same step. Linux has
+//! both since 6.7.
+//!
+//! ```text
+//!   watch              write             take_written       write ...
+//!   | all protected    | one is not      | that one is told, and protected again
+//! ```
+//!
+//! Where that is not to be had, or is forbidden, whoever asks compares what lies there.
+
+use crate::map::PAGE;
+use rustix::mm::{UserfaultfdFlags, userfaultfd};
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::sync::OnceLock;
+
+/// What the kernel notes for a process.
+#[derive(Debug)]
+pub(crate) struct WrittenPages {
+    faults: OwnedFd,
+    pages: File,
+    /// Both are of the memory of this process, also in one that it forks.
+    process: u32,
+}
+
+impl WrittenPages {
+    /// That of this process, if it has it.
+    pub fn of_process() -> Option<&'static WrittenPages> {
+        static PAGES: OnceLock<Option<WrittenPages>> = OnceLock::new();
+        let pages = PAGES.get_or_init(|| WrittenPages::new().ok()).as_ref();
+        pages.filter(|pages| pages.process == std::process::id())
+    }
+
+    fn new() -> io::Result<WrittenPages> {
+        // Nothing in the kernel waits for us, so nobody needs to be allowed more.
+        let flags = UserfaultfdFlags::CLOEXEC | UserfaultfdFlags::NONBLOCK | USER_MODE_ONLY;
+        // SAFETY: what is registered is memory of ours, and no fault in it is left to us.
+        let faults = unsafe { userfaultfd(flags) }?;
+        let mut api = Api { api: API, features: WP_UNPOPULATED | WP_ASYNC, ioctls: 0 };
+        control(faults.as_raw_fd(), UFFDIO_API, &mut api)?;
+        let pages = File::open("/proc/self/pagemap")?;
+        Ok(WrittenPages { faults, pages, process: std::process::id() })
+    }
+
+    /// Begins to note which pages of a map are written. All of them count as written so far.
+    pub fn watch(&self, map: &Range<usize>) -> io::Result<()> {
+        let Range { start, end } = whole_pages(map);
+        if start == end {
+            return Ok(());
+        }
+        let mut register =
+            Register { start: start as u64, len: (end - start) as u64, mode: MODE_WP, ioctls: 0 };
+        control(self.faults.as_raw_fd(), UFFDIO_REGISTER, &mut register)?;
+        Ok(())
+    }
+
+    /// The pages of a part of what is watched that were written since the last time, as addresses
+    /// in order. From now on none is. Those that were never there may be told or not.
+    ///
+    /// Fails if not all of it is watched.
+    pub fn take_written(&self, part: &Range<usize>) -> io::Result<Vec<Range<usize>>> {
+        let Range { mut start, end } = whole_pages(part);
+        let mut written: Vec<Range<usize>> = Vec::new();
+        let mut found = [Region { start: 0, end: 0, categories: 0 }; AT_ONCE];
+        while start < end {
+            let mut scan = Scan {
+                size: size_of::<Scan>() as u64,
+                flags: WP_MATCHING | CHECK_WPASYNC,
+                start: start as u64,
+                end: end as u64,
+                walk_end: 0,
+                vec: found.as_mut_ptr() as u64,
+                vec_len: AT_ONCE as u64,
+                max_pages: 0,
+                category_inverted: 0,
+                category_mask: IS_WRITTEN,
+                category_anyof_mask: 0,
+                return_mask: IS_WRITTEN,
+            };
+            let count = control(self.pages.as_raw_fd(), PAGEMAP_SCAN, &mut scan)?;
+            for Region { start, end, .. } in &found[..count] {
+                let (start, end) = (*start as usize, *end as usize);
+                match written.last_mut() {
+                    Some(last) if last.end == start => last.end = end,
+                    _ => written.push(start..end),
+                }
+            }
+            start = (scan.walk_end as usize).max(start + PAGE);
+        }
+        Ok(written)
+    }
+}
+
+/// How many regions are asked for at once.
+const AT_ONCE: usize = 256;
+
+/// The pages that a range of addresses touches.
+fn whole_pages(range: &Range<usize>) -> Range<usize> {
+    range.start / PAGE * PAGE..range.end.next_multiple_of(PAGE)
+}
+
+/// Asks the kernel for something of a descriptor; returns how much it says.
+fn control<T>(descriptor: RawFd, request: u64, argument: &mut T) -> io::Result<usize> {
+    // SAFETY: each request goes with the record that it is made for, as their sizes in it say;
+    // what the kernel changes beside that is the protection of pages that are ours.
+    let result = unsafe { libc::ioctl(descriptor, request as libc::Ioctl, argument) };
+    usize::try_from(result).map_err(|_| io::Error::last_os_error())
+}
+
+/// The number of a request that reads and writes a record.
+const fn read_write<T>(kind: u8, number: u8) -> u64 {
+    3 << 30 | (size_of::<T>() as u64) << 16 | (kind as u64) << 8 | number as u64
+}
+
+/// `UFFD_USER_MODE_ONLY`.
+const USER_MODE_ONLY: UserfaultfdFlags = UserfaultfdFlags::from_bits_retain(1);
+
+const API: u64 = 0xaa;
+const UFFDIO_API: u64 = read_write::<Api>(0xaa, 0x3f);
+const UFFDIO_REGISTER: u64 = read_write::<Register>(0xaa, 0);
+const PAGEMAP_SCAN: u64 = read_write::<Scan>(b'f', 16);
+/// `UFFD_FEATURE_WP_UNPOPULATED`.
+const WP_UNPOPULATED: u64 = 1 << 13;
+/// `UFFD_FEATURE_WP_ASYNC`.
+const WP_ASYNC: u64 = 1 << 15;
+/// `UFFDIO_REGISTER_MODE_WP`.
+const MODE_WP: u64 = 1 << 1;
+/// `PM_SCAN_WP_MATCHING`: what is told is protected again.
+const WP_MATCHING: u64 = 1;
+/// `PM_SCAN_CHECK_WPASYNC`: it fails where nothing is watched.
+const CHECK_WPASYNC: u64 = 1 << 1;
+/// `PAGE_IS_WRITTEN`.
+const IS_WRITTEN: u64 = 1 << 1;
+
+/// `struct uffdio_api`.
+#[repr(C)]
+struct Api {
+    api: u64,
+    features: u64,
+    ioctls: u64,
+}
+
+/// `struct uffdio_register`.
+#[repr(C)]
+struct Register {
+    start: u64,
+    len: u64,
+    mode: u64,
+    ioctls: u64,
+}
+
+/// `struct page_region`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Region {
+    start: u64,
+    end: u64,
+    categories: u64,
+}
+
+/// `struct pm_scan_arg`.
+#[repr(C)]
+struct Scan {
+    size: u64,
+    flags: u64,
+    start: u64,
+    end: u64,
+    walk_end: u64,
+    vec: u64,
+    vec_len: u64,
+    max_pages: u64,
+    category_inverted: u64,
+    category_mask: u64,
+    category_anyof_mask: u64,
+    return_mask: u64,
+}
+
+const _: () = assert!(size_of::<Api>() == 24 && size_of::<Register>() == 32);
+const _: () = assert!(size_of::<Region>() == 24 && size_of::<Scan>() == 96);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::map::Map;
+    use std::io::{Read, Write};
+
+    /// What is to be watched: some pages, of which every other one has memory.
+    fn some_pages(count: usize) -> (Map, Range<usize>) {
+        let map = Map::read_write(count * PAGE).unwrap();
+        let range = map.base() as usize..map.base() as usize + count * PAGE;
+        (0..count).step_by(2).for_each(|page| write(&map, page));
+        (map, range)
+    }
+
+    fn write(map: &Map, page: usize) {
+        // SAFETY: the page is the map's, which can be written.
+        unsafe { map.base().add(page * PAGE + 10).write_volatile(1) };
+    }
+
+    /// The numbers of the pages that were written.
+    fn numbers(map: &Map, written: &[Range<usize>]) -> Vec<usize> {
+        let first = map.base() as usize / PAGE;
+        written
+            .iter()
+            .flat_map(|range| range.start / PAGE..range.end / PAGE)
+            .map(|page| page - first)
+            .collect()
+    }
+
+    #[test]
+    fn pages_that_were_written_are_told_once() {
+        let Some(pages) = WrittenPages::of_process() else { return };
+        let (map, range) = some_pages(2000);
+        pages.watch(&range).unwrap();
+        pages.take_written(&range).unwrap();
+        assert_eq!(numbers(&map, &pages.take_written(&range).unwrap()), [] as [usize; 0]);
+        let chosen = [0, 1, 6, 7, 513, 1024, 1999];
+        chosen.iter().for_each(|page| write(&map, *page));
+        assert_eq!(numbers(&map, &pages.take_written(&range).unwrap()), chosen);
+        assert_eq!(numbers(&map, &pages.take_written(&range).unwrap()), [] as [usize; 0]);
+        // More regions than are asked for at once.
+        let all: Vec<usize> = (0..2000).step_by(3).collect();
+        all.iter().for_each(|page| write(&map, *page));
+        assert_eq!(numbers(&map, &pages.take_written(&range).unwrap()), all);
+    }
+
+    #[test]
+    fn system_calls_write_to_pages_that_are_watched() {
+        let Some(pages) = WrittenPages::of_process() else { return };
+        let (map, range) = some_pages(8);
+        pages.watch(&range).unwrap();
+        pages.take_written(&range).unwrap();
+        let (mut reader, mut writer) = std::io::pipe().unwrap();
+        writer.write_all(&[7; 5000]).unwrap();
+        // SAFETY: the pages are the map's, and nobody else uses them.
+        let place = unsafe { std::slice::from_raw_parts_mut(map.base().add(3 * PAGE), 5000) };
+        reader.read_exact(place).unwrap();
+        assert_eq!(numbers(&map, &pages.take_written(&range).unwrap()), [3, 4]);
+    }
+
+    #[test]
+    fn what_is_not_watched_is_an_error() {
+        let Some(pages) = WrittenPages::of_process() else { return };
+        let (map, range) = some_pages(8);
+        pages.watch(&(range.start..range.start + 4 * PAGE)).unwrap();
+        assert!(pages.take_written(&range).is_err());
+        let mut to = Map::read_write(8 * PAGE).unwrap();
+        let mut map = map;
+        pages.watch(&range).unwrap();
+        pages.take_written(&range).unwrap();
+        // Moved pages are not watched any more.
+        to.take_pages(&mut map, 8 * PAGE).unwrap();
+        let moved = to.base() as usize..to.base() as usize + 8 * PAGE;
+        assert!(pages.take_written(&moved).is_err());
+    }
+
+    #[test]
+    fn more_is_watched_where_something_is_already() {
+        let Some(pages) = WrittenPages::of_process() else { return };
+        let (map, range) = some_pages(8);
+        let half = range.start..range.start + 4 * PAGE;
+        pages.watch(&half).unwrap();
+        pages.take_written(&half).unwrap();
+        write(&map, 2);
+        write(&map, 5);
+        pages.watch(&range).unwrap();
+        let written = numbers(&map, &pages.take_written(&range).unwrap());
+        assert!(
+            written.contains(&2) && written.contains(&5) && !written.contains(&0),
+            "{written:?}"
+        );
+    }
+}
