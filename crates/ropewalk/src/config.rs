@@ -52,6 +52,8 @@ pub struct Config {
     pub(crate) park_always: bool,
     pub(crate) trace: bool,
     pub(crate) snapshots: bool,
+    pub(crate) watch_written_pages: bool,
+    pub(crate) watch_always: bool,
     pub(crate) perf_map: bool,
     pub(crate) jitdump: Option<PathBuf>,
     pub(crate) native_debug: bool,
@@ -89,6 +91,8 @@ impl Default for Config {
             park_always: false,
             trace: false,
             snapshots: false,
+            watch_written_pages: true,
+            watch_always: false,
             perf_map: false,
             jitdump: None,
             native_debug: false,
@@ -303,6 +307,26 @@ impl Config {
     /// of one kind is not one for an engine of the other.
     pub fn snapshots(&mut self, enable: bool) -> &mut Config {
         self.snapshots = enable;
+        self
+    }
+
+    /// Has the kernel note, after a snapshot, which pages of memory are written, so that one of
+    /// what has changed since ([`SnapshotOptions::since`](crate::SnapshotOptions::since)) costs
+    /// what has changed. On by default.
+    ///
+    /// It needs Linux 6.7, and that the process may use `userfaultfd` and read
+    /// `/proc/self/pagemap`; otherwise, and if this is off, everything is compared. Each page is
+    /// written for the first time after a snapshot a little more slowly, by about a microsecond.
+    /// For single snapshots, [`SnapshotOptions::is_base`](crate::SnapshotOptions::is_base) says it.
+    pub fn watch_written_pages(&mut self, enable: bool) -> &mut Config {
+        self.watch_written_pages = enable;
+        self
+    }
+
+    /// Has the kernel note what is written also where little is, and where comparing is faster.
+    /// For testing that what has changed is known.
+    pub fn watch_always(&mut self, enable: bool) -> &mut Config {
+        self.watch_always = enable;
         self
     }
 

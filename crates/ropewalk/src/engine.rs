@@ -223,6 +223,8 @@ impl Engine {
             park_always: self.config().park_always,
             trace: self.config().trace,
             snapshots: self.config().snapshots,
+            watch_pages: self.config().watch_written_pages,
+            watch_always: self.config().watch_always,
             native_debug: self.config().native_debug,
         }
     }

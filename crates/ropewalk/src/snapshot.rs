@@ -153,10 +153,10 @@ pub struct Snapshot {
 /// assert_eq!(kept, "a value of the host");
 /// # Ok::<(), Error>(())
 /// ```
-#[derive(Default)]
 pub struct SnapshotOptions {
     names: Vec<(String, Name)>,
     base: Option<Bytes>,
+    is_base: bool,
     host_value: Option<Box<WriteValue>>,
 }
 
@@ -180,10 +180,16 @@ impl std::fmt::Debug for SnapshotOptions {
     }
 }
 
+impl Default for SnapshotOptions {
+    fn default() -> SnapshotOptions {
+        SnapshotOptions::new()
+    }
+}
+
 impl SnapshotOptions {
     /// No names, all of the store, and no values of the host.
     pub fn new() -> SnapshotOptions {
-        SnapshotOptions::default()
+        SnapshotOptions { names: Vec::new(), base: None, is_base: true, host_value: None }
     }
 
     /// Gives an instance a name, by which [`Restored::instance`] finds it.
@@ -311,10 +317,50 @@ impl SnapshotOptions {
         self
     }
 
-    /// Only what has changed since another snapshot is to be in it, by pages of memory. To
-    /// restore it, the other one is needed ([`Snapshot::on`]).
+    /// Only what has changed since another snapshot is to be in it. To restore it, the other one
+    /// is needed ([`Snapshot::on`]), and that may have been taken since yet another.
+    ///
+    /// If the other is the last one that was taken of the store, or the one that the last is
+    /// based on, it costs what has changed: the kernel knows which pages were written since then
+    /// ([`Config::watch_written_pages`](crate::Config::watch_written_pages)), and nothing is
+    /// collected before. If it is any other, or if objects were moved by a collection since then,
+    /// everything is looked at.
+    ///
+    /// ```
+    /// use ropewalk::*;
+    ///
+    /// let engine = Engine::new(Config::new().snapshots(true))?;
+    /// let module = Module::new(&engine, r#"(module (memory (export "memory") 1000))"#)?;
+    /// let mut store = Store::new(&engine, ());
+    /// let instance = Instance::new(&mut store, &module, &[])?;
+    /// let memory = instance.get_memory(&mut store, "memory").unwrap();
+    /// let mut options = SnapshotOptions::new();
+    /// options.name_instance("main", instance);
+    ///
+    /// let first = store.snapshot(&options)?;
+    /// memory.write(&mut store, 5_000_000, b"once")?;
+    /// let second = store.snapshot(options.since(&first))?;
+    /// memory.write(&mut store, 9_000_000, b"twice")?;
+    /// let third = store.snapshot(options.since(&second))?;
+    /// assert!(second.as_bytes().len() < 1000 && third.as_bytes().len() < 1000);
+    ///
+    /// let whole = third.on(&second.on(&first)?)?;
+    /// let mut restored = whole.restore(&Linker::<()>::new(&engine), &[module], ())?;
+    /// let memory = restored.instance("main")?.get_memory(&mut restored.store, "memory").unwrap();
+    /// let mut bytes = [0; 4];
+    /// memory.read(&restored.store, 5_000_000, &mut bytes)?;
+    /// assert_eq!(&bytes, b"once");
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn since(&mut self, base: &Snapshot) -> &mut SnapshotOptions {
         self.base = Some(base.bytes.clone());
+        self
+    }
+
+    /// Whether another may be taken since this one. It is so unless this says otherwise; then
+    /// nobody notes what is written afterwards.
+    pub fn is_base(&mut self, is_base: bool) -> &mut SnapshotOptions {
+        self.is_base = is_base;
         self
     }
 }
@@ -792,6 +838,7 @@ fn take<T>(
                 None => anyhow::bail!("nothing says how (SnapshotOptions::write_host_values)"),
             },
             base: options.base.as_ref(),
+            watch: options.is_base,
             running,
         },
     )?;

@@ -131,6 +131,12 @@ impl Map {
         self.len
     }
 
+    /// The addresses of all of it.
+    pub fn addresses(&self) -> Range<*const u8> {
+        let base = self.base().cast_const();
+        base..base.wrapping_add(self.len)
+    }
+
     /// Makes a part readable and writable.
     pub fn open(&self, start: usize, len: usize) -> io::Result<()> {
         self.protect(start, len, MprotectFlags::READ | MprotectFlags::WRITE)

@@ -16,6 +16,7 @@ use crate::memory::{Memory, MemoryPool};
 use crate::parking::KnownSites;
 use crate::pending::{Awaits, Frozen, Waiting};
 use crate::profile::Profiler;
+use crate::snapshot::Since;
 use crate::stack::{self, Arena, Quarantine, RootStack, StackList, StackOptions, Stacks};
 use crate::table::{Table, TableLimits};
 use crate::trace::Recorder;
@@ -82,6 +83,10 @@ pub struct StoreOptions {
     pub trace: bool,
     /// Whether it can be written down: frames list all their pointers.
     pub snapshots: bool,
+    /// Whether the kernel is to note which pages are written after a snapshot.
+    pub watch_pages: bool,
+    /// Whether it is also to do that for what is small.
+    pub watch_always: bool,
     /// Whether native debuggers are to know it.
     pub native_debug: bool,
 }
@@ -170,6 +175,8 @@ pub struct Store {
     pub(crate) interrupts: Arc<Interrupts>,
     /// Writes the store down at a check point, when somebody has asked for it.
     pub snapshot_hook: Option<SnapshotHook>,
+    /// What is known of the last snapshot.
+    pub(crate) since: Option<Box<Since>>,
     /// How long activations that can wait run before they let others run.
     pub(crate) time_slice: Option<Duration>,
     /// What functions may execute when what they have now is used up.
@@ -398,6 +405,7 @@ impl Store {
             released: Arc::new(Released::of(id)),
             interrupts: Arc::default(),
             snapshot_hook: None,
+            since: None,
             time_slice: None,
             fuel: Fuel::default(),
             limiter: Limiter::default(),

@@ -8,6 +8,7 @@
 use crate::machine::MachineLimit;
 use crate::map::{Map, PAGE};
 use ropewalk_abi::{TableDef, TableType};
+use std::ops::Range;
 use std::ptr::NonNull;
 
 /// How large tables may be.
@@ -149,6 +150,14 @@ impl Table {
         // SAFETY: there are always at least this many words, also where there was no
         // memory for more; whoever could write them has the store borrowed.
         unsafe { std::slice::from_raw_parts(self.elements.base(), self.len) }
+    }
+
+    /// Where it is mapped, if it is.
+    pub(crate) fn map(&self) -> Option<Range<*const u8>> {
+        match &self.elements {
+            Elements::Small(_) => None,
+            Elements::Mapped(map) => Some(map.addresses()),
+        }
     }
 
     /// Its elements, to change them.

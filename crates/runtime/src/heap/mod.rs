@@ -21,6 +21,7 @@ pub use roots::{OwnedRoot, Root};
 
 use crate::limiter::{Decision, Growth};
 use crate::map::{Map, PAGE};
+use crate::snapshot::Region;
 use crate::stack::Park;
 use crate::store::Store;
 use ropewalk_abi::{TrapCode, TypeInfo};
@@ -229,6 +230,13 @@ impl Store {
     pub(crate) fn objects(&self) -> Range<u64> {
         let space = self.heap.space.as_ref();
         space.map_or(0..0, |space| space.base() as u64..self.context().heap_next as u64)
+    }
+
+    /// Where objects lie, for [snapshots](crate::snapshot).
+    pub(crate) fn heap_region(&self) -> Option<Region> {
+        let space = self.heap.space.as_ref()?;
+        let Range { start, end } = self.objects();
+        Some(Region::new(space.map.addresses(), start as usize..end as usize))
     }
 
     /// Makes room for the objects of a snapshot in the place of all that there are; returns

@@ -11,7 +11,7 @@ use ropewalk_abi::{FuncRef, MemoryType, RefType, ValType};
 use serde::{Deserialize, Serialize};
 use std::ptr::NonNull;
 
-/// Everything but the bytes of memories.
+/// Everything but memories, tables, objects and stacks.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Image {
     /// The modules of the instances.
@@ -29,8 +29,6 @@ pub(super) struct Image {
     pub types: Vec<TypeName>,
     /// What words name by number.
     pub symbols: Vec<Symbol>,
-    /// Each block of the table of stacks, but the first.
-    pub blocks: Vec<BlockImage>,
     /// How many bytes single stacks may have, by the numbers of their blocks.
     pub limits: Vec<(usize, usize)>,
     pub calls: Vec<CallImage>,
@@ -95,7 +93,8 @@ pub(super) struct MemoryImage {
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct TableImage {
-    pub elements: Vec<u64>,
+    /// How many elements it has.
+    pub len: usize,
     /// Its type, if it belongs to no instance: of its elements, and its limits.
     pub own: Option<(TypeOfValue, bool, u64, Option<u64>)>,
 }
@@ -128,8 +127,8 @@ pub(super) enum TypeName {
     Extern,
 }
 
-/// A block of the table of stacks.
-#[derive(Debug, Serialize, Deserialize)]
+/// A block of the table of stacks. It is written as a [record](super::blocks).
+#[derive(Debug)]
 pub(super) enum BlockImage {
     /// It has no stack, and is used again with this reference.
     Vacant(u64),
@@ -144,7 +143,7 @@ pub(super) enum BlockImage {
     Stack(Box<StackImage>),
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 pub(super) struct StackImage {
     pub purpose: Purpose,
     pub reference: u64,
@@ -172,7 +171,7 @@ pub(super) struct StackImage {
 }
 
 /// The bytes of frames: a part of a section of the snapshot.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Frames {
     pub start: u64,
     pub len: u32,

@@ -19,23 +19,35 @@
 //! | [`image`] | what is written, as plain records |
 //! | [`symbol`] | what addresses are, and what has which address |
 //! | [`words`] | the words of a stack, by what they are, for both directions |
-//! | [`take`], [`stacks`] | writing a store down |
+//! | [`blocks`] | those of stacks |
+//! | [`take`], [`objects`], [`calls`], [`stacks`], [`places`] | writing a store down |
 //! | [`restore`] | making a store of it |
-//! | [`sections`] | all of it as bytes; only what has changed |
+//! | [`sections`] | all of it as bytes; only what differs from another |
+//! | [`since`], [`ranges`] | what has changed since the last snapshot |
+//! | [`error`] | why it cannot be done |
 //!
 //! Instances are not written as they lie in memory. They are made anew, of the same modules in
 //! the same order, and then get their globals, memories and tables.
 
+mod blocks;
+mod calls;
+mod error;
 mod image;
+mod objects;
+mod places;
+mod ranges;
 mod restore;
 mod sections;
+mod since;
 mod stacks;
 mod symbol;
 mod take;
 mod words;
 
+pub use error::SnapshotError;
 pub use image::{Handle, ImportName};
 pub use restore::{Host, RestoredCall, RestoredStore, ResumedByHost, restore};
-pub use sections::{Bytes, SnapshotError};
+pub use sections::Bytes;
+pub(crate) use since::{Region, Since};
 pub use symbol::{LoadedTrampoline, Trampolines};
 pub use take::{Running, Take, take};

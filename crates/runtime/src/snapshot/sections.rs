@@ -2,15 +2,18 @@
 //!
 //! ```text
 //!   Header: magic, format, checksum, identity, identity of the base
-//!   for each section: its length, then its runs of chunks
-//!   run: first chunk, how many, and their bytes
+//!   for each section: its length, then its runs
+//!   run: where in the section it begins, its length, and its bytes
 //! ```
 //!
-//! The sections are what is [written](super::image) of the store, its heap, its frames, and
-//! its memories. Each is a row of chunks of a page. Chunks that are all zero are left out; in a
-//! snapshot that is based on another, chunks are too that are the same there.
+//! The sections are what is [written](super::image) of the store, its heap, its stacks, its
+//! memories and tables. Runs are in order. What lies between them is zero; in a snapshot that is
+//! based on another, it is the same as there.
 
+use super::error::SnapshotError;
+use super::ranges::Ranges;
 use std::alloc::Layout;
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
@@ -19,177 +22,123 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 pub const MAGIC: [u8; 8] = *b"\x7Fropesnp";
 
 /// Goes up when what is written changes.
-const FORMAT: u32 = 2;
+pub(super) const FORMAT: u32 = 3;
 
-/// How many bytes a chunk has.
+/// How many bytes are looked at together, whether they are zero or known.
 const CHUNK: usize = 4096;
+
+/// How many of those that are not known are written together at least.
+pub(super) const GRAIN: usize = 64;
 
 /// How many bytes the header has.
 const HEADER: usize = 8 + 4 + 4 + 8 + 16 + 16;
 
-/// Why a store cannot be written down, or read.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum SnapshotError {
-    /// Code was not compiled for it.
-    #[error("the engine does not compile for snapshots (Config::snapshots)")]
-    Disabled,
-    /// The engine has panicked.
-    #[error("the store cannot be used any more, so it cannot be written down")]
-    Poisoned,
-    /// There is a host function outside of the one that asks.
-    /// Which function has called it, if that has a name.
-    #[error(
-        "a host function outside of this one{} has called WebAssembly, and functions of the host \
-         cannot be written down; take the snapshot in a function that is called from the \
-         outermost call", .0.as_ref().map(|name| format!(", which {name:?} has called,")).unwrap_or_default()
-    )]
-    Nested(Option<String>),
-    /// The host has continued what runs, which is no continuation: a task, a fiber or a stack.
-    #[error(
-        "the host has continued {0} and waits for it; take the snapshot when it has come back, \
-         or in a call of a function or of a continuation (Func::call, Continuation::resume)"
-    )]
-    Resumed(&'static str),
-    /// Calls wait for a limiter.
-    #[error(
-        "{0} calls wait for the limiter of the store, whose futures cannot be written down; take \
-         the snapshot when it has decided"
-    )]
-    Limiter(usize),
-    /// The host holds something that has no name.
-    #[error(
-        "the host holds {0} continuations or stacks without a name in the snapshot, so they \
-         would be lost (SnapshotOptions::name_continuation, name_bag_stack, \
-         name_first_class_stack)"
-    )]
-    Unnamed(usize),
-    /// The host does not hold any more what has a name.
-    #[error(
-        "the host does not hold the {what} any more that it has named {name:?}: it was resumed, \
-         freed or given away since then; name what there is when the snapshot is taken"
-    )]
-    Gone {
-        /// What has the name.
-        what: &'static str,
-        /// Its name.
-        name: String,
-    },
-    /// The host has two names for what it can have only once.
-    #[error(
-        "what the host has named {name:?} has the name {before:?} already, and the host can hold \
-         it only once; give it one name"
-    )]
-    NamedTwice {
-        /// The second name.
-        name: String,
-        /// The first one.
-        before: String,
-    },
-    /// A host function is a value, and not found by its import.
-    #[error(
-        "a function of the host is in a table, a global, an object or a frame, and no import \
-         names it: only functions that are imported are found again"
-    )]
-    HostFunction,
-    /// A value of the host cannot be written.
-    #[error("a value of the host cannot be written down: {0}")]
-    HostValue(String),
-    /// A type that no module has.
-    #[error("an object or function has a type of the host that no module of the store defines")]
-    ForeignType,
-    /// There is something that is not known.
-    #[error("this is a bug of the engine: {0} at {1:#x} is not known")]
-    Unknown(&'static str, usize),
-    /// It is no snapshot.
-    #[error("these bytes are no snapshot")]
-    Other,
-    /// Another version.
-    #[error(
-        "the snapshot was taken by another version of Ropewalk (format {0}, expected {FORMAT})"
-    )]
-    Format(u32),
-    /// Bytes are missing or differ.
-    #[error("the snapshot is damaged: {0}")]
-    Damaged(&'static str),
-    /// It needs another.
-    #[error("the snapshot has only what has changed since another, which is needed too")]
-    NeedsBase,
-    /// It needs another than this.
-    #[error("the snapshot is based on another one than this")]
-    WrongBase,
-    /// What differs.
-    #[error("the snapshot was taken with another setting: {name} was {was}, and is {is}")]
-    Setting {
-        /// The setting.
-        name: String,
-        /// What it was.
-        was: String,
-        /// What it is now.
-        is: String,
-    },
-    /// A module is not at hand.
-    #[error(
-        "the snapshot needs a module{} that is not among those given: compiled from the same \
-         binary, by the same version with the same settings", .0.as_ref().map(|name| format!(" named {name:?}")).unwrap_or_default()
-    )]
-    MissingModule(Option<String>),
-    /// A host function is not at hand.
-    #[error(
-        "the snapshot needs the host function {module:?} {name:?}, which the linker does not define"
-    )]
-    MissingImport {
-        /// The module that is imported from.
-        module: String,
-        /// The name there.
-        name: String,
-    },
-    /// There is nothing of that name.
-    #[error("the snapshot has no {what} named {name:?}")]
-    NoSuchName {
-        /// What was asked for.
-        what: &'static str,
-        /// Its name.
-        name: String,
-    },
-}
+/// Tells a snapshot from all others.
+pub(crate) type Identity = [u8; 16];
 
 /// A snapshot: sections of bytes.
 #[derive(Clone, Debug)]
 pub struct Bytes {
     bytes: Arc<Vec<u8>>,
-    /// Tells it from all others.
-    identity: [u8; 16],
-    base: [u8; 16],
+    identity: Identity,
+    base: Identity,
     /// For each section: its length, and where its runs are.
     sections: Arc<Vec<(u64, Vec<Run>)>>,
 }
 
-/// Chunks one after another.
+/// Bytes of a section, one after another.
 #[derive(Clone, Debug)]
 struct Run {
-    first: u64,
-    /// Where their bytes are. The last chunk of a section may be shorter.
+    /// Where in the section.
+    start: usize,
+    /// Where in the snapshot.
     bytes: Range<usize>,
 }
 
-const NO_BASE: [u8; 16] = [0; 16];
+impl Run {
+    fn end(&self) -> usize {
+        self.start + self.bytes.len()
+    }
+}
+
+const NO_BASE: Identity = [0; 16];
+
+/// What is to be written of a section.
+#[derive(Debug, Default)]
+pub(super) struct Section<'a> {
+    /// How long it is.
+    pub len: usize,
+    /// Pieces of it, where each begins. What is in none is zero, or that of the base.
+    pub pieces: Vec<(usize, Cow<'a, [u8]>)>,
+}
+
+impl<'a> Section<'a> {
+    /// All of a section.
+    pub fn whole(bytes: impl Into<Cow<'a, [u8]>>) -> Section<'a> {
+        let bytes = bytes.into();
+        Section { len: bytes.len(), pieces: vec![(0, bytes)] }
+    }
+
+    /// Parts of bytes that are the whole section.
+    pub fn parts(bytes: &'a [u8], parts: &Ranges) -> Section<'a> {
+        let parts = parts.below(bytes.len());
+        let pieces = parts.iter().map(|part| (part.start, Cow::from(&bytes[part]))).collect();
+        Section { len: bytes.len(), pieces }
+    }
+
+    /// Adds a piece.
+    pub fn put(&mut self, start: usize, bytes: &[u8]) {
+        self.len = self.len.max(start + bytes.len());
+        if let Some((last, piece)) = self.pieces.last_mut()
+            && *last + piece.len() == start
+        {
+            return piece.to_mut().extend_from_slice(bytes);
+        }
+        self.pieces.push((start, Cow::from(bytes.to_vec())));
+    }
+
+    /// The bytes of a section of which nothing is missing.
+    pub fn bytes(&self) -> &[u8] {
+        debug_assert!(self.pieces.len() <= 1);
+        self.pieces.first().map_or(&[], |(_, bytes)| bytes)
+    }
+
+    /// Parts of a section of which nothing is missing.
+    pub fn cut(self, parts: &Ranges) -> Section<'a> {
+        if *parts == Ranges::all(self.len) {
+            return self;
+        }
+        match self.pieces.first() {
+            Some((_, Cow::Borrowed(bytes))) => Section::parts(bytes, parts),
+            _ => {
+                let mut section = Section { len: self.len, ..Section::default() };
+                let parts = parts.below(self.len);
+                parts.iter().for_each(|part| section.put(part.start, &self.bytes()[part]));
+                section
+            }
+        }
+    }
+}
 
 impl Bytes {
     /// Puts sections together; of another snapshot, if one is given, only what differs.
-    pub(super) fn new(sections: &[&[u8]], base: Option<&Bytes>) -> Bytes {
+    pub(super) fn new(sections: &mut [Section<'_>], base: Option<&Bytes>) -> Bytes {
         Bytes::put_together(sections, base, None)
     }
 
     /// The same, with another identity than its own.
-    fn put_together(sections: &[&[u8]], base: Option<&Bytes>, identity: Option<[u8; 16]>) -> Bytes {
+    fn put_together(
+        sections: &mut [Section<'_>],
+        base: Option<&Bytes>,
+        identity: Option<Identity>,
+    ) -> Bytes {
         let mut bytes = vec![0; HEADER];
         put(&mut bytes, sections.len() as u64);
         let mut written = Vec::new();
-        for (number, section) in sections.iter().enumerate() {
-            let base = base.map(|base| base.chunks(number));
-            let runs = put_section(&mut bytes, section, base.as_deref());
-            written.push((section.len() as u64, runs));
+        for (number, section) in sections.iter_mut().enumerate() {
+            section.pieces.sort_unstable_by_key(|(start, _)| *start);
+            let runs = put_section(&mut bytes, section, base.map(|base| (base, number)));
+            written.push((section.len as u64, runs));
         }
         let content = xxh3_128(&bytes[HEADER..]).to_le_bytes();
         let base = base.map_or(NO_BASE, |base| base.identity);
@@ -238,6 +187,11 @@ impl Bytes {
         &self.bytes
     }
 
+    /// What tells it from all others.
+    pub(crate) fn identity(&self) -> Identity {
+        self.identity
+    }
+
     /// Whether it is based on another.
     pub fn is_based(&self) -> bool {
         self.base != NO_BASE
@@ -253,18 +207,16 @@ impl Bytes {
         }
         let sections: Vec<Vec<u8>> = (0..self.sections.len())
             .map(|number| {
-                let len = self.sections[number].0 as usize;
-                let known = base.section(number)?.unwrap_or_default();
-                let mut section = zeroes(len)?;
-                let same = known.len().min(len);
-                section[..same].copy_from_slice(&known[..same]);
+                let mut section = zeroes(self.len(number) as usize)?;
+                base.fill(number, &mut section);
                 self.fill(number, &mut section);
                 Ok(section)
             })
             .collect::<Result<_, SnapshotError>>()?;
-        let sections: Vec<&[u8]> = sections.iter().map(Vec::as_slice).collect();
+        let mut sections: Vec<Section<'_>> =
+            sections.iter().map(|section| Section::whole(section.as_slice())).collect();
         // Others may be based on this one.
-        Ok(Bytes::put_together(&sections, None, Some(self.identity)))
+        Ok(Bytes::put_together(&mut sections, None, Some(self.identity)))
     }
 
     /// How many sections there are.
@@ -280,12 +232,14 @@ impl Bytes {
         Ok(Some(section))
     }
 
-    /// Puts the chunks of a section into memory that is zero, or is that of its base.
+    /// Puts the runs of a section, as far as it goes, into memory that is zero, or is that of its
+    /// base.
     pub(super) fn fill(&self, number: usize, section: &mut [u8]) {
-        for run in &self.sections[number].1 {
-            let start = run.first as usize * CHUNK;
+        for run in self.runs(number) {
             let bytes = &self.bytes[run.bytes.clone()];
-            section[start..start + bytes.len()].copy_from_slice(bytes);
+            let Some(place) = section.get_mut(run.start..) else { break };
+            let len = bytes.len().min(place.len());
+            place[..len].copy_from_slice(&bytes[..len]);
         }
     }
 
@@ -294,18 +248,39 @@ impl Bytes {
         self.sections.get(number).map_or(0, |(len, _)| *len)
     }
 
-    /// The chunks of a section; those that are left out are none.
-    fn chunks(&self, number: usize) -> Vec<Option<&[u8]>> {
-        let len = self.len(number) as usize;
-        let mut chunks = vec![None; len.div_ceil(CHUNK)];
-        let runs = self.sections.get(number).map_or(&[][..], |(_, runs)| runs);
-        for run in runs {
-            let bytes = self.bytes[run.bytes.clone()].chunks(CHUNK);
-            for (chunk, bytes) in (run.first as usize..).zip(bytes) {
-                chunks[chunk] = Some(bytes);
-            }
+    fn runs(&self, number: usize) -> &[Run] {
+        self.sections.get(number).map_or(&[], |(_, runs)| runs)
+    }
+
+    /// What a part of a section is known to be, if it is.
+    fn known(&self, number: usize, part: Range<usize>) -> Option<Known<'_>> {
+        let runs = self.runs(number);
+        let after = runs.partition_point(|run| run.start <= part.start);
+        if let Some(run) = after.checked_sub(1).map(|last| &runs[last])
+            && part.start < run.end()
+        {
+            let start = run.bytes.start + (part.start - run.start);
+            let is_inside = part.end <= run.end();
+            return is_inside.then(|| Known::Bytes(&self.bytes[start..start + part.len()]));
         }
-        chunks
+        let is_between = runs.get(after).is_none_or(|next| part.end <= next.start);
+        (is_between && !self.is_based()).then_some(Known::Zero)
+    }
+}
+
+/// What a part of a section is.
+#[derive(Clone, Copy)]
+enum Known<'a> {
+    Bytes(&'a [u8]),
+    Zero,
+}
+
+impl Known<'_> {
+    fn is(&self, bytes: &[u8]) -> bool {
+        match self {
+            Known::Bytes(known) => *known == bytes,
+            Known::Zero => is_zero(bytes),
+        }
     }
 }
 
@@ -333,44 +308,97 @@ fn checksum(header: &[u8], content: &[u8; 16]) -> u64 {
     xxh3_64(&[header, content].concat())
 }
 
-/// Writes a section: its length, how many runs it has, and these, which are returned.
-fn put_section(bytes: &mut Vec<u8>, section: &[u8], base: Option<&[Option<&[u8]>]>) -> Vec<Run> {
-    put(bytes, section.len() as u64);
+/// Writes a section: its length, how many runs it has, and these, which are returned. Of a
+/// base, what is known of the section with a number is left out.
+fn put_section(
+    bytes: &mut Vec<u8>,
+    section: &Section<'_>,
+    base: Option<(&Bytes, usize)>,
+) -> Vec<Run> {
+    put(bytes, section.len as u64);
     let count = bytes.len();
     put(bytes, 0);
-    let mut runs: Vec<Run> = Vec::new();
-    let mut is_known = (0..).zip(section.chunks(CHUNK)).map(|(number, chunk)| {
-        match base.and_then(|base| base.get(number)) {
-            Some(Some(known)) => *known == chunk,
-            // In a base, what is left out is zero; a longer chunk is another.
-            Some(None) | None => is_zero(chunk),
-        }
-    });
-    let mut number = 0;
-    while let Some(is_left_out) = is_known.next() {
-        let first = number;
-        number += 1;
-        if is_left_out {
-            continue;
-        }
-        // All that follow and are not known go along.
-        let mut end = number;
-        for is_left_out in is_known.by_ref() {
-            number += 1;
-            if is_left_out {
-                break;
+    let mut writer = RunWriter { bytes, runs: Vec::new() };
+    for (start, piece) in &section.pieces {
+        for (at, chunk) in pieces_of(piece, *start, CHUNK) {
+            match base {
+                None if is_zero(chunk) => {}
+                None => writer.put(at, chunk),
+                Some(base) => put_unknown(&mut writer, at, chunk, base),
             }
-            end = number;
         }
-        let run = &section[first * CHUNK..section.len().min(end * CHUNK)];
-        put(bytes, first as u64);
-        put(bytes, run.len() as u64);
-        let start = bytes.len();
-        bytes.extend_from_slice(run);
-        runs.push(Run { first: first as u64, bytes: start..bytes.len() });
     }
+    let runs = writer.finish();
     bytes[count..count + 8].copy_from_slice(&(runs.len() as u64).to_le_bytes());
     runs
+}
+
+/// Writes what of some bytes is not known.
+fn put_unknown(writer: &mut RunWriter<'_>, at: usize, chunk: &[u8], base: (&Bytes, usize)) {
+    let (base, section) = base;
+    let Some(known) = base.known(section, at..at + chunk.len()) else {
+        return writer.put(at, chunk);
+    };
+    if known.is(chunk) {
+        return;
+    }
+    for (place, grain) in pieces_of(chunk, at, GRAIN) {
+        let from = place - at;
+        let same = match known {
+            Known::Bytes(known) => Known::Bytes(&known[from..from + grain.len()]).is(grain),
+            Known::Zero => is_zero(grain),
+        };
+        if !same {
+            writer.put(place, grain);
+        }
+    }
+}
+
+/// Bytes that begin at a place, cut where places are multiples of a size.
+fn pieces_of(bytes: &[u8], start: usize, size: usize) -> impl Iterator<Item = (usize, &[u8])> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let rest = bytes.get(at..).filter(|rest| !rest.is_empty())?;
+        let place = start + at;
+        let len = (size - place % size).min(rest.len());
+        at += len;
+        Some((place, &rest[..len]))
+    })
+}
+
+struct RunWriter<'a> {
+    bytes: &'a mut Vec<u8>,
+    runs: Vec<Run>,
+}
+
+impl RunWriter<'_> {
+    /// Adds bytes after all others of the section, to the last run if they follow it.
+    fn put(&mut self, at: usize, bytes: &[u8]) {
+        if !self.runs.last().is_some_and(|last| last.end() == at) {
+            self.end();
+            put(self.bytes, at as u64);
+            put(self.bytes, 0);
+            let start = self.bytes.len();
+            self.runs.push(Run { start: at, bytes: start..start });
+        }
+        self.bytes.extend_from_slice(bytes);
+        if let Some(last) = self.runs.last_mut() {
+            last.bytes.end = self.bytes.len();
+        }
+    }
+
+    /// Says how long the last run is.
+    fn end(&mut self) {
+        if let Some(Run { bytes, .. }) = self.runs.last() {
+            let len = (bytes.len() as u64).to_le_bytes();
+            self.bytes[bytes.start - 8..bytes.start].copy_from_slice(&len);
+        }
+    }
+
+    fn finish(mut self) -> Vec<Run> {
+        self.end();
+        self.runs
+    }
 }
 
 fn is_zero(chunk: &[u8]) -> bool {
@@ -395,20 +423,22 @@ impl Reader<'_> {
         let damaged = SnapshotError::Damaged;
         let len = self.number()?;
         let count = self.number()?;
-        let mut runs = Vec::new();
+        let (mut runs, mut last) = (Vec::new(), 0);
         for _ in 0..count {
-            let (first, bytes) = (self.number()?, self.number()?);
-            let start = first.checked_mul(CHUNK as u64);
-            let end = start.and_then(|start| start.checked_add(bytes));
-            if end.is_none_or(|end| end > len) {
-                return Err(damaged("a run reaches beyond its section"));
+            let (start, bytes) = (self.number()?, self.number()?);
+            let end = start.checked_add(bytes);
+            let end = end.filter(|end| *end <= len);
+            let end = end.ok_or(damaged("a run reaches beyond its section"))?;
+            if start < last {
+                return Err(damaged("runs are not in order"));
             }
+            last = end;
             let range = self.at..self.at.saturating_add(bytes as usize);
             self.at = range.end;
             if range.end > self.bytes.len() {
                 return Err(damaged("it is cut off"));
             }
-            runs.push(Run { first, bytes: range });
+            runs.push(Run { start: start as usize, bytes: range });
         }
         Ok((len, runs))
     }
@@ -418,13 +448,18 @@ impl Reader<'_> {
 mod tests {
     use super::*;
 
+    fn written(sections: &[&[u8]], base: Option<&Bytes>) -> Bytes {
+        let mut sections: Vec<_> = sections.iter().map(|bytes| Section::whole(*bytes)).collect();
+        Bytes::new(&mut sections, base)
+    }
+
     #[test]
     fn sections_come_back_without_their_zeroes() {
         let mut long = vec![0; 10 * CHUNK + 5];
         (long[CHUNK], long[10 * CHUNK + 4]) = (1, 2);
-        let written = Bytes::new(&[b"short", &long, b""], None);
-        assert!(written.as_bytes().len() < 3 * CHUNK);
-        let read = Bytes::read(written.as_bytes().to_vec()).unwrap();
+        let sections = written(&[b"short", &long, b""], None);
+        assert!(sections.as_bytes().len() < 3 * CHUNK);
+        let read = Bytes::read(sections.as_bytes().to_vec()).unwrap();
         assert_eq!(read.section(0).unwrap().unwrap(), b"short");
         assert_eq!(read.section(1).unwrap().unwrap(), long);
         assert_eq!(read.section(2).unwrap().unwrap(), b"");
@@ -434,11 +469,11 @@ mod tests {
     #[test]
     fn a_based_one_has_what_differs_and_is_made_whole() {
         let mut section: Vec<u8> = (0..8 * CHUNK).map(|byte| (byte / 7) as u8).collect();
-        let base = Bytes::new(&[&section, b"a"], None);
+        let base = written(&[&section, b"a"], None);
         section[3 * CHUNK] ^= 1;
         section[5 * CHUNK..6 * CHUNK].fill(0);
         section.extend([7; 100]);
-        let based = Bytes::new(&[&section, b"a"], Some(&base));
+        let based = written(&[&section, b"a"], Some(&base));
         assert!(based.is_based() && based.as_bytes().len() < 4 * CHUNK);
         let whole = based.on(&base).unwrap();
         assert_eq!(
@@ -446,29 +481,29 @@ mod tests {
             (section, b"a".to_vec())
         );
         assert!(matches!(based.on(&based), Err(SnapshotError::NeedsBase)));
-        let other = Bytes::new(&[b"other"], None);
+        let other = written(&[b"other"], None);
         assert!(matches!(based.on(&other), Err(SnapshotError::WrongBase)));
     }
 
     #[test]
     fn the_same_change_of_another_base_is_another_snapshot() {
-        let bases = [[1; 4 * CHUNK], [2; 4 * CHUNK]].map(|section| Bytes::new(&[&section], None));
+        let bases = [[1; 4 * CHUNK], [2; 4 * CHUNK]].map(|section| written(&[&section], None));
         let based = bases.each_ref().map(|base| {
             let mut section = base.section(0).unwrap().unwrap();
             section[CHUNK] = 9;
             section[CHUNK + 1..2 * CHUNK].fill(0);
-            Bytes::new(&[&section], Some(base))
+            written(&[&section], Some(base))
         });
         assert_eq!(based[0].as_bytes()[HEADER..], based[1].as_bytes()[HEADER..]);
         let [first, second] = [0, 1].map(|i| based[i].on(&bases[i]).unwrap());
-        let next = Bytes::new(&[b"next"], Some(&first));
+        let next = written(&[b"next"], Some(&first));
         assert!(next.on(&first).is_ok());
         assert!(matches!(next.on(&second), Err(SnapshotError::WrongBase)));
     }
 
     #[test]
     fn a_section_that_says_that_it_is_longer_than_memory_is_an_error() {
-        let mut bytes = Bytes::new(&[b"some bytes"], None).as_bytes().to_vec();
+        let mut bytes = written(&[b"some bytes"], None).as_bytes().to_vec();
         for len in [u64::MAX, 1 << 62, 1 << 55] {
             bytes[HEADER + 8..HEADER + 16].copy_from_slice(&len.to_le_bytes());
             let content = xxh3_128(&bytes[HEADER..]).to_le_bytes();
@@ -481,7 +516,7 @@ mod tests {
 
     #[test]
     fn every_damaged_or_cut_off_byte_is_found() {
-        let bytes = Bytes::new(&[b"some bytes", b"more"], None).as_bytes().to_vec();
+        let bytes = written(&[b"some bytes", b"more"], None).as_bytes().to_vec();
         for len in 0..bytes.len() {
             assert!(Bytes::read(bytes[..len].to_vec()).is_err(), "cut off at {len}");
         }

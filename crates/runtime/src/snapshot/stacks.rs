@@ -1,12 +1,17 @@
 //! Writing stacks down.
 
+use super::blocks::{RECORD, bytes_beside, record};
+use super::error::SnapshotError;
 use super::image::{
     BlockImage, CallImage, Frames, MarkImage, MarkKindImage, NO_PARENT, NOTHING, StackImage,
     TakenImage,
 };
-use super::sections::SnapshotError;
+use super::places::Places;
+use super::ranges::Ranges;
+use super::sections::Section;
+use super::since::Region;
 use super::symbol::Symbol;
-use super::take::{Running, Writer};
+use super::take::{BLOCKS, FRAMES, Running, Writer};
 use super::words::{OnStack, Shape, Words};
 use crate::arch::stubs;
 use crate::design::first_class::marks::{Mark, MarkKind, Taken};
@@ -18,8 +23,20 @@ use ropewalk_abi::stack::{HAS_WAITED, Purpose};
 use ropewalk_abi::{
     ControlBlock, FuncType, LEFT_CALL_FRAME, LeftCall, PausedFrame, StoreContext, TypeInfo,
 };
+use std::collections::HashMap;
 use std::rc::Rc;
 use std::{iter, ptr};
+
+/// What is true of a stack beside its block: it runs or waits in an activation.
+const IS_ACTIVE: u8 = 1;
+/// It is the root of an activation.
+const IS_ROOT: u8 = 2;
+/// No reference to it may be valid.
+const IS_RETIRED: u8 = 4;
+/// It waits for the end of a call whose root was freed.
+const ENDS_WITH_CALL: u8 = 8;
+/// The host has it.
+const IS_HELD: u8 = 16;
 
 /// Words become what is written. The bytes are those of a stack, at an address.
 struct Writing<'w, 'a> {
@@ -97,49 +114,135 @@ impl Words for Writing<'_, '_> {
     }
 }
 
-impl Writer<'_> {
-    /// Writes all blocks.
-    pub fn stacks(&mut self) -> Result<()> {
+impl<'a> Writer<'a> {
+    /// Writes the blocks and the frames of stacks: of those that have changed since the base, if
+    /// that is known.
+    pub fn stacks(&mut self) -> Result<[Section<'a>; 2]> {
+        let region = self.symbols.store().stacks.region();
+        let was_by_pages = self.since.is_by_pages(BLOCKS);
+        let sections = match self.since.written(BLOCKS, region.as_ref()) {
+            Some(written) => self.changed_stacks(&written, region.as_ref())?,
+            None => self.all_stacks(region.as_ref())?,
+        };
+        if self.since.is_by_pages(BLOCKS) != was_by_pages {
+            self.since.begin_anew();
+        }
+        Ok(sections)
+    }
+
+    /// The stacks whose blocks have changed, where they lie in the last snapshot if there is room.
+    fn changed_stacks(
+        &mut self,
+        written: &Ranges,
+        region: Option<&Region>,
+    ) -> Result<[Section<'a>; 2]> {
+        let count = self.store().stacks.len();
+        let blocks = written.divided(size_of::<ControlBlock>()).union(&self.changed_beside());
+        let records = blocks.times(RECORD);
+        let records = self.since.note(BLOCKS, &records, count * RECORD, self.base);
+        let (mut blocks, mut frames) = (Section::default(), Section::default());
+        for number in records.divided(RECORD).iter().flatten() {
+            self.block(number + 1, &mut blocks, &mut frames)?;
+        }
+        (blocks.len, frames.len) = (count * RECORD, self.since.places.end());
+        self.watch(BLOCKS, region, blocks.len + frames.len, None);
+        Ok([blocks, frames])
+    }
+
+    /// All stacks, one after another.
+    fn all_stacks(&mut self, region: Option<&Region>) -> Result<[Section<'a>; 2]> {
+        self.changed_beside();
+        self.since.places = Places::default();
+        let (mut blocks, mut frames) = (Section::default(), Section::default());
+        for number in 1..=self.store().stacks.len() {
+            self.block(number, &mut blocks, &mut frames)?;
+        }
+        let len = blocks.len + frames.len;
+        let sections = [(BLOCKS, blocks), (FRAMES, frames)]
+            .map(|(number, section)| self.differences(number, None, section));
+        self.watch_pages(BLOCKS, region, len);
+        Ok(sections)
+    }
+
+    /// Notes what is true of stacks but does not stand in their blocks. Returns those for which
+    /// that has changed, by their places in the section.
+    fn changed_beside(&mut self) -> Ranges {
         let store = self.symbols.store();
         let stacks = &store.stacks;
         let number = |stack: &ControlBlock| stacks.number_of(stack).expect("of the table");
+        let mut beside = HashMap::new();
+        let mut note = |numbers: &mut dyn Iterator<Item = usize>, flag: u8| {
+            numbers.for_each(|number| *beside.entry(number).or_default() |= flag);
+        };
         let waiting = store.frozen_stacks().flat_map(|stack| store.with_extender(stack));
-        let set = |numbers: &mut dyn Iterator<Item = usize>| {
-            let mut set = vec![false; stacks.len() + 1];
-            numbers.for_each(|number| set[number] = true);
-            set
-        };
-        let active = match self.take.running {
-            None => set(&mut waiting.map(number)),
-            Some(_) => set(&mut store.stacks_in_host_calls().map(number)),
-        };
+        match self.take.running {
+            None => note(&mut waiting.map(number), IS_ACTIVE),
+            Some(_) => note(&mut store.stacks_in_host_calls().map(number), IS_ACTIVE),
+        }
         // They may be suspended, while something else runs in their activations.
-        let roots = set(&mut self.image.calls.iter().map(|call| call.root));
-        let retired = set(&mut stacks.retired_numbers());
+        note(&mut self.image.calls.iter().map(|call| call.root), IS_ROOT);
+        note(&mut stacks.retired_numbers(), IS_RETIRED);
         // They wait for the end of a call whose root was freed.
         let inside = |call: &CallImage| spent_with(store, call.root);
-        let ends_with_call = set(&mut self.image.calls.iter().flat_map(inside));
-        for number in 1..=stacks.len() {
-            // SAFETY: blocks of the table are always initialised.
-            let stack = unsafe { &*stacks.block(number) };
-            let is_active = active[number];
-            let is_lost = stack.purpose.has_identity()
-                && (stack.parent == store.no_parent() || ends_with_call[number])
-                && !is_active;
-            let block = match stack.purpose {
-                Purpose::Free if retired[number] => BlockImage::Retired,
-                Purpose::Free => BlockImage::Vacant(stack.reference),
-                Purpose::Root if !is_active && !roots[number] => self.idle_root(stack)?,
-                Purpose::Root if stack.is_spent() => {
-                    let inside = spent_with(store, number);
-                    BlockImage::Spent { reference: stack.reference, inside }
-                }
-                purpose if is_lost => BlockImage::Lost { purpose, reference: stack.reference },
-                _ => BlockImage::Stack(Box::new(self.stack(number, stack, is_active)?)),
-            };
-            self.image.blocks.push(block);
+        note(&mut self.image.calls.iter().flat_map(inside), ENDS_WITH_CALL);
+        note(&mut stacks.held.numbers(), IS_HELD);
+        // SAFETY: the running stack's block is alive.
+        let running =
+            unsafe { store.context().stack.as_ref() }.filter(|_| self.take.running.is_some());
+        let running = running.into_iter().flat_map(|stack| store.with_extender(stack)).map(number);
+        let last = std::mem::replace(&mut self.since.beside, beside);
+        let ran = std::mem::replace(&mut self.since.running, running.collect());
+        let beside = &self.since.beside;
+        let others = last.keys().chain(beside.keys()).copied();
+        let changed = others.filter(|number| last.get(number) != beside.get(number));
+        let changed = changed.chain(ran).chain(self.since.running.iter().copied());
+        Ranges::sorted(changed.map(|number| number - 1..number).collect())
+    }
+
+    /// Writes the block with a number, and what belongs to it.
+    fn block(
+        &mut self,
+        number: usize,
+        blocks: &mut Section<'_>,
+        frames: &mut Section<'_>,
+    ) -> Result<()> {
+        let mut bytes = std::mem::take(&mut self.bytes);
+        bytes.clear();
+        let block = self.block_image(number, &mut bytes)?;
+        bytes_beside(&block, &mut bytes)?;
+        bytes.resize(bytes.len().next_multiple_of(size_of::<u64>()), 0);
+        let start = match bytes.len() {
+            0 => 0,
+            len => self.since.places.find(number, len),
+        };
+        blocks.put((number - 1) * RECORD, &record(&block, start as u64));
+        if !bytes.is_empty() {
+            frames.put(start, &bytes);
         }
+        self.bytes = bytes;
         Ok(())
+    }
+
+    fn block_image(&mut self, number: usize, frames: &mut Vec<u8>) -> Result<BlockImage> {
+        let store = self.symbols.store();
+        // SAFETY: blocks of the table are always initialised.
+        let stack = unsafe { &*store.stacks.block(number) };
+        let beside = self.since.beside.get(&number).copied().unwrap_or(0);
+        let is_active = beside & IS_ACTIVE != 0;
+        let is_lost = stack.purpose.has_identity()
+            && (stack.parent == store.no_parent() || beside & ENDS_WITH_CALL != 0)
+            && !is_active;
+        Ok(match stack.purpose {
+            Purpose::Free if beside & IS_RETIRED != 0 => BlockImage::Retired,
+            Purpose::Free => BlockImage::Vacant(stack.reference),
+            Purpose::Root if beside & (IS_ACTIVE | IS_ROOT) == 0 => self.idle_root(stack)?,
+            Purpose::Root if stack.is_spent() => {
+                let inside = spent_with(store, number);
+                BlockImage::Spent { reference: stack.reference, inside }
+            }
+            purpose if is_lost => BlockImage::Lost { purpose, reference: stack.reference },
+            _ => BlockImage::Stack(Box::new(self.stack(number, stack, is_active, frames)?)),
+        })
     }
 
     /// What a root was suspended with goes with its activation; there is none.
@@ -155,9 +258,11 @@ impl Writer<'_> {
         number: usize,
         stack: &ControlBlock,
         is_active: bool,
+        bytes: &mut Vec<u8>,
     ) -> Result<StackImage> {
         let store = self.symbols.store();
-        let (frames, fp) = self.frames_of(stack)?;
+        let fp = self.frames_of(stack, bytes)?;
+        let frames = Frames { start: 0, len: bytes.len() as u32 };
         let clauses = self.symbols.number_at(stack.handlers as usize);
         let handlers = clauses.unwrap_or_else(|| self.symbols.number(Symbol::NoClauses));
         let has_begun = stack.fp != 0;
@@ -225,9 +330,8 @@ impl Writer<'_> {
         Ok(self.symbols.number(symbol))
     }
 
-    /// Writes what lies on a stack; returns where, and the distance of the newest link from
-    /// the end.
-    fn frames_of(&mut self, stack: &ControlBlock) -> Result<(Frames, u32)> {
+    /// Writes what lies on a stack; returns the distance of the newest link from the end.
+    fn frames_of(&mut self, stack: &ControlBlock, bytes: &mut Vec<u8>) -> Result<u32> {
         // SAFETY: the stack is in use, and does not run: as many bytes lie there.
         let (left, on_stack) = unsafe {
             let left = LeftAt::of(stack);
@@ -241,25 +345,20 @@ impl Writer<'_> {
         };
         // Links say where frames were.
         let linked_end = end.wrapping_sub(left.distance);
-        let mut all = std::mem::take(&mut self.frames);
-        let start = all.len();
         if ptr::eq(stack, self.store().context().stack)
             && let Some(running) = self.take.running
         {
             let top = self.top_of_running(running, fp.map_or(0, |fp| linked_end - (len - fp)));
             // The link is the last word of what lies on top.
             fp = Some(top.len() - 8);
-            all.extend_from_slice(&top);
+            bytes.extend_from_slice(&top);
         }
-        all.extend_from_slice(on_stack);
-        let bytes = &mut all[start..];
+        bytes.extend_from_slice(on_stack);
         let below = fp.map_or(0, |fp| (bytes.len() - fp) as u32);
-        let frames = Frames { start: start as u64, len: bytes.len() as u32 };
         let &ControlBlock { function, purpose, .. } = stack;
         OnStack { bytes, purpose, function, fp }
             .visit(&mut Writing { writer: self, end: linked_end })?;
-        self.frames = all;
-        Ok((frames, below))
+        Ok(below)
     }
 
     /// What lies on top of the running stack, as if it had been left where it is.

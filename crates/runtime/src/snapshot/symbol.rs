@@ -1,7 +1,7 @@
 //! What addresses are, and what has which address.
 
+use super::error::SnapshotError;
 use super::image::TypeName;
-use super::sections::SnapshotError;
 use crate::arch::stubs;
 use crate::code::{CodeMemory, LoadedModule};
 use crate::store::Store;
@@ -182,7 +182,8 @@ impl Hasher for AddressHasher {
 }
 
 impl<'a> Symbols<'a> {
-    pub fn of(store: &'a Store, trampolines: &dyn Trampolines) -> Symbols<'a> {
+    /// Those of a store, of which some may have numbers already.
+    pub fn of(store: &'a Store, trampolines: &dyn Trampolines, named: Vec<Symbol>) -> Symbols<'a> {
         let mut modules: Vec<Arc<LoadedModule>> = Vec::new();
         for instance in store.instances() {
             if !modules.iter().any(|module| Arc::ptr_eq(module, instance.module())) {
@@ -199,7 +200,8 @@ impl<'a> Symbols<'a> {
         let tags = store.tags.iter().enumerate();
         let tags = tags.map(|(number, tag)| (ptr::from_ref(&**tag) as usize, number)).collect();
         let ranges = ranges(store, &modules);
-        let (named, numbers, looked_for) = (Vec::new(), HashMap::new(), HashMap::default());
+        let numbers = named.iter().copied().zip(0..).collect();
+        let looked_for = HashMap::default();
         let stubs = ranges_of_stubs();
         let trampolines = TrampolineMap::new(trampolines);
         Symbols {

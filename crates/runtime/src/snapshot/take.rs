@@ -1,32 +1,28 @@
 //! Writing a store down.
 
+use super::error::SnapshotError;
 use super::image::{
-    CallImage, CallTo, Handle, Image, ImportImage, InstanceImage, MemoryImage, ModuleImage, Named,
-    TableImage, TypeName, TypeOfValue,
+    Handle, Image, ImportImage, InstanceImage, MemoryImage, ModuleImage, Named, TableImage,
+    TypeName, TypeOfValue,
 };
-use super::sections::{Bytes, SnapshotError};
-use super::stacks::end_of_frames;
-use super::symbol::{ByAddress, Symbol, Symbols, Trampolines, comes_back, ends_call};
+use super::ranges::Ranges;
+use super::sections::{Bytes, Section};
+use super::since::{Region, Since};
+use super::symbol::{ByAddress, Symbol, Symbols, Trampolines};
 use super::words::Shapes;
 use crate::activation::LeavePoint;
-use crate::arch::stubs;
 use crate::backtrace::Backtrace;
 use crate::code::LoadedModule;
-use crate::frames::{Frame, Frames};
-use crate::heap::Object;
 use crate::instance::Instance;
-use crate::pending::{Awaits, Frozen};
+use crate::pending::Awaits;
 use crate::store::Store;
 use crate::trap::Trap;
+use crate::written_pages::WrittenPages;
 use anyhow::Result;
-use ropewalk_abi::code::TrampolineKind;
-use ropewalk_abi::heap::{EXCEPTION_TAG, is_object};
-use ropewalk_abi::module::{Import, Item};
-use ropewalk_abi::stack::{EVERY_TAG, Purpose, block_number};
-use ropewalk_abi::{
-    CompositeType, ControlBlock, FuncImport, HeapType, HostContext, RawVal, RefType, StorageType,
-    StoreContext, TableType, TypeKind, ValType,
-};
+use ropewalk_abi::heap::is_object;
+use ropewalk_abi::module::Item;
+use ropewalk_abi::stack::block_number;
+use ropewalk_abi::{FuncImport, HeapType, HostContext, RawVal, RefType, TableType, ValType};
 use std::any::Any;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -46,6 +42,8 @@ pub struct Take<'a> {
     pub host_value: &'a dyn Fn(&(dyn Any + Send + Sync)) -> Result<Vec<u8>>,
     /// What is known already.
     pub base: Option<&'a Bytes>,
+    /// Whether others may be based on this one.
+    pub watch: bool,
     /// What runs, if anything does.
     pub running: Option<Running>,
 }
@@ -59,24 +57,45 @@ pub enum Running {
     Paused,
 }
 
-/// Writes a store down.
+/// Writes a store down; if it is known what has changed since the base, only that.
 pub fn take(store: &mut Store, take: &Take<'_>) -> Result<Bytes> {
     // What the host has dropped it does not hold.
     store.free_released();
     check(store, take)?;
+    if let Some(since) = store.since.take()
+        && let Some(base) = take.base.and_then(|base| since.base(store, base))
+        && let Ok(bytes) = write(store, take, *since, Some(base))
+    {
+        return Ok(bytes);
+    }
     // What is not in use any more is not written.
     store.collect(0).map_err(Trap::from_code)?;
+    write(store, take, Since::new(store), None)
+}
+
+/// Writes a store down, or what has changed since one of the bases.
+fn write(
+    store: &mut Store,
+    take: &Take<'_>,
+    mut since: Since,
+    base: Option<usize>,
+) -> Result<Bytes> {
     let writer = Writer {
-        symbols: Symbols::of(store, take.trampolines),
+        symbols: Symbols::of(store, take.trampolines, std::mem::take(&mut since.symbols)),
         objects: store.objects(),
         image: Image::default(),
-        frames: Vec::new(),
-        types: HashMap::new(),
+        types: since.types.iter().copied().zip(0..).collect(),
         codes: HashMap::default(),
         shapes: Shapes::default(),
+        bytes: Vec::new(),
+        is_watched: take.watch && store.options.watch_pages && WrittenPages::of_process().is_some(),
         take,
+        since,
+        base,
     };
-    writer.write()
+    let (bytes, since) = writer.write()?;
+    store.since = since.map(Box::new);
+    Ok(bytes)
 }
 
 fn check(store: &Store, take: &Take<'_>) -> Result<(), SnapshotError> {
@@ -136,37 +155,41 @@ fn caller_of_host(store: &Store, take: &Take<'_>) -> Option<String> {
     Some(backtrace.frames().first()?.function_name()?.to_string())
 }
 
-/// An activation that does not run, and how it was left.
-struct Left<'a> {
-    root: *mut ControlBlock,
-    stack: *mut ControlBlock,
-    base: *mut ControlBlock,
-    /// The host function that it waits for.
-    host: Option<*const HostContext>,
-    arguments: Option<&'a [RawVal]>,
-}
-
 pub(super) struct Writer<'a> {
     pub symbols: Symbols<'a>,
     /// Where objects lie.
     pub objects: Range<u64>,
     pub image: Image,
-    /// The bytes of all frames.
-    pub frames: Vec<u8>,
     /// The numbers of types.
-    types: HashMap<TypeName, u32>,
+    pub types: HashMap<TypeName, u32>,
     /// The numbers of addresses of code: a million stacks have few.
     pub codes: HashMap<usize, u32, ByAddress>,
     pub shapes: Shapes,
+    /// Of the stack that is written.
+    pub bytes: Vec<u8>,
     pub take: &'a Take<'a>,
+    /// What is known of the last snapshot, and will be of this one.
+    pub since: Since,
+    /// Which of its bases this one is based on, if what has changed since is known.
+    pub base: Option<usize>,
+    /// Whether it is to be known what changes from now on.
+    is_watched: bool,
 }
 
-impl Writer<'_> {
+/// The sections, by their numbers. After the memories come the tables.
+pub(super) const SETTINGS: usize = 0;
+pub(super) const IMAGE: usize = 1;
+pub(super) const HEAP: usize = 2;
+pub(super) const BLOCKS: usize = 3;
+pub(super) const FRAMES: usize = 4;
+pub(super) const FIRST_MEMORY: usize = 5;
+
+impl<'a> Writer<'a> {
     pub fn store(&self) -> &Store {
         self.symbols.store()
     }
 
-    fn write(mut self) -> Result<Bytes> {
+    fn write(mut self) -> Result<(Bytes, Option<Since>)> {
         let store = self.symbols.store();
         for module in self.symbols.modules.clone() {
             let (hash, is_engines) = (self.take.module)(&module);
@@ -179,9 +202,92 @@ impl Writer<'_> {
         }
         self.standalone()?;
         self.host_values()?;
-        let heap = self.heap()?;
+        let (region, len) = (store.heap_region(), self.objects.end - self.objects.start);
+        let heap = self.section(HEAP, region, len as usize, |writer, parts| writer.heap(parts))?;
         self.calls()?;
-        self.stacks()?;
+        let [blocks, frames] = self.stacks()?;
+        let contents = self.memories_and_tables()?;
+        let [settings, image] = self.image()?;
+        let mut sections = vec![settings, image, heap, blocks, frames];
+        sections.extend(contents);
+        let bytes = Bytes::new(&mut sections, self.take.base);
+        self.since.finish(&bytes, self.base);
+        Ok((bytes, self.is_watched.then_some(self.since)))
+    }
+
+    /// A section of some length, which is made of a region: what of it has changed since the base,
+    /// or all.
+    pub fn section(
+        &mut self,
+        number: usize,
+        region: Option<Region>,
+        len: usize,
+        mut write: impl FnMut(&mut Self, &Ranges) -> Result<Section<'a>>,
+    ) -> Result<Section<'a>> {
+        if let Some(written) = self.since.written(number, region.as_ref()) {
+            let parts = self.since.note(number, &written, len, self.base);
+            let section = write(self, &parts)?;
+            self.watch(number, region.as_ref(), len, None);
+            return Ok(section);
+        }
+        let section = write(self, &Ranges::all(len))?;
+        Ok(self.differences(number, region, section))
+    }
+
+    /// What of a section differs from what it was in the base; all of it, if there is none.
+    pub fn differences(
+        &mut self,
+        number: usize,
+        region: Option<Region>,
+        section: Section<'a>,
+    ) -> Section<'a> {
+        let fresh = self.since.differences(number, &section);
+        let parts = self.since.note(number, &fresh, section.len, self.base);
+        self.watch(number, region.as_ref(), section.len, Some(&section));
+        section.cut(&parts)
+    }
+
+    /// Has the kernel note what is written to a region, if so many bytes are worth it.
+    pub fn watch_pages(&mut self, number: usize, region: Option<&Region>, len: usize) {
+        if self.is_watched {
+            self.since.watch_pages(number, region, len);
+        }
+    }
+
+    /// Watches what a section is made of, which has some length.
+    pub fn watch(
+        &mut self,
+        number: usize,
+        region: Option<&Region>,
+        len: usize,
+        whole: Option<&Section<'_>>,
+    ) {
+        if self.is_watched {
+            self.since.watch(number, region, len, whole);
+        }
+    }
+
+    fn memories_and_tables(&mut self) -> Result<Vec<Section<'a>>> {
+        let store = self.symbols.store();
+        let mut sections = Vec::new();
+        for memory in store.memories() {
+            let (number, data) = (FIRST_MEMORY + sections.len(), memory.data());
+            let region = Region::of(data.as_ptr_range(), data);
+            let parts = |_: &mut Self, parts: &Ranges| Ok(Section::parts(data, parts));
+            sections.push(self.section(number, Some(region), data.len(), parts)?);
+        }
+        for table in &store.tables {
+            let (number, elements) = (FIRST_MEMORY + sections.len(), table.elements());
+            let region = table.map().map(|map| Region::of(map, elements));
+            let parts = |writer: &mut Self, parts: &Ranges| writer.elements(elements, parts);
+            sections.push(self.section(number, region, size_of_val(elements), parts)?);
+        }
+        Ok(sections)
+    }
+
+    /// The settings, and what is written of the store beside what has sections of its own.
+    fn image(&mut self) -> Result<[Section<'a>; 2]> {
+        let store = self.symbols.store();
         let context = store.context();
         (self.image.captures, self.image.newest_mark) =
             (context.captures, store.stacks.newest_mark());
@@ -191,14 +297,13 @@ impl Writer<'_> {
             let named = self.named(named)?;
             self.image.names.push((name.clone(), named));
         }
-        let types: HashMap<u32, TypeName> =
-            self.types.iter().map(|(name, number)| (*number, *name)).collect();
-        self.image.types = (0..types.len() as u32).map(|number| types[&number]).collect();
-        self.image.symbols = std::mem::take(&mut self.symbols.named);
+        self.image.types = self.since.types.clone();
+        self.since.symbols = std::mem::take(&mut self.symbols.named);
+        self.image.symbols = self.since.symbols.clone();
         let image = postcard::to_allocvec(&self.image)?;
-        let mut sections: Vec<&[u8]> = vec![&self.take.settings, &image, &heap, &self.frames];
-        sections.extend(store.memories().iter().map(|memory| memory.data()));
-        Ok(Bytes::new(&sections, self.take.base))
+        let settings = Section::whole(self.take.settings.as_slice());
+        let settings = self.differences(SETTINGS, None, settings);
+        Ok([settings, self.differences(IMAGE, None, Section::whole(image))])
     }
 
     fn named(&mut self, handle: &Handle) -> Result<Named> {
@@ -368,8 +473,6 @@ impl Writer<'_> {
             self.image.memories.push(MemoryImage { pages: memory.size(), own });
         }
         for (number, table) in store.tables.iter().enumerate() {
-            let words = table.elements().iter().map(|word| self.reference(*word));
-            let elements = words.collect::<Result<Vec<_>>>()?;
             let own = match tables.contains(&number) {
                 true => None,
                 false => {
@@ -378,7 +481,7 @@ impl Writer<'_> {
                     Some((element, table64, minimum, maximum))
                 }
             };
-            self.image.tables.push(TableImage { elements, own });
+            self.image.tables.push(TableImage { len: table.elements().len(), own });
         }
         for (place, ty) in store.own_globals().zip(store.own_global_types()) {
             // SAFETY: the global is of the store.
@@ -420,215 +523,6 @@ impl Writer<'_> {
         }
         Ok(())
     }
-
-    // ---- the heap
-
-    /// The objects, with numbers of types as their first words.
-    fn heap(&mut self) -> Result<Vec<u8>> {
-        let Range { start, end } = self.objects;
-        let mut bytes = Vec::with_capacity((end - start) as usize);
-        let mut at = start;
-        while at < end {
-            // SAFETY: objects lie one after another, and nothing runs.
-            let object = unsafe { Object::from_reference(at) }.expect("objects are aligned");
-            let size = object.size();
-            let begin = bytes.len();
-            // SAFETY: the object is as long as it says.
-            bytes.extend_from_slice(unsafe { std::slice::from_raw_parts(at as *const u8, size) });
-            self.object(object, &mut bytes[begin..])?;
-            at += size as u64;
-        }
-        Ok(bytes)
-    }
-
-    fn object(&mut self, object: Object, bytes: &mut [u8]) -> Result<()> {
-        let ty = object.ty();
-        let name = self.symbols.known_type(ty)?;
-        let next = self.types.len() as u32;
-        let number = *self.types.entry(name).or_insert(next);
-        put(bytes, 0, number.into());
-        for place in places_of_references(self.symbols.store(), object) {
-            let word = get(bytes, place);
-            put(bytes, place, self.reference(word)?);
-        }
-        if ty.kind == TypeKind::Func {
-            put(bytes, EXCEPTION_TAG as usize, self.symbols.tag(object.tag())? as u64);
-        }
-        Ok(())
-    }
-
-    // ---- activations
-
-    /// The activations that wait; then the one that runs, if there is one.
-    fn calls(&mut self) -> Result<()> {
-        let store = self.symbols.store();
-        let mut calls = Vec::new();
-        for frozen in store.all_frozen() {
-            let (host, arguments) = match &frozen.awaits {
-                Awaits::Host { context, arguments } => (Some(*context), arguments.as_deref()),
-                Awaits::Turn | Awaits::Unsaid => (None, None),
-            };
-            let &Frozen { ref root, stack, base, .. } = frozen;
-            calls.push(Left { root: root.block, stack, base, host, arguments });
-        }
-        if let Some(running) = self.take.running {
-            let host = match running {
-                Running::InHostCall(host) => Some(host),
-                Running::Paused => None,
-            };
-            let root = store.roots[store.depth - 1].block;
-            let &StoreContext { stack, base, extending, .. } = store.context();
-            self.image.extending = store.stacks.number_of(extending).unwrap_or(0);
-            calls.push(Left { root, stack, base, host, arguments: None });
-        }
-        for left in calls {
-            let call = self.call(&left)?;
-            self.image.calls.push(call);
-        }
-        Ok(())
-    }
-
-    fn call(&mut self, left: &Left<'_>) -> Result<CallImage> {
-        let store = self.symbols.store();
-        let number = |block: *const ControlBlock| {
-            store.stacks.number_of(block).expect("blocks lie in the table")
-        };
-        let (import, mut results) = match left.host {
-            None => (None, None),
-            // SAFETY: the host function was called with this context.
-            Some(host) => unsafe {
-                let awaited = self.symbols.known_type((*host).ty)?;
-                (Some(self.import_of(&*host)?), Some(awaited))
-            },
-        };
-        // SAFETY: the root of the activation is alive.
-        let root = unsafe { &*left.root };
-        let (to, found) = match root.is_spent() {
-            true => (CallTo::Nobody, None),
-            false => self.returns_to(left)?,
-        };
-        results = found.or(results);
-        if results.is_none() && !root.is_spent() {
-            return Err(SnapshotError::Unknown("a call", 0).into());
-        }
-        let arguments = left.arguments.map(|arguments| {
-            arguments.iter().map(|argument| argument.u128().to_le_bytes()).collect()
-        });
-        Ok(CallImage {
-            root: number(root),
-            stack: number(left.stack),
-            base: number(left.base),
-            import,
-            arguments,
-            results,
-            to,
-        })
-    }
-
-    /// Where the call of an activation returns to, and a type with its results, if the frames of
-    /// its root say so.
-    fn returns_to(&mut self, left: &Left<'_>) -> Result<(CallTo, Option<TypeName>)> {
-        // SAFETY: the root of the activation is alive.
-        let root = unsafe { &*left.root };
-        // SAFETY: what a root was entered by lies at its end.
-        let entered = unsafe { *((end_of_frames(root) - size_of::<usize>()) as *const usize) };
-        let entered = self.symbols.code(entered);
-        if entered.is_some_and(comes_back) {
-            let (reference, ty) = self.resumed(left)?;
-            let clauses = self.clauses(root)?;
-            return Ok((CallTo::Resume { reference, clauses }, Some(ty)));
-        }
-        if !entered.is_some_and(ends_call) {
-            let root = ptr::from_ref(root) as usize;
-            return Err(SnapshotError::Unknown("a root", root).into());
-        }
-        let Some(frame) = outermost_function(self.symbols.store(), root) else {
-            return Ok((CallTo::Call { has_array: false }, None));
-        };
-        let results = self.results_of(&frame)?;
-        let trampoline = self.symbols.trampolines().at(frame.pc());
-        let has_array = trampoline.is_some_and(|(found, _)| found.kind == TrampolineKind::Entry);
-        Ok((CallTo::Call { has_array }, Some(results)))
-    }
-
-    /// The reference of the continuation that the host has resumed from the root of an activation,
-    /// and a type with its results.
-    fn resumed(&self, left: &Left<'_>) -> Result<(u64, TypeName)> {
-        let store = self.store();
-        // SAFETY: stacks of activations are alive, and so is what is suspended with a root.
-        let (stack, innermost) = unsafe { (&*left.stack, &*(*left.root).innermost) };
-        // What was resumed runs, or another base does, and it is suspended with the root. Other
-        // stacks may name the root as a parent that they had once.
-        let running = store.with_extender(stack).chain(store.with_extender(innermost));
-        let child = running.into_iter().find(|stack| ptr::eq(stack.parent, left.root));
-        let Some(child) = child.filter(|child| child.purpose == Purpose::Continuation) else {
-            return Err(SnapshotError::Resumed(match child.map(|child| child.purpose) {
-                Some(Purpose::Task) => "a task",
-                Some(Purpose::Fiber) => "a fiber",
-                _ => "a stack",
-            })
-            .into());
-        };
-        let outermost = outermost_function(self.store(), child);
-        let outermost = outermost.ok_or(SnapshotError::Unknown("a continuation", 0))?;
-        Ok((child.reference, self.results_of(&outermost)?))
-    }
-
-    /// The clauses with which a root waits, as symbols.
-    fn clauses(&mut self, root: &ControlBlock) -> Result<Vec<u32>> {
-        let mut symbols = Vec::new();
-        for number in 0.. {
-            // SAFETY: the host keeps them as long as the root waits; a zero is the last.
-            let word = unsafe { *root.handlers.add(number) };
-            let symbol = match word {
-                0 => break,
-                EVERY_TAG => Symbol::Number(word),
-                word => self.symbols.find(word as usize).unwrap_or(Symbol::Number(0)),
-            };
-            if !matches!(symbol, Symbol::Tag(..) | Symbol::Number(1..)) {
-                return Err(SnapshotError::Unknown("a clause", word as usize).into());
-            }
-            symbols.push(self.symbols.number(symbol));
-        }
-        Ok(symbols)
-    }
-
-    /// A type with the results of a function, by its frame.
-    fn results_of(&self, frame: &Frame<'_>) -> Result<TypeName, SnapshotError> {
-        let pc = frame.pc();
-        if let Some((trampoline, _)) = self.symbols.trampolines().at(pc) {
-            let info = self.store().options.types.get(trampoline.type_id).info();
-            return self.symbols.known_type(info);
-        }
-        let unknown = SnapshotError::Unknown("a function", pc);
-        let Some((module, offset)) = self.store().module_at(pc - 1) else { return Err(unknown) };
-        let tables = module.code.tables();
-        let Some(function) = tables.function_at(offset) else { return Err(unknown) };
-        let function = tables.functions[function as usize].function;
-        let Some(ty) = module.info.functions.get(function as usize) else { return Err(unknown) };
-        self.symbols.known_type(module.type_infos[*ty as usize].0)
-    }
-
-    /// The import by which a host function was called.
-    fn import_of(&self, host: &HostContext) -> Result<(usize, usize), SnapshotError> {
-        for (number, instance) in self.symbols.store().instances().iter().enumerate() {
-            let is_host = |import: &Import| match import.item {
-                Item::Func(function) => instance.is_host_context(function, host),
-                _ => false,
-            };
-            if let Some(import) = instance.module().info.imports.iter().position(is_host) {
-                return Ok((number, import));
-            }
-        }
-        Err(SnapshotError::HostFunction)
-    }
-}
-
-/// The outermost function of a stack that was left.
-fn outermost_function<'a>(store: &'a Store, stack: &ControlBlock) -> Option<Frame<'a>> {
-    // What continues a call that was left is no frame of a function.
-    let continues = stubs::continue_call as *const () as usize;
-    Frames::of_host_call(store, stack).filter(|frame| frame.pc() != continues).last()
 }
 
 /// The first import before an instance's own that is the same host function, by its instance
@@ -644,38 +538,4 @@ fn same_host(store: &Store, before: usize, host: &HostContext) -> Option<(usize,
         });
         Some((number, same?.0))
     })
-}
-
-/// Where in an object references of any kind are, functions too.
-pub(super) fn places_of_references(store: &Store, object: Object) -> Vec<usize> {
-    let ty = object.ty();
-    if ty.kind == TypeKind::Extern {
-        return Vec::new();
-    }
-    let registered = store.options.types.get(ty.id);
-    let is_reference = |storage: &StorageType| matches!(storage, StorageType::Val(ValType::Ref(_)));
-    let offsets = registered.layout().offsets.iter().map(|offset| *offset as usize);
-    match &registered.ty().composite {
-        CompositeType::Struct(ty) => {
-            let fields = ty.fields.iter().zip(offsets);
-            fields.filter(|(f, _)| is_reference(&f.storage)).map(|(_, at)| at).collect()
-        }
-        CompositeType::Func(ty) => {
-            let values = ty.params().iter().zip(offsets);
-            values.filter(|(ty, _)| matches!(ty, ValType::Ref(_))).map(|(_, at)| at).collect()
-        }
-        CompositeType::Array(array) if is_reference(&array.element.storage) => {
-            let first = ropewalk_abi::heap::ARRAY_ELEMENTS as usize;
-            (0..object.len() as usize).map(|i| first + i * size_of::<u64>()).collect()
-        }
-        _ => Vec::new(),
-    }
-}
-
-pub(super) fn get(bytes: &[u8], at: usize) -> u64 {
-    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
-}
-
-pub(super) fn put(bytes: &mut [u8], at: usize, word: u64) {
-    bytes[at..at + 8].copy_from_slice(&word.to_le_bytes());
 }

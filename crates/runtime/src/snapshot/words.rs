@@ -4,7 +4,7 @@
 //! order: each is replaced by what stands for it on the other side. Where the way goes on
 //! depends on addresses of code, which are those of the store that is at hand.
 
-use super::sections::SnapshotError;
+use super::error::SnapshotError;
 use super::symbol::{ByAddress, TrampolineMap};
 use crate::store::Store;
 use anyhow::Result;

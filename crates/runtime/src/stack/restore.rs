@@ -1,5 +1,5 @@
-//! Stacks of a store that is read from a [snapshot](crate::snapshot): blocks get the numbers
-//! that they had, since references name them.
+//! Stacks of a store that is written as a [snapshot](crate::snapshot), or read from one: blocks
+//! get the numbers that they had, since references name them.
 
 use super::arena::RootStack;
 use super::growth::NoRoom;
@@ -7,6 +7,7 @@ use super::park::{PackedHead, parked_sp};
 use super::table::Stacks;
 use crate::design::first_class::marks::Mark;
 use crate::map::Map;
+use crate::snapshot::Region;
 use anyhow::Result;
 use ropewalk_abi::stack::{GROUPED, NEXT_GENERATION, Purpose};
 use ropewalk_abi::{ControlBlock, PARKED};
@@ -16,6 +17,13 @@ impl Stacks {
     /// The numbers of the blocks for which no reference may be valid.
     pub fn retired_numbers(&self) -> impl Iterator<Item = usize> {
         self.retired.iter().copied()
+    }
+
+    /// Where the blocks lie that may be used.
+    pub fn region(&self) -> Option<Region> {
+        let table = self.blocks.as_ref()?;
+        let first = self.base() as usize + size_of::<ControlBlock>();
+        Some(Region::new(table.addresses(), first..first + self.len() * size_of::<ControlBlock>()))
     }
 
     /// The serial number of the newest mark.

@@ -84,7 +84,7 @@ impl Default for StackOptions {
 /// The stacks of a store that references name.
 #[derive(Debug)]
 pub(crate) struct Stacks {
-    blocks: Option<Map>,
+    pub(super) blocks: Option<Map>,
     /// How many blocks were ever used, counting block 0.
     count: usize,
     /// How many of them are those of roots.

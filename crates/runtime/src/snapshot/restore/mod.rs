@@ -5,12 +5,14 @@ mod stacks;
 
 pub(super) use stacks::ABOVE_ROOT;
 
+use super::error::SnapshotError;
 use super::image::{
     Handle, Image, ImportImage, ImportName, InstanceImage, NOTHING, Named, TypeName, TypeOfValue,
 };
-use super::sections::{Bytes, SnapshotError};
+use super::objects::{get, places_of_references, put};
+use super::sections::Bytes;
 use super::symbol::{Places, Symbol, Trampolines};
-use super::take::{get, places_of_references, put};
+use super::take::{BLOCKS, FIRST_MEMORY, FRAMES, HEAP, IMAGE, SETTINGS};
 use crate::code::LoadedModule;
 use crate::heap::Object;
 use crate::instance::Instance;
@@ -100,11 +102,11 @@ pub fn restore(store: &mut Store, bytes: &Bytes, host: &dyn Host) -> Result<Rest
         return Err(SnapshotError::Disabled.into());
     }
     let section = |number| bytes.section(number)?.ok_or(SnapshotError::Damaged("it is cut off"));
-    let settings = section(0)?;
+    let settings = section(SETTINGS)?;
     if settings != host.settings() {
         return Err(host.difference(&settings).into());
     }
-    let image: Image = postcard::from_bytes(&section(1)?)
+    let image: Image = postcard::from_bytes(&section(IMAGE)?)
         .map_err(|_| SnapshotError::Damaged("it cannot be read"))?;
     let mut modules = Vec::new();
     for module in &image.modules {
@@ -114,11 +116,11 @@ pub fn restore(store: &mut Store, bytes: &Bytes, host: &dyn Host) -> Result<Rest
     let objects = 0..0;
     let mut reader = Reader { store, image, modules, host, objects, roots: Vec::new() };
     reader.instances()?;
-    let heap = section(2)?;
+    let heap = section(HEAP)?;
     reader.heap(heap)?;
     reader.contents(bytes)?;
-    let frames = section(3)?;
-    reader.stacks(&frames)?;
+    let (blocks, frames) = (section(BLOCKS)?, section(FRAMES)?);
+    reader.stacks(&blocks, &frames)?;
     reader.finish()
 }
 
@@ -239,7 +241,7 @@ impl Reader<'_> {
                 .with_context(|| format!("cannot restore a memory of {} pages", image.pages))?;
         }
         for (table, image) in self.store.tables.iter_mut().zip(&self.image.tables) {
-            let len = image.elements.len();
+            let len = image.len;
             let missing = len.checked_sub(table.elements().len());
             missing
                 .and_then(|missing| table.grow(missing as u64, 0))
@@ -389,7 +391,7 @@ impl Reader<'_> {
             let size = object.size();
             let end = at.checked_add(size).filter(|end| *end <= bytes.len());
             let end = end.ok_or(damaged("an object is too large"))?;
-            for place in places_of_references(self.store, object) {
+            for place in places_of_references(self.store, object, 0..size) {
                 let word = self.reference(get(&bytes, at + place))?;
                 put(&mut bytes, at + place, word);
             }
@@ -413,16 +415,25 @@ impl Reader<'_> {
         }
         for number in 0..self.image.memories.len() {
             let memory = self.store.memory_mut(number);
-            let section = 4 + number;
+            let section = FIRST_MEMORY + number;
             if section >= bytes.count() || bytes.len(section) as usize != memory.data().len() {
                 return Err(damaged("a memory has another size").into());
             }
             bytes.fill(section, memory.data_mut());
         }
-        for (number, table) in std::mem::take(&mut self.image.tables).into_iter().enumerate() {
-            let words = table.elements.iter().map(|word| self.reference(*word));
+        for number in 0..self.image.tables.len() {
+            let section = FIRST_MEMORY + self.image.memories.len() + number;
+            let words = bytes.section(section)?.ok_or(damaged("a table is not there"))?;
+            let (words, []) = words.as_chunks() else {
+                return Err(damaged("a table has half an element").into());
+            };
+            let words = words.iter().map(|word| self.reference(u64::from_le_bytes(*word)));
             let words = words.collect::<Result<Vec<_>>>()?;
-            self.store.table_mut(number).elements_mut().copy_from_slice(&words);
+            let elements = self.store.table_mut(number).elements_mut();
+            if words.len() != elements.len() {
+                return Err(damaged("a table has another size").into());
+            }
+            elements.copy_from_slice(&words);
         }
         let places: Vec<_> = self.store.own_globals().collect();
         for (place, (ty, _, value)) in places.into_iter().zip(self.image.globals.clone()) {

@@ -1,5 +1,6 @@
 //! Stacks: their blocks, frames and marks.
 
+use super::super::blocks::{self, RECORD};
 use super::super::image::{
     BlockImage, CallTo, MarkImage, MarkKindImage, NO_PARENT, NOTHING, StackImage, TakenImage,
     TypeName,
@@ -16,8 +17,10 @@ use std::cell::UnsafeCell;
 use std::rc::Rc;
 
 impl Reader<'_> {
-    pub(super) fn stacks(&mut self, frames: &[u8]) -> Result<()> {
-        let blocks = std::mem::take(&mut self.image.blocks);
+    pub(super) fn stacks(&mut self, records: &[u8], frames: &[u8]) -> Result<()> {
+        let records = records.chunks_exact(RECORD);
+        let blocks = records.map(|record| blocks::read(record, frames));
+        let blocks = blocks.collect::<Result<Vec<_>, _>>()?;
         self.store.stacks.restore_blocks(blocks.len())?;
         self.store.note_table();
         for (number, bytes) in std::mem::take(&mut self.image.limits) {

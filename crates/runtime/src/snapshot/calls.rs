@@ -1,0 +1,200 @@
+//! Writing activations down that wait, or run.
+
+use super::error::SnapshotError;
+use super::image::{CallImage, CallTo, TypeName};
+use super::stacks::end_of_frames;
+use super::symbol::{Symbol, comes_back, ends_call};
+use super::take::{Running, Writer};
+use crate::arch::stubs;
+use crate::frames::{Frame, Frames};
+use crate::pending::{Awaits, Frozen};
+use crate::store::Store;
+use anyhow::Result;
+use ropewalk_abi::code::TrampolineKind;
+use ropewalk_abi::module::{Import, Item};
+use ropewalk_abi::stack::{EVERY_TAG, Purpose};
+use ropewalk_abi::{ControlBlock, HostContext, RawVal, StoreContext};
+use std::ptr;
+
+/// An activation that does not run, and how it was left.
+struct Left<'a> {
+    root: *mut ControlBlock,
+    stack: *mut ControlBlock,
+    base: *mut ControlBlock,
+    /// The host function that it waits for.
+    host: Option<*const HostContext>,
+    arguments: Option<&'a [RawVal]>,
+}
+
+impl Writer<'_> {
+    /// The activations that wait; then the one that runs, if there is one.
+    pub fn calls(&mut self) -> Result<()> {
+        let store = self.symbols.store();
+        let mut calls = Vec::new();
+        for frozen in store.all_frozen() {
+            let (host, arguments) = match &frozen.awaits {
+                Awaits::Host { context, arguments } => (Some(*context), arguments.as_deref()),
+                Awaits::Turn | Awaits::Unsaid => (None, None),
+            };
+            let &Frozen { ref root, stack, base, .. } = frozen;
+            calls.push(Left { root: root.block, stack, base, host, arguments });
+        }
+        if let Some(running) = self.take.running {
+            let host = match running {
+                Running::InHostCall(host) => Some(host),
+                Running::Paused => None,
+            };
+            let root = store.roots[store.depth - 1].block;
+            let &StoreContext { stack, base, extending, .. } = store.context();
+            self.image.extending = store.stacks.number_of(extending).unwrap_or(0);
+            calls.push(Left { root, stack, base, host, arguments: None });
+        }
+        for left in calls {
+            let call = self.call(&left)?;
+            self.image.calls.push(call);
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, left: &Left<'_>) -> Result<CallImage> {
+        let store = self.symbols.store();
+        let number = |block: *const ControlBlock| {
+            store.stacks.number_of(block).expect("blocks lie in the table")
+        };
+        let (import, mut results) = match left.host {
+            None => (None, None),
+            // SAFETY: the host function was called with this context.
+            Some(host) => unsafe {
+                let awaited = self.symbols.known_type((*host).ty)?;
+                (Some(self.import_of(&*host)?), Some(awaited))
+            },
+        };
+        // SAFETY: the root of the activation is alive.
+        let root = unsafe { &*left.root };
+        let (to, found) = match root.is_spent() {
+            true => (CallTo::Nobody, None),
+            false => self.returns_to(left)?,
+        };
+        results = found.or(results);
+        if results.is_none() && !root.is_spent() {
+            return Err(SnapshotError::Unknown("a call", 0).into());
+        }
+        let arguments = left.arguments.map(|arguments| {
+            arguments.iter().map(|argument| argument.u128().to_le_bytes()).collect()
+        });
+        Ok(CallImage {
+            root: number(root),
+            stack: number(left.stack),
+            base: number(left.base),
+            import,
+            arguments,
+            results,
+            to,
+        })
+    }
+
+    /// Where the call of an activation returns to, and a type with its results, if the frames of
+    /// its root say so.
+    fn returns_to(&mut self, left: &Left<'_>) -> Result<(CallTo, Option<TypeName>)> {
+        // SAFETY: the root of the activation is alive.
+        let root = unsafe { &*left.root };
+        // SAFETY: what a root was entered by lies at its end.
+        let entered = unsafe { *((end_of_frames(root) - size_of::<usize>()) as *const usize) };
+        let entered = self.symbols.code(entered);
+        if entered.is_some_and(comes_back) {
+            let (reference, ty) = self.resumed(left)?;
+            let clauses = self.clauses(root)?;
+            return Ok((CallTo::Resume { reference, clauses }, Some(ty)));
+        }
+        if !entered.is_some_and(ends_call) {
+            let root = ptr::from_ref(root) as usize;
+            return Err(SnapshotError::Unknown("a root", root).into());
+        }
+        let Some(frame) = outermost_function(self.symbols.store(), root) else {
+            return Ok((CallTo::Call { has_array: false }, None));
+        };
+        let results = self.results_of(&frame)?;
+        let trampoline = self.symbols.trampolines().at(frame.pc());
+        let has_array = trampoline.is_some_and(|(found, _)| found.kind == TrampolineKind::Entry);
+        Ok((CallTo::Call { has_array }, Some(results)))
+    }
+
+    /// The reference of the continuation that the host has resumed from the root of an activation,
+    /// and a type with its results.
+    fn resumed(&self, left: &Left<'_>) -> Result<(u64, TypeName)> {
+        let store = self.store();
+        // SAFETY: stacks of activations are alive, and so is what is suspended with a root.
+        let (stack, innermost) = unsafe { (&*left.stack, &*(*left.root).innermost) };
+        // What was resumed runs, or another base does, and it is suspended with the root. Other
+        // stacks may name the root as a parent that they had once.
+        let running = store.with_extender(stack).chain(store.with_extender(innermost));
+        let child = running.into_iter().find(|stack| ptr::eq(stack.parent, left.root));
+        let Some(child) = child.filter(|child| child.purpose == Purpose::Continuation) else {
+            return Err(SnapshotError::Resumed(match child.map(|child| child.purpose) {
+                Some(Purpose::Task) => "a task",
+                Some(Purpose::Fiber) => "a fiber",
+                _ => "a stack",
+            })
+            .into());
+        };
+        let outermost = outermost_function(self.store(), child);
+        let outermost = outermost.ok_or(SnapshotError::Unknown("a continuation", 0))?;
+        Ok((child.reference, self.results_of(&outermost)?))
+    }
+
+    /// The clauses with which a root waits, as symbols.
+    fn clauses(&mut self, root: &ControlBlock) -> Result<Vec<u32>> {
+        let mut symbols = Vec::new();
+        for number in 0.. {
+            // SAFETY: the host keeps them as long as the root waits; a zero is the last.
+            let word = unsafe { *root.handlers.add(number) };
+            let symbol = match word {
+                0 => break,
+                EVERY_TAG => Symbol::Number(word),
+                word => self.symbols.find(word as usize).unwrap_or(Symbol::Number(0)),
+            };
+            if !matches!(symbol, Symbol::Tag(..) | Symbol::Number(1..)) {
+                return Err(SnapshotError::Unknown("a clause", word as usize).into());
+            }
+            symbols.push(self.symbols.number(symbol));
+        }
+        Ok(symbols)
+    }
+
+    /// A type with the results of a function, by its frame.
+    fn results_of(&self, frame: &Frame<'_>) -> Result<TypeName, SnapshotError> {
+        let pc = frame.pc();
+        if let Some((trampoline, _)) = self.symbols.trampolines().at(pc) {
+            let info = self.store().options.types.get(trampoline.type_id).info();
+            return self.symbols.known_type(info);
+        }
+        let unknown = SnapshotError::Unknown("a function", pc);
+        let Some((module, offset)) = self.store().module_at(pc - 1) else { return Err(unknown) };
+        let tables = module.code.tables();
+        let Some(function) = tables.function_at(offset) else { return Err(unknown) };
+        let function = tables.functions[function as usize].function;
+        let Some(ty) = module.info.functions.get(function as usize) else { return Err(unknown) };
+        self.symbols.known_type(module.type_infos[*ty as usize].0)
+    }
+
+    /// The import by which a host function was called.
+    fn import_of(&self, host: &HostContext) -> Result<(usize, usize), SnapshotError> {
+        for (number, instance) in self.symbols.store().instances().iter().enumerate() {
+            let is_host = |import: &Import| match import.item {
+                Item::Func(function) => instance.is_host_context(function, host),
+                _ => false,
+            };
+            if let Some(import) = instance.module().info.imports.iter().position(is_host) {
+                return Ok((number, import));
+            }
+        }
+        Err(SnapshotError::HostFunction)
+    }
+}
+
+/// The outermost function of a stack that was left.
+fn outermost_function<'a>(store: &'a Store, stack: &ControlBlock) -> Option<Frame<'a>> {
+    // What continues a call that was left is no frame of a function.
+    let continues = stubs::continue_call as *const () as usize;
+    Frames::of_host_call(store, stack).filter(|frame| frame.pc() != continues).last()
+}

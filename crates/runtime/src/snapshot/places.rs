@@ -1,0 +1,68 @@
+//! Where stacks lie among the frames of a snapshot.
+
+/// The place of each stack, by the number of its block.
+#[derive(Debug, Default)]
+pub(super) struct Places {
+    places: Vec<Place>,
+    end: usize,
+    /// How many bytes belong to no stack any more.
+    unused: usize,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    start: u64,
+    room: u32,
+}
+
+/// Where places begin are multiples of this.
+const ALIGNMENT: usize = 8;
+
+impl Places {
+    /// A place for so many bytes of a stack: the one that it has, if there is room.
+    pub fn find(&mut self, number: usize, len: usize) -> usize {
+        if self.places.len() <= number {
+            self.places.resize(number + 1, Place::default());
+        }
+        let place = &mut self.places[number];
+        if len > place.room as usize {
+            self.unused += place.room as usize;
+            let room = len.next_multiple_of(ALIGNMENT);
+            *place = Place { start: self.end as u64, room: room as u32 };
+            self.end += room;
+        }
+        place.start as usize
+    }
+
+    /// Where the last one ends.
+    pub fn end(&self) -> usize {
+        self.end
+    }
+
+    /// Whether more is unused than used.
+    pub fn are_mostly_unused(&self) -> bool {
+        self.unused > self.end / 2
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stack_stays_where_it_is_until_it_grows() {
+        let mut places = Places::default();
+        assert_eq!((places.find(1, 20), places.find(7, 16)), (0, 24));
+        assert_eq!((places.find(1, 24), places.find(1, 8)), (0, 0));
+        assert_eq!((places.find(1, 25), places.find(7, 16), places.end()), (40, 24, 72));
+        assert!(!places.are_mostly_unused());
+        places.find(1, 200);
+        places.find(1, 400);
+        assert!(!places.are_mostly_unused());
+        places.find(7, 1000);
+        assert!(!places.are_mostly_unused());
+        places.find(7, 8000);
+        places.find(7, 8001);
+        assert!(places.are_mostly_unused());
+    }
+}

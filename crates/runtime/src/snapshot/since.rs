@@ -1,0 +1,244 @@
+//! What is kept of the last snapshot, so that one of what has changed since costs what has changed.
+//!
+//! Each section is watched in one of two ways: the kernel notes which
+//! [pages](crate::written_pages) of what it is made of are written, or, if it is small, there is a
+//! copy of it. The next snapshot looks at what was written, and writes only that. It does not
+//! collect before: then objects lie where they did.
+//!
+//! ```text
+//!   section     made of                   what has changed
+//!   settings    the engine                compared with the copy
+//!   image       the store                 compared with the copy
+//!   heap        the space of the heap     pages, or compared
+//!   blocks      the table of stacks       pages, or compared
+//!   frames      the stacks                those whose blocks are in these pages, or compared
+//!   memories    themselves                pages, or compared
+//!   tables      their elements            pages, or compared
+//! ```
+//!
+//! A stack is written where the last snapshot has it, if there is room; else it goes to the end.
+
+use super::image::TypeName;
+use super::places::Places;
+use super::ranges::Ranges;
+use super::sections::{Bytes, GRAIN, Identity, Section};
+use super::symbol::Symbol;
+use super::take::FIRST_MEMORY;
+use crate::store::Store;
+use crate::written_pages::WrittenPages;
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// How large a section is at most that is not watched, but copied.
+const COPIED: usize = 64 << 10;
+
+/// What is kept of the last snapshot.
+#[derive(Debug)]
+pub(crate) struct Since {
+    /// The snapshots that the next one can be based on, the newest last; and for each section of
+    /// these, what has changed between each and the newest.
+    bases: Vec<(Identity, Vec<Ranges>)>,
+    watches: Vec<Watch>,
+    /// Whether only the newest is known from now on.
+    begins_anew: bool,
+    /// How large a section is that is watched.
+    smallest: usize,
+    /// The numbers of memories and tables.
+    counts: [usize; 2],
+    collections: u64,
+    /// What words name by number.
+    pub(super) symbols: Vec<Symbol>,
+    /// The types that objects name by number.
+    pub(super) types: Vec<TypeName>,
+    /// For each page of the heap, where the object begins that its first byte belongs to.
+    pub(super) first_objects: Vec<usize>,
+    /// Where stacks lie among the frames.
+    pub(super) places: Places,
+    /// What is true of stacks, but does not stand in their blocks, by their numbers.
+    pub(super) beside: HashMap<usize, u8>,
+    /// The stacks that ran.
+    pub(super) running: Vec<usize>,
+}
+
+/// How a section is known to have changed.
+#[derive(Debug)]
+enum Watch {
+    /// Not at all: any of it may have.
+    No,
+    /// By what it was.
+    Copy(Vec<u8>),
+    /// By the pages at these addresses.
+    Pages(Range<usize>),
+}
+
+/// What a section is made of: a map, and the part of it that is used.
+#[derive(Clone, Debug)]
+pub(crate) struct Region {
+    map: Range<usize>,
+    used: Range<usize>,
+}
+
+impl Region {
+    /// A part of a map.
+    pub fn new(map: Range<*const u8>, used: Range<usize>) -> Region {
+        Region { map: map.start as usize..map.end as usize, used }
+    }
+
+    /// Values in a map.
+    pub fn of<T>(map: Range<*const u8>, used: &[T]) -> Region {
+        let start = used.as_ptr() as usize;
+        Region::new(map, start..start + size_of_val(used))
+    }
+}
+
+impl Since {
+    /// Nothing is known yet.
+    pub(super) fn new(store: &Store) -> Since {
+        let counts = counts(store);
+        let count = FIRST_MEMORY + counts.iter().sum::<usize>();
+        Since {
+            bases: Vec::new(),
+            watches: (0..count).map(|_| Watch::No).collect(),
+            begins_anew: false,
+            smallest: if store.options.watch_always { 0 } else { COPIED },
+            counts,
+            collections: store.heap.collections(),
+            symbols: Vec::new(),
+            types: Vec::new(),
+            first_objects: Vec::new(),
+            places: Places::default(),
+            beside: HashMap::new(),
+            running: Vec::new(),
+        }
+    }
+
+    /// Which of the bases a snapshot is, if what has changed since it is known.
+    pub(super) fn base(&self, store: &Store, base: &Bytes) -> Option<usize> {
+        let lies_there = self.collections == store.heap.collections()
+            || self.first_objects.is_empty() && store.objects().is_empty();
+        if !lies_there || self.counts != counts(store) || self.places.are_mostly_unused() {
+            return None;
+        }
+        self.bases.iter().position(|(identity, _)| *identity == base.identity())
+    }
+
+    /// What of a region was written since the last snapshot, as far as the kernel says it. From
+    /// now on the next one counts.
+    pub(super) fn written(&mut self, section: usize, region: Option<&Region>) -> Option<Ranges> {
+        let Watch::Pages(watched) = &self.watches[section] else { return None };
+        let used = region.map_or(0..0, |region| region.used.clone());
+        let all = Ranges::all(used.len());
+        if used.start != watched.start || used.len() < watched.len() {
+            return Some(all);
+        }
+        let pages = WrittenPages::of_process();
+        let Some(Ok(written)) = pages.map(|pages| pages.take_written(watched)) else {
+            return Some(all);
+        };
+        let offset = |address: usize| address.saturating_sub(used.start);
+        let mut ranges = Ranges::default();
+        for Range { start, end } in written {
+            ranges.push(offset(start)..offset(end).min(watched.len()));
+        }
+        ranges.push(watched.len()..used.len());
+        Some(ranges)
+    }
+
+    /// What of a section, all of which is given, differs from its copy.
+    pub(super) fn differences(&self, section: usize, whole: &Section<'_>) -> Ranges {
+        let Watch::Copy(copy) = &self.watches[section] else { return Ranges::all(whole.len) };
+        let bytes = whole.bytes();
+        let mut ranges = Ranges::default();
+        for (number, grain) in bytes.chunks(GRAIN).enumerate() {
+            let start = number * GRAIN;
+            if copy.get(start..start + grain.len()) != Some(grain) {
+                ranges.push(start..start + grain.len());
+            }
+        }
+        ranges
+    }
+
+    /// Notes what of a section has changed since the last snapshot. Returns what has since a base,
+    /// if one is given, and else all.
+    pub(super) fn note(
+        &mut self,
+        section: usize,
+        fresh: &Ranges,
+        len: usize,
+        base: Option<usize>,
+    ) -> Ranges {
+        for (_, changes) in &mut self.bases {
+            changes[section] = changes[section].union(fresh);
+        }
+        base.map_or(Ranges::all(len), |base| self.bases[base].1[section].below(len))
+    }
+
+    /// Watches a section from now on, of which this many bytes were written. Its region is, if it
+    /// can be; if it is small, a copy is kept.
+    pub(super) fn watch(
+        &mut self,
+        section: usize,
+        region: Option<&Region>,
+        len: usize,
+        whole: Option<&Section<'_>>,
+    ) {
+        if !self.watch_pages(section, region, len) {
+            self.watches[section] = match whole {
+                Some(whole) if whole.len <= COPIED => Watch::Copy(whole.bytes().to_vec()),
+                _ => Watch::No,
+            };
+        }
+    }
+
+    /// Has the kernel note what is written to the region of a section, if so many bytes are worth
+    /// it. Returns whether it does.
+    pub(super) fn watch_pages(
+        &mut self,
+        section: usize,
+        region: Option<&Region>,
+        len: usize,
+    ) -> bool {
+        let region = region.filter(|region| len > self.smallest && self.protect(section, region));
+        if let Some(region) = region {
+            self.watches[section] = Watch::Pages(region.used.clone());
+        }
+        region.is_some()
+    }
+
+    /// Has the kernel protect a region, as far as it does not yet. Returns whether it does.
+    fn protect(&self, section: usize, region: &Region) -> bool {
+        let Some(pages) = WrittenPages::of_process() else { return false };
+        let mut new = region.used.clone();
+        if let Watch::Pages(watched) = &self.watches[section]
+            && watched.start == new.start
+        {
+            if *watched == new {
+                return true;
+            }
+            new.start = watched.end;
+        }
+        pages.watch(&region.map).and_then(|()| pages.take_written(&new)).is_ok()
+    }
+
+    /// Whether what a section has written is told by pages.
+    pub(super) fn is_by_pages(&self, section: usize) -> bool {
+        matches!(self.watches[section], Watch::Pages(_))
+    }
+
+    /// Lets only the newest snapshot be a base: sections are watched in another way now.
+    pub(super) fn begin_anew(&mut self) {
+        self.begins_anew = true;
+    }
+
+    /// Makes a snapshot the newest. The one that it is based on stays known.
+    pub(super) fn finish(&mut self, newest: &Bytes, base: Option<usize>) {
+        let base = base.filter(|_| !self.begins_anew).map(|base| self.bases.swap_remove(base));
+        self.begins_anew = false;
+        let unchanged = vec![Ranges::default(); self.watches.len()];
+        self.bases = base.into_iter().chain([(newest.identity(), unchanged)]).collect();
+    }
+}
+
+fn counts(store: &Store) -> [usize; 2] {
+    [store.memories.len(), store.tables.len()]
+}
