@@ -25,7 +25,7 @@ use ropewalk_abi::code::TrampolineKind;
 use ropewalk_abi::stack::StackKind;
 use ropewalk_abi::{HeapType, HostContext, RefType, ValType};
 use ropewalk_runtime::snapshot::{
-    self, Bytes, Handle, LoadedTrampoline, Running, Take, Trampolines,
+    self, Base, Bytes, Handle, LoadedTrampoline, Running, Take, Trampolines,
 };
 use ropewalk_runtime::{
     ImportValue, Interrupts, LoadedModule, OwnedRoot, Store as RuntimeStore, StoreId,
@@ -155,13 +155,20 @@ pub struct Snapshot {
 /// ```
 pub struct SnapshotOptions {
     names: Vec<(String, Name)>,
-    base: Option<Bytes>,
+    base: Since,
     is_base: bool,
     host_value: Option<Box<WriteValue>>,
 }
 
 type WriteValue = dyn Fn(&(dyn Any + Send + Sync)) -> Result<Vec<u8>> + Send + Sync;
 type ReadValue = dyn Fn(&[u8]) -> Result<Box<dyn Any + Send + Sync>> + Send + Sync;
+
+/// What a snapshot is based on.
+enum Since {
+    Nothing,
+    Snapshot(Bytes),
+    Last,
+}
 
 /// What has a name, and in which store.
 enum Name {
@@ -189,7 +196,7 @@ impl Default for SnapshotOptions {
 impl SnapshotOptions {
     /// No names, all of the store, and no values of the host.
     pub fn new() -> SnapshotOptions {
-        SnapshotOptions { names: Vec::new(), base: None, is_base: true, host_value: None }
+        SnapshotOptions { names: Vec::new(), base: Since::Nothing, is_base: true, host_value: None }
     }
 
     /// Gives an instance a name, by which [`Restored::instance`] finds it.
@@ -353,7 +360,38 @@ impl SnapshotOptions {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn since(&mut self, base: &Snapshot) -> &mut SnapshotOptions {
-        self.base = Some(base.bytes.clone());
+        self.base = Since::Snapshot(base.bytes.clone());
+        self
+    }
+
+    /// Only what has changed since the last snapshot of the store is to be in it, whichever that
+    /// was, if it is known what has; and else everything, as [`Snapshot::is_based`] tells. The
+    /// last one need not be in memory any more. Pages that were written are in it as they are,
+    /// while [`since`](SnapshotOptions::since) can leave out what is the same there.
+    ///
+    /// ```
+    /// use ropewalk::*;
+    ///
+    /// let engine = Engine::new(Config::new().snapshots(true))?;
+    /// let module = Module::new(&engine, r#"(module (memory (export "memory") 1000))"#)?;
+    /// let mut store = Store::new(&engine, ());
+    /// let instance = Instance::new(&mut store, &module, &[])?;
+    /// let memory = instance.get_memory(&mut store, "memory").unwrap();
+    /// let mut options = SnapshotOptions::new();
+    /// options.since_last();
+    /// let mut written = Vec::new();
+    /// for at in [0, 1_000_000, 2_000_000] {
+    ///     memory.write(&mut store, at, b"changed")?;
+    ///     written.push(store.snapshot(&options)?.as_bytes().to_vec());
+    /// }
+    /// // SAFETY: the bytes come from above.
+    /// let read = written.into_iter().map(|bytes| unsafe { Snapshot::from_bytes(bytes) });
+    /// let whole = read.reduce(|base, next| next?.on(&base?)).unwrap()?;
+    /// assert!(!whole.is_based());
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn since_last(&mut self) -> &mut SnapshotOptions {
+        self.base = Since::Last;
         self
     }
 
@@ -837,7 +875,11 @@ fn take<T>(
                 Some(write) => write(value),
                 None => anyhow::bail!("nothing says how (SnapshotOptions::write_host_values)"),
             },
-            base: options.base.as_ref(),
+            base: match &options.base {
+                Since::Nothing => Base::Nothing,
+                Since::Snapshot(bytes) => Base::Snapshot(bytes),
+                Since::Last => Base::Last,
+            },
             watch: options.is_base,
             running,
         },

@@ -57,6 +57,9 @@ pub const CHECK: Mode =
     Mode::new("check stacks", |config| config.check_stacks(true).max_wasm_stack(1 << 20));
 /// Frames list all their pointers, so that stores can be written down.
 pub const SNAPSHOTS: Mode = Mode::new("snapshots", |config| config.snapshots(true));
+/// The same, and after a snapshot the kernel notes everything that is written.
+pub const WATCH: Mode =
+    Mode::new("watch written pages", |config| config.snapshots(true).watch_always(true));
 /// Functions stop wherever they could be interrupted.
 pub const STOP: Mode = Mode::new("stop always", |config| config.stop_always(true));
 /// Stacks are made one at a time.

@@ -50,6 +50,8 @@ mod script;
 mod spectest;
 mod written;
 
+use written::WritesDown;
+
 pub use report::{Failure, Report};
 
 use ropewalk::Engine;
@@ -59,13 +61,13 @@ use ropewalk::Engine;
 pub struct WastRunner {
     engine: Engine,
     can_wait: bool,
-    writes_down: bool,
+    writes_down: Option<WritesDown>,
 }
 
 impl WastRunner {
     /// A runner of scripts on `engine`, whose features decide what is valid.
     pub fn new(engine: &Engine) -> Self {
-        WastRunner { engine: engine.clone(), can_wait: false, writes_down: false }
+        WastRunner { engine: engine.clone(), can_wait: false, writes_down: None }
     }
 
     /// The same, whose calls can wait: they are polled until they have ended.
@@ -76,7 +78,13 @@ impl WastRunner {
     /// The same, whose stores are written down and read again wherever they can be, for an
     /// engine that compiles for it and for interruption.
     pub fn writing_down(self) -> Self {
-        WastRunner { writes_down: true, ..self }
+        WastRunner { writes_down: Some(WritesDown::Stores), ..self }
+    }
+
+    /// The same, but snapshots have only what has changed since the one before, as far as that
+    /// is known, and most directives go on with the store that there was.
+    pub fn writing_changes_down(self) -> Self {
+        WastRunner { writes_down: Some(WritesDown::Changes), ..self }
     }
 
     /// Runs the script `text`; the report calls it `name`.

@@ -129,7 +129,7 @@ impl<'e> Script<'e> {
         let definitions = Named::new("module");
         let instances = Named::new("instance");
         let registered = Vec::new();
-        let written = writes_down.then(|| Written::new(engine)).transpose()?;
+        let written = writes_down.map(|what| Written::new(engine, what)).transpose()?;
         Ok(Script {
             engine,
             can_wait,

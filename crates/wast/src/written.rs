@@ -1,8 +1,11 @@
 //! Scripts whose stores are written down and read again, wherever they can be.
 //!
-//! A call is written down at some of its check points. Each of these snapshots is then read
+//! A call is written down at its check points. Some of these snapshots are then read each
 //! into a store of its own, and the call goes on there: it must end as it has. After the call
 //! the whole store is written down, and the script goes on with one that was read from that.
+//!
+//! Every snapshot but the first of a store has only what has changed since the one before, if the
+//! script is run so.
 
 use anyhow::{Context, Result, bail, ensure};
 use ropewalk::{
@@ -26,6 +29,18 @@ const LAST: usize = 1024;
 /// The snapshots of a call.
 type Taken = Arc<Mutex<Vec<Result<Snapshot>>>>;
 
+/// What is written down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WritesDown {
+    /// Stores.
+    Stores,
+    /// What has changed since the last time.
+    Changes,
+}
+
+/// After how many directives a script goes on with another store where changes are written.
+const DIRECTIVES: usize = 4;
+
 /// What is needed to read stores of a script again.
 pub(crate) struct Written {
     engine: Engine,
@@ -35,14 +50,21 @@ pub(crate) struct Written {
     pub instances: Vec<Instance>,
     /// The functions of the host.
     functions: Linker<()>,
+    /// The last snapshot of the store, made whole, if the next is to have what has changed since.
+    last: Option<Arc<Mutex<Option<Snapshot>>>>,
+    /// How many directives there were.
+    directives: usize,
 }
 
 impl Written {
-    pub fn new(engine: &Engine) -> Result<Written> {
+    /// Nothing is there yet.
+    pub fn new(engine: &Engine, what: WritesDown) -> Result<Written> {
         let mut functions = Linker::new(engine);
         spectest::functions(&mut functions)?;
         let (modules, instances) = (Vec::new(), Vec::new());
-        Ok(Written { engine: engine.clone(), modules, instances, functions })
+        let last = (what == WritesDown::Changes).then(Arc::default);
+        let (engine, directives) = (engine.clone(), 0);
+        Ok(Written { engine, modules, instances, functions, last, directives })
     }
 
     fn restoring(&self) -> Result<ropewalk::Restoring<()>> {
@@ -53,6 +75,17 @@ impl Written {
         Ok(restoring)
     }
 
+    fn options(&self) -> SnapshotOptions {
+        let mut options = SnapshotOptions::new();
+        options.write_host_values(|value: &(dyn Any + Send + Sync)| {
+            Ok(value.downcast_ref::<u32>().context("another value")?.to_le_bytes().to_vec())
+        });
+        if self.last.is_some() {
+            options.since_last();
+        }
+        options
+    }
+
     /// Makes a call, which is written down meanwhile, and compares how it goes on elsewhere.
     pub fn call(
         &self,
@@ -61,9 +94,10 @@ impl Written {
     ) -> Result<Vec<Val>> {
         let taken = Taken::default();
         let handle: Arc<Mutex<Option<ropewalk::SnapshotHandle>>> = Arc::default();
-        let (list, again) = (taken.clone(), handle.clone());
+        let (list, again, last) = (taken.clone(), handle.clone(), self.last.clone());
         let mut number = 0;
-        let hook = store.on_snapshot_request(options(), move |_, snapshot| {
+        let hook = store.on_snapshot_request(self.options(), move |_, snapshot| {
+            let snapshot = snapshot.and_then(|snapshot| made_whole(&last, snapshot));
             if is_chosen(number) {
                 list.lock().expect("nobody panics").push(snapshot);
             }
@@ -92,12 +126,18 @@ impl Written {
     /// Writes a store down and reads it again. Returns another store with the same instances,
     /// unless it cannot be written down.
     pub fn replace(&mut self, store: &mut Store<()>) -> Result<Option<(Store<()>, Vec<Instance>)>> {
-        let mut options = options();
+        let mut options = self.options();
         for (number, instance) in self.instances.iter().enumerate() {
             options.name_instance(&number.to_string(), *instance);
         }
-        let Some(snapshot) = unless_refused(store.snapshot(&options))? else { return Ok(None) };
+        let snapshot = store.snapshot(&options);
+        let snapshot = snapshot.and_then(|snapshot| made_whole(&self.last, snapshot));
+        let Some(snapshot) = unless_refused(snapshot)? else { return Ok(None) };
         let restored = snapshot.restore_by(&self.restoring()?, ())?;
+        self.directives += 1;
+        if self.last.is_some() && !self.directives.is_multiple_of(DIRECTIVES) {
+            return Ok(None);
+        }
         let numbers = 0..self.instances.len();
         let instances = numbers.map(|number| restored.instance(&number.to_string()));
         let instances = instances.collect::<Result<Vec<Instance>>>()?;
@@ -106,12 +146,16 @@ impl Written {
     }
 }
 
-fn options() -> SnapshotOptions {
-    let mut options = SnapshotOptions::new();
-    options.write_host_values(|value: &(dyn Any + Send + Sync)| {
-        Ok(value.downcast_ref::<u32>().context("another value")?.to_le_bytes().to_vec())
-    });
-    options
+/// A snapshot with what it takes from the last one, which it is from now on.
+fn made_whole(last: &Option<Arc<Mutex<Option<Snapshot>>>>, snapshot: Snapshot) -> Result<Snapshot> {
+    let Some(last) = last else { return Ok(snapshot) };
+    let mut last = last.lock().expect("nobody panics");
+    let whole = match (&*last, snapshot.is_based()) {
+        (Some(base), true) => snapshot.on(base)?,
+        _ => snapshot,
+    };
+    *last = Some(whole.clone());
+    Ok(whole)
 }
 
 /// A snapshot, unless there is something that cannot be written down.

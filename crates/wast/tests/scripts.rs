@@ -74,6 +74,20 @@ fn every_script_passes_while_its_stores_are_written_down() {
     check_on(&runner(config.interruption(true)).writing_down(), |_| false);
 }
 
+/// The same, by what has changed since the snapshot before: everything is watched, however small.
+#[test]
+fn every_script_passes_while_what_has_changed_is_written_down() {
+    let mut config = stress::WATCH.config();
+    check_on(&runner(config.interruption(true)).writing_changes_down(), |_| false);
+}
+
+/// What is small is compared, and what is large is watched.
+#[test]
+fn short_scripts_pass_while_what_differs_is_written_down() {
+    let config = &mut stress::SNAPSHOTS.config();
+    check_on(&runner(config.interruption(true)).writing_changes_down(), takes_long);
+}
+
 /// Scripts that take seconds when they are written down in a stress mode, while stacks
 /// are checked: they have many stacks or frames, or take many steps.
 const TAKE_LONG: [&str; 30] = [
@@ -112,8 +126,29 @@ const TAKE_LONG: [&str; 30] = [
 /// Runs the short scripts while their stores are written down.
 fn check_written_down(config: &mut Config) {
     let config = stress::SNAPSHOTS.apply(config).interruption(true);
-    let takes_long = |name: &str| TAKE_LONG.iter().any(|part| name.contains(part));
     check_on(&runner(config).writing_down(), takes_long);
+}
+
+fn takes_long(name: &str) -> bool {
+    TAKE_LONG.iter().any(|part| name.contains(part))
+}
+
+/// The same by what has changed.
+fn check_changes_written_down(config: &mut Config) {
+    let config = stress::WATCH.apply(config).interruption(true);
+    check_on(&runner(config).writing_changes_down(), takes_long);
+}
+
+#[test]
+fn short_scripts_pass_while_what_has_changed_is_written_down_and_stacks_are_parked_and_checked() {
+    check_changes_written_down(stress::CHECK.apply(&mut stress::PARK.config()));
+}
+
+#[test]
+fn short_scripts_pass_while_what_has_changed_is_written_down_and_everything_moves() {
+    let _alone = MOVING.lock();
+    let config = &mut stress::MOVE.config();
+    check_changes_written_down(stress::SMALL_MEMORIES.apply(config).max_wasm_stack(1 << 20));
 }
 
 #[test]

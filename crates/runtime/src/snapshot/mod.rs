@@ -50,4 +50,4 @@ pub use restore::{Host, RestoredCall, RestoredStore, ResumedByHost, restore};
 pub use sections::Bytes;
 pub(crate) use since::{Region, Since};
 pub use symbol::{LoadedTrampoline, Trampolines};
-pub use take::{Running, Take, take};
+pub use take::{Base, Running, Take, take};

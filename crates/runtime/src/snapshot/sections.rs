@@ -120,16 +120,29 @@ impl<'a> Section<'a> {
     }
 }
 
+/// A snapshot that another is based on, and its bytes, if they are at hand.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BasedOn<'a> {
+    pub identity: Identity,
+    pub bytes: Option<&'a Bytes>,
+}
+
+impl<'a> From<&'a Bytes> for BasedOn<'a> {
+    fn from(bytes: &'a Bytes) -> BasedOn<'a> {
+        BasedOn { identity: bytes.identity, bytes: Some(bytes) }
+    }
+}
+
 impl Bytes {
-    /// Puts sections together; of another snapshot, if one is given, only what differs.
-    pub(super) fn new(sections: &mut [Section<'_>], base: Option<&Bytes>) -> Bytes {
+    /// Puts sections together; if they are based on another snapshot, only what differs.
+    pub(super) fn new(sections: &mut [Section<'_>], base: Option<BasedOn<'_>>) -> Bytes {
         Bytes::put_together(sections, base, None)
     }
 
     /// The same, with another identity than its own.
     fn put_together(
         sections: &mut [Section<'_>],
-        base: Option<&Bytes>,
+        base: Option<BasedOn<'_>>,
         identity: Option<Identity>,
     ) -> Bytes {
         let mut bytes = vec![0; HEADER];
@@ -313,7 +326,7 @@ fn checksum(header: &[u8], content: &[u8; 16]) -> u64 {
 fn put_section(
     bytes: &mut Vec<u8>,
     section: &Section<'_>,
-    base: Option<(&Bytes, usize)>,
+    base: Option<(BasedOn<'_>, usize)>,
 ) -> Vec<Run> {
     put(bytes, section.len as u64);
     let count = bytes.len();
@@ -334,9 +347,10 @@ fn put_section(
 }
 
 /// Writes what of some bytes is not known.
-fn put_unknown(writer: &mut RunWriter<'_>, at: usize, chunk: &[u8], base: (&Bytes, usize)) {
+fn put_unknown(writer: &mut RunWriter<'_>, at: usize, chunk: &[u8], base: (BasedOn<'_>, usize)) {
     let (base, section) = base;
-    let Some(known) = base.known(section, at..at + chunk.len()) else {
+    let known = base.bytes.and_then(|base| base.known(section, at..at + chunk.len()));
+    let Some(known) = known else {
         return writer.put(at, chunk);
     };
     if known.is(chunk) {
@@ -450,7 +464,7 @@ mod tests {
 
     fn written(sections: &[&[u8]], base: Option<&Bytes>) -> Bytes {
         let mut sections: Vec<_> = sections.iter().map(|bytes| Section::whole(*bytes)).collect();
-        Bytes::new(&mut sections, base)
+        Bytes::new(&mut sections, base.map(BasedOn::from))
     }
 
     #[test]

@@ -21,9 +21,9 @@
 use super::image::TypeName;
 use super::places::Places;
 use super::ranges::Ranges;
-use super::sections::{Bytes, GRAIN, Identity, Section};
+use super::sections::{BasedOn, Bytes, GRAIN, Identity, Section};
 use super::symbol::Symbol;
-use super::take::FIRST_MEMORY;
+use super::take::{Base, FIRST_MEMORY};
 use crate::store::Store;
 use crate::written_pages::WrittenPages;
 use std::collections::HashMap;
@@ -112,14 +112,25 @@ impl Since {
         }
     }
 
-    /// Which of the bases a snapshot is, if what has changed since it is known.
-    pub(super) fn base(&self, store: &Store, base: &Bytes) -> Option<usize> {
+    /// Which of the bases is meant, if what has changed since then is known.
+    pub(super) fn base(&self, store: &Store, base: Base<'_>) -> Option<usize> {
         let lies_there = self.collections == store.heap.collections()
             || self.first_objects.is_empty() && store.objects().is_empty();
         if !lies_there || self.counts != counts(store) || self.places.are_mostly_unused() {
             return None;
         }
-        self.bases.iter().position(|(identity, _)| *identity == base.identity())
+        match base {
+            Base::Nothing => None,
+            Base::Last => self.bases.len().checked_sub(1),
+            Base::Snapshot(bytes) => {
+                self.bases.iter().position(|(identity, _)| *identity == bytes.identity())
+            }
+        }
+    }
+
+    /// One of the bases, whose bytes are not at hand.
+    pub(super) fn based_on(&self, base: usize) -> BasedOn<'static> {
+        BasedOn { identity: self.bases[base].0, bytes: None }
     }
 
     /// What of a region was written since the last snapshot, as far as the kernel says it. From

@@ -41,11 +41,22 @@ pub struct Take<'a> {
     /// Writes a value of the host.
     pub host_value: &'a dyn Fn(&(dyn Any + Send + Sync)) -> Result<Vec<u8>>,
     /// What is known already.
-    pub base: Option<&'a Bytes>,
+    pub base: Base<'a>,
     /// Whether others may be based on this one.
     pub watch: bool,
     /// What runs, if anything does.
     pub running: Option<Running>,
+}
+
+/// What a snapshot is based on.
+#[derive(Clone, Copy, Debug)]
+pub enum Base<'a> {
+    /// It is whole.
+    Nothing,
+    /// Another one.
+    Snapshot(&'a Bytes),
+    /// The last one of the store, if it is known what has changed since.
+    Last,
 }
 
 /// Why the activation that runs does not run now.
@@ -63,7 +74,7 @@ pub fn take(store: &mut Store, take: &Take<'_>) -> Result<Bytes> {
     store.free_released();
     check(store, take)?;
     if let Some(since) = store.since.take()
-        && let Some(base) = take.base.and_then(|base| since.base(store, base))
+        && let Some(base) = since.base(store, take.base)
         && let Ok(bytes) = write(store, take, *since, Some(base))
     {
         return Ok(bytes);
@@ -210,7 +221,11 @@ impl<'a> Writer<'a> {
         let [settings, image] = self.image()?;
         let mut sections = vec![settings, image, heap, blocks, frames];
         sections.extend(contents);
-        let bytes = Bytes::new(&mut sections, self.take.base);
+        let base = match (self.take.base, self.base) {
+            (Base::Snapshot(bytes), _) => Some(bytes.into()),
+            (_, base) => base.map(|base| self.since.based_on(base)),
+        };
+        let bytes = Bytes::new(&mut sections, base);
         self.since.finish(&bytes, self.base);
         Ok((bytes, self.is_watched.then_some(self.since)))
     }
