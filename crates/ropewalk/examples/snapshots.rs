@@ -18,7 +18,7 @@ const GENERATORS: &str = r#"
     (loop $next
       (suspend $yield (local.tee $i (i32.add (local.get $i) (i32.const 1))))
       (br $next)))
-  (func $step (param $at i32) (result i32) (local $rest (ref null $c))
+  (func $step (export "step") (param $at i32) (result i32) (local $rest (ref null $c))
     (block $on (result i32 (ref $c))
       (resume $c (on $yield $on) (table.get $all (local.get $at)))
       (unreachable))
@@ -40,6 +40,13 @@ const GENERATORS: &str = r#"
   (func (export "fill") (param $pages i32)
     (drop (memory.grow (local.get $pages)))
     (memory.fill (i32.const 0) (i32.const 7) (i32.shl (local.get $pages) (i32.const 16))))
+  (type $list (struct (field (mut i32)) (field (ref null $list))))
+  (global $list (mut (ref null $list)) (ref.null $list))
+  (func (export "build") (param $count i32)
+    (loop $next
+      (global.set $list (struct.new $list (local.get $count) (global.get $list)))
+      (br_if $next (local.tee $count (i32.sub (local.get $count) (i32.const 1))))))
+  (func (export "set") (param i32) (struct.set $list 0 (global.get $list) (local.get 0)))
   (func $fib (export "fib") (param $n i32) (result i32)
     (if (result i32) (i32.lt_s (local.get $n) (i32.const 2))
       (then (local.get $n))
@@ -60,6 +67,7 @@ fn main() -> Result<()> {
     for pages in [16, 1024] {
         memory(&module, pages)?;
     }
+    objects(&module, 1_000_000)?;
     overhead(&module)
 }
 
@@ -102,33 +110,79 @@ fn generators(module: &Module, count: i32) -> Result<()> {
         reading.as_nanos() as f64 / f64::from(count),
         size as f64 / f64::from(count),
     );
-    let snapshot = store.snapshot(SnapshotOptions::new().name_instance("main", instance))?;
+    let step = instance.get_typed_func::<i32, i32>(&mut store, "step")?;
+    let whole = changes(&mut store, instance, "one was resumed", |store| {
+        step.call(store, count / 2).map(drop)
+    })?;
     drop(store);
     let mut restored =
-        snapshot.restore(&Linker::new(module.engine()), std::slice::from_ref(module), ())?;
+        whole.restore(&Linker::new(module.engine()), std::slice::from_ref(module), ())?;
     let sum = restored.instance("main")?;
     let sum = sum.get_typed_func::<(), i64>(&mut restored.store, "sum")?;
-    assert_eq!(sum.call(&mut restored.store, ())?, i64::from(count) * 2);
+    assert_eq!(sum.call(&mut restored.store, ())?, i64::from(count) * 2 + 2 * TIMES as i64);
     Ok(())
+}
+
+/// How often something changes.
+const TIMES: usize = 5;
+
+/// Writes down what has changed after something was done, some times; says the best time and the
+/// size. Returns all of it.
+fn changes(
+    store: &mut Store<()>,
+    instance: Instance,
+    what: &str,
+    change: impl Fn(&mut Store<()>) -> Result<()>,
+) -> Result<Snapshot> {
+    let mut options = SnapshotOptions::new();
+    let mut last = store.snapshot(options.name_instance("main", instance))?;
+    for is_last in [false, true] {
+        let (mut best, mut size, mut all) = (Duration::MAX, 0, Vec::new());
+        let base = last.clone();
+        for _ in 0..TIMES {
+            change(store)?;
+            let begun = Instant::now();
+            let next = match is_last {
+                false => store.snapshot(options.since(&base))?,
+                true => store.snapshot(options.since_last())?,
+            };
+            best = best.min(begun.elapsed());
+            size = next.as_bytes().len();
+            all.push(next);
+        }
+        let since = if is_last { "the last" } else { "the first" };
+        println!("  {what}: since {since} in {best:?}, {size} bytes");
+        last = match is_last {
+            false => all.pop().expect("there are some").on(&base)?,
+            true => all.into_iter().try_fold(last, |base, next| next.on(&base))?,
+        };
+    }
+    Ok(last)
 }
 
 fn memory(module: &Module, pages: i32) -> Result<()> {
     let (mut store, instance) = store_with(module, 1)?;
     instance.get_typed_func::<i32, ()>(&mut store, "fill")?.call(&mut store, pages)?;
     let (taking, reading, size) = measure(module, &mut store, instance)?;
-    let first = store.snapshot(SnapshotOptions::new().name_instance("main", instance))?;
-    let memory = instance.get_memory(&mut store, "memory").expect("it is exported");
-    memory.write(&mut store, 5000, b"changed")?;
-    let begun = Instant::now();
-    let mut options = SnapshotOptions::new();
-    let second = store.snapshot(options.name_instance("main", instance).since(&first))?;
     println!(
-        "{} MiB of memory: taken in {taking:?}, restored in {reading:?}, {size} bytes; after one \
-         page has changed, {:?} and {} bytes",
-        pages / 16,
-        begun.elapsed(),
-        second.as_bytes().len(),
+        "{} MiB of memory: taken in {taking:?}, restored in {reading:?}, {size} bytes",
+        pages / 16
     );
+    let memory = instance.get_memory(&mut store, "memory").expect("it is exported");
+    changes(&mut store, instance, "a page was written", |store| {
+        memory.write(store, 5000, b"changed")
+    })?;
+    Ok(())
+}
+
+/// A heap of so many objects.
+fn objects(module: &Module, count: i32) -> Result<()> {
+    let (mut store, instance) = store_with(module, 1)?;
+    instance.get_typed_func::<i32, ()>(&mut store, "build")?.call(&mut store, count)?;
+    let (taking, reading, size) = measure(module, &mut store, instance)?;
+    println!("{count} objects: taken in {taking:?}, restored in {reading:?}, {size} bytes");
+    let set = instance.get_typed_func::<i32, ()>(&mut store, "set")?;
+    changes(&mut store, instance, "one was changed", |store| set.call(store, 7))?;
     Ok(())
 }
 
