@@ -456,7 +456,7 @@ impl Snapshot {
         let runtime = store.as_context_mut().enter();
         // SAFETY: the store is here, and nothing else uses it.
         let runtime = unsafe { &mut *runtime.as_ptr() };
-        let restored = snapshot::restore(runtime, &self.bytes, by)?;
+        let restored = snapshot::restore(runtime, &self.bytes, by, by.is_base)?;
         let calls = restored.calls.into_iter().map(|call| RestoredCall::new(runtime, call));
         let calls = calls.collect();
         let mut names: HashMap<String, Vec<Kept>> = HashMap::new();
@@ -533,6 +533,7 @@ pub struct Restoring<T> {
     engine: Engine,
     modules: HashMap<[u8; 32], Arc<LoadedModule>>,
     linker: Option<Linker<T>>,
+    is_base: bool,
     host_value: Option<Box<ReadValue>>,
 }
 
@@ -548,7 +549,7 @@ impl<T> Restoring<T> {
         let modules = modules.into_iter().filter(|module| Engine::same(module.engine(), engine));
         let modules = modules.map(|module| (hash(module.loaded()), module.loaded().clone()));
         let (engine, modules) = (engine.clone(), modules.collect());
-        Restoring { engine, modules, linker: None, host_value: None }
+        Restoring { engine, modules, linker: None, is_base: true, host_value: None }
     }
 
     /// Says where functions of the host are found. The linker must be of the same engine.
@@ -558,6 +559,13 @@ impl<T> Restoring<T> {
         }
         self.linker = Some(linker.clone());
         Ok(self)
+    }
+
+    /// Whether snapshots of the store may be taken since the one that it is restored from. It is so
+    /// unless this says otherwise, as for [`SnapshotOptions::is_base`].
+    pub fn is_base(&mut self, is_base: bool) -> &mut Restoring<T> {
+        self.is_base = is_base;
+        self
     }
 
     /// Says how values of the host are read.

@@ -11,7 +11,6 @@ use ropewalk_abi::stack::Purpose;
 /// How many bytes the record of a block has.
 pub(super) const RECORD: usize = size_of::<Record>();
 
-/// What lies in the section of frames of a stack after its frames, at a multiple of eight bytes.
 const _: () = assert!(RECORD == 64);
 
 /// The record of a block.
@@ -139,6 +138,31 @@ pub(super) fn read(record: &[u8], frames: &[u8]) -> Result<BlockImage, SnapshotE
     })
 }
 
+/// Where in the section of frames something lies of a block, and how long that is.
+pub(super) fn place(record: &[u8], frames: &[u8]) -> Result<Option<(usize, usize)>, SnapshotError> {
+    let record: Record = bytemuck::pod_read_unaligned(record);
+    let has_beside = record.kind == SPENT || record.flags & HAS_MARKS != 0;
+    let beside = match has_beside {
+        true => {
+            bytes_at(frames, record.start.saturating_add(record.frames.into()))
+                .ok_or(SnapshotError::Damaged("marks cannot be read"))?
+                .len()
+                + size_of::<u64>()
+        }
+        false => 0,
+    };
+    let len = record.frames as usize + beside;
+    Ok((len > 0).then_some((record.start as usize, len)))
+}
+
+/// Whether all that was written of a block stood in it.
+pub(super) fn stands_alone(record: &[u8]) -> bool {
+    let record: Record = bytemuck::pod_read_unaligned(record);
+    matches!(record.kind, VACANT | STACK)
+        && record.flags & (IS_ACTIVE | IS_HELD) == 0
+        && record.purpose != Purpose::Root as u8
+}
+
 fn stack(record: &Record, frames: &[u8]) -> Result<StackImage, SnapshotError> {
     let has = |flag| record.flags & flag != 0;
     let marks: Vec<MarkImage> = match has(HAS_MARKS) {
@@ -178,13 +202,14 @@ fn read_beside<T: serde::de::DeserializeOwned>(
     frames: &[u8],
     start: u64,
 ) -> Result<T, SnapshotError> {
-    let found = || {
-        let rest = frames.get(usize::try_from(start).ok()?..)?;
-        let (len, rest) = rest.split_first_chunk()?;
-        let bytes = rest.get(..usize::try_from(u64::from_le_bytes(*len)).ok()?)?;
-        postcard::from_bytes(bytes).ok()
-    };
-    found().ok_or(SnapshotError::Damaged("marks cannot be read"))
+    let read = bytes_at(frames, start).and_then(|bytes| postcard::from_bytes(bytes).ok());
+    read.ok_or(SnapshotError::Damaged("marks cannot be read"))
+}
+
+fn bytes_at(frames: &[u8], start: u64) -> Option<&[u8]> {
+    let rest = frames.get(usize::try_from(start).ok()?..)?;
+    let (len, rest) = rest.split_first_chunk()?;
+    rest.get(..usize::try_from(u64::from_le_bytes(*len)).ok()?)
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@
 //! | [`image`] | what is written, as plain records |
 //! | [`symbol`] | what addresses are, and what has which address |
 //! | [`words`] | the words of a stack, by what they are, for both directions |
+//! | [`layouts`] | where references lie in objects, likewise |
 //! | [`blocks`] | those of stacks |
 //! | [`take`], [`objects`], [`calls`], [`stacks`], [`places`] | writing a store down |
 //! | [`restore`] | making a store of it |
@@ -33,6 +34,7 @@ mod blocks;
 mod calls;
 mod error;
 mod image;
+mod layouts;
 mod objects;
 mod places;
 mod ranges;

@@ -1,18 +1,15 @@
 //! Writing objects down, and the elements of tables.
 
+use super::layouts::WORD;
 use super::ranges::Ranges;
 use super::sections::Section;
 use super::take::Writer;
 use crate::heap::Object;
 use crate::map::PAGE;
-use crate::store::Store;
 use anyhow::Result;
-use ropewalk_abi::heap::{ARRAY_ELEMENTS, EXCEPTION_TAG};
-use ropewalk_abi::{CompositeType, StorageType, TypeKind, ValType};
+use ropewalk_abi::TypeKind;
+use ropewalk_abi::heap::EXCEPTION_TAG;
 use std::ops::Range;
-
-/// How many bytes a reference has.
-const WORD: usize = size_of::<u64>();
 
 impl Writer<'_> {
     /// Parts of the heap, with numbers of types as the first words of objects.
@@ -27,7 +24,7 @@ impl Writer<'_> {
                 let object = unsafe { Object::from_reference(self.objects.start + at as u64) };
                 let object = object.expect("objects are aligned");
                 let end = at + object.size();
-                self.note_first(at, end);
+                note_first(&mut self.since.first_objects, at, end);
                 let within = part.start.max(at) - at..part.end.min(end) - at;
                 self.object(object, within, &mut bytes)?;
                 at = end;
@@ -42,14 +39,6 @@ impl Writer<'_> {
         let firsts = &self.since.first_objects;
         let page = (place / PAGE).min(firsts.len().saturating_sub(1));
         firsts.get(page).copied().unwrap_or(0)
-    }
-
-    /// Notes the object that lies from one place to another for the pages that begin there.
-    fn note_first(&mut self, start: usize, end: usize) {
-        let firsts = &mut self.since.first_objects;
-        while firsts.len() * PAGE < end {
-            firsts.push(start);
-        }
     }
 
     /// Writes a part of an object.
@@ -67,10 +56,12 @@ impl Writer<'_> {
             let number = self.number_of_type(object)?;
             put(bytes, place(0), number.into());
         }
-        for at in places_of_references(self.symbols.store(), object, within.clone()) {
-            let word = get(bytes, place(at));
-            put(bytes, place(at), self.reference(word)?);
-        }
+        let references = self.layouts.of(self.symbols.store(), object.ty());
+        references.visit(object, &within, |at| {
+            let word = self.reference(get(bytes, place(at)))?;
+            put(bytes, place(at), word);
+            Ok(())
+        })?;
         if object.ty().kind == TypeKind::Func && within.contains(&(EXCEPTION_TAG as usize)) {
             let tag = self.symbols.tag(object.tag())? as u64;
             put(bytes, place(EXCEPTION_TAG as usize), tag);
@@ -101,38 +92,10 @@ impl Writer<'_> {
     }
 }
 
-/// Where in a part of an object references of any kind are, functions too.
-pub(super) fn places_of_references(
-    store: &Store,
-    object: Object,
-    within: Range<usize>,
-) -> Vec<usize> {
-    let ty = object.ty();
-    if ty.kind == TypeKind::Extern {
-        return Vec::new();
-    }
-    let registered = store.options.types.get(ty.id);
-    let is_reference = |storage: &StorageType| matches!(storage, StorageType::Val(ValType::Ref(_)));
-    let offsets = registered.layout().offsets.iter().map(|offset| *offset as usize);
-    let is_within = |at: &usize| within.contains(at);
-    match &registered.ty().composite {
-        CompositeType::Struct(ty) => {
-            let fields = ty.fields.iter().zip(offsets);
-            let references = fields.filter(|(f, _)| is_reference(&f.storage)).map(|(_, at)| at);
-            references.filter(is_within).collect()
-        }
-        CompositeType::Func(ty) => {
-            let values = ty.params().iter().zip(offsets);
-            let references = values.filter(|(ty, _)| matches!(ty, ValType::Ref(_)));
-            references.map(|(_, at)| at).filter(is_within).collect()
-        }
-        CompositeType::Array(array) if is_reference(&array.element.storage) => {
-            let first = ARRAY_ELEMENTS as usize;
-            let end = first + object.len() as usize * WORD;
-            let from = first.max(within.start.next_multiple_of(WORD));
-            (from..end.min(within.end)).step_by(WORD).collect()
-        }
-        _ => Vec::new(),
+/// Notes the object that lies from one place to another for the pages that begin there.
+pub(super) fn note_first(firsts: &mut Vec<usize>, start: usize, end: usize) {
+    while firsts.len() * PAGE < end {
+        firsts.push(start);
     }
 }
 

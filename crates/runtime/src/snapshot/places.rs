@@ -19,6 +19,19 @@ struct Place {
 const ALIGNMENT: usize = 8;
 
 impl Places {
+    /// Places in so many bytes of frames, none of which belong to a stack yet.
+    pub fn new(end: usize) -> Places {
+        Places { places: Vec::new(), end, unused: end }
+    }
+
+    /// Gives a stack a place that it had.
+    pub fn restore(&mut self, number: usize, start: usize, len: usize) {
+        let room = len.next_multiple_of(ALIGNMENT).min(self.end.saturating_sub(start));
+        self.places.resize(self.places.len().max(number + 1), Place::default());
+        self.places[number] = Place { start: start as u64, room: room as u32 };
+        self.unused = self.unused.saturating_sub(room);
+    }
+
     /// A place for so many bytes of a stack: the one that it has, if there is room.
     pub fn find(&mut self, number: usize, len: usize) -> usize {
         if self.places.len() <= number {
@@ -64,5 +77,9 @@ mod tests {
         places.find(7, 8000);
         places.find(7, 8001);
         assert!(places.are_mostly_unused());
+        let mut again = Places::new(100);
+        again.restore(3, 40, 60);
+        assert!(!again.are_mostly_unused());
+        assert_eq!((again.find(3, 60), again.find(4, 8), again.end()), (40, 100, 108));
     }
 }

@@ -12,6 +12,7 @@
 
 use super::error::SnapshotError;
 use super::ranges::Ranges;
+use super::since::COPIED;
 use std::alloc::Layout;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -245,6 +246,14 @@ impl Bytes {
         Ok(Some(section))
     }
 
+    /// The bytes of a section that is so small that a copy is kept of it.
+    pub(super) fn small_section(&self, number: usize) -> Result<Option<Vec<u8>>, SnapshotError> {
+        match self.len(number) as usize <= COPIED {
+            true => self.section(number),
+            false => Ok(None),
+        }
+    }
+
     /// Puts the runs of a section, as far as it goes, into memory that is zero, or is that of its
     /// base.
     pub(super) fn fill(&self, number: usize, section: &mut [u8]) {
@@ -388,7 +397,7 @@ struct RunWriter<'a> {
 impl RunWriter<'_> {
     /// Adds bytes after all others of the section, to the last run if they follow it.
     fn put(&mut self, at: usize, bytes: &[u8]) {
-        if !self.runs.last().is_some_and(|last| last.end() == at) {
+        if self.runs.last().is_none_or(|last| last.end() != at) {
             self.end();
             put(self.bytes, at as u64);
             put(self.bytes, 0);

@@ -30,7 +30,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 /// How large a section is at most that is not watched, but copied.
-const COPIED: usize = 64 << 10;
+pub(super) const COPIED: usize = 64 << 10;
 
 /// What is kept of the last snapshot.
 #[derive(Debug)]

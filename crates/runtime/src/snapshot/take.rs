@@ -5,6 +5,7 @@ use super::image::{
     Handle, Image, ImportImage, InstanceImage, MemoryImage, ModuleImage, Named, TableImage,
     TypeName, TypeOfValue,
 };
+use super::layouts::Layouts;
 use super::ranges::Ranges;
 use super::sections::{Bytes, Section};
 use super::since::{Region, Since};
@@ -98,6 +99,7 @@ fn write(
         types: since.types.iter().copied().zip(0..).collect(),
         codes: HashMap::default(),
         shapes: Shapes::default(),
+        layouts: Layouts::default(),
         bytes: Vec::new(),
         is_watched: take.watch && store.options.watch_pages && WrittenPages::of_process().is_some(),
         take,
@@ -176,6 +178,7 @@ pub(super) struct Writer<'a> {
     /// The numbers of addresses of code: a million stacks have few.
     pub codes: HashMap<usize, u32, ByAddress>,
     pub shapes: Shapes,
+    pub layouts: Layouts,
     /// Of the stack that is written.
     pub bytes: Vec<u8>,
     pub take: &'a Take<'a>,

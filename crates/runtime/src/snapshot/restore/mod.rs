@@ -2,6 +2,7 @@
 
 mod calls;
 mod stacks;
+mod watched;
 
 pub(super) use stacks::ABOVE_ROOT;
 
@@ -9,7 +10,8 @@ use super::error::SnapshotError;
 use super::image::{
     Handle, Image, ImportImage, ImportName, InstanceImage, NOTHING, Named, TypeName, TypeOfValue,
 };
-use super::objects::{get, places_of_references, put};
+use super::layouts::Layouts;
+use super::objects::{get, note_first, put};
 use super::sections::Bytes;
 use super::symbol::{Places, Symbol, Trampolines};
 use super::take::{BLOCKS, FIRST_MEMORY, FRAMES, HEAP, IMAGE, SETTINGS};
@@ -93,8 +95,14 @@ pub struct ResumedByHost {
     pub results: u32,
 }
 
-/// Restores a store, which must be new.
-pub fn restore(store: &mut Store, bytes: &Bytes, host: &dyn Host) -> Result<RestoredStore> {
+/// Restores a store, which must be new. Others may be based on the snapshot that it is restored
+/// from, if that is said.
+pub fn restore(
+    store: &mut Store,
+    bytes: &Bytes,
+    host: &dyn Host,
+    watch: bool,
+) -> Result<RestoredStore> {
     if bytes.is_based() {
         return Err(SnapshotError::NeedsBase.into());
     }
@@ -113,15 +121,19 @@ pub fn restore(store: &mut Store, bytes: &Bytes, host: &dyn Host) -> Result<Rest
         let found = host.module(&module.hash, module.is_engines)?;
         modules.push(found.ok_or_else(|| SnapshotError::MissingModule(module.name.clone()))?);
     }
-    let objects = 0..0;
-    let mut reader = Reader { store, image, modules, host, objects, roots: Vec::new() };
+    let (objects, first_objects, roots) = (0..0, Vec::new(), Vec::new());
+    let mut reader = Reader { store, image, modules, host, objects, first_objects, roots };
     reader.instances()?;
     let heap = section(HEAP)?;
     reader.heap(heap)?;
     reader.contents(bytes)?;
     let (blocks, frames) = (section(BLOCKS)?, section(FRAMES)?);
     reader.stacks(&blocks, &frames)?;
-    reader.finish()
+    let restored = reader.finish()?;
+    if watch {
+        reader.watch(bytes, &blocks, &frames);
+    }
+    Ok(restored)
 }
 
 struct Reader<'a> {
@@ -131,6 +143,8 @@ struct Reader<'a> {
     host: &'a dyn Host,
     /// Where the heap is.
     objects: Range<u64>,
+    /// For each page of it, where the object begins that its first byte belongs to.
+    first_objects: Vec<usize>,
     roots: Vec<RestoredRoot>,
 }
 
@@ -366,7 +380,7 @@ impl Reader<'_> {
         }
         let base = self.store.restore_space(bytes.len())?;
         self.objects = base..base + bytes.len() as u64;
-        let mut at = 0;
+        let (mut at, mut layouts) = (0, Layouts::default());
         while at < bytes.len() {
             let has_room = |bytes: &[u8], len| bytes.len() - at >= len;
             if !has_room(&bytes, size_of::<u64>()) {
@@ -391,10 +405,12 @@ impl Reader<'_> {
             let size = object.size();
             let end = at.checked_add(size).filter(|end| *end <= bytes.len());
             let end = end.ok_or(damaged("an object is too large"))?;
-            for place in places_of_references(self.store, object, 0..size) {
+            note_first(&mut self.first_objects, at, end);
+            layouts.of(self.store, object.ty()).visit(object, &(0..size), |place| {
                 let word = self.reference(get(&bytes, at + place))?;
                 put(&mut bytes, at + place, word);
-            }
+                Ok(())
+            })?;
             if object.ty().kind == TypeKind::Func {
                 let tag = self.places().tag(get(&bytes, at + EXCEPTION_TAG as usize) as usize)?;
                 put(&mut bytes, at + EXCEPTION_TAG as usize, tag as u64);
@@ -473,7 +489,7 @@ impl Reader<'_> {
 
     // ---- the end
 
-    fn finish(mut self) -> Result<RestoredStore> {
+    fn finish(&mut self) -> Result<RestoredStore> {
         self.store.stacks_instance = self.image.stacks_instance;
         self.store.context_mut().extending = self.block(self.image.extending)?;
         let mut calls = Vec::new();

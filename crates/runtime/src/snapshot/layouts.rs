@@ -1,0 +1,83 @@
+//! Where references lie in objects, by their types: a million objects have few.
+
+use super::symbol::ByAddress;
+use crate::heap::Object;
+use crate::store::Store;
+use anyhow::Result;
+use ropewalk_abi::heap::ARRAY_ELEMENTS;
+use ropewalk_abi::{CompositeType, StorageType, TypeInfo, TypeKind, ValType};
+use std::collections::HashMap;
+use std::ops::Range;
+use std::ptr;
+use std::rc::Rc;
+
+/// How many bytes a reference has.
+pub(super) const WORD: usize = size_of::<u64>();
+
+/// The layouts of types that were met.
+#[derive(Default)]
+pub(super) struct Layouts(HashMap<*const TypeInfo, Rc<References>, ByAddress>);
+
+/// Where references of any kind are, functions too.
+pub(super) enum References {
+    /// At some offsets.
+    At(Box<[usize]>),
+    /// Every element of an array is one.
+    Elements,
+}
+
+impl Layouts {
+    /// Where references are in objects of a type.
+    pub fn of(&mut self, store: &Store, ty: &TypeInfo) -> Rc<References> {
+        let layout = self.0.entry(ptr::from_ref(ty));
+        layout.or_insert_with(|| Rc::new(References::new(store, ty))).clone()
+    }
+}
+
+impl References {
+    fn new(store: &Store, ty: &TypeInfo) -> References {
+        if ty.kind == TypeKind::Extern {
+            return References::At(Box::default());
+        }
+        let registered = store.options.types.get(ty.id);
+        let is_reference =
+            |storage: &StorageType| matches!(storage, StorageType::Val(ValType::Ref(_)));
+        let offsets = registered.layout().offsets.iter().map(|offset| *offset as usize);
+        match &registered.ty().composite {
+            CompositeType::Struct(ty) => {
+                let fields = ty.fields.iter().zip(offsets);
+                let references = fields.filter(|(field, _)| is_reference(&field.storage));
+                References::At(references.map(|(_, at)| at).collect())
+            }
+            CompositeType::Func(ty) => {
+                let values = ty.params().iter().zip(offsets);
+                let references = values.filter(|(ty, _)| matches!(ty, ValType::Ref(_)));
+                References::At(references.map(|(_, at)| at).collect())
+            }
+            CompositeType::Array(array) if is_reference(&array.element.storage) => {
+                References::Elements
+            }
+            _ => References::At(Box::default()),
+        }
+    }
+
+    /// Calls a function with the place of each reference in a part of an object.
+    pub fn visit(
+        &self,
+        object: Object,
+        within: &Range<usize>,
+        mut visit: impl FnMut(usize) -> Result<()>,
+    ) -> Result<()> {
+        match self {
+            References::At(places) => {
+                places.iter().filter(|at| within.contains(at)).try_for_each(|at| visit(*at))
+            }
+            References::Elements => {
+                let first = ARRAY_ELEMENTS as usize;
+                let end = first + object.len() as usize * WORD;
+                let start = first.max(within.start.next_multiple_of(WORD));
+                (start..end.min(within.end)).step_by(WORD).try_for_each(visit)
+            }
+        }
+    }
+}

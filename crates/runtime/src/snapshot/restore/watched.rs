@@ -1,0 +1,71 @@
+//! A store that was restored is as its snapshot says, so what changes from then on is known too.
+
+use super::super::blocks::{self, RECORD};
+use super::super::error::SnapshotError;
+use super::super::places::Places;
+use super::super::sections::{Bytes, Section};
+use super::super::since::{Region, Since};
+use super::super::take::{BLOCKS, FIRST_MEMORY, FRAMES, HEAP, IMAGE, SETTINGS};
+use super::Reader;
+use crate::written_pages::WrittenPages;
+
+impl Reader<'_> {
+    /// Makes the snapshot that the store was restored from the last one of it.
+    pub(super) fn watch(&mut self, bytes: &Bytes, records: &[u8], frames: &[u8]) {
+        if !self.store.options.watch_pages || WrittenPages::of_process().is_none() {
+            return;
+        }
+        // If it cannot be watched, all is looked at next time.
+        self.store.since = self.since(bytes, records, frames).ok().map(Box::new);
+    }
+
+    fn since(
+        &mut self,
+        bytes: &Bytes,
+        records: &[u8],
+        frames: &[u8],
+    ) -> Result<Since, SnapshotError> {
+        let mut since = Since::new(self.store);
+        since.symbols = std::mem::take(&mut self.image.symbols);
+        since.types = std::mem::take(&mut self.image.types);
+        since.first_objects = std::mem::take(&mut self.first_objects);
+        since.places = Places::new(frames.len());
+        for (number, record) in (1..).zip(records.chunks_exact(RECORD)) {
+            if let Some((start, len)) = blocks::place(record, frames)? {
+                since.places.restore(number, start, len);
+            }
+            // What is true of these beside their blocks may be true no more.
+            if !blocks::stands_alone(record) {
+                since.running.push(number);
+            }
+        }
+        since.watch_pages(
+            BLOCKS,
+            self.store.stacks.region().as_ref(),
+            records.len() + frames.len(),
+        );
+        if !since.is_by_pages(BLOCKS) {
+            for (number, section) in [(BLOCKS, records), (FRAMES, frames)] {
+                since.watch(number, None, section.len(), Some(&Section::whole(section)));
+            }
+        }
+        for (number, region) in self.regions() {
+            let whole = bytes.small_section(number)?.map(Section::whole);
+            since.watch(number, region.as_ref(), bytes.len(number) as usize, whole.as_ref());
+        }
+        since.finish(bytes, None);
+        Ok(since)
+    }
+
+    /// The sections but those of stacks, and what they are made of.
+    fn regions(&self) -> Vec<(usize, Option<Region>)> {
+        let memories = self.store.memories().iter().map(|memory| {
+            let data = memory.data();
+            Some(Region::of(data.as_ptr_range(), data))
+        });
+        let tables = self.store.tables.iter();
+        let tables = tables.map(|table| table.map().map(|map| Region::of(map, table.elements())));
+        let first = [(SETTINGS, None), (IMAGE, None), (HEAP, self.store.heap_region())];
+        first.into_iter().chain((FIRST_MEMORY..).zip(memories.chain(tables))).collect()
+    }
+}
