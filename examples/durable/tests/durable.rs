@@ -121,7 +121,7 @@ fn setting(name: &str, default: u64) -> u64 {
 
 #[test]
 fn many_workflows_are_under_way_at_once() {
-    let count = setting("DURABLE_WORKFLOWS", 300);
+    let count = setting("DURABLE_WORKFLOWS", 10_000);
     let folder = tempfile::tempdir().unwrap();
     let database = Database::open(folder.path().join("db")).unwrap();
     database.start(0..count as i64).unwrap();
@@ -163,9 +163,9 @@ fn workflows_whose_process_is_killed_take_each_step_once() {
         Database::open(&path).unwrap().start(more).unwrap();
     };
     start();
-    while killed < setting("DURABLE_KILLS", 40) {
+    while killed < setting("DURABLE_KILLS", 1000) {
         number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        let time = Duration::from_micros((number >> 33) % 150_000);
+        let time = Duration::from_micros((number >> 33) % 80_000);
         match run(&path, server, Some(time)) {
             // All of them were done before that.
             true => start(),
