@@ -1,6 +1,7 @@
 //! What only the host has: how it is taken from WebAssembly and given back, checked,
 //! described and freed.
 
+use crate::alive::Alive;
 use crate::cont_type::unknown_type;
 use crate::misuse::WrongStore;
 use crate::named::heap_of;
@@ -12,7 +13,7 @@ use ropewalk_abi::{HeapType, RefType, TrapCode, ValType};
 use ropewalk_runtime::{Backtrace, Released, Store as RuntimeStore, StoreId, Trap};
 use std::mem::ManuallyDrop;
 use std::ptr;
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Weak};
 
 /// The only valid reference to what is suspended, or has not begun. If it is dropped,
 /// the stacks are freed.
@@ -22,18 +23,18 @@ pub(crate) struct Held {
     released: Arc<Released>,
     /// What names that it was given look at: it ends with this, while another stack may have the
     /// same reference later.
-    alive: OnceLock<Arc<()>>,
+    alive: Alive,
 }
 
 impl Held {
     /// What the host holds under a reference.
     pub fn new(runtime: &RuntimeStore, reference: u64) -> Held {
-        Held { reference, released: runtime.released().clone(), alive: OnceLock::new() }
+        Held { reference, released: runtime.released().clone(), alive: Alive::new() }
     }
 
     /// Ends as soon as the host does not hold it any more under this reference.
     pub fn alive(&self) -> Weak<()> {
-        Arc::downgrade(self.alive.get_or_init(Arc::default))
+        self.alive.watch()
     }
 
     /// Fails unless it is of a store.
@@ -135,7 +136,7 @@ impl Taken {
     /// What the host holds now.
     #[inline]
     pub fn held_again(self, reference: u64) -> Held {
-        Held { reference, released: self.released, alive: OnceLock::new() }
+        Held { reference, released: self.released, alive: Alive::new() }
     }
 }
 

@@ -67,8 +67,17 @@ use std::marker::PhantomData;
 pub struct TypedContinuation<Params, Results> {
     continuation: Continuation,
     /// Whether it must be checked that what it is resumed with has its types.
-    checked: bool,
+    checked: Checked,
     _types: PhantomData<fn(Params) -> Results>,
+}
+
+/// Whether each use must be checked. It is a word, since the other fields are: then nothing is
+/// moved in pieces.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u64)]
+enum Checked {
+    No,
+    Yes,
 }
 
 impl<Params, Results> fmt::Debug for TypedContinuation<Params, Results> {
@@ -86,7 +95,13 @@ impl<Params: WasmParams, Results: WasmResults> TypedContinuation<Params, Results
 
     /// A continuation that was found to have these types, unless each use must be checked.
     pub(crate) fn checked(continuation: Continuation, checked: bool) -> Self {
+        let checked = if checked { Checked::Yes } else { Checked::No };
         TypedContinuation { continuation, checked, _types: PhantomData }
+    }
+
+    #[inline]
+    fn is_checked(&self) -> bool {
+        self.checked == Checked::Yes
     }
 
     /// This continuation without Rust's types.
@@ -101,7 +116,7 @@ impl<Params: WasmParams, Results: WasmResults> TypedContinuation<Params, Results
 
     /// A copy of it, as by [`Continuation::try_clone`].
     pub fn try_clone(&self, store: impl AsContextMut) -> Result<Self> {
-        Ok(TypedContinuation::checked(self.continuation.try_clone(store)?, self.checked))
+        Ok(TypedContinuation::checked(self.continuation.try_clone(store)?, self.is_checked()))
     }
 
     /// Resumes it, as [`Continuation::resume`].
@@ -210,7 +225,7 @@ impl<Params: WasmParams, Results: WasmResults> TypedContinuation<Params, Results
     #[inline]
     fn begin<T>(&self, store: &mut StoreContextMut<'_, T>, params: Params) -> Result<ContType> {
         let ty = self.continuation.begin(store)?;
-        transfer::put(&mut store.0.runtime, params, self.checked.then_some(ty.params))?;
+        transfer::put(&mut store.0.runtime, params, self.is_checked().then_some(ty.params))?;
         Ok(ty)
     }
 }
@@ -230,7 +245,7 @@ impl<Values: WasmResults, Answer: WasmParams> TypedTag<Values, Answer> {
         let held = taken.held_again(reference);
         let number = self.type_number();
         let values = load(store, Side::params(number));
-        let rest = Continuation { held, ty: Ok(ty.after(number)) };
+        let rest = Continuation { held, ty: ty.after(number).into() };
         TypedResumed::Suspended {
             values,
             continuation: TypedContinuation::checked(rest, self.is_checked()),
