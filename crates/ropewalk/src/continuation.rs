@@ -551,7 +551,7 @@ impl Continuation {
     }
 
     /// Checks what must hold before it is resumed; returns its type.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn begin<T>(&self, store: &mut StoreContextMut<'_, T>) -> Result<ContType> {
         let runtime = &mut *store.0.runtime;
         self.held.check(runtime)?;

@@ -1,6 +1,6 @@
 //! Continuations with Rust's types.
 
-use crate::call::ended;
+use crate::call::public_error;
 use crate::cont_type::{ContType, Side};
 use crate::continuation::{Continuation, Resumed};
 use crate::held::Taken;
@@ -10,10 +10,10 @@ use crate::transfer::{self, load};
 use crate::typed::TypedFunc;
 use crate::wasm_values::{WasmParams, WasmResults};
 use anyhow::Result;
-use ropewalk_runtime::NOBODY;
 use ropewalk_runtime::held;
 use std::fmt;
 use std::marker::PhantomData;
+use std::num::NonZeroU64;
 
 /// A continuation with Rust's types, checked once.
 ///
@@ -145,6 +145,7 @@ impl<Params: WasmParams, Results: WasmResults> TypedContinuation<Params, Results
 
     /// Resumes it. The host handles one tag; with another one it traps, unless
     /// something inside of it handles that.
+    #[inline(always)]
     pub fn resume_on<Values: WasmResults, Answer: WasmParams>(
         self,
         mut store: impl AsContextMut,
@@ -156,9 +157,8 @@ impl<Params: WasmParams, Results: WasmResults> TypedContinuation<Params, Results
         let ty = self.begin(&mut store, params)?;
         let taken = self.continuation.held.taken();
         // SAFETY: the host holds it, and the types were checked when it was made.
-        let stop = unsafe { held::resume(store.enter(), taken.reference, handlers, NOBODY) };
-        ended(stop)?;
-        Ok(tag.came_back(&mut store, taken, ty))
+        let back = unsafe { held::resume_for_one(store.enter(), taken.reference, handlers) };
+        Ok(tag.came_back(&mut store, taken, ty, back.map_err(public_error)?))
     }
 
     /// Resumes it in a future, which waits for host functions that are not ready. The host
@@ -217,12 +217,13 @@ impl<Params: WasmParams, Results: WasmResults> TypedContinuation<Params, Results
         let taken = self.continuation.held.taken();
         // SAFETY: the host holds it, and the types were checked when it was made.
         unsafe { taken.resumed_async(&mut store, &handlers) }.await?;
-        Ok(tag.came_back(&mut store, taken, ty))
+        let back = store.0.runtime.came_back_suspended();
+        Ok(tag.came_back(&mut store, taken, ty, back))
     }
 
     /// Checks what must hold before it is resumed, and puts parameters into the transfer area;
     /// returns its type.
-    #[inline]
+    #[inline(always)]
     fn begin<T>(&self, store: &mut StoreContextMut<'_, T>, params: Params) -> Result<ContType> {
         let ty = self.continuation.begin(store)?;
         transfer::put(&mut store.0.runtime, params, self.is_checked().then_some(ty.params))?;
@@ -231,18 +232,20 @@ impl<Params: WasmParams, Results: WasmResults> TypedContinuation<Params, Results
 }
 
 impl<Values: WasmResults, Answer: WasmParams> TypedTag<Values, Answer> {
-    /// What a continuation came back with that was resumed with this tag alone.
-    #[inline]
+    /// What a continuation came back with that was resumed with this tag alone: the rest of it
+    /// is under a reference, unless its function returned.
+    #[inline(always)]
     fn came_back<T, Results: WasmResults>(
         &self,
         store: &mut StoreContextMut<'_, T>,
         taken: Taken,
         ty: ContType,
+        back: Option<NonZeroU64>,
     ) -> TypedResumed<Results, Values, Answer> {
-        let Some(reference) = store.0.runtime.came_back_suspended() else {
+        let Some(reference) = back else {
             return TypedResumed::Returned(load(store, ty.results));
         };
-        let held = taken.held_again(reference);
+        let held = taken.held_again(reference.get());
         let number = self.type_number();
         let values = load(store, Side::params(number));
         let rest = Continuation { held, ty: ty.after(number).into() };
