@@ -199,9 +199,8 @@ unsafe fn resume_unwatched(
         };
         (*block).parent = root;
         let to = (*block).ungroup();
-        let reference = (*to).reference;
-        inner.context_mut().passage = Passage { to, signal: 0, reference };
-        activate_on(store, root, poller, |context, _| stubs::enter_stack(context)).map(drop)
+        let enter = |context, _| stubs::enter_stack(context, to, 0, (*to).reference);
+        activate_on(store, root, poller, enter).map(drop)
     }
 }
 
