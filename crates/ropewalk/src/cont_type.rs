@@ -3,7 +3,8 @@
 use crate::held::Unusable;
 use anyhow::{Error, Result, anyhow};
 use ropewalk_abi::{CompositeType, FuncType, HeapType, RefType, TrapCode, ValType};
-use ropewalk_runtime::TypeRegistry;
+use ropewalk_runtime::{SharedFuncType, TypeRegistry};
+use std::ops::Deref;
 
 /// What a continuation takes, and what it returns in the end: the parameters or
 /// results of function types of the engine.
@@ -28,11 +29,24 @@ impl Side {
         Side(number << 1 | 1)
     }
 
-    pub fn types(self, types: &TypeRegistry) -> Box<[ValType]> {
-        let ty = types.func_type(self.0 >> 1);
-        match self.0 & 1 {
-            0 => ty.params().into(),
-            _ => ty.results().into(),
+    pub fn types(self, types: &TypeRegistry) -> SideTypes {
+        SideTypes { ty: types.shared_func_type(self.0 >> 1), is_results: self.0 & 1 == 1 }
+    }
+}
+
+/// The types of a [`Side`]. They are not copied, so that to look at them takes no memory.
+pub(crate) struct SideTypes {
+    ty: SharedFuncType,
+    is_results: bool,
+}
+
+impl Deref for SideTypes {
+    type Target = [ValType];
+
+    fn deref(&self) -> &[ValType] {
+        match self.is_results {
+            false => self.ty.params(),
+            true => self.ty.results(),
         }
     }
 }
@@ -78,7 +92,8 @@ impl ContType {
     }
 
     pub fn func_type(self, types: &TypeRegistry) -> FuncType {
-        FuncType::new(self.params.types(types), self.results.types(types))
+        let (params, results) = (self.params.types(types), self.results.types(types));
+        FuncType::new(params.iter().copied(), results.iter().copied())
     }
 }
 

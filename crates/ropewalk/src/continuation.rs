@@ -729,7 +729,7 @@ impl Taken {
             Some((tag, held)) => {
                 let runtime = &mut *store.0.runtime;
                 let number = tag.type_id(runtime)?;
-                let types = runtime.types().func_type(number);
+                let types = runtime.types().shared_func_type(number);
                 // SAFETY: it suspended with values of the tag.
                 let values = unsafe { transfer::values_of(runtime, types.params()) };
                 let continuation = Continuation { held, ty: ty.after(number).into() };
