@@ -1,7 +1,7 @@
 //! Stacks of the bag of stacks that the host switches to.
 
 use crate::call::ended;
-use crate::cont_type::ContType;
+use crate::cont_type::{ContType, SideTypes};
 use crate::held::HeldStack;
 use crate::named::heap_of;
 use crate::reference::ContRef;
@@ -99,7 +99,7 @@ impl BagStack {
 
     /// What the host sends to it, and what the host is sent when it is switched to; in each
     /// case the last is the stack that is left.
-    fn types(&self, runtime: &RuntimeStore) -> Result<[Box<[ValType]>; 2]> {
+    fn types(&self, runtime: &RuntimeStore) -> Result<[SideTypes; 2]> {
         self.0.held.check(runtime)?;
         let types = runtime.types();
         let sent = ContType::known(types, self.0.heap()?)?;
@@ -145,11 +145,7 @@ impl BagStack {
     }
 
     /// Puts values into the transfer area; returns the types of what comes back.
-    fn begin<T>(
-        &self,
-        store: &mut StoreContextMut<'_, T>,
-        values: &[Val],
-    ) -> Result<Box<[ValType]>> {
+    fn begin<T>(&self, store: &mut StoreContextMut<'_, T>, values: &[Val]) -> Result<SideTypes> {
         let runtime = &mut *store.0.runtime;
         let [sent, received] = self.types(runtime)?;
         self.0.held.prepare(runtime)?;

@@ -57,7 +57,7 @@ impl Clause {
                 let results = ty.results.types(runtime.types());
                 let fits = found.ty.params().is_empty() && *found.ty.results() == *results;
                 if !fits {
-                    let expected = FuncType::new([], results);
+                    let expected = FuncType::new([], results.iter().copied());
                     return Err(WrongType::new("tag", expected, found.ty).into());
                 }
                 word(tag, ClauseKind::Switch)

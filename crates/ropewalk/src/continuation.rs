@@ -2,7 +2,7 @@
 
 use crate::call::ended;
 use crate::clause::{Clause, handlers};
-use crate::cont_type::{ContType, unknown_type};
+use crate::cont_type::{ContType, KnownType, unknown_type};
 use crate::engine::check_stack_size;
 use crate::exception::Exception;
 use crate::func::Func;
@@ -69,7 +69,7 @@ use std::ptr::NonNull;
 /// It can be sent to another thread, as its store can.
 pub struct Continuation {
     pub(crate) held: Held,
-    pub(crate) ty: std::result::Result<ContType, Unusable>,
+    pub(crate) ty: KnownType,
 }
 
 /// What came of resuming a continuation.
@@ -128,16 +128,12 @@ impl Continuation {
         let func_ref = func.in_store(&store.0.runtime)?;
         // SAFETY: the function belongs to the store, and its type is prepared.
         let reference = unsafe { store.0.runtime.new_held(func_ref) }?;
-        let ty = Ok(ContType::of_function(number));
+        let ty = ContType::of_function(number);
         Ok(Continuation::holding(&store.0.runtime, reference, ty))
     }
 
-    fn holding(
-        runtime: &RuntimeStore,
-        reference: u64,
-        ty: std::result::Result<ContType, Unusable>,
-    ) -> Continuation {
-        Continuation { held: Held::new(runtime, reference), ty }
+    fn holding(runtime: &RuntimeStore, reference: u64, ty: impl Into<KnownType>) -> Continuation {
+        Continuation { held: Held::new(runtime, reference), ty: ty.into() }
     }
 
     /// The continuation that a word of the store names, which the host takes. If
@@ -146,7 +142,7 @@ impl Continuation {
         let ty = ContType::of_reference(runtime.types(), ty).ok_or(Unusable::UnknownType);
         match runtime.take_held(word, StackKind::Continuation) {
             Ok(reference) => Continuation::holding(runtime, reference, ty),
-            Err(code) => Continuation::holding(runtime, 0, Err(Unusable::Invalid(code))),
+            Err(code) => Continuation::holding(runtime, 0, Unusable::Invalid(code)),
         }
     }
 
@@ -162,7 +158,7 @@ impl Continuation {
     /// The word of this continuation, which the host gives away.
     pub(crate) fn into_word(self, runtime: &RuntimeStore) -> Result<u64> {
         self.held.check(runtime)?;
-        if let Err(unusable @ Unusable::Invalid(_)) = self.ty {
+        if let Err(unusable @ Unusable::Invalid(_)) = self.ty.get() {
             return Err(unusable.error());
         }
         Ok(self.held.into_word(runtime))
@@ -183,7 +179,7 @@ impl Continuation {
         runtime.make_room_for_block(word)?;
         let reference =
             runtime.take_held(word, StackKind::Continuation).map_err(Trap::from_code)?;
-        Ok(Continuation::holding(runtime, reference, Ok(known)))
+        Ok(Continuation::holding(runtime, reference, known))
     }
 
     /// Gives it to WebAssembly, as a reference. From then on the collector frees it
@@ -204,7 +200,7 @@ impl Continuation {
 
     #[inline]
     fn known_type(&self) -> Result<ContType> {
-        self.ty.map_err(Unusable::error)
+        self.ty.get().map_err(Unusable::error)
     }
 
     /// What it takes when it is resumed, and what its function returns in the end.
@@ -555,7 +551,7 @@ impl Continuation {
     }
 
     /// Checks what must hold before it is resumed; returns its type.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn begin<T>(&self, store: &mut StoreContextMut<'_, T>) -> Result<ContType> {
         let runtime = &mut *store.0.runtime;
         self.held.check(runtime)?;
@@ -668,7 +664,7 @@ impl Continuation {
     pub fn try_clone(&self, mut store: impl AsContextMut) -> Result<Continuation> {
         let runtime = &mut *store.as_context_mut().0.runtime;
         self.held.check(runtime)?;
-        if let Err(unusable @ Unusable::Invalid(_)) = self.ty {
+        if let Err(unusable @ Unusable::Invalid(_)) = self.ty.get() {
             return Err(unusable.error());
         }
         Ok(Continuation { held: self.held.try_clone(runtime)?, ty: self.ty })
@@ -733,10 +729,10 @@ impl Taken {
             Some((tag, held)) => {
                 let runtime = &mut *store.0.runtime;
                 let number = tag.type_id(runtime)?;
-                let types = runtime.types().func_type(number);
+                let types = runtime.types().shared_func_type(number);
                 // SAFETY: it suspended with values of the tag.
                 let values = unsafe { transfer::values_of(runtime, types.params()) };
-                let continuation = Continuation { held, ty: Ok(ty.after(number)) };
+                let continuation = Continuation { held, ty: ty.after(number).into() };
                 Ok(Resumed::Suspended { tag, values, continuation })
             }
         }

@@ -279,7 +279,7 @@ impl Func {
         arguments: &[Val],
         results: &[Val],
     ) -> Result<Vec<RawVal>> {
-        let ty = store.engine().types().func_type(self.type_id(&store.0.runtime)?);
+        let ty = store.engine().types().shared_func_type(self.type_id(&store.0.runtime)?);
         let mut values = raw_values(&store.0.runtime, ty.params(), arguments)?;
         let count = ty.results().len();
         WrongCount::check(("place for results", "places for results"), count, results.len())?;
@@ -312,7 +312,7 @@ impl Func {
         values: &[RawVal],
         results: &mut [Val],
     ) -> Result<()> {
-        let ty = store.engine().types().func_type(self.type_id(&store.0.runtime)?);
+        let ty = store.engine().types().shared_func_type(self.type_id(&store.0.runtime)?);
         for ((result, value), ty) in results.iter_mut().zip(values).zip(ty.results()) {
             // SAFETY: the function has put values of these types there.
             *result = unsafe { Val::from_raw(&mut store.0.runtime, value, *ty) };
@@ -327,11 +327,22 @@ pub(crate) fn raw_values(
     params: &[ValType],
     arguments: &[Val],
 ) -> Result<Vec<RawVal>> {
-    WrongCount::check(("argument", "arguments"), params.len(), arguments.len())?;
-    let arguments = arguments.iter().zip(params).enumerate();
-    arguments
-        .map(|(i, (value, ty))| {
-            value.to_raw(runtime, *ty).with_context(|| format!("in argument {i}"))
-        })
-        .collect()
+    check_count(params, arguments)?;
+    let arguments = arguments.iter().enumerate();
+    arguments.map(|(i, value)| raw_value(runtime, params, i, value)).collect()
+}
+
+/// Fails unless there are as many arguments as parameters.
+pub(crate) fn check_count(params: &[ValType], arguments: &[Val]) -> Result<(), WrongCount> {
+    WrongCount::check(("argument", "arguments"), params.len(), arguments.len())
+}
+
+/// An argument as a store keeps it, checked to have the type of the parameter with its number.
+pub(crate) fn raw_value(
+    runtime: &RuntimeStore,
+    params: &[ValType],
+    i: usize,
+    argument: &Val,
+) -> Result<RawVal> {
+    argument.to_raw(runtime, params[i]).with_context(|| format!("in argument {i}"))
 }

@@ -1,6 +1,7 @@
 //! What only the host has: how it is taken from WebAssembly and given back, checked,
 //! described and freed.
 
+use crate::alive::Alive;
 use crate::cont_type::unknown_type;
 use crate::misuse::WrongStore;
 use crate::named::heap_of;
@@ -11,46 +12,42 @@ use ropewalk_abi::stack::StackKind;
 use ropewalk_abi::{HeapType, RefType, TrapCode, ValType};
 use ropewalk_runtime::{Backtrace, Released, Store as RuntimeStore, StoreId, Trap};
 use std::mem::ManuallyDrop;
+use std::ops::Deref;
 use std::ptr;
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Weak};
 
 /// The only valid reference to what is suspended, or has not begun. If it is dropped,
 /// the stacks are freed.
+///
+/// It is moved with every resumption, so it should be in registers: nothing that is not
+/// compiled into whoever has it may take its address, not even to drop it.
 pub(crate) struct Held {
     reference: u64,
     /// Of its store, which it tells from others.
-    released: Arc<Released>,
+    released: Owner,
     /// What names that it was given look at: it ends with this, while another stack may have the
     /// same reference later.
-    alive: OnceLock<Arc<()>>,
+    alive: Alive,
 }
 
 impl Held {
     /// What the host holds under a reference.
     pub fn new(runtime: &RuntimeStore, reference: u64) -> Held {
-        Held { reference, released: runtime.released().clone(), alive: OnceLock::new() }
+        let released = Owner::new(runtime.released().clone());
+        Held { reference, released, alive: Alive::new() }
     }
 
     /// Ends as soon as the host does not hold it any more under this reference.
     pub fn alive(&self) -> Weak<()> {
-        Arc::downgrade(self.alive.get_or_init(Arc::default))
+        self.alive.watch()
     }
 
     /// Fails unless it is of a store.
     #[inline]
     pub fn check(&self, runtime: &RuntimeStore) -> Result<(), WrongStore> {
-        match Arc::ptr_eq(runtime.released(), &self.released) {
+        match ptr::eq(&**runtime.released(), &*self.released) {
             true => Ok(()),
-            false => Err(WrongStore(self.name())),
-        }
-    }
-
-    /// What it is called in errors.
-    #[cold]
-    fn name(&self) -> &'static str {
-        match StackKind::of(self.reference) {
-            Some(StackKind::Continuation) => "continuation",
-            _ => "stack",
+            false => Err(wrong_store(self.reference)),
         }
     }
 
@@ -119,7 +116,17 @@ impl Held {
     }
 }
 
+/// What is held under a reference is of another store.
+#[cold]
+fn wrong_store(reference: u64) -> WrongStore {
+    WrongStore(match StackKind::of(reference) {
+        Some(StackKind::Continuation) => "continuation",
+        _ => "stack",
+    })
+}
+
 impl Drop for Held {
+    #[inline]
     fn drop(&mut self) {
         self.released.push(self.reference);
     }
@@ -128,15 +135,48 @@ impl Drop for Held {
 /// What is left of what the host has continued.
 pub(crate) struct Taken {
     pub reference: u64,
-    released: Arc<Released>,
+    released: Owner,
 }
 
 impl Taken {
     /// What the host holds now.
     #[inline]
     pub fn held_again(self, reference: u64) -> Held {
-        Held { reference, released: self.released, alive: OnceLock::new() }
+        Held { reference, released: self.released, alive: Alive::new() }
     }
+}
+
+/// A count of the [`Arc`] of a store. To drop that takes its address, if it is the last; this is
+/// dropped by its value.
+struct Owner(ManuallyDrop<Arc<Released>>);
+
+impl Owner {
+    fn new(released: Arc<Released>) -> Owner {
+        Owner(ManuallyDrop::new(released))
+    }
+}
+
+impl Deref for Owner {
+    type Target = Released;
+
+    #[inline]
+    fn deref(&self) -> &Released {
+        &self.0
+    }
+}
+
+impl Drop for Owner {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: it is not used again.
+        disown(unsafe { ManuallyDrop::take(&mut self.0) });
+    }
+}
+
+/// Drops a count of a store. It is not compiled into others: see [`Owner`].
+#[inline(never)]
+fn disown(released: Arc<Released>) {
+    drop(released);
 }
 
 /// Why a continuation or a stack cannot be continued.

@@ -71,6 +71,7 @@
 #[macro_use]
 mod tuples;
 
+mod alive;
 mod bag;
 mod cache;
 mod call;

@@ -214,7 +214,7 @@ impl SnapshotOptions {
         continuation: &Continuation,
     ) -> &mut SnapshotOptions {
         let held = &continuation.held;
-        let ty = continuation.ty.ok().map(ContType::numbers);
+        let ty = continuation.ty.get().ok().map(ContType::numbers);
         self.held(name, held, "continuation", Handle::Continuation(held.reference(), ty))
     }
 
@@ -485,7 +485,7 @@ impl Kept {
             Handle::Continuation(reference, types) => {
                 let ty = types.map(|[params, results]| ContType::of_sides(params, results));
                 let (held, ty) = (Held::new(runtime, reference), ty.ok_or(Unusable::UnknownType));
-                Kept::Continuation(Continuation { held, ty })
+                Kept::Continuation(Continuation { held, ty: ty.into() })
             }
             Handle::Stack(reference, ty) => {
                 let ty = ty.map(heap_of).ok_or(Unusable::UnknownType);

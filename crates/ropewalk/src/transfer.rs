@@ -1,7 +1,7 @@
 //! The values of a switch between the host and a stack, in the transfer area.
 
 use crate::cont_type::{ContType, Side};
-use crate::func::raw_values;
+use crate::func::{check_count, raw_value};
 use crate::store::StoreContextMut;
 use crate::val::Val;
 use crate::wasm_values::{WasmParams, WasmResults};
@@ -16,12 +16,14 @@ pub(crate) fn put_values(
     types: &[ValType],
     values: &[Val],
 ) -> Result<()> {
-    let values = raw_values(runtime, types, values)?;
-    runtime.tag_transferred(|_| classes(types));
-    // SAFETY: the area has room for as many values as a function may take.
-    unsafe {
-        values.as_ptr().copy_to_nonoverlapping(runtime.transfer_area(), values.len());
+    check_count(types, values)?;
+    let area = runtime.transfer_area();
+    for (i, value) in values.iter().enumerate() {
+        let raw = raw_value(runtime, types, i, value)?;
+        // SAFETY: the area has room for as many values as a function may take.
+        unsafe { area.add(i).write(raw) };
     }
+    runtime.tag_transferred(|_| classes(types));
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! Continuations with Rust's types.
 
-use crate::call::ended;
+use crate::call::public_error;
 use crate::cont_type::{ContType, Side};
 use crate::continuation::{Continuation, Resumed};
 use crate::held::Taken;
@@ -10,10 +10,10 @@ use crate::transfer::{self, load};
 use crate::typed::TypedFunc;
 use crate::wasm_values::{WasmParams, WasmResults};
 use anyhow::Result;
-use ropewalk_runtime::NOBODY;
 use ropewalk_runtime::held;
 use std::fmt;
 use std::marker::PhantomData;
+use std::num::NonZeroU64;
 
 /// A continuation with Rust's types, checked once.
 ///
@@ -67,8 +67,17 @@ use std::marker::PhantomData;
 pub struct TypedContinuation<Params, Results> {
     continuation: Continuation,
     /// Whether it must be checked that what it is resumed with has its types.
-    checked: bool,
+    checked: Checked,
     _types: PhantomData<fn(Params) -> Results>,
+}
+
+/// Whether each use must be checked. It is a word, since the other fields are: then nothing is
+/// moved in pieces.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u64)]
+enum Checked {
+    No,
+    Yes,
 }
 
 impl<Params, Results> fmt::Debug for TypedContinuation<Params, Results> {
@@ -86,7 +95,13 @@ impl<Params: WasmParams, Results: WasmResults> TypedContinuation<Params, Results
 
     /// A continuation that was found to have these types, unless each use must be checked.
     pub(crate) fn checked(continuation: Continuation, checked: bool) -> Self {
+        let checked = if checked { Checked::Yes } else { Checked::No };
         TypedContinuation { continuation, checked, _types: PhantomData }
+    }
+
+    #[inline]
+    fn is_checked(&self) -> bool {
+        self.checked == Checked::Yes
     }
 
     /// This continuation without Rust's types.
@@ -101,7 +116,7 @@ impl<Params: WasmParams, Results: WasmResults> TypedContinuation<Params, Results
 
     /// A copy of it, as by [`Continuation::try_clone`].
     pub fn try_clone(&self, store: impl AsContextMut) -> Result<Self> {
-        Ok(TypedContinuation::checked(self.continuation.try_clone(store)?, self.checked))
+        Ok(TypedContinuation::checked(self.continuation.try_clone(store)?, self.is_checked()))
     }
 
     /// Resumes it, as [`Continuation::resume`].
@@ -130,6 +145,7 @@ impl<Params: WasmParams, Results: WasmResults> TypedContinuation<Params, Results
 
     /// Resumes it. The host handles one tag; with another one it traps, unless
     /// something inside of it handles that.
+    #[inline(always)]
     pub fn resume_on<Values: WasmResults, Answer: WasmParams>(
         self,
         mut store: impl AsContextMut,
@@ -141,9 +157,8 @@ impl<Params: WasmParams, Results: WasmResults> TypedContinuation<Params, Results
         let ty = self.begin(&mut store, params)?;
         let taken = self.continuation.held.taken();
         // SAFETY: the host holds it, and the types were checked when it was made.
-        let stop = unsafe { held::resume(store.enter(), taken.reference, handlers, NOBODY) };
-        ended(stop)?;
-        Ok(tag.came_back(&mut store, taken, ty))
+        let back = unsafe { held::resume_for_one(store.enter(), taken.reference, handlers) };
+        Ok(tag.came_back(&mut store, taken, ty, back.map_err(public_error)?))
     }
 
     /// Resumes it in a future, which waits for host functions that are not ready. The host
@@ -202,35 +217,38 @@ impl<Params: WasmParams, Results: WasmResults> TypedContinuation<Params, Results
         let taken = self.continuation.held.taken();
         // SAFETY: the host holds it, and the types were checked when it was made.
         unsafe { taken.resumed_async(&mut store, &handlers) }.await?;
-        Ok(tag.came_back(&mut store, taken, ty))
+        let back = store.0.runtime.came_back_suspended();
+        Ok(tag.came_back(&mut store, taken, ty, back))
     }
 
     /// Checks what must hold before it is resumed, and puts parameters into the transfer area;
     /// returns its type.
-    #[inline]
+    #[inline(always)]
     fn begin<T>(&self, store: &mut StoreContextMut<'_, T>, params: Params) -> Result<ContType> {
         let ty = self.continuation.begin(store)?;
-        transfer::put(&mut store.0.runtime, params, self.checked.then_some(ty.params))?;
+        transfer::put(&mut store.0.runtime, params, self.is_checked().then_some(ty.params))?;
         Ok(ty)
     }
 }
 
 impl<Values: WasmResults, Answer: WasmParams> TypedTag<Values, Answer> {
-    /// What a continuation came back with that was resumed with this tag alone.
-    #[inline]
+    /// What a continuation came back with that was resumed with this tag alone: the rest of it
+    /// is under a reference, unless its function returned.
+    #[inline(always)]
     fn came_back<T, Results: WasmResults>(
         &self,
         store: &mut StoreContextMut<'_, T>,
         taken: Taken,
         ty: ContType,
+        back: Option<NonZeroU64>,
     ) -> TypedResumed<Results, Values, Answer> {
-        let Some(reference) = store.0.runtime.came_back_suspended() else {
+        let Some(reference) = back else {
             return TypedResumed::Returned(load(store, ty.results));
         };
-        let held = taken.held_again(reference);
+        let held = taken.held_again(reference.get());
         let number = self.type_number();
         let values = load(store, Side::params(number));
-        let rest = Continuation { held, ty: Ok(ty.after(number)) };
+        let rest = Continuation { held, ty: ty.after(number).into() };
         TypedResumed::Suspended {
             values,
             continuation: TypedContinuation::checked(rest, self.is_checked()),

@@ -20,7 +20,7 @@ use ropewalk_abi::builtin::CATCH;
 use ropewalk_abi::clauses::{self, List};
 use ropewalk_abi::stack::{ClauseKind, StackKind, handler_word, kind_bits, tag_of_handler};
 use ropewalk_abi::transfer::ValueClass;
-use ropewalk_abi::{ControlBlock, Passage, RawVal, StoreContext, TagDef, TrapCode};
+use ropewalk_abi::{ControlBlock, RawVal, StoreContext, TagDef, TrapCode};
 use std::ffi::c_void;
 use std::ptr::NonNull;
 
@@ -155,9 +155,7 @@ pub(crate) unsafe fn continue_from(
         if store.watches {
             store.watch_switch(to);
         }
-        let reference = (*to).reference;
-        (*context).passage = Passage { to, signal, reference };
-        stubs::enter_stack(context)
+        stubs::enter_stack(context, to, signal, (*to).reference)
     }
 }
 

@@ -19,7 +19,7 @@
 //! Nobody but the host has a reference to what it holds. The collector takes that for
 //! in use ([`Holding`](crate::stack)), until its owner resumes it or drops it.
 
-use crate::activation::{Ending, LeavePoint, Poller, Stop, activate, activate_on};
+use crate::activation::{Ending, LeavePoint, NOBODY, Poller, Stop, activate, activate_on};
 use crate::arch::stubs::{self, Left};
 use crate::backtrace::Backtrace;
 use crate::from_host::{continue_from, trap};
@@ -37,6 +37,7 @@ use ropewalk_abi::{
     TrapCode,
 };
 use std::ffi::c_void;
+use std::num::NonZeroU64;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -97,31 +98,84 @@ pub unsafe fn resume<W: AsRef<[u64]>>(
     handlers: &List<W>,
     poller: Poller,
 ) -> Result<(), Stop> {
-    // SAFETY: the root waits for what it continues; the rest is the caller's promise.
-    let stopped = unsafe {
-        match store.as_ref().watches {
-            false => resume_unwatched(store, reference, handlers.as_ptr(), poller),
-            true => activate_held(store, reference, poller, |context, root| {
-                continue_from(context, root, handlers.as_ptr(), |store| {
-                    let block = store.consume_held(reference, StackKind::Continuation)?;
-                    (*block).parent = root;
-                    Ok(((*block).ungroup(), 0))
-                })
-            }),
-        }
-    };
-    // SAFETY: the caller has the store borrowed.
-    unsafe { end_limit(store, reference, &stopped) };
-    stopped
+    // SAFETY: the caller's promise.
+    unsafe { resume_by(store, reference, handlers.as_ptr(), poller) }
 }
 
-/// The same, where nothing happens before a stack is continued. All is linked before the
-/// activation begins, so that there is little in between.
+/// As [`resume`], by a host that has one clause, of a tag, and that cannot wait: returns the
+/// reference to what was suspended, which the host holds, or nothing if its function returned.
+///
+/// What this returns is in registers. It is compiled once, so what calls it is short.
+///
+/// # Safety
+///
+/// As there.
+pub unsafe fn resume_for_one(
+    mut store: NonNull<Store>,
+    reference: u64,
+    handlers: &List<[u64; 5]>,
+) -> anyhow::Result<Option<NonZeroU64>> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        resume_by(store, reference, handlers.as_ptr(), NOBODY).map_err(Stop::into_error)?;
+        Ok(store.as_mut().came_back_suspended())
+    }
+}
+
+/// As [`resume`], with clauses at an address.
+///
+/// # Safety
+///
+/// As there.
+#[inline(always)]
+unsafe fn resume_by(
+    store: NonNull<Store>,
+    reference: u64,
+    handlers: *const u64,
+    poller: Poller,
+) -> Result<(), Stop> {
+    // SAFETY: the caller's promise; the caller has the store borrowed.
+    unsafe {
+        let stopped = match store.as_ref().watches {
+            false => resume_unwatched(store, reference, handlers, poller),
+            true => resume_watched(store, reference, handlers, poller),
+        };
+        end_limit(store, reference, &stopped);
+        stopped
+    }
+}
+
+/// The same, where something happens before a stack is continued.
 ///
 /// # Safety
 ///
 /// As for [`resume`].
-#[inline]
+#[cold]
+unsafe fn resume_watched(
+    store: NonNull<Store>,
+    reference: u64,
+    handlers: *const u64,
+    poller: Poller,
+) -> Result<(), Stop> {
+    // SAFETY: the root waits for what it continues; the rest is the caller's promise.
+    unsafe {
+        activate_held(store, reference, poller, |context, root| {
+            continue_from(context, root, handlers, |store| {
+                let block = store.consume_held(reference, StackKind::Continuation)?;
+                (*block).parent = root;
+                Ok(((*block).ungroup(), 0))
+            })
+        })
+    }
+}
+
+/// The same, where nothing does. All is linked before the activation begins, so that there is
+/// little in between.
+///
+/// # Safety
+///
+/// As for [`resume`].
+#[inline(always)]
 unsafe fn resume_unwatched(
     mut store: NonNull<Store>,
     reference: u64,
@@ -139,19 +193,33 @@ unsafe fn resume_unwatched(
             }
         };
         (*root).wait_for_host(stubs::come_back as *const c_void, handlers);
-        let returned = match inner.consume_held(reference, StackKind::Continuation) {
-            Ok(block) => {
-                (*block).parent = root;
-                let to = (*block).ungroup();
-                let reference = (*to).reference;
-                inner.context_mut().passage = Passage { to, signal: 0, reference };
-                activate_on(store, root, poller, |context, _| stubs::enter_stack(context))
-            }
-            Err(code) => activate_on(store, root, poller, |context, _| {
-                trap(Store::from_context(context), code)
-            }),
+        let block = match inner.consume_held(reference, StackKind::Continuation) {
+            Ok(block) => block,
+            Err(code) => return refuse(store, root, poller, code),
         };
-        returned.map(drop)
+        (*block).parent = root;
+        let to = (*block).ungroup();
+        let enter = |context, _| stubs::enter_stack(context, to, 0, (*to).reference);
+        activate_on(store, root, poller, enter).map(drop)
+    }
+}
+
+/// Has an activation on a root trap that was to continue what cannot be.
+///
+/// # Safety
+///
+/// As for [`activate_on`].
+#[cold]
+unsafe fn refuse(
+    store: NonNull<Store>,
+    root: *mut ControlBlock,
+    poller: Poller,
+    code: TrapCode,
+) -> Result<(), Stop> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let trap = |context, _| trap(Store::from_context(context), code);
+        activate_on(store, root, poller, trap).map(drop)
     }
 }
 
@@ -338,14 +406,14 @@ impl Store {
     /// The same, from an activation with one clause, of a tag: the rest of what was suspended,
     /// or nothing if its function returned.
     #[inline]
-    pub fn came_back_suspended(&mut self) -> Option<u64> {
+    pub fn came_back_suspended(&mut self) -> Option<NonZeroU64> {
         let Passage { signal, reference, .. } = self.context().passage;
         debug_assert!(signal <= 1);
         if signal == 0 {
             return None;
         }
         self.stacks.held.hold(block_number(reference));
-        Some(reference)
+        Some(NonZeroU64::new(reference).expect("a reference to a stack"))
     }
 
     /// The clauses of a host that handles every tag. The one that was handled last
@@ -568,9 +636,14 @@ impl Store {
     #[inline]
     pub fn tag_transferred(&mut self, classes: impl FnOnce(&Store) -> Vec<ValueClass>) {
         if self.options.check_stacks {
-            for (slot, class) in classes(self).into_iter().enumerate() {
-                self.set_tag(slot, class);
-            }
+            self.set_tags(classes);
+        }
+    }
+
+    #[cold]
+    fn set_tags(&mut self, classes: impl FnOnce(&Store) -> Vec<ValueClass>) {
+        for (slot, class) in classes(self).into_iter().enumerate() {
+            self.set_tag(slot, class);
         }
     }
 }

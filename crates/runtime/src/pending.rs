@@ -449,10 +449,11 @@ pub unsafe fn thaw(
                 END => Left::ENDED,
                 CATCH => stubs::enter_landing(context, outcome.value),
                 GO_ON | SUSPEND => {
+                    let Passage { to, signal, reference } = (*context).passage;
                     if store.options.move_stacks {
-                        store.move_stack((*context).passage.to);
+                        store.move_stack(to);
                     }
-                    stubs::enter_stack(context)
+                    stubs::enter_stack(context, to, signal, reference)
                 }
                 other => unreachable!("no outcome: {other}"),
             }

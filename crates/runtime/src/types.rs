@@ -78,7 +78,8 @@ impl Deref for SharedFuncType {
     }
 }
 
-/// In a key, the types of the group itself have numbers from here on.
+/// In a key, the types of the group itself have numbers from here on. All others are less by at
+/// least two, so that they can be doubled, and leave a number over.
 const OWN_GROUP: u32 = 1 << 31;
 
 impl Default for TypeRegistry {
@@ -154,7 +155,9 @@ impl TypeRegistry {
         if let Some(&first) = inner.groups.get(&key) {
             return first;
         }
-        let first = u32::try_from(inner.types.len()).expect("fewer types than bytes");
+        let end = u32::try_from(inner.types.len() + key.len()).expect("fewer types than bytes");
+        assert!(end < OWN_GROUP, "a number of a type has fewer than 32 bits");
+        let first = inner.types.len() as u32;
         let kinds: Vec<TypeKind> = key.iter().map(|ty| ty.composite.kind()).collect();
         for (place, ty) in key.iter().enumerate() {
             let rename = |number: u32| match number.checked_sub(OWN_GROUP) {

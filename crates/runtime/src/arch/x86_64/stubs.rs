@@ -49,16 +49,12 @@ impl Left {
     pub const ENDED: Left = Left { ended: END, word: 0 };
 }
 
-/// Leaves the running stack and continues the one that the store's [`Passage`] names,
-/// with what that says and with the values in the transfer area. The store's context is
-/// in `r8`.
+/// Leaves the running stack and continues another, which is in `rsi`, with the signal in `rdx`,
+/// the reference in `rcx`, and the values in the transfer area. The store's context is in `r8`.
 macro_rules! pass {
     () => {
         concat!(
             "mov rdi, [r8 + {stack}]\n",
-            "mov rsi, [r8 + {to}]\n",
-            "mov rdx, [r8 + {signal}]\n",
-            "mov rcx, [r8 + {reference}]\n",
             "mov rax, [r8 + {transfer}]\n",
             "movups xmm0, [rax]\n",
             "movups xmm1, [rax + 16]\n",
@@ -215,26 +211,28 @@ end_restored_stub! {
     end_restored_for_float, "movq rdx, xmm0"
 }
 
-/// Continues the stack that the store's [`Passage`] names, with what that says and
-/// with the values in the transfer area. Returns when somebody has switched to the root,
-/// on which [`come_back`] lies, or when a function on the root has returned.
+/// Continues a stack with a signal, with the reference under which it will be suspended, and
+/// with the values in the transfer area. Returns when somebody has switched to the root, on
+/// which [`come_back`] lies, or when a function on the root has returned.
 ///
 /// # Safety
 ///
 /// The store's running stack must be that root, and wait for the other; the values
 /// must be what the other one expects.
 #[unsafe(naked)]
-pub(crate) unsafe extern "C" fn enter_stack(store: *mut StoreContext) -> Left {
+pub(crate) unsafe extern "C" fn enter_stack(
+    store: *mut StoreContext,
+    to: *mut ControlBlock,
+    signal: u64,
+    reference: u64,
+) -> Left {
     core::arch::naked_asm!(
         save_for_host!(),
         "mov r8, rdi",
-        pass!(),
+        pass!(), // the others are where it wants them
         host_sp = const offset_of!(StoreContext, host_sp),
         stack = const offset_of!(StoreContext, stack),
         transfer = const offset_of!(StoreContext, transfer),
-        to = const offset_of!(StoreContext, passage) + offset_of!(Passage, to),
-        signal = const offset_of!(StoreContext, passage) + offset_of!(Passage, signal),
-        reference = const offset_of!(StoreContext, passage) + offset_of!(Passage, reference),
         sp = const offset_of!(ControlBlock, sp),
         fp = const offset_of!(ControlBlock, fp),
     )
@@ -354,8 +352,11 @@ unsafe extern "C" fn leave_call() {
         "mov [r11 + {fp}], rax",
         "sub rcx, 72",
         "mov [r11 + {sp}], rcx",
-        "cmp qword ptr [r10 + {to}], 0",
+        "mov rsi, [r10 + {to}]",
+        "test rsi, rsi",
         "je {leave}",
+        "mov rdx, [r10 + {signal}]",
+        "mov rcx, [r10 + {reference}]",
         "mov r8, r10",
         pass!(),
         leave = sym leave,

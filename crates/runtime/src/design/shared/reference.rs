@@ -65,12 +65,14 @@ impl Store {
         let is_of_kind = reference & KIND_MASK == kind_bits(kind);
         let block = self.stacks.valid(reference).filter(|_| is_of_kind);
         let block = block.ok_or_else(|| invalid_stack(reference, kind))?;
-        match (reference & !KIND_MASK).checked_add(NEXT_GENERATION) {
-            // SAFETY: a valid reference names a stack that is suspended or new.
-            Some(next) => unsafe { (*block).reference = next },
-            // SAFETY: as above.
-            None => return unsafe { self.renew(block) },
-        }
+        let Some(next) = (reference & !KIND_MASK).checked_add(NEXT_GENERATION) else {
+            // Its result is in memory; taken apart here, the others need not be.
+            // SAFETY: as below.
+            let renewed = unsafe { self.renew(block) }?;
+            return Ok(renewed);
+        };
+        // SAFETY: a valid reference names a stack that is suspended or new.
+        unsafe { (*block).reference = next };
         Ok(block)
     }
 
