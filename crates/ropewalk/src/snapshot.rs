@@ -429,7 +429,8 @@ impl Snapshot {
     }
 
     /// The whole snapshot, of one that has only what has changed since another, which is
-    /// given.
+    /// given. If that has itself only what has changed since yet another, so has the result: many
+    /// in a row are put together from the end, and then with the first.
     pub fn on(&self, base: &Snapshot) -> Result<Snapshot> {
         Ok(Snapshot { bytes: self.bytes.on(&base.bytes)? })
     }

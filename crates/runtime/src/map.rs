@@ -1,5 +1,6 @@
 //! Pieces of address space.
 
+use crate::written_pages::WrittenPages;
 pub(crate) use ropewalk_abi::access::PAGE;
 use rustix::mm::{self, MapFlags, MprotectFlags, ProtFlags};
 use std::ffi::c_void;
@@ -195,6 +196,12 @@ impl Map {
         unsafe { libc::madvise(self.at(0), self.len, libc::MADV_NOHUGEPAGE) };
     }
 
+    /// Has processes that this one forks see zeroes there.
+    pub fn wipe_on_fork(&self) -> io::Result<()> {
+        // SAFETY: advice about a mapping of ours, which is no file's.
+        unsafe { advise(self.at(0), self.len, libc::MADV_WIPEONFORK) }
+    }
+
     /// Gives the memory of a part back to the kernel; it is zero afterwards.
     pub fn give_back(&self, start: usize, len: usize) {
         assert!(start.checked_add(len).is_some_and(|end| end <= self.len));
@@ -219,6 +226,8 @@ impl Map {
             return Ok(());
         }
         assert!(len <= from.len && len <= self.len && len.is_multiple_of(PAGE));
+        let start = from.base() as usize;
+        WrittenPages::forget(&(start..start + len));
         // SAFETY: both ranges lie in mappings of ours; the caller gives up the
         // contents of the other one.
         let moved =

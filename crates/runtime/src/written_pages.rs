@@ -13,7 +13,7 @@
 //!
 //! Where that is not to be had, or is forbidden, whoever asks compares what lies there.
 
-use crate::map::PAGE;
+use crate::map::{Map, PAGE};
 use rustix::mm::{UserfaultfdFlags, userfaultfd};
 use std::fs::File;
 use std::io;
@@ -21,21 +21,35 @@ use std::ops::Range;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::OnceLock;
 
+static PAGES: OnceLock<Option<WrittenPages>> = OnceLock::new();
+
 /// What the kernel notes for a process.
 #[derive(Debug)]
 pub(crate) struct WrittenPages {
     faults: OwnedFd,
     pages: File,
-    /// Both are of the memory of this process, also in one that it forks.
-    process: u32,
+    /// Both are of the memory of this process, also in one that it forks: there this is zero.
+    ours: Map,
 }
 
 impl WrittenPages {
     /// That of this process, if it has it.
     pub fn of_process() -> Option<&'static WrittenPages> {
-        static PAGES: OnceLock<Option<WrittenPages>> = OnceLock::new();
         let pages = PAGES.get_or_init(|| WrittenPages::new().ok()).as_ref();
-        pages.filter(|pages| pages.process == std::process::id())
+        pages.filter(|pages| pages.are_ours())
+    }
+
+    /// Forgets what was noted of pages that are about to be moved, if anything was: kernels before
+    /// 6.13 move the marks of protection along, but not the protection.
+    pub fn forget(range: &Range<usize>) {
+        let Some(pages) = PAGES.get().and_then(Option::as_ref).filter(|pages| pages.are_ours())
+        else {
+            return;
+        };
+        let Range { start, end } = whole_pages(range);
+        let mut range = Span { start: start as u64, len: (end - start) as u64 };
+        // What was not watched need not be forgotten.
+        let _ = control(pages.faults.as_raw_fd(), UFFDIO_UNREGISTER, &mut range);
     }
 
     fn new() -> io::Result<WrittenPages> {
@@ -46,7 +60,17 @@ impl WrittenPages {
         let mut api = Api { api: API, features: WP_UNPOPULATED | WP_ASYNC, ioctls: 0 };
         control(faults.as_raw_fd(), UFFDIO_API, &mut api)?;
         let pages = File::open("/proc/self/pagemap")?;
-        Ok(WrittenPages { faults, pages, process: std::process::id() })
+        let ours = Map::read_write(PAGE)?;
+        ours.wipe_on_fork()?;
+        // SAFETY: the page is the map's.
+        unsafe { ours.base().write_volatile(1) };
+        Ok(WrittenPages { faults, pages, ours })
+    }
+
+    /// Whether this is the process that has them, and not one that it has forked.
+    fn are_ours(&self) -> bool {
+        // SAFETY: the page is there as long as the map.
+        unsafe { self.ours.base().read_volatile() == 1 }
     }
 
     /// Begins to note which pages of a map are written. All of them count as written so far.
@@ -62,7 +86,8 @@ impl WrittenPages {
     }
 
     /// The pages of a part of what is watched that were written since the last time, as addresses
-    /// in order. From now on none is. Those that were never there may be told or not.
+    /// in order. From now on none is. Those that have no memory are not told: nobody has written
+    /// to them, so they are zero, or what a file has there.
     ///
     /// Fails if not all of it is watched.
     pub fn take_written(&self, part: &Range<usize>) -> io::Result<Vec<Range<usize>>> {
@@ -81,7 +106,7 @@ impl WrittenPages {
                 max_pages: 0,
                 category_inverted: 0,
                 category_mask: IS_WRITTEN,
-                category_anyof_mask: 0,
+                category_anyof_mask: IS_PRESENT | IS_SWAPPED,
                 return_mask: IS_WRITTEN,
             };
             let count = control(self.pages.as_raw_fd(), PAGEMAP_SCAN, &mut scan)?;
@@ -116,7 +141,12 @@ fn control<T>(descriptor: RawFd, request: u64, argument: &mut T) -> io::Result<u
 
 /// The number of a request that reads and writes a record.
 const fn read_write<T>(kind: u8, number: u8) -> u64 {
-    3 << 30 | (size_of::<T>() as u64) << 16 | (kind as u64) << 8 | number as u64
+    1 << 30 | read::<T>(kind, number)
+}
+
+/// The number of a request that reads a record.
+const fn read<T>(kind: u8, number: u8) -> u64 {
+    2 << 30 | (size_of::<T>() as u64) << 16 | (kind as u64) << 8 | number as u64
 }
 
 /// `UFFD_USER_MODE_ONLY`.
@@ -125,6 +155,7 @@ const USER_MODE_ONLY: UserfaultfdFlags = UserfaultfdFlags::from_bits_retain(1);
 const API: u64 = 0xaa;
 const UFFDIO_API: u64 = read_write::<Api>(0xaa, 0x3f);
 const UFFDIO_REGISTER: u64 = read_write::<Register>(0xaa, 0);
+const UFFDIO_UNREGISTER: u64 = read::<Span>(0xaa, 1);
 const PAGEMAP_SCAN: u64 = read_write::<Scan>(b'f', 16);
 /// `UFFD_FEATURE_WP_UNPOPULATED`.
 const WP_UNPOPULATED: u64 = 1 << 13;
@@ -138,6 +169,10 @@ const WP_MATCHING: u64 = 1;
 const CHECK_WPASYNC: u64 = 1 << 1;
 /// `PAGE_IS_WRITTEN`.
 const IS_WRITTEN: u64 = 1 << 1;
+/// `PAGE_IS_PRESENT`.
+const IS_PRESENT: u64 = 1 << 3;
+/// `PAGE_IS_SWAPPED`.
+const IS_SWAPPED: u64 = 1 << 4;
 
 /// `struct uffdio_api`.
 #[repr(C)]
@@ -154,6 +189,13 @@ struct Register {
     len: u64,
     mode: u64,
     ioctls: u64,
+}
+
+/// `struct uffdio_range`.
+#[repr(C)]
+struct Span {
+    start: u64,
+    len: u64,
 }
 
 /// `struct page_region`.
@@ -183,12 +225,12 @@ struct Scan {
 }
 
 const _: () = assert!(size_of::<Api>() == 24 && size_of::<Register>() == 32);
+const _: () = assert!(size_of::<Span>() == 16);
 const _: () = assert!(size_of::<Region>() == 24 && size_of::<Scan>() == 96);
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::map::Map;
     use std::io::{Read, Write};
 
     /// What is to be watched: some pages, of which every other one has memory.
@@ -259,6 +301,41 @@ mod tests {
         to.take_pages(&mut map, 8 * PAGE).unwrap();
         let moved = to.base() as usize..to.base() as usize + 8 * PAGE;
         assert!(pages.take_written(&moved).is_err());
+    }
+
+    #[test]
+    fn what_has_no_memory_is_not_told_until_it_is_written() {
+        let Some(pages) = WrittenPages::of_process() else { return };
+        let (map, range) = some_pages(8);
+        pages.watch(&range).unwrap();
+        assert_eq!(numbers(&map, &pages.take_written(&range).unwrap()), [0, 2, 4, 6]);
+        write(&map, 3);
+        write(&map, 4);
+        assert_eq!(numbers(&map, &pages.take_written(&range).unwrap()), [3, 4]);
+        // Nothing is known of it any more.
+        WrittenPages::forget(&range);
+        assert!(pages.take_written(&range).is_err());
+        WrittenPages::forget(&range);
+        pages.watch(&range).unwrap();
+        assert_eq!(numbers(&map, &pages.take_written(&range).unwrap()), [0, 2, 3, 4, 6]);
+    }
+
+    #[test]
+    fn a_process_that_is_forked_has_none() {
+        if WrittenPages::of_process().is_none() {
+            return;
+        }
+        // SAFETY: the child does nothing but look at a page, and ends.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            let status = i32::from(WrittenPages::of_process().is_some());
+            // SAFETY: nothing of the parent's is run.
+            unsafe { libc::_exit(status) };
+        }
+        let mut status = 0;
+        // SAFETY: the status is a number of ours.
+        assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+        assert!(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0);
     }
 
     #[test]

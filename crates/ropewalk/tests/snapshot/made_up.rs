@@ -75,7 +75,7 @@ fn bytes_that_were_changed_are_an_error_and_no_panic() {
     assert!(bytes == with_checksum(bytes.to_vec()));
     // The first section is the settings, which differ if they are changed.
     let settings = u64::from_le_bytes(bytes[HEADER + 8..HEADER + 16].try_into().unwrap());
-    let begin = HEADER + 40 + settings as usize;
+    let begin = HEADER + 48 + settings as usize;
     let mut refused = 0;
     for at in (begin..bytes.len()).step_by(5) {
         for change in [1 << (at % 8), 0xff] {

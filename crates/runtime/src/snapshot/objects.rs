@@ -15,7 +15,7 @@ impl Writer<'_> {
     /// Parts of the heap, with numbers of types as the first words of objects.
     pub fn heap(&mut self, parts: &Ranges) -> Result<Section<'static>> {
         let len = (self.objects.end - self.objects.start) as usize;
-        let mut section = Section { len, ..Section::default() };
+        let mut section = Section::of_len(len);
         for part in parts.iter() {
             let mut bytes = Vec::with_capacity(part.len());
             let mut at = self.first_object(part.start);
@@ -80,7 +80,7 @@ impl Writer<'_> {
 
     /// Parts of the elements of a table.
     pub fn elements(&mut self, elements: &[u64], parts: &Ranges) -> Result<Section<'static>> {
-        let mut section = Section { len: size_of_val(elements), ..Section::default() };
+        let mut section = Section::of_len(size_of_val(elements));
         for part in parts.iter() {
             let mut bytes = Vec::with_capacity(part.len());
             for word in &elements[part.start / WORD..part.end.div_ceil(WORD)] {

@@ -47,6 +47,13 @@ impl Places {
         place.start as usize
     }
 
+    /// Gives up the place of a stack that has ended.
+    pub fn vacate(&mut self, number: usize) {
+        if let Some(place) = self.places.get_mut(number) {
+            self.unused += std::mem::take(place).room as usize;
+        }
+    }
+
     /// Where the last one ends.
     pub fn end(&self) -> usize {
         self.end
@@ -77,6 +84,12 @@ mod tests {
         places.find(7, 8000);
         places.find(7, 8001);
         assert!(places.are_mostly_unused());
+        let mut few = Places::default();
+        (1..10).for_each(|number| assert_eq!(few.find(number, 80), (number - 1) * 80));
+        (1..6).for_each(|number| few.vacate(number));
+        few.vacate(5);
+        assert!(few.are_mostly_unused());
+        assert_eq!(few.find(1, 8), 720);
         let mut again = Places::new(100);
         again.restore(3, 40, 60);
         assert!(!again.are_mostly_unused());

@@ -2,13 +2,13 @@
 //!
 //! ```text
 //!   Header: magic, format, checksum, identity, identity of the base
-//!   for each section: its length, then its runs
+//!   for each section: its length, how much of its base is kept, then its runs
 //!   run: where in the section it begins, its length, and its bytes
 //! ```
 //!
 //! The sections are what is [written](super::image) of the store, its heap, its stacks, its
 //! memories and tables. Runs are in order. What lies between them is zero; in a snapshot that is
-//! based on another, it is the same as there.
+//! based on another, it is the same as there, as far as that is kept.
 
 use super::error::SnapshotError;
 use super::ranges::Ranges;
@@ -43,8 +43,18 @@ pub struct Bytes {
     bytes: Arc<Vec<u8>>,
     identity: Identity,
     base: Identity,
-    /// For each section: its length, and where its runs are.
-    sections: Arc<Vec<(u64, Vec<Run>)>>,
+    sections: Arc<Vec<Runs>>,
+}
+
+/// What is written of a section.
+#[derive(Clone, Debug)]
+struct Runs {
+    /// How long it is.
+    len: usize,
+    /// How much of the section of the base counts. What was beyond is zero, unless it is in a run.
+    kept: usize,
+    /// In order.
+    runs: Vec<Run>,
 }
 
 /// Bytes of a section, one after another.
@@ -71,20 +81,27 @@ pub(super) struct Section<'a> {
     pub len: usize,
     /// Pieces of it, where each begins. What is in none is zero, or that of the base.
     pub pieces: Vec<(usize, Cow<'a, [u8]>)>,
+    /// How much of the base counts, if not all of it does.
+    kept: Option<usize>,
 }
 
 impl<'a> Section<'a> {
     /// All of a section.
     pub fn whole(bytes: impl Into<Cow<'a, [u8]>>) -> Section<'a> {
         let bytes = bytes.into();
-        Section { len: bytes.len(), pieces: vec![(0, bytes)] }
+        Section { len: bytes.len(), pieces: vec![(0, bytes)], kept: None }
+    }
+
+    /// A section of some length, without any piece yet.
+    pub fn of_len(len: usize) -> Section<'a> {
+        Section { len, ..Section::default() }
     }
 
     /// Parts of bytes that are the whole section.
     pub fn parts(bytes: &'a [u8], parts: &Ranges) -> Section<'a> {
         let parts = parts.below(bytes.len());
         let pieces = parts.iter().map(|part| (part.start, Cow::from(&bytes[part]))).collect();
-        Section { len: bytes.len(), pieces }
+        Section { len: bytes.len(), pieces, kept: None }
     }
 
     /// Adds a piece.
@@ -96,6 +113,13 @@ impl<'a> Section<'a> {
             return piece.to_mut().extend_from_slice(bytes);
         }
         self.pieces.push((start, Cow::from(bytes.to_vec())));
+    }
+
+    /// Adds a piece that is kept elsewhere, after all others.
+    fn add(&mut self, start: usize, bytes: &'a [u8]) {
+        if !bytes.is_empty() {
+            self.pieces.push((start, Cow::from(bytes)));
+        }
     }
 
     /// The bytes of a section of which nothing is missing.
@@ -112,7 +136,7 @@ impl<'a> Section<'a> {
         match self.pieces.first() {
             Some((_, Cow::Borrowed(bytes))) => Section::parts(bytes, parts),
             _ => {
-                let mut section = Section { len: self.len, ..Section::default() };
+                let mut section = Section::of_len(self.len);
                 let parts = parts.below(self.len);
                 parts.iter().for_each(|part| section.put(part.start, &self.bytes()[part]));
                 section
@@ -121,29 +145,43 @@ impl<'a> Section<'a> {
     }
 }
 
-/// A snapshot that another is based on, and its bytes, if they are at hand.
-#[derive(Clone, Copy, Debug)]
+/// A snapshot that another is based on: how long its sections are, and its bytes, if they are at
+/// hand.
+#[derive(Clone, Debug)]
 pub(super) struct BasedOn<'a> {
     pub identity: Identity,
+    pub lens: Vec<u64>,
     pub bytes: Option<&'a Bytes>,
 }
 
 impl<'a> From<&'a Bytes> for BasedOn<'a> {
     fn from(bytes: &'a Bytes) -> BasedOn<'a> {
-        BasedOn { identity: bytes.identity, bytes: Some(bytes) }
+        BasedOn { identity: bytes.identity, lens: bytes.lens(), bytes: Some(bytes) }
     }
+}
+
+/// What of a section is not written.
+#[derive(Clone, Copy)]
+enum LeaveOut<'a> {
+    Nothing,
+    Zeroes,
+    /// What the base is known to have, in the section with a number.
+    Known(&'a BasedOn<'a>, usize),
 }
 
 impl Bytes {
     /// Puts sections together; if they are based on another snapshot, only what differs.
-    pub(super) fn new(sections: &mut [Section<'_>], base: Option<BasedOn<'_>>) -> Bytes {
-        Bytes::put_together(sections, base, None)
+    pub(super) fn new(sections: &mut [Section<'_>], base: Option<&BasedOn<'_>>) -> Bytes {
+        let identity = base.map_or(NO_BASE, |base| base.identity);
+        let leave_out = |number| base.map_or(LeaveOut::Zeroes, |on| LeaveOut::Known(on, number));
+        Bytes::put_together(sections, leave_out, identity, None)
     }
 
     /// The same, with another identity than its own.
-    fn put_together(
+    fn put_together<'a>(
         sections: &mut [Section<'_>],
-        base: Option<BasedOn<'_>>,
+        leave_out: impl Fn(usize) -> LeaveOut<'a>,
+        base: Identity,
         identity: Option<Identity>,
     ) -> Bytes {
         let mut bytes = vec![0; HEADER];
@@ -151,11 +189,9 @@ impl Bytes {
         let mut written = Vec::new();
         for (number, section) in sections.iter_mut().enumerate() {
             section.pieces.sort_unstable_by_key(|(start, _)| *start);
-            let runs = put_section(&mut bytes, section, base.map(|base| (base, number)));
-            written.push((section.len as u64, runs));
+            written.push(put_section(&mut bytes, section, leave_out(number)));
         }
         let content = xxh3_128(&bytes[HEADER..]).to_le_bytes();
-        let base = base.map_or(NO_BASE, |base| base.identity);
         // The same may have changed since two others.
         let identity =
             identity.unwrap_or_else(|| xxh3_128(&[content, base].concat()).to_le_bytes());
@@ -211,26 +247,55 @@ impl Bytes {
         self.base != NO_BASE
     }
 
-    /// The same, with what it takes from its base.
+    /// The same, with what it takes from its base. If that is itself based on another, the result
+    /// is too.
     pub fn on(&self, base: &Bytes) -> Result<Bytes, SnapshotError> {
-        if base.is_based() {
-            return Err(SnapshotError::NeedsBase);
-        }
         if self.base != base.identity {
             return Err(SnapshotError::WrongBase);
         }
-        let sections: Vec<Vec<u8>> = (0..self.sections.len())
-            .map(|number| {
-                let mut section = zeroes(self.len(number) as usize)?;
-                base.fill(number, &mut section);
-                self.fill(number, &mut section);
-                Ok(section)
-            })
-            .collect::<Result<_, SnapshotError>>()?;
         let mut sections: Vec<Section<'_>> =
-            sections.iter().map(|section| Section::whole(section.as_slice())).collect();
+            (0..self.count()).map(|number| self.section_on(base, number)).collect();
+        // What became zero hides what was there.
+        let leave_out = |_| if base.is_based() { LeaveOut::Nothing } else { LeaveOut::Zeroes };
         // Others may be based on this one.
-        Ok(Bytes::put_together(&mut sections, None, Some(self.identity)))
+        Ok(Bytes::put_together(&mut sections, leave_out, base.base, Some(self.identity)))
+    }
+
+    /// The runs of a section, and those of the base where it has none.
+    fn section_on<'a>(&'a self, base: &'a Bytes, number: usize) -> Section<'a> {
+        let Runs { len, kept, .. } = self.sections[number];
+        // Of the base of the base no more counts than of the base.
+        let kept_there = base.sections.get(number).map_or(0, |section| section.kept);
+        let mut section = Section { len, kept: Some(kept.min(kept_there)), ..Section::default() };
+        let mut known = base.pieces(number, kept);
+        let mut next = known.next();
+        for (start, piece) in self.pieces(number, len) {
+            let end = start + piece.len();
+            while let Some((at, bytes)) = next.filter(|(at, _)| *at < end) {
+                let before = bytes.len().min(start.saturating_sub(at));
+                section.add(at, &bytes[..before]);
+                next = match bytes.get(end - at..).filter(|rest| !rest.is_empty()) {
+                    Some(rest) => Some((end, rest)),
+                    None => known.next(),
+                };
+            }
+            section.add(start, piece);
+        }
+        next.into_iter().chain(known).for_each(|(at, bytes)| section.add(at, bytes));
+        section
+    }
+
+    /// The runs of a section below some length.
+    fn pieces(&self, number: usize, len: usize) -> impl Iterator<Item = (usize, &[u8])> {
+        self.runs(number).iter().take_while(move |run| run.start < len).map(move |run| {
+            let bytes = &self.bytes[run.bytes.clone()];
+            (run.start, &bytes[..bytes.len().min(len - run.start)])
+        })
+    }
+
+    /// How long its sections are.
+    pub(super) fn lens(&self) -> Vec<u64> {
+        self.sections.iter().map(|section| section.len as u64).collect()
     }
 
     /// How many sections there are.
@@ -240,8 +305,10 @@ impl Bytes {
 
     /// The bytes of a section.
     pub(super) fn section(&self, number: usize) -> Result<Option<Vec<u8>>, SnapshotError> {
-        let Some((len, _)) = self.sections.get(number) else { return Ok(None) };
-        let mut section = zeroes(*len as usize)?;
+        if number >= self.count() {
+            return Ok(None);
+        }
+        let mut section = zeroes(self.len(number) as usize)?;
         self.fill(number, &mut section);
         Ok(Some(section))
     }
@@ -267,11 +334,11 @@ impl Bytes {
 
     /// How long a section is.
     pub(super) fn len(&self, number: usize) -> u64 {
-        self.sections.get(number).map_or(0, |(len, _)| *len)
+        self.sections.get(number).map_or(0, |section| section.len as u64)
     }
 
     fn runs(&self, number: usize) -> &[Run] {
-        self.sections.get(number).map_or(&[], |(_, runs)| runs)
+        self.sections.get(number).map_or(&[], |section| &section.runs)
     }
 
     /// What a part of a section is known to be, if it is.
@@ -330,35 +397,48 @@ fn checksum(header: &[u8], content: &[u8; 16]) -> u64 {
     xxh3_64(&[header, content].concat())
 }
 
-/// Writes a section: its length, how many runs it has, and these, which are returned. Of a
-/// base, what is known of the section with a number is left out.
-fn put_section(
-    bytes: &mut Vec<u8>,
-    section: &Section<'_>,
-    base: Option<(BasedOn<'_>, usize)>,
-) -> Vec<Run> {
-    put(bytes, section.len as u64);
+/// Writes a section: its length, how much of the base is kept, how many runs it has, and these.
+/// Returns what was written.
+fn put_section(bytes: &mut Vec<u8>, section: &Section<'_>, leave_out: LeaveOut<'_>) -> Runs {
+    let len = section.len;
+    let kept = match leave_out {
+        LeaveOut::Known(base, number) => base.lens.get(number).map_or(0, |len| *len as usize),
+        LeaveOut::Zeroes | LeaveOut::Nothing => 0,
+    };
+    let kept = section.kept.unwrap_or(kept).min(len);
+    put(bytes, len as u64);
+    put(bytes, kept as u64);
     let count = bytes.len();
     put(bytes, 0);
     let mut writer = RunWriter { bytes, runs: Vec::new() };
     for (start, piece) in &section.pieces {
         for (at, chunk) in pieces_of(piece, *start, CHUNK) {
-            match base {
-                None if is_zero(chunk) => {}
-                None => writer.put(at, chunk),
-                Some(base) => put_unknown(&mut writer, at, chunk, base),
+            match leave_out {
+                LeaveOut::Zeroes if is_zero(chunk) => {}
+                LeaveOut::Zeroes | LeaveOut::Nothing => writer.put(at, chunk),
+                LeaveOut::Known(base, number) => put_unknown(&mut writer, at, chunk, base, number),
             }
         }
     }
     let runs = writer.finish();
     bytes[count..count + 8].copy_from_slice(&(runs.len() as u64).to_le_bytes());
-    runs
+    Runs { len, kept, runs }
 }
 
-/// Writes what of some bytes is not known.
-fn put_unknown(writer: &mut RunWriter<'_>, at: usize, chunk: &[u8], base: (BasedOn<'_>, usize)) {
-    let (base, section) = base;
-    let known = base.bytes.and_then(|base| base.known(section, at..at + chunk.len()));
+/// Writes what of some bytes of a section the base is not known to have.
+fn put_unknown(
+    writer: &mut RunWriter<'_>,
+    at: usize,
+    chunk: &[u8],
+    base: &BasedOn<'_>,
+    section: usize,
+) {
+    let is_new = base.lens.get(section).is_none_or(|len| at as u64 >= *len);
+    let known = match base.bytes {
+        // What is beyond its end is zero.
+        _ if is_new => Some(Known::Zero),
+        bytes => bytes.and_then(|base| base.known(section, at..at + chunk.len())),
+    };
     let Some(known) = known else {
         return writer.put(at, chunk);
     };
@@ -442,10 +522,9 @@ impl Reader<'_> {
         Ok(u64::from_le_bytes(bytes.try_into().expect("eight bytes")))
     }
 
-    fn section(&mut self) -> Result<(u64, Vec<Run>), SnapshotError> {
+    fn section(&mut self) -> Result<Runs, SnapshotError> {
         let damaged = SnapshotError::Damaged;
-        let len = self.number()?;
-        let count = self.number()?;
+        let (len, kept, count) = (self.number()?, self.number()?, self.number()?);
         let (mut runs, mut last) = (Vec::new(), 0);
         for _ in 0..count {
             let (start, bytes) = (self.number()?, self.number()?);
@@ -463,7 +542,7 @@ impl Reader<'_> {
             }
             runs.push(Run { start: start as usize, bytes: range });
         }
-        Ok((len, runs))
+        Ok(Runs { len: len as usize, kept: kept as usize, runs })
     }
 }
 
@@ -473,7 +552,7 @@ mod tests {
 
     fn written(sections: &[&[u8]], base: Option<&Bytes>) -> Bytes {
         let mut sections: Vec<_> = sections.iter().map(|bytes| Section::whole(*bytes)).collect();
-        Bytes::new(&mut sections, base.map(BasedOn::from))
+        Bytes::new(&mut sections, base.map(BasedOn::from).as_ref())
     }
 
     #[test]
@@ -503,9 +582,65 @@ mod tests {
             (whole.section(0).unwrap().unwrap(), whole.section(1).unwrap().unwrap()),
             (section, b"a".to_vec())
         );
-        assert!(matches!(based.on(&based), Err(SnapshotError::NeedsBase)));
+        assert!(matches!(based.on(&based), Err(SnapshotError::WrongBase)));
         let other = written(&[b"other"], None);
         assert!(matches!(based.on(&other), Err(SnapshotError::WrongBase)));
+    }
+
+    /// Numbers that look random.
+    fn numbers(seed: u64) -> impl FnMut(usize) -> usize {
+        let mut state = seed;
+        move |below| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(99);
+            (state >> 33) as usize % below
+        }
+    }
+
+    #[test]
+    fn those_in_a_row_are_put_together_in_any_order() {
+        for seed in 0..200 {
+            let mut below = numbers(seed);
+            let mut states = vec![vec![1; below(3 * CHUNK)]];
+            for _ in 0..3 {
+                let mut next = states[states.len() - 1].clone();
+                next.resize(below(3 * CHUNK), 0);
+                for _ in 0..below(6) {
+                    let (start, value) = (below(next.len() + 1), below(3) as u8);
+                    let end = next.len().min(start + below(CHUNK));
+                    next[start..end].fill(value);
+                }
+                states.push(next);
+            }
+            let mut all = vec![written(&[&states[0]], None)];
+            for state in &states[1..] {
+                let next = written(&[state], all.last());
+                all.push(next);
+            }
+            let [first, a, b, c] = all.try_into().unwrap();
+            let one_by_one = c.on(&b.on(&a.on(&first).unwrap()).unwrap()).unwrap();
+            let at_once = c.on(&b).unwrap().on(&a).unwrap();
+            assert!(at_once.is_based() && !one_by_one.is_based());
+            let at_once = Bytes::read(at_once.as_bytes().to_vec()).unwrap().on(&first).unwrap();
+            for whole in [one_by_one, at_once] {
+                assert!(whole.section(0).unwrap().unwrap() == states[3], "seed {seed}");
+                assert_eq!(whole.identity, c.identity);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_new_and_zero_is_not_written() {
+        let base = written(&[&[1; 100]], None);
+        let based = written(&[&[1; 200]], Some(&base));
+        let mut long = vec![1; 200];
+        long.resize(100 * CHUNK, 0);
+        for on in [BasedOn::from(&based), BasedOn { bytes: None, ..BasedOn::from(&based) }] {
+            let mut section = [Section::parts(&long, &Ranges::sorted(vec![CHUNK..long.len()]))];
+            let next = Bytes::new(&mut section, Some(&on));
+            assert!(next.as_bytes().len() < CHUNK);
+            let whole = next.on(&based.on(&base).unwrap()).unwrap();
+            assert!(whole.section(0).unwrap().unwrap() == long);
+        }
     }
 
     #[test]

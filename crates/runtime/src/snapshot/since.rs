@@ -23,7 +23,7 @@ use super::places::Places;
 use super::ranges::Ranges;
 use super::sections::{BasedOn, Bytes, GRAIN, Identity, Section};
 use super::symbol::Symbol;
-use super::take::{Base, FIRST_MEMORY};
+use super::take::{Base, FIRST_MEMORY, HEAP};
 use crate::store::Store;
 use crate::written_pages::WrittenPages;
 use std::collections::HashMap;
@@ -35,10 +35,11 @@ pub(super) const COPIED: usize = 64 << 10;
 /// What is kept of the last snapshot.
 #[derive(Debug)]
 pub(crate) struct Since {
-    /// The snapshots that the next one can be based on, the newest last; and for each section of
-    /// these, what has changed between each and the newest.
-    bases: Vec<(Identity, Vec<Ranges>)>,
+    /// The snapshots that the next one can be based on, the newest last.
+    bases: Vec<KnownBase>,
     watches: Vec<Watch>,
+    /// What is to be protected, of sections that are watched.
+    unprotected: Vec<(usize, Range<usize>)>,
     /// Whether only the newest is known from now on.
     begins_anew: bool,
     /// How large a section is that is watched.
@@ -58,6 +59,16 @@ pub(crate) struct Since {
     pub(super) beside: HashMap<usize, u8>,
     /// The stacks that ran.
     pub(super) running: Vec<usize>,
+}
+
+/// A snapshot that the next one can be based on.
+#[derive(Debug)]
+struct KnownBase {
+    identity: Identity,
+    /// How long its sections are.
+    lens: Vec<u64>,
+    /// What of each section has changed between it and the newest.
+    changes: Vec<Ranges>,
 }
 
 /// How a section is known to have changed.
@@ -89,6 +100,20 @@ impl Region {
         let start = used.as_ptr() as usize;
         Region::new(map, start..start + size_of_val(used))
     }
+
+    /// The addresses that were written, of which some were watched. Nothing if it is not known.
+    fn written(&self, watched: &Range<usize>) -> Option<Vec<Range<usize>>> {
+        let pages = WrittenPages::of_process()?;
+        if self.used.start != watched.start || self.used.end < watched.end {
+            return None;
+        }
+        let mut written = pages.take_written(watched).ok()?;
+        if self.used.end > watched.end {
+            pages.watch(&self.map).ok()?;
+            written.extend(pages.take_written(&(watched.end..self.used.end)).ok()?);
+        }
+        Some(written)
+    }
 }
 
 impl Since {
@@ -99,6 +124,7 @@ impl Since {
         Since {
             bases: Vec::new(),
             watches: (0..count).map(|_| Watch::No).collect(),
+            unprotected: Vec::new(),
             begins_anew: false,
             smallest: if store.options.watch_always { 0 } else { COPIED },
             counts,
@@ -123,14 +149,15 @@ impl Since {
             Base::Nothing => None,
             Base::Last => self.bases.len().checked_sub(1),
             Base::Snapshot(bytes) => {
-                self.bases.iter().position(|(identity, _)| *identity == bytes.identity())
+                self.bases.iter().position(|base| base.identity == bytes.identity())
             }
         }
     }
 
     /// One of the bases, whose bytes are not at hand.
     pub(super) fn based_on(&self, base: usize) -> BasedOn<'static> {
-        BasedOn { identity: self.bases[base].0, bytes: None }
+        let KnownBase { identity, lens, .. } = &self.bases[base];
+        BasedOn { identity: *identity, lens: lens.clone(), bytes: None }
     }
 
     /// What of a region was written since the last snapshot, as far as the kernel says it. From
@@ -138,20 +165,16 @@ impl Since {
     pub(super) fn written(&mut self, section: usize, region: Option<&Region>) -> Option<Ranges> {
         let Watch::Pages(watched) = &self.watches[section] else { return None };
         let used = region.map_or(0..0, |region| region.used.clone());
-        let all = Ranges::all(used.len());
-        if used.start != watched.start || used.len() < watched.len() {
-            return Some(all);
+        let written = region.and_then(|region| region.written(watched));
+        if written.is_none() {
+            self.watches[section] = Watch::No;
         }
-        let pages = WrittenPages::of_process();
-        let Some(Ok(written)) = pages.map(|pages| pages.take_written(watched)) else {
-            return Some(all);
-        };
-        let offset = |address: usize| address.saturating_sub(used.start);
+        let Some(written) = written else { return Some(Ranges::all(used.len())) };
+        let offset = |address: usize| address.clamp(used.start, used.end) - used.start;
         let mut ranges = Ranges::default();
         for Range { start, end } in written {
-            ranges.push(offset(start)..offset(end).min(watched.len()));
+            ranges.push(offset(start)..offset(end));
         }
-        ranges.push(watched.len()..used.len());
         Some(ranges)
     }
 
@@ -178,10 +201,10 @@ impl Since {
         len: usize,
         base: Option<usize>,
     ) -> Ranges {
-        for (_, changes) in &mut self.bases {
+        for KnownBase { changes, .. } in &mut self.bases {
             changes[section] = changes[section].union(fresh);
         }
-        base.map_or(Ranges::all(len), |base| self.bases[base].1[section].below(len))
+        base.map_or(Ranges::all(len), |base| self.bases[base].changes[section].below(len))
     }
 
     /// Watches a section from now on, of which this many bytes were written. Its region is, if it
@@ -195,10 +218,18 @@ impl Since {
     ) {
         if !self.watch_pages(section, region, len) {
             self.watches[section] = match whole {
-                Some(whole) if whole.len <= COPIED => Watch::Copy(whole.bytes().to_vec()),
+                // Of the first ones everything is looked at anyway.
+                Some(whole) if whole.len <= COPIED || section < HEAP => {
+                    Watch::Copy(whole.bytes().to_vec())
+                }
                 _ => Watch::No,
             };
         }
+    }
+
+    /// Does not watch a section.
+    pub(super) fn forget(&mut self, section: usize) {
+        self.watches[section] = Watch::No;
     }
 
     /// Has the kernel note what is written to the region of a section, if so many bytes are worth
@@ -209,26 +240,41 @@ impl Since {
         region: Option<&Region>,
         len: usize,
     ) -> bool {
-        let region = region.filter(|region| len > self.smallest && self.protect(section, region));
-        if let Some(region) = region {
+        let Some(region) = region.filter(|_| len > self.smallest) else { return false };
+        let is_watched = self.protect(section, region);
+        if is_watched {
             self.watches[section] = Watch::Pages(region.used.clone());
         }
-        region.is_some()
+        is_watched
     }
 
-    /// Has the kernel protect a region, as far as it does not yet. Returns whether it does.
-    fn protect(&self, section: usize, region: &Region) -> bool {
+    /// Has the kernel watch a region, as far as it does not yet. Returns whether it does. What
+    /// is new is protected when the snapshot has been written, since whoever reads it may get
+    /// pages that were not there.
+    fn protect(&mut self, section: usize, region: &Region) -> bool {
         let Some(pages) = WrittenPages::of_process() else { return false };
         let mut new = region.used.clone();
         if let Watch::Pages(watched) = &self.watches[section]
             && watched.start == new.start
         {
-            if *watched == new {
-                return true;
-            }
             new.start = watched.end;
         }
-        pages.watch(&region.map).and_then(|()| pages.take_written(&new)).is_ok()
+        if !new.is_empty() && pages.watch(&region.map).is_err() {
+            return false;
+        }
+        self.unprotected.push((section, new));
+        true
+    }
+
+    /// Has the kernel protect what is watched and new.
+    fn protect_new(&mut self) {
+        for (section, new) in std::mem::take(&mut self.unprotected) {
+            let pages = WrittenPages::of_process();
+            if pages.is_none_or(|pages| pages.take_written(&new).is_err()) {
+                self.watches[section] = Watch::No;
+                self.begins_anew = true;
+            }
+        }
     }
 
     /// Whether what a section has written is told by pages.
@@ -241,12 +287,18 @@ impl Since {
         self.begins_anew = true;
     }
 
-    /// Makes a snapshot the newest. The one that it is based on stays known.
+    /// Makes a snapshot, which has been written, the newest. The one that it is based on stays
+    /// known.
     pub(super) fn finish(&mut self, newest: &Bytes, base: Option<usize>) {
+        self.protect_new();
         let base = base.filter(|_| !self.begins_anew).map(|base| self.bases.swap_remove(base));
         self.begins_anew = false;
-        let unchanged = vec![Ranges::default(); self.watches.len()];
-        self.bases = base.into_iter().chain([(newest.identity(), unchanged)]).collect();
+        let newest = KnownBase {
+            identity: newest.identity(),
+            lens: newest.lens(),
+            changes: vec![Ranges::default(); self.watches.len()],
+        };
+        self.bases = base.into_iter().chain([newest]).collect();
     }
 }
 

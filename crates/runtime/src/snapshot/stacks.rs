@@ -127,6 +127,10 @@ impl<'a> Writer<'a> {
         if self.since.is_by_pages(BLOCKS) != was_by_pages {
             self.since.begin_anew();
         }
+        if self.since.is_by_pages(BLOCKS) {
+            // They are those of the stacks whose blocks were written.
+            self.since.forget(FRAMES);
+        }
         Ok(sections)
     }
 
@@ -212,7 +216,10 @@ impl<'a> Writer<'a> {
         bytes_beside(&block, &mut bytes)?;
         bytes.resize(bytes.len().next_multiple_of(size_of::<u64>()), 0);
         let start = match bytes.len() {
-            0 => 0,
+            0 => {
+                self.since.places.vacate(number);
+                0
+            }
             len => self.since.places.find(number, len),
         };
         blocks.put((number - 1) * RECORD, &record(&block, start as u64));

@@ -228,7 +228,7 @@ impl<'a> Writer<'a> {
             (Base::Snapshot(bytes), _) => Some(bytes.into()),
             (_, base) => base.map(|base| self.since.based_on(base)),
         };
-        let bytes = Bytes::new(&mut sections, base);
+        let bytes = Bytes::new(&mut sections, base.as_ref());
         self.since.finish(&bytes, self.base);
         Ok((bytes, self.is_watched.then_some(self.since)))
     }
