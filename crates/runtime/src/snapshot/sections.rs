@@ -635,7 +635,9 @@ mod tests {
         let mut long = vec![1; 200];
         long.resize(100 * CHUNK, 0);
         for on in [BasedOn::from(&based), BasedOn { bytes: None, ..BasedOn::from(&based) }] {
-            let mut section = [Section::parts(&long, &Ranges::sorted(vec![CHUNK..long.len()]))];
+            let mut parts = Ranges::default();
+            parts.push(CHUNK..long.len());
+            let mut section = [Section::parts(&long, &parts)];
             let next = Bytes::new(&mut section, Some(&on));
             assert!(next.as_bytes().len() < CHUNK);
             let whole = next.on(&based.on(&base).unwrap()).unwrap();
