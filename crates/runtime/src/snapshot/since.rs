@@ -26,6 +26,7 @@ use super::symbol::Symbol;
 use super::take::{Base, FIRST_MEMORY, HEAP};
 use crate::store::Store;
 use crate::written_pages::WrittenPages;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -217,13 +218,19 @@ impl Since {
         whole: Option<&Section<'_>>,
     ) {
         if !self.watch_pages(section, region, len) {
-            self.watches[section] = match whole {
-                // Of the first ones everything is looked at anyway.
-                Some(whole) if whole.len <= COPIED || section < HEAP => {
-                    Watch::Copy(whole.bytes().to_vec())
-                }
-                _ => Watch::No,
-            };
+            self.forget(section);
+            if let Some(whole) = whole {
+                self.keep(section, whole.bytes());
+            }
+        }
+    }
+
+    /// Keeps a copy of a section, if it is small, or one of the first: of these everything is
+    /// looked at anyway.
+    pub(super) fn keep<'a>(&mut self, section: usize, whole: impl Into<Cow<'a, [u8]>>) {
+        let whole = whole.into();
+        if whole.len() <= COPIED || section < HEAP {
+            self.watches[section] = Watch::Copy(whole.into_owned());
         }
     }
 

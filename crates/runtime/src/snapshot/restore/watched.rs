@@ -3,7 +3,7 @@
 use super::super::blocks::{self, RECORD};
 use super::super::error::SnapshotError;
 use super::super::places::Places;
-use super::super::sections::{Bytes, Section};
+use super::super::sections::Bytes;
 use super::super::since::{Region, Since};
 use super::super::take::{BLOCKS, FIRST_MEMORY, FRAMES, HEAP, IMAGE, SETTINGS};
 use super::Reader;
@@ -45,13 +45,15 @@ impl Reader<'_> {
             records.len() + frames.len(),
         );
         if !since.is_by_pages(BLOCKS) {
-            for (number, section) in [(BLOCKS, records), (FRAMES, frames)] {
-                since.watch(number, None, section.len(), Some(&Section::whole(section)));
-            }
+            since.keep(BLOCKS, records.to_vec());
+            since.keep(FRAMES, frames.to_vec());
         }
         for (number, region) in self.regions() {
-            let whole = bytes.small_section(number)?.map(Section::whole);
-            since.watch(number, region.as_ref(), bytes.len(number) as usize, whole.as_ref());
+            if !since.watch_pages(number, region.as_ref(), bytes.len(number) as usize)
+                && let Some(section) = bytes.small_section(number)?
+            {
+                since.keep(number, section);
+            }
         }
         since.finish(bytes, None);
         Ok(since)
