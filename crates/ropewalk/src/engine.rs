@@ -281,8 +281,19 @@ impl Engine {
         Ok(self.inner.stacks_module.get_or_init(|| module).clone())
     }
 
+    #[inline]
     pub(crate) fn trampoline(&self, kind: TrampolineKind, type_id: u32) -> Result<*const c_void> {
+        match self.types().trampoline(kind, type_id) {
+            Some(code) => Ok(code.as_ptr()),
+            None => self.new_trampoline(kind, type_id),
+        }
+    }
+
+    #[cold]
+    fn new_trampoline(&self, kind: TrampolineKind, type_id: u32) -> Result<*const c_void> {
         let tell = |code: &mut CodeMemory| tools::tell_of_trampolines(self, code, &[]);
-        self.trampolines().get(kind, self.target(), self.types(), type_id, tell)
+        let code = self.trampolines().get(kind, self.target(), self.types(), type_id, tell)?;
+        self.types().set_trampoline(kind, type_id, code);
+        Ok(code)
     }
 }

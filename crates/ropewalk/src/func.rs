@@ -11,6 +11,7 @@ use crate::wasm_values::{WasmParams, WasmResults};
 use anyhow::{Context, Result};
 use ropewalk_abi::{FuncRef, FuncType, HostContext, RawVal, ValType};
 use ropewalk_runtime::{HostFunction, Poller, Stop, Store as RuntimeStore, StoreId, call_by};
+use smallvec::SmallVec;
 use std::future::{Future, poll_fn};
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -234,15 +235,18 @@ impl Func {
         results: &mut [Val],
     ) -> Result<()> {
         let mut store = store.as_context_mut();
-        let mut values = self.places(&mut store, arguments, results)?;
-        let trampoline = store.engine().entry_trampoline(self.type_id(&store.0.runtime)?)?;
+        let number = self.type_id(&store.0.runtime)?;
+        let ty = store.engine().types().shared_func_type(number);
+        let mut values = places(&store.0.runtime, &ty, arguments, results)?;
+        let trampoline = store.engine().entry_trampoline(number)?;
         let runtime = store.enter();
         // SAFETY: the function belongs to the store, the trampoline to its
         // type, and the values are its arguments with room for its results.
         unsafe {
             crate::call::call(runtime, self.func_ref, trampoline, values.as_mut_ptr())?;
         }
-        self.take_results(store, &values, results)
+        take_results(&mut store, &ty, &values, results);
+        Ok(())
     }
 
     /// Calls it in a future, which waits for host functions that are not ready.
@@ -272,7 +276,8 @@ impl Func {
         self.take_results(store, &values, results)
     }
 
-    /// Places for arguments and results of a call, with the arguments in them.
+    /// Places for arguments and results of a call, with the arguments in them. They stay where
+    /// they are.
     pub(crate) fn places<T>(
         &self,
         store: &mut StoreContextMut<'_, T>,
@@ -280,11 +285,7 @@ impl Func {
         results: &[Val],
     ) -> Result<Vec<RawVal>> {
         let ty = store.engine().types().shared_func_type(self.type_id(&store.0.runtime)?);
-        let mut values = raw_values(&store.0.runtime, ty.params(), arguments)?;
-        let count = ty.results().len();
-        WrongCount::check(("place for results", "places for results"), count, results.len())?;
-        values.resize(values.len().max(count), RawVal::ZERO);
-        Ok(values)
+        Ok(places(&store.0.runtime, &ty, arguments, results)?.into_vec())
     }
 
     /// Begins a call that may wait.
@@ -308,16 +309,47 @@ impl Func {
     /// Takes the results of a call out of their places.
     pub(crate) fn take_results<T>(
         &self,
-        store: StoreContextMut<'_, T>,
+        mut store: StoreContextMut<'_, T>,
         values: &[RawVal],
         results: &mut [Val],
     ) -> Result<()> {
         let ty = store.engine().types().shared_func_type(self.type_id(&store.0.runtime)?);
-        for ((result, value), ty) in results.iter_mut().zip(values).zip(ty.results()) {
-            // SAFETY: the function has put values of these types there.
-            *result = unsafe { Val::from_raw(&mut store.0.runtime, value, *ty) };
-        }
+        take_results(&mut store, &ty, values, results);
         Ok(())
+    }
+}
+
+/// Places for arguments and results of a function of a type, with the arguments in them.
+fn places(
+    runtime: &RuntimeStore,
+    ty: &FuncType,
+    arguments: &[Val],
+    results: &[Val],
+) -> Result<SmallVec<[RawVal; FEW]>> {
+    check_count(ty.params(), arguments)?;
+    let count = ty.results().len();
+    WrongCount::check(("place for results", "places for results"), count, results.len())?;
+    let mut values = SmallVec::with_capacity(arguments.len().max(count));
+    for (i, argument) in arguments.iter().enumerate() {
+        values.push(raw_value(runtime, ty.params(), i, argument)?);
+    }
+    values.resize(values.len().max(count), RawVal::ZERO);
+    Ok(values)
+}
+
+/// How many values need no memory of the heap in a call.
+const FEW: usize = 8;
+
+/// Takes the results of a function of a type out of their places.
+fn take_results<T>(
+    store: &mut StoreContextMut<'_, T>,
+    ty: &FuncType,
+    values: &[RawVal],
+    results: &mut [Val],
+) {
+    for ((result, value), ty) in results.iter_mut().zip(values).zip(ty.results()) {
+        // SAFETY: the function has put values of these types there.
+        *result = unsafe { Val::from_raw(&mut store.0.runtime, value, *ty) };
     }
 }
 

@@ -5,7 +5,10 @@
 //! their numbers, and types of the group itself by their place in it; so equal
 //! groups of different modules find the same entry. Each type has one
 //! [`TypeInfo`], by whose address generated code compares types.
+//!
+//! Types are never removed. To look at one takes no lock.
 
+use ropewalk_abi::code::TrampolineKind;
 use ropewalk_abi::heap::{EXTERN_SIZE, ObjectLayout};
 use ropewalk_abi::module::ModuleInfo;
 use ropewalk_abi::{
@@ -13,23 +16,20 @@ use ropewalk_abi::{
     TypeKind, ValType,
 };
 use std::collections::HashMap;
+use std::ffi::c_void;
 use std::ops::Deref;
-use std::ptr;
-use std::sync::atomic::AtomicPtr;
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Arc, RwLock};
 
 /// All types that modules of an engine use.
 #[derive(Debug)]
 pub struct TypeRegistry {
-    inner: RwLock<Inner>,
+    /// The number of the first type of each group. Whoever adds types has it locked.
+    groups: RwLock<HashMap<Box<[SubType]>, u32>>,
+    /// By their numbers.
+    types: boxcar::Vec<Arc<RegisteredType>>,
     extern_info: Box<TypeInfo>,
-}
-
-#[derive(Debug, Default)]
-struct Inner {
-    /// The number of the first type of each group.
-    groups: HashMap<Box<[SubType]>, u32>,
-    types: Vec<Arc<RegisteredType>>,
 }
 
 /// A type of an engine.
@@ -41,6 +41,8 @@ pub struct RegisteredType {
     /// The type, naming others by their numbers.
     ty: SubType,
     layout: ObjectLayout,
+    /// The trampolines of functions of this type, by their kinds, as far as they are there.
+    trampolines: [AtomicPtr<c_void>; TrampolineKind::ALL.len()],
 }
 
 impl RegisteredType {
@@ -86,7 +88,7 @@ impl Default for TypeRegistry {
     fn default() -> Self {
         let mut extern_info = blank_info(TypeKind::Extern);
         extern_info.size = EXTERN_SIZE;
-        TypeRegistry { inner: RwLock::default(), extern_info }
+        TypeRegistry { groups: RwLock::default(), types: boxcar::Vec::new(), extern_info }
     }
 }
 
@@ -148,16 +150,17 @@ impl TypeRegistry {
 
     /// The number of the first type of a group.
     fn register_group(&self, key: Box<[SubType]>) -> u32 {
-        if let Some(&first) = self.inner.read().expect("never poisoned").groups.get(&key) {
+        if let Some(&first) = self.groups.read().expect("never poisoned").get(&key) {
             return first;
         }
-        let mut inner = self.inner.write().expect("never poisoned");
-        if let Some(&first) = inner.groups.get(&key) {
+        let mut groups = self.groups.write().expect("never poisoned");
+        if let Some(&first) = groups.get(&key) {
             return first;
         }
-        let end = u32::try_from(inner.types.len() + key.len()).expect("fewer types than bytes");
+        let count = self.types.count();
+        let end = u32::try_from(count + key.len()).expect("fewer types than bytes");
         assert!(end < OWN_GROUP, "a number of a type has fewer than 32 bits");
-        let first = inner.types.len() as u32;
+        let first = count as u32;
         let kinds: Vec<TypeKind> = key.iter().map(|ty| ty.composite.kind()).collect();
         for (place, ty) in key.iter().enumerate() {
             let rename = |number: u32| match number.checked_sub(OWN_GROUP) {
@@ -165,21 +168,35 @@ impl TypeRegistry {
                 None => number,
             };
             let ty = renamed(ty, &rename);
-            let registered = inner.registered(first + place as u32, ty, |number| {
+            let registered = self.registered(first + place as u32, ty, |number| {
                 match number.checked_sub(first) {
                     Some(place) => kinds[place as usize],
                     None => TypeKind::Func,
                 }
             });
-            inner.types.push(Arc::new(registered));
+            let number = self.types.push(Arc::new(registered));
+            debug_assert_eq!(number, first as usize + place);
         }
-        inner.groups.insert(key, first);
+        groups.insert(key, first);
         first
     }
 
     /// The type with a number.
     pub fn get(&self, number: u32) -> Arc<RegisteredType> {
-        self.inner.read().expect("never poisoned").types[number as usize].clone()
+        self.types[number as usize].clone()
+    }
+
+    /// The code by which functions of the type with a number are called, or call, if it is there.
+    #[inline]
+    pub fn trampoline(&self, kind: TrampolineKind, number: u32) -> Option<NonNull<c_void>> {
+        let ty = &self.types[number as usize];
+        NonNull::new(ty.trampolines[kind as usize].load(Ordering::Acquire))
+    }
+
+    /// Notes that code, which must stay as long as the type.
+    pub fn set_trampoline(&self, kind: TrampolineKind, number: u32, code: *const c_void) {
+        let ty = &self.types[number as usize];
+        ty.trampolines[kind as usize].store(code.cast_mut(), Ordering::Release);
     }
 
     /// Whether every type that a type names is one of this engine.
@@ -194,7 +211,7 @@ impl TypeRegistry {
 
     /// The type with a number, if there is one.
     pub fn try_get(&self, number: u32) -> Option<Arc<RegisteredType>> {
-        self.inner.read().expect("never poisoned").types.get(number as usize).cloned()
+        self.types.get(number as usize).cloned()
     }
 
     /// The function type with a number.
@@ -215,7 +232,7 @@ impl TypeRegistry {
 
     /// The kind of the type with a number.
     pub fn kind(&self, number: u32) -> TypeKind {
-        self.inner.read().expect("never poisoned").types[number as usize].info.kind
+        self.types[number as usize].info.kind
     }
 
     /// What host values in the heap point to.
@@ -264,7 +281,7 @@ fn renamed(ty: &SubType, rename: &impl Fn(u32) -> u32) -> SubType {
     }
 }
 
-impl Inner {
+impl TypeRegistry {
     /// A new type; `own_kind` tells the kinds of its group.
     fn registered(
         &self,
@@ -295,7 +312,13 @@ impl Inner {
             info.depth = supertype.depth + 1;
         }
         info.supertypes[info.depth as usize] = &*info;
-        RegisteredType { info, _references: references, ty, layout }
+        RegisteredType {
+            info,
+            _references: references,
+            ty,
+            layout,
+            trampolines: Default::default(),
+        }
     }
 }
 
