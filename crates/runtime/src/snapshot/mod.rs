@@ -23,7 +23,7 @@
 //! | [`blocks`] | those of stacks |
 //! | [`take`], [`objects`], [`calls`], [`stacks`], [`places`] | writing a store down |
 //! | [`restore`] | making a store of it |
-//! | [`sections`] | all of it as bytes; only what differs from another |
+//! | [`sections`], [`runs`] | all of it as bytes; only what differs from another |
 //! | [`since`], [`ranges`] | what has changed since the last snapshot |
 //! | [`error`] | why it cannot be done |
 //!
@@ -39,6 +39,7 @@ mod objects;
 mod places;
 mod ranges;
 mod restore;
+mod runs;
 mod sections;
 mod since;
 mod stacks;

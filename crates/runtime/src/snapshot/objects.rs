@@ -2,7 +2,7 @@
 
 use super::layouts::WORD;
 use super::ranges::Ranges;
-use super::sections::Section;
+use super::runs::Section;
 use super::take::Writer;
 use crate::heap::Object;
 use crate::map::PAGE;

@@ -21,7 +21,8 @@
 use super::image::TypeName;
 use super::places::Places;
 use super::ranges::Ranges;
-use super::sections::{BasedOn, Bytes, GRAIN, Identity, Section};
+use super::runs::{GRAIN, Section};
+use super::sections::{BasedOn, Bytes, Identity};
 use super::symbol::Symbol;
 use super::take::{Base, FIRST_MEMORY, HEAP};
 use crate::store::Store;

@@ -8,7 +8,7 @@ use super::image::{
 };
 use super::places::Places;
 use super::ranges::Ranges;
-use super::sections::Section;
+use super::runs::Section;
 use super::since::Region;
 use super::symbol::Symbol;
 use super::take::{BLOCKS, FRAMES, Running, Writer};

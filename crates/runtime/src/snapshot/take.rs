@@ -7,7 +7,8 @@ use super::image::{
 };
 use super::layouts::Layouts;
 use super::ranges::Ranges;
-use super::sections::{Bytes, Section};
+use super::runs::Section;
+use super::sections::Bytes;
 use super::since::{Region, Since};
 use super::symbol::{ByAddress, Symbol, Symbols, Trampolines};
 use super::words::Shapes;
