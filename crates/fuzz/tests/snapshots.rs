@@ -5,10 +5,10 @@ mod common;
 
 #[test]
 fn programs_go_on_from_their_snapshots_as_the_model_says() {
-    common::try_seeds("snapshots", 0..30);
+    common::try_seeds("snapshots", 0..25);
 }
 
 #[test]
 fn puppets_go_on_from_their_snapshots_as_the_model_says() {
-    common::try_seeds("snapshot-puppets", 0..20);
+    common::try_seeds("snapshot-puppets", 0..15);
 }
