@@ -129,7 +129,8 @@ impl<'a> Session<'a> {
     fn between(&mut self, number: usize) -> Result<()> {
         for _ in 0..self.random.below(3) {
             self.run.change()?;
-            if self.random.below(2) == 0 {
+            // Where objects have moved, everything is looked at.
+            if self.random.below(6) == 0 {
                 self.run.store.gc();
             }
             self.run.write_down()?;
