@@ -2,7 +2,8 @@
 
 use super::model::{Outcome, Seen};
 use super::modes::Mode;
-use super::program::{Program, Ty};
+use super::program::{Call, Program, Ty};
+use super::written::{self, Written};
 use anyhow::{Context, Result, anyhow, bail};
 use ropewalk::{
     Caller, Engine, Error, Exception, Func, Global, Instance, Linker, Module, Store, Tag, Trap, Val,
@@ -10,25 +11,45 @@ use ropewalk::{
 
 /// What the host knows of a store.
 #[derive(Default)]
-struct Host {
-    seen: Vec<Seen>,
+pub struct Host {
+    /// What it has seen.
+    pub seen: Vec<Seen>,
     functions: Vec<Option<Func>>,
     /// Those that the program uses.
     tags: Vec<Option<Tag>>,
+    /// How many functions of the host have called WebAssembly, and wait for it.
+    pub nested: usize,
+    /// If the store is written down.
+    pub written: Option<Box<Written>>,
+}
+
+impl Host {
+    /// One that has seen something already.
+    pub fn after(seen: Vec<Seen>) -> Host {
+        Host { seen, ..Host::default() }
+    }
 }
 
 /// A program in a store.
-struct Run {
-    store: Store<Host>,
+pub struct Run {
+    /// The store.
+    pub store: Store<Host>,
+    /// Those of its modules.
+    pub instances: Vec<Instance>,
     fuel: Global,
     digest: Global,
 }
 
 /// Modules that are compiled in a mode.
 pub struct Compiled {
-    engine: Engine,
-    modules: Vec<Module>,
+    /// The engine.
+    pub engine: Engine,
+    /// The modules of the program.
+    pub modules: Vec<Module>,
 }
+
+/// What was seen, and in which store.
+pub type Sight = (String, Vec<Seen>);
 
 /// Compiles the modules of a program.
 pub fn prepare(texts: &[String], mode: &Mode) -> Result<Compiled> {
@@ -39,16 +60,16 @@ pub fn prepare(texts: &[String], mode: &Mode) -> Result<Compiled> {
 }
 
 /// What the host sees in each of the stores.
-pub fn run(program: &Program, compiled: &Compiled, stores: usize) -> Result<Vec<Vec<Seen>>> {
-    let Compiled { engine, modules } = compiled;
-    let runs = (0..stores).map(|_| Run::new(engine, modules, program));
+pub fn run(program: &Program, compiled: &Compiled, stores: usize) -> Result<Vec<Sight>> {
+    let runs = (0..stores).map(|_| Run::new(compiled, program));
     let mut runs = runs.collect::<Result<Vec<_>>>()?;
     for call in &program.calls {
         for run in &mut runs {
-            run.call(program, call.function, call.argument)?;
+            run.call(program, call)?;
         }
     }
-    Ok(runs.into_iter().map(|mut run| std::mem::take(&mut run.store.data_mut().seen)).collect())
+    let sights = runs.into_iter().enumerate();
+    Ok(sights.map(|(number, run)| (format!("store {number}"), run.into_seen())).collect())
 }
 
 fn compile(engine: &Engine, text: &str, lowered: bool) -> Result<Module> {
@@ -61,10 +82,12 @@ fn compile(engine: &Engine, text: &str, lowered: bool) -> Result<Module> {
     compiled.context("the module does not compile")
 }
 
-fn linker(engine: &Engine) -> Result<Linker<Host>> {
+/// What programs import from the host.
+pub fn linker(engine: &Engine) -> Result<Linker<Host>> {
     let mut linker = Linker::new(engine);
     linker.func_wrap("host", "log", |mut caller: Caller<'_, Host>, number: i64| {
         caller.data_mut().seen.push(Seen::Log(number));
+        written::logged(&mut caller);
     })?;
     linker.func_wrap("host", "fail", || -> Result<()> { bail!("the host fails") })?;
     linker.func_wrap(
@@ -84,7 +107,10 @@ fn enter(mut caller: Caller<'_, Host>, function: i32, argument: i64, swallow: i3
     let functions = &caller.data().functions;
     let function = functions.get(function as usize).copied().flatten();
     let function = function.context("not a function")?.typed::<i64, i64>(&mut caller)?;
-    match function.call(&mut caller, argument) {
+    caller.data_mut().nested += 1;
+    let result = function.call(&mut caller, argument);
+    caller.data_mut().nested -= 1;
+    match result {
         Err(error) if swallow != 0 => Ok(match error.downcast_ref::<Exception>() {
             None => -1,
             Some(_) => -2,
@@ -94,7 +120,9 @@ fn enter(mut caller: Caller<'_, Host>, function: i32, argument: i64, swallow: i3
 }
 
 impl Run {
-    fn new(engine: &Engine, modules: &[Module], program: &Program) -> Result<Run> {
+    /// A program in a new store.
+    pub fn new(compiled: &Compiled, program: &Program) -> Result<Run> {
+        let Compiled { engine, modules } = compiled;
         let mut store = Store::new(engine, Host::default());
         let mut linker = linker(engine)?;
         let mut instances = Vec::new();
@@ -103,6 +131,19 @@ impl Run {
             linker.instance(&mut store, &format!("m{number}"), instance)?;
             instances.push(instance);
         }
+        let first = *instances.first().context("no module")?;
+        if !program.script.is_empty() {
+            let memory = first.get_memory(&mut store, "script").context("no script")?;
+            let script = program.script.iter();
+            let script: Vec<u8> =
+                script.flat_map(|number| (*number as u16).to_le_bytes()).collect();
+            memory.write(&mut store, 0, &script)?;
+        }
+        Run::of(store, instances, program)
+    }
+
+    /// A program whose modules have instances in a store.
+    pub fn of(mut store: Store<Host>, instances: Vec<Instance>, program: &Program) -> Result<Run> {
         let first = *instances.first().context("no module")?;
         for (tag, definition) in program.tags.iter().enumerate() {
             let tag = instances[definition.module].get_tag(&mut store, &format!("e{tag}"));
@@ -113,29 +154,34 @@ impl Run {
             let function = instance.get_func(&mut store, &format!("f{id}"));
             store.data_mut().functions.push(function);
         }
-        if !program.script.is_empty() {
-            let memory = first.get_memory(&mut store, "script").context("no script")?;
-            let script = program.script.iter();
-            let script: Vec<u8> =
-                script.flat_map(|number| (*number as u16).to_le_bytes()).collect();
-            memory.write(&mut store, 0, &script)?;
-        }
         let fuel = global(&mut store, first, "fuel")?;
         let digest = global(&mut store, first, "digest")?;
-        Ok(Run { store, fuel, digest })
+        Ok(Run { store, instances, fuel, digest })
     }
 
-    fn call(&mut self, program: &Program, function: usize, argument: i64) -> Result<()> {
+    /// Makes a call of the program's.
+    pub fn call(&mut self, program: &Program, call: &Call) -> Result<()> {
         self.fuel.set(&mut self.store, Val::I64(program.fuel))?;
-        let function = self.store.data().functions[function].context("not a function")?;
+        let function = self.store.data().functions[call.function].context("not a function")?;
         let function = function.typed::<i64, i64>(&mut self.store)?;
-        let outcome = match function.call(&mut self.store, argument) {
+        let result = function.call(&mut self.store, call.argument);
+        self.end(program, result)
+    }
+
+    /// Notes how a call has ended.
+    pub fn end(&mut self, program: &Program, result: Result<i64>) -> Result<()> {
+        let outcome = match result {
             Ok(number) => Outcome::Returned(number),
             Err(error) => self.outcome(program, &error)?,
         };
         let digest = self.digest.get(&mut self.store)?.i64().context("a number")?;
         self.store.data_mut().seen.push(Seen::End(outcome, digest));
         Ok(())
+    }
+
+    /// All that was seen.
+    pub fn into_seen(self) -> Vec<Seen> {
+        self.store.into_data().seen
     }
 
     fn outcome(&mut self, program: &Program, error: &Error) -> Result<Outcome> {

@@ -6,6 +6,9 @@
 //!                |                                              |
 //!              model ---------> what the host sees <-- equal? --+
 //! ```
+//!
+//! In some modes the engine's store is [written down](written) meanwhile, and what is read again
+//! must go on as the model says.
 
 mod engine;
 mod generate;
@@ -14,6 +17,7 @@ mod modes;
 mod program;
 mod puppets;
 mod render;
+mod written;
 
 pub use generate::RECORD;
 
@@ -30,24 +34,29 @@ pub struct Designs {
     modes: fn() -> Vec<Vec<Mode>>,
 }
 
-/// One target for the stress modes, and one for the last generations of
-/// references.
+/// One target for the stress modes, one for the last generations of references, and one for
+/// stores that are written down; and puppets for all of these.
 pub fn targets() -> Vec<Box<dyn Target>> {
     vec![
         Box::new(Designs { name: "designs", modes: modes::stress }),
         Box::new(Designs { name: "generations", modes: modes::generations }),
-        Box::new(puppets::Puppets),
+        Box::new(Designs { name: "snapshots", modes: modes::written }),
+        Box::new(puppets::Puppets { name: "puppets", modes: modes::unwritten }),
+        Box::new(puppets::Puppets { name: "snapshot-puppets", modes: modes::written }),
     ]
 }
 
 impl Designs {
-    /// The modes of a case: by the first record, so that they stay the same when
-    /// others are left out.
     fn modes_of(&self, entropy: &[u8]) -> Vec<Mode> {
-        let first = entropy.iter().take(RECORD);
-        let number = first.fold(0, |number, &byte| number << 8 | u64::from(byte));
-        modes::one_of_each((self.modes)(), number)
+        modes::one_of_each((self.modes)(), choices(entropy))
     }
+}
+
+/// The number that decides what is not in the program, such as the modes of a case: by the first
+/// record, so that it stays the same when others are left out.
+fn choices(entropy: &[u8]) -> u64 {
+    let first = entropy.iter().take(RECORD);
+    first.fold(0, |number, &byte| number << 8 | u64::from(byte))
 }
 
 impl Target for Designs {
@@ -67,7 +76,7 @@ impl Target for Designs {
                 difference(&written.seen, &expected.seen)
             ));
         }
-        compare(&expected, &self.modes_of(entropy))
+        compare(&expected, &self.modes_of(entropy), choices(entropy))
     }
 
     fn render(&self, entropy: &[u8]) -> String {
@@ -83,7 +92,7 @@ impl Target for Designs {
 }
 
 /// Runs a program in some modes; each must do what the model says.
-fn compare(expected: &Machine, modes: &[Mode]) -> Result<(), String> {
+fn compare(expected: &Machine, modes: &[Mode], choices: u64) -> Result<(), String> {
     let program: &Program = &expected.program;
     let texts = render::modules(program);
     for mode in modes {
@@ -92,21 +101,31 @@ fn compare(expected: &Machine, modes: &[Mode]) -> Result<(), String> {
         }
         let compiled =
             engine::prepare(&texts, mode).map_err(|error| format!("{}: {error:#}", mode.name))?;
-        compare_one(expected, &compiled, mode)?;
+        compare_one(expected, &compiled, mode, choices)?;
     }
     Ok(())
 }
 
 /// Runs a program in one mode.
-fn compare_one(expected: &Machine, compiled: &Compiled, mode: &Mode) -> Result<(), String> {
-    let stores = engine::run(&expected.program, compiled, mode.stores)
-        .map_err(|error| format!("{}: {error:#}", mode.name))?;
-    for mut seen in stores {
+fn compare_one(
+    expected: &Machine,
+    compiled: &Compiled,
+    mode: &Mode,
+    choices: u64,
+) -> Result<(), String> {
+    let program = &expected.program;
+    let sights = match mode.written {
+        true => written::run(program, compiled, choices),
+        false => engine::run(program, compiled, mode.stores),
+    };
+    let sights = sights.map_err(|error| format!("{}: {error:#}", mode.name))?;
+    for (place, mut seen) in sights {
         if expected.unspecified {
             seen.truncate(expected.seen.len());
         }
         if seen != expected.seen {
-            return Err(format!("{}: {}", mode.name, difference(&expected.seen, &seen)));
+            let difference = difference(&expected.seen, &seen);
+            return Err(format!("{}: {place}: {difference}", mode.name));
         }
     }
     Ok(())

@@ -17,11 +17,14 @@ pub struct Mode {
     pub stores: usize,
     /// It is for programs whose stacks have no more frames than this.
     pub depth: usize,
+    /// Whether stores are written down while they run, and read again.
+    pub written: bool,
 }
 
 impl Mode {
     fn new(name: &str, config: Config) -> Mode {
-        Mode { name: name.to_string(), config, lowered: false, stores: 1, depth: usize::MAX }
+        let name = name.to_string();
+        Mode { name, config, lowered: false, stores: 1, depth: usize::MAX, written: false }
     }
 
     /// A stress mode in which all stacks are checked.
@@ -64,6 +67,42 @@ pub fn generations() -> Vec<Vec<Mode>> {
     generations.push(collecting);
     vec![generations]
 }
+
+/// All of these.
+pub fn unwritten() -> Vec<Vec<Mode>> {
+    let mut groups = stress();
+    groups.extend(generations());
+    groups
+}
+
+/// Stores that are written down: whatever else happens to them, with what is small compared, or
+/// noted by the kernel as what is large is.
+pub fn written() -> Vec<Vec<Mode>> {
+    let mut modes = Vec::new();
+    for stress in WRITTEN.into_iter().chain(GENERATIONS_LEFT) {
+        for snapshots in [stress::SNAPSHOTS, stress::WATCH] {
+            let mut mode = Mode { written: true, ..Mode::checked(stress) };
+            snapshots.apply(&mut mode.config).interruption(true);
+            mode.name = format!("{}, {}", stress.name, snapshots.name);
+            modes.push(mode);
+        }
+    }
+    vec![modes]
+}
+
+const WRITTEN: [stress::Mode; 11] = [
+    DEFAULT,
+    COLLECT,
+    stress::MOVE,
+    stress::COLLECT_AND_MOVE,
+    stress::PARK,
+    stress::MINIMAL_STACKS,
+    stress::POOL_OF_ONE,
+    stress::STOP,
+    stress::SMALL_MEMORIES,
+    stress::SINGLE_PASS,
+    stress::NOT_OPTIMISED,
+];
 
 /// The modes for one case: one of each group, since most time is spent on
 /// compiling. The same number always means the same modes.

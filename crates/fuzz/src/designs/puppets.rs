@@ -6,14 +6,19 @@ use super::engine::{self, Compiled};
 use super::model::Machine;
 use super::modes::{self, Mode};
 use super::program::Program;
-use super::{compare_one, difference, generate, render};
+use super::{choices, compare_one, difference, generate, render};
 use crate::Target;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// Scripts for puppets.
+/// Scripts for puppets, in some modes.
 #[derive(Clone, Copy, Debug)]
-pub struct Puppets;
+pub struct Puppets {
+    /// What the target is called.
+    pub name: &'static str,
+    /// The modes, in groups.
+    pub modes: fn() -> Vec<Vec<Mode>>,
+}
 
 /// What the first bytes of a case say.
 struct Case<'e> {
@@ -23,14 +28,12 @@ struct Case<'e> {
 }
 
 impl Case<'_> {
-    fn new(entropy: &[u8]) -> Case<'_> {
+    fn new(entropy: &[u8], modes: Vec<Vec<Mode>>) -> Case<'_> {
         let (head, script) = entropy.split_at(entropy.len().min(2));
         let byte = |at: usize| u64::from(head.get(at).copied().unwrap_or_default());
-        let mut groups = modes::stress();
-        groups.extend(modes::generations());
         Case {
             puppet: byte(0) % generate::PUPPETS,
-            modes: modes::one_of_each(groups, byte(1) % 16),
+            modes: modes::one_of_each(modes, byte(1) % 32),
             script,
         }
     }
@@ -42,11 +45,11 @@ impl Case<'_> {
 
 impl Target for Puppets {
     fn name(&self) -> &'static str {
-        "puppets"
+        self.name
     }
 
     fn check(&self, entropy: &[u8]) -> Result<(), String> {
-        let case = Case::new(entropy);
+        let case = Case::new(entropy, (self.modes)());
         let written = case.play();
         let expected = Machine::run(written.program.clone());
         if expected.seen != written.seen {
@@ -56,13 +59,13 @@ impl Target for Puppets {
         for mode in case.modes.iter().filter(|mode| expected.depth <= mode.depth) {
             let compiled = compiled(case.puppet, mode);
             let compiled = compiled.map_err(|error| format!("{}: {error:#}", mode.name))?;
-            compare_one(&expected, &compiled, mode)?;
+            compare_one(&expected, &compiled, mode, choices(entropy))?;
         }
         Ok(())
     }
 
     fn render(&self, entropy: &[u8]) -> String {
-        let case = Case::new(entropy);
+        let case = Case::new(entropy, (self.modes)());
         let written = case.play();
         let modes: Vec<_> = case.modes.iter().map(|mode| &mode.name[..]).collect();
         let mut text = format!(";; modes: {}\n", modes.join("; "));

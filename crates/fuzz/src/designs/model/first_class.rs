@@ -14,6 +14,7 @@ impl Machine {
                 self.set(*to, self.once(stack))
             }
             FirstClass::Clone { to, stack } => {
+                self.burn()?;
                 let given = self.take(*stack);
                 let stack = self.check_once(given)?;
                 let copy = self.copy(stack)?;

@@ -48,8 +48,8 @@ pub struct Program {
     /// Numbers that the program reads one after the other, whatever part of it
     /// is running.
     pub script: Vec<i64>,
-    /// How often functions may be entered, and loops go round, in one call of the
-    /// host.
+    /// How often functions may be entered, loops go round and stacks be copied, in one call of
+    /// the host. What is copied can go on again and again without entering anything.
     pub fuel: i64,
 }
 

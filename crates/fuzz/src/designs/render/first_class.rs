@@ -8,6 +8,7 @@ impl Writer<'_> {
         match op {
             FirstClass::NewStack { to } => self.set(*to, "(call $new_stack)"),
             FirstClass::Clone { to, stack } => {
+                self.burn();
                 self.line(format!("(stack.clone {})", self.get(*stack)));
                 self.set_all(to);
             }

@@ -25,6 +25,7 @@ impl Writer<'_> {
                 self.set(*to, &format!("(stack.bind $s{ty} $s{into}{args} {stack})"));
             }
             Bag::Clone { to, ty, stack } => {
+                self.burn();
                 let stack = self.get(*stack);
                 self.set(*to, &format!("(stack.clone $s{ty} {stack})"));
             }

@@ -16,6 +16,7 @@ impl Writer<'_> {
                 self.set(*to, &format!("(cont.bind $c{ty} $c{into}{args} {cont})"));
             }
             Typed::Clone { to, ty, cont } => {
+                self.burn();
                 let cont = self.get(*cont);
                 self.set(*to, &format!("(cont.clone $c{ty} {cont})"));
             }
