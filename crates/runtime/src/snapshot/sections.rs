@@ -229,7 +229,7 @@ impl Bytes {
     }
 
     /// What a part of a section is known to be, if it is.
-    fn known(&self, number: usize, part: Range<usize>) -> Option<Known<'_>> {
+    pub(super) fn known(&self, number: usize, part: Range<usize>) -> Option<Known<'_>> {
         let runs = self.runs(number);
         let after = runs.partition_point(|run| run.start <= part.start);
         if let Some(run) = after.checked_sub(1).map(|last| &runs[last])
