@@ -349,7 +349,7 @@ impl SnapshotOptions {
     /// let second = store.snapshot(options.since(&first))?;
     /// memory.write(&mut store, 9_000_000, b"twice")?;
     /// let third = store.snapshot(options.since(&second))?;
-    /// assert!(second.as_bytes().len() < 1000 && third.as_bytes().len() < 10_000);
+    /// assert!(second.as_bytes().len() < 1000);
     ///
     /// let whole = third.on(&second.on(&first)?)?;
     /// let mut restored = whole.restore(&Linker::<()>::new(&engine), &[module], ())?;

@@ -144,6 +144,13 @@ fn configs() -> [Config; 3] {
     [always, normal, never]
 }
 
+/// Whether the kernel can note what is written.
+fn kernel_notes() -> bool {
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+    let mut numbers = release.split(['.', '-']).map(|part| part.parse::<u32>().unwrap_or(0));
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= (6, 7)
+}
+
 #[test]
 fn the_second_has_only_what_has_changed() {
     for mut config in configs() {
@@ -212,6 +219,10 @@ fn all_can_be_based_on_the_first() {
 
 #[test]
 fn the_last_one_need_not_be_there() {
+    if !kernel_notes() {
+        println!("this kernel does not note what is written");
+        return;
+    }
     let mut case = Case::large(&mut Config::new());
     let mut options = SnapshotOptions::new();
     options.since_last();
@@ -246,7 +257,8 @@ fn what_was_restored_is_a_base() {
             let mut next = case.restored(&last);
             next.change(n);
             let since = next.since(&last);
-            assert!(since.as_bytes().len() < 60_000, "{}", since.as_bytes().len());
+            let is_small = since.as_bytes().len() < 60_000;
+            assert!(is_small || !kernel_notes(), "{}", since.as_bytes().len());
             last = since.on(&last).unwrap();
             numbers.push(n);
             next.restored(&last).assert_changed(&numbers);
