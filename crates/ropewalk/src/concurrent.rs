@@ -2,7 +2,8 @@
 
 use crate::Func;
 use crate::deadlock::Guests;
-use crate::snapshot::{self, Snapshot, SnapshotOptions};
+use crate::snapshot::{self, Snapshot};
+use crate::snapshot_options::SnapshotOptions;
 use crate::store::{AsContextMut, Store, StoreContextMut, StoreInner};
 use crate::typed::TypedFunc;
 use crate::val::Val;

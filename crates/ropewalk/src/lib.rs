@@ -117,6 +117,7 @@ mod reference;
 mod rest;
 mod restored_call;
 mod snapshot;
+mod snapshot_options;
 mod source;
 mod state;
 mod store;
@@ -185,7 +186,8 @@ pub use reference::{
 };
 pub use restored_call::RestoredCall;
 pub use ropewalk_trace as traces;
-pub use snapshot::{Restored, Restoring, Snapshot, SnapshotError, SnapshotHandle, SnapshotOptions};
+pub use snapshot::{Restored, Restoring, Snapshot, SnapshotError, SnapshotHandle};
+pub use snapshot_options::SnapshotOptions;
 pub use store::{AsContext, AsContextMut, Store, StoreContext, StoreContextMut};
 pub use suspension::Suspension;
 pub use table::Table;

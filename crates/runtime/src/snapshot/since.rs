@@ -44,9 +44,9 @@ pub(crate) struct Since {
     unprotected: Vec<(usize, Range<usize>)>,
     /// Whether only the newest is known from now on.
     begins_anew: bool,
-    /// How large a section is that is watched.
+    /// Sections that are larger are watched, if they can be.
     smallest: usize,
-    /// The numbers of memories and tables.
+    /// How many memories and tables there were.
     counts: [usize; 2],
     collections: u64,
     /// What words name by number.
