@@ -221,7 +221,23 @@ pub struct StoreContextMut<'a, T>(pub(crate) &'a mut StoreInner<T>);
 /// assert_eq!(pages(&store, memory)?, 3);
 /// # Ok::<(), Error>(())
 /// ```
-pub trait AsContext {
+///
+/// Only this crate implements it. A type of the embedder could borrow another store each time it
+/// is asked, while the engine relies on the one that it began with:
+///
+/// ```compile_fail
+/// # use ropewalk::*;
+/// struct Either(Store<()>, Store<()>);
+///
+/// impl AsContext for Either {
+///     type Data = ();
+///
+///     fn as_context(&self) -> StoreContext<'_, ()> {
+///         self.0.as_context()
+///     }
+/// }
+/// ```
+pub trait AsContext: sealed::Sealed {
     /// The host's data in the store.
     type Data;
 
@@ -248,6 +264,19 @@ pub trait AsContext {
 pub trait AsContextMut: AsContext {
     /// Borrows the store mutably.
     fn as_context_mut(&mut self) -> StoreContextMut<'_, Self::Data>;
+}
+
+mod sealed {
+    /// What this crate alone implements: each call borrows the same store.
+    pub trait Sealed {}
+
+    impl<C: Sealed + ?Sized> Sealed for &C {}
+    impl<C: Sealed + ?Sized> Sealed for &mut C {}
+    impl<T> Sealed for super::Store<T> {}
+    impl<T> Sealed for super::StoreContext<'_, T> {}
+    impl<T> Sealed for super::StoreContextMut<'_, T> {}
+    impl<T> Sealed for crate::Caller<'_, T> {}
+    impl<C: super::AsContextMut> Sealed for crate::RootScope<C> {}
 }
 
 impl<T> AsContext for Store<T> {

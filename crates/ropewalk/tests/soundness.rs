@@ -144,56 +144,6 @@ fn functions_of_a_linker_stay_with_its_engine() {
     assert_eq!(func.typed::<i64, i64>(&store).unwrap().call(&mut store, 7).unwrap(), 7);
 }
 
-/// Something that a store can be borrowed from, but each time another.
-struct Alternating {
-    stores: [Store<u32>; 2],
-    times: usize,
-}
-
-impl AsContext for Alternating {
-    type Data = u32;
-
-    fn as_context(&self) -> StoreContext<'_, u32> {
-        self.stores[self.times % 2].as_context()
-    }
-}
-
-impl AsContextMut for Alternating {
-    fn as_context_mut(&mut self) -> StoreContextMut<'_, u32> {
-        self.times += 1;
-        self.stores[self.times % 2].as_context_mut()
-    }
-}
-
-#[test]
-fn what_answers_another_store_each_time_gets_errors() {
-    let engine = Engine::default();
-    let module = Module::new(&engine, r#"(module (func (export "f") (param anyref)))"#).unwrap();
-    let tag = |store: &mut Store<u32>| Tag::with_params(store, [ValType::I64]).unwrap();
-    let mut alternating =
-        Alternating { stores: [Store::new(&engine, 0), Store::new(&engine, 1)], times: 0 };
-    let of_first = tag(&mut alternating.stores[0]);
-    let inside = ExnRef::new(&mut alternating.stores[0], of_first, &[Val::I64(1)]).unwrap();
-    let mut fine = 0;
-    for times in 0..4 {
-        alternating.times = times;
-        fine += usize::from(inside.values(&mut alternating).is_ok());
-        let exception = Exception::from_ref(&mut alternating, inside);
-        if let Ok(exception) = exception {
-            fine += usize::from(exception.tag(&mut alternating).is_ok());
-            fine += usize::from(exception.values(&mut alternating).is_ok());
-        }
-        let instance = Instance::new(&mut alternating, &module, &[]).unwrap();
-        assert!(instance.get_typed_func::<Option<AnyRef>, ()>(&mut alternating, "f").is_err());
-        // A scope that begins in one store and ends in the other.
-        let mut scope = RootScope::new(&mut alternating);
-        let a = AnyRef::i31(&mut scope, 1);
-        let b = AnyRef::i31(&mut scope, 2);
-        assert!(a.same(&b, &scope).is_err());
-    }
-    assert_eq!(fine, 0, "no operation was all in one store");
-}
-
 #[test]
 fn stores_and_scopes_may_be_swapped_while_a_host_function_runs() {
     let engine = Engine::default();
@@ -354,33 +304,41 @@ fn settings_beyond_all_measure_are_errors_or_work() {
 /// The panic comes out of something later. Moving a stack, which the switch to a task
 /// does in this mode, is not a place where the call may end.
 #[test]
-fn a_value_that_panics_when_it_is_collected_ends_no_switch_half_way() {
-    let engine = Engine::new(CHECK.apply(&mut COLLECT_AND_MOVE.config())).unwrap();
-    let module = Module::new(
-        &engine,
-        r#"(module
-             (type $task (task (param) (result i32)))
-             (func $seven (param (ref null $task)) (result i32) (i32.const 7))
-             (elem declare func $seven)
-             (func (export "task") (result i32)
-               (task.resume $task (task.new $task $seven))))"#,
-    )
-    .unwrap();
-    let mut store = Store::new(&engine, ());
-    let instance = Instance::new(&mut store, &module, &[]).unwrap();
-    let task = instance.get_typed_func::<(), i32>(&mut store, "task").unwrap();
-    // From now on there is a free stack.
-    assert_eq!(task.call(&mut store, ()).unwrap(), 7);
-    let dropped = Arc::new(AtomicUsize::new(0));
-    {
-        let mut scope = RootScope::new(&mut store);
-        ExternRef::new(&mut scope, PanicsWhenDropped(dropped.clone())).unwrap();
+fn a_value_that_panics_when_it_is_collected_is_seen_by_what_collects() {
+    for engine in engines() {
+        let module = Module::new(
+            &engine,
+            r#"(module
+                 (type $task (task (param) (result i32)))
+                 (type $big (array (mut i64)))
+                 (func $seven (param (ref null $task)) (result i32) (i32.const 7))
+                 (elem declare func $seven)
+                 (func (export "task") (result i32)
+                   (task.resume $task (task.new $task $seven)))
+                 (func (export "fill") (local $n i32)
+                   (loop $more
+                     (drop (array.new_default $big (i32.const 1000)))
+                     (br_if $more (i32.lt_u (local.tee $n (i32.add (local.get $n) (i32.const 1)))
+                       (i32.const 1000))))))"#,
+        )
+        .unwrap();
+        let mut store = Store::new(&engine, ());
+        let instance = Instance::new(&mut store, &module, &[]).unwrap();
+        let task = instance.get_typed_func::<(), i32>(&mut store, "task").unwrap();
+        let fill = instance.get_typed_func::<(), ()>(&mut store, "fill").unwrap();
+        type Collects<'a> = &'a dyn Fn(&mut Store<()>);
+        let ways: [Collects<'_>; 2] = [&|store| store.gc(), &|store| fill.call(store, ()).unwrap()];
+        for collects in ways {
+            let dropped = Arc::new(AtomicUsize::new(0));
+            {
+                let mut scope = RootScope::new(&mut store);
+                ExternRef::new(&mut scope, PanicsWhenDropped(dropped.clone())).unwrap();
+            }
+            assert_eq!(dropped.load(Ordering::Relaxed), 0);
+            let collected = catch_unwind(AssertUnwindSafe(|| collects(&mut store)));
+            assert!(collected.is_err(), "the panic is seen");
+            assert_eq!(dropped.load(Ordering::Relaxed), 1);
+            assert_eq!(task.call(&mut store, ()).unwrap(), 7);
+        }
     }
-    // This collects, and does not say so.
-    ExternRef::new(&mut store, ()).unwrap();
-    assert_eq!(dropped.load(Ordering::Relaxed), 1);
-    // The check after the switch is a place where it may.
-    let call = AssertUnwindSafe(|| task.call(&mut store, ()));
-    assert!(catch_unwind(call).is_err(), "the panic is seen");
-    assert_eq!(task.call(&mut store, ()).unwrap(), 7);
 }
