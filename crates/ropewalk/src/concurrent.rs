@@ -1,31 +1,36 @@
 //! Many calls at once in one store.
 
 use crate::Func;
+use crate::admission::{Admission, Turn};
 use crate::deadlock::Guests;
 use crate::snapshot::{self, Snapshot};
 use crate::snapshot_options::SnapshotOptions;
 use crate::store::{AsContextMut, Store, StoreContextMut, StoreInner};
+use crate::store_lock::{Opened, StoreLock, Using};
 use crate::typed::TypedFunc;
 use crate::val::Val;
 use crate::waiting::{WaitingCall, polling};
 use crate::wasm_values::{Places, WasmParams, WasmResults};
 use anyhow::{Result, ensure};
 use ropewalk_abi::HostContext;
+use ropewalk_runtime::embedder::{guarded, resume};
 use ropewalk_runtime::{Pending, Stop, Store as RuntimeStore, pending};
-use std::collections::VecDeque;
-use std::ffi::c_void;
 use std::future::{Future as _, poll_fn};
 use std::pin::pin;
 use std::ptr::{self, NonNull};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
-use std::task::{Context, Poll, Waker};
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::task::{Context, Poll};
 
 /// Access to a store in which several calls wait at the same time.
 ///
 /// [`Store::run_concurrent`] and host functions of
 /// [`Linker::func_wrap_concurrent`](crate::Linker::func_wrap_concurrent) get one. The
 /// store can be used inside of [`with`](Accessor::with), and not across an `await`.
+///
+/// Threads can share an accessor. One that needs the store waits as long as another uses it, and
+/// as long as another runs a host function that was called and has not waited yet. Such a
+/// function must not wait for another thread by blocking its own.
 ///
 /// ```
 /// use ropewalk::*;
@@ -60,13 +65,13 @@ use std::task::{Context, Poll, Waker};
 pub struct Accessor<T> {
     owner: *mut StoreInner<T>,
     runtime: NonNull<RuntimeStore>,
-    /// Which thread uses the store, or zero.
-    user: AtomicUsize,
+    /// Which thread uses the store.
+    lock: StoreLock,
     /// What the host function was called with that runs, and lets others use the store; or null.
     called: AtomicPtr<HostContext>,
     /// Calls that were dropped while somebody used the store.
     given_up: Mutex<Vec<Pending>>,
-    admission: Mutex<Admission>,
+    admission: Admission,
     /// Who waits for others.
     pub(crate) guests: Guests,
 }
@@ -82,113 +87,16 @@ impl<T> std::fmt::Debug for Accessor<T> {
     }
 }
 
-/// Who may begin a call.
-#[derive(Debug)]
-struct Admission {
-    limit: usize,
-    running: usize,
-    /// Those that wait for their turn, in order.
-    queue: VecDeque<(u64, Waker)>,
-    next: u64,
-}
-
-impl Admission {
-    /// Admits a call, or lets it wait. It has a number once it has waited.
-    fn poll(&mut self, number: &mut Option<u64>, context: &Context<'_>) -> Poll<()> {
-        let is_next = match number {
-            None => self.queue.is_empty(),
-            Some(number) => self.queue.front().is_some_and(|(first, _)| first == number),
-        };
-        if is_next && self.running < self.limit {
-            self.running += 1;
-            if number.take().is_some() {
-                self.queue.pop_front();
-            }
-            self.wake();
-            return Poll::Ready(());
-        }
-        let waker = context.waker().clone();
-        match *number {
-            None => {
-                self.next += 1;
-                *number = Some(self.next);
-                self.queue.push_back((self.next, waker));
-            }
-            Some(number) => {
-                let mine = self.queue.iter_mut().find(|(other, _)| *other == number);
-                mine.expect("it is in the queue").1 = waker;
-            }
-        }
-        Poll::Pending
-    }
-
-    /// Has the first that waits look again.
-    fn wake(&self) {
-        if let Some((_, waker)) = self.queue.front()
-            && self.running < self.limit
-        {
-            waker.wake_by_ref();
-        }
-    }
-}
-
-/// The place of a call among those that are admitted or wait for that.
-struct Turn<'a> {
-    admission: &'a Mutex<Admission>,
-    number: Option<u64>,
-    is_admitted: bool,
-}
-
-impl Turn<'_> {
-    fn poll(&mut self, context: &Context<'_>) -> Poll<()> {
-        let mut admission = self.admission.lock().expect("nobody panics with it");
-        let polled = admission.poll(&mut self.number, context);
-        self.is_admitted = polled.is_ready();
-        polled
-    }
-}
-
-impl Drop for Turn<'_> {
-    fn drop(&mut self) {
-        let mut admission = self.admission.lock().expect("nobody panics with it");
-        if self.is_admitted {
-            admission.running -= 1;
-        }
-        if let Some(number) = self.number {
-            admission.queue.retain(|(other, _)| *other != number);
-        }
-        admission.wake();
-    }
-}
-
-/// Something that tells this thread from others.
-fn this_thread() -> usize {
-    thread_local!(static HERE: u8 = const { 0 });
-    HERE.with(|here| ptr::from_ref(here) as usize)
-}
-
-/// Somebody uses the store, until this is dropped.
-pub(crate) struct Using<'a>(&'a AtomicUsize);
-
-impl Drop for Using<'_> {
-    fn drop(&mut self) {
-        self.0.store(0, Ordering::Release);
-    }
-}
-
 /// A host function, whose caller uses the store, lets others use it.
-pub(crate) struct Open<'a>(Option<(&'a AtomicUsize, Calls<'a>)>);
-
-impl Drop for Open<'_> {
-    fn drop(&mut self) {
-        if let Some((user, _)) = self.0 {
-            acquire(user).expect("nobody of this thread has kept it");
-        }
-    }
+pub(crate) struct Open<'a> {
+    // Dropped in this order.
+    _calls: Calls<'a>,
+    _opened: Opened<'a>,
+    _using: Option<Using<'a>>,
 }
 
 /// A host function runs that has an accessor, until this is dropped.
-pub(crate) struct Calls<'a> {
+struct Calls<'a> {
     called: &'a AtomicPtr<HostContext>,
     before: *mut HostContext,
 }
@@ -196,19 +104,6 @@ pub(crate) struct Calls<'a> {
 impl Drop for Calls<'_> {
     fn drop(&mut self) {
         self.called.store(self.before, Ordering::Relaxed);
-    }
-}
-
-/// Begins to use a store, unless this thread does already.
-fn acquire(user: &AtomicUsize) -> Option<()> {
-    let me = this_thread();
-    loop {
-        match user.compare_exchange_weak(0, me, Ordering::Acquire, Ordering::Relaxed) {
-            Ok(_) => return Some(()),
-            Err(other) if other == me => return None,
-            // Nobody keeps it for longer than a call that does not wait.
-            Err(_) => std::thread::yield_now(),
-        }
     }
 }
 
@@ -221,49 +116,31 @@ impl<T> Accessor<T> {
     pub(crate) unsafe fn new(owner: *mut StoreInner<T>) -> Accessor<T> {
         // SAFETY: the caller's promise.
         let runtime = unsafe { StoreContextMut(&mut *owner).enter() };
-        let admission =
-            Admission { limit: usize::MAX, running: 0, queue: VecDeque::new(), next: 0 };
         Accessor {
             owner,
             runtime,
-            user: AtomicUsize::new(0),
+            lock: StoreLock::default(),
             called: AtomicPtr::new(ptr::null_mut()),
             given_up: Mutex::default(),
-            admission: Mutex::new(admission),
+            admission: Admission::default(),
             guests: Guests::default(),
         }
     }
 
-    /// Lets others use the store of an accessor, if it is one, while a host function of
-    /// a call that is polled with it runs.
-    ///
-    /// # Safety
-    ///
-    /// It must be null or an accessor of this type, whose store this thread uses, and which
-    /// outlives what is returned. The context must be that of the function.
-    pub(crate) unsafe fn open<'a>(accessor: *const c_void, context: &HostContext) -> Open<'a>
-    where
-        T: 'a,
-    {
-        // SAFETY: the caller's promise.
-        let accessor = unsafe { accessor.cast::<Accessor<T>>().as_ref::<'a>() };
-        Open(accessor.map(|accessor| {
-            let calls = accessor.calls(context);
-            accessor.user.store(0, Ordering::Release);
-            (&accessor.user, calls)
-        }))
-    }
-
-    /// Notes that a host function runs, which was called with a context.
-    pub(crate) fn calls(&self, context: &HostContext) -> Calls<'_> {
+    /// Lets others use the store that run on this thread, while a host function runs that was
+    /// called with a context.
+    pub(crate) fn open(&self, context: &HostContext) -> Open<'_> {
+        // If the accessor is that of the call, this thread has it already.
+        let using = self.lock.lock();
+        let opened = self.lock.open();
         let called = ptr::from_ref(context).cast_mut();
         let before = self.called.swap(called, Ordering::Relaxed);
-        Calls { called: &self.called, before }
+        let calls = Calls { called: &self.called, before };
+        Open { _calls: calls, _opened: opened, _using: using }
     }
 
     fn try_lock(&self) -> Option<Using<'_>> {
-        acquire(&self.user)?;
-        let using = Using(&self.user);
+        let using = self.lock.lock()?;
         let given_up = std::mem::take(&mut *self.given_up.lock().expect("nobody panics with it"));
         for pending in given_up {
             // SAFETY: this thread has the store.
@@ -375,9 +252,7 @@ impl<T> Accessor<T> {
     /// Has at most so many calls of this accessor run or wait at the same time. Others
     /// wait for their turn, in the order in which they were first polled.
     pub fn set_limit(&self, limit: usize) {
-        let mut admission = self.admission.lock().expect("nobody panics with it");
-        admission.limit = limit;
-        admission.wake();
+        self.admission.set_limit(limit);
     }
 }
 
@@ -473,7 +348,25 @@ impl<'a, T> ConcurrentCall<'a, T> {
             Ok(word) => Poll::Ready(Ok(word)),
             Err(stop) => self.call.stopped(stop),
         };
-        ended.map_ok(|word| (word, using))
+        self.ended(ended, using, context)
+    }
+
+    /// The result of the call, with the store. Without a result others use the store.
+    fn ended(
+        &mut self,
+        ended: Poll<Result<u64>>,
+        using: Using<'a>,
+        context: &Context<'_>,
+    ) -> Poll<Result<(u64, Using<'a>)>> {
+        match ended {
+            Poll::Ready(Ok(word)) => Poll::Ready(Ok((word, using))),
+            Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
+            Poll::Pending => {
+                drop(using);
+                self.call.announce(context.waker());
+                Poll::Pending
+            }
+        }
     }
 
     /// Continues the call when what it waits for is ready. If it has ended, as for
@@ -486,7 +379,8 @@ impl<'a, T> ConcurrentCall<'a, T> {
         let using = self.accessor.lock();
         let mut polling = polling(context, ptr::from_ref(self.accessor).cast());
         // SAFETY: this thread has the store.
-        unsafe { self.call.go_on(&mut polling) }.map_ok(|word| (word, using))
+        let ended = unsafe { self.call.go_on(&mut polling) };
+        self.ended(ended, using, context)
     }
 }
 
@@ -495,12 +389,14 @@ impl<T> Drop for ConcurrentCall<'_, T> {
         self.accessor.guests.end_call();
         let Some(mut pending) = self.call.take_pending() else { return };
         // What it waits for may use the store when it is dropped.
-        pending.waiting.give_up();
+        let rest = pending.waiting.give_up();
+        let dropped = guarded(|| drop(rest));
         match self.accessor.try_lock() {
             // SAFETY: this thread has the store.
             Some(_using) => unsafe { pending::cancel(self.accessor.runtime, pending) },
             None => self.accessor.given_up.lock().expect("nobody panics with it").push(pending),
         }
+        dropped.unwrap_or_else(resume);
     }
 }
 
@@ -512,7 +408,7 @@ impl<Params: WasmParams, Results: WasmResults> TypedFunc<Params, Results> {
         accessor: &Accessor<T>,
         params: Params,
     ) -> Result<Results> {
-        let mut turn = Turn { admission: &accessor.admission, number: None, is_admitted: false };
+        let mut turn = Turn::new(&accessor.admission);
         poll_fn(|context| turn.poll(context)).await;
         let mut values = Places::<Params, Results>::EMPTY;
         let mut call = ConcurrentCall::new(accessor);
@@ -544,7 +440,7 @@ impl Func {
         arguments: &[Val],
         results: &mut [Val],
     ) -> Result<()> {
-        let mut turn = Turn { admission: &accessor.admission, number: None, is_admitted: false };
+        let mut turn = Turn::new(&accessor.admission);
         poll_fn(|context| turn.poll(context)).await;
         let mut call = ConcurrentCall::new(accessor);
         let mut values = None;

@@ -50,7 +50,8 @@ struct State {
 struct Waiting {
     /// Whether somebody has said that it can go on.
     is_woken: AtomicBool,
-    waker: Mutex<Waker>,
+    /// Shared, so that the lock is not held while it is cloned, woken or dropped.
+    waker: Mutex<Arc<Waker>>,
     /// Why it never will.
     deadlock: Mutex<Option<Deadlock>>,
 }
@@ -59,7 +60,7 @@ impl Wake for Waiting {
     fn wake(self: Arc<Self>) {
         self.is_woken.store(true, Ordering::Release);
         let waker = self.waker.lock().expect("nobody panics with it").clone();
-        waker.wake();
+        waker.wake_by_ref();
     }
 }
 
@@ -96,7 +97,10 @@ struct Entry<'a> {
 
 impl Drop for Entry<'_> {
     fn drop(&mut self) {
-        self.guests.state().waits.remove(&self.number);
+        let mut state = self.guests.state();
+        let waiting = state.waits.remove(&self.number);
+        drop(state);
+        drop(waiting);
     }
 }
 
@@ -155,7 +159,11 @@ impl<T> Accessor<T> {
             if let Some(deadlock) = entry.waiting.deadlock.lock().expect("never poisoned").take() {
                 return Poll::Ready(Err(deadlock));
             }
-            *entry.waiting.waker.lock().expect("never poisoned") = context.waker().clone();
+            let waker = Arc::new(context.waker().clone());
+            let mut place = entry.waiting.waker.lock().expect("never poisoned");
+            let before = std::mem::replace(&mut *place, waker);
+            drop(place);
+            drop(before);
             entry.waiting.is_woken.store(false, Ordering::Release);
             let waker = Waker::from(entry.waiting.clone());
             if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
@@ -169,7 +177,7 @@ impl<T> Accessor<T> {
     fn enter_wait(&self, waker: &Waker) -> Entry<'_> {
         let waiting = Arc::new(Waiting {
             is_woken: AtomicBool::new(true), // until it has been polled
-            waker: Mutex::new(waker.clone()),
+            waker: Mutex::new(Arc::new(waker.clone())),
             deadlock: Mutex::new(None),
         });
         let mut state = self.guests.state();

@@ -20,13 +20,13 @@ use anyhow::{Result, anyhow};
 use ropewalk_abi::builtin::{END, Outcome};
 use ropewalk_abi::signature::{WORDS, in_registers};
 use ropewalk_abi::{FuncType, HostContext, LeftCall, RawVal, ValType};
+use ropewalk_runtime::embedder::guarded;
 use ropewalk_runtime::{
     HostFunction, Polling, Scope, Store as RuntimeStore, TypeRegistry, Waiting,
 };
 use std::ffi::c_void;
 use std::future::Future;
 use std::marker::PhantomData;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::ptr;
 use std::sync::Arc;
@@ -157,7 +157,7 @@ unsafe extern "C" fn entry<T: Send + 'static, C: AsyncClosure<T>>(
         let runtime = RuntimeStore::from_context(context.store);
         let owner = runtime.owner().cast::<StoreInner<T>>();
         let scope = runtime.begin_scope();
-        let polled = catch_unwind(AssertUnwindSafe(|| first_poll(closure, context, values, scope)));
+        let polled = guarded(|| first_poll(closure, context, values, scope));
         let runtime = &mut *(*owner).runtime;
         let outcome = match polled {
             Ok(Ok(None)) => Outcome::returned(0),
@@ -213,10 +213,10 @@ unsafe fn first_poll<T: Send + 'static, C: AsyncClosure<T>>(
         // it is gone, and who has opened an accessor has it borrowed.
         let Started { future: started, accessor, holds_store } =
             closure.start(store, context, values, shared);
-        // What does not have the store may use it, as others may.
-        let open = (!holds_store).then(|| {
-            let own = accessor.as_deref().map(|own| own.calls(context));
-            (Accessor::<T>::open(shared, context), own)
+        // What does not have the store may use it, as others may that run on this thread.
+        let open = (!holds_store).then(|| match accessor.as_deref() {
+            Some(own) => own.open(context),
+            None => (*shared.cast::<Accessor<T>>()).open(context),
         });
         let mut future = started;
         let polled = match poller.as_mut() {
@@ -278,7 +278,7 @@ unsafe fn wait<T: Send + 'static, C: AsyncClosure<T>>(
     // References of a function that does not have the store end where it returns, as
     // those of other calls may come and go while it waits.
     let kept = if holds_store { Scope::beginning_at(scope) } else { Scope::NONE };
-    let waiting = Waiting { rest, scope: kept };
+    let waiting = Waiting::polled(rest, kept);
     // SAFETY: the caller's promise.
     let outcome = unsafe { runtime.wait_for_host(waiting, closure.left_call(), context, values) };
     if !holds_store || outcome.ended == END {
@@ -448,7 +448,7 @@ where
                 Some(own) => &**own,
                 None => shared.cast(),
             };
-            let _open = Accessor::<T>::open(shared, context);
+            let _open = (*accessor).open(context);
             let future = (self.0)(&*accessor, params);
             Started { future, accessor: own, holds_store: false }
         }

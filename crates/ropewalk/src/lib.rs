@@ -71,6 +71,7 @@
 #[macro_use]
 mod tuples;
 
+mod admission;
 mod alive;
 mod bag;
 mod cache;
@@ -121,6 +122,7 @@ mod snapshot_options;
 mod source;
 mod state;
 mod store;
+mod store_lock;
 #[doc(hidden)]
 pub mod stress;
 mod suspension;
