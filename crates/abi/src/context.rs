@@ -270,8 +270,8 @@ pub struct StoreContext {
     /// The stub that is called where a function has seen that it is to stop. It
     /// preserves all registers.
     pub pause: *const c_void,
-    /// The registers while that stub runs.
-    pub paused: PausedRegisters,
+    /// One word that a stub keeps while it changes stacks and has no register to spare.
+    pub saved_word: usize,
     /// The store that this belongs to, for the runtime's use.
     pub store: *mut c_void,
 }
@@ -285,11 +285,6 @@ pub struct PausedRegisters {
     pub words: [u64; 14],
     /// `xmm0` to `xmm15`.
     pub vectors: [[u64; 2]; 16],
-}
-
-impl PausedRegisters {
-    /// All zero.
-    pub const ZERO: PausedRegisters = PausedRegisters { words: [0; 14], vectors: [[0; 2]; 16] };
 }
 
 /// What lies on top of a stack that was left where its function has stopped: like the

@@ -47,7 +47,7 @@ where
                 };
                 match begun {
                     Ok(word) => Poll::Ready(Ok(word)),
-                    Err(stop) => this.stopped(stop),
+                    Err(stop) => this.stopped(stop, context),
                 }
             }
             None => this.go_on(context),
@@ -75,12 +75,12 @@ where
 
     /// Notes that the call waits, or says how it has failed.
     #[cold]
-    fn stopped(&mut self, stop: Stop) -> Poll<Result<u64>> {
+    fn stopped(&mut self, stop: Stop, context: &Context<'_>) -> Poll<Result<u64>> {
         // SAFETY: this has the store.
         let mut call = unsafe { WaitingCall::new(self.store.as_context_mut().enter()) };
         let polled = call.stopped(stop);
         if polled.is_pending() {
-            self.waits = Some(call);
+            self.waits.insert(call).announce(context.waker());
         }
         polled
     }

@@ -127,7 +127,8 @@ impl Continuation {
         store.engine().prepare_continuations(number)?;
         let func_ref = func.in_store(&store.0.runtime)?;
         // SAFETY: the function belongs to the store, and its type is prepared.
-        let reference = unsafe { store.0.runtime.new_held(func_ref) }?;
+        let reference =
+            unsafe { store.0.runtime.with_embedder(|runtime| runtime.new_held(func_ref)) }?;
         let ty = ContType::of_function(number);
         Ok(Continuation::holding(&store.0.runtime, reference, ty))
     }
@@ -176,7 +177,7 @@ impl Continuation {
         let known = ContType::of_reference(runtime.types(), ty);
         let known = known.ok_or_else(|| unknown_type(ty))?;
         let word = reference.handle.word(runtime, HeapType::Cont)?;
-        runtime.make_room_for_block(word)?;
+        runtime.with_embedder(|runtime| runtime.make_room_for_block(word))?;
         let reference =
             runtime.take_held(word, StackKind::Continuation).map_err(Trap::from_code)?;
         Ok(Continuation::holding(runtime, reference, known))

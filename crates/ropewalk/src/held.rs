@@ -55,7 +55,7 @@ impl Held {
     #[inline]
     pub fn prepare(&self, runtime: &mut RuntimeStore) -> Result<()> {
         runtime.free_released();
-        runtime.make_room_for_block(self.reference)
+        runtime.with_embedder(|runtime| runtime.make_room_for_block(self.reference))
     }
 
     /// Where it is suspended; nothing if it has not begun.
@@ -76,7 +76,7 @@ impl Held {
     pub fn try_clone(&self, runtime: &mut RuntimeStore) -> Result<Held> {
         self.check(runtime)?;
         let kind = StackKind::of(self.reference).expect("a reference to a stack");
-        let copy = runtime.copy_held(self.reference, kind)?;
+        let copy = runtime.with_embedder(|runtime| runtime.copy_held(self.reference, kind))?;
         Ok(Held::new(runtime, copy))
     }
 
@@ -212,7 +212,7 @@ impl HeldStack {
     ) -> Result<HeldStack> {
         let runtime = &mut *store.as_context_mut().0.runtime;
         let word = reference.handle.word(runtime, HeapType::Cont)?;
-        runtime.make_room_for_block(word)?;
+        runtime.with_embedder(|runtime| runtime.make_room_for_block(word))?;
         let stack = HeldStack::from_word(runtime, word, reference.ty(), kind);
         stack.heap()?;
         Ok(stack)

@@ -21,6 +21,7 @@ use anyhow::{Context, Result};
 use ropewalk_abi::builtin::{GO_ON, Outcome};
 use ropewalk_abi::signature::{WORDS, in_registers};
 use ropewalk_abi::{FuncType, HostContext, RawVal, ValType};
+use ropewalk_runtime::embedder::guarded;
 use ropewalk_runtime::{
     Backtrace, Ending, HostFunction, SharedFuncType, Store as RuntimeStore, Trampoline,
     TypeRegistry,
@@ -28,7 +29,6 @@ use ropewalk_runtime::{
 use std::any::Any;
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
 
 /// What a closure may return: nothing, a [`WasmTy`], a tuple of them, or a
@@ -375,7 +375,7 @@ unsafe fn run<T, Fun, Ret: WasmRet>(
     let (context, runtime) = unsafe { (&*context, RuntimeStore::from_context((*context).store)) };
     let owner = runtime.owner().cast::<StoreInner<T>>();
     let scope = runtime.begin_scope();
-    let result = catch_unwind(AssertUnwindSafe(|| {
+    let result = guarded(|| {
         // SAFETY: as above; `owner` was set when WebAssembly was entered.
         unsafe {
             let importer = importer(context);
@@ -383,7 +383,7 @@ unsafe fn run<T, Fun, Ret: WasmRet>(
             let results = call(func, StoreContextMut(&mut *owner), importer).into_values()?;
             put(results, context, &(*owner).runtime, values)
         }
-    }));
+    });
     // SAFETY: as above; the closure's borrow has ended.
     let runtime = unsafe { &mut *(*owner).runtime };
     let outcome = match result {
@@ -420,8 +420,10 @@ unsafe fn leave_or_fail(
     values: *const RawVal,
     result: std::thread::Result<Result<()>>,
 ) -> Outcome {
+    // Errors, and what they have as their context, are values of the embedder, which may panic
+    // when they are dropped.
     // SAFETY: the caller's promise.
-    unsafe {
+    let left = guarded(|| unsafe {
         match result {
             Ok(Err(error)) => match error.downcast::<Later>() {
                 Ok(later) => later::leave(runtime, context, values, later),
@@ -429,7 +431,8 @@ unsafe fn leave_or_fail(
             },
             failed => fail(runtime, context, failed),
         }
-    }
+    });
+    left.unwrap_or_else(|panic| end(runtime, Ending::Panic(panic)))
 }
 
 /// Throws an exception, suspends, or ends the activation, when a function has failed.
@@ -443,30 +446,51 @@ pub(crate) unsafe fn fail(
     context: &HostContext,
     result: std::thread::Result<Result<()>>,
 ) -> Outcome {
-    let ending = match result {
+    let failure = match result {
         Ok(Ok(())) => unreachable!("it did not fail"),
-        // What has called the function is not continued.
-        Ok(Err(error)) if runtime.check_usable().is_err() => Ending::Error(error),
-        Ok(Err(error)) => {
-            if let Some((exception, backtrace)) = thrown(runtime, &error) {
-                return runtime.throw_from(exception, backtrace);
-            }
-            match error.downcast_ref::<Suspension>() {
-                Some(suspension) => {
-                    // SAFETY: the caller's promise.
-                    let ty = unsafe { called_as(runtime, context) };
-                    match suspension.begin(runtime, &ty) {
-                        Ok(outcome) => return outcome,
-                        Err(error) => Ending::Error(error),
-                    }
-                }
-                None => Ending::Error(error),
-            }
-        }
-        Err(panic) => Ending::Panic(panic),
+        Ok(Err(error)) => guarded(|| Failure::of(runtime, error)),
+        Err(panic) => Err(panic),
     };
+    match failure {
+        Ok(Failure::Throws(exception, backtrace)) => runtime.throw_from(exception, backtrace),
+        Ok(Failure::Suspends(suspension)) => {
+            // SAFETY: the caller's promise.
+            let ty = unsafe { called_as(runtime, context) };
+            let begun = suspension.begin(runtime, &ty);
+            begun.unwrap_or_else(|error| end(runtime, Ending::Error(error)))
+        }
+        Ok(Failure::Ends(error)) => end(runtime, Ending::Error(error)),
+        Err(panic) => end(runtime, Ending::Panic(panic)),
+    }
+}
+
+/// Ends the newest activation.
+fn end(runtime: &mut RuntimeStore, ending: Ending) -> Outcome {
     runtime.set_ending(ending);
     Outcome::END
+}
+
+/// What the error of a host function means. Nothing of the embedder is left in it that would be
+/// dropped while the engine throws or suspends.
+enum Failure {
+    /// It throws an exception, which was thrown there if that is known.
+    Throws(u64, Backtrace),
+    Suspends(Suspension),
+    /// It ends the activation.
+    Ends(anyhow::Error),
+}
+
+impl Failure {
+    fn of(runtime: &RuntimeStore, error: anyhow::Error) -> Failure {
+        // What has called the function is not continued.
+        if runtime.check_usable().is_err() {
+            return Failure::Ends(error);
+        }
+        match thrown(runtime, &error) {
+            Some((exception, backtrace)) => Failure::Throws(exception, backtrace),
+            None => error.downcast().map_or_else(Failure::Ends, Failure::Suspends),
+        }
+    }
 }
 
 /// The exception that an error is, if it is one of this store, and where it was

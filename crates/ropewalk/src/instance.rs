@@ -107,7 +107,8 @@ impl Instance {
             false => module::with_checks(module.engine(), module.loaded()),
         };
         let loaded = checked.as_ref().unwrap_or(module.loaded());
-        let index = runtime.instantiate(loaded, imports).map_err(instantiate_error)?;
+        let index = runtime.with_embedder(|runtime| runtime.instantiate(loaded, imports));
+        let index = index.map_err(instantiate_error)?;
         let instance = Instance { store: runtime.id(), index };
         let start = module.loaded().info.start;
         let start = start.map(|start| runtime.instance(index).func_ref(start));

@@ -2,6 +2,7 @@
 
 use crate::store::{AsContextMut, Store, StoreContextMut};
 use anyhow::{Context, Result, ensure};
+use ropewalk_runtime::embedder::Foreign;
 use ropewalk_runtime::{Interrupts, OutOfFuel};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -210,11 +211,11 @@ impl<T: 'static> Store<T> {
         mut ask: impl FnMut(StoreContextMut<'_, T>) -> Result<OutOfFuel> + Send + Sync + 'static,
     ) -> Result<()> {
         check_fuel(self.engine().config().consume_fuel)?;
-        self.inner.runtime.set_fuel_hook(Box::new(move |runtime| {
+        self.inner.runtime.set_fuel_hook(Foreign::new(Box::new(move |runtime| {
             // SAFETY: whoever called WebAssembly has set the owner, which is a store of this
             // very type, and uses it no more than the function that has stopped.
             ask(StoreContextMut(unsafe { &mut *runtime.owner().cast() }))
-        }));
+        })));
         Ok(())
     }
 }

@@ -13,7 +13,7 @@ use crate::store::StoreInner;
 use anyhow::{Result, anyhow, ensure};
 use ropewalk_abi::builtin::Outcome;
 use ropewalk_abi::{FuncType, HostContext, LeftCall, RawVal, ValType};
-use ropewalk_runtime::{AnyRest, Scope, Store as RuntimeStore, StoreId, TypeRegistry, Waiting};
+use ropewalk_runtime::{AnyRest, Store as RuntimeStore, StoreId, TypeRegistry, Waiting};
 use std::ffi::c_void;
 use std::fmt;
 use std::future::Future;
@@ -195,11 +195,7 @@ fn waiting(
     let polling = unsafe { runtime.poller().as_ref() }.ok_or_else(cannot_wait)?;
     let whereabouts = Whereabouts { owner: runtime.owner(), accessor: polling.accessor };
     let begin = begin.into_inner().expect("nobody panics with it");
-    let rest = begin(whereabouts, context);
-    // It has not been polled yet: whoever polls the call does it next.
-    // SAFETY: as above.
-    unsafe { (*polling.context).waker().wake_by_ref() };
-    Ok(Waiting { rest, scope: Scope::NONE })
+    Ok(Waiting::due(begin(whereabouts, context)))
 }
 
 /// What is wrong if a host function has to wait in a call that nobody polls.

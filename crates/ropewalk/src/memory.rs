@@ -58,7 +58,7 @@ impl Memory {
     pub fn new(mut store: impl AsContextMut, ty: MemoryType) -> Result<Memory> {
         Memory::check_type(&ty)?;
         let runtime = &mut store.as_context_mut().0.runtime;
-        let index = runtime.add_memory(ty)?;
+        let index = runtime.with_embedder(|runtime| runtime.add_memory(ty))?;
         Ok(Memory::from_index(runtime, index))
     }
 
@@ -121,7 +121,7 @@ impl Memory {
     pub fn grow(&self, mut store: impl AsContextMut, pages: u64) -> Result<u64> {
         let runtime = &mut store.as_context_mut().0.runtime;
         let index = self.in_store(runtime)?;
-        match runtime.grow_memory(index, pages)? {
+        match runtime.with_embedder(|runtime| runtime.grow_memory(index, pages))? {
             Some(old) => Ok(old),
             None => {
                 let ty = runtime.memory(index).ty();

@@ -93,7 +93,10 @@ fn exported(engine: &Engine, runtime: &mut RuntimeStore, name: &str) -> Result<F
     let module = engine.stacks_module()?;
     let index = match runtime.stacks_instance {
         Some(index) => index,
-        None => runtime.instantiate(&module, &[]).map_err(instantiate_error)?,
+        None => {
+            let index = runtime.with_embedder(|runtime| runtime.instantiate(&module, &[]));
+            index.map_err(instantiate_error)?
+        }
     };
     runtime.stacks_instance = Some(index);
     let export = module.info.exports.iter().find(|export| export.name == name);

@@ -19,16 +19,19 @@ use crate::precompiled::settings;
 use crate::reference::{ContRef, Owned, Reference};
 use crate::restored_call::RestoredCall;
 use crate::snapshot_options::{Name, Since, SnapshotOptions};
-use crate::store::{AsContextMut, Store, StoreContextMut};
+use crate::store::{self, AsContextMut, Store, StoreContextMut};
 use crate::task::Task;
 use anyhow::{Context, Result};
 use ropewalk_abi::code::TrampolineKind;
 use ropewalk_abi::stack::StackKind;
 use ropewalk_abi::{HeapType, HostContext};
+use ropewalk_runtime::embedder::Foreign;
 use ropewalk_runtime::snapshot::{
     self, Base, Bytes, Handle, LoadedTrampoline, Running, Take, Trampolines,
 };
-use ropewalk_runtime::{ImportValue, Interrupts, LoadedModule, OwnedRoot, Store as RuntimeStore};
+use ropewalk_runtime::{
+    ImportValue, Interrupts, LoadedModule, OwnedRoot, Store as RuntimeStore, StoreId,
+};
 use std::any::Any;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -179,7 +182,8 @@ impl Snapshot {
         for (name, handle) in restored.names {
             names.entry(name).or_default().push(Kept::new(runtime, handle));
         }
-        Ok(Restored { store, calls, names })
+        let restored = store.inner.runtime.id();
+        Ok(Restored { store, calls, names, restored })
     }
 }
 
@@ -340,6 +344,8 @@ pub struct Restored<T> {
     /// one that ran, if something did.
     pub calls: Vec<RestoredCall>,
     names: HashMap<String, Vec<Kept>>,
+    /// Which store the names are of: the field can be given another.
+    restored: StoreId,
 }
 
 impl<T> Restored<T> {
@@ -390,6 +396,7 @@ impl<T> Restored<T> {
     /// A reference, by its name. Fails if it is of another kind.
     pub fn reference<R: Reference>(&self, name: &str) -> Result<Owned<R>> {
         let runtime = &*self.store.inner.runtime;
+        store::check(runtime, self.restored, "reference")?;
         let (root, heap) = self.find("reference", name, |kept| match kept {
             Kept::Reference(root, heap) => Some((root.clone(), *heap)),
             _ => None,
@@ -525,13 +532,13 @@ impl<T: 'static> Store<T> {
             "the engine does not compile for interruption (Config::interruption)"
         );
         let runtime = &mut self.inner.runtime;
-        runtime.snapshot_hook = Some(Box::new(move |runtime| {
+        runtime.snapshot_hook = Some(Foreign::new(Box::new(move |runtime, registers| {
             // SAFETY: whoever called WebAssembly has set the owner, which is a store of this
             // very type, and uses it no more than the function that has stopped.
             let mut store = StoreContextMut(unsafe { &mut *runtime.owner().cast() });
-            let snapshot = take(&mut store, &options, Some(Running::Paused));
+            let snapshot = take(&mut store, &options, Some(Running::Paused(registers)));
             taken(store, snapshot)
-        }));
+        })));
         Ok(SnapshotHandle(runtime.interrupts().clone()))
     }
 }
@@ -562,7 +569,7 @@ pub(crate) fn take_in<T>(
 fn take<T>(
     store: &mut StoreContextMut<'_, T>,
     options: &SnapshotOptions,
-    running: Option<Running>,
+    running: Option<Running<'_>>,
 ) -> Result<Snapshot> {
     let engine = store.engine().clone();
     let runtime = &mut *store.0.runtime;

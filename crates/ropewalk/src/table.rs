@@ -50,7 +50,7 @@ impl Table {
         let runtime = &mut store.as_context_mut().0.runtime;
         crate::engine::check_type(runtime.types(), ValType::Ref(ty.element))?;
         let init = init.to_raw(runtime, ValType::Ref(ty.element))?;
-        let index = runtime.add_table(ty, init.u64())?;
+        let index = runtime.with_embedder(|runtime| runtime.add_table(ty, init.u64()))?;
         Ok(Table::from_index(runtime, index))
     }
 
@@ -160,7 +160,7 @@ impl Table {
         let number = self.in_store(runtime)?;
         let ty = runtime.table(number).ty();
         let init = init.to_raw(runtime, ValType::Ref(ty.element))?.u64();
-        let old = runtime.grow_table(number, delta, init)?;
+        let old = runtime.with_embedder(|runtime| runtime.grow_table(number, delta, init))?;
         ensure!(old.is_some(), "cannot grow a table of type {ty} by {delta} elements");
         Ok(old.unwrap_or_default())
     }

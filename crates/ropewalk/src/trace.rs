@@ -3,6 +3,7 @@
 use crate::store::Store;
 use anyhow::{Context as _, Result, ensure};
 use ropewalk_runtime::StackList;
+use ropewalk_runtime::embedder::Foreign;
 use ropewalk_runtime::trace::WhenBehind;
 use ropewalk_trace::{Event, Trace};
 use std::io::{BufWriter, Write};
@@ -75,7 +76,7 @@ impl<T> Store<T> {
         listener: impl FnMut(&Event) + Send + Sync + 'static,
     ) -> Result<()> {
         self.check_traced()?;
-        self.inner.runtime.set_listener(Some(Box::new(listener)));
+        self.inner.runtime.set_listener(Some(Foreign::new(Box::new(listener))));
         Ok(())
     }
 
@@ -158,7 +159,7 @@ impl<T> Store<T> {
     ) -> Result<()> {
         self.check_traced()?;
         ensure!(number > 0, "events are counted from 1");
-        self.inner.runtime.at_event(number - 1, Box::new(then));
+        self.inner.runtime.at_event(number - 1, Foreign::new(Box::new(then)));
         Ok(())
     }
 

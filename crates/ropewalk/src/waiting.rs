@@ -8,7 +8,7 @@ use ropewalk_runtime::{Pending, Poller, Polling, Stop, Store as RuntimeStore};
 use std::ffi::c_void;
 use std::future::poll_fn;
 use std::ptr::{self, NonNull};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
 /// A call that may wait, as a future polls it. If it is dropped while it waits, its
 /// stacks are freed.
@@ -65,7 +65,11 @@ impl WaitingCall {
             let mut polling = polling(context, ptr::null());
             return match begin(self.runtime, &mut polling) {
                 Ok(word) => Poll::Ready(Ok(word)),
-                Err(stop) => self.stopped(stop),
+                Err(stop) => {
+                    let polled = self.stopped(stop);
+                    self.announce(context.waker());
+                    polled
+                }
             };
         }
         self.poll_waiting(context)
@@ -94,7 +98,9 @@ impl WaitingCall {
         }
         let mut polling = polling(context, ptr::null());
         // SAFETY: whoever made this promised that nobody else uses the store.
-        unsafe { self.go_on(&mut polling) }
+        let polled = unsafe { self.go_on(&mut polling) };
+        self.announce(context.waker());
+        polled
     }
 
     /// Polls what the call waits for.
@@ -122,7 +128,16 @@ impl WaitingCall {
         }
     }
 
-    /// Notes that the call waits, or returns how it has ended.
+    /// Has whoever polls the call woken when it must go on, if it has just begun to wait. Called
+    /// when others can use the store: a waker may do anything.
+    pub fn announce(&mut self, waker: &Waker) {
+        if let State::Waits(pending) = &mut self.state {
+            pending.announce(waker);
+        }
+    }
+
+    /// Notes that the call waits, or returns how it has ended. If it waits, it is to be
+    /// [announced](Self::announce).
     pub fn stopped(&mut self, stop: Stop) -> Poll<Result<u64>> {
         match stop {
             Stop::Failed(error) => Poll::Ready(Err(public_error(error))),

@@ -5,8 +5,9 @@
 
 use crate::arch::stubs::{self, Left};
 use crate::backtrace::Backtrace;
+use crate::embedder::guarded;
 use crate::heap::OwnedRoot;
-use crate::host_error::HostError;
+use crate::host_error::{Described, HostError};
 use crate::pending::LeftWaiting;
 use crate::signal;
 use crate::stack::check::Violation;
@@ -297,7 +298,7 @@ pub(crate) unsafe fn activate_on(
         if store.as_mut().depth == 0 && signal::nothing_runs() {
             return activate_in::<true>(store, root, poller, enter);
         }
-        signal::prepare_thread();
+        let _prepared = signal::prepare_thread();
         activate_in::<false>(store, root, poller, enter)
     }
 }
@@ -455,14 +456,21 @@ fn error_of(store: &mut Store, ending: Ending) -> Result<anyhow::Error, Box<dyn 
                 return Ok(error);
             }
             store.keep_stacks(None);
-            store.trace_trap(&error.to_string(), None);
+            let described = match guarded(|| Described::of(&error)) {
+                Ok(described) => described,
+                Err(panic) => {
+                    store.embedder.drop_value(error);
+                    return Err(panic);
+                }
+            };
+            store.trace_trap(&described.first, None);
             // SAFETY: see above.
             let backtrace = unsafe { Backtrace::capture(store, &in_host_call(store)) };
             if let Some(trap) = error.downcast_ref::<Trap>() {
                 let detail = trap.detail().map(str::to_string);
                 return Ok(Trap::new(trap.code(), detail, backtrace).into());
             }
-            Ok(HostError::wrap(error, backtrace))
+            Ok(HostError::wrap(error, described, backtrace))
         }
     }
 }

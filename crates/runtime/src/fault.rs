@@ -133,12 +133,19 @@ fn overflows(store: &Store, fault: &Fault) -> bool {
 /// Whether it was the host's stack that had no room, for the values of a call of
 /// the host.
 fn overflows_the_host(store: &Store, fault: &Fault) -> bool {
+    let sp = store.context().host_sp;
+    let reach = used_below_host(store, fault.pc);
+    (sp.saturating_sub(reach)..sp).contains(&fault.address) && known_code::contains(fault.pc)
+}
+
+/// How many bytes below the host's stack pointer may be in use while code at an address runs: the
+/// trampolines of host functions, which are in no module, put the values of a call there.
+pub(crate) fn used_below_host(store: &Store, pc: usize) -> usize {
     const REACH: usize = TRANSFER_SLOTS * size_of::<RawVal>() + PAGE;
-    let is_below = |sp: usize| (sp.saturating_sub(REACH)..sp).contains(&fault.address);
-    // Only the trampolines of host functions write there, which are in no module.
-    is_below(store.context().host_sp)
-        && known_code::contains(fault.pc)
-        && store.module_at(fault.pc).is_none()
+    match store.module_at(pc) {
+        Some(_) => 0,
+        None => REACH,
+    }
 }
 
 /// Whether the kernel found no room on the stack for the frame of a foreign handler

@@ -6,10 +6,10 @@
 //! of what the store has, or what the embedder gives when that is used up.
 
 use crate::activation::Ending;
+use crate::embedder::Foreign;
 use crate::store::Store;
 use ropewalk_abi::TrapCode;
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The fuel of a store beside the portion that generated code has.
 #[derive(Default)]
@@ -42,7 +42,7 @@ pub enum OutOfFuel {
 
 /// What is asked when the fuel of a store is used up. If it fails, what runs ends with its
 /// error.
-pub type FuelHook = Box<dyn FnMut(&mut Store) -> anyhow::Result<OutOfFuel> + Send + Sync>;
+pub type FuelHook = Foreign<Box<dyn FnMut(&mut Store) -> anyhow::Result<OutOfFuel> + Send + Sync>>;
 
 impl Store {
     /// How much may still be executed.
@@ -99,9 +99,12 @@ impl Store {
     fn ask_for_fuel(&mut self) -> Result<bool, Ending> {
         const NONE: Ending = Ending::Trap(TrapCode::OutOfFuel);
         let mut hook = self.fuel.hook.take().ok_or(NONE)?;
-        let answer = catch_unwind(AssertUnwindSafe(|| hook(self)));
-        // It may have set another.
-        self.fuel.hook.get_or_insert(hook);
+        let answer = hook.call(|hook| hook(self));
+        match &self.fuel.hook {
+            None => self.fuel.hook = Some(hook),
+            // It has set another.
+            Some(_) => self.embedder.drop_value(hook),
+        }
         let (more, lets_others_run) = match answer.map_err(Ending::Panic)? {
             Ok(OutOfFuel::Trap | OutOfFuel::Continue(0) | OutOfFuel::Yield(0)) => return Err(NONE),
             Ok(OutOfFuel::Continue(more)) => (more, false),

@@ -1,9 +1,10 @@
 //! Room for a stack that has none left.
 //!
 //! Generated code checks nothing: it faults in the guard of the stack. The handler of
-//! signals gives the stack more room and lets the thread execute the instruction again.
-//! The handler may do so although that takes memory: what it has interrupted is
-//! generated code, which holds no lock and no reference to the store.
+//! signals has the thread continue on the host's stack, at the stub
+//! [`make_room`](crate::arch::stubs::make_room), which calls [`make_room`] here: like a host
+//! function it may allocate, and ask the limiter of the store. Then the thread goes back to the
+//! instruction that has faulted.
 //!
 //! The stack may move. No word on it points into it but the links, and of the registers
 //! only these do, at an instruction that can fault there:
@@ -17,15 +18,40 @@
 //!
 //! The runtime, where it needs room on a stack that waits, asks for it before it begins.
 
-use crate::arch::interrupted::Interrupted;
+use crate::activation::{Ending, LeavePoint};
+use crate::arch::interrupted::{Interrupted, Saved};
 use crate::fault::{self, Fault};
 use crate::stack;
 use crate::store::Store;
-use ropewalk_abi::{ControlBlock, TrapCode};
+use ropewalk_abi::builtin::{END, GO_ON};
+use ropewalk_abi::{ControlBlock, StoreContext, TrapCode};
 
-/// Gives the running stack, whose guard a thread has met, more room. Returns whether the
-/// instruction can be executed again; if not, nothing has changed.
-pub(crate) fn interrupted(store: &mut Store, thread: &mut Interrupted<'_>, fault: &Fault) -> bool {
+/// Gives the running stack, whose guard a thread has met, more room. Called by the stub: returns
+/// zero if the thread can execute the instruction again, with the registers that are saved.
+pub(crate) unsafe extern "C" fn make_room(context: *mut StoreContext, saved: *mut Saved) -> u64 {
+    // SAFETY: the stub passes the context of the store whose generated code was interrupted,
+    // which holds no reference to it, and what the handler has saved.
+    let (store, saved) = unsafe { (Store::from_context(context), &mut *saved) };
+    let fault = saved.fault;
+    let mut thread = saved.thread();
+    let has_room = has_grown(store, &mut thread, &fault);
+    let ending = match store.embedder.take_panic() {
+        Some(panic) => Ending::Panic(panic),
+        None if has_room => return GO_ON,
+        None => {
+            // SAFETY: the running stack's block is alive.
+            let fp = first_link(unsafe { &*store.context().stack }, &thread);
+            let left = LeavePoint { pc: fault.pc, fp, sp: fault.sp, distance: 0, at_fault: true };
+            Ending::Fault(TrapCode::CallStackExhausted, left)
+        }
+    };
+    store.set_ending(ending);
+    END
+}
+
+/// Gives the running stack more room. Returns whether the instruction can be executed again; if
+/// not, nothing has changed.
+fn has_grown(store: &mut Store, thread: &mut Interrupted<'_>, fault: &Fault) -> bool {
     // SAFETY: the running stack's block is alive.
     let block = unsafe { &mut *store.context().stack };
     let Some(pointers) = Pointers::find(store, block, thread, fault) else { return false };
@@ -34,7 +60,7 @@ pub(crate) fn interrupted(store: &mut Store, thread: &mut Interrupted<'_>, fault
     (block.sp, block.fp) = (fault.sp.max(block.limit), pointers.first_link);
     let high = block.high;
     // SAFETY: the thread is interrupted, and its registers are all that has addresses.
-    if unsafe { store.stacks.grow(block, high - lowest, &mut store.limiter) }.is_err() {
+    if unsafe { store.stacks.grow(block, high - lowest, &mut store.embedder) }.is_err() {
         return false;
     }
     let distance = block.high.wrapping_sub(high);
@@ -109,7 +135,7 @@ impl Store {
             if needed <= (*block).high - (*block).limit {
                 return Ok(());
             }
-            self.stacks.grow(&mut *block, needed, &mut self.limiter)
+            self.stacks.grow(&mut *block, needed, &mut self.embedder)
         };
         grown.map_err(|_| TrapCode::CallStackExhausted)
     }

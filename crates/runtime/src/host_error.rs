@@ -13,10 +13,14 @@ pub struct HostError {
 }
 
 impl HostError {
-    /// An error of a host function, with where it was called.
-    pub(crate) fn wrap(error: anyhow::Error, backtrace: Backtrace) -> anyhow::Error {
-        let host_error = HostError { message: format!("{error:#}"), backtrace };
-        match is_bare_message(&error) {
+    /// An error of a host function, with what it says and where it was called.
+    pub(crate) fn wrap(
+        error: anyhow::Error,
+        described: Described,
+        backtrace: Backtrace,
+    ) -> anyhow::Error {
+        let host_error = HostError { message: described.message, backtrace };
+        match described.is_bare {
             true => host_error.into(),
             false => error.context(host_error),
         }
@@ -30,6 +34,24 @@ impl HostError {
     /// Where the host function was called: the innermost frame first.
     pub fn backtrace(&self) -> &Backtrace {
         &self.backtrace
+    }
+}
+
+/// What an error says. All of it is asked of the embedder at once.
+pub(crate) struct Described {
+    /// The message with all its causes.
+    message: String,
+    /// The message alone.
+    pub first: String,
+    /// Whether the error is nothing but that.
+    is_bare: bool,
+}
+
+impl Described {
+    /// Calls code of the embedder.
+    pub fn of(error: &anyhow::Error) -> Described {
+        let is_bare = is_bare_message(error);
+        Described { message: format!("{error:#}"), first: error.to_string(), is_bare }
     }
 }
 

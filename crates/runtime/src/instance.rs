@@ -252,7 +252,7 @@ impl Store {
         if !module.can_use(self, imports) {
             return Err(MemoryError::unchecked(info.memories[0].minimum).into());
         }
-        self.limiter.check_counts(
+        self.embedder.check_counts(
             self.instances.len() + 1,
             self.memories.len() + info.memories.len() - info.imported_memories as usize,
             self.tables.len() + info.tables.len() - info.imported_tables as usize,
@@ -264,7 +264,7 @@ impl Store {
             // What was in the instance is gone.
             self.instances.truncate(index);
             for memory in self.memories.drain(sizes.0..) {
-                self.limiter.memory_grow_failed(0, memory.pages());
+                self.embedder.memory_grow_failed(0, memory.pages());
             }
             self.tables.truncate(sizes.1);
             self.collected_globals.truncate(sizes.2);
@@ -446,7 +446,7 @@ impl Store {
             let pool = &self.options.memories;
             // SAFETY: instances live as long as the store, which owns the memory.
             let memory = unsafe { Memory::new(*ty, def, pool, module.checks_memories) };
-            let memory = memory.inspect_err(|_| self.limiter.memory_grow_failed(0, ty.minimum))?;
+            let memory = memory.inspect_err(|_| self.embedder.memory_grow_failed(0, ty.minimum))?;
             self.memories.push(memory);
             instance.memories.push(self.memories.len() - 1);
         }

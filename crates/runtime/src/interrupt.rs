@@ -17,16 +17,16 @@
 
 use crate::activation::Ending;
 use crate::arch::stubs;
-use crate::pending::{Awaits, Scope, Waiting};
+use crate::embedder::{Embedder, Foreign, resume};
+use crate::pending::{Awaits, Waiting};
 use crate::rest::{AnyRest, Rest};
 use crate::store::Store;
 use crate::timer::{self, Alarm};
 use ropewalk_abi::builtin::{GO_ON, Outcome};
-use ropewalk_abi::{InstanceHeader, PausedFrame, StoreContext, TrapCode};
+use ropewalk_abi::{InstanceHeader, PausedFrame, PausedRegisters, StoreContext, TrapCode};
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -69,7 +69,7 @@ struct Words {
     /// The instances of the store, until it is dropped.
     instances: Vec<Word>,
     /// Who polls activations that wait, by the numbers of these.
-    wakers: HashMap<usize, Waker>,
+    wakers: HashMap<usize, Foreign<Waker>>,
     deadline: Clock,
     slice: Clock,
     sample: Clock,
@@ -129,9 +129,9 @@ impl Interrupts {
         }
         if reason as u32 & ENDING != 0 {
             let wakers = std::mem::take(&mut words.wakers);
-            // An executor may do anything then.
+            // Wakers may do anything.
             drop(words);
-            wakers.into_values().for_each(Waker::wake);
+            wake_all(wakers.into_values());
         }
     }
 
@@ -140,29 +140,24 @@ impl Interrupts {
         self.has(ENDING)
     }
 
-    /// Has an activation that waits polled again when it is to end.
+    /// Has an activation that waits polled again when it must end. The waker is cloned, woken
+    /// and dropped without the lock, since it may do anything.
     pub(crate) fn wake_at_end(&self, activation: usize, waker: &Waker) {
+        let waker = waker.clone();
         let mut words = self.lock();
-        match self.end() {
-            true => {
-                drop(words);
-                waker.wake_by_ref();
-            }
-            false if words.wakers.try_reserve(1).is_ok() => {
-                drop(words.wakers.insert(activation, waker.clone()));
-            }
-            // Where it cannot be noted, it is polled at once, and again until it can.
-            false => {
-                drop(words);
-                waker.wake_by_ref();
-            }
+        if self.end() || words.wakers.try_reserve(1).is_err() {
+            drop(words);
+            // Where there is no room for it, it is polled at once, and again until there is.
+            return waker.wake();
         }
+        let before = words.wakers.insert(activation, Foreign::new(waker));
+        drop(words);
+        drop(before);
     }
 
-    /// An activation does not wait any more.
-    pub(crate) fn wake_no_more(&self, activation: usize) {
-        let waker = self.lock().wakers.remove(&activation);
-        drop(waker);
+    /// An activation does not wait any more: returns its waker.
+    pub(crate) fn take_waker(&self, activation: usize) -> Option<Foreign<Waker>> {
+        self.lock().wakers.remove(&activation)
     }
 
     /// Takes a reason back.
@@ -210,13 +205,14 @@ impl Interrupts {
         words.instances.push(word);
     }
 
-    /// Forgets all instances, which are about to be dropped.
-    pub(crate) fn close(&self) {
+    /// Forgets all instances, which are about to be dropped. Returns the wakers of activations
+    /// that nobody will continue.
+    pub(crate) fn close(&self) -> HashMap<usize, Foreign<Waker>> {
         let mut words = self.lock();
         words.instances.clear();
-        words.wakers.clear();
         (words.deadline, words.slice) = (Clock::default(), Clock::default());
         words.sample = Clock::default();
+        std::mem::take(&mut words.wakers)
     }
 
     /// Lets functions stop at some time, and not at the one that was set before.
@@ -252,6 +248,18 @@ impl Interrupts {
     }
 }
 
+/// Wakes all, also if some of them panic; the first panic continues then.
+fn wake_all(wakers: impl Iterator<Item = Foreign<Waker>>) {
+    let mut embedder = Embedder::default();
+    for waker in wakers {
+        let woken = waker.call_once(Waker::wake);
+        embedder.unless_panic(woken);
+    }
+    if let Some(panic) = embedder.take_panic() {
+        resume(panic);
+    }
+}
+
 impl Store {
     /// What stops this store.
     pub fn interrupts(&self) -> &Arc<Interrupts> {
@@ -281,8 +289,8 @@ impl Store {
         }
     }
 
-    /// How a function continues that has seen that it is to stop.
-    fn pause(&mut self) -> Outcome {
+    /// How a function continues that has seen that it must stop, with these registers.
+    fn pause(&mut self, registers: &PausedRegisters) -> Outcome {
         if self.options.move_stacks {
             // SAFETY: the running stack is alive, and left in a call.
             unsafe { self.move_stack(self.context().stack) };
@@ -293,9 +301,9 @@ impl Store {
             let _ = self.set_next_sample();
         }
         if self.interrupts.has(Reason::Snapshot as u32)
-            && let Err(error) = self.answer_request()
+            && let Err(ending) = self.answer_request(registers)
         {
-            self.set_ending(Ending::Error(error));
+            self.set_ending(ending);
             return Outcome::END;
         }
         if self.interrupts.has(Reason::Always as u32) && self.options.heap.collect_always {
@@ -317,11 +325,15 @@ impl Store {
             self.set_ending(Ending::Error(error));
             return Outcome::END;
         }
+        if let Some(panic) = self.embedder.take_panic() {
+            self.set_ending(Ending::Panic(panic));
+            return Outcome::END;
+        }
         if !passes_turn && !self.interrupts.has(Reason::Slice as u32 | Reason::Always as u32) {
             return Outcome::returned(0);
         }
         self.interrupts.forget(Reason::Slice);
-        match self.pass_turn() {
+        match self.pass_turn(registers) {
             true => Outcome::END,
             false => {
                 self.begin_slice();
@@ -330,14 +342,17 @@ impl Store {
         }
     }
 
-    /// Has the store written down, as somebody has asked for.
-    fn answer_request(&mut self) -> anyhow::Result<()> {
+    /// Has a snapshot of the store taken, as somebody has asked for.
+    fn answer_request(&mut self, registers: &PausedRegisters) -> Result<(), Ending> {
         self.interrupts.forget(Reason::Snapshot);
         let Some(mut hook) = self.snapshot_hook.take() else { return Ok(()) };
-        let answered = catch_unwind(AssertUnwindSafe(|| hook(self)));
-        self.snapshot_hook.get_or_insert(hook);
-        // A panic of the embedder's ends what runs; it must not unwind from here.
-        answered.unwrap_or_else(|_| Err(anyhow::anyhow!("what takes snapshots has panicked")))
+        let answered = hook.call(|hook| hook(self, registers));
+        match &self.snapshot_hook {
+            None => self.snapshot_hook = Some(hook),
+            // It has set another.
+            Some(_) => self.embedder.drop_value(hook),
+        }
+        answered.map_err(Ending::Panic)?.map_err(Ending::Error)
     }
 
     /// Begins another time slice, if there are any.
@@ -355,24 +370,22 @@ impl Store {
 
     /// Leaves the newest activation, to continue when it is polled again. Returns
     /// whether it can be left.
-    fn pass_turn(&mut self) -> bool {
-        // SAFETY: whoever polls an activation is there as long as that runs.
-        let Some(polling) = (unsafe { self.poller().as_mut() }) else { return false };
-        if self.make_room_to_freeze().is_err() || !self.leave_paused() {
+    fn pass_turn(&mut self, registers: &PausedRegisters) -> bool {
+        if self.poller().is_null() {
             return false;
         }
-        // SAFETY: as above.
-        unsafe { (*polling.context).waker().wake_by_ref() };
-        self.set_waiting(Waiting { rest: AnyRest::new(NextTurn), scope: Scope::NONE });
+        if self.make_room_to_freeze().is_err() || !self.leave_paused(registers) {
+            return false;
+        }
+        self.set_waiting(Waiting::due(AnyRest::new(NextTurn)));
         self.left_awaiting = Awaits::Turn;
         true
     }
 
     /// Puts the registers of the function that has stopped on top of its stack, if there
     /// is room.
-    fn leave_paused(&mut self) -> bool {
-        let context = self.context();
-        let (stack, registers) = (context.stack, context.paused);
+    fn leave_paused(&mut self, registers: &PausedRegisters) -> bool {
+        let stack = self.context().stack;
         // SAFETY: the running stack is alive, and left in a call; nothing lies below its
         // stack pointer, where there is room then. The frame is read by
         // `continue_paused` and by walks along the frame pointers.
@@ -384,7 +397,7 @@ impl Store {
             let stack = &mut *stack;
             let resume = stubs::continue_paused as *const c_void;
             let place = stack.sp - size_of::<PausedFrame>();
-            let frame = PausedFrame { resume, registers, fp: stack.fp };
+            let frame = PausedFrame { resume, registers: *registers, fp: stack.fp };
             ptr::write(place as *mut PausedFrame, frame);
             stack.sp = place;
             stack.fp = place + std::mem::offset_of!(PausedFrame, fp);
@@ -421,13 +434,16 @@ impl Rest for Ends {
     }
 }
 
-/// Says how a function continues that has seen that it is to stop. Called by the stub:
+/// Says how a function continues that has seen that it must stop. Called by the stub:
 /// returns whether the activation is left.
-pub(crate) unsafe extern "C" fn paused(context: *mut StoreContext) -> u64 {
+pub(crate) unsafe extern "C" fn paused(
+    context: *mut StoreContext,
+    registers: *const PausedRegisters,
+) -> u64 {
     // SAFETY: the stub was called by generated code, which holds no reference to the
-    // store.
-    let store = unsafe { Store::from_context(context) };
-    let outcome = store.pause();
+    // store. The registers lie in the stub's frame.
+    let (store, registers) = unsafe { (Store::from_context(context), &*registers) };
+    let outcome = store.pause(registers);
     let outcome = match store.options.check_stacks && outcome.ended == GO_ON {
         true => store.check_after(outcome, false),
         false => outcome,

@@ -17,6 +17,7 @@
 //! | [`interrupt`], [`timer`] | stopping what runs, and when |
 //! | [`fuel`] | how much may be executed |
 //! | [`limiter`] | how much a store may have |
+//! | [`embedder`] | calling code of the embedder, and what it panics with |
 //! | [`held`] | continuations in the hands of the host |
 //! | [`from_host`] | tasks, fibers and stacks that the host continues |
 //! | [`builtins`] | what generated code calls |
@@ -41,6 +42,7 @@ mod const_expr;
 mod debugger;
 mod describe;
 mod design;
+pub mod embedder;
 mod exception;
 mod fault;
 mod frames;

@@ -21,6 +21,7 @@
 
 use crate::activation::{Ending, Poller, Stop, activate_on};
 use crate::arch::stubs::{self, Left};
+use crate::embedder::{guarded, resume};
 use crate::interrupt::{Ends, Interrupts};
 use crate::rest::{AnyRest, Rest};
 use crate::stack::RootStack;
@@ -34,7 +35,7 @@ use ropewalk_abi::{
 use std::cell::UnsafeCell;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
 /// The rest of a host function that was given up.
 struct GivenUp;
@@ -56,6 +57,8 @@ pub struct Waiting {
     pub rest: AnyRest,
     /// Where the scope of its references begins, if it keeps them while it waits.
     pub scope: Scope,
+    /// Whether it has not been polled yet, so that whoever polls the call must be woken.
+    pub is_due: bool,
 }
 
 /// What an activation waits for, as a [snapshot](crate::snapshot) can say it. It is noted only
@@ -114,9 +117,19 @@ impl Scope {
 }
 
 impl Waiting {
-    /// Drops the rest, which may use the store meanwhile.
-    pub fn give_up(&mut self) {
-        self.rest = AnyRest::new(GivenUp);
+    /// Waits for something that was not ready when it was polled.
+    pub fn polled(rest: AnyRest, scope: Scope) -> Waiting {
+        Waiting { rest, scope, is_due: false }
+    }
+
+    /// Waits for something that was not polled yet.
+    pub fn due(rest: AnyRest) -> Waiting {
+        Waiting { rest, scope: Scope::NONE, is_due: true }
+    }
+
+    /// Returns the rest, which nobody will continue. It may use the store when it is dropped.
+    pub fn give_up(&mut self) -> AnyRest {
+        std::mem::replace(&mut self.rest, AnyRest::new(GivenUp))
     }
 }
 
@@ -136,6 +149,17 @@ pub struct Pending {
 }
 
 impl Pending {
+    /// Has whoever polls the call woken when it must go on. Called when the call was just left
+    /// and the store can be used by others: a waker may do anything.
+    pub fn announce(&mut self, waker: &Waker) {
+        if let Some(interrupts) = &self.interrupts {
+            interrupts.wake_at_end(self.number as usize, waker);
+        }
+        if std::mem::take(&mut self.waiting.is_due) {
+            waker.wake_by_ref();
+        }
+    }
+
     /// Polls what it waits for. It is ready too if the activation is to end.
     #[inline]
     pub fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
@@ -292,11 +316,6 @@ impl Store {
             }
         };
         self.frozen[number] = Some(frozen);
-        if self.options.interruption {
-            // SAFETY: who polls an activation is there as long as that runs.
-            let context = unsafe { (*self.poller()).context.as_ref() };
-            self.interrupts.wake_at_end(number, context.expect("it was polled").waker());
-        }
         // As many blocks there cannot be.
         LeftWaiting(number as u32)
     }
@@ -328,7 +347,8 @@ impl Store {
         let Frozen { root, stack, base, .. } = self.frozen[number].take().expect("it waits");
         self.free_frozen.push(number);
         if self.options.interruption {
-            self.interrupts.wake_no_more(number);
+            let waker = self.interrupts.take_waker(number);
+            self.embedder.drop_value(waker);
         }
         let block = root.block;
         self.roots.push(root);
@@ -389,7 +409,7 @@ impl Store {
 
     /// Continues with what has become of a host function.
     fn conclude(&mut self, waiting: Waiting) -> Outcome {
-        let Waiting { rest, scope } = waiting;
+        let Waiting { rest, scope, .. } = waiting;
         let outcome = rest.conclude(self);
         if let Some(begin) = scope.begin() {
             self.close_scope(begin);
@@ -437,7 +457,10 @@ pub unsafe fn thaw(
             (*context).stack = stack;
             (*context).base = base;
             let store = Store::from_context(context);
-            let outcome = store.conclude(waiting);
+            let outcome = guarded(|| store.conclude(waiting)).unwrap_or_else(|panic| {
+                store.set_ending(Ending::Panic(panic));
+                Outcome::END
+            });
             if outcome.ended == GO_ON {
                 if store.is_unusual {
                     store.trace_host_return();
@@ -468,11 +491,12 @@ pub unsafe fn thaw(
 /// As for [`thaw`].
 pub unsafe fn cancel(store: NonNull<Store>, pending: Pending) {
     let Pending { number, waiting, .. } = pending;
-    let Waiting { rest, scope } = waiting;
+    let Waiting { rest, scope, .. } = waiting;
     // It may use the store, and wait for activations of its own.
-    drop(rest);
+    let dropped = guarded(|| drop(rest));
     // SAFETY: the caller's promise.
     unsafe { give_up(store, number as usize, scope) };
+    dropped.unwrap_or_else(resume);
 }
 
 unsafe fn give_up(mut store: NonNull<Store>, number: usize, scope: Scope) {

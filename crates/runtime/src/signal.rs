@@ -1,12 +1,15 @@
 //! Faults of generated code become traps.
 //!
 //! The handler runs on an alternate stack. [`fault`] tells what a fault is. Where the
-//! stack has no room, it [grows](grow), and the instruction is executed again, as it is where
-//! [code](crate::precompiled) is executed for the first time, and was checked. A trap
-//! is noted in the store, and the thread made to continue at [`leave`](crate::arch::stubs::leave); the
-//! handler never jumps out. A fault that must not happen ends the process. What is
+//! stack has no room, the thread is made to continue on the host's stack, where the stack
+//! [grows](crate::grow); then the instruction is executed again. So is one of
+//! [code](crate::precompiled) that is executed for the first time, when the code was checked. A
+//! trap is noted in the store, and the thread made to continue at
+//! [`leave`](crate::arch::stubs::leave). A fault that must not happen ends the process. What is
 //! not ours, and every signal that a process has sent, goes to the handler that was
 //! there before.
+//!
+//! The handler never jumps out, allocates nothing, and calls no code of the embedder.
 
 use crate::activation::{Ending, LeavePoint};
 use crate::arch::interrupted::Interrupted;
@@ -16,11 +19,10 @@ use crate::grow;
 use crate::map::{Map, PAGE};
 use crate::store::Store;
 use libc::{c_int, c_void, siginfo_t, ucontext_t};
-use ropewalk_abi::{StoreContext, TrapCode};
+use ropewalk_abi::StoreContext;
 use std::cell::Cell;
 use std::io;
 use std::mem::MaybeUninit;
-use std::panic::{self, AssertUnwindSafe};
 use std::ptr;
 use std::sync::OnceLock;
 
@@ -41,8 +43,8 @@ const UNPREPARED: *mut StoreContext = ptr::dangling_mut();
 /// Installs the handlers of the process, once.
 pub fn install() -> io::Result<()> {
     let result = PREVIOUS.get_or_init(|| {
-        // SAFETY: the handler takes no lock and allocates nothing, unless what it has
-        // interrupted is generated code, which does neither.
+        // SAFETY: the handler allocates nothing, and takes a lock only if it has interrupted
+        // generated code, which holds none.
         unsafe { install_handlers() }.map_err(|error| error.raw_os_error().unwrap_or(0))
     });
     match result {
@@ -67,18 +69,25 @@ unsafe fn install_handlers() -> io::Result<[libc::sigaction; 4]> {
     Ok(previous)
 }
 
-/// Gives the thread an alternate stack for signals, if it has none of ours.
+/// Gives the thread an alternate stack for signals, if it has none of ours, for as long as what
+/// this returns is kept.
 #[inline]
-pub(crate) fn prepare_thread() {
-    if RUNNING.get() == UNPREPARED {
-        prepare_new_thread();
-    }
+pub(crate) fn prepare_thread() -> Option<Prepared> {
+    if RUNNING.get() == UNPREPARED { prepare_new_thread() } else { None }
 }
 
 #[cold]
-fn prepare_new_thread() {
-    ALTERNATE_STACK.with(|_| RUNNING.set(ptr::null_mut()));
+fn prepare_new_thread() -> Option<Prepared> {
+    let lasts = ALTERNATE_STACK.try_with(|_| ()).is_ok();
+    // The thread is about to end, and destroys its thread-local values: one of them is used by
+    // the destructor of another.
+    let prepared = (!lasts).then(|| Prepared(AlternateStack::new()));
+    RUNNING.set(ptr::null_mut());
+    prepared
 }
+
+/// A thread has an alternate stack until the outermost of its activations has ended.
+pub(crate) struct Prepared(#[expect(dead_code, reason = "it is dropped")] AlternateStack);
 
 /// Whether no activation runs on this thread, which is prepared for one.
 #[inline]
@@ -147,6 +156,9 @@ unsafe fn become_trap(signal: c_int, info: &siginfo_t, context: &mut ucontext_t)
         return false;
     }
     let mut thread = Interrupted::new(context);
+    if thread.go_back() {
+        return true;
+    }
     let fault = Fault {
         signal,
         code: info.si_code,
@@ -164,20 +176,9 @@ unsafe fn become_trap(signal: c_int, info: &siginfo_t, context: &mut ucontext_t)
     let code = match fault::judge(store, &fault) {
         Verdict::Trap(code) => code,
         Verdict::NoRoom => {
-            // SAFETY: as above, and it is ours.
-            let store = unsafe { Store::from_context(running) };
-            // The limiter of the store may panic.
-            let grow = AssertUnwindSafe(|| grow::interrupted(store, &mut thread, &fault));
-            match panic::catch_unwind(grow) {
-                Ok(true) => return true,
-                Ok(false) => TrapCode::CallStackExhausted,
-                Err(panic) => {
-                    // SAFETY: as above.
-                    unsafe { Store::from_context(running) }.set_ending(Ending::Panic(panic));
-                    thread.leave(running);
-                    return true;
-                }
-            }
+            // SAFETY: the fault is ours, so generated code of the store was interrupted.
+            unsafe { thread.call_host(running, fault::used_below_host(store, fault.pc), fault) };
+            return true;
         }
         Verdict::Checked => return true,
         Verdict::NoCode(code) => {

@@ -6,12 +6,12 @@ use crate::builtins;
 use crate::code::LoadedModule;
 use crate::const_expr::ConstValue;
 use crate::debugger::stores::Known;
+use crate::embedder::{Embedder, Foreign};
 use crate::fuel::Fuel;
 use crate::heap::{Heap, HeapOptions, NoMemory, Object};
 use crate::held::Released;
 use crate::instance::Instance;
 use crate::interrupt::Interrupts;
-use crate::limiter::Limiter;
 use crate::memory::{Memory, MemoryPool};
 use crate::parking::KnownSites;
 use crate::pending::{Awaits, Frozen, Waiting};
@@ -47,7 +47,8 @@ impl StoreId {
 }
 
 /// What writes a store down at a check point. If it fails, what runs ends with its error.
-pub type SnapshotHook = Box<dyn FnMut(&mut Store) -> anyhow::Result<()> + Send + Sync>;
+pub type SnapshotHook =
+    Foreign<Box<dyn FnMut(&mut Store, &PausedRegisters) -> anyhow::Result<()> + Send + Sync>>;
 
 /// How a store behaves.
 #[derive(Clone, Debug)]
@@ -181,8 +182,8 @@ pub struct Store {
     pub(crate) time_slice: Option<Duration>,
     /// What functions may execute when what they have now is used up.
     pub(crate) fuel: Fuel,
-    /// Who decides how much there may be.
-    pub(crate) limiter: Limiter,
+    /// What the embedder has given it to call.
+    pub(crate) embedder: Embedder,
     /// Whether a builtin runs that can be left if that has to wait.
     pub(crate) is_asking: bool,
     /// Lets debuggers find it.
@@ -352,7 +353,7 @@ impl Store {
             left_call: LeftCall { results: 0, array: 0 },
             fuel: 0,
             pause: stubs::pause as *const c_void,
-            paused: PausedRegisters::ZERO,
+            saved_word: 0,
             store: ptr::null_mut(),
         };
         let id = StoreId::next();
@@ -408,7 +409,7 @@ impl Store {
             since: None,
             time_slice: None,
             fuel: Fuel::default(),
-            limiter: Limiter::default(),
+            embedder: Embedder::default(),
             is_asking: false,
             known: None,
             owner: ptr::null_mut(),
@@ -599,17 +600,17 @@ impl Store {
 
     /// A new memory that belongs to no instance.
     pub fn add_memory(&mut self, ty: ropewalk_abi::MemoryType) -> anyhow::Result<usize> {
-        self.limiter.check_counts(0, self.memories.len() + 1, 0)?;
+        self.embedder.check_counts(0, self.memories.len() + 1, 0)?;
         self.check_new_memory(&ty)?;
         let memory = Memory::standalone(ty, &self.options.memories);
-        let memory = memory.inspect_err(|_| self.limiter.memory_grow_failed(0, ty.minimum))?;
+        let memory = memory.inspect_err(|_| self.embedder.memory_grow_failed(0, ty.minimum))?;
         self.memories.push(memory);
         Ok(self.memories.len() - 1)
     }
 
     /// A new table that belongs to no instance.
     pub fn add_table(&mut self, ty: ropewalk_abi::TableType, init: u64) -> anyhow::Result<usize> {
-        self.limiter.check_counts(0, 0, self.tables.len() + 1)?;
+        self.embedder.check_counts(0, 0, self.tables.len() + 1)?;
         self.check_new_table(&ty)?;
         let is_collected = self.options.types.is_collected(ValType::Ref(ty.element));
         let limit = self.options.tables.elements;
@@ -672,7 +673,7 @@ impl Store {
 
     /// A reference to a host value.
     pub fn add_extern(&mut self, value: Box<dyn Any + Send + Sync>) -> Result<u64, TrapCode> {
-        if !self.limiter.host_values_growing(self.heap.host_values()) {
+        if !self.embedder.host_values_growing(self.heap.host_values()) {
             return Err(self.heap.refuse(NoMemory::Limiter));
         }
         self.heap.make_room_for_extern()?;
@@ -790,7 +791,8 @@ pub(crate) unsafe extern "C" fn move_stack_of(context: *mut StoreContext) {
 
 impl Drop for Store {
     fn drop(&mut self) {
-        self.interrupts.close();
+        let wakers = self.interrupts.close();
+        self.embedder.drop_value(wakers);
         // What is streamed has an end, if nobody has ended it before.
         self.finish_trace();
         self.known = None;

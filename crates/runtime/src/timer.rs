@@ -4,6 +4,7 @@
 //! So somebody else looks at the time, and only when there is something to do: the
 //! thread begins with the first alarm, and no store costs anything by itself.
 
+use crate::embedder::{discard, guarded};
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Condvar, Mutex, MutexGuard};
@@ -65,9 +66,11 @@ fn run() {
             None => EARLIER.wait(queue).expect("nobody panics with it"),
             Some(first) if first.key().0 <= now => {
                 let action = first.remove();
-                // It may use the timer.
+                // It may use the timer, and wake what panics; the timer goes on for others.
                 drop(queue);
-                action();
+                if let Err(panic) = guarded(action) {
+                    discard(panic);
+                }
                 lock()
             }
             Some(first) => {

@@ -36,7 +36,9 @@ impl ArrayRef {
         check_fields(runtime, ty, elements)?;
         let len = u32::try_from(elements.len());
         let len = len.map_err(|_| anyhow!("an array has fewer than 2^32 elements"))?;
-        let word = runtime.new_object(ty, len).map_err(|code| runtime.trap(code))?;
+        let word = runtime
+            .with_embedder(|runtime| runtime.new_object(ty, len))
+            .map_err(|code| runtime.trap(code))?;
         for (i, element) in elements.iter().enumerate() {
             let value = element.to_raw(runtime, slot_type(ty, 0).storage.unpacked())?;
             // SAFETY: the array has this element, and the value its type.

@@ -42,7 +42,8 @@ impl ExnRef {
         };
         raw(runtime)?;
         let tag = tag.in_store(runtime)?;
-        let word = runtime.new_exception(tag, |runtime| raw(runtime))?;
+        let word =
+            runtime.with_embedder(|runtime| runtime.new_exception(tag, |runtime| raw(runtime)))?;
         Ok(ExnRef(Handle::new(runtime, word)))
     }
 

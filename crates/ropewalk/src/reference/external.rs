@@ -32,7 +32,8 @@ impl ExternRef {
     /// any more.
     pub fn new<T: Any + Send + Sync>(mut store: impl AsContextMut, value: T) -> Result<ExternRef> {
         let runtime = &mut store.as_context_mut().0.runtime;
-        let added = try_box(value).and_then(|value| runtime.add_extern(value));
+        let added = try_box(value)
+            .and_then(|value| runtime.with_embedder(|runtime| runtime.add_extern(value)));
         let word = added.map_err(|code| runtime.trap(code))?;
         Ok(ExternRef(Handle::new(runtime, word)))
     }

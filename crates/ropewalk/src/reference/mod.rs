@@ -98,7 +98,7 @@ pub trait Reference: Copy + sealed::Sealed {
     fn own(self, mut store: impl crate::AsContextMut) -> Result<Owned<Self>> {
         let runtime = &mut store.as_context_mut().0.runtime;
         let word = self.handle(Inside(())).word(runtime, Self::KIND)?;
-        runtime.check_new_handle()?;
+        runtime.with_embedder(RuntimeStore::check_new_handle)?;
         let root = runtime.own(word);
         let root = root.ok_or_else(|| runtime.trap(TrapCode::OutOfMemory))?;
         Ok(Owned::from_root(runtime.id(), root, self.detail(Inside(()))))

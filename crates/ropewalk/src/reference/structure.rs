@@ -35,7 +35,9 @@ impl StructRef {
         let runtime = &mut *store.0.runtime;
         WrongCount::check(("field", "fields"), types.len(), fields.len())?;
         check_fields(runtime, ty, fields)?;
-        let word = runtime.new_object(ty, 0).map_err(|code| runtime.trap(code))?;
+        let word = runtime
+            .with_embedder(|runtime| runtime.new_object(ty, 0))
+            .map_err(|code| runtime.trap(code))?;
         for (i, (field, ty)) in fields.iter().zip(types).enumerate() {
             let value = field.to_raw(runtime, ty.storage.unpacked())?;
             // SAFETY: the struct has this field, and the value its type.

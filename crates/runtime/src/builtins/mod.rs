@@ -152,7 +152,7 @@ impl Conclude for std::result::Result<u64, Ending> {
         // value that was dropped waits for the next builtin.
         let panic = match builtin.is_half_way() {
             true => None,
-            false => store.heap.panic.take(),
+            false => store.embedder.take_panic(),
         };
         if let Some(panic) = panic {
             store.set_ending(Ending::Panic(panic));

@@ -70,7 +70,7 @@ impl Store {
 
     /// Closes an open scope.
     pub fn close_scope(&mut self, begin: usize) {
-        // Whoever gives another store each time closes what was not opened.
+        // Two scopes can be swapped, and then each closes what the other opened.
         let open = &mut self.heap.roots.open_scopes;
         *open = open.saturating_sub(1);
         self.end_scope(begin);
@@ -86,9 +86,7 @@ impl Store {
         // Without a need for room this fails only for want of memory to copy
         // to, and then everything stays where it is.
         let _ = self.collect(0);
-        if let Some(panic) = self.heap.panic.take() {
-            std::panic::resume_unwind(panic);
-        }
+        self.continue_panic();
     }
 
     /// How many collections there were.

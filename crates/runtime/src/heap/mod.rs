@@ -28,7 +28,6 @@ use ropewalk_abi::{TrapCode, TypeInfo};
 use std::any::Any;
 use std::io;
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 /// How a heap behaves.
@@ -64,8 +63,6 @@ pub(crate) struct Heap {
     allowed: usize,
     /// What a check has found wrong while it collected.
     pub violation: Option<String>,
-    /// What a host value panicked with when it was dropped.
-    pub panic: Option<Box<dyn Any + Send>>,
     /// Why there was no memory the last time, until somebody has said so.
     pub refusal: Option<NoMemory>,
 }
@@ -102,7 +99,6 @@ impl Heap {
             collections: 0,
             allowed: 0,
             violation: None,
-            panic: None,
             refusal: None,
         }
     }
@@ -291,18 +287,19 @@ impl Store {
         let (base, len) = (space.base(), space.map.len());
         let begun = self.is_traced().then(Instant::now);
         let next = collect::copy_reachable(self, lists, base, space.clean);
+        self.heap.replace_space(space, used);
+        let context = self.context_mut();
+        // The heap is whole again, and full until the limiter has said how much there may be.
+        (context.heap_next, context.heap_end) = (next, next);
         if let Some(begun) = begun {
             self.trace_collect(begun);
         }
-        self.heap.replace_space(space, used);
         let live = next - base;
         let (enough, refused) = self.heap_may_have(live, needed, len);
         self.heap.allowed = self.heap.allowed.max(enough);
         // Who can wait for more does, so as not to collect all the time.
-        let fits = live + needed <= enough && !self.limiter.is_open();
-        let context = self.context_mut();
-        context.heap_next = next;
-        context.heap_end = base + enough.max(live);
+        let fits = live + needed <= enough && !self.embedder.limiter.is_open();
+        self.context_mut().heap_end = base + enough.max(live);
         self.drop_dead();
         match fits {
             true => Ok(()),
@@ -330,14 +327,10 @@ impl Store {
 }
 
 impl Store {
-    /// Drops the host values that the last collection has not reached. A panic
-    /// continues where the embedder can see it.
+    /// Drops the host values that the last collection has not reached.
     fn drop_dead(&mut self) {
         for value in std::mem::take(&mut self.heap.externs.dead) {
-            let dropped = catch_unwind(AssertUnwindSafe(|| drop(value)));
-            if let Err(panic) = dropped {
-                self.heap.panic.get_or_insert(panic);
-            }
+            self.embedder.drop_value(value);
         }
     }
 }

@@ -93,20 +93,22 @@ impl Store {
     pub(crate) fn begin_asking(&mut self) {
         self.is_asking = true;
         let can_wait = !self.poller().is_null();
-        if let Limiter::Waits(limiter) = &mut self.limiter {
-            limiter.let_wait(can_wait);
+        if let Limiter::Waits(limiter) = &mut self.embedder.limiter {
+            let question = limiter.let_wait(can_wait);
+            self.embedder.drop_value(question);
         }
     }
 
     /// It has ended. If it has failed because the limiter has not decided, its call is left.
     pub(crate) fn end_asking(&mut self, call: BuiltinCall, has_failed: bool) -> Option<Outcome> {
         self.is_asking = false;
-        let Limiter::Waits(limiter) = &mut self.limiter else { return None };
+        let Limiter::Waits(limiter) = &mut self.embedder.limiter else { return None };
         let question = limiter.let_wait(false)?;
-        if !has_failed || self.heap.panic.is_some() {
+        let answers = limiter.take_answers();
+        if !has_failed || self.embedder.has_panicked() {
+            self.embedder.drop_value((question, answers));
             return None;
         }
-        let answers = limiter.take_answers();
         self.heap.refusal = None;
         self.stacks.take_refusal();
         let kept = self.keep_operands(&call);
@@ -118,7 +120,7 @@ impl Store {
         };
         let rest = AnyRest::new(rest);
         let left = LeftCall { results: 1, array: 0 };
-        Some(self.wait(Waiting { rest, scope: Scope::NONE }, left))
+        Some(self.wait(Waiting::polled(rest, Scope::NONE), left))
     }
 
     /// None if there is no memory for it.

@@ -1,11 +1,11 @@
 //! What a store may have: an embedder decides it while things grow.
 
 use crate::activation::NOBODY;
+use crate::embedder::Embedder;
 use crate::instance::InstantiateError;
 use crate::store::Store;
 use anyhow::{Result, bail};
 use ropewalk_abi::{MemoryType, TableType};
-use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::task::{Context, Waker};
 use waiting::AsyncLimiter;
@@ -60,8 +60,8 @@ pub trait ResourceLimiter: Send + Sync {
     /// and, if it says no, for what is needed now. Then the call traps with `call stack
     /// exhausted`.
     ///
-    /// The stack has just met its guard, and WebAssembly waits at any instruction: this
-    /// runs in a handler of signals, on a stack of 64 KiB.
+    /// WebAssembly waits at any instruction meanwhile, and this runs on the host's stack, like a
+    /// host function.
     fn stack_growing(&mut self, _current: usize, _desired: usize, _bytes: usize) -> bool {
         true
     }
@@ -162,24 +162,14 @@ macro_rules! ask_at_once {
 }
 
 impl Limiter {
-    /// Fails if there may not be one more instance, or so many more memories and tables.
-    pub fn check_counts(
-        &self,
-        instances: usize,
-        memories: usize,
-        tables: usize,
-    ) -> Result<(), Refused> {
+    /// How many instances, memories and tables there may be.
+    fn counts(&self) -> [usize; 3] {
         const MANY: usize = usize::MAX;
-        for (count, most, what) in [
-            (instances, ask_at_once!(self, instances(), MANY), "instances"),
-            (memories, ask_at_once!(self, memories(), MANY), "memories"),
-            (tables, ask_at_once!(self, tables(), MANY), "tables"),
-        ] {
-            if count > most {
-                return Err(Refused(format!("{count} {what}: at most {most} are allowed")));
-            }
-        }
-        Ok(())
+        [
+            ask_at_once!(self, instances(), MANY),
+            ask_at_once!(self, memories(), MANY),
+            ask_at_once!(self, tables(), MANY),
+        ]
     }
 
     /// Asks whether something may grow.
@@ -195,21 +185,56 @@ impl Limiter {
     pub fn is_open(&self) -> bool {
         matches!(self, Limiter::Waits(limiter) if limiter.is_open())
     }
+}
 
+/// What is asked at once. A limiter that panics has refused.
+impl Embedder {
+    /// Fails if there may not be so many instances, memories and tables.
+    pub fn check_counts(
+        &mut self,
+        instances: usize,
+        memories: usize,
+        tables: usize,
+    ) -> Result<(), Refused> {
+        let [most_instances, most_memories, most_tables] =
+            self.ask(|limiter| limiter.counts()).unwrap_or([0; 3]);
+        for (count, most, what) in [
+            (instances, most_instances, "instances"),
+            (memories, most_memories, "memories"),
+            (tables, most_tables, "tables"),
+        ] {
+            if count > most {
+                return Err(Refused(format!("{count} {what}: at most {most} are allowed")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells the limiter that a memory has not grown from so many pages to so many.
     pub fn memory_grow_failed(&mut self, from: u64, to: u64) {
-        ask_at_once!(self, memory_grow_failed(bytes(from), bytes(to)), ())
+        self.ask(|limiter| ask_at_once!(limiter, memory_grow_failed(bytes(from), bytes(to)), ()));
     }
 
+    /// Whether a stack may grow.
     pub fn stack_growing(&mut self, from: usize, to: usize, bytes: usize) -> bool {
-        ask_at_once!(self, stack_growing(from, to, bytes), true)
+        let ask =
+            |limiter: &mut Limiter| ask_at_once!(limiter, stack_growing(from, to, bytes), true);
+        self.ask(ask).unwrap_or(false)
     }
 
+    /// Whether the host may own one more reference.
     fn handles_growing(&mut self, from: usize) -> bool {
-        ask_at_once!(self, handles_growing(from, from + 1), true)
+        let ask =
+            |limiter: &mut Limiter| ask_at_once!(limiter, handles_growing(from, from + 1), true);
+        self.ask(ask).unwrap_or(false)
     }
 
+    /// Whether there may be one more value of the host.
     pub fn host_values_growing(&mut self, from: usize) -> bool {
-        ask_at_once!(self, host_values_growing(from, from + 1), true)
+        let ask = |limiter: &mut Limiter| {
+            ask_at_once!(limiter, host_values_growing(from, from + 1), true)
+        };
+        self.ask(ask).unwrap_or(false)
     }
 }
 
@@ -225,46 +250,37 @@ fn count(count: u64) -> usize {
 impl Store {
     /// Has somebody decide how much there may be.
     pub fn set_limiter(&mut self, limiter: Box<dyn ResourceLimiter>) {
-        self.limiter = Limiter::AtOnce(limiter);
+        self.embedder.limiter = Limiter::AtOnce(limiter);
     }
 
     /// Has somebody decide it who may wait.
     pub fn set_limiter_async(&mut self, limiter: Arc<dyn ResourceLimiterAsync>) {
-        self.limiter = Limiter::Waits(AsyncLimiter::new(limiter));
+        self.embedder.limiter = Limiter::Waits(AsyncLimiter::new(limiter));
     }
 
     /// Fails unless the host may own one more reference.
     pub fn check_new_handle(&mut self) -> Result<(), Refused> {
         let roots = &mut self.heap.roots;
-        if self.limiter.handles_growing(roots.count_owned()) {
+        if self.embedder.handles_growing(roots.count_owned()) {
             return Ok(());
         }
         roots.forget_without_owners();
         let count = roots.count_owned();
-        match self.limiter.handles_growing(count) {
+        match self.embedder.handles_growing(count) {
             true => Ok(()),
             false => Err(Refused(format!("{} references that the host owns", count + 1))),
         }
     }
 
-    /// Asks whether something may grow. A panic of a limiter that a builtin asks is kept
-    /// until that has ended.
+    /// Asks whether something may grow. A limiter that panics has refused.
     pub(crate) fn ask(&mut self, growth: Growth) -> Decision {
         let poller = if self.is_asking { self.poller() } else { NOBODY };
-        let limiter = &mut self.limiter;
-        let mut ask = || match poller.is_null() {
+        let asked = self.embedder.ask(|limiter| match poller.is_null() {
             true => limiter.ask(growth, &mut Context::from_waker(Waker::noop())),
             // SAFETY: whoever polls an activation is there as long as that runs.
             false => limiter.ask(growth, unsafe { &mut *(*poller).context }),
-        };
-        if !self.is_asking {
-            return ask();
-        }
-        let asked = panic::catch_unwind(AssertUnwindSafe(ask));
-        asked.unwrap_or_else(|panic| {
-            self.heap.panic.get_or_insert(panic);
-            Decision::No
-        })
+        });
+        asked.unwrap_or(Decision::No)
     }
 
     /// Whether a memory or table may grow, where it can be an error that nobody knows yet.
@@ -298,7 +314,7 @@ impl Store {
         let from = memory.size();
         let grown = memory.grow(delta);
         if grown.is_none() {
-            self.limiter.memory_grow_failed(from, from.saturating_add(delta));
+            self.embedder.memory_grow_failed(from, from.saturating_add(delta));
         }
         Ok(grown)
     }

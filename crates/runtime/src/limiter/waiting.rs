@@ -252,7 +252,7 @@ impl Store {
         &self,
         growths: Vec<Growth>,
     ) -> impl Future<Output = Result<Answers>> + Send + use<> {
-        let limiter = match &self.limiter {
+        let limiter = match &self.embedder.limiter {
             Limiter::Waits(limiter) => Some(limiter.limiter.clone()),
             _ => None,
         };
@@ -272,15 +272,17 @@ impl Store {
 
     /// What the limiter is asked from now on is answered already.
     pub fn expect_answers(&mut self, answers: Answers) {
-        if let Limiter::Waits(limiter) = &mut self.limiter {
-            limiter.answers = answers;
+        if let Limiter::Waits(limiter) = &mut self.embedder.limiter {
+            let before = std::mem::replace(&mut limiter.answers, answers);
+            self.embedder.drop_value(before);
         }
     }
 
     /// What was asked is done, or has failed.
     pub fn forget_answers(&mut self) {
-        if let Limiter::Waits(limiter) = &mut self.limiter {
-            drop(limiter.take_answers());
+        if let Limiter::Waits(limiter) = &mut self.embedder.limiter {
+            let answers = limiter.take_answers();
+            self.embedder.drop_value(answers);
         }
     }
 }

@@ -42,7 +42,7 @@ impl Writer<'_> {
         if let Some(running) = self.take.running {
             let host = match running {
                 Running::InHostCall(host) => Some(host),
-                Running::Paused => None,
+                Running::Paused(_) => None,
             };
             let root = store.roots[store.depth - 1].block;
             let &StoreContext { stack, base, extending, .. } = store.context();

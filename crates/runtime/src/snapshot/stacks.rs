@@ -369,8 +369,7 @@ impl<'a> Writer<'a> {
     }
 
     /// What lies on top of the running stack, as if it had been left where it is.
-    fn top_of_running(&self, running: Running, fp: usize) -> Vec<u8> {
-        let context = self.store().context();
+    fn top_of_running(&self, running: Running<'_>, fp: usize) -> Vec<u8> {
         let words = |words: &[u64]| words.iter().flat_map(|word| word.to_le_bytes()).collect();
         let top: Vec<u8> = match running {
             Running::InHostCall(host) => {
@@ -382,8 +381,7 @@ impl<'a> Writer<'a> {
                 let resume = stubs::continue_call as *const () as u64;
                 words(&[resume, 0, 0, 0, 0, 0, results as u64, array as u64, fp as u64])
             }
-            Running::Paused => {
-                let registers = context.paused;
+            Running::Paused(registers) => {
                 let mut all = vec![stubs::continue_paused as *const () as u64];
                 all.extend(registers.words);
                 all.extend(registers.vectors.as_flattened());

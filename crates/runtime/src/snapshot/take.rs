@@ -24,7 +24,9 @@ use anyhow::Result;
 use ropewalk_abi::heap::is_object;
 use ropewalk_abi::module::Item;
 use ropewalk_abi::stack::block_number;
-use ropewalk_abi::{FuncImport, HeapType, HostContext, RawVal, RefType, TableType, ValType};
+use ropewalk_abi::{
+    FuncImport, HeapType, HostContext, PausedRegisters, RawVal, RefType, TableType, ValType,
+};
 use std::any::Any;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -47,7 +49,7 @@ pub struct Take<'a> {
     /// Whether others may be based on this one.
     pub watch: bool,
     /// What runs, if anything does.
-    pub running: Option<Running>,
+    pub running: Option<Running<'a>>,
 }
 
 /// What a snapshot is based on.
@@ -63,11 +65,11 @@ pub enum Base<'a> {
 
 /// Why the activation that runs does not run now.
 #[derive(Clone, Copy, Debug)]
-pub enum Running {
+pub enum Running<'a> {
     /// It has called a host function, of this context.
     InHostCall(*const HostContext),
-    /// It has stopped at a check point.
-    Paused,
+    /// It has stopped at a check point, with these registers.
+    Paused(&'a PausedRegisters),
 }
 
 /// Writes a store down; if it is known what has changed since the base, only that.

@@ -20,7 +20,8 @@
 use super::arena::GUARD;
 use super::relocate::copy_and_link;
 use super::table::Stacks;
-use crate::limiter::{Limiter, Undecided};
+use crate::embedder::Embedder;
+use crate::limiter::Undecided;
 use crate::machine::MachineLimit;
 use crate::map::{self, Map, PAGE};
 use crate::trace::note::Note;
@@ -285,14 +286,14 @@ impl Stacks {
         &mut self,
         block: &mut ControlBlock,
         needed: usize,
-        limiter: &mut Limiter,
+        embedder: &mut Embedder,
     ) -> Result<(), NoRoom> {
         if needed <= block.high - block.limit {
             return Ok(());
         }
         let needed = needed.next_multiple_of(PAGE);
         // SAFETY: the caller's promise.
-        let grown = unsafe { self.grow_by_doubling(block, needed, limiter) };
+        let grown = unsafe { self.grow_by_doubling(block, needed, embedder) };
         self.grown.refusal = grown.err();
         grown
     }
@@ -313,7 +314,7 @@ impl Stacks {
         &mut self,
         block: &mut ControlBlock,
         needed: usize,
-        limiter: &mut Limiter,
+        embedder: &mut Embedder,
     ) -> Result<(), NoRoom> {
         let number = self.number_of(block).expect("a block of the table");
         let size = block.high - block.limit;
@@ -333,9 +334,9 @@ impl Stacks {
         }
         let wanted = (2 * size).next_multiple_of(PAGE).min(most).min(room / PAGE * PAGE);
         let sizes = [wanted.max(needed), needed];
-        let wanted = self.first_allowed(size, sizes, limiter).or_else(|| {
+        let wanted = self.first_allowed(size, sizes, embedder).or_else(|| {
             self.give_back_unused();
-            self.first_allowed(size, sizes, limiter)
+            self.first_allowed(size, sizes, embedder)
         });
         let wanted = wanted.ok_or(NoRoom::Limiter)?;
         let before = self.grown.regions.get(&number).map_or(0, Region::added);
@@ -358,10 +359,10 @@ impl Stacks {
         &self,
         size: usize,
         sizes: [usize; 2],
-        limiter: &mut Limiter,
+        embedder: &mut Embedder,
     ) -> Option<usize> {
         let taken = self.taken();
-        sizes.into_iter().find(|to| limiter.stack_growing(size, *to, taken + (to - size)))
+        sizes.into_iter().find(|to| embedder.stack_growing(size, *to, taken + (to - size)))
     }
 
     /// Gives back what no stack uses and what counts for all of them.

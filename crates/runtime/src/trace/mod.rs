@@ -28,6 +28,7 @@ mod record;
 mod stop;
 mod stream;
 
+use crate::embedder::Foreign;
 use crate::frames_tree::FrameTree;
 use event::Raw;
 use ropewalk_abi::stack::Purpose;
@@ -47,7 +48,7 @@ pub use stream::WhenBehind;
 pub const DEFAULT_LIMIT: usize = 1 << 20;
 
 /// Somebody who is told of each event.
-pub type Listener = Box<dyn FnMut(&ropewalk_trace::Event) + Send + Sync>;
+pub type Listener = Foreign<Box<dyn FnMut(&ropewalk_trace::Event) + Send + Sync>>;
 
 /// What is recorded in a store.
 pub struct Recorder {

@@ -9,7 +9,6 @@ use ropewalk_abi::builtin::SUSPEND;
 use ropewalk_abi::stack::{EVERY_TAG, Purpose, tag_of_handler};
 use ropewalk_abi::trace::{TracedClass, traced_class, traced_count, traced_word};
 use ropewalk_abi::{ControlBlock, HostContext, StoreContext, TagDef, TypeInfo, clauses};
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;
 use std::time::Instant;
 
@@ -79,9 +78,12 @@ impl Store {
         }
         if let Some(mut listener) = recorder.listener.take() {
             let event = recorder.event(&raw);
-            match catch_unwind(AssertUnwindSafe(|| listener(&event))) {
+            match listener.call(|listener| listener(&event)) {
                 Ok(()) => recorder.listener = Some(listener),
-                Err(panic) => self.heap.panic = Some(panic),
+                Err(panic) => {
+                    self.embedder.keep(panic);
+                    self.embedder.drop_value(listener);
+                }
             }
         }
     }
@@ -253,10 +255,8 @@ impl Store {
             let id = recorder.entered.pop()?;
             Some(recorder.raw(id, None, Kind::Leave))
         });
-        if is_traced.is_some()
-            && let Some(panic) = self.heap.panic.take()
-        {
-            resume_unwind(panic);
+        if is_traced.is_some() {
+            self.continue_panic();
         }
     }
 

@@ -6,16 +6,16 @@
 
 use super::Recorder;
 use super::event::{Kind, NONE, Raw};
+use crate::embedder::Foreign;
 use crate::stack::StackList;
 use crate::store::Store;
 use crate::trap::Trap;
 use ropewalk_abi::ControlBlock;
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
 /// What is called at an event, with the stacks.
-pub type AtEvent = Box<dyn FnOnce(anyhow::Result<StackList>) + Send + Sync>;
+pub type AtEvent = Foreign<Box<dyn FnOnce(anyhow::Result<StackList>) + Send + Sync>>;
 
 /// Where to stop.
 pub(super) struct Stop {
@@ -53,9 +53,8 @@ impl Store {
         let stop = recorder.stop.take().expect("it was just there");
         let stacks = self.stacks_after(recorder, raw);
         recorder.end_stream(self);
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| (stop.then)(stacks))) {
-            self.heap.panic = Some(panic);
-        }
+        let told = stop.then.call_once(|then| then(stacks));
+        self.embedder.unless_panic(told);
     }
 
     /// The stacks after an event that was just recorded.

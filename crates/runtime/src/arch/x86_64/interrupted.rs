@@ -3,8 +3,10 @@
 
 use super::frames::loads_from;
 use super::stubs;
+use crate::fault::Fault;
 use libc::{c_int, ucontext_t};
 use ropewalk_abi::StoreContext;
+use ropewalk_abi::access::PAGE;
 
 /// The processor's exception for an access that no page could allow.
 pub(crate) const GENERAL_PROTECTION: i64 = 13;
@@ -12,12 +14,65 @@ pub(crate) const GENERAL_PROTECTION: i64 = 13;
 /// The bit of a page fault's code that is set if something was written.
 const WRITING: i64 = 2;
 
+/// The registers of an interrupted thread, but those for floats and vectors.
+type Registers = [libc::greg_t; 23];
+
 /// The registers of an interrupted thread.
-pub(crate) struct Interrupted<'a>(&'a mut ucontext_t);
+pub(crate) struct Interrupted<'a>(&'a mut Registers);
+
+/// What lies on the host's stack while the host runs for an interrupted thread: what that
+/// continues with, and why it was interrupted.
+#[repr(C, align(16))]
+pub(crate) struct Saved {
+    registers: Registers,
+    pub fault: Fault,
+}
+
+impl Saved {
+    pub fn thread(&mut self) -> Interrupted<'_> {
+        Interrupted(&mut self.registers)
+    }
+}
 
 impl Interrupted<'_> {
     pub fn new(context: &mut ucontext_t) -> Interrupted<'_> {
-        Interrupted(context)
+        Interrupted(&mut context.uc_mcontext.gregs)
+    }
+
+    /// Makes the thread continue at [`make_room`](stubs::make_room), on the host's stack, below
+    /// what is in use there.
+    ///
+    /// # Safety
+    ///
+    /// It must have been interrupted in generated code of the store, and no more bytes than
+    /// `used` be in use below the stack pointer that the host has left.
+    pub unsafe fn call_host(&mut self, store: *mut StoreContext, used: usize, fault: Fault) {
+        // SAFETY: the store is alive while its activation runs.
+        let top = unsafe { (*store).host_sp } - used;
+        for page in (top..top + used).step_by(PAGE).rev() {
+            // SAFETY: it is the host's stack. Where that has no room, the highest page that is
+            // missing is its guard, and this faults there, as a call would.
+            unsafe { (page as *const u8).read_volatile() };
+        }
+        let place = (top - size_of::<Saved>()) & !(align_of::<Saved>() - 1);
+        // SAFETY: the caller's promise; as above, in the next page at most.
+        unsafe { (place as *mut Saved).write(Saved { registers: *self.0, fault }) };
+        self.0[libc::REG_RIP as usize] = stubs::make_room as *const () as i64;
+        self.0[libc::REG_RSP as usize] = place as i64;
+        self.0[libc::REG_RDI as usize] = store as i64;
+        self.0[libc::REG_RSI as usize] = place as i64;
+    }
+
+    /// Makes the thread continue where it was interrupted, if it is at
+    /// [`go_back`](stubs::go_back). Returns whether it is.
+    pub fn go_back(&mut self) -> bool {
+        let is_there = self.pc() == stubs::go_back as *const () as usize;
+        if is_there {
+            let saved = self.register(libc::REG_RSI) as *const Saved;
+            // SAFETY: the stub has it in this register, and nothing was written there since.
+            *self.0 = unsafe { (*saved).registers };
+        }
+        is_there
     }
 
     /// The instruction that it was at.
@@ -41,19 +96,18 @@ impl Interrupted<'_> {
 
     /// The number of the processor's exception, the last one if this is none.
     pub fn exception(&self) -> i64 {
-        self.0.uc_mcontext.gregs[libc::REG_TRAPNO as usize]
+        self.0[libc::REG_TRAPNO as usize]
     }
 
     /// Whether a page fault, which the last exception was, is of something that was written.
     pub fn was_writing(&self) -> bool {
-        self.0.uc_mcontext.gregs[libc::REG_ERR as usize] & WRITING != 0
+        self.0[libc::REG_ERR as usize] & WRITING != 0
     }
 
     /// Makes the thread continue at [`leave`](stubs::leave).
     pub fn leave(&mut self, store: *mut StoreContext) {
-        let registers = &mut self.0.uc_mcontext.gregs;
-        registers[libc::REG_RIP as usize] = stubs::leave as *const () as i64;
-        registers[libc::REG_R10 as usize] = store as i64;
+        self.0[libc::REG_RIP as usize] = stubs::leave as *const () as i64;
+        self.0[libc::REG_R10 as usize] = store as i64;
     }
 
     /// Makes the thread continue on its stack, which has moved.
@@ -83,12 +137,12 @@ impl Interrupted<'_> {
     }
 
     fn add(&mut self, register: c_int, distance: usize) {
-        let value = &mut self.0.uc_mcontext.gregs[register as usize];
+        let value = &mut self.0[register as usize];
         *value = value.wrapping_add(distance as i64);
     }
 
     fn register(&self, number: c_int) -> usize {
-        self.0.uc_mcontext.gregs[number as usize] as usize
+        self.0[number as usize] as usize
     }
 }
 

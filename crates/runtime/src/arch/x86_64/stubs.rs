@@ -730,35 +730,50 @@ macro_rules! load_register {
     };
 }
 
-/// Asks on the host's stack how a function continues that is to stop. The store's
-/// context is in `rdi`; all registers are preserved, and no word of the stack is used,
-/// since there may be none.
+/// Asks on the host's stack how a function continues that must stop. The store's context is in
+/// `rdi`. All registers are preserved, and no word of the running stack is used, since there may
+/// be none. The registers lie on the host's stack, so each activation has its own:
+///
+/// ```text
+///   | frames of the host                   |  <- host_sp
+///   | PausedRegisters, `rdi` at offset 40  |
+///   | the store, one word of padding       |
+///   | frame of `paused`                    |
+/// ```
 #[unsafe(naked)]
 pub(crate) unsafe extern "C" fn pause() {
     core::arch::naked_asm!(
-        all_registers!(save_register, "rdi + {paused}"),
-        "mov [rdi + {paused} + 40], rdi",
+        "mov [rdi + {saved_word}], r11",
         "mov r11, [rdi + {stack}]",
         "mov [r11 + {sp}], rsp",
         "mov [r11 + {fp}], rbp",
         "mov rsp, [rdi + {host_sp}]",
+        "mov r11, [rdi + {saved_word}]",
+        "sub rsp, {registers}",
+        all_registers!(save_register, "rsp"),
+        "mov [rsp + 40], rdi",
+        "mov rsi, rsp",
         "push rdi",
         "sub rsp, 8",
         "call {paused_at}",
-        "mov rdi, [rsp + 8]",
+        "add rsp, 8",
+        "pop rdi",
         "test rax, rax",
         "jnz 2f",
-        "mov r11, [rdi + {stack}]",
-        "mov rsp, [r11 + {sp}]",
+        "mov r11, [rdi + {stack}]", // it may have moved
         "mov rbp, [r11 + {fp}]",
-        all_registers!(load_register, "rdi + {paused}"),
+        "mov r11, [r11 + {sp}]",
+        "mov [rdi + {saved_word}], r11",
+        all_registers!(load_register, "rsp"),
+        "mov rsp, [rdi + {saved_word}]",
         "ret",
         "2:",
         "mov r10, rdi",
         "jmp {leave}",
         paused_at = sym crate::interrupt::paused,
         leave = sym leave,
-        paused = const offset_of!(StoreContext, paused),
+        registers = const size_of::<PausedRegisters>(),
+        saved_word = const offset_of!(StoreContext, saved_word),
         stack = const offset_of!(StoreContext, stack),
         sp = const offset_of!(ControlBlock, sp),
         fp = const offset_of!(ControlBlock, fp),
@@ -780,10 +795,52 @@ pub(crate) unsafe extern "C" fn continue_paused() {
     )
 }
 
+/// Where an interrupted thread continues to get more room for its stack: on the host's stack,
+/// where what it was interrupted with lies, of which `rsi` has the address. The store's context
+/// is in `rdi`. The registers for floats and vectors are those of the interrupted code.
+///
+/// ```text
+///   | frames of the host                       |  <- host_sp
+///   | Saved: registers, fault                  |
+///   | xmm0 to xmm15 and what controls them     |
+///   | address of Saved, the store              |
+///   | frame of `make_room`                     |
+/// ```
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn make_room() {
+    core::arch::naked_asm!(
+        "sub rsp, 512",
+        "fxsave64 [rsp]",
+        "push rsi",
+        "push rdi",
+        "call {make_room}",
+        "pop rdi",
+        "pop rsi",
+        "fxrstor64 [rsp]",
+        "test rax, rax",
+        "jnz 2f",
+        "jmp {go_back}",
+        "2:",
+        "mov r10, rdi",
+        "jmp {leave}",
+        make_room = sym crate::grow::make_room,
+        go_back = sym go_back,
+        leave = sym leave,
+    )
+}
+
+/// Faults, so that the handler of signals puts the registers of an interrupted thread back, all
+/// of them at once. The address of what it continues with is in `rsi`.
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn go_back() {
+    core::arch::naked_asm!("ud2")
+}
+
 // The registers lie as the stubs write them, after the word that a switch pops.
 const _: () = assert!(
     offset_of!(PausedRegisters, vectors) == 112
         && size_of::<PausedRegisters>() == 112 + 256
+        && size_of::<PausedRegisters>().is_multiple_of(16)
         && offset_of!(PausedFrame, registers) == size_of::<usize>()
         && offset_of!(PausedFrame, fp) + size_of::<usize>() == size_of::<PausedFrame>()
 );

@@ -168,6 +168,8 @@ fn all_stubs() -> Vec<(usize, Rule)> {
         stubs::leave as *const () as usize,
         stubs::continue_call as *const () as usize,
         stubs::continue_paused as *const () as usize,
+        stubs::make_room as *const () as usize,
+        stubs::go_back as *const () as usize,
         stubs::deliver as *const () as usize,
         stubs::deliver_checked as *const () as usize,
         stubs::unpark as *const () as usize,

@@ -318,7 +318,7 @@ impl Store {
             for stack in members(outermost) {
                 if !self.stacks.fits(&*stack, &*free) {
                     let needed = self.stacks.begin_alike(&*stack, &mut *free);
-                    self.stacks.grow(&mut *free, needed, &mut self.limiter)?;
+                    self.stacks.grow(&mut *free, needed, &mut self.embedder)?;
                 }
                 free = (*free).next_free;
             }

@@ -51,7 +51,7 @@ impl Reader<'_> {
             unsafe { (*root.block).handlers = clauses.as_ptr() };
         }
         let places = Arc::new(CallerPlaces { values, clauses });
-        let waiting = Waiting { rest: AnyRest::new(Nothing), scope: Scope::NONE };
+        let waiting = Waiting::polled(AnyRest::new(Nothing), Scope::NONE);
         let frozen = Frozen { root, stack, base, awaits, _caller: Some(places.clone()) };
         let pending = self.store.restore_frozen(frozen, waiting)?;
         let awaited = ty.map_or(Vec::new(), |ty| ty.results().to_vec());
