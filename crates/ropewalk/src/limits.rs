@@ -2,7 +2,9 @@
 
 use crate::store::{Store, StoreContextMut};
 use anyhow::{Result, bail};
+use ropewalk_runtime::embedder::guarded;
 use ropewalk_runtime::{Answers, ResourceLimiter, ResourceLimiterAsync};
+use std::panic::resume_unwind;
 use std::sync::Arc;
 
 impl<T> Store<T> {
@@ -112,9 +114,12 @@ impl<T> StoreContextMut<'_, T> {
         work: impl FnOnce(&mut StoreContextMut<'_, T>) -> R,
     ) -> R {
         self.0.runtime.expect_answers(answers);
-        let result = work(self);
+        let result = guarded(|| work(self));
         self.0.runtime.forget_answers();
-        result
+        match result {
+            Ok(result) => result,
+            Err(panic) => resume_unwind(panic),
+        }
     }
 }
 

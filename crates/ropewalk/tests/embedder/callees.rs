@@ -170,7 +170,7 @@ pub const CALLEES: &[Callee] = &[
         p.func::<i32, ()>("hold").call(&mut p.store, 1_200).unwrap();
         limited(p, "stack", |p| drop(p.func::<(), i32>("clone").call(&mut p.store, ())))
     }),
-    ("a limiter of the heap", |p| limited(p, "heap", |p| drop(p.call("objects", 20_000)))),
+    ("a limiter of the heap", |p| limited(p, "heap", |p| drop(p.call("objects", 2_000)))),
     ("a limiter of the heap of the host", |p| {
         limited(p, "heap", |p| {
             let _ = ExternRef::new(&mut p.store, 1);
@@ -280,7 +280,7 @@ pub const CALLEES: &[Callee] = &[
         p.deed.stop();
     }),
     ("a value that WebAssembly collects", |p| {
-        drop_value(p, |p| drop(p.func::<i32, i32>("objects").call(&mut p.store, 20_000)))
+        drop_value(p, |p| drop(p.func::<i32, i32>("objects").call(&mut p.store, 2_000)))
     }),
     ("a value that the host collects", |p| drop_value(p, |p| p.store.gc())),
     ("a value that a new one collects", |p| {

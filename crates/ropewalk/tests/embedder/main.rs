@@ -34,25 +34,41 @@ fn config(mode: Mode) -> Config {
 /// The modes in which a store that is not whole would be found out.
 const MODES: [Mode; 4] = [CHECK, COLLECT_AND_MOVE, PARK, MINIMAL_STACKS];
 
-#[test]
-fn whatever_a_callee_does_the_store_works_afterwards() {
-    for mode in MODES {
-        let engine = Engine::new(&config(mode)).unwrap();
-        for (callee, run) in CALLEES {
-            for deed in DEEDS {
-                let mut program = Program::new(&engine, deed);
-                // What went wrong is the business of the test of each place.
-                let panic = catch_unwind(AssertUnwindSafe(|| run(&mut program))).err();
-                // Some of them panic when they are dropped.
-                std::mem::forget(panic);
-                let what = format!("{callee}, which {deed:?}, in the mode {}", mode.name);
-                let was_called = program.deed.count() > 0;
-                assert!(was_called, "nobody called {what}");
-                program.deed.stop();
-                program.works().unwrap_or_else(|error| panic!("{what}: {error:?}"));
-            }
+/// Has each callee do everything.
+fn whatever_a_callee_does_the_store_works(mode: Mode) {
+    let engine = Engine::new(&config(mode)).unwrap();
+    for (callee, run) in CALLEES {
+        for deed in DEEDS {
+            let mut program = Program::new(&engine, deed);
+            let panic = catch_unwind(AssertUnwindSafe(|| run(&mut program))).err();
+            // Some of them panic when they are dropped.
+            std::mem::forget(panic);
+            let what = format!("{callee}, which {deed:?}");
+            assert!(program.deed.count() > 0, "nobody called {what}");
+            program.deed.stop();
+            program.works().unwrap_or_else(|error| panic!("{what}: {error:?}"));
         }
     }
+}
+
+#[test]
+fn whatever_a_callee_does_the_store_works_with_checked_stacks() {
+    whatever_a_callee_does_the_store_works(CHECK);
+}
+
+#[test]
+fn whatever_a_callee_does_the_store_works_while_all_moves() {
+    whatever_a_callee_does_the_store_works(COLLECT_AND_MOVE);
+}
+
+#[test]
+fn whatever_a_callee_does_the_store_works_with_parked_stacks() {
+    whatever_a_callee_does_the_store_works(PARK);
+}
+
+#[test]
+fn whatever_a_callee_does_the_store_works_with_minimal_stacks() {
+    whatever_a_callee_does_the_store_works(MINIMAL_STACKS);
 }
 
 #[test]

@@ -25,6 +25,9 @@ mod waiting;
 /// fails, the call fails with that error. What cannot be had while a module is
 /// instantiated is an error.
 ///
+/// It may be asked while the store is half changed, so it gets numbers only. If it panics, it has
+/// refused, and the panic continues where WebAssembly or the host has asked for more.
+///
 /// `StoreLimits` is one that needs no code.
 pub trait ResourceLimiter: Send + Sync {
     /// Whether a linear memory may grow from so many bytes to so many. A new one grows
