@@ -352,7 +352,8 @@ struct Leaving<'a> {
 
 impl Leaving<'_> {
     /// Makes the activation outside of this one the newest; then frees the first-class
-    /// stacks that the frames held, if the computation has lost them.
+    /// stacks that the frames held, if the computation has lost them. A panic of the embedder
+    /// continues, unless the computation will.
     fn leave(self, has_lost: bool) -> anyhow::Result<()> {
         let mut this = std::mem::ManuallyDrop::new(self);
         this.restore();
@@ -360,7 +361,9 @@ impl Leaving<'_> {
         if has_lost && !store.is_poisoned() {
             store.collect_lost();
         }
-        store.after_activation()
+        let left = store.after_activation();
+        store.continue_panic_unless_waiting();
+        left
     }
 
     /// Ends an activation that has not returned, or stops it for now.
@@ -376,15 +379,15 @@ impl Leaving<'_> {
         let ending = self.store.take_ending();
         self.store.end_interruption();
         let by_exception = matches!(ending, Ending::Exception(..));
-        let error = error_of(self.store, ending);
+        let error = error_of(self.store, ending).unwrap_or_else(|panic| {
+            self.store.embedder.keep(panic);
+            anyhow::anyhow!("the embedder has panicked")
+        });
         if !self.store.is_poisoned() {
             self.store.end_abruptly(by_exception);
         }
         let left = self.leave(!by_exception);
-        match error {
-            Ok(error) => Stop::Failed(left.err().unwrap_or(error)),
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
+        Stop::Failed(left.err().unwrap_or(error))
     }
 
     fn restore(&mut self) {
@@ -646,9 +649,15 @@ impl Store {
     #[cold]
     fn tidy_after_activation(&mut self) -> anyhow::Result<()> {
         self.trace_leave();
-        if self.is_poisoned() {
-            return Ok(());
-        }
+        let tidied = match self.is_poisoned() {
+            true => Ok(()),
+            false => self.tidy(),
+        };
+        self.continue_panic_unless_waiting();
+        tidied
+    }
+
+    fn tidy(&mut self) -> anyhow::Result<()> {
         if self.stacks.may_give_back() && self.depth == 0 {
             self.trim_stacks();
         }
@@ -659,6 +668,14 @@ impl Store {
             self.check_now()?;
         }
         Ok(())
+    }
+
+    /// Continues a panic of the embedder, if the newest activation has ended. If it waits, the
+    /// panic continues when it ends.
+    fn continue_panic_unless_waiting(&mut self) {
+        if self.left_waiting.is_none() {
+            self.continue_panic();
+        }
     }
 
     /// The root stack for the next activation.

@@ -248,16 +248,12 @@ impl Store {
         });
     }
 
-    /// The newest activation has ended, or waits for a function of the host. The panic of
-    /// whoever listens continues here, if it has not before.
+    /// The newest activation has ended, or waits for a function of the host.
     pub(crate) fn trace_leave(&mut self) {
-        let is_traced = self.record(|recorder, _| {
+        self.record(|recorder, _| {
             let id = recorder.entered.pop()?;
             Some(recorder.raw(id, None, Kind::Leave))
         });
-        if is_traced.is_some() {
-            self.continue_panic();
-        }
     }
 
     /// There was a collection.
