@@ -173,6 +173,7 @@ pub struct WasiCtxBuilder {
     random: Option<Random>,
     end_on_broken_pipe: bool,
     saveable: bool,
+    most_descriptors: Option<usize>,
     pub(crate) tape: Tape,
 }
 
@@ -345,6 +346,7 @@ impl WasiCtxBuilder {
             random: None,
             end_on_broken_pipe: false,
             saveable: false,
+            most_descriptors: None,
             tape: Tape::None,
         }
     }
@@ -604,6 +606,14 @@ impl WasiCtxBuilder {
         self
     }
 
+    /// How many descriptors the program may have at a time, its standard streams and directories
+    /// among them. Beyond that, opening fails with `EMFILE`. If nothing is said it is 1,048,576,
+    /// and most hosts allow a process fewer.
+    pub fn max_descriptors(&mut self, count: usize) -> &mut WasiCtxBuilder {
+        self.most_descriptors = Some(count);
+        self
+    }
+
     /// The context. The builder is as new then.
     pub fn build(&mut self) -> WasiCtx {
         let mut builder = std::mem::take(self);
@@ -648,7 +658,10 @@ impl WasiCtxBuilder {
     }
 
     /// The context with these descriptors, of which some are directories with these names.
-    pub(crate) fn finish(self, table: Table, preopens: &[String]) -> WasiCtx {
+    pub(crate) fn finish(self, mut table: Table, preopens: &[String]) -> WasiCtx {
+        if let Some(most) = self.most_descriptors {
+            table.limit(most);
+        }
         let monotonic = || Box::new(MonotonicClock { beginning: Instant::now() });
         WasiCtx {
             args: self.args,

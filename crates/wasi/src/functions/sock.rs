@@ -27,6 +27,7 @@ pub(crate) fn sock_accept(
         _ => return Err(Errno::NOTSOCK.into()),
     };
     descriptor.require(Rights::SOCK_ACCEPT)?;
+    ctx.table.check_room()?;
     let accepted = rustix::io::retry_on_intr(|| {
         accept_with(socket, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK)
     });

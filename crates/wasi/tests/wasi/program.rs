@@ -73,6 +73,7 @@ pub mod errno {
     pub const INVAL: i32 = 28;
     pub const ISDIR: i32 = 31;
     pub const LOOP: i32 = 32;
+    pub const MFILE: i32 = 33;
     pub const NAMETOOLONG: i32 = 37;
     pub const NOENT: i32 = 44;
     pub const NOTDIR: i32 = 54;
