@@ -6,7 +6,6 @@ use crate::valtype::wasm_valtype_t;
 use crate::vector::Vector;
 use anyhow::{Context, Result, bail, ensure};
 use ropewalk::{Engine, ExternType, FuncType, GlobalType, MemoryType, TableType, TagType, ValType};
-use std::mem;
 
 /// How large something is, and may become.
 #[repr(C)]

@@ -321,10 +321,10 @@ fn more_than_a_host_takes_is_refused_before_it_is_looked_at() {
         let poll = [BUFFER as i64, BUFFER as i64 + (8 << 20), count, result];
         assert_eq!(program.call("poll_oneoff", &poll), expected, "{count} subscriptions");
     }
-    let path = |len: usize| [&vec![b'.', b'/'].repeat(len / 2)[..], b"a"].concat();
+    let path = |len: usize| format!("{}a", "./".repeat(len / 2));
     for (len, expected) in [(4095, NOENT), (4097, NAMETOOLONG), (PIECE + 1, NAMETOOLONG)] {
         let path = path(len);
-        let at = program.put(BUFFER, &path);
+        let at = program.put(BUFFER, path.as_bytes());
         for name in ["path_unlink_file", "path_remove_directory"] {
             let found = program.call(name, &[ROOT.into(), at, path.len() as i64]);
             assert_eq!(found, expected, "{name} with {len} bytes");
