@@ -172,7 +172,7 @@ const NEW: &str = "(i32.eqz (ref.is_null (global.get $new)))";
 
 #[test]
 fn what_moves_much_is_paid_before_it_runs() {
-    for mode in [DEFAULT, NOT_OPTIMISED, SINGLE_PASS, COLLECT_AND_MOVE, CHECK, STOP] {
+    for mode in [DEFAULT, NOT_OPTIMISED, SINGLE_PASS, COLLECT_AND_MOVE, CHECK, SNAPSHOTS, STOP] {
         let engine = counting(mode);
         for (units, run, after) in MOVING {
             let text = format!(
@@ -206,6 +206,40 @@ fn what_moves_much_is_paid_before_it_runs() {
             assert!((*units..units + 10).contains(&cost), "{what}: {cost}");
             assert_ne!(after(&mut store), 0, "{what}: it has not run");
         }
+    }
+}
+
+/// What a function knows of its stack between two switches is still true after it has let others
+/// run for fuel in between.
+#[test]
+fn switches_around_what_waits_for_fuel_find_their_stack() {
+    let text = "(module (memory 2) (type $f (func (result i32))) (type $k (cont $f)) (tag $t)
+        (func $twice (param $n i32) (result i32)
+          (suspend $t)
+          (memory.fill (i32.const 0) (local.get $n) (i32.const 65536))
+          (suspend $t)
+          (memory.copy (i32.const 65536) (i32.const 0) (i32.const 65536))
+          (suspend $t)
+          (i32.load8_u (i32.const 131071)))
+        (func $f (result i32) (call $twice (i32.const 3)))
+        (elem declare func $f)
+        (func (export \"run\") (result i32) (local $k (ref null $k))
+          (local.set $k (cont.new $k (ref.func $f)))
+          (loop $more (result i32)
+            (block $on (result (ref $k))
+              (return (resume $k (on $t $on) (local.get $k))))
+            (local.set $k)
+            (br $more))))";
+    for mode in [DEFAULT, MOVE, COLLECT_AND_MOVE, PARK, CHECK, SNAPSHOTS, STOP] {
+        let (mut store, instance) = instantiate_in(&counting(mode), text);
+        let run = instance.get_typed_func::<(), i32>(&mut store, "run").unwrap();
+        let needed = cost(&mut store, |store| assert_eq!(run.call(store, ()).unwrap(), 3));
+        assert!(needed > 2048, "{needed}, {}", mode.name);
+        store.on_out_of_fuel(|_| Ok(OutOfFuel::Yield(300))).unwrap();
+        store.set_fuel(0).unwrap();
+        let (found, polls) = block_on(run.call_async(&mut store, ()));
+        assert_eq!(found.unwrap(), 3, "{}", mode.name);
+        assert!(polls >= 3, "{polls}, {}", mode.name);
     }
 }
 
