@@ -205,7 +205,8 @@ WASM_API_EXTERN bool ropewalk_trap_exit_status(const wasm_trap_t*, int32_t* out)
 
 /* The exception that nothing caught; false if that is not what it is. */
 WASM_API_EXTERN bool ropewalk_trap_exception(
-  wasm_store_t*, const wasm_trap_t*, own wasm_tag_t** tag, own wasm_val_vec_t* values);
+  wasm_store_t*, const wasm_trap_t*, own wasm_tag_t** out_tag,
+  own wasm_val_vec_t* out_values);
 
 /* For a function of the host to return: throws an exception. */
 WASM_API_EXTERN own wasm_trap_t* ropewalk_trap_new_exception(

@@ -10,7 +10,7 @@
  *
  *   own T* as a result      the caller owns it, and deletes it
  *   own T* as a parameter   the caller gives it away, also if the function fails
- *   own T* named out        the caller's place, which the function fills with what the
+ *   own T* named out...     the caller's place, which the function fills with what the
  *                           caller then owns; what was there before is not looked at
  *   own T_vec_t             the vector owns its elements
  *   T*, const T*            borrowed: valid as long as what it was taken from
@@ -19,6 +19,12 @@
  * null too. An object of a store keeps the store: a store ends when it and all its objects
  * are deleted, in any order. Deleting a reference to a function, memory, table, global,
  * tag or instance does not end that: it lasts as long as its store.
+ *
+ * Vectors
+ *
+ * A vector, or an array with a size, is empty if its size is zero, whatever its data is.
+ * Otherwise its data must not be null. A size with null, or one that is larger than memory,
+ * is a failure as below.
  *
  * Failure
  *

@@ -7,11 +7,10 @@ use crate::reference::{Object, wasm_ref_t};
 use crate::store::{Data, StoreRef};
 use crate::trap::{exception, of_error};
 use crate::value::{load_all, store_all, wasm_val_t};
-use crate::vector::Vector;
+use crate::vector::{Vector, elements, elements_or_none};
 use anyhow::{Result, bail};
 use ropewalk::{Continuation, ExternType, Reference, Resumed, StoreContextMut, Val};
 use std::mem;
-use std::slice;
 
 /// A computation of WebAssembly that has not begun or is suspended. C is its only owner.
 pub struct ropewalk_continuation_t {
@@ -183,7 +182,7 @@ pub extern "C" fn ropewalk_continuation_resume(
     out: Out<'_, ropewalk_resumed_t>,
 ) {
     resume(continuation, out, |_, mut context, continuation| {
-        let arguments = load_all(&mut context, arguments.map_or(&[], Vector::as_slice))?;
+        let arguments = load_all(&mut context, elements_or_none(arguments)?)?;
         continuation.resume(context, &arguments)
     });
 }
@@ -200,17 +199,11 @@ pub unsafe extern "C" fn ropewalk_continuation_resume_on(
     out: Out<'_, ropewalk_resumed_t>,
 ) {
     resume(continuation, out, |_, mut context, continuation| {
-        let tags = match count {
-            0 => &[],
-            _ => {
-                required((!tags.is_null()).then_some(()), "tags")?;
-                // SAFETY: the caller's promise.
-                unsafe { slice::from_raw_parts(tags, count) }
-            }
-        };
+        // SAFETY: the caller's promise.
+        let tags = unsafe { elements(tags, count)? };
         let tags = tags.iter().map(|tag| Ok(required(*tag, "a tag")?.tag()?.1));
         let tags = tags.collect::<Result<Vec<_>>>()?;
-        let arguments = load_all(&mut context, arguments.map_or(&[], Vector::as_slice))?;
+        let arguments = load_all(&mut context, elements_or_none(arguments)?)?;
         continuation.resume_on(context, &tags, &arguments)
     });
 }
@@ -224,7 +217,7 @@ pub extern "C" fn ropewalk_continuation_throw(
 ) {
     let exception = caught(|| {
         let (store, tag) = required(tag, "a tag")?.tag()?;
-        exception(store, tag, values.map_or(&[], Vector::as_slice))
+        exception(store, tag, elements_or_none(values)?)
     });
     resume(continuation, out, |_, context, continuation| {
         continuation.resume_throw(context, &exception?)

@@ -6,7 +6,6 @@ use crate::valtype::wasm_valtype_t;
 use crate::vector::Vector;
 use anyhow::{Context, Result, bail, ensure};
 use ropewalk::{Engine, ExternType, FuncType, GlobalType, MemoryType, TableType, TagType, ValType};
-use std::mem;
 
 /// How large something is, and may become.
 #[repr(C)]
@@ -75,7 +74,7 @@ impl Type {
     pub(crate) fn func(&self) -> Result<FuncType> {
         let Type::Func { params, results } = self else { bail!("expected a function type") };
         let types = |types: &ValTypes| {
-            let types = types.as_slice().iter().map(|ty| ty.as_ref().map(|ty| ty.ty));
+            let types = types.elements()?.iter().map(|ty| ty.as_ref().map(|ty| ty.ty));
             types.collect::<Option<Vec<_>>>().context("expected types of values, found null")
         };
         Ok(FuncType::new(types(params)?, types(results)?))
@@ -118,8 +117,10 @@ pub extern "C" fn wasm_functype_new(
     results: Option<&mut ValTypes>,
 ) -> Option<Box<Type>> {
     answer(|| {
-        let params = mem::take(required(params, "the types of the parameters")?);
-        let results = mem::take(required(results, "the types of the results")?);
+        // Both are given away, also if one of them is wrong.
+        let (params, results) = (params.map(Vector::take), results.map(Vector::take));
+        let params = required(params, "the types of the parameters")??;
+        let results = required(results, "the types of the results")??;
         let ty = Type::Func { params, results };
         ty.func()?;
         Ok(Some(Box::new(ty)))

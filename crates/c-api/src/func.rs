@@ -8,7 +8,7 @@ use crate::store::{Data, StoreRef, wasm_store_t};
 use crate::trap::trapped;
 use crate::valtype::kind_of;
 use crate::value::{load_all, store_all, wasm_val_t};
-use crate::vector::Vector;
+use crate::vector::{Vector, elements_or_none};
 use anyhow::{Context, Result, ensure};
 use ropewalk::{Caller, ExternType, Func, FuncType, Val};
 use std::ffi::c_void;
@@ -52,7 +52,8 @@ impl Callback {
         if let Some(trap) = trap {
             return Err(trap.thrown()?.error(&mut caller));
         }
-        let found = load_all(caller, found.as_slice()).context("in the results")?;
+        let found =
+            found.elements().and_then(|found| load_all(caller, found)).context("in the results")?;
         let (expected, found_len) = (results.len(), found.len());
         ensure!(found_len == expected, "expected {expected} results, found {found_len}");
         results.copy_from_slice(&found);
@@ -148,8 +149,8 @@ pub unsafe extern "C" fn wasm_func_call(
     let store = func.and_then(|func| func.store.as_ref());
     trapped(store, || {
         let (store, func) = required(func, "a function")?.func()?;
-        let arguments = arguments.map_or(&[][..], Vector::as_slice);
-        let (places, count) = results.map_or((std::ptr::null_mut(), 0), Vector::places);
+        let arguments = elements_or_none(arguments)?;
+        let (places, count) = results.map_or(Ok((std::ptr::null_mut(), 0)), Vector::places)?;
         let found = store.enter(|mut context| {
             let arguments = load_all(&mut context, arguments)?;
             let mut found = vec![Val::I32(0); count];

@@ -4,7 +4,6 @@ use crate::boundary::{answer, required};
 use crate::externtype::wasm_externtype_t;
 use crate::vector::Vector;
 use ropewalk::{Engine, ExportType, ImportType};
-use std::mem;
 
 /// A name in two parts, and the type of what is imported under it.
 #[derive(Clone)]
@@ -49,8 +48,10 @@ pub extern "C" fn wasm_importtype_new(
     ty: Option<Box<wasm_externtype_t>>,
 ) -> Option<Box<wasm_importtype_t>> {
     answer(|| {
-        let module = mem::take(required(module, "the name of a module")?);
-        let name = mem::take(required(name, "a name")?);
+        // Both are given away, also if one of them is wrong.
+        let (module, name) = (module.map(Vector::take), name.map(Vector::take));
+        let module = required(module, "the name of a module")??;
+        let name = required(name, "a name")??;
         let ty = required(ty, "a type")?;
         Ok(Some(Box::new(wasm_importtype_t { module, name, ty })))
     })
@@ -89,7 +90,7 @@ pub extern "C" fn wasm_exporttype_new(
     ty: Option<Box<wasm_externtype_t>>,
 ) -> Option<Box<wasm_exporttype_t>> {
     answer(|| {
-        let name = mem::take(required(name, "a name")?);
+        let name = required(name, "a name")?.take()?;
         let ty = required(ty, "a type")?;
         Ok(Some(Box::new(wasm_exporttype_t { name, ty })))
     })

@@ -5,7 +5,7 @@ use crate::module::text;
 use crate::reference::{Object, wasm_ref_t};
 use crate::store::wasm_store_t;
 use crate::trap::of_error;
-use crate::vector::Vector;
+use crate::vector::{Vector, elements_or_none};
 use anyhow::Result;
 use ropewalk::Instance;
 use std::ffi::c_char;
@@ -39,7 +39,7 @@ pub extern "C" fn wasm_instance_new(
     instantiate(store, trap, || {
         let store = &required(store, "a store")?.0;
         let module = required(module, "a module")?.module()?;
-        let imports = imports.map_or(&[][..], Vector::as_slice).iter();
+        let imports = elements_or_none(imports)?.iter();
         let imports = imports.map(|import| required(import.as_deref(), "an import")?.external());
         let imports = imports.collect::<Result<Vec<_>>>()?;
         let instance = store.enter(|context| Instance::new(context, module, &imports))?;

@@ -42,7 +42,7 @@ pub extern "C" fn wasm_module_new(
 ) -> Option<Box<wasm_ref_t>> {
     answer(|| {
         let engine = engine(&required(store, "a store")?.0)?;
-        let binary = required(binary, "a binary")?.as_slice();
+        let binary = required(binary, "a binary")?.elements()?;
         Ok(Some(boxed(Module::from_binary(&engine, binary)?)))
     })
 }
@@ -54,7 +54,7 @@ pub extern "C" fn wasm_module_validate(
 ) -> bool {
     answer(|| {
         let engine = engine(&required(store, "a store")?.0)?;
-        let binary = required(binary, "a binary")?.as_slice();
+        let binary = required(binary, "a binary")?.elements()?;
         if binary.first() != Some(&0) {
             bail!("expected a binary, which begins with a zero");
         }
@@ -111,7 +111,7 @@ pub unsafe extern "C" fn wasm_module_deserialize(
 ) -> Option<Box<wasm_ref_t>> {
     answer(|| {
         let engine = engine(&required(store, "a store")?.0)?;
-        let bytes = required(bytes, "bytes")?.as_slice();
+        let bytes = required(bytes, "bytes")?.elements()?;
         // SAFETY: the caller's promise.
         Ok(Some(boxed(unsafe { Module::deserialize(&engine, bytes)? })))
     })
@@ -159,7 +159,7 @@ pub extern "C" fn ropewalk_module_new(
 ) -> Option<Box<ropewalk_error_t>> {
     outcome(|| {
         let out = required(out, "a place for the module")?.write(None);
-        let bytes = required(bytes, "bytes")?.as_slice();
+        let bytes = required(bytes, "bytes")?.elements()?;
         *out = Some(boxed(Module::new(&required(engine, "an engine")?.0, bytes)?));
         Ok(())
     })

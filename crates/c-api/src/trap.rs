@@ -11,7 +11,7 @@ use crate::host_info::HostInfo;
 use crate::reference::{Object, wasm_ref_t};
 use crate::store::{Data, StoreRef, WeakStoreRef, wasm_store_t};
 use crate::value::{load_all, store_all, wasm_val_t};
-use crate::vector::Vector;
+use crate::vector::{Vector, elements_or_none};
 use anyhow::{Error, Result, bail};
 use ropewalk::{Backtrace, Caller, Exception, HostError, Suspension, Tag, Trap};
 use ropewalk_wasi::I32Exit;
@@ -155,7 +155,7 @@ pub extern "C" fn wasm_trap_new(
 ) -> Option<Box<wasm_ref_t>> {
     answer(|| {
         required(store, "a store")?;
-        let message = required(message, "a message")?.as_slice();
+        let message = required(message, "a message")?.elements()?;
         let message = message.strip_suffix(&[0]).unwrap_or(message);
         let message = String::from_utf8_lossy(message).into_owned();
         Ok(Some(wasm_ref_t::trap(Thrown::new(Kind::Error(Error::msg(message))))))
@@ -239,7 +239,7 @@ fn with_tag(
 ) -> Option<Box<wasm_ref_t>> {
     answer(|| {
         let (store, tag) = required(tag, "a tag")?.tag()?;
-        let values = values.map_or(&[][..], Vector::as_slice);
+        let values = elements_or_none(values)?;
         Ok(Some(wasm_ref_t::trap(Thrown::new(kind(store, tag, values)?))))
     })
 }

@@ -1,4 +1,5 @@
-//! Vectors of C: a size, and a pointer to so many elements.
+//! Vectors of C: a size, and a pointer to so many elements. With a size of zero the pointer is
+//! not looked at; otherwise it must not be null, and the elements must fit into memory.
 
 use crate::boundary::{Out, answer, fill, required};
 use crate::externtype::wasm_externtype_t;
@@ -7,7 +8,7 @@ use crate::importtype::{wasm_exporttype_t, wasm_importtype_t};
 use crate::reference::wasm_ref_t;
 use crate::valtype::wasm_valtype_t;
 use crate::value::wasm_val_t;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use std::mem;
 use std::ptr;
 use std::slice;
@@ -29,18 +30,52 @@ impl<T> Vector<T> {
         Vector { size, data: Box::into_raw(elements).cast() }
     }
 
-    pub(crate) fn as_slice(&self) -> &[T] {
-        if self.data.is_null() {
-            return &[];
-        }
+    /// Its elements. Fails if there cannot be as many as it says.
+    pub(crate) fn elements(&self) -> Result<&[T]> {
         // SAFETY: whoever made it, here or in C, says that there are so many elements.
-        unsafe { slice::from_raw_parts(self.data, self.size) }
+        unsafe { elements(self.data, self.size) }
     }
 
     /// Where its elements are, which C may not have written yet.
-    pub(crate) fn places(&mut self) -> (*mut T, usize) {
-        (self.data, if self.data.is_null() { 0 } else { self.size })
+    pub(crate) fn places(&mut self) -> Result<(*mut T, usize)> {
+        check(self.data, self.size)?;
+        Ok((self.data, self.size))
     }
+
+    /// Takes it out of C's hands, which have an empty one then.
+    pub(crate) fn take(&mut self) -> Result<Vector<T>> {
+        let taken = mem::take(self);
+        check(taken.data, taken.size)?;
+        Ok(taken)
+    }
+}
+
+/// Fails if there cannot be so many elements there: with a size that is not zero, at null, or
+/// more of them than memory can have.
+fn check<T>(data: *const T, size: usize) -> Result<()> {
+    let most = isize::MAX as usize / size_of::<T>();
+    ensure!(size <= most, "expected at most {most} elements, found a size of {size}");
+    ensure!(size == 0 || !data.is_null(), "expected {size} elements, found null");
+    Ok(())
+}
+
+/// The elements of an array of C's. Fails if there cannot be so many.
+///
+/// # Safety
+///
+/// Unless the pointer is null, there must be so many.
+pub(crate) unsafe fn elements<'a, T>(data: *const T, size: usize) -> Result<&'a [T]> {
+    check(data, size)?;
+    match size {
+        0 => Ok(&[]),
+        // SAFETY: the caller's promise; they fit into memory.
+        _ => Ok(unsafe { slice::from_raw_parts(data, size) }),
+    }
+}
+
+/// The elements of a vector that may be left out.
+pub(crate) fn elements_or_none<T>(vector: Option<&Vector<T>>) -> Result<&[T]> {
+    vector.map_or(Ok(&[]), Vector::elements)
 }
 
 impl Vector<u8> {
@@ -51,7 +86,7 @@ impl Vector<u8> {
 
     /// The text of a name, with a zero at its end or without.
     pub(crate) fn to_text(&self) -> Result<&str> {
-        let bytes = self.as_slice();
+        let bytes = self.elements()?;
         let bytes = bytes.strip_suffix(&[0]).unwrap_or(bytes);
         std::str::from_utf8(bytes).context("expected a name in UTF-8")
     }
@@ -65,14 +100,16 @@ impl<T> Default for Vector<T> {
 
 impl<T: Clone> Clone for Vector<T> {
     fn clone(&self) -> Self {
-        Vector::new(self.as_slice().to_vec())
+        // Those that cannot be are not taken from C.
+        Vector::new(self.elements().unwrap_or_default().to_vec())
     }
 }
 
 impl<T> Drop for Vector<T> {
     fn drop(&mut self) {
         let (data, size) = (mem::replace(&mut self.data, ptr::null_mut()), self.size);
-        if !data.is_null() && size != 0 {
+        // One that cannot be is not one from here.
+        if size != 0 && check(data, size).is_ok() {
             // SAFETY: the elements were allocated by `new` as a slice of this length:
             // C owns vectors only that come from here.
             drop(unsafe { Box::from_raw(ptr::slice_from_raw_parts_mut(data, size)) });
@@ -95,12 +132,12 @@ fn blank<T: Default + Clone>(size: usize) -> Result<Vector<T>> {
 ///
 /// There must be so many, and C not use those again that are owned.
 unsafe fn taken<T: Default + Clone>(size: usize, from: *const T) -> Result<Vector<T>> {
-    let mut vector = blank(size)?;
+    check(from, size)?;
+    let vector = blank(size)?;
     if size != 0 {
-        required((!from.is_null()).then_some(()), "the elements")?;
         // What is there now is zeros and nulls, which own nothing.
         // SAFETY: there is room for so many, and the caller says that there are so many.
-        unsafe { ptr::copy_nonoverlapping(from, vector.places().0, size) };
+        unsafe { ptr::copy_nonoverlapping(from, vector.data, size) };
     }
     Ok(vector)
 }
@@ -142,7 +179,7 @@ macro_rules! vectors {
         pub extern "C" fn $copy(out: Out<'_, Vector<$ty>>, from: Option<&Vector<$ty>>) {
             answer(|| {
                 let out = required(out, "a vector")?.write(Vector::default());
-                *out = required(from, "a vector")?.clone();
+                *out = Vector::new(required(from, "a vector")?.elements()?.to_vec());
                 Ok(())
             });
         }

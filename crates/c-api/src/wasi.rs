@@ -100,7 +100,7 @@ pub extern "C" fn ropewalk_wasi_inherit_stderr(wasi: Builder<'_>) {
 #[unsafe(no_mangle)]
 pub extern "C" fn ropewalk_wasi_set_stdin_bytes(wasi: Builder<'_>, bytes: Option<&Vector<u8>>) {
     set(wasi, |builder| {
-        let bytes = required(bytes, "bytes")?.as_slice().to_vec();
+        let bytes = required(bytes, "bytes")?.elements()?.to_vec();
         builder.stdin(MemoryInputPipe::new(bytes));
         Ok(())
     });

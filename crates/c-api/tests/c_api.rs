@@ -1,5 +1,7 @@
 //! The libraries as C gets them: installed, found by pkg-config, linked, run.
 
+mod vectors;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -239,6 +241,16 @@ fn the_headers_declare_exactly_what_the_library_has() {
     assert!(declared.len() > 300, "{}", declared.len());
     assert!(missing.is_empty(), "the library has no {missing:?}");
     assert!(undeclared.is_empty(), "the headers do not declare {undeclared:?}");
+}
+
+#[test]
+fn every_function_refuses_vectors_that_cannot_be() {
+    let source = Path::new(env!("CARGO_TARGET_TMPDIR")).join("vectors.c");
+    let program = vectors::program(&here().join("include"));
+    fs::write(&source, program).unwrap();
+    let include = format!("-I{}", here().join("tests/c").display());
+    let output = run("cc", &["-std=c11", &include], &source, Library::Shared);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "0 failures\n");
 }
 
 /// The functions of the library that a program calls, also by macros and inline functions.

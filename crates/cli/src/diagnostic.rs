@@ -7,6 +7,7 @@ use ropewalk_wasi::{BrokenPipe, I32Exit};
 
 use crate::colour;
 use crate::help;
+use crate::output;
 use crate::snapshots::Asleep;
 use crate::timeout::TimedOut;
 
@@ -58,6 +59,12 @@ fn message(error: &Error) -> String {
 
 /// Prints what is wrong with the command line, or the help that it asks for.
 pub(crate) fn usage(error: &clap::Error) -> ExitCode {
-    let _ = error.print();
-    ExitCode::from(if error.use_stderr() { INPUT_ERROR } else { 0 })
+    if error.use_stderr() {
+        let _ = error.print();
+        return ExitCode::from(INPUT_ERROR);
+    }
+    match output::printed(error.print()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => report(&error),
+    }
 }

@@ -48,9 +48,12 @@ impl Output<'_> {
         }
     }
 
-    /// Begins a file that is written little by little. It has its name at once.
-    pub(crate) fn create(&self) -> Result<File> {
-        New::begin(self.path).and_then(|new| new.finish(Ok(()))).with_context(|| self.cannot())
+    /// Begins a file that is written little by little, and takes so many bytes. It has its name
+    /// at once.
+    pub(crate) fn create(&self, most: Option<u64>) -> Result<Limited> {
+        let file = New::begin(self.path).and_then(|new| new.finish(Ok(())));
+        let (file, room) = (file.with_context(|| self.cannot())?, most.unwrap_or(u64::MAX));
+        Ok(Limited { file, room, is_stdout: is_stdout(self.path) })
     }
 
     /// Fails if it cannot be written, as far as that can be told without doing it.
@@ -189,6 +192,34 @@ fn folder(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
+    }
+}
+
+/// A file that is written while a program runs, and how many more bytes it may take.
+pub(crate) struct Limited {
+    file: File,
+    room: u64,
+    /// Whether a reader who leaves is no error.
+    is_stdout: bool,
+}
+
+impl io::Write for Limited {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let fits = usize::try_from(self.room).unwrap_or(usize::MAX).min(bytes.len());
+        if fits == 0 && !bytes.is_empty() {
+            return Err(io::Error::other("it is as large as --max-recorded allows"));
+        }
+        let written = match self.file.write(&bytes[..fits]) {
+            // Whoever read it has seen enough.
+            Err(error) if self.is_stdout && error.kind() == ErrorKind::BrokenPipe => fits,
+            written => written?,
+        };
+        self.room -= written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
     }
 }
 

@@ -24,8 +24,12 @@ pub(crate) fn text(text: &str) -> Result<()> {
 /// Prints something. A pipe that nobody reads any more is not an error: whoever
 /// read it has seen enough.
 fn print(text: impl Display) -> Result<()> {
-    let mut stdout = io::stdout().lock();
-    match write!(stdout, "{text}").and_then(|()| stdout.flush()) {
+    printed(write!(io::stdout(), "{text}"))
+}
+
+/// The same for what was written to the standard output, which may keep some of it.
+pub(crate) fn printed(written: io::Result<()>) -> Result<()> {
+    match written.and_then(|()| io::stdout().flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             Err(error).context("cannot write to the standard output")
         }

@@ -11,7 +11,7 @@ use anyhow::{Context, bail, ensure};
 use ropewalk::Result;
 use serde::{Deserialize, Serialize};
 
-use crate::files::Output;
+use crate::files::{Limited, Output};
 use crate::input;
 
 /// What a recording begins with; the last byte is the version.
@@ -52,11 +52,11 @@ impl Recording {
 
     /// Begins a file, which what the program gets is written to afterwards. It is not
     /// buffered: it has all of that even if the program is killed.
-    pub(crate) fn create(&self, output: &Output<'_>) -> Result<File> {
+    pub(crate) fn create(&self, output: &Output<'_>, most: Option<u64>) -> Result<Limited> {
         let bytes = postcard::to_allocvec(self)?;
         let len = (bytes.len() as u32).to_le_bytes();
         let hash = blake3::hash(&[&len[..], &bytes].concat());
-        let mut file = output.create()?;
+        let mut file = output.create(most)?;
         let written = file.write_all(&[MAGIC, &len[..], &bytes, hash.as_bytes()].concat());
         written.with_context(|| output.cannot())?;
         Ok(file)

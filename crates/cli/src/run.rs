@@ -24,6 +24,7 @@ use crate::profiling::Profiling;
 use crate::recording::Recording;
 use crate::snapshots::{Asleep, Snapshots, Writing};
 use crate::suspended::{Program, Suspended};
+use crate::total_memory::TotalMemory;
 use crate::tracing::Tracing;
 use crate::{argument, colour, diagnostic, files, imports, input, output, plain, timeout};
 
@@ -67,6 +68,23 @@ pub(crate) struct Run {
     /// or G.
     #[arg(long, value_name = "BYTES", value_parser = size)]
     max_memory: Option<u64>,
+
+    /// How large all linear memories and tables of the program may become together.
+    #[arg(long, value_name = "BYTES", value_parser = size)]
+    max_total_memory: Option<u64>,
+
+    /// How large the objects of the program may become: 4G if nothing is said.
+    #[arg(long, value_name = "BYTES", value_parser = size)]
+    max_heap: Option<u64>,
+
+    /// How many files, directories and sockets the program may have open, its standard streams
+    /// among them.
+    #[arg(long, value_name = "COUNT")]
+    max_descriptors: Option<usize>,
+
+    /// How large the recording and the trace may each become: what comes later is left out.
+    #[arg(long, value_name = "BYTES", value_parser = size)]
+    max_recorded: Option<u64>,
 
     /// How large each stack of the program may become: 64M if nothing is said.
     #[arg(long, value_name = "BYTES", value_parser = size)]
@@ -140,7 +158,7 @@ impl Run {
         let mut context = self.context()?;
         if let Some(output) = self.recording() {
             let recording = Recording::new(crate::arguments(), &self.modules())?;
-            context.record(recording.create(&output)?)?;
+            context.record(recording.create(&output, self.max_recorded)?)?;
         }
         self.execute_with(&mut context)
     }
@@ -178,7 +196,7 @@ impl Run {
         }
         // The program gets what it got then, and may take its time.
         (run.directories, run.environment) = (Vec::new(), Vec::new());
-        (run.timeout, run.record) = (None, None);
+        (run.timeout, run.record, run.max_recorded) = (None, None, None);
         (run.profiling, run.post_mortem) = (Profiling::default(), PostMortem::default());
         run.snapshots = run.snapshots.replayed();
         run.tracing = tracing.until(at);
@@ -301,16 +319,22 @@ impl Run {
         if let Some(timeout) = self.timeout {
             store.set_timeout(timeout)?;
         }
+        if let Some(bytes) = self.max_total_memory {
+            store.limiter(TotalMemory::new(bytes));
+        }
         self.post_mortem.prepare(store);
-        self.tracing.prepare(store, self.file())?;
+        self.tracing.prepare(store, self.file(), self.max_recorded)?;
         self.profiling.prepare(store)
     }
 
     /// Shows how the program has ended, and writes what is to be written of it. The exit code is
     /// the program's, unless it succeeded and something could not be written.
     fn finish(&self, store: &mut Store<WasiCtx>, results: Result<Vec<Val>>) -> ExitCode {
-        let mut written =
-            vec![self.tracing.write(store, self.file()), self.profiling.write(store, self.file())];
+        let mut written = vec![
+            self.tracing.write(store, self.file()),
+            self.profiling.write(store, self.file()),
+            self.finish_recording(store),
+        ];
         let mut code = match results {
             Ok(results) => {
                 written.push(print(&results, store));
@@ -331,6 +355,14 @@ impl Run {
             }
         }
         code
+    }
+
+    fn finish_recording(&self, store: &mut Store<WasiCtx>) -> Result<()> {
+        let finished = store.data_mut().finish_recording();
+        match self.recording() {
+            Some(output) => finished.with_context(|| output.cannot()),
+            None => finished,
+        }
     }
 
     /// Runs the program; returns the results of a function that was chosen.
@@ -380,6 +412,9 @@ impl Run {
         if let Some(bytes) = self.max_memory {
             config.max_memory(bytes);
         }
+        if let Some(bytes) = self.max_heap {
+            config.max_heap(usize::try_from(bytes)?);
+        }
         if let Some(bytes) = self.stack_size {
             config.max_wasm_stack(usize::try_from(bytes)?);
         }
@@ -397,6 +432,9 @@ impl Run {
     fn context(&self) -> Result<WasiCtxBuilder> {
         let mut builder = WasiCtx::builder();
         builder.inherit_stdio().end_on_broken_pipe(true).saveable(self.snapshots.is_on());
+        if let Some(count) = self.max_descriptors {
+            builder.max_descriptors(count);
+        }
         let name = self.file().file_name().unwrap_or(self.file().as_os_str());
         builder.arg(name.as_bytes());
         if self.invoke.is_none() {

@@ -60,7 +60,12 @@ impl Tracing {
     }
 
     /// Begins.
-    pub(crate) fn prepare<T>(&self, store: &mut Store<T>, program: &Path) -> Result<()> {
+    pub(crate) fn prepare<T>(
+        &self,
+        store: &mut Store<T>,
+        program: &Path,
+        most: Option<u64>,
+    ) -> Result<()> {
         if let Some(event) = self.until {
             store.at_stack_event(event.get(), move |stacks| print_and_end(event, stacks))?;
         }
@@ -69,7 +74,7 @@ impl Tracing {
             (None, _) => Ok(()),
             (Some(_), Some(limit)) => store.set_trace_limit(limit),
             (Some(output), None) => store
-                .stream_trace(output.create()?, &input::name(program), WhenBehind::Wait)
+                .stream_trace(output.create(most)?, &input::name(program), WhenBehind::Wait)
                 .with_context(|| output.cannot()),
         }
     }

@@ -1,9 +1,10 @@
 //! Stopping what runs in a store.
 
-use crate::store::{AsContextMut, Store, StoreContextMut};
+use crate::caller::Caller;
+use crate::store::{AsContext as _, AsContextMut, Store, StoreContext, StoreContextMut};
 use anyhow::{Context, Result, ensure};
 use ropewalk_runtime::embedder::Foreign;
-use ropewalk_runtime::{Interrupts, OutOfFuel};
+use ropewalk_runtime::{Interrupts, OutOfFuel, Trap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -238,6 +239,57 @@ impl<T> StoreContextMut<'_, T> {
     pub fn set_deadline(&mut self, deadline: Option<Instant>) -> Result<()> {
         check(self.engine().config().interruption)?;
         self.0.runtime.set_deadline(deadline).context("cannot start the timer")
+    }
+}
+
+impl<T> StoreContext<'_, T> {
+    /// As [`Caller::check_interruption`].
+    pub fn check_interruption(&self) -> Result<()> {
+        self.0.runtime.interrupts().check().map_err(|code| Trap::from_code(code).into())
+    }
+}
+
+impl<T> StoreContextMut<'_, T> {
+    /// As [`Caller::check_interruption`].
+    pub fn check_interruption(&self) -> Result<()> {
+        self.as_context().check_interruption()
+    }
+}
+
+impl<T> Caller<'_, T> {
+    /// Fails with the trap [`Interrupt`](crate::TrapCode::Interrupt) if what runs in the store
+    /// must end: a handle has interrupted it, or its deadline has passed. A host function that
+    /// works for long calls this between pieces of its work, and returns the error. It reads
+    /// one word of memory.
+    ///
+    /// ```
+    /// use ropewalk::*;
+    /// use std::time::Duration;
+    ///
+    /// # fn main() -> Result<()> {
+    /// let engine = Engine::new(Config::new().interruption(true))?;
+    /// let module = Module::new(&engine, r#"
+    ///     (module
+    ///       (import "host" "work" (func $work))
+    ///       (func (export "run") (call $work)))
+    /// "#)?;
+    /// let mut linker = Linker::new(&engine);
+    /// linker.func_wrap("host", "work", |caller: Caller<'_, ()>| -> Result<()> {
+    ///     loop {
+    ///         std::thread::sleep(Duration::from_millis(1)); // A piece of the work.
+    ///         caller.check_interruption()?;
+    ///     }
+    /// })?;
+    /// let mut store = Store::new(&engine, ());
+    /// let instance = linker.instantiate(&mut store, &module)?;
+    /// let run = instance.get_typed_func::<(), ()>(&mut store, "run")?;
+    /// store.set_timeout(Duration::from_millis(10))?;
+    /// let error = run.call(&mut store, ()).unwrap_err();
+    /// assert_eq!(error.downcast_ref::<Trap>().unwrap().code(), TrapCode::Interrupt);
+    /// # Ok(()) }
+    /// ```
+    pub fn check_interruption(&self) -> Result<()> {
+        self.store.check_interruption()
     }
 }
 

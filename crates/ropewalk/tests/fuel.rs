@@ -65,6 +65,8 @@ fn every_instruction_costs_one_unit() {
         (memory.fill (i32.const 0) (i32.const 1) (i32.const 1024)))
       (func (export \"16: 99 elements\")
         (table.fill (i32.const 0) (ref.null func) (i32.const 99)))
+      (func (export \"15: a table that grows by 99 elements\")
+        (drop (table.grow (ref.null func) (i32.const 99))))
       (func (export \"128: 1000 elements\") (drop (array.new $a (i32.const 1) (i32.const 1000))))
       (func (export \"2: a trap\") (drop (i32.const 0)) (unreachable))
       (func $traps (unreachable))
@@ -102,6 +104,157 @@ fn every_instruction_costs_one_unit() {
             let (expected, _) = name.split_once(':').unwrap();
             assert_eq!(found.to_string(), expected, "{name}, {}", mode.name);
         }
+    }
+}
+
+/// What cases of instructions that move much share.
+const LONG: &str = r#"
+    (memory 2) (data (i32.const 65536) "1111111111") (data $d
+      "2222222222222222222222222222222222"
+      "2222222222222222222222222222222222"
+      "2222222222222222222222222222222222")
+    (table $t 100 funcref) (table $u 100 funcref)
+    (elem $e func $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f)
+    (elem declare func $f) (elem (table $u) (i32.const 0) func $f) (func $f)
+    (type $bytes (array (mut i8))) (type $funcs (array (mut funcref)))
+    (global $a (ref $bytes) (array.new_default $bytes (i32.const 100)))
+    (global $b (ref $bytes) (array.new $bytes (i32.const 1) (i32.const 100)))
+    (global $c (ref $funcs) (array.new_default $funcs (i32.const 100)))
+    (global $new (mut anyref) (ref.null any))"#;
+
+/// Instructions that move much, how many units their length costs, and what is not zero after
+/// them.
+const MOVING: &[(u64, &str, &str)] = &[
+    (16, "(memory.fill (i32.const 0) (i32.const 1) (i32.const 1024))", FIRST_BYTE),
+    (1024, "(memory.fill (i32.const 0) (i32.const 1) (i32.const 65536))", FIRST_BYTE),
+    (2, "(memory.copy (i32.const 0) (i32.const 65536) (i32.const 128))", FIRST_BYTE),
+    (16, "(memory.copy (i32.const 0) (i32.const 65536) (i32.const 1024))", FIRST_BYTE),
+    (1, "(memory.init $d (i32.const 0) (i32.const 0) (i32.const 100))", FIRST_BYTE),
+    (12, "(table.fill $t (i32.const 0) (ref.func $f) (i32.const 99))", FIRST_FUNC),
+    (12, "(table.copy $t $u (i32.const 0) (i32.const 0) (i32.const 99))", FIRST_FUNC),
+    (2, "(table.init $t $e (i32.const 0) (i32.const 0) (i32.const 20))", FIRST_FUNC),
+    (
+        12,
+        "(drop (table.grow $t (ref.null func) (i32.const 99)))",
+        "(i32.sub (table.size $t) (i32.const 100))",
+    ),
+    (
+        12,
+        "(array.fill $bytes (global.get $a) (i32.const 0) (i32.const 1) (i32.const 99))",
+        FIRST_ELEMENT,
+    ),
+    (
+        12,
+        "(array.copy $bytes $bytes (global.get $a) (i32.const 0) (global.get $b) (i32.const 0)
+           (i32.const 99))",
+        FIRST_ELEMENT,
+    ),
+    (
+        12,
+        "(array.init_data $bytes $d (global.get $a) (i32.const 0) (i32.const 0) (i32.const 99))",
+        FIRST_ELEMENT,
+    ),
+    (
+        2,
+        "(array.init_elem $funcs $e (global.get $c) (i32.const 0) (i32.const 0) (i32.const 20))",
+        "(i32.eqz (ref.is_null (array.get $funcs (global.get $c) (i32.const 0))))",
+    ),
+    (12, "(global.set $new (array.new $bytes (i32.const 1) (i32.const 99)))", NEW),
+    (12, "(global.set $new (array.new_default $bytes (i32.const 99)))", NEW),
+    (12, "(global.set $new (array.new_data $bytes $d (i32.const 0) (i32.const 99)))", NEW),
+    (2, "(global.set $new (array.new_elem $funcs $e (i32.const 0) (i32.const 20)))", NEW),
+];
+
+const FIRST_BYTE: &str = "(i32.load8_u (i32.const 0))";
+const FIRST_FUNC: &str = "(i32.eqz (ref.is_null (table.get $t (i32.const 0))))";
+const FIRST_ELEMENT: &str = "(array.get_u $bytes (global.get $a) (i32.const 0))";
+const NEW: &str = "(i32.eqz (ref.is_null (global.get $new)))";
+
+#[test]
+fn what_moves_much_is_paid_before_it_runs() {
+    for mode in [DEFAULT, NOT_OPTIMISED, SINGLE_PASS, COLLECT_AND_MOVE, CHECK, SNAPSHOTS, STOP] {
+        let engine = counting(mode);
+        for (units, run, after) in MOVING {
+            let text = format!(
+                "(module {LONG} (func (export \"run\") {run})
+                   (func (export \"after\") (result i32) {after}))"
+            );
+            let what = format!("{run}, {}", mode.name);
+            let (mut store, instance) = instantiate_in(&engine, &text);
+            let run = instance.get_typed_func::<(), ()>(&mut store, "run").unwrap();
+            let after = |store: &mut Store<()>| {
+                store.set_fuel(MUCH).unwrap();
+                call_i32(store, instance, "after")
+            };
+            store.set_fuel(units - 1).unwrap();
+            assert_eq!(code(run.call(&mut store, ())), TrapCode::OutOfFuel, "{what}");
+            assert_eq!(after(&mut store), 0, "{what}: it has run");
+            // It runs when more is given, and has cost the same.
+            let asked = Arc::new(AtomicU64::new(0));
+            let counter = asked.clone();
+            store
+                .on_out_of_fuel(move |_| {
+                    counter.fetch_add(1, Ordering::Relaxed);
+                    Ok(OutOfFuel::Continue(1000))
+                })
+                .unwrap();
+            store.set_fuel(units - 1).unwrap();
+            run.call(&mut store, ()).unwrap();
+            let given = asked.load(Ordering::Relaxed);
+            assert_eq!(given, 1, "{what}");
+            let cost = units - 1 + 1000 * given - store.get_fuel().unwrap();
+            assert!((*units..units + 10).contains(&cost), "{what}: {cost}");
+            assert_ne!(after(&mut store), 0, "{what}: it has not run");
+        }
+    }
+}
+
+/// What a function knows of its stack between two switches is still true after it has let others
+/// run for fuel in between.
+#[test]
+fn switches_around_what_waits_for_fuel_find_their_stack() {
+    let text = "(module (memory 2) (type $f (func (result i32))) (type $k (cont $f)) (tag $t)
+        (func $twice (param $n i32) (result i32)
+          (suspend $t)
+          (memory.fill (i32.const 0) (local.get $n) (i32.const 65536))
+          (suspend $t)
+          (memory.copy (i32.const 65536) (i32.const 0) (i32.const 65536))
+          (suspend $t)
+          (i32.load8_u (i32.const 131071)))
+        (func $f (result i32) (call $twice (i32.const 3)))
+        (elem declare func $f)
+        (func (export \"run\") (result i32) (local $k (ref null $k))
+          (local.set $k (cont.new $k (ref.func $f)))
+          (loop $more (result i32)
+            (block $on (result (ref $k))
+              (return (resume $k (on $t $on) (local.get $k))))
+            (local.set $k)
+            (br $more))))";
+    for mode in [DEFAULT, MOVE, COLLECT_AND_MOVE, PARK, CHECK, SNAPSHOTS, STOP] {
+        let (mut store, instance) = instantiate_in(&counting(mode), text);
+        let run = instance.get_typed_func::<(), i32>(&mut store, "run").unwrap();
+        let needed = cost(&mut store, |store| assert_eq!(run.call(store, ()).unwrap(), 3));
+        assert!(needed > 2048, "{needed}, {}", mode.name);
+        store.on_out_of_fuel(|_| Ok(OutOfFuel::Yield(300))).unwrap();
+        store.set_fuel(0).unwrap();
+        let (found, polls) = block_on(run.call_async(&mut store, ()));
+        assert_eq!(found.unwrap(), 3, "{}", mode.name);
+        assert!(polls >= 3, "{polls}, {}", mode.name);
+    }
+}
+
+#[test]
+fn what_is_not_valid_is_refused_before_it_is_counted() {
+    let engine = counting(DEFAULT);
+    for body in [
+        "memory.fill",
+        "i32.const 0 i32.const 0 f64.const 0 memory.fill",
+        "f32.const 0 table.grow 0",
+        "v128.const i64x2 0 0 array.new_default 0",
+    ] {
+        let text = format!("(module (memory 1) (table 1 funcref) (type (array i8)) (func {body}))");
+        let error = Module::new(&engine, &text).unwrap_err().to_string();
+        assert!(error.contains("type mismatch"), "{body}: {error}");
     }
 }
 

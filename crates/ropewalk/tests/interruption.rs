@@ -211,6 +211,44 @@ fn calls_within_each_other_all_end_even_if_a_host_function_ignores_it() {
 }
 
 #[test]
+fn a_host_function_that_polls_ends_between_two_pieces_of_its_work() {
+    let text = "(import \"host\" \"f\" (func $f)) (func (export \"run\") (call $f))";
+    for mode in [DEFAULT, COLLECT_AND_MOVE] {
+        let engine = interruptible(mode);
+        let pieces = Arc::new(AtomicUsize::new(0));
+        let (count, handle) = (pieces.clone(), Arc::new(OnceLock::<InterruptHandle>::new()));
+        let interrupts = handle.clone();
+        let work = move |caller: Caller<'_, ()>| -> Result<()> {
+            for _ in 0..10 {
+                if count.fetch_add(1, Ordering::Relaxed) == 3 {
+                    interrupts.get().unwrap().interrupt();
+                }
+                caller.check_interruption()?;
+            }
+            Ok(())
+        };
+        let (mut store, instance) = with_host(&engine, text, work);
+        handle.set(store.interrupt_handle().unwrap()).unwrap();
+        let run = instance.get_typed_func::<(), ()>(&mut store, "run").unwrap();
+        let error = run.call(&mut store, ()).unwrap_err();
+        assert_eq!(trap(&error).code(), TrapCode::Interrupt);
+        assert_eq!(trap(&error).backtrace().frames().len(), 1);
+        assert_eq!(pieces.load(Ordering::Relaxed), 4);
+        // That was it: the next call does all of its work.
+        run.call(&mut store, ()).unwrap();
+        assert_eq!(pieces.load(Ordering::Relaxed), 14);
+        // Nor is a host that is not called by WebAssembly refused anything, unless it is time.
+        store.as_context().check_interruption().unwrap();
+        store.set_deadline(Some(Instant::now())).unwrap();
+        while store.as_context().check_interruption().is_ok() {
+            std::thread::yield_now();
+        }
+        store.set_deadline(None).unwrap();
+        store.as_context_mut().check_interruption().unwrap();
+    }
+}
+
+#[test]
 fn no_handler_catches_an_interruption() {
     let text = "(func (export \"run\") (block (try_table (catch_all 0) (loop (br 0)))))";
     let (mut store, run, _) = endless(&interruptible(DEFAULT), text);

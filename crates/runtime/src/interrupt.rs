@@ -186,9 +186,9 @@ impl Interrupts {
         self.reasons.load(Ordering::Relaxed) & reasons != 0
     }
 
-    /// Fails if the activation is to end, in the middle of an instruction that takes
-    /// long.
-    pub(crate) fn check(&self) -> Result<(), TrapCode> {
+    /// Fails if the activation must end: in the middle of an instruction or of a host
+    /// function that takes long.
+    pub fn check(&self) -> Result<(), TrapCode> {
         if self.has(ENDING) { Err(TrapCode::Interrupt) } else { Ok(()) }
     }
 

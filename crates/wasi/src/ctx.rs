@@ -3,7 +3,8 @@
 use crate::abi::{FdFlags, Rights};
 use crate::clock::{Clock, Clocks, MonotonicClock, WallClock};
 use crate::descriptor::{Descriptor, Kind, file_rights, filetype_of};
-use crate::directory::Directory;
+use crate::directory::{Directory, Listing};
+use crate::guest::Buffers;
 use crate::origin::{Origin, Preopen, Role};
 use crate::pipe::{MemoryInputPipe, MemoryOutputPipe};
 use crate::table::Table;
@@ -41,7 +42,8 @@ pub struct WasiCtx {
     pub(crate) memory: Option<(Instance, Memory)>,
 }
 
-/// How far a function has come that is called again after it waited.
+/// How far a function has come that is called again: after it waited, or for the next piece of
+/// its work.
 #[derive(Default)]
 pub(crate) struct Progress {
     /// Whether the thread is not to be blocked.
@@ -50,8 +52,13 @@ pub(crate) struct Progress {
     pub(crate) yielded: bool,
     /// When the host's clock and those of the program were read first.
     pub(crate) began: Option<Began>,
-    /// How many bytes have been received.
-    pub(crate) received: usize,
+    /// How many bytes have been read, written or made.
+    pub(crate) done: usize,
+    /// The buffers of a function that works piece by piece. What it reads may overwrite the
+    /// array that they were read from.
+    pub(crate) buffers: Option<Box<Buffers>>,
+    /// The directory that is being listed.
+    pub(crate) listing: Option<Box<Listing>>,
 }
 
 /// A moment, by three clocks.
@@ -82,6 +89,19 @@ impl WasiCtx {
         match &mut self.tape {
             Tape::Replays(player) => player.is_at_end(),
             Tape::None | Tape::Records(_) => false,
+        }
+    }
+
+    /// Ends a [recording](WasiCtxBuilder::record), if there is one: writes what was kept back.
+    /// Fails if something could not be written, now or before. The recording then ends before
+    /// that, and can be replayed up to there.
+    pub fn finish_recording(&mut self) -> Result<()> {
+        match std::mem::take(&mut self.tape) {
+            Tape::Records(recorder) => Ok(recorder.finish()?),
+            tape => {
+                self.tape = tape;
+                Ok(())
+            }
         }
     }
 }
@@ -153,6 +173,7 @@ pub struct WasiCtxBuilder {
     random: Option<Random>,
     end_on_broken_pipe: bool,
     saveable: bool,
+    most_descriptors: Option<usize>,
     pub(crate) tape: Tape,
 }
 
@@ -325,6 +346,7 @@ impl WasiCtxBuilder {
             random: None,
             end_on_broken_pipe: false,
             saveable: false,
+            most_descriptors: None,
             tape: Tape::None,
         }
     }
@@ -557,6 +579,9 @@ impl WasiCtxBuilder {
     /// What other functions of the host give the program is not recorded, nor when it was
     /// interrupted. Calls that run at the same time in one store are not replayed in their
     /// order.
+    ///
+    /// What is recorded, and whether it can be written, changes nothing for the program. An error
+    /// of `output` ends the recording, and [`WasiCtx::finish_recording`] returns it.
     pub fn record(&mut self, output: impl Write + Send + 'static) -> Result<&mut WasiCtxBuilder> {
         self.tape = Tape::Records(Recorder::new(Box::new(output))?);
         Ok(self)
@@ -578,6 +603,14 @@ impl WasiCtxBuilder {
     /// them is.
     pub fn saveable(&mut self, enable: bool) -> &mut WasiCtxBuilder {
         self.saveable = enable;
+        self
+    }
+
+    /// How many descriptors the program may have at a time, its standard streams and directories
+    /// among them. Beyond that, opening fails with `EMFILE`. If nothing is said it is 1,048,576,
+    /// and most hosts allow a process fewer.
+    pub fn max_descriptors(&mut self, count: usize) -> &mut WasiCtxBuilder {
+        self.most_descriptors = Some(count);
         self
     }
 
@@ -625,7 +658,10 @@ impl WasiCtxBuilder {
     }
 
     /// The context with these descriptors, of which some are directories with these names.
-    pub(crate) fn finish(self, table: Table, preopens: &[String]) -> WasiCtx {
+    pub(crate) fn finish(self, mut table: Table, preopens: &[String]) -> WasiCtx {
+        if let Some(most) = self.most_descriptors {
+            table.limit(most);
+        }
         let monotonic = || Box::new(MonotonicClock { beginning: Instant::now() });
         WasiCtx {
             args: self.args,

@@ -4,7 +4,7 @@
 //! in: neither by `..`, nor by a link, nor by one that is put there meanwhile.
 
 use crate::abi::{FileType, Filestat, timestamp};
-use crate::errno::Result;
+use crate::errno::{Failure, Result};
 use cap_std::fs::{Dir, FileTypeExt as _, Metadata, MetadataExt as _};
 use rustix::fs::AtFlags;
 use serde::{Deserialize, Serialize};
@@ -35,10 +35,23 @@ impl Directory {
     }
 
     /// What is in it, from an entry on. It is read anew when a program begins at
-    /// the first; until then every number means the same entry.
-    pub(crate) fn entries(&mut self, from: u64) -> Result<&[Entry]> {
+    /// the first; until then every number means the same entry. `begun` is what has been read
+    /// in earlier pieces of the same call.
+    pub(crate) fn entries(
+        &mut self,
+        from: u64,
+        begun: &mut Option<Box<Listing>>,
+    ) -> Result<&[Entry]> {
         if from == 0 || self.listing.is_none() {
-            self.listing = Some(list(self.dir.as_fd())?);
+            let mut listing = match begun.take() {
+                Some(listing) => listing,
+                None => Box::new(Listing::new(self.dir.as_fd())?),
+            };
+            if !listing.read(self.dir.as_fd())? {
+                *begun = Some(listing);
+                return Err(Failure::Again);
+            }
+            self.listing = Some(listing.entries);
         }
         let listing = self.listing.as_deref().unwrap_or_default();
         let from = usize::try_from(from).unwrap_or(usize::MAX).min(listing.len());
@@ -46,30 +59,48 @@ impl Directory {
     }
 }
 
-/// All entries of a directory, with itself and its parent first. The parent may be
-/// outside of what the program sees, so it has no number.
-fn list(fd: BorrowedFd<'_>) -> Result<Vec<Entry>> {
-    let own = rustix::fs::fstat(fd)?.st_ino;
-    let special = |name: &str, ino| Entry { name: name.into(), ino, filetype: FileType::Directory };
-    let mut entries = vec![special(".", own), special("..", 0)];
-    for entry in rustix::fs::Dir::read_from(fd)? {
-        let entry = entry?;
-        let name = entry.file_name();
-        if matches!(name.to_bytes(), b"." | b"..") {
-            continue;
-        }
-        let filetype = match entry.file_type() {
-            // Some file systems do not say.
-            rustix::fs::FileType::Unknown => {
-                rustix::fs::statat(fd, name, AtFlags::SYMLINK_NOFOLLOW)
-                    .map(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode).into())
-                    .unwrap_or(FileType::Unknown)
-            }
-            filetype => filetype.into(),
-        };
-        entries.push(Entry { name: name.to_bytes().to_vec(), ino: entry.ino(), filetype });
+/// How many entries of a directory are read at once.
+const ENTRIES_AT_ONCE: usize = 4096;
+
+/// The entries of a directory that have been read, with itself and its parent first.
+pub(crate) struct Listing {
+    rest: rustix::fs::Dir,
+    entries: Vec<Entry>,
+}
+
+impl Listing {
+    /// The parent may be outside of what the program sees, so it has no number.
+    fn new(fd: BorrowedFd<'_>) -> Result<Listing> {
+        let own = rustix::fs::fstat(fd)?.st_ino;
+        let filetype = FileType::Directory;
+        let special = |name: &str, ino| Entry { name: name.into(), ino, filetype };
+        let entries = vec![special(".", own), special("..", 0)];
+        Ok(Listing { rest: rustix::fs::Dir::read_from(fd)?, entries })
     }
-    Ok(entries)
+
+    /// Reads the next entries; returns whether that was all.
+    fn read(&mut self, fd: BorrowedFd<'_>) -> Result<bool> {
+        for _ in 0..ENTRIES_AT_ONCE {
+            let Some(entry) = self.rest.next() else { return Ok(true) };
+            let entry = entry?;
+            let name = entry.file_name();
+            if matches!(name.to_bytes(), b"." | b"..") {
+                continue;
+            }
+            let filetype = match entry.file_type() {
+                // Some file systems do not say.
+                rustix::fs::FileType::Unknown => {
+                    rustix::fs::statat(fd, name, AtFlags::SYMLINK_NOFOLLOW)
+                        .map(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode).into())
+                        .unwrap_or(FileType::Unknown)
+                }
+                filetype => filetype.into(),
+            };
+            let name = name.to_bytes().to_vec();
+            self.entries.push(Entry { name, ino: entry.ino(), filetype });
+        }
+        Ok(false)
+    }
 }
 
 /// What is known of a path.

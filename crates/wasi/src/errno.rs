@@ -77,6 +77,8 @@ pub(crate) enum Failure {
     Errno(Errno),
     /// The function has done nothing yet, and has to be called again after this.
     Wait(Wait),
+    /// The function has done a piece of its work, and has to be called again for the next.
+    Again,
     /// The program ends.
     End(ropewalk::Error),
 }

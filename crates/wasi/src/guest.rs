@@ -13,7 +13,17 @@ use std::ops::Range;
 /// as for any short read or write.
 const MOST_BUFFERS: usize = 1024;
 
-/// The memory that a program exports.
+/// How many `iovec`s are looked at. More are an error, as more than 1024 are on the host.
+const MOST_VECTORS: usize = 1 << 16;
+
+/// How long a path of the host can be, without the zero at its end.
+const LONGEST_PATH: usize = 4095;
+
+/// How much of a memory a program can name: pointers have 32 bits, also those to a memory with
+/// 64-bit addresses.
+const REACH: usize = 1 << 32;
+
+/// The memory that a program exports, as far as its pointers reach.
 pub(crate) struct Guest<'a> {
     bytes: &'a mut [u8],
     /// What was written, if anybody wants to know.
@@ -52,12 +62,13 @@ numbers!(u16, u32, u64);
 
 impl<'a> Guest<'a> {
     pub(crate) fn new(bytes: &'a mut [u8]) -> Guest<'a> {
-        Guest { bytes, written: None }
+        let reach = bytes.len().min(REACH);
+        Guest { bytes: &mut bytes[..reach], written: None }
     }
 
     /// The same, which notes what is written.
     pub(crate) fn noting(bytes: &'a mut [u8], written: Vec<Range<usize>>) -> Guest<'a> {
-        Guest { bytes, written: Some(written) }
+        Guest { written: Some(written), ..Guest::new(bytes) }
     }
 
     /// Where something was written, if that was noted; and the memory.
@@ -65,9 +76,12 @@ impl<'a> Guest<'a> {
         (self.written.unwrap_or_default(), self.bytes)
     }
 
+    /// Notes what is written; with what was written before it, if it follows that.
     fn note(&mut self, range: &Range<usize>) {
-        if let Some(written) = &mut self.written {
-            written.push(range.clone());
+        let Some(written) = &mut self.written else { return };
+        match written.last_mut() {
+            Some(last) if last.end == range.start => last.end = range.end,
+            _ => written.push(range.clone()),
         }
     }
 
@@ -108,6 +122,14 @@ impl<'a> Guest<'a> {
         self.put(place, u32::try_from(count).expect("less than memory has"));
     }
 
+    /// Stores as many bytes as there is room for, and returns the rest of the room.
+    pub(crate) fn put_bytes(&mut self, room: Range<usize>, bytes: &[u8]) -> Range<usize> {
+        let taken = bytes.len().min(room.len());
+        let end = room.start + taken;
+        self.get_mut(room.start..end).copy_from_slice(&bytes[..taken]);
+        end..room.end
+    }
+
     pub(crate) fn get(&self, range: Range<usize>) -> &[u8] {
         &self.bytes[range]
     }
@@ -120,13 +142,19 @@ impl<'a> Guest<'a> {
     /// A path.
     pub(crate) fn path(&self, at: i32, len: i32) -> Result<&str> {
         let bytes = &self.bytes[self.buffer(at, len)?];
+        if bytes.len() > LONGEST_PATH {
+            return Err(Errno::NAMETOOLONG.into());
+        }
         Ok(std::str::from_utf8(bytes).map_err(|_| Errno::ILSEQ)?)
     }
 
-    /// The buffers of an array of `iovec`s, or `EINVAL` if they are too long all
-    /// together.
+    /// The buffers of an array of `iovec`s, or `EINVAL` if there are too many, or they are too
+    /// long all together.
     pub(crate) fn buffers(&self, at: i32, count: i32) -> Result<Buffers> {
         let vectors = self.bytes[self.array(at, count, 8)?].chunks_exact(8);
+        if vectors.len() > MOST_VECTORS {
+            return Err(Errno::INVAL.into());
+        }
         let (mut buffers, mut total) = (Buffers::new(), 0u32);
         for vector in vectors {
             let (at, len) = (word(vector, 0), word(vector, 4));

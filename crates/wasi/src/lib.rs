@@ -17,6 +17,7 @@
 //! | `open` `origin` | opening files, and remembering where they were |
 //! | `state` `save` `restore` | contexts that are written down and made again |
 //! | `clock` `times` | time |
+//! | `pieces` | work of which a program chooses the length, done piece by piece |
 //! | `wait` `reactor` | waiting, in one place: with a blocked thread, or without |
 //! | `tape` | recordings of what a program got, and running it again with them |
 //! | `exit` | how programs end |
@@ -35,6 +36,7 @@ mod guest;
 mod linker;
 mod open;
 mod origin;
+mod pieces;
 mod pipe;
 mod reactor;
 mod restore;

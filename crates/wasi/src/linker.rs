@@ -8,7 +8,7 @@ use crate::guest::Guest;
 use crate::reactor::Ready;
 use crate::tape::{self, Called, Tape};
 use crate::wait::Wait;
-use ropewalk::{AsContextMut, Caller, Error, Linker, Memory};
+use ropewalk::{AsContext, AsContextMut, Caller, Error, Linker, Memory};
 use std::ops::Range;
 
 /// Defines all functions of `wasi_snapshot_preview1`, and of the older
@@ -174,16 +174,20 @@ fn call<T: Send + 'static, const N: usize>(
     let mut attempt = Attempt { memory, get, called, function, progress, written: Vec::new() };
     attempt.progress.is_polled = caller.can_wait();
     loop {
-        match attempt.run(&mut caller)? {
+        let wait = match attempt.run(&mut caller)? {
             Attempted::Done(errno) => return Ok(errno),
             Attempted::Waits(wait) if caller.can_wait() => return Err(attempt.later(&caller, wait)),
-            Attempted::Waits(wait) => {
-                if let Err(failure) = wait.block() {
-                    return attempt.fail(&mut caller, failure);
-                }
-            }
+            Attempted::Waits(wait) => wait,
+        };
+        if let Err(failure) = wait.block().and_then(|()| check(&caller)) {
+            return attempt.fail(&mut caller, failure);
         }
     }
+}
+
+/// Fails if the call must end.
+fn check(store: &impl AsContext) -> Result {
+    store.as_context().check_interruption().map_err(Failure::End)
 }
 
 /// A function that is called until it does not wait any more.
@@ -205,9 +209,25 @@ enum Attempted {
 }
 
 impl<G, F, const N: usize> Attempt<G, F, N> {
-    /// Calls the function once. What it has to know when it is called again is kept
-    /// here: others may be called meanwhile.
+    /// Calls the function piece by piece until it has ended or has to wait.
     fn run<S: AsContextMut>(&mut self, store: &mut S) -> ropewalk::Result<Attempted>
+    where
+        G: Fn(&mut S::Data) -> &mut WasiCtx,
+        F: Fn(&mut WasiCtx, &mut Guest<'_>) -> Result,
+    {
+        loop {
+            if let Some(attempted) = self.run_once(store)? {
+                return Ok(attempted);
+            }
+            if let Err(failure) = check(store) {
+                return Ok(Attempted::Done(self.fail(store, failure)?));
+            }
+        }
+    }
+
+    /// Calls the function once. What it has to know when it is called again is kept
+    /// here: others may be called meanwhile. Nothing if it has more to do.
+    fn run_once<S: AsContextMut>(&mut self, store: &mut S) -> ropewalk::Result<Option<Attempted>>
     where
         G: Fn(&mut S::Data) -> &mut WasiCtx,
         F: Fn(&mut WasiCtx, &mut Guest<'_>) -> Result,
@@ -215,7 +235,7 @@ impl<G, F, const N: usize> Attempt<G, F, N> {
         let (bytes, data) = self.memory.data_and_store_mut(store)?;
         let ctx = (self.get)(data);
         if let Some(outcome) = tape::replay(ctx, &self.called, &mut Guest::new(bytes)) {
-            return Ok(Attempted::Done(errno(outcome)?));
+            return Ok(Some(Attempted::Done(errno(outcome)?)));
         }
         ctx.progress = std::mem::take(&mut self.progress);
         let mut guest = match ctx.tape.records() {
@@ -226,11 +246,19 @@ impl<G, F, const N: usize> Attempt<G, F, N> {
             Err(Failure::Wait(wait)) => {
                 self.progress = std::mem::take(&mut ctx.progress);
                 self.written = guest.into_written().0;
-                Ok(Attempted::Waits(wait))
+                Ok(Some(Attempted::Waits(wait)))
+            }
+            Err(Failure::Again) => {
+                self.progress = std::mem::take(&mut ctx.progress);
+                let (written, memory) = guest.into_written();
+                if let Tape::Records(recorder) = &mut ctx.tape {
+                    recorder.record_piece(&self.called, memory, written);
+                }
+                Ok(None)
             }
             outcome => {
                 let (written, memory) = guest.into_written();
-                Ok(Attempted::Done(self.end(ctx, outcome, memory, written)?))
+                Ok(Some(Attempted::Done(self.end(ctx, outcome, memory, written)?)))
             }
         }
     }
@@ -255,7 +283,7 @@ impl<G, F, const N: usize> Attempt<G, F, N> {
         written: Vec<Range<usize>>,
     ) -> ropewalk::Result<i32> {
         if let Tape::Records(recorder) = &mut ctx.tape {
-            errno(recorder.record(&self.called, &outcome, memory, written))?;
+            recorder.record(&self.called, &outcome, memory, written);
         }
         errno(outcome)
     }
@@ -290,7 +318,7 @@ fn errno(outcome: Result) -> ropewalk::Result<i32> {
         Ok(()) => Ok(0),
         Err(Failure::Errno(errno)) => Ok(errno as i32),
         Err(Failure::End(error)) => Err(error),
-        Err(Failure::Wait(_)) => unreachable!("who waits calls it again"),
+        Err(Failure::Wait(_) | Failure::Again) => unreachable!("it is called again"),
     }
 }
 

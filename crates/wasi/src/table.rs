@@ -9,17 +9,37 @@ pub(crate) const MOST: usize = 1 << 20;
 
 /// Descriptors by their numbers. A new one gets the lowest number that is free, as
 /// programs for POSIX expect.
-#[derive(Default)]
 pub(crate) struct Table {
     descriptors: Vec<Option<Descriptor>>,
     free: BTreeSet<usize>,
+    /// How many the program may have when it opens another.
+    most: usize,
+}
+
+impl Default for Table {
+    fn default() -> Self {
+        Table { descriptors: Vec::new(), free: BTreeSet::new(), most: MOST }
+    }
 }
 
 impl Table {
+    /// Limits how many descriptors there may be. Those that are open stay open.
+    pub(crate) fn limit(&mut self, most: usize) {
+        self.most = most.min(MOST);
+    }
+
+    /// Fails if there is no room for another descriptor.
+    pub(crate) fn check_room(&self) -> Result {
+        match self.descriptors.len() - self.free.len() < self.most {
+            true => Ok(()),
+            false => Err(Errno::MFILE.into()),
+        }
+    }
+
     pub(crate) fn insert(&mut self, descriptor: Descriptor) -> Result<u32> {
+        self.check_room()?;
         let number = match self.free.pop_first() {
             Some(number) => number,
-            None if self.descriptors.len() == MOST => return Err(Errno::MFILE.into()),
             None => {
                 self.descriptors.push(None);
                 self.descriptors.len() - 1

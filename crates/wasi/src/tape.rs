@@ -10,13 +10,17 @@
 //!   "ropewalk-calls" version | Head, Call | Head, Call | ...
 //! ```
 //!
-//! A [head](Head) has a checksum of its call and of all calls before it, so that nothing is
+//! A call that writes much into memory is several of these, each with a part of what it wrote;
+//! the last one has what the function returned. A [head](Head) has a checksum of its call and of all calls before it, so that nothing is
 //! replayed that is not as it was recorded, or not where it was.
 //!
 //! A call that others may have seen is written when it has ended, at once, with all before it.
 //! One that only asks for the time, for random numbers, arguments or the environment is kept
 //! until then, or until there are many. So the recording of a program that was killed has
 //! everything that it had done.
+//!
+//! What cannot be written changes nothing for the program: the recording ends there, and
+//! [whoever ends it](crate::WasiCtx::finish_recording) gets the error.
 
 use crate::ctx::WasiCtx;
 use crate::errno::{Errno, Failure, Result};
@@ -31,7 +35,7 @@ use std::ops::Range;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 /// What a recording begins with; the last byte is the version.
-const MAGIC: &[u8; 16] = b"ropewalk-calls\0\x02";
+const MAGIC: &[u8; 16] = b"ropewalk-calls\0\x03";
 
 /// A function and what it is called with.
 #[derive(Clone, Copy, Debug)]
@@ -40,12 +44,13 @@ pub(crate) struct Called<const N: usize> {
     pub(crate) arguments: [i64; N],
 }
 
-/// A call as it is recorded.
+/// A call as it is recorded, or a part of it.
 #[derive(Debug, Serialize, Deserialize)]
 struct Call<'a> {
     name: Cow<'a, str>,
     arguments: Cow<'a, [i64]>,
-    outcome: Outcome,
+    /// Nothing if another part follows.
+    outcome: Option<Outcome>,
     /// What was written into memory, and where.
     #[serde(borrow)]
     written: Vec<(u32, Cow<'a, [u8]>)>,
@@ -63,9 +68,9 @@ impl Head {
     const LEN: usize = 16;
 
     /// The head of a call that comes after one with a checksum.
-    fn of(call: &[u8], before: u64) -> io::Result<Head> {
-        let len = u32::try_from(call.len()).map_err(io::Error::other)?;
-        Ok(Head { len, sum: xxh3_64_with_seed(call, before) })
+    fn of(call: &[u8], before: u64) -> Head {
+        let len = u32::try_from(call.len()).expect("parts of calls are short");
+        Head { len, sum: xxh3_64_with_seed(call, before) }
     }
 
     /// The length, the checksum, and a checksum of both: a length that is damaged is not
@@ -118,6 +123,9 @@ impl Tape {
 /// How many bytes of calls are kept at most.
 const KEPT: usize = 32 << 10;
 
+/// How many bytes that were written into memory a part of a call has at most.
+const PART: usize = 1 << 20;
+
 /// Writes a recording.
 pub(crate) struct Recorder {
     output: Box<dyn Write + Send>,
@@ -125,12 +133,14 @@ pub(crate) struct Recorder {
     kept: Vec<u8>,
     /// The checksum of the last call.
     sum: u64,
+    /// Why nothing is written any more.
+    failure: Option<io::Error>,
 }
 
 impl Recorder {
     pub(crate) fn new(mut output: Box<dyn Write + Send>) -> io::Result<Recorder> {
         output.write_all(MAGIC)?;
-        Ok(Recorder { output, kept: Vec::new(), sum: 0 })
+        Ok(Recorder { output, kept: Vec::new(), sum: 0, failure: None })
     }
 
     /// Records a call that has ended, and has written into these parts of memory.
@@ -140,7 +150,7 @@ impl Recorder {
         outcome: &Result,
         memory: &[u8],
         written: Vec<Range<usize>>,
-    ) -> Result {
+    ) {
         let outcome = match outcome {
             Ok(()) => Outcome::Errno(0),
             Err(Failure::Errno(errno)) => Outcome::Errno(*errno as u16),
@@ -149,50 +159,91 @@ impl Recorder {
                 None if error.is::<BrokenPipe>() => Outcome::BrokenPipe,
                 None => Outcome::Ended,
             },
-            Err(Failure::Wait(_)) => unreachable!("it has ended"),
+            Err(Failure::Wait(_) | Failure::Again) => unreachable!("it has ended"),
         };
-        let bytes = |range: Range<usize>| (range.start as u32, Cow::Borrowed(&memory[range]));
-        let call = Call {
-            name: called.name.into(),
-            arguments: Cow::Borrowed(&called.arguments),
-            outcome,
-            written: merged(written).into_iter().map(bytes).collect(),
-        };
+        self.keep_parts(called, Some(outcome), memory, written);
         let only_asks = ONLY_ASK.contains(&called.name) && matches!(outcome, Outcome::Errno(_));
-        let written = self.keep(&call).and_then(|()| match only_asks {
-            true if self.kept.len() < KEPT => Ok(()),
-            _ => self.write(),
-        });
-        written
-            .map_err(|error| Failure::End(Error::from(error).context("cannot write the recording")))
+        if !only_asks || self.kept.len() >= KEPT {
+            self.write();
+        }
     }
 
-    fn keep(&mut self, call: &Call<'_>) -> io::Result<()> {
+    /// Records what a call has written that has more to do.
+    pub(crate) fn record_piece<const N: usize>(
+        &mut self,
+        called: &Called<N>,
+        memory: &[u8],
+        written: Vec<Range<usize>>,
+    ) {
+        if !written.is_empty() {
+            self.keep_parts(called, None, memory, written);
+        }
+    }
+
+    /// Keeps a call in parts, of which all but the last are written at once if they are long.
+    fn keep_parts<const N: usize>(
+        &mut self,
+        called: &Called<N>,
+        outcome: Option<Outcome>,
+        memory: &[u8],
+        written: Vec<Range<usize>>,
+    ) {
+        if self.failure.is_some() {
+            return;
+        }
+        let mut parts = parts(merged(written)).into_iter().peekable();
+        loop {
+            let part = parts.next().unwrap_or_default();
+            let is_last = parts.peek().is_none();
+            let bytes = |range: Range<usize>| (range.start as u32, Cow::Borrowed(&memory[range]));
+            self.keep(&Call {
+                name: called.name.into(),
+                arguments: Cow::Borrowed(&called.arguments),
+                outcome: outcome.filter(|_| is_last),
+                written: part.into_iter().map(bytes).collect(),
+            });
+            if is_last {
+                return;
+            }
+            if self.kept.len() >= KEPT {
+                self.write();
+            }
+        }
+    }
+
+    fn keep(&mut self, call: &Call<'_>) {
         let begin = self.kept.len();
         self.kept.extend([0; Head::LEN]);
         let kept = std::mem::take(&mut self.kept);
-        self.kept = postcard::to_extend(call, kept).map_err(io::Error::other)?;
+        self.kept = postcard::to_extend(call, kept).expect("vectors take all that they are given");
         let (head, call) = self.kept[begin..].split_at_mut(Head::LEN);
-        let known = Head::of(call, self.sum)?;
+        let known = Head::of(call, self.sum);
         head.copy_from_slice(&known.to_bytes());
         self.sum = known.sum;
-        Ok(())
     }
 
-    fn write(&mut self) -> io::Result<()> {
-        // What fails is not tried again.
-        let kept = std::mem::take(&mut self.kept);
-        self.output.write_all(&kept)?;
-        self.kept = kept;
+    /// Writes what is kept. Nothing is written after what could not be.
+    fn write(&mut self) {
+        if self.failure.is_none() {
+            self.failure = self.output.write_all(&self.kept).err();
+        }
         self.kept.clear();
-        Ok(())
+    }
+
+    /// Writes what is kept; returns why the recording has ended too early, if it has.
+    pub(crate) fn finish(mut self) -> io::Result<()> {
+        self.write();
+        match self.failure.take() {
+            None => self.output.flush(),
+            Some(failure) => Err(failure),
+        }
     }
 }
 
 impl Drop for Recorder {
     fn drop(&mut self) {
-        // The program has ended, and nobody is left to tell.
-        let _ = self.write();
+        // Nobody has asked for an error.
+        self.write();
     }
 }
 
@@ -219,6 +270,25 @@ fn merged(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
         }
     }
     merged
+}
+
+/// Ranges in lists of at most [`PART`] bytes each.
+fn parts(ranges: Vec<Range<usize>>) -> Vec<Vec<Range<usize>>> {
+    let (mut parts, mut room) = (Vec::new(), 0);
+    for mut range in ranges {
+        while !range.is_empty() {
+            if room == 0 {
+                parts.push(Vec::new());
+                room = PART;
+            }
+            let middle = range.end.min(range.start + room);
+            room -= middle - range.start;
+            let part: &mut Vec<_> = parts.last_mut().expect("one was added");
+            part.push(range.start..middle);
+            range.start = middle;
+        }
+    }
+    parts
 }
 
 /// Reads a recording.
@@ -253,6 +323,29 @@ impl Player {
         called: &Called<N>,
         guest: &mut Guest<'_>,
     ) -> Result<Option<(i32, usize)>> {
+        let outcome = loop {
+            if let Some(outcome) = self.play_part(called, guest)? {
+                break outcome;
+            }
+        };
+        self.calls += 1;
+        match outcome {
+            Outcome::Errno(0) => Ok(self.follow(called, guest)),
+            Outcome::Errno(errno) => Err(Errno::from_number(errno).into()),
+            Outcome::Exit(code) => Err(Failure::End(I32Exit(code).into())),
+            Outcome::BrokenPipe => Err(Failure::End(BrokenPipe.into())),
+            Outcome::Ended => Err(Failure::End(Error::msg(
+                "the program was ended in this call when it was recorded",
+            ))),
+        }
+    }
+
+    /// Stores a part of what a call wrote; returns what the function returned after the last.
+    fn play_part<const N: usize>(
+        &mut self,
+        called: &Called<N>,
+        guest: &mut Guest<'_>,
+    ) -> Result<Option<Outcome>> {
         self.read()?;
         let number = self.calls + 1;
         let differs = |what: String| {
@@ -271,19 +364,10 @@ impl Player {
             let range = range.map_err(|_| differs("wrote outside of memory".into()))?;
             guest.get_mut(range).copy_from_slice(bytes);
         }
-        self.calls = number;
-        match call.outcome {
-            Outcome::Errno(0) => Ok(self.follow(called, guest)),
-            Outcome::Errno(errno) => Err(Errno::from_number(errno).into()),
-            Outcome::Exit(code) => Err(Failure::End(I32Exit(code).into())),
-            Outcome::BrokenPipe => Err(Failure::End(BrokenPipe.into())),
-            Outcome::Ended => Err(Failure::End(Error::msg(
-                "the program was ended in this call when it was recorded",
-            ))),
-        }
+        Ok(call.outcome)
     }
 
-    /// Reads the next call.
+    /// Reads the next call, or the next part of one.
     fn read(&mut self) -> Result {
         let mut head = [0; Head::LEN];
         let end = Failure::End(Error::msg(format!(
@@ -397,5 +481,16 @@ mod tests {
     fn ranges_that_touch_become_one() {
         assert_eq!(merged(vec![8..12, 0..4, 4..6, 9..10, 20..20, 11..14]), [0..6, 8..14]);
         assert_eq!(merged(Vec::new()), []);
+    }
+
+    #[test]
+    fn what_is_long_is_recorded_in_parts() {
+        assert_eq!(parts(Vec::new()), [[]; 0]);
+        assert_eq!(parts(vec![0..4, 6..8]), [[0..4, 6..8]]);
+        let long = parts(vec![0..4, 8..2 * PART, 3 * PART..3 * PART + 1]);
+        assert_eq!(
+            long,
+            [vec![0..4, 8..PART + 4], vec![PART + 4..2 * PART, 3 * PART..3 * PART + 1]]
+        );
     }
 }

@@ -7,16 +7,24 @@
 //! | `effects` | number and step to what was to be seen of that step |
 
 use crate::workflow::Workflow;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use redb::{ReadableDatabase, ReadableTable, TableDefinition};
-use std::path::Path;
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
 
 const WORKFLOWS: TableDefinition<u64, &[u8]> = TableDefinition::new("workflows");
 const IMAGES: TableDefinition<u64, &[u8]> = TableDefinition::new("images");
 const EFFECTS: TableDefinition<(u64, u32), &str> = TableDefinition::new("effects");
 
 /// A database of workflows. Only one process has it at a time.
-pub struct Database(redb::Database);
+///
+/// A file that is damaged is an error. Where redb panics at one, that is an error too.
+pub struct Database {
+    path: PathBuf,
+    /// There until it is dropped.
+    database: Option<redb::Database>,
+}
 
 /// A change of one workflow. All of it is there, or nothing.
 #[derive(Debug)]
@@ -44,10 +52,15 @@ pub struct Effect {
 
 impl Database {
     /// The database in a file, which is made if there is none.
+    /// All of it is read once, and its checksums compared, so that damage is found before anything is done.
     pub fn open(path: impl AsRef<Path>) -> Result<Database> {
         let path = path.as_ref();
         let open = || -> Result<redb::Database> {
-            let database = redb::Database::create(path)?;
+            let mut database = redb::Database::create(path)?;
+            ensure!(
+                database.check_integrity()?,
+                "the database was damaged, and what is left of it was repaired: steps may be lost"
+            );
             let transaction = database.begin_write()?;
             transaction.open_table(WORKFLOWS)?;
             transaction.open_table(IMAGES)?;
@@ -55,84 +68,140 @@ impl Database {
             transaction.commit()?;
             Ok(database)
         };
-        Ok(Database(open().with_context(|| path.display().to_string())?))
+        let path = path.to_owned();
+        let database =
+            guarded(&path, open).with_context(|| format!("cannot open {}", path.display()))?;
+        Ok(Database { path, database: Some(database) })
+    }
+
+    /// Does something with the database.
+    fn with<R>(&self, work: impl FnOnce(&redb::Database) -> Result<R>) -> Result<R> {
+        let database = self.database.as_ref().expect("there until it is dropped");
+        guarded(&self.path, || work(database))
     }
 
     /// Adds workflows with these inputs; answers with the number of the first.
     pub fn start(&self, inputs: impl IntoIterator<Item = i64>) -> Result<u64> {
-        let transaction = self.0.begin_write()?;
-        let first = {
-            let mut table = transaction.open_table(WORKFLOWS)?;
-            let first = table.last()?.map_or(0, |(id, _)| id.value() + 1);
-            for (id, input) in (first..).zip(inputs) {
-                table.insert(id, &encode(&Workflow::new(input))?[..])?;
-            }
-            first
-        };
-        transaction.commit()?;
-        Ok(first)
+        self.with(|database| {
+            let transaction = database.begin_write()?;
+            let first = {
+                let mut table = transaction.open_table(WORKFLOWS)?;
+                let first = table.last()?.map_or(0, |(id, _)| id.value() + 1);
+                for (id, input) in (first..).zip(inputs) {
+                    table.insert(id, &encode(&Workflow::new(input))?[..])?;
+                }
+                first
+            };
+            transaction.commit()?;
+            Ok(first)
+        })
     }
 
     /// Makes changes in one transaction. A step of which something was to be seen cannot be
     /// taken again.
     pub fn commit(&self, changes: &[Change]) -> Result<()> {
-        let transaction = self.0.begin_write()?;
-        {
-            let mut workflows = transaction.open_table(WORKFLOWS)?;
-            let mut images = transaction.open_table(IMAGES)?;
-            let mut effects = transaction.open_table(EFFECTS)?;
-            for Change { id, workflow, image, effect } in changes {
-                workflows.insert(id, &encode(workflow)?[..])?;
-                if let Some(image) = image {
-                    images.insert(id, &image[..])?;
-                }
-                if workflow.is_over() {
-                    images.remove(id)?;
-                }
-                if let Some(effect) = effect {
-                    let before = effects.insert((*id, workflow.step), &effect[..])?;
-                    ensure!(before.is_none(), "workflow {id} took step {} twice", workflow.step);
+        self.with(|database| {
+            let transaction = database.begin_write()?;
+            {
+                let mut workflows = transaction.open_table(WORKFLOWS)?;
+                let mut images = transaction.open_table(IMAGES)?;
+                let mut effects = transaction.open_table(EFFECTS)?;
+                for Change { id, workflow, image, effect } in changes {
+                    workflows.insert(id, &encode(workflow)?[..])?;
+                    if let Some(image) = image {
+                        images.insert(id, &image[..])?;
+                    }
+                    if workflow.is_over() {
+                        images.remove(id)?;
+                    }
+                    if let Some(effect) = effect {
+                        let before = effects.insert((*id, workflow.step), &effect[..])?;
+                        ensure!(
+                            before.is_none(),
+                            "workflow {id} took step {} twice",
+                            workflow.step
+                        );
+                    }
                 }
             }
-        }
-        transaction.commit()?;
-        Ok(())
+            transaction.commit()?;
+            Ok(())
+        })
     }
 
     /// A workflow.
     pub fn workflow(&self, id: u64) -> Result<Workflow> {
-        let table = self.0.begin_read()?.open_table(WORKFLOWS)?;
-        let found = table.get(id)?.with_context(|| format!("there is no workflow {id}"))?;
-        decode(found.value())
+        self.with(|database| {
+            let table = database.begin_read()?.open_table(WORKFLOWS)?;
+            let found = table.get(id)?.with_context(|| format!("there is no workflow {id}"))?;
+            decode(found.value())
+        })
     }
 
     /// The image of a workflow at its last call.
     pub fn image(&self, id: u64) -> Result<Vec<u8>> {
-        let table = self.0.begin_read()?.open_table(IMAGES)?;
-        let found = table.get(id)?.with_context(|| format!("workflow {id} has no image"))?;
-        Ok(found.value().to_vec())
+        self.with(|database| {
+            let table = database.begin_read()?.open_table(IMAGES)?;
+            let found = table.get(id)?.with_context(|| format!("workflow {id} has no image"))?;
+            Ok(found.value().to_vec())
+        })
     }
 
     /// All workflows.
     pub fn workflows(&self) -> Result<Vec<(u64, Workflow)>> {
-        let table = self.0.begin_read()?.open_table(WORKFLOWS)?;
-        let all = table.iter()?.map(|entry| {
-            let (id, workflow) = entry?;
-            Ok((id.value(), decode(workflow.value())?))
-        });
-        all.collect()
+        self.with(|database| {
+            let table = database.begin_read()?.open_table(WORKFLOWS)?;
+            let all = table.iter()?.map(|entry| {
+                let (id, workflow) = entry?;
+                Ok((id.value(), decode(workflow.value())?))
+            });
+            all.collect()
+        })
     }
 
     /// All that was to be seen, in the order of workflows and steps.
     pub fn effects(&self) -> Result<Vec<Effect>> {
-        let table = self.0.begin_read()?.open_table(EFFECTS)?;
-        let all = table.iter()?.map(|entry| {
-            let (key, what) = entry?;
-            let (id, step) = key.value();
-            Ok(Effect { id, step, what: what.value().to_owned() })
-        });
-        all.collect()
+        self.with(|database| {
+            let table = database.begin_read()?.open_table(EFFECTS)?;
+            let all = table.iter()?.map(|entry| {
+                let (key, what) = entry?;
+                let (id, step) = key.value();
+                Ok(Effect { id, step, what: what.value().to_owned() })
+            });
+            all.collect()
+        })
     }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        // Closing a damaged one may panic, too. What it was used for has failed or is done.
+        let database = self.database.take();
+        let _ = guarded(&self.path, || {
+            drop(database);
+            Ok(())
+        });
+    }
+}
+
+thread_local! {
+    static IS_GUARDED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether a panic of this thread becomes an error.
+pub fn is_guarded() -> bool {
+    IS_GUARDED.get()
+}
+
+/// Does something that may panic because a database is damaged.
+fn guarded<R>(path: &Path, work: impl FnOnce() -> Result<R>) -> Result<R> {
+    IS_GUARDED.set(true);
+    // After a panic redb refuses what would write half of a change.
+    let done = catch_unwind(AssertUnwindSafe(work));
+    IS_GUARDED.set(false);
+    done.unwrap_or_else(|_| {
+        bail!("the database {} is damaged: restore it from a copy", path.display())
+    })
 }
 
 fn encode(workflow: &Workflow) -> Result<Vec<u8>> {

@@ -2,12 +2,13 @@
 
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand, ValueEnum};
-use ropewalk_example_durable::database::{Change, Database};
+use ropewalk_example_durable::database::{Change, Database, is_guarded};
 use ropewalk_example_durable::guest::Guest;
 use ropewalk_example_durable::image::COSTS;
 use ropewalk_example_durable::outside::Shop;
 use ropewalk_example_durable::worker::Worker;
 use ropewalk_example_durable::workflow::Answer;
+use std::io::{Write as _, stdout};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -66,13 +67,18 @@ enum Decision {
 }
 
 fn main() -> Result<()> {
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| match is_guarded() {
+        // It becomes an error.
+        true => {}
+        false => hook(panic),
+    }));
     let Arguments { database, command } = Arguments::parse();
     let database = Database::open(database)?;
     match command {
         Command::Start { count } => {
             let first = database.start(0..count)?;
-            println!("{count} workflows, from {first} on");
-            Ok(())
+            Ok(writeln!(stdout(), "{count} workflows, from {first} on")?)
         }
         Command::Run { server, decide } => {
             let guest = Guest::new(ORDER)?;
@@ -109,18 +115,19 @@ fn measure(database: &Database, count: i64) -> Result<()> {
     let [taken, bytes, taking, restored, restoring] =
         [&COSTS.taken, &COSTS.bytes, &COSTS.taking, &COSTS.restored, &COSTS.restoring]
             .map(|cost| cost.load(Ordering::Relaxed) as f64);
-    println!("{count} workflows, {taken} steps, {:.1} s", elapsed.as_secs_f64());
-    println!("an image: {:.0} bytes, taken in {:.3} ms", bytes / taken, taking / taken / 1e6);
-    println!("restored in {:.3} ms", restoring / restored / 1e6);
-    Ok(())
+    let mut out = stdout();
+    writeln!(out, "{count} workflows, {taken} steps, {:.1} s", elapsed.as_secs_f64())?;
+    writeln!(out, "an image: {:.0} bytes, taken in {:.3} ms", bytes / taken, taking / taken / 1e6)?;
+    Ok(writeln!(out, "restored in {:.3} ms", restoring / restored / 1e6)?)
 }
 
 fn show(database: &Database) -> Result<()> {
+    let mut out = stdout();
     for (id, workflow) in database.workflows()? {
-        println!("workflow {id}, after {} steps: {:?}", workflow.step, workflow.state);
+        writeln!(out, "workflow {id}, after {} steps: {:?}", workflow.step, workflow.state)?;
     }
     for effect in database.effects()? {
-        println!("workflow {}, step {}: {}", effect.id, effect.step, effect.what);
+        writeln!(out, "workflow {}, step {}: {}", effect.id, effect.step, effect.what)?;
     }
     Ok(())
 }

@@ -7,6 +7,7 @@ use ropewalk_example_durable::worker::Worker;
 use ropewalk_example_durable::workflow::{Answer, State, Workflow};
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::panic::catch_unwind;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -180,4 +181,78 @@ fn workflows_whose_process_is_killed_take_each_step_once() {
         "{started} workflows, killed {killed} times; {} requests were sent {sent} times",
         done.len()
     );
+}
+
+/// All that the command shows of a database.
+fn look(path: &Path) -> anyhow::Result<()> {
+    let database = Database::open(path)?;
+    for (id, workflow) in database.workflows()? {
+        if matches!(workflow.state, State::Ready(_) | State::Asking(_)) {
+            database.image(id)?;
+        }
+    }
+    database.effects()?;
+    Ok(())
+}
+
+#[test]
+fn a_database_that_is_damaged_is_an_error_or_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db");
+    let database = Database::open(&path).unwrap();
+    database.start(0..30).unwrap();
+    Worker::new(&database, &guest(), shop().1, None).unwrap().run().unwrap();
+    drop(database);
+    let bytes = std::fs::read(&path).unwrap();
+    look(&path).unwrap();
+
+    let damaged = folder.path().join("damaged");
+    let mut errors = 0;
+    let mut try_with = |bytes: &[u8], what: &str| {
+        std::fs::write(&damaged, bytes).unwrap();
+        // Nothing panics.
+        let result = catch_unwind(|| look(&damaged));
+        errors += usize::from(result.unwrap_or_else(|_| panic!("{what}")).is_err());
+    };
+    // Each byte of the header, and bytes of all else that is not empty.
+    let others = (320..bytes.len()).filter(|at| bytes[*at] != 0).step_by(401);
+    let places: Vec<usize> = (0..320).chain(others).collect();
+    for at in &places {
+        let mut bytes = bytes.clone();
+        bytes[*at] ^= [0x01, 0x80, 0xFF][at % 3];
+        try_with(&bytes, &format!("byte {at}"));
+    }
+    for len in (0..bytes.len()).step_by(bytes.len() / 20) {
+        try_with(&bytes[..len], &format!("{len} bytes"));
+        let mut zeros = bytes.clone();
+        zeros[len..].fill(0);
+        try_with(&zeros, &format!("zeros from {len} on"));
+        let mut noise = bytes.clone();
+        noise[len..].iter_mut().for_each(|byte| *byte = byte.wrapping_mul(31).wrapping_add(7));
+        try_with(&noise, &format!("noise from {len} on"));
+    }
+    try_with(&[], "nothing");
+    try_with(&[bytes.clone(), vec![1; 5000]].concat(), "more at the end");
+    println!("{errors} errors; {} bytes of {} were changed", places.len(), bytes.len());
+    assert!(errors > 100, "{errors}");
+}
+
+#[test]
+fn the_command_ends_with_an_error_if_the_database_is_damaged() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db");
+    Database::open(&path).unwrap().start(0..30).unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    for begin in [9, 64, 128, 4096, bytes.len() / 2] {
+        for commands in [&["show"][..], &["run"], &["start", "2"], &["answer", "0", "yes"]] {
+            let mut damaged = bytes.clone();
+            damaged[begin..].iter_mut().for_each(|byte| *byte ^= 0x55);
+            std::fs::write(&path, &damaged).unwrap();
+            let mut command = Command::new(env!("CARGO_BIN_EXE_ropewalk-example-durable"));
+            let ended = command.arg("--database").arg(&path).args(commands).output().unwrap();
+            let stderr = String::from_utf8(ended.stderr).unwrap();
+            assert_eq!(ended.status.code(), Some(1), "{begin} {commands:?}: {stderr}");
+            assert!(stderr.starts_with("Error: ") && !stderr.contains("panicked"), "{stderr}");
+        }
+    }
 }

@@ -214,3 +214,39 @@ fn a_byte_that_is_not_as_it_was_recorded_is_found_wherever_it_is() {
         assert!(is_found, "byte {at}: {outcome:?}");
     }
 }
+
+/// A program that makes random numbers, prints a line and ends with a code.
+const ENDS: &str = r#"(module
+  (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
+  (import "wasi_snapshot_preview1" "random_get" (func $random (param i32 i32) (result i32)))
+  (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
+  (memory (export "memory") 16)
+  (data (i32.const 16) "line\n")
+  (func (export "_start")
+    (drop (call $random (i32.const 1000) (i32.const 1000000)))
+    (i32.store (i32.const 0) (i32.const 16))
+    (i32.store (i32.const 4) (i32.const 5))
+    (drop (call $write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 8)))
+    (call $exit (i32.const CODE))))"#;
+
+#[test]
+fn a_recording_that_cannot_be_written_is_said_when_the_program_has_ended() {
+    for (ends, code) in [(0, 1), (7, 7)] {
+        let program = file("replay-ends.wat", ENDS.replace("CODE", &ends.to_string()));
+        let full = ropewalk(&["run", "--record", "/dev/full", &program]);
+        // What a recording begins with cannot be written.
+        full.fails(1, &["cannot write the recording /dev/full: No space left"]);
+        let tape = recording("replay-ends.recording");
+        let limited = ["run", "--max-recorded", "100K", "--record", &tape, &program];
+        let limited = ropewalk(&limited);
+        assert_eq!((limited.code, &*limited.stdout), (Some(code), "line\n"), "{limited:?}");
+        let says = format!("cannot write the recording {tape}: it is as large as --max-recorded");
+        assert!(limited.stderr.contains(&says), "{limited:?}");
+        assert!(std::fs::metadata(&tape).unwrap().len() < (101 << 10));
+        ropewalk(&["replay", &tape]).fails(1, &["the recording ends here, after 0 calls"]);
+        let whole = ropewalk(&["run", "--max-recorded", "2M", "--record", &tape, &program]);
+        assert_eq!((whole.code, &*whole.stderr), (Some(ends), ""), "{whole:?}");
+        let again = ropewalk(&["replay", &tape]);
+        assert_eq!((again.code, &*again.stdout), (Some(ends), "line\n"), "{again:?}");
+    }
+}

@@ -237,6 +237,31 @@ fn memory_and_stack_have_the_limits_that_are_set() {
 }
 
 #[test]
+fn all_memories_and_tables_have_one_limit() {
+    let text = r#"(module
+        (memory $a 1) (memory $b 1) (table $t 1024 funcref) (type $bytes (array i8))
+        (func (export "grow") (param i32) (result i32 i32 i32 i32)
+          (memory.grow $a (local.get 0)) (memory.grow $b (local.get 0))
+          (table.grow $t (ref.null func) (i32.mul (local.get 0) (i32.const 1024)))
+          (memory.grow $a (i32.const 1)))
+        (func (export "objects") (result i32)
+          (array.len (array.new_default $bytes (i32.const 1000000)))))"#;
+    let module = file("total-memory.wat", text);
+    let run = |limit: &[&str], name: &str, argument: &[&str]| {
+        ropewalk(&[&["run"], limit, &["--invoke", name, &module], argument].concat())
+    };
+    run(&[], "grow", &["2"]).prints("1\n1\n1024\n3\n");
+    // The memories have begun with two pages, and the table with an eighth of one.
+    let most = ["--max-total-memory", "320K"];
+    run(&most, "grow", &["1"]).prints("1\n1\n1024\n-1\n");
+    run(&most, "grow", &["2"]).prints("1\n-1\n1024\n-1\n");
+    let refused = "the limiter of the store refuses a memory of 65536 bytes";
+    run(&["--max-total-memory", "100K"], "grow", &["1"]).fails(1, &[refused]);
+    run(&["--max-heap", "2M"], "objects", &[]).prints("1000000\n");
+    run(&["--max-heap", "100K"], "objects", &[]).fails(134, &["out of memory"]);
+}
+
+#[test]
 fn what_is_no_module_is_said_plainly() {
     ropewalk(&["run", &file("empty.wasm", "")]).fails(1, &["empty.wasm is empty"]);
     ropewalk(&["run", "examples"]).fails(1, &["examples is a directory"]);

@@ -32,9 +32,9 @@ fn program(name: &str, rest: &str) -> String {
 }
 
 /// A program that prints its arguments, each followed by a zero.
-fn echo() -> String {
+fn echo(name: &str) -> String {
     program(
-        "echo",
+        name,
         r#"(func (export "_start")
              (drop (call $args-sizes (i32.const 16) (i32.const 20)))
              (drop (call $args (i32.const 32) (i32.const 1024)))
@@ -44,7 +44,7 @@ fn echo() -> String {
 
 #[test]
 fn a_program_gets_everything_after_its_file() {
-    let program = echo();
+    let program = echo("echo");
     ropewalk(&["run", &program]).prints("wasi-echo.wat\0");
     let arguments = ["run", &program, "--dir", "-x", "--", "a b", ""];
     ropewalk(&arguments).prints("wasi-echo.wat\0--dir\0-x\0--\0a b\0\0");
@@ -300,6 +300,6 @@ fn a_program_that_ends_in_time_does_not_notice() {
 
 #[test]
 fn a_module_may_come_from_the_standard_input() {
-    let text = std::fs::read_to_string(Path::new(&echo())).unwrap();
+    let text = std::fs::read_to_string(Path::new(&echo("echo-stdin"))).unwrap();
     with_input(&["run", "-", "x"], &text).prints("-\0x\0");
 }

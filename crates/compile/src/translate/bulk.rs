@@ -82,7 +82,7 @@ impl Translator<'_> {
     }
 
     /// The value of a constant.
-    fn constant(&self, value: Value) -> Option<u64> {
+    pub(super) fn constant(&self, value: Value) -> Option<u64> {
         let dfg = &self.builder.func.dfg;
         let ValueDef::Result(inst, _) = dfg.value_def(dfg.resolve_aliases(value)) else {
             return None;

@@ -1,7 +1,8 @@
 //! Fuel: what is executed is counted.
 //!
 //! Every operator costs one unit, but those that only give the code its structure;
-//! instructions that move much cost more, by how much they move. The units of a straight
+//! instructions that move much cost more, by how much they move. That is paid before they
+//! run, and one for which there is not enough fuel does not run. The units of a straight
 //! line are paid where it ends, or before the first call in it of a function of the module:
 //! then also for what follows the calls, whether they return or not. What comes before an `if` is paid in its arms. So
 //! the same program always pays the same, on every machine, and seldom.
@@ -66,7 +67,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Counts an operator that is about to be translated.
+    /// Counts an operator that is valid and about to be translated.
     pub(crate) fn count(&mut self, operator: &Operator<'_>) {
         if !self.env.fuel {
             return;
@@ -86,11 +87,21 @@ impl Translator<'_> {
             self.pay();
         }
         if let Some(shift) = counted {
-            let count = *self.stack.last().expect("the number of bytes or elements");
-            let count = self.widen(count);
-            let units = self.builder.ins().ushr_imm_u(count, shift);
-            self.take_fuel(units);
+            self.pay_for_length(shift);
         }
+    }
+
+    /// Pays for the length of an instruction that moves much, and stops before it runs if
+    /// there is not enough.
+    fn pay_for_length(&mut self, shift: i64) {
+        let count = *self.stack.last().expect("the number of bytes or elements");
+        if self.constant(count).is_some_and(|count| count >> shift == 0) {
+            return;
+        }
+        let count = self.widen(count);
+        let units = self.builder.ins().ushr_imm_u(count, shift);
+        self.take_fuel(units);
+        self.look_for_fuel();
     }
 
     /// Whether an operator calls a function after which the straight line goes on, and
@@ -202,7 +213,9 @@ fn cost(operator: &Operator<'_>) -> Cost {
     let (units, counted) = match operator {
         Nop | Drop | Block { .. } | Loop { .. } | Else | End | TryTable { .. } => (0, None),
         MemoryFill { .. } | MemoryCopy { .. } | MemoryInit { .. } => (1, Some(BYTES)),
-        TableFill { .. } | TableCopy { .. } | TableInit { .. } => (1, Some(ELEMENTS)),
+        TableFill { .. } | TableCopy { .. } | TableInit { .. } | TableGrow { .. } => {
+            (1, Some(ELEMENTS))
+        }
         ArrayNew { .. } | ArrayNewDefault { .. } | ArrayNewData { .. } | ArrayNewElem { .. } => {
             (1, Some(ELEMENTS))
         }

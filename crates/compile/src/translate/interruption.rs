@@ -77,7 +77,7 @@ impl Translator<'_> {
         }
     }
 
-    fn look_for_fuel(&mut self) {
+    pub(super) fn look_for_fuel(&mut self) {
         if self.env.fuel {
             let stops = self.is_out_of_fuel();
             self.pause_if(stops);

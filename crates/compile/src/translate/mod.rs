@@ -130,9 +130,9 @@ pub(crate) fn translate(
         let offset = reader.original_position();
         translator.builder.set_srcloc(ir::SourceLoc::new(offset as u32));
         let operator = reader.read()?;
-        translator.count(&operator);
         let is_stack = env.has_stackrefs && is_top_stackref(env, validator);
         validator.op(offset, &operator)?;
+        translator.count(&operator);
         translator.look_before(&operator);
         match around.recognise(offset, &operator, &reader)? {
             Recognised::Ordinary if is_stack && translator.linear(&operator) => {}

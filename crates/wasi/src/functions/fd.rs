@@ -6,6 +6,7 @@ use crate::descriptor::Kind;
 use crate::errno::{Errno, Failure, Result};
 use crate::exit::BrokenPipe;
 use crate::guest::Guest;
+use crate::pieces::transfer;
 use crate::times::Times;
 use rustix::fs::{Advice, FallocateFlags, SeekFrom};
 use std::num::NonZeroU64;
@@ -187,11 +188,14 @@ pub(crate) fn fd_read(
     count: i32,
     size: i32,
 ) -> Result {
-    let (place, buffers) = (guest.place(size)?, guest.buffers(vectors, count)?);
-    let descriptor = ctx.table.get(fd)?;
-    descriptor.require_data(Rights::FD_READ)?;
-    let read = descriptor.read(&mut guest.slices_mut(&buffers))?;
-    guest.filled(&buffers, read);
+    let place = guest.place(size)?;
+    let read = transfer(ctx, guest, (vectors, count), |ctx, guest, buffers, _| {
+        let descriptor = ctx.table.get(fd)?;
+        descriptor.require_data(Rights::FD_READ)?;
+        let read = descriptor.read(&mut guest.slices_mut(buffers))?;
+        guest.filled(buffers, read);
+        Ok(read)
+    })?;
     guest.put_count(place, read);
     Ok(())
 }
@@ -205,15 +209,18 @@ pub(crate) fn fd_pread(
     offset: i64,
     size: i32,
 ) -> Result {
-    let (place, buffers) = (guest.place(size)?, guest.buffers(vectors, count)?);
-    let descriptor = ctx.table.get(fd)?;
-    let file = descriptor.positioned()?;
-    descriptor.require_data(Rights::FD_READ)?;
-    let offset = u64::try_from(offset).map_err(|_| Errno::INVAL)?;
-    let mut slices = guest.slices_mut(&buffers);
-    let read = rustix::io::retry_on_intr(|| rustix::io::preadv(file, &mut slices, offset))?;
-    drop(slices);
-    guest.filled(&buffers, read);
+    let place = guest.place(size)?;
+    let read = transfer(ctx, guest, (vectors, count), |ctx, guest, buffers, done| {
+        let descriptor = ctx.table.get(fd)?;
+        let file = descriptor.positioned()?;
+        descriptor.require_data(Rights::FD_READ)?;
+        let offset = u64::try_from(offset).map_err(|_| Errno::INVAL)? + done;
+        let mut slices = guest.slices_mut(buffers);
+        let read = rustix::io::retry_on_intr(|| rustix::io::preadv(file, &mut slices, offset))?;
+        drop(slices);
+        guest.filled(buffers, read);
+        Ok(read)
+    })?;
     guest.put_count(place, read);
     Ok(())
 }
@@ -226,16 +233,18 @@ pub(crate) fn fd_write(
     count: i32,
     size: i32,
 ) -> Result {
-    let (place, buffers) = (guest.place(size)?, guest.buffers(vectors, count)?);
-    let descriptor = ctx.table.get(fd)?;
-    descriptor.require_data(Rights::FD_WRITE)?;
-    let written = descriptor.write(&guest.slices(&buffers), ctx.progress.is_polled);
-    let written = written.map_err(|failure| {
-        let ends = ctx.end_on_broken_pipe && matches!(descriptor.kind, Kind::Stdio(_));
-        match failure {
-            Failure::Errno(Errno::PIPE) if ends => Failure::End(BrokenPipe.into()),
-            failure => failure,
-        }
+    let place = guest.place(size)?;
+    let written = transfer(ctx, guest, (vectors, count), |ctx, guest, buffers, _| {
+        let descriptor = ctx.table.get(fd)?;
+        descriptor.require_data(Rights::FD_WRITE)?;
+        let written = descriptor.write(&guest.slices(buffers), ctx.progress.is_polled);
+        written.map_err(|failure| {
+            let ends = ctx.end_on_broken_pipe && matches!(descriptor.kind, Kind::Stdio(_));
+            match failure {
+                Failure::Errno(Errno::PIPE) if ends => Failure::End(BrokenPipe.into()),
+                failure => failure,
+            }
+        })
     })?;
     guest.put_count(place, written);
     Ok(())
@@ -250,14 +259,15 @@ pub(crate) fn fd_pwrite(
     offset: i64,
     size: i32,
 ) -> Result {
-    let (place, buffers) = (guest.place(size)?, guest.buffers(vectors, count)?);
-    let descriptor = ctx.table.get(fd)?;
-    let file = descriptor.positioned()?;
-    descriptor.require_data(Rights::FD_WRITE)?;
-    let offset = u64::try_from(offset).map_err(|_| Errno::INVAL)?;
-    let slices = guest.slices(&buffers);
-    let written = rustix::io::retry_on_intr(|| rustix::io::pwritev(file, &slices, offset))?;
-    drop(slices);
+    let place = guest.place(size)?;
+    let written = transfer(ctx, guest, (vectors, count), |ctx, guest, buffers, done| {
+        let descriptor = ctx.table.get(fd)?;
+        let file = descriptor.positioned()?;
+        descriptor.require_data(Rights::FD_WRITE)?;
+        let offset = u64::try_from(offset).map_err(|_| Errno::INVAL)? + done;
+        let slices = guest.slices(buffers);
+        Ok(rustix::io::retry_on_intr(|| rustix::io::pwritev(file, &slices, offset))?)
+    })?;
     guest.put_count(place, written);
     Ok(())
 }
@@ -366,22 +376,17 @@ pub(crate) fn fd_readdir(
         return Err(Errno::NOTDIR.into());
     };
     let cookie = cookie as u64;
-    let mut rest = guest.get_mut(buffer.clone());
-    for (entry, next) in directory.entries(cookie)?.iter().zip(cookie.saturating_add(1)..) {
+    let mut rest = buffer.clone();
+    let entries = directory.entries(cookie, &mut ctx.progress.listing)?;
+    for (entry, next) in entries.iter().zip(cookie.saturating_add(1)..) {
         let head = dirent(next, entry.ino, entry.name.len(), entry.filetype);
-        rest = put(put(rest, &head), &entry.name);
+        for bytes in [&head[..], &entry.name] {
+            rest = guest.put_bytes(rest, bytes);
+        }
         if rest.is_empty() {
             break;
         }
     }
-    let used = buffer.len() - rest.len();
-    guest.put_count(place, used);
+    guest.put_count(place, buffer.len() - rest.len());
     Ok(())
-}
-
-/// Stores as many bytes as there is room for, and returns the rest of the room.
-fn put<'a>(room: &'a mut [u8], bytes: &[u8]) -> &'a mut [u8] {
-    let (taken, rest) = room.split_at_mut(bytes.len().min(room.len()));
-    taken.copy_from_slice(&bytes[..taken.len()]);
-    rest
 }

@@ -229,7 +229,9 @@ pub(crate) fn path_open(
         fdflags: flags(fdflags as u32)?,
         rights: rights(base),
     };
-    let descriptor = request.open(ctx.table.get(fd)?, path)?;
+    let parent = ctx.table.get(fd)?;
+    ctx.table.check_room()?;
+    let descriptor = request.open(parent, path)?;
     let number = ctx.table.insert(descriptor)?;
     guest.put(place, number);
     Ok(())

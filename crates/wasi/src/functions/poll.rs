@@ -11,6 +11,10 @@ use std::time::{Duration, Instant};
 /// The bytes of an event, the same in both versions.
 const EVENT: usize = 32;
 
+/// How many subscriptions a call can have. The host has such a limit too: as many as a process
+/// may have open files.
+const MOST_SUBSCRIPTIONS: u32 = 1 << 16;
+
 /// What a program waits for.
 enum Subscription {
     Clock { id: u32, timeout: u64, absolute: bool },
@@ -131,9 +135,13 @@ pub(crate) fn poll_oneoff(
     }
     let subscriptions = guest.array(subscriptions, count, Subscription::size(version))?;
     let (room, place) = (guest.array(events, count, EVENT)?, guest.place(stored)?);
+    if count as u32 > MOST_SUBSCRIPTIONS {
+        return Err(Errno::INVAL.into());
+    }
     let records = guest.get(subscriptions).chunks_exact(Subscription::size(version));
     let events = occurred(ctx, version, records)?;
-    for (event, room) in events.iter().zip(guest.get_mut(room).chunks_exact_mut(EVENT)) {
+    let used = room.start..room.start + events.len() * EVENT;
+    for (event, room) in events.iter().zip(guest.get_mut(used).chunks_exact_mut(EVENT)) {
         event.encode(room);
     }
     guest.put_count(place, events.len());

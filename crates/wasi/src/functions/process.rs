@@ -5,6 +5,7 @@ use crate::ctx::{Progress, WasiCtx};
 use crate::errno::{Errno, Failure, Result};
 use crate::exit::I32Exit;
 use crate::guest::{Guest, Number as _};
+use crate::pieces::PIECE;
 use crate::wait::Wait;
 use rustix::rand::{GetRandomFlags, getrandom};
 
@@ -62,7 +63,7 @@ fn put_strings(guest: &mut Guest<'_>, strings: &[Vec<u8>], pointers: i32, buffer
     let mut rest = guest.range(buffer, total)?.start;
     for (i, string) in strings.iter().enumerate() {
         let pointer = pointers.start + 4 * i;
-        // In bounds, so it is less than 4 GiB.
+        // In reach of 32 bits, as all that is in bounds.
         (rest as u32).encode(guest.get_mut(pointer..pointer + 4));
         let end = rest + string.len();
         guest.get_mut(rest..end).copy_from_slice(string);
@@ -104,14 +105,21 @@ pub(crate) fn random_get(
     len: i32,
 ) -> Result {
     let buffer = guest.buffer(buffer, len)?;
-    let mut buffer = guest.get_mut(buffer);
+    let begin = buffer.start + ctx.progress.done;
+    let end = buffer.end.min(begin + PIECE);
+    fill_at_random(ctx, guest.get_mut(begin..end))?;
+    ctx.progress.done += end - begin;
+    if end < buffer.end { Err(Failure::Again) } else { Ok(()) }
+}
+
+fn fill_at_random(ctx: &mut WasiCtx, mut bytes: &mut [u8]) -> Result {
     if let Some(fill) = &mut ctx.random {
-        fill(buffer);
+        fill(bytes);
         return Ok(());
     }
-    while !buffer.is_empty() {
-        let count = rustix::io::retry_on_intr(|| getrandom(&mut *buffer, GetRandomFlags::empty()))?;
-        buffer = &mut buffer[count..];
+    while !bytes.is_empty() {
+        let count = rustix::io::retry_on_intr(|| getrandom(&mut *bytes, GetRandomFlags::empty()))?;
+        bytes = &mut bytes[count..];
     }
     Ok(())
 }

@@ -4,7 +4,8 @@ use crate::abi::{FdFlags, RiFlags, Rights, SdFlags, flags};
 use crate::ctx::{Socket, WasiCtx};
 use crate::descriptor::Kind;
 use crate::errno::{Errno, Failure, Result};
-use crate::guest::{Buffers, Guest};
+use crate::guest::Guest;
+use crate::pieces::part;
 use crate::wait::{Interest, Source, Wait};
 use rustix::net::{RecvFlags, Shutdown, SocketFlags, accept_with};
 
@@ -26,6 +27,7 @@ pub(crate) fn sock_accept(
         _ => return Err(Errno::NOTSOCK.into()),
     };
     descriptor.require(Rights::SOCK_ACCEPT)?;
+    ctx.table.check_room()?;
     let accepted = rustix::io::retry_on_intr(|| {
         accept_with(socket, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK)
     });
@@ -53,7 +55,7 @@ pub(crate) fn sock_recv(
     let socket = descriptor.socket()?;
     descriptor.require_data(Rights::FD_READ)?;
     let peek = how.contains(RiFlags::PEEK);
-    let buffers = skip(buffers, ctx.progress.received);
+    let buffers = part(&buffers, ctx.progress.done, usize::MAX);
     let wanted: usize = buffers.iter().map(ExactSizeIterator::len).sum();
     let host = if peek { RecvFlags::PEEK } else { RecvFlags::empty() };
     let received = descriptor.receive(&mut guest.slices_mut(&buffers), host)?;
@@ -61,22 +63,12 @@ pub(crate) fn sock_recv(
     let all = how.contains(RiFlags::WAITALL) && !peek;
     if all && (1..wanted).contains(&received) && !descriptor.flags.contains(FdFlags::NONBLOCK) {
         let wait = Wait::new(Source::Owned(socket.clone()), Interest::Read);
-        ctx.progress.received += received;
+        ctx.progress.done += received;
         return Err(Failure::Wait(wait));
     }
-    guest.put_count(place, ctx.progress.received + received);
+    guest.put_count(place, ctx.progress.done + received);
     guest.put(out_flags, 0);
     Ok(())
-}
-
-/// Buffers without what has been received into them already.
-fn skip(buffers: Buffers, mut received: usize) -> Buffers {
-    let rest = buffers.into_iter().map(|buffer| {
-        let taken = received.min(buffer.len());
-        received -= taken;
-        buffer.start + taken..buffer.end
-    });
-    rest.filter(|buffer| !buffer.is_empty()).collect()
 }
 
 pub(crate) fn sock_send(

@@ -47,6 +47,26 @@ fn a_closed_descriptor_is_a_bad_one_and_its_number_is_used_again() {
 }
 
 #[test]
+fn a_program_has_no_more_descriptors_than_it_may() {
+    let scratch = tempfile::tempdir().unwrap();
+    let mut builder = WasiCtx::builder();
+    builder.preopened_dir(scratch.path(), "/", DirPerms::all(), FilePerms::all()).unwrap();
+    let mut program = with(builder.max_descriptors(6));
+    assert_eq!(program.open("a", CREAT, FD_READ), Ok(4));
+    assert_eq!(program.open("b", CREAT, FD_READ), Ok(5));
+    assert_eq!(program.open("c", CREAT, FD_READ), Err(MFILE));
+    assert!(!scratch.path().join("c").exists(), "nothing has been done");
+    program.close(4);
+    assert_eq!(program.open("c", CREAT, FD_READ), Ok(4));
+    assert_eq!(program.open("d", CREAT, FD_READ), Err(MFILE));
+    // What it has at the beginning is there in any case.
+    builder.preopened_dir(scratch.path(), "/", DirPerms::all(), FilePerms::all()).unwrap();
+    let mut program = with(builder.max_descriptors(0));
+    assert_eq!(program.call("fd_prestat_get", &[ROOT.into(), RESULT.into()]), SUCCESS);
+    assert_eq!(program.open("a", 0, FD_READ), Err(MFILE));
+}
+
+#[test]
 fn a_directory_that_was_there_at_the_beginning_can_be_closed_too() {
     let mut program = in_scratch();
     let other = program.open(".", DIRECTORY, 0).unwrap();

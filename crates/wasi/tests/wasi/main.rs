@@ -4,6 +4,7 @@ mod descriptors;
 mod directories;
 mod escapes;
 mod files;
+mod long;
 mod paths;
 mod pointers;
 mod poll;

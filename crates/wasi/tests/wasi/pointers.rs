@@ -3,8 +3,8 @@
 
 use crate::program::errno::*;
 use crate::program::*;
-use ropewalk::{Engine, Linker, Module, Store};
-use ropewalk_wasi::WasiCtx;
+use ropewalk::{Engine, Linker, Module, Store, Val};
+use ropewalk_wasi::{DirPerms, FilePerms, WasiCtx};
 
 /// The bytes of memory that the program has.
 const SIZE: i64 = 4 << 16;
@@ -63,6 +63,81 @@ fn buffers_outside_of_memory_or_too_long_are_refused() {
     assert_eq!(call(&[0, 4], -1), FAULT);
     assert_eq!(call(&[SIZE as u32, 0], 1), SUCCESS);
     assert_eq!(call(&[], 0), SUCCESS);
+}
+
+/// Pointers have 32 bits, and a memory with 64-bit addresses can have more.
+#[test]
+fn nothing_beyond_the_reach_of_pointers_is_touched() {
+    const PAGES: u64 = (1 << 16) + 1;
+    let engine = Engine::default();
+    let text = source_with(PREVIEW1, &format!("(memory (export \"memory\") i64 {PAGES})"), "");
+    let module = Module::new(&engine, text).unwrap();
+    let mut linker = Linker::new(&engine);
+    ropewalk_wasi::add_to_linker(&mut linker, |ctx| ctx).unwrap();
+    let mut builder = WasiCtx::builder();
+    builder.args(&["program", "argument"]).env("NAME", "value");
+    let scratch = tempfile::tempdir().unwrap();
+    let all = (DirPerms::all(), FilePerms::all());
+    builder.preopened_dir(scratch.path(), "/", all.0, all.1).unwrap();
+    let tape = std::io::sink();
+    let mut store = Store::new(&engine, builder.record(tape).unwrap().build());
+    let instance = linker.instantiate(&mut store, &module).unwrap();
+    let memory = instance.get_memory(&mut store, "memory").unwrap();
+    let mut call = |name: &str, arguments: &[i64]| {
+        let func = instance.get_func(&mut store, name).unwrap();
+        let mut results = [Val::I32(0)];
+        func.call(&mut store, &values(name, arguments), &mut results).unwrap();
+        results[0].unwrap_i32()
+    };
+    let root = i64::from(ROOT);
+    for (name, arguments) in [
+        // The last of the strings does not fit.
+        ("args_get", vec![0x100, -16]),
+        ("args_get", vec![-7, 0x100]),
+        ("environ_get", vec![0x100, -10]),
+        ("environ_get", vec![-3, 0x100]),
+        ("args_sizes_get", vec![-3, 0x100]),
+        ("args_sizes_get", vec![0x100, -3]),
+        ("clock_time_get", vec![0, 0, -7]),
+        ("clock_res_get", vec![0, -7]),
+        ("random_get", vec![-7, 8]),
+        ("fd_fdstat_get", vec![0, -23]),
+        ("fd_filestat_get", vec![0, -63]),
+        ("fd_prestat_get", vec![root, -7]),
+        ("fd_prestat_dir_name", vec![root, -7, 8]),
+        ("fd_read", vec![0, -7, 1, 0x100]),
+        ("fd_write", vec![1, 0x100, 1, -3]),
+        ("fd_pread", vec![0, -15, 2, 0, 0x100]),
+        ("fd_pwrite", vec![1, 0x100, 1, 0, -3]),
+        ("fd_readdir", vec![root, -99, 100, 0, 0x100]),
+        ("fd_readdir", vec![root, 0x200, 100, 0, -3]),
+        ("fd_seek", vec![0, 0, 0, -7]),
+        ("fd_tell", vec![0, -7]),
+        ("path_create_directory", vec![root, -3, 4]),
+        ("path_filestat_get", vec![root, 0, 0x100, 1, -63]),
+        ("path_filestat_set_times", vec![root, 0, -3, 4, 0, 0, 0]),
+        ("path_link", vec![root, 0, -3, 4, root, 0x100, 1]),
+        ("path_open", vec![root, 0, 0x100, 1, 0, 0, 0, 0, -3]),
+        ("path_readlink", vec![root, 0x100, 1, -7, 8, 0x200]),
+        ("path_remove_directory", vec![root, -3, 4]),
+        ("path_rename", vec![root, 0x100, 1, root, -3, 4]),
+        ("path_symlink", vec![-3, 4, root, 0x100, 1]),
+        ("path_unlink_file", vec![root, -3, 4]),
+        ("poll_oneoff", vec![-47, 0x200, 1, 0x100]),
+        ("poll_oneoff", vec![0x200, -31, 1, 0x100]),
+        ("poll_oneoff", vec![0x200, 0x300, 1, -3]),
+        ("sock_accept", vec![0, 0, -3]),
+        ("sock_recv", vec![0, 0x100, 1, 0, -3, 0x200]),
+        ("sock_send", vec![0, -7, 1, 0, 0x100]),
+    ] {
+        assert_eq!(call(name, &arguments), FAULT, "{name} {arguments:?}");
+    }
+    // What just fits is done.
+    assert_eq!(call("args_get", &[0x100, -17]), SUCCESS);
+    assert_eq!(call("random_get", &[-8, 8]), SUCCESS);
+    let bytes = &memory.data(&store).unwrap()[(1 << 32) - 8..];
+    assert!(bytes[..8].iter().any(|byte| *byte != 0));
+    assert!(bytes[8..].iter().all(|byte| *byte == 0));
 }
 
 /// A small generator of numbers: the tests need no others.

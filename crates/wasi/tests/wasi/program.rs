@@ -73,6 +73,7 @@ pub mod errno {
     pub const INVAL: i32 = 28;
     pub const ISDIR: i32 = 31;
     pub const LOOP: i32 = 32;
+    pub const MFILE: i32 = 33;
     pub const NAMETOOLONG: i32 = 37;
     pub const NOENT: i32 = 44;
     pub const NOTDIR: i32 = 54;
@@ -111,8 +112,17 @@ pub const RESULT: i32 = 0x100;
 
 /// A module that exports what it imports.
 fn source(version: &str) -> String {
-    let mut imports = String::new();
-    let mut functions = String::from("(memory (export \"memory\") 4)\n");
+    source_with(version, "(memory (export \"memory\") 4)", "")
+}
+
+/// The same with another memory. `before` is done before each call; it can call what it
+/// imports as `host before`.
+pub fn source_with(version: &str, memory: &str, before: &str) -> String {
+    let mut imports = match before {
+        "" => String::new(),
+        _ => "(import \"host\" \"before\" (func $before))\n".to_string(),
+    };
+    let mut functions = format!("{memory}\n");
     for (name, parameters) in FUNCTIONS {
         if version == UNSTABLE && name == "sock_accept" {
             continue;
@@ -122,7 +132,8 @@ fn source(version: &str) -> String {
         let gets: String = (0..parameters.len()).map(|i| format!(" (local.get {i})")).collect();
         let ty = format!("(param{types}) {result}");
         writeln!(imports, "(import \"{version}\" \"{name}\" (func ${name} {ty}))").unwrap();
-        writeln!(functions, "(func (export \"{name}\") {ty} (call ${name}{gets}))").unwrap();
+        writeln!(functions, "(func (export \"{name}\") {ty} {before} (call ${name}{gets}))")
+            .unwrap();
     }
     format!("(module {imports}{functions})")
 }
@@ -251,6 +262,11 @@ impl Program {
         self.used = (at + bytes.len()).next_multiple_of(8);
         self.memory.write(&mut self.store, at, bytes).unwrap();
         at as i64
+    }
+
+    /// Puts bytes where a test says.
+    pub fn write_at(&mut self, at: usize, bytes: &[u8]) {
+        self.memory.write(&mut self.store, at, bytes).unwrap();
     }
 
     /// A string as a function takes it: address and length.

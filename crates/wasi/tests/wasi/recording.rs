@@ -1,6 +1,10 @@
 //! What a program got is recorded, and given to it again.
 
-use crate::program::{CREAT, FD_READ, FD_WRITE, FUNCTIONS, Program, RESULT, ROOT, with};
+use crate::program::{
+    CREAT, FD_READ, FD_WRITE, FUNCTIONS, PREVIEW1, Program, RESULT, ROOT, source_with, values, with,
+};
+use ropewalk::{Engine, Linker, Module, Store, Val};
+use ropewalk_wasi::WasiCtxBuilder;
 use ropewalk_wasi::{DirPerms, FilePerms, I32Exit, MemoryInputPipe, MemoryOutputPipe, WasiCtx};
 use std::io::{Cursor, Write};
 use std::os::unix::net::UnixStream;
@@ -121,19 +125,6 @@ fn a_replayed_program_gets_all_that_it_got() {
 }
 
 #[test]
-fn only_what_was_read_is_recorded() {
-    let tape = Tape::default();
-    let mut builder = WasiCtx::builder();
-    builder.stdin(MemoryInputPipe::new("typed")).record(tape.clone()).unwrap();
-    let mut program = with(&mut builder);
-    let before = tape.bytes().len();
-    let [vectors, count] = program.vector(0x8000, 0x8000);
-    assert_eq!(program.call("fd_read", &[0, vectors, count, RESULT.into()]), 0);
-    let len = tape.bytes().len() - before;
-    assert!(len < 64, "{len} bytes for five");
-}
-
-#[test]
 fn a_program_that_does_something_else_is_ended() {
     let tape = Tape::default();
     let mut program = with(WasiCtx::builder().record(tape.clone()).unwrap());
@@ -229,13 +220,15 @@ fn replay_something(bytes: Vec<u8>) -> ropewalk::Result<()> {
     Ok(())
 }
 
-/// A recording that cannot be written.
-struct Full;
+/// A recording of which only the first bytes can be written.
+struct Full(Tape, usize);
 
 impl Write for Full {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        // The beginning fits.
-        if bytes.len() == 16 { Ok(16) } else { Err(std::io::ErrorKind::StorageFull.into()) }
+        match bytes.len().min(self.1 - self.0.bytes().len()) {
+            0 if !bytes.is_empty() => Err(std::io::ErrorKind::StorageFull.into()),
+            room => self.0.write(&bytes[..room]),
+        }
     }
 
     fn flush(&mut self) -> std::io::Result<()> {
@@ -244,14 +237,124 @@ impl Write for Full {
 }
 
 #[test]
-fn a_program_whose_recording_cannot_be_written_is_ended() {
-    let mut program = with(WasiCtx::builder().record(Full).unwrap());
-    let error = program.try_call("sched_yield", &[]).unwrap_err();
-    assert!(error.to_string().starts_with("cannot write the recording"), "{error}");
-    let mut program = with(WasiCtx::builder().record(Full).unwrap());
-    let asks = std::iter::repeat_with(|| program.try_call("random_get", &[0x6000, 1000]));
-    let error = asks.take(100).find_map(Result::err).expect("not all of it is kept");
-    assert!(error.to_string().starts_with("cannot write the recording"), "{error}");
+fn a_recording_that_cannot_be_written_changes_nothing_for_the_program() {
+    let run = |room: usize| {
+        let tape = Tape::default();
+        let mut builder = WasiCtx::builder();
+        let random = |bytes: &mut [u8]| bytes.fill(7);
+        let full = Full(tape.clone(), room);
+        let mut program = with(builder.stdout(output()).random(random).record(full).unwrap());
+        for _ in 0..100 {
+            assert_eq!(program.call("random_get", &[0x6000, 1000]), 0);
+            assert_eq!(program.call("sched_yield", &[]), 0);
+        }
+        assert_eq!(program.write(1, "out"), Ok(3));
+        let end = program.try_call("proc_raise", &[9]).unwrap_err();
+        assert_eq!(end.downcast_ref::<I32Exit>(), Some(&I32Exit(128 + 9)));
+        (program.context().finish_recording(), tape.bytes())
+    };
+    let (finished, whole) = run(1 << 20);
+    finished.unwrap();
+    for room in [16, 17, 1000, 50_000, whole.len() - 1] {
+        let (finished, bytes) = run(room);
+        let error = finished.unwrap_err();
+        let kind = error.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
+        assert_eq!(kind, Some(std::io::ErrorKind::StorageFull), "{room}: {error:#}");
+        // It ends there, and can be replayed up to there.
+        assert!(bytes == whole[..room]);
+        let mut program = with(WasiCtx::builder().replay(Cursor::new(bytes)).unwrap());
+        let mut calls = (0..100).flat_map(|_| {
+            let random = program.try_call("random_get", &[0x6000, 1000]);
+            let random = random.map(|_| assert_eq!(program.bytes(0x6000, 1000), [7; 1000]));
+            [random, program.try_call("sched_yield", &[]).map(drop)]
+        });
+        match calls.find_map(Result::err) {
+            Some(end) => assert!(end.to_string().starts_with("the recording ends here"), "{end}"),
+            None => assert_eq!(room, whole.len() - 1),
+        }
+    }
+}
+
+#[test]
+fn what_was_kept_back_is_written_when_a_recording_is_finished() {
+    let tape = Tape::default();
+    let mut program = with(WasiCtx::builder().record(tape.clone()).unwrap());
+    let before = tape.bytes().len();
+    assert_eq!(program.call("random_get", &[0x6000, 4]), 0);
+    assert_eq!(tape.bytes().len(), before);
+    program.context().finish_recording().unwrap();
+    let len = tape.bytes().len();
+    assert!(len > before);
+    // Nothing is recorded any more, and there is nothing to finish.
+    assert_eq!(program.call("sched_yield", &[]), 0);
+    program.context().finish_recording().unwrap();
+    assert_eq!(tape.bytes().len(), len);
+}
+
+/// What a call writes into memory is recorded, and not the room that it had.
+#[test]
+fn only_what_was_written_is_recorded() {
+    let scratch = tempfile::tempdir().unwrap();
+    let tape = Tape::default();
+    let mut builder = WasiCtx::builder();
+    builder.preopened_dir(scratch.path(), "/", DirPerms::all(), FilePerms::all()).unwrap();
+    let mut program =
+        with(builder.stdin(MemoryInputPipe::new("typed")).record(tape.clone()).unwrap());
+    let [vectors, count] = program.vector(0x8000, 0x8000);
+    // Two entries; of a thousand clocks, one that has come.
+    let mut subscriptions = vec![0; 1000 * 48];
+    for (i, subscription) in subscriptions.chunks_exact_mut(48).enumerate() {
+        subscription[24] = u8::from(i > 0);
+        subscription[31] = u8::from(i > 0);
+    }
+    let result = i64::from(RESULT);
+    let calls = [
+        ("fd_read", vec![0, vectors, count, result]),
+        ("fd_readdir", vec![ROOT.into(), 0x8000, 0x18000, 0, result]),
+        ("poll_oneoff", vec![0x20000, 0x8000, 1000, result]),
+        ("path_readlink", vec![ROOT.into(), 0x100, 4, 0x8000, 0x8000, result]),
+        ("fd_prestat_dir_name", vec![ROOT.into(), 0x8000, 0x8000]),
+    ];
+    for (name, arguments) in calls {
+        let before = tape.bytes().len();
+        if name == "poll_oneoff" {
+            program.write_at(0x20000, &subscriptions);
+        }
+        program.call(name, &arguments);
+        let len = tape.bytes().len() - before;
+        assert!(len < 200, "{name}: {len} bytes");
+    }
+}
+
+#[test]
+fn however_much_was_written_is_recorded_in_parts() {
+    const MUCH: i64 = 10 << 20;
+    let engine = Engine::default();
+    let module = source_with(PREVIEW1, "(memory (export \"memory\") 200)", "");
+    let module = Module::new(&engine, module).unwrap();
+    let mut linker = Linker::new(&engine);
+    ropewalk_wasi::add_to_linker(&mut linker, |ctx| ctx).unwrap();
+    let run = |builder: &mut WasiCtxBuilder| {
+        let mut store = Store::new(&engine, builder.build());
+        let instance = linker.instantiate(&mut store, &module).unwrap();
+        let memory = instance.get_memory(&mut store, "memory").unwrap();
+        let func = instance.get_func(&mut store, "random_get").unwrap();
+        let mut results = [Val::I32(0)];
+        let ended = func.call(&mut store, &values("random_get", &[5, MUCH]), &mut results);
+        store.data_mut().finish_recording().unwrap();
+        ended.map(|()| memory.data(&store).unwrap().to_vec())
+    };
+    let tape = Tape::default();
+    let seen = run(WasiCtx::builder().record(tape.clone()).unwrap()).unwrap();
+    let bytes = tape.bytes();
+    assert!(bytes.len() < MUCH as usize + 2000, "{}", bytes.len());
+    assert!(run(WasiCtx::builder().replay(Cursor::new(bytes.clone())).unwrap()).unwrap() == seen);
+    // One that was cut off is noticed wherever that is.
+    for cut in [bytes.len() - 1, bytes.len() / 2, 2000] {
+        let recording = Cursor::new(bytes[..cut].to_vec());
+        let end = run(WasiCtx::builder().replay(recording).unwrap()).unwrap_err();
+        assert!(end.to_string().starts_with("the recording ends here, after 0 calls"), "{end}");
+    }
 }
 
 #[test]

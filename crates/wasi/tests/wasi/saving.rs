@@ -383,7 +383,7 @@ fn recordings_and_saved_contexts_do_not_mix() {
     let mut builder = WasiCtx::builder();
     builder.record(std::io::sink()).unwrap();
     assert!(matches!(restore_error(&mut builder, &state), RestoreError::Recording));
-    let recording = Cursor::new(b"ropewalk-calls\0\x02");
+    let recording = Cursor::new(b"ropewalk-calls\0\x03");
     let ctx = WasiCtx::builder().saveable(true).replay(recording).unwrap().build();
     assert!(matches!(ctx.save(), Err(SaveError::Replays)));
 }
