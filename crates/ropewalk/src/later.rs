@@ -123,7 +123,7 @@ impl<T: Send + 'static> Caller<'_, T> {
 /// An accessor, of a call that is one of many or of its own.
 enum Access<T> {
     Shared(*const Accessor<T>),
-    Own(Accessor<T>),
+    Own(Box<Accessor<T>>),
 }
 
 // SAFETY: an accessor can be shared by threads.
@@ -142,7 +142,7 @@ impl<T> Access<T> {
             return Access::Shared(accessor.cast());
         }
         // SAFETY: only this call uses the store, and it does not run while it waits.
-        Access::Own(unsafe { Accessor::new(owner.cast::<StoreInner<T>>()) })
+        Access::Own(Box::new(unsafe { Accessor::new(owner.cast::<StoreInner<T>>()) }))
     }
 
     fn accessor(&self) -> &Accessor<T> {
