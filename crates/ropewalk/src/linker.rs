@@ -160,8 +160,10 @@ impl<T> Linker<T> {
         name: &str,
         item: impl Into<Extern>,
     ) -> Result<&mut Linker<T>> {
+        let store = store.as_context_mut();
+        self.check_store(&store)?;
         let item = item.into();
-        item.import(&store.as_context_mut().0.runtime)?;
+        item.import(&store.0.runtime)?;
         self.insert(module, name, Definition::Extern(item))
     }
 
@@ -316,6 +318,7 @@ impl<T> Linker<T> {
         module: &str,
         instance: Instance,
     ) -> Result<&mut Linker<T>> {
+        self.check_store(&store.as_context_mut())?;
         for (name, item) in instance.exports(&mut store)? {
             self.insert(module, &name, Definition::Extern(item))?;
         }
@@ -456,13 +459,14 @@ impl<T> Linker<T> {
         name: &str,
     ) -> Option<Extern> {
         let store = store.as_context_mut();
-        if !Engine::same(&self.engine, store.engine()) {
-            return None;
-        }
+        self.check_store(&store).ok()?;
         let runtime = &mut store.0.runtime;
         Some(match self.modules.get(module)?.get(name)? {
             Definition::OfEngine => unreachable!("nobody defines that"),
-            Definition::Extern(item) => *item,
+            Definition::Extern(item) => {
+                item.import(runtime).ok()?;
+                *item
+            }
             Definition::Host(host) => {
                 host::ready(&self.engine, host).ok()?;
                 let func_ref = runtime.add_host_function(host.clone());
@@ -490,9 +494,7 @@ impl<T> Linker<T> {
     /// Fails if an import is not defined, or defined as a function of the host with
     /// another type; things of a store are looked at when it is instantiated.
     pub fn instantiate_pre(&self, module: &Module) -> Result<InstancePre<T>> {
-        if !Engine::same(&self.engine, module.engine()) {
-            return Err(WrongEngine("linker", "module").into());
-        }
+        self.check_module(module)?;
         let imports = module.loaded().info.imports.iter();
         let imports = imports.map(|import| self.definition(module.loaded(), import));
         Ok(InstancePre::new(module.clone(), imports.collect::<Result<_>>()?))
@@ -512,11 +514,12 @@ impl<T> Linker<T> {
         self.instantiate_pre(module)?.instantiate_async(store).await
     }
 
-    fn check_store(&self, store: &StoreContextMut<'_, T>) -> Result<(), WrongEngine> {
-        match Engine::same(&self.engine, store.engine()) {
-            true => Ok(()),
-            false => Err(WrongEngine("linker", "store")),
-        }
+    pub(crate) fn check_store(&self, store: &StoreContextMut<'_, T>) -> Result<(), WrongEngine> {
+        self.engine.check("linker", store.engine(), "store")
+    }
+
+    pub(crate) fn check_module(&self, module: &Module) -> Result<(), WrongEngine> {
+        self.engine.check("linker", module.engine(), "module")
     }
 
     /// The function of the host that an import means, if it does.
