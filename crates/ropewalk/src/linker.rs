@@ -415,8 +415,8 @@ impl<T> Linker<T> {
         self.modules.get(module).is_some_and(|names| names.contains_key(name))
     }
 
-    /// All names, each with its module and what it means in a store, in no particular
-    /// order. Nothing if the store is of another engine.
+    /// All names that mean something in a store, each with its module and its meaning, in no
+    /// particular order. [`get`](Self::get) says which do.
     ///
     /// ```
     /// use ropewalk::*;
@@ -442,7 +442,7 @@ impl<T> Linker<T> {
         })
     }
 
-    /// What an import of a module means in a store. Nothing if that is of another engine.
+    /// What an import of a module means in a store, as [`get`](Self::get) says it.
     pub fn get_by_import(
         &self,
         store: impl AsContextMut<Data = T>,
@@ -451,7 +451,8 @@ impl<T> Linker<T> {
         self.get(store, import.module(), import.name())
     }
 
-    /// What a name means in a store. Nothing if that is of another engine.
+    /// What a name means in a store. Returns `None` if the store is of another engine, or if the
+    /// name was [defined](Self::define) as something of another store.
     pub fn get(
         &self,
         mut store: impl AsContextMut<Data = T>,

@@ -7,19 +7,19 @@ use std::task::{Context, Poll, Waker};
 
 /// Has an export of each kind, and makes a stack of each design.
 const TEXT: &str = r#"(module
-    (import "host" "wait" (func $wait (result i32)))
+    (import "host" "wait" (func $wait (result anyref)))
     (type $pair (struct (field (mut NUMBER)) (field (mut OBJECT))))
     (type $row (array (mut OBJECT)))
     (type $body (func (param OBJECT) (result NUMBER)))
     (type $k (cont $body))
     (type $t (task (param OBJECT) (result NUMBER)))
-    (type $b (stack (param i32) (ref null $b)))
+    (type $b (stack (param OBJECT) (ref null $b)))
     (tag $ask (export "ask") (param i32) (result i32))
     (tag $failure (export "failure") (param i32))
     (tag $holds (export "holds") (param OBJECT))
     (tag $go (export "go") (param i32))
     (tag $end (export "end") (param NUMBER))
-    (event $event (export "event") (param i32 stackref))
+    (event $event (export "event") (param OBJECT stackref))
     (memory (export "memory") 1)
     (table (export "table") 4 8 funcref)
     (table (export "anys") 4 8 anyref)
@@ -28,7 +28,7 @@ const TEXT: &str = r#"(module
     (elem declare func $body)
     (func (export "run") (result i32) (i32.const 42))
     (func (export "spin") (loop $again (br $again)))
-    (func (export "wait") (result i32) (call $wait))
+    (func (export "wait") (result anyref) (call $wait))
     (func $body (export "body") (param OBJECT) (result NUMBER) (unreachable))
     (func (export "takes func") (param funcref))
     (func (export "takes cont") (param contref))
@@ -44,7 +44,7 @@ const TEXT: &str = r#"(module
     (func (export "task") (result (ref $t)) (task.new $t $task))
     (func $fiber (param fiberref) (param $x i32) (result NUMBER) (unreachable))
     (func (export "fiber") (result fiberref) (fiber.new $end (on $go $fiber)))
-    (func $bag (param $x i32) (param $back (ref null $b))
+    (func $bag (param $x OBJECT) (param $back (ref null $b))
       (switch_retire $b (local.get $x) (local.get $back)))
     (func (export "bag") (result (ref $b)) (stack.new $b $bag)))"#;
 
@@ -211,7 +211,7 @@ impl Home {
 
     /// A store that was restored, with a call that waits.
     pub fn restored(&mut self) -> (Restored<()>, RestoredCall) {
-        let wait = self.typed::<(), i32>("wait");
+        let wait = self.typed::<(), Option<AnyRef>>("wait");
         let snapshot = wait_for(self.store.run_concurrent(async |accessor| {
             let mut call = pin!(wait.call_concurrent(accessor, ()));
             poll_fn(|context| Poll::Ready(assert!(call.as_mut().poll(context).is_pending()))).await;
@@ -227,7 +227,9 @@ impl Home {
 fn linker(engine: &Engine) -> Linker<()> {
     let mut linker = Linker::new(engine);
     linker
-        .func_wrap_concurrent("host", "wait", |_: &Accessor<()>, (): ()| Box::pin(pending::<i32>()))
+        .func_wrap_concurrent("host", "wait", |_: &Accessor<()>, (): ()| {
+            Box::pin(pending::<Option<AnyRef>>())
+        })
         .unwrap();
     linker
 }

@@ -18,6 +18,16 @@ pub fn rows() -> Vec<Row> {
         row("Func::call_async", STORE, |m, t| {
             wait_for(m.func("body").call_async(&mut m.store, &[t.object()], &mut [Val::I64(0)]))
         }),
+        row("Func::call_async", STORE, |m, t| {
+            let takes = m.func("takes func");
+            wait_for(takes.call_async(&mut m.store, &[t.run().into()], &mut []))
+        }),
+        row("Func::call_concurrent", STORE, |m, t| {
+            let (takes, run) = (m.func("takes func"), t.run().into());
+            wait_for(m.store.run_concurrent(async |accessor| {
+                takes.call_concurrent(accessor, &[run], &mut []).await
+            }))
+        }),
         row("Func::call_concurrent", STORE, |m, t| {
             let run = t.run();
             wait_for(m.store.run_concurrent(async |accessor| {

@@ -1,12 +1,12 @@
 //! Handles that are used with a store, or an engine, that they do not belong to.
 //!
-//! [`rows`] has at least one row for each public function that takes two things which must
-//! belong together: it uses the function with a handle of another store, once of the same
-//! engine and once of another one. [`signatures`] reads the sources for which functions these
-//! are, so that a new one cannot be forgotten.
+//! [`rows`] tries every public function that takes two things which must belong together, such as
+//! a handle and a store. Each row gives the function one thing of another store. The store is of
+//! the same engine, of another engine, or of one that has the same numbers for other types.
+//!
+//! [`signatures`] reads from the sources which functions these are. A new function without a row
+//! fails a test.
 
-#[path = "../common/mod.rs"]
-mod common;
 mod engines;
 mod home;
 mod items;
@@ -19,41 +19,41 @@ mod stacks;
 
 use home::{Home, decoy, module};
 use ropewalk::*;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What a function says of a handle that is not its own.
+/// What comes of using a function with a handle that it must refuse.
 #[derive(Debug)]
-enum Said {
+enum Outcome {
     Accepted,
     /// `None` or `false`.
     Nothing,
     Error(Error),
 }
 
-trait IntoSaid {
-    fn said(self) -> Said;
+trait IntoOutcome {
+    fn outcome(self) -> Outcome;
 }
 
-impl<T> IntoSaid for Result<T> {
-    fn said(self) -> Said {
-        self.map_or_else(Said::Error, |_| Said::Accepted)
+impl<T> IntoOutcome for Result<T> {
+    fn outcome(self) -> Outcome {
+        self.map_or_else(Outcome::Error, |_| Outcome::Accepted)
     }
 }
 
-impl<T> IntoSaid for Option<T> {
-    fn said(self) -> Said {
-        self.map_or(Said::Nothing, |_| Said::Accepted)
+impl<T> IntoOutcome for Option<T> {
+    fn outcome(self) -> Outcome {
+        self.map_or(Outcome::Nothing, |_| Outcome::Accepted)
     }
 }
 
-impl IntoSaid for bool {
-    fn said(self) -> Said {
-        self.then_some(()).said()
+impl IntoOutcome for bool {
+    fn outcome(self) -> Outcome {
+        self.then_some(()).outcome()
     }
 }
 
-/// What a function must say.
+/// What must come of it.
 #[derive(Clone, Copy, Debug)]
 enum Expected {
     Accepted,
@@ -65,21 +65,21 @@ enum Expected {
 }
 
 impl Expected {
-    fn is(self, answer: &Said) -> bool {
-        match (self, answer) {
-            (Expected::Accepted, Said::Accepted) => true,
-            (Expected::Nothing, Said::Nothing) => true,
-            (Expected::WrongStore, Said::Error(error)) => error.is::<WrongStore>(),
-            (Expected::WrongEngine, Said::Error(error)) => error.is::<WrongEngine>(),
-            (Expected::UnknownType, Said::Error(error)) => error.is::<UnknownType>(),
-            (Expected::Snapshot, Said::Error(error)) => error.is::<SnapshotError>(),
+    fn is(self, outcome: &Outcome) -> bool {
+        match (self, outcome) {
+            (Expected::Accepted, Outcome::Accepted) => true,
+            (Expected::Nothing, Outcome::Nothing) => true,
+            (Expected::WrongStore, Outcome::Error(error)) => error.is::<WrongStore>(),
+            (Expected::WrongEngine, Outcome::Error(error)) => error.is::<WrongEngine>(),
+            (Expected::UnknownType, Outcome::Error(error)) => error.is::<UnknownType>(),
+            (Expected::Snapshot, Outcome::Error(error)) => error.is::<SnapshotError>(),
             _ => false,
         }
     }
 }
 
 /// Uses a function of mine with what is theirs.
-type Try = Box<dyn Fn(&mut Home, &mut Home) -> Said>;
+type Try = Box<dyn Fn(&mut Home, &mut Home) -> Outcome>;
 
 struct Row {
     function: &'static str,
@@ -90,12 +90,12 @@ struct Row {
     tried: Try,
 }
 
-fn row<A: IntoSaid>(
+fn row<A: IntoOutcome>(
     function: &'static str,
     [same_engine, other_engine]: [Expected; 2],
     tried: impl Fn(&mut Home, &mut Home) -> A + 'static,
 ) -> Row {
-    let tried = Box::new(move |mine: &mut Home, theirs: &mut Home| tried(mine, theirs).said());
+    let tried = Box::new(move |mine: &mut Home, theirs: &mut Home| tried(mine, theirs).outcome());
     Row { function, same_engine, other_engine, tried }
 }
 
@@ -145,15 +145,26 @@ fn every_exported_type_is_known_to_belong_somewhere_or_nowhere() {
 #[test]
 fn every_public_function_that_takes_two_handles_has_a_row() {
     let functions = signatures::functions();
-    let rows: BTreeSet<String> = rows().iter().map(|row| row.function.to_string()).collect();
     let exempt: BTreeSet<String> = EXEMPT.iter().map(|(name, _)| name.to_string()).collect();
-    let missing = &(&functions - &rows) - &exempt;
+    let mut rows: BTreeMap<String, usize> = BTreeMap::new();
+    for row in self::rows() {
+        *rows.entry(row.function.to_string()).or_default() += 1;
+    }
+    // One parameter says which store or engine it is about, and each of the others may be wrong.
+    let missing: Vec<String> = functions
+        .iter()
+        .filter(|(name, _)| !exempt.contains(*name))
+        .map(|(name, parameters)| (name, parameters - 1, rows.get(name).copied().unwrap_or(0)))
+        .filter(|(_, expected, found)| found < expected)
+        .map(|(name, expected, found)| format!("{name}: {expected} needed, {found} found"))
+        .collect();
     assert!(
         missing.is_empty(),
-        "these functions take two things that must belong to the same store or engine, and no \
-         row of tests/foreign_handles uses them with one of another store: add one, or say in \
-         `EXEMPT` why none is needed: {missing:#?}"
+        "these functions take things that must belong to the same store or engine; \
+         tests/foreign_handles needs rows that give them one of another store, for each parameter \
+         but one, or a reason in `EXEMPT` why not: {missing:#?}"
     );
+    let [functions, rows] = [functions, rows].map(|map| map.into_keys().collect::<BTreeSet<_>>());
     let stale = &(&rows | &exempt) - &functions;
     let stale: Vec<_> = stale.iter().filter(|name| !name.starts_with("a host function")).collect();
     assert!(stale.is_empty(), "rows or exemptions of functions that do not exist: {stale:#?}");
@@ -213,15 +224,16 @@ fn failures<'a>(
         let expected = if is_same { row.same_engine } else { row.other_engine };
         let [mut mine, mut theirs] =
             [mine, theirs].map(|(engine, module)| Home::new(engine, module));
-        let said = catch_unwind(AssertUnwindSafe(|| (row.tried)(&mut mine, &mut theirs)));
+        let outcome = catch_unwind(AssertUnwindSafe(|| (row.tried)(&mut mine, &mut theirs)));
         mine.check_whole();
         theirs.check_whole();
         let whose = if is_same { "the same engine" } else { "another engine" };
-        match said {
-            Ok(said) if expected.is(&said) => None,
-            Ok(said) => {
-                Some(format!("{}, of {whose}: expected {expected:?}, found {said:?}", row.function))
-            }
+        match outcome {
+            Ok(outcome) if expected.is(&outcome) => None,
+            Ok(outcome) => Some(format!(
+                "{}, of {whose}: expected {expected:?}, found {outcome:?}",
+                row.function
+            )),
             Err(_) => {
                 Some(format!("{}, of {whose}: expected {expected:?}, panicked", row.function))
             }

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use syn::visit::{self, Visit};
 use syn::{
-    FnArg, GenericParam, Generics, Item, ItemImpl, ItemMacro, ItemTrait, PathArguments,
+    FnArg, GenericParam, Generics, ImplItem, Item, ItemImpl, ItemMacro, ItemTrait, PathArguments,
     PathSegment, Signature, TraitItem, Type, UseTree, Visibility, WherePredicate,
 };
 
@@ -175,10 +175,16 @@ fn add_names(tree: &UseTree, names: &mut BTreeSet<String>) {
     }
 }
 
-/// The public functions that take two things which must belong together, as `Type::function`.
-pub fn functions() -> BTreeSet<String> {
-    let mut reader = Reader { exported: exported(), macros: BTreeMap::new(), found: [].into() };
+/// The public functions that take things which must belong together, as `Type::function`, each
+/// with how many of its parameters do.
+pub fn functions() -> BTreeMap<String, usize> {
     let files: Vec<syn::File> = files(&sources()).iter().map(|path| parse(path)).collect();
+    functions_in(&files)
+}
+
+fn functions_in(files: &[syn::File]) -> BTreeMap<String, usize> {
+    let mut reader =
+        Reader { exported: exported(), macros: BTreeMap::new(), found: BTreeMap::new() };
     files.iter().for_each(|file| reader.learn_macros(&file.items));
     files.iter().for_each(|file| reader.items(&file.items));
     reader.found
@@ -206,7 +212,7 @@ struct Reader {
     exported: BTreeSet<String>,
     /// The bodies of macros that define public functions.
     macros: BTreeMap<String, TokenStream>,
-    found: BTreeSet<String>,
+    found: BTreeMap<String, usize>,
 }
 
 impl Reader {
@@ -271,10 +277,12 @@ impl Reader {
             return;
         }
         for item_fn in &item.items {
-            if let syn::ImplItem::Fn(function) = item_fn
-                && matches!(function.vis, Visibility::Public(_))
-            {
-                self.function(Some(&name), &item.generics, &function.sig);
+            match item_fn {
+                ImplItem::Fn(function) if matches!(function.vis, Visibility::Public(_)) => {
+                    self.function(Some(&name), &item.generics, &function.sig);
+                }
+                ImplItem::Macro(_) => panic!("this test does not read macros in `impl {name}`"),
+                _ => {}
             }
         }
     }
@@ -300,9 +308,10 @@ impl Reader {
             FnArg::Receiver(_) => of.is_some_and(belongs),
             FnArg::Typed(argument) => mentions(&argument.ty, &bounds),
         };
-        if signature.inputs.iter().filter(belongs_somewhere).count() >= 2 {
+        let count = signature.inputs.iter().filter(belongs_somewhere).count();
+        if count >= 2 {
             let name = &signature.ident;
-            self.found.insert(of.map_or(name.to_string(), |of| format!("{of}::{name}")));
+            self.found.insert(of.map_or(name.to_string(), |of| format!("{of}::{name}")), count);
         }
     }
 }
@@ -378,17 +387,17 @@ fn identifiers(tokens: TokenStream) -> Vec<Ident> {
 
 fn defines_public_functions(body: &TokenStream) -> bool {
     let names: Vec<String> = identifiers(body.clone()).iter().map(Ident::to_string).collect();
-    let is_one = |next: &[String]| {
-        next[0] == "pub" && (next[1] == "fn" || next[1..] == ["async".to_string(), "fn".into()])
-    };
-    names.windows(3).any(is_one)
+    let is_qualifier = |name: &&String| ["async", "const", "unsafe"].contains(&name.as_str());
+    let after_pub = names.split(|name| name == "pub").skip(1);
+    let mut first = after_pub.map(|names| names.iter().find(|name| !is_qualifier(name)));
+    first.any(|name| name.is_some_and(|name| name == "fn"))
 }
 
 /// The body of a macro with a type in the place of `$name`. Repetitions stand there once, and
 /// other variables become their names.
 fn substituted(body: TokenStream, ty: &Ident) -> TokenStream {
     let mut made = TokenStream::new();
-    let mut tokens = body.into_iter().peekable();
+    let mut tokens = body.into_iter();
     while let Some(tree) = tokens.next() {
         match tree {
             TokenTree::Punct(punct) if punct.as_char() == '$' => match tokens.next() {
@@ -414,4 +423,53 @@ fn substituted(body: TokenStream, ty: &Ident) -> TokenStream {
         }
     }
     made
+}
+
+#[test]
+fn functions_are_found_in_impls_traits_and_macros() {
+    let source = r#"
+        impl<T> Store<T> {
+            pub fn of_self(&mut self, func: Func) {}
+            pub fn of_nothing(&mut self, bytes: &[u8]) {}
+            pub(crate) fn inside(&mut self, func: Func) {}
+        }
+        impl Func {
+            pub fn bound<C: AsContext>(&self, store: &C, results: &mut [Val]) {}
+            pub async fn clause<C>(&self, store: C) where C: AsContextMut<Data: Send> {}
+            pub fn closure(&self, f: impl Fn(Caller<'_, ()>, &[Val]) -> Val) {}
+            pub fn new<T, P, R>(store: impl AsContext<Data = T>, f: impl IntoFunc<T, P, R>) {}
+        }
+        impl Private {
+            pub fn not_exported(&self, store: impl AsContext, func: Func) {}
+        }
+        pub trait Reference {
+            fn of_trait(self, store: impl AsContext);
+            #[doc(hidden)]
+            fn hidden(self, store: impl AsContext);
+        }
+        macro_rules! made {
+            ($($(#[$doc:meta])* $name:ident: $what:literal;)*) => {
+                $(
+                    $(#[$doc])*
+                    impl $name {
+                        #[doc = concat!("A ", $what, ".")]
+                        pub const fn of_macro(&self, other: Option<&$name>) {}
+                    }
+                )*
+            };
+        }
+        made! {
+            Tag: "tag";
+            Table: "table";
+        }"#;
+    let found = functions_in(&[syn::parse_file(source).unwrap()]);
+    let expected = [
+        ("Func::bound", 3),
+        ("Func::clause", 2),
+        ("Reference::of_trait", 2),
+        ("Store::of_self", 2),
+        ("Table::of_macro", 2),
+        ("Tag::of_macro", 2),
+    ];
+    assert_eq!(found, expected.map(|(name, count)| (name.to_string(), count)).into());
 }

@@ -93,6 +93,9 @@ fn snapshots() -> Vec<Row> {
         row("Snapshot::restore", [Expected::Accepted, Expected::Snapshot], |m, t| {
             m.snapshot().restore(&m.linker(), std::slice::from_ref(&t.module), ())
         }),
+        row("Snapshot::restore", [Expected::Accepted, Expected::Snapshot], |m, t| {
+            m.snapshot().restore(&t.linker(), std::slice::from_ref(&m.module), ())
+        }),
         // It is restored in the engine of the others.
         row("Snapshot::restore_by", [Expected::Accepted; 2], |m, t| {
             let mut restoring = Restoring::new(&t.engine, [t.module.clone()]);
@@ -111,7 +114,7 @@ fn snapshots() -> Vec<Row> {
 }
 
 fn calls() -> Vec<Row> {
-    let one = [Val::I32(1)];
+    let null = [Val::AnyRef(None)];
     vec![
         row("RestoredCall::cancel", STORE, |m, t| {
             let (_restored, call) = t.restored();
@@ -119,23 +122,46 @@ fn calls() -> Vec<Row> {
         }),
         row("RestoredCall::resume", STORE, move |m, t| {
             let (_restored, call) = t.restored();
-            call.resume(&mut m.store, &one)
+            call.resume(&mut m.store, &null)
         }),
         row("RestoredCall::resume_async", STORE, move |m, t| {
             let (_restored, call) = t.restored();
-            wait_for(call.resume_async(&mut m.store, &one))
+            wait_for(call.resume_async(&mut m.store, &null))
         }),
         row("RestoredCall::resume_concurrent", STORE, move |m, t| {
             let (_restored, call) = t.restored();
-            wait_for(m.store.run_concurrent(async |all| call.resume_concurrent(all, &one).await))
+            wait_for(m.store.run_concurrent(async |all| call.resume_concurrent(all, &null).await))
         }),
         row("RestoredCall::resume_until_suspended", STORE, move |m, t| {
             let (_restored, call) = t.restored();
-            call.resume_until_suspended(&mut m.store, &one)
+            call.resume_until_suspended(&mut m.store, &null)
         }),
         row("RestoredCall::resume_until_suspended_async", STORE, move |m, t| {
             let (_restored, call) = t.restored();
-            wait_for(call.resume_until_suspended_async(&mut m.store, &one))
+            wait_for(call.resume_until_suspended_async(&mut m.store, &null))
+        }),
+        row("RestoredCall::resume", STORE, |m, t| {
+            let (mut restored, call) = m.restored();
+            call.resume(&mut restored.store, &[t.object()])
+        }),
+        row("RestoredCall::resume_async", STORE, |m, t| {
+            let (mut restored, call) = m.restored();
+            wait_for(call.resume_async(&mut restored.store, &[t.object()]))
+        }),
+        row("RestoredCall::resume_concurrent", STORE, |m, t| {
+            let ((mut restored, call), theirs) = (m.restored(), t.object());
+            let resumed = restored
+                .store
+                .run_concurrent(async |accessor| call.resume_concurrent(accessor, &[theirs]).await);
+            wait_for(resumed)
+        }),
+        row("RestoredCall::resume_until_suspended", STORE, |m, t| {
+            let (mut restored, call) = m.restored();
+            call.resume_until_suspended(&mut restored.store, &[t.object()])
+        }),
+        row("RestoredCall::resume_until_suspended_async", STORE, |m, t| {
+            let (mut restored, call) = m.restored();
+            wait_for(call.resume_until_suspended_async(&mut restored.store, &[t.object()]))
         }),
     ]
 }

@@ -75,6 +75,21 @@ fn continuations() -> Vec<Row> {
             let on = [Clause::On(t.tag("ask"))];
             wait_for(m.continuation().resume_with_async(&mut m.store, &on, &null))
         }),
+        row("Continuation::resume_on", STORE, |m, t| {
+            let ask = m.tag("ask");
+            m.continuation().resume_on(&mut m.store, &[ask], &[t.object()])
+        }),
+        row("Continuation::resume_on_async", STORE, |m, t| {
+            let ask = m.tag("ask");
+            wait_for(m.continuation().resume_on_async(&mut m.store, &[ask], &[t.object()]))
+        }),
+        row("Continuation::resume_with", STORE, |m, t| {
+            m.continuation().resume_with(&mut m.store, &[Clause::OnAny], &[t.object()])
+        }),
+        row("Continuation::resume_with_async", STORE, |m, t| {
+            let values = [t.object()];
+            wait_for(m.continuation().resume_with_async(&mut m.store, &[Clause::OnAny], &values))
+        }),
         row("Continuation::resume_throw", STORE, |m, t| {
             let exception = m.exception();
             t.continuation().resume_throw(&mut m.store, &exception)
@@ -132,6 +147,14 @@ fn typed_continuations() -> Vec<Row> {
         row("TypedContinuation::resume_on_async", STORE, |m, t| {
             let ask = t.tag("ask").typed::<i32, i32>(&t.store).unwrap();
             wait_for(m.typed_continuation().resume_on_async(&mut m.store, &ask, None))
+        }),
+        row("TypedContinuation::resume_on", STORE, |m, t| {
+            let ask = m.tag("ask").typed::<i32, i32>(&m.store).unwrap();
+            m.typed_continuation().resume_on(&mut m.store, &ask, Some(t.any()))
+        }),
+        row("TypedContinuation::resume_on_async", STORE, |m, t| {
+            let ask = m.tag("ask").typed::<i32, i32>(&m.store).unwrap();
+            wait_for(m.typed_continuation().resume_on_async(&mut m.store, &ask, Some(t.any())))
         }),
         row("TypedContinuation::try_clone", STORE, |m, t| {
             t.typed_continuation().try_clone(&mut m.store)
@@ -217,13 +240,21 @@ fn fibers() -> Vec<Row> {
             let end = m.tag("end");
             wait_for(m.fiber().mount_async(&mut m.store, t.tag("go"), &one, &[end]))
         }),
+        row("Fiber::mount_async", STORE, move |m, t| {
+            let go = m.tag("go");
+            wait_for(m.fiber().mount_async(&mut m.store, go, &one, &[t.tag("end")]))
+        }),
+        row("Fiber::mount_async", STORE, |m, t| {
+            let holds = m.tag("holds");
+            wait_for(m.fiber().mount_async(&mut m.store, holds, &[t.object()], &[]))
+        }),
         row("Fiber::reference", STORE, |m, t| t.fiber().reference(&mut m.store)),
         row("Fiber::release", STORE, |m, t| t.fiber().release(&mut m.store)),
     ]
 }
 
 fn others() -> Vec<Row> {
-    let one = [Val::I32(1)];
+    let null = [Val::AnyRef(None)];
     vec![
         row("BagStack::backtrace", STORE, |m, t| t.bag_stack().backtrace(&m.store)),
         row("BagStack::bytes", STORE, |m, t| t.bag_stack().bytes(&m.store)),
@@ -233,9 +264,9 @@ fn others() -> Vec<Row> {
             BagStack::from_ref(&mut m.store, stack)
         }),
         row("BagStack::into_ref", STORE, |m, t| t.bag_stack().into_ref(&mut m.store)),
-        row("BagStack::switch", STORE, move |m, t| t.bag_stack().switch(&mut m.store, &one)),
+        row("BagStack::switch", STORE, move |m, t| t.bag_stack().switch(&mut m.store, &null)),
         row("BagStack::switch_async", STORE, move |m, t| {
-            wait_for(t.bag_stack().switch_async(&mut m.store, &one))
+            wait_for(t.bag_stack().switch_async(&mut m.store, &null))
         }),
         row("BagStack::try_clone", STORE, |m, t| t.bag_stack().try_clone(&mut m.store)),
         row("FirstClassStack::backtrace", STORE, |m, t| t.first_class_stack().backtrace(&m.store)),
@@ -252,20 +283,32 @@ fn others() -> Vec<Row> {
         }),
         row("FirstClassStack::switch", STORE, move |m, t| {
             let event = m.tag("event");
-            t.first_class_stack().switch(&mut m.store, event, &one)
+            t.first_class_stack().switch(&mut m.store, event, &null)
         }),
         row("FirstClassStack::switch", STORE, move |m, t| {
-            m.first_class_stack().switch(&mut m.store, t.tag("event"), &one)
+            m.first_class_stack().switch(&mut m.store, t.tag("event"), &null)
         }),
         row("FirstClassStack::switch_async", STORE, move |m, t| {
             let event = m.tag("event");
-            wait_for(t.first_class_stack().switch_async(&mut m.store, event, &one))
+            wait_for(t.first_class_stack().switch_async(&mut m.store, event, &null))
         }),
         row("FirstClassStack::switch_async", STORE, move |m, t| {
-            wait_for(m.first_class_stack().switch_async(&mut m.store, t.tag("event"), &one))
+            wait_for(m.first_class_stack().switch_async(&mut m.store, t.tag("event"), &null))
         }),
         row("FirstClassStack::try_clone", STORE, |m, t| {
             t.first_class_stack().try_clone(&mut m.store)
+        }),
+        row("BagStack::switch", STORE, |m, t| m.bag_stack().switch(&mut m.store, &[t.object()])),
+        row("BagStack::switch_async", STORE, |m, t| {
+            wait_for(m.bag_stack().switch_async(&mut m.store, &[t.object()]))
+        }),
+        row("FirstClassStack::switch", STORE, |m, t| {
+            let event = m.tag("event");
+            m.first_class_stack().switch(&mut m.store, event, &[t.object()])
+        }),
+        row("FirstClassStack::switch_async", STORE, |m, t| {
+            let event = m.tag("event");
+            wait_for(m.first_class_stack().switch_async(&mut m.store, event, &[t.object()]))
         }),
     ]
 }
