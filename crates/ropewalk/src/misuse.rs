@@ -46,9 +46,7 @@ impl WrongStore {
 #[error("the {0} and the {1} belong to different engines")]
 pub struct WrongEngine(pub(crate) &'static str, pub(crate) &'static str);
 
-/// A type names one that an engine does not know: one of another engine, or none at all.
-///
-/// Defined types are known by numbers, which are those of one engine.
+/// A type names a defined type that the engine does not know: one of another engine, or none.
 ///
 /// ```
 /// use ropewalk::*;

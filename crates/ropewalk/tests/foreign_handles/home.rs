@@ -214,10 +214,12 @@ impl Home {
         let wait = self.typed::<(), Option<AnyRef>>("wait");
         let snapshot = wait_for(self.store.run_concurrent(async |accessor| {
             let mut call = pin!(wait.call_concurrent(accessor, ()));
-            poll_fn(|context| Poll::Ready(assert!(call.as_mut().poll(context).is_pending()))).await;
+            let polled = poll_fn(|context| Poll::Ready(call.as_mut().poll(context))).await;
+            assert!(polled.is_pending());
             accessor.snapshot(&SnapshotOptions::new())
         }));
-        let restored = snapshot.unwrap().restore(&self.linker(), &[self.module.clone()], ());
+        let modules = std::slice::from_ref(&self.module);
+        let restored = snapshot.unwrap().restore(&self.linker(), modules, ());
         let mut restored = restored.unwrap();
         let call = restored.calls.pop().unwrap();
         (restored, call)
