@@ -173,10 +173,11 @@ impl Continuation {
     pub fn from_ref(mut store: impl AsContextMut, reference: ContRef) -> Result<Continuation> {
         let store = store.as_context_mut();
         let runtime = &mut *store.0.runtime;
+        // Its type is one of the store's engine, as it is of the store.
+        let word = reference.handle.word(runtime, HeapType::Cont)?;
         let ty = reference.ty();
         let known = ContType::of_reference(runtime.types(), ty);
         let known = known.ok_or_else(|| unknown_type(ty))?;
-        let word = reference.handle.word(runtime, HeapType::Cont)?;
         runtime.with_embedder(|runtime| runtime.make_room_for_block(word))?;
         let reference =
             runtime.take_held(word, StackKind::Continuation).map_err(Trap::from_code)?;

@@ -1,6 +1,7 @@
 //! The engine: what all modules and stores share.
 
 use crate::config::Config;
+use crate::misuse::{UnknownType, WrongEngine};
 use crate::trampolines::Trampolines;
 use crate::{new_stack, precompiled, tools};
 use anyhow::{Context, Result, ensure};
@@ -90,8 +91,7 @@ pub(crate) fn check_func_type(types: &TypeRegistry, ty: &FuncType) -> Result<()>
 
 /// Fails unless the type that a type names is one of the engine.
 pub(crate) fn check_type(types: &TypeRegistry, ty: ValType) -> Result<()> {
-    ensure!(types.knows(ty), "the engine does not know {ty}");
-    Ok(())
+    if types.knows(ty) { Ok(()) } else { Err(UnknownType(ty).into()) }
 }
 
 impl Default for Engine {
@@ -153,6 +153,16 @@ impl Engine {
     /// Whether both are the same engine.
     pub fn same(a: &Engine, b: &Engine) -> bool {
         Arc::ptr_eq(&a.inner, &b.inner)
+    }
+
+    /// Fails unless what belongs to this engine may be used with what belongs to the other.
+    pub(crate) fn check(
+        &self,
+        what: &'static str,
+        other: &Engine,
+        with: &'static str,
+    ) -> Result<(), WrongEngine> {
+        if Engine::same(self, other) { Ok(()) } else { Err(WrongEngine(what, with)) }
     }
 
     /// The most general type of the references that a type is about: `func`, `extern`,

@@ -93,6 +93,23 @@ impl<R: WasmResults, E: Into<anyhow::Error>> WasmRet for Result<R, E> {
 /// with(r#"(module (import "a" "b" (func (param i32) (result i64))))"#, |x: i32| i64::from(x))?;
 /// # Ok::<(), Error>(())
 /// ```
+///
+/// Only this crate implements it, as the type of what it returns has no name outside. A closure
+/// for stores with other data would get that for its own:
+///
+/// ```compile_fail,E0603
+/// use ropewalk::*;
+///
+/// struct Liar;
+///
+/// impl IntoFunc<String, (), ()> for Liar {
+///     fn into_closure(self) -> ropewalk::host::HostClosure {
+///         IntoFunc::<u64, _, _>::into_closure(|mut caller: Caller<'_, u64>| {
+///             *caller.data_mut() = 1;
+///         })
+///     }
+/// }
+/// ```
 pub trait IntoFunc<T, Params, Results>: Send + Sync + 'static {
     #[doc(hidden)]
     fn into_closure(self) -> HostClosure;

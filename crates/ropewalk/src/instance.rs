@@ -5,7 +5,7 @@ use crate::export::Extern;
 use crate::func::Func;
 use crate::global::Global;
 use crate::memory::Memory;
-use crate::misuse::{NoSuchExport, WrongCount, WrongEngine, WrongExport};
+use crate::misuse::{NoSuchExport, WrongCount, WrongExport};
 use crate::module::{self, Module, ModuleExport};
 use crate::new_stack;
 use crate::store::{self, AsContext, AsContextMut, StoreContextMut};
@@ -98,9 +98,7 @@ impl Instance {
         module: &Module,
         imports: &[ImportValue],
     ) -> Result<(Instance, Option<Func>)> {
-        if !Engine::same(store.engine(), module.engine()) {
-            return Err(WrongEngine("module", "store").into());
-        }
+        module.engine().check("module", store.engine(), "store")?;
         let runtime = &mut store.0.runtime;
         let checked = match module.loaded().has_space(runtime, imports) {
             true => None,
@@ -122,6 +120,7 @@ impl Instance {
         module: &Module,
         imports: impl FnOnce(&mut StoreContextMut<'_, T>) -> Result<Vec<ImportValue>>,
     ) -> Result<Instance> {
+        module.engine().check("module", store.engine(), "store")?;
         let runtime = &mut store.0.runtime;
         let answers = runtime.ask_first(runtime.instance_growths(module.loaded())).await?;
         let (instance, start) = store.with_answers(answers, |store| {

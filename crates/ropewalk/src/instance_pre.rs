@@ -1,9 +1,7 @@
 //! Modules whose imports were looked up.
 
-use crate::engine::Engine;
 use crate::instance::Instance;
 use crate::linker::Definition;
-use crate::misuse::WrongEngine;
 use crate::module::Module;
 use crate::store::{AsContextMut, Exactly, StoreContextMut};
 use anyhow::Result;
@@ -88,9 +86,7 @@ impl<T> InstancePre<T> {
 
     fn imports(&self, store: &mut StoreContextMut<'_, T>) -> Result<Vec<ImportValue>> {
         let engine = self.module.engine();
-        if !Engine::same(engine, store.engine()) {
-            return Err(WrongEngine("module", "store").into());
-        }
+        engine.check("module", store.engine(), "store")?;
         let imports = self.module.loaded().info.imports.iter().zip(&*self.imports);
         let runtime = &mut store.0.runtime;
         imports

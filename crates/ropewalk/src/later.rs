@@ -9,7 +9,7 @@ use crate::caller::Caller;
 use crate::concurrent::Accessor;
 use crate::host::{self, WasmRet, called_as, fail};
 use crate::rest::HostRest;
-use crate::store::StoreInner;
+use crate::store::{self, StoreInner};
 use anyhow::{Result, anyhow, ensure};
 use ropewalk_abi::builtin::Outcome;
 use ropewalk_abi::{FuncType, HostContext, LeftCall, RawVal, ValType};
@@ -183,10 +183,7 @@ fn waiting(
     later: Later,
 ) -> Result<Waiting> {
     let Later { store, fits, begin } = later;
-    ensure!(
-        store == runtime.id(),
-        "a host function returned the rest of a function of another store"
-    );
+    store::check(runtime, store, "pending host call")?;
     ensure!(
         fits(runtime.types(), ty.results()),
         "a host function of type {ty} returned a rest whose results are of other types"

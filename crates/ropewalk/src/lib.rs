@@ -37,7 +37,7 @@
 //! | what ran | [`Trap`] |
 //! | | [`Exception`]: nothing caught it |
 //! | | [`HostError`]: a host function failed; what it returned can be asked for too |
-//! | misuse | [`WrongStore`], [`WrongEngine`], [`WrongType`], [`WrongCount`], [`NoSuchExport`], [`WrongExport`], [`OutOfBounds`], [`Immutable`], [`ScopeEnded`], [`DefinedTwice`] |
+//! | misuse | [`WrongStore`], [`WrongEngine`], [`UnknownType`], [`WrongType`], [`WrongCount`], [`NoSuchExport`], [`WrongExport`], [`OutOfBounds`], [`Immutable`], [`ScopeEnded`], [`DefinedTwice`] |
 //!
 //! Each has an example. A trap or an error ends the call, and the store can be used as
 //! before.
@@ -170,8 +170,8 @@ pub use limits::{StoreLimits, StoreLimitsBuilder};
 pub use linker::Linker;
 pub use memory::Memory;
 pub use misuse::{
-    DefinedTwice, Immutable, NoSuchExport, OutOfBounds, ScopeEnded, WrongCount, WrongEngine,
-    WrongExport, WrongStore, WrongType,
+    DefinedTwice, Immutable, NoSuchExport, OutOfBounds, ScopeEnded, UnknownType, WrongCount,
+    WrongEngine, WrongExport, WrongStore, WrongType,
 };
 pub use module::{ExportType, ImportType, Module, ModuleExport};
 pub use object_type::{ArrayType, StructType};

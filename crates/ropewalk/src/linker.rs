@@ -160,8 +160,10 @@ impl<T> Linker<T> {
         name: &str,
         item: impl Into<Extern>,
     ) -> Result<&mut Linker<T>> {
+        let store = store.as_context_mut();
+        self.check_store(&store)?;
         let item = item.into();
-        item.import(&store.as_context_mut().0.runtime)?;
+        item.import(&store.0.runtime)?;
         self.insert(module, name, Definition::Extern(item))
     }
 
@@ -316,6 +318,7 @@ impl<T> Linker<T> {
         module: &str,
         instance: Instance,
     ) -> Result<&mut Linker<T>> {
+        self.check_store(&store.as_context_mut())?;
         for (name, item) in instance.exports(&mut store)? {
             self.insert(module, &name, Definition::Extern(item))?;
         }
@@ -412,8 +415,8 @@ impl<T> Linker<T> {
         self.modules.get(module).is_some_and(|names| names.contains_key(name))
     }
 
-    /// All names, each with its module and what it means in a store, in no particular
-    /// order. Nothing if the store is of another engine.
+    /// All names that mean something in a store, each with its module and its meaning, in no
+    /// particular order. [`get`](Self::get) says which do.
     ///
     /// ```
     /// use ropewalk::*;
@@ -439,7 +442,7 @@ impl<T> Linker<T> {
         })
     }
 
-    /// What an import of a module means in a store. Nothing if that is of another engine.
+    /// What an import of a module means in a store, as [`get`](Self::get) says it.
     pub fn get_by_import(
         &self,
         store: impl AsContextMut<Data = T>,
@@ -448,7 +451,8 @@ impl<T> Linker<T> {
         self.get(store, import.module(), import.name())
     }
 
-    /// What a name means in a store. Nothing if that is of another engine.
+    /// What a name means in a store. Returns `None` if the store is of another engine, or if the
+    /// name was [defined](Self::define) as something of another store.
     pub fn get(
         &self,
         mut store: impl AsContextMut<Data = T>,
@@ -456,13 +460,14 @@ impl<T> Linker<T> {
         name: &str,
     ) -> Option<Extern> {
         let store = store.as_context_mut();
-        if !Engine::same(&self.engine, store.engine()) {
-            return None;
-        }
+        self.check_store(&store).ok()?;
         let runtime = &mut store.0.runtime;
         Some(match self.modules.get(module)?.get(name)? {
             Definition::OfEngine => unreachable!("nobody defines that"),
-            Definition::Extern(item) => *item,
+            Definition::Extern(item) => {
+                item.import(runtime).ok()?;
+                *item
+            }
             Definition::Host(host) => {
                 host::ready(&self.engine, host).ok()?;
                 let func_ref = runtime.add_host_function(host.clone());
@@ -490,9 +495,7 @@ impl<T> Linker<T> {
     /// Fails if an import is not defined, or defined as a function of the host with
     /// another type; things of a store are looked at when it is instantiated.
     pub fn instantiate_pre(&self, module: &Module) -> Result<InstancePre<T>> {
-        if !Engine::same(&self.engine, module.engine()) {
-            return Err(WrongEngine("linker", "module").into());
-        }
+        self.check_module(module)?;
         let imports = module.loaded().info.imports.iter();
         let imports = imports.map(|import| self.definition(module.loaded(), import));
         Ok(InstancePre::new(module.clone(), imports.collect::<Result<_>>()?))
@@ -512,11 +515,12 @@ impl<T> Linker<T> {
         self.instantiate_pre(module)?.instantiate_async(store).await
     }
 
-    fn check_store(&self, store: &StoreContextMut<'_, T>) -> Result<(), WrongEngine> {
-        match Engine::same(&self.engine, store.engine()) {
-            true => Ok(()),
-            false => Err(WrongEngine("linker", "store")),
-        }
+    pub(crate) fn check_store(&self, store: &StoreContextMut<'_, T>) -> Result<(), WrongEngine> {
+        self.engine.check("linker", store.engine(), "store")
+    }
+
+    pub(crate) fn check_module(&self, module: &Module) -> Result<(), WrongEngine> {
+        self.engine.check("linker", module.engine(), "module")
     }
 
     /// The function of the host that an import means, if it does.

@@ -3,6 +3,7 @@
 //! Each kind of misuse has an error of its own, so that it can be told from others by
 //! `downcast_ref`.
 
+use ropewalk_abi::ValType;
 use std::fmt;
 use thiserror::Error;
 
@@ -44,6 +45,29 @@ impl WrongStore {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the {0} and the {1} belong to different engines")]
 pub struct WrongEngine(pub(crate) &'static str, pub(crate) &'static str);
+
+/// A type names a defined type that the engine does not know: one of another engine, or none.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let [mine, other] = [(); 2].map(|()| Engine::default());
+/// let point = StructType::new(&other, [FieldType::new(ValType::F64, true); 2])?;
+/// let ty = FuncType::new([point.reference(true).into()], []);
+/// let error = Func::new(Store::new(&mine, ()), ty, |_, _, _| Ok(())).unwrap_err();
+/// assert_eq!(error.downcast_ref::<UnknownType>().unwrap().ty(), point.reference(true).into());
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("the engine does not know {0}")]
+pub struct UnknownType(pub(crate) ValType);
+
+impl UnknownType {
+    /// The type.
+    pub fn ty(&self) -> ValType {
+        self.0
+    }
+}
 
 /// Something has not the type that is expected.
 ///

@@ -1,7 +1,6 @@
 //! The types of structs and arrays.
 
 use crate::engine::{Engine, check_type};
-use crate::misuse::WrongEngine;
 use crate::store::StoreContextMut;
 use anyhow::{Result, ensure};
 use ropewalk_abi::{
@@ -169,9 +168,7 @@ macro_rules! defined {
                     &self,
                     store: &StoreContextMut<'_, T>,
                 ) -> Result<&Arc<RegisteredType>> {
-                    if !Engine::same(&self.0.engine, store.engine()) {
-                        return Err(WrongEngine("type", "store").into());
-                    }
+                    self.0.engine.check("type", store.engine(), "store")?;
                     Ok(&self.0.ty)
                 }
             }

@@ -12,7 +12,7 @@ use crate::held::{Held, HeldStack, Unusable};
 use crate::host;
 use crate::instance::Instance;
 use crate::linker::Linker;
-use crate::misuse::{WrongEngine, WrongStore};
+use crate::misuse::WrongStore;
 use crate::module::Module;
 use crate::named::heap_of;
 use crate::precompiled::settings;
@@ -271,9 +271,7 @@ impl<T> Restoring<T> {
 
     /// Says where functions of the host are found. The linker must be of the same engine.
     pub fn functions(&mut self, linker: &Linker<T>) -> Result<&mut Restoring<T>> {
-        if !Engine::same(linker.engine(), &self.engine) {
-            return Err(WrongEngine("linker", "snapshot").into());
-        }
+        linker.engine().check("linker", &self.engine, "snapshot")?;
         self.linker = Some(linker.clone());
         Ok(self)
     }

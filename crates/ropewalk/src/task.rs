@@ -69,11 +69,13 @@ impl Task {
     /// What it takes when it is resumed, and what it gives when it suspends or ends.
     pub fn ty(&self, store: impl AsContext) -> Result<FuncType> {
         let runtime = store.as_context().runtime();
-        Ok(self.types(runtime)?.func_type(runtime.types()))
+        Ok(self.known(runtime)?.1.func_type(runtime.types()))
     }
 
-    fn types(&self, runtime: &RuntimeStore) -> Result<ContType> {
-        ContType::known(runtime.types(), self.0.detail())
+    /// The word of it, and its type, which is one of the store's engine as it is of the store.
+    fn known(&self, runtime: &RuntimeStore) -> Result<(u64, ContType)> {
+        let word = self.word(runtime)?;
+        Ok((word, ContType::known(runtime.types(), self.0.detail())?))
     }
 
     /// This task, to be resumed with Rust's types.
@@ -82,7 +84,7 @@ impl Task {
         store: impl AsContext,
     ) -> Result<TypedTask<Params, Results>> {
         let runtime = store.as_context().runtime();
-        let found = self.types(runtime)?.func_type(runtime.types());
+        let found = self.known(runtime)?.1.func_type(runtime.types());
         let checked = fit::<Params, Results>(runtime.types(), "task", &found)?;
         Ok(TypedTask { task: self, checked, _types: PhantomData })
     }
@@ -126,8 +128,7 @@ impl Task {
         arguments: &[Val],
     ) -> Result<(u64, ContType)> {
         let runtime = &mut *store.0.runtime;
-        let word = self.word(runtime)?;
-        let ty = self.types(runtime)?;
+        let (word, ty) = self.known(runtime)?;
         let params = ty.params.types(runtime.types());
         transfer::put_values(runtime, &params, arguments)?;
         Ok((word, ty))
@@ -242,8 +243,7 @@ impl<Params: WasmParams, Results: WasmResults> TypedTask<Params, Results> {
         params: Params,
     ) -> Result<(u64, ContType)> {
         let runtime = &mut *store.0.runtime;
-        let word = self.task.word(runtime)?;
-        let ty = self.task.types(runtime)?;
+        let (word, ty) = self.task.known(runtime)?;
         transfer::put(runtime, params, self.checked.then_some(ty.params))?;
         Ok((word, ty))
     }

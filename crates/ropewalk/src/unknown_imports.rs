@@ -42,6 +42,7 @@ impl<T: 'static> Linker<T> {
     ///
     /// Memories, tables, globals and tags stay unknown.
     pub fn define_unknown_imports_as_traps(&mut self, module: &Module) -> Result<&mut Self> {
+        self.check_module(module)?;
         for import in self.unknown(module) {
             let error = unknown(&import);
             if let ExternType::Func(ty) = import.ty() {
@@ -83,6 +84,8 @@ impl<T: 'static> Linker<T> {
         mut store: impl AsContextMut<Data = T>,
         module: &Module,
     ) -> Result<&mut Self> {
+        self.check_store(&store.as_context_mut())?;
+        self.check_module(module)?;
         for import in self.unknown(module) {
             let (from, name) = (import.module(), import.name());
             if let ExternType::Func(ty) = import.ty() {

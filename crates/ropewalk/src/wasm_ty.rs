@@ -62,6 +62,21 @@ use ropewalk_runtime::Store as RuntimeStore;
 /// A function of a [`Linker`](crate::Linker) fits an import of defined types in the same
 /// way: what it returns is checked at each call.
 ///
+/// Values of other types of Rust are what the engine takes them for only if an implementation
+/// says so rightly, which is why it is `unsafe`:
+///
+/// ```compile_fail,E0200
+/// use ropewalk::*;
+///
+/// struct Address(u64);
+///
+/// impl WasmTy for Address {
+///     fn ty() -> ValType {
+///         ValType::Ref(RefType::ANYREF)
+///     }
+/// }
+/// ```
+///
 /// # Safety
 ///
 /// `from_raw` must accept every value of the type that `ty` says, and `to_raw`

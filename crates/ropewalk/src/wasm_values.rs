@@ -24,6 +24,16 @@ use std::mem::MaybeUninit;
 /// # Ok::<(), Error>(())
 /// ```
 ///
+/// The engine relies on what an implementation tells, so that is `unsafe`:
+///
+/// ```compile_fail,E0200
+/// use ropewalk::*;
+///
+/// struct Nothing;
+///
+/// impl WasmParams for Nothing {}
+/// ```
+///
 /// # Safety
 ///
 /// The values written must have the types that are told.

@@ -7,6 +7,9 @@
 //! [`TypeInfo`], by whose address generated code compares types.
 //!
 //! Types are never removed. To look at one takes no lock.
+//!
+//! Each engine has numbers of its own. If an embedder uses a type of one engine with another, the
+//! other does not know its number.
 
 use ropewalk_abi::code::TrampolineKind;
 use ropewalk_abi::heap::{EXTERN_SIZE, ObjectLayout};
@@ -19,7 +22,7 @@ use std::collections::HashMap;
 use std::ffi::c_void;
 use std::ops::Deref;
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::sync::{Arc, RwLock};
 
 /// All types that modules of an engine use.
@@ -27,7 +30,9 @@ use std::sync::{Arc, RwLock};
 pub struct TypeRegistry {
     /// The number of the first type of each group. Whoever adds types has it locked.
     groups: RwLock<HashMap<Box<[SubType]>, u32>>,
-    /// By their numbers.
+    /// The number of the first type.
+    first: u32,
+    /// By their numbers, counted from the first.
     types: boxcar::Vec<Arc<RegisteredType>>,
     extern_info: Box<TypeInfo>,
 }
@@ -84,11 +89,27 @@ impl Deref for SharedFuncType {
 /// least two, so that they can be doubled, and leave a number over.
 const OWN_GROUP: u32 = 1 << 31;
 
+/// The distance between the first numbers of two engines.
+///
+/// An engine with more types than this reaches the numbers of the next one, and after many engines
+/// one begins where another did. A type of the embedder may then name another type than it was
+/// meant to. That is safe: whether a handle fits is decided by its store, and never by a number.
+const APART: u32 = 1 << 15;
+
+/// The number of the first type of a new engine.
+fn first_number() -> u32 {
+    static ENGINES: AtomicU32 = AtomicU32::new(0);
+    let engine = ENGINES.fetch_add(1, Ordering::Relaxed);
+    // An engine that begins last still has half of all numbers.
+    engine % (OWN_GROUP / 2 / APART) * APART
+}
+
 impl Default for TypeRegistry {
     fn default() -> Self {
         let mut extern_info = blank_info(TypeKind::Extern);
         extern_info.size = EXTERN_SIZE;
-        TypeRegistry { groups: RwLock::default(), types: boxcar::Vec::new(), extern_info }
+        let (groups, types) = (RwLock::default(), boxcar::Vec::new());
+        TypeRegistry { groups, first: first_number(), types, extern_info }
     }
 }
 
@@ -157,7 +178,7 @@ impl TypeRegistry {
         if let Some(&first) = groups.get(&key) {
             return first;
         }
-        let count = self.types.count();
+        let count = self.first as usize + self.types.count();
         let end = u32::try_from(count + key.len()).expect("fewer types than bytes");
         assert!(end < OWN_GROUP, "a number of a type has fewer than 32 bits");
         let first = count as u32;
@@ -175,7 +196,7 @@ impl TypeRegistry {
                 }
             });
             let number = self.types.push(Arc::new(registered));
-            debug_assert_eq!(number, first as usize + place);
+            debug_assert_eq!(self.first as usize + number, first as usize + place);
         }
         groups.insert(key, first);
         first
@@ -183,19 +204,24 @@ impl TypeRegistry {
 
     /// The type with a number.
     pub fn get(&self, number: u32) -> Arc<RegisteredType> {
-        self.types[number as usize].clone()
+        self.at(number).clone()
+    }
+
+    #[inline]
+    fn at(&self, number: u32) -> &Arc<RegisteredType> {
+        &self.types[number.wrapping_sub(self.first) as usize]
     }
 
     /// The code by which functions of the type with a number are called, or call, if it is there.
     #[inline]
     pub fn trampoline(&self, kind: TrampolineKind, number: u32) -> Option<NonNull<c_void>> {
-        let ty = &self.types[number as usize];
+        let ty = self.at(number);
         NonNull::new(ty.trampolines[kind as usize].load(Ordering::Acquire))
     }
 
     /// Notes that code, which must stay as long as the type.
     pub fn set_trampoline(&self, kind: TrampolineKind, number: u32, code: *const c_void) {
-        let ty = &self.types[number as usize];
+        let ty = self.at(number);
         ty.trampolines[kind as usize].store(code.cast_mut(), Ordering::Release);
     }
 
@@ -211,7 +237,7 @@ impl TypeRegistry {
 
     /// The type with a number, if there is one.
     pub fn try_get(&self, number: u32) -> Option<Arc<RegisteredType>> {
-        self.types.get(number as usize).cloned()
+        self.types.get(number.wrapping_sub(self.first) as usize).cloned()
     }
 
     /// The function type with a number.
@@ -232,7 +258,7 @@ impl TypeRegistry {
 
     /// The kind of the type with a number.
     pub fn kind(&self, number: u32) -> TypeKind {
-        self.types[number as usize].info.kind
+        self.at(number).info.kind
     }
 
     /// What host values in the heap point to.
@@ -289,7 +315,7 @@ impl TypeRegistry {
         ty: SubType,
         own_kind: impl Fn(u32) -> TypeKind,
     ) -> RegisteredType {
-        let kind_of = |other: u32| match self.types.get(other as usize) {
+        let kind_of = |other: u32| match self.try_get(other) {
             Some(known) => known.info.kind,
             None => own_kind(other),
         };
@@ -307,7 +333,7 @@ impl TypeRegistry {
             };
         }
         if let Some(supertype) = ty.supertype {
-            let supertype = &self.types[supertype as usize].info;
+            let supertype = &self.at(supertype).info;
             info.supertypes = supertype.supertypes;
             info.depth = supertype.depth + 1;
         }
@@ -378,6 +404,14 @@ mod tests {
         assert!(!is_subtype(&sup.info, &sub.info));
         assert!(!is_subtype(&sub.info, &other.info));
         assert_eq!(sub.layout().references, [8]);
+    }
+
+    #[test]
+    fn the_numbers_of_one_engine_are_unknown_to_another() {
+        let [one, other] = [(); 2].map(|()| TypeRegistry::default());
+        let [a, b] = [&one, &other].map(|registry| registry.register_module(&list_module()));
+        assert!(a.iter().all(|number| other.try_get(*number).is_none() && !b.contains(number)));
+        assert!(b.iter().all(|number| one.try_get(*number).is_none()));
     }
 
     #[test]

@@ -93,6 +93,17 @@ pub(crate) fn check_kind(runtime: &RuntimeStore, word: u64, kind: HeapType) -> R
 ///     B::from_handle(reference.handle())
 /// }
 /// ```
+///
+/// Only this crate implements it. A reference of the embedder's could name anything:
+///
+/// ```compile_fail,E0277
+/// use ropewalk::*;
+///
+/// #[derive(Clone, Copy)]
+/// struct Mine(AnyRef);
+///
+/// impl Reference for Mine {}
+/// ```
 pub trait Reference: Copy + sealed::Sealed {
     /// This reference, to be kept beyond its scope.
     fn own(self, mut store: impl crate::AsContextMut) -> Result<Owned<Self>> {
