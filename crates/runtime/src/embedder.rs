@@ -73,8 +73,12 @@ pub(crate) struct Embedder {
 }
 
 impl Embedder {
-    /// Has the limiter asked or told something. Nothing if it panics, which is kept.
+    /// Has the limiter asked or told something. Nothing if it panics, which is kept; until the
+    /// panic continues, nothing more is asked.
     pub fn ask<R>(&mut self, question: impl FnOnce(&mut Limiter) -> R) -> Option<R> {
+        if self.has_panicked() {
+            return None;
+        }
         let limiter = &mut self.limiter;
         let answer = guarded(|| question(limiter));
         self.unless_panic(answer)
