@@ -4,6 +4,7 @@ use crate::cache::Cache;
 use crate::stress::LAST_GENERATION;
 use anyhow::{Result, bail};
 use ropewalk_abi::MEMORY32_RESERVATION;
+use ropewalk_abi::stack::MAX_BLOCKS;
 use ropewalk_compile::Limits;
 use ropewalk_runtime::HeapOptions;
 use ropewalk_runtime::stack::StackOptions;
@@ -280,6 +281,13 @@ impl Config {
         self
     }
 
+    /// How many blocks the table of stacks has room for, with block 0 and those of calls from
+    /// the host. Sixteen million by default. For testing what happens when it is full.
+    pub fn max_blocks(&mut self, count: usize) -> &mut Config {
+        self.stacks.blocks = count;
+        self
+    }
+
     /// How many stacks are made ready at a time, and kept ready
     /// at least. 16 by default; 1 to 65,536.
     pub fn stack_pool(&mut self, count: usize) -> &mut Config {
@@ -502,6 +510,7 @@ impl Config {
         let ranges = [
             ("max_activations", self.max_activations as u64, 1..=u64::MAX),
             ("stack_pool", self.stacks.pool as u64, 1..=MAX_POOL),
+            ("max_blocks", self.stacks.blocks as u64, 2..=MAX_BLOCKS as u64),
             ("first_generation", self.stacks.first_generation, 0..=LAST_GENERATION),
         ];
         for (name, value, range) in ranges {

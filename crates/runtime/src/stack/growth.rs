@@ -25,7 +25,7 @@ use crate::limiter::Undecided;
 use crate::machine::MachineLimit;
 use crate::map::{self, Map, PAGE};
 use crate::trace::note::Note;
-use ropewalk_abi::stack::{MAX_BLOCKS, Purpose};
+use ropewalk_abi::stack::Purpose;
 use ropewalk_abi::{ControlBlock, TrapCode};
 use std::collections::{HashMap, TryReserveError};
 use std::fmt;
@@ -40,8 +40,8 @@ pub(crate) enum NoRoom {
     Sum(usize),
     /// There may be no more stacks than this.
     Count(usize),
-    /// The table has no more blocks.
-    Blocks,
+    /// The table has no more blocks than these.
+    Blocks(usize),
     /// Whoever limits the store allows no more.
     Limiter,
     /// It has not decided yet.
@@ -64,9 +64,7 @@ impl fmt::Display for NoRoom {
             NoRoom::Count(most) => {
                 write!(f, "a store may have {most} stacks (Config::max_stacks)")
             }
-            NoRoom::Blocks => {
-                write!(f, "a store never has more than {} stacks", MAX_BLOCKS - 1)
-            }
+            NoRoom::Blocks(most) => write!(f, "a store never has more than {most} stacks"),
             NoRoom::Limiter => f.write_str("the limiter of the store allows no more"),
             NoRoom::Undecided => f.write_str(Undecided::DETAIL),
             // As it is now, right after it was reached.

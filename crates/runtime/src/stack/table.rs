@@ -58,6 +58,8 @@ pub struct StackOptions {
     pub memory: usize,
     /// How many are made ready at a time, and kept ready at least.
     pub pool: usize,
+    /// How many blocks the table has room for; for tests of what happens when it is full.
+    pub blocks: usize,
     /// The generation that references to new ones begin with; for tests of what
     /// happens at the last one.
     pub first_generation: u64,
@@ -75,6 +77,7 @@ impl Default for StackOptions {
             maximum: MAX_BLOCKS - 1,
             memory: usize::MAX,
             pool: 16,
+            blocks: MAX_BLOCKS,
             first_generation: 0,
             mutation: None,
         }
@@ -85,6 +88,10 @@ impl Default for StackOptions {
 #[derive(Debug)]
 pub(crate) struct Stacks {
     pub(super) blocks: Option<Map>,
+    /// How many blocks there is room for, counting block 0.
+    most_blocks: usize,
+    /// Whether these are few, since there was no address space for more.
+    is_table_short: bool,
     /// How many blocks were ever used, counting block 0.
     count: usize,
     /// How many of them are those of roots.
@@ -166,9 +173,11 @@ impl Stacks {
     /// None yet, with the address space for the blocks if there is any.
     pub fn new(options: &StackOptions, table: Option<Map>) -> Stacks {
         let StackOptions { size, limit, fails_to_grow, maximum, memory, .. } = *options;
-        let StackOptions { pool, first_generation, mutation, .. } = *options;
+        let StackOptions { pool, blocks, first_generation, mutation, .. } = *options;
         Stacks {
             blocks: table.inspect(prepare_table),
+            most_blocks: blocks,
+            is_table_short: false,
             count: 1,
             roots: 0,
             slots: Slots::new(size.min(limit)),
@@ -245,7 +254,7 @@ impl Stacks {
 
     /// Whether there is no block left.
     pub fn is_table_full(&self) -> bool {
-        self.spare.is_empty() && self.len() >= self.most_blocks() - 1
+        self.spare.is_empty() && self.count >= self.most_blocks
     }
 
     /// Whether a collection comes before new stacks.
@@ -345,9 +354,9 @@ impl Stacks {
 
     /// Makes a root stack of memory.
     pub fn make_root(&mut self, memory: Map) -> Result<RootStack, NoRoom> {
-        let number = self.next_number()?;
+        let number = self.take_number()?;
         self.roots += 1;
-        let reference = self.first_reference(number);
+        let reference = self.next_reference(number);
         Ok(RootStack::new(self.block(number), reference, memory))
     }
 
@@ -417,27 +426,38 @@ impl Stacks {
         self.next_number()
     }
 
-    /// How many blocks there is room for, with the first.
-    fn most_blocks(&self) -> usize {
-        let len = self.blocks.as_ref().map_or(table_size(MAX_BLOCKS), Map::len);
-        (len - BEFORE_BLOCKS) / size_of::<ControlBlock>()
+    /// Why there are no more blocks.
+    fn no_blocks(&self) -> NoRoom {
+        match self.is_table_short {
+            false => NoRoom::Blocks(self.most_blocks - 1),
+            true => NoRoom::Machine(table_size(MAX_BLOCKS)),
+        }
     }
 
-    /// Why there are no more.
-    fn no_blocks(&self) -> NoRoom {
-        match self.most_blocks() {
-            MAX_BLOCKS => NoRoom::Blocks,
-            _ => NoRoom::Machine(MAX_BLOCKS * size_of::<ControlBlock>()),
-        }
+    /// Reserves address space for all blocks; for few, where there is not so much.
+    fn reserve_table(&mut self) -> Result<(), NoRoom> {
+        let table = match Map::read_write(table_size(self.most_blocks)) {
+            Ok(table) => table,
+            Err(_) => {
+                let few = self.most_blocks.min(FEW_BLOCKS);
+                let table = Map::read_write(table_size(few));
+                let table = table.map_err(|_| NoRoom::Machine(table_size(few)))?;
+                (self.is_table_short, self.most_blocks) = (true, few);
+                table
+            }
+        };
+        prepare_table(&table);
+        self.blocks = Some(table);
+        Ok(())
     }
 
     /// The number of a block that was never used.
     pub(super) fn next_number(&mut self) -> Result<usize, NoRoom> {
-        if self.len() >= self.most_blocks() - 1 {
-            return Err(self.no_blocks());
-        }
         if self.blocks.is_none() {
-            self.blocks = Some(reserve_table()?).inspect(prepare_table);
+            self.reserve_table()?;
+        }
+        if self.count >= self.most_blocks {
+            return Err(self.no_blocks());
         }
         let lists = self.make_room_in_lists(self.count + 1);
         lists.map_err(|_| NoRoom::Machine(size_of::<ControlBlock>()))?;
@@ -805,7 +825,7 @@ impl Stacks {
     /// The address space of the blocks, for another store, when no stack is used any more.
     pub fn take_table(&mut self) -> Option<Map> {
         // One that is short belongs to times without address space.
-        let table = self.blocks.take().filter(|table| table.len() >= table_size(MAX_BLOCKS))?;
+        let table = self.blocks.take().filter(|_| !self.is_table_short)?;
         match self.count <= CLEARED {
             // SAFETY: the blocks lie in the table, and nobody uses them any more.
             true => unsafe { ptr::write_bytes(first_block(&table), 0, self.count) },
@@ -840,9 +860,3 @@ fn prepare_table(table: &Map) {
 
 /// How many blocks there are at most where there is no address space for all.
 const FEW_BLOCKS: usize = 1 << 16;
-
-/// Address space for all blocks; for few, where there is not so much.
-fn reserve_table() -> Result<Map, NoRoom> {
-    let [all, few] = [MAX_BLOCKS, FEW_BLOCKS].map(table_size);
-    Map::read_write(all).or_else(|_| Map::read_write(few)).map_err(|_| NoRoom::Machine(few))
-}
