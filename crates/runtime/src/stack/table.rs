@@ -664,6 +664,7 @@ impl Stacks {
         let number = self.number_of(stack).expect("a block of the table");
         stack.become_free();
         self.marks.forget(number);
+        self.grown.own_limits.forget(number);
         self.notes.add(Note::Freed(number));
         if stack.is_parked() {
             self.drop_packed(stack);
@@ -677,7 +678,7 @@ impl Stacks {
     fn put_block(&mut self, stack: &mut ControlBlock) {
         debug_assert!(stack.limit == 0 && stack.purpose == Purpose::Free);
         let number = block_number(stack.reference);
-        self.set_limit_of(number, None);
+        self.grown.own_limits.forget(number);
         match stack.reference.checked_add(NEXT_GENERATION) {
             Some(_) => self.spare.push(number),
             None => {
