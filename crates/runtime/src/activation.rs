@@ -714,6 +714,7 @@ impl Store {
             return Ok(block);
         }
         let memory = self.options.arena.take_root().map_err(|error| no_root(error.to_string()))?;
+        self.lacks_block();
         let root = self.stacks.make_root(memory);
         let root = root.map_err(|reason| no_root(reason.to_string()))?;
         // SAFETY: just made.

@@ -43,6 +43,8 @@ pub(crate) enum NoRoom {
     Count(usize),
     /// The table has no more blocks than these.
     Blocks(usize),
+    /// It may not have more marks.
+    Marks,
     /// Whoever limits the store allows no more.
     Limiter,
     /// It has not decided yet.
@@ -66,6 +68,9 @@ impl fmt::Display for NoRoom {
                 write!(f, "a store may have {most} stacks (Config::max_stacks)")
             }
             NoRoom::Blocks(most) => write!(f, "a store never has more than {most} stacks"),
+            NoRoom::Marks => {
+                write!(f, "a stack may have {} answers, redirections and walks", u16::MAX)
+            }
             NoRoom::Limiter => f.write_str("the limiter of the store allows no more"),
             NoRoom::Undecided => f.write_str(Undecided::DETAIL),
             // As it is now, right after it was reached.

@@ -23,6 +23,7 @@ use super::packed::Packed;
 use super::slots::Slots;
 use crate::design::first_class::marks::{Mark, MarkKind};
 use crate::design::shared::NotCopied;
+use crate::machine_memory::machine_memory;
 use crate::map::{Map, PAGE};
 use crate::trace::note::{Note, Notes};
 use ropewalk_abi::stack::{
@@ -54,7 +55,8 @@ pub struct StackOptions {
     pub fails_to_grow: bool,
     /// How many there may be.
     pub maximum: usize,
-    /// How many bytes all together may have, with what roots have grown by.
+    /// How many bytes all together may have, with what roots have grown by. Half of what the
+    /// machine has, if nothing is said.
     pub memory: usize,
     /// How many are made ready at a time, and kept ready at least.
     pub pool: usize,
@@ -75,7 +77,7 @@ impl Default for StackOptions {
             limit: 64 << 20,
             fails_to_grow: false,
             maximum: MAX_BLOCKS - 1,
-            memory: usize::MAX,
+            memory: machine_memory() / 2,
             pool: 16,
             blocks: MAX_BLOCKS,
             first_generation: 0,
@@ -118,8 +120,8 @@ pub(crate) struct Stacks {
     made_since_trim: usize,
     /// How many stacks there may be.
     maximum: usize,
-    /// How many bytes slots, what stacks have grown by, and packed frames may have
-    /// together.
+    /// How many bytes blocks, slots, what stacks have grown by, packed frames and marks may
+    /// have together.
     pub(super) memory: usize,
     /// The generation that new blocks begin with.
     first_generation: u64,
@@ -163,6 +165,8 @@ pub(crate) struct Swept {
 }
 
 const FIRST_THRESHOLD: usize = 4096;
+/// How many bytes a block takes, with its places in lists.
+const BYTES_PER_BLOCK: usize = size_of::<ControlBlock>() + 32;
 /// After how many new stacks memory is given back.
 const GROWTH: usize = 1024;
 /// The stack pointer of a free stack that has not been used since it had no
@@ -242,9 +246,11 @@ impl Stacks {
         }
     }
 
-    /// How many bytes stacks have: in slots, packed, and grown.
+    /// How many bytes stacks have at most: their blocks, in slots, packed, grown, and marks.
     pub(super) fn taken(&self) -> usize {
-        self.count_warm() * self.slots.usable() + self.packed.bytes() + self.grown.added()
+        let slots = self.count_warm() * self.slots.usable();
+        let beside = self.without_roots() * BYTES_PER_BLOCK + self.marks.bytes();
+        slots + self.packed.touched() + self.grown.added() + beside
     }
 
     /// How many more bytes they may have.
@@ -468,6 +474,7 @@ impl Stacks {
     /// Makes room for so many blocks in all lists of blocks.
     fn make_room_in_lists(&mut self, count: usize) -> Result<(), TryReserveError> {
         self.idle.make_room_for_blocks(count)?;
+        self.held.make_room_for_blocks(count)?;
         self.spare.try_reserve(count.saturating_sub(self.spare.len()))?;
         self.retired.try_reserve(count.saturating_sub(self.retired.len()))
     }
@@ -702,6 +709,12 @@ impl Stacks {
         true
     }
 
+    /// Has the first of a list of free stacks leave their blocks, until one can be used for
+    /// something else.
+    pub fn make_block_spare(&mut self, free: &mut *mut ControlBlock) {
+        while self.is_table_full() && self.take_from_free(free) {}
+    }
+
     /// Forgets the marks of a stack.
     pub fn forget_marks(&mut self, block: *const ControlBlock) {
         let number = self.number_of(block).expect("a block of the table");
@@ -750,11 +763,19 @@ impl Stacks {
         // SAFETY: blocks of the table are always initialised.
         let depth = unsafe { (*block).high - (*block).sp };
         let number = self.number_of(block).expect("a block of the table");
+        let needed = self.marks.needed_for_one_more(number);
+        if needed > 0 && needed > self.room_left() {
+            self.refuse(NoRoom::Sum(self.memory));
+            return Err(TrapCode::CallStackExhausted);
+        }
         self.marks.make_room(number)?;
         // SAFETY: the caller's promise.
         let marks = unsafe { self.marks_of(block) };
         let number = marks.len();
-        let count = u16::try_from(number + 1).map_err(|_| TrapCode::CallStackExhausted)?;
+        let Ok(count) = u16::try_from(number + 1) else {
+            self.refuse(NoRoom::Marks);
+            return Err(TrapCode::CallStackExhausted);
+        };
         marks.push(Mark { depth, serial, kind });
         // SAFETY: as above.
         unsafe { (*block).marks = count };

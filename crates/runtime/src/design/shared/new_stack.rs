@@ -102,6 +102,9 @@ impl Store {
     /// The first of the free stacks with another block, because its generations
     /// are used up.
     pub(crate) fn renew_free(&mut self) -> Result<*mut ControlBlock, TrapCode> {
+        let first = self.context().free_stacks;
+        // SAFETY: there is a free stack, and the list of those ends in null.
+        unsafe { self.stacks.make_block_spare(&mut (*first).next_free) };
         if self.stacks.is_table_full() {
             self.collect(0)?;
         }
@@ -109,6 +112,15 @@ impl Store {
         let renewed = self.stacks.renew_free(&mut free);
         self.context_mut().free_stacks = free;
         renewed.map(|()| free)
+    }
+
+    /// Whether there is no block for another stack, also after free stacks have left theirs.
+    #[cold]
+    pub(crate) fn lacks_block(&mut self) -> bool {
+        let mut free = self.context().free_stacks;
+        self.stacks.make_block_spare(&mut free);
+        self.context_mut().free_stacks = free;
+        self.stacks.is_table_full()
     }
 }
 

@@ -275,7 +275,7 @@ impl Reader<'_> {
         let above = above + if is_root { ABOVE_ROOT } else { 0 };
         let marks = images.iter().map(|image| self.mark(image, above));
         let marks = marks.collect::<Result<Vec<_>>>()?;
-        self.store.stacks.restore_marks(number, marks);
+        self.store.stacks.restore_marks(number, marks)?;
         Ok(())
     }
 
