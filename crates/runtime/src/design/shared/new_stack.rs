@@ -18,8 +18,12 @@ impl Store {
     /// the list.
     pub(crate) fn make_free(&mut self, count: usize) -> Result<(), TrapCode> {
         self.free_released();
-        if self.count_missing(count) > 0 && self.stacks.should_collect() {
-            self.collect(0)?;
+        if self.count_missing(count) > 0 {
+            // That takes less than a collection of all stacks, of which there may be millions.
+            self.park_if_out_of_slots();
+            if self.stacks.should_collect() {
+                self.collect(0)?;
+            }
         }
         let mut missing = self.count_missing(count);
         while missing > 0 {
