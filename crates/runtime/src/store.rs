@@ -802,11 +802,14 @@ impl Drop for Store {
         // What is streamed has an end, if nobody has ended it before.
         self.finish_trace();
         self.known = None;
+        let stacks = &self.stacks;
+        let is_whole = |root: &RootStack| stacks.release_home(root.block);
+        self.roots.retain(is_whole);
+        self.spare_roots.retain(is_whole);
+        self.frozen.retain(|frozen| frozen.as_ref().is_some_and(|frozen| is_whole(&frozen.root)));
         let frozen = self.frozen.drain(..).flatten().map(|frozen| frozen.root);
         let roots = self.roots.drain(..).chain(self.spare_roots.drain(..)).chain(frozen);
-        let stacks = &mut self.stacks;
-        let roots: Vec<RootStack> = roots.filter(|root| stacks.release_home(root.block)).collect();
-        self.options.arena.put(stacks.take_table(), roots);
+        self.options.arena.put(self.stacks.take_table(), roots);
     }
 }
 

@@ -26,11 +26,11 @@ const KEPT: usize = 16;
 impl MarkLists {
     /// The marks of a stack that is not running, as many as its record says and
     /// as belong to functions that it is still in.
-    pub fn of(&mut self, number: usize, stack: &mut ControlBlock) -> &mut Vec<Mark> {
-        if self.lists.len() <= number {
-            self.lists.resize_with(number + 1, Vec::new);
-        }
-        let marks = &mut self.lists[number];
+    pub fn of(&mut self, number: usize, stack: &mut ControlBlock) -> &mut [Mark] {
+        let Some(marks) = self.lists.get_mut(number) else {
+            debug_assert_eq!(stack.marks, 0, "its marks are in a list");
+            return &mut [];
+        };
         marks.truncate(stack.marks.into());
         // Where an exception has landed, the address to continue at is not on the
         // stack; else it is.
@@ -44,9 +44,7 @@ impl MarkLists {
 
     /// Removes the marks of functions that a stack is not in any more. It needs no memory.
     pub fn settle(&mut self, number: usize, stack: &mut ControlBlock) {
-        if number < self.lists.len() {
-            self.of(number, stack);
-        }
+        self.of(number, stack);
     }
 
     /// Makes room for the lists of so many blocks, if any has marks.
@@ -77,6 +75,11 @@ impl MarkLists {
         let list = self.list_with_room(number, 1).map_err(|_| TrapCode::OutOfMemory)?;
         debug_assert!(list.len() < list.capacity());
         Ok(())
+    }
+
+    /// Leaves a mark on a stack, for which there is [room](Self::make_room).
+    pub fn push(&mut self, number: usize, mark: Mark) {
+        self.lists[number].push(mark);
     }
 
     /// The list of a stack, with room for so many marks more.

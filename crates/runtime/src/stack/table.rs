@@ -728,7 +728,7 @@ impl Stacks {
     /// # Safety
     ///
     /// The block must lie in the table.
-    pub unsafe fn marks_of(&mut self, block: *const ControlBlock) -> &mut Vec<Mark> {
+    pub unsafe fn marks_of(&mut self, block: *const ControlBlock) -> &mut [Mark] {
         let number = self.number_of(block).expect("a block of the table");
         // SAFETY: blocks of the table are always initialised, and nobody else has
         // a reference to this one.
@@ -770,16 +770,15 @@ impl Stacks {
         }
         self.marks.make_room(number)?;
         // SAFETY: the caller's promise.
-        let marks = unsafe { self.marks_of(block) };
-        let number = marks.len();
-        let Ok(count) = u16::try_from(number + 1) else {
+        let older = unsafe { self.marks_of(block) }.len();
+        let Ok(count) = u16::try_from(older + 1) else {
             self.refuse(NoRoom::Marks);
             return Err(TrapCode::CallStackExhausted);
         };
-        marks.push(Mark { depth, serial, kind });
+        self.marks.push(number, Mark { depth, serial, kind });
         // SAFETY: as above.
         unsafe { (*block).marks = count };
-        Ok(number)
+        Ok(older)
     }
 
     /// Moves a stack that is not running, and is where it began, to another slot.
