@@ -38,8 +38,9 @@ WASM_API_EXTERN void ropewalk_config_set_interruption(wasm_config_t*, bool);
 WASM_API_EXTERN void ropewalk_config_set_consume_fuel(wasm_config_t*, bool);
 /* Bytes that a stack may have, of a call or of a continuation. */
 WASM_API_EXTERN void ropewalk_config_set_max_wasm_stack(wasm_config_t*, size_t);
-/* Bytes that a linear memory may have. */
+/* Bytes that a linear memory may have, and all of a store. */
 WASM_API_EXTERN void ropewalk_config_set_max_memory(wasm_config_t*, uint64_t);
+WASM_API_EXTERN void ropewalk_config_set_max_total_memory(wasm_config_t*, uint64_t);
 /* Bytes that the objects of a store may have. */
 WASM_API_EXTERN void ropewalk_config_set_max_heap(wasm_config_t*, size_t);
 /* Continuations that a store may have, bytes of all stacks, and of a new one. */

@@ -35,6 +35,7 @@ settings! {
     ropewalk_config_set_consume_fuel: consume_fuel(bool);
     ropewalk_config_set_max_wasm_stack: max_wasm_stack(usize);
     ropewalk_config_set_max_memory: max_memory(u64);
+    ropewalk_config_set_max_total_memory: max_total_memory(u64);
     ropewalk_config_set_max_heap: max_heap(usize);
     ropewalk_config_set_max_stacks: max_stacks(usize);
     ropewalk_config_set_max_stack_memory: max_stack_memory(usize);

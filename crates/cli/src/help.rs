@@ -15,11 +15,18 @@ pub(crate) fn of(error: &Error) -> Option<&'static str> {
              $label)`, around the call catches it",
         );
     }
-    of_trap(error.downcast_ref::<Trap>()?.code())
+    of_trap(error.downcast_ref::<Trap>()?)
 }
 
-fn of_trap(code: TrapCode) -> Option<&'static str> {
-    Some(match code {
+fn of_trap(trap: &Trap) -> Option<&'static str> {
+    let is_limit = |setting| trap.detail().is_some_and(|detail| detail.contains(setting));
+    if is_limit("Config::max_stack_memory") {
+        return Some("--max-stack-memory gives all stacks together more room, such as 16G");
+    }
+    if is_limit("Config::max_heap") {
+        return Some("--max-heap gives objects more room, such as 16G");
+    }
+    Some(match trap.code() {
         TrapCode::CallStackExhausted => "--stack-size gives each stack more room, such as 1G",
         TrapCode::OutOfFuel => "--fuel gives it more, and without it there is no limit",
         TrapCode::Interrupt => "--timeout gives it more time, and without it there is no limit",

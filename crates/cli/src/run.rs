@@ -28,6 +28,9 @@ use crate::total_memory::TotalMemory;
 use crate::tracing::Tracing;
 use crate::{argument, colour, diagnostic, files, imports, input, output, plain, timeout};
 
+/// How many bytes an element of a table has.
+const ELEMENT: u64 = 8;
+
 /// The function that a program starts with.
 const START: &str = "_start";
 
@@ -69,11 +72,13 @@ pub(crate) struct Run {
     #[arg(long, value_name = "BYTES", value_parser = size)]
     max_memory: Option<u64>,
 
-    /// How large all linear memories and tables of the program may become together.
+    /// How large all linear memories and tables of the program may become together: if nothing
+    /// is said, memories three quarters of the machine's memory, and tables a quarter.
     #[arg(long, value_name = "BYTES", value_parser = size)]
     max_total_memory: Option<u64>,
 
-    /// How large the objects of the program may become: 4G if nothing is said.
+    /// How large the objects of the program may become: 4G if nothing is said, or a quarter of
+    /// the machine's memory if that is less.
     #[arg(long, value_name = "BYTES", value_parser = size)]
     max_heap: Option<u64>,
 
@@ -89,6 +94,11 @@ pub(crate) struct Run {
     /// How large each stack of the program may become: 64M if nothing is said.
     #[arg(long, value_name = "BYTES", value_parser = size)]
     stack_size: Option<u64>,
+
+    /// How large all stacks of the program together may become: half of the machine's memory
+    /// if nothing is said.
+    #[arg(long, value_name = "BYTES", value_parser = size)]
+    max_stack_memory: Option<u64>,
 
     /// How much the program may execute: about as many instructions. The same program
     /// always needs the same.
@@ -412,11 +422,18 @@ impl Run {
         if let Some(bytes) = self.max_memory {
             config.max_memory(bytes);
         }
+        if let Some(bytes) = self.max_total_memory {
+            // Beside that, a limiter counts both together.
+            config.max_total_memory(bytes).max_total_table_elements(bytes / ELEMENT);
+        }
         if let Some(bytes) = self.max_heap {
             config.max_heap(usize::try_from(bytes)?);
         }
         if let Some(bytes) = self.stack_size {
             config.max_wasm_stack(usize::try_from(bytes)?);
+        }
+        if let Some(bytes) = self.max_stack_memory {
+            config.max_stack_memory(usize::try_from(bytes)?);
         }
         config.interruption(self.timeout.is_some());
         self.profiling.configure(&mut config);

@@ -4,8 +4,10 @@ use crate::cache::Cache;
 use crate::stress::LAST_GENERATION;
 use anyhow::{Result, bail};
 use ropewalk_abi::MEMORY32_RESERVATION;
+use ropewalk_abi::stack::MAX_BLOCKS;
 use ropewalk_compile::Limits;
 use ropewalk_runtime::HeapOptions;
+use ropewalk_runtime::machine_memory::machine_memory;
 use ropewalk_runtime::stack::StackOptions;
 use ropewalk_runtime::table::TableLimits;
 use std::path::PathBuf;
@@ -42,6 +44,7 @@ pub struct Config {
     pub(crate) root_size: usize,
     pub(crate) max_activations: usize,
     pub(crate) max_memory: u64,
+    pub(crate) max_total_memory: u64,
     pub(crate) memory_reservation: u64,
     pub(crate) stacks: StackOptions,
     pub(crate) move_stacks: bool,
@@ -81,6 +84,7 @@ impl Default for Config {
             root_size: 1 << 20,
             max_activations: 1000,
             max_memory: u64::MAX,
+            max_total_memory: machine_memory() as u64 / 4 * 3,
             memory_reservation: MEMORY32_RESERVATION,
             stacks: StackOptions::default(),
             move_stacks: false,
@@ -193,6 +197,29 @@ impl Config {
         self
     }
 
+    /// How many bytes all linear memories of a store may have together. By default three
+    /// quarters of the memory that the machine has, or that its control group (cgroup) may
+    /// have. A module with more cannot be instantiated, and `memory.grow` beyond that returns
+    /// -1.
+    ///
+    /// ```
+    /// use ropewalk::*;
+    ///
+    /// let engine = Engine::new(Config::new().max_total_memory(1 << 17))?;
+    /// let mut store = Store::new(&engine, ());
+    /// let one_page = Module::new(&engine, "(memory (export \"memory\") 1)")?;
+    /// let instance = Instance::new(&mut store, &one_page, &[])?;
+    /// Instance::new(&mut store, &one_page, &[])?;
+    /// assert!(Instance::new(&mut store, &one_page, &[]).is_err());
+    /// let memory = instance.get_memory(&mut store, "memory").unwrap();
+    /// assert!(memory.grow(&mut store, 1).is_err());
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn max_total_memory(&mut self, bytes: u64) -> &mut Config {
+        self.max_total_memory = bytes;
+        self
+    }
+
     /// How many bytes of address space each linear memory with 32-bit addresses reserves, if
     /// it is not longer. 4 GiB by default, which is all that an index can reach: then
     /// accesses need no check, and a memory never moves. With less, every access compares its
@@ -232,10 +259,13 @@ impl Config {
     /// How many bytes the stacks of a store may have all together: each continuation
     /// counts with what it [begins with](Config::stack_size), whatever it uses of it, or
     /// with what its frames take if it is [parked](crate::Store::park_idle), and every
-    /// stack with what it has grown by. So they never take more memory than this and what
-    /// roots begin with. Near the limit all stacks are parked that can be. No limit by
-    /// default. Beyond it, making a stack or continuing one that is parked traps with `too
-    /// many stacks`, and a stack that would have to grow with `call stack exhausted`.
+    /// stack with its record and what it has grown by. So they never take more memory than
+    /// this and what roots begin with. Near the limit all stacks are parked that can be.
+    ///
+    /// By default half of the memory that the machine has, or that its control group (cgroup)
+    /// may have: that is room for millions of stacks that are parked. Beyond it, making a
+    /// stack or continuing one that is parked traps with `too many stacks`, and a stack that
+    /// would have to grow with `call stack exhausted`.
     pub fn max_stack_memory(&mut self, bytes: usize) -> &mut Config {
         self.stacks.memory = bytes;
         self
@@ -277,6 +307,13 @@ impl Config {
     /// at the last one.
     pub fn first_generation(&mut self, generation: u64) -> &mut Config {
         self.stacks.first_generation = generation;
+        self
+    }
+
+    /// How many blocks the table of stacks has room for, with block 0 and those of calls from
+    /// the host. Sixteen million by default. For testing what happens when it is full.
+    pub fn max_blocks(&mut self, count: usize) -> &mut Config {
+        self.stacks.blocks = count;
         self
     }
 
@@ -403,8 +440,9 @@ impl Config {
         self
     }
 
-    /// How many bytes the objects of a store's heap may take. 4 GiB by default.
-    /// Beyond that an allocation traps with `out of memory`.
+    /// How many bytes the objects of a store's heap may take. 4 GiB by default, or a quarter
+    /// of the memory that the machine has if that is less. While it is collected, a heap takes
+    /// up to twice as much. Beyond that an allocation traps with `out of memory`.
     pub fn max_heap(&mut self, bytes: usize) -> &mut Config {
         self.heap.maximum = bytes;
         self
@@ -415,6 +453,14 @@ impl Config {
     /// -1. Elements that nobody has written take no memory.
     pub fn max_table_elements(&mut self, count: u64) -> &mut Config {
         self.tables.elements = count;
+        self
+    }
+
+    /// How many elements all tables of a store may have together. By default as many as take a
+    /// quarter of the memory that the machine has, at eight bytes each. A module with more
+    /// cannot be instantiated, and `table.grow` beyond that returns -1.
+    pub fn max_total_table_elements(&mut self, count: u64) -> &mut Config {
+        self.tables.total = count;
         self
     }
 
@@ -502,6 +548,7 @@ impl Config {
         let ranges = [
             ("max_activations", self.max_activations as u64, 1..=u64::MAX),
             ("stack_pool", self.stacks.pool as u64, 1..=MAX_POOL),
+            ("max_blocks", self.stacks.blocks as u64, 2..=MAX_BLOCKS as u64),
             ("first_generation", self.stacks.first_generation, 0..=LAST_GENERATION),
         ];
         for (name, value, range) in ranges {

@@ -616,12 +616,13 @@ impl Continuation {
     /// How many bytes each of its stacks may have, instead of what
     /// [`Config::max_wasm_stack`](crate::Config::max_wasm_stack) says, but not less than
     /// a stack begins with. Holds as long as the host resumes it, until it has returned
-    /// or failed, or is [given to WebAssembly](Self::into_ref).
+    /// or failed, or is [given to WebAssembly](Self::into_ref). Whenever it suspends to the host,
+    /// the stacks that it has then have the limit.
     pub fn set_max_stack(&self, mut store: impl AsContextMut, bytes: usize) -> Result<()> {
         let runtime = &mut *store.as_context_mut().0.runtime;
         self.held.check(runtime)?;
         check_stack_size(bytes)?;
-        runtime.limit_held(self.held.reference(), bytes);
+        runtime.limit_held(self.held.reference(), bytes)?;
         Ok(())
     }
 

@@ -221,6 +221,7 @@ impl Engine {
             arena: self.inner.arena.clone(),
             memories: self.inner.memories.clone(),
             types: self.inner.types.clone(),
+            max_total_memory: self.config().max_total_memory,
             tables: self.config().tables,
             heap: self.config().heap,
             max_activations: self.config().max_activations,

@@ -10,8 +10,9 @@ impl<T> Store<T> {
     /// it is, and how much memory it has. It prints as a tree, and [as
     /// JSON](StackList::to_json).
     ///
-    /// A host function asks its caller: `caller.as_context().stacks()`. Fails only if the
-    /// records of the stacks do not agree, which would be a bug of the engine.
+    /// A host function asks its caller: `caller.as_context().stacks()`. Fails only if there is no
+    /// memory for the list, or if the records of the stacks do not agree, which would be a bug of
+    /// the engine.
     ///
     /// ```
     /// use ropewalk::*;
@@ -42,9 +43,11 @@ impl<T> Store<T> {
         self.inner.runtime.list_stacks()
     }
 
-    /// Lists the stacks whenever a call fails, before they are freed: those that run or
-    /// wait for them, and so many others at most. With 0, which is the default, there is no
-    /// list. The last one is [kept](Self::take_stacks_of_failure).
+    /// Lists the stacks whenever a call fails, before they are freed: at most so many that run or
+    /// wait for them, the innermost and the outermost, and at most as many others. The list says
+    /// how many it [leaves out](StackList::omitted). It has fewer where there is no memory. With
+    /// 0, which is the default, there is no list. The last one is
+    /// [kept](Self::take_stacks_of_failure).
     pub fn keep_stacks_of_failure(&mut self, most: usize) {
         self.inner.runtime.set_keep_stacks(most);
     }

@@ -197,6 +197,80 @@ const OWNED: &str = r#"(module
       (task.resume $t (local.get $t))
       (task.release $t (local.get $t))))"#;
 
+/// Stacks with answers, walks through them, and copies.
+const WALKED: &str = r#"(module
+    (import "host" "new_stack" (func $new (result stackref)))
+    (call_tag $ask (param i32) (result i32))
+    (event $done (param i32))
+    (event $go (param i32 stackref))
+    (event $told (param i32 stackref))
+    (global $kept (mut stackref) (ref.null stack))
+    (global $copy (mut stackref) (ref.null stack))
+    (global $back (mut stackref) (ref.null stack))
+    (func $nests (param $n i32) (result i32)
+      (answer $ask (result i32) (i32.add (local.get $n)) within
+        (if (result i32) (local.get $n)
+          (then (call $nests (i32.sub (local.get $n) (i32.const 1))))
+          (else (call_stack $ask (i32.const 1))))))
+    (func (export "answers") (param $n i32) (drop (call $nests (local.get $n))))
+    ;; A walk goes through so many stacks, each of which redirects to the one before.
+    (func $finish (param $n i32) (param $main stackref)
+      (stack.switch_drop $done (local.get $n) (local.get_clear $main)))
+    (func $redirects (param $n i32) (param $below stackref)
+      (if (i32.eqz (local.get $n))
+        (then
+          (stack.redirect $below (result i32) (call_stack $ask (i32.const 1)))
+          (call $finish (local.get_clear $below))))
+      (stack.redirect $below (result i32)
+        (block $done (result i32)
+          (try
+            (stack.switch_call $redirects (i32.sub (local.get $n) (i32.const 1)) (call $new))
+            catch $done $done)
+          (unreachable)))
+      (call $finish (local.get_clear $below)))
+    (func (export "redirects") (param $n i32)
+      (drop
+        (answer $ask (result i32) (i32.add (local.get $n)) within
+          (block $done (result i32)
+            (try (stack.switch_call $redirects (local.get $n) (call $new)) catch $done $done)
+            (unreachable)))))
+    ;; A stack with many answers waits, and is copied.
+    (func $send (param $to stackref)
+      (block $told (result i32 stackref)
+        (try (stack.switch $go (i32.const 40) (local.get_clear $to)) catch $told $told)
+        (unreachable))
+      (global.set_cleared $kept)
+      (drop))
+    (func $waits
+      (block $went (result i32 stackref)
+        (try (stack.switch $told (i32.const 0) (global.get_clear $back)) catch $go $went)
+        (unreachable))
+      (global.set_cleared $back)
+      (drop))
+    (func $many (param $n i32)
+      (answer $ask (i32.add (local.get $n)) within
+        (if (local.get $n)
+          (then (call $many (i32.sub (local.get $n) (i32.const 1))))
+          (else (call $waits)))))
+    (rout $body
+      (block $went (result i32 stackref)
+        (try (stack.start) catch $go $went)
+        (unreachable))
+      (global.set_cleared $back)
+      (call $many)
+      (unreachable))
+    (func (export "copies") (param $n i32) (local $c stackref)
+      (drop (global.get_clear $back))
+      (drop (global.get_clear $kept))
+      (drop (global.get_clear $copy))
+      (call $send (stack.extend $body (call $new)))
+      (stack.clone (global.get_clear $kept))
+      (local.set_cleared $c)
+      (global.set_cleared $kept)
+      (global.set_cleared $copy (local.get_clear $c))
+      (drop (global.get_clear $copy))
+      (drop (global.get_clear $kept))))"#;
+
 /// What the host owns, and exceptions that nothing catches.
 const HANDED_OUT: &str = r#"(module
     (import "host" "keep" (func $keep (param i32) (result externref)))
@@ -234,7 +308,7 @@ struct Guest {
     calls: &'static [(&'static str, i32)],
 }
 
-const GUESTS: [Guest; 6] = [
+const GUESTS: [Guest; 7] = [
     Guest {
         text: STRUCTURES,
         configure: |config| config,
@@ -274,6 +348,11 @@ const GUESTS: [Guest; 6] = [
         text: OWNED,
         configure: |config| config,
         calls: &[("drop", 40), ("catch", 40), ("release", 40)],
+    },
+    Guest {
+        text: WALKED,
+        configure: |config| config,
+        calls: &[("answers", 40), ("redirects", 20), ("copies", 40)],
     },
     Guest {
         text: HANDED_OUT,

@@ -564,6 +564,118 @@ fn a_store_and_a_continuation_of_the_host_can_have_limits_of_their_own() {
     assert!(error.to_string().contains("a stack has at most 68719476736 bytes"), "{error}");
 }
 
+/// Functions that go deep, and `pauses`, which has another stack inside of it that pauses too,
+/// and then goes as deep as it is told.
+const PAUSES: &str = r#"(module
+    (type $f (func (param i32) (result i32))) (type $c (cont $f))
+    (type $g (func)) (type $k (cont $g))
+    (tag $pause)
+    (func $down (export "root") (type $f)
+      (if (result i32) (i32.eqz (local.get 0)) (then (i32.const 0))
+        (else (i32.add (i32.const 1) (call $down (i32.sub (local.get 0) (i32.const 1)))))))
+    (func $inner (suspend $pause))
+    (elem declare func $down $inner)
+    (func (export "pauses") (type $f)
+      (resume $k (cont.new $k (ref.func $inner)))
+      (suspend $pause)
+      (call $down (local.get 0)))
+    (func (export "resume") (param (ref null $c) i32) (result i32)
+      (resume $c (local.get 1) (local.get 0)))
+    (func (export "continuation") (type $f)
+      (resume $c (local.get 0) (cont.new $c (ref.func $down)))))"#;
+
+const SMALL: usize = 256 << 10;
+
+/// As usual, while stacks are checked, and where stacks get other blocks.
+fn engines_that_limit() -> [Engine; 3] {
+    let checked = Engine::new(Config::new().check_stacks(true)).unwrap();
+    [Engine::default(), checked, few_generations(3).remove(0)]
+}
+
+fn suspended(resumed: Result<Resumed>) -> Continuation {
+    match resumed.unwrap() {
+        Resumed::Suspended { continuation, .. } => continuation,
+        Resumed::Returned(_) => panic!("it suspends"),
+    }
+}
+
+/// A computation that has no limit of its own goes deep, on whichever stack that is free.
+#[track_caller]
+fn has_no_limit(store: &mut Store<()>, instance: Instance) {
+    assert_eq!(number(store, instance, "continuation", &[MILLION]).unwrap(), MILLION);
+}
+
+#[test]
+fn a_limit_does_not_stay_with_the_memory_of_a_stack_that_the_host_gave_away() {
+    for engine in engines_that_limit() {
+        let (mut store, instance) = instantiate_in(&engine, PAUSES);
+        let [down, resume] = ["root", "resume"].map(|n| instance.get_func(&mut store, n).unwrap());
+        for _ in 0..3 {
+            let given = Continuation::new(&mut store, down).unwrap();
+            given.set_max_stack(&mut store, SMALL).unwrap();
+            let given = given.into_ref(&mut store).unwrap();
+            let mut results = [Val::I32(0)];
+            resume.call(&mut store, &[given.into(), Val::I32(MILLION)], &mut results).unwrap();
+            assert_eq!(results[0].i32(), Some(MILLION));
+            has_no_limit(&mut store, instance);
+        }
+    }
+}
+
+#[test]
+fn a_limit_holds_for_the_stacks_that_a_continuation_has_whenever_it_suspends_and_no_others() {
+    for engine in engines_that_limit() {
+        let (mut store, instance) = instantiate_in(&engine, PAUSES);
+        let pauses = instance.get_func(&mut store, "pauses").unwrap();
+        for copies in [false, true] {
+            let new = Continuation::new(&mut store, pauses).unwrap();
+            let both = suspended(new.resume(&mut store, &[Val::I32(MILLION)]));
+            both.set_max_stack(&mut store, SMALL).unwrap();
+            let copy = copies.then(|| both.try_clone(&mut store).unwrap());
+            let outer = suspended(both.resume(&mut store, &[]));
+            // The inner stack has ended, and serves others.
+            has_no_limit(&mut store, instance);
+            let exhausted = outer.resume(&mut store, &[]);
+            assert_eq!(code(exhausted), TrapCode::CallStackExhausted);
+            has_no_limit(&mut store, instance);
+            if let Some(copy) = copy {
+                let outer = suspended(copy.resume(&mut store, &[]));
+                has_no_limit(&mut store, instance);
+                let exhausted = outer.resume(&mut store, &[]);
+                assert_eq!(code(exhausted), TrapCode::CallStackExhausted);
+            }
+        }
+        // What is dropped has none either.
+        let new = Continuation::new(&mut store, pauses).unwrap();
+        let both = suspended(new.resume(&mut store, &[Val::I32(MILLION)]));
+        both.set_max_stack(&mut store, SMALL).unwrap();
+        drop(both);
+        for _ in 0..2 {
+            has_no_limit(&mut store, instance);
+            store.gc();
+        }
+    }
+}
+
+#[test]
+fn the_limit_of_a_store_is_not_that_of_the_next_one() {
+    let engine = Engine::default();
+    for _ in 0..3 {
+        let (mut small, instance) = instantiate_in(&engine, DEEP);
+        small.set_max_wasm_stack(SMALL).unwrap();
+        for name in ["root", "continuation"] {
+            let exhausted = number(&mut small, instance, name, &[MILLION]);
+            assert_eq!(code(exhausted), TrapCode::CallStackExhausted);
+        }
+        drop(small);
+        // It has the table of stacks and the root of the other one.
+        let (mut large, instance) = instantiate_in(&engine, DEEP);
+        for name in ["root", "continuation"] {
+            assert_eq!(number(&mut large, instance, name, &[MILLION]).unwrap(), MILLION);
+        }
+    }
+}
+
 // ---- memory goes back
 
 #[test]

@@ -129,7 +129,8 @@ fn a_64_bit_memory_keeps_its_contents_when_it_moves() {
         (func (export "grow") (param i64) (result i64) (memory.grow (local.get 0)))
         (func (export "store") (param i64 i64) (i64.store (local.get 0) (local.get 1)))
         (func (export "load") (param i64) (result i64) (i64.load (local.get 0))))"#;
-    let (mut store, instance) = instantiate(text);
+    let engine = Engine::new(Config::new().max_total_memory(4 << 30)).unwrap();
+    let (mut store, instance) = instantiate_in(&engine, text);
     call(&mut store, instance, "store", &[Val::I64(8), Val::I64(42)]).unwrap();
     // More than the room that is reserved at first.
     let pages = (3 << 30) / 65536;
@@ -286,11 +287,15 @@ fn a_setting_that_cannot_be_is_an_error_that_says_the_range() {
     const LAST: u64 = stress::LAST_GENERATION;
     let beyond = format!("Config::first_generation is 0 to {LAST}, not {}", LAST + 1);
     let largest = "a stack has at most 68719476736 bytes, not 68719476737";
+    let blocks = "Config::max_blocks is 2 to 16777216, not";
+    let [few, many] = [1, 16_777_217].map(|count| format!("{blocks} {count}"));
     for (config, expected) in [
+        (Config::new().max_blocks(1), &*few),
+        (Config::new().max_blocks(16_777_217), &*many),
         (Config::new().max_activations(0), "Config::max_activations is at least 1, not 0"),
         (Config::new().stack_pool(0), "Config::stack_pool is 1 to 65536, not 0"),
         (Config::new().stack_pool(65537), "Config::stack_pool is 1 to 65536, not 65537"),
-        (Config::new().first_generation(LAST + 1), &beyond),
+        (Config::new().first_generation(LAST + 1), &*beyond),
         (Config::new().stack_size((1 << 36) + 1), largest),
         (Config::new().max_wasm_stack((1 << 36) + 1), largest),
         (
@@ -303,6 +308,7 @@ fn a_setting_that_cannot_be_is_an_error_that_says_the_range() {
     for config in [
         Config::new().max_activations(1),
         Config::new().stack_pool(65536),
+        Config::new().max_blocks(16_777_216),
         Config::new().first_generation(LAST),
         Config::new().max_stacks(usize::MAX),
     ] {

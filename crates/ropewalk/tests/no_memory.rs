@@ -116,6 +116,37 @@ fn a_table_that_cannot_grow_keeps_its_elements() {
     succeeds(&output);
 }
 
+#[test]
+fn a_trap_is_reported_with_fewer_stacks_where_there_is_no_memory_for_a_list_of_all() {
+    let test = "a_trap_is_reported_with_fewer_stacks_where_there_is_no_memory_for_a_list_of_all";
+    let output = child(test, || {
+        let (mut store, instance) = instantiate(
+            r#"
+            (type $f (func (param i32))) (type $c (cont $f))
+            (func $in (export "nest") (param $n i32)
+              (if (local.get $n)
+                (then (resume $c (i32.sub (local.get $n) (i32.const 1)) (cont.new $c (ref.func $in))))
+                (else (unreachable))))
+            (elem declare func $in)"#,
+        );
+        store.keep_stacks_of_failure(usize::MAX);
+        let nest = instance.get_typed_func::<i32, ()>(&mut store, "nest").unwrap();
+        let mut listed = |least: usize| {
+            REFUSED[1].store(usize::MAX, Ordering::Relaxed);
+            REFUSED[0].store(least, Ordering::Relaxed);
+            let error = nest.call(&mut store, 5000).unwrap_err();
+            REFUSED[0].store(usize::MAX, Ordering::Relaxed);
+            assert_eq!(trap(&error).code(), TrapCode::Unreachable);
+            store.take_stacks_of_failure().map(|list| list.len())
+        };
+        assert_eq!(listed(usize::MAX), Some(5001));
+        assert_eq!(listed(100 << 10), Some(16), "a few");
+        assert_eq!(listed(4 << 10), None, "no list at all");
+        assert_eq!(listed(usize::MAX), Some(5001));
+    });
+    succeeds(&output);
+}
+
 // ---- which limit it was
 
 const PAGE: usize = 4096;

@@ -216,6 +216,7 @@ fn backtraces_mark_where_one_stack_resumed_another() {
     let resume = |tags: &[&str]| Boundary::Resume {
         instruction: "resume",
         tags: tags.iter().map(|tag| tag.to_string()).collect(),
+        tags_omitted: 0,
     };
     assert_eq!(boundaries, [None, Some(&resume(&[])), Some(&resume(&["yield", "stop"]))]);
     let text = error.to_string();

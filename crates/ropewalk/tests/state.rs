@@ -242,6 +242,66 @@ fn of_very_many_stacks_as_many_are_kept_as_asked_for() {
     assert!(stacks.to_string().ends_with("\n... and 17 more"));
 }
 
+/// A module whose `nest` has so many stacks wait for each other, and then traps.
+const NESTS: &str = r#"(module $m
+  (type $f (func (param i32))) (type $c (cont $f))
+  (func $in (export "nest") (param $n i32)
+    (if (local.get $n)
+      (then (resume $c (i32.sub (local.get $n) (i32.const 1)) (cont.new $c (ref.func $in))))
+      (else (unreachable))))
+  (elem declare func $in))"#;
+
+#[test]
+fn of_a_long_chain_of_stacks_the_innermost_and_the_outermost_are_kept() {
+    for engine in engines() {
+        let (mut store, instance) = instantiate_in(&engine, NESTS);
+        for (waiting, most, listed) in [(3, 4, 4), (4, 4, 4), (5, 5, 5), (300, 5, 5), (300, 1, 1)] {
+            store.keep_stacks_of_failure(most);
+            number(&mut store, instance, "nest", &[waiting]).unwrap_err();
+            let stacks = store.take_stacks_of_failure().unwrap();
+            let all = waiting as usize + 1;
+            assert_eq!((stacks.len(), stacks.omitted()), (listed, all - listed), "{stacks}");
+            assert_eq!(of_life(&stacks, Life::Running).len(), 1);
+            let has_root = stacks.iter().any(|stack| stack.kind.is_none());
+            assert_eq!(has_root, listed > 1);
+            // Each of them is written, though the parents of some are left out.
+            let text = stacks.to_string();
+            assert_eq!(text.matches("\nstack ").count() + text.matches("  stack ").count(), listed);
+            let more = format!("\n... and {} more", all - listed);
+            assert_eq!(text.ends_with(&more), all > listed, "{text}");
+        }
+    }
+}
+
+#[test]
+fn reports_are_short_whatever_a_module_calls_its_parts_and_however_many_it_has() {
+    let name = "long".repeat(50_000);
+    let tags: String = (0..500).map(|i| format!("(tag ${name}{i}) ")).collect();
+    let clauses: String = (0..500).map(|i| format!("(on ${name}{i} $on) ")).collect();
+    let text = format!(
+        r#"(module ${name} (type $f (func)) (type $c (cont $f)) {tags}
+          (func $"{name}" (unreachable))
+          (elem declare func $"{name}")
+          (func (export "run")
+            (block $on (result (ref $c))
+              (resume $c {clauses} (cont.new $c (ref.func $"{name}"))) (return))
+            (drop)))"#
+    );
+    let (mut store, instance) = instantiate(&text);
+    store.keep_stacks_of_failure(10);
+    let error = call(&mut store, instance, "run", &[]).unwrap_err();
+    let boundary = trap(&error).backtrace().frames()[1].boundary();
+    let Some(Boundary::Resume { tags, tags_omitted, .. }) = boundary else {
+        panic!("{boundary:?}")
+    };
+    assert_eq!((tags.len(), *tags_omitted), (32, 468));
+    let stacks = store.take_stacks_of_failure().unwrap();
+    for text in [error.to_string(), stacks.to_string(), stacks.to_json()] {
+        assert!(text.len() < 300_000, "{}", text.len());
+    }
+    assert!(error.to_string().contains(" (on 468 more)"));
+}
+
 /// What is in a core dump.
 #[derive(Default)]
 struct Dump {

@@ -498,10 +498,10 @@ impl Store {
     }
 
     /// Lists the stacks if they are to be, when an activation has failed, perhaps at a
-    /// fault. Where a builtin has failed half-way there may be no list.
+    /// fault. Where a builtin has failed half-way, or there is no memory, there may be no list.
     fn keep_stacks(&mut self, fault: Option<&LeavePoint>) {
         if self.keeps_stacks > 0 {
-            self.kept_stacks = self.list_stacks_left(self.keeps_stacks, fault).ok();
+            self.kept_stacks = self.list_failed(self.keeps_stacks, fault);
         }
     }
 }
@@ -714,6 +714,7 @@ impl Store {
             return Ok(block);
         }
         let memory = self.options.arena.take_root().map_err(|error| no_root(error.to_string()))?;
+        self.lacks_block();
         let root = self.stacks.make_root(memory);
         let root = root.map_err(|reason| no_root(reason.to_string()))?;
         // SAFETY: just made.

@@ -6,7 +6,7 @@ mod walk;
 
 use crate::activation::LeavePoint;
 use crate::code::LoadedModule;
-use crate::describe::in_line;
+use crate::describe::{in_line, shortened};
 use crate::source::Place;
 use crate::store::{Store, StoreId};
 use ropewalk_abi::stack::{EVERY_TAG, Purpose, tag_of_handler};
@@ -55,6 +55,9 @@ pub struct Frame {
     places: OnceLock<Vec<Place>>,
 }
 
+/// How many tags are named of an instruction that handles them; it may have thousands.
+const MOST_TAGS: usize = 32;
+
 /// What lies between a frame and the one inside of it, if they are on different
 /// stacks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,20 +66,35 @@ pub enum Boundary {
     Resume {
         /// The instruction by which it did, such as `resume` or `fiber.mount`.
         instruction: &'static str,
-        /// The names of the tags that it handles; those without a name are
-        /// numbers.
+        /// The names of the tags that it handles, of the first 32; those without a name
+        /// are numbers.
         tags: Vec<String>,
+        /// How many more it handles.
+        tags_omitted: usize,
     },
     /// This frame called the host, which called the inner one.
     Host,
 }
 
+/// Writes which tags are handled.
+pub(crate) fn write_tags(
+    f: &mut fmt::Formatter<'_>,
+    tags: &[String],
+    omitted: usize,
+) -> fmt::Result {
+    tags.iter().try_for_each(|tag| write!(f, " (on ${})", in_line(tag)))?;
+    match omitted {
+        0 => Ok(()),
+        more => write!(f, " (on {more} more)"),
+    }
+}
+
 impl fmt::Display for Boundary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Boundary::Resume { instruction, tags } => {
+            Boundary::Resume { instruction, tags, tags_omitted } => {
                 write!(f, "resumed by {instruction}")?;
-                tags.iter().try_for_each(|tag| write!(f, " (on ${})", in_line(tag)))
+                write_tags(f, tags, *tags_omitted)
             }
             Boundary::Host => f.write_str("called by the host, which was called by"),
         }
@@ -329,9 +347,21 @@ impl Store {
     /// A stack must wait with them.
     unsafe fn boundary_of(&self, instruction: &'static str, handlers: *const u64) -> Boundary {
         // SAFETY: the caller's promise.
-        let words = unsafe { clauses::all(handlers) }.filter(|word| *word != EVERY_TAG);
-        let tags = words.map(|word| self.tag_name(tag_of_handler(word)));
-        Boundary::Resume { instruction, tags: tags.collect() }
+        let (tags, tags_omitted) = unsafe { self.tag_names(handlers) };
+        Boundary::Resume { instruction, tags, tags_omitted }
+    }
+
+    /// The names of the first tags of a list of clauses, and how many more there are.
+    ///
+    /// # Safety
+    ///
+    /// A stack must wait with the clauses.
+    pub(crate) unsafe fn tag_names(&self, handlers: *const u64) -> (Vec<String>, usize) {
+        // SAFETY: the caller's promise.
+        let mut words = unsafe { clauses::all(handlers) }.filter(|word| *word != EVERY_TAG);
+        let first = words.by_ref().take(MOST_TAGS);
+        let names = first.map(|word| self.tag_name(tag_of_handler(word))).collect();
+        (names, words.count())
     }
 
     /// The name of a tag in some module that has it.
@@ -340,7 +370,8 @@ impl Store {
             let info = &instance.module().info;
             let mut tags = 0..info.tags.len() as u32;
             let index = tags.find(|index| instance.tag(*index).addr().get() == tag)?;
-            Some(info.tag_name(index).map_or_else(|| index.to_string(), str::to_string))
+            let name = info.tag_name(index).map(|name| shortened(name).into_owned());
+            Some(name.unwrap_or_else(|| index.to_string()))
         });
         named.unwrap_or_else(|| "?".to_string())
     }

@@ -23,6 +23,7 @@ use crate::activation::{Ending, LeavePoint, NOBODY, Poller, Stop, activate, acti
 use crate::arch::stubs::{self, Left};
 use crate::backtrace::Backtrace;
 use crate::from_host::{continue_from, trap};
+use crate::pending::LeftWaiting;
 use crate::stack::LeftAt;
 use crate::store::{Store, StoreId};
 use ropewalk_abi::builtin::{CATCH, Outcome};
@@ -36,6 +37,7 @@ use ropewalk_abi::{
     ControlBlock, FuncRef, LEFT_CALL_FRAME, LeftCall, Passage, RawVal, StoreContext, TagDef,
     TrapCode,
 };
+use std::collections::TryReserveError;
 use std::ffi::c_void;
 use std::num::NonZeroU64;
 use std::ptr::{self, NonNull};
@@ -223,7 +225,8 @@ unsafe fn refuse(
     }
 }
 
-/// A stack that has ended has no limit of its own any more.
+/// After the host has resumed what it held under a reference: the stacks that it has now have the
+/// limit that was set, and no others.
 ///
 /// # Safety
 ///
@@ -232,16 +235,8 @@ unsafe fn refuse(
 pub unsafe fn end_limit<R>(mut store: NonNull<Store>, reference: u64, stopped: &Result<R, Stop>) {
     // SAFETY: the caller has the store borrowed.
     let store = unsafe { store.as_mut() };
-    if !store.stacks.has_limits() {
-        return;
-    }
-    let has_ended = match stopped {
-        Ok(_) => store.context().passage.signal == 0,
-        Err(Stop::Failed(_)) => true,
-        Err(Stop::Waits(_)) => false,
-    };
-    if has_ended {
-        store.stacks.set_limit_of(block_number(reference), None);
+    if store.stacks.has_limits() {
+        store.settle_limit(reference, stopped.as_ref().err());
     }
 }
 
@@ -475,13 +470,15 @@ impl Store {
         self.check_usable()?;
         let copied = self.copy_suspended(reference, kind);
         let copy = copied.map_err(|code| self.trap(code))?;
-        let stacks = |store: &Store, reference| -> Vec<*const ControlBlock> {
-            store.held_stacks(reference).map(ptr::from_ref).collect()
-        };
-        for (stack, copy) in stacks(self, reference).into_iter().zip(stacks(self, copy)) {
-            self.stacks.copy_limit(stack, copy);
-        }
         self.stacks.held.hold(block_number(copy));
+        // The limit is of the whole group, so that of any of its stacks is.
+        let limit = self.stacks.valid(reference).and_then(|block| self.stacks.own_limit(block));
+        if let Some(bytes) = limit
+            && let Err(error) = self.limit_held(copy, bytes)
+        {
+            self.free_held(copy);
+            return Err(error.into());
+        }
         Ok(copy)
     }
 
@@ -506,7 +503,7 @@ impl Store {
     #[inline]
     pub fn make_room_for_block(&mut self, reference: u64) -> anyhow::Result<()> {
         let is_last = (reference & !KIND_MASK).checked_add(NEXT_GENERATION).is_none();
-        if is_last && self.stacks.is_table_full() {
+        if is_last && self.lacks_block() {
             self.collect(0).map_err(|code| self.trap(code))?;
         }
         Ok(())
@@ -516,13 +513,55 @@ impl Store {
     /// refers to it.
     pub fn let_go(&self, reference: u64) {
         self.stacks.held.let_go(block_number(reference));
+        if self.stacks.has_limits() {
+            self.stacks.give_away_limits(reference);
+        }
     }
 
     /// How many bytes each stack may have of what the host holds.
-    pub fn limit_held(&mut self, reference: u64, bytes: usize) {
-        let stacks = self.held_stacks(reference).map(ptr::from_ref);
-        let numbers: Vec<usize> = stacks.filter_map(|stack| self.stacks.number_of(stack)).collect();
-        numbers.into_iter().for_each(|number| self.stacks.set_limit_of(number, Some(bytes)));
+    pub fn limit_held(&mut self, reference: u64, bytes: usize) -> Result<(), TryReserveError> {
+        let mut numbers = Vec::new();
+        for stack in self.held_stacks(reference) {
+            numbers.try_reserve(1)?;
+            numbers.extend(self.stacks.number_of(stack));
+        }
+        self.stacks.end_limits(reference, |_| false);
+        self.stacks.limit_stacks(numbers, bytes, reference)
+    }
+
+    /// What [`end_limit`] says, after an activation that has returned, or has stopped.
+    #[cold]
+    fn settle_limit(&mut self, reference: u64, stop: Option<&Stop>) {
+        let Passage { signal, reference: rest, .. } = self.context().passage;
+        match stop {
+            Some(Stop::Waits(LeftWaiting(number))) => self.keep_limits_of(reference, *number),
+            None if signal != 0 => {
+                if let Some(bytes) = self.stacks.end_limits(reference, |_| false) {
+                    // If it cannot be noted, it is as if it were not limited.
+                    let _ = self.limit_held(rest, bytes);
+                }
+            }
+            _ => {
+                self.stacks.end_limits(reference, |_| false);
+            }
+        }
+    }
+
+    /// Of what the host has resumed, and what waits now, only the stacks keep their limits that
+    /// are still there.
+    fn keep_limits_of(&mut self, reference: u64, waiting: u32) {
+        let mut numbers = Vec::new();
+        let waiting = self.frozen[waiting as usize].as_ref().map(|frozen| frozen.stack);
+        // SAFETY: the stacks of an activation are alive as long as that is.
+        let stack = waiting.and_then(|stack| unsafe { stack.as_ref() });
+        for stack in stack.into_iter().flat_map(|stack| self.with_parents(stack)) {
+            if numbers.try_reserve(1).is_err() {
+                return;
+            }
+            numbers.extend(self.stacks.number_of(stack));
+        }
+        numbers.sort_unstable();
+        self.stacks.end_limits(reference, |number| numbers.binary_search(&number).is_ok());
     }
 
     /// Frees what the host holds.
@@ -531,7 +570,6 @@ impl Store {
         if self.is_poisoned() || !self.stacks.held.let_go(block_number(reference)) {
             return;
         }
-        self.stacks.set_limit_of(block_number(reference), None);
         // Nobody else has the reference, so the next computation on the stack can have it.
         // SAFETY: what the host held is suspended or new, up to this block.
         unsafe {

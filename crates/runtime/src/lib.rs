@@ -16,7 +16,7 @@
 //! | [`pending`] | activations that wait for a host function |
 //! | [`interrupt`], [`timer`] | stopping what runs, and when |
 //! | [`fuel`] | how much may be executed |
-//! | [`limiter`] | how much a store may have |
+//! | [`limiter`], [`machine_memory`] | how much a store may have |
 //! | [`embedder`] | calling code of the embedder, and what it panics with |
 //! | [`held`] | continuations in the hands of the host |
 //! | [`from_host`] | tasks, fibers and stacks that the host continues |
@@ -61,6 +61,7 @@ mod limiter;
 mod lines;
 pub mod link;
 mod machine;
+pub mod machine_memory;
 mod map;
 pub mod memory;
 mod memory_image;

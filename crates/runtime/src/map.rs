@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 #[derive(Debug)]
 pub(crate) struct Map {
     base: NonNull<u8>,
-    /// Zero if other maps have taken all of it.
+    /// Whole pages. Zero if other maps have taken all of it.
     len: usize,
 }
 
@@ -117,10 +117,12 @@ impl Map {
     /// At a place if that is free, else anywhere.
     fn near(place: *mut c_void, len: usize, protection: ProtFlags) -> io::Result<Map> {
         let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
+        let whole_pages = len.max(1).checked_next_multiple_of(PAGE);
+        let len = whole_pages.ok_or(io::Error::from_raw_os_error(libc::ENOMEM))?;
         // SAFETY: a fresh anonymous mapping touches no memory that exists.
-        let base = unsafe { mm::mmap_anonymous(place, len.max(PAGE), protection, flags) }?;
+        let base = unsafe { mm::mmap_anonymous(place, len, protection, flags) }?;
         let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-        Ok(Map { base, len: len.max(PAGE) })
+        Ok(Map { base, len })
     }
 
     #[inline]
@@ -209,13 +211,21 @@ impl Map {
         unsafe { libc::madvise(self.at(start), len, libc::MADV_DONTNEED) };
     }
 
-    /// How many bytes of it have memory.
+    /// How many bytes of it have memory. Where the kernel does not say, all.
     pub fn committed(&self) -> usize {
-        let mut pages = vec![0; self.len.div_ceil(PAGE)];
-        // SAFETY: there is a byte for each page of this mapping.
-        let result = unsafe { libc::mincore(self.at(0), self.len, pages.as_mut_ptr()) };
-        assert_eq!(result, 0, "the mapping is ours");
-        pages.iter().filter(|page| **page & 1 != 0).count() * PAGE
+        /// How many pages the kernel is asked about at a time.
+        const PAGES: usize = 4096;
+        let mut pages = [0; PAGES];
+        let starts = (0..self.len).step_by(PAGES * PAGE);
+        let of_part = |start: usize| {
+            let len = (self.len - start).min(PAGES * PAGE);
+            // SAFETY: there is a byte for each page of this part of the mapping.
+            match unsafe { libc::mincore(self.at(start), len, pages.as_mut_ptr()) } {
+                0 => pages[..len / PAGE].iter().filter(|page| **page & 1 != 0).count() * PAGE,
+                _ => len,
+            }
+        };
+        starts.map(of_part).sum()
     }
 
     /// Moves the first `len` bytes of another map, which are whole pages, to the
@@ -320,6 +330,15 @@ impl Drop for Map {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_map_has_whole_pages() {
+        for (asked, expected) in [(0, 1), (1, 1), (PAGE, 1), (PAGE + 1, 2), (3 * PAGE - 1, 3)] {
+            assert_eq!(Map::read_write(asked).unwrap().len(), expected * PAGE, "{asked}");
+        }
+        let error = Map::reserve(usize::MAX).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::ENOMEM));
+    }
 
     #[test]
     fn a_place_that_nothing_could_be_moved_to_is_given_up() {

@@ -61,6 +61,13 @@ pub struct MemoryError {
 }
 
 impl MemoryError {
+    /// All memories of the store would have more bytes than are allowed.
+    pub(crate) fn beyond_total(pages: u64, limit: u64) -> MemoryError {
+        let reason =
+            format!("all memories of a store may have {limit} bytes (Config::max_total_memory)");
+        MemoryError { pages, reason }
+    }
+
     /// A module imports a memory that its code cannot use.
     pub(crate) fn unchecked(pages: u64) -> MemoryError {
         let reason = "there is not enough address space for the memory that the module imports, \

@@ -233,6 +233,11 @@ impl Store {
             self.park_stacks(Park::Unused);
             self.stacks.set_allowance();
         }
+        self.park_if_out_of_slots();
+    }
+
+    /// Parks all that can be if there is no slot left, and may be none.
+    pub(crate) fn park_if_out_of_slots(&mut self) {
         if self.stacks.is_out_of_slots() {
             self.stacks.give_back_unused();
         }

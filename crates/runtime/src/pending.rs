@@ -135,7 +135,7 @@ impl Waiting {
 
 /// An activation has been left because it waits: its number among those that do.
 #[derive(Clone, Copy, Debug)]
-pub struct LeftWaiting(u32);
+pub struct LeftWaiting(pub(crate) u32);
 
 /// An activation that waits.
 #[derive(Debug)]

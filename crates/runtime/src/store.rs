@@ -12,6 +12,7 @@ use crate::heap::{Heap, HeapOptions, NoMemory, Object};
 use crate::held::Released;
 use crate::instance::Instance;
 use crate::interrupt::Interrupts;
+use crate::limiter::Totals;
 use crate::memory::{Memory, MemoryPool};
 use crate::parking::KnownSites;
 use crate::pending::{Awaits, Frozen, Waiting};
@@ -59,6 +60,8 @@ pub struct StoreOptions {
     pub memories: Arc<MemoryPool>,
     /// The types of the engine.
     pub types: Arc<TypeRegistry>,
+    /// How many bytes its memories may have, all together.
+    pub max_total_memory: u64,
     /// How large its tables may be.
     pub tables: TableLimits,
     /// How its heap behaves.
@@ -184,6 +187,8 @@ pub struct Store {
     pub(crate) fuel: Fuel,
     /// What the embedder has given it to call.
     pub(crate) embedder: Embedder,
+    /// How much memories and tables have together.
+    pub(crate) totals: Totals,
     /// Whether a builtin runs that can be left if that has to wait.
     pub(crate) is_asking: bool,
     /// Lets debuggers find it.
@@ -410,6 +415,7 @@ impl Store {
             time_slice: None,
             fuel: Fuel::default(),
             embedder: Embedder::default(),
+            totals: Totals::default(),
             is_asking: false,
             known: None,
             owner: ptr::null_mut(),
@@ -796,11 +802,14 @@ impl Drop for Store {
         // What is streamed has an end, if nobody has ended it before.
         self.finish_trace();
         self.known = None;
+        let stacks = &self.stacks;
+        let is_whole = |root: &RootStack| stacks.release_home(root.block);
+        self.roots.retain(is_whole);
+        self.spare_roots.retain(is_whole);
+        self.frozen.retain(|frozen| frozen.as_ref().is_some_and(|frozen| is_whole(&frozen.root)));
         let frozen = self.frozen.drain(..).flatten().map(|frozen| frozen.root);
         let roots = self.roots.drain(..).chain(self.spare_roots.drain(..)).chain(frozen);
-        let stacks = &mut self.stacks;
-        let roots: Vec<RootStack> = roots.filter(|root| stacks.release_home(root.block)).collect();
-        self.options.arena.put(stacks.take_table(), roots);
+        self.options.arena.put(self.stacks.take_table(), roots);
     }
 }
 

@@ -6,6 +6,7 @@
 //! written at all.
 
 use crate::machine::MachineLimit;
+use crate::machine_memory::machine_memory;
 use crate::map::{Map, PAGE};
 use ropewalk_abi::{TableDef, TableType};
 use std::ops::Range;
@@ -19,11 +20,15 @@ pub struct TableLimits {
     /// How many elements the tables of an instance may begin with that are not
     /// null, all together.
     pub filled: u64,
+    /// How many elements the tables of a store may have, all together. As many as a quarter
+    /// of what the machine has in memory, if nothing is said.
+    pub total: u64,
 }
 
 impl Default for TableLimits {
     fn default() -> Self {
-        TableLimits { elements: 10_000_000, filled: 20_000_000 }
+        let total = machine_memory() / 4 / size_of::<u64>();
+        TableLimits { elements: 10_000_000, filled: 20_000_000, total: total as u64 }
     }
 }
 
@@ -77,6 +82,16 @@ pub enum TableError {
     )]
     TooFull {
         /// How many there are.
+        elements: u64,
+        /// How many are allowed.
+        limit: u64,
+    },
+    /// All tables of the store would have more elements than are allowed.
+    #[error(
+        "a table of {elements} elements: all tables of a store may have {limit} (Config::max_total_table_elements)"
+    )]
+    TooManyElements {
+        /// How many it has.
         elements: u64,
         /// How many are allowed.
         limit: u64,

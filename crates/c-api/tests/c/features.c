@@ -96,10 +96,12 @@ static void settings(void) {
   end(program);
 
   config = wasm_config_new();
+  ropewalk_config_set_max_total_memory(config, 0x20000);
   ropewalk_config_set_max_stack_memory(config, 8 << 20);
   program = start(config, TEXT);
   expect_code(
     call(program, "deep_elsewhere"), ROPEWALK_TRAP_CALL_STACK_EXHAUSTED, "all stacks may have 8388608");
+  expect("memories of two pages", grows(program, 1) && !grows(program, 1));
   end(program);
 }
 

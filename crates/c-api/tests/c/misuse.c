@@ -191,6 +191,8 @@ static void null_extensions(void) {
   expect_error("settings, found null");
   ropewalk_config_set_max_memory(NULL, 1);
   expect_error("settings, found null");
+  ropewalk_config_set_max_total_memory(NULL, 1);
+  expect_error("settings, found null");
   ropewalk_config_set_max_heap(NULL, 1);
   expect_error("settings, found null");
   ropewalk_config_set_max_stacks(NULL, 1);
@@ -333,6 +335,7 @@ static void out_of_range(wasm_engine_t* engine, wasm_store_t* store) {
   ropewalk_config_set_max_stacks(config, SIZE_MAX);
   ropewalk_config_set_max_heap(config, SIZE_MAX);
   ropewalk_config_set_max_memory(config, UINT64_MAX);
+  ropewalk_config_set_max_total_memory(config, UINT64_MAX);
   ropewalk_config_set_max_stack_memory(config, SIZE_MAX);
   wasm_engine_t* other = wasm_engine_new_with_config(config);
   wasm_store_t* large = other ? wasm_store_new(other) : NULL;
@@ -344,6 +347,7 @@ static void out_of_range(wasm_engine_t* engine, wasm_store_t* store) {
   ropewalk_config_set_max_stacks(config, 0);
   ropewalk_config_set_max_heap(config, 0);
   ropewalk_config_set_max_memory(config, 0);
+  ropewalk_config_set_max_total_memory(config, 0);
   ropewalk_config_set_max_stack_memory(config, 0);
   other = wasm_engine_new_with_config(config);
   wasm_store_t* small = other ? wasm_store_new(other) : NULL;

@@ -234,6 +234,33 @@ fn memory_and_stack_have_the_limits_that_are_set() {
     let run = |size| ropewalk(&["run", "--stack-size", size, "--invoke", "f", &deep, "100000"]);
     run("64M").prints("100000\n");
     run("64K").fails(134, &["call stack exhausted"]);
+
+    let run = |options: &[&str], path: &String, argument: &str| {
+        ropewalk(&[&["run"], options, &["--invoke", "f", path, argument]].concat())
+    };
+    let says = ["all stacks may have 1048576 bytes", "help: --max-stack-memory gives all stacks"];
+    run(&["--max-stack-memory", "8M"], &deep, "100000").prints("100000\n");
+    run(&["--max-stack-memory", "1M"], &deep, "1000000").fails(134, &says);
+    let nests = r#"(type $f (func (param i32) (result i32))) (type $c (cont $f))
+        (func $f (export "f") (type $f)
+          (if (i32.eqz (local.get 0)) (then (return (i32.const 0))))
+          (i32.add (i32.const 1)
+            (resume $c (i32.sub (local.get 0) (i32.const 1)) (cont.new $c (ref.func $f)))))
+        (elem declare func $f)"#;
+    let nests = file("nests.wat", nests);
+    run(&["--max-stack-memory", "128M"], &nests, "1000").prints("1000\n");
+    run(&["--max-stack-memory", "1M"], &nests, "1000").fails(134, &says);
+
+    let list = r#"(type $n (struct (field (ref null $n))))
+        (func (export "f") (param i32) (result i32) (local $n (ref null $n))
+          (loop $l
+            (local.set $n (struct.new $n (local.get $n)))
+            (br_if $l (local.tee 0 (i32.sub (local.get 0) (i32.const 1)))))
+          (i32.const 0))"#;
+    let list = file("list.wat", list);
+    run(&["--max-heap", "64M"], &list, "1000000").prints("0\n");
+    let says = ["the objects of a store may have 1048576 bytes", "help: --max-heap gives objects"];
+    run(&["--max-heap", "1M"], &list, "1000000").fails(134, &says);
 }
 
 #[test]

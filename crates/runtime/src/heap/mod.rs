@@ -20,6 +20,7 @@ pub(crate) use roots::Roots;
 pub use roots::{OwnedRoot, Root};
 
 use crate::limiter::{Decision, Growth};
+use crate::machine_memory::machine_memory;
 use crate::map::{Map, PAGE};
 use crate::snapshot::Region;
 use crate::stack::Park;
@@ -42,7 +43,7 @@ pub struct HeapOptions {
 
 impl Default for HeapOptions {
     fn default() -> Self {
-        HeapOptions { maximum: 4 << 30, collect_always: false }
+        HeapOptions { maximum: (machine_memory() / 4).min(4 << 30), collect_always: false }
     }
 }
 

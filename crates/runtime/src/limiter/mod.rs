@@ -3,7 +3,9 @@
 use crate::activation::NOBODY;
 use crate::embedder::Embedder;
 use crate::instance::InstantiateError;
+use crate::memory::MemoryError;
 use crate::store::Store;
+use crate::table::TableError;
 use anyhow::{Result, bail};
 use ropewalk_abi::{MemoryType, TableType};
 use std::sync::Arc;
@@ -12,10 +14,12 @@ use waiting::AsyncLimiter;
 
 pub(crate) use again::BuiltinCall;
 pub use growth::Growth;
+pub(crate) use total::Totals;
 pub use waiting::{Answer, Answers, ResourceLimiterAsync};
 
 mod again;
 mod growth;
+mod total;
 mod waiting;
 
 /// Decides how much a store may have.
@@ -313,9 +317,8 @@ impl Store {
         if !self.may_grow(self.memory_growth(index, delta))? {
             return Ok(None);
         }
-        let memory = &mut self.memories[index];
-        let from = memory.size();
-        let grown = memory.grow(delta);
+        let from = self.memories[index].size();
+        let grown = self.grow_memory_in_total(index, delta);
         if grown.is_none() {
             self.embedder.memory_grow_failed(from, from.saturating_add(delta));
         }
@@ -325,7 +328,7 @@ impl Store {
     /// Grows a table; returns the old size, or nothing if it cannot grow.
     pub fn grow_table(&mut self, index: usize, delta: u64, init: u64) -> Result<Option<u64>> {
         match self.may_grow(self.table_growth(index, delta))? {
-            true => Ok(self.tables[index].grow(delta, init)),
+            true => Ok(self.grow_table_in_total(index, delta, init)),
             false => Ok(None),
         }
     }
@@ -344,6 +347,9 @@ impl Store {
         if !self.may_grow(Growth::of_memory(ty, 0, ty.minimum))? {
             bail!(Refused(format!("a memory of {} bytes", bytes(ty.minimum))));
         }
+        if !self.has_room_for_pages(ty.minimum) {
+            bail!(MemoryError::beyond_total(ty.minimum, self.options.max_total_memory));
+        }
         Ok(())
     }
 
@@ -351,6 +357,10 @@ impl Store {
     pub(crate) fn check_new_table(&mut self, ty: &TableType) -> Result<()> {
         if !self.may_grow(Growth::of_table(ty, 0, ty.minimum))? {
             bail!(Refused(format!("a table of {} elements", ty.minimum)));
+        }
+        if !self.has_room_for_elements(ty.minimum) {
+            let (elements, limit) = (ty.minimum, self.options.tables.total);
+            bail!(TableError::TooManyElements { elements, limit });
         }
         Ok(())
     }

@@ -73,6 +73,9 @@ pub enum SnapshotError {
     /// A type that no module has.
     #[error("an object or function has a type of the host that no module of the store defines")]
     ForeignType,
+    /// A stack is too deep.
+    #[error("stack {0} has {1} bytes of frames, and a snapshot has room for 4294967295 of each")]
+    DeepStack(usize, usize),
     /// There is something that is not known.
     #[error("this is a bug of the engine: {0} at {1:#x} is not known")]
     Unknown(&'static str, usize),

@@ -29,8 +29,9 @@ pub(super) struct Image {
     pub types: Vec<TypeName>,
     /// What words name by number.
     pub symbols: Vec<Symbol>,
-    /// How many bytes single stacks may have, by the numbers of their blocks.
-    pub limits: Vec<(usize, usize)>,
+    /// How many bytes single stacks may have, by the numbers of their blocks, and under which
+    /// reference the host held the continuations that they are of.
+    pub limits: Vec<(usize, usize, u64)>,
     pub calls: Vec<CallImage>,
     /// In the call that ran: the base of the stack that extends another, while the rout of that
     /// begins.

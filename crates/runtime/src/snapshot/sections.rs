@@ -22,7 +22,7 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 pub const MAGIC: [u8; 8] = *b"\x7Fropesnp";
 
 /// Goes up when what is written changes.
-pub(super) const FORMAT: u32 = 3;
+pub(super) const FORMAT: u32 = 4;
 
 /// How many bytes the header has.
 const HEADER: usize = 8 + 4 + 4 + 8 + 16 + 16;

@@ -269,7 +269,9 @@ impl<'a> Writer<'a> {
     ) -> Result<StackImage> {
         let store = self.symbols.store();
         let fp = self.frames_of(stack, bytes)?;
-        let frames = Frames { start: 0, len: bytes.len() as u32 };
+        let len = u32::try_from(bytes.len());
+        let len = len.map_err(|_| SnapshotError::DeepStack(number, bytes.len()))?;
+        let frames = Frames { start: 0, len };
         let clauses = self.symbols.number_at(stack.handlers as usize);
         let handlers = clauses.unwrap_or_else(|| self.symbols.number(Symbol::NoClauses));
         let has_begun = stack.fp != 0;

@@ -107,11 +107,19 @@ impl Store {
         Ok(Checked(check.lives))
     }
 
-    /// In which state each stack is, by the number of its block.
-    pub(crate) fn lives(&self) -> std::result::Result<Vec<Life>, Violation> {
-        let check = Check::of_lives(self).map_err(Violation)?;
-        let lives = check.lives.into_iter();
-        Ok(lives.map(|life| life.expect("every stack is in a state by now")).collect())
+    /// In which state each stack is, by the number of its block, in a list that is empty and
+    /// has [room](Self::count_blocks).
+    pub(crate) fn lives(
+        &self,
+        room: Vec<Option<Life>>,
+    ) -> std::result::Result<Vec<Option<Life>>, Violation> {
+        let check = Check::of_lives_in(self, room).map_err(Violation)?;
+        Ok(check.lives)
+    }
+
+    /// How many blocks there are, with block 0.
+    pub(crate) fn count_blocks(&self) -> usize {
+        self.stacks.len() + 1
     }
 }
 
@@ -132,7 +140,13 @@ macro_rules! ensure {
 impl<'a> Check<'a> {
     /// Finds out in which state each stack is.
     fn of_lives(store: &'a Store) -> Result<Check<'a>> {
-        let mut check = Check { store, lives: vec![None; store.stacks.len() + 1] };
+        Check::of_lives_in(store, Vec::with_capacity(store.count_blocks()))
+    }
+
+    /// The same, noted in a list that is empty and has room.
+    fn of_lives_in(store: &'a Store, mut lives: Vec<Option<Life>>) -> Result<Check<'a>> {
+        lives.resize(store.count_blocks(), None);
+        let mut check = Check { store, lives };
         check.lives[0] = Some(Life::Vacant);
         check.free_list()?;
         check.vacant_blocks()?;
@@ -230,13 +244,10 @@ impl<'a> Check<'a> {
     // ---- chains
 
     fn running_chains(&mut self) -> Result {
-        let mut innermost = Vec::new();
-        if self.store.depth > 0 {
-            innermost.push(self.store.context().stack.cast_const());
-        }
-        innermost.extend(self.store.outer_stacks().map(ptr::from_ref));
-        innermost.extend(self.store.frozen_stacks().map(ptr::from_ref));
-        for (i, &stack) in innermost.iter().enumerate() {
+        let store = self.store;
+        let newest = (store.depth > 0).then(|| store.context().stack.cast_const());
+        let others = store.outer_stacks().chain(store.frozen_stacks()).map(ptr::from_ref);
+        for (i, stack) in newest.into_iter().chain(others).enumerate() {
             let base = self.running_chain(stack, Life::Running)?;
             let is_noted = i > 0
                 || self.store.depth == 0

@@ -100,13 +100,6 @@ impl Stacks {
         }
     }
 
-    /// Has a stack have as many bytes at most as another.
-    pub fn copy_limit(&mut self, of: *const ControlBlock, to: *const ControlBlock) {
-        let number = |block| self.number_of(block).expect("a block of the table");
-        let (of, to) = (number(of), number(to));
-        self.grown.copy_limit(of, to);
-    }
-
     /// Copies the marks of a stack to its copy; returns them. They have the serial numbers of
     /// the others until they [get their own](Self::take_serials).
     ///

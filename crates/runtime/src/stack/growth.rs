@@ -18,6 +18,7 @@
 //! that is deep again and again keeps its memory.
 
 use super::arena::GUARD;
+use super::own_limits::OwnLimits;
 use super::relocate::copy_and_link;
 use super::table::Stacks;
 use crate::embedder::Embedder;
@@ -25,7 +26,7 @@ use crate::limiter::Undecided;
 use crate::machine::MachineLimit;
 use crate::map::{self, Map, PAGE};
 use crate::trace::note::Note;
-use ropewalk_abi::stack::{MAX_BLOCKS, Purpose};
+use ropewalk_abi::stack::Purpose;
 use ropewalk_abi::{ControlBlock, TrapCode};
 use std::collections::{HashMap, TryReserveError};
 use std::fmt;
@@ -40,8 +41,10 @@ pub(crate) enum NoRoom {
     Sum(usize),
     /// There may be no more stacks than this.
     Count(usize),
-    /// The table has no more blocks.
-    Blocks,
+    /// The table has no more blocks than these.
+    Blocks(usize),
+    /// It may not have more marks.
+    Marks,
     /// Whoever limits the store allows no more.
     Limiter,
     /// It has not decided yet.
@@ -64,8 +67,9 @@ impl fmt::Display for NoRoom {
             NoRoom::Count(most) => {
                 write!(f, "a store may have {most} stacks (Config::max_stacks)")
             }
-            NoRoom::Blocks => {
-                write!(f, "a store never has more than {} stacks", MAX_BLOCKS - 1)
+            NoRoom::Blocks(most) => write!(f, "a store never has more than {most} stacks"),
+            NoRoom::Marks => {
+                write!(f, "a stack may have {} answers, redirections and walks", u16::MAX)
             }
             NoRoom::Limiter => f.write_str("the limiter of the store allows no more"),
             NoRoom::Undecided => f.write_str(Undecided::DETAIL),
@@ -83,8 +87,8 @@ pub(super) struct Grown {
     regions: HashMap<usize, Region>,
     /// How many bytes a stack may have.
     limit: usize,
-    /// Those that may have another number of bytes, by the number of the block.
-    limits: HashMap<usize, usize>,
+    /// Which may have another number of bytes.
+    pub(super) own_limits: OwnLimits,
     /// Whether no stack grows, for testing.
     fails: bool,
     /// How many bytes they have in addition to those that they began with.
@@ -178,7 +182,7 @@ impl Grown {
         Grown {
             regions: HashMap::new(),
             limit: round(limit),
-            limits: HashMap::new(),
+            own_limits: OwnLimits::default(),
             fails,
             added: 0,
             growths: 0,
@@ -188,13 +192,13 @@ impl Grown {
 
     /// How many bytes a stack may have.
     fn limit_of(&self, number: usize) -> usize {
-        self.limits.get(&number).copied().unwrap_or(self.limit)
+        self.own_limits.get(number).unwrap_or(self.limit)
     }
 
     /// Makes room for what is known of one stack more, or of one under another number.
     pub fn make_room(&mut self) -> Result<(), TryReserveError> {
         self.regions.try_reserve(1)?;
-        self.limits.try_reserve(1)
+        self.own_limits.make_room()
     }
 
     /// Has a stack belong to another block. There must be [room](Self::make_room).
@@ -202,16 +206,7 @@ impl Grown {
         if let Some(region) = self.regions.remove(&from) {
             self.regions.insert(to, region);
         }
-        if let Some(limit) = self.limits.remove(&from) {
-            self.limits.insert(to, limit);
-        }
-    }
-
-    /// Has a stack have as many bytes at most as another.
-    pub fn copy_limit(&mut self, of: usize, to: usize) {
-        if let Some(limit) = self.limits.get(&of).copied() {
-            self.limits.insert(to, limit);
-        }
+        self.own_limits.hand_over(from, to);
     }
 
     /// How many bytes stacks have in addition to those that they began with.
@@ -248,25 +243,43 @@ impl Stacks {
         self.grown.limit = round(bytes);
     }
 
-    /// How many bytes a stack may have.
-    pub fn set_limit_of(&mut self, number: usize, bytes: Option<usize>) {
-        match bytes {
-            Some(bytes) => self.grown.limits.insert(number, round(bytes)),
-            None => self.grown.limits.remove(&number),
-        };
+    /// How many bytes the stacks of some blocks may have, as long as the host has the
+    /// continuation that it holds under a reference. Where there is no memory to note it, some
+    /// have no limit of their own.
+    pub fn limit_stacks(
+        &mut self,
+        numbers: impl IntoIterator<Item = usize>,
+        bytes: usize,
+        of: u64,
+    ) -> Result<(), TryReserveError> {
+        let own_limits = &mut self.grown.own_limits;
+        numbers.into_iter().try_for_each(|number| own_limits.set(number, round(bytes), of))
     }
 
-    /// The stacks that have a limit of their own, in order, with that.
-    pub fn limits(&self) -> Vec<(usize, usize)> {
-        let mut limits: Vec<_> =
-            self.grown.limits.iter().map(|(of, bytes)| (*of, *bytes)).collect();
-        limits.sort_unstable();
-        limits
+    /// The limit that some block has of its own.
+    pub fn own_limit(&self, block: *const ControlBlock) -> Option<usize> {
+        self.grown.own_limits.get(self.number_of(block)?)
+    }
+
+    /// The host has given away what it held under a reference.
+    pub fn give_away_limits(&self, of: u64) {
+        self.grown.own_limits.give_away(of);
+    }
+
+    /// Removes the limits of what the host held under a reference, but for those of some blocks.
+    /// Returns what the limit was, if there was one.
+    pub fn end_limits(&mut self, of: u64, stays: impl Fn(usize) -> bool) -> Option<usize> {
+        self.grown.own_limits.end(of, stays)
+    }
+
+    /// The stacks that have limits of their own, with those, and of which reference they are.
+    pub fn limits(&self) -> Vec<(usize, usize, u64)> {
+        self.grown.own_limits.list()
     }
 
     /// Whether some stack has a limit of its own.
     pub fn has_limits(&self) -> bool {
-        !self.grown.limits.is_empty()
+        !self.grown.own_limits.is_empty()
     }
 
     /// Whether a stack is not where it began.
@@ -521,7 +534,7 @@ impl Stacks {
     /// The root of a block is no more.
     pub(super) fn forget_root(&mut self, number: usize) {
         self.forget_region(number);
-        self.grown.limits.remove(&number);
+        self.grown.own_limits.forget(number);
     }
 
     fn forget_region(&mut self, number: usize) {

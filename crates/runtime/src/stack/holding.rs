@@ -1,5 +1,6 @@
 //! Which stacks the host has: continuations that only the host can continue.
 
+use std::collections::TryReserveError;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A bit for each block, by its number. It is set exactly while the stack, which is
@@ -14,7 +15,13 @@ pub(crate) struct Holding {
 const BITS: usize = u64::BITS as usize;
 
 impl Holding {
-    /// Notes that the host has a stack.
+    /// Makes room for the numbers of so many blocks.
+    pub fn make_room_for_blocks(&mut self, count: usize) -> Result<(), TryReserveError> {
+        self.words.try_reserve(count.div_ceil(BITS).saturating_sub(self.words.len()))
+    }
+
+    /// Notes that the host has a stack, for whose number there is
+    /// [room](Self::make_room_for_blocks).
     #[inline]
     pub fn hold(&mut self, number: usize) {
         if self.words.len() <= number / BITS {
@@ -25,7 +32,7 @@ impl Holding {
 
     #[cold]
     fn grow(&mut self, number: usize) {
-        let len = (number / BITS + 1).next_power_of_two();
+        let len = (number / BITS + 1).max(self.words.capacity());
         self.words.resize_with(len, AtomicU64::default);
     }
 

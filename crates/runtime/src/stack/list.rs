@@ -4,12 +4,12 @@
 use super::check::Violation;
 use super::park::{end_of_frames, packed_frames, packed_size};
 use crate::activation::LeavePoint;
-use crate::backtrace::{Backtrace, Boundary, Frame};
+use crate::backtrace::{Backtrace, Boundary, Frame, write_tags};
 use crate::store::Store;
 use ropewalk_abi::code::index;
 use ropewalk_abi::life::Life;
-use ropewalk_abi::stack::{EVERY_TAG, Purpose, StackKind, tag_of_handler};
-use ropewalk_abi::{ControlBlock, FuncRef, clauses};
+use ropewalk_abi::stack::{Purpose, StackKind};
+use ropewalk_abi::{ControlBlock, FuncRef};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::fmt;
@@ -43,8 +43,10 @@ pub struct StackInfo {
     /// Where it is: its own frames, without those of its parents.
     pub backtrace: Backtrace,
     /// Of a fiber or a first-class stack that is suspended: the tags of the events that
-    /// can continue it.
+    /// can continue it, the first 32.
     pub events: Vec<String>,
+    /// How many more such tags there are.
+    pub events_omitted: usize,
     /// How many bytes its frames take.
     pub used_bytes: usize,
     /// How many bytes it has room for now. Of one that is parked, what its packed frames
@@ -52,43 +54,95 @@ pub struct StackInfo {
     pub size_bytes: usize,
 }
 
+/// Why there is no list of stacks.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NoList {
+    /// There is no memory for a list of so many.
+    #[error("there is no memory to list {0} stacks")]
+    Memory(usize),
+    /// Their records do not agree.
+    #[error(transparent)]
+    Violation(#[from] Violation),
+}
+
+/// How many bytes the names are that are kept of a stack, as a rule.
+const NAMES: usize = 1 << 10;
+
+/// How many stacks of each kind a list has if there is no memory for as many as were asked for.
+const FEW: usize = 16;
+
 impl Store {
-    /// All stacks that are in use. Fails if their records do not agree, which is a bug of
-    /// the engine.
+    /// All stacks that are in use. Fails if there is no memory for the list, or if their records
+    /// do not agree, which is a bug of the engine.
     pub fn list_stacks(&self) -> anyhow::Result<StackList> {
         Ok(self.list_stacks_left(usize::MAX, None)?)
     }
 
-    /// The same, but beside those that run or wait for them only so many, where the newest
-    /// activation may have been left at a fault: then its stack does not say where it is.
-    pub(crate) fn list_stacks_left(
+    /// At most so many of the stacks that run or wait for them, and as many others, where the
+    /// newest activation may have been left at a fault. Fewer if there is no memory for those, and
+    /// none where a builtin has failed half-way.
+    pub(crate) fn list_failed(&self, most: usize, fault: Option<&LeavePoint>) -> Option<StackList> {
+        match self.list_stacks_left(most, fault) {
+            Err(NoList::Memory(_)) if most > FEW => self.list_stacks_left(FEW, fault).ok(),
+            list => list.ok(),
+        }
+    }
+
+    /// At most so many of the stacks that run or wait for them, and as many others. A stack that
+    /// was left at a fault does not say itself where it is.
+    fn list_stacks_left(
         &self,
         most: usize,
         fault: Option<&LeavePoint>,
-    ) -> Result<StackList, Violation> {
-        let (mut left, mut omitted) = (most, 0);
-        let mut is_listed = |(_, life): &(usize, Life)| match life {
-            Life::Free | Life::Vacant | Life::Idle | Life::Spent => false,
-            Life::Running | Life::Waiting => true,
-            _ if left == 0 => {
-                omitted += 1;
-                false
-            }
-            _ => {
-                left -= 1;
-                true
-            }
-        };
-        let lives = self.lives()?;
-        let listed: Vec<_> = lives.into_iter().enumerate().filter(&mut is_listed).collect();
-        let info = |(number, life)| {
+    ) -> Result<StackList, NoList> {
+        let (mut room, blocks) = (Vec::new(), self.count_blocks());
+        room.try_reserve_exact(blocks).map_err(|_| NoList::Memory(blocks))?;
+        let mut lives = self.lives(room)?;
+        let omitted = self.leave_out(&mut lives, most);
+        let listed = lives.iter().flatten().count();
+        let mut stacks = Vec::new();
+        // Names are asked for one by one, where nothing can be done if there is no memory.
+        let names = Vec::<u8>::new().try_reserve_exact(listed.saturating_mul(NAMES));
+        let room = names.and_then(|()| stacks.try_reserve_exact(listed));
+        room.map_err(|_| NoList::Memory(listed))?;
+        for (number, life) in lives.into_iter().enumerate() {
+            let Some(life) = life else { continue };
             // SAFETY: blocks of the table are always initialised, and nothing changes them
             // while the store is borrowed.
             let stack = unsafe { &*self.stacks.block(number) };
             let is_newest = ptr::eq(stack, self.context().stack);
-            self.stack_info(stack, number, life, fault.filter(|_| is_newest))
-        };
-        Ok(StackList { stacks: listed.into_iter().map(info).collect(), omitted })
+            stacks.push(self.stack_info(stack, number, life, fault.filter(|_| is_newest)));
+        }
+        Ok(StackList { stacks, omitted })
+    }
+
+    /// Takes the lives out of a list of those stacks that are not in use, and of those that are
+    /// too many; returns how many these were. Of those that run or wait for them, the innermost and
+    /// the outermost stay.
+    fn leave_out(&self, lives: &mut [Option<Life>], most: usize) -> usize {
+        let mut omitted = 0;
+        let count = self.stacks_in_host_calls().count();
+        let outermost = most / 2;
+        let innermost = most - outermost;
+        if count > most {
+            for stack in self.stacks_in_host_calls().take(count - outermost).skip(innermost) {
+                let number = self.stacks.number_of(stack);
+                omitted += usize::from(number.is_some_and(|number| lives[number].take().is_some()));
+            }
+        }
+        let mut left = most;
+        for place in lives {
+            match place {
+                Some(Life::Free | Life::Vacant | Life::Idle | Life::Spent) => *place = None,
+                None | Some(Life::Running | Life::Waiting) => {}
+                Some(_) if left > 0 => left -= 1,
+                Some(_) => {
+                    *place = None;
+                    omitted += 1;
+                }
+            }
+        }
+        omitted
     }
 
     fn stack_info(
@@ -113,13 +167,15 @@ impl Store {
             (None, _) if stack.is_parked() => packed_frames(stack),
             (None, _) => end_of_frames(stack).saturating_sub(stack.sp),
         };
+        let (events, events_omitted) = self.events_of(stack, life);
         StackInfo {
             number,
             life,
             kind: stack.purpose.kind(),
             parent: self.parent_of(stack, life),
             function: backtrace.outermost().or_else(|| self.first_function(stack, life)),
-            events: self.events_of(stack, life),
+            events,
+            events_omitted,
             backtrace,
             used_bytes,
             size_bytes: match stack.is_parked() {
@@ -187,18 +243,17 @@ impl Store {
         Some(Frame::of_function(module, index(code.function)?))
     }
 
-    /// The events that can continue a stack.
-    fn events_of(&self, stack: &ControlBlock, life: Life) -> Vec<String> {
+    /// The events that can continue a stack: the names of the first, and how many more.
+    fn events_of(&self, stack: &ControlBlock, life: Life) -> (Vec<String>, usize) {
         let has_events = matches!(stack.purpose, Purpose::Fiber | Purpose::FirstClass);
         let is_suspended = matches!(life, Life::New | Life::Suspended | Life::Parked);
         // SAFETY: blocks of the table are always initialised.
         let innermost = unsafe { &*stack.innermost };
         if !has_events || !is_suspended || innermost.handlers.is_null() {
-            return Vec::new();
+            return Default::default();
         }
         // SAFETY: a fiber or first-class stack that is suspended has noted its events.
-        let words = unsafe { clauses::all(innermost.handlers) };
-        words.filter(|word| *word != EVERY_TAG).map(|w| self.tag_name(tag_of_handler(w))).collect()
+        unsafe { self.tag_names(innermost.handlers) }
     }
 }
 
@@ -224,8 +279,9 @@ impl StackList {
     }
 
     /// Some stacks have ended, and another runs now.
-    pub(crate) fn end(&mut self, ended: &[usize], runs: Option<usize>) {
-        self.stacks.retain(|stack| !ended.contains(&stack.number));
+    pub(crate) fn end(&mut self, mut ended: Vec<usize>, runs: Option<usize>) {
+        ended.sort_unstable();
+        self.stacks.retain(|stack| ended.binary_search(&stack.number).is_err());
         for stack in &mut self.stacks {
             if Some(stack.number) == runs {
                 stack.life = Life::Running;
@@ -289,8 +345,10 @@ impl fmt::Display for StackList {
             function: width(&|stack| stack.function_text()),
         };
         let children = self.children();
-        // A chain may be as long as there are stacks, so there is no recursion.
-        let outermost = self.iter().filter(|stack| stack.parent_number().is_none());
+        // A chain may be as long as there are stacks, so there is no recursion. Where its middle
+        // is left out, another part begins.
+        let is_listed = |number: usize| self.get(number).is_some();
+        let outermost = self.iter().filter(|stack| !stack.parent_number().is_some_and(is_listed));
         let mut rest: Vec<_> = outermost.rev().map(|stack| (stack, 0)).collect();
         while let Some((stack, depth)) = rest.pop() {
             stack.write(f, depth, &columns)?;
@@ -353,17 +411,18 @@ impl StackInfo {
         let (title_width, width) = (columns.title, columns.function);
         write!(f, "\n{:indent$}{title:title_width$}  {function:width$}  ", "")?;
         write!(f, "{} of {} bytes", self.used_bytes, self.size_bytes)?;
-        for event in &self.events {
-            write!(f, " (on ${event})")?;
-        }
+        write_tags(f, &self.events, self.events_omitted)?;
         self.backtrace.write_frames(f, indent + 2)
     }
 
     fn json(&self) -> Value {
         let parent = self.parent.as_ref().map(|(number, boundary)| match boundary {
-            Boundary::Resume { instruction, tags } => {
-                json!({ "stack": number, "by": instruction, "tags": tags })
-            }
+            Boundary::Resume { instruction, tags, tags_omitted } => json!({
+                "stack": number,
+                "by": instruction,
+                "tags": tags,
+                "tags_omitted": tags_omitted,
+            }),
             Boundary::Host => json!({ "stack": number, "by": "host" }),
         });
         json!({
@@ -373,6 +432,7 @@ impl StackInfo {
             "parent": parent,
             "function": self.function.as_ref().map(Frame::json),
             "events": self.events,
+            "events_omitted": self.events_omitted,
             "frames": self.backtrace.frames().iter().map(Frame::json).collect::<Vec<_>>(),
             "frames_omitted": self.backtrace.omitted(),
             "used_bytes": self.used_bytes,

@@ -11,6 +11,7 @@ mod left;
 mod list;
 mod marks;
 mod mutation;
+mod own_limits;
 mod packed;
 mod park;
 mod relocate;

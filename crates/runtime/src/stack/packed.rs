@@ -11,7 +11,7 @@
 //! A slab that has no piece any more serves any size, and gives its memory back. What
 //! is larger than [`LARGEST`] comes from the allocator of the process.
 
-use crate::map::Map;
+use crate::map::{Map, PAGE};
 use std::collections::HashMap;
 use std::ptr::{self, NonNull};
 
@@ -41,6 +41,8 @@ pub(super) struct Packed {
     large: HashMap<NonNull<u8>, Vec<u128>>,
     /// How many bytes the pieces have.
     bytes: usize,
+    /// How many bytes of slabs have memory, and of larger pieces.
+    touched: usize,
 }
 
 // SAFETY: the slabs belong to whoever has this.
@@ -64,6 +66,9 @@ struct Slab {
     next: *mut Slab,
     previous: *mut Slab,
     is_listed: bool,
+    /// How many bytes have memory, from its beginning: whole pages. Zero where the slab was
+    /// never used, or its memory was given back.
+    touched: usize,
 }
 
 #[derive(Debug)]
@@ -93,6 +98,11 @@ impl Packed {
         self.bytes
     }
 
+    /// How many bytes of memory there are for pieces at most, used or not.
+    pub fn touched(&self) -> usize {
+        self.touched
+    }
+
     /// How many bytes of address space the slabs have.
     pub fn reserved(&self) -> usize {
         self.chunks.iter().map(Map::len).sum()
@@ -120,6 +130,7 @@ impl Packed {
         let piece = NonNull::new(memory.as_mut_ptr())?.cast();
         self.large.try_reserve(1).ok()?;
         self.large.insert(piece, memory);
+        self.touched += size;
         Some(piece)
     }
 
@@ -150,6 +161,9 @@ impl Packed {
                 }
             };
             head.in_use += 1;
+            let end = head.fresh.next_multiple_of(PAGE);
+            self.touched += end.saturating_sub(head.touched);
+            head.touched = head.touched.max(end);
             if head.is_full() {
                 self.unlist(slab);
             }
@@ -166,6 +180,7 @@ impl Packed {
         let size = piece_size(bytes);
         self.bytes -= size;
         if size > LARGEST {
+            self.touched -= size;
             self.large.remove(&piece);
             return;
         }
@@ -190,7 +205,10 @@ impl Packed {
         if self.empty.len() >= READY_SLABS {
             // Its head is given back as well, and is written when it is used again.
             // SAFETY: the slab lies in a chunk, and nothing of it is in use.
-            unsafe { libc::madvise(slab.cast(), SLAB, libc::MADV_DONTNEED) };
+            unsafe {
+                self.touched -= (*slab).touched;
+                libc::madvise(slab.cast(), SLAB, libc::MADV_DONTNEED);
+            }
         }
         self.empty.extend(NonNull::new(slab));
     }
@@ -199,9 +217,12 @@ impl Packed {
     fn new_slab(&mut self, size: usize) -> Option<NonNull<Slab>> {
         let slab = self.empty.pop().or_else(|| self.next_slab())?;
         let (free, next, previous) = (ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
-        let head = Slab { size, in_use: 0, free, fresh: FIRST, next, previous, is_listed: false };
-        // SAFETY: the slab is nobody's.
-        unsafe { slab.write(head) };
+        // SAFETY: the slab is nobody's. What says how much memory it has is what it was, or zero.
+        unsafe {
+            let touched = slab.as_ref().touched;
+            let (in_use, fresh, is_listed) = (0, FIRST, false);
+            slab.write(Slab { size, in_use, free, fresh, next, previous, is_listed, touched });
+        }
         Some(slab)
     }
 
@@ -289,12 +310,15 @@ mod tests {
             }
         }
         let reserved = packed.reserved();
+        let large: usize = packed.large.values().map(|piece| piece.capacity() * 16).sum();
+        assert_eq!(packed.committed() + large, packed.touched());
         for (piece, bytes, _) in pieces.drain(..) {
             // SAFETY: as above.
             unsafe { packed.put(piece, bytes) };
         }
         assert_eq!(packed.bytes(), 0);
-        assert!(packed.committed() <= READY_SLABS * SLAB, "{}", packed.committed());
+        assert!(packed.committed() <= packed.touched(), "{}", packed.committed());
+        assert!(packed.touched() <= READY_SLABS * SLAB, "{}", packed.touched());
         // Other sizes use the same memory.
         for _ in 0..100 {
             packed.take(2000).expect("there is memory");

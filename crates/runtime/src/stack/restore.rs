@@ -104,7 +104,7 @@ impl Stacks {
         // SAFETY: the block lies in the table.
         unsafe { self.block(number).write(block) };
         self.parked += 1;
-        Ok(())
+        self.check_room()
     }
 
     /// Makes a block a stack with memory of its own and nothing on it.
@@ -132,10 +132,20 @@ impl Stacks {
     }
 
     /// Leaves marks on a stack.
-    pub fn restore_marks(&mut self, number: usize, marks: Vec<Mark>) {
+    pub fn restore_marks(&mut self, number: usize, marks: Vec<Mark>) -> Result<()> {
+        let count = u16::try_from(marks.len()).map_err(|_| no_room(NoRoom::Marks))?;
         // SAFETY: blocks of the table are always initialised.
-        unsafe { (*self.block(number)).marks = marks.len() as u16 };
-        self.marks.restore(number, marks);
+        unsafe { (*self.block(number)).marks = count };
+        self.marks.restore(number, marks)?;
+        self.check_room()
+    }
+
+    /// Fails if stacks have more bytes than they may.
+    fn check_room(&self) -> Result<()> {
+        match self.taken() > self.memory {
+            true => Err(no_room(NoRoom::Sum(self.memory))),
+            false => Ok(()),
+        }
     }
 }
 

@@ -23,6 +23,7 @@ use super::packed::Packed;
 use super::slots::Slots;
 use crate::design::first_class::marks::{Mark, MarkKind};
 use crate::design::shared::NotCopied;
+use crate::machine_memory::machine_memory;
 use crate::map::{Map, PAGE};
 use crate::trace::note::{Note, Notes};
 use ropewalk_abi::stack::{
@@ -54,10 +55,13 @@ pub struct StackOptions {
     pub fails_to_grow: bool,
     /// How many there may be.
     pub maximum: usize,
-    /// How many bytes all together may have, with what roots have grown by.
+    /// How many bytes all together may have, with what roots have grown by. Half of what the
+    /// machine has, if nothing is said.
     pub memory: usize,
     /// How many are made ready at a time, and kept ready at least.
     pub pool: usize,
+    /// How many blocks the table has room for; for tests of what happens when it is full.
+    pub blocks: usize,
     /// The generation that references to new ones begin with; for tests of what
     /// happens at the last one.
     pub first_generation: u64,
@@ -73,8 +77,9 @@ impl Default for StackOptions {
             limit: 64 << 20,
             fails_to_grow: false,
             maximum: MAX_BLOCKS - 1,
-            memory: usize::MAX,
+            memory: machine_memory() / 2,
             pool: 16,
+            blocks: MAX_BLOCKS,
             first_generation: 0,
             mutation: None,
         }
@@ -85,6 +90,10 @@ impl Default for StackOptions {
 #[derive(Debug)]
 pub(crate) struct Stacks {
     pub(super) blocks: Option<Map>,
+    /// How many blocks there is room for, counting block 0.
+    most_blocks: usize,
+    /// Whether these are few, since there was no address space for more.
+    is_table_short: bool,
     /// How many blocks were ever used, counting block 0.
     count: usize,
     /// How many of them are those of roots.
@@ -111,8 +120,8 @@ pub(crate) struct Stacks {
     made_since_trim: usize,
     /// How many stacks there may be.
     maximum: usize,
-    /// How many bytes slots, what stacks have grown by, and packed frames may have
-    /// together.
+    /// How many bytes blocks, slots, what stacks have grown by, packed frames and marks may
+    /// have together.
     pub(super) memory: usize,
     /// The generation that new blocks begin with.
     first_generation: u64,
@@ -156,6 +165,8 @@ pub(crate) struct Swept {
 }
 
 const FIRST_THRESHOLD: usize = 4096;
+/// How many bytes a block takes, with its places in lists.
+const BYTES_PER_BLOCK: usize = size_of::<ControlBlock>() + 32;
 /// After how many new stacks memory is given back.
 const GROWTH: usize = 1024;
 /// The stack pointer of a free stack that has not been used since it had no
@@ -166,9 +177,11 @@ impl Stacks {
     /// None yet, with the address space for the blocks if there is any.
     pub fn new(options: &StackOptions, table: Option<Map>) -> Stacks {
         let StackOptions { size, limit, fails_to_grow, maximum, memory, .. } = *options;
-        let StackOptions { pool, first_generation, mutation, .. } = *options;
+        let StackOptions { pool, blocks, first_generation, mutation, .. } = *options;
         Stacks {
             blocks: table.inspect(prepare_table),
+            most_blocks: blocks,
+            is_table_short: false,
             count: 1,
             roots: 0,
             slots: Slots::new(size.min(limit)),
@@ -233,9 +246,11 @@ impl Stacks {
         }
     }
 
-    /// How many bytes stacks have: in slots, packed, and grown.
+    /// How many bytes stacks have at most: their blocks, in slots, packed, grown, and marks.
     pub(super) fn taken(&self) -> usize {
-        self.count_warm() * self.slots.usable() + self.packed.bytes() + self.grown.added()
+        let slots = self.count_warm() * self.slots.usable();
+        let beside = self.without_roots() * BYTES_PER_BLOCK + self.marks.bytes();
+        slots + self.packed.touched() + self.grown.added() + beside
     }
 
     /// How many more bytes they may have.
@@ -245,7 +260,7 @@ impl Stacks {
 
     /// Whether there is no block left.
     pub fn is_table_full(&self) -> bool {
-        self.spare.is_empty() && self.len() >= self.most_blocks() - 1
+        self.spare.is_empty() && self.count >= self.most_blocks
     }
 
     /// Whether a collection comes before new stacks.
@@ -345,9 +360,9 @@ impl Stacks {
 
     /// Makes a root stack of memory.
     pub fn make_root(&mut self, memory: Map) -> Result<RootStack, NoRoom> {
-        let number = self.next_number()?;
+        let number = self.take_number()?;
         self.roots += 1;
-        let reference = self.first_reference(number);
+        let reference = self.next_reference(number);
         Ok(RootStack::new(self.block(number), reference, memory))
     }
 
@@ -417,27 +432,38 @@ impl Stacks {
         self.next_number()
     }
 
-    /// How many blocks there is room for, with the first.
-    fn most_blocks(&self) -> usize {
-        let len = self.blocks.as_ref().map_or(table_size(MAX_BLOCKS), Map::len);
-        (len - BEFORE_BLOCKS) / size_of::<ControlBlock>()
+    /// Why there are no more blocks.
+    fn no_blocks(&self) -> NoRoom {
+        match self.is_table_short {
+            false => NoRoom::Blocks(self.most_blocks - 1),
+            true => NoRoom::Machine(table_size(MAX_BLOCKS)),
+        }
     }
 
-    /// Why there are no more.
-    fn no_blocks(&self) -> NoRoom {
-        match self.most_blocks() {
-            MAX_BLOCKS => NoRoom::Blocks,
-            _ => NoRoom::Machine(MAX_BLOCKS * size_of::<ControlBlock>()),
-        }
+    /// Reserves address space for all blocks; for few, where there is not so much.
+    fn reserve_table(&mut self) -> Result<(), NoRoom> {
+        let table = match Map::read_write(table_size(self.most_blocks)) {
+            Ok(table) => table,
+            Err(_) => {
+                let few = self.most_blocks.min(FEW_BLOCKS);
+                let table = Map::read_write(table_size(few));
+                let table = table.map_err(|_| NoRoom::Machine(table_size(few)))?;
+                (self.is_table_short, self.most_blocks) = (true, few);
+                table
+            }
+        };
+        prepare_table(&table);
+        self.blocks = Some(table);
+        Ok(())
     }
 
     /// The number of a block that was never used.
     pub(super) fn next_number(&mut self) -> Result<usize, NoRoom> {
-        if self.len() >= self.most_blocks() - 1 {
-            return Err(self.no_blocks());
-        }
         if self.blocks.is_none() {
-            self.blocks = Some(reserve_table()?).inspect(prepare_table);
+            self.reserve_table()?;
+        }
+        if self.count >= self.most_blocks {
+            return Err(self.no_blocks());
         }
         let lists = self.make_room_in_lists(self.count + 1);
         lists.map_err(|_| NoRoom::Machine(size_of::<ControlBlock>()))?;
@@ -448,6 +474,7 @@ impl Stacks {
     /// Makes room for so many blocks in all lists of blocks.
     fn make_room_in_lists(&mut self, count: usize) -> Result<(), TryReserveError> {
         self.idle.make_room_for_blocks(count)?;
+        self.held.make_room_for_blocks(count)?;
         self.spare.try_reserve(count.saturating_sub(self.spare.len()))?;
         self.retired.try_reserve(count.saturating_sub(self.retired.len()))
     }
@@ -644,6 +671,7 @@ impl Stacks {
         let number = self.number_of(stack).expect("a block of the table");
         stack.become_free();
         self.marks.forget(number);
+        self.grown.own_limits.forget(number);
         self.notes.add(Note::Freed(number));
         if stack.is_parked() {
             self.drop_packed(stack);
@@ -657,7 +685,7 @@ impl Stacks {
     fn put_block(&mut self, stack: &mut ControlBlock) {
         debug_assert!(stack.limit == 0 && stack.purpose == Purpose::Free);
         let number = block_number(stack.reference);
-        self.set_limit_of(number, None);
+        self.grown.own_limits.forget(number);
         match stack.reference.checked_add(NEXT_GENERATION) {
             Some(_) => self.spare.push(number),
             None => {
@@ -681,6 +709,12 @@ impl Stacks {
         true
     }
 
+    /// Has the first of a list of free stacks leave their blocks, until one can be used for
+    /// something else.
+    pub fn make_block_spare(&mut self, free: &mut *mut ControlBlock) {
+        while self.is_table_full() && self.take_from_free(free) {}
+    }
+
     /// Forgets the marks of a stack.
     pub fn forget_marks(&mut self, block: *const ControlBlock) {
         let number = self.number_of(block).expect("a block of the table");
@@ -694,7 +728,7 @@ impl Stacks {
     /// # Safety
     ///
     /// The block must lie in the table.
-    pub unsafe fn marks_of(&mut self, block: *const ControlBlock) -> &mut Vec<Mark> {
+    pub unsafe fn marks_of(&mut self, block: *const ControlBlock) -> &mut [Mark] {
         let number = self.number_of(block).expect("a block of the table");
         // SAFETY: blocks of the table are always initialised, and nobody else has
         // a reference to this one.
@@ -729,15 +763,22 @@ impl Stacks {
         // SAFETY: blocks of the table are always initialised.
         let depth = unsafe { (*block).high - (*block).sp };
         let number = self.number_of(block).expect("a block of the table");
+        let needed = self.marks.needed_for_one_more(number);
+        if needed > 0 && needed > self.room_left() {
+            self.refuse(NoRoom::Sum(self.memory));
+            return Err(TrapCode::CallStackExhausted);
+        }
         self.marks.make_room(number)?;
         // SAFETY: the caller's promise.
-        let marks = unsafe { self.marks_of(block) };
-        let number = marks.len();
-        let count = u16::try_from(number + 1).map_err(|_| TrapCode::CallStackExhausted)?;
-        marks.push(Mark { depth, serial, kind });
+        let older = unsafe { self.marks_of(block) }.len();
+        let Ok(count) = u16::try_from(older + 1) else {
+            self.refuse(NoRoom::Marks);
+            return Err(TrapCode::CallStackExhausted);
+        };
+        self.marks.push(number, Mark { depth, serial, kind });
         // SAFETY: as above.
         unsafe { (*block).marks = count };
-        Ok(number)
+        Ok(older)
     }
 
     /// Moves a stack that is not running, and is where it began, to another slot.
@@ -805,7 +846,7 @@ impl Stacks {
     /// The address space of the blocks, for another store, when no stack is used any more.
     pub fn take_table(&mut self) -> Option<Map> {
         // One that is short belongs to times without address space.
-        let table = self.blocks.take().filter(|table| table.len() >= table_size(MAX_BLOCKS))?;
+        let table = self.blocks.take().filter(|_| !self.is_table_short)?;
         match self.count <= CLEARED {
             // SAFETY: the blocks lie in the table, and nobody uses them any more.
             true => unsafe { ptr::write_bytes(first_block(&table), 0, self.count) },
@@ -840,9 +881,3 @@ fn prepare_table(table: &Map) {
 
 /// How many blocks there are at most where there is no address space for all.
 const FEW_BLOCKS: usize = 1 << 16;
-
-/// Address space for all blocks; for few, where there is not so much.
-fn reserve_table() -> Result<Map, NoRoom> {
-    let [all, few] = [MAX_BLOCKS, FEW_BLOCKS].map(table_size);
-    Map::read_write(all).or_else(|_| Map::read_write(few)).map_err(|_| NoRoom::Machine(few))
-}

@@ -1,12 +1,15 @@
 //! Who waits for whom, and in what: for a program that cannot go on.
 
 use super::list::{StackInfo, StackList};
-use crate::backtrace::{Boundary, Frame};
+use crate::backtrace::{Boundary, Frame, write_tags};
 use ropewalk_abi::life::Life;
+use std::collections::HashMap;
 use std::fmt;
 
 /// How many stacks a report names; there may be a million.
 const SHOWN: usize = 32;
+/// How many stacks it names that are suspended inside of one.
+const SHOWN_INSIDE: usize = 8;
 /// How much of a line of the source is shown.
 const LINE: usize = 72;
 
@@ -61,16 +64,21 @@ impl Waits<'_> {
         let Some(parent) = self.list.get(*number) else { return Ok(()) };
         write!(f, "\n  {} waits for stack {}", Title(parent), child.number)?;
         match boundary {
-            Boundary::Resume { instruction, tags } => {
+            Boundary::Resume { instruction, tags, tags_omitted } => {
                 write!(f, ", in {instruction}")?;
-                tags.iter().try_for_each(|tag| write!(f, " (on ${tag})"))?;
+                write_tags(f, tags, *tags_omitted)?;
             }
             Boundary::Host => f.write_str(", in a call of the host")?,
         }
         write_place(f, parent)
     }
 
-    fn write_suspended(&self, f: &mut fmt::Formatter<'_>, stack: &StackInfo) -> fmt::Result {
+    fn write_suspended(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        stack: &StackInfo,
+        inside: &Inside<'_>,
+    ) -> fmt::Result {
         write!(f, "\n  {} ", Title(stack))?;
         match stack.backtrace.frames() {
             [] => f.write_str("has not begun")?,
@@ -80,23 +88,34 @@ impl Waits<'_> {
             f.write_str(", for")?;
             stack.events.iter().try_for_each(|event| write!(f, " ${event}"))?;
         }
+        match stack.events_omitted {
+            0 => {}
+            more => write!(f, " and {more} more")?,
+        }
         // Where several are suspended together, it is the innermost that waits.
-        let mut innermost = stack;
-        while let Some(inside) = self.inside(innermost) {
-            innermost = inside;
-            write!(f, ", with stack {} in it", inside.number)?;
+        let (mut innermost, mut count) = (stack, 0_usize);
+        while let Some(inner) = inside.get(&innermost.number) {
+            innermost = inner;
+            count += 1;
+            if count <= SHOWN_INSIDE {
+                write!(f, ", with stack {} in it", inner.number)?;
+            }
+        }
+        match count.saturating_sub(SHOWN_INSIDE) {
+            0 => {}
+            more => write!(f, " and {more} more")?,
         }
         write_place(f, innermost)
     }
 
-    /// The stack inside of another that is suspended.
-    fn inside(&self, stack: &StackInfo) -> Option<&StackInfo> {
-        let is_inside = |other: &&StackInfo| {
-            other.life == Life::Inside && other.parent_number() == Some(stack.number)
-        };
-        self.list.iter().find(is_inside)
+    /// The stacks that are suspended inside of others, by the numbers of these.
+    fn inside(&self) -> Inside<'_> {
+        let inside = self.list.iter().filter(|stack| stack.life == Life::Inside);
+        inside.filter_map(|stack| Some((stack.parent_number()?, stack))).collect()
     }
 }
+
+type Inside<'a> = HashMap<usize, &'a StackInfo>;
 
 impl fmt::Display for Waits<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -118,8 +137,9 @@ impl fmt::Display for Waits<'_> {
             self.write_waiting(f, stack)?;
             left -= 1;
         }
+        let inside = self.inside();
         for stack in self.list.iter().filter(|stack| stack.is_suspended()).take(left) {
-            self.write_suspended(f, stack)?;
+            self.write_suspended(f, stack, &inside)?;
         }
         let count = self.list.iter().filter(is_waited_for).count()
             + self.list.iter().filter(is_calling).count()

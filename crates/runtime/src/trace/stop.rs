@@ -76,7 +76,7 @@ impl Store {
             let chain = self.with_parents(unsafe { &*stack });
             let ended = chain.take_while(|stack| !ptr::eq(*stack, to));
             let ended: Vec<_> = ended.filter_map(|stack| self.stacks.number_of(stack)).collect();
-            stacks.end(&ended, self.stacks.number_of(to));
+            stacks.end(ended, self.stacks.number_of(to));
             return Ok(stacks);
         }
         // SAFETY: it is about to run with the parents that it has.

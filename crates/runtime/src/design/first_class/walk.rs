@@ -13,6 +13,8 @@ use crate::store::Store;
 use ropewalk_abi::builtin::{WALK_ASKS, WALK_FLAGS, WALK_IS_DIRECT};
 use ropewalk_abi::stack::StackKind;
 use ropewalk_abi::{ControlBlock, FuncRef, TagDef, TrapCode};
+use std::collections::TryReserveError;
+use std::ptr;
 
 /// Between two marks of a stack, while nothing runs: how many marks lie below.
 #[derive(Clone, Copy)]
@@ -151,7 +153,7 @@ impl Store {
     }
 
     /// The marks of a stack.
-    fn marks_of(&mut self, stack: *const ControlBlock) -> &mut Vec<Mark> {
+    fn marks_of(&mut self, stack: *const ControlBlock) -> &mut [Mark] {
         // SAFETY: walks meet stacks that are alive.
         unsafe { self.stacks.marks_of(stack) }
     }
@@ -191,7 +193,8 @@ impl Store {
         from: *mut ControlBlock,
         serial: u64,
     ) -> Result<WalkPosition, TrapCode> {
-        for stack in self.walked_through(from) {
+        let stacks = self.walked_through(from).map_err(|_| TrapCode::OutOfMemory)?;
+        for stack in stacks {
             let marks = self.marks_of(stack);
             // Newer marks have greater numbers.
             if let Ok(below) = marks.binary_search_by_key(&serial, |mark| mark.serial) {
@@ -203,31 +206,45 @@ impl Store {
 
     /// The stacks that walks from a stack go through: its parents, and the chains
     /// that walks which continue there have taken.
-    fn walked_through(&mut self, from: *mut ControlBlock) -> Vec<*mut ControlBlock> {
-        let mut stacks = self.chain(from);
-        let mut next = 0;
+    fn walked_through(
+        &mut self,
+        from: *mut ControlBlock,
+    ) -> Result<Vec<*mut ControlBlock>, TryReserveError> {
+        let (mut stacks, mut taken, mut next) = (Vec::new(), Vec::new(), 0);
+        self.add_chain(from, &mut stacks)?;
         while let Some(&stack) = stacks.get(next) {
             next += 1;
             let walks = self.marks_of(stack).iter().filter_map(|mark| match &mark.kind {
                 MarkKind::Walk(walk) => Some(&walk.taken),
                 _ => None,
             });
-            let taken: Vec<u64> = walks.flatten().map(Taken::stack).collect();
-            for reference in taken {
+            taken.clear();
+            for walk in walks {
+                taken.try_reserve(walk.len())?;
+                taken.extend(walk.iter().map(Taken::stack));
+            }
+            for &reference in &taken {
                 let Ok(innermost) = self.suspended(reference) else { continue };
                 if !stacks.contains(&innermost) {
-                    stacks.extend(self.chain(innermost));
+                    self.add_chain(innermost, &mut stacks)?;
                 }
             }
         }
-        stacks
+        Ok(stacks)
     }
 
-    /// A stack and its parents.
-    fn chain(&self, stack: *mut ControlBlock) -> Vec<*mut ControlBlock> {
+    /// Adds a stack and its parents to a list.
+    fn add_chain(
+        &self,
+        stack: *mut ControlBlock,
+        list: &mut Vec<*mut ControlBlock>,
+    ) -> Result<(), TryReserveError> {
         // SAFETY: walks meet stacks that are alive.
-        let stacks = self.with_parents(unsafe { &*stack });
-        stacks.map(|stack| std::ptr::from_ref(stack).cast_mut()).collect()
+        for stack in self.with_parents(unsafe { &*stack }) {
+            list.try_reserve(1)?;
+            list.push(ptr::from_ref(stack).cast_mut());
+        }
+        Ok(())
     }
 
     /// The innermost of the stacks that a reference names.
@@ -287,6 +304,7 @@ impl Store {
         number: usize,
         boxed: u64,
     ) -> Result<Option<WalkPosition>, TrapCode> {
+        self.make_room_to_take(number)?;
         let slot = self.slot_of(boxed);
         // SAFETY: the first field of a box is a stack.
         let stack = unsafe { slot.replace(0) };
@@ -297,8 +315,14 @@ impl Store {
         self.newest_mark_in(stack).map(Some)
     }
 
+    /// Makes room for one stack more that a walk goes through.
+    fn make_room_to_take(&mut self, number: usize) -> Result<(), TrapCode> {
+        self.walk(number)?.taken.try_reserve(1).map_err(|_| TrapCode::OutOfMemory)
+    }
+
     /// Notes a stack that a walk goes through. It goes through each once.
     fn take(&mut self, number: usize, taken: Taken) -> Result<(), TrapCode> {
+        self.make_room_to_take(number)?;
         let stack = taken.stack();
         let walk = self.walk(number)?;
         let is_known = stack != 0 && walk.taken.iter().any(|known| known.stack() == stack);

@@ -23,6 +23,7 @@ use crate::stack::{Bound, LeftAt, Stacks};
 use crate::store::Store;
 use ropewalk_abi::stack::{Purpose, StackKind, is_stack, kind_bits};
 use ropewalk_abi::{ControlBlock, TrapCode};
+use std::collections::TryReserveError;
 use std::fmt;
 
 /// A stack, and its copy.
@@ -152,15 +153,19 @@ impl Store {
     ) -> Result<*mut ControlBlock, TrapCode> {
         // SAFETY: the caller's promise.
         unsafe { self.check_copied(outermost) }?;
+        self.heap.make_room_for_roots(1)?;
         let scope = self.open_scope();
         self.root(reference);
         // SAFETY: the caller's promise.
         let ready = unsafe { self.make_room_for_copy(outermost) };
         self.close_scope(scope);
         let locals = ready?;
+        let mut pairs: Vec<Pair> = Vec::new();
         // SAFETY: as above; there is room.
         unsafe {
-            let pairs = self.copy_stacks(outermost);
+            let room = pairs.try_reserve_exact(members(outermost).count());
+            room.map_err(|_| TrapCode::OutOfMemory)?;
+            self.copy_stacks(outermost, &mut pairs);
             self.copy_marks(&pairs, &locals)?;
             self.replace_locals(&pairs, &locals);
             self.trace_clone(&pairs);
@@ -176,6 +181,7 @@ impl Store {
     ///
     /// It must be the outermost of suspended stacks, or new.
     unsafe fn check_copied(&mut self, outermost: *mut ControlBlock) -> Result<(), TrapCode> {
+        let mut words = Vec::new();
         // SAFETY: the caller's promise.
         unsafe {
             if self.was_left_in_call(&*(*outermost).innermost) {
@@ -188,7 +194,10 @@ impl Store {
                 if (*stack).marks > 0 {
                     self.stacks.settle_marks(stack);
                 }
-                if self.belongings(&*stack).into_iter().any(holds_stack) {
+                words.clear();
+                let room = self.add_belongings(&*stack, &mut words);
+                room.map_err(|_| TrapCode::OutOfMemory)?;
+                if words.iter().copied().any(holds_stack) {
                     return Err(self.stacks.refuse_copy(NotCopied::Owner));
                 }
             }
@@ -209,28 +218,36 @@ impl Store {
         }
     }
 
-    /// What belongs to a stack beside its frames: the first-class stacks that it owns, and
-    /// structures with locals.
+    /// Adds what belongs to a stack beside its frames to a list: the first-class stacks that it
+    /// owns, and structures with locals.
     ///
     /// # Safety
     ///
     /// It must be suspended or new.
-    unsafe fn belongings(&mut self, stack: &ControlBlock) -> Vec<u64> {
-        let mut words = Vec::new();
+    unsafe fn add_belongings(
+        &mut self,
+        stack: &ControlBlock,
+        words: &mut Vec<u64>,
+    ) -> Result<(), TryReserveError> {
+        let mut room = Ok(());
+        let mut add = |word| {
+            if word != 0 && room.is_ok() {
+                room = words.try_reserve(1).map(|()| words.push(word));
+            }
+        };
         if stack.owns {
             let frames = Frames::of_suspended(self, stack);
-            frames.for_each(|frame| words.extend(owned_by(&frame, 0)));
+            frames.for_each(|frame| owned_by(&frame, 0).for_each(&mut add));
         }
         self.visit_bound(stack, |bound| {
-            words.extend(Some(*bound).filter(|word| is_first_class(*word)))
+            Some(*bound).filter(|word| is_first_class(*word)).into_iter().for_each(&mut add);
         });
         if stack.marks > 0 {
             let number = self.stacks.number_of(stack).expect("a block of the table");
             let marks = self.stacks.marks.counted(number, stack.marks.into());
-            words.extend(marks.iter().flat_map(|mark| mark.taken().chain(mark.locals())));
+            marks.iter().flat_map(|mark| mark.taken().chain(mark.locals())).for_each(&mut add);
         }
-        words.retain(|word| *word != 0);
-        words
+        room
     }
 
     // ---- what can fail
@@ -251,7 +268,10 @@ impl Store {
             roots
         };
         let word = |root| self.rooted(root).expect("its scope has not ended");
-        Ok(roots.into_iter().map(|(local, copy)| (word(local), word(copy))).collect())
+        let mut locals = Locals::new();
+        locals.try_reserve_exact(roots.len()).map_err(|_| TrapCode::OutOfMemory)?;
+        locals.extend(roots.into_iter().map(|(local, copy)| (word(local), word(copy))));
+        Ok(locals)
     }
 
     /// Copies the structures that have the locals of functions on stacks that are suspended up
@@ -264,13 +284,21 @@ impl Store {
         &mut self,
         outermost: *mut ControlBlock,
     ) -> Result<Vec<(Root, Root)>, TrapCode> {
+        let no_memory = |_| TrapCode::OutOfMemory;
         let mut all = Vec::new();
         // SAFETY: the caller's promise.
-        unsafe { members(outermost).for_each(|stack| all.extend(self.belongings(&*stack))) };
+        unsafe {
+            for stack in members(outermost) {
+                self.add_belongings(&*stack, &mut all).map_err(no_memory)?;
+            }
+        }
         all.sort_unstable();
         all.dedup();
-        let roots: Vec<Root> = all.into_iter().map(|local| self.root(local)).collect();
-        let mut copies = Vec::new();
+        self.heap.make_room_for_roots(2 * all.len())?;
+        let (mut roots, mut copies): (Vec<Root>, Vec<(Root, Root)>) = Default::default();
+        roots.try_reserve_exact(all.len()).map_err(no_memory)?;
+        copies.try_reserve_exact(all.len()).map_err(no_memory)?;
+        roots.extend(all.into_iter().map(|local| self.root(local)));
         for root in roots {
             let object = |store: &Store| {
                 let word = store.rooted(root).expect("its scope has not ended");
@@ -334,8 +362,7 @@ impl Store {
     /// # Safety
     ///
     /// It must be the outermost of suspended stacks, or new, and as many be free, with room.
-    unsafe fn copy_stacks(&mut self, outermost: *mut ControlBlock) -> Vec<Pair> {
-        let mut pairs: Vec<Pair> = Vec::new();
+    unsafe fn copy_stacks(&mut self, outermost: *mut ControlBlock, pairs: &mut Vec<Pair>) {
         // SAFETY: the caller's promise.
         unsafe {
             for stack in members(outermost) {
@@ -352,7 +379,6 @@ impl Store {
             let outermost = pairs[pairs.len() - 1].1;
             (*outermost).group(innermost);
         }
-        pairs
     }
 
     /// Copies marks. They get serial numbers of their own, in the same order, and walks among
@@ -371,6 +397,7 @@ impl Store {
                 }
                 let marks = self.stacks.copy_marks(&*stack, &*copy);
                 let marks = marks.map_err(|_| TrapCode::OutOfMemory)?;
+                serials.try_reserve(marks.len()).map_err(|_| TrapCode::OutOfMemory)?;
                 serials.extend(marks.iter().map(|mark| mark.serial));
                 (*copy).marks = (*stack).marks;
             }

@@ -18,8 +18,12 @@ impl Store {
     /// the list.
     pub(crate) fn make_free(&mut self, count: usize) -> Result<(), TrapCode> {
         self.free_released();
-        if self.count_missing(count) > 0 && self.stacks.should_collect() {
-            self.collect(0)?;
+        if self.count_missing(count) > 0 {
+            // That takes less than a collection of all stacks, of which there may be millions.
+            self.park_if_out_of_slots();
+            if self.stacks.should_collect() {
+                self.collect(0)?;
+            }
         }
         let mut missing = self.count_missing(count);
         while missing > 0 {
@@ -102,6 +106,9 @@ impl Store {
     /// The first of the free stacks with another block, because its generations
     /// are used up.
     pub(crate) fn renew_free(&mut self) -> Result<*mut ControlBlock, TrapCode> {
+        let first = self.context().free_stacks;
+        // SAFETY: there is a free stack, and the list of those ends in null.
+        unsafe { self.stacks.make_block_spare(&mut (*first).next_free) };
         if self.stacks.is_table_full() {
             self.collect(0)?;
         }
@@ -109,6 +116,15 @@ impl Store {
         let renewed = self.stacks.renew_free(&mut free);
         self.context_mut().free_stacks = free;
         renewed.map(|()| free)
+    }
+
+    /// Whether there is no block for another stack, also after free stacks have left theirs.
+    #[cold]
+    pub(crate) fn lacks_block(&mut self) -> bool {
+        let mut free = self.context().free_stacks;
+        self.stacks.make_block_spare(&mut free);
+        self.context_mut().free_stacks = free;
+        self.stacks.is_table_full()
     }
 }
 

@@ -15,9 +15,7 @@ impl Store {
         ty: &TypeInfo,
         count: usize,
     ) -> Result<*mut ControlBlock, TrapCode> {
-        if (reference & !KIND_MASK).checked_add(NEXT_GENERATION).is_none()
-            && self.stacks.is_table_full()
-        {
+        if (reference & !KIND_MASK).checked_add(NEXT_GENERATION).is_none() && self.lacks_block() {
             self.collect_before(reference, ty, count, 0)?;
         }
         let kind = StackKind::of(reference).expect("a valid reference");

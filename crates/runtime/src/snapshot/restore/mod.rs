@@ -248,17 +248,19 @@ impl Reader<'_> {
 
     /// Gives the memories and tables that there are the sizes that they had.
     fn grow(&mut self) -> Result<()> {
-        for (memory, image) in self.store.memories.iter_mut().zip(&self.image.memories) {
-            let missing = image.pages.checked_sub(memory.size());
+        let there = self.store.memories.len();
+        for (index, image) in self.image.memories.iter().enumerate().take(there) {
+            let missing = image.pages.checked_sub(self.store.memories[index].size());
             missing
-                .and_then(|missing| memory.grow(missing))
+                .and_then(|missing| self.store.grow_memory_in_total(index, missing))
                 .with_context(|| format!("cannot restore a memory of {} pages", image.pages))?;
         }
-        for (table, image) in self.store.tables.iter_mut().zip(&self.image.tables) {
+        let there = self.store.tables.len();
+        for (index, image) in self.image.tables.iter().enumerate().take(there) {
             let len = image.len;
-            let missing = len.checked_sub(table.elements().len());
+            let missing = len.checked_sub(self.store.tables[index].elements().len());
             missing
-                .and_then(|missing| table.grow(missing as u64, 0))
+                .and_then(|missing| self.store.grow_table_in_total(index, missing as u64, 0))
                 .with_context(|| format!("cannot restore a table of {len} elements"))?;
         }
         Ok(())

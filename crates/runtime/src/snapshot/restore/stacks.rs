@@ -23,8 +23,8 @@ impl Reader<'_> {
         let blocks = blocks.collect::<Result<Vec<_>, _>>()?;
         self.store.stacks.restore_blocks(blocks.len())?;
         self.store.note_table();
-        for (number, bytes) in std::mem::take(&mut self.image.limits) {
-            self.store.stacks.set_limit_of(number, Some(bytes));
+        for (number, bytes, of) in std::mem::take(&mut self.image.limits) {
+            self.store.stacks.limit_stacks([number], bytes, of)?;
         }
         // Those that are named must be there before they are looked up.
         for symbol in &self.image.symbols {
@@ -275,7 +275,7 @@ impl Reader<'_> {
         let above = above + if is_root { ABOVE_ROOT } else { 0 };
         let marks = images.iter().map(|image| self.mark(image, above));
         let marks = marks.collect::<Result<Vec<_>>>()?;
-        self.store.stacks.restore_marks(number, marks);
+        self.store.stacks.restore_marks(number, marks)?;
         Ok(())
     }
 

@@ -1,0 +1,115 @@
+//! Stacks that may have another number of bytes than the store says: those of a continuation
+//! that the host holds or resumes, and for which it has set a limit.
+//!
+//! A limit is kept by the number of the block. Generated code ends stacks and makes others of
+//! their blocks by itself, so an entry says of which continuation it is, and is renewed or removed
+//! whenever that comes back to the host. It is over when the host gives the continuation away.
+
+use std::collections::{HashMap, TryReserveError};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The limits of stacks, by the number of the block.
+#[derive(Debug, Default)]
+pub(super) struct OwnLimits(HashMap<usize, OwnLimit>);
+
+#[derive(Debug)]
+struct OwnLimit {
+    bytes: usize,
+    /// The reference under which the host held the continuation last.
+    of: u64,
+    /// The host has given it away. It can do so where the store is shared.
+    is_over: AtomicBool,
+}
+
+impl OwnLimits {
+    /// How many bytes the stack of a block may have, if it has a limit of its own.
+    pub fn get(&self, number: usize) -> Option<usize> {
+        let limit = self.0.get(&number)?;
+        (!limit.is_over.load(Ordering::Relaxed)).then_some(limit.bytes)
+    }
+
+    /// Limits a stack of the continuation that the host holds under a reference.
+    pub fn set(&mut self, number: usize, bytes: usize, of: u64) -> Result<(), TryReserveError> {
+        self.make_room()?;
+        self.0.insert(number, OwnLimit { bytes, of, is_over: AtomicBool::new(false) });
+        Ok(())
+    }
+
+    /// Makes room for one more, or for one under another number.
+    pub fn make_room(&mut self) -> Result<(), TryReserveError> {
+        self.0.try_reserve(1)
+    }
+
+    /// Has a stack belong to another block. There must be [room](Self::make_room).
+    pub fn hand_over(&mut self, from: usize, to: usize) {
+        if let Some(limit) = self.0.remove(&from) {
+            self.0.insert(to, limit);
+        }
+    }
+
+    /// The stack of a block is no more.
+    pub fn forget(&mut self, number: usize) {
+        if !self.is_empty() {
+            self.0.remove(&number);
+        }
+    }
+
+    /// The host has given away what it held under a reference.
+    pub fn give_away(&self, of: u64) {
+        for limit in self.0.values().filter(|limit| limit.of == of) {
+            limit.is_over.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Removes the limits of what the host held under a reference, but for those of some blocks,
+    /// and those that are over. Returns what the limit was, if there was one.
+    pub fn end(&mut self, of: u64, stays: impl Fn(usize) -> bool) -> Option<usize> {
+        let mut bytes = None;
+        self.0.retain(|number, limit| {
+            let is_of = limit.of == of;
+            let is_over = *limit.is_over.get_mut();
+            if is_of && !is_over {
+                bytes = Some(limit.bytes);
+            }
+            !is_over && (!is_of || stays(*number))
+        });
+        bytes
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// All limits, in order: the block, the limit, and of which reference it is.
+    pub fn list(&self) -> Vec<(usize, usize, u64)> {
+        let limits = self.0.iter().filter(|(_, limit)| !limit.is_over.load(Ordering::Relaxed));
+        let mut limits: Vec<_> =
+            limits.map(|(number, limit)| (*number, limit.bytes, limit.of)).collect();
+        limits.sort_unstable();
+        limits
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_ends_with_its_continuation() {
+        let mut limits = OwnLimits::default();
+        for (number, bytes, of) in [(1, 10, 77), (2, 10, 77), (3, 20, 88), (4, 30, 99)] {
+            limits.set(number, bytes, of).unwrap();
+        }
+        limits.hand_over(1, 5);
+        assert_eq!((limits.get(1), limits.get(5), limits.get(3)), (None, Some(10), Some(20)));
+        limits.give_away(88);
+        assert_eq!(limits.get(3), None);
+        assert_eq!(limits.list(), [(2, 10, 77), (4, 30, 99), (5, 10, 77)]);
+        assert_eq!(limits.end(77, |number| number == 5), Some(10));
+        assert_eq!(limits.list(), [(4, 30, 99), (5, 10, 77)]);
+        assert_eq!(limits.end(88, |_| false), None);
+        limits.forget(4);
+        assert_eq!(limits.end(77, |_| false), Some(10));
+        assert!(limits.is_empty());
+    }
+}
