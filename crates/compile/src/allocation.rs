@@ -14,6 +14,8 @@
 //! So the work of both is estimated, and only where the first would take out of
 //! all proportion, the second one is used.
 
+use crate::CompileError;
+use crate::budget::Budget;
 use crate::limits::Limits;
 use crate::signature::SWITCH_WORDS;
 use crate::spans::{Span, Spans, successors};
@@ -33,43 +35,67 @@ pub(crate) enum Allocator {
     SinglePass,
 }
 
-/// Up to how many branches with values nothing can become too much.
-const FEW_ENTRIES: u64 = 2000;
+/// How many of the steps here are one of the [budget](crate::budget).
+const PER_STEP: u64 = 4;
 
 /// How many steps of the backtracking allocator one of the other takes.
 const STEP: u64 = 8;
+
+/// How many steps it takes to compare a value that is alive with an instruction.
+const COMPARISON: u64 = 7;
+
+/// For how many instructions the backtracking allocator may take as many steps again as for
+/// a small function.
+const INSTRUCTIONS: u64 = 50_000;
 
 /// With how many values alive at the beginning of a block some of them are in
 /// memory.
 const CROWD: u32 = 12;
 
-/// Chooses the allocator for a function that was optimised, and prepares it for
-/// that. Returns the steps if either would take more than allowed.
-pub(crate) fn choose(context: &mut Context, limits: &Limits) -> Result<Allocator, u64> {
-    if limits.backtracking == 0 {
-        put_in_order(context);
-        return Ok(Allocator::SinglePass);
-    }
-    if entries(&context.func) <= FEW_ENTRIES {
-        return Ok(Allocator::Backtracking);
-    }
-    let spans = Spans::of(&context.func, context.domtree.cfg_rpo().copied());
-    let backtracking = backtracking(&context.func, &spans);
-    if backtracking <= limits.backtracking {
-        return Ok(Allocator::Backtracking);
+/// Chooses the allocator for a function that was optimised, and prepares it for that. Fails
+/// if either would take more than is left.
+pub(crate) fn choose(
+    context: &mut Context,
+    limits: &Limits,
+    is_frugal: bool,
+    budget: &mut Budget,
+) -> Result<Allocator, CompileError> {
+    let mut backtracking = u64::MAX;
+    if limits.backtracking > 0 && !is_frugal {
+        let instructions = context.func.dfg.num_insts() as u64;
+        let most = limits.backtracking.saturating_mul(1 + instructions / INSTRUCTIONS);
+        if is_small(&context.func, most) {
+            return Ok(Allocator::Backtracking);
+        }
+        let spans = Spans::of(&context.func, context.domtree.cfg_rpo().copied());
+        backtracking = self::backtracking(&context.func, &spans)
+            .saturating_add(comparisons(&context.func, &spans).saturating_mul(COMPARISON));
+        if backtracking <= most {
+            budget.charge(STAGE, backtracking / PER_STEP)?;
+            return Ok(Allocator::Backtracking);
+        }
     }
     let layout = context.func.layout.clone();
     put_in_order(context);
     let spans = Spans::of(&context.func, context.domtree.cfg_rpo().copied());
     let single_pass = single_pass(&context.func, &spans).saturating_mul(STEP);
-    if backtracking.min(single_pass) > limits.allocation {
-        return Err(backtracking.min(single_pass));
-    }
+    budget.charge(STAGE, backtracking.min(single_pass) / PER_STEP)?;
     if single_pass < backtracking {
         return Ok(Allocator::SinglePass);
     }
     context.func.layout = layout;
     Ok(Allocator::Backtracking)
+}
+
+/// What the budget calls this.
+const STAGE: &str = "the allocation of registers";
+
+/// Whether a function is so small that no estimate of it could be more than is allowed.
+fn is_small(func: &Function, most: u64) -> bool {
+    let [values, instructions] = [func.dfg.num_values(), func.dfg.num_insts()];
+    let (values, blocks) = (values as u64, func.dfg.num_blocks() as u64);
+    let comparisons = values.saturating_mul(instructions as u64).saturating_mul(COMPARISON);
+    comparisons <= most && entries(func).saturating_mul(values.saturating_mul(blocks)) <= most
 }
 
 /// How many values branches bring to block parameters.
@@ -118,14 +144,67 @@ fn backtracking(func: &Function, spans: &Spans) -> u64 {
     steps.saturating_add(edges)
 }
 
+/// How many pairs there are of a value that is alive and an instruction, up to the next call:
+/// there it is spilled at once.
+fn comparisons(func: &Function, spans: &Spans) -> u64 {
+    // For each instruction, backwards, where the next call after it is.
+    let mut next_call = vec![spans.block_of.len() as u32; spans.block_of.len() + 1];
+    let (mut number, mut call) = (spans.block_of.len(), spans.block_of.len() as u32);
+    for &(block, _) in spans.blocks.iter().rev() {
+        let mut inst = func.layout.last_inst(block);
+        while let Some(this) = inst {
+            number -= 1;
+            next_call[number] = call;
+            if loses_registers(func, this) {
+                call = number as u32;
+            }
+            inst = func.layout.prev_inst(this);
+        }
+    }
+    let length = |value: &Value| {
+        let Span { start, end } = spans.get(*value);
+        u64::from(end.min(next_call[start as usize]).saturating_sub(start))
+    };
+    values(func).map(|value| length(&value)).fold(0, u64::saturating_add)
+}
+
 /// How many steps the single-pass allocator takes.
 fn single_pass(func: &Function, spans: &Spans) -> u64 {
-    let blocks = func.layout.blocks();
-    let values = blocks.flat_map(|block| {
+    let mut edges: SecondaryMap<Block, u64> = SecondaryMap::new();
+    let mut steps = 0_u64;
+    for block in func.layout.blocks() {
+        let Some(inst) = func.layout.last_inst(block) else { continue };
+        let mut ways = 0;
+        let mut passed = 0;
+        for target in successors(func, inst) {
+            edges[target] += 1;
+            ways += 1;
+            passed += func.dfg.num_block_params(target) as u64;
+        }
+        // For each value that a branch passes it looks for the way among all.
+        steps = steps.saturating_add(passed.saturating_mul(ways));
+    }
+    // How many edges lead to the blocks before each, and one for each block.
+    let mut before = Vec::with_capacity(spans.blocks.len() + 1);
+    let mut sum = 0;
+    for &(block, _) in &spans.blocks {
+        sum += 1 + edges[block];
+        before.push(sum);
+    }
+    let at = |number: u32| before.get(spans.block(number) as usize).copied().unwrap_or(sum);
+    let crossed = |value: &Value| {
+        let Span { start, end } = spans.get(*value);
+        at(end).saturating_sub(at(start))
+    };
+    values(func).map(|value| crossed(&value)).fold(steps, u64::saturating_add)
+}
+
+/// All values that blocks and instructions make.
+fn values(func: &Function) -> impl Iterator<Item = Value> + '_ {
+    func.layout.blocks().flat_map(|block| {
         let results = func.layout.block_insts(block).flat_map(|inst| func.dfg.inst_results(inst));
-        func.dfg.block_params(block).iter().chain(results)
-    });
-    values.map(|value| u64::from(spans.blocks_in(spans.get(*value)))).sum()
+        func.dfg.block_params(block).iter().chain(results).copied()
+    })
 }
 
 fn is_guarded(func: &Function, inst: Inst) -> bool {

@@ -17,6 +17,7 @@
 mod allocation;
 mod arch;
 mod brief;
+mod budget;
 mod convert;
 mod design;
 mod emit;
@@ -25,7 +26,9 @@ mod function;
 mod handlers;
 mod image;
 mod limits;
+mod memory;
 mod module;
+mod phis;
 mod pointers;
 mod relocatable;
 mod signature;
@@ -65,6 +68,16 @@ pub enum CompileError {
         offset: Option<u64>,
         /// What is too large.
         message: String,
+    },
+    /// The allocator has not as much memory as compiling a function takes.
+    #[error(
+        "there is not enough memory to compile function {function}: it takes about {bytes} bytes"
+    )]
+    OutOfMemory {
+        /// The index of the function.
+        function: u32,
+        /// How many bytes compiling it takes.
+        bytes: u64,
     },
     /// Whoever watched it has ended the compilation.
     #[error("the compilation was cancelled")]
