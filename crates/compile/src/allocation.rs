@@ -38,15 +38,27 @@ pub(crate) enum Allocator {
 /// How many of the steps here are one of the [budget](crate::budget).
 const PER_STEP: u64 = 4;
 
-/// How many steps of the backtracking allocator one of the other takes.
-const STEP: u64 = 8;
+/// How many steps it takes the single-pass allocator to carry a value into a block.
+const CARRY: u64 = 8;
+
+/// How many ways of a branch it looks through in a step.
+const WAYS: u64 = 4;
 
 /// How many steps it takes to compare a value that is alive with an instruction.
 const COMPARISON: u64 = 7;
 
-/// For how many instructions the backtracking allocator may take as many steps again as for
-/// a small function.
-const INSTRUCTIONS: u64 = 50_000;
+/// Up to how many values on branches the searches are far shorter than they could be.
+const FEW_ENTRIES: u64 = 2000;
+
+/// How many times as many steps they may take then, by the estimate.
+const SPARSE: u64 = 20;
+
+/// How many steps it takes the backtracking allocator to carry a value into a block.
+const CROSSING: u64 = 14;
+
+/// How many steps for values that are alive the backtracking allocator may take for each
+/// instruction, beyond what it may take for a small function.
+const ALIVE: u64 = 1000;
 
 /// With how many values alive at the beginning of a block some of them are in
 /// memory.
@@ -62,23 +74,38 @@ pub(crate) fn choose(
 ) -> Result<Allocator, CompileError> {
     let mut backtracking = u64::MAX;
     if limits.backtracking > 0 && !is_frugal {
-        let instructions = context.func.dfg.num_insts() as u64;
-        let most = limits.backtracking.saturating_mul(1 + instructions / INSTRUCTIONS);
-        if is_small(&context.func, most) {
+        if is_small(&context.func, limits.backtracking) {
             return Ok(Allocator::Backtracking);
         }
         let spans = Spans::of(&context.func, context.domtree.cfg_rpo().copied());
-        backtracking = self::backtracking(&context.func, &spans)
-            .saturating_add(comparisons(&context.func, &spans).saturating_mul(COMPARISON));
-        if backtracking <= most {
-            budget.charge(STAGE, backtracking / PER_STEP)?;
+        let searches = self::backtracking(&context.func, &spans);
+        let alive = comparisons(&context.func, &spans).saturating_mul(COMPARISON);
+        let alive = alive.saturating_add(crossings(&context.func, &spans).saturating_mul(CROSSING));
+        let instructions = context.func.dfg.num_insts() as u64;
+        let most_alive = limits.backtracking.saturating_add(instructions.saturating_mul(ALIVE));
+        // With few values on branches, most searches end soon.
+        let is_sparse = entries(&context.func) <= FEW_ENTRIES;
+        let most = limits.backtracking.saturating_mul(if is_sparse { SPARSE } else { 1 });
+        if searches <= most && alive <= most_alive {
+            budget.charge(STAGE, alive / PER_STEP)?;
             return Ok(Allocator::Backtracking);
         }
+        backtracking = searches.saturating_add(alive);
     }
     let layout = context.func.layout.clone();
     put_in_order(context);
     let spans = Spans::of(&context.func, context.domtree.cfg_rpo().copied());
-    let single_pass = single_pass(&context.func, &spans).saturating_mul(STEP);
+    let single_pass = single_pass(&context.func, &spans);
+    if std::env::var("STATS").is_ok() {
+        eprintln!(
+            "bt {backtracking} sp {single_pass} cross {} cmp {} values {} blocks {} insts {}",
+            crossings(&context.func, &spans),
+            comparisons(&context.func, &spans),
+            context.func.dfg.num_values(),
+            spans.blocks.len(),
+            spans.block_of.len()
+        );
+    }
     budget.charge(STAGE, backtracking.min(single_pass) / PER_STEP)?;
     if single_pass < backtracking {
         return Ok(Allocator::SinglePass);
@@ -92,10 +119,11 @@ const STAGE: &str = "the allocation of registers";
 
 /// Whether a function is so small that no estimate of it could be more than is allowed.
 fn is_small(func: &Function, most: u64) -> bool {
-    let [values, instructions] = [func.dfg.num_values(), func.dfg.num_insts()];
-    let (values, blocks) = (values as u64, func.dfg.num_blocks() as u64);
-    let comparisons = values.saturating_mul(instructions as u64).saturating_mul(COMPARISON);
-    comparisons <= most && entries(func).saturating_mul(values.saturating_mul(blocks)) <= most
+    let counts = [func.dfg.num_values(), func.dfg.num_insts(), func.dfg.num_blocks()];
+    let [values, instructions, blocks] = counts.map(|count| count as u64);
+    let product = |a: u64, b: u64, c: u64| a.saturating_mul(b).saturating_mul(c);
+    product(values, instructions, COMPARISON) <= most
+        && product(values, blocks, 2 * CROSSING + entries(func)) <= most
 }
 
 /// How many values branches bring to block parameters.
@@ -161,42 +189,44 @@ fn comparisons(func: &Function, spans: &Spans) -> u64 {
             inst = func.layout.prev_inst(this);
         }
     }
-    let length = |value: &Value| {
-        let Span { start, end } = spans.get(*value);
+    let length = |value: Value| {
+        let Span { start, end } = spans.get(value);
         u64::from(end.min(next_call[start as usize]).saturating_sub(start))
     };
-    values(func).map(|value| length(&value)).fold(0, u64::saturating_add)
+    values(func).map(length).fold(0, u64::saturating_add)
 }
 
 /// How many steps the single-pass allocator takes.
 fn single_pass(func: &Function, spans: &Spans) -> u64 {
+    // For each value that a branch passes it looks for the way among all.
+    let searches = func.layout.blocks().filter_map(|block| {
+        let inst = func.layout.last_inst(block)?;
+        let ways = successors(func, inst).count() as u64;
+        let passed = |target| func.dfg.num_block_params(target) as u64;
+        Some(successors(func, inst).map(passed).sum::<u64>().saturating_mul(ways) / WAYS)
+    });
+    searches.fold(crossings(func, spans).saturating_mul(CARRY), u64::saturating_add)
+}
+
+/// How many pairs there are of a value that is alive and a block, or a branch to a block.
+fn crossings(func: &Function, spans: &Spans) -> u64 {
     let mut edges: SecondaryMap<Block, u64> = SecondaryMap::new();
-    let mut steps = 0_u64;
     for block in func.layout.blocks() {
         let Some(inst) = func.layout.last_inst(block) else { continue };
-        let mut ways = 0;
-        let mut passed = 0;
-        for target in successors(func, inst) {
-            edges[target] += 1;
-            ways += 1;
-            passed += func.dfg.num_block_params(target) as u64;
-        }
-        // For each value that a branch passes it looks for the way among all.
-        steps = steps.saturating_add(passed.saturating_mul(ways));
+        successors(func, inst).for_each(|target| edges[target] += 1);
     }
-    // How many edges lead to the blocks before each, and one for each block.
-    let mut before = Vec::with_capacity(spans.blocks.len() + 1);
+    let mut before = Vec::with_capacity(spans.blocks.len());
     let mut sum = 0;
-    for &(block, _) in &spans.blocks {
-        sum += 1 + edges[block];
+    for (block, _) in &spans.blocks {
+        sum += 1 + edges[*block];
         before.push(sum);
     }
     let at = |number: u32| before.get(spans.block(number) as usize).copied().unwrap_or(sum);
-    let crossed = |value: &Value| {
-        let Span { start, end } = spans.get(*value);
+    let crossed = |value: Value| {
+        let Span { start, end } = spans.get(value);
         at(end).saturating_sub(at(start))
     };
-    values(func).map(|value| crossed(&value)).fold(steps, u64::saturating_add)
+    values(func).map(crossed).fold(0, u64::saturating_add)
 }
 
 /// All values that blocks and instructions make.

@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// How many steps an instruction of Cranelift costs in all stages together.
 pub(crate) const INSTRUCTION: u64 = 20;
 /// How many steps it costs to list a reference at a call, or to know at the beginning of a
-/// block that one is needed.
-pub(crate) const LIVE_REFERENCE: u64 = 8;
+/// block that one is needed. It takes more memory than time.
+pub(crate) const LIVE_REFERENCE: u64 = 40;
 
 /// The steps that one body may still take.
 pub(crate) struct Budget {

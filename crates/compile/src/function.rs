@@ -33,6 +33,24 @@ pub(crate) struct MachineFunction {
     pub sites: Vec<Site>,
 }
 
+impl MachineFunction {
+    /// About how many bytes it takes in an image, which doubles its size when it grows.
+    pub fn memory(&self) -> u64 {
+        let lists = |site: &Site| {
+            let words = site.references.len() + site.pointers.len() + site.owned.len();
+            words * size_of::<u32>() + site.handlers.len() * size_of::<Handler>() + SITE
+        };
+        let tables = self.sites.iter().map(lists).sum::<usize>()
+            + (self.traps.len() + self.positions.len() + self.calls.len()) * ENTRY;
+        2 * (self.code.len() + tables) as u64
+    }
+}
+
+/// About how many bytes an entry of a table takes.
+const ENTRY: usize = 32;
+/// About how many bytes a call takes in an image, without its lists.
+const SITE: usize = 64;
+
 /// A call with references or listed pointers in its frame, or with handlers.
 pub(crate) struct Site {
     pub return_offset: u32,

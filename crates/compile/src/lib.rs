@@ -41,7 +41,7 @@ mod validate;
 mod watch;
 
 pub use limits::Limits;
-pub use module::{CompiledModule, compile_module};
+pub use module::{CompiledModule, Cost, compile_module};
 pub use target::{OptLevel, Target};
 pub use trampoline::{entry_trampoline, host_trampoline, stack_trampoline};
 pub use validate::validate_module;
@@ -69,14 +69,12 @@ pub enum CompileError {
         /// What is too large.
         message: String,
     },
-    /// The allocator has not as much memory as compiling a function takes.
-    #[error(
-        "there is not enough memory to compile function {function}: it takes about {bytes} bytes"
-    )]
+    /// The allocator has not as much memory as is needed.
+    #[error("there is not enough memory to compile {what}: it takes about {bytes} bytes")]
     OutOfMemory {
-        /// The index of the function.
-        function: u32,
-        /// How many bytes compiling it takes.
+        /// What cannot be compiled.
+        what: String,
+        /// How many bytes that takes.
         bytes: u64,
     },
     /// Whoever watched it has ended the compilation.

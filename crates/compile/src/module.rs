@@ -12,7 +12,7 @@ use crate::survey::{Locals, Survey};
 use crate::target::Target;
 use crate::translate::Entered;
 use crate::watch::{Watch, Watched};
-use crate::{CompileError, brief, convert, handlers, image, survey};
+use crate::{CompileError, brief, convert, handlers, image, memory, survey};
 use rayon::prelude::*;
 use ropewalk_abi::InstanceLayout;
 use ropewalk_abi::code::CodeImage;
@@ -34,8 +34,17 @@ pub struct CompiledModule {
     pub layout: InstanceLayout,
     /// Its code.
     pub code: CodeImage,
-    /// How many [steps](crate::budget) it took to compile its bodies.
+    /// What it took to compile its bodies, by the estimates that are limited.
+    pub cost: Cost,
+}
+
+/// What compiling the bodies of a module takes, estimated.
+#[derive(Clone, Copy, Debug)]
+pub struct Cost {
+    /// How many [steps](crate::budget).
     pub steps: u64,
+    /// How many bytes of memory the largest takes.
+    pub memory: u64,
 }
 
 type Body<'a> = (FuncToValidate<ValidatorResources>, FunctionBody<'a>);
@@ -77,10 +86,13 @@ pub fn compile_module(
             None => thunk::compile(&env, thunk, number)?,
         });
     }
+    memory::check_image(&functions)?;
     let mut code = image::link(functions, info.imported_functions, defined)?;
     code.has_stackrefs = env.has_stackrefs;
     code.data = data;
-    Ok(CompiledModule { info, layout, code, steps })
+    let memory = surveys.iter().map(|survey| survey.memory(&target.limits)).max();
+    let cost = Cost { steps, memory: memory.unwrap_or(0) };
+    Ok(CompiledModule { info, layout, code, cost })
 }
 
 /// Reads all sections, and validates all but the bodies.
@@ -145,14 +157,15 @@ fn compile_bodies(
             let compiled = compiler.compile(env, func, &body, Entered::ByCall, survey, &mut budget);
             compiler.shrink();
             drop(reserved);
+            let compiled = compiled?;
             total.charge(budget.used())?;
             watched.advance(survey.bytes() as usize);
-            compiled
+            Ok::<_, CompileError>(compiled)
         })
         .collect();
     watched.check()?;
     // Of several errors, the first in the module.
-    let compiled: Result<_, _> = compiled.into_iter().collect();
+    let compiled: Result<_, CompileError> = compiled.into_iter().collect();
     Ok((compiled?, total.used()))
 }
 

@@ -27,10 +27,12 @@ use wasmparser::{BlockType, Catch, FunctionBody, Handle, Operator, ResumeTable, 
 const SWITCH: u64 = 64;
 /// How many locals are one piece of work.
 const LOCALS: u64 = 16;
+/// How many edges of a call are looked through as fast as one.
+const FEW_EDGES: u64 = 16;
 /// How many bytes of memory a byte of a body takes while it is compiled.
 const BYTE_MEMORY: u64 = 2048;
 /// The same, for a piece of work.
-const WORK_MEMORY: u64 = 256;
+const WORK_MEMORY: u64 = 1200;
 /// The same, for an instruction that switches between stacks.
 const SWITCH_MEMORY: u64 = 64 << 10;
 /// The same, for a pair of a local and a block.
@@ -148,7 +150,7 @@ impl Survey {
         };
         let parts = [
             (self.bytes, BYTE_MEMORY),
-            (self.work, WORK_MEMORY),
+            (self.work.saturating_sub(self.switches * SWITCH), WORK_MEMORY),
             (self.switches, SWITCH_MEMORY),
             (pairs, LOCAL_BLOCK_MEMORY),
         ];
@@ -358,8 +360,10 @@ impl Surveyor<'_> {
     /// An operator from which exceptions go to the clauses around.
     fn guarded(&mut self) {
         let Some((_, reachable)) = self.tries.last() else { return };
-        self.survey.work += reachable.len() as u64;
-        self.survey.blocks += 1;
+        let edges = reachable.len() as u64;
+        self.survey.work += edges;
+        // To bring a value to a clause, all edges of the call are looked through.
+        self.survey.blocks += 1 + edges * (1 + edges / FEW_EDGES);
     }
 
     /// An operator that switches between stacks. It may do so in several places.

@@ -455,8 +455,8 @@ impl Config {
     }
 
     /// How many *steps* compiling a function may take, for each byte of it, in addition to
-    /// twenty million that are free. A thousand by default. All functions of a module together
-    /// may take that for each byte, and eighty million. Beyond that, a module is too large.
+    /// forty million that are free. A thousand by default. All functions of a module together
+    /// may take that for each byte, and 160 million. Beyond that, a module is too large.
     ///
     /// A step is about ten nanoseconds. Steps are counted before the work is done, so that
     /// the same module is always refused or never.
@@ -486,8 +486,8 @@ impl Config {
     }
 
     /// How many steps of looking for registers make the compiler look for a faster way, whose
-    /// code is worse and has larger frames. Fifty million by default, and as many again for
-    /// each fifty thousand instructions. With zero it always goes that way, for testing.
+    /// code is worse and has larger frames. Fifty million by default. With zero it always
+    /// goes that way, for testing.
     pub fn max_backtracking(&mut self, steps: u64) -> &mut Config {
         self.limits.backtracking = steps;
         self

@@ -36,6 +36,9 @@ pub(crate) const OF_OPERAND: Type = F32;
 
 /// How many locals, and how many operands, are put into slots at each call.
 const FEW: usize = 8;
+/// To how many entries in lists the code compares that frees a stack.
+const FREEING: u64 = 500;
+
 /// How many bytes each has in its slot.
 const WORD: usize = size_of::<u64>();
 
@@ -87,8 +90,9 @@ pub(crate) struct Way {
     /// The block to go to, with operands.
     pub block: Block,
     pub operands: Vec<Value>,
-    /// The label, if operands that are left behind are freed on the way.
-    frees: Option<u32>,
+    /// The label, if the block is on the way to it: operands that are left behind are freed
+    /// there.
+    paved: Option<u32>,
 }
 
 impl Translator<'_> {
@@ -301,14 +305,19 @@ impl Translator<'_> {
     pub(crate) fn way_to(&mut self, depth: u32) -> Way {
         if self.left_behind(depth).is_empty() {
             let (block, operands) = self.branch(depth);
-            return Way { block, operands, frees: None };
+            return Way { block, operands, paved: None };
         }
-        Way { block: self.builder.create_block(), operands: vec![], frees: Some(depth) }
+        self.way_apart(depth)
+    }
+
+    /// The same, by way of a block of its own.
+    pub(crate) fn way_apart(&mut self, depth: u32) -> Way {
+        Way { block: self.builder.create_block(), operands: vec![], paved: Some(depth) }
     }
 
     /// Emits what lies between a conditional branch and its label.
     pub(crate) fn pave(&mut self, way: &Way) {
-        if let Some(depth) = way.frees {
+        if let Some(depth) = way.paved {
             self.enter_sealed(way.block);
             self.branch_to(depth);
         }
@@ -331,7 +340,7 @@ impl Translator<'_> {
     }
 
     fn free_all(&mut self, values: Vec<Value>) {
-        self.owned.times += values.len() as u64;
+        self.owned.times += values.len() as u64 * FREEING;
         values.into_iter().for_each(|value| self.free_unless_null(value));
     }
 

@@ -23,15 +23,10 @@ pub const PAIRS: &[Pair] = &[
         operands(a, format!("(block {})", "(br_if 0 (local.get 0))".repeat(b)))
     }),
     ("vectors, ifs", |a, b| {
-        function(
-            "",
-            format!(
-                "{}{}(i8x16.splat (i32.const 0)){}(drop)",
-                "(v128.load (local.get 0))".repeat(a),
-                IF.repeat(b),
-                "(v128.xor)".repeat(a)
-            ),
-        )
+        let loads = "(v128.load (global.get $g))(global.set $g (i32.const 7))".repeat(a);
+        let (ifs, xors) = (IF.repeat(b), "(v128.xor)".repeat(a));
+        let body = format!("{loads}{ifs}(i8x16.splat (i32.const 0)){xors}(local.set 1)");
+        function("(local v128)", format!("{body}(v128.store (i32.const 0) (local.get 1))"))
     }),
     ("common terms, ifs", |a, b| {
         let terms = each(a, |i| format!("(global.set $g (i32.mul (local.get 0) (i32.const {i})))"));
@@ -46,9 +41,7 @@ pub const PAIRS: &[Pair] = &[
         });
         locals(a, set_all(a), set)
     }),
-    ("locals, loops", |a, b| {
-        locals(a, set_all(a), "(loop (br_if 0 (local.get 0)))".repeat(b))
-    }),
+    ("locals, loops", |a, b| locals(a, set_all(a), "(loop (br_if 0 (local.get 0)))".repeat(b))),
     ("locals, nested loops", |a, b| {
         locals(a, set_all(a), nest("(loop (br_if 0 (local.get 0)) ", b, &get_all(a)))
     }),
@@ -56,12 +49,14 @@ pub const PAIRS: &[Pair] = &[
         locals(a, set_all(a), nest("(block (br_if 0 (local.get 0)) ", b, &get_all(a)))
     }),
     ("locals, nested ifs", |a, b| {
-        let nested = format!("{}{}{}", "(if (local.get 0) (then ".repeat(b), get_all(a), "))\n".repeat(b));
+        let nested =
+            format!("{}{}{}", "(if (local.get 0) (then ".repeat(b), get_all(a), "))\n".repeat(b));
         locals(a, set_all(a), nested)
     }),
     ("locals that rotate in loops", |a, b| {
         let rotate = each(a, |i| format!("(local.set {} (local.get {}))", i + 1, i + 2));
-        let rotate = format!("(loop {rotate} (local.set {} (local.get 0)) (br_if 0 (local.get 0)))", a + 1);
+        let rotate =
+            format!("(loop {rotate} (local.set {} (local.get 0)) (br_if 0 (local.get 0)))", a + 1);
         locals(a + 1, String::new(), rotate.repeat(1 + b / a.max(1)))
     }),
     ("block parameters that rotate", |a, b| {
@@ -86,7 +81,11 @@ pub const PAIRS: &[Pair] = &[
     }),
     ("locals, cases", |a, b| locals(a, set_all(a), cases(b))),
     ("locals set in cases", |a, b| {
-        locals(a, set_all(a), cases_with(b, |i| format!("(local.set {} (i32.const {i}))", 1 + i % a.max(1))))
+        locals(
+            a,
+            set_all(a),
+            cases_with(b, |i| format!("(local.set {} (i32.const {i}))", 1 + i % a.max(1))),
+        )
     }),
     ("locals, calls", |a, b| locals(a, set_all(a), "(call $f)".repeat(b))),
     ("locals, guarded calls", |a, b| {
@@ -94,19 +93,25 @@ pub const PAIRS: &[Pair] = &[
         locals(a, set_all(a), guarded)
     }),
     ("locals set between guarded calls", |a, b| {
-        let calls = each(b, |i| format!("(local.set {} (i32.const {i})) (call $f)", 1 + i % a.max(1)));
+        let calls =
+            each(b, |i| format!("(local.set {} (i32.const {i})) (call $f)", 1 + i % a.max(1)));
         locals(a, set_all(a), format!("(block $l (try_table (catch_all $l) {calls}))"))
     }),
     ("references, calls", |a, b| references(a, "(call $f)".repeat(b))),
     ("references, ifs", |a, b| references(a, IF.repeat(b))),
-    ("references, loops", |a, b| references(a, "(loop (call $f) (br_if 0 (local.get 0)))".repeat(b))),
+    ("references, loops", |a, b| {
+        references(a, "(loop (call $f) (br_if 0 (local.get 0)))".repeat(b))
+    }),
     ("references, nested loops", |a, b| {
         references(a, nest("(loop (br_if 0 (local.get 0)) ", b, "(call $f)"))
     }),
     ("references at once, later calls", |a, b| {
         let make = each(a, |i| format!("(local.set {} (global.get $r))", i + 1));
         let use_ = each(a, |i| format!("(global.set $r (local.get {}))", i + 1));
-        let body = format!("{make}(call $f){use_}{}(global.set $r (local.get {a}))", "(call $f)".repeat(b));
+        let body = format!(
+            "{make}(call $f){use_}{}(global.set $r (local.get {a}))",
+            "(call $f)".repeat(b)
+        );
         function(&"(local anyref)".repeat(a), body)
     }),
     ("reference operands, calls", |a, b| {
@@ -166,7 +171,9 @@ pub const PAIRS: &[Pair] = &[
         module(
             &format!("(type $v (func)) (type $c (cont $v)) {}", tags(a)),
             "(local $k (ref null $c))",
-            format!("(block $l (result (ref $c)) (resume $c {clauses} (local.get $k)) (unreachable)) (drop) {plain}"),
+            format!(
+                "(block $l (result (ref $c)) (resume $c {clauses} (local.get $k)) (unreachable)) (drop) {plain}"
+            ),
         )
     }),
     ("locals, resumes", |a, b| {
@@ -211,7 +218,10 @@ pub const PAIRS: &[Pair] = &[
         let close = "(drop) (local.get 0))".repeat(a);
         function(
             "",
-            format!("{open}(local.get 0)(br_table {labels} 0 (local.get 0))){close}{}(drop)", IF.repeat(b)),
+            format!(
+                "{open}(local.get 0)(br_table {labels} 0 (local.get 0))){close}{}(drop)",
+                IF.repeat(b)
+            ),
         )
     }),
     ("nested blocks, branches out", |a, b| {
@@ -222,7 +232,9 @@ pub const PAIRS: &[Pair] = &[
         let branches = each(b, |i| format!("(br_if {} (local.get 0))", i % a.max(1)));
         function("", nest("(loop ", a.min(19_000), &branches))
     }),
-    ("loads, calls", |_, b| function("", "(global.set $g (i32.load (local.get 0))) (call $f)".repeat(b))),
+    ("loads, calls", |_, b| {
+        function("", "(global.set $g (i32.load (local.get 0))) (call $f)".repeat(b))
+    }),
     ("globals, builtins", |a, b| {
         let get = "(global.set $g (i32.add (global.get $g) (local.get 0)))".repeat(a);
         function("", format!("{}{get}", "(drop (memory.grow (local.get 0)))".repeat(b)))
@@ -231,7 +243,8 @@ pub const PAIRS: &[Pair] = &[
         let types = each(a, |i| {
             format!("(type $t{} (sub $t{} (struct)))", i + 1, if i % 60 == 59 { 0 } else { i })
         });
-        let casts = each(b, |i| format!("(drop (ref.test (ref $t{}) (global.get $r)))", i % a.max(1)));
+        let casts =
+            each(b, |i| format!("(drop (ref.test (ref $t{}) (global.get $r)))", i % a.max(1)));
         module(&format!("(type $t0 (sub (struct))) {types}"), "", casts)
     }),
     ("fields, objects", |a, b| {
@@ -250,7 +263,11 @@ pub const PAIRS: &[Pair] = &[
         module(&types, "", calls)
     }),
     ("one long function, short ones", |a, b| {
-        module(&each(b, |_| "(func (param i32) (result i32) (local.get 0))".into()), "", IF.repeat(a))
+        module(
+            &each(b, |_| "(func (param i32) (result i32) (local.get 0))".into()),
+            "",
+            IF.repeat(a),
+        )
     }),
     ("types, functions", |a, b| {
         format!(
@@ -260,7 +277,10 @@ pub const PAIRS: &[Pair] = &[
         )
     }),
     ("locals of functions", |a, b| {
-        format!("(module {})", each(b, |_| format!("(func (local {}))", "i32 ".repeat(a / b.max(1)))))
+        format!(
+            "(module {})",
+            each(b, |_| format!("(func (local {}))", "i32 ".repeat(a / b.max(1))))
+        )
     }),
 ];
 
@@ -289,7 +309,7 @@ fn function(locals: &str, body: String) -> String {
 /// Many operands that are alive around some code.
 fn operands(n: usize, around: String) -> String {
     let loads = each(n, |i| format!("(i32.load offset={i} (local.get 0))"));
-    function("", format!("{loads}{around}(i32.const 0){}(drop)", "(i32.add)".repeat(n)))
+    function("", format!("{loads}{around}(i32.const 0){}(global.set $g)", "(i32.add)".repeat(n)))
 }
 
 fn set_all(n: usize) -> String {
