@@ -7,7 +7,7 @@ use crate::pointers::{self, OF_POINTER};
 use crate::survey::Survey;
 use crate::target::Target;
 use crate::translate::owned::{Caught, OF_LOCAL, OF_OPERAND};
-use crate::translate::{Entered, UsedLocals};
+use crate::translate::{Entered, Input, UsedLocals};
 use crate::{CompileError, arch, phis, relocatable, translate};
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::{self, LibCall, UserFuncName};
@@ -156,16 +156,9 @@ impl FunctionCompiler {
         self.context.clear();
         self.context.func.name = UserFuncName::user(0, index);
         let func = &mut self.context.func;
-        let translated = translate::translate(
-            env,
-            &mut self.builder_context,
-            func,
-            &mut validator,
-            body,
-            entered,
-            locals,
-            budget,
-        );
+        let input = Input { body, entered, used: locals };
+        let context = &mut self.builder_context;
+        let translated = translate::translate(env, context, func, &mut validator, input, budget);
         self.allocations = validator.into_allocations();
         let (caught, pointers) = match translated {
             Ok(translated) => translated,

@@ -99,6 +99,13 @@ pub(crate) struct Translator<'a> {
     unseen: unseen::Unseen,
 }
 
+/// What is translated.
+pub(crate) struct Input<'a, 'b> {
+    pub body: &'b FunctionBody<'b>,
+    pub entered: Entered,
+    pub used: UsedLocals<'a>,
+}
+
 /// The locals that a body uses.
 #[derive(Clone, Copy)]
 pub(crate) struct UsedLocals<'a> {
@@ -131,11 +138,10 @@ pub(crate) fn translate<'a>(
     builder_context: &'a mut FunctionBuilderContext,
     func: &'a mut ir::Function,
     validator: &mut FuncValidator<ValidatorResources>,
-    body: &FunctionBody<'_>,
-    entered: Entered,
-    used: UsedLocals<'a>,
+    input: Input<'a, '_>,
     budget: &'a mut Budget,
 ) -> Result<(Vec<Caught>, Vec<Value>), CompileError> {
+    let Input { body, entered, used } = input;
     let ty = env.info.function_type(validator.index()).clone();
     func.signature = match entered {
         Entered::ByCall => signature::wasm(&ty),
