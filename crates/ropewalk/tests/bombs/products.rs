@@ -90,7 +90,7 @@ fn every_pair_of_counts_is_compiled_at_a_small_size() {
     let _alone = alone();
     let target = target(|target| target);
     for pair in PAIRS {
-        assert!(compile(&target, *pair, 40, 40).is_some(), "{} is refused", pair.0);
+        assert!(compile(&target, *pair, 30, 30).is_some(), "{} is refused", pair.0);
     }
 }
 
