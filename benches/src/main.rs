@@ -27,6 +27,7 @@ mod interruption;
 mod machine;
 mod measure;
 mod native;
+mod products;
 mod programs;
 mod resident;
 mod ropewalk;
@@ -126,6 +127,7 @@ fn all_rows() -> Vec<Row> {
     let tables = [
         programs::rows(),
         embedding::rows(),
+        products::rows(),
         gc::rows(),
         exceptions::rows(),
         continuations::rows(),

@@ -14,6 +14,8 @@
 //! So the work of both is estimated, and only where the first would take out of
 //! all proportion, the second one is used.
 
+use crate::CompileError;
+use crate::budget::Budget;
 use crate::limits::Limits;
 use crate::signature::SWITCH_WORDS;
 use crate::spans::{Span, Spans, successors};
@@ -33,43 +35,95 @@ pub(crate) enum Allocator {
     SinglePass,
 }
 
-/// Up to how many branches with values nothing can become too much.
+/// How many of the steps here are one of the [budget](crate::budget).
+const PER_STEP: u64 = 4;
+
+/// How many steps it takes the single-pass allocator to carry a value into a block.
+const CARRY: u64 = 8;
+
+/// How many ways of a branch it looks through in a step.
+const WAYS: u64 = 4;
+
+/// How many steps it takes to compare a value that is alive with an instruction.
+const COMPARISON: u64 = 7;
+
+/// Up to how many values on branches the searches are far shorter than they could be.
 const FEW_ENTRIES: u64 = 2000;
 
-/// How many steps of the backtracking allocator one of the other takes.
-const STEP: u64 = 8;
+/// How many times as many steps they may take then, by the estimate.
+const SPARSE: u64 = 20;
+
+/// How many steps it takes the backtracking allocator to carry a value into a block.
+const CROSSING: u64 = 14;
+
+/// How many steps for values that are alive the backtracking allocator may take for each
+/// instruction, beyond what it may take for a small function.
+const ALIVE: u64 = 1000;
 
 /// With how many values alive at the beginning of a block some of them are in
 /// memory.
 const CROWD: u32 = 12;
 
-/// Chooses the allocator for a function that was optimised, and prepares it for
-/// that. Returns the steps if either would take more than allowed.
-pub(crate) fn choose(context: &mut Context, limits: &Limits) -> Result<Allocator, u64> {
-    if limits.backtracking == 0 {
-        put_in_order(context);
-        return Ok(Allocator::SinglePass);
-    }
-    if entries(&context.func) <= FEW_ENTRIES {
-        return Ok(Allocator::Backtracking);
-    }
-    let spans = Spans::of(&context.func, context.domtree.cfg_rpo().copied());
-    let backtracking = backtracking(&context.func, &spans);
-    if backtracking <= limits.backtracking {
-        return Ok(Allocator::Backtracking);
+/// Chooses the allocator for a function that was optimised, and prepares it for that. Fails
+/// if either would take more than is left.
+pub(crate) fn choose(
+    context: &mut Context,
+    limits: &Limits,
+    is_frugal: bool,
+    budget: &mut Budget,
+) -> Result<Allocator, CompileError> {
+    let mut backtracking = u64::MAX;
+    if limits.backtracking > 0 && !is_frugal {
+        if is_small(&context.func, limits.backtracking) {
+            return Ok(Allocator::Backtracking);
+        }
+        let spans = Spans::of(&context.func, context.domtree.cfg_rpo().copied());
+        let searches = self::backtracking(&context.func, &spans);
+        let alive = comparisons(&context.func, &spans).saturating_mul(COMPARISON);
+        let alive = alive.saturating_add(crossings(&context.func, &spans).saturating_mul(CROSSING));
+        let instructions = context.func.dfg.num_insts() as u64;
+        let most_alive = limits.backtracking.saturating_add(instructions.saturating_mul(ALIVE));
+        // With few values on branches, most searches end soon.
+        let is_sparse = entries(&context.func) <= FEW_ENTRIES;
+        let most = limits.backtracking.saturating_mul(if is_sparse { SPARSE } else { 1 });
+        if searches <= most && alive <= most_alive {
+            budget.charge(STAGE, alive / PER_STEP)?;
+            return Ok(Allocator::Backtracking);
+        }
+        backtracking = searches.saturating_add(alive);
     }
     let layout = context.func.layout.clone();
     put_in_order(context);
     let spans = Spans::of(&context.func, context.domtree.cfg_rpo().copied());
-    let single_pass = single_pass(&context.func, &spans).saturating_mul(STEP);
-    if backtracking.min(single_pass) > limits.allocation {
-        return Err(backtracking.min(single_pass));
+    let single_pass = single_pass(&context.func, &spans);
+    if std::env::var("STATS").is_ok() {
+        eprintln!(
+            "bt {backtracking} sp {single_pass} cross {} cmp {} values {} blocks {} insts {}",
+            crossings(&context.func, &spans),
+            comparisons(&context.func, &spans),
+            context.func.dfg.num_values(),
+            spans.blocks.len(),
+            spans.block_of.len()
+        );
     }
+    budget.charge(STAGE, backtracking.min(single_pass) / PER_STEP)?;
     if single_pass < backtracking {
         return Ok(Allocator::SinglePass);
     }
     context.func.layout = layout;
     Ok(Allocator::Backtracking)
+}
+
+/// What the budget calls this.
+const STAGE: &str = "the allocation of registers";
+
+/// Whether a function is so small that no estimate of it could be more than is allowed.
+fn is_small(func: &Function, most: u64) -> bool {
+    let counts = [func.dfg.num_values(), func.dfg.num_insts(), func.dfg.num_blocks()];
+    let [values, instructions, blocks] = counts.map(|count| count as u64);
+    let product = |a: u64, b: u64, c: u64| a.saturating_mul(b).saturating_mul(c);
+    product(values, instructions, COMPARISON) <= most
+        && product(values, blocks, 2 * CROSSING + entries(func)) <= most
 }
 
 /// How many values branches bring to block parameters.
@@ -118,14 +172,69 @@ fn backtracking(func: &Function, spans: &Spans) -> u64 {
     steps.saturating_add(edges)
 }
 
+/// How many pairs there are of a value that is alive and an instruction, up to the next call:
+/// there it is spilled at once.
+fn comparisons(func: &Function, spans: &Spans) -> u64 {
+    // For each instruction, backwards, where the next call after it is.
+    let mut next_call = vec![spans.block_of.len() as u32; spans.block_of.len() + 1];
+    let (mut number, mut call) = (spans.block_of.len(), spans.block_of.len() as u32);
+    for &(block, _) in spans.blocks.iter().rev() {
+        let mut inst = func.layout.last_inst(block);
+        while let Some(this) = inst {
+            number -= 1;
+            next_call[number] = call;
+            if loses_registers(func, this) {
+                call = number as u32;
+            }
+            inst = func.layout.prev_inst(this);
+        }
+    }
+    let length = |value: Value| {
+        let Span { start, end } = spans.get(value);
+        u64::from(end.min(next_call[start as usize]).saturating_sub(start))
+    };
+    values(func).map(length).fold(0, u64::saturating_add)
+}
+
 /// How many steps the single-pass allocator takes.
 fn single_pass(func: &Function, spans: &Spans) -> u64 {
-    let blocks = func.layout.blocks();
-    let values = blocks.flat_map(|block| {
-        let results = func.layout.block_insts(block).flat_map(|inst| func.dfg.inst_results(inst));
-        func.dfg.block_params(block).iter().chain(results)
+    // For each value that a branch passes it looks for the way among all.
+    let searches = func.layout.blocks().filter_map(|block| {
+        let inst = func.layout.last_inst(block)?;
+        let ways = successors(func, inst).count() as u64;
+        let passed = |target| func.dfg.num_block_params(target) as u64;
+        Some(successors(func, inst).map(passed).sum::<u64>().saturating_mul(ways) / WAYS)
     });
-    values.map(|value| u64::from(spans.blocks_in(spans.get(*value)))).sum()
+    searches.fold(crossings(func, spans).saturating_mul(CARRY), u64::saturating_add)
+}
+
+/// How many pairs there are of a value that is alive and a block, or a branch to a block.
+fn crossings(func: &Function, spans: &Spans) -> u64 {
+    let mut edges: SecondaryMap<Block, u64> = SecondaryMap::new();
+    for block in func.layout.blocks() {
+        let Some(inst) = func.layout.last_inst(block) else { continue };
+        successors(func, inst).for_each(|target| edges[target] += 1);
+    }
+    let mut before = Vec::with_capacity(spans.blocks.len());
+    let mut sum = 0;
+    for (block, _) in &spans.blocks {
+        sum += 1 + edges[*block];
+        before.push(sum);
+    }
+    let at = |number: u32| before.get(spans.block(number) as usize).copied().unwrap_or(sum);
+    let crossed = |value: Value| {
+        let Span { start, end } = spans.get(value);
+        at(end).saturating_sub(at(start))
+    };
+    values(func).map(crossed).fold(0, u64::saturating_add)
+}
+
+/// All values that blocks and instructions make.
+fn values(func: &Function) -> impl Iterator<Item = Value> + '_ {
+    func.layout.blocks().flat_map(|block| {
+        let results = func.layout.block_insts(block).flat_map(|inst| func.dfg.inst_results(inst));
+        func.dfg.block_params(block).iter().chain(results).copied()
+    })
 }
 
 fn is_guarded(func: &Function, inst: Inst) -> bool {

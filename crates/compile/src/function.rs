@@ -1,12 +1,14 @@
 //! Compiling one function.
 
 use crate::allocation::{self, Allocator};
+use crate::budget::{Budget, INSTRUCTION};
 use crate::environment::Environment;
 use crate::pointers::{self, OF_POINTER};
+use crate::survey::Survey;
 use crate::target::Target;
-use crate::translate::Entered;
 use crate::translate::owned::{Caught, OF_LOCAL, OF_OPERAND};
-use crate::{CompileError, arch, relocatable, translate};
+use crate::translate::{Entered, Input, UsedLocals};
+use crate::{CompileError, arch, phis, relocatable, translate};
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::{self, LibCall, UserFuncName};
 use cranelift_codegen::{
@@ -30,6 +32,24 @@ pub(crate) struct MachineFunction {
     pub positions: Vec<(u32, u32)>,
     pub sites: Vec<Site>,
 }
+
+impl MachineFunction {
+    /// About how many bytes it takes in an image, which doubles its size when it grows.
+    pub fn memory(&self) -> u64 {
+        let lists = |site: &Site| {
+            let words = site.references.len() + site.pointers.len() + site.owned.len();
+            words * size_of::<u32>() + site.handlers.len() * size_of::<Handler>() + SITE
+        };
+        let tables = self.sites.iter().map(lists).sum::<usize>()
+            + (self.traps.len() + self.positions.len() + self.calls.len()) * ENTRY;
+        2 * (self.code.len() + tables) as u64
+    }
+}
+
+/// About how many bytes an entry of a table takes.
+const ENTRY: usize = 32;
+/// About how many bytes a call takes in an image, without its lists.
+const SITE: usize = 64;
 
 /// A call with references or listed pointers in its frame, or with handlers.
 pub(crate) struct Site {
@@ -76,6 +96,9 @@ pub(crate) const THUNKS: u32 = 2;
 /// The name space of the code that continues the frame below.
 pub(crate) const CONTINUE_BELOW: u32 = 3;
 
+/// From how many instructions on a function leaves nothing for the next one.
+const LARGE: usize = 100_000;
+
 /// What compiling reuses from one function to the next.
 pub(crate) struct FunctionCompiler {
     context: Context,
@@ -96,6 +119,13 @@ impl Default for FunctionCompiler {
 }
 
 impl FunctionCompiler {
+    /// Gives back what a large function has needed.
+    pub fn shrink(&mut self) {
+        if self.context.func.dfg.num_insts() > LARGE {
+            *self = FunctionCompiler::default();
+        }
+    }
+
     /// Validates and compiles a body.
     pub fn compile(
         &mut self,
@@ -103,8 +133,10 @@ impl FunctionCompiler {
         func: FuncToValidate<ValidatorResources>,
         body: &FunctionBody<'_>,
         entered: Entered,
+        survey: &Survey,
+        budget: &mut Budget,
     ) -> Result<MachineFunction, CompileError> {
-        let compiled = self.compile_body(env, func, body, entered);
+        let compiled = self.compile_body(env, func, body, entered, survey, budget);
         compiled.map_err(|error| error.at(body.range().start))
     }
 
@@ -114,20 +146,19 @@ impl FunctionCompiler {
         func: FuncToValidate<ValidatorResources>,
         body: &FunctionBody<'_>,
         entered: Entered,
+        survey: &Survey,
+        budget: &mut Budget,
     ) -> Result<MachineFunction, CompileError> {
+        let is_frugal = survey.has_locals_in_memory(&env.limits);
+        let locals = UsedLocals { used: survey.used_locals(), are_in_memory: is_frugal };
         let index = func.index;
         let mut validator = func.into_validator(std::mem::take(&mut self.allocations));
         self.context.clear();
         self.context.func.name = UserFuncName::user(0, index);
         let func = &mut self.context.func;
-        let translated = translate::translate(
-            env,
-            &mut self.builder_context,
-            func,
-            &mut validator,
-            body,
-            entered,
-        );
+        let input = Input { body, entered, used: locals };
+        let context = &mut self.builder_context;
+        let translated = translate::translate(env, context, func, &mut validator, input, budget);
         self.allocations = validator.into_allocations();
         let (caught, pointers) = match translated {
             Ok(translated) => translated,
@@ -137,44 +168,52 @@ impl FunctionCompiler {
                 return Err(error);
             }
         };
-        let code = generate(env, &mut self.context, &mut self.regalloc, index, &caught, &pointers)?;
+        let code = generate(
+            env,
+            &mut self.context,
+            &mut self.regalloc,
+            is_frugal,
+            budget,
+            &caught,
+            &pointers,
+        )?;
         let body = body.range().start as u32;
         Ok(MachineFunction { function: Some(index), body, ..code })
     }
 }
 
-/// Generates code for the function in the context, whose exception handlers, by their
-/// numbers, catch what is given. Values are given that are pointers of the engine.
+/// Generates code for the function in the context, in linear time if it is to be frugal.
+/// What its exception handlers catch is given, by their numbers, and which values are pointers
+/// of the engine.
 pub(crate) fn generate(
     target: &Target,
     context: &mut Context,
     regalloc: &mut regalloc2::Ctx,
-    index: u32,
+    is_frugal: bool,
+    budget: &mut Budget,
     caught: &[Caught],
     pointers: &[ir::Value],
 ) -> Result<MachineFunction, CompileError> {
-    let failed = |message: String| CompileError::Codegen { function: index, message };
+    let function = budget.function();
+    let failed = |message: String| CompileError::Codegen { function, message };
     let mut control = ControlPlane::default();
     if target.snapshots {
         pointers::load_anew(&mut context.func);
     }
-    context.optimize(&*target.isa, &mut control).map_err(|error| failed(format!("{error}")))?;
+    budget.charge("its instructions", context.func.dfg.num_insts() as u64 * INSTRUCTION)?;
+    phis::charge(context, budget)?;
+    let isa = if is_frugal { &target.frugal_isa } else { &target.isa };
+    context.optimize(&**isa, &mut control).map_err(|error| failed(format!("{error}")))?;
     if target.snapshots {
-        pointers::list_pointers(&mut context.func, pointers);
+        pointers::list_pointers(&mut context.func, pointers, budget)?;
         context.flowgraph();
     }
     relocatable::make_relocatable(&mut context.func)
         .map_err(|immovable| failed(format!("the frame cannot move: {}", immovable.0)))?;
-    let most = target.limits.allocation;
-    let isa = match allocation::choose(context, &target.limits) {
-        Ok(Allocator::Backtracking) => &*target.isa,
-        Ok(Allocator::SinglePass) => &*target.single_pass_isa,
-        Err(steps) => {
-            return Err(CompileError::too_large(format!(
-                "to allocate the registers of function {index} takes about {steps} steps; at \
-                 most {most} are allowed (Config::max_allocation)"
-            )));
-        }
+    let isa = match allocation::choose(context, &target.limits, is_frugal, budget)? {
+        Allocator::Backtracking => &target.isa,
+        Allocator::SinglePass if is_frugal => &target.frugal_isa,
+        Allocator::SinglePass => &target.single_pass_isa,
     };
     let stencil = isa
         .compile_function(&context.func, &context.domtree, regalloc, false, &mut control)

@@ -17,6 +17,7 @@
 mod allocation;
 mod arch;
 mod brief;
+mod budget;
 mod convert;
 mod design;
 mod emit;
@@ -25,7 +26,9 @@ mod function;
 mod handlers;
 mod image;
 mod limits;
+mod memory;
 mod module;
+mod phis;
 mod pointers;
 mod relocatable;
 mod signature;
@@ -38,7 +41,7 @@ mod validate;
 mod watch;
 
 pub use limits::Limits;
-pub use module::{CompiledModule, compile_module};
+pub use module::{CompiledModule, Cost, compile_module};
 pub use target::{OptLevel, Target};
 pub use trampoline::{entry_trampoline, host_trampoline, stack_trampoline};
 pub use validate::validate_module;
@@ -65,6 +68,14 @@ pub enum CompileError {
         offset: Option<u64>,
         /// What is too large.
         message: String,
+    },
+    /// The allocator has not as much memory as is needed.
+    #[error("there is not enough memory to compile {what}: it takes about {bytes} bytes")]
+    OutOfMemory {
+        /// What cannot be compiled.
+        what: String,
+        /// How many bytes that takes.
+        bytes: u64,
     },
     /// Whoever watched it has ended the compilation.
     #[error("the compilation was cancelled")]

@@ -16,20 +16,33 @@ pub struct Limits {
     /// How many instructions of a function may switch between stacks: each is
     /// inline code for several cases.
     pub switches: u64,
-    /// For how many pairs of a reference and a call during which it is needed a
-    /// function may ask.
-    pub live_references: u64,
-    /// How many pairs of a local that is used and a block a function may have.
+    /// How many [steps](crate::budget) compiling a body may take, for each byte of it, beyond
+    /// [`FREE_STEPS`](Self::FREE_STEPS).
+    pub steps: u64,
+    /// How many bytes of memory compiling a body may take, for each byte of it, beyond
+    /// [`FREE_MEMORY`](Self::FREE_MEMORY).
+    pub memory: u64,
+    /// How many pairs of a local that is used and a block a body may have, for each byte of
+    /// it, beyond [`FREE_LOCAL_BLOCKS`](Self::FREE_LOCAL_BLOCKS), before its locals are kept in
+    /// memory. Zero keeps them there always.
     pub local_blocks: u64,
-    /// How many steps the allocation of a function's registers may take.
-    pub allocation: u64,
-    /// How many of them make the code generator look for a faster way.
+    /// How many steps the ordinary register allocator may take before the fast one is used.
+    /// Zero uses that always.
     pub backtracking: u64,
 }
 
 impl Limits {
     /// How many pieces of work may be asked for, whatever the size.
     pub const FREE_WORK: u64 = 1_000_000;
+    /// How many steps a function may take, whatever its size. All together may take four
+    /// times as many.
+    pub const FREE_STEPS: u64 = 40_000_000;
+    /// How many bytes of memory a function may take, whatever its size; and how many all
+    /// take together that are compiled at the same time, unless one alone takes more.
+    pub const FREE_MEMORY: u64 = 512 << 20;
+    /// How many pairs of a local and a block a function may have in registers, whatever its
+    /// size.
+    pub const FREE_LOCAL_BLOCKS: u64 = 300_000;
 }
 
 impl Default for Limits {
@@ -38,9 +51,9 @@ impl Default for Limits {
             nesting: 20_000,
             work: 4,
             switches: 5_000,
-            live_references: 8_000_000,
-            local_blocks: 100_000_000,
-            allocation: 2_000_000_000,
+            steps: 1000,
+            memory: 4096,
+            local_blocks: 16,
             backtracking: 50_000_000,
         }
     }

@@ -1,15 +1,18 @@
 //! Reading a module's sections, and compiling its functions in parallel.
 
+use crate::budget::{Budget, Total};
 use crate::design::first_class::{OnTopThunk, rout};
 use crate::design::thunk::Thunk;
 use crate::design::{Canonical, Operations, ReservedImport, is_reserved, thunk};
 use crate::environment::{Environment, Reserved};
 use crate::function::{FunctionCompiler, MachineFunction};
 use crate::limits::Limits;
+use crate::memory::Memory;
+use crate::survey::{Locals, Survey};
 use crate::target::Target;
 use crate::translate::Entered;
 use crate::watch::{Watch, Watched};
-use crate::{CompileError, brief, convert, handlers, image, survey};
+use crate::{CompileError, brief, convert, handlers, image, memory, survey};
 use rayon::prelude::*;
 use ropewalk_abi::InstanceLayout;
 use ropewalk_abi::code::CodeImage;
@@ -31,6 +34,17 @@ pub struct CompiledModule {
     pub layout: InstanceLayout,
     /// Its code.
     pub code: CodeImage,
+    /// What it took to compile its bodies, by the estimates that are limited.
+    pub cost: Cost,
+}
+
+/// What compiling the bodies of a module takes, estimated.
+#[derive(Clone, Copy, Debug)]
+pub struct Cost {
+    /// How many [steps](crate::budget).
+    pub steps: u64,
+    /// How many bytes of memory the largest takes.
+    pub memory: u64,
 }
 
 type Body<'a> = (FuncToValidate<ValidatorResources>, FunctionBody<'a>);
@@ -46,7 +60,7 @@ pub fn compile_module(
         read_sections(features, bytes)?;
     let operations = Operations::resolve(&info, &canonical, &reserved)?;
     let all = bodies.iter().map(|(_, body)| body);
-    check_limits(&info, &operations, &bodies, &target.limits)?;
+    let surveys = check_limits(&info, &operations, &bodies, &target.limits)?;
     let (lists, thunks) = handlers::collect(&mut info, &operations, &canonical, all);
     let all_thunks = thunks.in_order();
     check_routs(&all_thunks, info.imported_functions, &operations, &bodies)?;
@@ -59,19 +73,26 @@ pub fn compile_module(
         env.brief = brief::brief(info.imported_functions, bodies);
     }
     let copied = copied_bodies(&all_thunks, info.imported_functions, &bodies);
-    let mut functions = compile_bodies(&env, bodies, watch)?;
+    let (mut functions, steps) = compile_bodies(&env, bodies, &surveys, watch)?;
     let defined = functions.len() as u32;
     let mut compiler = FunctionCompiler::default();
     for ((number, thunk), copied) in (0..).zip(&all_thunks).zip(copied) {
         functions.push(match copied {
-            Some(((func, body), entered)) => compiler.compile(&env, func, &body, entered)?,
+            Some(((func, body), entered)) => {
+                let mut budget = Budget::new(func.index, SHORT as u64, &target.limits);
+                let survey = &surveys[(func.index - env.info.imported_functions) as usize];
+                compiler.compile(&env, func, &body, entered, survey, &mut budget)?
+            }
             None => thunk::compile(&env, thunk, number)?,
         });
     }
+    memory::check_image(&functions)?;
     let mut code = image::link(functions, info.imported_functions, defined)?;
     code.has_stackrefs = env.has_stackrefs;
     code.data = data;
-    Ok(CompiledModule { info, layout, code })
+    let memory = surveys.iter().map(|survey| survey.memory(&target.limits)).max();
+    let cost = Cost { steps, memory: memory.unwrap_or(0) };
+    Ok(CompiledModule { info, layout, code, cost })
 }
 
 /// Reads all sections, and validates all but the bodies.
@@ -103,31 +124,49 @@ fn check_limits(
     operations: &Operations,
     bodies: &[Body<'_>],
     limits: &Limits,
-) -> Result<(), CompileError> {
-    let surveys: Vec<_> =
-        bodies.par_iter().map(|(_, body)| survey::survey(info, operations, body, limits)).collect();
-    survey::check(&surveys, info.imported_functions, limits)
+) -> Result<Vec<Survey>, CompileError> {
+    let surveys: Vec<_> = bodies
+        .par_iter()
+        .map_init(Locals::default, |locals, (_, body)| {
+            survey::survey(info, operations, body, limits, locals)
+        })
+        .collect();
+    survey::check(&surveys, info.imported_functions, limits)?;
+    Ok(surveys)
 }
 
+/// Compiles the bodies of a module. Returns how many steps that took as well.
 fn compile_bodies(
     env: &Environment<'_>,
     bodies: Vec<Body<'_>>,
+    surveys: &[Survey],
     watch: Watch<'_>,
-) -> Result<Vec<MachineFunction>, CompileError> {
-    let length = |body: &FunctionBody<'_>| (body.range().end - body.range().start) as usize;
-    let watched = Watched::new(watch, bodies.iter().map(|(_, body)| length(body)).sum());
+) -> Result<(Vec<MachineFunction>, u64), CompileError> {
+    let bytes = surveys.iter().map(Survey::bytes).sum();
+    let watched = Watched::new(watch, bytes as usize);
+    let (memory, total) = (Memory::new(&env.limits), Total::new(bytes, &env.limits));
     let compiled: Vec<_> = bodies
         .into_par_iter()
-        .map_init(FunctionCompiler::default, |compiler, (func, body)| {
+        .zip(surveys)
+        .map_init(FunctionCompiler::default, |compiler, ((func, body), survey)| {
             watched.check()?;
-            let compiled = compiler.compile(env, func, &body, Entered::ByCall);
-            watched.advance(length(&body));
-            compiled
+            total.charge(0)?;
+            let mut budget = Budget::new(func.index, survey.bytes(), &env.limits);
+            let at = |error: CompileError| error.at(body.range().start);
+            let reserved = memory.reserve(func.index, survey).map_err(at)?;
+            let compiled = compiler.compile(env, func, &body, Entered::ByCall, survey, &mut budget);
+            compiler.shrink();
+            drop(reserved);
+            let compiled = compiled?;
+            total.charge(budget.used())?;
+            watched.advance(survey.bytes() as usize);
+            Ok::<_, CompileError>(compiled)
         })
         .collect();
     watched.check()?;
     // Of several errors, the first in the module.
-    compiled.into_iter().collect()
+    let compiled: Result<_, CompileError> = compiled.into_iter().collect();
+    Ok((compiled?, total.used()))
 }
 
 /// Fails unless the functions that extend stacks begin as they must.

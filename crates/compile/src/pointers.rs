@@ -20,6 +20,8 @@
 //! * addresses of code;
 //! * and what is computed from them.
 
+use crate::CompileError;
+use crate::budget::{Budget, LIVE_REFERENCE};
 use cranelift_codegen::cursor::{Cursor, FuncCursor};
 use cranelift_codegen::entity::{EntitySet, SecondaryMap};
 use cranelift_codegen::flowgraph::ControlFlowGraph;
@@ -28,7 +30,7 @@ use cranelift_codegen::ir::{
     MemFlagsData, Opcode, StackSlot, StackSlotData, StackSlotKind, Type, UserStackMapEntry, Value,
     ValueDef, types::*,
 };
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// How the list of a call tells pointers from all references.
 pub(crate) const OF_POINTER: Type = I8;
@@ -64,16 +66,21 @@ pub(crate) fn load_anew(func: &mut Function) {
 
 /// Gives every pointer that is needed after a call a slot that the call lists. Values that
 /// are known to be pointers are given.
-pub(crate) fn list_pointers(func: &mut Function, known: &[Value]) {
+pub(crate) fn list_pointers(
+    func: &mut Function,
+    known: &[Value],
+    budget: &mut Budget,
+) -> Result<(), CompileError> {
     let pointers = pointers(func, known);
     let mut cfg = ControlFlowGraph::with_function(func);
     if split_edges(func, &pointers) {
         cfg = ControlFlowGraph::with_function(func);
     }
-    let needed = Needed::of(func, &cfg, &pointers);
+    let needed = Needed::of(func, &cfg, &pointers, budget)?;
     if !needed.slots.is_empty() {
         reload(func, &needed);
     }
+    Ok(())
 }
 
 // ---- which values are pointers
@@ -237,13 +244,20 @@ struct Needed {
 }
 
 impl Needed {
-    fn of(func: &mut Function, cfg: &ControlFlowGraph, pointers: &EntitySet<Value>) -> Needed {
+    fn of(
+        func: &mut Function,
+        cfg: &ControlFlowGraph,
+        pointers: &EntitySet<Value>,
+        budget: &mut Budget,
+    ) -> Result<Needed, CompileError> {
         let order = Order::of(func);
         let users = users(func);
         let mut needed = Needed { slots: HashMap::new(), calls: Vec::new() };
         for pointer in pointers.iter() {
             let Some(users) = users.get(&pointer) else { continue };
-            let calls = order.calls_during(func, cfg, pointer, users);
+            let (calls, blocks) = order.calls_during(func, cfg, pointer, users);
+            let pairs = (calls.len() + blocks) as u64;
+            budget.charge("pointers that are needed during calls", pairs * LIVE_REFERENCE)?;
             if calls.is_empty() {
                 continue;
             }
@@ -252,7 +266,7 @@ impl Needed {
             needed.slots.insert(pointer, slot);
             needed.calls.extend(calls.into_iter().map(|call| (call, slot)));
         }
-        needed
+        Ok(needed)
     }
 }
 
@@ -277,14 +291,14 @@ impl Order {
         order
     }
 
-    /// The calls between where a value is made and its uses.
+    /// The calls between where a value is made and its uses, and how many blocks are there.
     fn calls_during(
         &self,
         func: &Function,
         cfg: &ControlFlowGraph,
         value: Value,
         users: &[Inst],
-    ) -> Vec<Inst> {
+    ) -> (Vec<Inst>, usize) {
         let (home, made) = match func.dfg.value_def(value) {
             ValueDef::Result(inst, _) => {
                 (func.layout.inst_block(inst).expect("it is in the function"), self.places[inst])
@@ -292,22 +306,27 @@ impl Order {
             ValueDef::Param(block, _) => (block, 0),
             ValueDef::Union(..) => unreachable!("the optimiser has chosen"),
         };
+        // Of several uses in a block, the last one counts.
+        let mut last: HashMap<Block, u32> = HashMap::new();
+        for &user in users {
+            let block = func.layout.inst_block(user).expect("it is in the function");
+            let last = last.entry(block).or_default();
+            *last = (*last).max(self.places[user]);
+        }
         let mut found: Vec<Inst> = Vec::new();
-        let mut seen: EntitySet<Block> = EntitySet::new();
+        let mut seen: HashSet<Block> = HashSet::new();
         let mut pending: Vec<Block> = Vec::new();
         let mut within = |block: Block, before: u32, pending: &mut Vec<Block>| {
+            let calls = &self.calls[block];
             let after = if block == home { made } else { 0 };
-            let calls = self.calls[block].iter();
-            let calls = calls.filter(|(place, _)| (after + 1..before).contains(place));
-            found.extend(calls.map(|(_, call)| *call));
+            let first = calls.partition_point(|(place, _)| *place <= after);
+            let end = calls.partition_point(|(place, _)| *place < before).max(first);
+            found.extend(calls[first..end].iter().map(|(_, call)| *call));
             if block != home {
                 pending.extend(cfg.pred_iter(block).map(|pred| pred.block));
             }
         };
-        for &user in users {
-            let block = func.layout.inst_block(user).expect("it is in the function");
-            within(block, self.places[user], &mut pending);
-        }
+        last.iter().for_each(|(block, place)| within(*block, *place, &mut pending));
         while let Some(block) = pending.pop() {
             if seen.insert(block) {
                 // Beyond its last instruction, which may be a call.
@@ -316,7 +335,7 @@ impl Order {
         }
         found.sort_unstable_by_key(|call| call.as_u32());
         found.dedup();
-        found
+        (found, seen.len())
     }
 }
 

@@ -27,13 +27,25 @@ use wasmparser::{BlockType, Catch, FunctionBody, Handle, Operator, ResumeTable, 
 const SWITCH: u64 = 64;
 /// How many locals are one piece of work.
 const LOCALS: u64 = 16;
+/// How many edges of a call are looked through as fast as one.
+const FEW_EDGES: u64 = 16;
+/// How many bytes of memory a byte of a body takes while it is compiled.
+const BYTE_MEMORY: u64 = 2048;
+/// The same, for a piece of work.
+const WORK_MEMORY: u64 = 1200;
+/// The same, for an instruction that switches between stacks.
+const SWITCH_MEMORY: u64 = 64 << 10;
+/// The same, for a pair of a local and a block.
+const LOCAL_BLOCK_MEMORY: u64 = 96;
+/// How many locals a function can have, and more.
+const MOST_LOCALS: u32 = 1 << 20;
 /// How many blocks of code an instruction becomes that switches between stacks.
 const SWITCH_BLOCKS: u64 = 16;
 /// The same for an operator on objects.
 const OBJECT_BLOCKS: u64 = 4;
 
 /// What a body asks for.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Survey {
     /// Where it begins in the module.
     offset: u64,
@@ -45,10 +57,12 @@ pub(crate) struct Survey {
     nesting: u64,
     /// How many instructions switch between stacks.
     switches: u64,
-    /// How many of its locals are used.
-    locals: u64,
+    /// Which of its locals are used, in order.
+    used: Vec<u32>,
     /// About how many blocks of code it becomes.
     blocks: u64,
+    /// The sum of the squares of how many locals each loop uses.
+    loops: u64,
 }
 
 /// Looks through a body; stops where it asks for too much.
@@ -57,14 +71,18 @@ pub(crate) fn survey(
     operations: &Operations,
     body: &FunctionBody<'_>,
     limits: &Limits,
+    locals: &mut Locals,
 ) -> Survey {
     let bytes = body.range().end - body.range().start;
     let most = most_work(bytes, limits);
     let survey = Survey { offset: body.range().start, bytes, ..Survey::default() };
+    let (labels, loops) = (vec![0], Loops::default());
     let mut surveyor =
-        Surveyor { info, operations, survey, labels: vec![0], used: Vec::new(), tries: vec![] };
+        Surveyor { info, operations, survey, labels, loops, locals, tries: Vec::new() };
     surveyor.body(body, most, limits.switches);
-    surveyor.survey
+    let mut survey = surveyor.survey;
+    survey.used = locals.take_used();
+    survey
 }
 
 /// Fails if the bodies of a module, the first of which has an index, ask for more
@@ -100,8 +118,49 @@ fn too_much_work(who: &str, work: u64, most: u64, bytes: u64) -> CompileError {
 }
 
 impl Survey {
+    /// How many bytes the body has.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Which locals are used, in order.
+    pub fn used_locals(&self) -> &[u32] {
+        &self.used
+    }
+
+    /// Whether the function keeps its locals in memory, since finding out in which block
+    /// each has which value would take out of all proportion.
+    pub fn has_locals_in_memory(&self, limits: &Limits) -> bool {
+        let free = if limits.local_blocks == 0 { 0 } else { Limits::FREE_LOCAL_BLOCKS };
+        let most = free.saturating_add(limits.local_blocks.saturating_mul(self.bytes));
+        limits.local_blocks == 0 || self.local_blocks() > most
+    }
+
+    /// How many pairs of a local and a block it has, where a loop counts once more for each
+    /// pair of locals.
+    fn local_blocks(&self) -> u64 {
+        (self.used.len() as u64).saturating_mul(self.blocks).saturating_add(self.loops)
+    }
+
+    /// About how many bytes of memory compiling it takes.
+    pub fn memory(&self, limits: &Limits) -> u64 {
+        let pairs = match self.has_locals_in_memory(limits) {
+            true => 0,
+            false => self.local_blocks(),
+        };
+        let parts = [
+            (self.bytes, BYTE_MEMORY),
+            (self.work.saturating_sub(self.switches * SWITCH), WORK_MEMORY),
+            (self.switches, SWITCH_MEMORY),
+            (pairs, LOCAL_BLOCK_MEMORY),
+        ];
+        parts
+            .iter()
+            .fold(0, |sum: u64, (count, each)| sum.saturating_add(count.saturating_mul(*each)))
+    }
+
     fn check(&self, function: u32, limits: &Limits) -> Result<(), CompileError> {
-        let Survey { bytes, work, nesting, switches, locals, blocks, .. } = *self;
+        let Survey { bytes, work, nesting, switches, .. } = *self;
         if nesting > limits.nesting {
             return Err(CompileError::too_large(format!(
                 "function {function} nests {nesting} blocks; at most {} are allowed \
@@ -114,13 +173,6 @@ impl Survey {
                 "function {function} has {switches} or more instructions that switch between \
                  stacks; at most {} are allowed (Config::max_switches)",
                 limits.switches
-            )));
-        }
-        if locals.saturating_mul(blocks) > limits.local_blocks {
-            return Err(CompileError::too_large(format!(
-                "function {function} uses {locals} locals in about {blocks} blocks of code; \
-                 the product may be at most {} (Config::max_local_blocks)",
-                limits.local_blocks
             )));
         }
         let most = most_work(bytes, limits);
@@ -141,8 +193,8 @@ struct Surveyor<'a> {
     survey: Survey,
     /// How many values a branch to each open block passes.
     labels: Vec<u64>,
-    /// Which locals are used.
-    used: Vec<bool>,
+    loops: Loops,
+    locals: &'a mut Locals,
     /// For each `try_table` that is open the number of its block, and what calls
     /// in it can reach.
     tries: Vec<(usize, Reachable)>,
@@ -253,12 +305,17 @@ impl Surveyor<'_> {
             BlockType::FuncType(ty) => self.arity(ty),
         };
         self.labels.push(if is_loop { params } else { results });
+        if is_loop {
+            self.loops.open(self.labels.len(), self.locals.uses);
+        }
         self.survey.work += params + results;
         self.survey.blocks += 2;
         self.survey.nesting = self.survey.nesting.max(self.labels.len() as u64 - 1);
     }
 
     fn end(&mut self) {
+        let square = self.loops.close(self.labels.len());
+        self.survey.loops = self.survey.loops.saturating_add(square);
         self.labels.pop();
         if self.tries.last().is_some_and(|(block, _)| *block >= self.labels.len()) {
             self.tries.pop();
@@ -272,13 +329,8 @@ impl Surveyor<'_> {
     }
 
     fn local(&mut self, local: u32) {
-        let local = local as usize;
-        if local < 1 << 20 && local >= self.used.len() {
-            self.used.resize(local + 1, false);
-        }
-        if let Some(used @ false) = self.used.get_mut(local) {
-            *used = true;
-            self.survey.locals += 1;
+        if let Some(last) = self.locals.use_local(local) {
+            self.loops.use_local(last);
         }
     }
 
@@ -308,8 +360,10 @@ impl Surveyor<'_> {
     /// An operator from which exceptions go to the clauses around.
     fn guarded(&mut self) {
         let Some((_, reachable)) = self.tries.last() else { return };
-        self.survey.work += reachable.len() as u64;
-        self.survey.blocks += 1;
+        let edges = reachable.len() as u64;
+        self.survey.work += edges;
+        // To bring a value to a clause, all edges of the call are looked through.
+        self.survey.blocks += 1 + edges * (1 + edges / FEW_EDGES);
     }
 
     /// An operator that switches between stacks. It may do so in several places.
@@ -358,6 +412,88 @@ impl Surveyor<'_> {
             Some(CompositeType::Struct(ty)) => ty.fields.len() as u64,
             _ => 0,
         }
+    }
+}
+
+/// The locals that a body uses. It is cleared for the next body, and keeps its memory.
+#[derive(Default)]
+pub(crate) struct Locals {
+    /// For each local the number of its last use, if there is one.
+    last: Vec<u64>,
+    used: Vec<u32>,
+    /// How many uses there were.
+    uses: u64,
+}
+
+impl Locals {
+    /// Notes a use; returns the number of the last one before it, or zero.
+    fn use_local(&mut self, local: u32) -> Option<u64> {
+        if local >= MOST_LOCALS {
+            return None;
+        }
+        if local as usize >= self.last.len() {
+            self.last.resize(local as usize + 1, 0);
+        }
+        self.uses += 1;
+        let last = std::mem::replace(&mut self.last[local as usize], self.uses);
+        if last == 0 {
+            self.used.push(local);
+        }
+        Some(last)
+    }
+
+    fn take_used(&mut self) -> Vec<u32> {
+        let mut used = std::mem::take(&mut self.used);
+        used.iter().for_each(|local| self.last[*local as usize] = 0);
+        self.uses = 0;
+        used.sort_unstable();
+        used
+    }
+}
+
+/// The loops that are open, each with how many locals are used in it.
+#[derive(Default)]
+struct Loops {
+    open: Vec<Loop>,
+}
+
+struct Loop {
+    /// How deep it nests.
+    nesting: usize,
+    /// How many uses there were before it.
+    start: u64,
+    /// How many locals were used in it for the first time, without those that are
+    /// counted in a loop inside, and less those that an inner loop counts as well.
+    locals: i64,
+}
+
+impl Loops {
+    fn open(&mut self, nesting: usize, uses: u64) {
+        self.open.push(Loop { nesting, start: uses, locals: 0 });
+    }
+
+    /// Counts a local in each open loop that has not used it yet: those are the inner
+    /// ones. The innermost one counts it for all of them, until it is closed.
+    fn use_local(&mut self, last: u64) {
+        let Some(innermost) = self.open.len().checked_sub(1) else { return };
+        let first = self.open.partition_point(|outer| outer.start < last);
+        if first > innermost {
+            return;
+        }
+        self.open[innermost].locals += 1;
+        if let Some(outer) = first.checked_sub(1) {
+            self.open[outer].locals -= 1;
+        }
+    }
+
+    /// Closes a loop, if one nests so deep; returns the square of its locals.
+    fn close(&mut self, nesting: usize) -> u64 {
+        let Some(inner) = self.open.pop_if(|inner| inner.nesting == nesting) else { return 0 };
+        if let Some(outer) = self.open.last_mut() {
+            outer.locals += inner.locals;
+        }
+        let locals = inner.locals.unsigned_abs();
+        locals.saturating_mul(locals)
     }
 }
 

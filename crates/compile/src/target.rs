@@ -23,6 +23,8 @@ pub struct Target {
     pub(crate) isa: OwnedTargetIsa,
     /// The same, with registers allocated in a single pass.
     pub(crate) single_pass_isa: OwnedTargetIsa,
+    /// The same, without an optimiser as well, for functions that would take too long.
+    pub(crate) frugal_isa: OwnedTargetIsa,
     /// Whether the machine multiplies and adds in one step.
     pub(crate) has_fma: bool,
     /// Whether a stack is moved to other memory before every switch to it.
@@ -59,11 +61,13 @@ impl Target {
         arch::check_machine()?;
         let isa = host_isa(opt_level, "backtracking")?;
         let single_pass_isa = host_isa(opt_level, "single_pass")?;
+        let frugal_isa = host_isa(OptLevel::None, "single_pass")?;
         let has_fma = arch::has_fused_multiply_add();
         let limits = Limits::default();
         Ok(Target {
             isa,
             single_pass_isa,
+            frugal_isa,
             has_fma,
             move_stacks: false,
             check_stacks: false,
@@ -84,6 +88,7 @@ impl Target {
         let &Target {
             ref isa,
             single_pass_isa: _,
+            frugal_isa: _,
             has_fma: _,
             move_stacks,
             check_stacks,

@@ -19,6 +19,7 @@
 //! continuation begins. It takes the arguments from where a switch puts them,
 //! calls the function, and continues the parent with the results.
 
+use crate::budget::Budget;
 use crate::emit::open_function;
 use crate::emit::record::{Records, func_ref, host, store};
 use crate::emit::transfer::Transfer;
@@ -30,6 +31,7 @@ use crate::{CompileError, image, signature};
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, UserFuncName, Value, types::I64};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use regalloc2::Ctx;
 use ropewalk_abi::access::PAGE;
 use ropewalk_abi::code::CodeImage;
 use ropewalk_abi::signature::{param_places, result_places};
@@ -182,7 +184,8 @@ fn build(
     let pointers: Vec<Value> = params.iter().take(pointers).filter(is_word).copied().collect();
     body(&mut builder, &params);
     builder.finalize(target.isa.frontend_config());
+    let (mut regalloc, mut budget) = (Ctx::default(), Budget::new(0, 0, &target.limits));
     let function =
-        generate(target, &mut context, &mut regalloc2::Ctx::default(), 0, &[], &pointers)?;
+        generate(target, &mut context, &mut regalloc, false, &mut budget, &[], &pointers)?;
     image::link(vec![function], 0, 1)
 }

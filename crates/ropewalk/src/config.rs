@@ -500,32 +500,40 @@ impl Config {
         self
     }
 
-    /// How many pairs of a reference and a call during which it is needed a
-    /// function may have: the collector has a list for each call. Eight million by
-    /// default. Beyond that, a module is too large.
-    pub fn max_live_references(&mut self, count: u64) -> &mut Config {
-        self.limits.live_references = count;
+    /// How many *steps* compiling a function may take, for each byte of it, in addition to
+    /// forty million that are free. A thousand by default. All functions of a module together
+    /// may take that for each byte, and 160 million. Beyond that, a module is too large.
+    ///
+    /// A step is about ten nanoseconds. Steps are counted before the work is done, so that
+    /// the same module is always refused or never.
+    pub fn max_steps(&mut self, per_byte: u64) -> &mut Config {
+        self.limits.steps = per_byte;
         self
     }
 
-    /// How many locals a function may use, times its blocks. A hundred million by
-    /// default. Beyond that, a module is too large.
-    pub fn max_local_blocks(&mut self, count: u64) -> &mut Config {
-        self.limits.local_blocks = count;
+    /// How many bytes of memory compiling a function may take, for each byte of it, in
+    /// addition to 512 MiB that are free. 4096 by default. The number is estimated before
+    /// the function is compiled. Beyond that, a module is too large.
+    ///
+    /// Functions that are compiled at the same time take 512 MiB together, or one of them
+    /// is compiled alone.
+    pub fn max_compile_memory(&mut self, per_byte: u64) -> &mut Config {
+        self.limits.memory = per_byte;
         self
     }
 
-    /// How many steps it may take to find registers for the values of a function,
-    /// where that is more than linear. Two thousand million by default, which is
-    /// some seconds. Beyond that, a module is too large.
-    pub fn max_allocation(&mut self, steps: u64) -> &mut Config {
-        self.limits.allocation = steps;
+    /// How many locals a function may use, times its blocks, for each byte of it, in addition
+    /// to 300,000 that are free, before its locals are kept in memory. 16 by default. Such a
+    /// function is compiled in linear time, and is slow. With zero all functions are compiled
+    /// so, for testing.
+    pub fn max_local_blocks(&mut self, per_byte: u64) -> &mut Config {
+        self.limits.local_blocks = per_byte;
         self
     }
 
-    /// How many steps of that make the compiler look for a faster way, whose code
-    /// is worse and has larger frames. Fifty million by default. With zero it
-    /// always goes that way, for testing.
+    /// How many steps of looking for registers make the compiler look for a faster way, whose
+    /// code is worse and has larger frames. Fifty million by default. With zero it always
+    /// goes that way, for testing.
     pub fn max_backtracking(&mut self, steps: u64) -> &mut Config {
         self.limits.backtracking = steps;
         self

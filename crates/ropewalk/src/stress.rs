@@ -76,6 +76,9 @@ pub const SMALL_MEMORIES: Mode =
 /// Registers are allocated in a single pass, which makes larger frames.
 pub const SINGLE_PASS: Mode =
     Mode::new("registers in a single pass", |config| config.max_backtracking(0));
+/// Locals are kept in memory.
+pub const LOCALS_IN_MEMORY: Mode =
+    Mode::new("locals in memory", |config| config.max_local_blocks(0));
 /// Code is not optimised.
 pub const NOT_OPTIMISED: Mode =
     Mode::new("no optimisation", |config| config.opt_level(OptLevel::None));

@@ -63,6 +63,25 @@ fn every_script_passes_with_registers_allocated_in_a_single_pass() {
 }
 
 #[test]
+fn every_script_passes_with_locals_in_memory() {
+    check(stress::LOCALS_IN_MEMORY);
+}
+
+#[test]
+fn every_script_passes_with_locals_in_memory_while_stacks_move_and_every_allocation_collects() {
+    let _alone = MOVING.lock();
+    let mut config = stress::COLLECT_AND_MOVE.config();
+    // Frames are larger.
+    let is_deep = |name: &str| name.contains("frames") || name.contains("exhausts");
+    check_but(stress::LOCALS_IN_MEMORY.apply(&mut config).max_wasm_stack(1 << 20), is_deep);
+}
+
+#[test]
+fn every_script_passes_with_locals_in_memory_where_frames_list_their_pointers() {
+    check_but(stress::LOCALS_IN_MEMORY.apply(&mut stress::SNAPSHOTS.config()), |_| false);
+}
+
+#[test]
 fn every_script_passes_where_frames_list_their_pointers() {
     check(stress::SNAPSHOTS);
 }

@@ -14,6 +14,7 @@
 
 use super::call::OperationCall;
 use super::{bag, fiber, first_class, task};
+use crate::budget::Budget;
 use crate::emit::record::{Records, block, func_ref, host, store};
 use crate::emit::transfer::Transfer;
 use crate::emit::{check_room, open_function};
@@ -25,6 +26,7 @@ use crate::{CompileError, signature};
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, UserFuncName, Value};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use regalloc2::Ctx;
 use ropewalk_abi::signature::{param_places, result_places};
 use ropewalk_abi::stack::{NEW_STACK_ARGUMENTS, NEXT_GENERATION, StackKind, kind_bits};
 use ropewalk_abi::transfer::transfer_offset;
@@ -82,7 +84,8 @@ pub(crate) fn compile(
     thunk.emit(&mut emit);
     builder.finalize(env.isa.frontend_config());
     let pointers = [function, block, signal, captured];
-    generate(env, &mut context, &mut regalloc2::Ctx::default(), number, &[], &pointers)
+    let (mut regalloc, mut budget) = (Ctx::default(), Budget::new(number, 0, &env.limits));
+    generate(env, &mut context, &mut regalloc, false, &mut budget, &[], &pointers)
 }
 
 /// The types of a function that is called by reference, and its code.

@@ -209,10 +209,10 @@ impl Translator<'_> {
     fn emit_return_call(&mut self, callee: Callee, context: Value, ty: &FuncType) {
         self.free_below(ty.params().len());
         let below = self.stack.len() - ty.params().len();
-        let below: Vec<Value> = self.stack.drain(..below).collect();
+        let below = self.stack.take_below(..below);
         self.emit_return_call_without(callee, context, ty);
         // Blocks outside of this one find their operands where they continue.
-        self.stack.splice(..0, below);
+        self.stack.put_below(below);
     }
 
     /// The same, when nothing but the arguments is on the operand stack.

@@ -247,9 +247,10 @@ impl Translator<'_> {
             .collect::<wasmparser::Result<_>>()
             .expect("validation has read the targets");
         let mut ways = BTreeMap::new();
-        let default = self.table_target(table.default(), &mut ways);
-        let targets: Vec<_> =
-            depths.iter().map(|&depth| self.table_target(depth, &mut ways)).collect();
+        let is_long = depths.len() > SHORT_TABLE;
+        let mut target = |this: &mut Self, depth| this.table_target(depth, is_long, &mut ways);
+        let default = target(self, table.default());
+        let targets: Vec<_> = depths.iter().map(|&depth| target(self, depth)).collect();
         let data = ir::JumpTableData::new(default, &targets);
         let jump_table = self.builder.create_jump_table(data);
         self.builder.ins().br_table(index, jump_table);
@@ -257,8 +258,16 @@ impl Translator<'_> {
         self.set_unreachable();
     }
 
-    fn table_target(&mut self, depth: u32, ways: &mut BTreeMap<u32, Way>) -> ir::BlockCall {
-        let way = ways.entry(depth).or_insert_with(|| self.way_to(depth));
+    fn table_target(
+        &mut self,
+        depth: u32,
+        is_apart: bool,
+        ways: &mut BTreeMap<u32, Way>,
+    ) -> ir::BlockCall {
+        let way = ways.entry(depth).or_insert_with(|| match is_apart {
+            true => self.way_apart(depth),
+            false => self.way_to(depth),
+        });
         self.builder.func.dfg.block_call(way.block, &block_args(&way.operands))
     }
 
@@ -376,6 +385,11 @@ impl Translator<'_> {
         }
     }
 }
+
+/// Up to how many labels a table has that are branched to at once. Each value that a local
+/// brings to one of them is passed once for each place of the table, all of which are looked
+/// through for that. So of a longer one each label has a block of its own on the way.
+const SHORT_TABLE: usize = 16;
 
 pub(crate) fn block_args(values: &[Value]) -> Vec<BlockArg> {
     values.iter().map(|&value| BlockArg::Value(value)).collect()

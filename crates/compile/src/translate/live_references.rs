@@ -1,42 +1,38 @@
-//! References that are needed during calls.
+//! References that are needed during calls, or where blocks begin.
 //!
-//! The collector finds them by a list for each call, so that a function in which
-//! many are needed during many calls asks for their product.
+//! The collector finds them by a list for each call, and to make these lists, Cranelift
+//! keeps a set for each block. So a function in which many are needed during many calls or
+//! blocks asks for their product.
 
 use super::Translator;
 use crate::CompileError;
+use crate::budget::LIVE_REFERENCE;
 use crate::spans::Spans;
 use cranelift_codegen::ir::{Inst, Value};
 use std::collections::HashSet;
 
+/// How many pairs are not worth a look.
+const FEW: u64 = 100_000;
+
 impl Translator<'_> {
-    /// Fails if too many references are needed during too many calls.
-    pub(crate) fn check_live_references(&self) -> Result<(), CompileError> {
-        let most = self.env.limits.live_references;
+    /// Charges for the references that are needed during calls and at blocks.
+    pub(crate) fn charge_live_references(&mut self) -> Result<(), CompileError> {
         let func = &self.builder.func;
+        let references = self.references.iter().count() as u64;
+        if references == 0 {
+            return Ok(());
+        }
         let is_call = |inst: &Inst| func.dfg.insts[*inst].opcode().is_call();
         let insts = func.layout.blocks().flat_map(|block| func.layout.block_insts(block));
-        let references = self.references.iter().count() as u64;
-        if references < 1000 || references * insts.filter(is_call).count() as u64 <= most {
+        let places = insts.filter(is_call).count() + func.layout.blocks().count();
+        if references.saturating_mul(places as u64) <= FEW {
             return Ok(());
         }
         let found = self.live_references();
-        match found <= most {
-            true => Ok(()),
-            false => Err(self.too_many_references(found)),
-        }
+        self.budget.charge("references that are needed during calls", found * LIVE_REFERENCE)
     }
 
-    pub(super) fn too_many_references(&self, found: u64) -> CompileError {
-        let most = self.env.limits.live_references;
-        CompileError::too_large(format!(
-            "in function {} references are needed during calls {found} times; at most {most} are \
-             allowed (Config::max_live_references)",
-            self.function_index()
-        ))
-    }
-
-    /// About how often a reference is needed during a call.
+    /// About how often a reference is needed during a call or at the beginning of a block.
     fn live_references(&self) -> u64 {
         let func = &self.builder.func;
         let spans = Spans::of(func, func.layout.blocks());
@@ -49,7 +45,10 @@ impl Translator<'_> {
         let at = |number: u32| before.get(number as usize).copied().unwrap_or(calls);
         let values = self.references.iter().map(|value| func.dfg.resolve_aliases(value));
         let values: HashSet<Value> = values.collect();
-        let spans = values.iter().map(|value| spans.get(*value));
-        spans.map(|span| at(span.end).saturating_sub(at(span.start))).sum()
+        let spans = values.iter().map(|value| {
+            let span = spans.get(*value);
+            at(span.end).saturating_sub(at(span.start)) + u64::from(spans.blocks_in(span))
+        });
+        spans.sum()
     }
 }

@@ -15,11 +15,13 @@ mod dispatch;
 mod exception;
 mod fuel;
 mod gc;
+mod homes;
 mod interruption;
 mod live_references;
 mod memory;
 mod null;
 mod numeric;
+mod operands;
 pub(crate) mod owned;
 mod reference;
 mod running;
@@ -32,6 +34,7 @@ mod unseen;
 mod variable;
 
 use crate::CompileError;
+use crate::budget::Budget;
 use crate::design::call::{Recognised, Surroundings};
 pub(crate) use crate::design::first_class::on_top::{Entered, OnTop};
 use crate::emit::open_function;
@@ -43,6 +46,8 @@ use control::Control;
 use cranelift_codegen::entity::EntitySet;
 use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, Value, types::*};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
+use homes::{Home, Homes};
+use operands::Operands;
 use owned::{Caught, Owned};
 use ropewalk_abi::signature::param_places;
 use ropewalk_abi::{TrapCode, ValType};
@@ -54,12 +59,18 @@ pub(crate) struct Translator<'a> {
     pub env: &'a Environment<'a>,
     pub builder: FunctionBuilder<'a>,
     /// The operand stack. A `v128` is always an `I8X16` here.
-    pub stack: Vec<Value>,
+    pub stack: Operands,
     controls: Vec<Control>,
     /// How many blocks deep we are in code that cannot be reached.
     unreachable_depth: usize,
     reachable: bool,
     locals: Vec<Local>,
+    /// Where they are in memory, if they are there.
+    homes: Homes,
+    /// Which of them are used, and whether they are kept in memory.
+    used: UsedLocals<'a>,
+    /// What compiling may still take.
+    budget: &'a mut Budget,
     /// The context of the instance, the function's first argument.
     pub context: Value,
     caches: call::CallCaches,
@@ -88,33 +99,56 @@ pub(crate) struct Translator<'a> {
     unseen: unseen::Unseen,
 }
 
+/// What is translated.
+pub(crate) struct Input<'a, 'b> {
+    pub body: &'b FunctionBody<'b>,
+    pub entered: Entered,
+    pub used: UsedLocals<'a>,
+}
+
+/// The locals that a body uses.
+#[derive(Clone, Copy)]
+pub(crate) struct UsedLocals<'a> {
+    /// Their indices, in order.
+    pub used: &'a [u32],
+    /// Whether they are kept in memory.
+    pub are_in_memory: bool,
+}
+
 /// A local.
 #[derive(Clone, Copy)]
 struct Local {
-    variable: Variable,
-    /// Whether its values are listed at calls.
-    is_listed: bool,
-    /// Whether it holds a first-class stack.
-    is_stack: bool,
+    place: Place,
+    ty: ValType,
+}
+
+/// Where a local is.
+#[derive(Clone, Copy)]
+enum Place {
+    Variable(Variable),
+    Home(Home),
+    /// Nowhere: the body does not use it.
+    Unused,
 }
 
 /// Validates a body and translates it into `func`, in one pass over it. Returns what
 /// its exception handlers catch, and which values are pointers of the engine.
-pub(crate) fn translate(
-    env: &Environment<'_>,
-    builder_context: &mut FunctionBuilderContext,
-    func: &mut ir::Function,
+pub(crate) fn translate<'a>(
+    env: &'a Environment<'a>,
+    builder_context: &'a mut FunctionBuilderContext,
+    func: &'a mut ir::Function,
     validator: &mut FuncValidator<ValidatorResources>,
-    body: &FunctionBody<'_>,
-    entered: Entered,
+    input: Input<'a, '_>,
+    budget: &'a mut Budget,
 ) -> Result<(Vec<Caught>, Vec<Value>), CompileError> {
+    let Input { body, entered, used } = input;
     let ty = env.info.function_type(validator.index()).clone();
     func.signature = match entered {
         Entered::ByCall => signature::wasm(&ty),
         Entered::OnTop { .. } => signature::on_top_thunk(),
     };
     let builder = FunctionBuilder::new(func, builder_context);
-    let mut translator = Translator::new(env, builder);
+    let mut translator = Translator::new(env, builder, used, budget);
     let contents = match env.has_continuations || env.interruption || env.fuel {
         true => handlers::contents(&env.operations, body),
         false => handlers::Contents::default(),
@@ -146,10 +180,11 @@ pub(crate) fn translate(
             Recognised::Call(call) => translator.operation_call(&call),
         }
         translator.look_after(&operator);
-        translator.check_owned()?;
+        translator.keep_operands();
+        translator.charge_listed()?;
     }
     reader.finish()?;
-    translator.check_live_references()?;
+    translator.charge_live_references()?;
     Ok(translator.finish())
 }
 
@@ -176,15 +211,23 @@ fn read_locals<'b>(
 }
 
 impl<'a> Translator<'a> {
-    fn new(env: &'a Environment<'a>, builder: FunctionBuilder<'a>) -> Self {
+    fn new(
+        env: &'a Environment<'a>,
+        builder: FunctionBuilder<'a>,
+        used: UsedLocals<'a>,
+        budget: &'a mut Budget,
+    ) -> Self {
         Translator {
             env,
             builder,
-            stack: Vec::new(),
+            stack: Operands::default(),
             controls: Vec::new(),
             unreachable_depth: 0,
             reachable: true,
             locals: Vec::new(),
+            homes: Homes::default(),
+            used,
+            budget,
             context: Value::from_u32(0),
             caches: call::CallCaches::default(),
             traced: trace::Traced::default(),
@@ -220,7 +263,7 @@ impl<'a> Translator<'a> {
         };
         for (value, &ty) in params.into_iter().zip(ty.params()) {
             let local = self.declare_local(ty);
-            self.builder.def_var(local, value);
+            self.define_local(local, value);
         }
         self.push_function_frame(ty);
     }
@@ -232,11 +275,12 @@ impl<'a> Translator<'a> {
         let zero = self.zero(ty);
         for _ in 0..count {
             let local = self.declare_local(ty);
-            self.builder.def_var(local, zero);
+            self.define_local(local, zero);
         }
     }
 
     fn finish(mut self) -> (Vec<Caught>, Vec<Value>) {
+        self.clear_late_homes();
         self.separate_nulls();
         self.builder.finalize(self.env.isa.frontend_config());
         (self.caught, self.pointers)
@@ -266,18 +310,28 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// A variable for a local of a type.
-    fn declare_local(&mut self, ty: ValType) -> Variable {
+    /// Declares a local of a type; returns its index.
+    fn declare_local(&mut self, ty: ValType) -> u32 {
+        let index = self.locals.len() as u32;
+        let is_used = self.used.used.binary_search(&index).is_ok();
+        let place = match self.env.is_stackref(ty) {
+            _ if !is_used => Place::Unused,
+            true if self.used.are_in_memory => Place::Home(self.new_owned_home()),
+            false if self.used.are_in_memory => Place::Home(self.new_home(ty)),
+            _ => Place::Variable(self.declare_variable(ty)),
+        };
+        if let (Place::Variable(variable), true) = (place, self.env.is_stackref(ty)) {
+            self.own_local(index, variable);
+        }
+        self.locals.push(Local { place, ty });
+        index
+    }
+
+    fn declare_variable(&mut self, ty: ValType) -> Variable {
         let variable = self.builder.declare_var(clif_type(ty));
-        let is_listed = self.env.is_listed(ty);
-        if is_listed {
+        if self.env.is_listed(ty) {
             self.builder.declare_var_needs_stack_map(variable);
         }
-        let is_stack = self.env.is_stackref(ty);
-        if is_stack {
-            self.own_local(variable);
-        }
-        self.locals.push(Local { variable, is_listed, is_stack });
         variable
     }
 

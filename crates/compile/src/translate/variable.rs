@@ -1,17 +1,27 @@
 //! Locals and globals.
 
-use super::{Local, Translator, clif_type};
+use super::{Local, Place, Translator, clif_type};
 use crate::pointers::program_value;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value};
 
 impl Translator<'_> {
     pub fn local_get(&mut self, local: u32) {
-        let Local { variable, is_listed, is_stack } = self.locals[local as usize];
-        let value = self.builder.use_var(variable);
-        if is_listed {
+        let Local { place, ty } = self.locals[local as usize];
+        let value = match place {
+            Place::Variable(variable) => self.builder.use_var(variable),
+            Place::Home(home) => {
+                let value = self.load_home(home, ty);
+                if self.env.is_listed(ty) {
+                    self.builder.declare_value_needs_stack_map(value);
+                }
+                value
+            }
+            Place::Unused => unreachable!("the survey has seen all uses"),
+        };
+        if self.env.is_listed(ty) {
             self.references.insert(value);
         }
-        if is_stack {
+        if self.env.is_stackref(ty) {
             self.own_value(value);
         }
         self.push(value);
@@ -19,7 +29,17 @@ impl Translator<'_> {
 
     pub fn local_set(&mut self, local: u32) {
         let value = self.pop();
-        self.builder.def_var(self.locals[local as usize].variable, value);
+        self.define_local(local, value);
+    }
+
+    /// Gives a local a value.
+    pub(super) fn define_local(&mut self, local: u32, value: Value) {
+        match self.locals[local as usize].place {
+            Place::Variable(variable) => self.builder.def_var(variable, value),
+            Place::Home(home) => self.store_home(home, value),
+            Place::Unused => {}
+        }
+        self.keep_local(local, value);
     }
 
     pub fn local_tee(&mut self, local: u32) {

@@ -90,7 +90,7 @@ pub fn written() -> Vec<Vec<Mode>> {
     vec![modes]
 }
 
-const WRITTEN: [stress::Mode; 11] = [
+const WRITTEN: [stress::Mode; 12] = [
     DEFAULT,
     COLLECT,
     stress::MOVE,
@@ -101,6 +101,7 @@ const WRITTEN: [stress::Mode; 11] = [
     stress::STOP,
     stress::SMALL_MEMORIES,
     stress::SINGLE_PASS,
+    stress::LOCALS_IN_MEMORY,
     stress::NOT_OPTIMISED,
 ];
 

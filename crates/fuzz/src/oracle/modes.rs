@@ -26,12 +26,13 @@ pub fn all() -> &'static [Mode] {
     &MODES
 }
 
-const OTHERS: [stress::Mode; 8] = [
+const OTHERS: [stress::Mode; 9] = [
     stress::COLLECT,
     stress::MOVE,
     stress::COLLECT_AND_MOVE,
     stress::NOT_OPTIMISED,
     stress::SMALL_CODE,
+    stress::LOCALS_IN_MEMORY,
     POOL_OF_ONE,
     stress::MINIMAL_STACKS,
     stress::PARK,

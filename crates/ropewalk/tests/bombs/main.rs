@@ -5,7 +5,11 @@
 //! what else the machine does, and is compared with how long an ordinary function
 //! takes. Since it is that of the whole process, one test runs at a time.
 
+mod counted;
 mod kinds;
+mod out_of_memory;
+mod pairs;
+mod products;
 
 use kinds::KINDS;
 use ropewalk::{Config, Engine, Instance, Linker, Module, ModuleError, Store, Trap, TrapCode};
@@ -152,21 +156,18 @@ fn references_that_are_needed_during_many_calls_are_refused() {
     let _alone = alone();
     assert_eq!(
         refusal("operands live over calls", 12_000),
-        "the module is too large: in function 2 references are needed during calls 144000000 \
-         times; at most 8000000 are allowed (Config::max_live_references)"
+        "the module is too large: compiling function 2 takes 5760000000 or more steps, 5760000000 \
+         of them for references that are needed during calls; at most 88002000 are allowed for \
+         48002 bytes of code (Config::max_steps)"
     );
     assert!(refusal("references live over calls", 12_000).contains("function 3"));
     assert!(refusal("references set and live over calls", 12_000).contains("function 3"));
 }
 
 #[test]
-fn many_locals_in_many_blocks_are_refused() {
+fn many_locals_in_many_blocks_are_kept_in_memory() {
     let _alone = alone();
-    assert_eq!(
-        refusal("locals in loops", 12_000),
-        "the module is too large: function 0 uses 12001 locals in about 36000 blocks of code; the \
-         product may be at most 100000000 (Config::max_local_blocks)"
-    );
+    assert_eq!(outcome(&Engine::default(), &source("locals in loops", 12_000)), Ok(()));
 }
 
 #[test]
@@ -194,10 +195,10 @@ fn what_is_too_large_has_a_place() {
          (Config::max_nesting)\n  --> 3:4\n   |\n 3 |   (func $deep (local i32)\n   |    ^"
     );
     // What is found out later has one too.
-    config.max_live_references(1000).max_allocation(1000).max_backtracking(1);
+    config.max_steps(0).max_backtracking(1);
     let engine = Engine::new(&config).unwrap();
-    for kind in ["operands live over calls", "casts"] {
-        let error = Module::new(&engine, self::source(kind, 3000)).unwrap_err();
+    for kind in ["operands live over calls", "references live over calls"] {
+        let error = Module::new(&engine, self::source(kind, 3000)).map(drop).unwrap_err();
         let error = error.downcast_ref::<ModuleError>().unwrap();
         assert!(error.message().starts_with("the module is too large: "), "{error}");
         assert!(error.position().is_some(), "{error}");
@@ -231,25 +232,14 @@ fn limits_can_be_set() {
     };
     fails(|c| c.max_nesting(10), "nested blocks", 11, "(Config::max_nesting)");
     fails(|c| c.max_switches(10), "suspend", 11, "(Config::max_switches)");
-    fails(|c| c.max_local_blocks(100), "locals in loops", 50, "(Config::max_local_blocks)");
-    fails(
-        |c| c.max_live_references(10_000),
-        "operands live over calls",
-        1500,
-        "(Config::max_live_references)",
-    );
-    fails(
-        |c| c.max_allocation(1000).max_backtracking(1),
-        "casts",
-        3000,
-        "(Config::max_allocation)",
-    );
+    fails(|c| c.max_steps(0), "operands live over calls", 1010, "(Config::max_steps)");
+    fails(|c| c.max_compile_memory(0), "adds", 60_000, "(Config::max_compile_memory)");
     assert!(compile(|c| c.max_work(0), "results times calls", 1000).is_err());
     compile(|c| c.max_nesting(30_000), "nested blocks", 25_000).unwrap();
 }
 
 #[test]
-fn the_other_register_allocator_changes_no_result() {
+fn other_ways_to_compile_change_no_result() {
     let _alone = alone();
     let source = "(module
       (tag $e (param i32))
@@ -272,6 +262,7 @@ fn the_other_register_allocator_changes_no_result() {
         run.call(&mut store, 1000).unwrap()
     };
     assert_eq!(run(&Config::new()), run(Config::new().max_backtracking(0)));
+    assert_eq!(run(&Config::new()), run(Config::new().max_local_blocks(0)));
 }
 
 // ---- memory
