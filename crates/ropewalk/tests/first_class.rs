@@ -107,7 +107,8 @@ fn a_function_on_top_returns_to_a_clause_behind_very_many() {
                 catch $number $number))
             (i32.const -1)))"#
     );
-    let engine = Engine::new(Config::new().opt_level(OptLevel::None)).unwrap();
+    // So many clauses take more steps to compile than the default allows.
+    let engine = Engine::new(Config::new().opt_level(OptLevel::None).max_steps(10_000)).unwrap();
     let (mut store, instance) = instantiate_in(&engine, &text);
     let go = instance.get_typed_func::<i32, i32>(&mut store, "go").unwrap();
     assert_eq!(go.call(&mut store, 41).unwrap(), 42);

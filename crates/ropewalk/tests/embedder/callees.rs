@@ -55,7 +55,7 @@ pub const CALLEES: &[Callee] = &[
         p.store.set_time_slice(Some(Duration::from_micros(200))).unwrap();
         let waker = Waker::from(Arc::new(WhenWoken(p.deed.clone())));
         let spin = p.func::<i32, i64>("spin");
-        let mut future = Box::pin(spin.call_async(&mut p.store, 20_000_000));
+        let mut future = Box::pin(spin.call_async(&mut p.store, 1_000_000_000));
         p.deed.start();
         while future.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() {
             if p.deed.count() > 0 {
