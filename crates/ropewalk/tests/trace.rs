@@ -810,3 +810,29 @@ fn the_same_event_has_the_same_stacks_each_time() {
     let mut store = Store::new(&engine, ());
     assert!(store.at_stack_event(0, |_| {}).is_err());
 }
+
+/// A stack that was left at a fault does not say where it is.
+#[test]
+fn a_fault_is_an_event_at_which_all_stacks_can_be_listed() {
+    let text = r#"(module (memory 1)
+        (type $f (func (result i32))) (type $c (cont $f))
+        (func $faults (export "faults") (result i32) (i32.load (i32.const -1)))
+        (func (export "resumes") (result i32)
+          (resume $c (cont.new $c (ref.func $faults)))))"#;
+    for mode in [DEFAULT, MINIMAL_STACKS, PARK, CHECK] {
+        let engine = Engine::new(mode.config().trace(true)).unwrap();
+        // The events are that the host calls, that a stack is made and resumed, and the trap.
+        for (name, number) in [("faults", 2), ("resumes", 4)] {
+            let (mut store, instance) = instantiate_in(&engine, text);
+            let told = Arc::new(Mutex::new(None));
+            let tell = told.clone();
+            store
+                .at_stack_event(number, move |stacks| *tell.lock().unwrap() = Some(stacks.unwrap()))
+                .unwrap();
+            assert_eq!(code(call(&mut store, instance, name, &[])), TrapCode::MemoryOutOfBounds);
+            let stacks = told.lock().unwrap().take().expect("it is told of the trap");
+            let running = stacks.iter().find(|stack| stack.life == Life::Running).unwrap();
+            assert_eq!(frames(&running.backtrace)[0], "faults", "{}, {name}", mode.name);
+        }
+    }
+}

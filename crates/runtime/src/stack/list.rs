@@ -90,7 +90,7 @@ impl Store {
 
     /// At most so many of the stacks that run or wait for them, and as many others. A stack that
     /// was left at a fault does not say itself where it is.
-    fn list_stacks_left(
+    pub(crate) fn list_stacks_left(
         &self,
         most: usize,
         fault: Option<&LeavePoint>,

@@ -55,12 +55,21 @@ impl Store {
     /// Records an event, if one is made, after what was noted before it. Nothing if nothing
     /// is recorded here.
     fn record(&mut self, event: impl FnOnce(&mut Recorder, &Store) -> Option<Raw>) -> Option<()> {
+        self.record_at(None, event)
+    }
+
+    /// The same, where the running stack may have been left at a fault.
+    fn record_at(
+        &mut self,
+        fault: Option<&LeavePoint>,
+        event: impl FnOnce(&mut Recorder, &Store) -> Option<Raw>,
+    ) -> Option<()> {
         let mut recorder = self.recorder.take()?;
         if !self.stacks.notes.is_empty() {
-            self.record_notes(&mut recorder);
+            self.record_notes(&mut recorder, fault);
         }
         if let Some(raw) = event(&mut recorder, self) {
-            self.keep(&mut recorder, raw);
+            self.keep(&mut recorder, raw, fault);
         }
         self.recorder = Some(recorder);
         Some(())
@@ -68,13 +77,13 @@ impl Store {
 
     /// Keeps an event, and tells whoever listens. If that panics, the panic continues where
     /// the runtime is called the next time.
-    fn keep(&mut self, recorder: &mut Recorder, raw: Raw) {
+    fn keep(&mut self, recorder: &mut Recorder, raw: Raw, fault: Option<&LeavePoint>) {
         recorder.push(raw);
         if recorder.stream.as_ref().is_some_and(|stream| stream.is_due(&raw)) {
             recorder.hand_over(self);
         }
         if recorder.stop.is_some() {
-            self.count_down(recorder, &raw);
+            self.count_down(recorder, &raw, fault);
         }
         if let Some(mut listener) = recorder.listener.take() {
             let event = recorder.event(&raw);
@@ -89,10 +98,10 @@ impl Store {
     }
 
     /// Records what the table of stacks has noted.
-    fn record_notes(&mut self, recorder: &mut Recorder) {
+    fn record_notes(&mut self, recorder: &mut Recorder, fault: Option<&LeavePoint>) {
         for note in self.stacks.notes.take() {
             if let Some(raw) = self.note(recorder, note) {
-                self.keep(recorder, raw);
+                self.keep(recorder, raw, fault);
             }
         }
     }
@@ -223,7 +232,7 @@ impl Store {
 
     /// An activation has failed.
     pub(crate) fn trace_trap(&mut self, message: &str, fault: Option<&LeavePoint>) {
-        self.record(|recorder, store| {
+        self.record_at(fault, |recorder, store| {
             let raw = match fault {
                 None => recorder.here(store, Kind::Trap),
                 Some(left) => {

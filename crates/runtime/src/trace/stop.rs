@@ -6,6 +6,7 @@
 
 use super::Recorder;
 use super::event::{Kind, NONE, Raw};
+use crate::activation::LeavePoint;
 use crate::embedder::Foreign;
 use crate::stack::StackList;
 use crate::store::Store;
@@ -39,8 +40,14 @@ impl Store {
         }
     }
 
-    /// Counts an event that was just recorded, and stops if it is the one.
-    pub(super) fn count_down(&mut self, recorder: &mut Recorder, raw: &Raw) {
+    /// Counts an event that was just recorded, and stops if it is the one. The running stack may
+    /// have been left at a fault.
+    pub(super) fn count_down(
+        &mut self,
+        recorder: &mut Recorder,
+        raw: &Raw,
+        fault: Option<&LeavePoint>,
+    ) {
         // What the engine did by itself is told of in the middle of something else, which is
         // the next event; then the records agree.
         let is_noted = matches!(raw.kind, Kind::Drop | Kind::Park | Kind::Unpark | Kind::Grow);
@@ -51,21 +58,26 @@ impl Store {
             None => return,
         }
         let stop = recorder.stop.take().expect("it was just there");
-        let stacks = self.stacks_after(recorder, raw);
+        let stacks = self.stacks_after(recorder, raw, fault);
         recorder.end_stream(self);
         let told = stop.then.call_once(|then| then(stacks));
         self.embedder.unless_panic(told);
     }
 
     /// The stacks after an event that was just recorded.
-    fn stacks_after(&mut self, recorder: &Recorder, raw: &Raw) -> anyhow::Result<StackList> {
+    fn stacks_after(
+        &mut self,
+        recorder: &Recorder,
+        raw: &Raw,
+        fault: Option<&LeavePoint>,
+    ) -> anyhow::Result<StackList> {
         let to = match raw.kind {
             Kind::Resume | Kind::Suspend | Kind::Switch | Kind::Return | Kind::Throw => {
                 recorder.block_of(self, raw.other)
             }
             _ => None,
         };
-        let Some(to) = to else { return self.list_stacks() };
+        let Some(to) = to else { return Ok(self.list_stacks_left(usize::MAX, fault)?) };
         let context = self.context_mut();
         let (stack, base) = (context.stack, context.base);
         // SAFETY: the stacks are alive.
