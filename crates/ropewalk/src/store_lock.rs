@@ -72,7 +72,7 @@ impl StoreLock {
     }
 
     fn change(&self, from: usize, to: usize) -> bool {
-        self.state.compare_exchange(from, to, Ordering::SeqCst, Ordering::Relaxed).is_ok()
+        self.state.compare_exchange(from, to, Ordering::SeqCst, Ordering::SeqCst).is_ok()
     }
 
     #[cold]
