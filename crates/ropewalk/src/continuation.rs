@@ -126,11 +126,13 @@ impl Continuation {
         let number = func.type_id(&store.0.runtime)?;
         store.engine().prepare_continuations(number)?;
         let func_ref = func.in_store(&store.0.runtime)?;
-        // SAFETY: the function belongs to the store, and its type is prepared.
-        let reference =
-            unsafe { store.0.runtime.with_embedder(|runtime| runtime.new_held(func_ref)) }?;
         let ty = ContType::of_function(number);
-        Ok(Continuation::holding(&store.0.runtime, reference, ty))
+        // If the embedder panics, the continuation is dropped.
+        store.0.runtime.with_embedder(|runtime| {
+            // SAFETY: the function belongs to the store, and its type is prepared.
+            let reference = unsafe { runtime.new_held(func_ref) }?;
+            Ok(Continuation::holding(runtime, reference, ty))
+        })
     }
 
     fn holding(runtime: &RuntimeStore, reference: u64, ty: impl Into<KnownType>) -> Continuation {

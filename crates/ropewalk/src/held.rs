@@ -76,8 +76,11 @@ impl Held {
     pub fn try_clone(&self, runtime: &mut RuntimeStore) -> Result<Held> {
         self.check(runtime)?;
         let kind = StackKind::of(self.reference).expect("a reference to a stack");
-        let copy = runtime.with_embedder(|runtime| runtime.copy_held(self.reference, kind))?;
-        Ok(Held::new(runtime, copy))
+        // If the embedder panics, the copy is dropped.
+        runtime.with_embedder(|runtime| {
+            let copy = runtime.copy_held(self.reference, kind)?;
+            Ok(Held::new(runtime, copy))
+        })
     }
 
     /// The store that it is of.

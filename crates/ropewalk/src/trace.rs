@@ -116,7 +116,8 @@ impl<T> Store<T> {
     }
 
     /// Ends what is [streamed](Self::stream_trace); returns how many events were dropped. Fails if
-    /// it could not be written, and if nothing is streamed. A store that is dropped does the same.
+    /// it could not be written, if nothing is streamed, and where it is called by what writes the
+    /// trace. A store that is dropped does the same.
     pub fn finish_trace(&mut self) -> Result<u64> {
         self.check_traced()?;
         let finished = self.inner.runtime.finish_trace();

@@ -9,6 +9,7 @@
 use crate::limiter::Limiter;
 use crate::store::Store;
 use std::any::Any;
+use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// What a panic carries.
@@ -35,9 +36,9 @@ impl<T> Foreign<T> {
     }
 }
 
-impl<T> std::fmt::Debug for Foreign<T> {
+impl<T> fmt::Debug for Foreign<T> {
     /// Its own `Debug` would be code of the embedder.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Foreign")
     }
 }
@@ -45,6 +46,13 @@ impl<T> std::fmt::Debug for Foreign<T> {
 /// Calls code of the embedder, and returns what it panics with.
 pub fn guarded<R>(code: impl FnOnce() -> R) -> Result<R, Panic> {
     catch_unwind(AssertUnwindSafe(code))
+}
+
+/// Formats an error of the embedder. If its `Display` fails, what it has written is all there is.
+pub(crate) fn text(error: fmt::Arguments<'_>) -> String {
+    let mut text = String::new();
+    let _ = fmt::write(&mut text, error);
+    text
 }
 
 /// Drops what a panic carries, which is a value of the embedder too.
@@ -122,7 +130,8 @@ impl Embedder {
 
 impl Store {
     /// Does something for the host that may call the embedder. If that panics, the panic continues
-    /// afterwards, when the store is whole.
+    /// afterwards, when the store is whole, and what was made is dropped.
+    #[inline]
     pub fn with_embedder<R>(&mut self, work: impl FnOnce(&mut Store) -> R) -> R {
         let result = work(self);
         self.continue_panic();

@@ -1,6 +1,7 @@
 //! Errors of host functions.
 
 use crate::backtrace::Backtrace;
+use crate::embedder::text;
 use std::fmt;
 
 /// An error that a host function returned: its message, and where WebAssembly was.
@@ -51,7 +52,8 @@ impl Described {
     /// Calls code of the embedder.
     pub fn of(error: &anyhow::Error) -> Described {
         let is_bare = is_bare_message(error);
-        Described { message: format!("{error:#}"), first: error.to_string(), is_bare }
+        let (message, first) = (text(format_args!("{error:#}")), text(format_args!("{error}")));
+        Described { message, first, is_bare }
     }
 }
 

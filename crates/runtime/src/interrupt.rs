@@ -307,7 +307,8 @@ impl Store {
             return Outcome::END;
         }
         if self.interrupts.has(Reason::Always as u32) && self.options.heap.collect_always {
-            self.gc();
+            // What the embedder panics with continues when the activation has ended.
+            let _ = self.collect(0);
         }
         if self.interrupts.has(ENDING) {
             self.set_ending(Ending::Trap(TrapCode::Interrupt));

@@ -13,6 +13,7 @@ mod deeds;
 mod ending;
 mod growth;
 mod hooks;
+mod panics;
 mod program;
 mod wakers;
 

@@ -15,6 +15,7 @@ use super::words::Shapes;
 use crate::activation::LeavePoint;
 use crate::backtrace::Backtrace;
 use crate::code::LoadedModule;
+use crate::embedder::text;
 use crate::instance::Instance;
 use crate::pending::Awaits;
 use crate::store::Store;
@@ -538,8 +539,8 @@ impl<'a> Writer<'a> {
         for number in 0..store.heap.extern_count() {
             let value = store.heap.extern_value(number as u64);
             let written = value.map(|value| (self.take.host_value)(value)).transpose();
-            let written =
-                written.map_err(|error| SnapshotError::HostValue(format!("{error:#}")))?;
+            let written = written
+                .map_err(|error| SnapshotError::HostValue(text(format_args!("{error:#}"))))?;
             self.image.host_values.push(written);
         }
         Ok(())

@@ -13,6 +13,7 @@
 use super::Recorder;
 use super::event::{Kind, Raw};
 use super::finish::{Known, event};
+use crate::embedder::discard;
 use crate::store::Store;
 use ropewalk_trace::{Event, FunctionId, Trace, Writer};
 use std::fmt;
@@ -122,6 +123,11 @@ impl Stream {
         let Some(parts) = &self.parts else { return };
         // Where nobody receives any more, writing has failed, and the end says why.
         if let Err(TrySendError::Full(mut part)) = parts.try_send(part) {
+            if self.is_written_here() {
+                // Nobody else makes room, so the file ends before this part.
+                self.parts = None;
+                return;
+            }
             if self.when_behind == WhenBehind::Drop {
                 // The tables are small, and what comes later refers to them.
                 self.dropped += part.events.len() as u64;
@@ -131,7 +137,15 @@ impl Stream {
         }
     }
 
-    /// Ends the file; returns how many events were dropped.
+    /// Whether this thread is the one that writes: the embedder writes to the file, and uses the
+    /// store there.
+    fn is_written_here(&self) -> bool {
+        let here = std::thread::current().id();
+        self.thread.as_ref().is_some_and(|thread| thread.thread().id() == here)
+    }
+
+    /// Ends the file; returns how many events were dropped. The thread that writes cannot wait for
+    /// itself.
     fn finish(&mut self) -> io::Result<u64> {
         let dropped = self.dropped;
         self.send(Part {
@@ -141,9 +155,16 @@ impl Stream {
             events: Vec::new(),
         });
         self.parts = None;
+        if self.is_written_here() {
+            self.thread = None;
+            return Err(io::Error::other("the thread that writes the trace cannot end it"));
+        }
         match self.thread.take().map(JoinHandle::join) {
             Some(Ok(written)) => written.map(|()| dropped),
-            Some(Err(_)) => Err(io::Error::other("the thread that writes has panicked")),
+            Some(Err(panic)) => {
+                discard(panic);
+                Err(io::Error::other("the thread that writes has panicked"))
+            }
             None => Ok(dropped),
         }
     }
