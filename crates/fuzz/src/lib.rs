@@ -10,6 +10,7 @@ pub mod api;
 pub mod child;
 pub mod designs;
 pub mod drive;
+pub mod embedder;
 pub mod finding;
 pub mod imports;
 pub mod minimise;
@@ -43,6 +44,7 @@ pub(crate) fn message(error: &ropewalk::Error) -> String {
 pub fn targets() -> Vec<Box<dyn Target>> {
     let mut targets = designs::targets();
     targets.push(Box::new(api::Api));
+    targets.push(Box::new(embedder::Embedder));
     targets.push(Box::new(imports::Imports));
     targets.push(Box::new(mutate::Mutate));
     targets.push(Box::new(smith::Smith));

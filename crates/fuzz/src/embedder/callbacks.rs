@@ -1,0 +1,218 @@
+//! Callbacks that are no host functions.
+
+use super::case::Place;
+use super::host::pause;
+use super::site::{Reply, Site, WhenDropped};
+use anyhow::bail;
+use ropewalk::{Answer, ResourceLimiter, ResourceLimiterAsync, Result};
+use std::fmt;
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::task::{Wake, Waker};
+
+/// An error with code of its own.
+pub struct Failure(pub Site);
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.meet(Place::Display, None) {
+            Reply::Usual => f.write_str("the embedder fails"),
+            _ => Err(fmt::Error),
+        }
+    }
+}
+
+impl fmt::Debug for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Failure")
+    }
+}
+
+impl std::error::Error for Failure {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.meet(Place::Source, None);
+        None
+    }
+}
+
+/// A waker with code of its own.
+struct Wakes(Site, #[expect(dead_code, reason = "it is dropped")] WhenDropped);
+
+impl Wake for Wakes {
+    fn wake(self: Arc<Self>) {
+        self.0.meet(Place::Wake, None);
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.0.meet(Place::Wake, None);
+    }
+}
+
+/// A new waker with code of its own.
+pub fn waker(site: &Site) -> Waker {
+    Waker::from(Arc::new(Wakes(site.clone(), WhenDropped(site.clone(), Place::DropWaker))))
+}
+
+/// Where a trace is streamed to.
+pub struct Writes(pub Site);
+
+impl Write for Writes {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.0.meet(Place::TraceWrite, None) {
+            Reply::Usual => Ok(bytes.len()),
+            Reply::Wait(_) => Ok(bytes.len().min(1)),
+            _ => Err(io::Error::other("the embedder fails")),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Decides at once.
+pub struct Limits(Site, #[expect(dead_code, reason = "it is dropped")] WhenDropped);
+
+impl Limits {
+    pub fn new(site: &Site) -> Limits {
+        Limits(site.clone(), WhenDropped(site.clone(), Place::DropLimiter))
+    }
+
+    fn allows(&self, place: Place) -> bool {
+        self.0.meet(place, None) == Reply::Usual
+    }
+
+    fn decides(&self, place: Place) -> Result<bool> {
+        match self.0.meet(place, None) {
+            Reply::Usual => Ok(true),
+            Reply::Fail => bail!(Failure(self.0.clone())),
+            _ => Ok(false),
+        }
+    }
+
+    fn count(&self) -> usize {
+        match self.allows(Place::Counts) {
+            true => usize::MAX,
+            false => 0,
+        }
+    }
+}
+
+impl ResourceLimiter for Limits {
+    fn memory_growing(&mut self, _: usize, _: usize, _: Option<usize>) -> Result<bool> {
+        self.decides(Place::Memory)
+    }
+
+    fn memory_grow_failed(&mut self, _: usize, _: usize) {
+        self.allows(Place::MemoryFailed);
+    }
+
+    fn table_growing(&mut self, _: usize, _: usize, _: Option<usize>) -> Result<bool> {
+        self.decides(Place::Table)
+    }
+
+    fn stacks_growing(&mut self, _: usize, _: usize, _: usize) -> bool {
+        self.allows(Place::Stacks)
+    }
+
+    fn stack_growing(&mut self, _: usize, _: usize, _: usize) -> bool {
+        self.allows(Place::Stack)
+    }
+
+    fn heap_growing(&mut self, _: usize, _: usize) -> bool {
+        self.allows(Place::Heap)
+    }
+
+    fn host_values_growing(&mut self, _: usize, _: usize) -> bool {
+        self.allows(Place::HostValues)
+    }
+
+    fn handles_growing(&mut self, _: usize, _: usize) -> bool {
+        self.allows(Place::Handles)
+    }
+
+    fn instances(&self) -> usize {
+        self.count()
+    }
+
+    fn memories(&self) -> usize {
+        self.count()
+    }
+
+    fn tables(&self) -> usize {
+        self.count()
+    }
+}
+
+/// Decides when it is polled, or later.
+pub struct Decides(pub Limits);
+
+impl Decides {
+    fn answer(&self, place: Place) -> Answer<'_, Result<bool>> {
+        Box::pin(async move {
+            let _dropped = WhenDropped(self.0.0.clone(), Place::DropAnswer);
+            loop {
+                match self.0.0.meet(place, None) {
+                    Reply::Usual => return Ok(true),
+                    Reply::Wait(polls) => pause(polls).await,
+                    Reply::Fail => bail!(Failure(self.0.0.clone())),
+                    _ => return Ok(false),
+                }
+            }
+        })
+    }
+
+    fn allows(&self, place: Place) -> Answer<'_, bool> {
+        Box::pin(async move { self.answer(place).await.unwrap_or(false) })
+    }
+}
+
+impl ResourceLimiterAsync for Decides {
+    fn memory_growing(&self, _: usize, _: usize, _: Option<usize>) -> Answer<'_, Result<bool>> {
+        self.answer(Place::Memory)
+    }
+
+    fn memory_grow_failed(&self, _: usize, _: usize) {
+        self.0.allows(Place::MemoryFailed);
+    }
+
+    fn table_growing(&self, _: usize, _: usize, _: Option<usize>) -> Answer<'_, Result<bool>> {
+        self.answer(Place::Table)
+    }
+
+    fn instances_growing(&self, _: usize, _: usize) -> Answer<'_, Result<bool>> {
+        self.answer(Place::Counts)
+    }
+
+    fn stacks_growing(&self, _: usize, _: usize, _: usize) -> Answer<'_, bool> {
+        self.allows(Place::Stacks)
+    }
+
+    fn heap_growing(&self, _: usize, _: usize) -> Answer<'_, bool> {
+        self.allows(Place::Heap)
+    }
+
+    fn stack_growing(&self, _: usize, _: usize, _: usize) -> bool {
+        self.0.allows(Place::Stack)
+    }
+
+    fn host_values_growing(&self, _: usize, _: usize) -> bool {
+        self.0.allows(Place::HostValues)
+    }
+
+    fn handles_growing(&self, _: usize, _: usize) -> bool {
+        self.0.allows(Place::Handles)
+    }
+
+    fn instances(&self) -> usize {
+        self.0.count()
+    }
+
+    fn memories(&self) -> usize {
+        self.0.count()
+    }
+
+    fn tables(&self) -> usize {
+        self.0.count()
+    }
+}

@@ -1,0 +1,68 @@
+//! An embedder without `unsafe` that means harm.
+//!
+//! Wherever the engine calls code of the embedder, that code does something at random: it panics,
+//! enters the same store or another one, exchanges stores, drops what it has, moves to another
+//! thread, forgets futures. Whatever it does, a call returns what the program computes, or fails
+//! if it had a reason to, and afterwards every store works.
+//!
+//! | file | what it holds |
+//! | --- | --- |
+//! | `case` | a case: turns, the acts in them, and the deeds of callbacks |
+//! | `modes` | the engines |
+//! | `module` | the module that runs, and what its functions return |
+//! | `world` | what all callbacks of a case share: stores, deeds that are due, handles |
+//! | `site` | what a callback does when it is called |
+//! | `host` | host functions |
+//! | `callbacks` | limiters, hooks, wakers, values and errors with code of their own |
+//! | `act` | what is done with a store that was borrowed |
+//! | `own` | what is done with a store that is owned |
+//! | `things` | handles, used with any store |
+//! | `settle` | whether a store works |
+//! | `run` | a whole case |
+
+mod act;
+mod callbacks;
+mod case;
+mod host;
+mod modes;
+mod module;
+mod own;
+mod run;
+mod settle;
+mod site;
+mod things;
+mod world;
+
+use crate::Target;
+use arbitrary::Unstructured;
+use case::Case;
+
+/// What is wrong, if anything is.
+type Verdict<T = ()> = Result<T, String>;
+
+/// A borrowed store of a case.
+type Context<'a> = ropewalk::StoreContextMut<'a, world::Data>;
+
+/// The target.
+pub struct Embedder;
+
+impl Target for Embedder {
+    fn name(&self) -> &'static str {
+        "embedder"
+    }
+
+    fn check(&self, entropy: &[u8]) -> Result<(), String> {
+        match case(entropy) {
+            Some(case) => run::check(case),
+            None => Ok(()),
+        }
+    }
+
+    fn render(&self, entropy: &[u8]) -> String {
+        case(entropy).map_or_else(String::new, |case| format!("{case:#?}"))
+    }
+}
+
+fn case(entropy: &[u8]) -> Option<Case> {
+    Unstructured::new(entropy).arbitrary().ok()
+}

@@ -1,0 +1,193 @@
+//! What a callback does when it is called.
+
+use super::Context;
+use super::act::{self, PANIC, judged};
+use super::case::{Act, Deed, Place};
+use super::own;
+use super::world::{Tally, World, lock};
+use ropewalk::{AsContextMut, Store};
+use std::panic::panic_any;
+use std::sync::{Arc, Weak};
+use std::thread;
+
+/// Where a callback belongs: to a case, and to a store. It does not keep the case alive, whose
+/// stores have callbacks.
+#[derive(Clone)]
+pub struct Site {
+    world: Weak<World>,
+    pub tally: Arc<Tally>,
+}
+
+/// How a callback ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// As it does when nobody means harm.
+    Usual,
+    Fail,
+    Throw,
+    Suspend,
+    Snapshot,
+    /// Later, if it can wait.
+    Wait(u8),
+}
+
+/// A panic with this panics when what has caught it drops it.
+pub struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        if !thread::panicking() {
+            panic_any(PANIC);
+        }
+    }
+}
+
+impl Site {
+    /// A site of a new store.
+    pub fn new(world: &Arc<World>) -> Site {
+        Site { world: Arc::downgrade(world), tally: Arc::default() }
+    }
+
+    pub fn world(&self) -> Option<Arc<World>> {
+        self.world.upgrade()
+    }
+
+    /// The callback of a place is called, with a store or without.
+    pub fn meet(&self, place: Place, store: Option<Context<'_>>) -> Reply {
+        let Some(world) = self.world() else { return Reply::Usual };
+        let Some(deed) = world.next_deed(place) else { return Reply::Usual };
+        match deed {
+            Deed::Panic => {
+                self.tally.excuse();
+                panic_any(PANIC);
+            }
+            Deed::PanicWithBomb => {
+                self.tally.excuse();
+                panic_any(Bomb);
+            }
+            Deed::Fail => self.excused(Reply::Fail),
+            Deed::Throw => self.excused(Reply::Throw),
+            Deed::Suspend => self.excused(Reply::Suspend),
+            Deed::Snapshot => self.excused(Reply::Snapshot),
+            // A call that nobody polls cannot wait.
+            Deed::Wait(polls) => self.excused(Reply::Wait(polls)),
+            deed => {
+                world.nested(|| self.perform(&world, deed, store));
+                Reply::Usual
+            }
+        }
+    }
+
+    fn excused(&self, reply: Reply) -> Reply {
+        self.tally.excuse();
+        reply
+    }
+
+    fn perform(&self, world: &Arc<World>, deed: Deed, store: Option<Context<'_>>) {
+        match deed {
+            Deed::Act(deed) => self.act(world, &deed, store),
+            Deed::ActOnAnotherThread(deed) => {
+                on_another_thread(world, || self.act(world, &deed, store));
+            }
+            Deed::ActOnAnother(which, deed) => act_on(world, which, &deed),
+            Deed::ActOnAnotherOnAnotherThread(which, deed) => {
+                on_another_thread(world, || act_on(world, which, &deed));
+            }
+            Deed::SwapContexts(which, deed) => swap_contexts(world, which, &deed, store),
+            Deed::OwnAnother(which, due, deed) => {
+                world.with_store(which, |other| own::perform(world, other, &due, &deed));
+            }
+            Deed::SwapStores(a, b) => world.swap_stores(a, b),
+            Deed::DropStore(which) => {
+                world.with_store(which, |other| replace(world, which, other));
+            }
+            Deed::DropThings(count) => {
+                for which in 0..count % 16 {
+                    judged(world, || drop(world.take_thing(which)));
+                }
+            }
+            Deed::Interrupt(which) => self.interrupt(world, which),
+            Deed::RequestSnapshot => {
+                let handle = lock(&self.tally.snapshots).clone();
+                handle.inspect(|handle| handle.request());
+            }
+            Deed::UseStack => assert_eq!(use_stack(100), 100),
+            Deed::Panic | Deed::PanicWithBomb | Deed::Fail => {}
+            Deed::Throw | Deed::Suspend | Deed::Snapshot | Deed::Wait(_) => {}
+        }
+    }
+
+    fn act(&self, world: &Arc<World>, deed: &Act, store: Option<Context<'_>>) {
+        match store {
+            Some(mut store) => act::perform(&mut store, deed),
+            None => act_on(world, 0, deed),
+        }
+    }
+
+    /// Interrupts this store, or one that nobody uses.
+    fn interrupt(&self, world: &World, which: u8) {
+        let other = || world.with_store(which, |store| store.data().site.tally.clone());
+        let tally = match which % 4 {
+            3 => other().unwrap_or_else(|| self.tally.clone()),
+            _ => self.tally.clone(),
+        };
+        tally.excuse();
+        let handle = lock(&tally.interrupts).clone();
+        handle.inspect(|handle| handle.interrupt());
+    }
+}
+
+/// Uses a store that nobody uses; the next one if somebody does.
+fn act_on(world: &Arc<World>, which: u8, deed: &Act) {
+    let used = |which: u8| {
+        world.with_store(which, |store| act::perform(&mut store.as_context_mut(), deed)).is_some()
+    };
+    let _ = used(which) || used(which.wrapping_add(1));
+}
+
+/// Exchanges the borrow of a store with that of another, and uses both.
+fn swap_contexts(world: &Arc<World>, which: u8, deed: &Act, store: Option<Context<'_>>) {
+    let Some(mut store) = store else { return act_on(world, which, deed) };
+    world.with_store(which, |other| {
+        let mut other = other.as_context_mut();
+        let (mut a, mut b) = (store.as_context_mut(), other.as_context_mut());
+        std::mem::swap(&mut a, &mut b);
+        act::perform(&mut a, deed);
+        act::perform(&mut b, deed);
+    });
+}
+
+/// Drops a store that nobody uses, for a new one.
+pub fn replace(world: &Arc<World>, which: u8, store: &mut Store<super::world::Data>) {
+    match world.make(which as usize) {
+        Ok(new) => {
+            judged(world, || drop(std::mem::replace(store, new)));
+        }
+        Err(error) => world.note(Err(format!("a new store cannot be made: {error}"))),
+    }
+}
+
+fn on_another_thread(world: &World, work: impl FnOnce() + Send) {
+    judged(world, || {
+        let joined = thread::scope(|scope| scope.spawn(work).join());
+        joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    });
+}
+
+/// Uses a kilobyte for each call.
+fn use_stack(depth: usize) -> usize {
+    let bytes = std::hint::black_box([depth as u8; 1 << 10]);
+    match depth {
+        0 => 0,
+        _ => 1 + use_stack(depth - 1) + usize::from(bytes[0] != depth as u8),
+    }
+}
+
+/// Something that is called when it is dropped.
+pub struct WhenDropped(pub Site, pub Place);
+
+impl Drop for WhenDropped {
+    fn drop(&mut self) {
+        self.0.meet(self.1, None);
+    }
+}

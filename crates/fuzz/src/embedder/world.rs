@@ -1,0 +1,273 @@
+//! What all callbacks of a case share.
+
+use super::callbacks::{Decides, Limits};
+use super::case::{Deed, Due, DueDeed, Place};
+use super::host;
+use super::modes::Compiled;
+use super::site::{Site, WhenDropped};
+use super::things::{Kept, Thing};
+use ropewalk::{Instance, InterruptHandle, Linker, SnapshotHandle, Store};
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// How many stores a case has at a time.
+pub const STORES: usize = 3;
+
+/// How deep acts may nest.
+const DEPTH: usize = 6;
+
+/// How many handles are kept.
+const THINGS: usize = 64;
+
+/// What all callbacks of a case share.
+pub struct World {
+    pub compiled: [&'static Compiled; 2],
+    /// The stores that nobody uses. Whoever uses one takes it out.
+    stores: Mutex<Vec<Option<Store<Data>>>>,
+    things: Mutex<Vec<Kept>>,
+    due: Mutex<Vec<DueDeed>>,
+    /// Whether anything is due: most callbacks ask often.
+    is_due: AtomicBool,
+    depth: AtomicUsize,
+    next: AtomicU64,
+    /// The places where something was done.
+    done: Mutex<HashSet<Place>>,
+    wrong: Mutex<Option<String>>,
+}
+
+/// The data of a store.
+pub struct Data {
+    pub site: Site,
+    /// Which store it is.
+    pub number: u64,
+    pub compiled: &'static Compiled,
+    pub instance: Option<Instance>,
+    pub linker: Arc<Linker<Data>>,
+    _dropped: WhenDropped,
+}
+
+/// What is known of a store, and of those that were restored from its snapshots.
+#[derive(Default)]
+pub struct Tally {
+    /// Whether a call may fail: a callback has given it a reason.
+    excused: AtomicBool,
+    /// Whether a future was forgotten, with the call that waits for it.
+    forgot: AtomicBool,
+    pub interrupts: Mutex<Option<InterruptHandle>>,
+    pub snapshots: Mutex<Option<SnapshotHandle>>,
+}
+
+impl Tally {
+    pub fn excuse(&self) {
+        self.excused.store(true, Ordering::SeqCst);
+    }
+
+    pub fn is_excused(&self) -> bool {
+        self.excused.load(Ordering::SeqCst)
+    }
+
+    /// From now on calls have no reason to fail.
+    pub fn expect_success(&self) {
+        self.excused.store(false, Ordering::SeqCst);
+    }
+
+    pub fn forget(&self) {
+        self.forgot.store(true, Ordering::SeqCst);
+    }
+
+    pub fn has_forgotten(&self) -> bool {
+        self.forgot.load(Ordering::SeqCst)
+    }
+}
+
+/// Locks what no callback runs with.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+impl World {
+    pub fn new(compiled: [&'static Compiled; 2]) -> Arc<World> {
+        Arc::new(World {
+            compiled,
+            stores: Mutex::default(),
+            things: Mutex::default(),
+            due: Mutex::default(),
+            is_due: AtomicBool::new(false),
+            depth: AtomicUsize::new(0),
+            next: AtomicU64::new(0),
+            done: Mutex::default(),
+            wrong: Mutex::default(),
+        })
+    }
+
+    /// A store of one engine or the other, in which nothing is due yet.
+    pub fn make(self: &Arc<World>, which: usize) -> Result<Store<Data>, String> {
+        let compiled = self.compiled[which % self.compiled.len()];
+        let site = Site::new(self);
+        let mut linker = Linker::new(&compiled.engine);
+        host::define(&mut linker, &site).map_err(|error| format!("{error:?}"))?;
+        let mut store = Store::new(&compiled.engine, self.data(site, compiled, Arc::new(linker)));
+        // Only some engines have these.
+        let _ = store.set_fuel(u64::MAX / 2);
+        *lock(&store.data().site.tally.interrupts) = store.interrupt_handle().ok();
+        let linker = store.data().linker.clone();
+        let instance = linker.instantiate(&mut store, &compiled.module);
+        store.data_mut().instance = Some(instance.map_err(|error| format!("{error:?}"))?);
+        let limits = Limits::new(&store.data().site);
+        match store.data().number % 3 {
+            0 => store.limiter(limits),
+            1 => store.limiter_async(Decides(limits)),
+            _ => {}
+        }
+        Ok(store)
+    }
+
+    /// The data of a new store.
+    pub fn data(&self, site: Site, compiled: &'static Compiled, linker: Arc<Linker<Data>>) -> Data {
+        let number = self.next.fetch_add(1, Ordering::SeqCst);
+        let dropped = WhenDropped(site.clone(), Place::DropData);
+        Data { site, number, compiled, instance: None, linker, _dropped: dropped }
+    }
+
+    // ---- stores
+
+    /// Adds a store that nobody uses.
+    pub fn add(&self, store: Store<Data>) {
+        lock(&self.stores).push(Some(store));
+    }
+
+    /// Has a store used, which nobody else uses meanwhile. Nothing if somebody does.
+    pub fn with_store<R>(&self, which: u8, work: impl FnOnce(&mut Store<Data>) -> R) -> Option<R> {
+        let which = which as usize % STORES;
+        let store = lock(&self.stores).get_mut(which)?.take()?;
+        let mut taken = Taken { world: self, which, store: Some(store) };
+        let store = taken.store.as_mut()?;
+        Some(work(store))
+    }
+
+    /// Exchanges stores that nobody uses, if both are there.
+    pub fn swap_stores(&self, a: u8, b: u8) {
+        let mut stores = lock(&self.stores);
+        let (a, b) = (a as usize % STORES, b as usize % STORES);
+        if stores.len() == STORES && stores[a].is_some() && stores[b].is_some() {
+            stores.swap(a, b);
+        }
+    }
+
+    /// All stores, at the end.
+    pub fn take_stores(&self) -> Vec<Store<Data>> {
+        std::mem::take(&mut *lock(&self.stores)).into_iter().flatten().collect()
+    }
+
+    // ---- handles
+
+    /// Keeps a handle. One that has no room is dropped.
+    pub fn keep(&self, kept: Kept) {
+        let mut things = lock(&self.things);
+        let dropped = (things.len() >= THINGS).then(|| things.swap_remove(0));
+        things.push(kept);
+        drop(things);
+        drop(dropped);
+    }
+
+    pub fn take_thing(&self, which: u8) -> Option<Kept> {
+        let mut things = lock(&self.things);
+        let count = things.len();
+        (count > 0).then(|| things.swap_remove(which as usize % count))
+    }
+
+    /// Whether continuations are kept, which a snapshot would have to name.
+    pub fn holds_stacks(&self) -> bool {
+        let is_stack = |kept: &Kept| matches!(kept.thing, Thing::Held(..) | Thing::New(_));
+        lock(&self.things).iter().any(is_stack)
+    }
+
+    pub fn take_things(&self) -> Vec<Kept> {
+        std::mem::take(&mut *lock(&self.things))
+    }
+
+    // ---- deeds
+
+    /// From now on these are due, before others.
+    pub fn add_due(&self, due: &Due) {
+        let mut all = lock(&self.due);
+        all.splice(0..0, due.0.iter().cloned());
+        self.is_due.store(!all.is_empty(), Ordering::SeqCst);
+    }
+
+    /// From now on nothing is due.
+    pub fn clear_due(&self) {
+        let due = std::mem::take(&mut *lock(&self.due));
+        self.is_due.store(false, Ordering::SeqCst);
+        drop(due);
+    }
+
+    /// What the callback of a place is to do, if anything.
+    pub fn next_deed(&self, place: Place) -> Option<Deed> {
+        // While a panic continues, another one would end the process, in any program.
+        if !self.is_due.load(Ordering::SeqCst) || std::thread::panicking() {
+            return None;
+        }
+        let mut all = lock(&self.due);
+        let is_meant = |due: &DueDeed| due.place.is_none_or(|meant| meant == place);
+        let index = all.iter().position(is_meant)?;
+        match all[index].after {
+            0 => {
+                lock(&self.done).insert(place);
+                Some(all.remove(index).deed)
+            }
+            _ => {
+                all[index].after -= 1;
+                None
+            }
+        }
+    }
+
+    /// The places whose callbacks have done something.
+    #[cfg(test)]
+    pub fn deeds(&self) -> HashSet<Place> {
+        lock(&self.done).clone()
+    }
+
+    /// Does something unless that is too deep.
+    pub fn nested(&self, work: impl FnOnce()) {
+        if self.depth.fetch_add(1, Ordering::SeqCst) < DEPTH {
+            work();
+        }
+        self.depth.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    // ---- the verdict
+
+    /// Notes what is wrong, if it is the first thing.
+    pub fn note(&self, verdict: Result<(), String>) {
+        if let Err(what) = verdict {
+            lock(&self.wrong).get_or_insert(what);
+        }
+    }
+
+    pub fn verdict(&self) -> Result<(), String> {
+        match lock(&self.wrong).take() {
+            Some(wrong) => Err(wrong),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A store that is used, until this is dropped.
+struct Taken<'a> {
+    world: &'a World,
+    which: usize,
+    store: Option<Store<Data>>,
+}
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        let mut stores = lock(&self.world.stores);
+        // At the end of a case there is no place any more.
+        if let Some(place) = stores.get_mut(self.which) {
+            *place = self.store.take();
+        }
+    }
+}
