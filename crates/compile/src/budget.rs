@@ -5,15 +5,19 @@
 //! the body's budget, which is linear in that length. The numbers depend on nothing but the
 //! module and the settings, so a module is refused always or never.
 
-use crate::CompileError;
 use crate::limits::Limits;
+use crate::{CompileError, memory};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How many steps an instruction of Cranelift costs in all stages together.
 pub(crate) const INSTRUCTION: u64 = 20;
 /// How many steps it costs to list a reference at a call, or to know at the beginning of a
 /// block that one is needed. It takes more memory than time.
-pub(crate) const LIVE_REFERENCE: u64 = 40;
+const LIVE_REFERENCE: u64 = 40;
+/// How many bytes of memory the same takes.
+const LIVE_REFERENCE_MEMORY: u64 = 128;
+/// After how many bytes more the allocator is asked whether it has them.
+const MUCH: u64 = 16 << 20;
 
 /// The steps that one body may still take.
 pub(crate) struct Budget {
@@ -21,13 +25,15 @@ pub(crate) struct Budget {
     bytes: u64,
     most: u64,
     used: u64,
+    /// How many bytes of memory the stages take beyond what the survey estimates.
+    memory: u64,
 }
 
 impl Budget {
     /// The budget of a function whose body has this many bytes.
     pub fn new(function: u32, bytes: u64, limits: &Limits) -> Budget {
         let most = Limits::FREE_STEPS.saturating_add(limits.steps.saturating_mul(bytes));
-        Budget { function, bytes, most, used: 0 }
+        Budget { function, bytes, most, used: 0, memory: 0 }
     }
 
     /// Takes some steps for a stage. Fails if there are not as many left.
@@ -36,11 +42,28 @@ impl Budget {
         if self.used <= self.most {
             return Ok(());
         }
-        let Budget { function, bytes, most, used } = *self;
+        let Budget { function, bytes, most, used, .. } = *self;
         Err(CompileError::too_large(format!(
             "compiling function {function} takes {used} or more steps, {steps} of them for \
              {stage}; at most {most} are allowed for {bytes} bytes of code (Config::max_steps)"
         )))
+    }
+
+    /// Takes the steps and the memory to list references at calls, each at this many places
+    /// together. Fails if there are not as many, or not as much.
+    pub fn charge_references(&mut self, stage: &str, places: u64) -> Result<(), CompileError> {
+        self.charge(stage, places.saturating_mul(LIVE_REFERENCE))?;
+        let before = self.memory;
+        self.memory = self.memory.saturating_add(places.saturating_mul(LIVE_REFERENCE_MEMORY));
+        match before / MUCH == self.memory / MUCH {
+            true => Ok(()),
+            false => memory::check(self.function, self.memory),
+        }
+    }
+
+    /// How many bytes of memory the stages take beyond what the survey estimates.
+    pub fn memory(&self) -> u64 {
+        self.memory
     }
 
     /// The index of the function.

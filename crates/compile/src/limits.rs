@@ -36,7 +36,7 @@ impl Limits {
     pub const FREE_WORK: u64 = 1_000_000;
     /// How many steps a function may take, whatever its size. All together may take four
     /// times as many.
-    pub const FREE_STEPS: u64 = 200_000_000;
+    pub const FREE_STEPS: u64 = 400_000_000;
     /// How many bytes of memory a function may take, whatever its size; and how many all
     /// take together that are compiled at the same time, unless one alone takes more.
     pub const FREE_MEMORY: u64 = 512 << 20;

@@ -82,6 +82,14 @@ impl Drop for Reserved<'_> {
     }
 }
 
+/// Fails if there is not enough memory for something more that a function takes.
+pub(crate) fn check(function: u32, bytes: u64) -> Result<(), CompileError> {
+    match is_there(bytes) {
+        true => Ok(()),
+        false => Err(CompileError::OutOfMemory { what: format!("function {function}"), bytes }),
+    }
+}
+
 /// Fails if there is not enough memory to put functions together.
 pub(crate) fn check_image(functions: &[MachineFunction]) -> Result<(), CompileError> {
     let bytes = functions.iter().map(MachineFunction::memory).fold(0, u64::saturating_add);

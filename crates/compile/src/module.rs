@@ -20,6 +20,7 @@ use ropewalk_abi::module::{
     DataSegment, ElementItems, ElementSegment, Export, Import, Item, ModuleInfo, SegmentMode,
 };
 use ropewalk_abi::names::FunctionNames;
+use std::sync::atomic::{AtomicU64, Ordering};
 use wasmparser::{
     ElementKind, ExternalKind, FuncToValidate, FunctionBody, Name, Parser, Payload, TableInit,
     TypeRef, ValidPayload, Validator, ValidatorResources, WasmFeatures,
@@ -73,7 +74,7 @@ pub fn compile_module(
         env.brief = brief::brief(info.imported_functions, bodies);
     }
     let copied = copied_bodies(&all_thunks, info.imported_functions, &bodies);
-    let (mut functions, steps) = compile_bodies(&env, bodies, &surveys, watch)?;
+    let (mut functions, cost) = compile_bodies(&env, bodies, &surveys, watch)?;
     let defined = functions.len() as u32;
     let mut compiler = FunctionCompiler::default();
     for ((number, thunk), copied) in (0..).zip(&all_thunks).zip(copied) {
@@ -90,8 +91,6 @@ pub fn compile_module(
     let mut code = image::link(functions, info.imported_functions, defined)?;
     code.has_stackrefs = env.has_stackrefs;
     code.data = data;
-    let memory = surveys.iter().map(|survey| survey.memory(&target.limits)).max();
-    let cost = Cost { steps, memory: memory.unwrap_or(0) };
     Ok(CompiledModule { info, layout, code, cost })
 }
 
@@ -135,16 +134,17 @@ fn check_limits(
     Ok(surveys)
 }
 
-/// Compiles the bodies of a module. Returns how many steps that took as well.
+/// Compiles the bodies of a module. Returns what that took as well.
 fn compile_bodies(
     env: &Environment<'_>,
     bodies: Vec<Body<'_>>,
     surveys: &[Survey],
     watch: Watch<'_>,
-) -> Result<(Vec<MachineFunction>, u64), CompileError> {
+) -> Result<(Vec<MachineFunction>, Cost), CompileError> {
     let bytes = surveys.iter().map(Survey::bytes).sum();
     let watched = Watched::new(watch, bytes as usize);
     let (memory, total) = (Memory::new(&env.limits), Total::new(bytes, &env.limits));
+    let most = AtomicU64::new(0);
     let compiled: Vec<_> = bodies
         .into_par_iter()
         .zip(surveys)
@@ -159,6 +159,8 @@ fn compile_bodies(
             drop(reserved);
             let compiled = compiled?;
             total.charge(budget.used())?;
+            let taken = survey.memory(&env.limits).saturating_add(budget.memory());
+            most.fetch_max(taken, Ordering::Relaxed);
             watched.advance(survey.bytes() as usize);
             Ok::<_, CompileError>(compiled)
         })
@@ -166,7 +168,7 @@ fn compile_bodies(
     watched.check()?;
     // Of several errors, the first in the module.
     let compiled: Result<_, CompileError> = compiled.into_iter().collect();
-    Ok((compiled?, total.used()))
+    Ok((compiled?, Cost { steps: total.used(), memory: most.into_inner() }))
 }
 
 /// Fails unless the functions that extend stacks begin as they must.

@@ -21,7 +21,7 @@
 //! * and what is computed from them.
 
 use crate::CompileError;
-use crate::budget::{Budget, LIVE_REFERENCE};
+use crate::budget::Budget;
 use cranelift_codegen::cursor::{Cursor, FuncCursor};
 use cranelift_codegen::entity::{EntitySet, SecondaryMap};
 use cranelift_codegen::flowgraph::ControlFlowGraph;
@@ -257,7 +257,7 @@ impl Needed {
             let Some(users) = users.get(&pointer) else { continue };
             let (calls, blocks) = order.calls_during(func, cfg, pointer, users);
             let pairs = (calls.len() + blocks) as u64;
-            budget.charge("pointers that are needed during calls", pairs * LIVE_REFERENCE)?;
+            budget.charge_references("pointers that are needed during calls", pairs)?;
             if calls.is_empty() {
                 continue;
             }

@@ -501,8 +501,8 @@ impl Config {
     }
 
     /// How many *steps* compiling a function may take, for each byte of it, in addition to
-    /// two hundred million that are free. A thousand by default. All functions of a module together
-    /// may take that for each byte, and 800 million. Beyond that, a module is too large.
+    /// four hundred million that are free. A thousand by default. All functions of a module together
+    /// may take that for each byte, and 1.6 billion. Beyond that, a module is too large.
     ///
     /// A step is about ten nanoseconds. Steps are counted before the work is done, so that
     /// the same module is always refused or never.

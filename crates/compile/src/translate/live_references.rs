@@ -6,7 +6,6 @@
 
 use super::Translator;
 use crate::CompileError;
-use crate::budget::LIVE_REFERENCE;
 use crate::spans::Spans;
 use cranelift_codegen::ir::{Inst, Value};
 use std::collections::HashSet;
@@ -29,7 +28,7 @@ impl Translator<'_> {
             return Ok(());
         }
         let found = self.live_references();
-        self.budget.charge("references that are needed during calls", found * LIVE_REFERENCE)
+        self.budget.charge_references("references that are needed during calls", found)
     }
 
     /// About how often a reference is needed during a call or at the beginning of a block.

@@ -17,7 +17,6 @@
 use super::Translator;
 use super::homes::Home;
 use crate::CompileError;
-use crate::budget::LIVE_REFERENCE;
 use crate::emit::record::{Records, block};
 use cranelift_codegen::cursor::{Cursor, FuncCursor};
 use cranelift_codegen::entity::EntitySet;
@@ -348,7 +347,7 @@ impl Translator<'_> {
 
     /// Charges for what the last operator has listed at calls, or freed.
     pub(crate) fn charge_listed(&mut self) -> Result<(), CompileError> {
-        let steps = std::mem::take(&mut self.owned.times).saturating_mul(LIVE_REFERENCE);
-        self.budget.charge("references that calls list", steps)
+        let places = std::mem::take(&mut self.owned.times);
+        self.budget.charge_references("references that calls list", places)
     }
 }

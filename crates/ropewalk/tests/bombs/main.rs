@@ -157,7 +157,7 @@ fn references_that_are_needed_during_many_calls_are_refused() {
     assert_eq!(
         refusal("operands live over calls", 12_000),
         "the module is too large: compiling function 2 takes 5760000000 or more steps, 5760000000 \
-         of them for references that are needed during calls; at most 248002000 are allowed for \
+         of them for references that are needed during calls; at most 448002000 are allowed for \
          48002 bytes of code (Config::max_steps)"
     );
     assert!(refusal("references live over calls", 12_000).contains("function 3"));
@@ -198,7 +198,7 @@ fn what_is_too_large_has_a_place() {
     config.max_steps(0).max_backtracking(1);
     let engine = Engine::new(&config).unwrap();
     for kind in ["operands live over calls", "references live over calls"] {
-        let error = Module::new(&engine, self::source(kind, 3000)).map(drop).unwrap_err();
+        let error = Module::new(&engine, self::source(kind, 6000)).map(drop).unwrap_err();
         let error = error.downcast_ref::<ModuleError>().unwrap();
         assert!(error.message().starts_with("the module is too large: "), "{error}");
         assert!(error.position().is_some(), "{error}");
@@ -232,7 +232,7 @@ fn limits_can_be_set() {
     };
     fails(|c| c.max_nesting(10), "nested blocks", 11, "(Config::max_nesting)");
     fails(|c| c.max_switches(10), "suspend", 11, "(Config::max_switches)");
-    fails(|c| c.max_steps(0), "operands live over calls", 2250, "(Config::max_steps)");
+    fails(|c| c.max_steps(0), "operands live over calls", 3170, "(Config::max_steps)");
     fails(|c| c.max_compile_memory(0), "adds", 60_000, "(Config::max_compile_memory)");
     assert!(compile(|c| c.max_work(0), "results times calls", 1000).is_err());
     compile(|c| c.max_nesting(30_000), "nested blocks", 25_000).unwrap();
