@@ -81,7 +81,7 @@ pub trait ResourceLimiterAsync: Send + Sync {
 
     /// Whether one stack may grow, as
     /// [`ResourceLimiter::stack_growing`](crate::ResourceLimiter::stack_growing) says. It
-    /// runs in a handler of signals, so it cannot wait.
+    /// cannot wait: WebAssembly is in the middle of an instruction.
     fn stack_growing(&self, _current: usize, _desired: usize, _bytes: usize) -> bool {
         true
     }
