@@ -25,6 +25,8 @@ pub(crate) struct Memory<'a> {
 struct InUse {
     bodies: u64,
     bytes: u64,
+    /// How many bytes were reserved since the allocator was asked.
+    not_asked: u64,
 }
 
 /// What a body has reserved. Dropping it gives that back.
@@ -56,8 +58,11 @@ impl<'a> Memory<'a> {
         loop {
             let together = in_use.bytes.saturating_add(bytes);
             let is_alone = in_use.bodies == 0;
-            if (is_alone || together <= Limits::FREE_MEMORY) && is_there(together) {
-                *in_use = InUse { bodies: in_use.bodies + 1, bytes: together };
+            let not_asked = in_use.not_asked.saturating_add(bytes);
+            let asks = not_asked > SELDOM;
+            if (is_alone || together <= Limits::FREE_MEMORY) && (!asks || is_there(together)) {
+                let not_asked = if asks { 0 } else { not_asked };
+                *in_use = InUse { bodies: in_use.bodies + 1, bytes: together, not_asked };
                 return Ok(Reserved { memory: self, bytes });
             }
             if is_alone {
@@ -77,7 +82,8 @@ impl<'a> Memory<'a> {
 impl Drop for Reserved<'_> {
     fn drop(&mut self) {
         let mut in_use = self.memory.lock();
-        *in_use = InUse { bodies: in_use.bodies - 1, bytes: in_use.bytes - self.bytes };
+        in_use.bodies -= 1;
+        in_use.bytes -= self.bytes;
         self.memory.returned.notify_all();
     }
 }
@@ -102,6 +108,11 @@ pub(crate) fn check_image(functions: &[MachineFunction]) -> Result<(), CompileEr
 /// How many bytes the allocator is asked for beyond what was estimated: a small function may
 /// take far more than it is long.
 const MORE: u64 = 64 << 20;
+
+/// How many bytes are reserved before the allocator is asked again: to ask takes as long as to
+/// compile a short function. [`MORE`] has room for them.
+const SELDOM: u64 = 8 << 20;
+const _: () = assert!(SELDOM < MORE);
 
 /// Whether the allocator has so many bytes now. They are given back untouched.
 fn is_there(bytes: u64) -> bool {
