@@ -96,16 +96,6 @@ pub(crate) fn choose(
     put_in_order(context);
     let spans = Spans::of(&context.func, context.domtree.cfg_rpo().copied());
     let single_pass = single_pass(&context.func, &spans);
-    if std::env::var("STATS").is_ok() {
-        eprintln!(
-            "bt {backtracking} sp {single_pass} cross {} cmp {} values {} blocks {} insts {}",
-            crossings(&context.func, &spans),
-            comparisons(&context.func, &spans),
-            context.func.dfg.num_values(),
-            spans.blocks.len(),
-            spans.block_of.len()
-        );
-    }
     budget.charge(STAGE, backtracking.min(single_pass) / PER_STEP)?;
     if single_pass < backtracking {
         return Ok(Allocator::SinglePass);
