@@ -28,7 +28,7 @@ struct Time(&'static str);
 #[derive(Clone, Copy)]
 struct Memory(&'static str);
 
-/// Families of which each has another reason to be costly.
+/// Families of modules. Each is costly for another reason.
 const FAMILIES: [(&str, &str, &str); 5] = [
     ("compile: locals, ifs", "compile: locals, ifs, memory", "locals, ifs"),
     ("compile: locals, loops", "compile: locals, loops, memory", "locals, nested loops"),
