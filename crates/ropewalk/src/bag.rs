@@ -12,7 +12,8 @@ use crate::waiting::continued;
 use anyhow::{Context, Result};
 use ropewalk_abi::stack::StackKind;
 use ropewalk_abi::{RawVal, RefType, ValType};
-use ropewalk_runtime::{Backtrace, NOBODY, Store as RuntimeStore, from_host};
+use ropewalk_runtime::host::switch;
+use ropewalk_runtime::{Backtrace, NOBODY, Store as RuntimeStore};
 use std::fmt;
 
 /// A stack of the bag of stacks, which only the host can switch to.
@@ -119,7 +120,7 @@ impl BagStack {
         let received = self.begin(&mut store, values)?;
         let reference = self.0.held.taken().reference;
         // SAFETY: the values have the types that the stack expects.
-        let stop = unsafe { from_host::switch(store.enter(), reference, values.len(), NOBODY) };
+        let stop = unsafe { switch::switch(store.enter(), reference, values.len(), NOBODY) };
         came_back(&mut store, ended(stop), &received)
     }
 
@@ -137,7 +138,7 @@ impl BagStack {
         // just before it is switched to.
         let ended = unsafe {
             continued(&mut store, |runtime, poller| {
-                from_host::switch(runtime, reference, count, poller)
+                switch::switch(runtime, reference, count, poller)
             })
         }
         .await;

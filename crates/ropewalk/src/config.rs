@@ -7,9 +7,9 @@ use ropewalk_abi::MEMORY32_RESERVATION;
 use ropewalk_abi::stack::MAX_BLOCKS;
 use ropewalk_compile::Limits;
 use ropewalk_runtime::HeapOptions;
-use ropewalk_runtime::machine_memory::machine_memory;
+use ropewalk_runtime::os::memory_size::machine_memory;
 use ropewalk_runtime::stack::StackOptions;
-use ropewalk_runtime::table::TableLimits;
+use ropewalk_runtime::vm::table::TableLimits;
 use std::path::PathBuf;
 use wasmparser::WasmFeatures;
 

@@ -19,7 +19,7 @@ use anyhow::{Result, anyhow};
 use ropewalk_abi::clauses::List;
 use ropewalk_abi::stack::{ClauseKind, StackKind};
 use ropewalk_abi::{FuncType, HeapType, RefType, ValType};
-use ropewalk_runtime::held::{self, CameBack};
+use ropewalk_runtime::host::continuation::{self, CameBack};
 use ropewalk_runtime::{Backtrace, NOBODY, Poller, Stop, Store as RuntimeStore, Trap};
 use std::fmt;
 use std::ptr::NonNull;
@@ -483,8 +483,9 @@ impl Continuation {
         let word = exception.owned().word(&store.0.runtime)?;
         let taken = self.held.taken();
         // SAFETY: the host holds it, and the exception is one of the store.
-        let stop =
-            unsafe { held::resume_throw(store.enter(), taken.reference, word, &handlers, NOBODY) };
+        let stop = unsafe {
+            continuation::resume_throw(store.enter(), taken.reference, word, &handlers, NOBODY)
+        };
         let back = back(store.as_context_mut(), stop, &handlers);
         taken.came_back(&mut store, back, ty, |store| results_of(store, ty))
     }
@@ -546,7 +547,7 @@ impl Continuation {
         let taken = self.held.taken();
         let begin = |runtime, poller| {
             // SAFETY: the host holds it, and the exception is one of the store, just now.
-            unsafe { held::resume_throw(runtime, taken.reference, word, &handlers, poller) }
+            unsafe { continuation::resume_throw(runtime, taken.reference, word, &handlers, poller) }
         };
         // SAFETY: it resumes the continuation, and the clauses are on the heap.
         let resumed = unsafe { taken.continued(&mut store, begin) }.await;
@@ -578,7 +579,8 @@ impl Continuation {
     ) -> Result<Resumed<R>> {
         let taken = self.held.taken();
         // SAFETY: the host holds it; the rest is the caller's promise.
-        let stop = unsafe { held::resume(store.enter(), taken.reference, handlers, NOBODY) };
+        let stop =
+            unsafe { continuation::resume(store.enter(), taken.reference, handlers, NOBODY) };
         let back = back(store.as_context_mut(), stop, handlers);
         taken.came_back(store, back, ty, results)
     }
@@ -695,7 +697,7 @@ impl Taken {
     ) -> Result<()> {
         let begin = |runtime, poller| {
             // SAFETY: the caller's promise.
-            unsafe { held::resume(runtime, self.reference, handlers, poller) }
+            unsafe { continuation::resume(runtime, self.reference, handlers, poller) }
         };
         // SAFETY: it resumes the continuation, as the caller promises.
         unsafe { self.continued(store, begin) }.await
@@ -716,7 +718,7 @@ impl Taken {
         let ended = unsafe { continued(store, begin) }.await;
         let stopped = ended.as_ref().map_err(|_| Stop::Failed(anyhow!("it has failed")));
         // SAFETY: the store is borrowed.
-        unsafe { held::end_limit(store.enter(), self.reference, &stopped) };
+        unsafe { continuation::end_limit(store.enter(), self.reference, &stopped) };
         ended
     }
 

@@ -12,7 +12,8 @@ use crate::waiting::continued;
 use anyhow::{Result, ensure};
 use ropewalk_abi::clauses::List;
 use ropewalk_abi::stack::{ClauseKind, StackKind};
-use ropewalk_runtime::{NOBODY, Store as RuntimeStore, Trap, from_host};
+use ropewalk_runtime::host::switch;
+use ropewalk_runtime::{NOBODY, Store as RuntimeStore, Trap};
 
 named! {
     /// A fiber, which the host can mount.
@@ -117,7 +118,7 @@ impl Fiber {
             return Ok(Mounted::NotHandled);
         };
         // SAFETY: the fiber expects the event, and the values have its types.
-        let stop = unsafe { from_host::mount(store.enter(), word, signal, &handlers, NOBODY) };
+        let stop = unsafe { switch::mount(store.enter(), word, signal, &handlers, NOBODY) };
         ended(stop)?;
         came_back(&mut store, &handlers)
     }
@@ -140,7 +141,7 @@ impl Fiber {
         // The clauses are on the heap.
         unsafe {
             continued(&mut store, |runtime, poller| {
-                from_host::mount(runtime, word, signal, &handlers, poller)
+                switch::mount(runtime, word, signal, &handlers, poller)
             })
         }
         .await?;

@@ -14,7 +14,8 @@ use crate::{Func, RootScope};
 use anyhow::{Result, anyhow, ensure};
 use ropewalk_abi::stack::{ClauseKind, StackKind, handler_word};
 use ropewalk_abi::{RefType, ValType};
-use ropewalk_runtime::{Backtrace, NOBODY, Store as RuntimeStore, from_host};
+use ropewalk_runtime::host::switch;
+use ropewalk_runtime::{Backtrace, NOBODY, Store as RuntimeStore};
 use std::fmt;
 
 /// A first-class stack that the host owns.
@@ -134,7 +135,7 @@ impl FirstClassStack {
         let event = self.begin(&mut store, event, values)?;
         let reference = self.0.held.taken().reference;
         // SAFETY: the values have the types of the event, whose last one is a stack.
-        let stop = unsafe { from_host::send(store.enter(), reference, event, NOBODY) };
+        let stop = unsafe { switch::send(store.enter(), reference, event, NOBODY) };
         arrived(&mut store, ended(stop))
     }
 
@@ -151,9 +152,7 @@ impl FirstClassStack {
         // SAFETY: as in `switch`; the values are put where they are just before it is switched
         // to.
         let ended = unsafe {
-            continued(&mut store, |runtime, poller| {
-                from_host::send(runtime, reference, event, poller)
-            })
+            continued(&mut store, |runtime, poller| switch::send(runtime, reference, event, poller))
         }
         .await;
         arrived(&mut store, ended)

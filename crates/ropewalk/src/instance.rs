@@ -184,7 +184,7 @@ impl Instance {
     /// ```
     pub fn of_frame(store: impl AsContext, frame: &Frame) -> Option<Instance> {
         let runtime = store.as_context().runtime();
-        Some(Instance::from_index(runtime, frame.instance_in(runtime)?))
+        Some(Instance::from_index(runtime, frame.instance_in(runtime.id())?))
     }
 
     /// What an export of its module is. Nothing if that is of another module, or it

@@ -14,7 +14,8 @@ use crate::store::{AsContextMut, StoreContextMut};
 use anyhow::{Context, Result};
 use ropewalk_abi::ValType;
 use ropewalk_abi::module::{Import, Item};
-use ropewalk_runtime::{ImportValue, LoadedModule, Store as RuntimeStore, link};
+use ropewalk_runtime::run::link;
+use ropewalk_runtime::{ImportValue, LoadedModule, Store as RuntimeStore};
 use std::sync::Arc;
 
 /// The names under which modules import the function that gives a stack.

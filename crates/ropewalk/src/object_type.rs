@@ -232,7 +232,9 @@ impl Defined {
     fn matches(&self, other: &Defined) -> bool {
         // SAFETY: types live as long as their engines.
         Engine::same(&self.engine, &other.engine)
-            && unsafe { ropewalk_runtime::types::is_subtype(&*self.ty.info(), &*other.ty.info()) }
+            && unsafe {
+                ropewalk_runtime::code::types::is_subtype(&*self.ty.info(), &*other.ty.info())
+            }
     }
 }
 

@@ -10,7 +10,7 @@ use ropewalk_abi::code::CodeTables;
 use ropewalk_abi::module::{DataImage, ModuleInfo};
 use ropewalk_abi::names::FunctionNames;
 use ropewalk_compile::{Progress, Watch};
-use ropewalk_runtime::precompiled::{
+use ropewalk_runtime::code::precompiled::{
     Contents, NamesInFile, Precompiled, PrecompiledError, is_precompiled, write,
 };
 use ropewalk_runtime::{CodeMemory, DataInFile, LoadedModule, Source};

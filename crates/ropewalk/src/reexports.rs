@@ -420,7 +420,7 @@ pub use ropewalk_compile::Progress;
 /// What happens when the file of a trace is behind.
 /// [`Store::stream_trace`](crate::Store::stream_trace) has an example.
 #[doc(inline)]
-pub use ropewalk_runtime::trace::WhenBehind;
+pub use ropewalk_runtime::observe::trace::WhenBehind;
 
 /// Where a program has spent its time. [`Store::start_profile`](crate::Store::start_profile) has
 /// an example that prints one; this is how it is read:

@@ -14,10 +14,12 @@ use crate::waiting::WaitingCall;
 use anyhow::{Result, anyhow, bail, ensure};
 use ropewalk_abi::builtin::Outcome;
 use ropewalk_abi::{RawVal, ValType};
-use ropewalk_runtime::pending::CallerPlaces;
+use ropewalk_runtime::host::continuation;
+use ropewalk_runtime::run::pending;
+use ropewalk_runtime::run::pending::CallerPlaces;
 use ropewalk_runtime::snapshot::{ImportName, RestoredCall as RuntimeCall, ResumedByHost};
 use ropewalk_runtime::{AnyRest, NOBODY, Pending, Rest, Stop, Store as RuntimeStore, StoreId};
-use ropewalk_runtime::{held, pending};
+
 use std::fmt;
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -147,7 +149,7 @@ impl RestoredCall {
         let stopped = unsafe { pending::thaw(runtime, pending, NOBODY) };
         if let Some(resumed) = &resumed {
             // SAFETY: the store is borrowed.
-            unsafe { held::end_limit(runtime, resumed.reference, &stopped) };
+            unsafe { continuation::end_limit(runtime, resumed.reference, &stopped) };
         }
         let word = ended(stopped)?;
         came_back(&mut store, &results, &places, resumed, word)
@@ -170,7 +172,7 @@ impl RestoredCall {
         if let Some(resumed) = &resumed {
             let stopped = word.as_ref().map_err(|_| Stop::Failed(anyhow!("it has failed")));
             // SAFETY: this future has the store.
-            unsafe { held::end_limit(store.enter(), resumed.reference, &stopped) };
+            unsafe { continuation::end_limit(store.enter(), resumed.reference, &stopped) };
         }
         came_back(&mut store, &results, &places, resumed, word?)
     }

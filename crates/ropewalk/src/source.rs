@@ -1,7 +1,7 @@
 //! The source of a module, for backtraces: its text, or what its debug information says.
 
 use crate::dwarf::Dwarf;
-use ropewalk_runtime::precompiled::Precompiled;
+use ropewalk_runtime::code::precompiled::Precompiled;
 use ropewalk_runtime::{Place, Source};
 use ropewalk_text::Text;
 use serde::{Deserialize, Serialize};

@@ -12,7 +12,8 @@ use crate::wasm_values::{WasmParams, WasmResults, fit};
 use anyhow::{Result, ensure};
 use ropewalk_abi::FuncType;
 use ropewalk_abi::stack::StackKind;
-use ropewalk_runtime::{NOBODY, Store as RuntimeStore, from_host};
+use ropewalk_runtime::host::switch;
+use ropewalk_runtime::{NOBODY, Store as RuntimeStore};
 use std::marker::PhantomData;
 
 named! {
@@ -99,7 +100,7 @@ impl Task {
         let mut store = store.as_context_mut();
         let (word, ty) = self.begin(&mut store, arguments)?;
         // SAFETY: the values have the types of the task.
-        let stop = unsafe { from_host::resume_task(store.enter(), word, NOBODY) };
+        let stop = unsafe { switch::resume_task(store.enter(), word, NOBODY) };
         ended(stop)?;
         self.gave(&mut store, word, |store| results_of(store, ty))
     }
@@ -115,7 +116,7 @@ impl Task {
         // SAFETY: the values have the types of the task; they are put where they are just
         // before it is resumed.
         unsafe {
-            continued(&mut store, |runtime, poller| from_host::resume_task(runtime, word, poller))
+            continued(&mut store, |runtime, poller| switch::resume_task(runtime, word, poller))
         }
         .await?;
         self.gave(&mut store, word, |store| results_of(store, ty))
@@ -182,7 +183,7 @@ impl<Params: WasmParams, Results: WasmResults> TypedTask<Params, Results> {
         let mut store = store.as_context_mut();
         let (word, ty) = self.begin(&mut store, params)?;
         // SAFETY: the types were checked when this was made.
-        let stop = unsafe { from_host::resume_task(store.enter(), word, NOBODY) };
+        let stop = unsafe { switch::resume_task(store.enter(), word, NOBODY) };
         ended(stop)?;
         self.task.gave(&mut store, word, |store| load(store, ty.results))
     }
@@ -230,7 +231,7 @@ impl<Params: WasmParams, Results: WasmResults> TypedTask<Params, Results> {
         // SAFETY: the types were checked when this was made; the values are put where they
         // are just before it is resumed.
         unsafe {
-            continued(&mut store, |runtime, poller| from_host::resume_task(runtime, word, poller))
+            continued(&mut store, |runtime, poller| switch::resume_task(runtime, word, poller))
         }
         .await?;
         self.task.gave(&mut store, word, |store| load(store, ty.results))

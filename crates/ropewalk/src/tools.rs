@@ -2,7 +2,8 @@
 
 use crate::engine::Engine;
 use anyhow::{Context as _, Result};
-use ropewalk_runtime::{CodeMemory, LoadedModule, perf_map};
+use ropewalk_runtime::code::perf_map;
+use ropewalk_runtime::{CodeMemory, LoadedModule};
 use std::ops::Range;
 
 /// Tells of a module, whose source is known by now if it ever is.

@@ -4,7 +4,7 @@ use crate::store::Store;
 use anyhow::{Context as _, Result, ensure};
 use ropewalk_runtime::StackList;
 use ropewalk_runtime::embedder::Foreign;
-use ropewalk_runtime::trace::WhenBehind;
+use ropewalk_runtime::observe::trace::WhenBehind;
 use ropewalk_trace::{Event, Trace};
 use std::io::{BufWriter, Write};
 

@@ -6,7 +6,7 @@ use ropewalk_abi::code::{CodeImage, TrampolineCode, TrampolineKind};
 use ropewalk_abi::signature::in_registers;
 use ropewalk_abi::{CompositeType, FuncType, HeapType};
 use ropewalk_compile::{CompileError, Target};
-use ropewalk_runtime::precompiled::{Precompiled, PrecompiledError};
+use ropewalk_runtime::code::precompiled::{Precompiled, PrecompiledError};
 use ropewalk_runtime::snapshot::LoadedTrampoline;
 use ropewalk_runtime::{CodeMemory, LoadedModule, TypeRegistry};
 use std::collections::{HashMap, HashSet};

@@ -10,7 +10,7 @@ use crate::transfer::{self, load};
 use crate::typed::TypedFunc;
 use crate::wasm_values::{WasmParams, WasmResults};
 use anyhow::Result;
-use ropewalk_runtime::held;
+use ropewalk_runtime::host::continuation;
 use std::fmt;
 use std::marker::PhantomData;
 use std::num::NonZeroU64;
@@ -157,7 +157,8 @@ impl<Params: WasmParams, Results: WasmResults> TypedContinuation<Params, Results
         let ty = self.begin(&mut store, params)?;
         let taken = self.continuation.held.taken();
         // SAFETY: the host holds it, and the types were checked when it was made.
-        let back = unsafe { held::resume_for_one(store.enter(), taken.reference, handlers) };
+        let back =
+            unsafe { continuation::resume_for_one(store.enter(), taken.reference, handlers) };
         Ok(tag.came_back(&mut store, taken, ty, back.map_err(public_error)?))
     }
 

@@ -3,7 +3,7 @@
 use crate::call::public_error;
 use crate::store::StoreContextMut;
 use anyhow::Result;
-use ropewalk_runtime::pending;
+use ropewalk_runtime::run::pending;
 use ropewalk_runtime::{Pending, Poller, Polling, Stop, Store as RuntimeStore};
 use std::ffi::c_void;
 use std::future::poll_fn;

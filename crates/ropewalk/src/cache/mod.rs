@@ -8,7 +8,7 @@ use crate::engine::Engine;
 use crate::module::Module;
 use crate::precompiled::of_precompiled;
 use anyhow::{Context, Result, ensure};
-use ropewalk_runtime::precompiled::{Precompiled, checksum_of};
+use ropewalk_runtime::code::precompiled::{Precompiled, checksum_of};
 use std::fs::{self, DirBuilder, File};
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};

@@ -1,9 +1,9 @@
 //! Allocation, and the operations on whole arrays.
 
 use super::{Calling, Result, pieces, range, unpair};
+use crate::code::types::RegisteredType;
 use crate::heap::Object;
-use crate::interrupt::Interrupts;
-use crate::types::RegisteredType;
+use crate::run::interrupt::Interrupts;
 use ropewalk_abi::heap::array_size;
 use ropewalk_abi::{RawVal, TrapCode, TypeInfo};
 use std::ops::Range;

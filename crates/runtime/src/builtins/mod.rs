@@ -3,12 +3,12 @@
 //! Each function returns an [`Outcome`]: continue, perhaps with a value, or end
 //! the activation with the trap that it has noted in the store.
 
-use crate::activation::Ending;
-use crate::design::first_class::marks::MarkKind;
-use crate::design::shared;
-use crate::instance::Instance;
-use crate::limiter::BuiltinCall;
+use crate::run::activation::Ending;
+use crate::run::instantiate::Instance;
+use crate::run::lifecycle;
+use crate::run::waiting_builtin::BuiltinCall;
 use crate::stack::Park;
+use crate::stack::mark::MarkKind;
 use crate::store::Store;
 use arrays::*;
 use ropewalk_abi::builtin::{BuiltinPointer, END, LEAVE_FREED, Outcome};
@@ -339,7 +339,7 @@ fn new_stack(calling: &mut Calling<'_>) -> Result<u64> {
 }
 
 fn invalid_stack(_: &mut Calling<'_>, reference: u64, kind: u64) -> Result<u64> {
-    Err(shared::invalid_stack(reference, stack_kind(kind)))
+    Err(lifecycle::invalid_stack(reference, stack_kind(kind)))
 }
 
 fn prepare(calling: &mut Calling<'_>, reference: u64, ty: u64, count: u64) -> Result<u64> {
@@ -418,7 +418,7 @@ fn switch_throw(calling: &mut Calling<'_>, reference: u64, exception: u64, offse
 }
 
 fn fiber_not_running(_: &mut Calling<'_>, reference: u64) -> Result<u64> {
-    match shared::invalid_stack(reference, StackKind::Fiber) {
+    match lifecycle::invalid_stack(reference, StackKind::Fiber) {
         TrapCode::FiberMoribund => Err(TrapCode::FiberNotRunning),
         code => Err(code),
     }

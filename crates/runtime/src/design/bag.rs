@@ -1,7 +1,7 @@
 //! Bag of stacks: the uncommon cases.
 
-use crate::activation::Ending;
 use crate::heap::Object;
+use crate::run::activation::Ending;
 use crate::store::Store;
 use ropewalk_abi::TrapCode;
 use ropewalk_abi::builtin::Outcome;

@@ -1,6 +1,6 @@
 //! Typed continuations: the uncommon cases.
 
-use crate::activation::Ending;
+use crate::run::activation::Ending;
 use crate::store::Store;
 use ropewalk_abi::builtin::Outcome;
 use ropewalk_abi::stack::{ClauseKind, EVERY_TAG, StackKind, tag_of_handler};

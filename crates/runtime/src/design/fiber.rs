@@ -1,6 +1,6 @@
 //! Fibers: the uncommon cases.
 
-use super::shared::invalid_stack;
+use crate::run::lifecycle::invalid_stack;
 use crate::store::Store;
 use ropewalk_abi::TrapCode;
 use ropewalk_abi::stack::StackKind;

@@ -6,30 +6,25 @@
 //! the free part are in the [`StoreContext`](ropewalk_abi::StoreContext), so
 //! that generated code allocates by itself.
 
-mod access;
-mod collect;
 mod no_memory;
-mod object;
+pub(crate) mod object;
+mod object_type;
 mod roots;
 mod shared_word;
 
-pub use access::{ObjectType, slot_type};
 pub(crate) use no_memory::NoMemory;
-pub(crate) use object::{Object, write_storage};
+pub(crate) use object::{Object, read_storage, write_storage};
+pub use object_type::{ObjectType, slot_type};
 pub(crate) use roots::Roots;
 pub use roots::{OwnedRoot, Root};
 
-use crate::limiter::{Decision, Growth};
-use crate::machine_memory::machine_memory;
-use crate::map::{Map, PAGE};
-use crate::snapshot::Region;
-use crate::stack::Park;
-use crate::store::Store;
-use ropewalk_abi::{TrapCode, TypeInfo};
+use crate::os::dirty_pages::Region;
+use crate::os::mapping::{Map, PAGE};
+use crate::os::memory_size::machine_memory;
+use ropewalk_abi::{StoreContext, TrapCode, TypeInfo};
 use std::any::Any;
 use std::io;
 use std::ops::Range;
-use std::time::Instant;
 
 /// How a heap behaves.
 #[derive(Clone, Copy, Debug)]
@@ -58,7 +53,7 @@ pub(crate) struct Heap {
     /// The space before the last collection.
     spare: Option<Space>,
     pub roots: Roots,
-    externs: Externs,
+    pub externs: Externs,
     collections: u64,
     /// How many bytes objects may take, as far as somebody was asked.
     allowed: usize,
@@ -70,21 +65,21 @@ pub(crate) struct Heap {
 
 /// Memory for objects.
 #[derive(Debug)]
-struct Space {
+pub(crate) struct Space {
     map: Map,
     /// Where the memory begins that was never written, so that it is zero, and
     /// takes no memory of the machine. Up to here there may be anything, if it
     /// is not in use.
-    clean: usize,
+    pub clean: usize,
 }
 
 /// Values of the host, by number.
 #[derive(Debug, Default)]
-struct Externs {
+pub(crate) struct Externs {
     values: Vec<Option<Box<dyn Any + Send + Sync>>>,
     free: Vec<usize>,
     /// Which of them the running collection has reached.
-    reached: Vec<bool>,
+    pub reached: Vec<bool>,
     /// Those that it has not, until the heap is whole again.
     dead: Vec<Box<dyn Any + Send + Sync>>,
 }
@@ -144,6 +139,26 @@ impl Heap {
         self.collections
     }
 
+    /// How many bytes objects may take at most.
+    pub fn maximum(&self) -> usize {
+        self.options.maximum
+    }
+
+    /// How many bytes objects may take, as far as the limiter was asked.
+    pub fn allowed(&self) -> usize {
+        self.allowed
+    }
+
+    /// The limiter allows objects to take this many bytes.
+    pub fn allow(&mut self, bytes: usize) {
+        self.allowed = self.allowed.max(bytes);
+    }
+
+    /// The host values that the last collection has not reached.
+    pub fn take_dead(&mut self) -> Vec<Box<dyn Any + Send + Sync>> {
+        std::mem::take(&mut self.externs.dead)
+    }
+
     /// How many values of the host there are, with garbage.
     pub fn host_values(&self) -> usize {
         self.externs.values.len() - self.externs.free.len()
@@ -159,7 +174,7 @@ impl Externs {
     }
 
     /// Makes room for what a collection notes of the values.
-    fn make_room_to_sweep(&mut self) -> Result<(), TrapCode> {
+    pub fn make_room_to_sweep(&mut self) -> Result<(), TrapCode> {
         let count = self.values.len();
         let reached = self.reached.try_reserve(count);
         let dead = reached.and_then(|()| self.dead.try_reserve(count - self.free.len()));
@@ -177,7 +192,7 @@ impl Externs {
 
     /// Takes out the values that the collection has not reached. They are
     /// dropped later: their `drop` is code of the embedder's.
-    fn sweep(&mut self) {
+    pub fn sweep(&mut self) {
         for (number, value) in self.values.iter_mut().enumerate() {
             let reached = self.reached.get(number).is_some_and(|reached| *reached);
             if value.is_some() && !reached {
@@ -189,163 +204,93 @@ impl Externs {
     }
 }
 
-impl Store {
-    /// Makes room for an object of a type, collecting if need be. Everything
-    /// but the header is zero.
-    pub(crate) fn allocate(&mut self, ty: *const TypeInfo, size: u64) -> Result<Object, TrapCode> {
-        let maximum = self.heap.options.maximum;
-        let size =
-            usize::try_from(size).map_err(|_| self.heap.refuse(NoMemory::Maximum(maximum)))?;
-        if self.must_collect(size) {
-            self.collect(size)?;
-        }
-        Ok(self.create(ty, size))
-    }
-
+impl Heap {
     /// Whether a collection comes before an object of a size.
-    pub(crate) fn must_collect(&self, size: usize) -> bool {
-        self.heap.options.collect_always || !self.has_room(size)
+    pub fn must_collect(&self, context: &StoreContext, size: usize) -> bool {
+        self.options.collect_always || !has_room(context, size)
     }
 
     /// Makes an object for which there is room.
-    pub(crate) fn create(&mut self, ty: *const TypeInfo, size: usize) -> Object {
-        debug_assert!(self.has_room(size));
-        let context = self.context_mut();
+    pub fn create(
+        &mut self,
+        context: &mut StoreContext,
+        ty: *const TypeInfo,
+        size: usize,
+    ) -> Object {
+        debug_assert!(has_room(context, size));
         let place = context.heap_next;
         context.heap_next += size;
-        if self.heap.options.collect_always {
+        if self.options.collect_always {
             // Generated code never has room, so it always asks.
-            self.context_mut().heap_end = 0;
+            context.heap_end = 0;
         }
-        let clean = self.heap.space.as_ref().map_or(usize::MAX, |space| space.clean);
+        let clean = self.space.as_ref().map_or(usize::MAX, |space| space.clean);
         // SAFETY: the place lies in the space and was free; from `clean` on it is
         // zero.
         unsafe { Object::create(place, ty, size, clean) }
     }
 
     /// Where the objects lie.
-    pub(crate) fn objects(&self) -> Range<u64> {
-        let space = self.heap.space.as_ref();
-        space.map_or(0..0, |space| space.base() as u64..self.context().heap_next as u64)
+    pub fn objects(&self, context: &StoreContext) -> Range<u64> {
+        let space = self.space.as_ref();
+        space.map_or(0..0, |space| space.base() as u64..context.heap_next as u64)
     }
 
-    /// Where objects lie, for [snapshots](crate::snapshot).
-    pub(crate) fn heap_region(&self) -> Option<Region> {
-        let space = self.heap.space.as_ref()?;
-        let Range { start, end } = self.objects();
+    /// How many bytes the objects take, with garbage.
+    pub fn used(&self, context: &StoreContext) -> usize {
+        self.space.as_ref().map_or(0, |space| context.heap_next - space.base())
+    }
+
+    /// The mapping of the objects and the part of it that is in use.
+    pub fn region(&self, context: &StoreContext) -> Option<Region> {
+        let space = self.space.as_ref()?;
+        let Range { start, end } = self.objects(context);
         Some(Region::new(space.map.addresses(), start as usize..end as usize))
     }
 
     /// Makes room for the objects of a snapshot in the place of all that there are; returns
-    /// where they are to lie.
-    pub(crate) fn restore_space(&mut self, len: usize) -> anyhow::Result<u64> {
-        let maximum = self.heap.options.maximum;
+    /// where they must be written.
+    pub fn restore_space(&mut self, context: &mut StoreContext, len: usize) -> anyhow::Result<u64> {
+        let maximum = self.options.maximum;
         anyhow::ensure!(len <= maximum, "the heap may have at most {maximum} bytes, not {len}");
         let room = room_for(len).min(maximum.max(len)).next_multiple_of(PAGE);
         let space = Space::new(room)?;
         let base = space.base();
-        self.heap.space = Some(space);
-        self.heap.allowed = self.heap.allowed.max(room);
-        let context = self.context_mut();
+        self.space = Some(space);
+        self.allowed = self.allowed.max(room);
         (context.heap_next, context.heap_end) = (base + len, base + room);
         Ok(base as u64)
     }
 
-    /// Puts the objects there.
-    pub(crate) fn fill_space(&mut self, bytes: &[u8]) {
-        let base = self.context().heap_next - bytes.len();
+    /// Writes the objects of a snapshot there.
+    pub fn fill_space(&mut self, context: &mut StoreContext, bytes: &[u8]) {
+        let base = context.heap_next - bytes.len();
         // SAFETY: there is as much room, which nobody uses yet.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), base as *mut u8, bytes.len()) };
-        if let Some(space) = &mut self.heap.space {
+        if let Some(space) = &mut self.space {
             space.clean = space.clean.max(base + bytes.len());
         }
-        if self.heap.options.collect_always {
-            self.context_mut().heap_end = 0;
+        if self.options.collect_always {
+            context.heap_end = 0;
         }
-    }
-
-    fn has_room(&self, size: usize) -> bool {
-        let context = self.context();
-        context.heap_end.checked_sub(context.heap_next).is_some_and(|room| room >= size)
-    }
-
-    /// Collects, and makes room for `needed` bytes more.
-    pub(crate) fn collect(&mut self, needed: usize) -> Result<(), TrapCode> {
-        self.free_released();
-        if self.options.park_always && !self.is_poisoned() {
-            self.park_stacks(Park::All);
-        }
-        let maximum = self.heap.options.maximum;
-        let used = match &self.heap.space {
-            Some(space) => self.context().heap_next - space.base(),
-            None => 0,
-        };
-        if needed > maximum || self.is_poisoned() {
-            return Err(self.heap.refuse(NoMemory::Maximum(maximum)));
-        }
-        let lists = collect::Lists::new(self)?;
-        let space = self.heap.take_space(room_for(used) + needed)?;
-        let (base, len) = (space.base(), space.map.len());
-        let begun = self.is_traced().then(Instant::now);
-        let next = collect::copy_reachable(self, lists, base, space.clean);
-        self.heap.replace_space(space, used);
-        let context = self.context_mut();
-        // The heap is whole again, and full until the limiter has said how much there may be.
-        (context.heap_next, context.heap_end) = (next, next);
-        if let Some(begun) = begun {
-            self.trace_collect(begun);
-        }
-        let live = next - base;
-        let (enough, refused) = self.heap_may_have(live, needed, len);
-        self.heap.allowed = self.heap.allowed.max(enough);
-        // Who can wait for more does, so as not to collect all the time.
-        let fits = live + needed <= enough && !self.embedder.limiter.is_open();
-        self.context_mut().heap_end = base + enough.max(live);
-        self.drop_dead();
-        match fits {
-            true => Ok(()),
-            false if live + needed > maximum => Err(self.heap.refuse(NoMemory::Maximum(maximum))),
-            false => Err(self.heap.refuse(refused)),
-        }
-    }
-
-    /// How many bytes the objects may have in a space of some length, of which some are
-    /// live and some needed; and why they may not have more.
-    fn heap_may_have(&mut self, live: usize, needed: usize, len: usize) -> (usize, NoMemory) {
-        let (maximum, allowed) = (self.heap.options.maximum, self.heap.allowed);
-        // Perhaps no more than is needed.
-        let wanted = [(room_for(live) + needed).min(maximum).min(len), live + needed];
-        for to in wanted.into_iter().filter(|to| *to <= maximum) {
-            let growth = Growth::Heap { from: allowed, to };
-            match if to <= allowed { Decision::Yes } else { self.ask(growth) } {
-                Decision::Yes => return (to, NoMemory::Limiter),
-                Decision::Undecided => return (allowed.min(len), NoMemory::Undecided),
-                Decision::No | Decision::Fails(_) => {}
-            }
-        }
-        (allowed.min(len), NoMemory::Limiter)
     }
 }
 
-impl Store {
-    /// Drops the host values that the last collection has not reached.
-    fn drop_dead(&mut self) {
-        for value in std::mem::take(&mut self.heap.externs.dead) {
-            self.embedder.drop_value(value);
-        }
-    }
+/// Whether there is room for an object of a size without a collection.
+fn has_room(context: &StoreContext, size: usize) -> bool {
+    context.heap_end.checked_sub(context.heap_next).is_some_and(|room| room >= size)
 }
 
 /// How large a space should be for this many bytes of live objects. They are
 /// copied again and again, so there is three times as much room for others,
 /// whose allocation pays for the copy.
-fn room_for(live: usize) -> usize {
+pub(crate) fn room_for(live: usize) -> usize {
     (live * 4).max(SMALLEST_SPACE)
 }
 
 impl Heap {
     /// A space of at least this many bytes to copy to.
-    fn take_space(&mut self, len: usize) -> Result<Space, TrapCode> {
+    pub fn take_space(&mut self, len: usize) -> Result<Space, TrapCode> {
         match self.spare.take() {
             Some(spare) if spare.map.len() >= len => Ok(spare),
             _ => Space::new(len.next_multiple_of(PAGE))
@@ -355,7 +300,7 @@ impl Heap {
 
     /// Makes a space the current one, and keeps the old one, of which this many
     /// bytes were used, for the next time.
-    fn replace_space(&mut self, space: Space, used: usize) {
+    pub fn replace_space(&mut self, space: Space, used: usize) {
         let mut old = self.space.replace(space);
         if let Some(old) = &mut old {
             old.clean = old.clean.max(old.base() + used);
@@ -372,7 +317,13 @@ impl Space {
         Ok(Space { clean: map.base() as usize, map })
     }
 
-    fn base(&self) -> usize {
+    /// Where it begins.
+    pub fn base(&self) -> usize {
         self.map.base() as usize
+    }
+
+    /// How many bytes it has.
+    pub fn len(&self) -> usize {
+        self.map.len()
     }
 }

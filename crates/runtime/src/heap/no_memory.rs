@@ -1,8 +1,8 @@
 //! Which limit it was that an object could not be made.
 
 use super::Heap;
-use crate::limiter::Undecided;
-use crate::machine::MachineLimit;
+use crate::embedder::Undecided;
+use crate::os::limits::MachineLimit;
 use ropewalk_abi::TrapCode;
 use std::fmt;
 

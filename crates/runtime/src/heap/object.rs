@@ -1,6 +1,6 @@
 //! Objects, as the runtime reads and writes them.
 
-use crate::map::PAGE;
+use crate::os::mapping::PAGE;
 use ropewalk_abi::heap::{
     ARRAY_ELEMENTS, ARRAY_LENGTH, EXCEPTION_TAG, EXTERN_NUMBER, HEADER_SIZE, array_size,
 };

@@ -3,7 +3,7 @@
 //! It is what an `Arc<AtomicU64>` is, but where there is no memory for one, it is not made
 //! instead of ending the process.
 
-use crate::try_box::try_box;
+use crate::os::try_box::try_box;
 use std::ops::Deref;
 use std::process::abort;
 use std::ptr::NonNull;

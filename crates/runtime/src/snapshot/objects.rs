@@ -5,7 +5,7 @@ use super::ranges::Ranges;
 use super::runs::Section;
 use super::take::Writer;
 use crate::heap::Object;
-use crate::map::PAGE;
+use crate::os::mapping::PAGE;
 use anyhow::Result;
 use ropewalk_abi::TypeKind;
 use ropewalk_abi::heap::EXCEPTION_TAG;

@@ -1,7 +1,7 @@
 //! What is kept of the last snapshot, so that one of what has changed since costs what has changed.
 //!
 //! Each section is watched in one of two ways: the kernel notes which
-//! [pages](crate::written_pages) of what it is made of are written, or, if it is small, there is a
+//! [pages](crate::os::dirty_pages) of what it is made of are written, or, if it is small, there is a
 //! copy of it. The next snapshot looks at what was written, and writes only that. It does not
 //! collect before: then objects lie where they did.
 //!
@@ -25,8 +25,8 @@ use super::runs::{GRAIN, Section};
 use super::sections::{BasedOn, Bytes, Identity};
 use super::symbol::Symbol;
 use super::take::{Base, FIRST_MEMORY, HEAP};
+use crate::os::dirty_pages::{DirtyPages, Region};
 use crate::store::Store;
-use crate::written_pages::WrittenPages;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -82,40 +82,6 @@ enum Watch {
     Copy(Vec<u8>),
     /// By the pages at these addresses.
     Pages(Range<usize>),
-}
-
-/// What a section is made of: a map, and the part of it that is used.
-#[derive(Clone, Debug)]
-pub(crate) struct Region {
-    map: Range<usize>,
-    used: Range<usize>,
-}
-
-impl Region {
-    /// A part of a map.
-    pub fn new(map: Range<*const u8>, used: Range<usize>) -> Region {
-        Region { map: map.start as usize..map.end as usize, used }
-    }
-
-    /// Values in a map.
-    pub fn of<T>(map: Range<*const u8>, used: &[T]) -> Region {
-        let start = used.as_ptr() as usize;
-        Region::new(map, start..start + size_of_val(used))
-    }
-
-    /// The addresses that were written, of which some were watched. Nothing if it is not known.
-    fn written(&self, watched: &Range<usize>) -> Option<Vec<Range<usize>>> {
-        let pages = WrittenPages::of_process()?;
-        if self.used.start != watched.start || self.used.end < watched.end {
-            return None;
-        }
-        let mut written = pages.take_written(watched).ok()?;
-        if self.used.end > watched.end {
-            pages.watch(&self.map).ok()?;
-            written.extend(pages.take_written(&(watched.end..self.used.end)).ok()?);
-        }
-        Some(written)
-    }
 }
 
 impl Since {
@@ -260,7 +226,7 @@ impl Since {
     /// is new is protected when the snapshot has been written, since whoever reads it may get
     /// pages that were not there.
     fn protect(&mut self, section: usize, region: &Region) -> bool {
-        let Some(pages) = WrittenPages::of_process() else { return false };
+        let Some(pages) = DirtyPages::of_process() else { return false };
         let mut new = region.used.clone();
         if let Watch::Pages(watched) = &self.watches[section]
             && watched.start == new.start
@@ -277,7 +243,7 @@ impl Since {
     /// Has the kernel protect what is watched and new.
     fn protect_new(&mut self) {
         for (section, new) in std::mem::take(&mut self.unprotected) {
-            let pages = WrittenPages::of_process();
+            let pages = DirtyPages::of_process();
             if pages.is_none_or(|pages| pages.take_written(&new).is_err()) {
                 self.watches[section] = Watch::No;
                 self.begins_anew = true;

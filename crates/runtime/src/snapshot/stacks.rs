@@ -9,13 +9,13 @@ use super::image::{
 use super::places::Places;
 use super::ranges::Ranges;
 use super::runs::Section;
-use super::since::Region;
 use super::symbol::Symbol;
 use super::take::{BLOCKS, FRAMES, Running, Writer};
 use super::words::{OnStack, Shape, Words};
 use crate::arch::stubs;
-use crate::design::first_class::marks::{Mark, MarkKind, Taken};
+use crate::os::dirty_pages::Region;
 use crate::stack::LeftAt;
+use crate::stack::mark::{Mark, MarkKind, Taken};
 use crate::store::Store;
 use anyhow::Result;
 use ropewalk_abi::code::TrampolineKind;

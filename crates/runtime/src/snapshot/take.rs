@@ -9,18 +9,19 @@ use super::layouts::Layouts;
 use super::ranges::Ranges;
 use super::runs::Section;
 use super::sections::Bytes;
-use super::since::{Region, Since};
+use super::since::Since;
 use super::symbol::{ByAddress, Symbol, Symbols, Trampolines};
 use super::words::Shapes;
-use crate::activation::LeavePoint;
-use crate::backtrace::Backtrace;
 use crate::code::LoadedModule;
 use crate::embedder::text;
-use crate::instance::Instance;
-use crate::pending::Awaits;
+use crate::os::dirty_pages::DirtyPages;
+use crate::os::dirty_pages::Region;
+use crate::report::backtrace::Backtrace;
+use crate::report::trap::Trap;
+use crate::run::instantiate::Instance;
+use crate::run::pending::Awaits;
+use crate::stack::LeavePoint;
 use crate::store::Store;
-use crate::trap::Trap;
-use crate::written_pages::WrittenPages;
 use anyhow::Result;
 use ropewalk_abi::heap::is_object;
 use ropewalk_abi::module::Item;
@@ -105,7 +106,7 @@ fn write(
         shapes: Shapes::default(),
         layouts: Layouts::default(),
         bytes: Vec::new(),
-        is_watched: take.watch && store.options.watch_pages && WrittenPages::of_process().is_some(),
+        is_watched: take.watch && store.options.watch_pages && DirtyPages::of_process().is_some(),
         take,
         since,
         base,
@@ -220,7 +221,8 @@ impl<'a> Writer<'a> {
         }
         self.standalone()?;
         self.host_values()?;
-        let (region, len) = (store.heap_region(), self.objects.end - self.objects.start);
+        let (region, len) =
+            (store.heap.region(store.context()), self.objects.end - self.objects.start);
         let heap = self.section(HEAP, region, len as usize, |writer, parts| writer.heap(parts))?;
         self.calls()?;
         let [blocks, frames] = self.stacks()?;

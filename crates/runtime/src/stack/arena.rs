@@ -13,8 +13,8 @@
 //! Roots belong to one store until it dies, so a store takes and returns them
 //! without a lock; the arena is shared by the stores of an engine.
 
-use crate::machine;
-use crate::map::{Map, PAGE};
+use crate::os::limits;
+use crate::os::mapping::{Map, PAGE};
 use ropewalk_abi::ControlBlock;
 use ropewalk_abi::stack::Purpose;
 use std::io;
@@ -113,7 +113,7 @@ fn root_memory(size: usize) -> io::Result<Map> {
         memory.guard(0, GUARD)?;
         Ok(memory)
     });
-    memory.map_err(|error| machine::explain(error, GUARD + size))
+    memory.map_err(|error| limits::explain(error, GUARD + size))
 }
 
 impl RootStack {

@@ -17,7 +17,7 @@
 use super::left::LeftAt;
 use super::relocate::move_links;
 use super::table::Stacks;
-use crate::design::first_class::marks::Mark;
+use crate::stack::mark::Mark;
 use ropewalk_abi::ControlBlock;
 use std::collections::TryReserveError;
 use std::ptr;

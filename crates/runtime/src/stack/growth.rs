@@ -22,10 +22,10 @@ use super::own_limits::OwnLimits;
 use super::relocate::copy_and_link;
 use super::table::Stacks;
 use crate::embedder::Embedder;
-use crate::limiter::Undecided;
-use crate::machine::MachineLimit;
-use crate::map::{self, Map, PAGE};
-use crate::trace::note::Note;
+use crate::embedder::Undecided;
+use crate::os::limits::MachineLimit;
+use crate::os::mapping::{self, Map, PAGE};
+use crate::stack::notes::Note;
 use ropewalk_abi::stack::Purpose;
 use ropewalk_abi::{ControlBlock, TrapCode};
 use std::collections::{HashMap, TryReserveError};
@@ -139,7 +139,7 @@ impl Region {
     /// Makes the home accessible again.
     fn open_home(&self) -> io::Result<()> {
         // SAFETY: the stack has left it.
-        unsafe { map::return_to_pages(self.home.0, self.home_size()) }
+        unsafe { mapping::return_to_pages(self.home.0, self.home_size()) }
     }
 
     /// Lets the stack, which had the region down to `from`, have this many bytes.
@@ -426,7 +426,7 @@ impl Stacks {
         // What it leaves is unmapped, or inaccessible until it comes back.
         if self.grown.regions.insert(number, region).is_none() {
             // SAFETY: nothing lies there any more, and nobody has an address.
-            unsafe { map::leave_pages(home.0, home.1 - home.0) };
+            unsafe { mapping::leave_pages(home.0, home.1 - home.0) };
         }
         Ok(())
     }

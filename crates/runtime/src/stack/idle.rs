@@ -148,6 +148,26 @@ impl Idle {
 }
 
 impl Stacks {
+    /// Whether a stack with a slot is found when one is looked for to be parked.
+    pub fn is_listed_as_idle(&self, number: usize) -> bool {
+        self.idle.knows(number)
+    }
+
+    /// How many stacks are parked, and the bytes of their packed frames.
+    pub fn parked_and_packed_bytes(&self) -> (usize, usize) {
+        (self.parked, self.packed.bytes())
+    }
+
+    /// How many slots there are.
+    pub fn count_slots(&self) -> usize {
+        self.slots.count()
+    }
+
+    /// How many slots have no stack.
+    pub fn count_slots_without_stack(&self) -> usize {
+        self.idle.count_vacant() + self.slots.count_closed()
+    }
+
     // ---- slots
 
     /// Notes that a block has got a slot.

@@ -5,7 +5,7 @@
 //! that is left over from another life of the block, and nobody looks at it.
 
 use super::left::LeftAt;
-use crate::design::first_class::marks::Mark;
+use crate::stack::mark::Mark;
 use ropewalk_abi::{ControlBlock, TrapCode};
 use std::collections::TryReserveError;
 

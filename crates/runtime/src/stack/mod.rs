@@ -2,15 +2,17 @@
 
 mod arena;
 pub(crate) mod bound;
-pub(crate) mod check;
 mod copy;
 pub(crate) mod growth;
 mod holding;
 mod idle;
+mod leave_point;
 mod left;
-mod list;
+pub(crate) mod mark;
 mod marks;
 mod mutation;
+mod not_copied;
+pub(crate) mod notes;
 mod own_limits;
 mod packed;
 mod park;
@@ -18,20 +20,19 @@ mod relocate;
 mod restore;
 mod slots;
 mod table;
-mod waits;
 
 pub(crate) use arena::RootStack;
 pub use arena::{Arena, ArenaOptions};
 pub(crate) use bound::Bound;
 pub(crate) use idle::Park;
+pub use leave_point::LeavePoint;
 pub(crate) use left::LeftAt;
-pub use list::{StackInfo, StackList};
 pub use mutation::Mutation;
-pub(crate) use park::{bytes_in_frames, end_of_frames};
+pub(crate) use not_copied::NotCopied;
+pub(crate) use park::{bytes_in_frames, end_of_frames, packed_frames, packed_size, parked_sp};
 pub(crate) use relocate::{Quarantine, move_links, move_root};
 pub use table::StackOptions;
 pub(crate) use table::{Reached, Stacks, Swept};
-pub use waits::Waits;
 
 use ropewalk_abi::stack::Purpose;
 use ropewalk_abi::{ControlBlock, clauses};

@@ -11,7 +11,7 @@
 //! A slab that has no piece any more serves any size, and gives its memory back. What
 //! is larger than [`LARGEST`] comes from the allocator of the process.
 
-use crate::map::{Map, PAGE};
+use crate::os::mapping::{Map, PAGE};
 use std::collections::HashMap;
 use std::ptr::{self, NonNull};
 

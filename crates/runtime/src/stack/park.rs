@@ -20,7 +20,7 @@ use super::packed::piece_size;
 use super::relocate::move_links;
 use super::table::Stacks;
 use crate::arch::stubs;
-use crate::trace::note::Note;
+use crate::stack::notes::Note;
 use ropewalk_abi::stack::{GROUPED, Purpose, block_number};
 use ropewalk_abi::{ControlBlock, PARKED, PARKED_PLAIN};
 use std::ptr::{self, NonNull};
@@ -29,7 +29,7 @@ use std::ptr::{self, NonNull};
 static TOP: unsafe extern "C" fn() = stubs::unpark;
 
 /// The stack pointer of parked stacks.
-pub(super) fn parked_sp() -> usize {
+pub(crate) fn parked_sp() -> usize {
     (&raw const TOP).addr()
 }
 
@@ -69,13 +69,13 @@ impl PackedHead {
 }
 
 /// How many bytes the packed frames of a stack take.
-pub(super) fn packed_size(stack: &ControlBlock) -> usize {
+pub(crate) fn packed_size(stack: &ControlBlock) -> usize {
     // SAFETY: a parked stack has its frames there.
     piece_size(unsafe { (*PackedHead::of(stack)).size() })
 }
 
 /// How many of them are frames.
-pub(super) fn packed_frames(stack: &ControlBlock) -> usize {
+pub(crate) fn packed_frames(stack: &ControlBlock) -> usize {
     // SAFETY: as above.
     unsafe { (*PackedHead::of(stack)).len as usize }
 }

@@ -17,7 +17,7 @@
 //! each link.
 
 use super::arena::{GUARD, RootStack};
-use crate::map::{Map, PAGE};
+use crate::os::mapping::{Map, PAGE};
 use ropewalk_abi::ControlBlock;
 use std::io;
 

@@ -7,7 +7,7 @@
 //! ```
 
 use super::arena::GUARD;
-use crate::map::{Map, PAGE};
+use crate::os::mapping::{Map, PAGE};
 use std::collections::VecDeque;
 use std::io;
 

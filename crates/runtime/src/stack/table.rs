@@ -13,6 +13,7 @@
 //! A stack that is [parked](super::park) has no slot. If it is freed, its block is
 //! spare, and keeps its generation.
 
+use super::NotCopied;
 use super::arena::RootStack;
 use super::growth::{Grown, NoRoom};
 use super::holding::Holding;
@@ -21,11 +22,10 @@ use super::marks::MarkLists;
 use super::mutation::Mutation;
 use super::packed::Packed;
 use super::slots::Slots;
-use crate::design::first_class::marks::{Mark, MarkKind};
-use crate::design::shared::NotCopied;
-use crate::machine_memory::machine_memory;
-use crate::map::{Map, PAGE};
-use crate::trace::note::{Note, Notes};
+use crate::os::mapping::{Map, PAGE};
+use crate::os::memory_size::machine_memory;
+use crate::stack::mark::{Mark, MarkKind};
+use crate::stack::notes::{Note, Notes};
 use ropewalk_abi::stack::{
     KIND_MASK, MAX_BLOCKS, NEXT_GENERATION, Purpose, block_number, first_reference,
 };

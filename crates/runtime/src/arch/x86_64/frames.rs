@@ -29,7 +29,7 @@ pub(crate) unsafe fn is_trap_instruction(pc: usize) -> bool {
 /// # Safety
 ///
 /// The instruction must have been executed, and be so long: what follows it may be code that
-/// nobody can read [yet](crate::precompiled).
+/// nobody can read [yet](crate::code::precompiled).
 unsafe fn byte(pc: usize, number: usize) -> u8 {
     // SAFETY: the caller's promise.
     unsafe { *((pc + number) as *const u8) }
@@ -70,7 +70,7 @@ pub(crate) unsafe fn loads_from(pc: usize) -> Option<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::map::{Map, PAGE};
+    use crate::os::mapping::{Map, PAGE};
 
     /// The base of a load whose bytes are the last that can be read.
     fn base_of_load(bytes: &[u8]) -> Option<u8> {

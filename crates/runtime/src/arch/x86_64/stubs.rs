@@ -642,8 +642,8 @@ call_stub! {
     {
         host_sp = const offset_of!(StoreContext, host_sp),
         function = const offset_of!(HostContext, function),
-        host_called = sym crate::trace::host_called,
-        host_returned = sym crate::trace::host_returned
+        host_called = sym crate::observe::trace::host_called,
+        host_returned = sym crate::observe::trace::host_returned
     }
 }
 
@@ -674,8 +674,8 @@ call_stub! {
     ],
     after: [],
     {
-        host_called = sym crate::trace::host_called,
-        host_returned = sym crate::trace::host_returned
+        host_called = sym crate::observe::trace::host_called,
+        host_returned = sym crate::observe::trace::host_returned
     }
 }
 
@@ -770,7 +770,7 @@ pub(crate) unsafe extern "C" fn pause() {
         "2:",
         "mov r10, rdi",
         "jmp {leave}",
-        paused_at = sym crate::interrupt::paused,
+        paused_at = sym crate::run::interrupt::paused,
         leave = sym leave,
         registers = const size_of::<PausedRegisters>(),
         saved_word = const offset_of!(StoreContext, saved_word),
@@ -823,7 +823,7 @@ pub(crate) unsafe extern "C" fn make_room() {
         "2:",
         "mov r10, rdi",
         "jmp {leave}",
-        make_room = sym crate::grow::make_room,
+        make_room = sym crate::run::grow::make_room,
         go_back = sym go_back,
         leave = sym leave,
     )
@@ -1046,7 +1046,7 @@ pub(crate) unsafe extern "C" fn unpark() {
         "pop r9",
         "jmp r9",
         host_sp = const offset_of!(StoreContext, host_sp),
-        unpark_running = sym crate::parking::unpark_running,
+        unpark_running = sym crate::run::parking::unpark_running,
         leave = sym leave,
         sp = const offset_of!(ControlBlock, sp),
         fp = const offset_of!(ControlBlock, fp),
@@ -1134,7 +1134,7 @@ pub(crate) unsafe extern "C" fn finish_with_traced() {
         sp = const offset_of!(ControlBlock, sp),
         fp = const offset_of!(ControlBlock, fp),
         host_sp = const offset_of!(StoreContext, host_sp),
-        finished = sym crate::trace::finished,
+        finished = sym crate::observe::trace::finished,
         finish_with = sym finish_with,
     )
 }

@@ -1,11 +1,10 @@
 //! First-class stacks: events that are thrown, stacks that are dropped, extensions;
 //! [marks], and [walks](walk) that find them.
 
-pub(crate) mod marks;
 mod walk;
 
-use crate::activation::Ending;
 use crate::heap::write_storage;
+use crate::run::activation::Ending;
 use crate::stack::{LeftAt, Mutation};
 use crate::store::Store;
 use ropewalk_abi::builtin::Outcome;

@@ -6,9 +6,9 @@
 //! for a walk is outside of what the walk has passed. While it lasts, a mark of
 //! its own lies on the stack where it began.
 
-use crate::design::first_class::marks::{Mark, MarkKind, Taken, Walk};
 use crate::heap::Object;
 use crate::stack::Mutation;
+use crate::stack::mark::{Mark, MarkKind, Taken, Walk};
 use crate::store::Store;
 use ropewalk_abi::builtin::{WALK_ASKS, WALK_FLAGS, WALK_IS_DIRECT};
 use ropewalk_abi::stack::StackKind;
@@ -251,7 +251,7 @@ impl Store {
     fn suspended(&self, reference: u64) -> Result<*mut ControlBlock, TrapCode> {
         let kind = StackKind::FirstClass;
         let valid = self.stacks.valid(reference).filter(|_| StackKind::of(reference) == Some(kind));
-        let block = valid.ok_or_else(|| crate::design::shared::invalid_stack(reference, kind))?;
+        let block = valid.ok_or_else(|| crate::run::lifecycle::invalid_stack(reference, kind))?;
         // SAFETY: the block of a valid reference is alive.
         Ok(unsafe { (*block).innermost })
     }

@@ -2,8 +2,8 @@
 
 use super::super::image::{CallImage, CallTo, ImportName};
 use super::{Reader, RestoredCall, RestoredRoot, ResumedByHost, damaged, type_number};
-use crate::pending::{Awaits, CallerPlaces, Frozen, Scope, Waiting};
-use crate::rest::{AnyRest, Rest};
+use crate::run::pending::{Awaits, CallerPlaces, Frozen, Scope, Waiting};
+use crate::run::rest::{AnyRest, Rest};
 use crate::store::Store;
 use anyhow::Result;
 use ropewalk_abi::clauses::List;

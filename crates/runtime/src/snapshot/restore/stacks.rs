@@ -8,8 +8,8 @@ use super::super::image::{
 use super::super::symbol::{Symbol, TrampolineMap};
 use super::super::words::{OnStack, Shape, Shapes, Words};
 use super::{Reader, RestoredRoot, damaged};
-use crate::design::first_class::marks::{Mark, MarkKind, Taken, Walk};
-use crate::trap::Trap;
+use crate::report::trap::Trap;
+use crate::stack::mark::{Mark, MarkKind, Taken, Walk};
 use anyhow::Result;
 use ropewalk_abi::stack::Purpose;
 use ropewalk_abi::{ControlBlock, FuncType, RawVal, StoreContext, TypeInfo};

@@ -4,15 +4,16 @@ use super::super::blocks::{self, RECORD};
 use super::super::error::SnapshotError;
 use super::super::places::Places;
 use super::super::sections::Bytes;
-use super::super::since::{Region, Since};
+use super::super::since::Since;
 use super::super::take::{BLOCKS, FIRST_MEMORY, FRAMES, HEAP, IMAGE, SETTINGS};
 use super::Reader;
-use crate::written_pages::WrittenPages;
+use crate::os::dirty_pages::DirtyPages;
+use crate::os::dirty_pages::Region;
 
 impl Reader<'_> {
     /// Makes the snapshot that the store was restored from the last one of it.
     pub(super) fn watch(&mut self, bytes: &Bytes, records: &[u8], frames: &[u8]) {
-        if !self.store.options.watch_pages || WrittenPages::of_process().is_none() {
+        if !self.store.options.watch_pages || DirtyPages::of_process().is_none() {
             return;
         }
         // If it cannot be watched, all is looked at next time.
@@ -67,7 +68,8 @@ impl Reader<'_> {
         });
         let tables = self.store.tables.iter();
         let tables = tables.map(|table| table.map().map(|map| Region::of(map, table.elements())));
-        let first = [(SETTINGS, None), (IMAGE, None), (HEAP, self.store.heap_region())];
+        let first =
+            [(SETTINGS, None), (IMAGE, None), (HEAP, self.store.heap.region(self.store.context()))];
         first.into_iter().chain((FIRST_MEMORY..).zip(memories.chain(tables))).collect()
     }
 }

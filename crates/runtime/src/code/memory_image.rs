@@ -1,0 +1,203 @@
+//! Memories that begin with much data.
+//!
+//! Their data is not copied: it lies in a file, which each instance maps, and of which it
+//! gets copies of the pages that it writes. Then making an instance takes the same time
+//! however much data there is.
+//!
+//! ```text
+//!   file     ... | data segments, as they lie in the memory | ...
+//!                ^ mapped privately
+//!   memory   0 0 | data                                     | 0 0 0 ...
+//! ```
+//!
+//! That of a compiled module in a file is this file, in which the data lies so already. A
+//! module that was compiled here makes a file without a name, from its second instance on.
+//!
+//! That is done only if no active data segment of the module can trap: what would be copied
+//! before a trap, and what not, is as the specification says. And only for memories that
+//! never move.
+
+use crate::code::LoadedModule;
+use crate::os::mapping::PAGE;
+use ropewalk_abi::MemoryType;
+use ropewalk_abi::module::{ConstOp, DataImage, DataSegment, SegmentMode};
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::os::fd::FromRawFd;
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// How many bytes of data a memory begins with at least for an image of them to pay.
+const WORTHWHILE: usize = 64 << 10;
+/// How many bytes an image may have for each byte of data.
+const DENSE: usize = 4;
+
+/// The images of a module's memories.
+#[derive(Debug, Default)]
+pub struct MemoryImages {
+    /// Whether the module was instantiated before. One that is used once needs no image.
+    is_used: AtomicBool,
+    images: OnceLock<Vec<MemoryImage>>,
+}
+
+/// What a memory begins with.
+#[derive(Debug)]
+pub(crate) struct MemoryImage {
+    /// The index of the memory in the module.
+    pub memory: u32,
+    /// Where it lies in the memory, in whole pages.
+    pub place: Range<usize>,
+    /// Where it begins in the file.
+    pub offset: u64,
+    pub file: Arc<File>,
+}
+
+impl MemoryImages {
+    /// Images that lie in a file, whose data begins at `start`.
+    pub(crate) fn in_file(file: File, start: u64, images: &[DataImage]) -> MemoryImages {
+        let file = Arc::new(file);
+        let image = |image: &DataImage| MemoryImage {
+            memory: image.memory,
+            place: image.place.clone(),
+            offset: start + image.at as u64,
+            file: file.clone(),
+        };
+        let images: Vec<_> = images.iter().map(image).collect();
+        MemoryImages { is_used: AtomicBool::new(true), images: images.into() }
+    }
+}
+
+/// The data of a module as it lies in a file.
+#[derive(Debug, Default)]
+pub struct DataInFile {
+    /// First the images of memories, in whole pages, then all else.
+    pub bytes: Vec<u8>,
+    /// The part of each segment.
+    pub segments: Vec<Range<usize>>,
+    /// Where the images are.
+    pub images: Vec<DataImage>,
+}
+
+impl LoadedModule {
+    /// The images of memories, for another instance.
+    pub(crate) fn memory_images(&self) -> &[MemoryImage] {
+        if !self.images.is_used.swap(true, Ordering::Relaxed) {
+            return &[];
+        }
+        self.images.images.get_or_init(|| self.make_images().unwrap_or_default())
+    }
+
+    /// Makes the images that pay.
+    fn make_images(&self) -> Option<Vec<MemoryImage>> {
+        let segments = self.placed_segments()?;
+        let places = self.places_of_images(&segments);
+        let images = places.into_iter().filter_map(|(memory, place)| {
+            let file = unnamed_file().ok()?;
+            file.set_len(place.len() as u64).ok()?;
+            for placed in segments.iter().filter(|placed| placed.memory == memory) {
+                let data = &self.code.tables().data[placed.segment.bytes.clone()];
+                file.write_all_at(data, (placed.start - place.start) as u64).ok()?;
+            }
+            Some(MemoryImage { memory, place, offset: 0, file: Arc::new(file) })
+        });
+        Some(images.collect())
+    }
+
+    /// The data, laid out so that images of memories can be mapped. Where segments overlap,
+    /// there are the bytes of the last one, as there are in the memory afterwards.
+    pub fn data_in_file(&self) -> DataInFile {
+        let segments = self.placed_segments().unwrap_or_default();
+        let mut data = DataInFile::default();
+        for (memory, place) in self.places_of_images(&segments) {
+            let at = data.bytes.len();
+            data.bytes.resize(at + place.len(), 0);
+            data.images.push(DataImage { memory, place, at });
+        }
+        for segment in &self.info.data {
+            let bytes = &self.code.tables().data[segment.bytes.clone()];
+            let start = match data.place_in_image(self.place_of(segment).flatten()) {
+                Some(start) => start,
+                None => {
+                    data.bytes.resize(data.bytes.len() + bytes.len(), 0);
+                    data.bytes.len() - bytes.len()
+                }
+            };
+            let part = start..start + bytes.len();
+            data.bytes[part.clone()].copy_from_slice(bytes);
+            data.segments.push(part);
+        }
+        data
+    }
+
+    /// The active segments. None if one may trap.
+    fn placed_segments(&self) -> Option<Vec<Placed<'_>>> {
+        self.info.data.iter().filter_map(|segment| self.place_of(segment)).collect()
+    }
+
+    /// For which memories an image pays, and where that lies in each.
+    fn places_of_images(&self, segments: &[Placed<'_>]) -> Vec<(u32, Range<usize>)> {
+        let memories = self.info.imported_memories..self.info.memories.len() as u32;
+        let place = |memory| Some((memory, place_of_image(memory, segments)?));
+        memories.filter_map(place).collect()
+    }
+
+    /// Where an active segment is copied to; nothing inside if that may trap.
+    fn place_of<'a>(&self, segment: &'a DataSegment) -> Option<Option<Placed<'a>>> {
+        let SegmentMode::Active { target, offset } = &segment.mode else { return None };
+        let start = match offset.0[..] {
+            [ConstOp::I32(offset)] => u64::from(offset as u32),
+            [ConstOp::I64(offset)] => offset as u64,
+            _ => return Some(None),
+        };
+        let ty = self.info.memories[*target as usize];
+        let is_defined = *target >= self.info.imported_memories;
+        let end = start.checked_add(segment.bytes.len() as u64);
+        let len = ty.minimum.saturating_mul(MemoryType::PAGE_SIZE);
+        let fits = is_defined && end.is_some_and(|end| end <= len);
+        Some(fits.then_some(Placed { memory: *target, start: start as usize, segment }))
+    }
+}
+
+impl DataInFile {
+    /// Where the bytes of a segment lie in the image of its memory, if that has one.
+    fn place_in_image(&self, placed: Option<Placed<'_>>) -> Option<usize> {
+        let placed = placed?;
+        let image = self.images.iter().find(|image| image.memory == placed.memory)?;
+        Some(image.at + placed.start - image.place.start)
+    }
+}
+
+/// Where the image of a memory lies in it, if it pays.
+fn place_of_image(memory: u32, all: &[Placed<'_>]) -> Option<Range<usize>> {
+    let segments = || all.iter().filter(|placed| placed.memory == memory);
+    let bytes: usize = segments().map(|placed| placed.segment.bytes.len()).sum();
+    let start = segments().map(|placed| placed.start).min()? / PAGE * PAGE;
+    let end = segments().map(Placed::end).max()?.next_multiple_of(PAGE);
+    (bytes >= WORTHWHILE && end - start <= bytes * DENSE).then_some(start..end)
+}
+
+/// An active segment whose place is known.
+struct Placed<'a> {
+    memory: u32,
+    start: usize,
+    segment: &'a DataSegment,
+}
+
+impl Placed<'_> {
+    fn end(&self) -> usize {
+        self.start + self.segment.bytes.len()
+    }
+}
+
+/// A file in memory that nobody else can open.
+fn unnamed_file() -> io::Result<File> {
+    // SAFETY: the name ends with a zero.
+    let descriptor = unsafe { libc::memfd_create(c"ropewalk".as_ptr(), libc::MFD_CLOEXEC) };
+    match descriptor {
+        -1 => Err(io::Error::last_os_error()),
+        // SAFETY: it was just made, and is nobody else's.
+        descriptor => Ok(unsafe { File::from_raw_fd(descriptor) }),
+    }
+}

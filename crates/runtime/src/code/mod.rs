@@ -1,0 +1,329 @@
+//! Loaded code.
+
+pub(crate) mod debugger;
+pub mod jitdump;
+mod lines;
+pub mod memory_image;
+pub mod perf_map;
+pub mod precompiled;
+pub(crate) mod registry;
+pub mod source;
+pub mod types;
+
+use crate::code::debugger::Registration;
+use crate::code::memory_image::MemoryImages;
+use crate::code::precompiled::code::{Admission, Code};
+use crate::code::precompiled::{Precompiled, PrecompiledError};
+use crate::code::source::Source;
+use crate::os::limits;
+use crate::os::mapping::{Map, PAGE};
+use crate::run::link::ImportValue;
+use crate::store::Store;
+use ropewalk_abi::code::{CodeImage, CodeTables, FunctionCode, index};
+use ropewalk_abi::module::{Item, ModuleInfo};
+use ropewalk_abi::{
+    ExternType, FuncType, GlobalType, HeapType, InstanceLayout, RefType, TableType, TagType,
+    TypeInfo, ValType,
+};
+use std::ffi::c_void;
+use std::io;
+use std::sync::{Arc, OnceLock};
+
+/// Code at its place: written once, then executable and never writable again.
+#[derive(Debug)]
+pub struct CodeMemory {
+    /// Where the code is.
+    start: usize,
+    len: usize,
+    /// They lie in what is kept below, which does not change.
+    tables: CodeTables<'static>,
+    /// What debuggers are told of it, if they are.
+    pub(crate) registration: Option<Registration>,
+    kept: Kept,
+}
+
+/// What has the code and its tables.
+#[derive(Debug)]
+#[allow(dead_code, reason = "kept for what lies in it")]
+enum Kept {
+    /// An image whose bytes are in a map.
+    Image(Map, Box<CodeImage>),
+    /// A file, or a copy of one, and where its code can be executed.
+    Precompiled(Arc<Precompiled>, Code),
+    /// Code without tables.
+    Map(Map),
+}
+
+impl CodeMemory {
+    /// Loads an image.
+    pub fn load(mut image: CodeImage) -> io::Result<CodeMemory> {
+        let bytes = std::mem::take(&mut image.bytes);
+        let size = bytes.len().next_multiple_of(PAGE);
+        let map = Map::for_code(size).map_err(|error| limits::explain(error, size))?;
+        // SAFETY: the map is writable, new, and at least as long as the bytes.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), map.base(), bytes.len()) };
+        map.make_executable().map_err(|error| limits::explain(error, size))?;
+        let start = map.base() as usize;
+        let image = Box::new(image);
+        // SAFETY: the tables lie in the image, which is boxed, never changed and
+        // dropped with what is returned.
+        let tables = unsafe { forever(image.tables()) };
+        Ok(CodeMemory::new(start, bytes.len(), tables, Kept::Image(map, image)))
+    }
+
+    /// Loads a compiled module out of a file.
+    ///
+    /// # Safety
+    ///
+    /// Its bytes must be what [`write`](crate::code::precompiled::write) made of code that
+    /// was compiled for this engine.
+    pub unsafe fn of_precompiled(
+        file: Arc<Precompiled>,
+        code: Code,
+    ) -> Result<CodeMemory, PrecompiledError> {
+        let (start, len) = match &code {
+            Code::InPlace(part) => (file.code_bytes().as_ptr() as usize, part.len()),
+            Code::Later(code) => (code.start(), code.len()),
+        };
+        // SAFETY: the tables lie in memory of the file, which nobody changes and which
+        // is given back with what is returned.
+        let tables = unsafe { forever(file.tables()?) };
+        Ok(CodeMemory::new(start, len, tables, Kept::Precompiled(file, code)))
+    }
+
+    /// Code that is at its place, without tables.
+    pub(crate) fn of_map(map: Map, len: usize) -> CodeMemory {
+        CodeMemory::new(map.base() as usize, len, CodeTables::default(), Kept::Map(map))
+    }
+
+    fn new(start: usize, len: usize, tables: CodeTables<'static>, kept: Kept) -> CodeMemory {
+        let code = CodeMemory { start, len, tables, registration: None, kept };
+        registry::add(code.start(), code.end());
+        code
+    }
+
+    /// The address of the first byte.
+    pub fn start(&self) -> usize {
+        self.start
+    }
+
+    /// The address after the last byte.
+    pub fn end(&self) -> usize {
+        self.start() + self.len
+    }
+
+    /// The tables.
+    pub fn tables(&self) -> &CodeTables<'_> {
+        &self.tables
+    }
+
+    /// How many bytes the code has.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The bytes of the code. Those out of a file may not be [checked](Self::check) yet, and
+    /// lie elsewhere than where they are executed.
+    pub fn bytes(&self) -> &[u8] {
+        match &self.kept {
+            Kept::Precompiled(file, _) => file.code_bytes(),
+            // SAFETY: the code is there, readable and never written.
+            Kept::Image(..) | Kept::Map(_) => unsafe {
+                std::slice::from_raw_parts(self.start as *const u8, self.len)
+            },
+        }
+    }
+
+    /// Checks all of what comes out of a file and was not checked yet.
+    pub fn check(&self) -> Result<(), PrecompiledError> {
+        match &self.kept {
+            Kept::Precompiled(file, _) => file.check_all(),
+            Kept::Image(..) | Kept::Map(_) => Ok(()),
+        }
+    }
+
+    /// Lets code that is checked when it is executed first be executed at an offset; nothing if
+    /// it is not such code. Async-signal-safe.
+    pub(crate) fn admit(&self, offset: u32) -> Option<Admission> {
+        match &self.kept {
+            Kept::Precompiled(file, Code::Later(code)) => Some(code.admit(file, offset as usize)),
+            _ => None,
+        }
+    }
+
+    /// Removes its file if that is one of a cache and its code was found to be damaged; returns
+    /// whether it did.
+    pub(crate) fn remove_if_damaged(&self) -> bool {
+        match &self.kept {
+            Kept::Precompiled(file, _) => file.remove_damaged(),
+            Kept::Image(..) | Kept::Map(_) => false,
+        }
+    }
+
+    /// The module in the binary format, if it comes out of a file that has it.
+    pub fn binary(&self) -> Option<&[u8]> {
+        match &self.kept {
+            Kept::Precompiled(file, _) => file.binary(),
+            Kept::Image(..) | Kept::Map(_) => None,
+        }
+    }
+
+    /// Which byte of the module the instruction at an offset comes from; where a function
+    /// begins, and looks whether it is to stop, that is where its body begins. Unknown if it
+    /// comes out of a file that is damaged there.
+    pub fn position_at(&self, offset: u32) -> Option<u32> {
+        let body = || {
+            let number = self.tables.function_at(offset)?;
+            let code = self.tables.functions[number as usize];
+            index(code.function).map(|_| code.body)
+        };
+        let has_positions = match &self.kept {
+            Kept::Precompiled(file, _) => file.has_positions(),
+            Kept::Image(..) | Kept::Map(_) => true,
+        };
+        has_positions.then(|| self.tables.position_at(offset).or_else(body))?
+    }
+
+    /// The offset of an address in the code, if it lies there.
+    pub fn offset_of(&self, address: usize) -> Option<u32> {
+        (self.start()..self.end()).contains(&address).then(|| (address - self.start()) as u32)
+    }
+
+    /// The address of a function, by its number among the defined ones.
+    pub fn function(&self, number: u32) -> *const c_void {
+        let FunctionCode { start, .. } = self.tables.functions[number as usize];
+        (self.start + start as usize) as *const c_void
+    }
+}
+
+/// Tables as of no lifetime.
+///
+/// # Safety
+///
+/// They must be used only as long as what they lie in.
+unsafe fn forever(tables: CodeTables<'_>) -> CodeTables<'static> {
+    // SAFETY: the same type but for its lifetime, which the caller is to keep.
+    unsafe { std::mem::transmute::<CodeTables<'_>, CodeTables<'static>>(tables) }
+}
+
+impl Drop for CodeMemory {
+    fn drop(&mut self) {
+        self.registration = None;
+        registry::remove(self.start());
+    }
+}
+
+/// A module that can be instantiated.
+#[derive(Debug)]
+pub struct LoadedModule {
+    /// What it says about itself.
+    pub info: ModuleInfo,
+    /// How its instances are laid out.
+    pub layout: InstanceLayout,
+    /// Its code.
+    pub code: CodeMemory,
+    /// The engine's numbers for its types.
+    pub type_ids: Vec<u32>,
+    /// What objects of its types point to.
+    pub type_infos: Vec<TypePointer>,
+    /// The text that it was made from, if it was.
+    pub source: Option<Arc<dyn Source>>,
+    /// Whether its code compares every index of a memory with the length.
+    pub checks_memories: bool,
+    /// The binary, to compile it again: if there is no address space for its memories, or, out
+    /// of a file, with other settings. One out of a file has it there.
+    pub binary: Option<Box<[u8]>>,
+    /// What was compiled then.
+    pub checked: OnceLock<Arc<LoadedModule>>,
+    /// Tells it from all others, once somebody has asked: by its code.
+    pub hash: OnceLock<[u8; 32]>,
+    /// It has the same one as what is compiled again.
+    pub identity: Arc<()>,
+    /// What its memories begin with.
+    pub images: MemoryImages,
+}
+
+/// A pointer to a type, which lives as long as the engine.
+#[derive(Clone, Copy, Debug)]
+pub struct TypePointer(pub *const TypeInfo);
+
+// SAFETY: types never change.
+unsafe impl Send for TypePointer {}
+// SAFETY: as above.
+unsafe impl Sync for TypePointer {}
+
+impl LoadedModule {
+    /// Whether both are the same module, though one may be compiled again.
+    pub fn same(a: &LoadedModule, b: &LoadedModule) -> bool {
+        Arc::ptr_eq(&a.identity, &b.identity)
+    }
+
+    /// The binary, if it is kept.
+    pub fn binary(&self) -> Option<&[u8]> {
+        self.binary.as_deref().or_else(|| self.code.binary())
+    }
+
+    /// How many memories with 32-bit addresses it defines.
+    fn count_memories32(&self) -> usize {
+        let defined = self.info.memories.iter().skip(self.info.imported_memories as usize);
+        defined.filter(|ty| !ty.memory64).count()
+    }
+
+    /// Whether there is address space for its memories, of which some are given, to be used
+    /// by its code.
+    pub fn has_space(&self, store: &Store, imports: &[ImportValue]) -> bool {
+        let count = self.count_memories32();
+        self.checks_memories
+            || self.can_use(store, imports)
+                && (count == 0 || store.options.memories.has_space(count))
+    }
+
+    /// Whether its code can use the memories that are given.
+    pub(crate) fn can_use(&self, store: &Store, imports: &[ImportValue]) -> bool {
+        self.checks_memories
+            || imports.iter().all(|import| match import {
+                ImportValue::Memory(memory) => store.memory(*memory).needs_no_checks(),
+                _ => true,
+            })
+    }
+
+    /// A type in which others are named by their numbers in the engine.
+    pub fn engine_type(&self, ty: ValType) -> ValType {
+        ty.map_heap_type(&mut |heap| self.engine_heap_type(heap))
+    }
+
+    fn engine_heap_type(&self, heap: HeapType) -> HeapType {
+        match heap {
+            HeapType::Concrete(index) => HeapType::Concrete(self.type_ids[index as usize]),
+            other => other,
+        }
+    }
+
+    /// The type of a table, naming others by their numbers in the engine.
+    pub fn engine_table_type(&self, ty: TableType) -> TableType {
+        let heap = self.engine_heap_type(ty.element.heap);
+        TableType { element: RefType { heap, ..ty.element }, ..ty }
+    }
+
+    /// The type of a global, naming others by their numbers in the engine.
+    pub fn engine_global_type(&self, ty: GlobalType) -> GlobalType {
+        GlobalType { content: self.engine_type(ty.content), ..ty }
+    }
+
+    /// The type of an item, naming others by their numbers in the engine.
+    pub fn item_type(&self, item: Item) -> ExternType {
+        let func_type = |ty: &FuncType| ty.map_heap_types(&mut |heap| self.engine_heap_type(heap));
+        match self.info.item_type(item) {
+            ExternType::Func(ty) => ExternType::Func(func_type(&ty)),
+            ExternType::Table(ty) => ExternType::Table(self.engine_table_type(ty)),
+            ExternType::Memory(ty) => ExternType::Memory(ty),
+            ExternType::Global(ty) => ExternType::Global(self.engine_global_type(ty)),
+            ExternType::Tag(ty) => ExternType::Tag(TagType { ty: func_type(&ty.ty) }),
+        }
+    }
+}

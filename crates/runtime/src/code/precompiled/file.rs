@@ -1,0 +1,356 @@
+//! Reading compiled modules in files.
+
+use super::code::{Code, LaterCode};
+use super::{FORMAT, Header, Name, PIECE, PrecompiledError, Section, is_precompiled};
+use crate::code::CodeMemory;
+use crate::code::memory_image::MemoryImages;
+use crate::os::mapping::{Map, PAGE};
+use bytemuck::{Pod, Zeroable};
+use ropewalk_abi::code::{CodeTables, TrampolineCode};
+use ropewalk_abi::module::DataImage;
+use ropewalk_abi::names::NameEntry;
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// How large a file may be of which all is checked when it is opened: that takes some
+/// microseconds.
+const SMALL: usize = 3 * PIECE;
+
+/// A compiled module in memory of our own, whose bytes are what [`write`](super::write) made.
+#[derive(Debug)]
+pub struct Precompiled {
+    map: Map,
+    len: usize,
+    pub(super) header: Header,
+    /// The file that is mapped, if one is.
+    file: Option<File>,
+    /// Whether a section that is looked at later is as it was written, once somebody has
+    /// asked.
+    later: [OnceLock<bool>; Name::COUNT],
+    /// Whether code was found that is not as it was written, and the file not removed since then.
+    has_damaged_code: AtomicBool,
+    /// What is removed then.
+    removed: Option<PathBuf>,
+}
+
+impl Precompiled {
+    /// Copies the bytes of a file, and checks all of them.
+    pub fn copy(bytes: &[u8]) -> Result<Precompiled, PrecompiledError> {
+        if !is_precompiled(bytes) {
+            return Err(PrecompiledError::Other);
+        }
+        let this = Precompiled::new(Map::copy_of(bytes)?, bytes.len(), None)?;
+        this.check_all()?;
+        Ok(this)
+    }
+
+    /// Maps a file, and checks all of a small one, and what is used in any case of a large one.
+    /// Nobody may change its bytes or cut
+    /// it off as long as it is mapped: to replace it, another file is renamed to its name.
+    pub fn open(file: File) -> Result<Precompiled, PrecompiledError> {
+        let len = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
+        if len < size_of::<Header>() {
+            let bytes = std::io::read_to_string(file).unwrap_or_default();
+            return Err(match is_precompiled(bytes.as_bytes()) {
+                true => PrecompiledError::Damaged("it is too short"),
+                false => PrecompiledError::Other,
+            });
+        }
+        let this = Precompiled::new(Map::of_file(&file, len)?, len, Some(file))?;
+        if len <= SMALL {
+            this.check_all()?;
+        }
+        Ok(this)
+    }
+
+    fn new(map: Map, len: usize, file: Option<File>) -> Result<Precompiled, PrecompiledError> {
+        let mut this = Precompiled {
+            map,
+            len,
+            header: Header::zeroed(),
+            file,
+            later: [const { OnceLock::new() }; Name::COUNT],
+            has_damaged_code: AtomicBool::new(false),
+            removed: None,
+        };
+        this.header = this.read_header()?;
+        match Name::AT_ONCE.iter().all(|name| this.is_whole(*name)) {
+            true => Ok(this),
+            false => Err(PrecompiledError::Damaged("its checksum is not that of its bytes")),
+        }
+    }
+
+    fn read_header(&self) -> Result<Header, PrecompiledError> {
+        let bytes = self.bytes();
+        if !is_precompiled(bytes) {
+            return Err(PrecompiledError::Other);
+        }
+        let Some(header) = bytes.get(..size_of::<Header>()) else {
+            return Err(PrecompiledError::Damaged("it is too short"));
+        };
+        let header: Header = bytemuck::pod_read_unaligned(header);
+        if header.format != FORMAT {
+            return Err(PrecompiledError::Format(header.format));
+        }
+        if header.unused != 0 || header.checksum != header.checksum_of_rest() {
+            return Err(PrecompiledError::Damaged("the checksum of its head is another"));
+        }
+        let ends = |section: &Section| section.start.checked_add(section.len);
+        let len = bytes.len() as u64;
+        let all_fit = header.sections.iter().all(|section| ends(section).is_some_and(|e| e <= len));
+        if !all_fit || ends(&header.sections[Name::Binary as usize]) != Some(len) {
+            return Err(PrecompiledError::Damaged("its length is not what its head says"));
+        }
+        Ok(header)
+    }
+
+    fn is_whole(&self, name: Name) -> bool {
+        xxh3_64(self.section(name)) == self.header.sections[name as usize].checksum
+    }
+
+    /// Checks all that was not checked when it was opened.
+    pub fn check_all(&self) -> Result<(), PrecompiledError> {
+        self.check_code()?;
+        match Name::LATER.iter().all(|name| self.has(*name)) && self.is_empty_between() {
+            true => Ok(()),
+            false => Err(PrecompiledError::Damaged("its checksum is not that of its bytes")),
+        }
+    }
+
+    /// Whether there is nothing between the sections.
+    fn is_empty_between(&self) -> bool {
+        let mut end = size_of::<Header>();
+        self.header.sections.iter().all(|section| {
+            let start = section.start as usize;
+            let between = self.bytes().get(end..start).unwrap_or_default();
+            end = start + section.len as usize;
+            between.iter().all(|byte| *byte == 0)
+        })
+    }
+
+    /// Checks all of the code.
+    pub fn check_code(&self) -> Result<(), PrecompiledError> {
+        let pieces = self.section(Name::Code).len().div_ceil(PIECE);
+        match (0..pieces).all(|piece| self.is_whole_piece(piece)) {
+            true => Ok(()),
+            false => Err(PrecompiledError::Damaged("its code is not what was written")),
+        }
+    }
+
+    /// Whether a piece of the code is as it was written. Async-signal-safe.
+    pub(crate) fn is_whole_piece(&self, piece: usize) -> bool {
+        let expected = self.section(Name::Pieces).chunks_exact(size_of::<u64>()).nth(piece);
+        let expected = expected.map(bytemuck::pod_read_unaligned::<u64>);
+        let found = self.section(Name::Code).chunks(PIECE).nth(piece).map(xxh3_64);
+        let is_whole = expected.is_some() && expected == found;
+        if !is_whole {
+            self.has_damaged_code.store(true, Ordering::Relaxed);
+        }
+        is_whole
+    }
+
+    /// Has a file removed if its code is found to be damaged, so that it is made anew.
+    pub fn remove_if_damaged(&mut self, path: PathBuf) {
+        self.removed = Some(path);
+    }
+
+    /// Removes the file if its code was found to be damaged since the last time, and somebody
+    /// wants that; returns whether it was removed.
+    pub(crate) fn remove_damaged(&self) -> bool {
+        let removed = self.removed.as_ref();
+        let removed = removed.filter(|_| self.has_damaged_code.swap(false, Ordering::Relaxed));
+        // Somebody may have replaced it already, which costs a compilation.
+        removed.is_some_and(|path| std::fs::remove_file(path).is_ok())
+    }
+
+    /// Tells it from files with other contents.
+    pub fn checksum(&self) -> u64 {
+        self.header.checksum
+    }
+
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: the map has so many bytes, which are readable and never written.
+        unsafe { std::slice::from_raw_parts(self.map.base(), self.len) }
+    }
+
+    fn range(&self, name: Name) -> Range<usize> {
+        let Section { start, len, .. } = self.header.sections[name as usize];
+        start as usize..(start + len) as usize
+    }
+
+    fn section(&self, name: Name) -> &[u8] {
+        &self.bytes()[self.range(name)]
+    }
+
+    /// Whether a section that is looked at later is as it was written.
+    fn has(&self, name: Name) -> bool {
+        *self.later[name as usize].get_or_init(|| self.is_whole(name))
+    }
+
+    /// A section that is looked at later, if no byte of it differs.
+    fn later(&self, name: Name) -> Option<&[u8]> {
+        let bytes = self.section(name);
+        (!bytes.is_empty() && self.has(name)).then_some(bytes)
+    }
+
+    /// What was written as settings.
+    pub fn settings(&self) -> &[u8] {
+        self.section(Name::Settings)
+    }
+
+    /// What was written as info.
+    pub fn info(&self) -> &[u8] {
+        self.section(Name::Info)
+    }
+
+    /// The data, as it lies there.
+    pub fn data(&self) -> &[u8] {
+        self.section(Name::Data)
+    }
+
+    /// Whether something was written as source.
+    pub fn has_source(&self) -> bool {
+        !self.section(Name::Source).is_empty()
+    }
+
+    /// What was written as source, if there is something and no byte of it differs.
+    pub fn source(&self) -> Option<&[u8]> {
+        self.later(Name::Source)
+    }
+
+    /// The names of functions, if there are some and no byte of them differs.
+    pub(super) fn names(&self) -> Option<(&[NameEntry], &[u8])> {
+        let (entries, text) = (self.later(Name::FunctionNames)?, self.section(Name::TextOfNames));
+        let entries = bytemuck::try_cast_slice(entries).ok()?;
+        self.has(Name::TextOfNames).then_some((entries, text))
+    }
+
+    /// How many bytes it has.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether it has none. Never.
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+
+    /// Its tables, where they lie.
+    pub(crate) fn tables(&self) -> Result<CodeTables<'_>, PrecompiledError> {
+        Ok(CodeTables {
+            data: self.section(Name::Data),
+            functions: self.table(Name::Functions)?,
+            traps: self.table(Name::Traps)?,
+            positions: self.table(Name::Positions)?,
+            sites: self.table(Name::Sites)?,
+            references: self.table(Name::References)?,
+            pointers: self.table(Name::Pointers)?,
+            owned: self.table(Name::Owned)?,
+            handlers: self.table(Name::Handlers)?,
+            has_stackrefs: self.header.has_stackrefs != 0,
+        })
+    }
+
+    fn table<T: Pod>(&self, name: Name) -> Result<&[T], PrecompiledError> {
+        bytemuck::try_cast_slice(self.section(name))
+            .map_err(|_| PrecompiledError::Damaged("a table is out of place"))
+    }
+
+    /// The module in the binary format, if there is one and no byte of it differs.
+    pub fn binary(&self) -> Option<&[u8]> {
+        self.later(Name::Binary)
+    }
+
+    /// Whether the positions are as they were written.
+    pub(crate) fn has_positions(&self) -> bool {
+        self.has(Name::Positions)
+    }
+
+    /// Which trampolines are there.
+    pub fn trampolines(&self) -> Result<&[TrampolineCode], PrecompiledError> {
+        self.table(Name::Trampolines)
+    }
+
+    /// The code of the trampolines, which lives longer than this.
+    ///
+    /// # Safety
+    ///
+    /// As for [`CodeMemory::of_precompiled`].
+    pub unsafe fn trampoline_code(&self) -> Result<CodeMemory, PrecompiledError> {
+        let part = self.range(Name::TrampolineCode);
+        let file = self.file.as_ref().filter(|_| part.start.is_multiple_of(PAGE));
+        match file.and_then(|file| Map::of_code_in_file(file, &part).ok()) {
+            Some(map) => Ok(CodeMemory::of_map(map, part.len())),
+            // There is no file, or files must not be executed.
+            None => {
+                let map = Map::copy_of(&self.bytes()[part.clone()])?;
+                map.make_executable()?;
+                Ok(CodeMemory::of_map(map, part.len()))
+            }
+        }
+    }
+
+    /// The images of memories that lie in the file, if it is one and has some. The file is
+    /// given away.
+    pub fn memory_images(
+        &mut self,
+        images: &[DataImage],
+    ) -> Result<MemoryImages, PrecompiledError> {
+        let data = self.range(Name::Data);
+        for image in images {
+            let end = image.at.checked_add(image.place.len());
+            let is_whole = end.is_some_and(|end| end <= data.len())
+                && (data.start + image.at).is_multiple_of(PAGE)
+                && image.place.start.is_multiple_of(PAGE)
+                && image.place.len().is_multiple_of(PAGE);
+            if !is_whole {
+                return Err(PrecompiledError::Damaged("what a memory begins with is out of place"));
+            }
+        }
+        match self.file.take() {
+            Some(file) if !images.is_empty() => {
+                Ok(MemoryImages::in_file(file, data.start as u64, images))
+            }
+            _ => Ok(MemoryImages::default()),
+        }
+    }
+
+    /// Its code, which may be executed from now on, and is checked then, or all of it at once.
+    ///
+    /// Where files must not be executed, it is checked at once, and copied.
+    pub fn code(&mut self, at_once: bool) -> Result<Code, PrecompiledError> {
+        let part = self.range(Name::Code);
+        if !part.start.is_multiple_of(PAGE) {
+            return Err(PrecompiledError::Damaged("its code is out of place"));
+        }
+        if let Some(file) = &self.file {
+            match LaterCode::map(self, file, &part, at_once) {
+                Ok(code) => return Ok(Code::Later(code)),
+                Err(error @ PrecompiledError::Damaged(_)) => return Err(error),
+                Err(_) => {
+                    self.check_code()?;
+                    self.map = Map::copy_of(self.bytes())?;
+                }
+            }
+        }
+        self.map.make_part_executable(part.start, part.len().next_multiple_of(PAGE))?;
+        Ok(Code::InPlace(part))
+    }
+
+    /// The bytes of the code, to be read.
+    pub(crate) fn code_bytes(&self) -> &[u8] {
+        self.section(Name::Code)
+    }
+}
+
+impl Drop for Precompiled {
+    fn drop(&mut self) {
+        // Whoever has found it has not run into it, but asked.
+        self.remove_damaged();
+    }
+}

@@ -1,0 +1,687 @@
+//! Continuations in the hands of the host: it makes them, resumes them, and frees
+//! them.
+//!
+//! The host resumes from the root of an activation of its own. The root waits for the
+//! continuation like a stack that has executed `resume`, with clauses that the host
+//! has chosen, and with the stub [`come_back`](crate::arch::stubs::come_back) as where
+//! it continues:
+//!
+//! ```text
+//!   host's stack                     root                      continuation
+//!   | activation::activate  |        | come_back |  <- parent - | frames           |
+//!   |   enter_stack's record|          ^ sp; handlers           | a suspend        |
+//!     ^ host_sp                                                   ^ rsp
+//! ```
+//!
+//! A suspension or a return switches to the root, as to any parent. `come_back` leaves
+//! what came along in the store, and returns from `enter_stack`.
+//!
+//! Nobody but the host has a reference to what it holds. The collector takes that for
+//! in use ([`Holding`](crate::stack)), until its owner resumes it or drops it.
+
+use crate::arch::stubs::{self, Left};
+use crate::host::switch::{continue_from, trap};
+use crate::report::backtrace::Backtrace;
+use crate::run::activation::{Ending, NOBODY, Poller, Stop, activate, activate_on};
+use crate::run::pending::LeftWaiting;
+use crate::stack::LeftAt;
+use crate::store::{Store, StoreId};
+use ropewalk_abi::builtin::{CATCH, Outcome};
+use ropewalk_abi::clauses::List;
+use ropewalk_abi::stack::{
+    ClauseKind, EVERY_TAG, KIND_MASK, NEXT_CAPTURE, NEXT_GENERATION, Purpose, StackKind,
+    block_number, handler_word, kind_bits, tag_of_handler,
+};
+use ropewalk_abi::transfer::ValueClass;
+use ropewalk_abi::{
+    ControlBlock, FuncRef, LEFT_CALL_FRAME, LeftCall, Passage, RawVal, StoreContext, TagDef,
+    TrapCode,
+};
+use std::collections::TryReserveError;
+use std::ffi::c_void;
+use std::num::NonZeroU64;
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// What a continuation that the host has resumed came back with. The values are in
+/// the transfer area.
+#[derive(Clone, Copy, Debug)]
+pub enum CameBack {
+    /// Its function returned.
+    Returned,
+    /// It suspended with a tag.
+    Suspended {
+        /// The tag.
+        tag: NonNull<TagDef>,
+        /// The rest of it, which the host holds.
+        reference: u64,
+    },
+}
+
+/// Continuations whose owners have dropped them where the store was not at hand.
+#[derive(Debug)]
+pub struct Released {
+    store: StoreId,
+    any: AtomicBool,
+    references: Mutex<Vec<u64>>,
+}
+
+impl Released {
+    /// Those of a store.
+    pub(crate) fn of(store: StoreId) -> Released {
+        Released { store, any: AtomicBool::default(), references: Mutex::default() }
+    }
+
+    /// The store.
+    pub fn store(&self) -> StoreId {
+        self.store
+    }
+
+    /// Has the store free a continuation that the host holds when it is next used.
+    pub fn push(&self, reference: u64) {
+        self.references.lock().expect("nobody panics with it").push(reference);
+        self.any.store(true, Ordering::Release);
+    }
+}
+
+/// Resumes a continuation that the host holds with the values that are in the transfer
+/// area, and with clauses. What it has come back with, [`Store::came_back`] tells.
+///
+/// # Safety
+///
+/// The reference must be one that the host holds, and the values have the types that
+/// it expects. The clauses must stay where they are until the activation has ended, and
+/// the poller be valid until this returns. Nothing but the store may be borrowed.
+#[inline]
+pub unsafe fn resume<W: AsRef<[u64]>>(
+    store: NonNull<Store>,
+    reference: u64,
+    handlers: &List<W>,
+    poller: Poller,
+) -> Result<(), Stop> {
+    // SAFETY: the caller's promise.
+    unsafe { resume_by(store, reference, handlers.as_ptr(), poller) }
+}
+
+/// As [`resume`], by a host that has one clause, of a tag, and that cannot wait: returns the
+/// reference to what was suspended, which the host holds, or nothing if its function returned.
+///
+/// What this returns is in registers. It is compiled once, so what calls it is short.
+///
+/// # Safety
+///
+/// As there.
+pub unsafe fn resume_for_one(
+    mut store: NonNull<Store>,
+    reference: u64,
+    handlers: &List<[u64; 5]>,
+) -> anyhow::Result<Option<NonZeroU64>> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        resume_by(store, reference, handlers.as_ptr(), NOBODY).map_err(Stop::into_error)?;
+        Ok(store.as_mut().came_back_suspended())
+    }
+}
+
+/// As [`resume`], with clauses at an address.
+///
+/// # Safety
+///
+/// As there.
+#[inline(always)]
+unsafe fn resume_by(
+    store: NonNull<Store>,
+    reference: u64,
+    handlers: *const u64,
+    poller: Poller,
+) -> Result<(), Stop> {
+    // SAFETY: the caller's promise; the caller has the store borrowed.
+    unsafe {
+        let stopped = match store.as_ref().watches {
+            false => resume_unwatched(store, reference, handlers, poller),
+            true => resume_watched(store, reference, handlers, poller),
+        };
+        end_limit(store, reference, &stopped);
+        stopped
+    }
+}
+
+/// The same, where something happens before a stack is continued.
+///
+/// # Safety
+///
+/// As for [`resume`].
+#[cold]
+unsafe fn resume_watched(
+    store: NonNull<Store>,
+    reference: u64,
+    handlers: *const u64,
+    poller: Poller,
+) -> Result<(), Stop> {
+    // SAFETY: the root waits for what it continues; the rest is the caller's promise.
+    unsafe {
+        activate_held(store, reference, poller, |context, root| {
+            continue_from(context, root, handlers, |store| {
+                let block = store.consume_held(reference, StackKind::Continuation)?;
+                (*block).parent = root;
+                Ok(((*block).ungroup(), 0))
+            })
+        })
+    }
+}
+
+/// The same, where nothing does. All is linked before the activation begins, so that there is
+/// little in between.
+///
+/// # Safety
+///
+/// As for [`resume`].
+#[inline(always)]
+unsafe fn resume_unwatched(
+    mut store: NonNull<Store>,
+    reference: u64,
+    handlers: *const u64,
+    poller: Poller,
+) -> Result<(), Stop> {
+    // SAFETY: the caller's promise; the root is idle, and blocks are alive.
+    unsafe {
+        let inner = store.as_mut();
+        let root = match inner.root_for_activation() {
+            Ok(root) => root,
+            Err(error) => {
+                inner.free_held(reference);
+                return Err(error.into());
+            }
+        };
+        (*root).wait_for_host(stubs::come_back as *const c_void, handlers);
+        let block = match inner.consume_held(reference, StackKind::Continuation) {
+            Ok(block) => block,
+            Err(code) => return refuse(store, root, poller, code),
+        };
+        (*block).parent = root;
+        let to = (*block).ungroup();
+        let enter = |context, _| stubs::enter_stack(context, to, 0, (*to).reference);
+        activate_on(store, root, poller, enter).map(drop)
+    }
+}
+
+/// Has an activation on a root trap that was to continue what cannot be.
+///
+/// # Safety
+///
+/// As for [`activate_on`].
+#[cold]
+unsafe fn refuse(
+    store: NonNull<Store>,
+    root: *mut ControlBlock,
+    poller: Poller,
+    code: TrapCode,
+) -> Result<(), Stop> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let trap = |context, _| trap(Store::from_context(context), code);
+        activate_on(store, root, poller, trap).map(drop)
+    }
+}
+
+/// After the host has resumed what it held under a reference: the stacks that it has now have the
+/// limit that was set, and no others.
+///
+/// # Safety
+///
+/// Nothing but the store may be borrowed.
+#[inline]
+pub unsafe fn end_limit<R>(mut store: NonNull<Store>, reference: u64, stopped: &Result<R, Stop>) {
+    // SAFETY: the caller has the store borrowed.
+    let store = unsafe { store.as_mut() };
+    if store.stacks.has_limits() {
+        store.settle_limit(reference, stopped.as_ref().err());
+    }
+}
+
+/// Resumes a continuation that the host holds by throwing an exception there.
+///
+/// # Safety
+///
+/// As for [`resume`]; the reference to the exception must be one of the store.
+pub unsafe fn resume_throw<W: AsRef<[u64]>>(
+    store: NonNull<Store>,
+    reference: u64,
+    exception: u64,
+    handlers: &List<W>,
+    poller: Poller,
+) -> Result<(), Stop> {
+    // SAFETY: as in `resume`.
+    let stopped = unsafe {
+        activate_held(store, reference, poller, |context, root| {
+            (*root).wait_for_host(stubs::come_back as *const c_void, handlers.as_ptr());
+            let store = Store::from_context(context);
+            match store.consume_held(reference, StackKind::Continuation) {
+                Ok(block) => {
+                    (*block).parent = root;
+                    let innermost = (*block).ungroup();
+                    if store.watches {
+                        store.watch_switch(innermost);
+                    }
+                    if let Err(code) = store.unpark_running(innermost) {
+                        return trap(store, code);
+                    }
+                    (*context).stack = innermost;
+                    store.drop_bound(innermost);
+                    match store.throw(exception).ended {
+                        CATCH => stubs::enter_landing(context, exception),
+                        _ => Left::ENDED,
+                    }
+                }
+                Err(code) => trap(store, code),
+            }
+        })
+    };
+    // SAFETY: the caller has the store borrowed.
+    unsafe { end_limit(store, reference, &stopped) };
+    stopped
+}
+
+/// As [`activate`], to continue what the host holds. If there is no activation, it is freed,
+/// since its owner has given it away.
+///
+/// # Safety
+///
+/// As there.
+#[inline]
+pub(crate) unsafe fn activate_held(
+    mut store: NonNull<Store>,
+    reference: u64,
+    poller: Poller,
+    enter: impl FnOnce(*mut StoreContext, *mut ControlBlock) -> Left,
+) -> Result<(), Stop> {
+    let mut began = false;
+    // SAFETY: the caller's promise.
+    unsafe {
+        let returned = activate(store, poller, |context, root| {
+            began = true;
+            enter(context, root)
+        });
+        if !began {
+            store.as_mut().free_held(reference);
+        }
+        returned.map(drop)
+    }
+}
+
+impl Store {
+    /// Suspends what has called a host function, with a tag whose values are in the
+    /// transfer area. What it is resumed with are the results of the function.
+    pub fn suspend_call(&mut self, tag: NonNull<TagDef>, call: LeftCall) -> Outcome {
+        match self.suspend_running(handler_word(tag.addr().get(), ClauseKind::Suspend)) {
+            Ok(passage) => {
+                let context = self.context_mut();
+                context.passage = passage;
+                context.left_call = call;
+                Outcome::SUSPEND
+            }
+            Err(ending) => {
+                self.set_ending(ending);
+                Outcome::END
+            }
+        }
+    }
+
+    fn suspend_running(&mut self, word: u64) -> Result<Passage, Ending> {
+        self.make_room_for_left_call().map_err(Ending::Trap)?;
+        let signal = self.find_clause(word)?;
+        let (running, outermost) = (self.context().stack, self.context().found);
+        // SAFETY: running stacks and their parents are alive; the outermost is one.
+        unsafe {
+            let (to, reference) = ((*outermost).parent, (*outermost).reference);
+            match running == outermost {
+                true => (*running).forget_through(),
+                false => {
+                    self.context_mut().captures += NEXT_CAPTURE;
+                    (*outermost).group(running);
+                }
+            }
+            self.trace_suspend_call(to, tag_of_handler(word) as *const TagDef);
+            if self.options.move_stacks {
+                self.move_stack(to);
+            }
+            Ok(Passage { to, signal, reference })
+        }
+    }
+
+    /// Makes sure that there is room on the running stack for what lies there while a
+    /// host call is left.
+    pub(crate) fn make_room_for_left_call(&mut self) -> Result<(), TrapCode> {
+        // SAFETY: the running stack's block is alive, and the stack is in a call of the
+        // host.
+        unsafe { self.make_room(self.context().stack, LEFT_CALL_FRAME) }
+    }
+}
+
+impl Store {
+    /// Uses up the reference to what the host holds, to continue it. If that cannot be, it is
+    /// freed, since its owner has given it away.
+    #[inline]
+    pub(crate) fn consume_held(
+        &mut self,
+        reference: u64,
+        kind: StackKind,
+    ) -> Result<*mut ControlBlock, TrapCode> {
+        match self.consume(reference, kind) {
+            Ok(block) => {
+                self.stacks.held.let_go(block_number(reference));
+                Ok(block)
+            }
+            Err(code) => {
+                self.free_held(reference);
+                Err(code)
+            }
+        }
+    }
+
+    /// What has come back to the host, from an activation with these clauses that has
+    /// just returned. The host holds what was suspended.
+    #[inline]
+    pub fn came_back(&mut self, handlers: &[u64]) -> CameBack {
+        let Passage { signal, reference, .. } = self.context().passage;
+        if signal == 0 {
+            return CameBack::Returned;
+        }
+        let word = match handlers[signal as usize - 1] {
+            EVERY_TAG => self.suspended_with,
+            word => word,
+        };
+        self.last_handled = word;
+        self.stacks.held.hold(block_number(reference));
+        let tag = NonNull::new(tag_of_handler(word) as *mut TagDef);
+        CameBack::Suspended { tag: tag.expect("a clause of a tag"), reference }
+    }
+
+    /// The same, from an activation with one clause, of a tag: the rest of what was suspended,
+    /// or nothing if its function returned.
+    #[inline]
+    pub fn came_back_suspended(&mut self) -> Option<NonZeroU64> {
+        let Passage { signal, reference, .. } = self.context().passage;
+        debug_assert!(signal <= 1);
+        if signal == 0 {
+            return None;
+        }
+        self.stacks.held.hold(block_number(reference));
+        Some(NonZeroU64::new(reference).expect("a reference to a stack"))
+    }
+
+    /// The clauses of a host that handles every tag. The one that was handled last
+    /// comes first, where generated code finds it by itself.
+    pub fn every_tag(&self) -> List<[u64; 7]> {
+        match self.last_handled {
+            0 => List::short(EVERY_TAG, 0),
+            word => List::short(word, EVERY_TAG),
+        }
+    }
+
+    /// A new continuation of a function, which the host holds.
+    ///
+    /// # Safety
+    ///
+    /// The function must belong to the store, and its type have code that calls it on a
+    /// stack of its own.
+    pub unsafe fn new_held(&mut self, function: NonNull<FuncRef>) -> anyhow::Result<u64> {
+        if self.is_unusual {
+            // SAFETY: the caller's promise.
+            return unsafe { self.new_held_elsewise(function) };
+        }
+        // SAFETY: the caller's promise.
+        unsafe { self.make_held(function) }
+    }
+
+    /// The same, where it is to be told, or nothing is made any more.
+    #[cold]
+    unsafe fn new_held_elsewise(&mut self, function: NonNull<FuncRef>) -> anyhow::Result<u64> {
+        self.check_usable()?;
+        // SAFETY: the caller's promise.
+        let reference = unsafe { self.make_held(function) }?;
+        self.trace_create(self.stacks.block(block_number(reference)));
+        Ok(reference)
+    }
+
+    #[inline(always)]
+    unsafe fn make_held(&mut self, function: NonNull<FuncRef>) -> anyhow::Result<u64> {
+        self.free_released();
+        if self.context().free_stacks.is_null() {
+            self.new_stack().map_err(|code| self.trap(code))?;
+        }
+        let block = self.context().free_stacks;
+        let start = self.context().start;
+        // SAFETY: free stacks have memory; types live as long as the engine.
+        let reference = unsafe {
+            self.context_mut().free_stacks = (*block).next_free;
+            let entry = (*function.as_ref().ty).entry.load(Ordering::Relaxed);
+            (*block).become_continuation(start, function.as_ptr(), entry);
+            (*block).reference
+        };
+        self.stacks.held.hold(block_number(reference));
+        Ok(reference)
+    }
+
+    /// A copy of what the host holds under a reference of a kind, which the host holds too.
+    pub fn copy_held(&mut self, reference: u64, kind: StackKind) -> anyhow::Result<u64> {
+        self.free_released();
+        self.check_usable()?;
+        let copied = self.copy_suspended(reference, kind);
+        let copy = copied.map_err(|code| self.trap(code))?;
+        self.stacks.held.hold(block_number(copy));
+        // The limit is of the whole group, so that of any of its stacks is.
+        let limit = self.stacks.valid(reference).and_then(|block| self.stacks.own_limit(block));
+        if let Some(bytes) = limit
+            && let Err(error) = self.limit_held(copy, bytes)
+        {
+            self.free_held(copy);
+            return Err(error.into());
+        }
+        Ok(copy)
+    }
+
+    /// Has the host hold what a reference of a kind that works once names: nobody else's
+    /// reference to it is valid any more. Returns the one that is.
+    pub fn take_held(&mut self, reference: u64, kind: StackKind) -> Result<u64, TrapCode> {
+        if let Some(block) = self.stacks.valid(reference)
+            // SAFETY: the block of a valid reference is alive.
+            && unsafe { (*block).purpose } == Purpose::Root
+        {
+            // It belongs to its activation.
+            return Err(TrapCode::AcrossHostFrame);
+        }
+        let block = self.consume(reference, kind)?;
+        // SAFETY: blocks of the table are alive.
+        let reference = unsafe { (*block).reference } | kind_bits(kind);
+        self.stacks.held.hold(block_number(reference));
+        Ok(reference)
+    }
+
+    /// Collects if a reference is the last to its block, and there is no other.
+    #[inline]
+    pub fn make_room_for_block(&mut self, reference: u64) -> anyhow::Result<()> {
+        let is_last = (reference & !KIND_MASK).checked_add(NEXT_GENERATION).is_none();
+        if is_last && self.lacks_block() {
+            self.collect(0).map_err(|code| self.trap(code))?;
+        }
+        Ok(())
+    }
+
+    /// Lets go of what the host holds: from now on the collector frees it if nothing
+    /// refers to it.
+    pub fn let_go(&self, reference: u64) {
+        self.stacks.held.let_go(block_number(reference));
+        if self.stacks.has_limits() {
+            self.stacks.give_away_limits(reference);
+        }
+    }
+
+    /// How many bytes each stack may have of what the host holds.
+    pub fn limit_held(&mut self, reference: u64, bytes: usize) -> Result<(), TryReserveError> {
+        let mut numbers = Vec::new();
+        for stack in self.held_stacks(reference) {
+            numbers.try_reserve(1)?;
+            numbers.extend(self.stacks.number_of(stack));
+        }
+        self.stacks.end_limits(reference, |_| false);
+        self.stacks.limit_stacks(numbers, bytes, reference)
+    }
+
+    /// What [`end_limit`] says, after an activation that has returned, or has stopped.
+    #[cold]
+    fn settle_limit(&mut self, reference: u64, stop: Option<&Stop>) {
+        let Passage { signal, reference: rest, .. } = self.context().passage;
+        match stop {
+            Some(Stop::Waits(LeftWaiting(number))) => self.keep_limits_of(reference, *number),
+            None if signal != 0 => {
+                if let Some(bytes) = self.stacks.end_limits(reference, |_| false) {
+                    // If it cannot be noted, it is as if it were not limited.
+                    let _ = self.limit_held(rest, bytes);
+                }
+            }
+            _ => {
+                self.stacks.end_limits(reference, |_| false);
+            }
+        }
+    }
+
+    /// Of what the host has resumed, and what waits now, only the stacks keep their limits that
+    /// are still there.
+    fn keep_limits_of(&mut self, reference: u64, waiting: u32) {
+        let mut numbers = Vec::new();
+        let waiting = self.frozen[waiting as usize].as_ref().map(|frozen| frozen.stack);
+        // SAFETY: the stacks of an activation are alive as long as that is.
+        let stack = waiting.and_then(|stack| unsafe { stack.as_ref() });
+        for stack in stack.into_iter().flat_map(|stack| self.with_parents(stack)) {
+            if numbers.try_reserve(1).is_err() {
+                return;
+            }
+            numbers.extend(self.stacks.number_of(stack));
+        }
+        numbers.sort_unstable();
+        self.stacks.end_limits(reference, |number| numbers.binary_search(&number).is_ok());
+    }
+
+    /// Frees what the host holds.
+    pub fn free_held(&mut self, reference: u64) {
+        let Some(block) = self.stacks.valid(reference) else { return };
+        if self.is_poisoned() || !self.stacks.held.let_go(block_number(reference)) {
+            return;
+        }
+        // Nobody else has the reference, so the next computation on the stack can have it.
+        // SAFETY: what the host held is suspended or new, up to this block.
+        unsafe {
+            (*block).parent = ptr::null_mut();
+            self.release_suspended(block);
+        }
+    }
+
+    /// Where owners say that they have dropped what they held.
+    #[inline]
+    pub fn released(&self) -> &Arc<Released> {
+        &self.released
+    }
+
+    /// Frees what owners have dropped where the store was not at hand.
+    #[inline]
+    pub fn free_released(&mut self) {
+        if self.released.any.load(Ordering::Acquire) {
+            self.free_all_released();
+        }
+    }
+
+    #[cold]
+    fn free_all_released(&mut self) {
+        let mut references = self.released.references.lock().expect("nobody panics with it");
+        let all = std::mem::take(&mut *references);
+        self.released.any.store(false, Ordering::Relaxed);
+        drop(references);
+        all.into_iter().for_each(|reference| self.free_held(reference));
+    }
+
+    /// How many stacks there are of which the owners have dropped what they held.
+    pub(crate) fn count_released(&self) -> usize {
+        let references = self.released.references.lock().expect("nobody panics with it");
+        references.iter().map(|&reference| self.held_stacks(reference).count()).sum()
+    }
+
+    /// The stacks of what the host holds, the innermost first.
+    fn held_stacks(&self, reference: u64) -> impl Iterator<Item = &ControlBlock> {
+        let outermost = self.stacks.valid(reference);
+        // SAFETY: the block of a valid reference is alive, and so are those that are
+        // suspended with it; their parents lead to it.
+        let innermost = outermost.map(|block| unsafe { &*(*block).innermost });
+        std::iter::successors(innermost, move |stack| {
+            let is_last = outermost.is_some_and(|outermost| ptr::eq(*stack, outermost));
+            // SAFETY: as above.
+            (!is_last).then(|| unsafe { &*stack.parent })
+        })
+    }
+
+    /// Whether what a reference of any design names can be continued: it is suspended
+    /// or new, and the reference is not used up.
+    pub fn is_suspended(&self, reference: u64) -> bool {
+        let Some(block) = self.stacks.valid(reference) else { return false };
+        // SAFETY: the block of a valid reference is alive.
+        unsafe { !(*block).purpose.has_identity() || (*block).parent.is_null() }
+    }
+
+    /// Frees what a reference of any design names, which must be suspended or new. All
+    /// references to it are used up.
+    pub fn release(&mut self, reference: u64) -> Result<(), TrapCode> {
+        let kind = StackKind::of(reference).expect("a reference to a stack");
+        self.check_target(reference, kind)?;
+        if !self.is_suspended(reference) {
+            return Err(match kind {
+                StackKind::Task => TrapCode::TaskNotSuspended,
+                _ => TrapCode::FiberHasParent,
+            });
+        }
+        let block = match kind {
+            StackKind::Task | StackKind::Fiber => self.stacks.valid(reference),
+            _ => Some(self.consume(reference, kind)?),
+        };
+        let block = block.expect("the reference is valid");
+        // SAFETY: the block of a valid reference is alive, and the chain from its
+        // innermost stack leads to it.
+        unsafe {
+            (*block).parent = ptr::null_mut();
+            self.release_suspended(block);
+        }
+        Ok(())
+    }
+
+    /// How many bytes of the stacks of what the host holds are in use.
+    pub fn held_bytes(&self, reference: u64) -> usize {
+        // SAFETY: what the host holds is suspended or new.
+        self.held_stacks(reference).map(|stack| unsafe { LeftAt::depth(stack) }).sum()
+    }
+
+    /// Where what the host holds is suspended.
+    pub fn held_backtrace(&self, reference: u64) -> Backtrace {
+        Backtrace::of_suspended(self, self.held_stacks(reference))
+    }
+
+    /// The values of a switch between the host and a stack.
+    pub fn transfer_area(&self) -> *mut RawVal {
+        debug_assert!(!self.context().transfer.is_null(), "there is a stack");
+        self.context().transfer
+    }
+
+    /// Notes what the first values of the transfer area are, if stacks are checked.
+    #[inline]
+    pub fn tag_transferred(&mut self, classes: impl FnOnce(&Store) -> Vec<ValueClass>) {
+        if self.options.check_stacks {
+            self.set_tags(classes);
+        }
+    }
+
+    #[cold]
+    fn set_tags(&mut self, classes: impl FnOnce(&Store) -> Vec<ValueClass>) {
+        for (slot, class) in classes(self).into_iter().enumerate() {
+            self.set_tag(slot, class);
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! Tasks, fibers and stacks that the host continues.
+//!
+//! The host stands at the root of an activation of its own, as when it resumes a
+//! [continuation](crate::host::continuation): the root waits, with clauses that the host has chosen,
+//! and with the stub [`come_back`](stubs::come_back) as where it continues.
+//!
+//! * The root becomes the parent of a task or fiber. What that suspends, dismounts or
+//!   finishes with comes back to it.
+//! * A root that has switched to another stack is a suspended stack like others: a
+//!   reference to it goes along, and whoever switches there comes back to the host. An
+//!   event, or an exception, finds no handler there: it ends the activation, and is what
+//!   has come.
+
+use crate::arch::stubs::{self, Left};
+use crate::host::continuation::activate_held;
+use crate::run::activation::{Ending, Poller, Stop, activate};
+use crate::run::lifecycle::invalid_stack;
+use crate::store::Store;
+use ropewalk_abi::builtin::CATCH;
+use ropewalk_abi::clauses::{self, List};
+use ropewalk_abi::stack::{ClauseKind, StackKind, handler_word, kind_bits, tag_of_handler};
+use ropewalk_abi::transfer::ValueClass;
+use ropewalk_abi::{ControlBlock, RawVal, StoreContext, TagDef, TrapCode};
+use std::ffi::c_void;
+use std::ptr::NonNull;
+
+/// Resumes a task with the values that are in the transfer area. What it gives is there
+/// when this returns.
+///
+/// # Safety
+///
+/// The values must have the types that it expects, and the poller be valid until this
+/// returns. Nothing but the store may be borrowed.
+pub unsafe fn resume_task(
+    store: NonNull<Store>,
+    reference: u64,
+    poller: Poller,
+) -> Result<(), Stop> {
+    // SAFETY: the root waits for what it continues; the rest is the caller's promise.
+    unsafe {
+        let returned = activate(store, poller, |context, root| {
+            continue_from(context, root, clauses::no_clauses(), |store| {
+                Ok((store.attach(reference, StackKind::Task, root)?, 0))
+            })
+        });
+        returned.map(drop)
+    }
+}
+
+/// Mounts a fiber with an event that it expects, which the signal says, and whose values
+/// are in the transfer area. Which event came back, [`Store::event_of`] tells.
+///
+/// # Safety
+///
+/// As for [`resume_task`]. The signal must be what [`Store::expected_event`] returned.
+/// The clauses must stay where they are until the activation has ended.
+pub unsafe fn mount<W: AsRef<[u64]>>(
+    store: NonNull<Store>,
+    reference: u64,
+    signal: u64,
+    handlers: &List<W>,
+    poller: Poller,
+) -> Result<(), Stop> {
+    // SAFETY: as there.
+    unsafe {
+        let returned = activate(store, poller, |context, root| {
+            continue_from(context, root, handlers.as_ptr(), |store| {
+                Ok((store.attach(reference, StackKind::Fiber, root)?, signal))
+            })
+        });
+        returned.map(drop)
+    }
+}
+
+/// Switches to a stack of the bag of stacks, which the host holds, with this many values, which are in the
+/// transfer area; a reference to the root is added. What came back is there when this
+/// returns.
+///
+/// # Safety
+///
+/// As for [`resume_task`].
+pub unsafe fn switch(
+    store: NonNull<Store>,
+    reference: u64,
+    count: usize,
+    poller: Poller,
+) -> Result<(), Stop> {
+    // SAFETY: as there.
+    unsafe {
+        activate_held(store, reference, poller, |context, root| {
+            continue_from(context, root, clauses::no_clauses(), |store| {
+                let block = store.consume_held(reference, StackKind::Bag)?;
+                let left = (*root).reference | kind_bits(StackKind::Bag);
+                store.transfer(count, RawVal::from_u64(left));
+                if store.options.check_stacks {
+                    store.set_tag(count, ValueClass::Ref);
+                }
+                store.context_mut().base = block;
+                Ok(((*block).ungroup(), 0))
+            })
+        })
+    }
+}
+
+/// Sends an event, which a word says as in a clause, to a first-class stack, which the host
+/// holds. Its values are in the transfer area; a reference
+/// to the root is added. What comes back is an exception.
+///
+/// # Safety
+///
+/// As for [`resume_task`]; the last value of the event must be a first-class stack.
+pub unsafe fn send(
+    store: NonNull<Store>,
+    reference: u64,
+    event: u64,
+    poller: Poller,
+) -> Result<(), Stop> {
+    // SAFETY: as there.
+    unsafe {
+        activate_held(store, reference, poller, |context, root| {
+            (*root).wait_for_host(stubs::come_back as *const c_void, clauses::no_clauses());
+            let store = Store::from_context(context);
+            // If it cannot be continued, it is garbage.
+            store.let_go(reference);
+            let outcome = store.event_throw(reference, event, false);
+            match outcome.ended {
+                CATCH => stubs::enter_landing(context, outcome.value),
+                _ => Left::ENDED,
+            }
+        })
+    }
+}
+
+/// Has a root wait with clauses, and continues a stack with a signal, once that is linked
+/// to it. Returns as [`stubs::enter_stack`] does.
+///
+/// # Safety
+///
+/// The root must be the running stack and idle, and the clauses stay where they are.
+#[inline]
+pub(crate) unsafe fn continue_from(
+    context: *mut StoreContext,
+    root: *mut ControlBlock,
+    handlers: *const u64,
+    link: impl FnOnce(&mut Store) -> Result<(*mut ControlBlock, u64), TrapCode>,
+) -> Left {
+    // SAFETY: the caller's promise.
+    unsafe {
+        (*root).wait_for_host(stubs::come_back as *const c_void, handlers);
+        let store = Store::from_context(context);
+        let (to, signal) = match link(store) {
+            Ok(linked) => linked,
+            Err(code) => return trap(store, code),
+        };
+        if store.watches {
+            store.watch_switch(to);
+        }
+        stubs::enter_stack(context, to, signal, (*to).reference)
+    }
+}
+
+/// Ends an activation that has not begun.
+#[cold]
+pub(crate) fn trap(store: &mut Store, code: TrapCode) -> Left {
+    store.set_ending(Ending::Trap(code));
+    Left::ENDED
+}
+
+impl Store {
+    /// The block of a task or fiber, which must be suspended or new.
+    fn resumable(&self, reference: u64, kind: StackKind) -> Result<*mut ControlBlock, TrapCode> {
+        let valid = self.stacks.valid(reference).filter(|_| StackKind::of(reference) == Some(kind));
+        let block = valid.ok_or_else(|| invalid_stack(reference, kind))?;
+        // SAFETY: the block of a valid reference is alive.
+        match (unsafe { (*block).parent.is_null() }, kind) {
+            (true, _) => Ok(block),
+            (false, StackKind::Task) => Err(TrapCode::TaskNotSuspended),
+            (false, _) => Err(TrapCode::FiberHasParent),
+        }
+    }
+
+    /// Makes a root the parent of a task or fiber; returns the stack to continue.
+    unsafe fn attach(
+        &mut self,
+        reference: u64,
+        kind: StackKind,
+        root: *mut ControlBlock,
+    ) -> Result<*mut ControlBlock, TrapCode> {
+        let block = self.resumable(reference, kind)?;
+        // SAFETY: what is suspended with a task or fiber is alive.
+        unsafe {
+            (*block).parent = root;
+            Ok((*block).ungroup())
+        }
+    }
+
+    /// The signal with which a fiber gets an event, if it expects that where it is
+    /// suspended.
+    pub fn expected_event(
+        &self,
+        reference: u64,
+        event: NonNull<TagDef>,
+    ) -> Result<Option<u64>, TrapCode> {
+        let block = self.resumable(reference, StackKind::Fiber)?;
+        let word = handler_word(event.addr().get(), ClauseKind::Event);
+        // SAFETY: what is suspended with a fiber is alive; a fiber that is suspended or
+        // new has noted its clauses.
+        Ok(unsafe { clauses::find((*(*block).innermost).handlers, word) })
+    }
+
+    /// Which event of these clauses came back from an activation that has just returned.
+    pub fn event_of(&self, handlers: &[u64]) -> NonNull<TagDef> {
+        let number = self.context().passage.signal as usize - 1;
+        let tag = NonNull::new(tag_of_handler(handlers[number]) as *mut TagDef);
+        tag.expect("a clause of a tag")
+    }
+
+    /// Whether a task or fiber is not moribund.
+    pub fn is_alive(&self, reference: u64) -> bool {
+        self.stacks.valid(reference).is_some()
+    }
+}

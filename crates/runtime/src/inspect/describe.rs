@@ -1,0 +1,125 @@
+//! How errors say which tag it was and which values came with it, and what a type is.
+
+use crate::code::types::TypeRegistry;
+use crate::heap::ObjectType;
+use crate::report::names::in_line;
+use crate::store::Store;
+use ropewalk_abi::stack::is_stack;
+use ropewalk_abi::{FuncType, HeapType, RawVal, RefType, TagDef, TypeKind, ValType};
+use std::ptr;
+
+/// How many values are shown; a tag can have a thousand.
+const SHOWN: usize = 8;
+
+impl TypeRegistry {
+    /// A type, of which a defined one is written out: `(ref null (struct (field i32)))`.
+    pub fn describe(&self, ty: ValType) -> String {
+        match ty {
+            ValType::Ref(RefType { nullable, heap: HeapType::Concrete(number) }) => {
+                let null = if nullable { "null " } else { "" };
+                match self.try_get(number) {
+                    Some(ty) => format!("(ref {null}{})", ty.ty().composite),
+                    None => ty.to_string(),
+                }
+            }
+            other => other.to_string(),
+        }
+    }
+
+    /// A function type, of which defined types are written out.
+    pub fn describe_func(&self, ty: &FuncType) -> String {
+        let list = |types: &[ValType]| {
+            types.iter().map(|ty| self.describe(*ty)).collect::<Vec<_>>().join(" ")
+        };
+        format!("[{}] -> [{}]", list(ty.params()), list(ty.results()))
+    }
+}
+
+impl Store {
+    /// The type of a reference, as exactly as it is known; of null, the given one.
+    ///
+    /// # Safety
+    ///
+    /// The reference must be of the store, and be a function exactly if the type is one
+    /// of functions.
+    pub unsafe fn type_of(&self, reference: u64, of_null: RefType) -> RefType {
+        let types = &self.options.types;
+        let is_func = match of_null.heap {
+            HeapType::Func | HeapType::NoFunc => true,
+            HeapType::Concrete(number) => types.kind(number) == TypeKind::Func,
+            _ => false,
+        };
+        let heap = match reference {
+            0 => return RefType { nullable: true, ..of_null },
+            // SAFETY: the caller says that it is a function, whose type lives as long
+            // as the engine.
+            _ if is_func => HeapType::Concrete(unsafe {
+                (*(*(reference as *const ropewalk_abi::FuncRef)).ty).id
+            }),
+            _ if is_stack(reference) => HeapType::Cont,
+            // SAFETY: the caller says that it is none.
+            _ => match unsafe { self.object_type(reference) } {
+                None => HeapType::I31,
+                Some(ObjectType::Extern) => HeapType::Extern,
+                Some(ObjectType::Exception(_)) => HeapType::Exn,
+                Some(ObjectType::Struct(ty) | ObjectType::Array(ty, _)) => {
+                    // SAFETY: types live as long as the engine.
+                    HeapType::Concrete(unsafe { (*ty.info()).id })
+                }
+            },
+        };
+        RefType { nullable: false, heap }
+    }
+
+    /// A tag and its values, each of which a function is asked for:
+    /// `$yield with (i32.const 7)`.
+    pub(crate) fn describe_tag(
+        &self,
+        tag: *const TagDef,
+        value: impl Fn(&Store, usize) -> RawVal,
+    ) -> String {
+        // SAFETY: tags live as long as the store, and types as long as the engine.
+        let ty = unsafe { (*(*tag).ty).id };
+        let ty = self.options.types.get(ty);
+        let params = ty.ty().composite.as_func().expect("tags have function types").params();
+        let mut text = self.tag_title(tag);
+        for (slot, ty) in params.iter().take(SHOWN).enumerate() {
+            text += if slot == 0 { " with " } else { " " };
+            // SAFETY: the values of a tag have the types that it says.
+            text += &unsafe { self.describe_value(*ty, &value(self, slot)) };
+        }
+        if params.len() > SHOWN {
+            text += &format!(" and {} more values", params.len() - SHOWN);
+        }
+        text
+    }
+
+    /// The tag of an exception and its values.
+    pub(crate) fn describe_exception(&self, exception: u64) -> String {
+        // SAFETY: exceptions of the store are asked for, which are never null.
+        match unsafe { self.object_type(exception) } {
+            // SAFETY: an exception has a value for each parameter of its tag.
+            Some(ObjectType::Exception(tag)) => self.describe_tag(tag, |store, slot| unsafe {
+                store.read_slot(exception, slot as u32)
+            }),
+            _ => unreachable!("only exceptions are thrown"),
+        }
+    }
+
+    /// What a tag is called: `$yield`, or else its number in its module.
+    fn tag_title(&self, tag: *const TagDef) -> String {
+        let mut numbers = self.instances.iter().filter_map(|instance| {
+            let info = &instance.module().info;
+            let mut tags = 0..info.tags.len() as u32;
+            let index = tags.find(|index| ptr::eq(instance.tag(*index).as_ptr(), tag))?;
+            Some((index, info.tag_name(index)))
+        });
+        let first = numbers.next();
+        let named = first.into_iter().chain(numbers).find(|(_, name)| name.is_some());
+        match (named, first) {
+            (Some((_, Some(name))), _) => format!("${}", in_line(name)),
+            (_, Some((index, _))) => format!("number {index}"),
+            (_, None) => "a tag of the host".to_string(),
+        }
+    }
+}

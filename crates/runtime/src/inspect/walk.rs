@@ -1,0 +1,206 @@
+//! Walking stacks, from the innermost frame outwards.
+
+use super::capture::resume_instruction;
+use super::fold::Folded;
+use crate::arch;
+use crate::code::LoadedModule;
+use crate::report::backtrace::{Backtrace, Boundary, Frame, Part};
+use crate::stack::LeavePoint;
+use crate::store::Store;
+use ropewalk_abi::ControlBlock;
+use ropewalk_abi::code::index;
+use std::collections::TryReserveError;
+use std::sync::{Arc, OnceLock};
+
+/// How many frames a backtrace keeps as they are.
+const MAX_FRAMES: usize = 64;
+
+/// What lies between a frame and the one inside of it, before anybody has asked for names.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Between {
+    Resume { instruction: &'static str, handlers: *const u64 },
+    Host,
+}
+
+impl Between {
+    pub fn resume(child: &ControlBlock, parent: &ControlBlock) -> Between {
+        let instruction = resume_instruction(child, parent);
+        Between::Resume { instruction, handlers: parent.handlers }
+    }
+}
+
+/// A frame of a function: an address in its code, and what lies before it.
+type Met = (usize, Option<Between>);
+
+/// Collects frames.
+pub(super) struct Walker<'a> {
+    store: &'a Store,
+    folded: Folded<Met>,
+    /// The first frames, as they came.
+    first: Vec<Met>,
+    /// Whether there was no memory for a frame.
+    lacks_memory: bool,
+    /// What lies before the next frame.
+    pub between: Option<Between>,
+    /// The module of the newest frame, and its instance if there is only one.
+    newest: Option<(&'a Arc<LoadedModule>, Option<usize>)>,
+    /// The addresses that were met lately, and whether they are in a function: most frames of
+    /// a deep stack are of few calls.
+    known: [(usize, bool); KNOWN],
+}
+
+/// A power of two.
+const KNOWN: usize = 8;
+
+impl<'a> Walker<'a> {
+    pub fn new(store: &'a Store) -> Walker<'a> {
+        let (folded, first) = (Folded::new(MAX_FRAMES), Vec::new());
+        let known = [(0, false); KNOWN];
+        Walker { store, folded, first, lacks_memory: false, between: None, newest: None, known }
+    }
+
+    /// The instance of a module, if there is only one.
+    fn only_instance(&mut self, module: &'a Arc<LoadedModule>) -> Option<usize> {
+        if let Some((newest, instance)) = self.newest
+            && Arc::ptr_eq(newest, module)
+        {
+            return instance;
+        }
+        let instances = self.store.instances.iter().enumerate();
+        let mut found = instances.filter(|(_, instance)| Arc::ptr_eq(instance.module(), module));
+        let instance = found.next().filter(|_| found.next().is_none()).map(|(index, _)| index);
+        self.newest = Some((module, instance));
+        instance
+    }
+
+    /// Adds the frames of a stack.
+    ///
+    /// # Safety
+    ///
+    /// The stack must have been left there.
+    pub unsafe fn walk_left(&mut self, left: &LeavePoint) {
+        self.push(left.pc, !left.at_fault);
+        // SAFETY: `sp` was the stack pointer when it was left.
+        let missing = unsafe { self.unlinked_caller(left) };
+        if let Some(pc) = missing {
+            self.push(pc, true);
+        }
+        let mut fp = left.fp;
+        while fp != 0 {
+            // SAFETY: `fp` is a link of the chain, so a saved frame pointer
+            // and a return address are there.
+            let (next, pc) = unsafe { (*(fp as *const usize), *((fp + 8) as *const usize)) };
+            self.push(pc, true);
+            fp = match next {
+                0 => 0,
+                link => link.wrapping_add(left.distance),
+            };
+        }
+    }
+
+    /// The return address of a function that faulted before its frame was
+    /// linked into the chain, or of the stub that probes its frame.
+    unsafe fn unlinked_caller(&self, left: &LeavePoint) -> Option<usize> {
+        if !left.at_fault {
+            return None;
+        }
+        let (module, offset) = self.store.module_at(left.pc)?;
+        let image = module.code.tables();
+        let start = image.function_at(offset).map(|f| image.functions[f as usize].start);
+        let place = arch::frames::unlinked_return_address(start.map(|start| offset - start))?;
+        // SAFETY: before its frame is linked, the return address of a function
+        // is on top of the stack, or below what it has pushed.
+        Some(unsafe { *((left.sp + place) as *const usize) })
+    }
+
+    /// Whether a function contains an address.
+    fn is_in_function(&mut self, address: usize) -> bool {
+        let known = &mut self.known[address % KNOWN];
+        if known.0 != address {
+            let function = self.store.module_at(address).and_then(|(module, offset)| {
+                let image = module.code.tables();
+                index(image.functions[image.function_at(offset)? as usize].function)
+            });
+            *known = (address, function.is_some());
+        }
+        known.1
+    }
+
+    /// Adds the frame of the function that contains an address, if one does: the address of
+    /// an instruction, or after a call.
+    fn push(&mut self, pc: usize, is_return_address: bool) {
+        let address = if is_return_address { pc - 1 } else { pc };
+        if !self.is_in_function(address) {
+            return;
+        }
+        let met = (address, self.between.take());
+        self.lacks_memory |= self.keep(met).is_err();
+    }
+
+    fn keep(&mut self, met: Met) -> Result<(), TryReserveError> {
+        if self.first.len() < MAX_FRAMES {
+            self.first.try_reserve(1)?;
+            self.first.push(met);
+        }
+        self.folded.push(met)
+    }
+
+    /// The backtrace: all frames if they are few, each part of them once if they are many, and
+    /// nothing but their number where there is no memory for them.
+    pub fn finish(mut self) -> Backtrace {
+        let folded = std::mem::replace(&mut self.folded, Folded::new(MAX_FRAMES));
+        let count = folded.count();
+        match self.lacks_memory {
+            true => None,
+            false => self.frames(folded).ok(),
+        }
+        .unwrap_or(Backtrace { count, ..Backtrace::default() })
+    }
+
+    fn frames(&mut self, folded: Folded<Met>) -> Result<Backtrace, TryReserveError> {
+        let mut trace = Backtrace { count: folded.count(), ..Backtrace::default() };
+        let is_whole = trace.count <= MAX_FRAMES;
+        if is_whole {
+            let first = std::mem::take(&mut self.first);
+            trace.frames.try_reserve_exact(first.len())?;
+            trace.frames.extend(first.into_iter().map(|met| self.frame(met)));
+        }
+        let parts = folded.finish()?;
+        trace.parts.try_reserve_exact(parts.len())?;
+        for part in parts {
+            let first = if is_whole { part.number } else { trace.frames.len() };
+            let (number, length, times) = (part.number, part.items.len(), part.times);
+            if !is_whole {
+                trace.frames.try_reserve(length)?;
+                trace.frames.extend(part.items.into_iter().map(|met| self.frame(met)));
+            }
+            trace.parts.push(Part { number, first, length, times });
+        }
+        Ok(trace)
+    }
+
+    /// A frame that was met, with all that is known of it.
+    fn frame(&mut self, (address, between): Met) -> Frame {
+        let found = self.store.module_at(address).and_then(|(module, offset)| {
+            let image = module.code.tables();
+            let code = image.functions[image.function_at(offset)? as usize];
+            Some((module, offset, code, index(code.function)?))
+        });
+        let (module, offset, code, function) = found.expect("it was found in a function");
+        Frame {
+            instance: self.only_instance(module).map(|index| (self.store.id(), index)),
+            function,
+            body: Some(code.body),
+            offset: module.code.position_at(offset),
+            module: module.clone(),
+            boundary: between.map(|between| match between {
+                // SAFETY: the stack that waits with these clauses was just walked.
+                Between::Resume { instruction, handlers } => unsafe {
+                    self.store.boundary_of(instruction, handlers)
+                },
+                Between::Host => Boundary::Host,
+            }),
+            places: OnceLock::new(),
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Recording what the stacks of a store do.
+//!
+//! An engine that [traces](crate::StoreOptions::trace) has code in which each creation of a
+//! stack and each switch calls a builtin, and stubs that tell of returns and of calls of the
+//! host. Whatever else happens to stacks, the table of stacks [notes](note) for the recorder,
+//! which looks there before it records the next event. An engine that does not trace has
+//! other code, other stubs, and no recorder: nothing asks whether there is one, but for
+//! places where the runtime is called anyway.
+//!
+//! | file | what it holds |
+//! | --- | --- |
+//! | [`event`] | an event as it is kept, in 64 bytes |
+//! | [`note`] | what the table of stacks tells |
+//! | [`record`] | what is recorded, and when |
+//! | [`finish`] | a [`Trace`] is made of it |
+//! | [`stream`] | the same, while the program runs |
+//! | [`stop`] | all stacks at an event |
+//!
+//! A stack has a number for life, its [`StackId`], by the number of its block as long as it
+//! lives. What a switch is, the links between the stacks tell, and who has resumed whom
+//! before: whoever is resumed has the other one as its parent, whoever suspends goes back to
+//! that, and anything else is a switch.
+
+mod event;
+mod finish;
+mod record;
+mod stop;
+mod stream;
+
+use crate::embedder::Foreign;
+use crate::observe::frame_tree::FrameTree;
+use event::Raw;
+use ropewalk_abi::stack::Purpose;
+use ropewalk_abi::{ControlBlock, FuncRef, TagDef};
+pub use ropewalk_trace::{StackId, Trace};
+use std::collections::{HashMap, VecDeque};
+use std::fmt;
+use std::time::Instant;
+use stop::Stop;
+use stream::Stream;
+
+pub(crate) use record::{finished, host_called, host_returned};
+pub use stop::AtEvent;
+pub use stream::WhenBehind;
+
+/// How many events are kept if nothing is said.
+pub const DEFAULT_LIMIT: usize = 1 << 20;
+
+/// Somebody who is told of each event.
+pub type Listener = Foreign<Box<dyn FnMut(&ropewalk_trace::Event) + Send + Sync>>;
+
+/// What is recorded in a store.
+pub struct Recorder {
+    begun: Instant,
+    events: VecDeque<Raw>,
+    /// How many events are kept at most.
+    limit: usize,
+    dropped: u64,
+    /// The stacks, by their numbers for life.
+    stacks: Vec<TracedStack>,
+    /// These numbers, by the numbers of blocks.
+    ids: Vec<Option<u32>>,
+    frames: FrameTree,
+    tags: Vec<*const TagDef>,
+    tag_numbers: HashMap<*const TagDef, u32>,
+    /// Functions of the host that were called, by their contexts.
+    host_functions: Vec<usize>,
+    host_numbers: HashMap<usize, u32>,
+    messages: Vec<String>,
+    /// The roots of activations that have begun and not ended, the outermost first.
+    entered: Vec<u32>,
+    /// What stands for the host where no stack runs.
+    host: Option<u32>,
+    listener: Option<Listener>,
+    /// Where events go, if they are not kept.
+    stream: Option<Box<Stream>>,
+    /// The event at which somebody wants to see the stacks.
+    stop: Option<Stop>,
+}
+
+// SAFETY: the pointers are to tags and functions of the store, which has the recorder, and are
+// used only together with it.
+unsafe impl Send for Recorder {}
+// SAFETY: as above.
+unsafe impl Sync for Recorder {}
+
+impl fmt::Debug for Recorder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Recorder").field("events", &self.events.len()).finish_non_exhaustive()
+    }
+}
+
+/// What is known of a stack for all its life.
+#[derive(Clone, Copy, Debug)]
+struct TracedStack {
+    purpose: Purpose,
+    /// The function that it was made with, if it was.
+    function: *const FuncRef,
+    /// Who has resumed it, as long as it is not suspended.
+    parent: Option<u32>,
+}
+
+impl Default for Recorder {
+    fn default() -> Self {
+        Recorder {
+            begun: Instant::now(),
+            events: VecDeque::new(),
+            limit: DEFAULT_LIMIT,
+            dropped: 0,
+            stacks: Vec::new(),
+            ids: Vec::new(),
+            frames: FrameTree::default(),
+            tags: Vec::new(),
+            tag_numbers: HashMap::new(),
+            host_functions: Vec::new(),
+            host_numbers: HashMap::new(),
+            messages: Vec::new(),
+            entered: Vec::new(),
+            host: None,
+            listener: None,
+            stream: None,
+            stop: None,
+        }
+    }
+}
+
+impl Recorder {
+    /// A new number for the stack of a block.
+    fn begin_stack(&mut self, number: usize, block: &ControlBlock) -> u32 {
+        let id = self.stacks.len() as u32;
+        let function = match block.purpose {
+            Purpose::Root | Purpose::Free => std::ptr::null(),
+            _ => block.function,
+        };
+        self.stacks.push(TracedStack { purpose: block.purpose, function, parent: None });
+        if self.ids.len() <= number {
+            self.ids.resize(number + 1, None);
+        }
+        self.ids[number] = Some(id);
+        id
+    }
+
+    /// The number of the stack of a block, which may be older than the recorder.
+    fn id(&mut self, number: usize, block: &ControlBlock) -> u32 {
+        match self.ids.get(number) {
+            Some(Some(id)) => *id,
+            _ => self.begin_stack(number, block),
+        }
+    }
+
+    /// The stack of a block is no more; returns its number, if it has one.
+    fn end_stack(&mut self, number: usize) -> Option<u32> {
+        self.ids.get_mut(number)?.take()
+    }
+
+    /// What stands for the host.
+    fn host(&mut self) -> u32 {
+        *self.host.get_or_insert_with(|| {
+            let purpose = Purpose::Root;
+            self.stacks.push(TracedStack { purpose, function: std::ptr::null(), parent: None });
+            self.stacks.len() as u32 - 1
+        })
+    }
+
+    fn tag(&mut self, tag: *const TagDef) -> u32 {
+        let tags = &mut self.tags;
+        *self.tag_numbers.entry(tag).or_insert_with(|| {
+            tags.push(tag);
+            tags.len() as u32 - 1
+        })
+    }
+
+    fn host_function(&mut self, context: usize) -> u32 {
+        let functions = &mut self.host_functions;
+        *self.host_numbers.entry(context).or_insert_with(|| {
+            functions.push(context);
+            functions.len() as u32 - 1
+        })
+    }
+
+    fn now(&self) -> u64 {
+        self.begun.elapsed().as_nanos() as u64
+    }
+
+    /// Keeps an event, instead of the oldest one if there are too many.
+    fn push(&mut self, raw: Raw) {
+        if let Some(stream) = &mut self.stream {
+            return stream.events.push(raw);
+        }
+        if self.events.len() >= self.limit {
+            self.dropped += 1;
+            if self.events.pop_front().is_none() {
+                return;
+            }
+        }
+        self.events.push_back(raw);
+    }
+}

@@ -1,0 +1,515 @@
+//! What is recorded, and when.
+
+use super::event::{KEPT, Kind, NONE, Raw, Shown};
+use super::{Listener, Recorder};
+use crate::stack::LeavePoint;
+use crate::stack::notes::Note;
+use crate::store::Store;
+use ropewalk_abi::builtin::SUSPEND;
+use ropewalk_abi::stack::{EVERY_TAG, Purpose, tag_of_handler};
+use ropewalk_abi::trace::{TracedClass, traced_class, traced_count, traced_word};
+use ropewalk_abi::{ControlBlock, HostContext, StoreContext, TagDef, TypeInfo, clauses};
+use std::ptr;
+use std::time::Instant;
+
+/// Which of the types of a function travel.
+enum Values {
+    Params,
+    Results,
+}
+
+impl Store {
+    /// Whether events are recorded here.
+    pub fn is_traced(&self) -> bool {
+        self.recorder.is_some()
+    }
+
+    /// Keeps at most so many events from now on.
+    pub fn set_trace_limit(&mut self, events: usize) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.limit = events;
+        }
+    }
+
+    /// Has somebody be told of each event from now on, or nobody.
+    pub fn set_listener(&mut self, listener: Option<Listener>) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.listener = listener;
+        }
+    }
+
+    /// What was recorded since the last time, if anything is recorded here.
+    pub fn take_trace(&mut self) -> Option<super::Trace> {
+        self.record_what_was_noted()?;
+        let mut recorder = self.recorder.take()?;
+        let trace = recorder.take(self);
+        self.recorder = Some(recorder);
+        Some(trace)
+    }
+
+    /// Records what the table of stacks has noted, if anything is recorded here.
+    pub(super) fn record_what_was_noted(&mut self) -> Option<()> {
+        self.record(|_, _| None)
+    }
+
+    /// Records an event, if one is made, after what was noted before it. Nothing if nothing
+    /// is recorded here.
+    fn record(&mut self, event: impl FnOnce(&mut Recorder, &Store) -> Option<Raw>) -> Option<()> {
+        self.record_at(None, event)
+    }
+
+    /// The same, where the running stack may have been left at a fault.
+    fn record_at(
+        &mut self,
+        fault: Option<&LeavePoint>,
+        event: impl FnOnce(&mut Recorder, &Store) -> Option<Raw>,
+    ) -> Option<()> {
+        let mut recorder = self.recorder.take()?;
+        if !self.stacks.notes.is_empty() {
+            self.record_notes(&mut recorder, fault);
+        }
+        if let Some(raw) = event(&mut recorder, self) {
+            self.keep(&mut recorder, raw, fault);
+        }
+        self.recorder = Some(recorder);
+        Some(())
+    }
+
+    /// Keeps an event, and tells whoever listens. If that panics, the panic continues where
+    /// the runtime is called the next time.
+    fn keep(&mut self, recorder: &mut Recorder, raw: Raw, fault: Option<&LeavePoint>) {
+        recorder.push(raw);
+        if recorder.stream.as_ref().is_some_and(|stream| stream.is_due(&raw)) {
+            recorder.hand_over(self);
+        }
+        if recorder.stop.is_some() {
+            self.count_down(recorder, &raw, fault);
+        }
+        if let Some(mut listener) = recorder.listener.take() {
+            let event = recorder.event(&raw);
+            match listener.call(|listener| listener(&event)) {
+                Ok(()) => recorder.listener = Some(listener),
+                Err(panic) => {
+                    self.embedder.keep(panic);
+                    self.embedder.drop_value(listener);
+                }
+            }
+        }
+    }
+
+    /// Records what the table of stacks has noted.
+    fn record_notes(&mut self, recorder: &mut Recorder, fault: Option<&LeavePoint>) {
+        for note in self.stacks.notes.take() {
+            if let Some(raw) = self.note(recorder, note) {
+                self.keep(recorder, raw, fault);
+            }
+        }
+    }
+
+    fn note(&self, recorder: &mut Recorder, note: Note) -> Option<Raw> {
+        let (number, kind, value) = match note {
+            Note::Freed(number) => {
+                // What runs is freed by a switch that is recorded next.
+                if ptr::eq(self.stacks.block(number), self.context().stack) {
+                    return None;
+                }
+                let id = recorder.end_stack(number)?;
+                return Some(recorder.raw(id, None, Kind::Drop));
+            }
+            Note::Renewed { from, to } => {
+                let id = recorder.end_stack(from);
+                if recorder.ids.len() <= to {
+                    recorder.ids.resize(to + 1, None);
+                }
+                recorder.ids[to] = id;
+                return None;
+            }
+            Note::Parked(number) => (number, Kind::Park, 0),
+            Note::Unparked(number) => (number, Kind::Unpark, 0),
+            Note::Grown(number, bytes) => (number, Kind::Grow, bytes as u64),
+        };
+        // SAFETY: blocks of the table are always initialised.
+        let id = recorder.id(number, unsafe { &*self.stacks.block(number) });
+        let raw = recorder.raw(id, None, kind);
+        Some(Raw { values: [value, 0, 0], ..raw })
+    }
+
+    // ---- events
+
+    /// A stack was made.
+    pub(crate) fn trace_create(&mut self, block: *mut ControlBlock) {
+        self.record(|recorder, store| {
+            let raw = recorder.here(store, Kind::Create);
+            let number = store.stacks.number_of(block)?;
+            // SAFETY: it was just made.
+            let created = recorder.begin_stack(number, unsafe { &*block });
+            Some(Raw { other: created, ..raw })
+        });
+    }
+
+    /// Stacks were copied: each second one is the copy of the first, the innermost first.
+    pub(crate) fn trace_clone(&mut self, pairs: &[(*mut ControlBlock, *mut ControlBlock)]) {
+        let mut outermost = NONE;
+        let mut parent = NONE;
+        for &(origin, copy) in pairs.iter().rev() {
+            self.record(|recorder, store| {
+                let raw = recorder.here(store, Kind::Clone);
+                let origin = recorder.id_of(store, origin);
+                let number = store.stacks.number_of(copy)?;
+                // SAFETY: it was just made.
+                let created = recorder.begin_stack(number, unsafe { &*copy });
+                recorder.stacks[created as usize].parent = (parent != NONE).then_some(parent);
+                if outermost == NONE {
+                    outermost = created;
+                }
+                let values = [origin.into(), parent.into(), 0];
+                parent = created;
+                Some(Raw { other: created, outermost, values, ..raw })
+            });
+        }
+    }
+
+    /// The running stack is about to be left for another, with the values that a word says,
+    /// which are in the transfer area, and perhaps with a tag.
+    pub(crate) fn trace_switch(&mut self, to: *mut ControlBlock, word: u64, tag: *const TagDef) {
+        self.record(|recorder, store| {
+            let raw = recorder.here(store, Kind::Switch);
+            let tag = if tag.is_null() { NONE } else { recorder.tag(tag) };
+            let raw = Raw { tag, ..raw.with_values(store, word) };
+            // SAFETY: both are alive, or the first was just freed.
+            Some(unsafe { recorder.switch(store, raw, store.context().stack, to) })
+        });
+    }
+
+    /// The same, of what ends by that: the runtime is about to free it.
+    pub(crate) fn trace_last_switch(&mut self, to: *mut ControlBlock, tag: *const TagDef) {
+        self.record(|recorder, store| {
+            let raw = recorder.here(store, Kind::Return);
+            let tag = if tag.is_null() { NONE } else { recorder.tag(tag) };
+            let from = store.context().stack;
+            // SAFETY: running stacks are alive. A root is not freed.
+            if unsafe { (*from).purpose } != Purpose::Root {
+                recorder.end_stack(store.stacks.number_of(from)?);
+            }
+            Some(Raw { tag, other: recorder.id_of(store, to), ..raw })
+        });
+    }
+
+    /// A function of the host suspends what has called it, with the values of the tag.
+    pub(crate) fn trace_suspend_call(&mut self, to: *mut ControlBlock, tag: *const TagDef) {
+        if self.is_traced() {
+            self.trace_host_return();
+            // SAFETY: tags live as long as the store.
+            let word = self.traced_word(unsafe { (*tag).ty }, Values::Params);
+            self.trace_switch(to, word, tag);
+        }
+    }
+
+    /// An exception leaves the running stack and its parents up to, without, another; or, if
+    /// that is none, the activation.
+    pub(crate) fn trace_throw(&mut self, until: *mut ControlBlock, tag: *const TagDef) {
+        let mut stack = self.context().stack;
+        while stack != until {
+            // SAFETY: running stacks and their parents are alive.
+            let parent = unsafe { (*stack).parent };
+            let is_last = until.is_null();
+            self.record(|recorder, store| {
+                let tag = recorder.tag(tag);
+                // SAFETY: those that wait say where they were left.
+                let raw = unsafe { recorder.at(store, stack, Kind::Throw) };
+                let other = if is_last { NONE } else { recorder.id_of(store, parent) };
+                if !is_last {
+                    recorder.end_stack(store.stacks.number_of(stack)?);
+                }
+                Some(Raw { tag, other, ..raw })
+            });
+            if is_last {
+                return;
+            }
+            stack = parent;
+        }
+    }
+
+    /// An activation has failed.
+    pub(crate) fn trace_trap(&mut self, message: &str, fault: Option<&LeavePoint>) {
+        self.record_at(fault, |recorder, store| {
+            let raw = match fault {
+                None => recorder.here(store, Kind::Trap),
+                Some(left) => {
+                    // SAFETY: the running stack was left there.
+                    let frames = unsafe { recorder.frames.of(store, &after(left)) };
+                    let id = recorder.id_of(store, store.context().stack);
+                    recorder.raw(id, frames, Kind::Trap)
+                }
+            };
+            recorder.messages.push(message.to_string());
+            Some(Raw { other: recorder.messages.len() as u32 - 1, ..raw })
+        });
+    }
+
+    /// An activation begins on a root.
+    #[cold]
+    pub(crate) fn trace_enter(&mut self, root: *mut ControlBlock) {
+        self.record(|recorder, store| {
+            let id = recorder.id_of(store, root);
+            recorder.entered.push(id);
+            Some(recorder.raw(id, None, Kind::Enter))
+        });
+    }
+
+    /// The newest activation has ended, or waits for a function of the host.
+    pub(crate) fn trace_leave(&mut self) {
+        self.record(|recorder, _| {
+            let id = recorder.entered.pop()?;
+            Some(recorder.raw(id, None, Kind::Leave))
+        });
+    }
+
+    /// There was a collection.
+    pub(crate) fn trace_collect(&mut self, begun: Instant) {
+        let freed = |note: &&Note| matches!(note, Note::Freed(_));
+        let freed = self.stacks.notes.iter().filter(freed).count();
+        self.record(|recorder, store| {
+            let raw = recorder.here(store, Kind::Collect);
+            let nanoseconds = begun.elapsed().as_nanos() as u64;
+            Some(Raw { values: [nanoseconds, freed as u64, 0], ..raw })
+        });
+    }
+
+    /// The running stack returns to its parent with a signal; the values are in the transfer
+    /// area.
+    fn trace_return(&mut self, signal: u64) {
+        let from = self.context().stack;
+        // SAFETY: the running stack and its parent are alive, and the parent has noted its
+        // clauses. Functions live as long as their store.
+        let (to, tag, word) = unsafe {
+            let to = (*from).parent;
+            match (signal.checked_sub(1), (*from).function.as_ref()) {
+                (Some(number), _) => {
+                    let word = clauses::all((*to).handlers).nth(number as usize);
+                    let tag = word.filter(|word| *word != EVERY_TAG).map(tag_of_handler);
+                    let tag = tag.map_or(ptr::null(), |tag| tag as *const TagDef);
+                    let ty = tag.as_ref().map(|tag| tag.ty);
+                    (to, tag, ty.map_or(0, |ty| self.traced_word(ty, Values::Params)))
+                }
+                (None, Some(function)) => {
+                    (to, ptr::null(), self.traced_word(function.ty, Values::Results))
+                }
+                (None, None) => (to, ptr::null(), 0),
+            }
+        };
+        self.record(|recorder, store| {
+            let raw = recorder.here(store, Kind::Return);
+            let tag = if tag.is_null() { NONE } else { recorder.tag(tag) };
+            recorder.end_stack(store.stacks.number_of(from)?);
+            let other = recorder.id_of(store, to);
+            Some(Raw { tag, other, frames: NONE, ..raw.with_values(store, word) })
+        });
+    }
+
+    fn trace_host_call(&mut self, context: *const HostContext) {
+        self.record(|recorder, store| {
+            let raw = recorder.here(store, Kind::HostCall);
+            Some(Raw { other: recorder.host_function(context as usize), ..raw })
+        });
+    }
+
+    /// The function of the host that the running stack has called returns.
+    pub(crate) fn trace_host_return(&mut self) {
+        self.record(|recorder, store| Some(recorder.here(store, Kind::HostReturn)));
+    }
+
+    /// The word that says what the values of a function type are.
+    fn traced_word(&self, ty: *const TypeInfo, values: Values) -> u64 {
+        let types = &self.options.types;
+        // SAFETY: types live as long as the engine.
+        let ty = types.get(unsafe { (*ty).id });
+        let Some(ty) = ty.ty().composite.as_func() else { return 0 };
+        let values = match values {
+            Values::Params => ty.params(),
+            Values::Results => ty.results(),
+        };
+        traced_word(values, |number| types.kind(number))
+    }
+}
+
+/// A fault, as if it were a call.
+fn after(left: &LeavePoint) -> LeavePoint {
+    LeavePoint { pc: left.pc + 1, ..left.clone() }
+}
+
+impl Recorder {
+    /// An event on a stack.
+    fn raw(&self, stack: u32, frames: Option<u32>, kind: Kind) -> Raw {
+        Raw {
+            time: self.now(),
+            values: [0; KEPT],
+            stack,
+            other: NONE,
+            outermost: NONE,
+            frames: frames.unwrap_or(NONE),
+            tag: NONE,
+            kind,
+            count: 0,
+            shown: [Shown::Null; KEPT],
+        }
+    }
+
+    /// An event on the running stack, which is in a call of the host.
+    fn here(&mut self, store: &Store, kind: Kind) -> Raw {
+        let running = store.context().stack;
+        match running.is_null() {
+            true => {
+                let host = self.host();
+                self.raw(host, None, kind)
+            }
+            // SAFETY: it is alive, and says where it was left.
+            false => unsafe { self.at(store, running, kind) },
+        }
+    }
+
+    /// An event on a stack.
+    ///
+    /// # Safety
+    ///
+    /// The stack must say where it was left.
+    unsafe fn at(&mut self, store: &Store, stack: *mut ControlBlock, kind: Kind) -> Raw {
+        let id = self.id_of(store, stack);
+        // SAFETY: the caller's promise.
+        let frames = unsafe {
+            let left = LeavePoint::in_host_call(&*stack);
+            self.frames.of(store, &left)
+        };
+        self.raw(id, frames, kind)
+    }
+
+    fn id_of(&mut self, store: &Store, stack: *mut ControlBlock) -> u32 {
+        match store.stacks.number_of(stack) {
+            // SAFETY: blocks of the table are always initialised.
+            Some(number) => self.id(number, unsafe { &*stack }),
+            None => self.host(),
+        }
+    }
+
+    /// What a switch from one stack to another is: all but what the event says already.
+    ///
+    /// # Safety
+    ///
+    /// The second must be about to run, with its parents, and the first have run with its
+    /// own; it may have been freed since.
+    unsafe fn switch(
+        &mut self,
+        store: &Store,
+        raw: Raw,
+        from: *mut ControlBlock,
+        to: *mut ControlBlock,
+    ) -> Raw {
+        let other = self.id_of(store, to);
+        // SAFETY: the caller's promise.
+        unsafe {
+            if (*from).purpose == Purpose::Free {
+                store.stacks.number_of(from).and_then(|number| self.end_stack(number));
+                return Raw { kind: Kind::Return, other, ..raw };
+            }
+            let running: Vec<*mut ControlBlock> = chain(store, to).collect();
+            // Up to the stack that has resumed it, or that has resumed what it takes the place
+            // of.
+            if let Some(place) = running[1..].iter().position(|stack| *stack == from) {
+                let outermost = self.id_of(store, running[place]);
+                self.stacks[outermost as usize].parent = Some(raw.stack);
+                return Raw { kind: Kind::Resume, other, ..raw };
+            }
+            let base = *running.last().expect("at least the stack itself");
+            if (*base).extender == from {
+                let extended = self.id_of(store, base);
+                self.stacks[extended as usize].parent = Some(raw.stack);
+                return Raw { kind: Kind::Resume, other, ..raw };
+            }
+            let is_last = |stack: &*mut ControlBlock| {
+                let parent = (**stack).parent;
+                parent.is_null() || parent == store.no_parent() || running.contains(&parent)
+            };
+            let outermost = chain(store, from).find(is_last).unwrap_or(from);
+            let outermost_id = self.id_of(store, outermost);
+            let parent = self.stacks[outermost_id as usize].parent.take();
+            let kind = match (*outermost).parent == to || parent == Some(other) {
+                true => Kind::Suspend,
+                false => Kind::Switch,
+            };
+            if kind == Kind::Switch {
+                let meets = |stack: &&*mut ControlBlock| (***stack).parent == (*outermost).parent;
+                let first = running.iter().find(meets).unwrap_or(&base);
+                let first = self.id_of(store, *first);
+                self.stacks[first as usize].parent = parent;
+            }
+            Raw { kind, other, outermost: outermost_id, ..raw }
+        }
+    }
+}
+
+/// A stack and its parents.
+///
+/// # Safety
+///
+/// They must be alive.
+unsafe fn chain(
+    store: &Store,
+    stack: *mut ControlBlock,
+) -> impl Iterator<Item = *mut ControlBlock> {
+    let no_parent = store.no_parent();
+    std::iter::successors(Some(stack), move |stack| {
+        // SAFETY: the caller's promise.
+        let parent = unsafe { (**stack).parent };
+        (!parent.is_null() && parent != no_parent).then_some(parent)
+    })
+}
+
+impl Raw {
+    /// The same with the first of the values in the transfer area, whose classes a word says.
+    fn with_values(self, store: &Store, word: u64) -> Raw {
+        let mut raw = Raw { count: traced_count(word) as u8, ..self };
+        for number in 0..KEPT {
+            let Some(class) = traced_class(word, number) else { break };
+            let value = store.transferred(number);
+            raw.values[number] = match class {
+                TracedClass::I32 | TracedClass::F32 => value.u32().into(),
+                TracedClass::V128 => 0,
+                _ => value.u64(),
+            };
+            raw.shown[number] = Shown::of(class, raw.values[number]);
+        }
+        raw
+    }
+}
+
+// ---- what stubs call
+
+/// The running stack returns to its parent.
+pub(crate) unsafe extern "C" fn finished(context: *mut StoreContext, signal: u64) {
+    // SAFETY: generated code holds no reference to the store.
+    unsafe { Store::from_context(context) }.trace_return(signal);
+}
+
+/// A function of the host is about to be called.
+pub(crate) unsafe extern "C" fn host_called(
+    context: *mut StoreContext,
+    function: *const HostContext,
+) {
+    // SAFETY: generated code holds no reference to the store.
+    let store = unsafe { Store::from_context(context) };
+    if store.options.move_stacks {
+        // SAFETY: the running stack is alive.
+        unsafe { store.move_stack(store.context().stack) };
+    }
+    store.trace_host_call(function);
+}
+
+/// It has returned.
+pub(crate) unsafe extern "C" fn host_returned(context: *mut StoreContext, ended: u64) {
+    // One that is left has not, or has been said to.
+    if ended != SUSPEND {
+        // SAFETY: generated code holds no reference to the store, and the host has returned
+        // it.
+        unsafe { Store::from_context(context) }.trace_host_return();
+    }
+}

@@ -1,0 +1,391 @@
+//! Which pages of memory were written since somebody has asked.
+//!
+//! The kernel protects pages against writing and takes the protection off by itself at the first
+//! write, asynchronously as it calls that (userfaultfd with `UFFD_FEATURE_WP_ASYNC`). Nobody is
+//! told of it, and system calls that write to such a page do not fail. Which pages are not
+//! protected any more, `PAGEMAP_SCAN` tells, and protects them again in the same step. Linux has
+//! both since 6.7.
+//!
+//! ```text
+//!   watch              write             take_written       write ...
+//!   | all protected    | one is not      | that one is told, and protected again
+//! ```
+//!
+//! Where that is not to be had, or is forbidden, whoever asks compares what lies there.
+
+use crate::os::mapping::{Map, PAGE};
+use rustix::mm::{UserfaultfdFlags, userfaultfd};
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::sync::OnceLock;
+
+static PAGES: OnceLock<Option<DirtyPages>> = OnceLock::new();
+
+/// What the kernel notes for a process.
+#[derive(Debug)]
+pub(crate) struct DirtyPages {
+    faults: OwnedFd,
+    pages: File,
+    /// Both are of the memory of this process, also in one that it forks: there this is zero.
+    ours: Map,
+}
+
+impl DirtyPages {
+    /// That of this process, if it has it.
+    pub fn of_process() -> Option<&'static DirtyPages> {
+        let pages = PAGES.get_or_init(|| DirtyPages::new().ok()).as_ref();
+        pages.filter(|pages| pages.are_ours())
+    }
+
+    /// Forgets what was noted of pages that are about to be moved, if anything was: kernels before
+    /// 6.13 move the marks of protection along, but not the protection.
+    pub fn forget(range: &Range<usize>) {
+        let Some(pages) = PAGES.get().and_then(Option::as_ref).filter(|pages| pages.are_ours())
+        else {
+            return;
+        };
+        let Range { start, end } = whole_pages(range);
+        let mut range = Span { start: start as u64, len: (end - start) as u64 };
+        // What was not watched need not be forgotten.
+        let _ = control(pages.faults.as_raw_fd(), UFFDIO_UNREGISTER, &mut range);
+    }
+
+    fn new() -> io::Result<DirtyPages> {
+        // Nothing in the kernel waits for us, so nobody needs to be allowed more.
+        let flags = UserfaultfdFlags::CLOEXEC | UserfaultfdFlags::NONBLOCK | USER_MODE_ONLY;
+        // SAFETY: what is registered is memory of ours, and no fault in it is left to us.
+        let faults = unsafe { userfaultfd(flags) }?;
+        let mut api = Api { api: API, features: WP_UNPOPULATED | WP_ASYNC, ioctls: 0 };
+        control(faults.as_raw_fd(), UFFDIO_API, &mut api)?;
+        let pages = File::open("/proc/self/pagemap")?;
+        let ours = Map::read_write(PAGE)?;
+        ours.wipe_on_fork()?;
+        // SAFETY: the page is the map's.
+        unsafe { ours.base().write_volatile(1) };
+        Ok(DirtyPages { faults, pages, ours })
+    }
+
+    /// Whether this is the process that has them, and not one that it has forked.
+    fn are_ours(&self) -> bool {
+        // SAFETY: the page is there as long as the map.
+        unsafe { self.ours.base().read_volatile() == 1 }
+    }
+
+    /// Begins to note which pages of a map are written. All of them count as written so far.
+    pub fn watch(&self, map: &Range<usize>) -> io::Result<()> {
+        let Range { start, end } = whole_pages(map);
+        if start == end {
+            return Ok(());
+        }
+        let mut register =
+            Register { start: start as u64, len: (end - start) as u64, mode: MODE_WP, ioctls: 0 };
+        control(self.faults.as_raw_fd(), UFFDIO_REGISTER, &mut register)?;
+        Ok(())
+    }
+
+    /// The pages of a part of what is watched that were written since the last time, as addresses
+    /// in order. From now on none is. Those that have no memory are not told: nobody has written
+    /// to them, so they are zero, or what a file has there.
+    ///
+    /// Fails if not all of it is watched.
+    pub fn take_written(&self, part: &Range<usize>) -> io::Result<Vec<Range<usize>>> {
+        let Range { mut start, end } = whole_pages(part);
+        let mut written: Vec<Range<usize>> = Vec::new();
+        let mut found = [PageRegion { start: 0, end: 0, categories: 0 }; AT_ONCE];
+        while start < end {
+            let mut scan = Scan {
+                size: size_of::<Scan>() as u64,
+                flags: WP_MATCHING | CHECK_WPASYNC,
+                start: start as u64,
+                end: end as u64,
+                walk_end: 0,
+                vec: found.as_mut_ptr() as u64,
+                vec_len: AT_ONCE as u64,
+                max_pages: 0,
+                category_inverted: 0,
+                category_mask: IS_WRITTEN,
+                category_anyof_mask: IS_PRESENT | IS_SWAPPED,
+                return_mask: IS_WRITTEN,
+            };
+            let count = control(self.pages.as_raw_fd(), PAGEMAP_SCAN, &mut scan)?;
+            for PageRegion { start, end, .. } in &found[..count] {
+                let (start, end) = (*start as usize, *end as usize);
+                match written.last_mut() {
+                    Some(last) if last.end == start => last.end = end,
+                    _ => written.push(start..end),
+                }
+            }
+            start = (scan.walk_end as usize).max(start + PAGE);
+        }
+        Ok(written)
+    }
+}
+
+/// How many regions are asked for at once.
+const AT_ONCE: usize = 256;
+
+/// The pages that a range of addresses touches.
+fn whole_pages(range: &Range<usize>) -> Range<usize> {
+    range.start / PAGE * PAGE..range.end.next_multiple_of(PAGE)
+}
+
+/// Asks the kernel for something of a descriptor; returns how much it says.
+fn control<T>(descriptor: RawFd, request: u64, argument: &mut T) -> io::Result<usize> {
+    // SAFETY: each request goes with the record that it is made for, as their sizes in it say;
+    // what the kernel changes beside that is the protection of pages that are ours.
+    let result = unsafe { libc::ioctl(descriptor, request as libc::Ioctl, argument) };
+    usize::try_from(result).map_err(|_| io::Error::last_os_error())
+}
+
+/// The number of a request that reads and writes a record.
+const fn read_write<T>(kind: u8, number: u8) -> u64 {
+    1 << 30 | read::<T>(kind, number)
+}
+
+/// The number of a request that reads a record.
+const fn read<T>(kind: u8, number: u8) -> u64 {
+    2 << 30 | (size_of::<T>() as u64) << 16 | (kind as u64) << 8 | number as u64
+}
+
+/// `UFFD_USER_MODE_ONLY`.
+const USER_MODE_ONLY: UserfaultfdFlags = UserfaultfdFlags::from_bits_retain(1);
+
+const API: u64 = 0xaa;
+const UFFDIO_API: u64 = read_write::<Api>(0xaa, 0x3f);
+const UFFDIO_REGISTER: u64 = read_write::<Register>(0xaa, 0);
+const UFFDIO_UNREGISTER: u64 = read::<Span>(0xaa, 1);
+const PAGEMAP_SCAN: u64 = read_write::<Scan>(b'f', 16);
+/// `UFFD_FEATURE_WP_UNPOPULATED`.
+const WP_UNPOPULATED: u64 = 1 << 13;
+/// `UFFD_FEATURE_WP_ASYNC`.
+const WP_ASYNC: u64 = 1 << 15;
+/// `UFFDIO_REGISTER_MODE_WP`.
+const MODE_WP: u64 = 1 << 1;
+/// `PM_SCAN_WP_MATCHING`: what is told is protected again.
+const WP_MATCHING: u64 = 1;
+/// `PM_SCAN_CHECK_WPASYNC`: it fails where nothing is watched.
+const CHECK_WPASYNC: u64 = 1 << 1;
+/// `PAGE_IS_WRITTEN`.
+const IS_WRITTEN: u64 = 1 << 1;
+/// `PAGE_IS_PRESENT`.
+const IS_PRESENT: u64 = 1 << 3;
+/// `PAGE_IS_SWAPPED`.
+const IS_SWAPPED: u64 = 1 << 4;
+
+/// `struct uffdio_api`.
+#[repr(C)]
+struct Api {
+    api: u64,
+    features: u64,
+    ioctls: u64,
+}
+
+/// `struct uffdio_register`.
+#[repr(C)]
+struct Register {
+    start: u64,
+    len: u64,
+    mode: u64,
+    ioctls: u64,
+}
+
+/// `struct uffdio_range`.
+#[repr(C)]
+struct Span {
+    start: u64,
+    len: u64,
+}
+
+/// `struct page_region`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct PageRegion {
+    start: u64,
+    end: u64,
+    categories: u64,
+}
+
+/// `struct pm_scan_arg`.
+#[repr(C)]
+struct Scan {
+    size: u64,
+    flags: u64,
+    start: u64,
+    end: u64,
+    walk_end: u64,
+    vec: u64,
+    vec_len: u64,
+    max_pages: u64,
+    category_inverted: u64,
+    category_mask: u64,
+    category_anyof_mask: u64,
+    return_mask: u64,
+}
+
+const _: () = assert!(size_of::<Api>() == 24 && size_of::<Register>() == 32);
+const _: () = assert!(size_of::<Span>() == 16);
+const _: () = assert!(size_of::<PageRegion>() == 24 && size_of::<Scan>() == 96);
+
+/// A mapping whose dirty pages can be tracked, and the part of it that is in use.
+#[derive(Clone, Debug)]
+pub(crate) struct Region {
+    pub map: Range<usize>,
+    pub used: Range<usize>,
+}
+
+impl Region {
+    /// A part of a map.
+    pub fn new(map: Range<*const u8>, used: Range<usize>) -> Region {
+        Region { map: map.start as usize..map.end as usize, used }
+    }
+
+    /// Values in a map.
+    pub fn of<T>(map: Range<*const u8>, used: &[T]) -> Region {
+        let start = used.as_ptr() as usize;
+        Region::new(map, start..start + size_of_val(used))
+    }
+
+    /// The addresses that were written, of which some were watched. Nothing if it is not known.
+    pub fn written(&self, watched: &Range<usize>) -> Option<Vec<Range<usize>>> {
+        let pages = DirtyPages::of_process()?;
+        if self.used.start != watched.start || self.used.end < watched.end {
+            return None;
+        }
+        let mut written = pages.take_written(watched).ok()?;
+        if self.used.end > watched.end {
+            pages.watch(&self.map).ok()?;
+            written.extend(pages.take_written(&(watched.end..self.used.end)).ok()?);
+        }
+        Some(written)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+
+    /// What is to be watched: some pages, of which every other one has memory.
+    fn some_pages(count: usize) -> (Map, Range<usize>) {
+        let map = Map::read_write(count * PAGE).unwrap();
+        let range = map.base() as usize..map.base() as usize + count * PAGE;
+        (0..count).step_by(2).for_each(|page| write(&map, page));
+        (map, range)
+    }
+
+    fn write(map: &Map, page: usize) {
+        // SAFETY: the page is the map's, which can be written.
+        unsafe { map.base().add(page * PAGE + 10).write_volatile(1) };
+    }
+
+    /// The numbers of the pages that were written.
+    fn numbers(map: &Map, written: &[Range<usize>]) -> Vec<usize> {
+        let first = map.base() as usize / PAGE;
+        written
+            .iter()
+            .flat_map(|range| range.start / PAGE..range.end / PAGE)
+            .map(|page| page - first)
+            .collect()
+    }
+
+    #[test]
+    fn pages_that_were_written_are_told_once() {
+        let Some(pages) = DirtyPages::of_process() else { return };
+        let (map, range) = some_pages(2000);
+        pages.watch(&range).unwrap();
+        pages.take_written(&range).unwrap();
+        assert_eq!(numbers(&map, &pages.take_written(&range).unwrap()), [] as [usize; 0]);
+        let chosen = [0, 1, 6, 7, 513, 1024, 1999];
+        chosen.iter().for_each(|page| write(&map, *page));
+        assert_eq!(numbers(&map, &pages.take_written(&range).unwrap()), chosen);
+        assert_eq!(numbers(&map, &pages.take_written(&range).unwrap()), [] as [usize; 0]);
+        // More regions than are asked for at once.
+        let all: Vec<usize> = (0..2000).step_by(3).collect();
+        all.iter().for_each(|page| write(&map, *page));
+        assert_eq!(numbers(&map, &pages.take_written(&range).unwrap()), all);
+    }
+
+    #[test]
+    fn system_calls_write_to_pages_that_are_watched() {
+        let Some(pages) = DirtyPages::of_process() else { return };
+        let (map, range) = some_pages(8);
+        pages.watch(&range).unwrap();
+        pages.take_written(&range).unwrap();
+        let (mut reader, mut writer) = std::io::pipe().unwrap();
+        writer.write_all(&[7; 5000]).unwrap();
+        // SAFETY: the pages are the map's, and nobody else uses them.
+        let place = unsafe { std::slice::from_raw_parts_mut(map.base().add(3 * PAGE), 5000) };
+        reader.read_exact(place).unwrap();
+        assert_eq!(numbers(&map, &pages.take_written(&range).unwrap()), [3, 4]);
+    }
+
+    #[test]
+    fn what_is_not_watched_is_an_error() {
+        let Some(pages) = DirtyPages::of_process() else { return };
+        let (map, range) = some_pages(8);
+        pages.watch(&(range.start..range.start + 4 * PAGE)).unwrap();
+        assert!(pages.take_written(&range).is_err());
+        let mut to = Map::read_write(8 * PAGE).unwrap();
+        let mut map = map;
+        pages.watch(&range).unwrap();
+        pages.take_written(&range).unwrap();
+        // Moved pages are not watched any more.
+        to.take_pages(&mut map, 8 * PAGE).unwrap();
+        let moved = to.base() as usize..to.base() as usize + 8 * PAGE;
+        assert!(pages.take_written(&moved).is_err());
+    }
+
+    #[test]
+    fn what_has_no_memory_is_not_told_until_it_is_written() {
+        let Some(pages) = DirtyPages::of_process() else { return };
+        let (map, range) = some_pages(8);
+        pages.watch(&range).unwrap();
+        assert_eq!(numbers(&map, &pages.take_written(&range).unwrap()), [0, 2, 4, 6]);
+        write(&map, 3);
+        write(&map, 4);
+        assert_eq!(numbers(&map, &pages.take_written(&range).unwrap()), [3, 4]);
+        // Nothing is known of it any more.
+        DirtyPages::forget(&range);
+        assert!(pages.take_written(&range).is_err());
+        DirtyPages::forget(&range);
+        pages.watch(&range).unwrap();
+        assert_eq!(numbers(&map, &pages.take_written(&range).unwrap()), [0, 2, 3, 4, 6]);
+    }
+
+    #[test]
+    fn a_process_that_is_forked_has_none() {
+        if DirtyPages::of_process().is_none() {
+            return;
+        }
+        // SAFETY: the child does nothing but look at a page, and ends.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            let status = i32::from(DirtyPages::of_process().is_some());
+            // SAFETY: nothing of the parent's is run.
+            unsafe { libc::_exit(status) };
+        }
+        let mut status = 0;
+        // SAFETY: the status is a number of ours.
+        assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+        assert!(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0);
+    }
+
+    #[test]
+    fn more_is_watched_where_something_is_already() {
+        let Some(pages) = DirtyPages::of_process() else { return };
+        let (map, range) = some_pages(8);
+        let half = range.start..range.start + 4 * PAGE;
+        pages.watch(&half).unwrap();
+        pages.take_written(&half).unwrap();
+        write(&map, 2);
+        write(&map, 5);
+        pages.watch(&range).unwrap();
+        let written = numbers(&map, &pages.take_written(&range).unwrap());
+        assert!(
+            written.contains(&2) && written.contains(&5) && !written.contains(&0),
+            "{written:?}"
+        );
+    }
+}

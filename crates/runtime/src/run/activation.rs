@@ -1,0 +1,793 @@
+//! Activations: calls from the host into WebAssembly.
+//!
+//! Each has a root stack of its own. They nest: a host function may call into
+//! WebAssembly again, and then only the newest activation runs.
+
+use crate::arch::stubs::{self, Left};
+use crate::embedder::guarded;
+use crate::heap::OwnedRoot;
+use crate::report::backtrace::Backtrace;
+use crate::report::host_error::{Described, HostError};
+use crate::report::stack_list::StackList;
+use crate::report::trap::Trap;
+use crate::report::violation::Violation;
+use crate::run::pending::LeftWaiting;
+use crate::run::signal;
+use crate::stack::{LeavePoint, Park};
+use crate::store::{Store, StoreId};
+use ropewalk_abi::signature::WORDS;
+use ropewalk_abi::{ControlBlock, FuncRef, RawVal, StoreContext, TrapCode};
+use std::any::Any;
+use std::collections::TryReserveError;
+use std::ffi::c_void;
+use std::mem::MaybeUninit;
+use std::ptr::{self, NonNull};
+use std::task::Context;
+
+/// How many free stacks keep their memory while nothing runs.
+const IDLE_STACKS: usize = 256;
+
+/// Why nothing runs in a store any more.
+#[cold]
+pub(crate) fn poisoned() -> anyhow::Error {
+    anyhow::anyhow!(
+        "the store cannot be used any more: an earlier call ended half-way, by a panic of the \
+         engine or by compiled code that is damaged"
+    )
+}
+
+/// An activation. It lies on the host's stack, in the frame of [`activate`].
+#[derive(Debug)]
+pub(crate) struct Activation {
+    /// The one outside of it, or null.
+    pub(crate) outer: *const Activation,
+    /// The stack that was running there, in the host call that led here.
+    pub(crate) outer_stack: *mut ControlBlock,
+    /// The base of that.
+    outer_base: *mut ControlBlock,
+    /// The host's stack pointer of the one outside, if there is one.
+    pub(crate) outer_sp: MaybeUninit<usize>,
+    /// What polls it, if it may wait.
+    poller: Poller,
+}
+
+impl Activation {
+    /// One outside of which nothing runs.
+    #[inline]
+    fn outermost(poller: Poller) -> Activation {
+        let (outer_stack, outer_base) = (ptr::null_mut(), ptr::null_mut());
+        let outer_sp = MaybeUninit::uninit();
+        Activation { outer: ptr::null(), outer_stack, outer_base, outer_sp, poller }
+    }
+
+    /// One inside of what runs in a store.
+    #[inline]
+    fn inside(store: &Store, poller: Poller) -> Activation {
+        let &StoreContext { stack: outer_stack, base: outer_base, host_sp, .. } = store.context();
+        let outer_sp = MaybeUninit::new(host_sp);
+        Activation { outer: store.newest, outer_stack, outer_base, outer_sp, poller }
+    }
+}
+
+/// What polls an activation that may wait, or null.
+pub type Poller = *mut Polling;
+
+/// How an activation that may wait is polled.
+#[derive(Debug)]
+pub struct Polling {
+    /// What its host functions are polled with, for as long as this is.
+    pub context: *mut Context<'static>,
+    /// If other activations run while it waits: what gives the embedder access to the
+    /// store meanwhile. Else null.
+    pub accessor: *const c_void,
+}
+
+/// An activation that cannot wait.
+pub const NOBODY: Poller = ptr::null_mut();
+
+/// Why WebAssembly did not return.
+#[derive(Debug)]
+pub enum Ending {
+    /// A builtin or the engine ended it.
+    Trap(TrapCode),
+    /// The same, and what more is known.
+    DetailedTrap(TrapCode, String),
+    /// An instruction faulted.
+    Fault(TrapCode, LeavePoint),
+    /// The code at an address was to be executed for the first time, and cannot be. The
+    /// instruction before it may have left links between stacks half changed.
+    NoCode(TrapCode, usize),
+    /// A host function returned an error.
+    Error(anyhow::Error),
+    /// Nothing caught an exception, which was thrown there if that is known
+    /// already.
+    Exception(OwnedRoot, Backtrace),
+    /// A host function panicked.
+    Panic(Box<dyn Any + Send>),
+    /// A host function waits for its results.
+    Waits,
+    /// Whoever waited for it has given it up.
+    Cancelled,
+}
+
+/// Why an activation has come to an end, or to a stop.
+#[derive(Debug)]
+pub enum Stop {
+    /// It has failed.
+    Failed(anyhow::Error),
+    /// It waits for a host function, and can be continued: the store has what it waits for
+    /// ([`Store::take_pending`]).
+    Waits(LeftWaiting),
+}
+
+impl Stop {
+    /// The error of an activation that cannot wait.
+    #[cold]
+    pub fn into_error(self) -> anyhow::Error {
+        match self {
+            Stop::Failed(error) => error,
+            Stop::Waits(_) => unreachable!("it had nobody to poll it"),
+        }
+    }
+}
+
+impl From<anyhow::Error> for Stop {
+    fn from(error: anyhow::Error) -> Stop {
+        Stop::Failed(error)
+    }
+}
+
+/// Calls a function, whose results replace the arguments in `values`.
+///
+/// A panic of a host function continues here.
+///
+/// # Safety
+///
+/// The function must belong to the store, the trampoline be the entry
+/// trampoline of its type, and `values` have the arguments and room for the
+/// results. Nothing but the store may be borrowed.
+#[inline]
+pub unsafe fn call(
+    store: NonNull<Store>,
+    function: NonNull<FuncRef>,
+    trampoline: *const c_void,
+    values: *mut RawVal,
+) -> anyhow::Result<()> {
+    // SAFETY: the caller's promise.
+    match unsafe { call_by(store, function, trampoline, values, NOBODY) } {
+        Ok(_) => Ok(()),
+        Err(stop) => Err(stop.into_error()),
+    }
+}
+
+/// As [`call`], in an activation that may wait, if somebody polls it. If it does, the
+/// place of the values must stay where it is until the call has ended.
+///
+/// # Safety
+///
+/// As for [`call`]; the poller must be valid until this returns.
+#[inline(always)]
+pub unsafe fn call_by(
+    store: NonNull<Store>,
+    function: NonNull<FuncRef>,
+    trampoline: *const c_void,
+    values: *mut RawVal,
+    poller: Poller,
+) -> Result<u64, Stop> {
+    // SAFETY: the stack has nothing on it and is the running one; the rest is
+    // the caller's promise.
+    unsafe {
+        activate(store, poller, move |context, root| {
+            let FuncRef { code, context: callee, .. } = function.read();
+            stubs::enter(context, (*root).high, trampoline, values, callee, code)
+        })
+    }
+}
+
+/// The arguments of a function that [takes and gives a few
+/// words](ropewalk_abi::signature::in_registers): those that are floats, and all others.
+#[derive(Clone, Copy, Debug)]
+pub struct Words {
+    /// Integers and references, in their order.
+    pub integers: [MaybeUninit<u64>; WORDS],
+    /// Floats, in their order.
+    pub floats: [MaybeUninit<f64>; WORDS],
+    /// Whether the result is a float.
+    pub returns_float: bool,
+}
+
+impl Words {
+    /// No arguments.
+    #[inline(always)]
+    pub fn none(returns_float: bool) -> Words {
+        Words {
+            integers: [MaybeUninit::uninit(); WORDS],
+            floats: [MaybeUninit::uninit(); WORDS],
+            returns_float,
+        }
+    }
+}
+
+/// Calls a function with a few words, in an activation that may wait if somebody polls
+/// it; returns its result. If it waits, the result is what it returns to whoever
+/// continues it.
+///
+/// # Safety
+///
+/// The function must belong to the store and take these words; the poller must be valid
+/// until this returns. Nothing but the store may be borrowed.
+#[inline(always)]
+pub unsafe fn call_with_words(
+    store: NonNull<Store>,
+    function: NonNull<FuncRef>,
+    words: Words,
+    poller: Poller,
+) -> Result<u64, Stop> {
+    let Words { integers: [a, b, c, d], floats: [w, x, y, z], returns_float } = words;
+    // SAFETY: the root has nothing on it and is the running stack; the rest is the
+    // caller's promise.
+    unsafe {
+        activate(store, poller, move |_, _| {
+            let FuncRef { code, context, .. } = function.read();
+            let enter = match (poller.is_null(), returns_float) {
+                (true, false) => stubs::enter_words,
+                (true, true) => stubs::enter_words_for_float,
+                (false, false) => stubs::begin_words,
+                (false, true) => stubs::begin_words_for_float,
+            };
+            enter(context, a, b, c, d, code, w, x, y, z)
+        })
+    }
+}
+
+/// Runs WebAssembly in a new activation, by a stub that is called with the store's
+/// context and the activation's root; returns the word that the stub returns.
+///
+/// # Safety
+///
+/// Nothing but the store may be borrowed, and the stub be called as it wants.
+#[inline(always)]
+pub(crate) unsafe fn activate(
+    mut store: NonNull<Store>,
+    poller: Poller,
+    enter: impl FnOnce(*mut StoreContext, *mut ControlBlock) -> Left,
+) -> Result<u64, Stop> {
+    // SAFETY: the caller has the store borrowed.
+    let root = unsafe { store.as_mut() }.root_for_activation()?;
+    // SAFETY: the caller's promise.
+    unsafe { activate_on(store, root, poller, enter) }
+}
+
+/// As [`activate`], on a root that is the one for the next activation.
+///
+/// # Safety
+///
+/// As there.
+#[inline(always)]
+pub(crate) unsafe fn activate_on(
+    mut store: NonNull<Store>,
+    root: *mut ControlBlock,
+    poller: Poller,
+    enter: impl FnOnce(*mut StoreContext, *mut ControlBlock) -> Left,
+) -> Result<u64, Stop> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if store.as_mut().depth == 0 && signal::nothing_runs() {
+            return activate_in::<true>(store, root, poller, enter);
+        }
+        let _prepared = signal::prepare_thread();
+        activate_in::<false>(store, root, poller, enter)
+    }
+}
+
+/// As [`activate_on`]. What is outside of the outermost activation of a thread is known,
+/// so nothing is loaded in order to be put back: each call would wait for the one before.
+///
+/// # Safety
+///
+/// As there; and it must be the outermost one of the thread, if it is said to be.
+#[inline(always)]
+unsafe fn activate_in<const OUTERMOST: bool>(
+    mut store: NonNull<Store>,
+    root: *mut ControlBlock,
+    poller: Poller,
+    enter: impl FnOnce(*mut StoreContext, *mut ControlBlock) -> Left,
+) -> Result<u64, Stop> {
+    // SAFETY (of the borrows here and below): the caller has the store
+    // borrowed, and no reference into it lives across `enter`.
+    // SAFETY: see above.
+    let inner = unsafe { store.as_mut() };
+    let activation = match OUTERMOST {
+        true => Activation::outermost(poller),
+        false => Activation::inside(inner, poller),
+    };
+    inner.begin_activation(&activation, root);
+    let context = inner.context_ptr();
+    let outer_store = signal::set_running(context);
+    let Left { ended, word } = enter(context, root);
+    signal::set_running(if OUTERMOST { ptr::null_mut() } else { outer_store });
+    // SAFETY: see above.
+    let inner = unsafe { store.as_mut() };
+    if ended == 0 {
+        inner.end_by_return();
+        match OUTERMOST {
+            true => inner.leave_outermost(),
+            false => inner.leave_activation(&activation),
+        }
+        inner.after_activation()?;
+        return Ok(word);
+    }
+    Err(Leaving { store: inner, activation: &activation }.end_otherwise())
+}
+
+/// An activation whose computation has ended, until the store is as before it. A
+/// panic in between is a bug of the engine: the store is not used again then.
+struct Leaving<'a> {
+    store: &'a mut Store,
+    activation: &'a Activation,
+}
+
+impl Leaving<'_> {
+    /// Makes the activation outside of this one the newest; then frees the first-class
+    /// stacks that the frames held, if the computation has lost them. A panic of the embedder
+    /// continues, unless the computation will.
+    fn leave(self, has_lost: bool) -> anyhow::Result<()> {
+        let mut this = std::mem::ManuallyDrop::new(self);
+        this.restore();
+        let store = &mut *this.store;
+        if has_lost && !store.is_poisoned() {
+            store.collect_lost();
+        }
+        let left = store.after_activation();
+        store.continue_panic_unless_waiting();
+        left
+    }
+
+    /// Ends an activation that has not returned, or stops it for now.
+    #[cold]
+    fn end_otherwise(self) -> Stop {
+        if self.store.is_left_waiting() {
+            let left = self.store.freeze();
+            return match self.leave(false) {
+                Ok(()) => Stop::Waits(left),
+                Err(error) => Stop::Failed(error),
+            };
+        }
+        let ending = self.store.take_ending();
+        self.store.end_interruption();
+        let by_exception = matches!(ending, Ending::Exception(..));
+        let error = error_of(self.store, ending).unwrap_or_else(|panic| {
+            self.store.embedder.keep(panic);
+            anyhow::anyhow!("the embedder has panicked")
+        });
+        if !self.store.is_poisoned() {
+            self.store.end_abruptly(by_exception);
+        }
+        let left = self.leave(!by_exception);
+        Stop::Failed(left.err().unwrap_or(error))
+    }
+
+    fn restore(&mut self) {
+        self.store.leave_activation(self.activation);
+    }
+}
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        self.store.poison();
+        self.restore();
+    }
+}
+
+/// The error that a call returns, or the panic that continues there.
+#[cold]
+fn error_of(store: &mut Store, ending: Ending) -> Result<anyhow::Error, Box<dyn Any + Send>> {
+    let in_host_call = |store: &Store| {
+        // SAFETY: the running stack's block is alive until the activation ends,
+        // and was written by the stub that called the host.
+        LeavePoint::in_host_call(unsafe { &*store.context().stack })
+    };
+    // SAFETY (of the captures): the newest activation was just left like that.
+    match ending {
+        Ending::Panic(payload) => Err(payload),
+        Ending::Cancelled | Ending::Waits => Ok(anyhow::anyhow!("the call was given up")),
+        Ending::Fault(TrapCode::MistypedTransfer, _) => {
+            store.poison();
+            Ok(Violation::new(TrapCode::MistypedTransfer.message()).into())
+        }
+        Ending::NoCode(code, address) => {
+            store.poison();
+            Ok(Trap::new(code, Some(no_code(store, code, address)), Backtrace::default()).into())
+        }
+        Ending::Fault(code, left) => {
+            store.keep_stacks(Some(&left));
+            store.trace_trap(code.message(), Some(&left));
+            // SAFETY: see above.
+            let backtrace = unsafe { Backtrace::capture(store, &left) };
+            Ok(Trap::new(code, detail_of(store, code), backtrace).into())
+        }
+        Ending::Trap(code) => {
+            store.keep_stacks(None);
+            store.trace_trap(code.message(), None);
+            // SAFETY: see above.
+            let backtrace = unsafe { Backtrace::capture(store, &in_host_call(store)) };
+            Ok(Trap::new(code, detail_of(store, code), backtrace).into())
+        }
+        Ending::DetailedTrap(code, detail) => {
+            store.keep_stacks(None);
+            store.trace_trap(code.message(), None);
+            // SAFETY: see above.
+            let backtrace = unsafe { Backtrace::capture(store, &in_host_call(store)) };
+            Ok(Trap::new(code, Some(detail), backtrace).into())
+        }
+        Ending::Exception(exception, known) => {
+            store.keep_stacks(None);
+            let backtrace = match known.frames() {
+                // SAFETY: see above.
+                [] => unsafe { Backtrace::capture(store, &in_host_call(store)) },
+                _ => known,
+            };
+            let description = store.describe_exception(store.owned(&exception));
+            let store = store.id();
+            Ok(UncaughtException { exception, description, store, backtrace }.into())
+        }
+        Ending::Error(error) => {
+            if store.is_poisoned() || has_backtrace(&error) {
+                return Ok(error);
+            }
+            store.keep_stacks(None);
+            let described = match guarded(|| Described::of(&error)) {
+                Ok(described) => described,
+                Err(panic) => {
+                    store.embedder.drop_value(error);
+                    return Err(panic);
+                }
+            };
+            store.trace_trap(&described.first, None);
+            // SAFETY: see above.
+            let backtrace = unsafe { Backtrace::capture(store, &in_host_call(store)) };
+            if let Some(trap) = error.downcast_ref::<Trap>() {
+                let detail = trap.detail().map(str::to_string);
+                return Ok(Trap::new(trap.code(), detail, backtrace).into());
+            }
+            Ok(HostError::wrap(error, described, backtrace))
+        }
+    }
+}
+
+impl Store {
+    /// The trap of something that the host has asked for, with what more is known of it.
+    pub fn trap(&mut self, code: TrapCode) -> Trap {
+        Trap::new(code, detail_of(self, code), Backtrace::default())
+    }
+}
+
+impl Store {
+    /// Says how many stacks are listed whenever a call fails, before they are freed.
+    pub fn set_keep_stacks(&mut self, most: usize) {
+        self.keeps_stacks = most;
+        self.kept_stacks = None;
+    }
+
+    /// The stacks when the last call failed, if they were to be listed.
+    pub fn take_kept_stacks(&mut self) -> Option<StackList> {
+        self.kept_stacks.take()
+    }
+
+    /// Lists the stacks if they are to be, when an activation has failed, perhaps at a
+    /// fault. Where a builtin has failed half-way, or there is no memory, there may be no list.
+    fn keep_stacks(&mut self, fault: Option<&LeavePoint>) {
+        if self.keeps_stacks > 0 {
+            self.kept_stacks = self.list_failed(self.keeps_stacks, fault);
+        }
+    }
+}
+
+/// What more is known of a trap: why there is no stack, no room on one, no copy, or no memory.
+fn detail_of(store: &mut Store, code: TrapCode) -> Option<String> {
+    let (no_room, no_memory) = (store.stacks.take_refusal(), store.heap.refusal.take());
+    let not_copied = store.stacks.not_copied.take();
+    match code {
+        TrapCode::NotCopied => Some(not_copied?.to_string()),
+        TrapCode::CallStackExhausted | TrapCode::TooManyStacks => Some(no_room?.to_string()),
+        TrapCode::OutOfMemory => Some(no_memory?.to_string()),
+        _ => None,
+    }
+}
+
+/// Why code at an address cannot be executed, and what to do. A file that is damaged is removed,
+/// if it is one of a cache.
+fn no_code(store: &Store, code: TrapCode, address: usize) -> String {
+    let module = store.module_at(address).map(|(module, _)| module);
+    let what = match module.and_then(|module| module.info.name.as_deref()) {
+        Some(name) => format!("the module {name:?}"),
+        None => "a module".to_string(),
+    };
+    let is_removed = module.is_some_and(|module| module.code.remove_if_damaged());
+    let why = match code {
+        TrapCode::DamagedCode => match is_removed {
+            true => "is not what was written to the cache; its file was removed, so load it again",
+            false => "is not what was written to its file; compile it again",
+        },
+        _ => {
+            "could not be made executable when it was executed first, as the process has too many \
+             mappings or too little memory; check it when it is loaded (Module::deserialize)"
+        }
+    };
+    format!("the code of {what} {why}. This store cannot be used any more")
+}
+
+/// There is no stack for an activation.
+fn no_root(reason: String) -> Trap {
+    Trap::new(TrapCode::TooManyStacks, Some(reason), Backtrace::default())
+}
+
+/// An exception that nothing in WebAssembly caught.
+#[derive(Debug)]
+pub struct UncaughtException {
+    /// The exception.
+    pub exception: OwnedRoot,
+    /// Its tag and its values, in words.
+    pub description: String,
+    /// The store that it belongs to.
+    pub store: StoreId,
+    /// Where it was thrown.
+    pub backtrace: Backtrace,
+}
+
+impl std::fmt::Display for UncaughtException {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "uncaught exception: {}", self.description)?;
+        match self.backtrace.frames() {
+            [] => Ok(()),
+            _ => write!(f, "\n{}", self.backtrace),
+        }
+    }
+}
+
+impl std::error::Error for UncaughtException {}
+
+/// Whether an error comes from an inner activation, whose backtrace contains
+/// ours.
+fn has_backtrace(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<HostError>().is_some()
+        || error.downcast_ref::<Trap>().is_some_and(|trap| !trap.backtrace().frames().is_empty())
+}
+
+impl Store {
+    /// Makes an activation on a root the newest.
+    #[inline]
+    fn begin_activation(&mut self, activation: *const Activation, root: *mut ControlBlock) {
+        self.newest = activation;
+        self.depth += 1;
+        let context = self.context_mut();
+        context.stack = root;
+        context.base = root;
+        context.root = root;
+    }
+
+    /// What polls the newest activation, if it may wait.
+    #[inline]
+    pub fn poller(&self) -> Poller {
+        // SAFETY: activations are linked as long as their calls last.
+        unsafe { self.newest.as_ref() }.map_or(NOBODY, |activation| activation.poller)
+    }
+
+    /// Makes the root of the newest activation ready for the next one, when its
+    /// function has returned.
+    #[inline]
+    fn end_by_return(&mut self) {
+        let no_parent = self.no_parent();
+        // SAFETY: blocks of roots are alive.
+        let root = unsafe { &mut *self.context().root };
+        if !root.is_idle_after_return() {
+            root.become_idle(no_parent);
+        }
+        debug_assert!(root.is_idle(no_parent));
+    }
+
+    /// Ends the outermost activation.
+    #[inline]
+    fn leave_outermost(&mut self) {
+        self.newest = ptr::null();
+        self.depth = 0;
+        let context = self.context_mut();
+        context.stack = ptr::null_mut();
+        context.base = ptr::null_mut();
+    }
+
+    /// Makes the activation outside of the newest one the newest.
+    #[inline]
+    fn leave_activation(&mut self, activation: &Activation) {
+        let Activation { outer, outer_stack, outer_base, outer_sp, .. } = *activation;
+        self.newest = outer;
+        self.depth -= 1;
+        let (outer_root, outer_sp) = match self.depth {
+            0 => (ptr::null_mut(), 0),
+            // SAFETY: this one is inside of another, so it was made so.
+            depth => (self.roots[depth - 1].block, unsafe { outer_sp.assume_init() }),
+        };
+        let context = self.context_mut();
+        context.stack = outer_stack;
+        context.base = outer_base;
+        context.root = outer_root;
+        context.host_sp = outer_sp;
+    }
+
+    /// What is to do after an activation, mostly nothing.
+    #[inline]
+    fn after_activation(&mut self) -> anyhow::Result<()> {
+        match self.stacks.may_give_back() | self.tidies {
+            true => self.tidy_after_activation(),
+            false => Ok(()),
+        }
+    }
+
+    #[cold]
+    fn tidy_after_activation(&mut self) -> anyhow::Result<()> {
+        self.trace_leave();
+        let tidied = match self.is_poisoned() {
+            true => Ok(()),
+            false => self.tidy(),
+        };
+        self.continue_panic_unless_waiting();
+        tidied
+    }
+
+    fn tidy(&mut self) -> anyhow::Result<()> {
+        if self.stacks.may_give_back() && self.depth == 0 {
+            self.trim_stacks();
+        }
+        if self.options.park_always {
+            self.park_stacks(Park::All);
+        }
+        if self.options.check_stacks {
+            self.check_now()?;
+        }
+        Ok(())
+    }
+
+    /// Continues a panic of the embedder, if the newest activation has ended. If it waits, the
+    /// panic continues when it ends.
+    fn continue_panic_unless_waiting(&mut self) {
+        if self.left_waiting.is_none() {
+            self.continue_panic();
+        }
+    }
+
+    /// The root stack for the next activation.
+    #[inline]
+    pub(crate) fn root_for_activation(&mut self) -> anyhow::Result<*mut ControlBlock> {
+        let root = match self.roots.get(self.depth) {
+            Some(root) if !self.is_unusual => root.block,
+            _ => self.other_root()?,
+        };
+        // SAFETY: blocks of roots are alive.
+        debug_assert!(unsafe { (*root).is_idle(self.no_parent()) });
+        Ok(root)
+    }
+
+    /// The same, where there is none, or it is to be told, or nothing runs any more.
+    #[cold]
+    fn other_root(&mut self) -> anyhow::Result<*mut ControlBlock> {
+        self.check_usable()?;
+        let root = match self.roots.get(self.depth) {
+            Some(root) => root.block,
+            None => self.add_root()?,
+        };
+        self.trace_enter(root);
+        Ok(root)
+    }
+
+    fn add_root(&mut self) -> anyhow::Result<*mut ControlBlock> {
+        if self.roots.len() >= self.options.max_activations {
+            return Err(Trap::from_code(TrapCode::CallStackExhausted).into());
+        }
+        let room = self.make_room_for_root();
+        room.map_err(|_| Trap::from_code(TrapCode::TooManyStacks))?;
+        if let Some(root) = self.spare_root() {
+            let block = root.block;
+            self.roots.push(root);
+            return Ok(block);
+        }
+        let memory = self.options.arena.take_root().map_err(|error| no_root(error.to_string()))?;
+        self.lacks_block();
+        let root = self.stacks.make_root(memory);
+        let root = root.map_err(|reason| no_root(reason.to_string()))?;
+        // SAFETY: just made.
+        unsafe { (*root.block).parent = self.no_parent() };
+        let block = root.block;
+        self.roots.push(root);
+        self.note_table();
+        Ok(block)
+    }
+
+    /// Makes room for one root more, wherever roots are kept.
+    fn make_room_for_root(&mut self) -> Result<(), TryReserveError> {
+        let frozen = self.frozen.len() - self.free_frozen.len();
+        let count = self.roots.len() + self.spare_roots.len() + frozen + 1;
+        self.roots.try_reserve(count - self.roots.len())?;
+        self.spare_roots.try_reserve(count - self.spare_roots.len())
+    }
+
+    /// Gives memory of stacks back that the last activation has needed.
+    #[cold]
+    fn trim_stacks(&mut self) {
+        self.shrink_stacks();
+        if self.stacks.has_idle() {
+            let free = self.context().free_stacks;
+            self.stacks.trim(free, IDLE_STACKS);
+        }
+    }
+
+    /// Gives memory of stacks back that have grown and do not need it any more.
+    pub(crate) fn shrink_stacks(&mut self) {
+        let idle = self.roots[self.depth..].iter().chain(&self.spare_roots);
+        let is_idle = |block| idle.clone().any(|root| root.block.cast_const() == block);
+        self.stacks.shrink(is_idle, self.depth > 0);
+    }
+
+    /// The stacks of all activations, innermost first, when the newest one is
+    /// in a host call too; then those of activations that wait.
+    pub(crate) fn stacks_in_host_calls(&self) -> impl Iterator<Item = &ControlBlock> {
+        // SAFETY: the running stack's block is alive.
+        let newest = unsafe { self.context().stack.as_ref() };
+        let all = newest.into_iter().chain(self.outer_stacks()).chain(self.frozen_stacks());
+        all.flat_map(|stack| self.with_extender(stack))
+    }
+
+    /// A stack that runs and its parents, then whoever extends their base with
+    /// its parents.
+    pub(crate) fn with_extender<'a>(
+        &'a self,
+        stack: &'a ControlBlock,
+    ) -> impl Iterator<Item = &'a ControlBlock> {
+        std::iter::successors(Some(stack), |stack| {
+            let is_base = ptr::eq(stack.parent, self.no_parent());
+            let next = if is_base { stack.extender } else { stack.parent };
+            // SAFETY: parents are alive as long as their children run, and so are
+            // extenders.
+            unsafe { next.as_ref() }
+        })
+    }
+
+    /// A stack that runs, or is the innermost of those that are suspended up to a
+    /// base, and its parents up to the base.
+    pub(crate) fn with_parents<'a>(
+        &'a self,
+        stack: &'a ControlBlock,
+    ) -> impl Iterator<Item = &'a ControlBlock> {
+        std::iter::successors(Some(stack), |stack| {
+            // SAFETY: parents are alive as long as their children run or are
+            // suspended with them; the parent of a base is a block of the store.
+            let parent = unsafe { &*stack.parent };
+            (!ptr::eq(parent, self.no_parent())).then_some(parent)
+        })
+    }
+
+    /// Has the stacks that wait for host functions in outer activations end these, where the
+    /// functions return to: the stubs find there what leads to [`leave`](stubs::leave).
+    pub(crate) fn end_outer_activations(&mut self) {
+        static LEAVES: unsafe extern "C" fn() = stubs::leave;
+        for stack in self.outer_stacks().map(ptr::from_ref) {
+            // SAFETY: the block is alive, and nobody has a reference to it; what lies on its
+            // stack is never used again.
+            unsafe { (*stack.cast_mut()).sp = (&raw const LEAVES).addr() };
+        }
+    }
+
+    /// The stacks of the activations outside of the newest one, innermost
+    /// first. Each is in a host call.
+    pub(crate) fn outer_stacks(&self) -> impl Iterator<Item = &ControlBlock> {
+        let mut next = self.newest;
+        std::iter::from_fn(move || {
+            // SAFETY: activations are linked as long as their calls last, and
+            // their stacks live longer.
+            unsafe {
+                let activation = next.as_ref()?;
+                next = activation.outer;
+                activation.outer_stack.as_ref()
+            }
+        })
+    }
+}

@@ -1,0 +1,116 @@
+//! Allocating objects, and collecting garbage when there is no room for one.
+
+use super::collect::{Lists, copy_reachable};
+use crate::embedder::{Decision, Growth};
+use crate::heap::{NoMemory, Object, room_for};
+use crate::stack::Park;
+use crate::store::Store;
+use ropewalk_abi::{TrapCode, TypeInfo};
+use std::ops::Range;
+use std::time::Instant;
+
+impl Store {
+    /// Makes room for an object of a type, collecting if need be. Everything
+    /// but the header is zero.
+    pub(crate) fn allocate(&mut self, ty: *const TypeInfo, size: u64) -> Result<Object, TrapCode> {
+        let maximum = self.heap.maximum();
+        let size =
+            usize::try_from(size).map_err(|_| self.heap.refuse(NoMemory::Maximum(maximum)))?;
+        if self.must_collect(size) {
+            self.collect(size)?;
+        }
+        Ok(self.create(ty, size))
+    }
+
+    /// Whether a collection comes before an object of a size.
+    pub(crate) fn must_collect(&self, size: usize) -> bool {
+        self.heap.must_collect(self.context(), size)
+    }
+
+    /// Makes an object for which there is room.
+    pub(crate) fn create(&mut self, ty: *const TypeInfo, size: usize) -> Object {
+        let (heap, context) = self.heap_and_context();
+        heap.create(context, ty, size)
+    }
+
+    /// Makes room for the objects of a snapshot in the place of all that there are; returns
+    /// where they must be written.
+    pub(crate) fn restore_space(&mut self, len: usize) -> anyhow::Result<u64> {
+        let (heap, context) = self.heap_and_context();
+        heap.restore_space(context, len)
+    }
+
+    /// Writes the objects of a snapshot there.
+    pub(crate) fn fill_space(&mut self, bytes: &[u8]) {
+        let (heap, context) = self.heap_and_context();
+        heap.fill_space(context, bytes);
+    }
+
+    /// Where the objects lie.
+    pub(crate) fn objects(&self) -> Range<u64> {
+        self.heap.objects(self.context())
+    }
+}
+
+impl Store {
+    /// Collects, and makes room for `needed` bytes more.
+    pub(crate) fn collect(&mut self, needed: usize) -> Result<(), TrapCode> {
+        self.free_released();
+        if self.options.park_always && !self.is_poisoned() {
+            self.park_stacks(Park::All);
+        }
+        let maximum = self.heap.maximum();
+        let used = self.heap.used(self.context());
+        if needed > maximum || self.is_poisoned() {
+            return Err(self.heap.refuse(NoMemory::Maximum(maximum)));
+        }
+        let lists = Lists::new(self)?;
+        let space = self.heap.take_space(room_for(used) + needed)?;
+        let (base, len) = (space.base(), space.len());
+        let begun = self.is_traced().then(Instant::now);
+        let next = copy_reachable(self, lists, base, space.clean);
+        self.heap.replace_space(space, used);
+        let context = self.context_mut();
+        // The heap is whole again, and full until the limiter has said how much there may be.
+        (context.heap_next, context.heap_end) = (next, next);
+        if let Some(begun) = begun {
+            self.trace_collect(begun);
+        }
+        let live = next - base;
+        let (enough, refused) = self.heap_may_have(live, needed, len);
+        self.heap.allow(enough);
+        // Who can wait for more does, so as not to collect all the time.
+        let fits = live + needed <= enough && !self.embedder.limiter.is_open();
+        self.context_mut().heap_end = base + enough.max(live);
+        self.drop_dead();
+        match fits {
+            true => Ok(()),
+            false if live + needed > maximum => Err(self.heap.refuse(NoMemory::Maximum(maximum))),
+            false => Err(self.heap.refuse(refused)),
+        }
+    }
+
+    /// How many bytes the objects may have in a space of some length, of which some are
+    /// live and some needed; and why they may not have more.
+    fn heap_may_have(&mut self, live: usize, needed: usize, len: usize) -> (usize, NoMemory) {
+        let (maximum, allowed) = (self.heap.maximum(), self.heap.allowed());
+        // Perhaps no more than is needed.
+        let wanted = [(room_for(live) + needed).min(maximum).min(len), live + needed];
+        for to in wanted.into_iter().filter(|to| *to <= maximum) {
+            let growth = Growth::Heap { from: allowed, to };
+            match if to <= allowed { Decision::Yes } else { self.ask(growth) } {
+                Decision::Yes => return (to, NoMemory::Limiter),
+                Decision::Undecided => return (allowed.min(len), NoMemory::Undecided),
+                Decision::No | Decision::Fails(_) => {}
+            }
+        }
+        (allowed.min(len), NoMemory::Limiter)
+    }
+
+    /// Drops the host values that the last collection has not reached.
+    fn drop_dead(&mut self) {
+        for value in self.heap.take_dead() {
+            self.embedder.drop_value(value);
+        }
+    }
+}

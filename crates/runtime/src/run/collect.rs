@@ -1,0 +1,385 @@
+//! Copying what can be reached.
+//!
+//! First what the roots refer to is copied, then what the copies refer to, in
+//! the order in which they lie in the new space; so there is no recursion and
+//! no list of what is left to do: it is what lies after the scan.
+
+use crate::heap::Object;
+use crate::inspect::frames::Frames;
+use crate::run::const_expr::ConstValue;
+use crate::stack::{LeftAt, Reached, Swept};
+use crate::store::Store;
+use ropewalk_abi::heap::is_object;
+use ropewalk_abi::stack::{
+    FIBER_EXTRAS, KIND_MASK, NEW_STACK_ARGUMENTS, NEXT_GENERATION, Purpose, block_number, is_stack,
+};
+use ropewalk_abi::{ControlBlock, PARKED_PLAIN, RawVal, TrapCode, TypeKind};
+use std::ops::Range;
+use std::ptr;
+
+/// The lists of a collection. All their memory is there before anything is copied: then
+/// nothing can fail any more.
+pub(super) struct Lists {
+    /// The stacks that run, and their parents.
+    running: Vec<*const ControlBlock>,
+    /// The roots of the activations that have not ended.
+    roots: Vec<*mut ControlBlock>,
+    /// What is known of each stack, by its block.
+    stacks: Vec<Reached>,
+    /// Which stacks are or were among the pending ones, by their blocks.
+    was_pending: Vec<bool>,
+    /// Valid references to stacks whose frames were not visited when they were met, one for
+    /// each stack at most.
+    pending: Vec<u64>,
+}
+
+impl Lists {
+    /// Lists for a collection of a store as it is.
+    pub fn new(store: &mut Store) -> Result<Lists, TrapCode> {
+        store.heap.externs.make_room_to_sweep()?;
+        let count = store.stacks.len() + 1;
+        let mut running = with_room(store.stacks_in_host_calls().count())?;
+        running.extend(store.stacks_in_host_calls().map(ptr::from_ref));
+        let mut roots = with_room(store.roots_in_use().count())?;
+        roots.extend(store.roots_in_use());
+        let mut stacks = with_room(count)?;
+        stacks.resize(count, Reached::default());
+        let mut was_pending = with_room(count)?;
+        was_pending.resize(count, false);
+        Ok(Lists { running, roots, stacks, was_pending, pending: with_room(count)? })
+    }
+}
+
+/// An empty list with room for so many.
+fn with_room<T>(count: usize) -> Result<Vec<T>, TrapCode> {
+    let mut list = Vec::new();
+    list.try_reserve_exact(count).map_err(|_| TrapCode::OutOfMemory)?;
+    Ok(list)
+}
+
+/// Copies every object that can be reached to free memory from `base` on, which
+/// is zero from `clean` on, and updates all references; frees the stacks that
+/// cannot be reached. Returns the end of the copies.
+pub(super) fn copy_reachable(store: &mut Store, lists: Lists, base: usize, clean: usize) -> usize {
+    let Lists { running, roots, stacks, was_pending, pending } = lists;
+    let mut copier = Copier {
+        next: base,
+        clean,
+        externs: std::mem::take(&mut store.heap.externs.reached),
+        blocks: store.stacks.base(),
+        objects: store.options.snapshots.then(|| store.objects()),
+        stacks,
+        was_pending,
+        pending,
+        references: store.options.check_stacks.then(|| CheckReferences::begin(store)),
+    };
+    store.visit_roots(running, &mut copier);
+    let mut scan = base;
+    loop {
+        while scan < copier.next {
+            // SAFETY: copies lie one after another.
+            let object = unsafe { Object::from_reference(scan as u64) };
+            let object = object.expect("objects are aligned");
+            object.visit_references(|reference| copier.forward(reference));
+            scan += object.size();
+        }
+        match copier.pending.pop() {
+            Some(reference) => store.visit_suspended(reference, &mut copier),
+            None => break,
+        }
+    }
+    let Copier { next, externs, stacks, references, .. } = copier;
+    store.heap.violation = references.and_then(|references| references.violation);
+    store.heap.externs.reached = externs;
+    store.heap.externs.sweep();
+    store.sweep_stacks(stacks, &roots);
+    next
+}
+
+/// How many free stacks keep their memory after a collection at least.
+const KEPT: usize = 1024;
+
+struct Copier {
+    /// Where the next copy goes.
+    next: usize,
+    /// Where the memory begins that is zero.
+    clean: usize,
+    /// Which host values were reached.
+    externs: Vec<bool>,
+    /// The records of all stacks.
+    blocks: *const ControlBlock,
+    /// Where objects lie, if frames list functions beside them.
+    objects: Option<Range<u64>>,
+    /// As in [`Lists`].
+    stacks: Vec<Reached>,
+    was_pending: Vec<bool>,
+    pending: Vec<u64>,
+    /// In a stress mode: whether the references that are met can be.
+    references: Option<CheckReferences>,
+}
+
+/// Checks that no reference to a stack is of a generation that was not handed
+/// out yet.
+struct CheckReferences {
+    /// By block: the first reference that nobody may have. Zero if the block is
+    /// retired.
+    bounds: Vec<u64>,
+    violation: Option<String>,
+}
+
+impl CheckReferences {
+    fn begin(store: &Store) -> CheckReferences {
+        let checked = match store.check_stacks() {
+            Ok(checked) => checked,
+            Err(violation) => {
+                return CheckReferences { bounds: Vec::new(), violation: Some(violation) };
+            }
+        };
+        let bound = |number| {
+            // SAFETY: blocks of the table are always initialised.
+            let stack = unsafe { &*store.stacks.block(number) };
+            match checked.may_be_named(stack, number) {
+                true => stack.reference.saturating_add(NEXT_GENERATION),
+                false => stack.reference,
+            }
+        };
+        // Null names block 0.
+        let bounds = [0].into_iter().chain((1..=store.stacks.len()).map(bound)).collect();
+        CheckReferences { bounds, violation: None }
+    }
+
+    fn check(&mut self, reference: u64) {
+        let number = block_number(reference);
+        let bound = self.bounds.get(number).copied().unwrap_or(0);
+        if bound != 0 && reference & !KIND_MASK >= bound {
+            let what = format!("stack {number}: a reference is of a generation that is to come");
+            self.violation.get_or_insert(what);
+        }
+    }
+}
+
+impl Copier {
+    /// Whether a reference in a frame is a function: in code for snapshots frames list
+    /// these too.
+    fn is_function(&self, reference: u64) -> bool {
+        let objects = self.objects.as_ref();
+        objects.is_some_and(|objects| is_object(reference) && !objects.contains(&reference))
+    }
+
+    /// Makes a reference refer to the copy.
+    fn forward(&mut self, reference: &mut u64) {
+        if is_stack(*reference) {
+            return self.reach_stack(*reference);
+        }
+        // SAFETY: roots and fields are references of the store, and each is
+        // updated once.
+        let Some(object) = (unsafe { Object::from_reference(*reference) }) else { return };
+        let copy = object.forwarded().unwrap_or_else(|| self.copy(object));
+        *reference = copy.reference();
+    }
+
+    /// Notes that something names a block. Only a valid reference makes the stack one that
+    /// is to be visited.
+    fn reach_stack(&mut self, reference: u64) {
+        if let Some(references) = &mut self.references {
+            references.check(reference);
+        }
+        let number = block_number(reference);
+        let stack = &mut self.stacks[number];
+        stack.is_named = true;
+        if stack.is_live || self.was_pending[number] || number == 0 {
+            return;
+        }
+        // SAFETY: blocks of the table are always initialised, and there are as many as
+        // lists have entries.
+        let block = unsafe { &*self.blocks.add(number) };
+        if block.reference != reference & !KIND_MASK {
+            return;
+        }
+        if refers_to_nothing(block) {
+            stack.is_live = true;
+        } else {
+            self.was_pending[number] = true;
+            self.pending.push(reference);
+        }
+    }
+
+    fn copy(&mut self, object: Object) -> Object {
+        if object.ty().kind == TypeKind::Extern {
+            let number = object.extern_number() as usize;
+            self.externs.resize(self.externs.len().max(number + 1), false);
+            self.externs[number] = true;
+        }
+        let size = object.size();
+        let place = self.next;
+        self.next += size;
+        // SAFETY: the new space is as large as all objects together, and zero
+        // from there on where nothing was copied to.
+        unsafe { object.copy_to(place, size, self.clean) }
+    }
+}
+
+/// Whether a stack that a valid reference names is alone and needs no visit, as those of
+/// which there may be millions are.
+fn refers_to_nothing(stack: &ControlBlock) -> bool {
+    stack.limit == PARKED_PLAIN
+        && ptr::eq(stack.innermost, stack)
+        && (!stack.purpose.has_identity() || stack.parent.is_null())
+}
+
+impl Store {
+    /// Visits every reference outside the heap that is followed.
+    fn visit_roots(&mut self, running: Vec<*const ControlBlock>, copier: &mut Copier) {
+        for stack in running {
+            let number = self.stacks.number_of(stack).expect("blocks lie in the table");
+            copier.stacks[number].is_live = true;
+            // SAFETY: stacks that run, and their parents, are alive.
+            let frames = Frames::of_host_call(self, unsafe { &*stack });
+            visit_frames(frames, copier);
+            self.visit_marks(stack, copier);
+        }
+        for number in self.stacks.held.numbers() {
+            // SAFETY: blocks of the table are always initialised.
+            copier.reach_stack(unsafe { (*self.stacks.block(number)).reference });
+        }
+        let mut visit = |reference: &mut u64| copier.forward(reference);
+        self.heap.roots.visit(&mut visit);
+        for table in self.tables.iter_mut().filter(|table| table.is_collected()) {
+            table.elements_mut().iter_mut().for_each(&mut visit);
+        }
+        for place in &self.collected_globals {
+            // SAFETY: globals live as long as the store, and generated code
+            // does not run.
+            unsafe { visit(&mut *place.0.as_ptr().cast::<u64>()) };
+        }
+        for value in &mut self.const_stack {
+            if let ConstValue::Reference(reference) = value {
+                visit(reference);
+            }
+        }
+        for instance in &mut self.instances {
+            instance.visit_elements(&mut visit);
+        }
+    }
+
+    /// Visits the frames of what was suspended under a reference, if that is
+    /// still valid.
+    fn visit_suspended(&mut self, reference: u64, copier: &mut Copier) {
+        let Some(outermost) = self.stacks.valid(reference) else { return };
+        let reached = &mut copier.stacks[block_number(reference)];
+        if reached.is_live {
+            return;
+        }
+        // SAFETY: the block of a valid reference is alive.
+        if unsafe { (*outermost).purpose.has_identity() && !(*outermost).parent.is_null() } {
+            // It runs, or is suspended with others that are reached in another
+            // way or not at all: then it will never continue.
+            reached.is_kept = true;
+            return;
+        }
+        // SAFETY: the chain leads from the innermost stack to the outermost.
+        let mut stack = unsafe { (*outermost).innermost };
+        // SAFETY: stacks in use are alive.
+        self.visit_bound(unsafe { &*stack }, |bound| copier.forward(bound));
+        loop {
+            let number = self.stacks.number_of(stack).expect("blocks lie in the table");
+            copier.stacks[number].is_live = true;
+            // SAFETY: stacks in use are alive.
+            let block = unsafe { &*stack };
+            if block.limit != PARKED_PLAIN {
+                visit_frames(Frames::of_suspended(self, block), copier);
+                self.visit_arguments(block, |argument| copier.forward(argument));
+                self.visit_marks(stack, copier);
+            }
+            if stack == outermost {
+                return;
+            }
+            // SAFETY: as above.
+            stack = unsafe { (*stack).parent };
+        }
+    }
+
+    /// Visits the arguments that a task or fiber was made with, if it has not
+    /// begun yet.
+    pub(crate) fn visit_arguments(&self, stack: &ControlBlock, mut visit: impl FnMut(&mut u64)) {
+        // SAFETY: functions live as long as the store.
+        let function = unsafe { stack.function.as_ref() };
+        let (Some(function), 0) = (function, stack.fp) else { return };
+        // SAFETY: types live as long as the engine.
+        let ty = self.options.types.get(unsafe { (*function.ty).id });
+        let ty = ty.ty().composite.as_func().expect("functions have function types");
+        // SAFETY: a stack that has not begun does not run.
+        let left = unsafe { LeftAt::of(stack) };
+        let count = (stack.top.wrapping_add(left.distance) - left.sp) / size_of::<RawVal>();
+        let params = match stack.purpose {
+            Purpose::Task => &ty.params()[ty.params().len() - count..],
+            Purpose::Fiber => &ty.params()[..count - FIBER_EXTRAS],
+            _ => return,
+        };
+        let place = (left.sp + NEW_STACK_ARGUMENTS) as *mut RawVal;
+        for (i, ty) in params.iter().enumerate() {
+            if self.options.types.is_collected(*ty) {
+                // SAFETY: the arguments lie after the first word of a new
+                // stack, in places of 16 bytes.
+                unsafe { visit(&mut *place.add(i).cast::<u64>()) };
+            }
+        }
+    }
+
+    /// Visits the values that are bound to the innermost of suspended stacks, or to a
+    /// new one.
+    pub(crate) fn visit_bound(&self, stack: &ControlBlock, mut visit: impl FnMut(&mut u64)) {
+        // SAFETY: such a stack has the address to continue at on top.
+        let Some(bound) = (unsafe { self.bound(stack) }) else { return };
+        // SAFETY: types live as long as the engine.
+        let ty = self.options.types.get(unsafe { (*bound.ty()).id });
+        let ty = ty.ty().composite.as_func().expect("continuations are made of functions");
+        for (number, ty) in ty.params()[..bound.count()].iter().enumerate() {
+            if self.options.types.is_collected(*ty) {
+                // SAFETY: bound values lie on the stack, in places of 16 bytes.
+                unsafe { visit(&mut *bound.value(number).cast::<u64>()) };
+            }
+        }
+    }
+
+    /// Visits the references in the marks of a stack.
+    fn visit_marks(&mut self, stack: *const ControlBlock, copier: &mut Copier) {
+        // SAFETY: stacks that are visited are alive.
+        let count = usize::from(unsafe { (*stack).marks });
+        if count == 0 {
+            return;
+        }
+        let number = self.stacks.number_of(stack).expect("blocks lie in the table");
+        let marks = self.stacks.marks.counted(number, count);
+        marks.iter_mut().for_each(|mark| mark.visit(|reference| copier.forward(reference)));
+    }
+
+    fn sweep_stacks(&mut self, reached: Vec<Reached>, roots: &[*mut ControlBlock]) {
+        let mut free = self.context().free_stacks;
+        let no_parent = self.no_parent();
+        let has_first_class = self.has_stackrefs;
+        let swept = self.stacks.sweep(reached, no_parent, roots, has_first_class, &mut free);
+        let Swept { in_use, freed } = swept;
+        self.context_mut().free_stacks = free;
+        self.park_after_collection();
+        // A program that gives up as many stacks between two collections will need
+        // as many until the next.
+        self.shrink_stacks();
+        self.stacks.trim(free, in_use.max(freed).max(KEPT));
+    }
+}
+
+/// Visits the references in the frames of a stack that is not running.
+fn visit_frames(frames: Frames<'_>, copier: &mut Copier) {
+    for frame in frames {
+        let Some((image, site, sp)) = frame.site() else { continue };
+        for offset in image.references_of(site) {
+            // SAFETY: the stack map says that a reference is there, and the frame is
+            // suspended.
+            let reference = unsafe { &mut *((sp + *offset as usize) as *mut u64) };
+            if !copier.is_function(*reference) {
+                copier.forward(reference);
+            }
+        }
+    }
+}

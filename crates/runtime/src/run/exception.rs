@@ -1,0 +1,147 @@
+//! Throwing exceptions.
+//!
+//! The frames are searched outwards for a handler. Its frame becomes the
+//! newest one: the control block says where it was, and the stub continues
+//! there. Without a handler the activation ends: the host gets the
+//! exception, or a trap if the base is a stack of the bag or a first-class one.
+
+use crate::heap::Object;
+use crate::inspect::frames::{Frame, Frames};
+use crate::report::backtrace::Backtrace;
+use crate::run::activation::Ending;
+use crate::store::Store;
+use ropewalk_abi::builtin::Outcome;
+use ropewalk_abi::code::index;
+use ropewalk_abi::stack::Purpose;
+use ropewalk_abi::{ControlBlock, RawVal, StorageType, TagDef, TrapCode};
+use std::ffi::c_void;
+use std::ptr::{self, NonNull};
+
+/// Where an exception continues.
+struct Landing {
+    sp: usize,
+    fp: usize,
+    ip: usize,
+    /// How many of what its frame owns stay.
+    kept: usize,
+}
+
+impl Store {
+    /// Throws an exception in the newest activation, whose computation is in a
+    /// host call.
+    pub fn throw(&mut self, exception: u64) -> Outcome {
+        self.throw_from(exception, Backtrace::default())
+    }
+
+    /// The same; if nothing catches it, it was thrown where the backtrace says,
+    /// unless that is empty.
+    pub fn throw_from(&mut self, exception: u64, backtrace: Backtrace) -> Outcome {
+        // SAFETY: only exceptions are thrown, and they are never null.
+        let object = unsafe { Object::from_reference(exception) }.expect("not null");
+        match self.find_handler(object.tag()) {
+            Some((stack, landing)) => {
+                self.trace_throw(stack, object.tag());
+                self.land(stack, &landing);
+                Outcome::catch(exception)
+            }
+            None => {
+                // SAFETY: running stacks are alive.
+                let trap = match unsafe { (*self.base_of_running()).purpose } {
+                    Purpose::Bag => Some(TrapCode::CoroutineException),
+                    Purpose::FirstClass => Some(TrapCode::UncaughtOnStack),
+                    _ => None,
+                };
+                if trap.is_none() {
+                    self.trace_throw(ptr::null_mut(), object.tag());
+                }
+                let ending = match trap {
+                    Some(code) => Ending::DetailedTrap(code, self.describe_exception(exception)),
+                    None => match self.heap.roots.own(exception) {
+                        Some(owned) => Ending::Exception(owned, backtrace),
+                        // Then the host cannot have it.
+                        None => Ending::Trap(TrapCode::OutOfMemory),
+                    },
+                };
+                self.set_ending(ending);
+                Outcome::END
+            }
+        }
+    }
+
+    /// Makes the frame of a handler, on the running stack or one of its parents,
+    /// the newest one.
+    fn land(&mut self, stack: *mut ControlBlock, landing: &Landing) {
+        self.release_running(stack);
+        self.abandon_extension();
+        // SAFETY: the handler was found there.
+        let owned = unsafe { self.owned_inside(stack, landing.fp, landing.kept) };
+        self.free_owned(owned);
+        // SAFETY: the running stack's block is alive.
+        unsafe {
+            ((*stack).sp, (*stack).fp) = (landing.sp, landing.fp);
+            // Of the functions that were left.
+            self.stacks.settle_marks(stack);
+        }
+        self.context_mut().landing = landing.ip;
+    }
+
+    /// The nearest handler on the running stack or its parents.
+    fn find_handler(&self, tag: *const TagDef) -> Option<(*mut ControlBlock, Landing)> {
+        // SAFETY: the running stack's block is alive.
+        let running = unsafe { &*self.context().stack };
+        self.with_parents(running).find_map(|stack| {
+            let mut frames = Frames::of_host_call(self, stack);
+            let landing = frames.find_map(|frame| handler_in(&frame, tag))?;
+            Some((ptr::from_ref(stack).cast_mut(), landing))
+        })
+    }
+
+    /// A new exception with these values, which must have the types of the tag.
+    pub fn new_exception(
+        &mut self,
+        tag: NonNull<TagDef>,
+        values: impl Fn(&mut Store) -> anyhow::Result<Vec<RawVal>>,
+    ) -> anyhow::Result<u64> {
+        // SAFETY: tags live as long as the store.
+        let ty = unsafe { tag.as_ref() }.ty;
+        // SAFETY: types live as long as the engine.
+        let id = unsafe { (*ty).id };
+        let registered = self.options.types.get(id);
+        let size = u64::from(registered.layout().size);
+        let object = self.allocate(ty, size).map_err(|code| self.trap(code))?;
+        object.set_tag(tag.as_ptr());
+        // From here on nothing is allocated, so the object does not move.
+        let values = values(self)?;
+        let params = registered.ty().composite.as_func().expect("tags have function types");
+        let params = params.params().iter().zip(&registered.layout().offsets);
+        for (value, (ty, offset)) in values.iter().zip(params) {
+            // SAFETY: the layout of the type says that there is room.
+            unsafe {
+                crate::heap::write_storage(object.at(*offset), StorageType::Val(*ty), value);
+            }
+        }
+        Ok(object.reference())
+    }
+}
+
+/// The first handler of a frame for a tag.
+fn handler_in(frame: &Frame<'_>, tag: *const TagDef) -> Option<Landing> {
+    let (image, site, sp) = frame.site()?;
+    let module = frame.module()?;
+    let handlers = image.handlers_of(site).iter();
+    let found = handlers.into_iter().find(|handler| match index(handler.tag) {
+        None => true,
+        Some(index) => {
+            // SAFETY: the exception table says that the context of an instance
+            // of the frame's module is there.
+            let its_tag = unsafe {
+                let context = *((sp + handler.context as usize) as *const *const c_void);
+                let place = context.byte_offset(module.layout.tag(index) as isize);
+                *place.cast::<*const TagDef>()
+            };
+            std::ptr::eq(its_tag, tag)
+        }
+    })?;
+    let ip = module.code.start() + found.code as usize;
+    Some(Landing { sp, fp: frame.fp, ip, kept: found.kept as usize })
+}

@@ -1,0 +1,114 @@
+//! The last words of a process in which the engine has found itself broken.
+//!
+//! They are written by the handler of signals: nothing here allocates, takes a lock
+//! or calls what is not async-signal-safe.
+
+use crate::code::registry;
+use crate::run::fault::Fault;
+use crate::store::Store;
+use ropewalk_abi::code::index;
+use std::fmt::{self, Write};
+
+/// Says what has happened, and ends the process.
+pub(crate) fn abort(store: &Store, fault: &Fault) -> ! {
+    let mut text = Text { bytes: [0; 1024], len: 0 };
+    // What does not fit is left out.
+    let _ = write!(text, "{}", Complaint { store, fault });
+    text.write_to_standard_error();
+    // SAFETY: it may be called anywhere.
+    unsafe { libc::abort() }
+}
+
+struct Complaint<'a> {
+    store: &'a Store,
+    fault: &'a Fault,
+}
+
+impl fmt::Display for Complaint<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Fault { signal, code, address, exception, pc, sp, .. } = *self.fault;
+        let name = match signal {
+            libc::SIGSEGV => "SIGSEGV",
+            libc::SIGBUS => "SIGBUS",
+            libc::SIGILL => "SIGILL",
+            _ => "SIGFPE",
+        };
+        writeln!(f, "ropewalk: WebAssembly has faulted in a way that is no trap.")?;
+        writeln!(f, "  signal {name}, code {code}, exception {exception}, address {address:#x}")?;
+        writeln!(f, "  instruction {pc:#x}, {}", CodeAt { store: self.store, pc })?;
+        // SAFETY: the running stack's block is alive.
+        if let Some(block) = unsafe { self.store.context().stack.as_ref() } {
+            let (limit, high) = (block.limit, block.high);
+            writeln!(f, "  stack pointer {sp:#x}, stack {limit:#x} to {high:#x}")?;
+        }
+        f.write_str(
+            "This is a bug of the engine, or of a handler of signals without SA_ONSTACK. \
+             Please report it.\nThe process ends, since nothing in it can be relied on.\n",
+        )
+    }
+}
+
+/// Where an instruction is.
+struct CodeAt<'a> {
+    store: &'a Store,
+    pc: usize,
+}
+
+impl fmt::Display for CodeAt<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some((module, offset)) = self.store.module_at(self.pc) else {
+            return f.write_str(match registry::contains(self.pc) {
+                true => "in a trampoline",
+                false => "not in generated code",
+            });
+        };
+        let image = module.code.tables();
+        let function = image.function_at(offset).map(|number| image.functions[number as usize]);
+        match function {
+            Some(code) => {
+                match index(code.function) {
+                    Some(function) => write!(f, "function {function}")?,
+                    None => f.write_str("a thunk")?,
+                }
+                write!(f, " + {:#x}", offset - code.start)?;
+            }
+            None => write!(f, "offset {offset:#x}")?,
+        }
+        write!(f, " of the module {}", module.info.name.as_deref().unwrap_or("without a name"))?;
+        match image.position_at(offset) {
+            Some(position) => write!(f, ", from its byte {position:#x}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Text in a place of its own.
+struct Text {
+    bytes: [u8; 1024],
+    len: usize,
+}
+
+impl Write for Text {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let room = &mut self.bytes[self.len..];
+        let len = text.len().min(room.len());
+        room[..len].copy_from_slice(&text.as_bytes()[..len]);
+        self.len += len;
+        if len == text.len() { Ok(()) } else { Err(fmt::Error) }
+    }
+}
+
+impl Text {
+    fn write_to_standard_error(&self) {
+        let mut rest = &self.bytes[..self.len];
+        while !rest.is_empty() {
+            // SAFETY: the bytes are there.
+            let written =
+                unsafe { libc::write(libc::STDERR_FILENO, rest.as_ptr().cast(), rest.len()) };
+            match usize::try_from(written) {
+                Ok(written) if written > 0 => rest = &rest[written..],
+                _ => return,
+            }
+        }
+    }
+}

@@ -1,0 +1,613 @@
+//! Instances and how they come to be.
+//!
+//! Instantiation follows the specification: allocate everything, evaluate the
+//! globals, then the element segments, then the data segments; the caller runs
+//! the start function. What went before a trap stays done.
+
+use crate::builtins::range;
+use crate::code::LoadedModule;
+use crate::embedder::Growth;
+use crate::report::trap::Trap;
+use crate::run::link::{self, ImportValue, LinkError};
+use crate::store::{GlobalItem, GlobalPlace, HostFunction, Store};
+use crate::vm::memory::{Memory, MemoryError};
+use crate::vm::table::{Table, TableError};
+use ropewalk_abi::clauses::{ListHead, SLOTS_END};
+use ropewalk_abi::module::{ElementItems, Item, SegmentMode};
+use ropewalk_abi::stack::handler_word;
+use ropewalk_abi::{
+    FuncImport, FuncRef, HostContext, InstanceHeader, MemoryDef, RawVal, TableDef, TagDef,
+    TrapCode, TypeInfo, ValType,
+};
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
+/// An instance of a module.
+#[derive(Debug)]
+pub struct Instance {
+    place: ExportPlace,
+    module: Arc<LoadedModule>,
+    /// For each memory of the module, its number in the store.
+    pub(crate) memories: Vec<usize>,
+    /// For each table of the module, its number in the store.
+    pub(crate) tables: Vec<usize>,
+    /// The element segments; dropped ones are empty.
+    pub(crate) elements: Vec<Vec<u64>>,
+    /// Which data segments were dropped.
+    dropped_data: Vec<bool>,
+}
+
+/// Why a module could not be instantiated.
+#[derive(Debug, thiserror::Error)]
+pub enum InstantiateError {
+    /// An import is missing or does not fit.
+    #[error(transparent)]
+    Link(#[from] Box<LinkError>),
+    /// A memory could not be had.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+    /// A table could not be had.
+    #[error(transparent)]
+    Table(#[from] TableError),
+    /// An active segment does not fit.
+    #[error(transparent)]
+    Trap(#[from] Trap),
+    /// Who limits the store has refused something.
+    #[error(transparent)]
+    Limiter(anyhow::Error),
+}
+
+/// The memory of an instance, which generated code knows by its address.
+#[derive(Debug)]
+struct ExportPlace {
+    header: NonNull<InstanceHeader>,
+    layout: Layout,
+}
+
+// SAFETY: the memory is used only together with the store that owns it.
+unsafe impl Send for ExportPlace {}
+// SAFETY: as above.
+unsafe impl Sync for ExportPlace {}
+
+impl ExportPlace {
+    fn new(size: usize) -> ExportPlace {
+        let layout = Layout::from_size_align(size, 16).expect("instances are smaller than 2 GiB");
+        // SAFETY: an instance has at least its header.
+        let memory = unsafe { alloc_zeroed(layout) };
+        match NonNull::new(memory.cast()) {
+            Some(header) => ExportPlace { header, layout },
+            None => handle_alloc_error(layout),
+        }
+    }
+
+    /// A pointer to what is at an offset that the layout gave.
+    fn at<T>(&self, offset: i32) -> NonNull<T> {
+        let offset = offset as usize;
+        assert!(offset + size_of::<T>() <= self.layout.size());
+        // SAFETY: the offset lies in the allocation.
+        unsafe { self.header.cast::<u8>().add(offset).cast() }
+    }
+
+    fn write<T>(&self, offset: i32, value: T) {
+        // SAFETY: `at` checks the bounds; layouts align their offsets.
+        unsafe { self.at(offset).write(value) }
+    }
+
+    fn write_all<T: Copy>(&self, offset: i32, values: &[T]) {
+        for (i, value) in values.iter().enumerate() {
+            self.write(offset + (i * size_of::<T>()) as i32, *value);
+        }
+    }
+}
+
+impl Drop for ExportPlace {
+    fn drop(&mut self) {
+        // SAFETY: allocated in `new` with this layout.
+        unsafe { dealloc(self.header.as_ptr().cast(), self.layout) }
+    }
+}
+
+impl Instance {
+    /// The module it is an instance of.
+    pub fn module(&self) -> &Arc<LoadedModule> {
+        &self.module
+    }
+
+    pub(crate) fn header(&self) -> NonNull<InstanceHeader> {
+        self.place.header
+    }
+
+    /// A function, as a value; only for those that are used as values.
+    pub fn func_ref(&self, function: u32) -> NonNull<FuncRef> {
+        let number = self.module.info.func_refs[function as usize];
+        self.place.at(self.module.layout.func_ref(number))
+    }
+
+    /// A table, by its number in the store.
+    pub fn table(&self, table: u32) -> usize {
+        self.tables[table as usize]
+    }
+
+    /// A memory, by its number in the store.
+    pub fn memory(&self, memory: u32) -> usize {
+        self.memories[memory as usize]
+    }
+
+    /// A global.
+    pub fn global(&self, global: u32) -> GlobalItem {
+        let ty = self.module.engine_global_type(self.module.info.globals[global as usize]);
+        GlobalItem { place: GlobalPlace(self.global_place(global)), ty }
+    }
+
+    fn global_place(&self, global: u32) -> NonNull<RawVal> {
+        let layout = &self.module.layout;
+        if global >= self.module.info.imported_globals {
+            return self.place.at(layout.defined_global(global));
+        }
+        // SAFETY: imports are in place before anything asks for them.
+        unsafe { self.place.at::<NonNull<RawVal>>(layout.imported_global(global)).read() }
+    }
+
+    /// An imported function, as calls use it.
+    pub(crate) fn function_import(&self, function: u32) -> FuncImport {
+        let offset = self.module.layout.imported_function(function);
+        // SAFETY: imports are in place before anything asks for them.
+        unsafe { self.place.at::<FuncImport>(offset).read() }
+    }
+
+    /// Which data segments were dropped.
+    pub(crate) fn dropped_data(&self) -> &[bool] {
+        &self.dropped_data
+    }
+
+    /// The context of an imported function, if that is one of the host.
+    pub(crate) fn host_context(&self, function: u32) -> Option<HostContext> {
+        // SAFETY: it is filled if the import is a function of the host.
+        self.host_context_place(function).map(|place| unsafe { place.read() })
+    }
+
+    /// Where the same lies.
+    pub(crate) fn host_context_place(&self, function: u32) -> Option<*const HostContext> {
+        let place = self.place.at::<HostContext>(self.module.layout.host_context(function));
+        let import = self.function_import(function);
+        ptr::eq(import.context, place.as_ptr().cast()).then_some(place.as_ptr().cast_const())
+    }
+
+    /// Whether a context is that of an imported function.
+    pub(crate) fn is_host_context(&self, function: u32, context: &HostContext) -> bool {
+        let place = self.place.at::<HostContext>(self.module.layout.host_context(function));
+        ptr::eq(place.as_ptr(), context)
+    }
+
+    /// The number of the record of a function of its own, by its code.
+    pub(crate) fn func_ref_with_code(&self, code: *const std::ffi::c_void) -> Option<u32> {
+        let numbers = 0..self.module.info.func_ref_count;
+        numbers.into_iter().find(|number| {
+            // SAFETY: the records are filled when the instance is made.
+            let func_ref = unsafe { self.func_ref_by_number(*number).read() };
+            ptr::eq(func_ref.code, code) && ptr::eq(func_ref.context, self.header().as_ptr().cast())
+        })
+    }
+
+    /// The record of a function, by its number.
+    pub(crate) fn func_ref_by_number(&self, number: u32) -> NonNull<FuncRef> {
+        self.place.at(self.module.layout.func_ref(number))
+    }
+
+    /// A tag.
+    pub fn tag(&self, tag: u32) -> NonNull<TagDef> {
+        // SAFETY: tags are in place before anything asks for them.
+        unsafe { self.place.at::<NonNull<TagDef>>(self.module.layout.tag(tag)).read() }
+    }
+
+    /// Calls a function with the references in element segments that are
+    /// followed.
+    pub(crate) fn visit_elements(&mut self, visit: &mut impl FnMut(&mut u64)) {
+        let info = &self.module.info;
+        for (segment, elements) in info.elements.iter().zip(&mut self.elements) {
+            if info.is_collected(ValType::Ref(segment.ty)) {
+                elements.iter_mut().for_each(&mut *visit);
+            }
+        }
+    }
+
+    pub(crate) fn data_segment(&self, segment: usize) -> &[u8] {
+        if self.dropped_data[segment] {
+            return &[];
+        }
+        &self.module.code.tables().data[self.module.info.data[segment].bytes.clone()]
+    }
+
+    pub(crate) fn drop_data(&mut self, segment: usize) {
+        self.dropped_data[segment] = true;
+    }
+}
+
+impl Store {
+    /// What a limiter is asked when a module is instantiated.
+    pub fn instance_growths(&self, module: &LoadedModule) -> Vec<Growth> {
+        let info = &module.info;
+        let memories = info.memories.iter().skip(info.imported_memories as usize);
+        let tables = info.tables.iter().skip(info.imported_tables as usize);
+        let from = self.instances.len();
+        let mut growths = vec![Growth::Instances { from, to: from + 1 }];
+        growths.extend(memories.map(|ty| Growth::of_memory(ty, 0, ty.minimum)));
+        growths.extend(tables.map(|ty| Growth::of_table(ty, 0, ty.minimum)));
+        growths
+    }
+
+    /// Makes an instance; returns its number. The start function is not run.
+    ///
+    /// The instance stays in the store even if an active segment traps, since
+    /// its functions may by then be in tables of others.
+    pub fn instantiate(
+        &mut self,
+        module: &Arc<LoadedModule>,
+        imports: &[ImportValue],
+    ) -> Result<usize, InstantiateError> {
+        link::check(self, module, imports)?;
+        let info = &module.info;
+        if !module.can_use(self, imports) {
+            return Err(MemoryError::unchecked(info.memories[0].minimum).into());
+        }
+        self.embedder.check_counts(
+            self.instances.len() + 1,
+            self.memories.len() + info.memories.len() - info.imported_memories as usize,
+            self.tables.len() + info.tables.len() - info.imported_tables as usize,
+        )?;
+        self.check_new_instance().map_err(InstantiateError::Limiter)?;
+        let index = self.instances.len();
+        let sizes = (self.memories.len(), self.tables.len(), self.collected_globals.len());
+        if let Err(error) = self.allocate_instance(module, imports) {
+            // What was in the instance is gone.
+            self.instances.truncate(index);
+            for memory in self.memories.drain(sizes.0..) {
+                self.embedder.memory_grow_failed(0, memory.pages());
+            }
+            self.tables.truncate(sizes.1);
+            self.collected_globals.truncate(sizes.2);
+            return Err(error);
+        }
+        self.initialise_tables(index)?;
+        self.initialise_memories(index)?;
+        Ok(index)
+    }
+
+    /// Makes an instance whose contents are filled in afterwards: no segment is copied.
+    pub(crate) fn instantiate_blank(
+        &mut self,
+        module: &Arc<LoadedModule>,
+        imports: &[ImportValue],
+    ) -> Result<usize, InstantiateError> {
+        link::check(self, module, imports)?;
+        let index = self.instances.len();
+        self.allocate_instance(module, imports)?;
+        Ok(index)
+    }
+
+    /// Sets the segments of an instance.
+    pub(crate) fn restore_segments(
+        &mut self,
+        index: usize,
+        elements: Vec<Vec<u64>>,
+        dropped_data: Vec<bool>,
+    ) {
+        let instance = &mut self.instances[index];
+        (instance.elements, instance.dropped_data) = (elements, dropped_data);
+    }
+
+    /// Makes an instance with everything in place but the contents of tables
+    /// and memories.
+    fn allocate_instance(
+        &mut self,
+        module: &Arc<LoadedModule>,
+        imports: &[ImportValue],
+    ) -> Result<(), InstantiateError> {
+        self.add_module(module);
+        let index = self.instances.len();
+        let place = ExportPlace::new(module.layout.size());
+        let go_on = AtomicUsize::new(place.header.as_ptr() as usize);
+        place.write(0, InstanceHeader { store: self.context_ptr(), index, go_on });
+        let mut instance = Instance {
+            place,
+            module: module.clone(),
+            memories: Vec::with_capacity(module.info.memories.len()),
+            tables: Vec::with_capacity(module.info.tables.len()),
+            elements: vec![Vec::new(); module.info.elements.len()],
+            dropped_data: vec![false; module.info.data.len()],
+        };
+        place_types(&instance);
+        self.place_imports(&mut instance, imports);
+        self.place_tags(&instance);
+        place_clauses(&instance);
+        place_functions(&instance);
+        self.place_memories(&mut instance)?;
+        // From here on expressions are evaluated, which the collector watches.
+        self.instances.push(instance);
+        self.place_globals(index)?;
+        self.place_tables(index)?;
+        self.evaluate_elements(index)?;
+        if self.options.interruption {
+            self.interrupts.add(self.instances[index].header());
+        }
+        Ok(())
+    }
+
+    fn place_tags(&mut self, instance: &Instance) {
+        let module = &instance.module;
+        let defined = module.info.tags.iter().enumerate();
+        for (i, ty) in defined.skip(module.info.imported_tags as usize) {
+            let tag = self.add_tag(module.type_infos[*ty as usize].0);
+            instance.place.write(module.layout.tag(i as u32), tag);
+        }
+    }
+
+    fn place_globals(&mut self, index: usize) -> Result<(), Trap> {
+        let module = self.instances[index].module.clone();
+        for (i, init) in module.info.global_inits.iter().enumerate() {
+            let value = self.evaluate(index, init).map_err(Trap::from_code)?;
+            let instance = &self.instances[index];
+            let global = module.info.imported_globals + i as u32;
+            instance.place.write(module.layout.defined_global(global), value);
+            let GlobalItem { place, ty } = instance.global(global);
+            self.note_global(place, ty.content);
+        }
+        Ok(())
+    }
+
+    fn evaluate_elements(&mut self, index: usize) -> Result<(), Trap> {
+        let module = self.instances[index].module.clone();
+        for (i, segment) in module.info.elements.iter().enumerate() {
+            if matches!(segment.mode, SegmentMode::Declared) {
+                continue;
+            }
+            match &segment.items {
+                ElementItems::Functions(functions) => {
+                    let instance = &mut self.instances[index];
+                    let functions = functions.iter();
+                    let items = functions.map(|f| instance.func_ref(*f).as_ptr() as u64).collect();
+                    instance.elements[i] = items;
+                }
+                ElementItems::Expressions(items) => {
+                    for expr in items {
+                        let value = self.evaluate(index, expr).map_err(Trap::from_code)?;
+                        self.instances[index].elements[i].push(value.u64());
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn place_imports(&mut self, instance: &mut Instance, imports: &[ImportValue]) {
+        let module = instance.module.clone();
+        let layout = &module.layout;
+        for (import, value) in module.info.imports.iter().zip(imports) {
+            match (import.item, value) {
+                (Item::Func(function), ImportValue::Func(func_ref)) => {
+                    self.place_func_ref(instance, function, *func_ref);
+                }
+                (Item::Func(function), ImportValue::Host(host)) => {
+                    self.place_host(instance, function, host);
+                }
+                (Item::Table(table), ImportValue::Table(number)) => {
+                    let def = self.tables[*number].def();
+                    instance.place.write(layout.imported_table(table), def);
+                    instance.tables.push(*number);
+                }
+                (Item::Memory(memory), ImportValue::Memory(number)) => {
+                    let def = self.memories[*number].def();
+                    instance.place.write(layout.imported_memory(memory), def);
+                    instance.memories.push(*number);
+                }
+                (Item::Global(global), ImportValue::Global(item)) => {
+                    instance.place.write(layout.imported_global(global), item.place.0);
+                }
+                (Item::Tag(tag), ImportValue::Tag(def)) => {
+                    instance.place.write(layout.tag(tag), *def);
+                }
+                _ => unreachable!("`link::check` has compared the kinds"),
+            }
+        }
+    }
+
+    /// An import of a function that is a value of the store already. One of
+    /// the host gets a context of its own, that says who imported it.
+    fn place_func_ref(&self, instance: &Instance, function: u32, func_ref: NonNull<FuncRef>) {
+        // SAFETY: functions live as long as the store.
+        let FuncRef { code, mut context, is_host, .. } = unsafe { func_ref.read() };
+        if is_host {
+            // SAFETY: that is what `is_host` says.
+            let host = unsafe { context.cast::<HostContext>().read() };
+            context = place_host_context(instance, function, host);
+        }
+        let offset = instance.module.layout.imported_function(function);
+        instance.place.write(offset, FuncImport { code, context });
+    }
+
+    fn place_host(&mut self, instance: &Instance, function: u32, host: &Arc<HostFunction>) {
+        let module = &instance.module;
+        let ty = module.type_infos[module.info.functions[function as usize] as usize].0;
+        let context = HostContext { ty, ..host.context(self.context_ptr()) };
+        let context = place_host_context(instance, function, context);
+        let import = FuncImport { code: host.code(), context };
+        instance.place.write(instance.module.layout.imported_function(function), import);
+        self.shared_host_functions.push(host.clone());
+    }
+
+    fn place_memories(&mut self, instance: &mut Instance) -> Result<(), InstantiateError> {
+        let module = instance.module.clone();
+        let imported = module.info.imported_memories;
+        for (i, ty) in module.info.memories.iter().enumerate().skip(imported as usize) {
+            let def = instance.place.at::<MemoryDef>(module.layout.defined_memory(i as u32));
+            self.check_new_memory(ty).map_err(InstantiateError::Limiter)?;
+            let pool = &self.options.memories;
+            // SAFETY: instances live as long as the store, which owns the memory.
+            let memory = unsafe { Memory::new(*ty, def, pool, module.checks_memories) };
+            let memory = memory.inspect_err(|_| self.embedder.memory_grow_failed(0, ty.minimum))?;
+            self.memories.push(memory);
+            instance.memories.push(self.memories.len() - 1);
+        }
+        Ok(())
+    }
+
+    fn place_tables(&mut self, index: usize) -> Result<(), InstantiateError> {
+        let module = self.instances[index].module.clone();
+        let info = &module.info;
+        let defined = info.tables.iter().enumerate().skip(info.imported_tables as usize);
+        let limits = self.options.tables;
+        let mut filled: u64 = 0;
+        for ((i, ty), init) in defined.zip(&info.table_inits) {
+            let init = match init {
+                Some(expr) => self.evaluate(index, expr).map_err(Trap::from_code)?.u64(),
+                None => 0,
+            };
+            if init != 0 {
+                filled = filled.saturating_add(ty.minimum);
+            }
+            if filled > limits.filled {
+                let (elements, limit) = (filled, limits.filled);
+                return Err(TableError::TooFull { elements, limit }.into());
+            }
+            let is_collected = info.is_collected(ValType::Ref(ty.element));
+            let ty = module.engine_table_type(*ty);
+            self.check_new_table(&ty).map_err(InstantiateError::Limiter)?;
+            let instance = &mut self.instances[index];
+            let def = instance.place.at::<TableDef>(module.layout.defined_table(i as u32));
+            // SAFETY: instances live as long as the store, which owns the table.
+            let table = unsafe { Table::new(ty, is_collected, init, limits.elements, def) }?;
+            self.tables.push(table);
+            instance.tables.push(self.tables.len() - 1);
+        }
+        Ok(())
+    }
+
+    /// Copies the active element segments, in order, and drops them.
+    fn initialise_tables(&mut self, index: usize) -> Result<(), Trap> {
+        let module = self.instances[index].module.clone();
+        for (i, segment) in module.info.elements.iter().enumerate() {
+            match &segment.mode {
+                SegmentMode::Passive => continue,
+                SegmentMode::Declared => {}
+                SegmentMode::Active { target, offset } => {
+                    let offset = self.evaluate(index, offset).map_err(Trap::from_code)?;
+                    let instance = &self.instances[index];
+                    let offset = match module.info.tables[*target as usize].table64 {
+                        true => offset.u64(),
+                        false => u64::from(offset.u32()),
+                    };
+                    let items = &instance.elements[i];
+                    let elements = self.tables[instance.tables[*target as usize]].elements_mut();
+                    let to = range(offset, items.len() as u64, elements.len())
+                        .ok_or_else(|| Trap::from_code(TrapCode::TableOutOfBounds))?;
+                    elements[to].copy_from_slice(items);
+                }
+            }
+            self.instances[index].elements[i] = Vec::new();
+        }
+        Ok(())
+    }
+
+    /// Maps the images of memories that have one; returns the indices of these.
+    fn map_images(&mut self, index: usize, module: &LoadedModule) -> Vec<u32> {
+        let images = module.memory_images().iter();
+        let mapped = images.filter(|image| {
+            let memory = self.instances[index].memories[image.memory as usize];
+            self.memories[memory].map_image(image)
+        });
+        mapped.map(|image| image.memory).collect()
+    }
+
+    /// Copies the active data segments, in order, and drops them. Those of memories that
+    /// begin with an image of them are there already.
+    fn initialise_memories(&mut self, index: usize) -> Result<(), Trap> {
+        let module = self.instances[index].module.clone();
+        let mapped = self.map_images(index, &module);
+        for (i, segment) in module.info.data.iter().enumerate() {
+            let SegmentMode::Active { target, offset } = &segment.mode else { continue };
+            if mapped.contains(target) {
+                self.instances[index].drop_data(i);
+                continue;
+            }
+            let offset = self.evaluate(index, offset).map_err(Trap::from_code)?;
+            let instance = &self.instances[index];
+            let offset = match module.info.memories[*target as usize].memory64 {
+                true => offset.u64(),
+                false => u64::from(offset.u32()),
+            };
+            let bytes = &module.code.tables().data[segment.bytes.clone()];
+            let data = self.memories[instance.memories[*target as usize]].data_mut();
+            let to = range(offset, bytes.len() as u64, data.len())
+                .ok_or_else(|| Trap::from_code(TrapCode::MemoryOutOfBounds))?;
+            data[to].copy_from_slice(bytes);
+            self.instances[index].drop_data(i);
+        }
+        Ok(())
+    }
+}
+
+fn place_host_context(
+    instance: &Instance,
+    function: u32,
+    context: HostContext,
+) -> *mut std::ffi::c_void {
+    let offset = instance.module.layout.host_context(function);
+    instance.place.write(offset, HostContext { importer: instance.header().as_ptr(), ..context });
+    instance.place.at::<HostContext>(offset).as_ptr().cast()
+}
+
+fn place_types(instance: &Instance) {
+    for (i, info) in instance.module.type_infos.iter().enumerate() {
+        instance.place.write(instance.module.layout.type_info(i as u32), info.0);
+    }
+}
+
+/// Writes the lists of clauses.
+fn place_clauses(instance: &Instance) {
+    let module = &instance.module;
+    for (number, list) in module.info.handler_tables.iter().enumerate() {
+        let word = |(tag, kind): &_| handler_word(instance.tag(*tag).as_ptr() as usize, *kind);
+        let clauses: Vec<_> = list.iter().map(word).collect();
+        let (head, slots) = ListHead::new(&clauses);
+        let start = module.layout.handler_table(number as u32);
+        let end_of_slots = start + SLOTS_END;
+        instance.place.write_all(end_of_slots - size_of_val(&*slots) as i32, &slots);
+        instance.place.write(end_of_slots, head);
+        instance.place.write_all(start, &clauses);
+        // The zero after the last one is there already.
+    }
+}
+
+/// Writes the records of the functions that are used as values.
+fn place_functions(instance: &Instance) {
+    let module = &instance.module;
+    for (function, number) in module.info.func_refs.iter().enumerate() {
+        if *number == u32::MAX {
+            continue;
+        }
+        let function = function as u32;
+        let ty = module.type_infos[module.info.functions[function as usize] as usize].0;
+        let func_ref = match function.checked_sub(module.info.imported_functions) {
+            Some(defined) => FuncRef {
+                code: module.code.function(defined),
+                context: instance.header().as_ptr().cast(),
+                ty,
+                is_host: false,
+            },
+            None => imported_func_ref(instance, function, ty),
+        };
+        instance.place.write(module.layout.func_ref(*number), func_ref);
+    }
+}
+
+fn imported_func_ref(instance: &Instance, function: u32, ty: *const TypeInfo) -> FuncRef {
+    let layout = &instance.module.layout;
+    let import = instance.place.at::<FuncImport>(layout.imported_function(function));
+    // SAFETY: imports are in place before functions.
+    let FuncImport { code, context } = unsafe { import.read() };
+    let host = instance.place.at::<HostContext>(layout.host_context(function));
+    let is_host = ptr::eq(host.as_ptr().cast(), context);
+    FuncRef { code, context, ty, is_host }
+}

@@ -1,0 +1,424 @@
+//! Copies of what is suspended.
+//!
+//! ```text
+//!   reference --> A              copy --> A'      records, frames and bound values are copied,
+//!                 ^                       ^       and so are marks and the structures with the
+//!                 | parent                | parent  locals that a function shares with other code
+//!                 B                       B'
+//!                 |                       |
+//!                 +--> object <-----------+       all other objects are shared
+//! ```
+//!
+//! Everything that can fail comes first. Then nothing collects any more, and the copies are
+//! made one after another.
+
+use super::owned::{is_first_class, owned_by};
+use super::reference::invalid_stack;
+use crate::arch::stubs;
+use crate::heap::{Object, Root};
+use crate::inspect::frames::Frames;
+use crate::run::parking::members;
+use crate::stack::growth::NoRoom;
+use crate::stack::{Bound, LeftAt, NotCopied, Stacks};
+use crate::store::Store;
+use ropewalk_abi::stack::{StackKind, is_stack, kind_bits};
+use ropewalk_abi::{ControlBlock, TrapCode};
+use std::collections::TryReserveError;
+
+/// A stack, and its copy.
+type Pair = (*mut ControlBlock, *mut ControlBlock);
+
+/// Structures with locals, and their copies.
+type Locals = Vec<(u64, u64)>;
+
+impl Stacks {
+    /// Stacks are not copied, for a reason.
+    fn refuse_copy(&mut self, reason: NotCopied) -> TrapCode {
+        self.not_copied = Some(reason);
+        TrapCode::NotCopied
+    }
+}
+
+impl Store {
+    /// Copies what a reference of a kind names; returns the reference to the copy.
+    pub(crate) fn copy_suspended(
+        &mut self,
+        reference: u64,
+        kind: StackKind,
+    ) -> Result<u64, TrapCode> {
+        let valid = self.stacks.valid(reference).filter(|_| StackKind::of(reference) == Some(kind));
+        let outermost = valid.ok_or_else(|| invalid_stack(reference, kind))?;
+        // SAFETY: a valid reference names the outermost of suspended stacks, or a new one.
+        let copy = unsafe {
+            match self.copy_alone(outermost) {
+                Some(copy) => copy,
+                None => self.copy_any(outermost, reference)?,
+            }
+        };
+        // SAFETY: the block of a copy is alive.
+        Ok(unsafe { (*copy).reference } | kind_bits(kind))
+    }
+
+    /// Copies a stack in the common case: it is alone, nothing belongs to it but its frames,
+    /// and the first free stack has room for them.
+    ///
+    /// # Safety
+    ///
+    /// It must be suspended or new.
+    #[inline]
+    unsafe fn copy_alone(&mut self, stack: *mut ControlBlock) -> Option<*mut ControlBlock> {
+        let free = self.context().free_stacks;
+        // SAFETY: the caller's promise; what is on the list of free stacks is alive.
+        unsafe {
+            let block = &*stack;
+            let is_plain = block.is_grouped == 0 && !block.owns && block.marks == 0;
+            if free.is_null() || !is_plain || NotCopied::of(block.purpose).is_some() {
+                return None;
+            }
+            let top = *(LeftAt::of(block).sp as *const usize);
+            let continues = top != self.context().deliver.addr() && !is_left_call(top);
+            if !continues || !self.stacks.fits(block, &*free) {
+                return None;
+            }
+            self.context_mut().free_stacks = (*free).next_free;
+            self.stacks.copy_contents(block, &mut *free);
+            (*free).become_copy(block, block.parent);
+            self.trace_clone(&[(stack, free)]);
+            Some(free)
+        }
+    }
+
+    /// Copies the stacks that are suspended up to one, in any case.
+    ///
+    /// # Safety
+    ///
+    /// It must be the outermost of suspended stacks, or new, and be what the reference
+    /// names.
+    #[cold]
+    unsafe fn copy_any(
+        &mut self,
+        outermost: *mut ControlBlock,
+        reference: u64,
+    ) -> Result<*mut ControlBlock, TrapCode> {
+        // SAFETY: the caller's promise.
+        unsafe { self.check_copied(outermost) }?;
+        self.heap.make_room_for_roots(1)?;
+        let scope = self.open_scope();
+        self.root(reference);
+        // SAFETY: the caller's promise.
+        let ready = unsafe { self.make_room_for_copy(outermost) };
+        self.close_scope(scope);
+        let locals = ready?;
+        let mut pairs: Vec<Pair> = Vec::new();
+        // SAFETY: as above; there is room.
+        unsafe {
+            let room = pairs.try_reserve_exact(members(outermost).count());
+            room.map_err(|_| TrapCode::OutOfMemory)?;
+            self.copy_stacks(outermost, &mut pairs);
+            self.copy_marks(&pairs, &locals)?;
+            self.replace_locals(&pairs, &locals);
+            self.trace_clone(&pairs);
+            Ok(pairs.last().expect("at least the stack itself").1)
+        }
+    }
+
+    // ---- what can be copied
+
+    /// Fails if the stacks that are suspended up to one cannot be copied.
+    ///
+    /// # Safety
+    ///
+    /// It must be the outermost of suspended stacks, or new.
+    unsafe fn check_copied(&mut self, outermost: *mut ControlBlock) -> Result<(), TrapCode> {
+        let mut words = Vec::new();
+        // SAFETY: the caller's promise.
+        unsafe {
+            if self.was_left_in_call(&*(*outermost).innermost) {
+                return Err(self.stacks.refuse_copy(NotCopied::InHostCall));
+            }
+            for stack in members(outermost) {
+                if let Some(reason) = NotCopied::of((*stack).purpose) {
+                    return Err(self.stacks.refuse_copy(reason));
+                }
+                if (*stack).marks > 0 {
+                    self.stacks.settle_marks(stack);
+                }
+                words.clear();
+                let room = self.add_belongings(&*stack, &mut words);
+                room.map_err(|_| TrapCode::OutOfMemory)?;
+                if words.iter().copied().any(holds_stack) {
+                    return Err(self.stacks.refuse_copy(NotCopied::Owner));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a stack that is suspended or new was left in a call of the host.
+    ///
+    /// # Safety
+    ///
+    /// It must be.
+    unsafe fn was_left_in_call(&self, stack: &ControlBlock) -> bool {
+        // SAFETY: the address to continue at is on top, above what is bound.
+        unsafe {
+            let sp = self.bound(stack).map_or(LeftAt::of(stack).sp, Bound::left_at);
+            is_left_call(*(sp as *const usize))
+        }
+    }
+
+    /// Adds what belongs to a stack beside its frames to a list: the first-class stacks that it
+    /// owns, and structures with locals.
+    ///
+    /// # Safety
+    ///
+    /// It must be suspended or new.
+    unsafe fn add_belongings(
+        &mut self,
+        stack: &ControlBlock,
+        words: &mut Vec<u64>,
+    ) -> Result<(), TryReserveError> {
+        let mut room = Ok(());
+        let mut add = |word| {
+            if word != 0 && room.is_ok() {
+                room = words.try_reserve(1).map(|()| words.push(word));
+            }
+        };
+        if stack.owns {
+            let frames = Frames::of_suspended(self, stack);
+            frames.for_each(|frame| owned_by(&frame, 0).for_each(&mut add));
+        }
+        self.visit_bound(stack, |bound| {
+            Some(*bound).filter(|word| is_first_class(*word)).into_iter().for_each(&mut add);
+        });
+        if stack.marks > 0 {
+            let number = self.stacks.number_of(stack).expect("a block of the table");
+            let marks = self.stacks.marks.counted(number, stack.marks.into());
+            marks.iter().flat_map(|mark| mark.taken().chain(mark.locals())).for_each(&mut add);
+        }
+        room
+    }
+
+    // ---- what can fail
+
+    /// Makes free stacks ready for copies, and copies structures with locals.
+    ///
+    /// # Safety
+    ///
+    /// The stack must be the outermost of suspended ones, or new, and be reachable.
+    unsafe fn make_room_for_copy(
+        &mut self,
+        outermost: *mut ControlBlock,
+    ) -> Result<Locals, TrapCode> {
+        // SAFETY: the caller's promise.
+        let roots = unsafe {
+            let roots = self.copy_locals(outermost)?;
+            self.make_stacks_for(outermost)?;
+            roots
+        };
+        let word = |root| self.rooted(root).expect("its scope has not ended");
+        let mut locals = Locals::new();
+        locals.try_reserve_exact(roots.len()).map_err(|_| TrapCode::OutOfMemory)?;
+        locals.extend(roots.into_iter().map(|(local, copy)| (word(local), word(copy))));
+        Ok(locals)
+    }
+
+    /// Copies the structures that have the locals of functions on stacks that are suspended up
+    /// to one.
+    ///
+    /// # Safety
+    ///
+    /// It must be the outermost of suspended stacks, or new, and be reachable.
+    unsafe fn copy_locals(
+        &mut self,
+        outermost: *mut ControlBlock,
+    ) -> Result<Vec<(Root, Root)>, TrapCode> {
+        let no_memory = |_| TrapCode::OutOfMemory;
+        let mut all = Vec::new();
+        // SAFETY: the caller's promise.
+        unsafe {
+            for stack in members(outermost) {
+                self.add_belongings(&*stack, &mut all).map_err(no_memory)?;
+            }
+        }
+        all.sort_unstable();
+        all.dedup();
+        self.heap.make_room_for_roots(2 * all.len())?;
+        let (mut roots, mut copies): (Vec<Root>, Vec<(Root, Root)>) = Default::default();
+        roots.try_reserve_exact(all.len()).map_err(no_memory)?;
+        copies.try_reserve_exact(all.len()).map_err(no_memory)?;
+        roots.extend(all.into_iter().map(|local| self.root(local)));
+        for root in roots {
+            let object = |store: &Store| {
+                let word = store.rooted(root).expect("its scope has not ended");
+                // SAFETY: what belongs to a stack without first-class stacks are structures.
+                unsafe { Object::from_reference(word) }.expect("a structure")
+            };
+            let (ty, size) = (object(self).ty(), object(self).size());
+            let copy = self.allocate(ty, size as u64)?;
+            // SAFETY: both are of one type, and nobody looks at them now.
+            unsafe { copy.copy_fields(object(self)) };
+            copies.push((root, self.root(copy.reference())));
+        }
+        Ok(copies)
+    }
+
+    /// Makes free stacks ready with room for what lies on those that are suspended up to one.
+    ///
+    /// # Safety
+    ///
+    /// It must be the outermost of suspended stacks, or new, and be reachable.
+    unsafe fn make_stacks_for(&mut self, outermost: *mut ControlBlock) -> Result<(), TrapCode> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let count = members(outermost).count();
+            self.make_free(count)?;
+            if self.fit_copies(outermost).is_ok() {
+                return Ok(());
+            }
+            self.collect(0)?;
+            self.make_free(count)?;
+            self.fit_copies(outermost).map_err(|reason| self.stacks.refuse(reason))
+        }
+    }
+
+    /// Has the first free stacks grow if they have no room for what lies on those that are
+    /// suspended up to one.
+    ///
+    /// # Safety
+    ///
+    /// It must be the outermost of suspended stacks, or new, and as many be free.
+    unsafe fn fit_copies(&mut self, outermost: *mut ControlBlock) -> Result<(), NoRoom> {
+        let mut free = self.context().free_stacks;
+        // SAFETY: the caller's promise. A free stack has nothing on it.
+        unsafe {
+            for stack in members(outermost) {
+                if !self.stacks.fits(&*stack, &*free) {
+                    let needed = self.stacks.begin_alike(&*stack, &mut *free);
+                    self.stacks.grow(&mut *free, needed, &mut self.embedder)?;
+                }
+                free = (*free).next_free;
+            }
+        }
+        Ok(())
+    }
+
+    // ---- what cannot
+
+    /// Copies the stacks that are suspended up to one, the innermost first. The copies have no
+    /// marks yet.
+    ///
+    /// # Safety
+    ///
+    /// It must be the outermost of suspended stacks, or new, and as many be free, with room.
+    unsafe fn copy_stacks(&mut self, outermost: *mut ControlBlock, pairs: &mut Vec<Pair>) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            for stack in members(outermost) {
+                let copy = self.context().free_stacks;
+                self.context_mut().free_stacks = (*copy).next_free;
+                self.stacks.copy_contents(&*stack, &mut *copy);
+                (*copy).become_copy(&*stack, (*stack).parent);
+                if let Some((_, inner)) = pairs.last() {
+                    (**inner).parent = copy;
+                }
+                pairs.push((stack, copy));
+            }
+            let innermost = pairs[0].1;
+            let outermost = pairs[pairs.len() - 1].1;
+            (*outermost).group(innermost);
+        }
+    }
+
+    /// Copies marks. They get serial numbers of their own, in the same order, and walks among
+    /// them go on where they are in the copy.
+    ///
+    /// # Safety
+    ///
+    /// Each second stack must be the copy of the first.
+    unsafe fn copy_marks(&mut self, pairs: &[Pair], locals: &Locals) -> Result<(), TrapCode> {
+        let mut serials: Vec<u64> = Vec::new();
+        for &(stack, copy) in pairs {
+            // SAFETY: the caller's promise.
+            unsafe {
+                if (*stack).marks == 0 {
+                    continue;
+                }
+                let marks = self.stacks.copy_marks(&*stack, &*copy);
+                let marks = marks.map_err(|_| TrapCode::OutOfMemory)?;
+                serials.try_reserve(marks.len()).map_err(|_| TrapCode::OutOfMemory)?;
+                serials.extend(marks.iter().map(|mark| mark.serial));
+                (*copy).marks = (*stack).marks;
+            }
+        }
+        serials.sort_unstable();
+        let first = self.stacks.take_serials(serials.len());
+        let serial_of = |before: u64| match serials.binary_search(&before) {
+            Ok(number) => first + number as u64,
+            // A mark outside of what was copied.
+            Err(_) => before,
+        };
+        for &(_, copy) in pairs {
+            // SAFETY: the caller's promise.
+            let count = usize::from(unsafe { (*copy).marks });
+            let number = self.stacks.number_of(copy).expect("a block of the table");
+            for mark in self.stacks.marks.counted(number, count) {
+                mark.renumber(serial_of);
+                mark.visit(|word| replace(word, locals));
+            }
+        }
+        Ok(())
+    }
+
+    /// Has the frames of copies refer to the copies of structures with locals, and those to
+    /// each other.
+    ///
+    /// # Safety
+    ///
+    /// Each second stack must be a copy.
+    unsafe fn replace_locals(&mut self, pairs: &[Pair], locals: &Locals) {
+        if locals.is_empty() {
+            return;
+        }
+        for &(_, copy) in locals {
+            // SAFETY: they are references of the store.
+            let object = unsafe { Object::from_reference(copy) }.expect("a structure");
+            object.visit_references(|word| replace(word, locals));
+        }
+        for &(_, copy) in pairs {
+            // SAFETY: the caller's promise.
+            for frame in Frames::of_suspended(self, unsafe { &*copy }) {
+                let Some((image, site, sp)) = frame.site() else { continue };
+                for offset in image.references_of(site) {
+                    // SAFETY: the stack map says that a reference is there, and the frame is
+                    // suspended.
+                    replace(unsafe { &mut *((sp + *offset as usize) as *mut u64) }, locals);
+                }
+            }
+        }
+    }
+}
+
+/// Whether an address to continue at is that of a stack that was left in a call of the host.
+fn is_left_call(address: usize) -> bool {
+    address == stubs::continue_call as *const () as usize
+}
+
+/// Whether what belongs to a stack is a first-class stack, or holds one.
+fn holds_stack(word: u64) -> bool {
+    if is_stack(word) {
+        return true;
+    }
+    // SAFETY: what belongs to a stack is a reference of the store.
+    let Some(object) = (unsafe { Object::from_reference(word) }) else { return false };
+    let mut found = false;
+    object.visit_references(|field| found |= is_first_class(*field));
+    found
+}
+
+/// Replaces a word by what stands for it in a copy.
+fn replace(word: &mut u64, locals: &Locals) {
+    if let Ok(number) = locals.binary_search_by_key(word, |(local, _)| *local) {
+        *word = locals[number].1;
+    }
+}

@@ -1,0 +1,148 @@
+//! New stacks, and stacks that get another block.
+
+use crate::embedder::{Decision, Growth};
+use crate::stack::Park;
+use crate::stack::growth::NoRoom;
+use crate::store::Store;
+use ropewalk_abi::{ControlBlock, TrapCode};
+
+impl Store {
+    /// Makes a stack ready, because there was none: collects if it is time, and
+    /// puts some on the list. Returns the first.
+    pub(crate) fn new_stack(&mut self) -> Result<*mut ControlBlock, TrapCode> {
+        self.make_free(1)?;
+        Ok(self.context().free_stacks)
+    }
+
+    /// Makes sure that as many stacks are free: collects if it is time, and puts some on
+    /// the list.
+    pub(crate) fn make_free(&mut self, count: usize) -> Result<(), TrapCode> {
+        self.free_released();
+        if self.count_missing(count) > 0 {
+            // That takes less than a collection of all stacks, of which there may be millions.
+            self.park_if_out_of_slots();
+            if self.stacks.should_collect() {
+                self.collect(0)?;
+            }
+        }
+        let mut missing = self.count_missing(count);
+        while missing > 0 {
+            self.park_if_needed();
+            let list = self.make_stacks()?;
+            self.note_table();
+            let context = self.context_mut();
+            // SAFETY: what was made is a list, which ends in null.
+            let made = unsafe { append(list, context.free_stacks) };
+            context.free_stacks = list;
+            missing = missing.saturating_sub(made);
+        }
+        Ok(())
+    }
+
+    /// How many stacks fewer than these are free.
+    fn count_missing(&self, count: usize) -> usize {
+        let mut free = self.context().free_stacks;
+        for found in 0..count {
+            // SAFETY: the list of free stacks ends in null.
+            let Some(stack) = (unsafe { free.as_ref() }) else { return count - found };
+            free = stack.next_free;
+        }
+        0
+    }
+
+    /// Makes some stacks, as many as whoever limits the store allows.
+    fn make_stacks(&mut self) -> Result<*mut ControlBlock, TrapCode> {
+        let allowed = match self.count_allowed() {
+            Err(NoRoom::Limiter) => {
+                self.park_stacks(Park::All);
+                self.stacks.give_back_unused();
+                self.count_allowed()
+            }
+            allowed => allowed,
+        };
+        match allowed {
+            Ok(count) => self.stacks.make_ready(count),
+            Err(reason) => Err(self.stacks.refuse(reason)),
+        }
+    }
+
+    /// How many stacks can be made now, if any.
+    fn count_allowed(&mut self) -> Result<usize, NoRoom> {
+        let from = self.stacks.count_stacks();
+        for wanted in [self.stacks.pool(), 1] {
+            let bytes = self.stacks.taken_with(wanted);
+            match self.ask(Growth::Stacks { from, to: from + wanted, bytes }) {
+                Decision::Yes => return Ok(wanted),
+                Decision::Undecided => return Err(NoRoom::Undecided),
+                Decision::No | Decision::Fails(_) => {}
+            }
+        }
+        Err(NoRoom::Limiter)
+    }
+
+    /// Gives a stack whose generations are used up another block. A root that
+    /// is suspended stays that of its activation.
+    ///
+    /// # Safety
+    ///
+    /// The block must be that of a stack that is suspended or new.
+    pub(super) unsafe fn renew(
+        &mut self,
+        block: *mut ControlBlock,
+    ) -> Result<*mut ControlBlock, TrapCode> {
+        // SAFETY: the caller's promise.
+        let new = unsafe { self.stacks.renew(block) }?;
+        let frozen = self.frozen.iter_mut().flatten().map(|frozen| &mut frozen.root);
+        let mut roots = self.roots.iter_mut().chain(frozen);
+        if let Some(root) = roots.find(|root| root.block == block) {
+            root.block = new;
+        }
+        if self.context().root == block {
+            self.context_mut().root = new;
+        }
+        Ok(new)
+    }
+
+    /// The first of the free stacks with another block, because its generations
+    /// are used up.
+    pub(crate) fn renew_free(&mut self) -> Result<*mut ControlBlock, TrapCode> {
+        let first = self.context().free_stacks;
+        // SAFETY: there is a free stack, and the list of those ends in null.
+        unsafe { self.stacks.make_block_spare(&mut (*first).next_free) };
+        if self.stacks.is_table_full() {
+            self.collect(0)?;
+        }
+        let mut free = self.context().free_stacks;
+        let renewed = self.stacks.renew_free(&mut free);
+        self.context_mut().free_stacks = free;
+        renewed.map(|()| free)
+    }
+
+    /// Whether there is no block for another stack, also after free stacks have left theirs.
+    #[cold]
+    pub(crate) fn lacks_block(&mut self) -> bool {
+        let mut free = self.context().free_stacks;
+        self.stacks.make_block_spare(&mut free);
+        self.context_mut().free_stacks = free;
+        self.stacks.is_table_full()
+    }
+}
+
+/// Puts a list of free stacks after the last of another, which is not empty. Returns how many
+/// that had.
+///
+/// # Safety
+///
+/// They must be such lists, which end in null.
+unsafe fn append(mut list: *mut ControlBlock, after: *mut ControlBlock) -> usize {
+    let mut count = 1;
+    // SAFETY: the caller's promise.
+    unsafe {
+        while !(*list).next_free.is_null() {
+            list = (*list).next_free;
+            count += 1;
+        }
+        (*list).next_free = after;
+    }
+    count
+}

@@ -1,0 +1,132 @@
+//! What a stack owns: the first-class stacks in its frames, among the values that it
+//! was made with or that are bound to it, and those that its walks have taken.
+
+use crate::heap::Object;
+use crate::inspect::frames::{Frame, Frames};
+use crate::store::Store;
+use ropewalk_abi::ControlBlock;
+use ropewalk_abi::stack::{StackKind, is_stack};
+
+/// References to first-class stacks whose owner goes. Where there is no memory to note one,
+/// nothing refers to the stack any more, and the next collection frees it.
+#[derive(Default)]
+pub(crate) struct OwnedList(Vec<u64>);
+
+impl OwnedList {
+    /// Notes a word, if it is a reference to a first-class stack.
+    fn add(&mut self, word: u64) {
+        self.note(word);
+    }
+
+    /// The same; returns whether it is noted.
+    fn note(&mut self, word: u64) -> bool {
+        let is_noted = is_first_class(word) && self.0.try_reserve(1).is_ok();
+        if is_noted {
+            self.0.push(word);
+        }
+        is_noted
+    }
+
+    /// The reference that was noted last.
+    pub fn pop(&mut self) -> Option<u64> {
+        self.0.pop()
+    }
+}
+
+impl Store {
+    /// Adds references to what a stack owns that is about to be freed. Some may be
+    /// null or stale.
+    ///
+    /// # Safety
+    ///
+    /// The stack must be alive and not run generated code.
+    pub(super) unsafe fn take_owned(&mut self, stack: *mut ControlBlock, owned: &mut OwnedList) {
+        // SAFETY: the caller's promise.
+        let block = unsafe { &*stack };
+        if block.owns {
+            Frames::of_suspended(self, block).for_each(|frame| take(&frame, 0, owned));
+        }
+        self.visit_arguments(block, |argument| owned.add(*argument));
+        self.visit_bound(block, |bound| owned.add(*bound));
+        if block.marks > 0 {
+            let number = self.stacks.number_of(stack).expect("a block of the table");
+            let marks = self.stacks.marks.counted(number, block.marks.into());
+            marks.iter().flat_map(|mark| mark.taken()).for_each(|taken| owned.add(taken));
+        }
+    }
+
+    /// Frees the first-class stacks among the values that are bound to a stack, which
+    /// are about to be dropped.
+    ///
+    /// # Safety
+    ///
+    /// The stack must be suspended or new.
+    pub(crate) unsafe fn free_bound(&mut self, stack: *mut ControlBlock) {
+        let mut owned = OwnedList::default();
+        // SAFETY: the caller's promise.
+        self.visit_bound(unsafe { &*stack }, |bound| owned.add(*bound));
+        self.free_owned(owned);
+    }
+
+    /// What the frames of a stack own from the newest one up to that of a handler,
+    /// where an exception lands; of what that frame owns, as many stay.
+    ///
+    /// # Safety
+    ///
+    /// The stack must be alive and not run generated code, and the frame be there.
+    pub(crate) unsafe fn owned_inside(
+        &self,
+        stack: *mut ControlBlock,
+        fp: usize,
+        kept: usize,
+    ) -> OwnedList {
+        let mut owned = OwnedList::default();
+        // SAFETY: the caller's promise.
+        let block = unsafe { &*stack };
+        if !block.owns {
+            return owned;
+        }
+        for frame in Frames::of_host_call(self, block) {
+            let is_last = frame.fp == fp;
+            take(&frame, if is_last { kept } else { 0 }, &mut owned);
+            if is_last {
+                break;
+            }
+        }
+        owned
+    }
+}
+
+/// What a frame owns, but for the first ones: references to stacks, and to objects with
+/// those of its locals.
+pub(crate) fn owned_by<'a>(frame: &Frame<'a>, kept: usize) -> impl Iterator<Item = u64> + use<'a> {
+    let words = frame.site().map(|(image, site, sp)| {
+        let left = image.owned_of(site).iter().skip(kept);
+        // SAFETY: the list of the call says that a reference is there, and the frame is
+        // suspended.
+        left.map(move |offset| unsafe { *((sp + *offset as usize) as *const u64) })
+    });
+    words.into_iter().flatten()
+}
+
+/// Adds the stacks that a frame owned, but for the first ones, and takes them out of objects.
+fn take(frame: &Frame<'_>, kept: usize, owned: &mut OwnedList) {
+    for word in owned_by(frame, kept) {
+        if is_stack(word) {
+            owned.add(word);
+            continue;
+        }
+        // SAFETY: what is listed for a call is a reference of the store.
+        let Some(object) = (unsafe { Object::from_reference(word) }) else { continue };
+        object.visit_references(|field| {
+            if owned.note(*field) {
+                *field = 0;
+            }
+        });
+    }
+}
+
+/// Whether a word is a reference to a first-class stack.
+pub(super) fn is_first_class(word: u64) -> bool {
+    is_stack(word) && StackKind::of(word) == Some(StackKind::FirstClass)
+}

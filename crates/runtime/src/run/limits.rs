@@ -1,0 +1,212 @@
+//! Asking the limiter of a store before something grows.
+
+use crate::embedder::{
+    Answers, AsyncLimiter, Decision, Growth, Limiter, Refused, ResourceLimiter,
+    ResourceLimiterAsync, Undecided, bytes,
+};
+use crate::run::activation::NOBODY;
+use crate::run::instantiate::InstantiateError;
+use crate::store::Store;
+use crate::vm::memory::MemoryError;
+use crate::vm::table::TableError;
+use anyhow::{Result, bail};
+use ropewalk_abi::{MemoryType, TableType};
+use std::sync::Arc;
+use std::task::{Context, Waker};
+
+impl Store {
+    /// Has somebody decide how much there may be.
+    pub fn set_limiter(&mut self, limiter: Box<dyn ResourceLimiter>) {
+        self.embedder.limiter = Limiter::AtOnce(limiter);
+    }
+
+    /// Has somebody decide it who may wait.
+    pub fn set_limiter_async(&mut self, limiter: Arc<dyn ResourceLimiterAsync>) {
+        self.embedder.limiter = Limiter::Waits(AsyncLimiter::new(limiter));
+    }
+
+    /// Fails unless the host may own one more reference.
+    pub fn check_new_handle(&mut self) -> Result<(), Refused> {
+        let roots = &mut self.heap.roots;
+        if self.embedder.handles_growing(roots.count_owned()) {
+            return Ok(());
+        }
+        roots.forget_without_owners();
+        let count = roots.count_owned();
+        match self.embedder.handles_growing(count) {
+            true => Ok(()),
+            false => Err(Refused(format!("{} references that the host owns", count + 1))),
+        }
+    }
+
+    /// Asks whether something may grow. A limiter that panics has refused.
+    pub(crate) fn ask(&mut self, growth: Growth) -> Decision {
+        let poller = if self.is_asking { self.poller() } else { NOBODY };
+        let asked = self.embedder.ask(|limiter| match poller.is_null() {
+            true => limiter.ask(growth, &mut Context::from_waker(Waker::noop())),
+            // SAFETY: whoever polls an activation is there as long as that runs.
+            false => limiter.ask(growth, unsafe { &mut *(*poller).context }),
+        });
+        asked.unwrap_or(Decision::No)
+    }
+
+    /// Whether a memory or table may grow, where it can be an error that nobody knows yet.
+    fn may_grow(&mut self, growth: Growth) -> Result<bool> {
+        match self.ask(growth) {
+            Decision::Yes => Ok(true),
+            Decision::No => Ok(false),
+            Decision::Undecided => bail!(Undecided),
+            Decision::Fails(error) => Err(error),
+        }
+    }
+
+    /// What a limiter is asked when a memory grows by so many pages.
+    pub fn memory_growth(&self, index: usize, delta: u64) -> Growth {
+        let ty = self.memories[index].ty();
+        Growth::of_memory(&ty, ty.minimum, ty.minimum.saturating_add(delta))
+    }
+
+    /// What a limiter is asked when a table grows by so many elements.
+    pub fn table_growth(&self, index: usize, delta: u64) -> Growth {
+        let ty = self.tables[index].ty();
+        Growth::of_table(&ty, ty.minimum, ty.minimum.saturating_add(delta))
+    }
+
+    /// Grows a memory; returns the old size in pages, or nothing if it cannot grow.
+    pub fn grow_memory(&mut self, index: usize, delta: u64) -> Result<Option<u64>> {
+        if !self.may_grow(self.memory_growth(index, delta))? {
+            return Ok(None);
+        }
+        let from = self.memories[index].size();
+        let grown = self.grow_memory_in_total(index, delta);
+        if grown.is_none() {
+            self.embedder.memory_grow_failed(from, from.saturating_add(delta));
+        }
+        Ok(grown)
+    }
+
+    /// Grows a table; returns the old size, or nothing if it cannot grow.
+    pub fn grow_table(&mut self, index: usize, delta: u64, init: u64) -> Result<Option<u64>> {
+        match self.may_grow(self.table_growth(index, delta))? {
+            true => Ok(self.grow_table_in_total(index, delta, init)),
+            false => Ok(None),
+        }
+    }
+
+    /// Whether all memories together may have this many more pages.
+    fn has_room_for_pages(&mut self, more: u64) -> bool {
+        let maximum = self.options.max_total_memory;
+        self.totals.has_room_for_pages(&self.memories, more, maximum)
+    }
+
+    /// Whether all tables together may have this many more elements.
+    fn has_room_for_elements(&mut self, more: u64) -> bool {
+        let maximum = self.options.tables.total;
+        self.totals.has_room_for_elements(&self.tables, more, maximum)
+    }
+
+    /// Grows a memory if there is room; returns the old size in pages.
+    pub(crate) fn grow_memory_in_total(&mut self, index: usize, delta: u64) -> Option<u64> {
+        if !self.has_room_for_pages(delta) {
+            return None;
+        }
+        let grown = self.memories[index].grow(delta)?;
+        self.totals.memory_has_grown(delta);
+        Some(grown)
+    }
+
+    /// Grows a table if there is room; returns the old size.
+    pub(crate) fn grow_table_in_total(
+        &mut self,
+        index: usize,
+        delta: u64,
+        init: u64,
+    ) -> Option<u64> {
+        if !self.has_room_for_elements(delta) {
+            return None;
+        }
+        let grown = self.tables[index].grow(delta, init)?;
+        self.totals.table_has_grown(delta);
+        Some(grown)
+    }
+
+    /// Fails unless one more instance may be made.
+    pub(crate) fn check_new_instance(&mut self) -> Result<()> {
+        let count = self.instances.len();
+        if !self.may_grow(Growth::Instances { from: count, to: count + 1 })? {
+            bail!(Refused(format!("{} instances", count + 1)));
+        }
+        Ok(())
+    }
+
+    /// Fails unless a new memory may be made.
+    pub(crate) fn check_new_memory(&mut self, ty: &MemoryType) -> Result<()> {
+        if !self.may_grow(Growth::of_memory(ty, 0, ty.minimum))? {
+            bail!(Refused(format!("a memory of {} bytes", bytes(ty.minimum))));
+        }
+        if !self.has_room_for_pages(ty.minimum) {
+            bail!(MemoryError::beyond_total(ty.minimum, self.options.max_total_memory));
+        }
+        Ok(())
+    }
+
+    /// Fails unless a new table may be made.
+    pub(crate) fn check_new_table(&mut self, ty: &TableType) -> Result<()> {
+        if !self.may_grow(Growth::of_table(ty, 0, ty.minimum))? {
+            bail!(Refused(format!("a table of {} elements", ty.minimum)));
+        }
+        if !self.has_room_for_elements(ty.minimum) {
+            let (elements, limit) = (ty.minimum, self.options.tables.total);
+            bail!(TableError::TooManyElements { elements, limit });
+        }
+        Ok(())
+    }
+}
+
+impl Store {
+    /// Asks a limiter that may wait about all of these, until it says no; other limiters
+    /// are asked later.
+    pub fn ask_first(
+        &self,
+        growths: Vec<Growth>,
+    ) -> impl Future<Output = Result<Answers>> + Send + use<> {
+        let limiter = match &self.embedder.limiter {
+            Limiter::Waits(limiter) => Some(limiter.limiter.clone()),
+            _ => None,
+        };
+        async move {
+            let mut answers = Answers::none(limiter);
+            let Some(limiter) = answers.limiter.clone() else { return Ok(answers) };
+            for growth in growths {
+                let answer = growth.ask_shared(limiter.clone()).await?;
+                answers.add(growth, answer);
+                if !answer {
+                    break;
+                }
+            }
+            Ok(answers)
+        }
+    }
+
+    /// What the limiter is asked from now on is answered already.
+    pub fn expect_answers(&mut self, answers: Answers) {
+        if let Limiter::Waits(limiter) = &mut self.embedder.limiter {
+            let before = std::mem::replace(&mut limiter.answers, answers);
+            self.embedder.drop_value(before);
+        }
+    }
+
+    /// What was asked is done, or has failed.
+    pub fn forget_answers(&mut self) {
+        if let Limiter::Waits(limiter) = &mut self.embedder.limiter {
+            let answers = limiter.take_answers();
+            self.embedder.drop_value(answers);
+        }
+    }
+}
+
+impl From<Refused> for InstantiateError {
+    fn from(refused: Refused) -> InstantiateError {
+        InstantiateError::Limiter(refused.into())
+    }
+}

@@ -1,0 +1,211 @@
+//! Imports: what is given must fit what is asked for.
+
+use crate::code::LoadedModule;
+use crate::code::types::{TypeRegistry, is_subtype};
+use crate::store::{GlobalItem, HostFunction, Store};
+use ropewalk_abi::module::{Import, Item};
+use ropewalk_abi::{
+    ExternType, FuncRef, GlobalType, MemoryType, TableType, TagDef, TagType, TypeInfo,
+};
+use std::fmt;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+/// What is given for an import.
+#[derive(Clone, Debug)]
+pub enum ImportValue {
+    /// A function of the store.
+    Func(NonNull<FuncRef>),
+    /// A function of the host.
+    Host(Arc<HostFunction>),
+    /// A table, by its number in the store.
+    Table(usize),
+    /// A memory, by its number in the store.
+    Memory(usize),
+    /// A global.
+    Global(GlobalItem),
+    /// A tag.
+    Tag(NonNull<TagDef>),
+}
+
+/// An import that is missing or does not fit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinkError {
+    /// The module that is imported from.
+    pub module: String,
+    /// The name of the import.
+    pub name: String,
+    /// What the module asks for.
+    pub expected: ExternType,
+    /// What it was given, if anything.
+    pub found: Option<ExternType>,
+}
+
+impl fmt::Display for LinkError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let LinkError { module, name, expected, found } = self;
+        match found {
+            None => write!(f, "unknown import \"{module}\" \"{name}\": expected a {expected}"),
+            Some(found) => write!(
+                f,
+                "incompatible import type for \"{module}\" \"{name}\": \
+                 expected {expected}, found {found}"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for LinkError {}
+
+/// The error for an import that nothing is given for.
+pub fn missing(module: &LoadedModule, import: &Import) -> LinkError {
+    LinkError {
+        module: import.module.clone(),
+        name: import.name.clone(),
+        expected: module.item_type(import.item),
+        found: None,
+    }
+}
+
+/// Checks that a function of the host fits an import, before there is a store.
+pub fn check_host(
+    types: &TypeRegistry,
+    module: &LoadedModule,
+    import: &Import,
+    host: &HostFunction,
+) -> Result<(), Box<LinkError>> {
+    let fits = match import.item {
+        Item::Func(function) => {
+            host_fits(types, module, module.info.functions[function as usize], host)
+        }
+        _ => false,
+    };
+    if fits {
+        return Ok(());
+    }
+    let found = Some(ExternType::Func(types.func_type(host.type_id)));
+    Err(Box::new(LinkError { found, ..missing(module, import) }))
+}
+
+/// Checks that what is given fits what the module asks for.
+pub(crate) fn check(
+    store: &Store,
+    module: &LoadedModule,
+    imports: &[ImportValue],
+) -> Result<(), Box<LinkError>> {
+    for (import, value) in module.info.imports.iter().zip(imports) {
+        if !fits(store, module, import.item, value) {
+            let found = Some(type_of(store, value));
+            return Err(Box::new(LinkError { found, ..missing(module, import) }));
+        }
+    }
+    match module.info.imports.get(imports.len()) {
+        Some(import) => Err(Box::new(missing(module, import))),
+        None => Ok(()),
+    }
+}
+
+fn fits(store: &Store, module: &LoadedModule, item: Item, value: &ImportValue) -> bool {
+    let info = &module.info;
+    match (item, value) {
+        (Item::Func(function), ImportValue::Func(func_ref)) => {
+            // SAFETY: functions live as long as the store that they belong to.
+            let found = unsafe { func_ref.as_ref() }.ty;
+            function_fits(module, info.functions[function as usize], found)
+        }
+        (Item::Func(function), ImportValue::Host(host)) => {
+            host_fits(&store.options.types, module, info.functions[function as usize], host)
+        }
+        (Item::Table(table), ImportValue::Table(index)) => {
+            let expected = module.engine_table_type(info.tables[table as usize]);
+            table_fits(&store.table(*index).ty(), &expected)
+        }
+        (Item::Memory(memory), ImportValue::Memory(index)) => {
+            memory_fits(&store.memory(*index).ty(), &info.memories[memory as usize])
+        }
+        (Item::Global(global), ImportValue::Global(item)) => {
+            let expected = module.engine_global_type(info.globals[global as usize]);
+            global_fits(store, &item.ty, &expected)
+        }
+        (Item::Tag(tag), ImportValue::Tag(def)) => {
+            let expected = module.type_infos[info.tags[tag as usize] as usize].0;
+            // SAFETY: tags live as long as the store that they belong to.
+            std::ptr::eq(unsafe { def.as_ref() }.ty, expected)
+        }
+        _ => false,
+    }
+}
+
+fn function_fits(module: &LoadedModule, expected: u32, found: *const TypeInfo) -> bool {
+    // SAFETY: types live as long as the engine.
+    unsafe { is_subtype(&*found, &*module.type_infos[expected as usize].0) }
+}
+
+/// Whether a function of the host can be called as one of a type. It has no supertypes,
+/// since Rust has no types for the defined types of modules; so it fits if it takes what
+/// it would be given, and gives what is expected.
+fn host_fits(
+    types: &TypeRegistry,
+    module: &LoadedModule,
+    expected: u32,
+    host: &HostFunction,
+) -> bool {
+    if function_fits(module, expected, host.ty) {
+        return true;
+    }
+    // SAFETY: types live as long as the engine.
+    let expected = types.func_type(unsafe { (*module.type_infos[expected as usize].0).id });
+    let found = types.func_type(host.type_id);
+    let mut params = expected.params().iter().zip(found.params());
+    expected.params().len() == found.params().len()
+        && params.all(|(given, taken)| types.is_subtype(*given, *taken))
+        && (host.results_fit)(types, found.results(), expected.results())
+}
+
+fn table_fits(found: &TableType, expected: &TableType) -> bool {
+    found.element == expected.element
+        && found.table64 == expected.table64
+        && limits_fit((found.minimum, found.maximum), (expected.minimum, expected.maximum))
+}
+
+fn memory_fits(found: &MemoryType, expected: &MemoryType) -> bool {
+    found.memory64 == expected.memory64
+        && limits_fit((found.minimum, found.maximum), (expected.minimum, expected.maximum))
+}
+
+fn limits_fit(found: (u64, Option<u64>), expected: (u64, Option<u64>)) -> bool {
+    let maximum_fits = match (found.1, expected.1) {
+        (_, None) => true,
+        (None, Some(_)) => false,
+        (Some(found), Some(expected)) => found <= expected,
+    };
+    found.0 >= expected.0 && maximum_fits
+}
+
+/// What can be set must have the very type; what cannot may have a subtype.
+fn global_fits(store: &Store, found: &GlobalType, expected: &GlobalType) -> bool {
+    match (found.mutable, expected.mutable) {
+        (true, true) => found.content == expected.content,
+        (false, false) => store.options.types.is_subtype(found.content, expected.content),
+        _ => false,
+    }
+}
+
+fn type_of(store: &Store, value: &ImportValue) -> ExternType {
+    let func_type = |ty: *const TypeInfo| {
+        // SAFETY: types live as long as the engine.
+        store.options.types.func_type(unsafe { (*ty).id })
+    };
+    match value {
+        // SAFETY: functions live as long as the store that they belong to.
+        ImportValue::Func(func_ref) => ExternType::Func(func_type(unsafe { func_ref.as_ref() }.ty)),
+        ImportValue::Host(host) => ExternType::Func(func_type(host.ty)),
+        ImportValue::Table(index) => ExternType::Table(store.table(*index).ty()),
+        ImportValue::Memory(index) => ExternType::Memory(store.memory(*index).ty()),
+        ImportValue::Global(item) => ExternType::Global(item.ty),
+        ImportValue::Tag(def) => {
+            // SAFETY: tags live as long as the store that they belong to.
+            ExternType::Tag(TagType { ty: func_type(unsafe { def.as_ref() }.ty) })
+        }
+    }
+}

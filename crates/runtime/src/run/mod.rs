@@ -1,0 +1,22 @@
+//! Running WebAssembly: from instantiation to the end of a call.
+
+pub mod activation;
+mod allocate;
+pub(crate) mod collect;
+pub(crate) mod const_expr;
+pub(crate) mod exception;
+mod fatal;
+pub(crate) mod fault;
+pub mod fuel;
+pub(crate) mod grow;
+pub mod instantiate;
+pub mod interrupt;
+pub(crate) mod lifecycle;
+pub mod limits;
+pub mod link;
+pub(crate) mod parking;
+pub mod pending;
+pub mod references;
+pub mod rest;
+pub mod signal;
+pub(crate) mod waiting_builtin;

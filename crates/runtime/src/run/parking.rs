@@ -1,0 +1,306 @@
+//! Parking stacks that are idle, and unparking those that are continued.
+//!
+//! [`park`](crate::stack) says how the frames of a stack are packed,
+//! [`idle`](crate::stack) which stacks are chosen. Here is when: before there are more
+//! slots than the store needs, at collections, and when the host says so.
+
+use crate::run::activation::Ending;
+use crate::stack::{LeftAt, Park};
+use crate::store::Store;
+use ropewalk_abi::{ControlBlock, StoreContext, TrapCode};
+use std::collections::TryReserveError;
+use std::{iter, ptr};
+
+/// What is known of places in code where stacks were left: whether the frame there
+/// has references or owns stacks. By a part of the address; zero is none.
+#[derive(Debug, Default)]
+pub(crate) struct KnownSites(Vec<(usize, bool)>);
+
+const KNOWN_SITES: usize = 256;
+
+impl KnownSites {
+    /// Whether a place is known to be plain, or not.
+    fn get(&self, pc: usize) -> Option<bool> {
+        let (known, is_plain) = *self.0.get(KnownSites::place(pc))?;
+        (known == pc).then_some(is_plain)
+    }
+
+    /// Remembers a place, if there is memory for the list: most stores never park.
+    fn set(&mut self, pc: usize, is_plain: bool) {
+        if self.0.is_empty() && self.0.try_reserve_exact(KNOWN_SITES).is_ok() {
+            self.0.resize(KNOWN_SITES, (0, false));
+        }
+        if let Some(known) = self.0.get_mut(KnownSites::place(pc)) {
+            *known = (pc, is_plain);
+        }
+    }
+
+    fn place(pc: usize) -> usize {
+        (pc ^ pc >> 8) % KNOWN_SITES
+    }
+}
+
+impl Store {
+    /// Parks stacks that are suspended or new; returns how many. None if there is no
+    /// memory for the lists of a look.
+    pub(crate) fn park_stacks(&mut self, which: Park) -> usize {
+        let Ok(busy) = self.busy_stacks() else { return 0 };
+        let Ok(mut chosen) = self.stacks.begin_look(busy.len()) else { return 0 };
+        busy.into_iter().for_each(|stack| self.stacks.leave_alone(stack));
+        self.stacks.choose_idle(which, &mut chosen);
+        let (before, _) = self.stacks.count_parked();
+        for outermost in chosen {
+            // SAFETY: what was chosen is suspended or new.
+            unsafe { self.park_group(outermost) };
+        }
+        self.stacks.count_parked().0 - before
+    }
+
+    /// The stacks that run or wait, and those that are suspended with a root, which stay
+    /// where they are.
+    fn busy_stacks(&self) -> Result<Vec<*const ControlBlock>, TryReserveError> {
+        let mut busy = Vec::new();
+        for stack in self.stacks_in_host_calls() {
+            busy.try_reserve(1)?;
+            busy.push(ptr::from_ref(stack));
+        }
+        for root in self.roots_in_use() {
+            // SAFETY: blocks of roots are alive; the parents of the innermost of what
+            // is suspended with one lead to it.
+            unsafe {
+                let mut stack = (*root).innermost;
+                while stack != root {
+                    busy.try_reserve(1)?;
+                    busy.push(stack.cast_const());
+                    stack = (*stack).parent;
+                }
+            }
+        }
+        Ok(busy)
+    }
+
+    /// Parks a stack and those that are suspended with it; or none, if the frames of one
+    /// do not fit into a slot, or there is no memory.
+    ///
+    /// # Safety
+    ///
+    /// It must be the outermost of suspended stacks, or new, and not parked.
+    unsafe fn park_group(&mut self, outermost: *mut ControlBlock) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let group = || members(outermost);
+            if !group().all(|stack| self.stacks.fits_into_slot(&*stack)) {
+                return group().for_each(|stack| self.stacks.trim_grown(&mut *stack));
+            }
+            for (parked, stack) in group().enumerate() {
+                let is_plain = self.is_plain(&*stack);
+                if !self.stacks.park(&mut *stack, is_plain) {
+                    // Those that are parked have left slots.
+                    return group().take(parked).for_each(|stack| self.stacks.unpark(&mut *stack));
+                }
+            }
+        }
+    }
+
+    /// Whether the collector finds nothing on a stack that is suspended or new.
+    ///
+    /// # Safety
+    ///
+    /// It must be, and not be parked.
+    unsafe fn is_plain(&mut self, stack: &ControlBlock) -> bool {
+        if stack.marks > 0 || stack.owns {
+            return false;
+        }
+        // SAFETY: the caller's promise.
+        let left = unsafe { LeftAt::of(stack) };
+        if stack.fp == 0 {
+            return stack.sp == stack.top;
+        }
+        // SAFETY: such a stack has the address to continue at on top.
+        if unsafe { self.bound(stack) }.is_some() {
+            return false;
+        }
+        // SAFETY: as above.
+        let mut pc = unsafe { *(left.sp as *const usize) };
+        let mut fp = left.fp;
+        while fp != 0 {
+            if !self.is_plain_site(pc) {
+                return false;
+            }
+            // SAFETY: `fp` is a link of the chain, so a saved frame pointer and a
+            // return address are there.
+            (pc, fp) = unsafe { (*((fp + 8) as *const usize), *(fp as *const usize)) };
+        }
+        true
+    }
+
+    fn is_plain_site(&mut self, pc: usize) -> bool {
+        if let Some(is_plain) = self.known_sites.get(pc) {
+            return is_plain;
+        }
+        // A call may be the last instruction of the code.
+        let site = self.module_at(pc - 1).and_then(|(module, offset)| {
+            let tables = module.code.tables();
+            Some((tables, tables.site_at(offset + 1)?))
+        });
+        let is_plain = site.is_none_or(|(tables, site)| {
+            tables.references_of(site).is_empty() && tables.owned_of(site).is_empty()
+        });
+        self.known_sites.set(pc, is_plain);
+        is_plain
+    }
+
+    // ---- unparking
+
+    /// Unparks a stack that is about to run, if it is parked, and its parents that are.
+    ///
+    /// # Safety
+    ///
+    /// Its parents must be those that it will run with.
+    pub(crate) unsafe fn unpark_running(
+        &mut self,
+        innermost: *mut ControlBlock,
+    ) -> Result<(), TrapCode> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let parked = iter::successors(Some(innermost), |stack| Some((**stack).parent));
+            let parked = parked.take_while(|stack| (**stack).is_parked());
+            self.unpark_first(innermost, parked.count())
+        }
+    }
+
+    /// Unparks what is suspended up to a stack, if it is parked.
+    ///
+    /// # Safety
+    ///
+    /// The stack must be the outermost of suspended ones, or new.
+    pub(crate) unsafe fn unpark_group(
+        &mut self,
+        outermost: *mut ControlBlock,
+    ) -> Result<(), TrapCode> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            if !(*outermost).is_parked() {
+                return Ok(());
+            }
+            self.unpark_first((*outermost).innermost, members(outermost).count())
+        }
+    }
+
+    /// Unparks a stack and its parents, so many in all.
+    ///
+    /// # Safety
+    ///
+    /// They must be parked.
+    unsafe fn unpark_first(
+        &mut self,
+        innermost: *mut ControlBlock,
+        count: usize,
+    ) -> Result<(), TrapCode> {
+        if count == 0 {
+            return Ok(());
+        }
+        self.make_slots_ready(count)?;
+        let mut stack = innermost;
+        for _ in 0..count {
+            // SAFETY: the caller's promise.
+            unsafe {
+                self.stacks.unpark(&mut *stack);
+                stack = (*stack).parent;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes slots ready: those of free stacks first, which are warm, then those of
+    /// stacks that are idle, then others.
+    fn make_slots_ready(&mut self, count: usize) -> Result<(), TrapCode> {
+        while !self.stacks.has_ready(count) {
+            let mut free = self.context().free_stacks;
+            if self.stacks.take_from_free(&mut free) {
+                self.context_mut().free_stacks = free;
+                continue;
+            }
+            self.park_if_needed();
+            self.stacks.make_slot_ready()?;
+        }
+        Ok(())
+    }
+
+    /// Parks stacks that are idle before there is one more slot, if it is time.
+    pub(crate) fn park_if_needed(&mut self) {
+        if self.stacks.should_park() && !self.stacks.allow_turns() {
+            self.park_stacks(Park::Unused);
+            self.stacks.set_allowance();
+        }
+        self.park_if_out_of_slots();
+    }
+
+    /// Parks all that can be if there is no slot left, and may be none.
+    pub(crate) fn park_if_out_of_slots(&mut self) {
+        if self.stacks.is_out_of_slots() {
+            self.stacks.give_back_unused();
+        }
+        if self.stacks.is_out_of_slots() {
+            self.park_stacks(Park::All);
+        }
+    }
+
+    // ---- when
+
+    /// After a collection: parks stacks that are idle, if there are many slots.
+    pub(crate) fn park_after_collection(&mut self) {
+        if self.stacks.has_many_slots() {
+            self.park_stacks(Park::Unused);
+            self.stacks.reset_allowance();
+        }
+    }
+
+    /// Parks all stacks that are suspended or new, and gives the memory back that they
+    /// had; returns how many.
+    pub fn park_idle(&mut self) -> usize {
+        self.free_released();
+        if self.is_poisoned() {
+            return 0;
+        }
+        let parked = self.park_stacks(Park::All);
+        self.stacks.trim(self.context().free_stacks, 0);
+        parked
+    }
+}
+
+/// The stacks that are suspended up to one, the innermost first.
+///
+/// # Safety
+///
+/// It must be the outermost of suspended stacks, or new, as long as this is used.
+pub(crate) unsafe fn members(
+    outermost: *mut ControlBlock,
+) -> impl Iterator<Item = *mut ControlBlock> {
+    // SAFETY: the caller's promise. The parents of the innermost lead to the outermost.
+    let innermost = unsafe { (*outermost).innermost };
+    // SAFETY: as above.
+    let outside = move |stack: &*mut ControlBlock| unsafe { (**stack).parent };
+    iter::successors(Some(innermost), move |stack| (*stack != outermost).then(|| outside(stack)))
+}
+
+/// Unparks the stack that was switched to. Returns nonzero if the activation ends.
+///
+/// # Safety
+///
+/// The stub must have been switched to, for a parked stack of the store.
+pub(crate) unsafe extern "C" fn unpark_running(
+    context: *mut StoreContext,
+    block: *mut ControlBlock,
+) -> u64 {
+    // SAFETY: generated code holds no reference to the store.
+    let store = unsafe { Store::from_context(context) };
+    // SAFETY: the switch has linked the stack to those that it runs with.
+    match unsafe { store.unpark_running(block) } {
+        Ok(()) => 0,
+        Err(code) => {
+            store.set_ending(Ending::Trap(code));
+            1
+        }
+    }
+}

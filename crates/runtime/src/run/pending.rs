@@ -1,0 +1,523 @@
+//! Activations that wait for a host function.
+//!
+//! A host function whose results come later leaves its call: the stack is then like one
+//! that is suspended, with [what continues the call](crate::arch::stubs) on top. The
+//! activation ends, but nothing of it is given up. It is *frozen*: its root, which stack
+//! ran, and the base of that are set aside, and the root of the next activation is
+//! another one. When the results are there, it is *thawed*: a new activation begins with
+//! what was set aside, and the stack continues.
+//!
+//! ```text
+//!   roots, by depth      frozen                       roots, by depth
+//!   | 0: outer    |      | root, stack, base |        | 0: outer    |
+//!   | 1: waits    | ---> |                   | ---->  | 1: waits    |  it continues
+//!   | 2: idle     |                                   | 2: idle     |
+//! ```
+//!
+//! So any number of activations can wait at the same time, and continue in any order.
+//! To all others a frozen activation is like an outer one in a host call: its stacks
+//! are in use, its root can be switched to by nobody else, and the collector visits its
+//! frames.
+
+use crate::arch::stubs::{self, Left};
+use crate::embedder::{guarded, resume};
+use crate::report::trap::Trap;
+use crate::run::activation::{Ending, Poller, Stop, activate_on};
+use crate::run::interrupt::{Ends, Interrupts};
+use crate::run::rest::{AnyRest, Rest};
+use crate::stack::RootStack;
+use crate::store::Store;
+use ropewalk_abi::builtin::{CATCH, END, GO_ON, Outcome, SUSPEND};
+use ropewalk_abi::clauses::List;
+use ropewalk_abi::{
+    ControlBlock, HostContext, LeftCall, Passage, RawVal, StoreContext, TrapCode, ValType,
+};
+use std::cell::UnsafeCell;
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+/// The rest of a host function that was given up.
+struct GivenUp;
+
+impl Rest for GivenUp {
+    fn poll(&mut self, _: &mut Context<'_>) -> Poll<()> {
+        Poll::Pending
+    }
+
+    fn conclude(self, _: &mut Store) -> Outcome {
+        unreachable!("it is never ready")
+    }
+}
+
+/// What an activation waits for.
+#[derive(Debug)]
+pub struct Waiting {
+    /// The rest of a host function.
+    pub rest: AnyRest,
+    /// Where the scope of its references begins, if it keeps them while it waits.
+    pub scope: Scope,
+    /// Whether it has not been polled yet, so that whoever polls the call must be woken.
+    pub is_due: bool,
+}
+
+/// What an activation waits for, as a [snapshot](crate::snapshot) can say it. It is noted only
+/// where there are such.
+#[derive(Debug, Default)]
+pub enum Awaits {
+    /// Nothing that could be said: a limiter that has not decided.
+    #[default]
+    Unsaid,
+    /// To be polled again: it has stopped at a check point.
+    Turn,
+    /// A host function.
+    Host {
+        /// What it was called with. It lives as long as the store.
+        context: *const HostContext,
+        /// Its arguments, if none is a reference: those would move.
+        arguments: Option<Box<[RawVal]>>,
+    },
+}
+
+impl Awaits {
+    /// A host function that was called with a context and these arguments.
+    ///
+    /// # Safety
+    ///
+    /// The arguments must be there, and the context be that of a host function of the store.
+    unsafe fn host(store: &Store, context: *const HostContext, values: *const RawVal) -> Awaits {
+        // SAFETY: the caller's promise; types live as long as the engine.
+        let arguments = unsafe {
+            let ty = store.options.types.shared_func_type((*(*context).ty).id);
+            let has_references = ty.params().iter().any(|ty| matches!(ty, ValType::Ref(_)));
+            let arguments = std::slice::from_raw_parts(values, ty.params().len());
+            (!has_references).then(|| Box::from(arguments))
+        };
+        Awaits::Host { context, arguments }
+    }
+}
+
+/// Where a scope begins that lasts while a host function waits, if there is one. It lies in
+/// every future that waits, so it is small: more references than that there cannot be.
+#[derive(Clone, Copy, Debug)]
+pub struct Scope(u32);
+
+impl Scope {
+    /// There is none.
+    pub const NONE: Scope = Scope(u32::MAX);
+
+    /// One that begins after so many references.
+    pub fn beginning_at(begin: usize) -> Scope {
+        Scope(u32::try_from(begin).unwrap_or(u32::MAX - 1))
+    }
+
+    fn begin(self) -> Option<usize> {
+        (self.0 != Scope::NONE.0).then_some(self.0 as usize)
+    }
+}
+
+impl Waiting {
+    /// Waits for something that was not ready when it was polled.
+    pub fn polled(rest: AnyRest, scope: Scope) -> Waiting {
+        Waiting { rest, scope, is_due: false }
+    }
+
+    /// Waits for something that was not polled yet.
+    pub fn due(rest: AnyRest) -> Waiting {
+        Waiting { rest, scope: Scope::NONE, is_due: true }
+    }
+
+    /// Returns the rest, which nobody will continue. It may use the store when it is dropped.
+    pub fn give_up(&mut self) -> AnyRest {
+        std::mem::replace(&mut self.rest, AnyRest::new(GivenUp))
+    }
+}
+
+/// An activation has been left because it waits: its number among those that do.
+#[derive(Clone, Copy, Debug)]
+pub struct LeftWaiting(pub(crate) u32);
+
+/// An activation that waits.
+#[derive(Debug)]
+pub struct Pending {
+    /// For what.
+    pub waiting: Waiting,
+    /// Its number among those that wait.
+    number: u32,
+    /// What may end it meanwhile.
+    interrupts: Option<Arc<Interrupts>>,
+}
+
+impl Pending {
+    /// Has whoever polls the call woken when it must go on. Called when the call was just left
+    /// and the store can be used by others: a waker may do anything.
+    pub fn announce(&mut self, waker: &Waker) {
+        if let Some(interrupts) = &self.interrupts {
+            interrupts.wake_at_end(self.number as usize, waker);
+        }
+        if std::mem::take(&mut self.waiting.is_due) {
+            waker.wake_by_ref();
+        }
+    }
+
+    /// Polls what it waits for. It is ready too if the activation is to end.
+    #[inline]
+    pub fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        match self.interrupts {
+            None => self.waiting.rest.poll(context),
+            Some(_) => self.poll_or_end(context),
+        }
+    }
+
+    #[cold]
+    fn poll_or_end(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let interrupts = self.interrupts.as_ref().expect("it can be ended");
+        if interrupts.end() {
+            // What it waits for may use the store when it is dropped.
+            self.waiting.rest = AnyRest::new(Ends);
+        } else if self.waiting.rest.poll(context).is_pending() {
+            interrupts.wake_at_end(self.number as usize, context.waker());
+            return Poll::Pending;
+        }
+        Poll::Ready(())
+    }
+}
+
+/// What is set aside of an activation that waits.
+#[derive(Debug)]
+pub(crate) struct Frozen {
+    pub root: RootStack,
+    pub stack: *mut ControlBlock,
+    pub base: *mut ControlBlock,
+    pub awaits: Awaits,
+    /// What its root refers to, if nobody is sure to keep it.
+    pub _caller: Option<Arc<CallerPlaces>>,
+}
+
+/// What the root of an activation of a [snapshot](crate::snapshot) refers to, in the place of
+/// whoever has called it. The activation and whoever will continue it share it, so that it stays
+/// even if nobody does.
+#[derive(Debug)]
+pub struct CallerPlaces {
+    /// The array with the results, if they are not in a register. Its address is on the stack.
+    pub(crate) values: Option<Box<[UnsafeCell<RawVal>]>>,
+    /// The clauses with which the host has resumed a continuation.
+    pub(crate) clauses: Option<List<Vec<u64>>>,
+}
+
+// SAFETY: what is written there is written by the store's activation, and read when that has
+// ended, by who has the store.
+unsafe impl Send for CallerPlaces {}
+// SAFETY: as above.
+unsafe impl Sync for CallerPlaces {}
+
+impl CallerPlaces {
+    /// The results, if they are not in a register.
+    ///
+    /// # Safety
+    ///
+    /// The activation must have ended.
+    pub unsafe fn values(&self) -> Option<&[RawVal]> {
+        let values = self.values.as_deref()?;
+        // SAFETY: nobody writes there any more; a cell is what is in it.
+        Some(unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), values.len()) })
+    }
+
+    /// The clauses of the host, if it has resumed a continuation.
+    pub fn clauses(&self) -> &[u64] {
+        self.clauses.as_ref().map_or(&[], List::clauses)
+    }
+}
+
+/// How many idle roots stay ready beside those in use.
+const READY_ROOTS: usize = 8;
+
+/// How many spare roots keep their memory at least.
+const WARM_ROOTS: usize = 64;
+
+impl Store {
+    /// Leaves the running call of a host function, which was called with a context and
+    /// arguments, and waits for its results.
+    ///
+    /// # Safety
+    ///
+    /// The arguments must be there, and the context be that of a host function of the store.
+    pub unsafe fn wait_for_host(
+        &mut self,
+        waiting: Waiting,
+        call: LeftCall,
+        context: *const HostContext,
+        values: *const RawVal,
+    ) -> Outcome {
+        let outcome = self.wait(waiting, call);
+        if self.options.snapshots && outcome.ended == SUSPEND {
+            // SAFETY: the caller's promise.
+            self.left_awaiting = unsafe { Awaits::host(self, context, values) };
+        }
+        outcome
+    }
+
+    /// Leaves the running host call, which waits for its results.
+    pub(crate) fn wait(&mut self, waiting: Waiting, call: LeftCall) -> Outcome {
+        // What has called the function is not continued, and nothing lies on its stack any more.
+        if let Err(error) = self.check_usable() {
+            self.set_ending(Ending::Error(error));
+            return Outcome::END;
+        }
+        let room = self.make_room_for_left_call().and_then(|()| self.make_room_to_freeze());
+        if let Err(code) = room {
+            self.set_ending(Ending::Trap(code));
+            return Outcome::END;
+        }
+        let context = self.context_mut();
+        context.passage = Passage::NONE;
+        context.left_call = call;
+        if waiting.scope.begin().is_some() {
+            self.keep_scope_open();
+        }
+        self.set_waiting(waiting);
+        Outcome::SUSPEND
+    }
+
+    /// Says that the newest activation is about to be left, and what it waits for.
+    pub(crate) fn set_waiting(&mut self, waiting: Waiting) {
+        self.left_waiting = Some(waiting);
+        self.set_ending(Ending::Waits);
+    }
+
+    /// Makes room in the lists for one more activation that waits.
+    pub(crate) fn make_room_to_freeze(&mut self) -> Result<(), TrapCode> {
+        if !self.free_frozen.is_empty() {
+            // There was one more before.
+            return Ok(());
+        }
+        let count = self.frozen.len() + 1;
+        let room = self.frozen.try_reserve(1);
+        let free = room.and_then(|()| self.free_frozen.try_reserve(count - self.free_frozen.len()));
+        free.map_err(|_| TrapCode::OutOfMemory)
+    }
+
+    /// Sets the newest activation aside, which is then to be left. There must be
+    /// [room](Self::make_room_to_freeze).
+    pub(crate) fn freeze(&mut self) -> LeftWaiting {
+        // Those after it are idle.
+        let root = self.roots.swap_remove(self.depth - 1);
+        let awaits = match self.options.snapshots {
+            true => std::mem::take(&mut self.left_awaiting),
+            false => Awaits::Unsaid,
+        };
+        let &StoreContext { stack, base, .. } = self.context();
+        let frozen = Frozen { root, stack, base, awaits, _caller: None };
+        let number = match self.free_frozen.pop() {
+            Some(number) => number,
+            None => {
+                self.frozen.push(None);
+                self.frozen.len() - 1
+            }
+        };
+        self.frozen[number] = Some(frozen);
+        // As many blocks there cannot be.
+        LeftWaiting(number as u32)
+    }
+
+    /// An activation that was just left because it waits, for whoever polls it.
+    #[inline]
+    pub fn take_pending(&mut self, left: LeftWaiting) -> Pending {
+        let LeftWaiting(number) = left;
+        let waiting = self.left_waiting.take().expect("it was just left");
+        let interrupts = self.options.interruption.then(|| self.interrupts.clone());
+        Pending { waiting, number, interrupts }
+    }
+
+    /// An activation of a snapshot, set aside.
+    pub(crate) fn restore_frozen(
+        &mut self,
+        frozen: Frozen,
+        waiting: Waiting,
+    ) -> anyhow::Result<Pending> {
+        self.make_room_to_freeze().map_err(Trap::from_code)?;
+        self.frozen.push(Some(frozen));
+        let interrupts = self.options.interruption.then(|| self.interrupts.clone());
+        Ok(Pending { number: self.frozen.len() as u32 - 1, waiting, interrupts })
+    }
+
+    /// Makes the root of an activation that was set aside the one for the next
+    /// activation.
+    fn unfreeze(&mut self, number: usize) -> Thawed {
+        let Frozen { root, stack, base, .. } = self.frozen[number].take().expect("it waits");
+        self.free_frozen.push(number);
+        if self.options.interruption {
+            let waker = self.interrupts.take_waker(number);
+            self.embedder.drop_value(waker);
+        }
+        let block = root.block;
+        self.roots.push(root);
+        let last = self.roots.len() - 1;
+        if last != self.depth {
+            self.roots.swap(self.depth, last);
+            self.set_spare_roots_aside();
+        }
+        if self.warm_roots() > WARM_ROOTS + self.count_pending() {
+            self.cool_roots();
+        }
+        Thawed { root: block, stack, base }
+    }
+
+    /// Keeps few idle roots ready.
+    fn set_spare_roots_aside(&mut self) {
+        while self.roots.len() > self.depth + 1 + READY_ROOTS {
+            self.spare_roots.extend(self.roots.pop());
+        }
+    }
+
+    /// How many spare roots have memory.
+    fn warm_roots(&self) -> usize {
+        self.spare_roots.len() - self.cold_roots
+    }
+
+    /// Takes the memory of half of the spare roots, when there are more of them than
+    /// activations that wait. Those that were used last are used next.
+    #[cold]
+    fn cool_roots(&mut self) {
+        let cold = self.cold_roots + self.warm_roots() / 2;
+        self.spare_roots[self.cold_roots..cold].iter().for_each(RootStack::give_back);
+        self.cold_roots = cold;
+    }
+
+    /// A spare root.
+    pub(crate) fn spare_root(&mut self) -> Option<RootStack> {
+        let root = self.spare_roots.pop();
+        self.cold_roots = self.cold_roots.min(self.spare_roots.len());
+        root
+    }
+
+    /// The stacks that were left in host calls of activations that wait.
+    pub(crate) fn frozen_stacks(&self) -> impl Iterator<Item = &ControlBlock> {
+        // SAFETY: stacks of activations are alive as long as those.
+        self.frozen.iter().flatten().map(|frozen| unsafe { &*frozen.stack })
+    }
+
+    /// The activations that wait.
+    pub(crate) fn all_frozen(&self) -> impl Iterator<Item = &Frozen> {
+        self.frozen.iter().flatten()
+    }
+
+    /// How many activations wait.
+    pub fn count_pending(&self) -> usize {
+        self.frozen.len() - self.free_frozen.len()
+    }
+
+    /// Continues with what has become of a host function.
+    fn conclude(&mut self, waiting: Waiting) -> Outcome {
+        let Waiting { rest, scope, .. } = waiting;
+        let outcome = rest.conclude(self);
+        if let Some(begin) = scope.begin() {
+            self.close_scope(begin);
+        }
+        outcome
+    }
+}
+
+/// The activation that a new one continues.
+struct Thawed {
+    root: *mut ControlBlock,
+    stack: *mut ControlBlock,
+    base: *mut ControlBlock,
+}
+
+/// Continues an activation whose host function is ready; returns the result of what was
+/// called [with words](crate::call_with_words).
+///
+/// # Safety
+///
+/// The activation must be one of the store, and the poller be valid until this returns.
+/// Nothing but the store may be borrowed.
+pub unsafe fn thaw(
+    mut store: NonNull<Store>,
+    pending: Pending,
+    poller: Poller,
+) -> Result<u64, Stop> {
+    let Pending { number, waiting, .. } = pending;
+    let number = number as usize;
+    // SAFETY: the caller has the store borrowed.
+    let inner = unsafe { store.as_mut() };
+    inner.check_usable()?;
+    if inner.depth >= inner.options.max_activations {
+        // SAFETY: the caller's promise.
+        unsafe { give_up(store, number, waiting.scope) };
+        return Err(Stop::Failed(Trap::from_code(TrapCode::CallStackExhausted).into()));
+    }
+    let Thawed { root, stack, base } = inner.unfreeze(number);
+    if inner.is_unusual {
+        inner.trace_enter(root);
+    }
+    // SAFETY: the stack was left in a host call, of which these are the results.
+    unsafe {
+        activate_on(store, root, poller, |context, _| {
+            (*context).stack = stack;
+            (*context).base = base;
+            let store = Store::from_context(context);
+            let outcome = guarded(|| store.conclude(waiting)).unwrap_or_else(|panic| {
+                store.set_ending(Ending::Panic(panic));
+                Outcome::END
+            });
+            if outcome.ended == GO_ON {
+                if store.is_unusual {
+                    store.trace_host_return();
+                }
+                let reference = (*stack).reference;
+                (*context).passage = Passage { to: stack, signal: 0, reference };
+            }
+            match outcome.ended {
+                END => Left::ENDED,
+                CATCH => stubs::enter_landing(context, outcome.value),
+                GO_ON | SUSPEND => {
+                    let Passage { to, signal, reference } = (*context).passage;
+                    if store.options.move_stacks {
+                        store.move_stack(to);
+                    }
+                    stubs::enter_stack(context, to, signal, reference)
+                }
+                other => unreachable!("no outcome: {other}"),
+            }
+        })
+    }
+}
+
+/// Gives an activation up that waits: frees its stacks.
+///
+/// # Safety
+///
+/// As for [`thaw`].
+pub unsafe fn cancel(store: NonNull<Store>, pending: Pending) {
+    let Pending { number, waiting, .. } = pending;
+    let Waiting { rest, scope, .. } = waiting;
+    // It may use the store, and wait for activations of its own.
+    let dropped = guarded(|| drop(rest));
+    // SAFETY: the caller's promise.
+    unsafe { give_up(store, number as usize, scope) };
+    dropped.unwrap_or_else(resume);
+}
+
+unsafe fn give_up(mut store: NonNull<Store>, number: usize, scope: Scope) {
+    // SAFETY: the caller has the store borrowed.
+    let inner = unsafe { store.as_mut() };
+    if inner.is_poisoned() {
+        return;
+    }
+    if let Some(begin) = scope.begin() {
+        inner.close_scope(begin);
+    }
+    let Thawed { root, stack, base } = inner.unfreeze(number);
+    inner.trace_enter(root);
+    // SAFETY: nothing runs.
+    let given_up = unsafe {
+        activate_on(store, root, ptr::null_mut(), |context, _| {
+            (*context).stack = stack;
+            (*context).base = base;
+            Store::from_context(context).set_ending(Ending::Cancelled);
+            Left::ENDED
+        })
+    };
+    debug_assert!(given_up.is_err());
+}

@@ -1,0 +1,231 @@
+//! What the host does with references.
+
+use crate::code::types::{RegisteredType, is_subtype};
+use crate::heap::{Object, ObjectType, OwnedRoot, Root, read_storage, slot_type, write_storage};
+use crate::store::Store;
+use ropewalk_abi::heap::array_size;
+use ropewalk_abi::stack::is_stack;
+use ropewalk_abi::{FuncRef, HeapType, RawVal, RefType, StorageType, TrapCode, TypeKind};
+
+impl Store {
+    /// Puts a reference into the hands of the host, until its scope ends. Outside of
+    /// all scopes, until [so many](UNSCOPED) newer ones are made.
+    pub fn root(&mut self, reference: u64) -> Root {
+        if self.depth == 0 && self.heap.roots.open_scopes == 0 {
+            return self.heap.roots.add_unscoped(reference);
+        }
+        self.heap.roots.add(reference)
+    }
+
+    /// The same for the host. If there is no memory for it, what the host gets is as if its
+    /// scope had ended.
+    pub fn root_for_host(&mut self, reference: u64) -> Root {
+        match self.heap.roots.make_room(1) {
+            true => self.root(reference),
+            false => self.heap.roots.ended(),
+        }
+    }
+
+    /// The reference in the hands of the host, unless its scope has ended.
+    pub fn rooted(&self, root: Root) -> Option<u64> {
+        self.heap.roots.get(root)
+    }
+
+    /// Puts a reference into the hands of the host, as long as somebody has it, unless there
+    /// is no memory for that.
+    pub fn own(&mut self, reference: u64) -> Option<OwnedRoot> {
+        self.heap.roots.own(reference)
+    }
+
+    /// The reference that somebody owns.
+    pub fn owned(&self, root: &OwnedRoot) -> u64 {
+        root.reference()
+    }
+
+    /// Where a scope of references begins that are made from now on by a host function
+    /// that runs.
+    #[inline]
+    pub fn begin_scope(&self) -> usize {
+        self.heap.roots.len()
+    }
+
+    /// Ends a scope.
+    #[inline]
+    pub fn end_scope(&mut self, begin: usize) {
+        if self.heap.roots.len() != begin {
+            self.heap.roots.truncate(begin);
+        }
+    }
+
+    /// Opens a scope that may last while nothing runs; returns where it begins.
+    pub fn open_scope(&mut self) -> usize {
+        self.heap.roots.open_scopes += 1;
+        self.begin_scope()
+    }
+
+    /// Closes an open scope.
+    pub fn close_scope(&mut self, begin: usize) {
+        // Two scopes can be swapped, and then each closes what the other opened.
+        let open = &mut self.heap.roots.open_scopes;
+        *open = open.saturating_sub(1);
+        self.end_scope(begin);
+    }
+
+    /// Lets the scope of a host function last while nothing runs.
+    pub(crate) fn keep_scope_open(&mut self) {
+        self.heap.roots.open_scopes += 1;
+    }
+
+    /// Collects garbage.
+    pub fn gc(&mut self) {
+        // Without a need for room this fails only for want of memory to copy
+        // to, and then everything stays where it is.
+        let _ = self.collect(0);
+        self.continue_panic();
+    }
+
+    /// How many collections there were.
+    pub fn collections(&self) -> u64 {
+        self.heap.collections()
+    }
+
+    /// How many bytes the objects of the heap take, with garbage.
+    pub fn heap_used(&self) -> usize {
+        self.heap.used(self.context())
+    }
+
+    /// Whether a reference has a type.
+    ///
+    /// Of a continuation only that it is one: which type it has is known only
+    /// by whoever has it.
+    ///
+    /// # Safety
+    ///
+    /// The reference must be of the store, and be a function exactly if the
+    /// type is one of functions.
+    pub unsafe fn has_type(&self, reference: u64, ty: RefType) -> bool {
+        if reference == 0 {
+            return ty.nullable;
+        }
+        let types = &self.options.types;
+        match ty.heap {
+            HeapType::Func => true,
+            HeapType::Cont => is_stack(reference),
+            HeapType::NoFunc | HeapType::NoExtern | HeapType::None => false,
+            HeapType::NoExn | HeapType::NoCont => false,
+            HeapType::Concrete(number) if types.kind(number) == TypeKind::Cont => {
+                is_stack(reference)
+            }
+            HeapType::Concrete(number) if types.kind(number) == TypeKind::Func => {
+                let expected = types.get(number);
+                // SAFETY: a function reference points to a function, whose type
+                // lives as long as the engine.
+                unsafe { is_subtype(&*(*(reference as *const FuncRef)).ty, &*expected.info()) }
+            }
+            _ if is_stack(reference) => false,
+            heap => {
+                // SAFETY: the caller's promise; it is not a function.
+                let object = unsafe { Object::from_reference(reference) };
+                match object {
+                    None => is_type_of_i31(heap),
+                    Some(object) => self.object_has_type(object, heap),
+                }
+            }
+        }
+    }
+
+    fn object_has_type(&self, object: Object, heap: HeapType) -> bool {
+        let kind = object.ty().kind;
+        match heap {
+            // What is made external stays what it is, and the other way round.
+            HeapType::Any | HeapType::Extern => kind != TypeKind::Func,
+            HeapType::Exn => kind == TypeKind::Func,
+            HeapType::Eq => matches!(kind, TypeKind::Struct | TypeKind::Array),
+            HeapType::Struct => kind == TypeKind::Struct,
+            HeapType::Array => kind == TypeKind::Array,
+            HeapType::Concrete(number) => {
+                let expected = self.options.types.get(number);
+                // SAFETY: types live as long as the engine.
+                is_subtype(object.ty(), unsafe { &*expected.info() })
+            }
+            _ => false,
+        }
+    }
+
+    /// The kind of the object that a reference refers to; none for null and
+    /// `i31`.
+    ///
+    /// # Safety
+    ///
+    /// The reference must be of the store, and not to a function.
+    pub unsafe fn object_type(&self, reference: u64) -> Option<ObjectType> {
+        // SAFETY: the caller's promise.
+        let object = unsafe { Object::from_reference(reference) }?;
+        let ty = object.ty();
+        Some(match ty.kind {
+            TypeKind::Extern => ObjectType::Extern,
+            TypeKind::Func => ObjectType::Exception(object.tag()),
+            TypeKind::Struct => ObjectType::Struct(self.options.types.get(ty.id)),
+            TypeKind::Array => ObjectType::Array(self.options.types.get(ty.id), object.len()),
+            TypeKind::Cont => unreachable!("continuations do not lie in the heap"),
+        })
+    }
+
+    /// A new object of a struct or array type, of zeroes; `len` is an array's.
+    pub fn new_object(&mut self, ty: &RegisteredType, len: u32) -> Result<u64, TrapCode> {
+        let size = match ty.ty().composite.kind() {
+            TypeKind::Array => array_size(ty.layout().size, len),
+            _ => u64::from(ty.layout().size),
+        };
+        let object = self.allocate(ty.info(), size)?;
+        if ty.ty().composite.kind() == TypeKind::Array {
+            object.set_len(len);
+        }
+        Ok(object.reference())
+    }
+
+    /// Reads a field of a struct, an element of an array, or a value of an
+    /// exception; packed integers are zero-extended.
+    ///
+    /// # Safety
+    ///
+    /// The reference must be of the store, to an object that has it.
+    pub unsafe fn read_slot(&self, reference: u64, index: u32) -> RawVal {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let (place, storage) = self.slot(reference, index);
+            read_storage(place, storage)
+        }
+    }
+
+    /// Writes a field of a struct, an element of an array, or a value of an
+    /// exception.
+    ///
+    /// # Safety
+    ///
+    /// The reference must be of the store, to an object that has it, and the
+    /// value have its type.
+    pub unsafe fn write_slot(&mut self, reference: u64, index: u32, value: &RawVal) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let (place, storage) = self.slot(reference, index);
+            write_storage(place, storage, value);
+        }
+    }
+
+    unsafe fn slot(&self, reference: u64, index: u32) -> (*mut u8, StorageType) {
+        // SAFETY: the caller's promise.
+        let object = unsafe { Object::from_reference(reference) }.expect("not null");
+        let ty = self.options.types.get(object.ty().id);
+        let storage = slot_type(&ty, index).storage;
+        let place = match ty.ty().composite.kind() {
+            TypeKind::Array => object.element(index),
+            _ => object.at(ty.layout().offsets[index as usize]),
+        };
+        (place, storage)
+    }
+}
+
+fn is_type_of_i31(heap: HeapType) -> bool {
+    matches!(heap, HeapType::I31 | HeapType::Eq | HeapType::Any | HeapType::Extern)
+}
