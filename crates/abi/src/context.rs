@@ -274,6 +274,8 @@ pub struct StoreContext {
     pub saved_word: usize,
     /// The store that this belongs to, for the runtime's use.
     pub store: *mut c_void,
+    /// The functions of the runtime that stubs call, for the runtime's use.
+    pub calls: *const c_void,
 }
 
 /// The registers of a function that was stopped: all but the stack pointer and the frame

@@ -2,7 +2,7 @@
 
 use ropewalk_abi::life::Life;
 use ropewalk_abi::{HeapType, MemoryType, TypeKind, ValType};
-use ropewalk_runtime::store::{GlobalItem, GlobalPlace};
+use ropewalk_runtime::vm::global::{GlobalItem, GlobalPlace};
 use ropewalk_runtime::{Frame, Instance, LoadedModule, StackInfo, StackList, Store};
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -5,7 +5,7 @@ use crate::store::{self, AsContext, AsContextMut};
 use crate::val::Val;
 use anyhow::Result;
 use ropewalk_abi::GlobalType;
-use ropewalk_runtime::store::GlobalItem;
+use ropewalk_runtime::vm::global::GlobalItem;
 use ropewalk_runtime::{Store as RuntimeStore, StoreId};
 
 /// A global of a store.

@@ -16,8 +16,8 @@ use ropewalk_abi::builtin::Outcome;
 use ropewalk_abi::{RawVal, ValType};
 use ropewalk_runtime::host::continuation;
 use ropewalk_runtime::run::pending;
-use ropewalk_runtime::run::pending::CallerPlaces;
 use ropewalk_runtime::snapshot::{ImportName, RestoredCall as RuntimeCall, ResumedByHost};
+use ropewalk_runtime::store::pending::CallerPlaces;
 use ropewalk_runtime::{AnyRest, NOBODY, Pending, Rest, Stop, Store as RuntimeStore, StoreId};
 
 use std::fmt;

@@ -70,7 +70,7 @@ pub(crate) type Exactly<T> = PhantomData<fn(T) -> T>;
 impl<T> Store<T> {
     /// A store of an engine.
     pub fn new(engine: &Engine, data: T) -> Store<T> {
-        let runtime = RuntimeStore::new(engine.store_options());
+        let runtime = ropewalk_runtime::new_store(engine.store_options());
         let engine = engine.clone();
         Store {
             inner: Box::new(StoreInner {

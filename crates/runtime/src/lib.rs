@@ -43,6 +43,7 @@ pub mod store;
 pub mod vm;
 
 pub use arch::stubs::host_words;
+pub use builtins::new_store;
 pub use code::jitdump::JitDump;
 pub use code::memory_image::{DataInFile, MemoryImages};
 pub use code::source::{Place, Source};
@@ -52,7 +53,7 @@ pub use embedder::{
     Answer, Answers, Growth, Refused, ResourceLimiter, ResourceLimiterAsync, Undecided,
 };
 pub use heap::{HeapOptions, OwnedRoot, Root};
-pub use host::continuation::{CameBack, Released};
+pub use host::continuation::CameBack;
 pub use observe::profile::{Profile, Sample};
 pub use os::try_box::try_box;
 pub use report::backtrace::{Backtrace, Boundary, Frame};
@@ -60,14 +61,17 @@ pub use report::host_error::HostError;
 pub use report::stack_list::{StackInfo, StackList};
 pub use report::trap::Trap;
 pub use report::waits::Waits;
-pub use run::activation::{
-    Ending, NOBODY, Poller, Polling, Stop, UncaughtException, Words, call, call_by, call_with_words,
-};
-pub use run::fuel::{FuelHook, OutOfFuel};
-pub use run::instantiate::{Instance, InstantiateError};
-pub use run::interrupt::Interrupts;
-pub use run::link::{ImportValue, LinkError};
-pub use run::pending::{Pending, Scope, Waiting};
-pub use run::rest::{AnyRest, Rest};
+pub use run::activation::{Stop, UncaughtException, Words, call, call_by, call_with_words};
+pub use run::instantiate::InstantiateError;
+pub use run::link::LinkError;
 pub use run::signal::install as install_signal_handlers;
-pub use store::{HostFunction, StackStatistics, Store, StoreId, StoreOptions, Trampoline};
+pub use store::fuel::{FuelHook, OutOfFuel};
+pub use store::interrupts::Interrupts;
+pub use store::pending::{AnyRest, Pending, Rest, Scope, Waiting};
+pub use store::running::{Ending, NOBODY, Poller, Polling};
+pub use store::{StackStatistics, Store, StoreOptions};
+pub use vm::host_function::{HostFunction, Trampoline};
+pub use vm::import::ImportValue;
+pub use vm::instance::Instance;
+pub use vm::released::Released;
+pub use vm::store_id::StoreId;

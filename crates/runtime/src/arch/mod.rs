@@ -9,8 +9,10 @@
 //! | `interrupted` | the registers of a thread that a signal has interrupted |
 //! | `frames` | what functions do before their frame is linked into the chain |
 //!
-//! The other half is `arch` of the compiler.
+//! The functions that stubs call are in [`calls`]. The other half is `arch` of the compiler.
 
+pub(crate) mod calls;
+pub(crate) mod fault;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 #[cfg(target_arch = "x86_64")]

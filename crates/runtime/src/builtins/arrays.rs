@@ -3,7 +3,7 @@
 use super::{Calling, Result, pieces, range, unpair};
 use crate::code::types::RegisteredType;
 use crate::heap::Object;
-use crate::run::interrupt::Interrupts;
+use crate::store::interrupts::Interrupts;
 use ropewalk_abi::heap::array_size;
 use ropewalk_abi::{RawVal, TrapCode, TypeInfo};
 use std::ops::Range;

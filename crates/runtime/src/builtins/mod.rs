@@ -3,21 +3,24 @@
 //! Each function returns an [`Outcome`]: continue, perhaps with a value, or end
 //! the activation with the trap that it has noted in the store.
 
-use crate::run::activation::Ending;
-use crate::run::instantiate::Instance;
 use crate::run::lifecycle;
 use crate::run::waiting_builtin::BuiltinCall;
 use crate::stack::Park;
 use crate::stack::mark::MarkKind;
 use crate::store::Store;
+use crate::store::running::Ending;
+use crate::vm::instance::Instance;
+use crate::vm::instance::range;
 use arrays::*;
 use ropewalk_abi::builtin::{BuiltinPointer, END, LEAVE_FREED, Outcome};
 use ropewalk_abi::stack::{KIND_SHIFT, StackKind};
 use ropewalk_abi::{Builtin, ControlBlock, FuncRef, InstanceHeader, TagDef, TrapCode, TypeInfo};
-use std::ops::Range;
 
 mod arrays;
+mod entry_points;
 mod pieces;
+
+pub use entry_points::new_store;
 
 type Result<T> = std::result::Result<T, TrapCode>;
 
@@ -518,10 +521,4 @@ fn stack_kind(word: u64) -> StackKind {
 /// The indices that travel as one word.
 fn unpair(word: u64) -> (u64, u64) {
     (word >> 32, word & 0xffff_ffff)
-}
-
-/// A range of `len` from `start` that lies within `end`.
-pub(crate) fn range(start: u64, len: u64, end: usize) -> Option<Range<usize>> {
-    let stop = start.checked_add(len)?;
-    (stop <= end as u64).then_some(start as usize..stop as usize)
 }

@@ -1,7 +1,7 @@
 //! Instructions that move much are done in pieces, so that they can be interrupted
 //! in between.
 
-use crate::run::interrupt::Interrupts;
+use crate::store::interrupts::Interrupts;
 use ropewalk_abi::TrapCode;
 use std::ops::Range;
 

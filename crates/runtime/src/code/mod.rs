@@ -1,8 +1,7 @@
 //! Loaded code.
 
-pub(crate) mod debugger;
 pub mod jitdump;
-mod lines;
+pub(crate) mod lines;
 pub mod memory_image;
 pub mod perf_map;
 pub mod precompiled;
@@ -10,21 +9,19 @@ pub(crate) mod registry;
 pub mod source;
 pub mod types;
 
-use crate::code::debugger::Registration;
 use crate::code::memory_image::MemoryImages;
 use crate::code::precompiled::code::{Admission, Code};
 use crate::code::precompiled::{Precompiled, PrecompiledError};
 use crate::code::source::Source;
 use crate::os::limits;
 use crate::os::mapping::{Map, PAGE};
-use crate::run::link::ImportValue;
-use crate::store::Store;
 use ropewalk_abi::code::{CodeImage, CodeTables, FunctionCode, index};
 use ropewalk_abi::module::{Item, ModuleInfo};
 use ropewalk_abi::{
     ExternType, FuncType, GlobalType, HeapType, InstanceLayout, RefType, TableType, TagType,
     TypeInfo, ValType,
 };
+use std::any::Any;
 use std::ffi::c_void;
 use std::io;
 use std::sync::{Arc, OnceLock};
@@ -38,7 +35,7 @@ pub struct CodeMemory {
     /// They lie in what is kept below, which does not change.
     tables: CodeTables<'static>,
     /// What debuggers are told of it, if they are.
-    pub(crate) registration: Option<Registration>,
+    pub(crate) registration: Option<Box<dyn Any + Send + Sync>>,
     kept: Kept,
 }
 
@@ -269,27 +266,9 @@ impl LoadedModule {
     }
 
     /// How many memories with 32-bit addresses it defines.
-    fn count_memories32(&self) -> usize {
+    pub(crate) fn count_memories32(&self) -> usize {
         let defined = self.info.memories.iter().skip(self.info.imported_memories as usize);
         defined.filter(|ty| !ty.memory64).count()
-    }
-
-    /// Whether there is address space for its memories, of which some are given, to be used
-    /// by its code.
-    pub fn has_space(&self, store: &Store, imports: &[ImportValue]) -> bool {
-        let count = self.count_memories32();
-        self.checks_memories
-            || self.can_use(store, imports)
-                && (count == 0 || store.options.memories.has_space(count))
-    }
-
-    /// Whether its code can use the memories that are given.
-    pub(crate) fn can_use(&self, store: &Store, imports: &[ImportValue]) -> bool {
-        self.checks_memories
-            || imports.iter().all(|import| match import {
-                ImportValue::Memory(memory) => store.memory(*memory).needs_no_checks(),
-                _ => true,
-            })
     }
 
     /// A type in which others are named by their numbers in the engine.

@@ -1,8 +1,8 @@
 //! Bag of stacks: the uncommon cases.
 
 use crate::heap::Object;
-use crate::run::activation::Ending;
 use crate::store::Store;
+use crate::store::running::Ending;
 use ropewalk_abi::TrapCode;
 use ropewalk_abi::builtin::Outcome;
 use ropewalk_abi::stack::{StackKind, kind_bits};

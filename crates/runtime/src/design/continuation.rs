@@ -1,7 +1,7 @@
 //! Typed continuations: the uncommon cases.
 
-use crate::run::activation::Ending;
 use crate::store::Store;
+use crate::store::running::Ending;
 use ropewalk_abi::builtin::Outcome;
 use ropewalk_abi::stack::{ClauseKind, EVERY_TAG, StackKind, tag_of_handler};
 use ropewalk_abi::{ControlBlock, TagDef, TrapCode, clauses};

@@ -22,10 +22,14 @@
 use crate::arch::stubs::{self, Left};
 use crate::host::switch::{continue_from, trap};
 use crate::report::backtrace::Backtrace;
-use crate::run::activation::{Ending, NOBODY, Poller, Stop, activate, activate_on};
-use crate::run::pending::LeftWaiting;
+use crate::run::activation::{Stop, activate, activate_on};
 use crate::stack::LeftAt;
-use crate::store::{Store, StoreId};
+use crate::store::Store;
+use crate::store::pending::LeftWaiting;
+use crate::store::running::Ending;
+use crate::store::running::NOBODY;
+use crate::store::running::Poller;
+use crate::vm::released::Released;
 use ropewalk_abi::builtin::{CATCH, Outcome};
 use ropewalk_abi::clauses::List;
 use ropewalk_abi::stack::{
@@ -41,8 +45,8 @@ use std::collections::TryReserveError;
 use std::ffi::c_void;
 use std::num::NonZeroU64;
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// What a continuation that the host has resumed came back with. The values are in
 /// the transfer area.
@@ -57,32 +61,6 @@ pub enum CameBack {
         /// The rest of it, which the host holds.
         reference: u64,
     },
-}
-
-/// Continuations whose owners have dropped them where the store was not at hand.
-#[derive(Debug)]
-pub struct Released {
-    store: StoreId,
-    any: AtomicBool,
-    references: Mutex<Vec<u64>>,
-}
-
-impl Released {
-    /// Those of a store.
-    pub(crate) fn of(store: StoreId) -> Released {
-        Released { store, any: AtomicBool::default(), references: Mutex::default() }
-    }
-
-    /// The store.
-    pub fn store(&self) -> StoreId {
-        self.store
-    }
-
-    /// Has the store free a continuation that the host holds when it is next used.
-    pub fn push(&self, reference: u64) {
-        self.references.lock().expect("nobody panics with it").push(reference);
-        self.any.store(true, Ordering::Release);
-    }
 }
 
 /// Resumes a continuation that the host holds with the values that are in the transfer

@@ -13,9 +13,11 @@
 
 use crate::arch::stubs::{self, Left};
 use crate::host::continuation::activate_held;
-use crate::run::activation::{Ending, Poller, Stop, activate};
+use crate::run::activation::{Stop, activate};
 use crate::run::lifecycle::invalid_stack;
 use crate::store::Store;
+use crate::store::running::Ending;
+use crate::store::running::Poller;
 use ropewalk_abi::builtin::CATCH;
 use ropewalk_abi::clauses::{self, List};
 use ropewalk_abi::stack::{ClauseKind, StackKind, handler_word, kind_bits, tag_of_handler};

@@ -8,10 +8,9 @@
 
 use super::frames::Frames;
 use crate::report::violation::Violation;
-use crate::run::activation::Ending;
-use crate::run::lifecycle::owned_by;
 use crate::stack::{Bound, LeftAt, Stacks, packed_size, parked_sp};
 use crate::store::Store;
+use crate::store::running::Ending;
 use ropewalk_abi::builtin::{END, Outcome};
 use ropewalk_abi::life::Life;
 use ropewalk_abi::stack::{
@@ -440,7 +439,7 @@ impl<'a> Check<'a> {
         let stack = self.block(number);
         if !stack.owns {
             for frame in Frames::of_suspended(self.store, stack) {
-                let owns = owned_by(&frame, 0).any(|word| self.stacks().valid(word).is_some());
+                let owns = frame.owned(0).any(|word| self.stacks().valid(word).is_some());
                 ensure!(!owns, number, "a frame owns a stack, and it does not say so");
             }
         }

@@ -120,4 +120,16 @@ impl<'a> Frame<'a> {
         let (module, site) = (self.call.module?, self.call.site?);
         Some((module.code.tables(), site, self.fp - site.frame_size as usize))
     }
+
+    /// What the frame owns, but for the first ones: references to stacks, and to objects with
+    /// those of its locals.
+    pub fn owned(&self, kept: usize) -> impl Iterator<Item = u64> + use<'a> {
+        let words = self.site().map(|(image, site, sp)| {
+            let left = image.owned_of(site).iter().skip(kept);
+            // SAFETY: the list of the call says that a reference is there, and the frame is
+            // suspended.
+            left.map(move |offset| unsafe { *((sp + *offset as usize) as *const u64) })
+        });
+        words.into_iter().flatten()
+    }
 }

@@ -1,5 +1,6 @@
-//! Watching what runs: traces and profiles.
+//! Watching what runs: traces, profiles, and what native debuggers are told.
 
+mod debugger;
 pub(crate) mod frame_tree;
 pub mod profile;
 pub mod trace;

@@ -6,9 +6,9 @@
 
 use crate::heap::Object;
 use crate::inspect::frames::Frames;
-use crate::run::const_expr::ConstValue;
 use crate::stack::{LeftAt, Reached, Swept};
 use crate::store::Store;
+use crate::vm::const_value::ConstValue;
 use ropewalk_abi::heap::is_object;
 use ropewalk_abi::stack::{
     FIBER_EXTRAS, KIND_MASK, NEW_STACK_ARGUMENTS, NEXT_GENERATION, Purpose, block_number, is_stack,

@@ -2,26 +2,10 @@
 
 use crate::heap::{Object, write_storage};
 use crate::store::Store;
+use crate::vm::const_value::ConstValue;
 use ropewalk_abi::heap::{array_size, i31};
 use ropewalk_abi::module::{ConstExpr, ConstOp};
 use ropewalk_abi::{CompositeType, RawVal, StorageType, TrapCode};
-
-/// A value on the stack of a constant expression. The collector follows those
-/// that are references to objects.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum ConstValue {
-    Other(RawVal),
-    Reference(u64),
-}
-
-impl ConstValue {
-    fn raw(self) -> RawVal {
-        match self {
-            ConstValue::Other(value) => value,
-            ConstValue::Reference(reference) => RawVal::from_u64(reference),
-        }
-    }
-}
 
 impl Store {
     /// The value of an expression of an instance's module.

@@ -8,8 +8,8 @@
 use crate::heap::Object;
 use crate::inspect::frames::{Frame, Frames};
 use crate::report::backtrace::Backtrace;
-use crate::run::activation::Ending;
 use crate::store::Store;
+use crate::store::running::Ending;
 use ropewalk_abi::builtin::Outcome;
 use ropewalk_abi::code::index;
 use ropewalk_abi::stack::Purpose;

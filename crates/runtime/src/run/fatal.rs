@@ -3,8 +3,8 @@
 //! They are written by the handler of signals: nothing here allocates, takes a lock
 //! or calls what is not async-signal-safe.
 
+use crate::arch::fault::Fault;
 use crate::code::registry;
-use crate::run::fault::Fault;
 use crate::store::Store;
 use ropewalk_abi::code::index;
 use std::fmt::{self, Write};

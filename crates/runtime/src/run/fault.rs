@@ -6,6 +6,7 @@
 //! a WebAssembly stack, where nothing but generated code and our stubs ever runs,
 //! is a bug of the engine; nothing can be relied on any more.
 
+use crate::arch::fault::Fault;
 use crate::arch::frames::is_trap_instruction;
 use crate::arch::interrupted::GENERAL_PROTECTION;
 use crate::code::precompiled::code::Admission;
@@ -17,22 +18,6 @@ use ropewalk_abi::access::{PAGE, is_through_null};
 use ropewalk_abi::signature::TRANSFER_SLOTS;
 use ropewalk_abi::{ControlBlock, RawVal, TrapCode};
 use std::mem::size_of;
-
-/// What the kernel says of a fault.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Fault {
-    pub signal: c_int,
-    /// Why it was raised: `si_code`.
-    pub code: c_int,
-    /// Where memory was accessed. Zero where the processor does not say.
-    pub address: usize,
-    /// The number of the processor's exception, the last one if this is none.
-    pub exception: i64,
-    /// Whether memory was written, if it was accessed.
-    pub was_writing: bool,
-    pub pc: usize,
-    pub sp: usize,
-}
 
 /// What a fault is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -18,12 +18,13 @@
 //!
 //! The runtime, where it needs room on a stack that waits, asks for it before it begins.
 
+use crate::arch::fault::Fault;
 use crate::arch::interrupted::{Interrupted, Saved};
-use crate::run::activation::Ending;
-use crate::run::fault::{self, Fault};
+use crate::run::fault::{self};
 use crate::stack;
 use crate::stack::LeavePoint;
 use crate::store::Store;
+use crate::store::running::Ending;
 use ropewalk_abi::builtin::{END, GO_ON};
 use ropewalk_abi::{ControlBlock, StoreContext, TrapCode};
 

@@ -1,43 +1,30 @@
-//! Instances and how they come to be.
+//! Instantiation.
 //!
 //! Instantiation follows the specification: allocate everything, evaluate the
 //! globals, then the element segments, then the data segments; the caller runs
 //! the start function. What went before a trap stays done.
 
-use crate::builtins::range;
 use crate::code::LoadedModule;
 use crate::embedder::Growth;
 use crate::report::trap::Trap;
-use crate::run::link::{self, ImportValue, LinkError};
-use crate::store::{GlobalItem, GlobalPlace, HostFunction, Store};
+use crate::run::link::{self, LinkError};
+use crate::store::Store;
+use crate::vm::global::GlobalItem;
+use crate::vm::host_function::HostFunction;
+use crate::vm::import::ImportValue;
+use crate::vm::instance::{ExportPlace, Instance, range};
 use crate::vm::memory::{Memory, MemoryError};
 use crate::vm::table::{Table, TableError};
 use ropewalk_abi::clauses::{ListHead, SLOTS_END};
 use ropewalk_abi::module::{ElementItems, Item, SegmentMode};
 use ropewalk_abi::stack::handler_word;
 use ropewalk_abi::{
-    FuncImport, FuncRef, HostContext, InstanceHeader, MemoryDef, RawVal, TableDef, TagDef,
-    TrapCode, TypeInfo, ValType,
+    FuncImport, FuncRef, HostContext, InstanceHeader, MemoryDef, TableDef, TrapCode, TypeInfo,
+    ValType,
 };
-use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
-
-/// An instance of a module.
-#[derive(Debug)]
-pub struct Instance {
-    place: ExportPlace,
-    module: Arc<LoadedModule>,
-    /// For each memory of the module, its number in the store.
-    pub(crate) memories: Vec<usize>,
-    /// For each table of the module, its number in the store.
-    pub(crate) tables: Vec<usize>,
-    /// The element segments; dropped ones are empty.
-    pub(crate) elements: Vec<Vec<u64>>,
-    /// Which data segments were dropped.
-    dropped_data: Vec<bool>,
-}
 
 /// Why a module could not be instantiated.
 #[derive(Debug, thiserror::Error)]
@@ -57,172 +44,6 @@ pub enum InstantiateError {
     /// Who limits the store has refused something.
     #[error(transparent)]
     Limiter(anyhow::Error),
-}
-
-/// The memory of an instance, which generated code knows by its address.
-#[derive(Debug)]
-struct ExportPlace {
-    header: NonNull<InstanceHeader>,
-    layout: Layout,
-}
-
-// SAFETY: the memory is used only together with the store that owns it.
-unsafe impl Send for ExportPlace {}
-// SAFETY: as above.
-unsafe impl Sync for ExportPlace {}
-
-impl ExportPlace {
-    fn new(size: usize) -> ExportPlace {
-        let layout = Layout::from_size_align(size, 16).expect("instances are smaller than 2 GiB");
-        // SAFETY: an instance has at least its header.
-        let memory = unsafe { alloc_zeroed(layout) };
-        match NonNull::new(memory.cast()) {
-            Some(header) => ExportPlace { header, layout },
-            None => handle_alloc_error(layout),
-        }
-    }
-
-    /// A pointer to what is at an offset that the layout gave.
-    fn at<T>(&self, offset: i32) -> NonNull<T> {
-        let offset = offset as usize;
-        assert!(offset + size_of::<T>() <= self.layout.size());
-        // SAFETY: the offset lies in the allocation.
-        unsafe { self.header.cast::<u8>().add(offset).cast() }
-    }
-
-    fn write<T>(&self, offset: i32, value: T) {
-        // SAFETY: `at` checks the bounds; layouts align their offsets.
-        unsafe { self.at(offset).write(value) }
-    }
-
-    fn write_all<T: Copy>(&self, offset: i32, values: &[T]) {
-        for (i, value) in values.iter().enumerate() {
-            self.write(offset + (i * size_of::<T>()) as i32, *value);
-        }
-    }
-}
-
-impl Drop for ExportPlace {
-    fn drop(&mut self) {
-        // SAFETY: allocated in `new` with this layout.
-        unsafe { dealloc(self.header.as_ptr().cast(), self.layout) }
-    }
-}
-
-impl Instance {
-    /// The module it is an instance of.
-    pub fn module(&self) -> &Arc<LoadedModule> {
-        &self.module
-    }
-
-    pub(crate) fn header(&self) -> NonNull<InstanceHeader> {
-        self.place.header
-    }
-
-    /// A function, as a value; only for those that are used as values.
-    pub fn func_ref(&self, function: u32) -> NonNull<FuncRef> {
-        let number = self.module.info.func_refs[function as usize];
-        self.place.at(self.module.layout.func_ref(number))
-    }
-
-    /// A table, by its number in the store.
-    pub fn table(&self, table: u32) -> usize {
-        self.tables[table as usize]
-    }
-
-    /// A memory, by its number in the store.
-    pub fn memory(&self, memory: u32) -> usize {
-        self.memories[memory as usize]
-    }
-
-    /// A global.
-    pub fn global(&self, global: u32) -> GlobalItem {
-        let ty = self.module.engine_global_type(self.module.info.globals[global as usize]);
-        GlobalItem { place: GlobalPlace(self.global_place(global)), ty }
-    }
-
-    fn global_place(&self, global: u32) -> NonNull<RawVal> {
-        let layout = &self.module.layout;
-        if global >= self.module.info.imported_globals {
-            return self.place.at(layout.defined_global(global));
-        }
-        // SAFETY: imports are in place before anything asks for them.
-        unsafe { self.place.at::<NonNull<RawVal>>(layout.imported_global(global)).read() }
-    }
-
-    /// An imported function, as calls use it.
-    pub(crate) fn function_import(&self, function: u32) -> FuncImport {
-        let offset = self.module.layout.imported_function(function);
-        // SAFETY: imports are in place before anything asks for them.
-        unsafe { self.place.at::<FuncImport>(offset).read() }
-    }
-
-    /// Which data segments were dropped.
-    pub(crate) fn dropped_data(&self) -> &[bool] {
-        &self.dropped_data
-    }
-
-    /// The context of an imported function, if that is one of the host.
-    pub(crate) fn host_context(&self, function: u32) -> Option<HostContext> {
-        // SAFETY: it is filled if the import is a function of the host.
-        self.host_context_place(function).map(|place| unsafe { place.read() })
-    }
-
-    /// Where the same lies.
-    pub(crate) fn host_context_place(&self, function: u32) -> Option<*const HostContext> {
-        let place = self.place.at::<HostContext>(self.module.layout.host_context(function));
-        let import = self.function_import(function);
-        ptr::eq(import.context, place.as_ptr().cast()).then_some(place.as_ptr().cast_const())
-    }
-
-    /// Whether a context is that of an imported function.
-    pub(crate) fn is_host_context(&self, function: u32, context: &HostContext) -> bool {
-        let place = self.place.at::<HostContext>(self.module.layout.host_context(function));
-        ptr::eq(place.as_ptr(), context)
-    }
-
-    /// The number of the record of a function of its own, by its code.
-    pub(crate) fn func_ref_with_code(&self, code: *const std::ffi::c_void) -> Option<u32> {
-        let numbers = 0..self.module.info.func_ref_count;
-        numbers.into_iter().find(|number| {
-            // SAFETY: the records are filled when the instance is made.
-            let func_ref = unsafe { self.func_ref_by_number(*number).read() };
-            ptr::eq(func_ref.code, code) && ptr::eq(func_ref.context, self.header().as_ptr().cast())
-        })
-    }
-
-    /// The record of a function, by its number.
-    pub(crate) fn func_ref_by_number(&self, number: u32) -> NonNull<FuncRef> {
-        self.place.at(self.module.layout.func_ref(number))
-    }
-
-    /// A tag.
-    pub fn tag(&self, tag: u32) -> NonNull<TagDef> {
-        // SAFETY: tags are in place before anything asks for them.
-        unsafe { self.place.at::<NonNull<TagDef>>(self.module.layout.tag(tag)).read() }
-    }
-
-    /// Calls a function with the references in element segments that are
-    /// followed.
-    pub(crate) fn visit_elements(&mut self, visit: &mut impl FnMut(&mut u64)) {
-        let info = &self.module.info;
-        for (segment, elements) in info.elements.iter().zip(&mut self.elements) {
-            if info.is_collected(ValType::Ref(segment.ty)) {
-                elements.iter_mut().for_each(&mut *visit);
-            }
-        }
-    }
-
-    pub(crate) fn data_segment(&self, segment: usize) -> &[u8] {
-        if self.dropped_data[segment] {
-            return &[];
-        }
-        &self.module.code.tables().data[self.module.info.data[segment].bytes.clone()]
-    }
-
-    pub(crate) fn drop_data(&mut self, segment: usize) {
-        self.dropped_data[segment] = true;
-    }
 }
 
 impl Store {
@@ -308,7 +129,7 @@ impl Store {
         self.add_module(module);
         let index = self.instances.len();
         let place = ExportPlace::new(module.layout.size());
-        let go_on = AtomicUsize::new(place.header.as_ptr() as usize);
+        let go_on = AtomicUsize::new(place.header().as_ptr() as usize);
         place.write(0, InstanceHeader { store: self.context_ptr(), index, go_on });
         let mut instance = Instance {
             place,

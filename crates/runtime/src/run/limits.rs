@@ -4,9 +4,9 @@ use crate::embedder::{
     Answers, AsyncLimiter, Decision, Growth, Limiter, Refused, ResourceLimiter,
     ResourceLimiterAsync, Undecided, bytes,
 };
-use crate::run::activation::NOBODY;
 use crate::run::instantiate::InstantiateError;
 use crate::store::Store;
+use crate::store::running::NOBODY;
 use crate::vm::memory::MemoryError;
 use crate::vm::table::TableError;
 use anyhow::{Result, bail};

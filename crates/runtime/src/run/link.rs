@@ -2,31 +2,12 @@
 
 use crate::code::LoadedModule;
 use crate::code::types::{TypeRegistry, is_subtype};
-use crate::store::{GlobalItem, HostFunction, Store};
+use crate::store::Store;
+use crate::vm::host_function::HostFunction;
+use crate::vm::import::ImportValue;
 use ropewalk_abi::module::{Import, Item};
-use ropewalk_abi::{
-    ExternType, FuncRef, GlobalType, MemoryType, TableType, TagDef, TagType, TypeInfo,
-};
+use ropewalk_abi::{ExternType, GlobalType, MemoryType, TableType, TagType, TypeInfo};
 use std::fmt;
-use std::ptr::NonNull;
-use std::sync::Arc;
-
-/// What is given for an import.
-#[derive(Clone, Debug)]
-pub enum ImportValue {
-    /// A function of the store.
-    Func(NonNull<FuncRef>),
-    /// A function of the host.
-    Host(Arc<HostFunction>),
-    /// A table, by its number in the store.
-    Table(usize),
-    /// A memory, by its number in the store.
-    Memory(usize),
-    /// A global.
-    Global(GlobalItem),
-    /// A tag.
-    Tag(NonNull<TagDef>),
-}
 
 /// An import that is missing or does not fit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -207,5 +188,25 @@ fn type_of(store: &Store, value: &ImportValue) -> ExternType {
             // SAFETY: tags live as long as the store that they belong to.
             ExternType::Tag(TagType { ty: func_type(unsafe { def.as_ref() }.ty) })
         }
+    }
+}
+
+impl LoadedModule {
+    /// Whether there is address space for its memories, of which some are given, to be used
+    /// by its code.
+    pub fn has_space(&self, store: &Store, imports: &[ImportValue]) -> bool {
+        let count = self.count_memories32();
+        self.checks_memories
+            || self.can_use(store, imports)
+                && (count == 0 || store.options.memories.has_space(count))
+    }
+
+    /// Whether its code can use the memories that are given.
+    pub(crate) fn can_use(&self, store: &Store, imports: &[ImportValue]) -> bool {
+        self.checks_memories
+            || imports.iter().all(|import| match import {
+                ImportValue::Memory(memory) => store.memory(*memory).needs_no_checks(),
+                _ => true,
+            })
     }
 }

@@ -22,212 +22,16 @@
 use crate::arch::stubs::{self, Left};
 use crate::embedder::{guarded, resume};
 use crate::report::trap::Trap;
-use crate::run::activation::{Ending, Poller, Stop, activate_on};
-use crate::run::interrupt::{Ends, Interrupts};
-use crate::run::rest::{AnyRest, Rest};
+use crate::run::activation::{Stop, activate_on};
 use crate::stack::RootStack;
 use crate::store::Store;
+use crate::store::pending::{Awaits, Frozen, LeftWaiting, Pending, Scope, Waiting};
+use crate::store::running::{Ending, Poller};
 use ropewalk_abi::builtin::{CATCH, END, GO_ON, Outcome, SUSPEND};
-use ropewalk_abi::clauses::List;
 use ropewalk_abi::{
     ControlBlock, HostContext, LeftCall, Passage, RawVal, StoreContext, TrapCode, ValType,
 };
-use std::cell::UnsafeCell;
 use std::ptr::{self, NonNull};
-use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
-
-/// The rest of a host function that was given up.
-struct GivenUp;
-
-impl Rest for GivenUp {
-    fn poll(&mut self, _: &mut Context<'_>) -> Poll<()> {
-        Poll::Pending
-    }
-
-    fn conclude(self, _: &mut Store) -> Outcome {
-        unreachable!("it is never ready")
-    }
-}
-
-/// What an activation waits for.
-#[derive(Debug)]
-pub struct Waiting {
-    /// The rest of a host function.
-    pub rest: AnyRest,
-    /// Where the scope of its references begins, if it keeps them while it waits.
-    pub scope: Scope,
-    /// Whether it has not been polled yet, so that whoever polls the call must be woken.
-    pub is_due: bool,
-}
-
-/// What an activation waits for, as a [snapshot](crate::snapshot) can say it. It is noted only
-/// where there are such.
-#[derive(Debug, Default)]
-pub enum Awaits {
-    /// Nothing that could be said: a limiter that has not decided.
-    #[default]
-    Unsaid,
-    /// To be polled again: it has stopped at a check point.
-    Turn,
-    /// A host function.
-    Host {
-        /// What it was called with. It lives as long as the store.
-        context: *const HostContext,
-        /// Its arguments, if none is a reference: those would move.
-        arguments: Option<Box<[RawVal]>>,
-    },
-}
-
-impl Awaits {
-    /// A host function that was called with a context and these arguments.
-    ///
-    /// # Safety
-    ///
-    /// The arguments must be there, and the context be that of a host function of the store.
-    unsafe fn host(store: &Store, context: *const HostContext, values: *const RawVal) -> Awaits {
-        // SAFETY: the caller's promise; types live as long as the engine.
-        let arguments = unsafe {
-            let ty = store.options.types.shared_func_type((*(*context).ty).id);
-            let has_references = ty.params().iter().any(|ty| matches!(ty, ValType::Ref(_)));
-            let arguments = std::slice::from_raw_parts(values, ty.params().len());
-            (!has_references).then(|| Box::from(arguments))
-        };
-        Awaits::Host { context, arguments }
-    }
-}
-
-/// Where a scope begins that lasts while a host function waits, if there is one. It lies in
-/// every future that waits, so it is small: more references than that there cannot be.
-#[derive(Clone, Copy, Debug)]
-pub struct Scope(u32);
-
-impl Scope {
-    /// There is none.
-    pub const NONE: Scope = Scope(u32::MAX);
-
-    /// One that begins after so many references.
-    pub fn beginning_at(begin: usize) -> Scope {
-        Scope(u32::try_from(begin).unwrap_or(u32::MAX - 1))
-    }
-
-    fn begin(self) -> Option<usize> {
-        (self.0 != Scope::NONE.0).then_some(self.0 as usize)
-    }
-}
-
-impl Waiting {
-    /// Waits for something that was not ready when it was polled.
-    pub fn polled(rest: AnyRest, scope: Scope) -> Waiting {
-        Waiting { rest, scope, is_due: false }
-    }
-
-    /// Waits for something that was not polled yet.
-    pub fn due(rest: AnyRest) -> Waiting {
-        Waiting { rest, scope: Scope::NONE, is_due: true }
-    }
-
-    /// Returns the rest, which nobody will continue. It may use the store when it is dropped.
-    pub fn give_up(&mut self) -> AnyRest {
-        std::mem::replace(&mut self.rest, AnyRest::new(GivenUp))
-    }
-}
-
-/// An activation has been left because it waits: its number among those that do.
-#[derive(Clone, Copy, Debug)]
-pub struct LeftWaiting(pub(crate) u32);
-
-/// An activation that waits.
-#[derive(Debug)]
-pub struct Pending {
-    /// For what.
-    pub waiting: Waiting,
-    /// Its number among those that wait.
-    number: u32,
-    /// What may end it meanwhile.
-    interrupts: Option<Arc<Interrupts>>,
-}
-
-impl Pending {
-    /// Has whoever polls the call woken when it must go on. Called when the call was just left
-    /// and the store can be used by others: a waker may do anything.
-    pub fn announce(&mut self, waker: &Waker) {
-        if let Some(interrupts) = &self.interrupts {
-            interrupts.wake_at_end(self.number as usize, waker);
-        }
-        if std::mem::take(&mut self.waiting.is_due) {
-            waker.wake_by_ref();
-        }
-    }
-
-    /// Polls what it waits for. It is ready too if the activation is to end.
-    #[inline]
-    pub fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        match self.interrupts {
-            None => self.waiting.rest.poll(context),
-            Some(_) => self.poll_or_end(context),
-        }
-    }
-
-    #[cold]
-    fn poll_or_end(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let interrupts = self.interrupts.as_ref().expect("it can be ended");
-        if interrupts.end() {
-            // What it waits for may use the store when it is dropped.
-            self.waiting.rest = AnyRest::new(Ends);
-        } else if self.waiting.rest.poll(context).is_pending() {
-            interrupts.wake_at_end(self.number as usize, context.waker());
-            return Poll::Pending;
-        }
-        Poll::Ready(())
-    }
-}
-
-/// What is set aside of an activation that waits.
-#[derive(Debug)]
-pub(crate) struct Frozen {
-    pub root: RootStack,
-    pub stack: *mut ControlBlock,
-    pub base: *mut ControlBlock,
-    pub awaits: Awaits,
-    /// What its root refers to, if nobody is sure to keep it.
-    pub _caller: Option<Arc<CallerPlaces>>,
-}
-
-/// What the root of an activation of a [snapshot](crate::snapshot) refers to, in the place of
-/// whoever has called it. The activation and whoever will continue it share it, so that it stays
-/// even if nobody does.
-#[derive(Debug)]
-pub struct CallerPlaces {
-    /// The array with the results, if they are not in a register. Its address is on the stack.
-    pub(crate) values: Option<Box<[UnsafeCell<RawVal>]>>,
-    /// The clauses with which the host has resumed a continuation.
-    pub(crate) clauses: Option<List<Vec<u64>>>,
-}
-
-// SAFETY: what is written there is written by the store's activation, and read when that has
-// ended, by who has the store.
-unsafe impl Send for CallerPlaces {}
-// SAFETY: as above.
-unsafe impl Sync for CallerPlaces {}
-
-impl CallerPlaces {
-    /// The results, if they are not in a register.
-    ///
-    /// # Safety
-    ///
-    /// The activation must have ended.
-    pub unsafe fn values(&self) -> Option<&[RawVal]> {
-        let values = self.values.as_deref()?;
-        // SAFETY: nobody writes there any more; a cell is what is in it.
-        Some(unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), values.len()) })
-    }
-
-    /// The clauses of the host, if it has resumed a continuation.
-    pub fn clauses(&self) -> &[u64] {
-        self.clauses.as_ref().map_or(&[], List::clauses)
-    }
-}
 
 /// How many idle roots stay ready beside those in use.
 const READY_ROOTS: usize = 8;
@@ -520,4 +324,22 @@ unsafe fn give_up(mut store: NonNull<Store>, number: usize, scope: Scope) {
         })
     };
     debug_assert!(given_up.is_err());
+}
+
+impl Awaits {
+    /// A host function that was called with a context and these arguments.
+    ///
+    /// # Safety
+    ///
+    /// The arguments must be there, and the context be that of a host function of the store.
+    unsafe fn host(store: &Store, context: *const HostContext, values: *const RawVal) -> Awaits {
+        // SAFETY: the caller's promise; types live as long as the engine.
+        let arguments = unsafe {
+            let ty = store.options.types.shared_func_type((*(*context).ty).id);
+            let has_references = ty.params().iter().any(|ty| matches!(ty, ValType::Ref(_)));
+            let arguments = std::slice::from_raw_parts(values, ty.params().len());
+            (!has_references).then(|| Box::from(arguments))
+        };
+        Awaits::Host { context, arguments }
+    }
 }

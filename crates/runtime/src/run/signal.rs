@@ -11,14 +11,15 @@
 //!
 //! The handler never jumps out, allocates nothing, and calls no code of the embedder.
 
+use crate::arch::fault::Fault;
 use crate::arch::interrupted::Interrupted;
 use crate::os::mapping::{Map, PAGE};
-use crate::run::activation::Ending;
 use crate::run::fatal;
-use crate::run::fault::{self, Fault, Verdict};
+use crate::run::fault::{self, Verdict};
 use crate::run::grow;
 use crate::stack::LeavePoint;
 use crate::store::Store;
+use crate::store::running::Ending;
 use libc::{c_int, c_void, siginfo_t, ucontext_t};
 use ropewalk_abi::StoreContext;
 use std::cell::Cell;

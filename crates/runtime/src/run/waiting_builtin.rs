@@ -4,14 +4,14 @@
 //! nothing yet. Its call is left like that of a host function that waits. When the answer is
 //! there, the builtin is called again, with the same operands, and finds it when it asks.
 
-use crate::builtins;
 use crate::embedder::{Answers, Limiter, Question, Undecided};
 use crate::heap::OwnedRoot;
 use crate::os::try_box::try_box;
-use crate::run::activation::Ending;
-use crate::run::pending::{Scope, Waiting};
-use crate::run::rest::{AnyRest, Rest};
 use crate::store::Store;
+use crate::store::pending::Scope;
+use crate::store::pending::Waiting;
+use crate::store::pending::{AnyRest, Rest};
+use crate::store::running::Ending;
 use ropewalk_abi::builtin::{GO_ON, Outcome, SUSPEND};
 use ropewalk_abi::transfer::ValueClass;
 use ropewalk_abi::{Builtin, InstanceHeader, LeftCall, RawVal, TrapCode, TypeInfo, ValType};
@@ -72,7 +72,8 @@ impl Rest for Again {
         let words = store.put_operands_back(&call, kept);
         store.expect_answers(answers);
         // SAFETY: generated code has called it with these operands, and does not run.
-        let outcome = unsafe { builtins::call_again(call.builtin, call.instance, words) };
+        let outcome =
+            unsafe { (store.entry_points.call_again)(call.builtin, call.instance, words) };
         store.forget_answers();
         match outcome.ended {
             GO_ON => {

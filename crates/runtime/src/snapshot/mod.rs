@@ -51,6 +51,5 @@ pub use error::SnapshotError;
 pub use image::{Handle, ImportName};
 pub use restore::{Host, RestoredCall, RestoredStore, ResumedByHost, restore};
 pub use sections::Bytes;
-pub(crate) use since::Since;
 pub use symbol::{LoadedTrampoline, Trampolines};
 pub use take::{Base, Running, Take, take};

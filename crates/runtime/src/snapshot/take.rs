@@ -18,10 +18,10 @@ use crate::os::dirty_pages::DirtyPages;
 use crate::os::dirty_pages::Region;
 use crate::report::backtrace::Backtrace;
 use crate::report::trap::Trap;
-use crate::run::instantiate::Instance;
-use crate::run::pending::Awaits;
 use crate::stack::LeavePoint;
 use crate::store::Store;
+use crate::store::pending::Awaits;
+use crate::vm::instance::Instance;
 use anyhow::Result;
 use ropewalk_abi::heap::is_object;
 use ropewalk_abi::module::Item;
@@ -79,7 +79,7 @@ pub fn take(store: &mut Store, take: &Take<'_>) -> Result<Bytes> {
     // What the host has dropped it does not hold.
     store.free_released();
     check(store, take)?;
-    if let Some(since) = store.since.take()
+    if let Some(since) = store.last_snapshot.take::<Since>()
         && let Some(base) = since.base(store, take.base)
         && let Ok(bytes) = write(store, take, *since, Some(base))
     {
@@ -112,7 +112,7 @@ fn write(
         base,
     };
     let (bytes, since) = writer.write()?;
-    store.since = since.map(Box::new);
+    store.last_snapshot.set(since.map(Box::new));
     Ok(bytes)
 }
 

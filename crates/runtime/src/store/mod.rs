@@ -1,29 +1,39 @@
 //! A store: everything that instances are made of, and the stacks they run on.
 
 mod embedder;
+pub(crate) mod entry_points;
+pub mod fuel;
+pub mod interrupts;
+pub(crate) mod known_stores;
+pub mod pending;
+pub mod running;
+pub(crate) mod slot;
 mod transfer;
 
+use self::entry_points::EntryPoints;
+use self::slot::Slot;
 use crate::arch::{bytes, stubs};
-use crate::builtins;
 use crate::code::LoadedModule;
-use crate::code::debugger::stores::Known;
 use crate::code::types::TypeRegistry;
 use crate::embedder::{Embedder, Foreign};
 use crate::heap::{Heap, HeapOptions, NoMemory, Object};
-use crate::host::continuation::Released;
-use crate::observe::profile::Profiler;
-use crate::observe::trace::Recorder;
 use crate::report::stack_list::StackList;
-use crate::run::activation::{Activation, Ending};
-use crate::run::const_expr::ConstValue;
-use crate::run::fuel::Fuel;
-use crate::run::instantiate::Instance;
-use crate::run::interrupt::Interrupts;
-use crate::run::parking::KnownSites;
-use crate::run::pending::{Awaits, Frozen, Waiting};
-use crate::snapshot::Since;
-use crate::stack::{self, Arena, Quarantine, RootStack, StackOptions, Stacks};
+use crate::stack::KnownSites;
+use crate::stack::{self, Arena, Bound, Quarantine, RootStack, StackOptions, Stacks};
+use crate::store::fuel::Fuel;
+use crate::store::interrupts::Interrupts;
+use crate::store::known_stores::Known;
+use crate::store::pending::Awaits;
+use crate::store::pending::Frozen;
+use crate::store::pending::Waiting;
+use crate::store::running::Activation;
+use crate::store::running::Ending;
+use crate::vm::const_value::ConstValue;
+use crate::vm::global::GlobalPlace;
+use crate::vm::host_function::HostFunction;
+use crate::vm::instance::Instance;
 use crate::vm::memory::{Memory, MemoryPool};
+use crate::vm::released::Released;
 pub use crate::vm::store_id::StoreId;
 use crate::vm::table::{Table, TableLimits};
 use crate::vm::totals::Totals;
@@ -37,7 +47,7 @@ use std::any::Any;
 use std::cell::UnsafeCell;
 use std::ffi::c_void;
 use std::ptr::{self, NonNull};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What writes a store down at a check point. If it fails, what runs ends with its error.
@@ -95,6 +105,7 @@ pub struct Store {
     context: UnsafeCell<StoreContext>,
     id: StoreId,
     pub(crate) options: StoreOptions,
+    pub(crate) entry_points: EntryPoints,
     pub(crate) instances: Vec<Instance>,
     pub(crate) memories: Vec<Memory>,
     pub(crate) tables: Vec<Table>,
@@ -144,9 +155,9 @@ pub struct Store {
     /// Whether the runtime does something before it continues a stack for the host.
     pub(crate) watches: bool,
     /// Where the program is, at regular times.
-    pub(crate) profiler: Option<Box<Profiler>>,
+    pub(crate) profiler: Slot,
     /// What is recorded of the stacks.
-    pub(crate) recorder: Option<Box<Recorder>>,
+    pub(crate) recorder: Slot,
     /// The number of the instance that makes first-class stacks, if it has one.
     pub stacks_instance: Option<usize>,
     /// Whether a module of it has the type of first-class stacks.
@@ -173,7 +184,7 @@ pub struct Store {
     /// Writes the store down at a check point, when somebody has asked for it.
     pub snapshot_hook: Option<SnapshotHook>,
     /// What is known of the last snapshot.
-    pub(crate) since: Option<Box<Since>>,
+    pub(crate) last_snapshot: Slot,
     /// How long activations that can wait run before they let others run.
     pub(crate) time_slice: Option<Duration>,
     /// What functions may execute when what they have now is used up.
@@ -231,62 +242,6 @@ pub struct StackStatistics {
     pub parkings: u64,
 }
 
-/// A function of the host, for any number of stores.
-pub struct HostFunction {
-    /// Its type.
-    pub ty: *const TypeInfo,
-    /// The number of its type.
-    pub type_id: u32,
-    /// The trampoline that functions call it by. It is there before the function is
-    /// used in a store.
-    pub trampoline: OnceLock<Trampoline>,
-    /// What [`HostContext::function`] says.
-    pub function: *const c_void,
-    /// Whether its results can be those of another type: they are checked if need be,
-    /// against the type that it is called as.
-    pub results_fit: fn(&TypeRegistry, &[ValType], &[ValType]) -> bool,
-    /// What it closes over.
-    pub data: Box<dyn Any + Send + Sync>,
-}
-
-/// Code between functions and the host.
-#[derive(Clone, Copy, Debug)]
-pub struct Trampoline(pub *const c_void);
-
-// SAFETY: the pointer is to code, which lives as long as the engine.
-unsafe impl Send for Trampoline {}
-// SAFETY: as above.
-unsafe impl Sync for Trampoline {}
-
-// SAFETY: the pointers are to code, which lives as long as the engine.
-unsafe impl Send for HostFunction {}
-// SAFETY: as above.
-unsafe impl Sync for HostFunction {}
-
-impl std::fmt::Debug for HostFunction {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("HostFunction").field("ty", &self.ty).finish_non_exhaustive()
-    }
-}
-
-impl HostFunction {
-    /// The code that functions call it by.
-    pub(crate) fn code(&self) -> *const c_void {
-        self.trampoline.get().expect("made before the function is used in a store").0
-    }
-
-    /// The context for calls of it in a store.
-    pub(crate) fn context(&self, store: *mut StoreContext) -> HostContext {
-        HostContext {
-            store,
-            function: self.function,
-            data: ptr::from_ref(&*self.data).cast(),
-            importer: ptr::null_mut(),
-            ty: self.ty,
-        }
-    }
-}
-
 /// A host function that belongs to no instance.
 struct StoredHostFunction {
     func_ref: FuncRef,
@@ -295,7 +250,7 @@ struct StoredHostFunction {
 
 impl Store {
     /// A new store. It is boxed because generated code knows its address.
-    pub fn new(options: StoreOptions) -> Box<Store> {
+    pub(crate) fn new(options: StoreOptions, entry_points: EntryPoints) -> Box<Store> {
         let StoreOptions { move_stacks, check_stacks, park_always, trace, .. } = options;
         let call_builtin = match move_stacks {
             false => stubs::call_builtin as *const (),
@@ -310,10 +265,6 @@ impl Store {
             false => (stubs::finish as *const (), stubs::finish_with as *const ()),
             true => (stubs::finish_traced as *const (), stubs::finish_with_traced as *const ()),
         };
-        let builtins = match options.check_stacks {
-            false => &builtins::TABLE,
-            true => &builtins::CHECKED_TABLE,
-        };
         let deliver = match options.check_stacks {
             false => stubs::deliver as *const (),
             true => stubs::deliver_checked as *const (),
@@ -324,7 +275,7 @@ impl Store {
             call_builtin: call_builtin.cast(),
             call_host: call_host.cast(),
             transfer: ptr::null_mut(),
-            builtins: builtins.as_ptr(),
+            builtins: entry_points.builtins,
             heap_next: 0,
             heap_end: 0,
             copy_bytes: bytes::copy as *const c_void,
@@ -353,6 +304,7 @@ impl Store {
             pause: stubs::pause as *const c_void,
             saved_word: 0,
             store: ptr::null_mut(),
+            calls: ptr::from_ref(entry_points.calls).cast(),
         };
         let id = StoreId::next();
         let heap = Heap::new(options.heap);
@@ -362,6 +314,7 @@ impl Store {
             context: UnsafeCell::new(context),
             id,
             options,
+            entry_points,
             instances: Vec::new(),
             memories: Vec::new(),
             tables: Vec::new(),
@@ -389,8 +342,8 @@ impl Store {
             is_unusual: trace,
             tidies: check_stacks | park_always | trace,
             watches: move_stacks | trace,
-            profiler: None,
-            recorder: trace.then(Box::default),
+            profiler: Slot::default(),
+            recorder: Slot::default(),
             stacks_instance: None,
             has_stackrefs: false,
             checks: 0,
@@ -404,7 +357,7 @@ impl Store {
             released: Arc::new(Released::of(id)),
             interrupts: Arc::default(),
             snapshot_hook: None,
-            since: None,
+            last_snapshot: Slot::default(),
             time_slice: None,
             fuel: Fuel::default(),
             embedder: Embedder::default(),
@@ -505,7 +458,7 @@ impl Store {
     pub fn check_usable(&self) -> anyhow::Result<()> {
         match self.is_poisoned {
             false => Ok(()),
-            true => Err(crate::run::activation::poisoned()),
+            true => Err(running::poisoned()),
         }
     }
 
@@ -532,7 +485,7 @@ impl Store {
         match self.ending.take() {
             Some(ending) => ending,
             // Its host function has returned as if nothing were wrong.
-            None if self.is_poisoned => Ending::Error(crate::run::activation::poisoned()),
+            None if self.is_poisoned => Ending::Error(running::poisoned()),
             None => unreachable!("whoever ends an activation says why"),
         }
     }
@@ -736,6 +689,16 @@ impl Store {
         self.roots[..self.depth].iter().chain(frozen).map(|root| root.block)
     }
 
+    /// What is bound to a stack that is suspended or new, if anything is.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Bound::of`].
+    pub(crate) unsafe fn bound(&self, stack: &ControlBlock) -> Option<Bound> {
+        // SAFETY: the caller's promise.
+        unsafe { Bound::of(stack, self.context().deliver) }
+    }
+
     /// The block that root stacks have as their parent.
     pub(crate) fn no_parent(&self) -> *mut ControlBlock {
         ptr::from_ref(&*self.no_parent).cast_mut()
@@ -811,15 +774,6 @@ impl Drop for Store {
     }
 }
 
-/// Where the value of a global is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct GlobalPlace(pub(crate) NonNull<RawVal>);
-
-// SAFETY: a place is used only together with the store that it belongs to.
-unsafe impl Send for GlobalPlace {}
-// SAFETY: as above.
-unsafe impl Sync for GlobalPlace {}
-
 impl GlobalPlace {
     /// Its value.
     ///
@@ -841,13 +795,4 @@ impl GlobalPlace {
         // SAFETY: as in `get`.
         unsafe { self.0.write(value) }
     }
-}
-
-/// A global: where it is and what it holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct GlobalItem {
-    /// Where its value is.
-    pub place: GlobalPlace,
-    /// Its type.
-    pub ty: GlobalType,
 }

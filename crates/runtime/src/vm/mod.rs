@@ -1,6 +1,12 @@
 //! What instances are made of.
 
+pub(crate) mod const_value;
+pub mod global;
+pub mod host_function;
+pub mod import;
+pub mod instance;
 pub mod memory;
+pub mod released;
 pub mod store_id;
 pub mod table;
 pub(crate) mod totals;

@@ -3,7 +3,7 @@
 
 use super::frames::loads_from;
 use super::stubs;
-use crate::run::fault::Fault;
+use crate::arch::fault::Fault;
 use libc::{c_int, ucontext_t};
 use ropewalk_abi::StoreContext;
 use ropewalk_abi::access::PAGE;

@@ -1,5 +1,6 @@
 //! The assembly. The pictures are in the [folder's head](super).
 
+use crate::arch::calls::RuntimeCalls;
 use ropewalk_abi::bound::{BoundEnd, BoundHead};
 use ropewalk_abi::builtin::{CATCH, END, Outcome, SUSPEND};
 use ropewalk_abi::stack::Purpose;
@@ -526,7 +527,8 @@ call_stub! {
         "movlps [rsp + 16], xmm2",
         "movlps [rsp + 24], xmm3",
         "mov rdi, r10",
-        "call {move_stack}",
+        "mov rax, [rdi + {calls}]",
+        "call [rax + {move_stack}]",
         "movlps xmm3, [rsp + 24]",
         "movlps xmm2, [rsp + 16]",
         "movlps xmm1, [rsp + 8]",
@@ -544,7 +546,8 @@ call_stub! {
     {
         host_sp = const offset_of!(StoreContext, host_sp),
         function = const offset_of!(HostContext, function),
-        move_stack = sym crate::store::move_stack_of
+        calls = const offset_of!(StoreContext, calls),
+        move_stack = const offset_of!(RuntimeCalls, move_stack)
     }
 }
 
@@ -561,7 +564,8 @@ call_stub! {
         "push r9",
         "sub rsp, 8",
         "mov rdi, r10",
-        "call {move_stack}",
+        "mov rax, [rdi + {calls}]",
+        "call [rax + {move_stack}]",
         "add rsp, 8",
         "pop r9",
         "pop r8",
@@ -575,7 +579,8 @@ call_stub! {
     after: ["mov rax, rdx"],
     {
         host_sp = const offset_of!(StoreContext, host_sp),
-        move_stack = sym crate::store::move_stack_of
+        calls = const offset_of!(StoreContext, calls),
+        move_stack = const offset_of!(RuntimeCalls, move_stack)
     }
 }
 
@@ -588,7 +593,8 @@ call_stub! {
         "push rsi",
         "push rdx",
         "mov rdi, r10",
-        "call {move_stack}",
+        "mov rax, [rdi + {calls}]",
+        "call [rax + {move_stack}]",
         "pop rdx",
         "pop rsi",
         "pop rdi",
@@ -596,7 +602,8 @@ call_stub! {
         "call rdx"
     ],
     after: [],
-    { move_stack = sym crate::store::move_stack_of }
+    { calls = const offset_of!(StoreContext, calls),
+        move_stack = const offset_of!(RuntimeCalls, move_stack) }
 }
 
 call_stub! {
@@ -617,7 +624,8 @@ call_stub! {
         "movlps [rsp + 24], xmm3",
         "mov rsi, rdi",
         "mov rdi, r10",
-        "call {host_called}",
+        "mov rax, [rdi + {calls}]",
+        "call [rax + {host_called}]",
         "movlps xmm3, [rsp + 24]",
         "movlps xmm2, [rsp + 16]",
         "movlps xmm1, [rsp + 8]",
@@ -634,7 +642,8 @@ call_stub! {
         "push rdx",
         "mov rdi, [rsp + 24]", // the store
         "mov rsi, rax",
-        "call {host_returned}",
+        "mov rax, [rdi + {calls}]",
+        "call [rax + {host_returned}]",
         "pop rdx",
         "pop rax"
     ],
@@ -642,8 +651,9 @@ call_stub! {
     {
         host_sp = const offset_of!(StoreContext, host_sp),
         function = const offset_of!(HostContext, function),
-        host_called = sym crate::observe::trace::host_called,
-        host_returned = sym crate::observe::trace::host_returned
+        calls = const offset_of!(StoreContext, calls),
+        host_called = const offset_of!(RuntimeCalls, host_called),
+        host_returned = const offset_of!(RuntimeCalls, host_returned)
     }
 }
 
@@ -658,7 +668,8 @@ call_stub! {
         "push rdx",
         "mov rsi, rdi",
         "mov rdi, r10",
-        "call {host_called}",
+        "mov rax, [rdi + {calls}]",
+        "call [rax + {host_called}]",
         "pop rdx",
         "pop rsi",
         "pop rdi",
@@ -668,14 +679,16 @@ call_stub! {
         "push rdx",
         "mov rdi, [rsp + 24]", // the store
         "mov rsi, rax",
-        "call {host_returned}",
+        "mov rax, [rdi + {calls}]",
+        "call [rax + {host_returned}]",
         "pop rdx",
         "pop rax"
     ],
     after: [],
     {
-        host_called = sym crate::observe::trace::host_called,
-        host_returned = sym crate::observe::trace::host_returned
+        calls = const offset_of!(StoreContext, calls),
+        host_called = const offset_of!(RuntimeCalls, host_called),
+        host_returned = const offset_of!(RuntimeCalls, host_returned)
     }
 }
 
@@ -755,7 +768,8 @@ pub(crate) unsafe extern "C" fn pause() {
         "mov rsi, rsp",
         "push rdi",
         "sub rsp, 8",
-        "call {paused_at}",
+        "mov rax, [rdi + {calls}]",
+        "call [rax + {paused}]",
         "add rsp, 8",
         "pop rdi",
         "test rax, rax",
@@ -770,7 +784,8 @@ pub(crate) unsafe extern "C" fn pause() {
         "2:",
         "mov r10, rdi",
         "jmp {leave}",
-        paused_at = sym crate::run::interrupt::paused,
+        calls = const offset_of!(StoreContext, calls),
+        paused = const offset_of!(RuntimeCalls, paused),
         leave = sym leave,
         registers = const size_of::<PausedRegisters>(),
         saved_word = const offset_of!(StoreContext, saved_word),
@@ -813,7 +828,8 @@ pub(crate) unsafe extern "C" fn make_room() {
         "fxsave64 [rsp]",
         "push rsi",
         "push rdi",
-        "call {make_room}",
+        "mov rax, [rdi + {calls}]",
+        "call [rax + {make_room}]",
         "pop rdi",
         "pop rsi",
         "fxrstor64 [rsp]",
@@ -823,7 +839,8 @@ pub(crate) unsafe extern "C" fn make_room() {
         "2:",
         "mov r10, rdi",
         "jmp {leave}",
-        make_room = sym crate::run::grow::make_room,
+        calls = const offset_of!(StoreContext, calls),
+        make_room = const offset_of!(RuntimeCalls, make_room),
         go_back = sym go_back,
         leave = sym leave,
     )
@@ -990,7 +1007,8 @@ pub(crate) unsafe extern "C" fn deliver_checked() {
         "sub rsp, 8",
         "mov rdi, r8",
         "mov rsi, rax",
-        "call {deliver}",
+        "mov rax, [rdi + {calls}]",
+        "call [rax + {deliver_checked}]",
         "add rsp, 8",
         "pop r8",
         "pop rcx",
@@ -1006,7 +1024,8 @@ pub(crate) unsafe extern "C" fn deliver_checked() {
         "jmp r9",
         host_sp = const offset_of!(StoreContext, host_sp),
         transfer = const offset_of!(StoreContext, transfer),
-        deliver = sym crate::stack::bound::deliver_checked,
+        calls = const offset_of!(StoreContext, calls),
+        deliver_checked = const offset_of!(RuntimeCalls, deliver_checked),
     )
 }
 
@@ -1028,7 +1047,8 @@ pub(crate) unsafe extern "C" fn unpark() {
         "movups [rsp + 16], xmm1",
         "movups [rsp + 32], xmm2",
         "mov rdi, r8",
-        "call {unpark_running}",
+        "mov rax, [rdi + {calls}]",
+        "call [rax + {unpark_running}]",
         "movups xmm0, [rsp]",
         "movups xmm1, [rsp + 16]",
         "movups xmm2, [rsp + 32]",
@@ -1046,7 +1066,8 @@ pub(crate) unsafe extern "C" fn unpark() {
         "pop r9",
         "jmp r9",
         host_sp = const offset_of!(StoreContext, host_sp),
-        unpark_running = sym crate::run::parking::unpark_running,
+        calls = const offset_of!(StoreContext, calls),
+        unpark_running = const offset_of!(RuntimeCalls, unpark_running),
         leave = sym leave,
         sp = const offset_of!(ControlBlock, sp),
         fp = const offset_of!(ControlBlock, fp),
@@ -1121,7 +1142,8 @@ pub(crate) unsafe extern "C" fn finish_with_traced() {
         "mov rsp, [rdi + {host_sp}]",
         "push rdi",
         "push rsi",
-        "call {finished}",
+        "mov rax, [rdi + {calls}]",
+        "call [rax + {finished}]",
         "pop rsi",
         "pop rdi",
         "mov rax, [rdi + {transfer}]",
@@ -1134,7 +1156,8 @@ pub(crate) unsafe extern "C" fn finish_with_traced() {
         sp = const offset_of!(ControlBlock, sp),
         fp = const offset_of!(ControlBlock, fp),
         host_sp = const offset_of!(StoreContext, host_sp),
-        finished = sym crate::observe::trace::finished,
+        calls = const offset_of!(StoreContext, calls),
+        finished = const offset_of!(RuntimeCalls, finished),
         finish_with = sym finish_with,
     )
 }

@@ -10,7 +10,7 @@
 //! * [where a stack begins](begun), or a root does, the frames of its parent follow, or those of the
 //!   host at `host_sp`. Which stack it is, is looked for by the address of its frames among those
 //!   that run or wait. A debugger stops anywhere, also where no register leads to the store, so all
-//!   [known stores](crate::code::debugger::stores) are searched.
+//!   [known stores](crate::store::known_stores) are searched.
 //!
 //! What comes before the call in a stub, and after it, is the same for the debugger as far as it
 //! can be told from `rsp`; a stub that is stepped through may look odd for an instruction or two.
@@ -19,11 +19,6 @@
 //! handler of signals. So the stubs' are marked as such, and it says `<signal handler called>`.
 
 use super::stubs;
-use crate::code::CodeMemory;
-use crate::code::debugger::object::Symbol;
-use crate::code::debugger::stores::{self, Node};
-use crate::run::activation::Activation;
-use crate::store::Store;
 use gimli::write::{
     Address, CallFrameInstruction, CommonInformationEntry, EhFrame, EndianVec, Expression,
     FrameDescriptionEntry, FrameTable,
@@ -34,6 +29,7 @@ use gimli::{
 };
 use ropewalk_abi::{ControlBlock, StoreContext};
 use std::mem::offset_of;
+use std::ops::Range;
 
 // What a debugger sets its breakpoint on.
 core::arch::global_asm!(
@@ -57,18 +53,36 @@ const EPILOGUE: [u8; 2] = [0x5d, 0xc3];
 /// How long a stub is at most, up to where it has called.
 const LONGEST_STUB: usize = 512;
 
-/// The frames of functions, which are in their order.
-pub(crate) fn frames_of(code: &CodeMemory, functions: &[Symbol]) -> Vec<u8> {
+/// Where a debugger finds the activations of all stores: offsets in records of layers above.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StoreRecords {
+    /// The address of the first node of the list of stores.
+    pub first: usize,
+    /// In a node: the context of its store, and the next node.
+    pub node_context: usize,
+    pub node_next: usize,
+    /// In a store: its newest activation.
+    pub newest: usize,
+    /// In an activation: the one outside of it, the stack that ran there, and the host's stack
+    /// pointer there.
+    pub outer: usize,
+    pub outer_stack: usize,
+    pub outer_sp: usize,
+}
+
+/// The frames of functions, by the ranges of their code, which are in their order, in code that
+/// begins at an address.
+pub(crate) fn frames_of(start: usize, code: &[u8], functions: &[Range<usize>]) -> Vec<u8> {
     let mut table = FrameTable::default();
     let cie = table.add_cie(entry(false));
-    let address = |offset: usize| Address::Constant((code.start() + offset) as u64);
+    let address = |offset: usize| Address::Constant((start + offset) as u64);
     for function in functions {
-        let mut fde = FrameDescriptionEntry::new(address(function.start), function.len as u32);
-        function_rules(&mut fde, &code.bytes()[function.start..][..function.len]);
+        let mut fde = FrameDescriptionEntry::new(address(function.start), function.len() as u32);
+        function_rules(&mut fde, &code[function.clone()]);
         table.add_fde(cie, fde);
     }
     // After the functions is code that runs in their frames: mostly that of switches.
-    let end = functions.last().map_or(0, |function| function.start + function.len);
+    let end = functions.last().map_or(0, |function| function.end);
     let rest = code.len() - end;
     if rest > 0 {
         let mut fde = FrameDescriptionEntry::new(address(end), rest as u32);
@@ -186,7 +200,7 @@ fn all_stubs() -> Vec<(usize, Rule)> {
 }
 
 /// The frames of the stubs.
-pub(crate) fn frames_of_stubs() -> Vec<u8> {
+pub(crate) fn frames_of_stubs(records: StoreRecords) -> Vec<u8> {
     let mut table = FrameTable::default();
     let cie = table.add_cie(entry(true));
     let stubs = all_stubs();
@@ -195,18 +209,21 @@ pub(crate) fn frames_of_stubs() -> Vec<u8> {
         let end = stubs.get(i + 1).map_or(end, |(next, _)| end.min(*next));
         let mut fde =
             FrameDescriptionEntry::new(Address::Constant(*start as u64), (end - start) as u32);
-        let rule_of: fn(Answer) -> Expression = match rule {
+        let rule_of: fn(StoreRecords, Answer) -> Expression = match rule {
             Rule::CalledHost => called_host,
             Rule::Begun => begun,
             Rule::None => continue,
         };
-        fde.add_instruction(0, CallFrameInstruction::CfaExpression(rule_of(Answer::Frame)));
+        fde.add_instruction(
+            0,
+            CallFrameInstruction::CfaExpression(rule_of(records, Answer::Frame)),
+        );
         let registers: &[_] = match rule {
             Rule::CalledHost => &[X86_64::RBP],
             _ => &SAVED_FOR_HOST,
         };
         for register in registers {
-            let value = rule_of(Answer::Register(*register));
+            let value = rule_of(records, Answer::Register(*register));
             fde.add_instruction(0, CallFrameInstruction::ValExpression(*register, value));
         }
         table.add_fde(cie, fde);
@@ -236,8 +253,7 @@ struct Label {
 }
 
 /// A program. What is on the machine's stack is said behind each line, the top last.
-#[derive(Default)]
-struct Program(Expression);
+struct Program(Expression, StoreRecords);
 
 impl Program {
     fn op(&mut self, op: DwOp) -> &mut Self {
@@ -270,7 +286,7 @@ impl Program {
 
     /// Pushes the first of the stores.
     fn stores(&mut self) -> &mut Self {
-        self.0.op_constu((&raw const stores::FIRST) as u64);
+        self.0.op_constu(self.1.first as u64);
         self.load()
     }
 
@@ -324,8 +340,8 @@ const WORDS_TO_STORE: i64 = 16;
 
 /// The frame is that of a stub that has called the host: outside of it is the function that called
 /// the stub, on the stack that then ran.
-fn called_host(answer: Answer) -> Expression {
-    let mut p = Program::default();
+fn called_host(records: StoreRecords, answer: Answer) -> Expression {
+    let mut p = Program(Expression::default(), records);
     let [mut word, mut node, mut is_node, mut found] = [const { LABEL }; 4];
     let [mut outwards, mut is_inner, mut is_that, mut elsewhere, mut end] = [const { LABEL }; 5];
 
@@ -340,13 +356,13 @@ fn called_host(answer: Answer) -> Expression {
     p.jump(&mut elsewhere);
     p.place(&mut is_node); // place node
     p.op(DW_OP_over).load(); // place node word
-    p.op(DW_OP_over).field(offset_of!(Node, context)).load(); // place node word store
+    p.op(DW_OP_over).field(records.node_context).load(); // place node word store
     p.op(DW_OP_eq).jump_if(&mut found); // place node
-    p.field(offset_of!(Node, next)).load().jump(&mut node);
+    p.field(records.node_next).load().jump(&mut node);
 
     // Activations that lie below the stub's frame are those of what the host called in turn.
     p.place(&mut found); // place node
-    p.field(offset_of!(Node, context)).load(); // place store
+    p.field(records.node_context).load(); // place store
     p.op(DW_OP_dup).field(offset_of!(StoreContext, stack)).load(); // place store block
     p.op(DW_OP_swap).newest_activation(); // place block activation
     p.place(&mut outwards);
@@ -354,8 +370,8 @@ fn called_host(answer: Answer) -> Expression {
     p.jump(&mut is_that);
     p.place(&mut is_inner); // block activation
     p.op(DW_OP_swap).op(DW_OP_drop).op(DW_OP_dup); // activation activation
-    p.field(offset_of!(Activation, outer_stack)).load(); // activation block
-    p.op(DW_OP_swap).field(offset_of!(Activation, outer)).load(); // block activation
+    p.field(records.outer_stack).load(); // activation block
+    p.op(DW_OP_swap).field(records.outer).load(); // block activation
     p.op(DW_OP_dup).jump_if(&mut outwards);
 
     p.place(&mut is_that); // block activation
@@ -376,7 +392,8 @@ impl Program {
     /// The store on top becomes its newest activation.
     fn newest_activation(&mut self) {
         self.field(offset_of!(StoreContext, store)).load();
-        self.field(offset_of!(Store, newest)).load();
+        let newest = self.1.newest;
+        self.field(newest).load();
     }
 
     /// The answer for a stack that was left, whose block is on top.
@@ -389,8 +406,8 @@ impl Program {
 }
 
 /// The frame is that of a stub in which a stack begins: outside of it is its parent, or the host.
-fn begun(answer: Answer) -> Expression {
-    let mut p = Program::default();
+fn begun(records: StoreRecords, answer: Answer) -> Expression {
+    let mut p = Program(Expression::default(), records);
     let [mut store, mut is_store, mut block, mut is_block, mut found] = [const { LABEL }; 5];
     let [mut is_outer, mut is_waiting, mut elsewhere, mut end] = [const { LABEL }; 4];
 
@@ -399,7 +416,7 @@ fn begun(answer: Answer) -> Expression {
     p.op(DW_OP_dup).jump_if(&mut is_store);
     p.jump(&mut elsewhere);
     p.place(&mut is_store); // node
-    p.op(DW_OP_dup).field(offset_of!(Node, context)).load(); // node store
+    p.op(DW_OP_dup).field(records.node_context).load(); // node store
     p.op(DW_OP_dup).newest_activation(); // node store activation
     p.op(DW_OP_over).field(offset_of!(StoreContext, host_sp)).load(); // node store activation host
     p.pick(2).field(offset_of!(StoreContext, stack)).load();
@@ -408,13 +425,13 @@ fn begun(answer: Answer) -> Expression {
     p.op(DW_OP_dup).jump_if(&mut is_block);
     p.op(DW_OP_drop).op(DW_OP_drop).op(DW_OP_dup).jump_if(&mut is_outer);
     p.op(DW_OP_drop).op(DW_OP_drop); // node
-    p.field(offset_of!(Node, next)).load().jump(&mut store);
+    p.field(records.node_next).load().jump(&mut store);
 
     p.place(&mut is_outer); // node store activation
-    p.op(DW_OP_dup).field(offset_of!(Activation, outer_sp)).load(); // .. activation host
-    p.op(DW_OP_over).field(offset_of!(Activation, outer_stack)).load(); // .. activation host block
+    p.op(DW_OP_dup).field(records.outer_sp).load(); // .. activation host
+    p.op(DW_OP_over).field(records.outer_stack).load(); // .. activation host block
     p.op(DW_OP_rot).op(DW_OP_rot); // .. host block activation
-    p.field(offset_of!(Activation, outer)).load().op(DW_OP_rot); // .. activation host block
+    p.field(records.outer).load().op(DW_OP_rot); // .. activation host block
     p.jump(&mut block);
 
     p.place(&mut is_block); // node store activation host block

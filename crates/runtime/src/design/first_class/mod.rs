@@ -4,9 +4,9 @@
 mod walk;
 
 use crate::heap::write_storage;
-use crate::run::activation::Ending;
 use crate::stack::{LeftAt, Mutation};
 use crate::store::Store;
+use crate::store::running::Ending;
 use ropewalk_abi::builtin::Outcome;
 use ropewalk_abi::stack::{ClauseKind, StackKind, kind_bits, tag_of_handler};
 use ropewalk_abi::types::StorageType;

@@ -12,7 +12,7 @@
 //! Everything that can fail comes first. Then nothing collects any more, and the copies are
 //! made one after another.
 
-use super::owned::{is_first_class, owned_by};
+use super::owned::is_first_class;
 use super::reference::invalid_stack;
 use crate::arch::stubs;
 use crate::heap::{Object, Root};
@@ -186,7 +186,7 @@ impl Store {
         };
         if stack.owns {
             let frames = Frames::of_suspended(self, stack);
-            frames.for_each(|frame| owned_by(&frame, 0).for_each(&mut add));
+            frames.for_each(|frame| frame.owned(0).for_each(&mut add));
         }
         self.visit_bound(stack, |bound| {
             Some(*bound).filter(|word| is_first_class(*word)).into_iter().for_each(&mut add);

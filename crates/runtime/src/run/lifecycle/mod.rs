@@ -1,11 +1,11 @@
 //! What the designs share.
 
 mod base;
+pub(crate) mod bound;
 mod copy;
 mod new_stack;
 mod owned;
 mod reference;
 mod release;
 
-pub(crate) use owned::owned_by;
 pub(crate) use reference::invalid_stack;

@@ -97,21 +97,9 @@ impl Store {
     }
 }
 
-/// What a frame owns, but for the first ones: references to stacks, and to objects with
-/// those of its locals.
-pub(crate) fn owned_by<'a>(frame: &Frame<'a>, kept: usize) -> impl Iterator<Item = u64> + use<'a> {
-    let words = frame.site().map(|(image, site, sp)| {
-        let left = image.owned_of(site).iter().skip(kept);
-        // SAFETY: the list of the call says that a reference is there, and the frame is
-        // suspended.
-        left.map(move |offset| unsafe { *((sp + *offset as usize) as *const u64) })
-    });
-    words.into_iter().flatten()
-}
-
 /// Adds the stacks that a frame owned, but for the first ones, and takes them out of objects.
 fn take(frame: &Frame<'_>, kept: usize, owned: &mut OwnedList) {
-    for word in owned_by(frame, kept) {
+    for word in frame.owned(kept) {
         if is_stack(word) {
             owned.add(word);
             continue;

@@ -2,9 +2,13 @@
 
 use super::super::image::{CallImage, CallTo, ImportName};
 use super::{Reader, RestoredCall, RestoredRoot, ResumedByHost, damaged, type_number};
-use crate::run::pending::{Awaits, CallerPlaces, Frozen, Scope, Waiting};
-use crate::run::rest::{AnyRest, Rest};
 use crate::store::Store;
+use crate::store::pending::Awaits;
+use crate::store::pending::CallerPlaces;
+use crate::store::pending::Frozen;
+use crate::store::pending::Scope;
+use crate::store::pending::Waiting;
+use crate::store::pending::{AnyRest, Rest};
 use anyhow::Result;
 use ropewalk_abi::clauses::List;
 use ropewalk_abi::module::Item;

@@ -17,7 +17,8 @@ impl Reader<'_> {
             return;
         }
         // If it cannot be watched, all is looked at next time.
-        self.store.since = self.since(bytes, records, frames).ok().map(Box::new);
+        let since = self.since(bytes, records, frames).ok().map(Box::new);
+        self.store.last_snapshot.set(since);
     }
 
     fn since(

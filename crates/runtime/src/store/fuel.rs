@@ -6,8 +6,8 @@
 //! of what the store has, or what the embedder gives when that is used up.
 
 use crate::embedder::Foreign;
-use crate::run::activation::Ending;
 use crate::store::Store;
+use crate::store::running::Ending;
 use ropewalk_abi::TrapCode;
 use std::fmt;
 

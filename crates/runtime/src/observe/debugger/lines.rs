@@ -2,8 +2,8 @@
 
 use crate::arch::unwind;
 use crate::code::LoadedModule;
-use crate::code::debugger::object::Sections;
 use crate::code::lines::{Line, lines_of};
+use crate::observe::debugger::object::Sections;
 use gimli::write::{
     Address, AttributeValue, Dwarf, EndianVec, LineProgram, LineString, Sections as Written, Unit,
 };

@@ -15,26 +15,25 @@
 //! [told of](interface): names, source lines, and how its frames are left. All functions have a
 //! frame pointer, so that is simple. The stubs, where stacks change, have one too. How their
 //! frames are left is an [expression](crate::arch::unwind) which the debugger evaluates: it looks
-//! in the records of the [stores](stores) that the debugger is to know. So nothing in them changes
+//! in the records of the [stores](crate::store::known_stores) that the debugger is to know. So nothing in them changes
 //! for it.
 
 pub(crate) mod interface;
 mod lines;
 pub(crate) mod object;
-pub(crate) mod stores;
 
-use crate::arch::unwind;
+use crate::arch::unwind::{self, StoreRecords};
 use crate::code::perf_map;
 use crate::code::{CodeMemory, LoadedModule};
+use crate::store::Store;
+use crate::store::known_stores::{self, Node};
+use crate::store::running::Activation;
 use interface::Told;
 use object::Symbol;
 use ropewalk_abi::code::FunctionCode;
+use std::mem::offset_of;
 use std::ops::Range;
 use std::sync::OnceLock;
-
-/// Code that debuggers are told of, until this is dropped.
-#[derive(Debug)]
-pub(crate) struct Registration(#[allow(dead_code, reason = "kept for when it is dropped")] Told);
 
 impl LoadedModule {
     /// Tells debuggers of its code.
@@ -61,10 +60,25 @@ impl CodeMemory {
 
     fn register(&mut self, functions: Vec<Symbol>, lines: object::Sections) {
         tell_of_stubs();
-        let mut sections = vec![(".eh_frame", unwind::frames_of(self, &functions))];
+        let ranges: Vec<_> = functions.iter().map(|f| f.start..f.start + f.len).collect();
+        let mut sections =
+            vec![(".eh_frame", unwind::frames_of(self.start(), self.bytes(), &ranges))];
         sections.extend(lines);
         let object = object::write(self.start(), self.len(), &functions, &sections);
-        self.registration = Some(Registration(Told::new(object)));
+        self.registration = Some(Box::new(Told::new(object)));
+    }
+}
+
+/// Where they find the activations of all stores.
+fn records() -> StoreRecords {
+    StoreRecords {
+        first: (&raw const known_stores::FIRST) as usize,
+        node_context: offset_of!(Node, context),
+        node_next: offset_of!(Node, next),
+        newest: offset_of!(Store, newest),
+        outer: offset_of!(Activation, outer),
+        outer_stack: offset_of!(Activation, outer_stack),
+        outer_sp: offset_of!(Activation, outer_sp),
     }
 }
 
@@ -74,6 +88,11 @@ fn tell_of_stubs() {
     TOLD.get_or_init(|| {
         // The file has to be about something; the names of the stubs are known already.
         let place = (&raw const TOLD) as usize;
-        Told::new(object::write(place, 1, &[], &[(".eh_frame", unwind::frames_of_stubs())]))
+        Told::new(object::write(
+            place,
+            1,
+            &[],
+            &[(".eh_frame", unwind::frames_of_stubs(records()))],
+        ))
     });
 }

@@ -1,0 +1,35 @@
+//! New stores, with what generated code and stubs call in them.
+
+use super::{CHECKED_TABLE, TABLE, call_again};
+use crate::arch::calls::RuntimeCalls;
+use crate::observe::trace;
+use crate::run::lifecycle::bound::deliver_checked;
+use crate::run::{grow, interrupt, parking};
+use crate::store::entry_points::EntryPoints;
+use crate::store::{Store, StoreOptions, move_stack_of};
+
+static CALLS: RuntimeCalls = RuntimeCalls {
+    paused: interrupt::paused,
+    make_room: grow::make_room,
+    unpark_running: parking::unpark_running,
+    deliver_checked,
+    move_stack: move_stack_of,
+    host_called: trace::host_called,
+    host_returned: trace::host_returned,
+    finished: trace::finished,
+};
+
+/// A new store. It is boxed because generated code knows its address.
+pub fn new_store(options: StoreOptions) -> Box<Store> {
+    let table = match options.check_stacks {
+        false => &TABLE,
+        true => &CHECKED_TABLE,
+    };
+    let is_traced = options.trace;
+    let entry_points = EntryPoints { builtins: table.as_ptr(), call_again, calls: &CALLS };
+    let mut store = Store::new(options, entry_points);
+    if is_traced {
+        store.begin_trace();
+    }
+    store
+}
