@@ -92,14 +92,14 @@ pub(crate) fn add_defaults(
 /// A function of the small module's instance in a store.
 fn exported(engine: &Engine, runtime: &mut RuntimeStore, name: &str) -> Result<Func> {
     let module = engine.stacks_module()?;
-    let index = match runtime.stacks_instance {
+    let index = match runtime.stacks_instance() {
         Some(index) => index,
         None => {
             let index = runtime.with_embedder(|runtime| runtime.instantiate(&module, &[]));
             index.map_err(instantiate_error)?
         }
     };
-    runtime.stacks_instance = Some(index);
+    runtime.set_stacks_instance(Some(index));
     let export = module.info.exports.iter().find(|export| export.name == name);
     let Item::Func(function) = export.expect("it is exported").item else {
         unreachable!("it exports functions");

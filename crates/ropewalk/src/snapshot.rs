@@ -530,13 +530,13 @@ impl<T: 'static> Store<T> {
             "the engine does not compile for interruption (Config::interruption)"
         );
         let runtime = &mut self.inner.runtime;
-        runtime.snapshot_hook = Some(Foreign::new(Box::new(move |runtime, registers| {
+        runtime.set_snapshot_hook(Some(Foreign::new(Box::new(move |runtime, registers| {
             // SAFETY: whoever called WebAssembly has set the owner, which is a store of this
             // very type, and uses it no more than the function that has stopped.
             let mut store = StoreContextMut(unsafe { &mut *runtime.owner().cast() });
             let snapshot = take(&mut store, &options, Some(Running::Paused(registers)));
             taken(store, snapshot)
-        })));
+        }))));
         Ok(SnapshotHandle(runtime.interrupts().clone()))
     }
 }

@@ -46,7 +46,7 @@ pub(super) fn array_new(calling: &mut Calling<'_>, ty: u64, len: u64) -> Result<
     }
     let array = array?;
     let value = calling.store.transferred(0);
-    fill(&calling.store.interrupts, array, 0, len as u32, &value)?;
+    fill(&calling.store.budget.interrupts, array, 0, len as u32, &value)?;
     Ok(array.reference())
 }
 
@@ -74,7 +74,7 @@ fn fill(interrupts: &Interrupts, array: Object, to: u32, len: u32, value: &RawVa
 /// segment.
 fn type_and_segment(calling: &Calling<'_>, word: u64) -> (Arc<RegisteredType>, usize) {
     let (ty, segment) = unpair(word);
-    let id = calling.store.instances[calling.instance].module().type_ids[ty as usize];
+    let id = calling.store.objects.instances[calling.instance].module().type_ids[ty as usize];
     (calling.store.options.types.get(id), segment as usize)
 }
 
@@ -137,7 +137,7 @@ pub(super) fn array_fill(calling: &mut Calling<'_>, array: u64, to_and_len: u64)
     let (to, len) = unpair(to_and_len);
     check(array, to, len)?;
     let value = calling.store.transferred(0);
-    fill(&calling.store.interrupts, array, to as u32, len as u32, &value)?;
+    fill(&calling.store.budget.interrupts, array, to as u32, len as u32, &value)?;
     Ok(0)
 }
 
@@ -160,7 +160,7 @@ pub(super) fn array_copy(
         // same size; they may overlap.
         unsafe { std::ptr::copy(source.add(piece.start), target.add(piece.start), piece.len()) };
     };
-    let interrupts = &calling.store.interrupts;
+    let interrupts = &calling.store.budget.interrupts;
     match target.cast_const() <= source.cast_const() {
         true => pieces::forward::<u8>(interrupts, 0..bytes, &mut copy)?,
         false => pieces::backward::<u8>(interrupts, 0..bytes, &mut copy)?,

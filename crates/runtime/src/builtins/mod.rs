@@ -8,6 +8,7 @@ use crate::run::waiting_builtin::BuiltinCall;
 use crate::stack::Park;
 use crate::stack::mark::MarkKind;
 use crate::store::Store;
+use crate::store::objects::Objects;
 use crate::store::running::Ending;
 use crate::vm::instance::Instance;
 use crate::vm::instance::range;
@@ -32,15 +33,15 @@ struct Calling<'a> {
 
 impl Calling<'_> {
     fn instance(&mut self) -> &mut Instance {
-        &mut self.store.instances[self.instance]
+        &mut self.store.objects.instances[self.instance]
     }
 
     fn memory_index(&self, memory: u64) -> usize {
-        self.store.instances[self.instance].memories[memory as usize]
+        self.store.objects.instances[self.instance].memories[memory as usize]
     }
 
     fn table_index(&self, table: u64) -> usize {
-        self.store.instances[self.instance].tables[table as usize]
+        self.store.objects.instances[self.instance].tables[table as usize]
     }
 }
 
@@ -218,7 +219,8 @@ fn memory_copy(
     let (to_index, from_index) = unpair(memories);
     let (to_memory, from_memory) =
         (calling.memory_index(to_index), calling.memory_index(from_index));
-    let Store { memories, interrupts, .. } = &mut *calling.store;
+    let Store { objects: Objects { memories, .. }, budget, .. } = &mut *calling.store;
+    let interrupts = &budget.interrupts;
     let out = TrapCode::MemoryOutOfBounds;
     let from = range(from, len, memories[from_memory].data().len()).ok_or(out)?;
     let to = range(to, len, memories[to_memory].data().len()).ok_or(out)?;
@@ -241,7 +243,8 @@ fn memory_fill(
     len: u64,
 ) -> Result<u64> {
     let memory = calling.memory_index(memory);
-    let Store { memories, interrupts, .. } = &mut *calling.store;
+    let Store { objects: Objects { memories, .. }, budget, .. } = &mut *calling.store;
+    let interrupts = &budget.interrupts;
     let data = memories[memory].data_mut();
     let to = range(to, len, data.len()).ok_or(TrapCode::MemoryOutOfBounds)?;
     pieces::fill(interrupts, &mut data[to], byte as u8)?;
@@ -257,7 +260,8 @@ fn memory_init(
 ) -> Result<u64> {
     let (memory, segment) = unpair(memory_and_segment);
     let memory = calling.memory_index(memory);
-    let Store { memories, interrupts, instances, .. } = &mut *calling.store;
+    let Store { objects: Objects { memories, instances, .. }, budget, .. } = &mut *calling.store;
+    let interrupts = &budget.interrupts;
     let segment = instances[calling.instance].data_segment(segment as usize);
     let data = memories[memory].data_mut();
     let out = TrapCode::MemoryOutOfBounds;
@@ -286,7 +290,8 @@ fn table_grow(
 fn table_copy(calling: &mut Calling<'_>, tables: u64, to: u64, from: u64, len: u64) -> Result<u64> {
     let (to_index, from_index) = unpair(tables);
     let (to_table, from_table) = (calling.table_index(to_index), calling.table_index(from_index));
-    let Store { tables, interrupts, .. } = &mut *calling.store;
+    let Store { objects: Objects { tables, .. }, budget, .. } = &mut *calling.store;
+    let interrupts = &budget.interrupts;
     let out = TrapCode::TableOutOfBounds;
     let from = range(from, len, tables[from_table].elements().len()).ok_or(out)?;
     let to = range(to, len, tables[to_table].elements().len()).ok_or(out)?;
@@ -302,7 +307,8 @@ fn table_copy(calling: &mut Calling<'_>, tables: u64, to: u64, from: u64, len: u
 
 fn table_fill(calling: &mut Calling<'_>, table: u64, to: u64, value: u64, len: u64) -> Result<u64> {
     let table = calling.table_index(table);
-    let Store { tables, interrupts, .. } = &mut *calling.store;
+    let Store { objects: Objects { tables, .. }, budget, .. } = &mut *calling.store;
+    let interrupts = &budget.interrupts;
     let elements = tables[table].elements_mut();
     let to = range(to, len, elements.len()).ok_or(TrapCode::TableOutOfBounds)?;
     pieces::fill(interrupts, &mut elements[to], value)?;
@@ -318,7 +324,8 @@ fn table_init(
 ) -> Result<u64> {
     let (table, segment) = unpair(table_and_segment);
     let table = calling.table_index(table);
-    let Store { tables, interrupts, instances, .. } = &mut *calling.store;
+    let Store { objects: Objects { tables, instances, .. }, budget, .. } = &mut *calling.store;
+    let interrupts = &budget.interrupts;
     let segment = &instances[calling.instance].elements[segment as usize];
     let elements = tables[table].elements_mut();
     let out = TrapCode::TableOutOfBounds;

@@ -44,7 +44,7 @@ impl Store {
         }
         // SAFETY: as above.
         let signal = unsafe { clauses::find(stack.handlers, EVERY_TAG) }?;
-        self.suspended_with = word;
+        self.running.suspended_with = word;
         Some(signal)
     }
 

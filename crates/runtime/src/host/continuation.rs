@@ -29,6 +29,7 @@ use crate::store::pending::LeftWaiting;
 use crate::store::running::Ending;
 use crate::store::running::NOBODY;
 use crate::store::running::Poller;
+use crate::store::running::State;
 use crate::vm::released::Released;
 use ropewalk_abi::builtin::{CATCH, Outcome};
 use ropewalk_abi::clauses::List;
@@ -116,7 +117,7 @@ unsafe fn resume_by(
 ) -> Result<(), Stop> {
     // SAFETY: the caller's promise; the caller has the store borrowed.
     unsafe {
-        let stopped = match store.as_ref().watches {
+        let stopped = match store.as_ref().running.extra.before_switch {
             false => resume_unwatched(store, reference, handlers, poller),
             true => resume_watched(store, reference, handlers, poller),
         };
@@ -239,7 +240,7 @@ pub unsafe fn resume_throw<W: AsRef<[u64]>>(
                 Ok(block) => {
                     (*block).parent = root;
                     let innermost = (*block).ungroup();
-                    if store.watches {
+                    if store.running.extra.before_switch {
                         store.watch_switch(innermost);
                     }
                     if let Err(code) = store.unpark_running(innermost) {
@@ -367,10 +368,10 @@ impl Store {
             return CameBack::Returned;
         }
         let word = match handlers[signal as usize - 1] {
-            EVERY_TAG => self.suspended_with,
+            EVERY_TAG => self.running.suspended_with,
             word => word,
         };
-        self.last_handled = word;
+        self.running.last_handled = word;
         self.stacks.held.hold(block_number(reference));
         let tag = NonNull::new(tag_of_handler(word) as *mut TagDef);
         CameBack::Suspended { tag: tag.expect("a clause of a tag"), reference }
@@ -392,7 +393,7 @@ impl Store {
     /// The clauses of a host that handles every tag. The one that was handled last
     /// comes first, where generated code finds it by itself.
     pub fn every_tag(&self) -> List<[u64; 7]> {
-        match self.last_handled {
+        match self.running.last_handled {
             0 => List::short(EVERY_TAG, 0),
             word => List::short(word, EVERY_TAG),
         }
@@ -405,7 +406,7 @@ impl Store {
     /// The function must belong to the store, and its type have code that calls it on a
     /// stack of its own.
     pub unsafe fn new_held(&mut self, function: NonNull<FuncRef>) -> anyhow::Result<u64> {
-        if self.is_unusual {
+        if self.running.state != State::Plain {
             // SAFETY: the caller's promise.
             return unsafe { self.new_held_elsewise(function) };
         }
@@ -529,7 +530,7 @@ impl Store {
     /// are still there.
     fn keep_limits_of(&mut self, reference: u64, waiting: u32) {
         let mut numbers = Vec::new();
-        let waiting = self.frozen[waiting as usize].as_ref().map(|frozen| frozen.stack);
+        let waiting = self.running.frozen[waiting as usize].as_ref().map(|frozen| frozen.stack);
         // SAFETY: the stacks of an activation are alive as long as that is.
         let stack = waiting.and_then(|stack| unsafe { stack.as_ref() });
         for stack in stack.into_iter().flat_map(|stack| self.with_parents(stack)) {
@@ -559,29 +560,30 @@ impl Store {
     /// Where owners say that they have dropped what they held.
     #[inline]
     pub fn released(&self) -> &Arc<Released> {
-        &self.released
+        &self.running.released
     }
 
     /// Frees what owners have dropped where the store was not at hand.
     #[inline]
     pub fn free_released(&mut self) {
-        if self.released.any.load(Ordering::Acquire) {
+        if self.running.released.any.load(Ordering::Acquire) {
             self.free_all_released();
         }
     }
 
     #[cold]
     fn free_all_released(&mut self) {
-        let mut references = self.released.references.lock().expect("nobody panics with it");
+        let mut references =
+            self.running.released.references.lock().expect("nobody panics with it");
         let all = std::mem::take(&mut *references);
-        self.released.any.store(false, Ordering::Relaxed);
+        self.running.released.any.store(false, Ordering::Relaxed);
         drop(references);
         all.into_iter().for_each(|reference| self.free_held(reference));
     }
 
     /// How many stacks there are of which the owners have dropped what they held.
     pub(crate) fn count_released(&self) -> usize {
-        let references = self.released.references.lock().expect("nobody panics with it");
+        let references = self.running.released.references.lock().expect("nobody panics with it");
         references.iter().map(|&reference| self.held_stacks(reference).count()).sum()
     }
 

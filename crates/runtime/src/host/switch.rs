@@ -154,7 +154,7 @@ pub(crate) unsafe fn continue_from(
             Ok(linked) => linked,
             Err(code) => return trap(store, code),
         };
-        if store.watches {
+        if store.running.extra.before_switch {
             store.watch_switch(to);
         }
         stubs::enter_stack(context, to, signal, (*to).reference)

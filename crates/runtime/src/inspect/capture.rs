@@ -79,7 +79,7 @@ impl Store {
     ///
     /// Only a host function can have the store while something runs in it.
     pub fn host_backtrace(&self) -> Backtrace {
-        if self.depth == 0 {
+        if self.running.depth == 0 {
             return Backtrace::default();
         }
         // SAFETY: the newest activation is in a host call, so the block of its stack is
@@ -134,7 +134,7 @@ impl Store {
 
     /// The name of a tag in some module that has it.
     pub(crate) fn tag_name(&self, tag: usize) -> String {
-        let named = self.instances.iter().find_map(|instance| {
+        let named = self.objects.instances.iter().find_map(|instance| {
             let info = &instance.module().info;
             let mut tags = 0..info.tags.len() as u32;
             let index = tags.find(|index| instance.tag(*index).addr().get() == tag)?;

@@ -40,8 +40,8 @@ impl Store {
     /// Checks all stacks, if it is time to: with many stacks not every time.
     /// If anything is wrong, the store is not used again.
     pub(crate) fn check_now(&mut self) -> std::result::Result<(), Violation> {
-        self.checks += 1;
-        let due = self.checks.is_multiple_of(1 + self.stacks.len() / OFTEN);
+        self.observers.checks += 1;
+        let due = self.observers.checks.is_multiple_of(1 + self.stacks.len() / OFTEN);
         let found = self.heap.violation.take();
         let found = found.or_else(|| due.then(|| self.check_stacks().err()).flatten());
         match found {
@@ -188,14 +188,14 @@ impl<'a> Check<'a> {
 
     fn idle_roots(&mut self) -> Result {
         // Those of activations that wait come last.
-        let frozen = self.store.frozen.iter().flatten().map(|frozen| &frozen.root);
-        for (i, root) in self.store.roots.iter().chain(frozen).enumerate() {
+        let frozen = self.store.running.frozen.iter().flatten().map(|frozen| &frozen.root);
+        for (i, root) in self.store.running.roots.iter().chain(frozen).enumerate() {
             let number = self.number(root.block, "a root")?;
             let stack = self.block(number);
             ensure!(stack.purpose == Purpose::Root, number, "is a root but {:?}", stack.purpose);
             let is_alone = ptr::eq(stack.innermost, stack);
             let is_idle = self.lives[number].is_none();
-            let is_in_use = i < self.store.depth || i >= self.store.roots.len();
+            let is_in_use = i < self.store.running.depth || i >= self.store.running.roots.len();
             match is_in_use {
                 true if stack.is_spent() && is_alone => self.is(number, Life::Spent)?,
                 // Something else runs in its activation.
@@ -210,7 +210,7 @@ impl<'a> Check<'a> {
                 }
             }
         }
-        for root in &self.store.spare_roots {
+        for root in &self.store.running.spare_roots {
             self.is(self.number(root.block, "a root")?, Life::Idle)?;
         }
         Ok(())
@@ -220,12 +220,12 @@ impl<'a> Check<'a> {
 
     fn running_chains(&mut self) -> Result {
         let store = self.store;
-        let newest = (store.depth > 0).then(|| store.context().stack.cast_const());
+        let newest = (store.running.depth > 0).then(|| store.context().stack.cast_const());
         let others = store.outer_stacks().chain(store.frozen_stacks()).map(ptr::from_ref);
         for (i, stack) in newest.into_iter().chain(others).enumerate() {
             let base = self.running_chain(stack, Life::Running)?;
             let is_noted = i > 0
-                || self.store.depth == 0
+                || self.store.running.depth == 0
                 || ptr::eq(self.block(base), self.store.context().base);
             ensure!(is_noted, base, "is the base of what runs, and another is noted");
             let extender = self.block(base).extender;

@@ -108,7 +108,7 @@ impl Store {
 
     /// What a tag is called: `$yield`, or else its number in its module.
     fn tag_title(&self, tag: *const TagDef) -> String {
-        let mut numbers = self.instances.iter().filter_map(|instance| {
+        let mut numbers = self.objects.instances.iter().filter_map(|instance| {
             let info = &instance.module().info;
             let mut tags = 0..info.tags.len() as u32;
             let index = tags.find(|index| ptr::eq(instance.tag(*index).as_ptr(), tag))?;

@@ -174,8 +174,8 @@ impl Store {
             return Some((number(parent)?, self.resume_boundary(stack, parent)));
         }
         // The root of an activation that a host function has begun.
-        let depth = self.roots.iter().position(|root| ptr::eq(root.block, stack))?;
-        let outside = self.depth.checked_sub(depth + 1)?;
+        let depth = self.running.roots.iter().position(|root| ptr::eq(root.block, stack))?;
+        let outside = self.running.depth.checked_sub(depth + 1)?;
         Some((number(self.outer_stacks().nth(outside)?)?, Boundary::Host))
     }
 

@@ -66,7 +66,7 @@ impl<'a> Walker<'a> {
         {
             return instance;
         }
-        let instances = self.store.instances.iter().enumerate();
+        let instances = self.store.objects.instances.iter().enumerate();
         let mut found = instances.filter(|(_, instance)| Arc::ptr_eq(instance.module(), module));
         let instance = found.next().filter(|_| found.next().is_none()).map(|(index, _)| index);
         self.newest = Some((module, instance));

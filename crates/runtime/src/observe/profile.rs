@@ -76,7 +76,7 @@ impl Store {
     /// Takes a sample at each such time from now on, or none any more. What was sampled
     /// before is forgotten.
     pub fn set_profile(&mut self, interval: Option<Duration>) -> io::Result<()> {
-        self.profiler.set(interval.map(|interval| {
+        self.observers.profiler.set(interval.map(|interval| {
             Box::new(Profiler {
                 begun: Instant::now(),
                 interval,
@@ -91,19 +91,19 @@ impl Store {
 
     /// What was sampled so far; nothing more is.
     pub fn take_profile(&mut self) -> io::Result<Option<Profile>> {
-        let profiler = self.profiler.take::<Profiler>();
+        let profiler = self.observers.profiler.take::<Profiler>();
         self.set_next_sample()?;
         Ok(profiler.map(|profiler| profiler.finish(self)))
     }
 
     /// When the next sample is to be taken.
     pub(crate) fn next_sample(&self) -> Option<Instant> {
-        Instant::now().checked_add(self.profiler.get::<Profiler>()?.interval)
+        Instant::now().checked_add(self.observers.profiler.get::<Profiler>()?.interval)
     }
 
     /// Takes a sample: the running stack is in a call of the host.
     pub(crate) fn sample(&mut self) {
-        let Some(mut profiler) = self.profiler.take::<Profiler>() else { return };
+        let Some(mut profiler) = self.observers.profiler.take::<Profiler>() else { return };
         let mut nodes = Vec::new();
         // SAFETY: the running stack is alive.
         let newest = unsafe { &*self.context().stack };
@@ -115,7 +115,7 @@ impl Store {
             }
         }
         profiler.add(nodes);
-        self.profiler.set(Some(profiler));
+        self.observers.profiler.set(Some(profiler));
     }
 }
 

@@ -13,9 +13,11 @@ use crate::report::trap::Trap;
 use crate::report::violation::Violation;
 use crate::run::signal;
 use crate::stack::{LeavePoint, Park};
+use crate::store::Store;
 use crate::store::pending::LeftWaiting;
 use crate::store::running::{Activation, Ending, NOBODY, Poller};
-use crate::store::{Store, StoreId};
+use crate::store::running::{Departure, State};
+use crate::vm::store_id::StoreId;
 use ropewalk_abi::signature::WORDS;
 use ropewalk_abi::{ControlBlock, FuncRef, RawVal, StoreContext, TrapCode};
 use std::any::Any;
@@ -189,7 +191,7 @@ pub(crate) unsafe fn activate_on(
 ) -> Result<u64, Stop> {
     // SAFETY: the caller's promise.
     unsafe {
-        if store.as_mut().depth == 0 && signal::nothing_runs() {
+        if store.as_mut().running.depth == 0 && signal::nothing_runs() {
             return activate_in::<true>(store, root, poller, enter);
         }
         let _prepared = signal::prepare_thread();
@@ -307,7 +309,7 @@ fn error_of(store: &mut Store, ending: Ending) -> Result<anyhow::Error, Box<dyn 
     // SAFETY (of the captures): the newest activation was just left like that.
     match ending {
         Ending::Panic(payload) => Err(payload),
-        Ending::Cancelled | Ending::Waits => Ok(anyhow::anyhow!("the call was given up")),
+        Ending::Cancelled => Ok(anyhow::anyhow!("the call was given up")),
         Ending::Fault(TrapCode::MistypedTransfer, _) => {
             store.poison();
             Ok(Violation::new(TrapCode::MistypedTransfer.message()).into())
@@ -382,20 +384,20 @@ impl Store {
 impl Store {
     /// Says how many stacks are listed whenever a call fails, before they are freed.
     pub fn set_keep_stacks(&mut self, most: usize) {
-        self.keeps_stacks = most;
-        self.kept_stacks = None;
+        self.observers.keeps_stacks = most;
+        self.observers.kept_stacks = None;
     }
 
     /// The stacks when the last call failed, if they were to be listed.
     pub fn take_kept_stacks(&mut self) -> Option<StackList> {
-        self.kept_stacks.take()
+        self.observers.kept_stacks.take()
     }
 
     /// Lists the stacks if they are to be, when an activation has failed, perhaps at a
     /// fault. Where a builtin has failed half-way, or there is no memory, there may be no list.
     fn keep_stacks(&mut self, fault: Option<&LeavePoint>) {
-        if self.keeps_stacks > 0 {
-            self.kept_stacks = self.list_failed(self.keeps_stacks, fault);
+        if self.observers.keeps_stacks > 0 {
+            self.observers.kept_stacks = self.list_failed(self.observers.keeps_stacks, fault);
         }
     }
 }
@@ -475,8 +477,8 @@ impl Store {
     /// Makes an activation on a root the newest.
     #[inline]
     fn begin_activation(&mut self, activation: *const Activation, root: *mut ControlBlock) {
-        self.newest = activation;
-        self.depth += 1;
+        self.running.newest = activation;
+        self.running.depth += 1;
         let context = self.context_mut();
         context.stack = root;
         context.base = root;
@@ -487,7 +489,7 @@ impl Store {
     #[inline]
     pub fn poller(&self) -> Poller {
         // SAFETY: activations are linked as long as their calls last.
-        unsafe { self.newest.as_ref() }.map_or(NOBODY, |activation| activation.poller)
+        unsafe { self.running.newest.as_ref() }.map_or(NOBODY, |activation| activation.poller)
     }
 
     /// Makes the root of the newest activation ready for the next one, when its
@@ -506,8 +508,8 @@ impl Store {
     /// Ends the outermost activation.
     #[inline]
     fn leave_outermost(&mut self) {
-        self.newest = ptr::null();
-        self.depth = 0;
+        self.running.newest = ptr::null();
+        self.running.depth = 0;
         let context = self.context_mut();
         context.stack = ptr::null_mut();
         context.base = ptr::null_mut();
@@ -517,12 +519,12 @@ impl Store {
     #[inline]
     fn leave_activation(&mut self, activation: &Activation) {
         let Activation { outer, outer_stack, outer_base, outer_sp, .. } = *activation;
-        self.newest = outer;
-        self.depth -= 1;
-        let (outer_root, outer_sp) = match self.depth {
+        self.running.newest = outer;
+        self.running.depth -= 1;
+        let (outer_root, outer_sp) = match self.running.depth {
             0 => (ptr::null_mut(), 0),
             // SAFETY: this one is inside of another, so it was made so.
-            depth => (self.roots[depth - 1].block, unsafe { outer_sp.assume_init() }),
+            depth => (self.running.roots[depth - 1].block, unsafe { outer_sp.assume_init() }),
         };
         let context = self.context_mut();
         context.stack = outer_stack;
@@ -534,7 +536,7 @@ impl Store {
     /// What is to do after an activation, mostly nothing.
     #[inline]
     fn after_activation(&mut self) -> anyhow::Result<()> {
-        match self.stacks.may_give_back() | self.tidies {
+        match self.stacks.may_give_back() | self.running.extra.after_activation {
             true => self.tidy_after_activation(),
             false => Ok(()),
         }
@@ -552,7 +554,7 @@ impl Store {
     }
 
     fn tidy(&mut self) -> anyhow::Result<()> {
-        if self.stacks.may_give_back() && self.depth == 0 {
+        if self.stacks.may_give_back() && self.running.depth == 0 {
             self.trim_stacks();
         }
         if self.options.park_always {
@@ -567,7 +569,7 @@ impl Store {
     /// Continues a panic of the embedder, if the newest activation has ended. If it waits, the
     /// panic continues when it ends.
     fn continue_panic_unless_waiting(&mut self) {
-        if self.left_waiting.is_none() {
+        if !matches!(self.running.departure, Departure::Waits { .. }) {
             self.continue_panic();
         }
     }
@@ -575,8 +577,8 @@ impl Store {
     /// The root stack for the next activation.
     #[inline]
     pub(crate) fn root_for_activation(&mut self) -> anyhow::Result<*mut ControlBlock> {
-        let root = match self.roots.get(self.depth) {
-            Some(root) if !self.is_unusual => root.block,
+        let root = match self.running.roots.get(self.running.depth) {
+            Some(root) if self.running.state == State::Plain => root.block,
             _ => self.other_root()?,
         };
         // SAFETY: blocks of roots are alive.
@@ -588,7 +590,7 @@ impl Store {
     #[cold]
     fn other_root(&mut self) -> anyhow::Result<*mut ControlBlock> {
         self.check_usable()?;
-        let root = match self.roots.get(self.depth) {
+        let root = match self.running.roots.get(self.running.depth) {
             Some(root) => root.block,
             None => self.add_root()?,
         };
@@ -597,14 +599,14 @@ impl Store {
     }
 
     fn add_root(&mut self) -> anyhow::Result<*mut ControlBlock> {
-        if self.roots.len() >= self.options.max_activations {
+        if self.running.roots.len() >= self.options.max_activations {
             return Err(Trap::from_code(TrapCode::CallStackExhausted).into());
         }
         let room = self.make_room_for_root();
         room.map_err(|_| Trap::from_code(TrapCode::TooManyStacks))?;
         if let Some(root) = self.spare_root() {
             let block = root.block;
-            self.roots.push(root);
+            self.running.roots.push(root);
             return Ok(block);
         }
         let memory = self.options.arena.take_root().map_err(|error| no_root(error.to_string()))?;
@@ -614,17 +616,17 @@ impl Store {
         // SAFETY: just made.
         unsafe { (*root.block).parent = self.no_parent() };
         let block = root.block;
-        self.roots.push(root);
+        self.running.roots.push(root);
         self.note_table();
         Ok(block)
     }
 
     /// Makes room for one root more, wherever roots are kept.
     fn make_room_for_root(&mut self) -> Result<(), TryReserveError> {
-        let frozen = self.frozen.len() - self.free_frozen.len();
-        let count = self.roots.len() + self.spare_roots.len() + frozen + 1;
-        self.roots.try_reserve(count - self.roots.len())?;
-        self.spare_roots.try_reserve(count - self.spare_roots.len())
+        let frozen = self.running.frozen.len() - self.running.free_frozen.len();
+        let count = self.running.roots.len() + self.running.spare_roots.len() + frozen + 1;
+        self.running.roots.try_reserve(count - self.running.roots.len())?;
+        self.running.spare_roots.try_reserve(count - self.running.spare_roots.len())
     }
 
     /// Gives memory of stacks back that the last activation has needed.
@@ -639,9 +641,9 @@ impl Store {
 
     /// Gives memory of stacks back that have grown and do not need it any more.
     pub(crate) fn shrink_stacks(&mut self) {
-        let idle = self.roots[self.depth..].iter().chain(&self.spare_roots);
+        let idle = self.running.roots[self.running.depth..].iter().chain(&self.running.spare_roots);
         let is_idle = |block| idle.clone().any(|root| root.block.cast_const() == block);
-        self.stacks.shrink(is_idle, self.depth > 0);
+        self.stacks.shrink(is_idle, self.running.depth > 0);
     }
 
     /// The stacks of all activations, innermost first, when the newest one is
@@ -696,7 +698,7 @@ impl Store {
     /// The stacks of the activations outside of the newest one, innermost
     /// first. Each is in a host call.
     pub(crate) fn outer_stacks(&self) -> impl Iterator<Item = &ControlBlock> {
-        let mut next = self.newest;
+        let mut next = self.running.newest;
         std::iter::from_fn(move || {
             // SAFETY: activations are linked as long as their calls last, and
             // their stacks live longer.

@@ -244,20 +244,20 @@ impl Store {
         }
         let mut visit = |reference: &mut u64| copier.forward(reference);
         self.heap.roots.visit(&mut visit);
-        for table in self.tables.iter_mut().filter(|table| table.is_collected()) {
+        for table in self.objects.tables.iter_mut().filter(|table| table.is_collected()) {
             table.elements_mut().iter_mut().for_each(&mut visit);
         }
-        for place in &self.collected_globals {
+        for place in &self.objects.collected_globals {
             // SAFETY: globals live as long as the store, and generated code
             // does not run.
             unsafe { visit(&mut *place.0.as_ptr().cast::<u64>()) };
         }
-        for value in &mut self.const_stack {
+        for value in &mut self.objects.const_stack {
             if let ConstValue::Reference(reference) = value {
                 visit(reference);
             }
         }
-        for instance in &mut self.instances {
+        for instance in &mut self.objects.instances {
             instance.visit_elements(&mut visit);
         }
     }
@@ -357,7 +357,7 @@ impl Store {
     fn sweep_stacks(&mut self, reached: Vec<Reached>, roots: &[*mut ControlBlock]) {
         let mut free = self.context().free_stacks;
         let no_parent = self.no_parent();
-        let has_first_class = self.has_stackrefs;
+        let has_first_class = self.objects.has_stackrefs;
         let swept = self.stacks.sweep(reached, no_parent, roots, has_first_class, &mut free);
         let Swept { in_use, freed } = swept;
         self.context_mut().free_stacks = free;

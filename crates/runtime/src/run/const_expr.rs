@@ -14,10 +14,10 @@ impl Store {
         instance: usize,
         expr: &ConstExpr,
     ) -> Result<RawVal, TrapCode> {
-        let height = self.const_stack.len();
+        let height = self.objects.const_stack.len();
         let result = expr.0.iter().try_for_each(|op| self.evaluate_op(instance, *op));
-        let value = self.const_stack.pop();
-        self.const_stack.truncate(height);
+        let value = self.objects.const_stack.pop();
+        self.objects.const_stack.truncate(height);
         result?;
         Ok(value.expect("validation keeps the stack balanced").raw())
     }
@@ -32,7 +32,7 @@ impl Store {
             ConstOp::V128(bytes) => number(RawVal::from_u128(u128::from_le_bytes(bytes))),
             ConstOp::RefNull => number(RawVal::ZERO),
             ConstOp::RefFunc(function) => {
-                let reference = self.instances[instance].func_ref(function).as_ptr() as u64;
+                let reference = self.objects.instances[instance].func_ref(function).as_ptr() as u64;
                 number(RawVal::from_u64(reference))
             }
             ConstOp::GlobalGet(global) => self.global_value(instance, global),
@@ -57,12 +57,12 @@ impl Store {
                 self.const_array(instance, ty, len, Elements::Listed)?
             }
         };
-        self.const_stack.push(value);
+        self.objects.const_stack.push(value);
         Ok(())
     }
 
     fn pop_const(&mut self) -> RawVal {
-        self.const_stack.pop().expect("validation keeps the stack balanced").raw()
+        self.objects.const_stack.pop().expect("validation keeps the stack balanced").raw()
     }
 
     fn binary32(&mut self, op: fn(u32, u32) -> u32) -> ConstValue {
@@ -76,7 +76,7 @@ impl Store {
     }
 
     fn global_value(&self, instance: usize, global: u32) -> ConstValue {
-        let item = self.instances[instance].global(global);
+        let item = self.objects.instances[instance].global(global);
         // SAFETY: the global belongs to the store.
         let value = unsafe { item.place.get(self) };
         match self.options.types.is_collected(item.ty.content) {
@@ -91,7 +91,8 @@ impl Store {
         ty: u32,
         with_fields: bool,
     ) -> Result<ConstValue, TrapCode> {
-        let ty = self.options.types.get(self.instances[instance].module().type_ids[ty as usize]);
+        let ty =
+            self.options.types.get(self.objects.instances[instance].module().type_ids[ty as usize]);
         let object = self.allocate(ty.info(), u64::from(ty.layout().size))?;
         if with_fields {
             let CompositeType::Struct(fields) = &ty.ty().composite else {
@@ -114,7 +115,8 @@ impl Store {
         len: u32,
         elements: Elements,
     ) -> Result<ConstValue, TrapCode> {
-        let ty = self.options.types.get(self.instances[instance].module().type_ids[ty as usize]);
+        let ty =
+            self.options.types.get(self.objects.instances[instance].module().type_ids[ty as usize]);
         let CompositeType::Array(array) = ty.ty().composite else {
             unreachable!("validated to be an array type");
         };

@@ -52,7 +52,7 @@ impl Store {
         let info = &module.info;
         let memories = info.memories.iter().skip(info.imported_memories as usize);
         let tables = info.tables.iter().skip(info.imported_tables as usize);
-        let from = self.instances.len();
+        let from = self.objects.instances.len();
         let mut growths = vec![Growth::Instances { from, to: from + 1 }];
         growths.extend(memories.map(|ty| Growth::of_memory(ty, 0, ty.minimum)));
         growths.extend(tables.map(|ty| Growth::of_table(ty, 0, ty.minimum)));
@@ -74,21 +74,25 @@ impl Store {
             return Err(MemoryError::unchecked(info.memories[0].minimum).into());
         }
         self.embedder.check_counts(
-            self.instances.len() + 1,
-            self.memories.len() + info.memories.len() - info.imported_memories as usize,
-            self.tables.len() + info.tables.len() - info.imported_tables as usize,
+            self.objects.instances.len() + 1,
+            self.objects.memories.len() + info.memories.len() - info.imported_memories as usize,
+            self.objects.tables.len() + info.tables.len() - info.imported_tables as usize,
         )?;
         self.check_new_instance().map_err(InstantiateError::Limiter)?;
-        let index = self.instances.len();
-        let sizes = (self.memories.len(), self.tables.len(), self.collected_globals.len());
+        let index = self.objects.instances.len();
+        let sizes = (
+            self.objects.memories.len(),
+            self.objects.tables.len(),
+            self.objects.collected_globals.len(),
+        );
         if let Err(error) = self.allocate_instance(module, imports) {
             // What was in the instance is gone.
-            self.instances.truncate(index);
-            for memory in self.memories.drain(sizes.0..) {
+            self.objects.instances.truncate(index);
+            for memory in self.objects.memories.drain(sizes.0..) {
                 self.embedder.memory_grow_failed(0, memory.pages());
             }
-            self.tables.truncate(sizes.1);
-            self.collected_globals.truncate(sizes.2);
+            self.objects.tables.truncate(sizes.1);
+            self.objects.collected_globals.truncate(sizes.2);
             return Err(error);
         }
         self.initialise_tables(index)?;
@@ -103,7 +107,7 @@ impl Store {
         imports: &[ImportValue],
     ) -> Result<usize, InstantiateError> {
         link::check(self, module, imports)?;
-        let index = self.instances.len();
+        let index = self.objects.instances.len();
         self.allocate_instance(module, imports)?;
         Ok(index)
     }
@@ -115,7 +119,7 @@ impl Store {
         elements: Vec<Vec<u64>>,
         dropped_data: Vec<bool>,
     ) {
-        let instance = &mut self.instances[index];
+        let instance = &mut self.objects.instances[index];
         (instance.elements, instance.dropped_data) = (elements, dropped_data);
     }
 
@@ -127,7 +131,7 @@ impl Store {
         imports: &[ImportValue],
     ) -> Result<(), InstantiateError> {
         self.add_module(module);
-        let index = self.instances.len();
+        let index = self.objects.instances.len();
         let place = ExportPlace::new(module.layout.size());
         let go_on = AtomicUsize::new(place.header().as_ptr() as usize);
         place.write(0, InstanceHeader { store: self.context_ptr(), index, go_on });
@@ -146,12 +150,12 @@ impl Store {
         place_functions(&instance);
         self.place_memories(&mut instance)?;
         // From here on expressions are evaluated, which the collector watches.
-        self.instances.push(instance);
+        self.objects.instances.push(instance);
         self.place_globals(index)?;
         self.place_tables(index)?;
         self.evaluate_elements(index)?;
         if self.options.interruption {
-            self.interrupts.add(self.instances[index].header());
+            self.budget.interrupts.add(self.objects.instances[index].header());
         }
         Ok(())
     }
@@ -166,10 +170,10 @@ impl Store {
     }
 
     fn place_globals(&mut self, index: usize) -> Result<(), Trap> {
-        let module = self.instances[index].module.clone();
+        let module = self.objects.instances[index].module.clone();
         for (i, init) in module.info.global_inits.iter().enumerate() {
             let value = self.evaluate(index, init).map_err(Trap::from_code)?;
-            let instance = &self.instances[index];
+            let instance = &self.objects.instances[index];
             let global = module.info.imported_globals + i as u32;
             instance.place.write(module.layout.defined_global(global), value);
             let GlobalItem { place, ty } = instance.global(global);
@@ -179,14 +183,14 @@ impl Store {
     }
 
     fn evaluate_elements(&mut self, index: usize) -> Result<(), Trap> {
-        let module = self.instances[index].module.clone();
+        let module = self.objects.instances[index].module.clone();
         for (i, segment) in module.info.elements.iter().enumerate() {
             if matches!(segment.mode, SegmentMode::Declared) {
                 continue;
             }
             match &segment.items {
                 ElementItems::Functions(functions) => {
-                    let instance = &mut self.instances[index];
+                    let instance = &mut self.objects.instances[index];
                     let functions = functions.iter();
                     let items = functions.map(|f| instance.func_ref(*f).as_ptr() as u64).collect();
                     instance.elements[i] = items;
@@ -194,7 +198,7 @@ impl Store {
                 ElementItems::Expressions(items) => {
                     for expr in items {
                         let value = self.evaluate(index, expr).map_err(Trap::from_code)?;
-                        self.instances[index].elements[i].push(value.u64());
+                        self.objects.instances[index].elements[i].push(value.u64());
                     }
                 }
             }
@@ -214,12 +218,12 @@ impl Store {
                     self.place_host(instance, function, host);
                 }
                 (Item::Table(table), ImportValue::Table(number)) => {
-                    let def = self.tables[*number].def();
+                    let def = self.objects.tables[*number].def();
                     instance.place.write(layout.imported_table(table), def);
                     instance.tables.push(*number);
                 }
                 (Item::Memory(memory), ImportValue::Memory(number)) => {
-                    let def = self.memories[*number].def();
+                    let def = self.objects.memories[*number].def();
                     instance.place.write(layout.imported_memory(memory), def);
                     instance.memories.push(*number);
                 }
@@ -255,7 +259,7 @@ impl Store {
         let context = place_host_context(instance, function, context);
         let import = FuncImport { code: host.code(), context };
         instance.place.write(instance.module.layout.imported_function(function), import);
-        self.shared_host_functions.push(host.clone());
+        self.objects.shared_host_functions.push(host.clone());
     }
 
     fn place_memories(&mut self, instance: &mut Instance) -> Result<(), InstantiateError> {
@@ -268,14 +272,14 @@ impl Store {
             // SAFETY: instances live as long as the store, which owns the memory.
             let memory = unsafe { Memory::new(*ty, def, pool, module.checks_memories) };
             let memory = memory.inspect_err(|_| self.embedder.memory_grow_failed(0, ty.minimum))?;
-            self.memories.push(memory);
-            instance.memories.push(self.memories.len() - 1);
+            self.objects.memories.push(memory);
+            instance.memories.push(self.objects.memories.len() - 1);
         }
         Ok(())
     }
 
     fn place_tables(&mut self, index: usize) -> Result<(), InstantiateError> {
-        let module = self.instances[index].module.clone();
+        let module = self.objects.instances[index].module.clone();
         let info = &module.info;
         let defined = info.tables.iter().enumerate().skip(info.imported_tables as usize);
         let limits = self.options.tables;
@@ -295,38 +299,39 @@ impl Store {
             let is_collected = info.is_collected(ValType::Ref(ty.element));
             let ty = module.engine_table_type(*ty);
             self.check_new_table(&ty).map_err(InstantiateError::Limiter)?;
-            let instance = &mut self.instances[index];
+            let instance = &mut self.objects.instances[index];
             let def = instance.place.at::<TableDef>(module.layout.defined_table(i as u32));
             // SAFETY: instances live as long as the store, which owns the table.
             let table = unsafe { Table::new(ty, is_collected, init, limits.elements, def) }?;
-            self.tables.push(table);
-            instance.tables.push(self.tables.len() - 1);
+            self.objects.tables.push(table);
+            instance.tables.push(self.objects.tables.len() - 1);
         }
         Ok(())
     }
 
     /// Copies the active element segments, in order, and drops them.
     fn initialise_tables(&mut self, index: usize) -> Result<(), Trap> {
-        let module = self.instances[index].module.clone();
+        let module = self.objects.instances[index].module.clone();
         for (i, segment) in module.info.elements.iter().enumerate() {
             match &segment.mode {
                 SegmentMode::Passive => continue,
                 SegmentMode::Declared => {}
                 SegmentMode::Active { target, offset } => {
                     let offset = self.evaluate(index, offset).map_err(Trap::from_code)?;
-                    let instance = &self.instances[index];
+                    let instance = &self.objects.instances[index];
                     let offset = match module.info.tables[*target as usize].table64 {
                         true => offset.u64(),
                         false => u64::from(offset.u32()),
                     };
                     let items = &instance.elements[i];
-                    let elements = self.tables[instance.tables[*target as usize]].elements_mut();
+                    let elements =
+                        self.objects.tables[instance.tables[*target as usize]].elements_mut();
                     let to = range(offset, items.len() as u64, elements.len())
                         .ok_or_else(|| Trap::from_code(TrapCode::TableOutOfBounds))?;
                     elements[to].copy_from_slice(items);
                 }
             }
-            self.instances[index].elements[i] = Vec::new();
+            self.objects.instances[index].elements[i] = Vec::new();
         }
         Ok(())
     }
@@ -335,8 +340,8 @@ impl Store {
     fn map_images(&mut self, index: usize, module: &LoadedModule) -> Vec<u32> {
         let images = module.memory_images().iter();
         let mapped = images.filter(|image| {
-            let memory = self.instances[index].memories[image.memory as usize];
-            self.memories[memory].map_image(image)
+            let memory = self.objects.instances[index].memories[image.memory as usize];
+            self.objects.memories[memory].map_image(image)
         });
         mapped.map(|image| image.memory).collect()
     }
@@ -344,26 +349,26 @@ impl Store {
     /// Copies the active data segments, in order, and drops them. Those of memories that
     /// begin with an image of them are there already.
     fn initialise_memories(&mut self, index: usize) -> Result<(), Trap> {
-        let module = self.instances[index].module.clone();
+        let module = self.objects.instances[index].module.clone();
         let mapped = self.map_images(index, &module);
         for (i, segment) in module.info.data.iter().enumerate() {
             let SegmentMode::Active { target, offset } = &segment.mode else { continue };
             if mapped.contains(target) {
-                self.instances[index].drop_data(i);
+                self.objects.instances[index].drop_data(i);
                 continue;
             }
             let offset = self.evaluate(index, offset).map_err(Trap::from_code)?;
-            let instance = &self.instances[index];
+            let instance = &self.objects.instances[index];
             let offset = match module.info.memories[*target as usize].memory64 {
                 true => offset.u64(),
                 false => u64::from(offset.u32()),
             };
             let bytes = &module.code.tables().data[segment.bytes.clone()];
-            let data = self.memories[instance.memories[*target as usize]].data_mut();
+            let data = self.objects.memories[instance.memories[*target as usize]].data_mut();
             let to = range(offset, bytes.len() as u64, data.len())
                 .ok_or_else(|| Trap::from_code(TrapCode::MemoryOutOfBounds))?;
             data[to].copy_from_slice(bytes);
-            self.instances[index].drop_data(i);
+            self.objects.instances[index].drop_data(i);
         }
         Ok(())
     }

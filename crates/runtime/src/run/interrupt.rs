@@ -32,29 +32,29 @@ use std::time::{Duration, Instant};
 impl Store {
     /// What stops this store.
     pub fn interrupts(&self) -> &Arc<Interrupts> {
-        &self.interrupts
+        &self.budget.interrupts
     }
 
     /// Lets activations end from some time on.
     pub fn set_deadline(&mut self, deadline: Option<Instant>) -> io::Result<()> {
-        self.interrupts.stop_at(Reason::Deadline, deadline)
+        self.budget.interrupts.stop_at(Reason::Deadline, deadline)
     }
 
     /// Lets activations that can wait do so after each such time.
     pub fn set_time_slice(&mut self, length: Option<Duration>) -> io::Result<()> {
-        self.time_slice = length;
+        self.budget.time_slice = length;
         self.set_slice()
     }
 
     /// Lets functions stop when the next sample is to be taken, if one is.
     pub(crate) fn set_next_sample(&mut self) -> io::Result<()> {
-        self.interrupts.stop_at(Reason::Sample, self.next_sample())
+        self.budget.interrupts.stop_at(Reason::Sample, self.next_sample())
     }
 
     /// Forgets an interruption that has ended an activation, when no other runs.
     pub(crate) fn end_interruption(&mut self) {
-        if self.depth == 1 && self.interrupts.has(Reason::Interrupted as u32) {
-            self.interrupts.forget(Reason::Interrupted);
+        if self.running.depth == 1 && self.budget.interrupts.has(Reason::Interrupted as u32) {
+            self.budget.interrupts.forget(Reason::Interrupted);
         }
     }
 
@@ -64,22 +64,22 @@ impl Store {
             // SAFETY: the running stack is alive, and left in a call.
             unsafe { self.move_stack(self.context().stack) };
         }
-        if self.interrupts.has(Reason::Sample as u32) {
+        if self.budget.interrupts.has(Reason::Sample as u32) {
             self.sample();
             // Without a timer nothing was sampled before.
             let _ = self.set_next_sample();
         }
-        if self.interrupts.has(Reason::Snapshot as u32)
+        if self.budget.interrupts.has(Reason::Snapshot as u32)
             && let Err(ending) = self.answer_request(registers)
         {
             self.set_ending(ending);
             return Outcome::END;
         }
-        if self.interrupts.has(Reason::Always as u32) && self.options.heap.collect_always {
+        if self.budget.interrupts.has(Reason::Always as u32) && self.options.heap.collect_always {
             // What the embedder panics with continues when the activation has ended.
             let _ = self.collect(0);
         }
-        if self.interrupts.has(ENDING) {
+        if self.budget.interrupts.has(ENDING) {
             self.set_ending(Ending::Trap(TrapCode::Interrupt));
             return Outcome::END;
         }
@@ -99,10 +99,11 @@ impl Store {
             self.set_ending(Ending::Panic(panic));
             return Outcome::END;
         }
-        if !passes_turn && !self.interrupts.has(Reason::Slice as u32 | Reason::Always as u32) {
+        if !passes_turn && !self.budget.interrupts.has(Reason::Slice as u32 | Reason::Always as u32)
+        {
             return Outcome::returned(0);
         }
-        self.interrupts.forget(Reason::Slice);
+        self.budget.interrupts.forget(Reason::Slice);
         match self.pass_turn(registers) {
             true => Outcome::END,
             false => {
@@ -114,11 +115,11 @@ impl Store {
 
     /// Has a snapshot of the store taken, as somebody has asked for.
     fn answer_request(&mut self, registers: &PausedRegisters) -> Result<(), Ending> {
-        self.interrupts.forget(Reason::Snapshot);
-        let Some(mut hook) = self.snapshot_hook.take() else { return Ok(()) };
+        self.budget.interrupts.forget(Reason::Snapshot);
+        let Some(mut hook) = self.snapshots.hook.take() else { return Ok(()) };
         let answered = hook.call(|hook| hook(self, registers));
-        match &self.snapshot_hook {
-            None => self.snapshot_hook = Some(hook),
+        match &self.snapshots.hook {
+            None => self.snapshots.hook = Some(hook),
             // It has set another.
             Some(_) => self.embedder.drop_value(hook),
         }
@@ -127,15 +128,15 @@ impl Store {
 
     /// Begins another time slice, if there are any.
     fn begin_slice(&mut self) {
-        if self.time_slice.is_some() {
+        if self.budget.time_slice.is_some() {
             // Without a timer nothing was sliced before.
             let _ = self.set_slice();
         }
     }
 
     fn set_slice(&self) -> io::Result<()> {
-        let end = self.time_slice.and_then(|length| Instant::now().checked_add(length));
-        self.interrupts.stop_at(Reason::Slice, end)
+        let end = self.budget.time_slice.and_then(|length| Instant::now().checked_add(length));
+        self.budget.interrupts.stop_at(Reason::Slice, end)
     }
 
     /// Leaves the newest activation, to continue when it is polled again. Returns
@@ -147,8 +148,7 @@ impl Store {
         if self.make_room_to_freeze().is_err() || !self.leave_paused(registers) {
             return false;
         }
-        self.set_waiting(Waiting::due(AnyRest::new(NextTurn)));
-        self.left_awaiting = Awaits::Turn;
+        self.set_waiting(Waiting::due(AnyRest::new(NextTurn)), Awaits::Turn);
         true
     }
 

@@ -41,7 +41,7 @@ impl Store {
 
     /// Asks whether something may grow. A limiter that panics has refused.
     pub(crate) fn ask(&mut self, growth: Growth) -> Decision {
-        let poller = if self.is_asking { self.poller() } else { NOBODY };
+        let poller = if self.budget.is_asking { self.poller() } else { NOBODY };
         let asked = self.embedder.ask(|limiter| match poller.is_null() {
             true => limiter.ask(growth, &mut Context::from_waker(Waker::noop())),
             // SAFETY: whoever polls an activation is there as long as that runs.
@@ -62,13 +62,13 @@ impl Store {
 
     /// What a limiter is asked when a memory grows by so many pages.
     pub fn memory_growth(&self, index: usize, delta: u64) -> Growth {
-        let ty = self.memories[index].ty();
+        let ty = self.objects.memories[index].ty();
         Growth::of_memory(&ty, ty.minimum, ty.minimum.saturating_add(delta))
     }
 
     /// What a limiter is asked when a table grows by so many elements.
     pub fn table_growth(&self, index: usize, delta: u64) -> Growth {
-        let ty = self.tables[index].ty();
+        let ty = self.objects.tables[index].ty();
         Growth::of_table(&ty, ty.minimum, ty.minimum.saturating_add(delta))
     }
 
@@ -77,7 +77,7 @@ impl Store {
         if !self.may_grow(self.memory_growth(index, delta))? {
             return Ok(None);
         }
-        let from = self.memories[index].size();
+        let from = self.objects.memories[index].size();
         let grown = self.grow_memory_in_total(index, delta);
         if grown.is_none() {
             self.embedder.memory_grow_failed(from, from.saturating_add(delta));
@@ -96,13 +96,13 @@ impl Store {
     /// Whether all memories together may have this many more pages.
     fn has_room_for_pages(&mut self, more: u64) -> bool {
         let maximum = self.options.max_total_memory;
-        self.totals.has_room_for_pages(&self.memories, more, maximum)
+        self.objects.totals.has_room_for_pages(&self.objects.memories, more, maximum)
     }
 
     /// Whether all tables together may have this many more elements.
     fn has_room_for_elements(&mut self, more: u64) -> bool {
         let maximum = self.options.tables.total;
-        self.totals.has_room_for_elements(&self.tables, more, maximum)
+        self.objects.totals.has_room_for_elements(&self.objects.tables, more, maximum)
     }
 
     /// Grows a memory if there is room; returns the old size in pages.
@@ -110,8 +110,8 @@ impl Store {
         if !self.has_room_for_pages(delta) {
             return None;
         }
-        let grown = self.memories[index].grow(delta)?;
-        self.totals.memory_has_grown(delta);
+        let grown = self.objects.memories[index].grow(delta)?;
+        self.objects.totals.memory_has_grown(delta);
         Some(grown)
     }
 
@@ -125,14 +125,14 @@ impl Store {
         if !self.has_room_for_elements(delta) {
             return None;
         }
-        let grown = self.tables[index].grow(delta, init)?;
-        self.totals.table_has_grown(delta);
+        let grown = self.objects.tables[index].grow(delta, init)?;
+        self.objects.totals.table_has_grown(delta);
         Some(grown)
     }
 
     /// Fails unless one more instance may be made.
     pub(crate) fn check_new_instance(&mut self) -> Result<()> {
-        let count = self.instances.len();
+        let count = self.objects.instances.len();
         if !self.may_grow(Growth::Instances { from: count, to: count + 1 })? {
             bail!(Refused(format!("{} instances", count + 1)));
         }

@@ -106,7 +106,7 @@ impl Store {
     }
 
     fn is_plain_site(&mut self, pc: usize) -> bool {
-        if let Some(is_plain) = self.known_sites.get(pc) {
+        if let Some(is_plain) = self.stacks.known_sites.get(pc) {
             return is_plain;
         }
         // A call may be the last instruction of the code.
@@ -117,7 +117,7 @@ impl Store {
         let is_plain = site.is_none_or(|(tables, site)| {
             tables.references_of(site).is_empty() && tables.owned_of(site).is_empty()
         });
-        self.known_sites.set(pc, is_plain);
+        self.stacks.known_sites.set(pc, is_plain);
         is_plain
     }
 

@@ -26,6 +26,7 @@ use crate::run::activation::{Stop, activate_on};
 use crate::stack::RootStack;
 use crate::store::Store;
 use crate::store::pending::{Awaits, Frozen, LeftWaiting, Pending, Scope, Waiting};
+use crate::store::running::{Departure, State};
 use crate::store::running::{Ending, Poller};
 use ropewalk_abi::builtin::{CATCH, END, GO_ON, Outcome, SUSPEND};
 use ropewalk_abi::{
@@ -53,16 +54,16 @@ impl Store {
         context: *const HostContext,
         values: *const RawVal,
     ) -> Outcome {
-        let outcome = self.wait(waiting, call);
-        if self.options.snapshots && outcome.ended == SUSPEND {
+        let awaits = match self.options.snapshots {
             // SAFETY: the caller's promise.
-            self.left_awaiting = unsafe { Awaits::host(self, context, values) };
-        }
-        outcome
+            true => unsafe { Awaits::host(self, context, values) },
+            false => Awaits::Unsaid,
+        };
+        self.wait(waiting, awaits, call)
     }
 
     /// Leaves the running host call, which waits for its results.
-    pub(crate) fn wait(&mut self, waiting: Waiting, call: LeftCall) -> Outcome {
+    pub(crate) fn wait(&mut self, waiting: Waiting, awaits: Awaits, call: LeftCall) -> Outcome {
         // What has called the function is not continued, and nothing lies on its stack any more.
         if let Err(error) = self.check_usable() {
             self.set_ending(Ending::Error(error));
@@ -79,25 +80,21 @@ impl Store {
         if waiting.scope.begin().is_some() {
             self.keep_scope_open();
         }
-        self.set_waiting(waiting);
+        self.set_waiting(waiting, awaits);
         Outcome::SUSPEND
-    }
-
-    /// Says that the newest activation is about to be left, and what it waits for.
-    pub(crate) fn set_waiting(&mut self, waiting: Waiting) {
-        self.left_waiting = Some(waiting);
-        self.set_ending(Ending::Waits);
     }
 
     /// Makes room in the lists for one more activation that waits.
     pub(crate) fn make_room_to_freeze(&mut self) -> Result<(), TrapCode> {
-        if !self.free_frozen.is_empty() {
+        if !self.running.free_frozen.is_empty() {
             // There was one more before.
             return Ok(());
         }
-        let count = self.frozen.len() + 1;
-        let room = self.frozen.try_reserve(1);
-        let free = room.and_then(|()| self.free_frozen.try_reserve(count - self.free_frozen.len()));
+        let count = self.running.frozen.len() + 1;
+        let room = self.running.frozen.try_reserve(1);
+        let free = room.and_then(|()| {
+            self.running.free_frozen.try_reserve(count - self.running.free_frozen.len())
+        });
         free.map_err(|_| TrapCode::OutOfMemory)
     }
 
@@ -105,21 +102,21 @@ impl Store {
     /// [room](Self::make_room_to_freeze).
     pub(crate) fn freeze(&mut self) -> LeftWaiting {
         // Those after it are idle.
-        let root = self.roots.swap_remove(self.depth - 1);
-        let awaits = match self.options.snapshots {
-            true => std::mem::take(&mut self.left_awaiting),
-            false => Awaits::Unsaid,
+        let root = self.running.roots.swap_remove(self.running.depth - 1);
+        let awaits = match &mut self.running.departure {
+            Departure::Waits { awaits, .. } => std::mem::take(awaits),
+            _ => Awaits::Unsaid,
         };
         let &StoreContext { stack, base, .. } = self.context();
         let frozen = Frozen { root, stack, base, awaits, _caller: None };
-        let number = match self.free_frozen.pop() {
+        let number = match self.running.free_frozen.pop() {
             Some(number) => number,
             None => {
-                self.frozen.push(None);
-                self.frozen.len() - 1
+                self.running.frozen.push(None);
+                self.running.frozen.len() - 1
             }
         };
-        self.frozen[number] = Some(frozen);
+        self.running.frozen[number] = Some(frozen);
         // As many blocks there cannot be.
         LeftWaiting(number as u32)
     }
@@ -128,8 +125,8 @@ impl Store {
     #[inline]
     pub fn take_pending(&mut self, left: LeftWaiting) -> Pending {
         let LeftWaiting(number) = left;
-        let waiting = self.left_waiting.take().expect("it was just left");
-        let interrupts = self.options.interruption.then(|| self.interrupts.clone());
+        let waiting = self.take_waiting();
+        let interrupts = self.options.interruption.then(|| self.budget.interrupts.clone());
         Pending { waiting, number, interrupts }
     }
 
@@ -140,25 +137,26 @@ impl Store {
         waiting: Waiting,
     ) -> anyhow::Result<Pending> {
         self.make_room_to_freeze().map_err(Trap::from_code)?;
-        self.frozen.push(Some(frozen));
-        let interrupts = self.options.interruption.then(|| self.interrupts.clone());
-        Ok(Pending { number: self.frozen.len() as u32 - 1, waiting, interrupts })
+        self.running.frozen.push(Some(frozen));
+        let interrupts = self.options.interruption.then(|| self.budget.interrupts.clone());
+        Ok(Pending { number: self.running.frozen.len() as u32 - 1, waiting, interrupts })
     }
 
     /// Makes the root of an activation that was set aside the one for the next
     /// activation.
     fn unfreeze(&mut self, number: usize) -> Thawed {
-        let Frozen { root, stack, base, .. } = self.frozen[number].take().expect("it waits");
-        self.free_frozen.push(number);
+        let Frozen { root, stack, base, .. } =
+            self.running.frozen[number].take().expect("it waits");
+        self.running.free_frozen.push(number);
         if self.options.interruption {
-            let waker = self.interrupts.take_waker(number);
+            let waker = self.budget.interrupts.take_waker(number);
             self.embedder.drop_value(waker);
         }
         let block = root.block;
-        self.roots.push(root);
-        let last = self.roots.len() - 1;
-        if last != self.depth {
-            self.roots.swap(self.depth, last);
+        self.running.roots.push(root);
+        let last = self.running.roots.len() - 1;
+        if last != self.running.depth {
+            self.running.roots.swap(self.running.depth, last);
             self.set_spare_roots_aside();
         }
         if self.warm_roots() > WARM_ROOTS + self.count_pending() {
@@ -169,46 +167,48 @@ impl Store {
 
     /// Keeps few idle roots ready.
     fn set_spare_roots_aside(&mut self) {
-        while self.roots.len() > self.depth + 1 + READY_ROOTS {
-            self.spare_roots.extend(self.roots.pop());
+        while self.running.roots.len() > self.running.depth + 1 + READY_ROOTS {
+            self.running.spare_roots.extend(self.running.roots.pop());
         }
     }
 
     /// How many spare roots have memory.
     fn warm_roots(&self) -> usize {
-        self.spare_roots.len() - self.cold_roots
+        self.running.spare_roots.len() - self.running.cold_roots
     }
 
     /// Takes the memory of half of the spare roots, when there are more of them than
     /// activations that wait. Those that were used last are used next.
     #[cold]
     fn cool_roots(&mut self) {
-        let cold = self.cold_roots + self.warm_roots() / 2;
-        self.spare_roots[self.cold_roots..cold].iter().for_each(RootStack::give_back);
-        self.cold_roots = cold;
+        let cold = self.running.cold_roots + self.warm_roots() / 2;
+        self.running.spare_roots[self.running.cold_roots..cold]
+            .iter()
+            .for_each(RootStack::give_back);
+        self.running.cold_roots = cold;
     }
 
     /// A spare root.
     pub(crate) fn spare_root(&mut self) -> Option<RootStack> {
-        let root = self.spare_roots.pop();
-        self.cold_roots = self.cold_roots.min(self.spare_roots.len());
+        let root = self.running.spare_roots.pop();
+        self.running.cold_roots = self.running.cold_roots.min(self.running.spare_roots.len());
         root
     }
 
     /// The stacks that were left in host calls of activations that wait.
     pub(crate) fn frozen_stacks(&self) -> impl Iterator<Item = &ControlBlock> {
         // SAFETY: stacks of activations are alive as long as those.
-        self.frozen.iter().flatten().map(|frozen| unsafe { &*frozen.stack })
+        self.running.frozen.iter().flatten().map(|frozen| unsafe { &*frozen.stack })
     }
 
     /// The activations that wait.
     pub(crate) fn all_frozen(&self) -> impl Iterator<Item = &Frozen> {
-        self.frozen.iter().flatten()
+        self.running.frozen.iter().flatten()
     }
 
     /// How many activations wait.
     pub fn count_pending(&self) -> usize {
-        self.frozen.len() - self.free_frozen.len()
+        self.running.frozen.len() - self.running.free_frozen.len()
     }
 
     /// Continues with what has become of a host function.
@@ -246,13 +246,13 @@ pub unsafe fn thaw(
     // SAFETY: the caller has the store borrowed.
     let inner = unsafe { store.as_mut() };
     inner.check_usable()?;
-    if inner.depth >= inner.options.max_activations {
+    if inner.running.depth >= inner.options.max_activations {
         // SAFETY: the caller's promise.
         unsafe { give_up(store, number, waiting.scope) };
         return Err(Stop::Failed(Trap::from_code(TrapCode::CallStackExhausted).into()));
     }
     let Thawed { root, stack, base } = inner.unfreeze(number);
-    if inner.is_unusual {
+    if inner.running.state != State::Plain {
         inner.trace_enter(root);
     }
     // SAFETY: the stack was left in a host call, of which these are the results.
@@ -266,7 +266,7 @@ pub unsafe fn thaw(
                 Outcome::END
             });
             if outcome.ended == GO_ON {
-                if store.is_unusual {
+                if store.running.state != State::Plain {
                     store.trace_host_return();
                 }
                 let reference = (*stack).reference;

@@ -11,7 +11,7 @@ impl Store {
     /// Puts a reference into the hands of the host, until its scope ends. Outside of
     /// all scopes, until [so many](UNSCOPED) newer ones are made.
     pub fn root(&mut self, reference: u64) -> Root {
-        if self.depth == 0 && self.heap.roots.open_scopes == 0 {
+        if self.running.depth == 0 && self.heap.roots.open_scopes == 0 {
             return self.heap.roots.add_unscoped(reference);
         }
         self.heap.roots.add(reference)

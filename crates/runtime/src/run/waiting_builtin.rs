@@ -8,6 +8,7 @@ use crate::embedder::{Answers, Limiter, Question, Undecided};
 use crate::heap::OwnedRoot;
 use crate::os::try_box::try_box;
 use crate::store::Store;
+use crate::store::pending::Awaits;
 use crate::store::pending::Scope;
 use crate::store::pending::Waiting;
 use crate::store::pending::{AnyRest, Rest};
@@ -91,7 +92,7 @@ impl Rest for Again {
 impl Store {
     /// A builtin begins that can be left if the limiter has to wait.
     pub(crate) fn begin_asking(&mut self) {
-        self.is_asking = true;
+        self.budget.is_asking = true;
         let can_wait = !self.poller().is_null();
         if let Limiter::Waits(limiter) = &mut self.embedder.limiter {
             let question = limiter.let_wait(can_wait);
@@ -101,7 +102,7 @@ impl Store {
 
     /// It has ended. If it has failed because the limiter has not decided, its call is left.
     pub(crate) fn end_asking(&mut self, call: BuiltinCall, has_failed: bool) -> Option<Outcome> {
-        self.is_asking = false;
+        self.budget.is_asking = false;
         let Limiter::Waits(limiter) = &mut self.embedder.limiter else { return None };
         let question = limiter.let_wait(false)?;
         let answers = limiter.take_answers();
@@ -120,7 +121,7 @@ impl Store {
         };
         let rest = AnyRest::new(rest);
         let left = LeftCall { results: 1, array: 0 };
-        Some(self.wait(Waiting::polled(rest, Scope::NONE), left))
+        Some(self.wait(Waiting::polled(rest, Scope::NONE), Awaits::Unsaid, left))
     }
 
     /// None if there is no memory for it.
@@ -129,9 +130,9 @@ impl Store {
         let reference = match call.builtin {
             Builtin::table_grow => {
                 // SAFETY: instances live as long as the store.
-                let instance = &self.instances[unsafe { (*call.instance).index }];
+                let instance = &self.objects.instances[unsafe { (*call.instance).index }];
                 let table = instance.table(call.words[0] as u32);
-                self.tables[table].is_collected().then_some(call.words[1])
+                self.objects.tables[table].is_collected().then_some(call.words[1])
             }
             Builtin::array_new => {
                 // SAFETY: generated code passes types of its instance.

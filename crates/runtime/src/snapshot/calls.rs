@@ -45,7 +45,7 @@ impl Writer<'_> {
                 Running::InHostCall(host) => Some(host),
                 Running::Paused(_) => None,
             };
-            let root = store.roots[store.depth - 1].block;
+            let root = store.running.roots[store.running.depth - 1].block;
             let &StoreContext { stack, base, extending, .. } = store.context();
             self.image.extending = store.stacks.number_of(extending).unwrap_or(0);
             calls.push(Left { root, stack, base, host, arguments: None });

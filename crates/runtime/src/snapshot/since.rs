@@ -277,5 +277,5 @@ impl Since {
 }
 
 fn counts(store: &Store) -> [usize; 2] {
-    [store.memories.len(), store.tables.len()]
+    [store.objects.memories.len(), store.objects.tables.len()]
 }

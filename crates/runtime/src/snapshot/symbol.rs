@@ -197,7 +197,7 @@ impl<'a> Symbols<'a> {
                 types.entry(info.0).or_insert(TypeName::OfModule(number, index));
             }
         }
-        let tags = store.tags.iter().enumerate();
+        let tags = store.objects.tags.iter().enumerate();
         let tags = tags.map(|(number, tag)| (ptr::from_ref(&**tag) as usize, number)).collect();
         let ranges = ranges(store, &modules);
         let numbers = named.iter().copied().zip(0..).collect();
@@ -363,7 +363,7 @@ fn ranges(store: &Store, modules: &[Arc<LoadedModule>]) -> Vec<(Range<usize>, Sy
         let (start, len) = memory.reserved();
         add(start, len, Symbol::Memory(number, 0));
     }
-    for (number, table) in store.tables.iter().enumerate() {
+    for (number, table) in store.objects.tables.iter().enumerate() {
         let elements = table.elements();
         add(elements.as_ptr() as usize, size_of_val(elements), Symbol::Table(number, 0));
     }
@@ -404,7 +404,7 @@ impl Places<'_> {
                 (store.memories().get(number).ok_or_else(damaged)?.reserved().0, offset)
             }
             Symbol::Table(number, offset) => {
-                let table = store.tables.get(number).ok_or_else(damaged)?;
+                let table = store.objects.tables.get(number).ok_or_else(damaged)?;
                 (table.elements().as_ptr() as usize, offset)
             }
             Symbol::Type(name, offset) => (self.type_info(name)? as usize, offset),
@@ -465,7 +465,7 @@ impl Places<'_> {
     }
 
     pub fn tag(&self, number: usize) -> Result<*const TagDef, SnapshotError> {
-        let tag = self.store.tags.get(number);
+        let tag = self.store.objects.tags.get(number);
         Ok(ptr::from_ref(&**tag.ok_or(SnapshotError::Damaged("a tag is not there"))?))
     }
 

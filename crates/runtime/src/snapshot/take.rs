@@ -79,7 +79,7 @@ pub fn take(store: &mut Store, take: &Take<'_>) -> Result<Bytes> {
     // What the host has dropped it does not hold.
     store.free_released();
     check(store, take)?;
-    if let Some(since) = store.last_snapshot.take::<Since>()
+    if let Some(since) = store.snapshots.last.take::<Since>()
         && let Some(base) = since.base(store, take.base)
         && let Ok(bytes) = write(store, take, *since, Some(base))
     {
@@ -112,7 +112,7 @@ fn write(
         base,
     };
     let (bytes, since) = writer.write()?;
-    store.last_snapshot.set(since.map(Box::new));
+    store.snapshots.last.set(since.map(Box::new));
     Ok(bytes)
 }
 
@@ -123,7 +123,7 @@ fn check(store: &Store, take: &Take<'_>) -> Result<(), SnapshotError> {
     if store.is_poisoned() {
         return Err(SnapshotError::Poisoned);
     }
-    if store.depth > usize::from(take.running.is_some()) {
+    if store.running.depth > usize::from(take.running.is_some()) {
         return Err(SnapshotError::Nested(caller_of_host(store, take)));
     }
     let unsaid = store.all_frozen().filter(|frozen| matches!(frozen.awaits, Awaits::Unsaid));
@@ -300,7 +300,7 @@ impl<'a> Writer<'a> {
             let parts = |_: &mut Self, parts: &Ranges| Ok(Section::parts(data, parts));
             sections.push(self.section(number, Some(region), data.len(), parts)?);
         }
-        for table in &store.tables {
+        for table in &store.objects.tables {
             let (number, elements) = (FIRST_MEMORY + sections.len(), table.elements());
             let region = table.map().map(|map| Region::of(map, elements));
             let parts = |writer: &mut Self, parts: &Ranges| writer.elements(elements, parts);
@@ -315,7 +315,7 @@ impl<'a> Writer<'a> {
         let context = store.context();
         (self.image.captures, self.image.newest_mark) =
             (context.captures, store.stacks.newest_mark());
-        self.image.stacks_instance = store.stacks_instance;
+        self.image.stacks_instance = store.objects.stacks_instance;
         self.image.limits = store.stacks.limits();
         for (name, named) in &self.take.names {
             let named = self.named(named)?;
@@ -496,7 +496,7 @@ impl<'a> Writer<'a> {
             let own = (!memories.contains(&number)).then(|| memory.ty());
             self.image.memories.push(MemoryImage { pages: memory.size(), own });
         }
-        for (number, table) in store.tables.iter().enumerate() {
+        for (number, table) in store.objects.tables.iter().enumerate() {
             let own = match tables.contains(&number) {
                 true => None,
                 false => {
@@ -515,7 +515,7 @@ impl<'a> Writer<'a> {
             self.image.globals.push((of_value, ty.mutable, written));
         }
         let defined: Vec<usize> = self.defined_tags()?;
-        for (number, tag) in store.tags.iter().enumerate() {
+        for (number, tag) in store.objects.tags.iter().enumerate() {
             let own = match defined.contains(&number) {
                 true => None,
                 false => Some(self.symbols.known_type(tag.ty)?),

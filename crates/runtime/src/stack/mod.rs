@@ -26,7 +26,6 @@ pub(crate) use arena::RootStack;
 pub use arena::{Arena, ArenaOptions};
 pub(crate) use bound::Bound;
 pub(crate) use idle::Park;
-pub(crate) use known_sites::KnownSites;
 pub use leave_point::LeavePoint;
 pub(crate) use left::LeftAt;
 pub use mutation::Mutation;

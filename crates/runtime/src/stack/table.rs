@@ -18,6 +18,7 @@ use super::arena::RootStack;
 use super::growth::{Grown, NoRoom};
 use super::holding::Holding;
 use super::idle::Idle;
+use super::known_sites::KnownSites;
 use super::marks::MarkLists;
 use super::mutation::Mutation;
 use super::packed::Packed;
@@ -100,6 +101,8 @@ pub(crate) struct Stacks {
     pub(super) roots: usize,
     pub(super) slots: Slots,
     pub(super) grown: Grown,
+    /// Which call sites leave frames without references.
+    pub known_sites: KnownSites,
     /// Why the last copy was not made, unless somebody has asked before.
     pub not_copied: Option<NotCopied>,
     /// Whether stacks have grown that may shrink.
@@ -186,6 +189,7 @@ impl Stacks {
             roots: 0,
             slots: Slots::new(size.min(limit)),
             grown: Grown::new(limit, fails_to_grow),
+            known_sites: KnownSites::default(),
             not_copied: None,
             shrink_due: false,
             packed: Packed::default(),

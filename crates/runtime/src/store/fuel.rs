@@ -47,28 +47,28 @@ pub type FuelHook = Foreign<Box<dyn FnMut(&mut Store) -> anyhow::Result<OutOfFue
 impl Store {
     /// How much may still be executed.
     pub fn fuel(&self) -> u64 {
-        let left = i128::from(self.context().fuel) + i128::from(self.fuel.reserve);
+        let left = i128::from(self.context().fuel) + i128::from(self.budget.fuel.reserve);
         u64::try_from(left).unwrap_or(0)
     }
 
     /// Sets how much may be executed.
     pub fn set_fuel(&mut self, fuel: u64) {
-        self.fuel.reserve = fuel;
+        self.budget.fuel.reserve = fuel;
         self.context_mut().fuel = 0;
         self.take_portion();
     }
 
     /// Lets activations that can wait let others run when they have executed so much.
     pub fn set_fuel_interval(&mut self, interval: Option<u64>) {
-        self.fuel.interval = interval;
+        self.budget.fuel.interval = interval;
         // What is used already stays used.
         self.set_fuel(self.fuel());
     }
 
     fn take_portion(&mut self) {
-        let most = self.fuel.interval.unwrap_or(u64::MAX).min(i64::MAX as u64);
-        let portion = self.fuel.reserve.min(most);
-        self.fuel.reserve -= portion;
+        let most = self.budget.fuel.interval.unwrap_or(u64::MAX).min(i64::MAX as u64);
+        let portion = self.budget.fuel.reserve.min(most);
+        self.budget.fuel.reserve -= portion;
         // What is below zero was used already.
         let context = self.context_mut();
         context.fuel = context.fuel.saturating_add(portion as i64);
@@ -76,7 +76,7 @@ impl Store {
 
     /// Sets what is asked when all is used up.
     pub fn set_fuel_hook(&mut self, hook: FuelHook) {
-        self.fuel.hook = Some(hook);
+        self.budget.fuel.hook = Some(hook);
     }
 
     /// Takes the next portion if generated code has none; returns whether it is time to
@@ -85,9 +85,9 @@ impl Store {
         if !self.options.consume_fuel || self.context().fuel >= 0 {
             return Ok(false);
         }
-        let mut lets_others_run = self.fuel.interval.is_some();
+        let mut lets_others_run = self.budget.fuel.interval.is_some();
         while self.context().fuel < 0 {
-            if self.fuel.reserve == 0 {
+            if self.budget.fuel.reserve == 0 {
                 lets_others_run |= self.ask_for_fuel()?;
             }
             self.take_portion();
@@ -98,10 +98,10 @@ impl Store {
     /// Asks the embedder for more; returns whether others are to run first.
     fn ask_for_fuel(&mut self) -> Result<bool, Ending> {
         const NONE: Ending = Ending::Trap(TrapCode::OutOfFuel);
-        let mut hook = self.fuel.hook.take().ok_or(NONE)?;
+        let mut hook = self.budget.fuel.hook.take().ok_or(NONE)?;
         let answer = hook.call(|hook| hook(self));
-        match &self.fuel.hook {
-            None => self.fuel.hook = Some(hook),
+        match &self.budget.fuel.hook {
+            None => self.budget.fuel.hook = Some(hook),
             // It has set another.
             Some(_) => self.embedder.drop_value(hook),
         }
@@ -111,7 +111,7 @@ impl Store {
             Ok(OutOfFuel::Yield(more)) => (more, true),
             Err(error) => return Err(Ending::Error(error)),
         };
-        self.fuel.reserve = self.fuel.reserve.saturating_add(more);
+        self.budget.fuel.reserve = self.budget.fuel.reserve.saturating_add(more);
         Ok(lets_others_run)
     }
 }

@@ -1,15 +1,122 @@
 //! What runs in a store: activations, and why they end.
 
 use super::Store;
+use super::options::StoreOptions;
+use super::pending::{Awaits, Frozen, Waiting};
 use crate::heap::OwnedRoot;
 use crate::report::backtrace::Backtrace;
 use crate::stack::LeavePoint;
+use crate::stack::{self, Quarantine, RootStack};
+use crate::vm::released::Released;
+use crate::vm::store_id::StoreId;
 use ropewalk_abi::{ControlBlock, StoreContext, TrapCode};
 use std::any::Any;
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
 use std::ptr;
+use std::sync::Arc;
 use std::task::Context;
+
+/// What runs in a store, and what waits.
+pub(crate) struct Running {
+    /// A root stack for each activation, and some that are idle.
+    pub roots: Vec<RootStack>,
+    /// Root stacks for later.
+    pub spare_roots: Vec<RootStack>,
+    /// How many of those, the first, have no memory.
+    pub cold_roots: usize,
+    /// What root stacks have as their parent.
+    no_parent: Box<ControlBlock>,
+    /// The newest activation, or null.
+    pub newest: *const Activation,
+    /// How many activations there are.
+    pub depth: usize,
+    /// Activations that wait, by number.
+    pub frozen: Vec<Option<Frozen>>,
+    /// The free numbers among these.
+    pub free_frozen: Vec<usize>,
+    /// How the newest activation is about to be left.
+    pub departure: Departure,
+    pub state: State,
+    /// Work that some modes add, where the runtime is anyway.
+    pub extra: ExtraWork,
+    /// The memory of roots that have moved.
+    pub quarantine: Quarantine,
+    /// The word of the last `suspend` that found the clause for every tag.
+    pub suspended_with: u64,
+    /// The word of the last `suspend` that the host has handled, or zero.
+    pub last_handled: u64,
+    /// Continuations whose owners in the host have dropped them.
+    pub released: Arc<Released>,
+}
+
+/// Whether a store can be used, and whether the beginning of an activation is recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// It can.
+    Plain,
+    /// It can, and what happens is recorded.
+    Traced,
+    /// A call has ended half-way: nothing runs or is collected here any more.
+    Poisoned,
+}
+
+/// How the newest activation is about to be left.
+#[derive(Debug, Default)]
+pub(crate) enum Departure {
+    /// It is not.
+    #[default]
+    None,
+    /// It ends.
+    Ends(Ending),
+    /// It waits.
+    Waits {
+        /// For what.
+        waiting: Waiting,
+        /// The same, as a snapshot says it.
+        awaits: Awaits,
+    },
+}
+
+/// Work that some modes add.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ExtraWork {
+    /// There is something to do whenever an activation has ended.
+    pub after_activation: bool,
+    /// There is something to do before the runtime continues a stack for the host.
+    pub before_switch: bool,
+}
+
+impl Running {
+    pub fn new(options: &StoreOptions, id: StoreId) -> Running {
+        let &StoreOptions { move_stacks, check_stacks, park_always, trace, .. } = options;
+        Running {
+            roots: Vec::new(),
+            spare_roots: Vec::new(),
+            cold_roots: 0,
+            no_parent: stack::without_handlers(),
+            newest: ptr::null(),
+            depth: 0,
+            frozen: Vec::new(),
+            free_frozen: Vec::new(),
+            departure: Departure::None,
+            state: if trace { State::Traced } else { State::Plain },
+            extra: ExtraWork {
+                after_activation: check_stacks | park_always | trace,
+                before_switch: move_stacks | trace,
+            },
+            quarantine: Quarantine::default(),
+            suspended_with: 0,
+            last_handled: 0,
+            released: Arc::new(Released::of(id)),
+        }
+    }
+
+    /// The block that root stacks have as their parent.
+    pub fn no_parent(&self) -> *mut ControlBlock {
+        ptr::from_ref(&*self.no_parent).cast_mut()
+    }
+}
 
 /// Why nothing runs in a store any more.
 #[cold]
@@ -49,7 +156,7 @@ impl Activation {
     pub(crate) fn inside(store: &Store, poller: Poller) -> Activation {
         let &StoreContext { stack: outer_stack, base: outer_base, host_sp, .. } = store.context();
         let outer_sp = MaybeUninit::new(host_sp);
-        Activation { outer: store.newest, outer_stack, outer_base, outer_sp, poller }
+        Activation { outer: store.running.newest, outer_stack, outer_base, outer_sp, poller }
     }
 }
 
@@ -88,8 +195,6 @@ pub enum Ending {
     Exception(OwnedRoot, Backtrace),
     /// A host function panicked.
     Panic(Box<dyn Any + Send>),
-    /// A host function waits for its results.
-    Waits,
     /// Whoever waited for it has given it up.
     Cancelled,
 }

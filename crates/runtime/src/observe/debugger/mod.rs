@@ -75,7 +75,7 @@ fn records() -> StoreRecords {
         first: (&raw const known_stores::FIRST) as usize,
         node_context: offset_of!(Node, context),
         node_next: offset_of!(Node, next),
-        newest: offset_of!(Store, newest),
+        newest: offset_of!(Store, running.newest),
         outer: offset_of!(Activation, outer),
         outer_stack: offset_of!(Activation, outer_stack),
         outer_sp: offset_of!(Activation, outer_sp),

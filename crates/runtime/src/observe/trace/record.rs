@@ -21,24 +21,24 @@ enum Values {
 impl Store {
     /// Records events from now on.
     pub(crate) fn begin_trace(&mut self) {
-        self.recorder.set(Some(Box::<Recorder>::default()));
+        self.observers.recorder.set(Some(Box::<Recorder>::default()));
     }
 
     /// Whether events are recorded here.
     pub fn is_traced(&self) -> bool {
-        !self.recorder.is_empty()
+        !self.observers.recorder.is_empty()
     }
 
     /// Keeps at most so many events from now on.
     pub fn set_trace_limit(&mut self, events: usize) {
-        if let Some(recorder) = self.recorder.get_mut::<Recorder>() {
+        if let Some(recorder) = self.observers.recorder.get_mut::<Recorder>() {
             recorder.limit = events;
         }
     }
 
     /// Has somebody be told of each event from now on, or nobody.
     pub fn set_listener(&mut self, listener: Option<Listener>) {
-        if let Some(recorder) = self.recorder.get_mut::<Recorder>() {
+        if let Some(recorder) = self.observers.recorder.get_mut::<Recorder>() {
             recorder.listener = listener;
         }
     }
@@ -46,9 +46,9 @@ impl Store {
     /// What was recorded since the last time, if anything is recorded here.
     pub fn take_trace(&mut self) -> Option<super::Trace> {
         self.record_what_was_noted()?;
-        let mut recorder = self.recorder.take::<Recorder>()?;
+        let mut recorder = self.observers.recorder.take::<Recorder>()?;
         let trace = recorder.take(self);
-        self.recorder.set(Some(recorder));
+        self.observers.recorder.set(Some(recorder));
         Some(trace)
     }
 
@@ -69,14 +69,14 @@ impl Store {
         fault: Option<&LeavePoint>,
         event: impl FnOnce(&mut Recorder, &Store) -> Option<Raw>,
     ) -> Option<()> {
-        let mut recorder = self.recorder.take::<Recorder>()?;
+        let mut recorder = self.observers.recorder.take::<Recorder>()?;
         if !self.stacks.notes.is_empty() {
             self.record_notes(&mut recorder, fault);
         }
         if let Some(raw) = event(&mut recorder, self) {
             self.keep(&mut recorder, raw, fault);
         }
-        self.recorder.set(Some(recorder));
+        self.observers.recorder.set(Some(recorder));
         Some(())
     }
 

@@ -35,7 +35,7 @@ impl Store {
     /// Has a function be called at an event, after so many others from now on. What is streamed
     /// has its end then.
     pub fn at_event(&mut self, after: u64, then: AtEvent) {
-        if let Some(recorder) = self.recorder.get_mut::<Recorder>() {
+        if let Some(recorder) = self.observers.recorder.get_mut::<Recorder>() {
             recorder.stop = Some(Stop { left: after, then });
         }
     }

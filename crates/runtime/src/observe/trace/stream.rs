@@ -219,7 +219,7 @@ impl Store {
         when_behind: WhenBehind,
     ) -> io::Result<()> {
         let stream = Stream::new(to, name, when_behind)?;
-        if let Some(recorder) = self.recorder.get_mut::<Recorder>() {
+        if let Some(recorder) = self.observers.recorder.get_mut::<Recorder>() {
             recorder.stream = Some(Box::new(stream));
         }
         Ok(())
@@ -228,10 +228,10 @@ impl Store {
     /// Ends what is streamed; returns how many events were dropped. None if nothing is.
     pub fn finish_trace(&mut self) -> Option<io::Result<u64>> {
         self.record_what_was_noted()?;
-        let mut recorder = self.recorder.take::<Recorder>()?;
+        let mut recorder = self.observers.recorder.take::<Recorder>()?;
         recorder.hand_over(self);
         let stream = recorder.stream.take();
-        self.recorder.set(Some(recorder));
+        self.observers.recorder.set(Some(recorder));
         stream.map(|mut stream| stream.finish())
     }
 }

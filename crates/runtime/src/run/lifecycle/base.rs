@@ -34,7 +34,8 @@ impl Store {
     /// Only the root of the newest activation can be switched to: between the
     /// others and the running stack there are frames of the host.
     pub(crate) fn check_root(&self, root: *mut ControlBlock) -> Result<(), TrapCode> {
-        let newest = self.depth.checked_sub(1).map(|number| self.roots[number].block);
+        let newest =
+            self.running.depth.checked_sub(1).map(|number| self.running.roots[number].block);
         match newest == Some(root) {
             true => Ok(()),
             false => Err(TrapCode::AcrossHostFrame),

@@ -114,7 +114,7 @@ impl Store {
         let mutation = self.options.stacks.mutation;
         assert_ne!(mutation, Some(Mutation::EndingPanics), "a bug was put back");
         let no_parent = self.no_parent();
-        let root = self.roots[self.depth - 1].block;
+        let root = self.running.roots[self.running.depth - 1].block;
         let running = self.context().stack;
         // SAFETY: running stacks are alive, so is an extender with its parents, and
         // so is what was suspended with a root.
@@ -144,7 +144,7 @@ impl Store {
     /// activation is no more: nothing else refers to them.
     #[cold]
     pub(crate) fn collect_lost(&mut self) {
-        if self.has_stackrefs && self.stacks.has_first_class() {
+        if self.objects.has_stackrefs && self.stacks.has_first_class() {
             // Where there is no room for a collection, the next one frees them.
             let _ = self.collect(0);
         }
@@ -152,13 +152,13 @@ impl Store {
 
     /// Makes references to the root of the newest activation invalid.
     fn use_up_root(&mut self) {
-        let number = self.depth - 1;
+        let number = self.running.depth - 1;
         // SAFETY: blocks of roots are alive.
-        let root = unsafe { &mut *self.roots[number].block };
+        let root = unsafe { &mut *self.running.roots[number].block };
         match root.reference.checked_add(NEXT_GENERATION) {
             Some(next) => root.reference = next,
             None => {
-                let root = self.roots.remove(number);
+                let root = self.running.roots.remove(number);
                 self.stacks.retire_root(&root);
             }
         }

@@ -250,17 +250,17 @@ impl Reader<'_> {
 
     /// Gives the memories and tables that there are the sizes that they had.
     fn grow(&mut self) -> Result<()> {
-        let there = self.store.memories.len();
+        let there = self.store.objects.memories.len();
         for (index, image) in self.image.memories.iter().enumerate().take(there) {
-            let missing = image.pages.checked_sub(self.store.memories[index].size());
+            let missing = image.pages.checked_sub(self.store.objects.memories[index].size());
             missing
                 .and_then(|missing| self.store.grow_memory_in_total(index, missing))
                 .with_context(|| format!("cannot restore a memory of {} pages", image.pages))?;
         }
-        let there = self.store.tables.len();
+        let there = self.store.objects.tables.len();
         for (index, image) in self.image.tables.iter().enumerate().take(there) {
             let len = image.len;
-            let missing = len.checked_sub(self.store.tables[index].elements().len());
+            let missing = len.checked_sub(self.store.objects.tables[index].elements().len());
             missing
                 .and_then(|missing| self.store.grow_table_in_total(index, missing as u64, 0))
                 .with_context(|| format!("cannot restore a table of {len} elements"))?;
@@ -281,25 +281,28 @@ impl Reader<'_> {
         };
         let memories = memories.max(imported(&instance.memories, info.imported_memories));
         let tables = tables.max(imported(&instance.tables, info.imported_tables));
-        let tags = self.image.tags[self.store.tags.len().min(self.image.tags.len())..].iter();
-        let tags = self.store.tags.len() + tags.take_while(|tag| tag.is_some()).count();
+        let tags =
+            self.image.tags[self.store.objects.tags.len().min(self.image.tags.len())..].iter();
+        let tags = self.store.objects.tags.len() + tags.take_while(|tag| tag.is_some()).count();
         self.make_until(memories, tables, tags)
     }
 
     fn make_until(&mut self, memories: usize, tables: usize, tags: usize) -> Result<()> {
-        while self.store.memories.len() < memories.min(self.image.memories.len()) {
-            let Some(ty) = self.image.memories[self.store.memories.len()].own else { break };
+        while self.store.objects.memories.len() < memories.min(self.image.memories.len()) {
+            let Some(ty) = self.image.memories[self.store.objects.memories.len()].own else {
+                break;
+            };
             self.store.add_memory(ty)?;
         }
-        while self.store.tables.len() < tables.min(self.image.tables.len()) {
-            let own = &self.image.tables[self.store.tables.len()].own;
+        while self.store.objects.tables.len() < tables.min(self.image.tables.len()) {
+            let own = &self.image.tables[self.store.objects.tables.len()].own;
             let Some((element, table64, minimum, maximum)) = *own else { break };
             let element = TypeOfValue::reference(self.type_of_value(element)?);
             let element = element.ok_or(damaged("a table of no references"))?;
             self.store.add_table(TableType { element, table64, minimum, maximum }, 0)?;
         }
-        while self.store.tags.len() < tags.min(self.image.tags.len()) {
-            let Some(name) = self.image.tags[self.store.tags.len()] else { break };
+        while self.store.objects.tags.len() < tags.min(self.image.tags.len()) {
+            let Some(name) = self.image.tags[self.store.objects.tags.len()] else { break };
             let ty = self.places().type_info(name)?;
             self.store.add_tag(ty);
         }
@@ -341,10 +344,10 @@ impl Reader<'_> {
                         name: names.name.clone(),
                     })?
                 }
-                ImportImage::Table(number) if number < self.store.tables.len() => {
+                ImportImage::Table(number) if number < self.store.objects.tables.len() => {
                     ImportValue::Table(number)
                 }
-                ImportImage::Memory(number) if number < self.store.memories.len() => {
+                ImportImage::Memory(number) if number < self.store.objects.memories.len() => {
                     ImportValue::Memory(number)
                 }
                 ImportImage::Table(_) | ImportImage::Memory(_) => {
@@ -428,8 +431,8 @@ impl Reader<'_> {
     // ---- memories, tables and globals
 
     fn contents(&mut self, bytes: &Bytes) -> Result<()> {
-        let has_all = self.image.memories.len() == self.store.memories.len()
-            && self.image.tables.len() == self.store.tables.len();
+        let has_all = self.image.memories.len() == self.store.objects.memories.len()
+            && self.image.tables.len() == self.store.objects.tables.len();
         if !has_all {
             return Err(damaged("a memory or table is not there").into());
         }
@@ -494,7 +497,7 @@ impl Reader<'_> {
     // ---- the end
 
     fn finish(&mut self) -> Result<RestoredStore> {
-        self.store.stacks_instance = self.image.stacks_instance;
+        self.store.objects.stacks_instance = self.image.stacks_instance;
         self.store.context_mut().extending = self.block(self.image.extending)?;
         let mut calls = Vec::new();
         for call in std::mem::take(&mut self.image.calls) {

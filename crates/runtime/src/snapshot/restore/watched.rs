@@ -18,7 +18,7 @@ impl Reader<'_> {
         }
         // If it cannot be watched, all is looked at next time.
         let since = self.since(bytes, records, frames).ok().map(Box::new);
-        self.store.last_snapshot.set(since);
+        self.store.snapshots.last.set(since);
     }
 
     fn since(
@@ -67,7 +67,7 @@ impl Reader<'_> {
             let data = memory.data();
             Some(Region::of(data.as_ptr_range(), data))
         });
-        let tables = self.store.tables.iter();
+        let tables = self.store.objects.tables.iter();
         let tables = tables.map(|table| table.map().map(|map| Region::of(map, table.elements())));
         let first =
             [(SETTINGS, None), (IMAGE, None), (HEAP, self.store.heap.region(self.store.context()))];
