@@ -26,10 +26,16 @@ pub fn new_store(options: StoreOptions) -> Box<Store> {
         true => &CHECKED_TABLE,
     };
     let is_traced = options.trace;
-    let entry_points = EntryPoints { builtins: table.as_ptr(), call_again, calls: &CALLS };
+    let entry_points =
+        EntryPoints { builtins: table.as_ptr(), call_again, before_drop, calls: &CALLS };
     let mut store = Store::new(options, entry_points);
     if is_traced {
         store.begin_trace();
     }
     store
+}
+
+/// What is streamed has an end, if nobody has ended it before.
+fn before_drop(store: &mut Store) {
+    store.finish_trace();
 }

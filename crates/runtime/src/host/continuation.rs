@@ -39,8 +39,7 @@ use ropewalk_abi::stack::{
 };
 use ropewalk_abi::transfer::ValueClass;
 use ropewalk_abi::{
-    ControlBlock, FuncRef, LEFT_CALL_FRAME, LeftCall, Passage, RawVal, StoreContext, TagDef,
-    TrapCode,
+    ControlBlock, FuncRef, LeftCall, Passage, RawVal, StoreContext, TagDef, TrapCode,
 };
 use std::collections::TryReserveError;
 use std::ffi::c_void;
@@ -328,14 +327,6 @@ impl Store {
             Ok(Passage { to, signal, reference })
         }
     }
-
-    /// Makes sure that there is room on the running stack for what lies there while a
-    /// host call is left.
-    pub(crate) fn make_room_for_left_call(&mut self) -> Result<(), TrapCode> {
-        // SAFETY: the running stack's block is alive, and the stack is in a call of the
-        // host.
-        unsafe { self.make_room(self.context().stack, LEFT_CALL_FRAME) }
-    }
 }
 
 impl Store {
@@ -543,61 +534,10 @@ impl Store {
         self.stacks.end_limits(reference, |number| numbers.binary_search(&number).is_ok());
     }
 
-    /// Frees what the host holds.
-    pub fn free_held(&mut self, reference: u64) {
-        let Some(block) = self.stacks.valid(reference) else { return };
-        if self.is_poisoned() || !self.stacks.held.let_go(block_number(reference)) {
-            return;
-        }
-        // Nobody else has the reference, so the next computation on the stack can have it.
-        // SAFETY: what the host held is suspended or new, up to this block.
-        unsafe {
-            (*block).parent = ptr::null_mut();
-            self.release_suspended(block);
-        }
-    }
-
     /// Where owners say that they have dropped what they held.
     #[inline]
     pub fn released(&self) -> &Arc<Released> {
         &self.running.released
-    }
-
-    /// Frees what owners have dropped where the store was not at hand.
-    #[inline]
-    pub fn free_released(&mut self) {
-        if self.running.released.any.load(Ordering::Acquire) {
-            self.free_all_released();
-        }
-    }
-
-    #[cold]
-    fn free_all_released(&mut self) {
-        let mut references =
-            self.running.released.references.lock().expect("nobody panics with it");
-        let all = std::mem::take(&mut *references);
-        self.running.released.any.store(false, Ordering::Relaxed);
-        drop(references);
-        all.into_iter().for_each(|reference| self.free_held(reference));
-    }
-
-    /// How many stacks there are of which the owners have dropped what they held.
-    pub(crate) fn count_released(&self) -> usize {
-        let references = self.running.released.references.lock().expect("nobody panics with it");
-        references.iter().map(|&reference| self.held_stacks(reference).count()).sum()
-    }
-
-    /// The stacks of what the host holds, the innermost first.
-    fn held_stacks(&self, reference: u64) -> impl Iterator<Item = &ControlBlock> {
-        let outermost = self.stacks.valid(reference);
-        // SAFETY: the block of a valid reference is alive, and so are those that are
-        // suspended with it; their parents lead to it.
-        let innermost = outermost.map(|block| unsafe { &*(*block).innermost });
-        std::iter::successors(innermost, move |stack| {
-            let is_last = outermost.is_some_and(|outermost| ptr::eq(*stack, outermost));
-            // SAFETY: as above.
-            (!is_last).then(|| unsafe { &*stack.parent })
-        })
     }
 
     /// Whether what a reference of any design names can be continued: it is suspended

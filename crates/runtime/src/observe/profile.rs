@@ -14,6 +14,7 @@
 use crate::observe::frame_tree::FrameTree;
 use crate::stack::LeavePoint;
 use crate::store::Store;
+use crate::store::interrupts::Reason;
 use ropewalk_trace::LEFT_OUT;
 use std::collections::HashMap;
 use std::io;
@@ -99,6 +100,11 @@ impl Store {
     /// When the next sample is to be taken.
     pub(crate) fn next_sample(&self) -> Option<Instant> {
         Instant::now().checked_add(self.observers.profiler.get::<Profiler>()?.interval)
+    }
+
+    /// Lets functions stop when the next sample is to be taken, if one is.
+    pub(crate) fn set_next_sample(&mut self) -> io::Result<()> {
+        self.budget.interrupts.stop_at(Reason::Sample, self.next_sample())
     }
 
     /// Takes a sample: the running stack is in a call of the host.

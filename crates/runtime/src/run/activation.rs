@@ -485,13 +485,6 @@ impl Store {
         context.root = root;
     }
 
-    /// What polls the newest activation, if it may wait.
-    #[inline]
-    pub fn poller(&self) -> Poller {
-        // SAFETY: activations are linked as long as their calls last.
-        unsafe { self.running.newest.as_ref() }.map_or(NOBODY, |activation| activation.poller)
-    }
-
     /// Makes the root of the newest activation ready for the next one, when its
     /// function has returned.
     #[inline]
@@ -644,69 +637,5 @@ impl Store {
         let idle = self.running.roots[self.running.depth..].iter().chain(&self.running.spare_roots);
         let is_idle = |block| idle.clone().any(|root| root.block.cast_const() == block);
         self.stacks.shrink(is_idle, self.running.depth > 0);
-    }
-
-    /// The stacks of all activations, innermost first, when the newest one is
-    /// in a host call too; then those of activations that wait.
-    pub(crate) fn stacks_in_host_calls(&self) -> impl Iterator<Item = &ControlBlock> {
-        // SAFETY: the running stack's block is alive.
-        let newest = unsafe { self.context().stack.as_ref() };
-        let all = newest.into_iter().chain(self.outer_stacks()).chain(self.frozen_stacks());
-        all.flat_map(|stack| self.with_extender(stack))
-    }
-
-    /// A stack that runs and its parents, then whoever extends their base with
-    /// its parents.
-    pub(crate) fn with_extender<'a>(
-        &'a self,
-        stack: &'a ControlBlock,
-    ) -> impl Iterator<Item = &'a ControlBlock> {
-        std::iter::successors(Some(stack), |stack| {
-            let is_base = ptr::eq(stack.parent, self.no_parent());
-            let next = if is_base { stack.extender } else { stack.parent };
-            // SAFETY: parents are alive as long as their children run, and so are
-            // extenders.
-            unsafe { next.as_ref() }
-        })
-    }
-
-    /// A stack that runs, or is the innermost of those that are suspended up to a
-    /// base, and its parents up to the base.
-    pub(crate) fn with_parents<'a>(
-        &'a self,
-        stack: &'a ControlBlock,
-    ) -> impl Iterator<Item = &'a ControlBlock> {
-        std::iter::successors(Some(stack), |stack| {
-            // SAFETY: parents are alive as long as their children run or are
-            // suspended with them; the parent of a base is a block of the store.
-            let parent = unsafe { &*stack.parent };
-            (!ptr::eq(parent, self.no_parent())).then_some(parent)
-        })
-    }
-
-    /// Has the stacks that wait for host functions in outer activations end these, where the
-    /// functions return to: the stubs find there what leads to [`leave`](stubs::leave).
-    pub(crate) fn end_outer_activations(&mut self) {
-        static LEAVES: unsafe extern "C" fn() = stubs::leave;
-        for stack in self.outer_stacks().map(ptr::from_ref) {
-            // SAFETY: the block is alive, and nobody has a reference to it; what lies on its
-            // stack is never used again.
-            unsafe { (*stack.cast_mut()).sp = (&raw const LEAVES).addr() };
-        }
-    }
-
-    /// The stacks of the activations outside of the newest one, innermost
-    /// first. Each is in a host call.
-    pub(crate) fn outer_stacks(&self) -> impl Iterator<Item = &ControlBlock> {
-        let mut next = self.running.newest;
-        std::iter::from_fn(move || {
-            // SAFETY: activations are linked as long as their calls last, and
-            // their stacks live longer.
-            unsafe {
-                let activation = next.as_ref()?;
-                next = activation.outer;
-                activation.outer_stack.as_ref()
-            }
-        })
     }
 }

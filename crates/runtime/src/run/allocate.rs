@@ -1,11 +1,13 @@
 //! Allocating objects, and collecting garbage when there is no room for one.
 
 use super::collect::{Lists, copy_reachable};
+use crate::code::types::RegisteredType;
 use crate::embedder::{Decision, Growth};
 use crate::heap::{NoMemory, Object, room_for};
 use crate::stack::Park;
 use crate::store::Store;
-use ropewalk_abi::{TrapCode, TypeInfo};
+use ropewalk_abi::heap::array_size;
+use ropewalk_abi::{TrapCode, TypeInfo, TypeKind};
 use std::ops::Range;
 use std::time::Instant;
 
@@ -112,5 +114,26 @@ impl Store {
         for value in self.heap.take_dead() {
             self.embedder.drop_value(value);
         }
+    }
+
+    /// Collects garbage.
+    pub fn gc(&mut self) {
+        // Without a need for room this fails only for want of memory to copy
+        // to, and then everything stays where it is.
+        let _ = self.collect(0);
+        self.continue_panic();
+    }
+
+    /// A new object of a struct or array type, of zeroes; `len` is an array's.
+    pub fn new_object(&mut self, ty: &RegisteredType, len: u32) -> Result<u64, TrapCode> {
+        let size = match ty.ty().composite.kind() {
+            TypeKind::Array => array_size(ty.layout().size, len),
+            _ => u64::from(ty.layout().size),
+        };
+        let object = self.allocate(ty.info(), size)?;
+        if ty.ty().composite.kind() == TypeKind::Array {
+            object.set_len(len);
+        }
+        Ok(object.reference())
     }
 }

@@ -17,47 +17,16 @@
 
 use crate::arch::stubs;
 use crate::store::Store;
-use crate::store::interrupts::{ENDING, Interrupts, Reason};
+use crate::store::interrupts::{ENDING, Reason};
 use crate::store::pending::{AnyRest, Awaits, Rest, Waiting};
 use crate::store::running::Ending;
 use ropewalk_abi::builtin::{GO_ON, Outcome};
 use ropewalk_abi::{PausedFrame, PausedRegisters, StoreContext, TrapCode};
 use std::ffi::c_void;
-use std::io;
 use std::ptr;
-use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
 
 impl Store {
-    /// What stops this store.
-    pub fn interrupts(&self) -> &Arc<Interrupts> {
-        &self.budget.interrupts
-    }
-
-    /// Lets activations end from some time on.
-    pub fn set_deadline(&mut self, deadline: Option<Instant>) -> io::Result<()> {
-        self.budget.interrupts.stop_at(Reason::Deadline, deadline)
-    }
-
-    /// Lets activations that can wait do so after each such time.
-    pub fn set_time_slice(&mut self, length: Option<Duration>) -> io::Result<()> {
-        self.budget.time_slice = length;
-        self.set_slice()
-    }
-
-    /// Lets functions stop when the next sample is to be taken, if one is.
-    pub(crate) fn set_next_sample(&mut self) -> io::Result<()> {
-        self.budget.interrupts.stop_at(Reason::Sample, self.next_sample())
-    }
-
-    /// Forgets an interruption that has ended an activation, when no other runs.
-    pub(crate) fn end_interruption(&mut self) {
-        if self.running.depth == 1 && self.budget.interrupts.has(Reason::Interrupted as u32) {
-            self.budget.interrupts.forget(Reason::Interrupted);
-        }
-    }
-
     /// How a function continues that has seen that it must stop, with these registers.
     fn pause(&mut self, registers: &PausedRegisters) -> Outcome {
         if self.options.move_stacks {
@@ -124,19 +93,6 @@ impl Store {
             Some(_) => self.embedder.drop_value(hook),
         }
         answered.map_err(Ending::Panic)?.map_err(Ending::Error)
-    }
-
-    /// Begins another time slice, if there are any.
-    fn begin_slice(&mut self) {
-        if self.budget.time_slice.is_some() {
-            // Without a timer nothing was sliced before.
-            let _ = self.set_slice();
-        }
-    }
-
-    fn set_slice(&self) -> io::Result<()> {
-        let end = self.budget.time_slice.and_then(|length| Instant::now().checked_add(length));
-        self.budget.interrupts.stop_at(Reason::Slice, end)
     }
 
     /// Leaves the newest activation, to continue when it is polled again. Returns

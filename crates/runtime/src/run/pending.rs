@@ -30,7 +30,8 @@ use crate::store::running::{Departure, State};
 use crate::store::running::{Ending, Poller};
 use ropewalk_abi::builtin::{CATCH, END, GO_ON, Outcome, SUSPEND};
 use ropewalk_abi::{
-    ControlBlock, HostContext, LeftCall, Passage, RawVal, StoreContext, TrapCode, ValType,
+    ControlBlock, HostContext, LEFT_CALL_FRAME, LeftCall, Passage, RawVal, StoreContext, TrapCode,
+    ValType,
 };
 use std::ptr::{self, NonNull};
 
@@ -41,6 +42,14 @@ const READY_ROOTS: usize = 8;
 const WARM_ROOTS: usize = 64;
 
 impl Store {
+    /// Makes sure that there is room on the running stack for what lies there while a
+    /// host call is left.
+    pub(crate) fn make_room_for_left_call(&mut self) -> Result<(), TrapCode> {
+        // SAFETY: the running stack's block is alive, and the stack is in a call of the
+        // host.
+        unsafe { self.make_room(self.context().stack, LEFT_CALL_FRAME) }
+    }
+
     /// Leaves the running call of a host function, which was called with a context and
     /// arguments, and waits for its results.
     ///
@@ -193,22 +202,6 @@ impl Store {
         let root = self.running.spare_roots.pop();
         self.running.cold_roots = self.running.cold_roots.min(self.running.spare_roots.len());
         root
-    }
-
-    /// The stacks that were left in host calls of activations that wait.
-    pub(crate) fn frozen_stacks(&self) -> impl Iterator<Item = &ControlBlock> {
-        // SAFETY: stacks of activations are alive as long as those.
-        self.running.frozen.iter().flatten().map(|frozen| unsafe { &*frozen.stack })
-    }
-
-    /// The activations that wait.
-    pub(crate) fn all_frozen(&self) -> impl Iterator<Item = &Frozen> {
-        self.running.frozen.iter().flatten()
-    }
-
-    /// How many activations wait.
-    pub fn count_pending(&self) -> usize {
-        self.running.frozen.len() - self.running.free_frozen.len()
     }
 
     /// Continues with what has become of a host function.

@@ -1,5 +1,6 @@
 //! What generated code and stubs call, which lies in layers above.
 
+use super::Store;
 use crate::arch::calls::RuntimeCalls;
 use ropewalk_abi::builtin::{BuiltinPointer, Outcome};
 use ropewalk_abi::{Builtin, InstanceHeader};
@@ -14,6 +15,8 @@ pub(crate) struct EntryPoints {
     pub builtins: *const BuiltinPointer,
     /// Calls one of them again.
     pub call_again: CallAgain,
+    /// What is done before a store is dropped.
+    pub before_drop: fn(&mut Store),
     /// What stubs call.
     pub calls: &'static RuntimeCalls,
 }

@@ -1,5 +1,6 @@
 //! What a store shares with those who want what runs in it to stop.
 
+use super::Store;
 use crate::embedder::{Embedder, Foreign, resume};
 use crate::os::timer::{self, Alarm};
 use ropewalk_abi::{InstanceHeader, TrapCode};
@@ -9,7 +10,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::Waker;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Why functions are to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -239,6 +240,44 @@ fn wake_all(wakers: impl Iterator<Item = Foreign<Waker>>) {
     }
     if let Some(panic) = embedder.take_panic() {
         resume(panic);
+    }
+}
+
+impl Store {
+    /// What stops this store.
+    pub fn interrupts(&self) -> &Arc<Interrupts> {
+        &self.budget.interrupts
+    }
+
+    /// Lets activations end from some time on.
+    pub fn set_deadline(&mut self, deadline: Option<Instant>) -> io::Result<()> {
+        self.budget.interrupts.stop_at(Reason::Deadline, deadline)
+    }
+
+    /// Lets activations that can wait do so after each such time.
+    pub fn set_time_slice(&mut self, length: Option<Duration>) -> io::Result<()> {
+        self.budget.time_slice = length;
+        self.set_slice()
+    }
+
+    /// Forgets an interruption that has ended an activation, when no other runs.
+    pub(crate) fn end_interruption(&mut self) {
+        if self.running.depth == 1 && self.budget.interrupts.has(Reason::Interrupted as u32) {
+            self.budget.interrupts.forget(Reason::Interrupted);
+        }
+    }
+
+    /// Begins another time slice, if there are any.
+    pub(crate) fn begin_slice(&mut self) {
+        if self.budget.time_slice.is_some() {
+            // Without a timer nothing was sliced before.
+            let _ = self.set_slice();
+        }
+    }
+
+    fn set_slice(&self) -> io::Result<()> {
+        let end = self.budget.time_slice.and_then(|length| Instant::now().checked_add(length));
+        self.budget.interrupts.stop_at(Reason::Slice, end)
     }
 }
 

@@ -11,6 +11,7 @@ pub(crate) mod objects;
 mod observers;
 mod options;
 pub mod pending;
+mod references;
 pub mod running;
 pub(crate) mod slot;
 pub mod snapshots;
@@ -30,9 +31,8 @@ use entry_points::EntryPoints;
 use known_stores::Known;
 use objects::Objects;
 use observers::Observers;
-use pending::{Awaits, Waiting};
 use ropewalk_abi::{ControlBlock, StoreContext};
-use running::{Departure, Ending, Running, State};
+use running::Running;
 use snapshots::Snapshots;
 use std::cell::UnsafeCell;
 use std::ffi::c_void;
@@ -160,91 +160,9 @@ impl Store {
         self.owner = owner;
     }
 
-    /// Says that the engine has panicked, or a call has ended, half-way, so that nothing runs or
-    /// is collected here any more. Activations outside of the newest one end when their host
-    /// functions return, whatever these make of it.
-    pub(crate) fn poison(&mut self) {
-        self.running.state = State::Poisoned;
-        self.end_outer_activations();
-    }
-
-    /// How many activations run inside of each other, all but perhaps the newest in host calls.
-    #[inline]
-    pub fn depth(&self) -> usize {
-        self.running.depth
-    }
-
-    pub(crate) fn is_poisoned(&self) -> bool {
-        self.running.state == State::Poisoned
-    }
-
-    /// Fails if a call has ended half-way, so that nothing runs any more.
-    #[inline]
-    pub fn check_usable(&self) -> anyhow::Result<()> {
-        match self.is_poisoned() {
-            false => Ok(()),
-            true => Err(running::poisoned()),
-        }
-    }
-
-    // ---- how the newest activation is left
-
-    /// Says why the newest activation is about to end.
-    pub fn set_ending(&mut self, ending: Ending) {
-        self.replace_departure(Departure::Ends(ending));
-    }
-
-    /// Says that the newest activation is about to be left, and what it waits for.
-    pub(crate) fn set_waiting(&mut self, waiting: Waiting, awaits: Awaits) {
-        self.replace_departure(Departure::Waits { waiting, awaits });
-    }
-
-    /// What was to be waited for is dropped with the store whole, and may panic.
-    fn replace_departure(&mut self, departure: Departure) {
-        if let Departure::Waits { waiting, .. } =
-            std::mem::replace(&mut self.running.departure, departure)
-        {
-            self.embedder.drop_value(waiting);
-        }
-    }
-
-    /// Whether the newest activation is about to be left because it waits.
-    #[inline]
-    pub(crate) fn is_left_waiting(&self) -> bool {
-        matches!(self.running.departure, Departure::Waits { .. }) && !self.is_poisoned()
-    }
-
-    /// What an activation waits for that was just left.
-    #[inline]
-    pub(crate) fn take_waiting(&mut self) -> Waiting {
-        match std::mem::take(&mut self.running.departure) {
-            Departure::Waits { waiting, .. } => waiting,
-            _ => unreachable!("it was just left"),
-        }
-    }
-
-    pub(crate) fn take_ending(&mut self) -> Ending {
-        match std::mem::take(&mut self.running.departure) {
-            Departure::Ends(ending) => ending,
-            Departure::Waits { waiting, .. } => {
-                self.embedder.drop_value(waiting);
-                Ending::Cancelled
-            }
-            // Its host function has returned as if nothing were wrong.
-            Departure::None if self.is_poisoned() => Ending::Error(running::poisoned()),
-            Departure::None => unreachable!("an activation that ends has a reason"),
-        }
-    }
-
     /// The types of the engine.
     pub fn types(&self) -> &Arc<TypeRegistry> {
         &self.options.types
-    }
-
-    /// The roots of the activations that have not ended.
-    pub(crate) fn roots_in_use(&self) -> impl Iterator<Item = *mut ControlBlock> {
-        let frozen = self.running.frozen.iter().flatten().map(|frozen| &frozen.root);
-        self.running.roots[..self.running.depth].iter().chain(frozen).map(|root| root.block)
     }
 
     /// What is bound to a stack that is suspended or new, if anything is.
@@ -255,11 +173,6 @@ impl Store {
     pub(crate) unsafe fn bound(&self, stack: &ControlBlock) -> Option<Bound> {
         // SAFETY: the caller's promise.
         unsafe { Bound::of(stack, self.context().deliver) }
-    }
-
-    /// The block that root stacks have as their parent.
-    pub(crate) fn no_parent(&self) -> *mut ControlBlock {
-        self.running.no_parent()
     }
 
     /// Moves a stack that does not run, or is in a host call, to other memory.
@@ -319,8 +232,7 @@ impl Drop for Store {
     fn drop(&mut self) {
         let wakers = self.budget.interrupts.close();
         self.embedder.drop_value(wakers);
-        // What is streamed has an end, if nobody has ended it before.
-        self.finish_trace();
+        (self.entry_points.before_drop)(self);
         self.observers.debugger = None;
         let stacks = &self.stacks;
         let is_whole = |root: &RootStack| stacks.release_home(root.block);

@@ -2,7 +2,7 @@
 
 use super::Store;
 use crate::code::LoadedModule;
-use crate::heap::{NoMemory, Object};
+use crate::heap::Object;
 use crate::vm::const_value::ConstValue;
 use crate::vm::global::GlobalPlace;
 use crate::vm::host_function::HostFunction;
@@ -10,10 +10,7 @@ use crate::vm::instance::Instance;
 use crate::vm::memory::Memory;
 use crate::vm::table::Table;
 use crate::vm::totals::Totals;
-use ropewalk_abi::heap::EXTERN_SIZE;
-use ropewalk_abi::{
-    FuncRef, GlobalType, HostContext, RawVal, TagDef, TrapCode, TypeInfo, TypeKind, ValType,
-};
+use ropewalk_abi::{FuncRef, GlobalType, HostContext, RawVal, TagDef, TypeInfo, TypeKind, ValType};
 use std::any::Any;
 use std::cell::UnsafeCell;
 use std::ptr::{self, NonNull};
@@ -117,26 +114,6 @@ impl Store {
         &mut self.objects.tables[index]
     }
 
-    /// A new memory that belongs to no instance.
-    pub fn add_memory(&mut self, ty: ropewalk_abi::MemoryType) -> anyhow::Result<usize> {
-        self.embedder.check_counts(0, self.objects.memories.len() + 1, 0)?;
-        self.check_new_memory(&ty)?;
-        let memory = Memory::standalone(ty, &self.options.memories);
-        let memory = memory.inspect_err(|_| self.embedder.memory_grow_failed(0, ty.minimum))?;
-        self.objects.memories.push(memory);
-        Ok(self.objects.memories.len() - 1)
-    }
-
-    /// A new table that belongs to no instance.
-    pub fn add_table(&mut self, ty: ropewalk_abi::TableType, init: u64) -> anyhow::Result<usize> {
-        self.embedder.check_counts(0, 0, self.objects.tables.len() + 1)?;
-        self.check_new_table(&ty)?;
-        let is_collected = self.options.types.is_collected(ValType::Ref(ty.element));
-        let limit = self.options.tables.elements;
-        self.objects.tables.push(Table::standalone(ty, is_collected, init, limit)?);
-        Ok(self.objects.tables.len() - 1)
-    }
-
     /// A new global that belongs to no instance.
     pub fn add_global(&mut self, ty: GlobalType, value: RawVal) -> GlobalPlace {
         let global = Box::new(UnsafeCell::new(value));
@@ -188,18 +165,6 @@ impl Store {
         self.objects.host_functions.push(stored);
         self.objects.shared_host_functions.push(function);
         place
-    }
-
-    /// A reference to a host value.
-    pub fn add_extern(&mut self, value: Box<dyn Any + Send + Sync>) -> Result<u64, TrapCode> {
-        if !self.embedder.host_values_growing(self.heap.host_values()) {
-            return Err(self.heap.refuse(NoMemory::Limiter));
-        }
-        self.heap.make_room_for_extern()?;
-        let object = self.allocate(self.options.types.extern_info(), u64::from(EXTERN_SIZE))?;
-        let number = self.heap.add_extern(value);
-        object.set_extern_number(number);
-        Ok(object.reference())
     }
 
     /// The host value that a reference refers to.

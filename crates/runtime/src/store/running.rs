@@ -3,6 +3,7 @@
 use super::Store;
 use super::options::StoreOptions;
 use super::pending::{Awaits, Frozen, Waiting};
+use crate::arch::stubs;
 use crate::heap::OwnedRoot;
 use crate::report::backtrace::Backtrace;
 use crate::stack::LeavePoint;
@@ -197,4 +198,211 @@ pub enum Ending {
     Panic(Box<dyn Any + Send>),
     /// Whoever waited for it has given it up.
     Cancelled,
+}
+
+impl Store {
+    /// What polls the newest activation, if it may wait.
+    #[inline]
+    pub fn poller(&self) -> Poller {
+        // SAFETY: activations are linked as long as their calls last.
+        unsafe { self.running.newest.as_ref() }.map_or(NOBODY, |activation| activation.poller)
+    }
+
+    /// The stacks of all activations, innermost first, when the newest one is
+    /// in a host call too; then those of activations that wait.
+    pub(crate) fn stacks_in_host_calls(&self) -> impl Iterator<Item = &ControlBlock> {
+        // SAFETY: the running stack's block is alive.
+        let newest = unsafe { self.context().stack.as_ref() };
+        let all = newest.into_iter().chain(self.outer_stacks()).chain(self.frozen_stacks());
+        all.flat_map(|stack| self.with_extender(stack))
+    }
+
+    /// A stack that runs and its parents, then whoever extends their base with
+    /// its parents.
+    pub(crate) fn with_extender<'a>(
+        &'a self,
+        stack: &'a ControlBlock,
+    ) -> impl Iterator<Item = &'a ControlBlock> {
+        std::iter::successors(Some(stack), |stack| {
+            let is_base = ptr::eq(stack.parent, self.no_parent());
+            let next = if is_base { stack.extender } else { stack.parent };
+            // SAFETY: parents are alive as long as their children run, and so are
+            // extenders.
+            unsafe { next.as_ref() }
+        })
+    }
+
+    /// A stack that runs, or is the innermost of those that are suspended up to a
+    /// base, and its parents up to the base.
+    pub(crate) fn with_parents<'a>(
+        &'a self,
+        stack: &'a ControlBlock,
+    ) -> impl Iterator<Item = &'a ControlBlock> {
+        std::iter::successors(Some(stack), |stack| {
+            // SAFETY: parents are alive as long as their children run or are
+            // suspended with them; the parent of a base is a block of the store.
+            let parent = unsafe { &*stack.parent };
+            (!ptr::eq(parent, self.no_parent())).then_some(parent)
+        })
+    }
+
+    /// The stacks of the activations outside of the newest one, innermost
+    /// first. Each is in a host call.
+    pub(crate) fn outer_stacks(&self) -> impl Iterator<Item = &ControlBlock> {
+        let mut next = self.running.newest;
+        std::iter::from_fn(move || {
+            // SAFETY: activations are linked as long as their calls last, and
+            // their stacks live longer.
+            unsafe {
+                let activation = next.as_ref()?;
+                next = activation.outer;
+                activation.outer_stack.as_ref()
+            }
+        })
+    }
+
+    /// Has the stacks that wait for host functions in outer activations end these, where the
+    /// functions return to: the stubs find there what leads to [`leave`](stubs::leave).
+    pub(crate) fn end_outer_activations(&mut self) {
+        static LEAVES: unsafe extern "C" fn() = stubs::leave;
+        for stack in self.outer_stacks().map(ptr::from_ref) {
+            // SAFETY: the block is alive, and nobody has a reference to it; what lies on its
+            // stack is never used again.
+            unsafe { (*stack.cast_mut()).sp = (&raw const LEAVES).addr() };
+        }
+    }
+
+    /// The stacks that were left in host calls of activations that wait.
+    pub(crate) fn frozen_stacks(&self) -> impl Iterator<Item = &ControlBlock> {
+        // SAFETY: stacks of activations are alive as long as those.
+        self.running.frozen.iter().flatten().map(|frozen| unsafe { &*frozen.stack })
+    }
+
+    /// The activations that wait.
+    pub(crate) fn all_frozen(&self) -> impl Iterator<Item = &Frozen> {
+        self.running.frozen.iter().flatten()
+    }
+
+    /// How many activations wait.
+    pub fn count_pending(&self) -> usize {
+        self.running.frozen.len() - self.running.free_frozen.len()
+    }
+
+    /// The base of the running stack.
+    pub(crate) fn base_of_running(&self) -> *mut ControlBlock {
+        debug_assert_eq!(self.context().base, self.base_of(self.context().stack));
+        self.context().base
+    }
+
+    /// The base of a stack that runs, or waits for one that does.
+    pub(crate) fn base_of(&self, stack: *mut ControlBlock) -> *mut ControlBlock {
+        // SAFETY: such stacks are alive.
+        let stack = unsafe { &*stack };
+        let base = self.with_parents(stack).last().expect("at least the stack itself");
+        ptr::from_ref(base).cast_mut()
+    }
+
+    /// Says that the engine has panicked, or a call has ended, half-way, so that nothing runs or
+    /// is collected here any more. Activations outside of the newest one end when their host
+    /// functions return, whatever these make of it.
+    pub(crate) fn poison(&mut self) {
+        self.running.state = State::Poisoned;
+        self.end_outer_activations();
+    }
+
+    /// How many activations run inside of each other, all but perhaps the newest in host calls.
+    #[inline]
+    pub fn depth(&self) -> usize {
+        self.running.depth
+    }
+
+    pub(crate) fn is_poisoned(&self) -> bool {
+        self.running.state == State::Poisoned
+    }
+
+    /// Fails if a call has ended half-way, so that nothing runs any more.
+    #[inline]
+    pub fn check_usable(&self) -> anyhow::Result<()> {
+        match self.is_poisoned() {
+            false => Ok(()),
+            true => Err(poisoned()),
+        }
+    }
+
+    /// Says why the newest activation is about to end.
+    pub fn set_ending(&mut self, ending: Ending) {
+        self.replace_departure(Departure::Ends(ending));
+    }
+
+    /// Says that the newest activation is about to be left, and what it waits for.
+    pub(crate) fn set_waiting(&mut self, waiting: Waiting, awaits: Awaits) {
+        self.replace_departure(Departure::Waits { waiting, awaits });
+    }
+
+    /// What was to be waited for is dropped with the store whole, and may panic.
+    fn replace_departure(&mut self, departure: Departure) {
+        if let Departure::Waits { waiting, .. } =
+            std::mem::replace(&mut self.running.departure, departure)
+        {
+            self.embedder.drop_value(waiting);
+        }
+    }
+
+    /// Whether the newest activation is about to be left because it waits.
+    #[inline]
+    pub(crate) fn is_left_waiting(&self) -> bool {
+        matches!(self.running.departure, Departure::Waits { .. }) && !self.is_poisoned()
+    }
+
+    /// What an activation waits for that was just left.
+    #[inline]
+    pub(crate) fn take_waiting(&mut self) -> Waiting {
+        match std::mem::take(&mut self.running.departure) {
+            Departure::Waits { waiting, .. } => waiting,
+            _ => unreachable!("it was just left"),
+        }
+    }
+
+    pub(crate) fn take_ending(&mut self) -> Ending {
+        match std::mem::take(&mut self.running.departure) {
+            Departure::Ends(ending) => ending,
+            Departure::Waits { waiting, .. } => {
+                self.embedder.drop_value(waiting);
+                Ending::Cancelled
+            }
+            // Its host function has returned as if nothing were wrong.
+            Departure::None if self.is_poisoned() => Ending::Error(poisoned()),
+            Departure::None => unreachable!("an activation that ends has a reason"),
+        }
+    }
+
+    /// The roots of the activations that have not ended.
+    pub(crate) fn roots_in_use(&self) -> impl Iterator<Item = *mut ControlBlock> {
+        let frozen = self.running.frozen.iter().flatten().map(|frozen| &frozen.root);
+        self.running.roots[..self.running.depth].iter().chain(frozen).map(|root| root.block)
+    }
+
+    /// The block that root stacks have as their parent.
+    pub(crate) fn no_parent(&self) -> *mut ControlBlock {
+        self.running.no_parent()
+    }
+
+    /// How many stacks there are of which the owners have dropped what they held.
+    pub(crate) fn count_released(&self) -> usize {
+        let references = self.running.released.references.lock().expect("nobody panics with it");
+        references.iter().map(|&reference| self.held_stacks(reference).count()).sum()
+    }
+
+    /// The stacks of what the host holds, the innermost first.
+    pub(crate) fn held_stacks(&self, reference: u64) -> impl Iterator<Item = &ControlBlock> {
+        let outermost = self.stacks.valid(reference);
+        // SAFETY: the block of a valid reference is alive, and so are those that are
+        // suspended with it; their parents lead to it.
+        let innermost = outermost.map(|block| unsafe { &*(*block).innermost });
+        std::iter::successors(innermost, move |stack| {
+            let is_last = outermost.is_some_and(|outermost| ptr::eq(*stack, outermost));
+            // SAFETY: as above.
+            (!is_last).then(|| unsafe { &*stack.parent })
+        })
+    }
 }

@@ -197,21 +197,4 @@ impl Store {
         context.base = context.extending;
         Ok(extender)
     }
-
-    /// An exception continues below a rout that has not started: nobody waits for
-    /// its start any more. Whoever did is suspended for ever, since nothing names
-    /// it.
-    pub(crate) fn abandon_extension(&mut self) {
-        let base = self.base_of_running();
-        if self.options.stacks.mutation == Some(Mutation::LandingKeepsExtender) {
-            return;
-        }
-        // SAFETY: running stacks and those that wait for them are alive.
-        unsafe {
-            let extender = std::mem::replace(&mut (*base).extender, ptr::null_mut());
-            if !extender.is_null() {
-                (*self.base_of(extender)).group(extender);
-            }
-        }
-    }
 }

@@ -1,16 +1,11 @@
 //! Bases: the outermost stacks, which have no parent.
 
+use crate::stack::Mutation;
 use crate::store::Store;
 use ropewalk_abi::{ControlBlock, TrapCode};
 use std::ptr;
 
 impl Store {
-    /// The base of the running stack.
-    pub(crate) fn base_of_running(&self) -> *mut ControlBlock {
-        debug_assert_eq!(self.context().base, self.base_of(self.context().stack));
-        self.context().base
-    }
-
     /// Continues what is suspended up to a base, which is valid and consumed.
     ///
     /// # Safety
@@ -23,14 +18,6 @@ impl Store {
         context.stack = unsafe { (*base).ungroup() };
     }
 
-    /// The base of a stack that runs, or waits for one that does.
-    pub(crate) fn base_of(&self, stack: *mut ControlBlock) -> *mut ControlBlock {
-        // SAFETY: such stacks are alive.
-        let stack = unsafe { &*stack };
-        let base = self.with_parents(stack).last().expect("at least the stack itself");
-        ptr::from_ref(base).cast_mut()
-    }
-
     /// Only the root of the newest activation can be switched to: between the
     /// others and the running stack there are frames of the host.
     pub(crate) fn check_root(&self, root: *mut ControlBlock) -> Result<(), TrapCode> {
@@ -39,6 +26,23 @@ impl Store {
         match newest == Some(root) {
             true => Ok(()),
             false => Err(TrapCode::AcrossHostFrame),
+        }
+    }
+
+    /// An exception continues below a rout that has not started: nobody waits for
+    /// its start any more. Whoever did is suspended for ever, since nothing names
+    /// it.
+    pub(crate) fn abandon_extension(&mut self) {
+        let base = self.base_of_running();
+        if self.options.stacks.mutation == Some(Mutation::LandingKeepsExtender) {
+            return;
+        }
+        // SAFETY: running stacks and those that wait for them are alive.
+        unsafe {
+            let extender = std::mem::replace(&mut (*base).extender, ptr::null_mut());
+            if !extender.is_null() {
+                (*self.base_of(extender)).group(extender);
+            }
         }
     }
 }

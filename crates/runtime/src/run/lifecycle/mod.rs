@@ -7,5 +7,6 @@ mod new_stack;
 mod owned;
 mod reference;
 mod release;
+mod released;
 
 pub(crate) use reference::invalid_stack;

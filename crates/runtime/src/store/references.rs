@@ -1,11 +1,10 @@
 //! What the host does with references.
 
-use crate::code::types::{RegisteredType, is_subtype};
+use crate::code::types::is_subtype;
 use crate::heap::{Object, ObjectType, OwnedRoot, Root, read_storage, slot_type, write_storage};
 use crate::store::Store;
-use ropewalk_abi::heap::array_size;
 use ropewalk_abi::stack::is_stack;
-use ropewalk_abi::{FuncRef, HeapType, RawVal, RefType, StorageType, TrapCode, TypeKind};
+use ropewalk_abi::{FuncRef, HeapType, RawVal, RefType, StorageType, TypeKind};
 
 impl Store {
     /// Puts a reference into the hands of the host, until its scope ends. Outside of
@@ -74,14 +73,6 @@ impl Store {
     /// Lets the scope of a host function last while nothing runs.
     pub(crate) fn keep_scope_open(&mut self) {
         self.heap.roots.open_scopes += 1;
-    }
-
-    /// Collects garbage.
-    pub fn gc(&mut self) {
-        // Without a need for room this fails only for want of memory to copy
-        // to, and then everything stays where it is.
-        let _ = self.collect(0);
-        self.continue_panic();
     }
 
     /// How many collections there were.
@@ -169,19 +160,6 @@ impl Store {
             TypeKind::Array => ObjectType::Array(self.options.types.get(ty.id), object.len()),
             TypeKind::Cont => unreachable!("continuations do not lie in the heap"),
         })
-    }
-
-    /// A new object of a struct or array type, of zeroes; `len` is an array's.
-    pub fn new_object(&mut self, ty: &RegisteredType, len: u32) -> Result<u64, TrapCode> {
-        let size = match ty.ty().composite.kind() {
-            TypeKind::Array => array_size(ty.layout().size, len),
-            _ => u64::from(ty.layout().size),
-        };
-        let object = self.allocate(ty.info(), size)?;
-        if ty.ty().composite.kind() == TypeKind::Array {
-            object.set_len(len);
-        }
-        Ok(object.reference())
     }
 
     /// Reads a field of a struct, an element of an array, or a value of an
