@@ -71,111 +71,50 @@
 #[macro_use]
 mod tuples;
 
-mod admission;
-mod alive;
-mod bag;
-mod cache;
-mod call;
-mod call_async;
-mod caller;
-mod clause;
-mod concurrent;
-mod config;
-mod cont_type;
-mod continuation;
-mod core_dump;
-mod deadlock;
-mod dwarf;
 mod engine;
-mod error;
-mod exception;
-mod export;
-mod fiber;
-mod first_class;
-mod fit;
-mod func;
-mod global;
-mod held;
 mod host;
-mod host_async;
-mod instance;
-mod instance_pre;
-mod interrupt;
-mod later;
-mod limits;
-mod linker;
-mod memory;
+mod inspect;
+mod items;
 mod misuse;
 mod module;
-mod named;
-mod nest;
-mod new_stack;
-mod object_type;
-mod precompiled;
-mod profile;
 mod reexports;
 mod reference;
-mod rest;
-mod restored_call;
 mod snapshot;
-mod snapshot_options;
-mod source;
-mod state;
+mod stacks;
 mod store;
-mod store_lock;
-#[doc(hidden)]
-pub mod stress;
-mod suspension;
-mod table;
-mod tag;
-mod task;
-mod tools;
-mod trace;
-mod trampolines;
-mod transfer;
-mod typed;
-mod typed_continuation;
-mod unknown_imports;
-mod val;
-mod waiting;
-mod wasm_ty;
-mod wasm_values;
+mod value;
 
 pub use anyhow::{Error, Result};
-pub use bag::{BagStack, Switched};
-pub use cache::Cache;
-pub use caller::Caller;
-pub use clause::Clause;
-pub use concurrent::Accessor;
-#[doc(hidden)]
-pub use config::Mutation;
-pub use config::{Config, OptLevel};
-pub use continuation::{Continuation, Resumed};
-pub use deadlock::Deadlock;
 pub use engine::Engine;
-pub use error::ModuleError;
-pub use exception::Exception;
-pub use export::Extern;
-pub use fiber::{Fiber, Mounted};
-pub use first_class::{Arrived, FirstClassStack};
-pub use func::{Func, FuncId};
-pub use global::Global;
+#[doc(hidden)]
+pub use engine::config::Mutation;
+pub use engine::config::{Config, OptLevel};
+#[doc(hidden)]
+pub use engine::stress;
+pub use host::async_func::AsyncFunc;
+pub use host::caller::Caller;
+pub use host::concurrent::Accessor;
+pub use host::deadlock::Deadlock;
+pub use host::interrupt::InterruptHandle;
+pub use host::later::Later;
 pub use host::{IntoFunc, WasmRet};
-pub use host_async::AsyncFunc;
-pub use instance::Instance;
-pub use instance_pre::InstancePre;
-pub use interrupt::InterruptHandle;
-pub use later::Later;
-pub use limits::{StoreLimits, StoreLimitsBuilder};
-pub use linker::Linker;
-pub use memory::Memory;
+pub use items::exception::Exception;
+pub use items::export::Extern;
+pub use items::global::Global;
+pub use items::instance::Instance;
+pub use items::instance_pre::InstancePre;
+pub use items::linker::Linker;
+pub use items::memory::Memory;
+pub use items::table::Table;
+pub use items::typed_func::TypedFunc;
 pub use misuse::{
     DefinedTwice, Immutable, NoSuchExport, OutOfBounds, ScopeEnded, UnknownType, WrongCount,
     WrongEngine, WrongExport, WrongStore, WrongType,
 };
+pub use module::cache::Cache;
+pub use module::error::ModuleError;
+pub use module::precompiled::OtherSettings;
 pub use module::{ExportType, ImportType, Module, ModuleExport};
-pub use object_type::{ArrayType, StructType};
-pub use precompiled::OtherSettings;
 pub use reexports::{
     Answer, Backtrace, Boundary, ExternType, FieldType, Frame, FuncType, GlobalType, HeapType,
     HostError, Life, LinkError, MemoryType, OutOfFuel, Place, Profile, Progress, RefType, Refused,
@@ -183,21 +122,27 @@ pub use reexports::{
     StackStatistics, StorageType, TableType, TagType, Trap, TrapCode, Undecided, ValType, Waits,
     WhenBehind,
 };
+pub use reference::object_type::{ArrayType, StructType};
 pub use reference::{
     AnyRef, ArrayRef, ContRef, ExnRef, ExternRef, Owned, Reference, RootScope, StructRef,
 };
-pub use restored_call::RestoredCall;
 pub use ropewalk_trace as traces;
+pub use snapshot::options::SnapshotOptions;
+pub use snapshot::restored_call::RestoredCall;
 pub use snapshot::{Restored, Restoring, Snapshot, SnapshotError, SnapshotHandle};
-pub use snapshot_options::SnapshotOptions;
+pub use stacks::bag::{BagStack, Switched};
+pub use stacks::clause::Clause;
+pub use stacks::continuation::{Continuation, Resumed};
+pub use stacks::fiber::{Fiber, Mounted};
+pub use stacks::first_class::{Arrived, FirstClassStack};
+pub use stacks::suspension::Suspension;
+pub use stacks::task::{Task, TaskResumed, TypedTask};
+pub use stacks::typed_continuation::{TypedContinuation, TypedResumed};
+pub use store::limits::{StoreLimits, StoreLimitsBuilder};
 pub use store::{AsContext, AsContextMut, Store, StoreContext, StoreContextMut};
-pub use suspension::Suspension;
-pub use table::Table;
-pub use tag::{Tag, TypedTag};
-pub use task::{Task, TaskResumed, TypedTask};
-pub use typed::TypedFunc;
-pub use typed_continuation::{TypedContinuation, TypedResumed};
-pub use val::Val;
-pub use wasm_ty::WasmTy;
-pub use wasm_values::{WasmParams, WasmResults};
+pub use value::func::{Func, FuncId};
+pub use value::tag::{Tag, TypedTag};
+pub use value::val::Val;
+pub use value::wasm_ty::WasmTy;
+pub use value::wasm_values::{WasmParams, WasmResults};
 pub use wasmparser::WasmFeatures;

@@ -3,9 +3,9 @@
 use super::structure::check_fields;
 use super::{Handle, Sealed};
 use crate::misuse::{Bounded, Immutable, OutOfBounds};
-use crate::object_type::ArrayType;
+use crate::reference::object_type::ArrayType;
 use crate::store::{AsContext, AsContextMut};
-use crate::val::Val;
+use crate::value::val::Val;
 use anyhow::{Result, anyhow, bail};
 use ropewalk_runtime::heap::{ObjectType, slot_type};
 use ropewalk_runtime::{RegisteredType, Store as RuntimeStore};

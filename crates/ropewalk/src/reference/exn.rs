@@ -3,8 +3,8 @@
 use super::{Handle, Sealed};
 use crate::misuse::WrongCount;
 use crate::store::{AsContext, AsContextMut};
-use crate::tag::Tag;
-use crate::val::Val;
+use crate::value::tag::Tag;
+use crate::value::val::Val;
 use anyhow::{Context, Result, bail, ensure};
 use ropewalk_runtime::Store as RuntimeStore;
 use ropewalk_runtime::heap::ObjectType;

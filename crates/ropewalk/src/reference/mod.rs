@@ -11,6 +11,7 @@ mod array;
 mod cont;
 mod exn;
 mod external;
+pub(crate) mod object_type;
 mod scope;
 mod structure;
 
@@ -192,7 +193,11 @@ reference! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Engine, Instance, Module, Store, Val};
+    use crate::Engine;
+    use crate::Instance;
+    use crate::Module;
+    use crate::Store;
+    use crate::Val;
 
     const MODULE: &str = r#"(module
         (type $a (array i64))

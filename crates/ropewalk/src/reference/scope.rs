@@ -1,10 +1,10 @@
 //! How long references last.
 
 use super::{Handle, Inside, Reference, check_kind, fits};
-use crate::fit::checked;
 use crate::misuse::{ScopeEnded, WrongType};
 use crate::store::{self, AsContext, AsContextMut, StoreContext, StoreContextMut};
-use crate::wasm_ty::WasmTy;
+use crate::value::type_check::checked;
+use crate::value::wasm_ty::WasmTy;
 use anyhow::Result;
 use ropewalk_abi::{HeapType, RawVal, RefType, ValType};
 use ropewalk_runtime::{OwnedRoot, Store as RuntimeStore, StoreId};

@@ -2,9 +2,9 @@
 
 use super::{Handle, Sealed};
 use crate::misuse::{Bounded, Immutable, OutOfBounds, WrongCount};
-use crate::object_type::StructType;
+use crate::reference::object_type::StructType;
 use crate::store::{AsContext, AsContextMut};
-use crate::val::Val;
+use crate::value::val::Val;
 use anyhow::{Context, Result, bail};
 use ropewalk_runtime::heap::{ObjectType, slot_type};
 use ropewalk_runtime::{RegisteredType, Store as RuntimeStore};

@@ -1,0 +1,97 @@
+//! The modes in which every program must do the same: ways to make code, and
+//! ways to make stacks and heaps misbehave if they can. All tests choose from
+//! this list.
+
+use crate::engine::config::{Config, OptLevel};
+
+/// A way to run programs, which can be added to any other settings.
+#[derive(Clone, Copy, Debug)]
+pub struct Mode {
+    /// What it is called in reports.
+    pub name: &'static str,
+    set: fn(&mut Config) -> &mut Config,
+}
+
+impl Mode {
+    const fn new(name: &'static str, set: fn(&mut Config) -> &mut Config) -> Mode {
+        Mode { name, set }
+    }
+
+    /// The settings of the mode, and no others.
+    pub fn config(self) -> Config {
+        let mut config = Config::new();
+        self.apply(&mut config);
+        config
+    }
+
+    /// Adds the mode to other settings.
+    pub fn apply(self, config: &mut Config) -> &mut Config {
+        (self.set)(config)
+    }
+}
+
+/// References to stacks have generations of 34 bits.
+pub const LAST_GENERATION: u64 = (1 << 34) - 1;
+
+/// Nothing is different.
+pub const DEFAULT: Mode = Mode::new("default", |config| config);
+/// How large a stack may become that moves all the time. A program that fills one, and
+/// switches or calls the host at each step, copies the square of this.
+const MOVED: usize = 256 << 10;
+/// Stacks move all the time.
+pub const MOVE: Mode =
+    Mode::new("move stacks", |config| config.move_stacks(true).max_wasm_stack(MOVED));
+/// Every allocation collects. The stacks that it visits do not become too large either.
+pub const COLLECT: Mode =
+    Mode::new("collect always", |config| config.collect_always(true).max_wasm_stack(1 << 20));
+/// Both of these.
+pub const COLLECT_AND_MOVE: Mode = Mode::new("collect always, move stacks", |config| {
+    config.collect_always(true).move_stacks(true).max_wasm_stack(MOVED)
+});
+/// Every stack is parked as soon as it is suspended.
+pub const PARK: Mode =
+    Mode::new("park always", |config| config.park_always(true).max_wasm_stack(MOVED));
+/// The records of stacks are checked all the time. The frames that this visits do not
+/// become too many either.
+pub const CHECK: Mode =
+    Mode::new("check stacks", |config| config.check_stacks(true).max_wasm_stack(1 << 20));
+/// Frames list all their pointers, so that stores can be written down.
+pub const SNAPSHOTS: Mode = Mode::new("snapshots", |config| config.snapshots(true));
+/// The same, and after a snapshot the kernel notes everything that is written.
+pub const WATCH: Mode =
+    Mode::new("watch written pages", |config| config.snapshots(true).watch_always(true));
+/// Functions stop wherever they could be interrupted.
+pub const STOP: Mode = Mode::new("stop always", |config| config.stop_always(true));
+/// Stacks are made one at a time.
+pub const POOL_OF_ONE: Mode = Mode::new("a pool of one stack", |config| config.stack_pool(1));
+/// Stacks have room for few frames, and never get more.
+pub const SMALL_STACKS: Mode = Mode::new("small stacks that do not grow", |config| {
+    config.stack_size(16 << 10).fail_to_grow(true)
+});
+/// Stacks have no room, and grow all the time.
+pub const MINIMAL_STACKS: Mode = Mode::new("minimal stacks", |config| config.minimal_stacks(true));
+/// Memories reserve nothing but their guards, and move whenever they grow.
+pub const SMALL_MEMORIES: Mode =
+    Mode::new("small reservations of memories", |config| config.memory_reservation(0));
+/// Registers are allocated in a single pass, which makes larger frames.
+pub const SINGLE_PASS: Mode =
+    Mode::new("registers in a single pass", |config| config.max_backtracking(0));
+/// Locals are kept in memory.
+pub const LOCALS_IN_MEMORY: Mode =
+    Mode::new("locals in memory", |config| config.max_local_blocks(0));
+/// Code is not optimised.
+pub const NOT_OPTIMISED: Mode =
+    Mode::new("no optimisation", |config| config.opt_level(OptLevel::None));
+/// Code is optimised for its size as well.
+pub const SMALL_CODE: Mode =
+    Mode::new("optimised for size too", |config| config.opt_level(OptLevel::SpeedAndSize));
+/// References to stacks begin with the last generation, or near it.
+pub const GENERATIONS_LEFT: [Mode; 4] = [
+    Mode::new("0 generations left", |config| config.first_generation(LAST_GENERATION)),
+    Mode::new("1 generations left", |config| config.first_generation(LAST_GENERATION - 1)),
+    Mode::new("2 generations left", |config| config.first_generation(LAST_GENERATION - 2)),
+    Mode::new("4 generations left", |config| config.first_generation(LAST_GENERATION - 4)),
+];
+
+/// Every combination of moving stacks and collecting.
+pub const MOVING_AND_COLLECTING: [Mode; 4] = [DEFAULT, MOVE, COLLECT, COLLECT_AND_MOVE];

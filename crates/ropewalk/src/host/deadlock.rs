@@ -1,0 +1,206 @@
+//! Calls of which each waits for another.
+
+use crate::host::concurrent::Accessor;
+use crate::store::AsContext as _;
+use ropewalk_runtime::StackList;
+use std::collections::HashMap;
+use std::fmt;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::task::{Context, Poll, Wake, Waker};
+
+/// Every call of an [`Accessor`] waits for what only another one could do.
+///
+/// [`Accessor::wait_for_guest`] finds it out, and has an example. It prints as a list of the calls and of all other
+/// stacks: where each is, and for whom it waits.
+#[derive(Clone, Debug)]
+pub struct Deadlock(Arc<StackList>);
+
+impl Deadlock {
+    /// The stacks when it was found.
+    pub fn stacks(&self) -> &StackList {
+        &self.0
+    }
+}
+
+impl fmt::Display for Deadlock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "deadlock: every call waits for another\n{}", self.0.waits_with_calls())
+    }
+}
+
+impl std::error::Error for Deadlock {}
+
+/// The calls of an accessor, and which of them wait for others.
+#[derive(Debug, Default)]
+pub(crate) struct Guests(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    /// How many calls have begun and not ended.
+    calls: usize,
+    next: u64,
+    waits: HashMap<u64, Arc<Waiting>>,
+}
+
+/// A call that waits for others.
+#[derive(Debug)]
+struct Waiting {
+    /// Whether somebody has said that it can go on.
+    is_woken: AtomicBool,
+    /// Shared, so that the lock is not held while it is cloned, woken or dropped.
+    waker: Mutex<Arc<Waker>>,
+    /// Why it never will.
+    deadlock: Mutex<Option<Deadlock>>,
+}
+
+impl Wake for Waiting {
+    fn wake(self: Arc<Self>) {
+        self.is_woken.store(true, Ordering::Release);
+        let waker = self.waker.lock().expect("nobody panics with it").clone();
+        waker.wake_by_ref();
+    }
+}
+
+impl Guests {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().expect("nobody panics with it")
+    }
+
+    /// A call begins.
+    pub(crate) fn begin_call(&self) {
+        self.state().calls += 1;
+    }
+
+    /// A call has ended, or was given up.
+    pub(crate) fn end_call(&self) {
+        self.state().calls -= 1;
+    }
+}
+
+impl State {
+    /// Whether every call waits for another, and none was woken.
+    fn is_stuck(&self) -> bool {
+        let sleeps = |waiting: &Arc<Waiting>| !waiting.is_woken.load(Ordering::Acquire);
+        self.calls > 0 && self.waits.len() >= self.calls && self.waits.values().all(sleeps)
+    }
+}
+
+/// Is among those that wait, until it is dropped.
+struct Entry<'a> {
+    guests: &'a Guests,
+    number: u64,
+    waiting: Arc<Waiting>,
+}
+
+impl Drop for Entry<'_> {
+    fn drop(&mut self) {
+        let mut state = self.guests.state();
+        let waiting = state.waits.remove(&self.number);
+        drop(state);
+        drop(waiting);
+    }
+}
+
+impl<T> Accessor<T> {
+    /// Waits in a host function for what only another call of this accessor can do, such as a
+    /// message from it. If every call that has begun waits like that, and nobody has woken one of
+    /// them, each of these waits fails with the same [`Deadlock`]: a program that would wait for
+    /// ever ends with a report.
+    ///
+    /// The future has to be woken when it can go on, as every future. What the embedder itself
+    /// ends, or a clock, or a connection, is not to be waited for by this.
+    ///
+    /// ```
+    /// use ropewalk::*;
+    /// use std::sync::Arc;
+    /// use tokio::sync::Notify;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<()> {
+    /// let engine = Engine::default();
+    /// let module = Module::new(&engine, r#"
+    ///     (module $m
+    ///       (import "host" "receive" (func $receive))
+    ///       (import "host" "send" (func $send))
+    ///       (func (export "polite") (call $receive) (call $send)))
+    /// "#)?;
+    /// let mut linker = Linker::new(&engine);
+    /// linker.func_wrap_concurrent("host", "receive", |accessor: &Accessor<Arc<Notify>>, (): ()| {
+    ///     Box::pin(async move {
+    ///         let message = accessor.with(|store| store.data().clone());
+    ///         Ok::<(), Error>(accessor.wait_for_guest(message.notified()).await?)
+    ///     })
+    /// })?;
+    /// linker.func_wrap("host", "send", |caller: Caller<'_, Arc<Notify>>| {
+    ///     caller.data().notify_one()
+    /// })?;
+    /// let mut store = Store::new(&engine, Arc::default());
+    /// let instance = linker.instantiate(&mut store, &module)?;
+    /// let polite = instance.get_typed_func::<(), ()>(&mut store, "polite")?;
+    /// let (a, b) = store
+    ///     .run_concurrent(async |accessor| {
+    ///         let (a, b) = (polite.call_concurrent(accessor, ()), polite.call_concurrent(accessor, ()));
+    ///         tokio::join!(a, b)
+    ///     })
+    ///     .await;
+    /// let report = format!("{:#}", a.unwrap_err());
+    /// assert!(report.contains("deadlock: every call waits for another"));
+    /// assert!(report.contains("is in a call of the host\n    at <text>:5:"), "{report}");
+    /// assert!(b.is_err());
+    /// # Ok(()) }
+    /// ```
+    pub async fn wait_for_guest<F: Future>(&self, future: F) -> Result<F::Output, Deadlock> {
+        let mut future = pin!(future);
+        let mut entry = None;
+        std::future::poll_fn(|context| {
+            let entry = entry.get_or_insert_with(|| self.enter_wait(context.waker()));
+            if let Some(deadlock) = entry.waiting.deadlock.lock().expect("never poisoned").take() {
+                return Poll::Ready(Err(deadlock));
+            }
+            let waker = Arc::new(context.waker().clone());
+            let mut place = entry.waiting.waker.lock().expect("never poisoned");
+            let before = std::mem::replace(&mut *place, waker);
+            drop(place);
+            drop(before);
+            entry.waiting.is_woken.store(false, Ordering::Release);
+            let waker = Waker::from(entry.waiting.clone());
+            if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+                return Poll::Ready(Ok(output));
+            }
+            Poll::Pending
+        })
+        .await
+    }
+
+    fn enter_wait(&self, waker: &Waker) -> Entry<'_> {
+        let waiting = Arc::new(Waiting {
+            is_woken: AtomicBool::new(true), // until it has been polled
+            waker: Mutex::new(Arc::new(waker.clone())),
+            deadlock: Mutex::new(None),
+        });
+        let mut state = self.guests.state();
+        state.next += 1;
+        let number = state.next;
+        state.waits.insert(number, waiting.clone());
+        Entry { guests: &self.guests, number, waiting }
+    }
+
+    /// Tells everybody who waits, if nobody can go on. Called when all calls have been polled.
+    pub(crate) fn find_deadlock(&self) {
+        let waits: Vec<Arc<Waiting>> = {
+            let state = self.guests.state();
+            if !state.is_stuck() {
+                return;
+            }
+            state.waits.values().cloned().collect()
+        };
+        let stacks = self.with(|store| store.as_context().stacks()).unwrap_or_default();
+        let deadlock = Deadlock(Arc::new(stacks));
+        for waiting in waits {
+            *waiting.deadlock.lock().expect("never poisoned") = Some(deadlock.clone());
+            waiting.wake();
+        }
+    }
+}

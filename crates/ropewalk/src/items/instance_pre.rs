@@ -1,0 +1,98 @@
+//! Modules whose imports were looked up.
+
+use crate::items::instance::Instance;
+use crate::items::linker::Definition;
+use crate::module::Module;
+use crate::store::{AsContextMut, Exactly, StoreContextMut};
+use anyhow::Result;
+use ropewalk_runtime::ImportValue;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// A module with what its imports mean, to be instantiated many times: the names are
+/// looked up once. A cheap handle; clones are the same.
+///
+/// A host that runs each request in a store of its own:
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let engine = Engine::default();
+/// let module = Module::new(&engine, r#"
+///     (module
+///       (import "host" "request" (func $request (result i32)))
+///       (func (export "run") (result i32) (i32.mul (call $request) (i32.const 2))))
+/// "#)?;
+/// let mut linker = Linker::new(&engine);
+/// linker.func_wrap("host", "request", |caller: Caller<'_, i32>| *caller.data())?;
+/// let ready = linker.instantiate_pre(&module)?;
+///
+/// for request in 0..3 {
+///     let mut store = Store::new(&engine, request);
+///     let instance = ready.instantiate(&mut store)?;
+///     let run = instance.get_typed_func::<(), i32>(&mut store, "run")?;
+///     assert_eq!(run.call(&mut store, ())?, request * 2);
+/// }
+/// # Ok::<(), Error>(())
+/// ```
+pub struct InstancePre<T> {
+    module: Module,
+    imports: Arc<[Definition]>,
+    _data: Exactly<T>,
+}
+
+impl<T> Clone for InstancePre<T> {
+    fn clone(&self) -> Self {
+        InstancePre::new(self.module.clone(), self.imports.clone())
+    }
+}
+
+impl<T> std::fmt::Debug for InstancePre<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("InstancePre").field("module", &self.module).finish_non_exhaustive()
+    }
+}
+
+impl<T> InstancePre<T> {
+    /// Functions among the definitions must be for stores with data of this type.
+    pub(crate) fn new(module: Module, imports: Arc<[Definition]>) -> InstancePre<T> {
+        InstancePre { module, imports, _data: PhantomData }
+    }
+
+    /// The module.
+    pub fn module(&self) -> &Module {
+        &self.module
+    }
+
+    /// Instantiates the module, and runs its start function.
+    pub fn instantiate(&self, mut store: impl AsContextMut<Data = T>) -> Result<Instance> {
+        let store = &mut store.as_context_mut();
+        let imports = self.imports(store)?;
+        Instance::instantiate(store, &self.module, &imports)
+    }
+
+    /// The same in a future, which waits for host functions that are not ready, and for a
+    /// [limiter](crate::Store::limiter_async) that has not decided.
+    pub async fn instantiate_async(
+        &self,
+        mut store: impl AsContextMut<Data = T>,
+    ) -> Result<Instance>
+    where
+        T: Send,
+    {
+        let mut store = store.as_context_mut();
+        Instance::instantiate_async(&mut store, &self.module, |store| self.imports(store)).await
+    }
+
+    fn imports(&self, store: &mut StoreContextMut<'_, T>) -> Result<Vec<ImportValue>> {
+        let engine = self.module.engine();
+        engine.check("module", store.engine(), "store")?;
+        let imports = self.module.loaded().info.imports.iter().zip(&*self.imports);
+        let runtime = &mut store.0.runtime;
+        imports
+            .map(|(import, definition)| {
+                definition.import(engine, runtime, self.module.loaded(), import)
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,97 @@
+//! Lines of C, Rust, Zig and others, from the debug information (DWARF) in a binary.
+//!
+//! A compiler leaves it in custom sections, `.debug_line` and others, and counts the addresses in it
+//! from the beginning of the code section. The sections are kept as they are, and read when a
+//! backtrace asks.
+
+use gimli::{EndianArcSlice, LittleEndian};
+use ropewalk_runtime::{Place, Source};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use wasmparser::{Parser, Payload};
+
+use crate::module::source::Stored;
+
+/// Debug information that is larger is left alone: it would take more memory than anything else.
+const MOST_BYTES: usize = 256 << 20;
+
+type Reader = EndianArcSlice<LittleEndian>;
+
+/// The debug information of a module.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Dwarf {
+    /// Where in the binary the contents of the code section begin.
+    code: u32,
+    sections: BTreeMap<String, Vec<u8>>,
+    /// Nothing if it cannot be read.
+    #[serde(skip)]
+    context: OnceLock<Option<Mutex<addr2line::Context<Reader>>>>,
+}
+
+impl Dwarf {
+    /// The debug information of a binary, if it has some.
+    pub fn of(binary: &[u8]) -> Option<Dwarf> {
+        let (mut code, mut sections) = (None, BTreeMap::new());
+        for payload in Parser::new(0).parse_all(binary) {
+            match payload.ok()? {
+                Payload::CodeSectionStart { unchecked_range, .. } => {
+                    code = u32::try_from(unchecked_range.start).ok();
+                }
+                Payload::CustomSection(section) if section.name().starts_with(".debug_") => {
+                    sections.insert(section.name().to_owned(), section.data().to_vec());
+                }
+                _ => {}
+            }
+        }
+        let bytes: usize = sections.values().map(Vec::len).sum();
+        let is_useful = sections.contains_key(".debug_line") && bytes <= MOST_BYTES;
+        Some(Dwarf { code: code.filter(|_| is_useful)?, sections, context: OnceLock::new() })
+    }
+
+    fn read(&self) -> Option<Mutex<addr2line::Context<Reader>>> {
+        let section = |id: gimli::SectionId| -> Result<Reader, gimli::Error> {
+            let bytes = self.sections.get(id.name()).map_or(&[][..], Vec::as_slice);
+            Ok(EndianArcSlice::new(Arc::from(bytes), LittleEndian))
+        };
+        let dwarf = gimli::Dwarf::load(section).ok()?;
+        addr2line::Context::from_dwarf(dwarf).ok().map(Mutex::new)
+    }
+
+    fn frames(&self, address: u64) -> Option<Vec<Place>> {
+        let context = self.context.get_or_init(|| self.read()).as_ref()?;
+        // What was being read when somebody panicked is read again.
+        let context = context.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut frames = context.find_frames(address).skip_all_loads().ok()?;
+        let mut places = Vec::new();
+        while let Ok(Some(frame)) = frames.next() {
+            let Some(location) = &frame.location else { continue };
+            let Some(line) = location.line.filter(|line| *line > 0) else { continue };
+            let column = location.column.filter(|column| *column > 0);
+            let name = frame.function.as_ref().and_then(|name| name.demangle().ok());
+            let file = location.file.map(str::to_owned);
+            let place = Place::new(file, line as usize, column.map(|column| column as usize));
+            places.push(place.in_function(name.map(|name| name.into_owned())));
+        }
+        Some(places)
+    }
+}
+
+impl Source for Dwarf {
+    fn places(&self, offset: u32) -> Vec<Place> {
+        let address = offset.checked_sub(self.code).map(u64::from);
+        address.and_then(|address| self.frames(address)).unwrap_or_default()
+    }
+
+    fn stored(&self) -> Vec<u8> {
+        let (code, sections) = (self.code, self.sections.clone());
+        Stored::Dwarf(Dwarf { code, sections, context: OnceLock::new() }).to_bytes()
+    }
+}
+
+impl fmt::Debug for Dwarf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Dwarf").field("code", &self.code).finish_non_exhaustive()
+    }
+}

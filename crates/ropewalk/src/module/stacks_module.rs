@@ -1,0 +1,40 @@
+//! The small module that makes first-class stacks for the host. An engine compiles it when it is
+//! first needed.
+
+use crate::engine::Engine;
+use crate::module::Module;
+use anyhow::{Context, Result};
+use ropewalk_abi::module::Import;
+use ropewalk_runtime::LoadedModule;
+use std::sync::Arc;
+
+/// The names under which modules import the function that gives a stack.
+const HOST: &str = "host";
+pub(crate) const NEW_STACK: &str = "new_stack";
+
+/// The small module. What arrives at the ground of a stack that has one is caught, and
+/// the function that was given for it gets it.
+const STACKS: &str = r#"
+(module $host
+  (type $ground (func (param exnref)))
+  (import "ropewalk:first-class" "new_stack" (func $blank (result stackref)))
+  (rout $grounded (param $ground (ref null $ground))
+    (block $arrived (result exnref)
+      (try_table (catch_all_ref $arrived) (stack.start))
+      (unreachable))
+    (call_ref $ground (local.get $ground)))
+  (func (export "new_stack") (result stackref) (call $blank))
+  (func (export "with_ground") (param $ground (ref null $ground)) (result stackref)
+    (stack.extend $grounded (local.get $ground) (call $blank))))
+"#;
+
+/// Compiles the small module.
+pub(crate) fn compile(engine: &Engine) -> Result<Arc<LoadedModule>> {
+    let module = Module::new(engine, STACKS).context("cannot make first-class stacks")?;
+    Ok(module.loaded().clone())
+}
+
+/// Whether an import is that of the function that gives a stack.
+pub(crate) fn is_new_stack(import: &Import) -> bool {
+    import.module == HOST && import.name == NEW_STACK
+}

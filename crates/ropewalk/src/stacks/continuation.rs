@@ -1,0 +1,781 @@
+//! Continuations that the host has.
+
+use crate::engine::check_stack_size;
+use crate::host::polled_call::continued;
+use crate::items::call::ended;
+use crate::items::exception::Exception;
+use crate::reference::{ContRef, Handle, check_fits};
+use crate::stacks::clause::{Clause, handlers};
+use crate::stacks::cont_type::{ContType, KnownType, unknown_type};
+use crate::stacks::owned::{Held, Taken, Unusable};
+use crate::stacks::transfer::{self, results_of};
+use crate::stacks::typed_continuation::TypedContinuation;
+use crate::store::{AsContext, AsContextMut, StoreContextMut};
+use crate::value::func::Func;
+use crate::value::tag::Tag;
+use crate::value::val::Val;
+use crate::value::wasm_values::{WasmParams, WasmResults, fit};
+use anyhow::{Result, anyhow};
+use ropewalk_abi::clauses::List;
+use ropewalk_abi::stack::{ClauseKind, StackKind};
+use ropewalk_abi::{FuncType, HeapType, RefType, ValType};
+use ropewalk_runtime::host::continuation::{self, CameBack};
+use ropewalk_runtime::{Backtrace, NOBODY, Poller, Stop, Store as RuntimeStore, Trap};
+use std::fmt;
+use std::ptr::NonNull;
+
+/// A continuation that the host has: a computation of WebAssembly on stacks of its
+/// own, which has not begun or is suspended.
+///
+/// Nobody else can resume it, and resuming it takes it. It may suspend with a tag,
+/// which gives the host the tag's values and the rest of the computation:
+///
+/// ```
+/// use ropewalk::*;
+///
+/// let engine = Engine::default();
+/// let module = Module::new(&engine, r#"
+///     (module
+///       (tag $ask (export "ask") (param i32) (result i32))
+///       (func (export "run") (param i32) (result i32)
+///         (i32.mul (suspend $ask (local.get 0)) (i32.const 10))))
+/// "#)?;
+/// let mut store = Store::new(&engine, ());
+/// let instance = Instance::new(&mut store, &module, &[])?;
+/// let run = instance.get_func(&mut store, "run").unwrap();
+///
+/// let continuation = Continuation::new(&mut store, run)?;
+/// let Resumed::Suspended { tag, values, continuation } =
+///     continuation.resume(&mut store, &[Val::I32(3)])?
+/// else {
+///     panic!("it suspends");
+/// };
+/// assert_eq!(tag, instance.get_tag(&mut store, "ask").unwrap());
+/// assert_eq!(values[0].i32(), Some(3));
+///
+/// let Resumed::Returned(results) = continuation.resume(&mut store, &[Val::I32(7)])? else {
+///     panic!("it returns");
+/// };
+/// assert_eq!(results[0].i32(), Some(70));
+/// # Ok::<(), Error>(())
+/// ```
+///
+/// The collector does not take it: it lasts until it is resumed or dropped. Dropping
+/// it frees its stacks. The store is not at hand then, so it does that when it next
+/// needs a stack, collects, or is used with a continuation; until then they count as
+/// free already ([`Store::stack_statistics`](crate::Store::stack_statistics)).
+/// [`free`](Continuation::free) does it at once.
+///
+/// It can be sent to another thread, as its store can.
+pub struct Continuation {
+    pub(crate) held: Held,
+    pub(crate) ty: KnownType,
+}
+
+/// What came of resuming a continuation.
+///
+/// ```
+/// use ropewalk::*;
+///
+/// /// Resumes a computation until it returns; each suspension is resumed with nothing.
+/// fn finish(store: &mut Store<()>, mut rest: Continuation) -> Result<(Vec<Val>, usize)> {
+///     let mut suspensions = 0;
+///     loop {
+///         match rest.resume(&mut *store, &[])? {
+///             Resumed::Returned(results) => return Ok((results, suspensions)),
+///             Resumed::Suspended { continuation, .. } => rest = continuation,
+///         }
+///         suspensions += 1;
+///     }
+/// }
+///
+/// let engine = Engine::default();
+/// let module = Module::new(&engine, r#"
+///     (module
+///       (tag $yield)
+///       (func (export "run") (result i32) (suspend $yield) (suspend $yield) (i32.const 5)))
+/// "#)?;
+/// let mut store = Store::new(&engine, ());
+/// let instance = Instance::new(&mut store, &module, &[])?;
+/// let run = instance.get_func(&mut store, "run").unwrap();
+/// let continuation = Continuation::new(&mut store, run)?;
+/// let (results, suspensions) = finish(&mut store, continuation)?;
+/// assert_eq!((results[0].i32(), suspensions), (Some(5), 2));
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Debug)]
+pub enum Resumed<R = Vec<Val>> {
+    /// Its function has returned.
+    Returned(R),
+    /// It has suspended with a tag that the host handles.
+    Suspended {
+        /// The tag.
+        tag: Tag,
+        /// The values that it suspended with.
+        values: Vec<Val>,
+        /// The rest of it. It is resumed with the results of the tag.
+        continuation: Continuation,
+    },
+}
+
+impl Continuation {
+    /// A continuation that calls a function, which may be one of the host, when it is
+    /// first resumed.
+    pub fn new(mut store: impl AsContextMut, func: Func) -> Result<Continuation> {
+        let store = store.as_context_mut();
+        let number = func.type_id(&store.0.runtime)?;
+        store.engine().prepare_continuations(number)?;
+        let func_ref = func.in_store(&store.0.runtime)?;
+        let ty = ContType::of_function(number);
+        // If the embedder panics, the continuation is dropped.
+        store.0.runtime.with_embedder(|runtime| {
+            // SAFETY: the function belongs to the store, and its type is prepared.
+            let reference = unsafe { runtime.new_held(func_ref) }?;
+            Ok(Continuation::holding(runtime, reference, ty))
+        })
+    }
+
+    fn holding(runtime: &RuntimeStore, reference: u64, ty: impl Into<KnownType>) -> Continuation {
+        Continuation { held: Held::new(runtime, reference), ty: ty.into() }
+    }
+
+    /// The continuation that a word of the store names, which the host takes. If
+    /// nothing valid is there, using it is an error.
+    pub(crate) fn from_word(runtime: &mut RuntimeStore, word: u64, ty: ValType) -> Continuation {
+        let ty = ContType::of_reference(runtime.types(), ty).ok_or(Unusable::UnknownType);
+        match runtime.take_held(word, StackKind::Continuation) {
+            Ok(reference) => Continuation::holding(runtime, reference, ty),
+            Err(code) => Continuation::holding(runtime, 0, Unusable::Invalid(code)),
+        }
+    }
+
+    /// The word of this continuation, which the host gives away where one of a type is
+    /// expected.
+    pub(crate) fn into_word_of(self, runtime: &RuntimeStore, expected: RefType) -> Result<u64> {
+        let found = self.func_type(runtime)?;
+        let heap = HeapType::Concrete(runtime.types().register_cont(&found));
+        check_fits(runtime, self.held.reference(), heap, expected)?;
+        self.into_word(runtime)
+    }
+
+    /// The word of this continuation, which the host gives away.
+    pub(crate) fn into_word(self, runtime: &RuntimeStore) -> Result<u64> {
+        self.held.check(runtime)?;
+        if let Err(unusable @ Unusable::Invalid(_)) = self.ty.get() {
+            return Err(unusable.error());
+        }
+        Ok(self.held.into_word(runtime))
+    }
+
+    /// Takes the continuation that a reference of WebAssembly names: the references to
+    /// it that WebAssembly has are used up.
+    ///
+    /// The type of the reference must say what the continuation takes and returns:
+    /// `(ref $k)` does, and `contref` does not.
+    pub fn from_ref(mut store: impl AsContextMut, reference: ContRef) -> Result<Continuation> {
+        let store = store.as_context_mut();
+        let runtime = &mut *store.0.runtime;
+        // Its type is one of the store's engine, as it is of the store.
+        let word = reference.handle.word(runtime, HeapType::Cont)?;
+        let ty = reference.ty();
+        let known = ContType::of_reference(runtime.types(), ty);
+        let known = known.ok_or_else(|| unknown_type(ty))?;
+        runtime.with_embedder(|runtime| runtime.make_room_for_block(word))?;
+        let reference =
+            runtime.take_held(word, StackKind::Continuation).map_err(Trap::from_code)?;
+        Ok(Continuation::holding(runtime, reference, known))
+    }
+
+    /// Gives it to WebAssembly, as a reference. From then on the collector frees it
+    /// when nothing refers to it.
+    pub fn into_ref(self, mut store: impl AsContextMut) -> Result<ContRef> {
+        let runtime = &mut *store.as_context_mut().0.runtime;
+        let ty = self.func_type(runtime)?;
+        let number = runtime.types().register_cont(&ty);
+        let word = self.into_word(runtime)?;
+        let handle = Handle::new(runtime, word);
+        Ok(ContRef { handle, heap: HeapType::Concrete(number) })
+    }
+
+    fn func_type(&self, runtime: &RuntimeStore) -> Result<FuncType> {
+        self.held.check(runtime)?;
+        Ok(self.known_type()?.func_type(runtime.types()))
+    }
+
+    #[inline]
+    fn known_type(&self) -> Result<ContType> {
+        self.ty.get().map_err(Unusable::error)
+    }
+
+    /// What it takes when it is resumed, and what its function returns in the end.
+    pub fn ty(&self, store: impl AsContext) -> Result<FuncType> {
+        self.func_type(store.as_context().runtime())
+    }
+
+    /// This continuation, to be resumed with Rust's types.
+    pub fn typed<Params: WasmParams, Results: WasmResults>(
+        self,
+        store: impl AsContext,
+    ) -> Result<TypedContinuation<Params, Results>> {
+        let runtime = store.as_context().runtime();
+        let found = self.func_type(runtime)?;
+        let checked = fit::<Params, Results>(runtime.types(), "continuation", &found)?;
+        Ok(TypedContinuation::checked(self, checked))
+    }
+
+    /// Resumes it. The host handles every tag with which it suspends and that nothing
+    /// inside of it handles.
+    ///
+    /// An exception that it does not catch, a trap, or an error of a host function is
+    /// the error, as for a call. The continuation has ended then; so it has if the
+    /// arguments are not of its types.
+    pub fn resume(self, mut store: impl AsContextMut, arguments: &[Val]) -> Result<Resumed> {
+        let mut store = store.as_context_mut();
+        let handlers = store.0.runtime.every_tag();
+        self.resume_for(&mut store, &handlers, arguments)
+    }
+
+    /// Resumes it. The host handles these tags; with another one it traps, unless
+    /// something inside of it handles that.
+    pub fn resume_on(
+        self,
+        mut store: impl AsContextMut,
+        tags: &[Tag],
+        arguments: &[Val],
+    ) -> Result<Resumed> {
+        let mut store = store.as_context_mut();
+        let handlers = handlers(&store.0.runtime, tags, ClauseKind::Suspend)?;
+        self.resume_for(&mut store, &handlers, arguments)
+    }
+
+    /// Resumes it. The host has these clauses, as a `resume` of WebAssembly has; with
+    /// another tag it traps, unless something inside of it handles that.
+    ///
+    /// ```
+    /// use ropewalk::*;
+    ///
+    /// let engine = Engine::default();
+    /// let module = Module::new(&engine, r#"
+    ///     (module
+    ///       (type $f (func (result i32)))
+    ///       (type $k (cont $f))
+    ///       (type $g (func (param (ref null $k)) (result i32)))
+    ///       (type $to (cont $g))
+    ///       (tag $swap (export "swap") (result i32))
+    ///       (func $second (param (ref null $k)) (result i32) (i32.const 2))
+    ///       (elem declare func $second)
+    ///       (func (export "first") (result i32)
+    ///         (switch $to $swap (cont.new $to (ref.func $second)))
+    ///         (i32.const 1)))
+    /// "#)?;
+    /// let mut store = Store::new(&engine, ());
+    /// let instance = Instance::new(&mut store, &module, &[])?;
+    /// let first = instance.get_func(&mut store, "first").unwrap();
+    /// let swap = instance.get_tag(&mut store, "swap").unwrap();
+    /// let first = Continuation::new(&mut store, first)?;
+    /// let Resumed::Returned(results) =
+    ///     first.resume_with(&mut store, &[Clause::OnSwitch(swap)], &[])?
+    /// else {
+    ///     panic!("the second one returns in place of the first");
+    /// };
+    /// assert_eq!(results[0].i32(), Some(2));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn resume_with(
+        self,
+        mut store: impl AsContextMut,
+        clauses: &[Clause],
+        arguments: &[Val],
+    ) -> Result<Resumed> {
+        let mut store = store.as_context_mut();
+        let handlers = self.clauses(&store.0.runtime, clauses)?;
+        self.resume_for(&mut store, &handlers, arguments)
+    }
+
+    /// Clauses as generated code reads them.
+    fn clauses(&self, runtime: &RuntimeStore, clauses: &[Clause]) -> Result<List<Vec<u64>>> {
+        self.held.check(runtime)?;
+        let ty = self.known_type()?;
+        let words = clauses.iter().map(|clause| clause.word(runtime, ty));
+        Ok(List::new(&words.collect::<Result<Vec<_>>>()?))
+    }
+
+    fn resume_for<T>(
+        self,
+        store: &mut StoreContextMut<'_, T>,
+        handlers: &List<impl AsRef<[u64]>>,
+        arguments: &[Val],
+    ) -> Result<Resumed> {
+        let ty = self.put_arguments(store, arguments)?;
+        let results = |store: &mut StoreContextMut<'_, T>| results_of(store, ty);
+        // SAFETY: the values have the types of the continuation.
+        unsafe { self.enter(store, handlers, ty, results) }
+    }
+
+    /// Checks what must hold before it is resumed, and puts arguments of its types into
+    /// the transfer area; returns its type.
+    fn put_arguments<T>(
+        &self,
+        store: &mut StoreContextMut<'_, T>,
+        arguments: &[Val],
+    ) -> Result<ContType> {
+        let ty = self.begin(store)?;
+        let runtime = &mut *store.0.runtime;
+        let params = ty.params.types(runtime.types());
+        transfer::put_values(runtime, &params, arguments)?;
+        Ok(ty)
+    }
+
+    /// Resumes it in a future, which waits for host functions that are not ready. The host
+    /// handles every tag, as for [`resume`](Continuation::resume).
+    pub async fn resume_async(
+        self,
+        mut store: impl AsContextMut<Data: Send>,
+        arguments: &[Val],
+    ) -> Result<Resumed> {
+        let mut store = store.as_context_mut();
+        let handlers = store.0.runtime.every_tag();
+        self.resume_for_async(&mut store, handlers, arguments).await
+    }
+
+    /// Resumes it in a future, which waits for host functions that are not ready. The host
+    /// handles these tags, as for [`resume_on`](Continuation::resume_on).
+    ///
+    /// ```
+    /// use ropewalk::*;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<()> {
+    /// let engine = Engine::default();
+    /// let module = Module::new(&engine, r#"
+    ///     (module
+    ///       (import "host" "load" (func $load (result i32)))
+    ///       (tag $ask (export "ask") (param i32) (result i32))
+    ///       (func (export "run") (result i32)
+    ///         (i32.mul (suspend $ask (call $load)) (call $load))))
+    /// "#)?;
+    /// let mut linker = Linker::new(&engine);
+    /// linker.func_wrap_async("host", "load", |_: Caller<'_, ()>, (): ()| {
+    ///     Box::new(async {
+    ///         tokio::task::yield_now().await;
+    ///         10
+    ///     })
+    /// })?;
+    /// let mut store = Store::new(&engine, ());
+    /// let instance = linker.instantiate(&mut store, &module)?;
+    /// let ask = instance.get_tag(&mut store, "ask").unwrap();
+    /// let run = instance.get_func(&mut store, "run").unwrap();
+    ///
+    /// let begun = Continuation::new(&mut store, run)?;
+    /// let resumed = begun.resume_on_async(&mut store, &[ask], &[]).await?;
+    /// let Resumed::Suspended { values, continuation, .. } = resumed else {
+    ///     panic!("it suspends");
+    /// };
+    /// assert_eq!(values[0].i32(), Some(10));
+    /// let ended = continuation.resume_on_async(&mut store, &[ask], &[Val::I32(7)]).await?;
+    /// assert!(matches!(ended, Resumed::Returned(results) if results[0].i32() == Some(70)));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn resume_on_async(
+        self,
+        mut store: impl AsContextMut<Data: Send>,
+        tags: &[Tag],
+        arguments: &[Val],
+    ) -> Result<Resumed> {
+        let mut store = store.as_context_mut();
+        let handlers = handlers(&store.0.runtime, tags, ClauseKind::Suspend)?;
+        self.resume_for_async(&mut store, handlers, arguments).await
+    }
+
+    /// Resumes it in a future, which waits for host functions that are not ready. The host has
+    /// these clauses, as for [`resume_with`](Continuation::resume_with).
+    ///
+    /// ```
+    /// use ropewalk::*;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<()> {
+    /// let engine = Engine::default();
+    /// let module = Module::new(&engine, r#"
+    ///     (module
+    ///       (import "host" "load" (func $load))
+    ///       (tag $stop (export "stop"))
+    ///       (func (export "run") (call $load) (suspend $stop)))
+    /// "#)?;
+    /// let mut linker = Linker::new(&engine);
+    /// linker.func_wrap_async("host", "load", |_: Caller<'_, ()>, (): ()| {
+    ///     Box::new(tokio::task::yield_now())
+    /// })?;
+    /// let mut store = Store::new(&engine, ());
+    /// let instance = linker.instantiate(&mut store, &module)?;
+    /// let stop = instance.get_tag(&mut store, "stop").unwrap();
+    /// let run = instance.get_func(&mut store, "run").unwrap();
+    /// for (clauses, handled) in [(&[Clause::On(stop)][..], true), (&[Clause::OnAny], true), (&[], false)] {
+    ///     let begun = Continuation::new(&mut store, run)?;
+    ///     let resumed = begun.resume_with_async(&mut store, clauses, &[]).await;
+    ///     assert_eq!(resumed.is_ok(), handled);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn resume_with_async(
+        self,
+        mut store: impl AsContextMut<Data: Send>,
+        clauses: &[Clause],
+        arguments: &[Val],
+    ) -> Result<Resumed> {
+        let mut store = store.as_context_mut();
+        let handlers = self.clauses(&store.0.runtime, clauses)?;
+        self.resume_for_async(&mut store, handlers, arguments).await
+    }
+
+    async fn resume_for_async<T>(
+        self,
+        store: &mut StoreContextMut<'_, T>,
+        handlers: List<impl AsRef<[u64]>>,
+        arguments: &[Val],
+    ) -> Result<Resumed> {
+        let ty = self.put_arguments(store, arguments)?;
+        // SAFETY: the values have the types of the continuation.
+        unsafe { self.enter_async(store, handlers, ty, |store| results_of(store, ty)) }.await
+    }
+
+    /// Resumes it by throwing an exception where it is suspended. The host handles
+    /// every tag, as for [`resume`](Continuation::resume).
+    ///
+    /// ```
+    /// use ropewalk::*;
+    ///
+    /// let engine = Engine::default();
+    /// let module = Module::new(&engine, r#"
+    ///     (module
+    ///       (tag $yield) (tag $cancel (export "cancel") (param i32))
+    ///       (func (export "run") (result i32)
+    ///         (block $cancelled (result i32)
+    ///           (try_table (catch $cancel $cancelled) (suspend $yield))
+    ///           (i32.const 0))))
+    /// "#)?;
+    /// let mut store = Store::new(&engine, ());
+    /// let instance = Instance::new(&mut store, &module, &[])?;
+    /// let run = instance.get_func(&mut store, "run").unwrap();
+    /// let cancel = instance.get_tag(&mut store, "cancel").unwrap();
+    ///
+    /// let continuation = Continuation::new(&mut store, run)?;
+    /// let Resumed::Suspended { continuation, .. } = continuation.resume(&mut store, &[])? else {
+    ///     panic!("it suspends");
+    /// };
+    /// let exception = Exception::new(&mut store, cancel, &[Val::I32(5)])?;
+    /// let Resumed::Returned(results) = continuation.resume_throw(&mut store, &exception)? else {
+    ///     panic!("it returns");
+    /// };
+    /// assert_eq!(results[0].i32(), Some(5));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn resume_throw(
+        self,
+        mut store: impl AsContextMut,
+        exception: &Exception,
+    ) -> Result<Resumed> {
+        let mut store = store.as_context_mut();
+        let ty = self.begin(&mut store)?;
+        let handlers = store.0.runtime.every_tag();
+        let word = exception.owned().word(&store.0.runtime)?;
+        let taken = self.held.taken();
+        // SAFETY: the host holds it, and the exception is one of the store.
+        let stop = unsafe {
+            continuation::resume_throw(store.enter(), taken.reference, word, &handlers, NOBODY)
+        };
+        let back = back(store.as_context_mut(), stop, &handlers);
+        taken.came_back(&mut store, back, ty, |store| results_of(store, ty))
+    }
+
+    /// Resumes it by throwing an exception where it is suspended, in a future, which waits for
+    /// host functions that are not ready. The host handles every tag, as for
+    /// [`resume`](Continuation::resume).
+    ///
+    /// ```
+    /// use ropewalk::*;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<()> {
+    /// let engine = Engine::default();
+    /// // It is cancelled, and has to tell someone before it ends.
+    /// let module = Module::new(&engine, r#"
+    ///     (module
+    ///       (import "host" "log" (func $log (param i32) (result i32)))
+    ///       (tag $yield) (tag $cancel (export "cancel") (param i32))
+    ///       (func (export "run") (result i32)
+    ///         (block $cancelled (result i32)
+    ///           (try_table (catch $cancel $cancelled) (suspend $yield))
+    ///           (return (i32.const 0)))
+    ///         (call $log)))
+    /// "#)?;
+    /// let mut linker = Linker::new(&engine);
+    /// linker.func_wrap_async("host", "log", |_: Caller<'_, ()>, (why,): (i32,)| {
+    ///     Box::new(async move {
+    ///         tokio::task::yield_now().await;
+    ///         -why
+    ///     })
+    /// })?;
+    /// let mut store = Store::new(&engine, ());
+    /// let instance = linker.instantiate(&mut store, &module)?;
+    /// let run = instance.get_func(&mut store, "run").unwrap();
+    /// let cancel = instance.get_tag(&mut store, "cancel").unwrap();
+    ///
+    /// let begun = Continuation::new(&mut store, run)?;
+    /// let Resumed::Suspended { continuation, .. } = begun.resume_async(&mut store, &[]).await?
+    /// else {
+    ///     panic!("it suspends");
+    /// };
+    /// let exception = Exception::new(&mut store, cancel, &[Val::I32(5)])?;
+    /// let ended = continuation.resume_throw_async(&mut store, &exception).await?;
+    /// assert!(matches!(ended, Resumed::Returned(results) if results[0].i32() == Some(-5)));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn resume_throw_async(
+        self,
+        mut store: impl AsContextMut<Data: Send>,
+        exception: &Exception,
+    ) -> Result<Resumed> {
+        let mut store = store.as_context_mut();
+        let ty = self.begin(&mut store)?;
+        // They stay where they are while it waits.
+        let handlers = Box::new(store.0.runtime.every_tag());
+        let word = exception.owned().word(&store.0.runtime)?;
+        let taken = self.held.taken();
+        let begin = |runtime, poller| {
+            // SAFETY: the host holds it, and the exception is one of the store, just now.
+            unsafe { continuation::resume_throw(runtime, taken.reference, word, &handlers, poller) }
+        };
+        // SAFETY: it resumes the continuation, and the clauses are on the heap.
+        let resumed = unsafe { taken.continued(&mut store, begin) }.await;
+        let back = resumed.map(|()| store.0.runtime.came_back(handlers.clauses()));
+        taken.came_back(&mut store, back, ty, |store| results_of(store, ty))
+    }
+
+    /// Checks what must hold before it is resumed; returns its type.
+    #[inline(always)]
+    pub(crate) fn begin<T>(&self, store: &mut StoreContextMut<'_, T>) -> Result<ContType> {
+        let runtime = &mut *store.0.runtime;
+        self.held.check(runtime)?;
+        self.held.prepare(runtime)?;
+        self.known_type()
+    }
+
+    /// Resumes it with values that are in the transfer area.
+    ///
+    /// # Safety
+    ///
+    /// They must have its types, and `results` read what it returns.
+    #[inline]
+    pub(crate) unsafe fn enter<T, R>(
+        self,
+        store: &mut StoreContextMut<'_, T>,
+        handlers: &List<impl AsRef<[u64]>>,
+        ty: ContType,
+        results: impl FnOnce(&mut StoreContextMut<'_, T>) -> R,
+    ) -> Result<Resumed<R>> {
+        let taken = self.held.taken();
+        // SAFETY: the host holds it; the rest is the caller's promise.
+        let stop =
+            unsafe { continuation::resume(store.enter(), taken.reference, handlers, NOBODY) };
+        let back = back(store.as_context_mut(), stop, handlers);
+        taken.came_back(store, back, ty, results)
+    }
+
+    /// The same in a future, which waits for host functions that are not ready.
+    ///
+    /// # Safety
+    ///
+    /// As there.
+    pub(crate) async unsafe fn enter_async<T, R>(
+        self,
+        store: &mut StoreContextMut<'_, T>,
+        handlers: List<impl AsRef<[u64]>>,
+        ty: ContType,
+        results: impl FnOnce(&mut StoreContextMut<'_, T>) -> R,
+    ) -> Result<Resumed<R>> {
+        let taken = self.held.taken();
+        // They stay where they are while it waits.
+        let handlers = Box::new(handlers);
+        // SAFETY: the host holds it; the rest is the caller's promise.
+        let resumed = unsafe { taken.resumed_async(store, &handlers) }.await;
+        let back = resumed.map(|()| store.0.runtime.came_back(handlers.clauses()));
+        taken.came_back(store, back, ty, results)
+    }
+
+    /// Where it is suspended; nothing if it has not begun.
+    pub fn backtrace(&self, store: impl AsContext) -> Result<Backtrace> {
+        self.held.backtrace(store)
+    }
+
+    /// How many bytes of its stacks are in use. The machine's memory is given out in
+    /// pages, at least one for each stack.
+    pub fn bytes(&self, store: impl AsContext) -> Result<usize> {
+        self.held.bytes(store)
+    }
+
+    /// How many bytes each of its stacks may have, instead of what
+    /// [`Config::max_wasm_stack`](crate::Config::max_wasm_stack) says, but not less than
+    /// a stack begins with. Holds as long as the host resumes it, until it has returned
+    /// or failed, or is [given to WebAssembly](Self::into_ref). Whenever it suspends to the host,
+    /// the stacks that it has then have the limit.
+    pub fn set_max_stack(&self, mut store: impl AsContextMut, bytes: usize) -> Result<()> {
+        let runtime = &mut *store.as_context_mut().0.runtime;
+        self.held.check(runtime)?;
+        check_stack_size(bytes)?;
+        runtime.limit_held(self.held.reference(), bytes)?;
+        Ok(())
+    }
+
+    /// A copy of it, as `cont.clone` makes one: equal, and independent of this one, which stays
+    /// as it is. All its stacks are copied; objects of the heap are shared.
+    ///
+    /// ```
+    /// use ropewalk::*;
+    ///
+    /// let engine = Engine::default();
+    /// let module = Module::new(&engine, r#"
+    ///     (module
+    ///       (tag $choose (export "choose") (result i32))
+    ///       (func (export "run") (result i32)
+    ///         (i32.add (i32.mul (suspend $choose) (i32.const 10)) (suspend $choose))))
+    /// "#)?;
+    /// let mut store = Store::new(&engine, ());
+    /// let instance = Instance::new(&mut store, &module, &[])?;
+    /// let run = instance.get_func(&mut store, "run").unwrap();
+    ///
+    /// // Every choice is made both ways.
+    /// let mut waiting = vec![(Continuation::new(&mut store, run)?, None)];
+    /// let mut found = Vec::new();
+    /// while let Some((rest, choice)) = waiting.pop() {
+    ///     let arguments: Vec<Val> = choice.map(Val::I32).into_iter().collect();
+    ///     match rest.resume(&mut store, &arguments)? {
+    ///         Resumed::Returned(results) => found.push(results[0].i32().unwrap()),
+    ///         Resumed::Suspended { continuation, .. } => {
+    ///             waiting.push((continuation.try_clone(&mut store)?, Some(2)));
+    ///             waiting.push((continuation, Some(1)));
+    ///         }
+    ///     }
+    /// }
+    /// assert_eq!(found, [11, 12, 21, 22]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// Fails with the trap `stack cannot be copied` if a task or fiber is among its stacks, if
+    /// it was suspended by a host function, or if one of its frames owns a first-class stack;
+    /// and with `too many stacks` if there may be no more. The copy may have as many bytes as
+    /// this one ([`set_max_stack`](Continuation::set_max_stack)).
+    pub fn try_clone(&self, mut store: impl AsContextMut) -> Result<Continuation> {
+        let runtime = &mut *store.as_context_mut().0.runtime;
+        self.held.check(runtime)?;
+        if let Err(unusable @ Unusable::Invalid(_)) = self.ty.get() {
+            return Err(unusable.error());
+        }
+        Ok(Continuation { held: self.held.try_clone(runtime)?, ty: self.ty })
+    }
+
+    /// Frees its stacks at once.
+    pub fn free(self, store: impl AsContextMut) -> Result<()> {
+        self.held.free(store)
+    }
+}
+
+impl Taken {
+    /// Resumes a continuation with values that are in the transfer area, in a future.
+    ///
+    /// # Safety
+    ///
+    /// The host must have held it, and the values have its types. The clauses must
+    /// stay where they are as long as the future is not dropped, as on the heap.
+    pub(crate) async unsafe fn resumed_async<T, W: AsRef<[u64]>>(
+        &self,
+        store: &mut StoreContextMut<'_, T>,
+        handlers: &List<W>,
+    ) -> Result<()> {
+        let begin = |runtime, poller| {
+            // SAFETY: the caller's promise.
+            unsafe { continuation::resume(runtime, self.reference, handlers, poller) }
+        };
+        // SAFETY: it resumes the continuation, as the caller promises.
+        unsafe { self.continued(store, begin) }.await
+    }
+
+    /// Continues it in a future, and forgets the limit of one that has ended: whoever begins
+    /// it does so only if it has not waited.
+    ///
+    /// # Safety
+    ///
+    /// As for [`continued`].
+    async unsafe fn continued<T>(
+        &self,
+        store: &mut StoreContextMut<'_, T>,
+        begin: impl FnOnce(NonNull<RuntimeStore>, Poller) -> Result<(), Stop>,
+    ) -> Result<()> {
+        // SAFETY: the caller's promise.
+        let ended = unsafe { continued(store, begin) }.await;
+        let stopped = ended.as_ref().map_err(|_| Stop::Failed(anyhow!("it has failed")));
+        // SAFETY: the store is borrowed.
+        unsafe { continuation::end_limit(store.enter(), self.reference, &stopped) };
+        ended
+    }
+
+    /// What a continuation came back with, of which `results` reads what it returned.
+    #[inline]
+    pub(crate) fn came_back<T, R>(
+        self,
+        store: &mut StoreContextMut<'_, T>,
+        back: Result<CameBack>,
+        ty: ContType,
+        results: impl FnOnce(&mut StoreContextMut<'_, T>) -> R,
+    ) -> Result<Resumed<R>> {
+        match self.tag(store, back)? {
+            None => Ok(Resumed::Returned(results(store))),
+            Some((tag, held)) => {
+                let runtime = &mut *store.0.runtime;
+                let number = tag.type_id(runtime)?;
+                let types = runtime.types().shared_func_type(number);
+                // SAFETY: it suspended with values of the tag.
+                let values = unsafe { transfer::values_of(runtime, types.params()) };
+                let continuation = Continuation { held, ty: ty.after(number).into() };
+                Ok(Resumed::Suspended { tag, values, continuation })
+            }
+        }
+    }
+
+    /// The tag that it suspended with, and what is left of it.
+    #[inline]
+    pub(crate) fn tag<T>(
+        self,
+        store: &StoreContextMut<'_, T>,
+        back: Result<CameBack>,
+    ) -> Result<Option<(Tag, Held)>> {
+        match back {
+            Ok(CameBack::Returned) => Ok(None),
+            Ok(CameBack::Suspended { tag, reference }) => {
+                let tag = Tag::from_def(&store.0.runtime, tag);
+                Ok(Some((tag, self.held_again(reference))))
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl fmt::Debug for Continuation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Continuation").finish_non_exhaustive()
+    }
+}
+
+/// What came back from an activation with these clauses.
+#[inline]
+pub(crate) fn back<T>(
+    store: StoreContextMut<'_, T>,
+    stop: Result<(), Stop>,
+    handlers: &List<impl AsRef<[u64]>>,
+) -> Result<CameBack> {
+    ended(stop)?;
+    Ok(store.0.runtime.came_back(handlers.clauses()))
+}

@@ -1,0 +1,251 @@
+//! Tasks that the host resumes.
+
+use crate::host::polled_call::continued;
+use crate::items::call::ended;
+use crate::reference::{ContRef, Owned};
+use crate::stacks::cont_type::ContType;
+use crate::stacks::identity::named;
+use crate::stacks::transfer::{self, load, results_of};
+use crate::store::{AsContext, AsContextMut, StoreContextMut};
+use crate::value::val::Val;
+use crate::value::wasm_values::{WasmParams, WasmResults, fit};
+use anyhow::{Result, ensure};
+use ropewalk_abi::FuncType;
+use ropewalk_abi::stack::StackKind;
+use ropewalk_runtime::host::switch;
+use ropewalk_runtime::{NOBODY, Store as RuntimeStore};
+use std::marker::PhantomData;
+
+named! {
+    /// A task, which the host can resume.
+    ///
+    /// A module makes it, since a task begins in code of the module that makes it; a typed
+    /// call gives it to the host:
+    ///
+    /// ```
+    /// use ropewalk::*;
+    ///
+    /// let engine = Engine::default();
+    /// let module = Module::new(&engine, r#"
+    ///     (module
+    ///       (type $counter (task (param i32) (result i32)))
+    ///       (func $count (param $me (ref null $counter)) (param $step i32) (result i32)
+    ///         (local $sum i32)
+    ///         (loop $more
+    ///           (local.set $sum (i32.add (local.get $sum) (local.get $step)))
+    ///           (local.set $step (task.suspend $counter (local.get $me) (local.get $sum)))
+    ///           (br_if $more (local.get $step)))
+    ///         (i32.const -1))
+    ///       (func (export "new") (result (ref $counter)) (task.new $counter $count)))
+    /// "#)?;
+    /// let mut store = Store::new(&engine, ());
+    /// let instance = Instance::new(&mut store, &module, &[])?;
+    /// let new = instance.get_typed_func::<(), Task>(&mut store, "new")?;
+    /// let counter = new.call(&mut store, ())?.typed::<i32, i32>(&store)?;
+    /// assert_eq!(counter.resume(&mut store, 5)?, TaskResumed::Suspended(5));
+    /// assert_eq!(counter.resume(&mut store, 7)?, TaskResumed::Suspended(12));
+    /// assert_eq!(counter.resume(&mut store, 0)?, TaskResumed::Finished(-1));
+    /// assert!(counter.resume(&mut store, 0).is_err()); // It is moribund.
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// A task has an identity: this names it, as references of WebAssembly may too, and
+    /// anyone of them may resume it. The collector frees it when nothing names it any more,
+    /// and [`release`](Task::release) does at once.
+    Task: StackKind::Task, "a task";
+}
+
+/// What came of resuming a task: the values that it, or the task that has taken its place,
+/// gave. [`Task`] has an example.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TaskResumed<R = Vec<Val>> {
+    /// The task that was resumed can be resumed again: it has suspended, or another one has
+    /// taken its place by `task.switchto`.
+    Suspended(R),
+    /// The task that was resumed is moribund: it has returned or retired.
+    Finished(R),
+}
+
+impl Task {
+    /// What it takes when it is resumed, and what it gives when it suspends or ends.
+    pub fn ty(&self, store: impl AsContext) -> Result<FuncType> {
+        let runtime = store.as_context().runtime();
+        Ok(self.known(runtime)?.1.func_type(runtime.types()))
+    }
+
+    /// The word of it, and its type, which is one of the store's engine as it is of the store.
+    fn known(&self, runtime: &RuntimeStore) -> Result<(u64, ContType)> {
+        let word = self.word(runtime)?;
+        Ok((word, ContType::known(runtime.types(), self.0.detail())?))
+    }
+
+    /// This task, to be resumed with Rust's types.
+    pub fn typed<Params: WasmParams, Results: WasmResults>(
+        self,
+        store: impl AsContext,
+    ) -> Result<TypedTask<Params, Results>> {
+        let runtime = store.as_context().runtime();
+        let found = self.known(runtime)?.1.func_type(runtime.types());
+        let checked = fit::<Params, Results>(runtime.types(), "task", &found)?;
+        Ok(TypedTask { task: self, checked, _types: PhantomData })
+    }
+
+    /// Resumes it, as `task.resume` does: it must be suspended. The host becomes its parent,
+    /// until it suspends or ends.
+    ///
+    /// An exception that it does not catch, a trap, or an error of a host function is the
+    /// error, and makes it moribund. Nobody handles the tags with which it may suspend as a
+    /// continuation: that traps.
+    pub fn resume(&self, mut store: impl AsContextMut, arguments: &[Val]) -> Result<TaskResumed> {
+        let mut store = store.as_context_mut();
+        let (word, ty) = self.begin(&mut store, arguments)?;
+        // SAFETY: the values have the types of the task.
+        let stop = unsafe { switch::resume_task(store.enter(), word, NOBODY) };
+        ended(stop)?;
+        self.gave(&mut store, word, |store| results_of(store, ty))
+    }
+
+    /// Resumes it in a future, which waits for host functions that are not ready.
+    pub async fn resume_async(
+        &self,
+        mut store: impl AsContextMut<Data: Send>,
+        arguments: &[Val],
+    ) -> Result<TaskResumed> {
+        let mut store = store.as_context_mut();
+        let (word, ty) = self.begin(&mut store, arguments)?;
+        // SAFETY: the values have the types of the task; they are put where they are just
+        // before it is resumed.
+        unsafe {
+            continued(&mut store, |runtime, poller| switch::resume_task(runtime, word, poller))
+        }
+        .await?;
+        self.gave(&mut store, word, |store| results_of(store, ty))
+    }
+
+    /// Puts arguments into the transfer area.
+    fn begin<T>(
+        &self,
+        store: &mut StoreContextMut<'_, T>,
+        arguments: &[Val],
+    ) -> Result<(u64, ContType)> {
+        let runtime = &mut *store.0.runtime;
+        let (word, ty) = self.known(runtime)?;
+        let params = ty.params.types(runtime.types());
+        transfer::put_values(runtime, &params, arguments)?;
+        Ok((word, ty))
+    }
+
+    /// What it has given.
+    fn gave<T, R>(
+        &self,
+        store: &mut StoreContextMut<'_, T>,
+        word: u64,
+        results: impl FnOnce(&mut StoreContextMut<'_, T>) -> R,
+    ) -> Result<TaskResumed<R>> {
+        let is_alive = store.0.runtime.is_alive(word);
+        let results = results(store);
+        Ok(if is_alive { TaskResumed::Suspended(results) } else { TaskResumed::Finished(results) })
+    }
+}
+
+/// A task with Rust's types, checked once. [`Task`] has an example.
+pub struct TypedTask<Params, Results> {
+    task: Task,
+    /// Whether it must be checked that what it is resumed with has its types.
+    checked: bool,
+    _types: PhantomData<fn(Params) -> Results>,
+}
+
+impl<Params, Results> std::fmt::Debug for TypedTask<Params, Results> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TypedTask").finish_non_exhaustive()
+    }
+}
+
+impl<Params, Results> Clone for TypedTask<Params, Results> {
+    fn clone(&self) -> Self {
+        TypedTask { task: self.task.clone(), checked: self.checked, _types: PhantomData }
+    }
+}
+
+impl<Params: WasmParams, Results: WasmResults> TypedTask<Params, Results> {
+    /// This task without Rust's types.
+    pub fn task(&self) -> &Task {
+        &self.task
+    }
+
+    /// Resumes it, as [`Task::resume`].
+    pub fn resume(
+        &self,
+        mut store: impl AsContextMut,
+        params: Params,
+    ) -> Result<TaskResumed<Results>> {
+        let mut store = store.as_context_mut();
+        let (word, ty) = self.begin(&mut store, params)?;
+        // SAFETY: the types were checked when this was made.
+        let stop = unsafe { switch::resume_task(store.enter(), word, NOBODY) };
+        ended(stop)?;
+        self.task.gave(&mut store, word, |store| load(store, ty.results))
+    }
+
+    /// Resumes it in a future, which waits for host functions that are not ready.
+    ///
+    /// ```
+    /// use ropewalk::*;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<()> {
+    /// let engine = Engine::default();
+    /// let module = Module::new(&engine, r#"
+    ///     (module
+    ///       (import "host" "price" (func $price (param i32) (result i32)))
+    ///       (type $t (task (param i32) (result i32)))
+    ///       (func $sum (param $me (ref null $t)) (param $item i32) (result i32)
+    ///         (i32.add (call $price (local.get $item))
+    ///           (call $price (task.suspend $t (local.get $me) (i32.const 0)))))
+    ///       (func (export "new") (result (ref $t)) (task.new $t $sum)))
+    /// "#)?;
+    /// let mut linker = Linker::new(&engine);
+    /// linker.func_wrap_async("host", "price", |_: Caller<'_, ()>, (item,): (i32,)| {
+    ///     Box::new(async move {
+    ///         tokio::task::yield_now().await;
+    ///         item * 100
+    ///     })
+    /// })?;
+    /// let mut store = Store::new(&engine, ());
+    /// let instance = linker.instantiate(&mut store, &module)?;
+    /// let new = instance.get_typed_func::<(), Task>(&mut store, "new")?;
+    /// let sum = new.call(&mut store, ())?.typed::<i32, i32>(&store)?;
+    /// assert_eq!(sum.resume_async(&mut store, 2).await?, TaskResumed::Suspended(0));
+    /// assert_eq!(sum.resume_async(&mut store, 3).await?, TaskResumed::Finished(500));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn resume_async(
+        &self,
+        mut store: impl AsContextMut<Data: Send>,
+        params: Params,
+    ) -> Result<TaskResumed<Results>> {
+        let mut store = store.as_context_mut();
+        let (word, ty) = self.begin(&mut store, params)?;
+        // SAFETY: the types were checked when this was made; the values are put where they
+        // are just before it is resumed.
+        unsafe {
+            continued(&mut store, |runtime, poller| switch::resume_task(runtime, word, poller))
+        }
+        .await?;
+        self.task.gave(&mut store, word, |store| load(store, ty.results))
+    }
+
+    /// Puts parameters into the transfer area.
+    fn begin<T>(
+        &self,
+        store: &mut StoreContextMut<'_, T>,
+        params: Params,
+    ) -> Result<(u64, ContType)> {
+        let runtime = &mut *store.0.runtime;
+        let (word, ty) = self.task.known(runtime)?;
+        transfer::put(runtime, params, self.checked.then_some(ty.params))?;
+        Ok((word, ty))
+    }
+}
