@@ -8,18 +8,18 @@
 //!
 //! | layer | contents |
 //! | --- | --- |
+//! | [`embedder`] | guarded calls of the embedder's code, its limiter |
 //! | [`os`] | memory mappings, dirty pages, OS limits, timers |
-//! | [`embedder`] | calls of code of the embedder, and its limiter |
 //! | [`arch`] | all assembly: stubs, registers, frames as the machine lays them out |
 //! | [`code`] | loaded modules, types, compiled files, debug info for native tools |
 //! | [`heap`] | objects, and references that the host holds |
 //! | [`stack`] | the table of stacks: their blocks, memory, marks; parking, growing, copying |
-//! | [`vm`] | memories, tables, instances |
+//! | [`vm`] | memories, tables, globals, instances |
+//! | [`report`] | traps, errors, backtraces, lists of stacks, as data |
 //! | [`store`] | the store: the sum of its parts |
-//! | [`frames`] | walks through the frames of stacks |
-//! | [`report`] | traps, errors, backtraces, values in words |
-//! | [`observe`] | traces, profiles, lists of stacks |
-//! | [`run`] | instantiation, activations, pending host calls, interruption, fuel, limits, exceptions, faults, collections |
+//! | [`inspect`] | walks through frames, backtraces, the check of all stacks |
+//! | [`observe`] | traces, profiles, debug info for native debuggers |
+//! | [`run`] | instantiation, activations, pending host calls, interruption, exceptions, faults, collections |
 //! | [`design`] | what the designs need beyond generated code |
 //! | [`host`] | continuations, tasks, fibers and stacks in the host's hands |
 //! | [`snapshot`] | stores that are saved and restored |
