@@ -67,7 +67,7 @@ pub use run::link::LinkError;
 pub use run::signal::install as install_signal_handlers;
 pub use store::fuel::{FuelHook, OutOfFuel};
 pub use store::interrupts::Interrupts;
-pub use store::pending::{AnyRest, Pending, Rest, Scope, Waiting};
+pub use store::pending::{AnyHostFuture, HostFuture, PendingCall, Scope};
 pub use store::running::{Ending, NOBODY, Poller, Polling};
 pub use store::{StackStatistics, Store, StoreOptions};
 pub use vm::host_function::{HostFunction, Trampoline};

@@ -8,7 +8,7 @@ use crate::engine::Engine;
 use crate::host::caller::{Called, Caller};
 use crate::host::concurrent::Accessor;
 use crate::host::later::cannot_wait;
-use crate::host::pending::HostRest;
+use crate::host::pending::ValuesFuture;
 use crate::host::{
     self, HostClosure, HostEntry, RegisterEntry, Registers, WasmRet, fail, importer,
 };
@@ -22,7 +22,7 @@ use ropewalk_abi::signature::{WORDS, in_registers};
 use ropewalk_abi::{FuncType, HostContext, LeftCall, RawVal, ValType};
 use ropewalk_runtime::embedder::guarded;
 use ropewalk_runtime::{
-    HostFunction, Polling, Scope, Store as RuntimeStore, TypeRegistry, Waiting,
+    HostFunction, PendingCall, Polling, Scope, Store as RuntimeStore, TypeRegistry,
 };
 use std::ffi::c_void;
 use std::future::Future;
@@ -264,7 +264,7 @@ unsafe fn wait<T: Send + 'static, C: AsyncClosure<T>>(
     let Started { future, accessor, holds_store } = started;
     // What the future has borrowed goes along, and is dropped after it.
     let mut going = (future, accessor);
-    let rest = HostRest::any(
+    let rest = ValuesFuture::any(
         context,
         move |context| {
             let going = &mut going;
@@ -278,7 +278,7 @@ unsafe fn wait<T: Send + 'static, C: AsyncClosure<T>>(
     // References of a function that does not have the store end where it returns, as
     // those of other calls may come and go while it waits.
     let kept = if holds_store { Scope::beginning_at(scope) } else { Scope::NONE };
-    let waiting = Waiting::polled(rest, kept);
+    let waiting = PendingCall::polled(rest, kept);
     // SAFETY: the caller's promise.
     let outcome = unsafe { runtime.wait_for_host(waiting, closure.left_call(), context, values) };
     if !holds_store || outcome.ended == END {

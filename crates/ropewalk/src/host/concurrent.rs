@@ -3,7 +3,7 @@
 use crate::Func;
 use crate::host::admission::{Admission, Turn};
 use crate::host::deadlock::Guests;
-use crate::host::polled_call::{WaitingCall, polling};
+use crate::host::polled_call::{AsyncCall, polling};
 use crate::host::store_lock::{Opened, StoreLock, Using};
 use crate::items::typed_func::TypedFunc;
 use crate::store::{AsContextMut, Store, StoreContextMut, StoreInner};
@@ -13,7 +13,7 @@ use anyhow::{Result, ensure};
 use ropewalk_abi::HostContext;
 use ropewalk_runtime::embedder::{guarded, resume};
 use ropewalk_runtime::run::pending;
-use ropewalk_runtime::{Pending, Stop, Store as RuntimeStore};
+use ropewalk_runtime::{PendingCall, Stop, Store as RuntimeStore};
 use std::future::{Future as _, poll_fn};
 use std::pin::pin;
 use std::ptr::{self, NonNull};
@@ -69,7 +69,7 @@ pub struct Accessor<T> {
     /// What the host function was called with that runs, and lets others use the store; or null.
     pub(crate) called: AtomicPtr<HostContext>,
     /// Calls that were dropped while somebody used the store.
-    given_up: Mutex<Vec<Pending>>,
+    given_up: Mutex<Vec<PendingCall>>,
     admission: Admission,
     /// Who waits for others.
     pub(crate) guests: Guests,
@@ -255,13 +255,13 @@ impl<T: Send + 'static> Store<T> {
 /// A call that waits while others run.
 pub(crate) struct ConcurrentCall<'a, T> {
     accessor: &'a Accessor<T>,
-    call: WaitingCall,
+    call: AsyncCall,
 }
 
 impl<'a, T> ConcurrentCall<'a, T> {
     pub fn new(accessor: &'a Accessor<T>) -> ConcurrentCall<'a, T> {
         // SAFETY: who has the lock uses the store.
-        let call = unsafe { WaitingCall::new(accessor.runtime) };
+        let call = unsafe { AsyncCall::new(accessor.runtime) };
         accessor.guests.begin_call();
         ConcurrentCall { accessor, call }
     }
@@ -322,7 +322,7 @@ impl<T> Drop for ConcurrentCall<'_, T> {
         self.accessor.guests.end_call();
         let Some(mut pending) = self.call.take_pending() else { return };
         // What it waits for may use the store when it is dropped.
-        let rest = pending.waiting.give_up();
+        let rest = pending.give_up();
         let dropped = guarded(|| drop(rest));
         match self.accessor.try_lock() {
             // SAFETY: this thread has the store.

@@ -7,13 +7,13 @@
 
 use crate::host::caller::Caller;
 use crate::host::concurrent::Accessor;
-use crate::host::pending::HostRest;
+use crate::host::pending::ValuesFuture;
 use crate::host::{self, WasmRet, called_as, fail};
 use crate::store::{self, StoreInner};
 use anyhow::{Result, anyhow, ensure};
 use ropewalk_abi::builtin::Outcome;
 use ropewalk_abi::{FuncType, HostContext, LeftCall, RawVal, ValType};
-use ropewalk_runtime::{AnyRest, Store as RuntimeStore, StoreId, TypeRegistry, Waiting};
+use ropewalk_runtime::{AnyHostFuture, PendingCall, Store as RuntimeStore, StoreId, TypeRegistry};
 use std::ffi::c_void;
 use std::fmt;
 use std::future::Future;
@@ -32,7 +32,7 @@ pub struct Later {
 }
 
 /// Makes the future, as the rest of a function that was called with a context.
-type Begin = Box<dyn FnOnce(Whereabouts, &HostContext) -> AnyRest + Send>;
+type Begin = Box<dyn FnOnce(Whereabouts, &HostContext) -> AnyHostFuture + Send>;
 
 /// Where a rest finds its store.
 struct Whereabouts {
@@ -103,7 +103,7 @@ impl<T: Send + 'static> Caller<'_, T> {
                 let access = unsafe { Access::<T>::new(whereabouts) };
                 rest(access.accessor()).await.into_values()
             });
-            HostRest::any(
+            ValuesFuture::any(
                 context,
                 move |context| future.as_mut().poll(context),
                 // SAFETY: there is room for the results of any function.
@@ -181,7 +181,7 @@ fn waiting(
     context: &HostContext,
     ty: &FuncType,
     later: Later,
-) -> Result<Waiting> {
+) -> Result<PendingCall> {
     let Later { store, fits, begin } = later;
     store::check(runtime, store, "pending host call")?;
     ensure!(
@@ -192,7 +192,7 @@ fn waiting(
     let polling = unsafe { runtime.poller().as_ref() }.ok_or_else(cannot_wait)?;
     let whereabouts = Whereabouts { owner: runtime.owner(), accessor: polling.accessor };
     let begin = begin.into_inner().expect("nobody panics with it");
-    Ok(Waiting::due(begin(whereabouts, context)))
+    Ok(PendingCall::unpolled(begin(whereabouts, context)))
 }
 
 /// What is wrong if a host function has to wait in a call that nobody polls.

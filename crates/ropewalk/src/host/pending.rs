@@ -5,13 +5,13 @@ use anyhow::Result;
 use ropewalk_abi::builtin::Outcome;
 use ropewalk_abi::transfer::ValueClass;
 use ropewalk_abi::{HostContext, RawVal};
-use ropewalk_runtime::{AnyRest, Rest, Store as RuntimeStore};
+use ropewalk_runtime::{AnyHostFuture, HostFuture, Store as RuntimeStore};
 use std::ptr;
 use std::task::{Context, Poll};
 
 /// A future of values, polled by a function, and the function that puts the values into
 /// places.
-pub(crate) struct HostRest<F, V, P> {
+pub(crate) struct ValuesFuture<F, V, P> {
     progress: Progress<F, V>,
     put: P,
     /// The context that the host function was called with. It lives as long as the store.
@@ -24,9 +24,9 @@ enum Progress<F, V> {
 }
 
 // SAFETY: what waits can be sent with its store, to which the context belongs.
-unsafe impl<F: Send, V: Send, P: Send> Send for HostRest<F, V, P> {}
+unsafe impl<F: Send, V: Send, P: Send> Send for ValuesFuture<F, V, P> {}
 
-impl<F, V, P> HostRest<F, V, P>
+impl<F, V, P> ValuesFuture<F, V, P>
 where
     F: FnMut(&mut Context<'_>) -> Poll<Result<V>> + Send + 'static,
     V: Send + 'static,
@@ -34,13 +34,13 @@ where
 {
     /// The rest of a function that was called with a context.
     #[inline]
-    pub fn any(called: &HostContext, poll: F, put: P) -> AnyRest {
+    pub fn any(called: &HostContext, poll: F, put: P) -> AnyHostFuture {
         let called = ptr::from_ref(called);
-        AnyRest::new(HostRest { progress: Progress::Waits(poll), put, called })
+        AnyHostFuture::new(ValuesFuture { progress: Progress::Waits(poll), put, called })
     }
 }
 
-impl<F, V, P> Rest for HostRest<F, V, P>
+impl<F, V, P> HostFuture for ValuesFuture<F, V, P>
 where
     F: FnMut(&mut Context<'_>) -> Poll<Result<V>> + Send,
     V: Send,
@@ -53,8 +53,8 @@ where
         poll(context).map(|values| self.progress = Progress::Ready(values))
     }
 
-    fn conclude(self, runtime: &mut RuntimeStore) -> Outcome {
-        let HostRest { progress, put, called } = self;
+    fn finish(self, runtime: &mut RuntimeStore) -> Outcome {
+        let ValuesFuture { progress, put, called } = self;
         let Progress::Ready(values) = progress else {
             unreachable!("a host function is concluded when it is ready");
         };

@@ -4,7 +4,7 @@ use crate::items::call::public_error;
 use crate::store::StoreContextMut;
 use anyhow::Result;
 use ropewalk_runtime::run::pending;
-use ropewalk_runtime::{Pending, Poller, Polling, Stop, Store as RuntimeStore};
+use ropewalk_runtime::{PendingCall, Poller, Polling, Stop, Store as RuntimeStore};
 use std::ffi::c_void;
 use std::future::poll_fn;
 use std::ptr::{self, NonNull};
@@ -12,31 +12,31 @@ use std::task::{Context, Poll, Waker};
 
 /// A call that may wait, as a future polls it. If it is dropped while it waits, its
 /// stacks are freed.
-pub(crate) struct WaitingCall {
+pub(crate) struct AsyncCall {
     runtime: NonNull<RuntimeStore>,
     state: State,
 }
 
 enum State {
     New,
-    Waits(Pending),
-    Ended,
+    Pending(PendingCall),
+    Finished,
 }
 
 // SAFETY: a store can be sent between calls, and does not run while the call waits; what
 // it waits for can be sent. Whoever makes this sees to it that the store's data can.
-unsafe impl Send for WaitingCall {}
+unsafe impl Send for AsyncCall {}
 // SAFETY: a shared one can do nothing.
-unsafe impl Sync for WaitingCall {}
+unsafe impl Sync for AsyncCall {}
 
-impl WaitingCall {
+impl AsyncCall {
     /// A call in a store.
     ///
     /// # Safety
     ///
     /// Nobody else may use the store as long as this lives.
-    pub unsafe fn new(runtime: NonNull<RuntimeStore>) -> WaitingCall {
-        WaitingCall { runtime, state: State::New }
+    pub unsafe fn new(runtime: NonNull<RuntimeStore>) -> AsyncCall {
+        AsyncCall { runtime, state: State::New }
     }
 
     /// A call that waits already.
@@ -44,8 +44,8 @@ impl WaitingCall {
     /// # Safety
     ///
     /// As for [`new`](Self::new); it must be a call of the store.
-    pub unsafe fn waits(runtime: NonNull<RuntimeStore>, pending: Pending) -> WaitingCall {
-        WaitingCall { runtime, state: State::Waits(pending) }
+    pub unsafe fn pending(runtime: NonNull<RuntimeStore>, pending: PendingCall) -> AsyncCall {
+        AsyncCall { runtime, state: State::Pending(pending) }
     }
 
     /// Begins the call, or continues it when what it waits for is ready. The word is what
@@ -61,7 +61,7 @@ impl WaitingCall {
         begin: impl FnOnce(NonNull<RuntimeStore>, Poller) -> Result<u64, Stop>,
     ) -> Poll<Result<u64>> {
         if let State::New = self.state {
-            self.state = State::Ended;
+            self.state = State::Finished;
             let mut polling = polling(context, ptr::null());
             return match begin(self.runtime, &mut polling) {
                 Ok(word) => Poll::Ready(Ok(word)),
@@ -106,7 +106,7 @@ impl WaitingCall {
     /// Polls what the call waits for.
     pub fn poll_rest(&mut self, context: &mut Context<'_>) -> Poll<()> {
         match &mut self.state {
-            State::Waits(pending) => pending.poll(context),
+            State::Pending(pending) => pending.poll(context),
             _ => panic!("a call was polled after it had ended"),
         }
     }
@@ -118,11 +118,11 @@ impl WaitingCall {
     ///
     /// Nobody else may use the store meanwhile.
     pub unsafe fn go_on(&mut self, poller: Poller) -> Poll<Result<u64>> {
-        let State::Waits(pending) = std::mem::replace(&mut self.state, State::Ended) else {
+        let State::Pending(pending) = std::mem::replace(&mut self.state, State::Finished) else {
             unreachable!("it was polled");
         };
         // SAFETY: the activation is one of the store; the rest is the caller's promise.
-        match unsafe { pending::thaw(self.runtime, pending, poller) } {
+        match unsafe { pending::resume_activation(self.runtime, pending, poller) } {
             Ok(word) => Poll::Ready(Ok(word)),
             Err(stop) => self.stopped(stop),
         }
@@ -131,7 +131,7 @@ impl WaitingCall {
     /// Has whoever polls the call woken when it must go on, if it has just begun to wait. Called
     /// when others can use the store: a waker may do anything.
     pub fn announce(&mut self, waker: &Waker) {
-        if let State::Waits(pending) = &mut self.state {
+        if let State::Pending(pending) = &mut self.state {
             pending.announce(waker);
         }
     }
@@ -143,16 +143,16 @@ impl WaitingCall {
             Stop::Failed(error) => Poll::Ready(Err(public_error(error))),
             Stop::Waits(left) => {
                 // SAFETY: nobody else uses the store now: it was just left.
-                self.state = State::Waits(unsafe { self.runtime.as_mut() }.take_pending(left));
+                self.state = State::Pending(unsafe { self.runtime.as_mut() }.take_pending(left));
                 Poll::Pending
             }
         }
     }
 
     /// What the call waits for, if it does; then it is given up.
-    pub fn take_pending(&mut self) -> Option<Pending> {
-        match std::mem::replace(&mut self.state, State::Ended) {
-            State::Waits(pending) => Some(pending),
+    pub fn take_pending(&mut self) -> Option<PendingCall> {
+        match std::mem::replace(&mut self.state, State::Finished) {
+            State::Pending(pending) => Some(pending),
             _ => None,
         }
     }
@@ -171,7 +171,7 @@ pub(crate) async unsafe fn continued<T>(
     begin: impl FnOnce(NonNull<RuntimeStore>, Poller) -> Result<(), Stop>,
 ) -> Result<()> {
     // SAFETY: the store is borrowed as long as this lives.
-    let mut call = unsafe { WaitingCall::new(store.enter()) };
+    let mut call = unsafe { AsyncCall::new(store.enter()) };
     let mut begin = Some(begin);
     poll_fn(|context| {
         let begin = |runtime, poller| begin.take().expect("a call begins once")(runtime, poller);
@@ -186,7 +186,7 @@ pub(crate) fn polling(context: &mut Context<'_>, accessor: *const c_void) -> Pol
     Polling { context: ptr::from_mut(context).cast(), accessor }
 }
 
-impl Drop for WaitingCall {
+impl Drop for AsyncCall {
     fn drop(&mut self) {
         if let Some(pending) = self.take_pending() {
             // SAFETY: nobody else uses the store as long as this lives.

@@ -1,6 +1,6 @@
 //! Calls with Rust's types, as futures.
 
-use crate::host::polled_call::{WaitingCall, polling};
+use crate::host::polled_call::{AsyncCall, polling};
 use crate::items::typed_func::TypedFunc;
 use crate::store::AsContextMut;
 use crate::value::wasm_values::{Places, WasmParams, WasmResults};
@@ -15,7 +15,7 @@ use std::task::{Context, Poll};
 /// A call that may wait. What it has is dropped in this order: the call before its store.
 pub(crate) struct CallAsync<'f, S, Params: WasmParams, Results: WasmParams> {
     /// The call, while it waits.
-    waits: Option<WaitingCall>,
+    waits: Option<AsyncCall>,
     /// What it is begun with, until it is.
     params: Option<Params>,
     /// Arguments and results, in places that do not move once the call has begun.
@@ -77,7 +77,7 @@ where
     #[cold]
     fn stopped(&mut self, stop: Stop, context: &Context<'_>) -> Poll<Result<u64>> {
         // SAFETY: this has the store.
-        let mut call = unsafe { WaitingCall::new(self.store.as_context_mut().enter()) };
+        let mut call = unsafe { AsyncCall::new(self.store.as_context_mut().enter()) };
         let polled = call.stopped(stop);
         if polled.is_pending() {
             self.waits.insert(call).announce(context.waker());

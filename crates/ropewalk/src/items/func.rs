@@ -1,7 +1,7 @@
 //! Functions.
 
 use crate::host::async_func::{self, AsyncFunc};
-use crate::host::polled_call::WaitingCall;
+use crate::host::polled_call::AsyncCall;
 use crate::host::{self, IntoFunc, WasmRet};
 use crate::items::typed_func::TypedFunc;
 use crate::misuse::WrongCount;
@@ -215,7 +215,7 @@ impl Func {
         let mut store = store.as_context_mut();
         let mut values = self.places(&mut store, arguments, results)?;
         // SAFETY: this future has the store.
-        let mut call = unsafe { WaitingCall::new(store.enter()) };
+        let mut call = unsafe { AsyncCall::new(store.enter()) };
         poll_fn(|context| {
             // SAFETY: the places are on the heap, and live as long as the call.
             unsafe {

@@ -1,7 +1,7 @@
 //! Calls of a store that was restored, which wait for a host function.
 
 use crate::host::concurrent::{Accessor, ConcurrentCall};
-use crate::host::polled_call::WaitingCall;
+use crate::host::polled_call::AsyncCall;
 use crate::items::call::ended;
 use crate::items::func::raw_values;
 use crate::misuse::WrongStore;
@@ -18,7 +18,9 @@ use ropewalk_runtime::host::continuation;
 use ropewalk_runtime::run::pending;
 use ropewalk_runtime::snapshot::{ImportName, RestoredCall as RuntimeCall, ResumedByHost};
 use ropewalk_runtime::store::pending::CallerPlaces;
-use ropewalk_runtime::{AnyRest, NOBODY, Pending, Rest, Stop, Store as RuntimeStore, StoreId};
+use ropewalk_runtime::{
+    AnyHostFuture, HostFuture, NOBODY, PendingCall, Stop, Store as RuntimeStore, StoreId,
+};
 
 use std::fmt;
 use std::future::poll_fn;
@@ -42,7 +44,7 @@ pub struct RestoredCall {
     places: Arc<CallerPlaces>,
     /// The continuation that the host has resumed, if it was no call of a function.
     resumed: Option<ResumedByHost>,
-    pending: Pending,
+    pending: PendingCall,
 }
 
 // SAFETY: it is used only together with its store, which can be sent between calls.
@@ -146,7 +148,7 @@ impl RestoredCall {
         let RestoredCall { results, places, resumed, pending, .. } = self;
         let runtime = store.enter();
         // SAFETY: the activation is one of the store, which is borrowed.
-        let stopped = unsafe { pending::thaw(runtime, pending, NOBODY) };
+        let stopped = unsafe { pending::resume_activation(runtime, pending, NOBODY) };
         if let Some(resumed) = &resumed {
             // SAFETY: the store is borrowed.
             unsafe { continuation::end_limit(runtime, resumed.reference, &stopped) };
@@ -166,7 +168,7 @@ impl RestoredCall {
         let RestoredCall { results, places, resumed, pending, .. } = self;
         let runtime = store.enter();
         // SAFETY: this future has the store.
-        let mut call = unsafe { WaitingCall::waits(runtime, pending) };
+        let mut call = unsafe { AsyncCall::pending(runtime, pending) };
         let word = poll_fn(|context| call.poll_waiting(context)).await;
         drop(call);
         if let Some(resumed) = &resumed {
@@ -213,7 +215,7 @@ impl RestoredCall {
                 return call.begin(context, |mut store, poller| {
                     this.give(&mut store, results)?;
                     // SAFETY: the activation is one of the store, which this has.
-                    unsafe { pending::thaw(store.enter(), this.pending, poller) }
+                    unsafe { pending::resume_activation(store.enter(), this.pending, poller) }
                 });
             }
             call.poll(context)
@@ -247,7 +249,7 @@ impl RestoredCall {
         // A collection would not find references that wait here.
         let values = raw_values(runtime, &self.awaited, results)?;
         let types = self.awaited.clone();
-        self.pending.waiting.rest = AnyRest::new(Given { types, values });
+        self.pending.fulfill(AnyHostFuture::new(Given { types, values }));
         Ok(())
     }
 }
@@ -258,12 +260,12 @@ struct Given {
     values: Vec<RawVal>,
 }
 
-impl Rest for Given {
+impl HostFuture for Given {
     fn poll(&mut self, _: &mut Context<'_>) -> Poll<()> {
         Poll::Ready(())
     }
 
-    fn conclude(self, runtime: &mut RuntimeStore) -> Outcome {
+    fn finish(self, runtime: &mut RuntimeStore) -> Outcome {
         let Given { types, values } = self;
         runtime.tag_transferred(|_| classes(&types));
         // SAFETY: the area has room for the results of any function.

@@ -25,7 +25,7 @@ use crate::report::backtrace::Backtrace;
 use crate::run::activation::{Stop, activate, activate_on};
 use crate::stack::LeftAt;
 use crate::store::Store;
-use crate::store::pending::LeftWaiting;
+use crate::store::pending::ActivationNumber;
 use crate::store::running::Ending;
 use crate::store::running::NOBODY;
 use crate::store::running::Poller;
@@ -504,7 +504,7 @@ impl Store {
     fn settle_limit(&mut self, reference: u64, stop: Option<&Stop>) {
         let Passage { signal, reference: rest, .. } = self.context().passage;
         match stop {
-            Some(Stop::Waits(LeftWaiting(number))) => self.keep_limits_of(reference, *number),
+            Some(Stop::Waits(ActivationNumber(number))) => self.keep_limits_of(reference, *number),
             None if signal != 0 => {
                 if let Some(bytes) = self.stacks.end_limits(reference, |_| false) {
                     // If it cannot be noted, it is as if it were not limited.
@@ -521,7 +521,7 @@ impl Store {
     /// are still there.
     fn keep_limits_of(&mut self, reference: u64, waiting: u32) {
         let mut numbers = Vec::new();
-        let waiting = self.running.frozen[waiting as usize].as_ref().map(|frozen| frozen.stack);
+        let waiting = self.running.waiting[waiting as usize].as_ref().map(|waiting| waiting.stack);
         // SAFETY: the stacks of an activation are alive as long as that is.
         let stack = waiting.and_then(|stack| unsafe { stack.as_ref() });
         for stack in stack.into_iter().flat_map(|stack| self.with_parents(stack)) {

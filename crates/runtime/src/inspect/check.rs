@@ -188,8 +188,8 @@ impl<'a> Check<'a> {
 
     fn idle_roots(&mut self) -> Result {
         // Those of activations that wait come last.
-        let frozen = self.store.running.frozen.iter().flatten().map(|frozen| &frozen.root);
-        for (i, root) in self.store.running.roots.iter().chain(frozen).enumerate() {
+        let waiting = self.store.running.waiting.iter().flatten().map(|waiting| &waiting.root);
+        for (i, root) in self.store.running.roots.iter().chain(waiting).enumerate() {
             let number = self.number(root.block, "a root")?;
             let stack = self.block(number);
             ensure!(stack.purpose == Purpose::Root, number, "is a root but {:?}", stack.purpose);
@@ -221,7 +221,8 @@ impl<'a> Check<'a> {
     fn running_chains(&mut self) -> Result {
         let store = self.store;
         let newest = (store.running.depth > 0).then(|| store.context().stack.cast_const());
-        let others = store.outer_stacks().chain(store.frozen_stacks()).map(ptr::from_ref);
+        let others =
+            store.outer_stacks().chain(store.stacks_of_waiting_activations()).map(ptr::from_ref);
         for (i, stack) in newest.into_iter().chain(others).enumerate() {
             let base = self.running_chain(stack, Life::Running)?;
             let is_noted = i > 0

@@ -14,7 +14,7 @@ use crate::report::violation::Violation;
 use crate::run::signal;
 use crate::stack::{LeavePoint, Park};
 use crate::store::Store;
-use crate::store::pending::LeftWaiting;
+use crate::store::pending::ActivationNumber;
 use crate::store::running::{Activation, Ending, NOBODY, Poller};
 use crate::store::running::{Departure, State};
 use crate::vm::store_id::StoreId;
@@ -36,7 +36,7 @@ pub enum Stop {
     Failed(anyhow::Error),
     /// It waits for a host function, and can be continued: the store has what it waits for
     /// ([`Store::take_pending`]).
-    Waits(LeftWaiting),
+    Waits(ActivationNumber),
 }
 
 impl Stop {
@@ -266,7 +266,7 @@ impl Leaving<'_> {
     #[cold]
     fn end_otherwise(self) -> Stop {
         if self.store.is_left_waiting() {
-            let left = self.store.freeze();
+            let left = self.store.set_activation_aside();
             return match self.leave(false) {
                 Ok(()) => Stop::Waits(left),
                 Err(error) => Stop::Failed(error),
@@ -616,8 +616,8 @@ impl Store {
 
     /// Makes room for one root more, wherever roots are kept.
     fn make_room_for_root(&mut self) -> Result<(), TryReserveError> {
-        let frozen = self.running.frozen.len() - self.running.free_frozen.len();
-        let count = self.running.roots.len() + self.running.spare_roots.len() + frozen + 1;
+        let waiting = self.running.waiting.len() - self.running.free_numbers.len();
+        let count = self.running.roots.len() + self.running.spare_roots.len() + waiting + 1;
         self.running.roots.try_reserve(count - self.running.roots.len())?;
         self.running.spare_roots.try_reserve(count - self.running.spare_roots.len())
     }

@@ -10,7 +10,7 @@
 //! * When it is time for a [sample](crate::observe::profile), one is taken, and it goes on.
 //! * When a [snapshot](crate::snapshot) is asked for, one is taken, and it goes on.
 //! * When a time slice has passed, an activation that can wait is left, with the
-//!   registers on top of its stack, and continues when it is polled again. It is frozen
+//!   registers on top of its stack, and continues when it is polled again. It is set aside
 //!   like one that waits for a host function. One that cannot wait goes on.
 //!
 //! Instructions of the runtime that can take long look at [`Interrupts`] themselves.
@@ -18,7 +18,7 @@
 use crate::arch::stubs;
 use crate::store::Store;
 use crate::store::interrupts::{ENDING, Reason};
-use crate::store::pending::{AnyRest, Awaits, Rest, Waiting};
+use crate::store::pending::{AnyHostFuture, AwaitedCall, HostFuture, PendingCall};
 use crate::store::running::Ending;
 use ropewalk_abi::builtin::{GO_ON, Outcome};
 use ropewalk_abi::{PausedFrame, PausedRegisters, StoreContext, TrapCode};
@@ -101,10 +101,10 @@ impl Store {
         if self.poller().is_null() {
             return false;
         }
-        if self.make_room_to_freeze().is_err() || !self.leave_paused(registers) {
+        if self.make_room_to_set_aside().is_err() || !self.leave_paused(registers) {
             return false;
         }
-        self.set_waiting(Waiting::due(AnyRest::new(NextTurn)), Awaits::Turn);
+        self.set_waiting(PendingCall::unpolled(AnyHostFuture::new(NextTurn)), AwaitedCall::Turn);
         true
     }
 
@@ -135,12 +135,12 @@ impl Store {
 /// What an activation waits for that lets others run: to be polled again.
 struct NextTurn;
 
-impl Rest for NextTurn {
+impl HostFuture for NextTurn {
     fn poll(&mut self, _: &mut Context<'_>) -> Poll<()> {
         Poll::Ready(())
     }
 
-    fn conclude(self, store: &mut Store) -> Outcome {
+    fn finish(self, store: &mut Store) -> Outcome {
         store.begin_slice();
         Outcome::returned(0)
     }

@@ -1,23 +1,21 @@
-//! Activations that wait for a host function.
+//! Activations that wait for a pending host call.
 //!
 //! A host function whose results come later leaves its call: the stack is then like one
 //! that is suspended, with [what continues the call](crate::arch::stubs) on top. The
-//! activation ends, but nothing of it is given up. It is *frozen*: its root, which stack
-//! ran, and the base of that are set aside, and the root of the next activation is
-//! another one. When the results are there, it is *thawed*: a new activation begins with
-//! what was set aside, and the stack continues.
+//! activation is *set aside*: its root, the stack that ran, and the base of that are kept,
+//! and the next activation gets another root. When the call is ready, the activation is
+//! *resumed*: a new one begins with what was set aside, and the stack continues.
 //!
 //! ```text
-//!   roots, by depth      frozen                       roots, by depth
+//!   roots, by depth      waiting                      roots, by depth
 //!   | 0: outer    |      | root, stack, base |        | 0: outer    |
 //!   | 1: waits    | ---> |                   | ---->  | 1: waits    |  it continues
 //!   | 2: idle     |                                   | 2: idle     |
 //! ```
 //!
 //! So any number of activations can wait at the same time, and continue in any order.
-//! To all others a frozen activation is like an outer one in a host call: its stacks
-//! are in use, its root can be switched to by nobody else, and the collector visits its
-//! frames.
+//! A waiting activation is like an outer one in a host call: its stacks are in use, nothing
+//! switches to its root, and the collector visits its frames.
 
 use crate::arch::stubs::{self, Left};
 use crate::embedder::{guarded, resume};
@@ -25,15 +23,16 @@ use crate::report::trap::Trap;
 use crate::run::activation::{Stop, activate_on};
 use crate::stack::RootStack;
 use crate::store::Store;
-use crate::store::pending::{Awaits, Frozen, LeftWaiting, Pending, Scope, Waiting};
-use crate::store::running::{Departure, State};
-use crate::store::running::{Ending, Poller};
+use crate::store::interrupts::Interrupts;
+use crate::store::pending::{ActivationNumber, AwaitedCall, PendingCall, Scope, WaitingActivation};
+use crate::store::running::{Departure, Ending, Poller, State};
 use ropewalk_abi::builtin::{CATCH, END, GO_ON, Outcome, SUSPEND};
 use ropewalk_abi::{
     ControlBlock, HostContext, LEFT_CALL_FRAME, LeftCall, Passage, RawVal, StoreContext, TrapCode,
     ValType,
 };
 use std::ptr::{self, NonNull};
+use std::sync::Arc;
 
 /// How many idle roots stay ready beside those in use.
 const READY_ROOTS: usize = 8;
@@ -58,105 +57,115 @@ impl Store {
     /// The arguments must be there, and the context be that of a host function of the store.
     pub unsafe fn wait_for_host(
         &mut self,
-        waiting: Waiting,
-        call: LeftCall,
+        call: PendingCall,
+        left: LeftCall,
         context: *const HostContext,
         values: *const RawVal,
     ) -> Outcome {
         let awaits = match self.options.snapshots {
             // SAFETY: the caller's promise.
-            true => unsafe { Awaits::host(self, context, values) },
-            false => Awaits::Unsaid,
+            true => unsafe { AwaitedCall::host(self, context, values) },
+            false => AwaitedCall::Unknown,
         };
-        self.wait(waiting, awaits, call)
+        self.wait(call, awaits, left)
     }
 
-    /// Leaves the running host call, which waits for its results.
-    pub(crate) fn wait(&mut self, waiting: Waiting, awaits: Awaits, call: LeftCall) -> Outcome {
+    /// Leaves the running host call, which is pending.
+    pub(crate) fn wait(
+        &mut self,
+        call: PendingCall,
+        awaits: AwaitedCall,
+        left: LeftCall,
+    ) -> Outcome {
         // What has called the function is not continued, and nothing lies on its stack any more.
         if let Err(error) = self.check_usable() {
             self.set_ending(Ending::Error(error));
             return Outcome::END;
         }
-        let room = self.make_room_for_left_call().and_then(|()| self.make_room_to_freeze());
+        let room = self.make_room_for_left_call().and_then(|()| self.make_room_to_set_aside());
         if let Err(code) = room {
             self.set_ending(Ending::Trap(code));
             return Outcome::END;
         }
         let context = self.context_mut();
         context.passage = Passage::NONE;
-        context.left_call = call;
-        if waiting.scope.begin().is_some() {
+        context.left_call = left;
+        if call.scope().begin().is_some() {
             self.keep_scope_open();
         }
-        self.set_waiting(waiting, awaits);
+        self.set_waiting(call, awaits);
         Outcome::SUSPEND
     }
 
     /// Makes room in the lists for one more activation that waits.
-    pub(crate) fn make_room_to_freeze(&mut self) -> Result<(), TrapCode> {
-        if !self.running.free_frozen.is_empty() {
+    pub(crate) fn make_room_to_set_aside(&mut self) -> Result<(), TrapCode> {
+        if !self.running.free_numbers.is_empty() {
             // There was one more before.
             return Ok(());
         }
-        let count = self.running.frozen.len() + 1;
-        let room = self.running.frozen.try_reserve(1);
+        let count = self.running.waiting.len() + 1;
+        let room = self.running.waiting.try_reserve(1);
         let free = room.and_then(|()| {
-            self.running.free_frozen.try_reserve(count - self.running.free_frozen.len())
+            self.running.free_numbers.try_reserve(count - self.running.free_numbers.len())
         });
         free.map_err(|_| TrapCode::OutOfMemory)
     }
 
-    /// Sets the newest activation aside, which is then to be left. There must be
-    /// [room](Self::make_room_to_freeze).
-    pub(crate) fn freeze(&mut self) -> LeftWaiting {
+    /// Sets the newest activation aside, which is left next. There must be
+    /// [room](Self::make_room_to_set_aside).
+    pub(crate) fn set_activation_aside(&mut self) -> ActivationNumber {
         // Those after it are idle.
         let root = self.running.roots.swap_remove(self.running.depth - 1);
         let awaits = match &mut self.running.departure {
             Departure::Waits { awaits, .. } => std::mem::take(awaits),
-            _ => Awaits::Unsaid,
+            _ => AwaitedCall::Unknown,
         };
         let &StoreContext { stack, base, .. } = self.context();
-        let frozen = Frozen { root, stack, base, awaits, _caller: None };
-        let number = match self.running.free_frozen.pop() {
+        let waiting = WaitingActivation { root, stack, base, awaits, _caller: None };
+        let number = match self.running.free_numbers.pop() {
             Some(number) => number,
             None => {
-                self.running.frozen.push(None);
-                self.running.frozen.len() - 1
+                self.running.waiting.push(None);
+                self.running.waiting.len() - 1
             }
         };
-        self.running.frozen[number] = Some(frozen);
+        self.running.waiting[number] = Some(waiting);
         // As many blocks there cannot be.
-        LeftWaiting(number as u32)
+        ActivationNumber(number as u32)
     }
 
-    /// An activation that was just left because it waits, for whoever polls it.
+    /// The pending call in which an activation was just left, for the caller to poll.
     #[inline]
-    pub fn take_pending(&mut self, left: LeftWaiting) -> Pending {
-        let LeftWaiting(number) = left;
-        let waiting = self.take_waiting();
-        let interrupts = self.options.interruption.then(|| self.budget.interrupts.clone());
-        Pending { waiting, number, interrupts }
+    pub fn take_pending(&mut self, activation: ActivationNumber) -> PendingCall {
+        let mut call = self.take_pending_call();
+        call.belongs_to(activation, self.ending_interrupts());
+        call
     }
 
-    /// An activation of a snapshot, set aside.
-    pub(crate) fn restore_frozen(
+    /// What may end an activation while it waits.
+    fn ending_interrupts(&self) -> Option<Arc<Interrupts>> {
+        self.options.interruption.then(|| self.budget.interrupts.clone())
+    }
+
+    /// Sets an activation of a snapshot aside, which waits for a call.
+    pub(crate) fn restore_waiting_activation(
         &mut self,
-        frozen: Frozen,
-        waiting: Waiting,
-    ) -> anyhow::Result<Pending> {
-        self.make_room_to_freeze().map_err(Trap::from_code)?;
-        self.running.frozen.push(Some(frozen));
-        let interrupts = self.options.interruption.then(|| self.budget.interrupts.clone());
-        Ok(Pending { number: self.running.frozen.len() as u32 - 1, waiting, interrupts })
+        waiting: WaitingActivation,
+        mut call: PendingCall,
+    ) -> anyhow::Result<PendingCall> {
+        self.make_room_to_set_aside().map_err(Trap::from_code)?;
+        self.running.waiting.push(Some(waiting));
+        let number = self.running.waiting.len() as u32 - 1;
+        call.belongs_to(ActivationNumber(number), self.ending_interrupts());
+        Ok(call)
     }
 
     /// Makes the root of an activation that was set aside the one for the next
     /// activation.
-    fn unfreeze(&mut self, number: usize) -> Thawed {
-        let Frozen { root, stack, base, .. } =
-            self.running.frozen[number].take().expect("it waits");
-        self.running.free_frozen.push(number);
+    fn take_activation_back(&mut self, number: usize) -> TakenBack {
+        let WaitingActivation { root, stack, base, .. } =
+            self.running.waiting[number].take().expect("it waits");
+        self.running.free_numbers.push(number);
         if self.options.interruption {
             let waker = self.budget.interrupts.take_waker(number);
             self.embedder.drop_value(waker);
@@ -171,7 +180,7 @@ impl Store {
         if self.warm_roots() > WARM_ROOTS + self.count_pending() {
             self.cool_roots();
         }
-        Thawed { root: block, stack, base }
+        TakenBack { root: block, stack, base }
     }
 
     /// Keeps few idle roots ready.
@@ -204,10 +213,10 @@ impl Store {
         root
     }
 
-    /// Continues with what has become of a host function.
-    fn conclude(&mut self, waiting: Waiting) -> Outcome {
-        let Waiting { rest, scope, .. } = waiting;
-        let outcome = rest.conclude(self);
+    /// Finishes a call that is ready.
+    fn finish(&mut self, call: PendingCall) -> Outcome {
+        let scope = call.scope();
+        let outcome = call.finish(self);
         if let Some(begin) = scope.begin() {
             self.close_scope(begin);
         }
@@ -216,35 +225,34 @@ impl Store {
 }
 
 /// The activation that a new one continues.
-struct Thawed {
+struct TakenBack {
     root: *mut ControlBlock,
     stack: *mut ControlBlock,
     base: *mut ControlBlock,
 }
 
-/// Continues an activation whose host function is ready; returns the result of what was
+/// Resumes an activation whose pending call is ready; returns the result of what was
 /// called [with words](crate::call_with_words).
 ///
 /// # Safety
 ///
 /// The activation must be one of the store, and the poller be valid until this returns.
 /// Nothing but the store may be borrowed.
-pub unsafe fn thaw(
+pub unsafe fn resume_activation(
     mut store: NonNull<Store>,
-    pending: Pending,
+    call: PendingCall,
     poller: Poller,
 ) -> Result<u64, Stop> {
-    let Pending { number, waiting, .. } = pending;
-    let number = number as usize;
+    let number = call.activation();
     // SAFETY: the caller has the store borrowed.
     let inner = unsafe { store.as_mut() };
     inner.check_usable()?;
     if inner.running.depth >= inner.options.max_activations {
         // SAFETY: the caller's promise.
-        unsafe { give_up(store, number, waiting.scope) };
+        unsafe { give_up(store, number, call.scope()) };
         return Err(Stop::Failed(Trap::from_code(TrapCode::CallStackExhausted).into()));
     }
-    let Thawed { root, stack, base } = inner.unfreeze(number);
+    let TakenBack { root, stack, base } = inner.take_activation_back(number);
     if inner.running.state != State::Plain {
         inner.trace_enter(root);
     }
@@ -254,7 +262,7 @@ pub unsafe fn thaw(
             (*context).stack = stack;
             (*context).base = base;
             let store = Store::from_context(context);
-            let outcome = guarded(|| store.conclude(waiting)).unwrap_or_else(|panic| {
+            let outcome = guarded(|| store.finish(call)).unwrap_or_else(|panic| {
                 store.set_ending(Ending::Panic(panic));
                 Outcome::END
             });
@@ -285,14 +293,13 @@ pub unsafe fn thaw(
 ///
 /// # Safety
 ///
-/// As for [`thaw`].
-pub unsafe fn cancel(store: NonNull<Store>, pending: Pending) {
-    let Pending { number, waiting, .. } = pending;
-    let Waiting { rest, scope, .. } = waiting;
-    // It may use the store, and wait for activations of its own.
-    let dropped = guarded(|| drop(rest));
+/// As for [`resume_activation`].
+pub unsafe fn cancel(store: NonNull<Store>, call: PendingCall) {
+    let (number, scope) = (call.activation(), call.scope());
+    // Its future may use the store, and wait for activations of its own.
+    let dropped = guarded(|| drop(call));
     // SAFETY: the caller's promise.
-    unsafe { give_up(store, number as usize, scope) };
+    unsafe { give_up(store, number, scope) };
     dropped.unwrap_or_else(resume);
 }
 
@@ -305,7 +312,7 @@ unsafe fn give_up(mut store: NonNull<Store>, number: usize, scope: Scope) {
     if let Some(begin) = scope.begin() {
         inner.close_scope(begin);
     }
-    let Thawed { root, stack, base } = inner.unfreeze(number);
+    let TakenBack { root, stack, base } = inner.take_activation_back(number);
     inner.trace_enter(root);
     // SAFETY: nothing runs.
     let given_up = unsafe {
@@ -319,13 +326,17 @@ unsafe fn give_up(mut store: NonNull<Store>, number: usize, scope: Scope) {
     debug_assert!(given_up.is_err());
 }
 
-impl Awaits {
+impl AwaitedCall {
     /// A host function that was called with a context and these arguments.
     ///
     /// # Safety
     ///
     /// The arguments must be there, and the context be that of a host function of the store.
-    unsafe fn host(store: &Store, context: *const HostContext, values: *const RawVal) -> Awaits {
+    unsafe fn host(
+        store: &Store,
+        context: *const HostContext,
+        values: *const RawVal,
+    ) -> AwaitedCall {
         // SAFETY: the caller's promise; types live as long as the engine.
         let arguments = unsafe {
             let ty = store.options.types.shared_func_type((*(*context).ty).id);
@@ -333,6 +344,6 @@ impl Awaits {
             let arguments = std::slice::from_raw_parts(values, ty.params().len());
             (!has_references).then(|| Box::from(arguments))
         };
-        Awaits::Host { context, arguments }
+        AwaitedCall::Host { context, arguments }
     }
 }

@@ -8,10 +8,10 @@ use crate::embedder::{Answers, Limiter, Question, Undecided};
 use crate::heap::OwnedRoot;
 use crate::os::try_box::try_box;
 use crate::store::Store;
-use crate::store::pending::Awaits;
+use crate::store::pending::AwaitedCall;
+use crate::store::pending::PendingCall;
 use crate::store::pending::Scope;
-use crate::store::pending::Waiting;
-use crate::store::pending::{AnyRest, Rest};
+use crate::store::pending::{AnyHostFuture, HostFuture};
 use crate::store::running::Ending;
 use ropewalk_abi::builtin::{GO_ON, Outcome, SUSPEND};
 use ropewalk_abi::transfer::ValueClass;
@@ -56,7 +56,7 @@ struct Again {
 // SAFETY: the instance is used only together with its store, with which this is sent.
 unsafe impl Send for Again {}
 
-impl Rest for Again {
+impl HostFuture for Again {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
         self.question.poll(context).map(|answer| match answer {
             Ok(answer) => self.answers.add(self.question.growth, answer),
@@ -64,7 +64,7 @@ impl Rest for Again {
         })
     }
 
-    fn conclude(self, store: &mut Store) -> Outcome {
+    fn finish(self, store: &mut Store) -> Outcome {
         let Again { call, kept, answers, failure, .. } = self;
         if let Some(error) = failure {
             store.set_ending(Ending::Error(error));
@@ -119,9 +119,9 @@ impl Store {
             self.set_ending(Ending::Trap(TrapCode::OutOfMemory));
             return Some(Outcome::END);
         };
-        let rest = AnyRest::new(rest);
+        let rest = AnyHostFuture::new(rest);
         let left = LeftCall { results: 1, array: 0 };
-        Some(self.wait(Waiting::polled(rest, Scope::NONE), Awaits::Unsaid, left))
+        Some(self.wait(PendingCall::polled(rest, Scope::NONE), AwaitedCall::Unknown, left))
     }
 
     /// None if there is no memory for it.

@@ -8,8 +8,8 @@ use super::take::{Running, Writer};
 use crate::arch::stubs;
 use crate::inspect::frames::{Frame, Frames};
 use crate::store::Store;
-use crate::store::pending::Awaits;
-use crate::store::pending::Frozen;
+use crate::store::pending::AwaitedCall;
+use crate::store::pending::WaitingActivation;
 use anyhow::Result;
 use ropewalk_abi::code::TrampolineKind;
 use ropewalk_abi::module::{Import, Item};
@@ -32,12 +32,12 @@ impl Writer<'_> {
     pub fn calls(&mut self) -> Result<()> {
         let store = self.symbols.store();
         let mut calls = Vec::new();
-        for frozen in store.all_frozen() {
-            let (host, arguments) = match &frozen.awaits {
-                Awaits::Host { context, arguments } => (Some(*context), arguments.as_deref()),
-                Awaits::Turn | Awaits::Unsaid => (None, None),
+        for waiting in store.waiting_activations() {
+            let (host, arguments) = match &waiting.awaits {
+                AwaitedCall::Host { context, arguments } => (Some(*context), arguments.as_deref()),
+                AwaitedCall::Turn | AwaitedCall::Unknown => (None, None),
             };
-            let &Frozen { ref root, stack, base, .. } = frozen;
+            let &WaitingActivation { ref root, stack, base, .. } = waiting;
             calls.push(Left { root: root.block, stack, base, host, arguments });
         }
         if let Some(running) = self.take.running {

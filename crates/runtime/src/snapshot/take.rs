@@ -20,7 +20,7 @@ use crate::report::backtrace::Backtrace;
 use crate::report::trap::Trap;
 use crate::stack::LeavePoint;
 use crate::store::Store;
-use crate::store::pending::Awaits;
+use crate::store::pending::AwaitedCall;
 use crate::vm::instance::Instance;
 use anyhow::Result;
 use ropewalk_abi::heap::is_object;
@@ -126,7 +126,9 @@ fn check(store: &Store, take: &Take<'_>) -> Result<(), SnapshotError> {
     if store.running.depth > usize::from(take.running.is_some()) {
         return Err(SnapshotError::Nested(caller_of_host(store, take)));
     }
-    let unsaid = store.all_frozen().filter(|frozen| matches!(frozen.awaits, Awaits::Unsaid));
+    let unsaid = store
+        .waiting_activations()
+        .filter(|waiting| matches!(waiting.awaits, AwaitedCall::Unknown));
     match unsaid.count() {
         0 => {}
         count => return Err(SnapshotError::Limiter(count)),

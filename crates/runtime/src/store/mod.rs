@@ -236,12 +236,12 @@ impl Drop for Store {
         self.observers.debugger = None;
         let stacks = &self.stacks;
         let is_whole = |root: &RootStack| stacks.release_home(root.block);
-        let Running { roots, spare_roots, frozen, .. } = &mut self.running;
+        let Running { roots, spare_roots, waiting, .. } = &mut self.running;
         roots.retain(is_whole);
         spare_roots.retain(is_whole);
-        frozen.retain(|frozen| frozen.as_ref().is_some_and(|frozen| is_whole(&frozen.root)));
-        let frozen = frozen.drain(..).flatten().map(|frozen| frozen.root);
-        let roots = roots.drain(..).chain(spare_roots.drain(..)).chain(frozen);
+        waiting.retain(|waiting| waiting.as_ref().is_some_and(|waiting| is_whole(&waiting.root)));
+        let waiting = waiting.drain(..).flatten().map(|waiting| waiting.root);
+        let roots = roots.drain(..).chain(spare_roots.drain(..)).chain(waiting);
         self.options.arena.put(self.stacks.take_table(), roots);
     }
 }

@@ -1,4 +1,4 @@
-//! Activations that wait for a host function: what they wait for, and what is set aside of them.
+//! Pending host calls, and the activations that wait for them.
 
 use super::Store;
 use super::interrupts::Interrupts;
@@ -13,145 +13,264 @@ use std::mem::{ManuallyDrop, MaybeUninit};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-/// What is left of a host function that was not ready.
-pub trait Rest: Send {
-    /// Polls it. When it is ready, it can be concluded.
+/// The future of a host call, with what is done with its output.
+pub trait HostFuture: Send {
+    /// Polls it. When it is ready, it can be finished.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<()>;
 
     /// Puts its results into the transfer area; or throws, suspends, or ends the
     /// activation.
-    fn conclude(self, store: &mut Store) -> Outcome;
+    fn finish(self, store: &mut Store) -> Outcome;
 }
 
-/// How many words a rest may have without a box: the box of a future, what that borrows, and
+/// How many words a future may have without a box: the box of a future, what that borrows, and
 /// where the function was called.
 const SMALL: usize = 4;
 
-/// Some rest. A small one lies here, so that waiting allocates nothing; another is in a box.
-pub struct AnyRest {
+/// Any such future. A small one lies here, so that waiting allocates nothing; others are boxed.
+pub struct AnyHostFuture {
     words: [MaybeUninit<usize>; SMALL],
     verbs: &'static Verbs,
 }
 
-/// What can be done with a rest whose type is not known, by its address.
+/// What can be done with a future of unknown type, by its address.
 struct Verbs {
     poll: unsafe fn(*mut (), &mut Context<'_>) -> Poll<()>,
     /// Takes it from there.
-    conclude: unsafe fn(*mut (), &mut Store) -> Outcome,
+    finish: unsafe fn(*mut (), &mut Store) -> Outcome,
     drop: unsafe fn(*mut ()),
 }
 
 /// The verbs of a type.
 struct Of<R>(R);
 
-impl<R: Rest> Of<R> {
+impl<R: HostFuture> Of<R> {
     const IS_SMALL: bool =
         size_of::<R>() <= size_of::<[usize; SMALL]>() && align_of::<R>() <= align_of::<usize>();
 
     const VERBS: Verbs = Verbs {
         // SAFETY: whoever calls it has one of this type there.
-        poll: |rest, context| unsafe { (*rest.cast::<R>()).poll(context) },
+        poll: |future, context| unsafe { (*future.cast::<R>()).poll(context) },
         // SAFETY: as above, and it is not used again.
-        conclude: |rest, store| unsafe { rest.cast::<R>().read().conclude(store) },
+        finish: |future, store| unsafe { future.cast::<R>().read().finish(store) },
         // SAFETY: as above, and it is not used again.
-        drop: |rest| unsafe { rest.cast::<R>().drop_in_place() },
+        drop: |future| unsafe { future.cast::<R>().drop_in_place() },
     };
 }
 
-impl<R: Rest> Rest for Box<R> {
+impl<R: HostFuture> HostFuture for Box<R> {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
         (**self).poll(context)
     }
 
-    fn conclude(self, store: &mut Store) -> Outcome {
-        (*self).conclude(store)
+    fn finish(self, store: &mut Store) -> Outcome {
+        (*self).finish(store)
     }
 }
 
-impl AnyRest {
-    /// A rest as one of any type.
+impl AnyHostFuture {
+    /// A future of unknown type.
     #[inline]
-    pub fn new<R: Rest + 'static>(rest: R) -> AnyRest {
+    pub fn new<R: HostFuture + 'static>(future: R) -> AnyHostFuture {
         match Of::<R>::IS_SMALL {
-            true => AnyRest::small(rest),
-            false => AnyRest::small(Box::new(rest)),
+            true => AnyHostFuture::small(future),
+            false => AnyHostFuture::small(Box::new(future)),
         }
     }
 
     #[inline]
-    fn small<R: Rest + 'static>(rest: R) -> AnyRest {
+    fn small<R: HostFuture + 'static>(future: R) -> AnyHostFuture {
         const { assert!(Of::<Box<R>>::IS_SMALL) };
         let mut words = [MaybeUninit::uninit(); SMALL];
         assert!(Of::<R>::IS_SMALL);
         // SAFETY: there is room for it.
-        unsafe { words.as_mut_ptr().cast::<R>().write(rest) };
-        AnyRest { words, verbs: &Of::<R>::VERBS }
+        unsafe { words.as_mut_ptr().cast::<R>().write(future) };
+        AnyHostFuture { words, verbs: &Of::<R>::VERBS }
     }
 
-    /// As [`Rest::poll`].
+    /// As [`HostFuture::poll`].
     #[inline]
     pub fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
         // SAFETY: it is there, of the type whose verbs these are.
         unsafe { (self.verbs.poll)(self.words.as_mut_ptr().cast(), context) }
     }
 
-    /// As [`Rest::conclude`].
+    /// As [`HostFuture::finish`].
     #[inline]
-    pub fn conclude(self, store: &mut Store) -> Outcome {
+    pub fn finish(self, store: &mut Store) -> Outcome {
         let mut this = ManuallyDrop::new(self);
         // SAFETY: as above, and it is not used again.
-        unsafe { (this.verbs.conclude)(this.words.as_mut_ptr().cast(), store) }
+        unsafe { (this.verbs.finish)(this.words.as_mut_ptr().cast(), store) }
     }
 }
 
-impl Drop for AnyRest {
+impl Drop for AnyHostFuture {
     fn drop(&mut self) {
         // SAFETY: as in `poll`.
         unsafe { (self.verbs.drop)(self.words.as_mut_ptr().cast()) };
     }
 }
 
-// SAFETY: every rest can be sent.
-unsafe impl Send for AnyRest {}
+// SAFETY: every such future is `Send`.
+unsafe impl Send for AnyHostFuture {}
 
-impl fmt::Debug for AnyRest {
+impl fmt::Debug for AnyHostFuture {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AnyRest").finish_non_exhaustive()
+        f.debug_struct("AnyHostFuture").finish_non_exhaustive()
     }
 }
 
-/// The rest of a host function that was given up.
+/// The future of a call that was given up.
 struct GivenUp;
 
-impl Rest for GivenUp {
+impl HostFuture for GivenUp {
     fn poll(&mut self, _: &mut Context<'_>) -> Poll<()> {
         Poll::Pending
     }
 
-    fn conclude(self, _: &mut Store) -> Outcome {
+    fn finish(self, _: &mut Store) -> Outcome {
         unreachable!("it is never ready")
     }
 }
 
-/// What an activation waits for.
-#[derive(Debug)]
-pub struct Waiting {
-    /// The rest of a host function.
-    pub rest: AnyRest,
-    /// Where the scope of its references begins, if it keeps them while it waits.
-    pub scope: Scope,
-    /// Whether it has not been polled yet, so that whoever polls the call must be woken.
-    pub is_due: bool,
+/// What a pending host call is about to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallState {
+    /// The call was left, and nothing polls its future yet: the caller must be woken.
+    Left,
+    /// The future was polled and is not ready.
+    Pending,
+    /// The results are there: the call can be finished.
+    Ready,
 }
 
-/// What an activation waits for, as a [snapshot](crate::snapshot) can say it. It is noted only
-/// where there are such.
+/// A host call that is not ready: its stack was left in it, and continues when it is finished.
+///
+/// ```text
+///   host function --returns a future--> Left --announce--> Pending --poll--> Ready --finish-->
+/// ```
+///
+/// A limiter that has not decided, and a time slice that has passed, are pending calls too.
+#[derive(Debug)]
+pub struct PendingCall {
+    future: AnyHostFuture,
+    /// Where the scope of its references begins, if it keeps them while it is pending.
+    scope: Scope,
+    state: CallState,
+    /// The number of its activation among those that were set aside.
+    activation: u32,
+    /// What may end it meanwhile.
+    interrupts: Option<Arc<Interrupts>>,
+}
+
+impl PendingCall {
+    fn new(future: AnyHostFuture, scope: Scope, state: CallState) -> PendingCall {
+        PendingCall { future, scope, state, activation: u32::MAX, interrupts: None }
+    }
+
+    /// A call whose future was polled, and was not ready.
+    pub fn polled(future: AnyHostFuture, scope: Scope) -> PendingCall {
+        PendingCall::new(future, scope, CallState::Pending)
+    }
+
+    /// A call whose future was not polled yet.
+    pub fn unpolled(future: AnyHostFuture) -> PendingCall {
+        PendingCall::new(future, Scope::NONE, CallState::Left)
+    }
+
+    /// Notes which activation waits for it, and what may end that.
+    pub(crate) fn belongs_to(
+        &mut self,
+        ActivationNumber(number): ActivationNumber,
+        interrupts: Option<Arc<Interrupts>>,
+    ) {
+        self.activation = number;
+        self.interrupts = interrupts;
+    }
+
+    /// The number of its activation.
+    pub(crate) fn activation(&self) -> usize {
+        self.activation as usize
+    }
+
+    pub(crate) fn scope(&self) -> Scope {
+        self.scope
+    }
+
+    /// Has the caller woken when the call must continue. Called when the call was just left
+    /// and the store can be used by others: a waker may do anything.
+    pub fn announce(&mut self, waker: &Waker) {
+        if let Some(interrupts) = &self.interrupts {
+            interrupts.wake_at_end(self.activation as usize, waker);
+        }
+        if self.state == CallState::Left {
+            self.state = CallState::Pending;
+            waker.wake_by_ref();
+        }
+    }
+
+    /// Polls its future. It is ready too if the activation must end.
+    #[inline]
+    pub fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let polled = match self.interrupts {
+            None => self.future.poll(context),
+            Some(_) => self.poll_or_end(context),
+        };
+        if polled.is_ready() {
+            self.state = CallState::Ready;
+        }
+        polled
+    }
+
+    #[cold]
+    fn poll_or_end(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let interrupts = self.interrupts.as_ref().expect("it can be ended");
+        if interrupts.end() {
+            // What the call waits for may use the store when it is dropped.
+            self.future = AnyHostFuture::new(Ends);
+        } else if self.future.poll(context).is_pending() {
+            interrupts.wake_at_end(self.activation as usize, context.waker());
+            return Poll::Pending;
+        }
+        Poll::Ready(())
+    }
+
+    /// Replaces the future by one that is ready.
+    pub fn fulfill(&mut self, future: AnyHostFuture) {
+        self.future = future;
+        self.state = CallState::Ready;
+    }
+
+    /// Returns the future of a call that nothing continues. It may use the store when it is
+    /// dropped.
+    pub fn give_up(&mut self) -> AnyHostFuture {
+        std::mem::replace(&mut self.future, AnyHostFuture::new(GivenUp))
+    }
+
+    /// Finishes the call, which must be ready: puts its results into the transfer area, or
+    /// throws, suspends, or ends the activation.
+    pub(crate) fn finish(self, store: &mut Store) -> Outcome {
+        assert_eq!(
+            self.state,
+            CallState::Ready,
+            "a pending host call is finished when it is ready"
+        );
+        self.future.finish(store)
+    }
+}
+
+/// An activation that was left in a pending host call: its number among those set aside.
+#[derive(Clone, Copy, Debug)]
+pub struct ActivationNumber(pub(crate) u32);
+
+/// What an activation waits for, as a [snapshot](crate::snapshot) describes it. It is noted only
+/// where snapshots can be taken.
 #[derive(Debug, Default)]
-pub enum Awaits {
-    /// Nothing that could be said: a limiter that has not decided.
+pub enum AwaitedCall {
+    /// Something that no snapshot can have: a limiter that has not decided.
     #[default]
-    Unsaid,
-    /// To be polled again: it has stopped at a check point.
+    Unknown,
+    /// To be polled again: it has stopped at a safepoint.
     Turn,
     /// A host function.
     Host {
@@ -181,80 +300,13 @@ impl Scope {
     }
 }
 
-impl Waiting {
-    /// Waits for something that was not ready when it was polled.
-    pub fn polled(rest: AnyRest, scope: Scope) -> Waiting {
-        Waiting { rest, scope, is_due: false }
-    }
-
-    /// Waits for something that was not polled yet.
-    pub fn due(rest: AnyRest) -> Waiting {
-        Waiting { rest, scope: Scope::NONE, is_due: true }
-    }
-
-    /// Returns the rest, which nobody will continue. It may use the store when it is dropped.
-    pub fn give_up(&mut self) -> AnyRest {
-        std::mem::replace(&mut self.rest, AnyRest::new(GivenUp))
-    }
-}
-
-/// An activation has been left because it waits: its number among those that do.
-#[derive(Clone, Copy, Debug)]
-pub struct LeftWaiting(pub(crate) u32);
-
-/// An activation that waits.
-#[derive(Debug)]
-pub struct Pending {
-    /// For what.
-    pub waiting: Waiting,
-    /// Its number among those that wait.
-    pub(crate) number: u32,
-    /// What may end it meanwhile.
-    pub(crate) interrupts: Option<Arc<Interrupts>>,
-}
-
-impl Pending {
-    /// Has whoever polls the call woken when it must go on. Called when the call was just left
-    /// and the store can be used by others: a waker may do anything.
-    pub fn announce(&mut self, waker: &Waker) {
-        if let Some(interrupts) = &self.interrupts {
-            interrupts.wake_at_end(self.number as usize, waker);
-        }
-        if std::mem::take(&mut self.waiting.is_due) {
-            waker.wake_by_ref();
-        }
-    }
-
-    /// Polls what it waits for. It is ready too if the activation is to end.
-    #[inline]
-    pub fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        match self.interrupts {
-            None => self.waiting.rest.poll(context),
-            Some(_) => self.poll_or_end(context),
-        }
-    }
-
-    #[cold]
-    fn poll_or_end(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let interrupts = self.interrupts.as_ref().expect("it can be ended");
-        if interrupts.end() {
-            // What it waits for may use the store when it is dropped.
-            self.waiting.rest = AnyRest::new(Ends);
-        } else if self.waiting.rest.poll(context).is_pending() {
-            interrupts.wake_at_end(self.number as usize, context.waker());
-            return Poll::Pending;
-        }
-        Poll::Ready(())
-    }
-}
-
 /// What is set aside of an activation that waits.
 #[derive(Debug)]
-pub(crate) struct Frozen {
+pub(crate) struct WaitingActivation {
     pub root: RootStack,
     pub stack: *mut ControlBlock,
     pub base: *mut ControlBlock,
-    pub awaits: Awaits,
+    pub awaits: AwaitedCall,
     /// What its root refers to, if nobody is sure to keep it.
     pub _caller: Option<Arc<CallerPlaces>>,
 }
@@ -297,12 +349,12 @@ impl CallerPlaces {
 /// What an activation waits for that is to end.
 struct Ends;
 
-impl Rest for Ends {
+impl HostFuture for Ends {
     fn poll(&mut self, _: &mut Context<'_>) -> Poll<()> {
         Poll::Ready(())
     }
 
-    fn conclude(self, store: &mut Store) -> Outcome {
+    fn finish(self, store: &mut Store) -> Outcome {
         store.set_ending(Ending::Trap(TrapCode::Interrupt));
         Outcome::END
     }
@@ -320,23 +372,23 @@ mod tests {
         _shared: Arc<()>,
     }
 
-    impl<const SIZE: usize> Rest for Counts<SIZE> {
+    impl<const SIZE: usize> HostFuture for Counts<SIZE> {
         fn poll(&mut self, _: &mut Context<'_>) -> Poll<()> {
             self.polls[SIZE - 1] += 1;
             if self.polls[SIZE - 1] == 2 { Poll::Ready(()) } else { Poll::Pending }
         }
 
-        fn conclude(self, _: &mut Store) -> Outcome {
+        fn finish(self, _: &mut Store) -> Outcome {
             unreachable!("there is no store")
         }
     }
 
     fn polls_and_drops<const SIZE: usize>() {
         let shared = Arc::new(());
-        let mut rest = AnyRest::new(Counts { polls: [0; SIZE], _shared: shared.clone() });
+        let mut future = AnyHostFuture::new(Counts { polls: [0; SIZE], _shared: shared.clone() });
         let mut context = Context::from_waker(Waker::noop());
-        assert!(rest.poll(&mut context).is_pending());
-        let mut moved = Box::new(rest);
+        assert!(future.poll(&mut context).is_pending());
+        let mut moved = Box::new(future);
         assert!(moved.poll(&mut context).is_ready());
         assert_eq!(Arc::strong_count(&shared), 2);
         drop(moved);
@@ -344,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rest_is_polled_and_dropped_once_whatever_its_size() {
+    fn a_host_future_is_polled_and_dropped_once_whatever_its_size() {
         polls_and_drops::<1>();
         polls_and_drops::<24>();
         polls_and_drops::<25>();

@@ -2,7 +2,7 @@
 
 use super::Store;
 use super::options::StoreOptions;
-use super::pending::{Awaits, Frozen, Waiting};
+use super::pending::{AwaitedCall, PendingCall, WaitingActivation};
 use crate::arch::stubs;
 use crate::heap::OwnedRoot;
 use crate::report::backtrace::Backtrace;
@@ -33,9 +33,9 @@ pub(crate) struct Running {
     /// How many activations there are.
     pub depth: usize,
     /// Activations that wait, by number.
-    pub frozen: Vec<Option<Frozen>>,
+    pub waiting: Vec<Option<WaitingActivation>>,
     /// The free numbers among these.
-    pub free_frozen: Vec<usize>,
+    pub free_numbers: Vec<usize>,
     /// How the newest activation is about to be left.
     pub departure: Departure,
     pub state: State,
@@ -73,9 +73,9 @@ pub(crate) enum Departure {
     /// It waits.
     Waits {
         /// For what.
-        waiting: Waiting,
+        call: PendingCall,
         /// The same, as a snapshot says it.
-        awaits: Awaits,
+        awaits: AwaitedCall,
     },
 }
 
@@ -98,8 +98,8 @@ impl Running {
             no_parent: stack::without_handlers(),
             newest: ptr::null(),
             depth: 0,
-            frozen: Vec::new(),
-            free_frozen: Vec::new(),
+            waiting: Vec::new(),
+            free_numbers: Vec::new(),
             departure: Departure::None,
             state: if trace { State::Traced } else { State::Plain },
             extra: ExtraWork {
@@ -213,7 +213,10 @@ impl Store {
     pub(crate) fn stacks_in_host_calls(&self) -> impl Iterator<Item = &ControlBlock> {
         // SAFETY: the running stack's block is alive.
         let newest = unsafe { self.context().stack.as_ref() };
-        let all = newest.into_iter().chain(self.outer_stacks()).chain(self.frozen_stacks());
+        let all = newest
+            .into_iter()
+            .chain(self.outer_stacks())
+            .chain(self.stacks_of_waiting_activations());
         all.flat_map(|stack| self.with_extender(stack))
     }
 
@@ -273,19 +276,19 @@ impl Store {
     }
 
     /// The stacks that were left in host calls of activations that wait.
-    pub(crate) fn frozen_stacks(&self) -> impl Iterator<Item = &ControlBlock> {
+    pub(crate) fn stacks_of_waiting_activations(&self) -> impl Iterator<Item = &ControlBlock> {
         // SAFETY: stacks of activations are alive as long as those.
-        self.running.frozen.iter().flatten().map(|frozen| unsafe { &*frozen.stack })
+        self.running.waiting.iter().flatten().map(|waiting| unsafe { &*waiting.stack })
     }
 
     /// The activations that wait.
-    pub(crate) fn all_frozen(&self) -> impl Iterator<Item = &Frozen> {
-        self.running.frozen.iter().flatten()
+    pub(crate) fn waiting_activations(&self) -> impl Iterator<Item = &WaitingActivation> {
+        self.running.waiting.iter().flatten()
     }
 
     /// How many activations wait.
     pub fn count_pending(&self) -> usize {
-        self.running.frozen.len() - self.running.free_frozen.len()
+        self.running.waiting.len() - self.running.free_numbers.len()
     }
 
     /// The base of the running stack.
@@ -335,16 +338,16 @@ impl Store {
     }
 
     /// Says that the newest activation is about to be left, and what it waits for.
-    pub(crate) fn set_waiting(&mut self, waiting: Waiting, awaits: Awaits) {
-        self.replace_departure(Departure::Waits { waiting, awaits });
+    pub(crate) fn set_waiting(&mut self, call: PendingCall, awaits: AwaitedCall) {
+        self.replace_departure(Departure::Waits { call, awaits });
     }
 
     /// What was to be waited for is dropped with the store whole, and may panic.
     fn replace_departure(&mut self, departure: Departure) {
-        if let Departure::Waits { waiting, .. } =
+        if let Departure::Waits { call, .. } =
             std::mem::replace(&mut self.running.departure, departure)
         {
-            self.embedder.drop_value(waiting);
+            self.embedder.drop_value(call);
         }
     }
 
@@ -356,9 +359,9 @@ impl Store {
 
     /// What an activation waits for that was just left.
     #[inline]
-    pub(crate) fn take_waiting(&mut self) -> Waiting {
+    pub(crate) fn take_pending_call(&mut self) -> PendingCall {
         match std::mem::take(&mut self.running.departure) {
-            Departure::Waits { waiting, .. } => waiting,
+            Departure::Waits { call, .. } => call,
             _ => unreachable!("it was just left"),
         }
     }
@@ -366,8 +369,8 @@ impl Store {
     pub(crate) fn take_ending(&mut self) -> Ending {
         match std::mem::take(&mut self.running.departure) {
             Departure::Ends(ending) => ending,
-            Departure::Waits { waiting, .. } => {
-                self.embedder.drop_value(waiting);
+            Departure::Waits { call, .. } => {
+                self.embedder.drop_value(call);
                 Ending::Cancelled
             }
             // Its host function has returned as if nothing were wrong.
@@ -378,8 +381,8 @@ impl Store {
 
     /// The roots of the activations that have not ended.
     pub(crate) fn roots_in_use(&self) -> impl Iterator<Item = *mut ControlBlock> {
-        let frozen = self.running.frozen.iter().flatten().map(|frozen| &frozen.root);
-        self.running.roots[..self.running.depth].iter().chain(frozen).map(|root| root.block)
+        let waiting = self.running.waiting.iter().flatten().map(|waiting| &waiting.root);
+        self.running.roots[..self.running.depth].iter().chain(waiting).map(|root| root.block)
     }
 
     /// The block that root stacks have as their parent.

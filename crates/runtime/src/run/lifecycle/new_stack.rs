@@ -92,8 +92,8 @@ impl Store {
     ) -> Result<*mut ControlBlock, TrapCode> {
         // SAFETY: the caller's promise.
         let new = unsafe { self.stacks.renew(block) }?;
-        let frozen = self.running.frozen.iter_mut().flatten().map(|frozen| &mut frozen.root);
-        let mut roots = self.running.roots.iter_mut().chain(frozen);
+        let waiting = self.running.waiting.iter_mut().flatten().map(|waiting| &mut waiting.root);
+        let mut roots = self.running.roots.iter_mut().chain(waiting);
         if let Some(root) = roots.find(|root| root.block == block) {
             root.block = new;
         }

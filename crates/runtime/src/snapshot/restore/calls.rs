@@ -3,12 +3,12 @@
 use super::super::image::{CallImage, CallTo, ImportName};
 use super::{Reader, RestoredCall, RestoredRoot, ResumedByHost, damaged, type_number};
 use crate::store::Store;
-use crate::store::pending::Awaits;
+use crate::store::pending::AwaitedCall;
 use crate::store::pending::CallerPlaces;
-use crate::store::pending::Frozen;
+use crate::store::pending::PendingCall;
 use crate::store::pending::Scope;
-use crate::store::pending::Waiting;
-use crate::store::pending::{AnyRest, Rest};
+use crate::store::pending::WaitingActivation;
+use crate::store::pending::{AnyHostFuture, HostFuture};
 use anyhow::Result;
 use ropewalk_abi::clauses::List;
 use ropewalk_abi::module::Item;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 impl Reader<'_> {
     pub(super) fn call(&mut self, image: CallImage) -> Result<RestoredCall> {
-        let mut awaited = Awaited { awaits: Awaits::Turn, ty: None, name: None };
+        let mut awaited = Awaited { awaits: AwaitedCall::Turn, ty: None, name: None };
         if let Some((instance, import)) = image.import {
             awaited = self.awaited(instance, import)?;
         }
@@ -25,7 +25,7 @@ impl Reader<'_> {
         let values = image.arguments.as_ref().map(|arguments| {
             arguments.iter().map(|bytes| RawVal::from_u128(u128::from_le_bytes(*bytes)))
         });
-        if let Awaits::Host { arguments, .. } = &mut awaits {
+        if let AwaitedCall::Host { arguments, .. } = &mut awaits {
             *arguments = values.clone().map(Iterator::collect);
         }
         let params = ty.iter().flat_map(|ty| ty.params()).copied();
@@ -55,9 +55,10 @@ impl Reader<'_> {
             unsafe { (*root.block).handlers = clauses.as_ptr() };
         }
         let places = Arc::new(CallerPlaces { values, clauses });
-        let waiting = Waiting::polled(AnyRest::new(Nothing), Scope::NONE);
-        let frozen = Frozen { root, stack, base, awaits, _caller: Some(places.clone()) };
-        let pending = self.store.restore_frozen(frozen, waiting)?;
+        let call = PendingCall::polled(AnyHostFuture::new(Nothing), Scope::NONE);
+        let waiting =
+            WaitingActivation { root, stack, base, awaits, _caller: Some(places.clone()) };
+        let pending = self.store.restore_waiting_activation(waiting, call)?;
         let awaited = ty.map_or(Vec::new(), |ty| ty.results().to_vec());
         Ok(RestoredCall { import: name, arguments, awaited, results, places, resumed, pending })
     }
@@ -78,14 +79,14 @@ impl Reader<'_> {
         // SAFETY: it is that of a host function; types live as long as the engine.
         let ty = unsafe { self.store.options.types.func_type((*(*context).ty).id) };
         let name = ImportName { module: import.module.clone(), name: import.name.clone() };
-        let awaits = Awaits::Host { context, arguments: None };
+        let awaits = AwaitedCall::Host { context, arguments: None };
         Ok(Awaited { awaits, ty: Some(ty), name: Some(name) })
     }
 }
 
 /// What a call waits for.
 struct Awaited {
-    awaits: Awaits,
+    awaits: AwaitedCall,
     ty: Option<FuncType>,
     name: Option<ImportName>,
 }
@@ -93,12 +94,12 @@ struct Awaited {
 /// A host function that nobody has called again.
 struct Nothing;
 
-impl Rest for Nothing {
+impl HostFuture for Nothing {
     fn poll(&mut self, _: &mut std::task::Context<'_>) -> std::task::Poll<()> {
         std::task::Poll::Pending
     }
 
-    fn conclude(self, _: &mut Store) -> ropewalk_abi::builtin::Outcome {
+    fn finish(self, _: &mut Store) -> ropewalk_abi::builtin::Outcome {
         unreachable!("it is never ready")
     }
 }

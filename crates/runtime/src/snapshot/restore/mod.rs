@@ -20,7 +20,7 @@ use crate::heap::Object;
 use crate::stack::RootStack;
 use crate::store::Store;
 use crate::store::pending::CallerPlaces;
-use crate::store::pending::Pending;
+use crate::store::pending::PendingCall;
 use crate::vm::global::GlobalItem;
 use crate::vm::import::ImportValue;
 use crate::vm::instance::Instance;
@@ -85,7 +85,7 @@ pub struct RestoredCall {
     /// If the host has resumed a continuation, and no function is called: that.
     pub resumed: Option<ResumedByHost>,
     /// What continues it.
-    pub pending: Pending,
+    pub pending: PendingCall,
 }
 
 /// A continuation that the host has resumed.
