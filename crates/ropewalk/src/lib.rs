@@ -86,9 +86,10 @@ mod value;
 
 pub use anyhow::{Error, Result};
 pub use engine::Engine;
+#[cfg(feature = "mutations")]
 #[doc(hidden)]
 pub use engine::config::Mutation;
-pub use engine::config::{Config, OptLevel};
+pub use engine::config::{Config, OptLevel, Stress};
 #[doc(hidden)]
 pub use engine::stress;
 pub use host::async_func::AsyncFunc;

@@ -333,7 +333,9 @@ const GUESTS: [Guest; 7] = [
     },
     Guest {
         text: RENEWED,
-        configure: |config| config.first_generation(stress::LAST_GENERATION - 2),
+        configure: |config| {
+            config.stress(|stress| stress.first_generation = stress::LAST_GENERATION - 2)
+        },
         calls: &[
             ("begin", 100),
             ("step", 100),

@@ -844,7 +844,7 @@ fn limited(collecting: bool) -> Engine {
             .opt_level(if collecting { OptLevel::None } else { OptLevel::Speed })
             .max_wasm_stack(64 << 10)
             .max_heap(MIB)
-            .collect_always(collecting),
+            .stress(|stress| stress.collect_always = collecting),
     )
     .unwrap()
 }

@@ -633,7 +633,12 @@ fn results_are_taken_before_anybody_else_uses_the_store() {
         (func (export "pair") (param $waits i32) (result (ref $pair))
           (struct.new $pair (call $forget (local.get $waits)) (i32.const 4))))"#;
     type Lost = Arc<Mutex<Option<Pin<Box<dyn Future<Output = ()> + Send>>>>>;
-    let engine = Engine::new(Config::new().collect_always(true).check_stacks(true)).unwrap();
+    let engine = Engine::new(
+        Config::new()
+            .stress(|stress| stress.collect_always = true)
+            .stress(|stress| stress.check_stacks = true),
+    )
+    .unwrap();
     let module = Module::new(&engine, SOURCE).unwrap();
     let mut linker = Linker::new(&engine);
     linker

@@ -207,7 +207,7 @@ fn switches(count: u64) -> String {
 #[test]
 fn damage_in_the_middle_of_a_switch_ends_the_use_of_the_store() {
     const COUNT: u64 = 800;
-    let engine = Engine::new(Config::new().check_stacks(true)).unwrap();
+    let engine = Engine::new(Config::new().stress(|stress| stress.check_stacks = true)).unwrap();
     let whole = engine.precompile_module(switches(COUNT).as_bytes()).unwrap();
     let path = folder("damaged-switch").join("switches.cwasm");
     let mut linker = Linker::new(&engine);

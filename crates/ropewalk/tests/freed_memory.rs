@@ -137,7 +137,9 @@ fn a_restored_call_that_nobody_continues_keeps_what_it_refers_to() {
       (tag $other (export "other"))
       (func (export "continuation") (result i32) (suspend $yield (call $f)) (i32.const 5))
       (func (export "call") (result i32 i32 i32) (call $f) (call $f) (call $f)))"#;
-    let engine = Engine::new(Config::new().snapshots(true).check_stacks(true)).unwrap();
+    let engine =
+        Engine::new(Config::new().snapshots(true).stress(|stress| stress.check_stacks = true))
+            .unwrap();
     let module = Module::new(&engine, source).unwrap();
     let mut linker = Linker::new(&engine);
     linker

@@ -22,7 +22,7 @@ const MILLION: i32 = 1_000_000;
 /// their records are checked.
 fn large_stacks() -> [Config; 3] {
     let mut checked = Config::new();
-    checked.check_stacks(true);
+    checked.stress(|stress| stress.check_stacks = true);
     [Config::new(), MINIMAL_STACKS.config(), checked]
 }
 
@@ -325,9 +325,13 @@ fn bound_values_find_room() {
         let run = instance.get_typed_func::<(), i64>(&mut store, "run").unwrap();
         assert_eq!(run.call(&mut store, ()).unwrap(), (COUNT * (COUNT - 1) / 2) as i64);
     }
-    let engine =
-        Engine::new(Config::new().minimal_stacks(true).fail_to_grow(true).stack_size(4096))
-            .unwrap();
+    let engine = Engine::new(
+        Config::new()
+            .stress(|stress| stress.minimal_stacks = true)
+            .stress(|stress| stress.fail_to_grow = true)
+            .stack_size(4096),
+    )
+    .unwrap();
     let (mut store, instance) = instantiate_in(&engine, &text);
     let run = instance.get_typed_func::<(), i64>(&mut store, "run").unwrap();
     let error = run.call(&mut store, ()).unwrap_err();
@@ -470,7 +474,7 @@ fn a_stack_is_exhausted_at_its_limit_and_the_store_is_usable() {
 
 #[test]
 fn a_stack_that_cannot_grow_is_exhausted_and_the_store_is_usable() {
-    let engine = Engine::new(Config::new().fail_to_grow(true)).unwrap();
+    let engine = Engine::new(Config::new().stress(|stress| stress.fail_to_grow = true)).unwrap();
     let (mut store, instance) = instantiate_in(&engine, DEEP);
     for name in ["root", "continuation", "root", "continuation"] {
         let error = number(&mut store, instance, name, &[100_000]).unwrap_err();
@@ -588,7 +592,7 @@ const SMALL: usize = 256 << 10;
 
 /// As usual, while stacks are checked, and where stacks get other blocks.
 fn engines_that_limit() -> [Engine; 3] {
-    let checked = Engine::new(Config::new().check_stacks(true)).unwrap();
+    let checked = Engine::new(Config::new().stress(|stress| stress.check_stacks = true)).unwrap();
     [Engine::default(), checked, few_generations(3).remove(0)]
 }
 

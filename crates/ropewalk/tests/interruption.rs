@@ -363,7 +363,8 @@ fn a_call_that_lets_others_run_everywhere_has_the_same_results() {
         let func = instance.get_typed_func::<i64, i64>(&mut store, export).unwrap();
         let expected = func.call(&mut store, *steps).unwrap();
         for mode in MODES {
-            let engine = Engine::new(mode.config().stop_always(true)).unwrap();
+            let engine =
+                Engine::new(mode.config().stress(|stress| stress.stop_always = true)).unwrap();
             let (mut store, instance) = instantiate_in(&engine, text);
             let func = instance.get_typed_func::<i64, i64>(&mut store, export).unwrap();
             let (found, polls) = block_on(func.call_async(&mut store, *steps));
@@ -419,7 +420,7 @@ fn concurrent_calls_take_turns() {
             (local.tee $n (i64.sub (local.get $n) (i64.const 1))))))
         (local.get $sum))";
     for mode in MODES {
-        let engine = Engine::new(mode.config().stop_always(true)).unwrap();
+        let engine = Engine::new(mode.config().stress(|stress| stress.stop_always = true)).unwrap();
         let (mut store, instance) = instantiate_in(&engine, text);
         let run = instance.get_typed_func::<i64, i64>(&mut store, "run").unwrap();
         let order = std::sync::Mutex::new(Vec::new());
@@ -480,7 +481,8 @@ fn filling_and_copying_much_lets_others_run_in_between() {
         let run = instance.get_typed_func::<i64, i64>(&mut store, "run").unwrap();
         let expected = run.call(&mut store, to).unwrap();
         for mode in [DEFAULT, COLLECT_AND_MOVE] {
-            let engine = Engine::new(mode.config().stop_always(true)).unwrap();
+            let engine =
+                Engine::new(mode.config().stress(|stress| stress.stop_always = true)).unwrap();
             let (mut store, instance) = instantiate_in(&engine, text);
             let run = instance.get_typed_func::<i64, i64>(&mut store, "run").unwrap();
             let (found, polls) = block_on(run.call_async(&mut store, to));
@@ -506,7 +508,7 @@ fn objects_survive_that_only_a_stopped_function_has() {
             (br_if $next (i32.eqz (ref.is_null (local.get $l)))))
           (local.get $sum))";
     for mode in MODES {
-        let engine = Engine::new(mode.config().stop_always(true)).unwrap();
+        let engine = Engine::new(mode.config().stress(|stress| stress.stop_always = true)).unwrap();
         let (mut store, instance) = instantiate_in(&engine, text);
         let run = instance.get_typed_func::<i64, i64>(&mut store, "run").unwrap();
         assert_eq!(block_on(run.call_async(&mut store, 50)).0.unwrap(), 1275, "{}", mode.name);
@@ -586,7 +588,7 @@ fn every_register_is_as_before() {
     let run = instance.get_typed_func::<i64, i64>(&mut store, "run").unwrap();
     let expected = run.call(&mut store, 20).unwrap();
     for mode in [DEFAULT, MOVE, SINGLE_PASS, NOT_OPTIMISED] {
-        let engine = Engine::new(mode.config().stop_always(true)).unwrap();
+        let engine = Engine::new(mode.config().stress(|stress| stress.stop_always = true)).unwrap();
         let (mut store, instance) = instantiate_in(&engine, &text);
         let run = instance.get_typed_func::<i64, i64>(&mut store, "run").unwrap();
         assert_eq!(run.call(&mut store, 20).unwrap(), expected, "{}", mode.name);

@@ -46,7 +46,9 @@ fn the_last_block_of_the_table_is_used_and_then_no_stack_is_made() {
     for blocks in [2000, 2048, 2049, 4096 - 256] {
         for pool in [1, 16] {
             let config = &mut Config::new();
-            let engine = Engine::new(config.max_blocks(blocks).stack_pool(pool)).unwrap();
+            let engine =
+                Engine::new(config.stress(|stress| stress.max_blocks = blocks).stack_pool(pool))
+                    .unwrap();
             // The table of a store is that of the next one.
             for _ in 0..3 {
                 let (mut store, instance) = with_host(&engine, KEEPS, reenters);
@@ -72,7 +74,10 @@ fn the_last_block_of_the_table_is_used_and_then_no_stack_is_made() {
 #[test]
 fn a_block_that_a_stack_has_left_serves_a_call_within_a_call() {
     let config = &mut Config::new();
-    let engine = Engine::new(config.max_blocks(1000).park_always(true)).unwrap();
+    let engine = Engine::new(
+        config.stress(|stress| stress.max_blocks = 1000).stress(|stress| stress.park_always = true),
+    )
+    .unwrap();
     let (mut store, instance) = with_host(&engine, KEEPS, reenters);
     let held = number(&mut store, instance, "hold", &[999]);
     assert_eq!(code(held), TrapCode::TooManyStacks);
@@ -176,7 +181,7 @@ fn parked_stacks_and_copies_of_them_count_with_what_they_have_packed() {
     for copies in [false, true] {
         let works = |limit| {
             let config = &mut Config::new();
-            config.max_stack_memory(limit).stack_pool(1).park_always(true);
+            config.max_stack_memory(limit).stack_pool(1).stress(|stress| stress.park_always = true);
             let engine = Engine::new(config).unwrap();
             let (mut store, instance) = with_host(&engine, KEEPS, reenters);
             if !copies {
@@ -268,7 +273,10 @@ fn at_the_last_generation_a_stack_gets_another_block_while_there_is_one() {
         (func (export "end") (table.fill $kept (i32.const 0) (ref.null $c) (i32.const 8))))"#;
     for left in 0..4 {
         let config = &mut Config::new();
-        config.first_generation(LAST_GENERATION - left).max_blocks(8).stack_pool(1);
+        config
+            .stress(|stress| stress.first_generation = LAST_GENERATION - left)
+            .stress(|stress| stress.max_blocks = 8)
+            .stack_pool(1);
         let engine = Engine::new(config).unwrap();
         let (mut store, instance) = instantiate_in(&engine, text);
         // Six are all that there are, beside block 0 and the root.

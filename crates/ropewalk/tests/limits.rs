@@ -253,7 +253,10 @@ fn where_bound_values_find_no_room_nothing_is_bound() {
     let sum = (COUNT * (COUNT - 1) / 2) as i64;
     for checks in [false, true] {
         let mut config = Config::new();
-        config.stack_size(16 << 10).fail_to_grow(true).check_stacks(checks);
+        config
+            .stack_size(16 << 10)
+            .stress(|stress| stress.fail_to_grow = true)
+            .stress(|stress| stress.check_stacks = checks);
         let engine = Engine::new(&config).unwrap();
         let (mut store, instance) = instantiate_in(&engine, &binds(COUNT));
         let hold = instance.get_typed_func::<i32, ()>(&mut store, "hold").unwrap();
@@ -285,17 +288,17 @@ fn where_bound_values_find_no_room_nothing_is_bound() {
 #[test]
 fn a_setting_that_cannot_be_is_an_error_that_says_the_range() {
     const LAST: u64 = stress::LAST_GENERATION;
-    let beyond = format!("Config::first_generation is 0 to {LAST}, not {}", LAST + 1);
+    let beyond = format!("Stress::first_generation is 0 to {LAST}, not {}", LAST + 1);
     let largest = "a stack has at most 68719476736 bytes, not 68719476737";
-    let blocks = "Config::max_blocks is 2 to 16777216, not";
+    let blocks = "Stress::max_blocks is 2 to 16777216, not";
     let [few, many] = [1, 16_777_217].map(|count| format!("{blocks} {count}"));
     for (config, expected) in [
-        (Config::new().max_blocks(1), &*few),
-        (Config::new().max_blocks(16_777_217), &*many),
+        (Config::new().stress(|stress| stress.max_blocks = 1), &*few),
+        (Config::new().stress(|stress| stress.max_blocks = 16_777_217), &*many),
         (Config::new().max_activations(0), "Config::max_activations is at least 1, not 0"),
         (Config::new().stack_pool(0), "Config::stack_pool is 1 to 65536, not 0"),
         (Config::new().stack_pool(65537), "Config::stack_pool is 1 to 65536, not 65537"),
-        (Config::new().first_generation(LAST + 1), &*beyond),
+        (Config::new().stress(|stress| stress.first_generation = LAST + 1), &*beyond),
         (Config::new().stack_size((1 << 36) + 1), largest),
         (Config::new().max_wasm_stack((1 << 36) + 1), largest),
         (
@@ -308,8 +311,8 @@ fn a_setting_that_cannot_be_is_an_error_that_says_the_range() {
     for config in [
         Config::new().max_activations(1),
         Config::new().stack_pool(65536),
-        Config::new().max_blocks(16_777_216),
-        Config::new().first_generation(LAST),
+        Config::new().stress(|stress| stress.max_blocks = 16_777_216),
+        Config::new().stress(|stress| stress.first_generation = LAST),
         Config::new().max_stacks(usize::MAX),
     ] {
         Engine::new(config).unwrap();

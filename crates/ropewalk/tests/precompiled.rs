@@ -226,7 +226,7 @@ fn a_module_of_another_setting_is_refused_and_the_error_says_which() {
         // SAFETY: the bytes are what was just made.
         format!("{:#}", unsafe { Module::deserialize(&engine, &bytes).unwrap_err() })
     };
-    let error = refused(Config::new().move_stacks(true));
+    let error = refused(Config::new().stress(|stress| stress.move_stacks = true));
     assert!(error.contains("move_stacks = false"), "{error}");
     assert!(error.contains("move_stacks = true: compile it again"), "{error}");
     let error = refused(Config::new().opt_level(OptLevel::None));

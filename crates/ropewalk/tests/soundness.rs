@@ -290,7 +290,7 @@ fn settings_beyond_all_measure_are_errors_or_work() {
             Config::new().max_stacks(size),
             Config::new().max_activations(size),
             Config::new().max_heap(size),
-            Config::new().first_generation(size as u64),
+            Config::new().stress(|stress| stress.first_generation = size as u64),
             Config::new().stack_pool(size.min(4096)),
         ] {
             if let Err(error) = try_out(config) {

@@ -76,7 +76,11 @@ fn many_arguments() -> String {
 #[test]
 fn a_stack_that_cannot_be_made_is_not_lost() {
     let mut config = Config::new();
-    config.stack_size(8 << 10).fail_to_grow(true).max_stacks(2).stack_pool(1);
+    config
+        .stack_size(8 << 10)
+        .stress(|stress| stress.fail_to_grow = true)
+        .max_stacks(2)
+        .stack_pool(1);
     let engine = Engine::new(&config).unwrap();
     let (mut store, instance) = instantiate_in(&engine, &many_arguments());
     for name in ["task", "fiber"] {
@@ -124,7 +128,7 @@ const SPENT: &str = r#"(module
 
 /// Calls a function of that module, in which a host function collects and looks.
 fn spend(config: &mut Config, name: &str, look: fn(&mut Caller<'_, ()>)) {
-    let engine = Engine::new(config.check_stacks(true)).unwrap();
+    let engine = Engine::new(config.stress(|stress| stress.check_stacks = true)).unwrap();
     let module = Module::new(&engine, SPENT).unwrap();
     let mut linker = Linker::new(&engine);
     linker

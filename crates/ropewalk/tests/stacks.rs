@@ -71,7 +71,7 @@ fn a_stack_whose_generations_end_goes_on_and_stale_references_stay_stale() {
 #[test]
 fn retired_numbers_are_used_again_only_when_nothing_names_them() {
     let mut config = Config::new();
-    config.first_generation(LAST_GENERATION - 1).max_stacks(40);
+    config.stress(|stress| stress.first_generation = LAST_GENERATION - 1).max_stacks(40);
     let engine = Engine::new(&config).unwrap();
     let (mut store, instance) = instantiate_in(&engine, KEEPER);
     let mut run = |name: &str, i: i32| call(&mut store, instance, name, &[Val::I32(i)]);
@@ -234,7 +234,10 @@ fn small_stacks_overflow_early_and_cleanly() {
         (func (export "run") (param i32) (result i32)
           (resume $c (local.get 0) (cont.new $c (ref.func $down)))))"#;
     for (bytes, depth) in [(8 << 10, 100), (60 << 10, 1000), (1 << 20, 16000)] {
-        let engine = Engine::new(Config::new().stack_size(bytes).fail_to_grow(true)).unwrap();
+        let engine = Engine::new(
+            Config::new().stack_size(bytes).stress(|stress| stress.fail_to_grow = true),
+        )
+        .unwrap();
         let (mut store, instance) = instantiate_in(&engine, text);
         for _ in 0..3 {
             let found = call(&mut store, instance, "run", &[Val::I32(depth)]).unwrap();
@@ -280,7 +283,10 @@ fn an_overflow_at_any_instruction_is_exhaustion() {
     for text in programs {
         // Different sizes make different instructions the first to have no room.
         for size in [8192, 8192 + 4096] {
-            let engine = Engine::new(Config::new().stack_size(size).fail_to_grow(true)).unwrap();
+            let engine = Engine::new(
+                Config::new().stack_size(size).stress(|stress| stress.fail_to_grow = true),
+            )
+            .unwrap();
             let (mut store, instance) = instantiate_in(&engine, &text);
             let mut exhausted = 0;
             for depth in 0..800 {

@@ -255,7 +255,9 @@ fn a_tag_that_does_not_fit_is_refused() {
 
 #[test]
 fn a_full_stack_has_no_room_for_a_suspension_and_that_is_a_trap() {
-    let engine = Engine::new(Config::new().stack_size(16 << 10).fail_to_grow(true)).unwrap();
+    let engine =
+        Engine::new(Config::new().stack_size(16 << 10).stress(|stress| stress.fail_to_grow = true))
+            .unwrap();
     let mut setup = setup(&engine);
     let mut trapped = 0;
     for depth in 0..1100 {

@@ -69,6 +69,7 @@ pub use store::fuel::{FuelHook, OutOfFuel};
 pub use store::interrupts::Interrupts;
 pub use store::pending::{AnyHostFuture, HostFuture, PendingCall, Scope};
 pub use store::running::{Ending, NOBODY, Poller, Polling};
+pub use store::stress::Stress;
 pub use store::{StackStatistics, Store, StoreOptions};
 pub use vm::host_function::{HostFunction, Trampoline};
 pub use vm::import::ImportValue;

@@ -15,13 +15,13 @@ fn run(config: &Config, script: &str) -> Report {
 
 /// Runs a script with a bug, which only the check finds.
 fn check(mut config: Config, mutation: Mutation, script: &str, found: &str) {
-    let checked = run(config.clone().check_stacks(true), script);
+    let checked = run(config.clone().stress(|stress| stress.check_stacks = true), script);
     assert!(checked.failures.is_empty(), "without the bug: {checked}");
     // SAFETY: the scripts here end before the bug does any harm.
     unsafe { config.mutation(mutation) };
     let unnoticed = run(&config, script);
     assert!(unnoticed.failures.is_empty(), "without the check: {unnoticed}");
-    let report = run(config.check_stacks(true), script).to_string();
+    let report = run(config.stress(|stress| stress.check_stacks = true), script).to_string();
     let is_found = report.contains(FOUND) && report.contains(found);
     assert!(is_found, "expected {found}, found {report}");
 }
@@ -124,7 +124,7 @@ fn marks_that_stay_behind_when_a_stack_gets_another_block_are_found() {
               (br_if $again (local.tee $turns (i32.sub (local.get $turns) (i32.const 1)))))))
         (assert_return (invoke "go" (i32.const 10)))"#;
     let mut config = Config::new();
-    config.first_generation(LAST_GENERATION - 3);
+    config.stress(|stress| stress.first_generation = LAST_GENERATION - 3);
     check(config, Mutation::MarksStayBehind, script, "has 0 of 1 marks");
 }
 

@@ -29,7 +29,7 @@ impl Mode {
 
     /// A stress mode in which all stacks are checked.
     fn checked(mode: stress::Mode) -> Mode {
-        Mode::new(mode.name, mode.config().check_stacks(true).clone())
+        Mode::new(mode.name, mode.config().stress(|stress| stress.check_stacks = true).clone())
     }
 }
 

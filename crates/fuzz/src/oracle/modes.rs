@@ -17,7 +17,7 @@ pub fn all() -> &'static [Mode] {
     static MODES: LazyLock<Vec<Mode>> = LazyLock::new(|| {
         let default = mode(stress::DEFAULT, limits());
         let mut checked = limits();
-        checked.check_stacks(true);
+        checked.stress(|stress| stress.check_stacks = true);
         let mut modes = vec![default];
         modes.extend(OTHERS.map(|other| mode(other, checked.clone())));
         modes.push(mode(GENERATIONS_LEFT[2], POOL_OF_ONE.apply(&mut checked).clone()));

@@ -24,6 +24,9 @@ use wasmparser::WasmFeatures;
 /// ```
 #[doc(inline)]
 pub use ropewalk_compile::OptLevel;
+#[doc(inline)]
+pub use ropewalk_runtime::Stress;
+#[cfg(feature = "mutations")]
 #[doc(hidden)]
 pub use ropewalk_runtime::stack::Mutation;
 
@@ -47,16 +50,11 @@ pub struct Config {
     pub(crate) max_total_memory: u64,
     pub(crate) memory_reservation: u64,
     pub(crate) stacks: StackOptions,
-    pub(crate) move_stacks: bool,
-    pub(crate) check_stacks: bool,
     pub(crate) interruption: bool,
     pub(crate) consume_fuel: bool,
-    pub(crate) stop_always: bool,
-    pub(crate) park_always: bool,
     pub(crate) trace: bool,
     pub(crate) snapshots: bool,
     pub(crate) watch_written_pages: bool,
-    pub(crate) watch_always: bool,
     pub(crate) perf_map: bool,
     pub(crate) jitdump: Option<PathBuf>,
     pub(crate) native_debug: bool,
@@ -64,6 +62,7 @@ pub struct Config {
     pub(crate) tables: TableLimits,
     pub(crate) limits: Limits,
     pub(crate) cache: Option<Cache>,
+    pub(crate) stress: Stress,
 }
 
 /// What the engine implements.
@@ -87,16 +86,11 @@ impl Default for Config {
             max_total_memory: machine_memory() as u64 / 4 * 3,
             memory_reservation: MEMORY32_RESERVATION,
             stacks: StackOptions::default(),
-            move_stacks: false,
-            check_stacks: false,
             interruption: false,
             consume_fuel: false,
-            stop_always: false,
-            park_always: false,
             trace: false,
             snapshots: false,
             watch_written_pages: true,
-            watch_always: false,
             perf_map: false,
             jitdump: None,
             native_debug: false,
@@ -104,6 +98,7 @@ impl Default for Config {
             tables: TableLimits::default(),
             limits: Limits::default(),
             cache: None,
+            stress: Stress::default(),
         }
     }
 }
@@ -287,36 +282,6 @@ impl Config {
         self
     }
 
-    /// Lets every stack begin with as little as possible: a page for a call from the
-    /// host, two for a continuation. For testing that stacks grow wherever they have to.
-    pub fn minimal_stacks(&mut self, enable: bool) -> &mut Config {
-        if enable {
-            (self.stacks.size, self.root_size) = (0, 0);
-        }
-        self
-    }
-
-    /// Lets no stack have more than it begins with. For testing what happens when there
-    /// is no more memory.
-    pub fn fail_to_grow(&mut self, enable: bool) -> &mut Config {
-        self.stacks.fails_to_grow = enable;
-        self
-    }
-
-    /// The generation that references to new stacks begin with. For testing what happens
-    /// at the last one.
-    pub fn first_generation(&mut self, generation: u64) -> &mut Config {
-        self.stacks.first_generation = generation;
-        self
-    }
-
-    /// How many blocks the table of stacks has room for, with block 0 and those of calls from
-    /// the host. Sixteen million by default. For testing what happens when it is full.
-    pub fn max_blocks(&mut self, count: usize) -> &mut Config {
-        self.stacks.blocks = count;
-        self
-    }
-
     /// How many stacks are made ready at a time, and kept ready
     /// at least. 16 by default; 1 to 65,536.
     pub fn stack_pool(&mut self, count: usize) -> &mut Config {
@@ -360,13 +325,6 @@ impl Config {
         self
     }
 
-    /// Has the kernel note what is written also where little is, and where comparing is faster.
-    /// For testing that what has changed is known.
-    pub fn watch_always(&mut self, enable: bool) -> &mut Config {
-        self.watch_always = enable;
-        self
-    }
-
     /// Tells `perf` the names of functions: each module that is loaded adds its own to
     /// `/tmp/perf-PID.map`, where `perf report` looks for them. Off by default. Loading fails if
     /// the file cannot be written.
@@ -393,50 +351,17 @@ impl Config {
         self
     }
 
-    /// Moves the running stack to other memory at every host call and every call
-    /// of the runtime, and every other stack when it is continued. Slow; for testing that nothing depends
-    /// on where a stack is.
-    pub fn move_stacks(&mut self, enable: bool) -> &mut Config {
-        self.move_stacks = enable;
-        self
-    }
-
-    /// Checks after every switch, every call of the runtime and every collection
-    /// that all that is known of the stacks of a store agrees. If it does not, the
-    /// call fails with an error that says so, and the store cannot be used any
-    /// more. Very slow; for finding bugs of the engine.
-    pub fn check_stacks(&mut self, enable: bool) -> &mut Config {
-        self.check_stacks = enable;
-        self
-    }
-
-    /// Stops functions wherever they could be interrupted, and lets them continue; calls
-    /// that can wait let others run each time. Turns
-    /// [`interruption`](Self::interruption) on. Slow; for testing that it can be done
-    /// anywhere.
-    pub fn stop_always(&mut self, enable: bool) -> &mut Config {
-        self.stop_always = enable;
-        self.interruption |= enable;
-        self
-    }
-
-    /// Parks every stack as soon as it is suspended. Slow; for testing that nobody
-    /// notices.
-    pub fn park_always(&mut self, enable: bool) -> &mut Config {
-        self.park_always = enable;
-        self
-    }
-
-    /// Puts a bug back. For showing that [`check_stacks`](Self::check_stacks)
+    /// Puts a bug back. For showing that [`Stress::check_stacks`]
     /// finds it.
     ///
     /// # Safety
     ///
     /// The engine is broken then: nothing may run in it that the bug leads to
     /// memory which is not its own.
+    #[cfg(feature = "mutations")]
     #[doc(hidden)]
     pub unsafe fn mutation(&mut self, mutation: Mutation) -> &mut Config {
-        self.stacks.mutation = Some(mutation);
+        self.stacks.mutation = ropewalk_runtime::stack::PutBack::bug(mutation);
         self
     }
 
@@ -539,11 +464,34 @@ impl Config {
         self
     }
 
-    /// Collects garbage at every allocation. Slow; for testing that every
-    /// reference is known.
-    pub fn collect_always(&mut self, enable: bool) -> &mut Config {
-        self.heap.collect_always = enable;
+    /// Sets in which ways the engine is tested. Every program must do the same in all of them:
+    ///
+    /// ```
+    /// use ropewalk::*;
+    ///
+    /// let mut config = Config::new();
+    /// config.stress(|stress| stress.check_stacks = true).stress(|stress| stress.move_stacks = true);
+    /// let engine = Engine::new(&config)?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn stress(&mut self, set: impl FnOnce(&mut Stress)) -> &mut Config {
+        set(&mut self.stress);
         self
+    }
+
+    /// The settings with what the ways of testing change in them.
+    pub(crate) fn resolved(&self) -> Config {
+        let mut config = self.clone();
+        let stress = self.stress;
+        config.interruption |= stress.stop_always;
+        config.heap.collect_always = stress.collect_always;
+        config.stacks.fails_to_grow = stress.fail_to_grow;
+        config.stacks.first_generation = stress.first_generation;
+        config.stacks.blocks = stress.max_blocks;
+        if stress.minimal_stacks {
+            (config.stacks.size, config.root_size) = (0, 0);
+        }
+        config
     }
 
     /// Fails if a setting has a value that it cannot have.
@@ -554,17 +502,17 @@ impl Config {
             bail!("these features are not implemented: {}", names.join(", "));
         }
         let ranges = [
-            ("max_activations", self.max_activations as u64, 1..=u64::MAX),
-            ("stack_pool", self.stacks.pool as u64, 1..=MAX_POOL),
-            ("max_blocks", self.stacks.blocks as u64, 2..=MAX_BLOCKS as u64),
-            ("first_generation", self.stacks.first_generation, 0..=LAST_GENERATION),
+            ("Config::max_activations", self.max_activations as u64, 1..=u64::MAX),
+            ("Config::stack_pool", self.stacks.pool as u64, 1..=MAX_POOL),
+            ("Stress::max_blocks", self.stacks.blocks as u64, 2..=MAX_BLOCKS as u64),
+            ("Stress::first_generation", self.stacks.first_generation, 0..=LAST_GENERATION),
         ];
         for (name, value, range) in ranges {
             if !range.contains(&value) {
                 let (least, most) = (range.start(), range.end());
                 match *most {
-                    u64::MAX => bail!("Config::{name} is at least {least}, not {value}"),
-                    _ => bail!("Config::{name} is {least} to {most}, not {value}"),
+                    u64::MAX => bail!("{name} is at least {least}, not {value}"),
+                    _ => bail!("{name} is {least} to {most}, not {value}"),
                 }
             }
         }

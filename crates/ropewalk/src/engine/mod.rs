@@ -120,6 +120,7 @@ impl std::fmt::Debug for Engine {
 impl Engine {
     /// An engine with these settings.
     pub fn new(config: &Config) -> Result<Engine> {
+        let config = &config.resolved();
         config.check()?;
         check_stack_size(config.stacks.limit.max(config.stacks.size))?;
         ropewalk_runtime::install_signal_handlers()
@@ -127,11 +128,11 @@ impl Engine {
         let root_size = config.root_size.min(config.stacks.limit);
         let arena = ArenaOptions { root_size, ..ArenaOptions::default() };
         let target = Target::host(config.opt_level)?
-            .move_stacks(config.move_stacks)
-            .check_stacks(config.check_stacks)
+            .move_stacks(config.stress.move_stacks)
+            .check_stacks(config.stress.check_stacks)
             .interruption(config.interruption)
             .fuel(config.consume_fuel)
-            .park_always(config.park_always)
+            .park_always(config.stress.park_always)
             .trace(config.trace)
             .snapshots(config.snapshots)
             .small_memories(config.memory_reservation < MEMORY32_RESERVATION)
@@ -232,16 +233,12 @@ impl Engine {
             heap: self.config().heap,
             max_activations: self.config().max_activations,
             stacks: self.config().stacks,
-            move_stacks: self.config().move_stacks,
-            check_stacks: self.config().check_stacks,
+            stress: self.config().stress,
             interruption: self.config().interruption,
             consume_fuel: self.config().consume_fuel,
-            stop_always: self.config().stop_always,
-            park_always: self.config().park_always,
             trace: self.config().trace,
             snapshots: self.config().snapshots,
             watch_pages: self.config().watch_written_pages,
-            watch_always: self.config().watch_always,
             native_debug: self.config().native_debug,
         }
     }
@@ -270,7 +267,7 @@ impl Engine {
     /// The code by which functions of a type call the host.
     pub(crate) fn host_trampoline(&self, type_id: u32) -> Result<*const c_void> {
         if in_registers(&self.types().func_type(type_id)) {
-            return Ok(host_words(self.config().move_stacks, self.config().trace));
+            return Ok(host_words(self.config().stress.move_stacks, self.config().trace));
         }
         self.trampoline(TrampolineKind::Host, type_id)
     }

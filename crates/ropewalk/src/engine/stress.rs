@@ -39,37 +39,47 @@ pub const DEFAULT: Mode = Mode::new("default", |config| config);
 /// switches or calls the host at each step, copies the square of this.
 const MOVED: usize = 256 << 10;
 /// Stacks move all the time.
-pub const MOVE: Mode =
-    Mode::new("move stacks", |config| config.move_stacks(true).max_wasm_stack(MOVED));
+pub const MOVE: Mode = Mode::new("move stacks", |config| {
+    config.stress(|stress| stress.move_stacks = true).max_wasm_stack(MOVED)
+});
 /// Every allocation collects. The stacks that it visits do not become too large either.
-pub const COLLECT: Mode =
-    Mode::new("collect always", |config| config.collect_always(true).max_wasm_stack(1 << 20));
+pub const COLLECT: Mode = Mode::new("collect always", |config| {
+    config.stress(|stress| stress.collect_always = true).max_wasm_stack(1 << 20)
+});
 /// Both of these.
 pub const COLLECT_AND_MOVE: Mode = Mode::new("collect always, move stacks", |config| {
-    config.collect_always(true).move_stacks(true).max_wasm_stack(MOVED)
+    config
+        .stress(|stress| stress.collect_always = true)
+        .stress(|stress| stress.move_stacks = true)
+        .max_wasm_stack(MOVED)
 });
 /// Every stack is parked as soon as it is suspended.
-pub const PARK: Mode =
-    Mode::new("park always", |config| config.park_always(true).max_wasm_stack(MOVED));
+pub const PARK: Mode = Mode::new("park always", |config| {
+    config.stress(|stress| stress.park_always = true).max_wasm_stack(MOVED)
+});
 /// The records of stacks are checked all the time. The frames that this visits do not
 /// become too many either.
-pub const CHECK: Mode =
-    Mode::new("check stacks", |config| config.check_stacks(true).max_wasm_stack(1 << 20));
+pub const CHECK: Mode = Mode::new("check stacks", |config| {
+    config.stress(|stress| stress.check_stacks = true).max_wasm_stack(1 << 20)
+});
 /// Frames list all their pointers, so that stores can be written down.
 pub const SNAPSHOTS: Mode = Mode::new("snapshots", |config| config.snapshots(true));
 /// The same, and after a snapshot the kernel notes everything that is written.
-pub const WATCH: Mode =
-    Mode::new("watch written pages", |config| config.snapshots(true).watch_always(true));
+pub const WATCH: Mode = Mode::new("watch written pages", |config| {
+    config.snapshots(true).stress(|stress| stress.watch_always = true)
+});
 /// Functions stop wherever they could be interrupted.
-pub const STOP: Mode = Mode::new("stop always", |config| config.stop_always(true));
+pub const STOP: Mode =
+    Mode::new("stop always", |config| config.stress(|stress| stress.stop_always = true));
 /// Stacks are made one at a time.
 pub const POOL_OF_ONE: Mode = Mode::new("a pool of one stack", |config| config.stack_pool(1));
 /// Stacks have room for few frames, and never get more.
 pub const SMALL_STACKS: Mode = Mode::new("small stacks that do not grow", |config| {
-    config.stack_size(16 << 10).fail_to_grow(true)
+    config.stack_size(16 << 10).stress(|stress| stress.fail_to_grow = true)
 });
 /// Stacks have no room, and grow all the time.
-pub const MINIMAL_STACKS: Mode = Mode::new("minimal stacks", |config| config.minimal_stacks(true));
+pub const MINIMAL_STACKS: Mode =
+    Mode::new("minimal stacks", |config| config.stress(|stress| stress.minimal_stacks = true));
 /// Memories reserve nothing but their guards, and move whenever they grow.
 pub const SMALL_MEMORIES: Mode =
     Mode::new("small reservations of memories", |config| config.memory_reservation(0));
@@ -87,10 +97,18 @@ pub const SMALL_CODE: Mode =
     Mode::new("optimised for size too", |config| config.opt_level(OptLevel::SpeedAndSize));
 /// References to stacks begin with the last generation, or near it.
 pub const GENERATIONS_LEFT: [Mode; 4] = [
-    Mode::new("0 generations left", |config| config.first_generation(LAST_GENERATION)),
-    Mode::new("1 generations left", |config| config.first_generation(LAST_GENERATION - 1)),
-    Mode::new("2 generations left", |config| config.first_generation(LAST_GENERATION - 2)),
-    Mode::new("4 generations left", |config| config.first_generation(LAST_GENERATION - 4)),
+    Mode::new("0 generations left", |config| {
+        config.stress(|stress| stress.first_generation = LAST_GENERATION)
+    }),
+    Mode::new("1 generations left", |config| {
+        config.stress(|stress| stress.first_generation = LAST_GENERATION - 1)
+    }),
+    Mode::new("2 generations left", |config| {
+        config.stress(|stress| stress.first_generation = LAST_GENERATION - 2)
+    }),
+    Mode::new("4 generations left", |config| {
+        config.stress(|stress| stress.first_generation = LAST_GENERATION - 4)
+    }),
 ];
 
 /// Every combination of moving stacks and collecting.

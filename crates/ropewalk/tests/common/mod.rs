@@ -104,8 +104,10 @@ pub fn engines_with_max_stacks(count: usize) -> Vec<Engine> {
 
 /// Engines whose stacks have only so many generations left.
 pub fn few_generations(left: u64) -> Vec<Engine> {
-    let limited =
-        |mode: Mode| Engine::new(mode.config().first_generation(LAST_GENERATION - left)).unwrap();
+    let limited = |mode: Mode| {
+        Engine::new(mode.config().stress(|stress| stress.first_generation = LAST_GENERATION - left))
+            .unwrap()
+    };
     [DEFAULT, COLLECT_AND_MOVE].map(limited).into()
 }
 

@@ -175,7 +175,7 @@ fn every_public_function_that_takes_two_handles_has_a_row() {
 /// An engine in whose stores everything is checked.
 fn checked_engine() -> Engine {
     let mut config = Config::new();
-    config.snapshots(true).interruption(true).check_stacks(true);
+    config.snapshots(true).interruption(true).stress(|stress| stress.check_stacks = true);
     Engine::new(&config).unwrap()
 }
 

@@ -139,7 +139,7 @@ impl Case {
 /// and where all is compared.
 fn configs() -> [Config; 3] {
     let [mut always, normal, mut never] = [Config::new(), Config::new(), Config::new()];
-    always.watch_always(true);
+    always.stress(|stress| stress.watch_always = true);
     never.watch_written_pages(false);
     [always, normal, never]
 }

@@ -21,7 +21,7 @@ static CALLS: RuntimeCalls = RuntimeCalls {
 
 /// A new store. It is boxed because generated code knows its address.
 pub fn new_store(options: StoreOptions) -> Box<Store> {
-    let table = match options.check_stacks {
+    let table = match options.stress.check_stacks {
         false => &TABLE,
         true => &CHECKED_TABLE,
     };

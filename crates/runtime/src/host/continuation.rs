@@ -321,7 +321,7 @@ impl Store {
                 }
             }
             self.trace_suspend_call(to, tag_of_handler(word) as *const TagDef);
-            if self.options.move_stacks {
+            if self.options.stress.move_stacks {
                 self.move_stack(to);
             }
             Ok(Passage { to, signal, reference })
@@ -593,7 +593,7 @@ impl Store {
     /// Notes what the first values of the transfer area are, if stacks are checked.
     #[inline]
     pub fn tag_transferred(&mut self, classes: impl FnOnce(&Store) -> Vec<ValueClass>) {
-        if self.options.check_stacks {
+        if self.options.stress.check_stacks {
             self.set_tags(classes);
         }
     }

@@ -94,7 +94,7 @@ pub unsafe fn switch(
                 let block = store.consume_held(reference, StackKind::Bag)?;
                 let left = (*root).reference | kind_bits(StackKind::Bag);
                 store.transfer(count, RawVal::from_u64(left));
-                if store.options.check_stacks {
+                if store.options.stress.check_stacks {
                     store.set_tag(count, ValueClass::Ref);
                 }
                 store.context_mut().base = block;

@@ -550,10 +550,10 @@ impl Store {
         if self.stacks.may_give_back() && self.running.depth == 0 {
             self.trim_stacks();
         }
-        if self.options.park_always {
+        if self.options.stress.park_always {
             self.park_stacks(Park::All);
         }
-        if self.options.check_stacks {
+        if self.options.stress.check_stacks {
             self.check_now()?;
         }
         Ok(())

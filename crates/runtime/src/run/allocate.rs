@@ -58,7 +58,7 @@ impl Store {
     /// Collects, and makes room for `needed` bytes more.
     pub(crate) fn collect(&mut self, needed: usize) -> Result<(), TrapCode> {
         self.free_released();
-        if self.options.park_always && !self.is_poisoned() {
+        if self.options.stress.park_always && !self.is_poisoned() {
             self.park_stacks(Park::All);
         }
         let maximum = self.heap.maximum();

@@ -71,7 +71,7 @@ pub(super) fn copy_reachable(store: &mut Store, lists: Lists, base: usize, clean
         stacks,
         was_pending,
         pending,
-        references: store.options.check_stacks.then(|| CheckReferences::begin(store)),
+        references: store.options.stress.check_stacks.then(|| CheckReferences::begin(store)),
     };
     store.visit_roots(running, &mut copier);
     let mut scan = base;

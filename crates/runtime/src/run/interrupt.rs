@@ -29,7 +29,7 @@ use std::task::{Context, Poll};
 impl Store {
     /// How a function continues that has seen that it must stop, with these registers.
     fn pause(&mut self, registers: &PausedRegisters) -> Outcome {
-        if self.options.move_stacks {
+        if self.options.stress.move_stacks {
             // SAFETY: the running stack is alive, and left in a call.
             unsafe { self.move_stack(self.context().stack) };
         }
@@ -156,7 +156,7 @@ pub(crate) unsafe extern "C" fn paused(
     // store. The registers lie in the stub's frame.
     let (store, registers) = unsafe { (Store::from_context(context), &*registers) };
     let outcome = store.pause(registers);
-    let outcome = match store.options.check_stacks && outcome.ended == GO_ON {
+    let outcome = match store.options.stress.check_stacks && outcome.ended == GO_ON {
         true => store.check_after(outcome, false),
         false => outcome,
     };

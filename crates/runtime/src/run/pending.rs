@@ -278,7 +278,7 @@ pub unsafe fn resume_activation(
                 CATCH => stubs::enter_landing(context, outcome.value),
                 GO_ON | SUSPEND => {
                     let Passage { to, signal, reference } = (*context).passage;
-                    if store.options.move_stacks {
+                    if store.options.stress.move_stacks {
                         store.move_stack(to);
                     }
                     stubs::enter_stack(context, to, signal, reference)

@@ -94,7 +94,7 @@ impl Since {
             watches: (0..count).map(|_| Watch::No).collect(),
             unprotected: Vec::new(),
             begins_anew: false,
-            smallest: if store.options.watch_always { 0 } else { COPIED },
+            smallest: if store.options.stress.watch_always { 0 } else { COPIED },
             counts,
             collections: store.heap.collections(),
             symbols: Vec::new(),

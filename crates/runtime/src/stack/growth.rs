@@ -75,7 +75,7 @@ impl fmt::Display for NoRoom {
             NoRoom::Undecided => f.write_str(Undecided::DETAIL),
             // As it is now, right after it was reached.
             NoRoom::Machine(bytes) => MachineLimit::found(*bytes).fmt(f),
-            NoRoom::Fails => f.write_str("stacks do not grow (Config::fail_to_grow)"),
+            NoRoom::Fails => f.write_str("stacks do not grow (Stress::fail_to_grow)"),
         }
     }
 }

@@ -28,7 +28,7 @@ pub(crate) use bound::Bound;
 pub(crate) use idle::Park;
 pub use leave_point::LeavePoint;
 pub(crate) use left::LeftAt;
-pub use mutation::Mutation;
+pub use mutation::{Mutation, PutBack};
 pub(crate) use not_copied::NotCopied;
 pub(crate) use park::{bytes_in_frames, end_of_frames, packed_frames, packed_size, parked_sp};
 pub(crate) use relocate::{Quarantine, move_links, move_root};

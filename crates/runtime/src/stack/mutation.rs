@@ -16,3 +16,28 @@ pub enum Mutation {
     /// The engine panics while it frees what a trap has left.
     EndingPanics,
 }
+
+/// The bug that was put back, if one was. Only tests of the check of stacks are compiled with the
+/// feature `mutations`; in any other build there is none.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PutBack(#[cfg(feature = "mutations")] Option<Mutation>);
+
+impl PutBack {
+    /// Puts a bug back.
+    #[cfg(feature = "mutations")]
+    pub fn bug(mutation: Mutation) -> PutBack {
+        PutBack(Some(mutation))
+    }
+
+    /// Whether it is this one.
+    #[cfg(feature = "mutations")]
+    pub(crate) fn is(self, mutation: Mutation) -> bool {
+        self.0 == Some(mutation)
+    }
+
+    /// Whether it is this one.
+    #[cfg(not(feature = "mutations"))]
+    pub(crate) fn is(self, _: Mutation) -> bool {
+        false
+    }
+}

@@ -20,7 +20,7 @@ use super::holding::Holding;
 use super::idle::Idle;
 use super::known_sites::KnownSites;
 use super::marks::MarkLists;
-use super::mutation::Mutation;
+use super::mutation::{Mutation, PutBack};
 use super::packed::Packed;
 use super::slots::Slots;
 use crate::os::mapping::{Map, PAGE};
@@ -67,7 +67,7 @@ pub struct StackOptions {
     /// happens at the last one.
     pub first_generation: u64,
     /// A bug to put back, for tests of the check.
-    pub mutation: Option<Mutation>,
+    pub mutation: PutBack,
 }
 
 impl Default for StackOptions {
@@ -82,7 +82,7 @@ impl Default for StackOptions {
             pool: 16,
             blocks: MAX_BLOCKS,
             first_generation: 0,
-            mutation: None,
+            mutation: PutBack::default(),
         }
     }
 }
@@ -128,7 +128,7 @@ pub(crate) struct Stacks {
     pub(super) memory: usize,
     /// The generation that new blocks begin with.
     first_generation: u64,
-    mutation: Option<Mutation>,
+    mutation: PutBack,
     /// From how many stacks and retired blocks on a collection comes before new
     /// stacks.
     threshold: usize,
@@ -520,7 +520,7 @@ impl Stacks {
             *old = ControlBlock::BLANK;
         }
         let old = self.number_of(old).expect("a block of the table");
-        if self.mutation != Some(Mutation::MarksStayBehind) {
+        if !self.mutation.is(Mutation::MarksStayBehind) {
             self.marks.hand_over(old, number);
         }
         self.grown.hand_over(old, number);

@@ -1,5 +1,6 @@
 //! What generated code sees of a new store.
 
+use super::stress::Stress;
 use super::{EntryPoints, StoreOptions};
 use crate::arch::{bytes, stubs};
 use ropewalk_abi::stack::FIRST_CAPTURE;
@@ -13,7 +14,7 @@ pub(super) fn new(
     entry_points: &EntryPoints,
     no_parent: *mut ControlBlock,
 ) -> StoreContext {
-    let &StoreOptions { move_stacks, trace, .. } = options;
+    let &StoreOptions { stress: Stress { move_stacks, check_stacks, .. }, trace, .. } = options;
     let call_builtin = match move_stacks {
         false => stubs::call_builtin as *const (),
         true => stubs::call_builtin_moving as *const (),
@@ -27,7 +28,7 @@ pub(super) fn new(
         false => (stubs::finish as *const (), stubs::finish_with as *const ()),
         true => (stubs::finish_traced as *const (), stubs::finish_with_traced as *const ()),
     };
-    let deliver = match options.check_stacks {
+    let deliver = match check_stacks {
         false => stubs::deliver as *const (),
         true => stubs::deliver_checked as *const (),
     };

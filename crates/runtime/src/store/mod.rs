@@ -16,6 +16,7 @@ pub mod running;
 pub(crate) mod slot;
 pub mod snapshots;
 mod statistics;
+pub mod stress;
 mod transfer;
 
 pub use options::StoreOptions;
@@ -79,7 +80,7 @@ impl Store {
         let id = StoreId::next();
         let running = Running::new(&options, id);
         let budget = Budget::default();
-        if options.stop_always {
+        if options.stress.stop_always {
             budget.interrupts.stop_always();
         }
         let mut stacks = Stacks::new(&options.stacks, options.arena.take_table());
@@ -212,7 +213,7 @@ impl Store {
     #[cold]
     pub(crate) unsafe fn watch_switch(&mut self, to: *mut ControlBlock) {
         self.trace_switch(to, 0, ptr::null());
-        if self.options.move_stacks {
+        if self.options.stress.move_stacks {
             // SAFETY: the caller's promise.
             unsafe { self.move_stack(to) };
         }

@@ -1,5 +1,6 @@
 //! How a store behaves.
 
+use super::stress::Stress;
 use crate::code::types::TypeRegistry;
 use crate::heap::HeapOptions;
 use crate::stack::{Arena, StackOptions};
@@ -26,27 +27,18 @@ pub struct StoreOptions {
     pub stacks: StackOptions,
     /// How many activations may be nested.
     pub max_activations: usize,
-    /// Whether the running stack moves at every host call and builtin, and another
-    /// when it is continued, to show that they can.
-    pub move_stacks: bool,
-    /// Whether the records of all stacks are checked after every transition.
-    pub check_stacks: bool,
-    /// Whether functions look whether they are to stop.
+    /// In which ways the engine is tested.
+    pub stress: Stress,
+    /// Whether functions poll for interruption.
     pub interruption: bool,
     /// Whether what functions execute is counted.
     pub consume_fuel: bool,
-    /// Whether functions stop at every check point, to show that they can.
-    pub stop_always: bool,
-    /// Whether every stack is parked as soon as it is suspended.
-    pub park_always: bool,
     /// Whether what the stacks do is recorded.
     pub trace: bool,
-    /// Whether it can be written down: frames list all their pointers.
+    /// Whether snapshots can be taken: frames list all their pointers.
     pub snapshots: bool,
-    /// Whether the kernel is to note which pages are written after a snapshot.
+    /// Whether dirty pages are tracked after a snapshot.
     pub watch_pages: bool,
-    /// Whether it is also to do that for what is small.
-    pub watch_always: bool,
-    /// Whether native debuggers are to know it.
+    /// Whether native debuggers know it.
     pub native_debug: bool,
 }

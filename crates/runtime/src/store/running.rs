@@ -3,6 +3,7 @@
 use super::Store;
 use super::options::StoreOptions;
 use super::pending::{AwaitedCall, PendingCall, WaitingActivation};
+use super::stress::Stress;
 use crate::arch::stubs;
 use crate::heap::OwnedRoot;
 use crate::report::backtrace::Backtrace;
@@ -90,7 +91,8 @@ pub(crate) struct ExtraWork {
 
 impl Running {
     pub fn new(options: &StoreOptions, id: StoreId) -> Running {
-        let &StoreOptions { move_stacks, check_stacks, park_always, trace, .. } = options;
+        let &StoreOptions { stress, trace, .. } = options;
+        let Stress { move_stacks, check_stacks, park_always, .. } = stress;
         Running {
             roots: Vec::new(),
             spare_roots: Vec::new(),

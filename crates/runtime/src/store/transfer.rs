@@ -43,7 +43,7 @@ impl Store {
         let (count, rest) = (bound.count(), bound.rest());
         self.check_transferred(&ty.params()[count..]);
         // With a bug that can be put back they come last.
-        let is_last = self.options.stacks.mutation == Some(Mutation::BoundValuesLast);
+        let is_last = self.options.stacks.mutation.is(Mutation::BoundValuesLast);
         let (first_bound, first_given) = if is_last { (rest, 0) } else { (0, count) };
         for slot in (0..rest).rev() {
             let (value, tag) = (self.transferred(slot), *self.tag(slot));
@@ -60,7 +60,7 @@ impl Store {
     /// Checks that the first values are of the classes of some types, if stacks are
     /// checked. What is wrong is found with the next check.
     pub(crate) fn check_transferred(&mut self, types: &[ValType]) {
-        if !self.options.check_stacks {
+        if !self.options.stress.check_stacks {
             return;
         }
         for (slot, &ty) in types.iter().enumerate() {

@@ -191,7 +191,7 @@ fn every_one_arrives_while_every_allocation_collects() {
 fn so_many_that_a_stack_does_not_hold_them_exhaust_it() {
     for (size, counts) in [(8 << 10, &[300, 998][..]), (16 << 10, &[300]), (24 << 10, &[998])] {
         let mut config = Config::new();
-        config.stack_size(size).fail_to_grow(true);
+        config.stack_size(size).stress(|stress| stress.fail_to_grow = true);
         let engine = Engine::new(&config).expect("the size is supported");
         for &count in counts {
             let binary = ropewalk_text::Text::parse(&module(count)).expect("well-formed");

@@ -186,7 +186,7 @@ impl Store {
         }
         // SAFETY: as above.
         unsafe {
-            if self.options.stacks.mutation != Some(Mutation::ExtenderStays) {
+            if !self.options.stacks.mutation.is(Mutation::ExtenderStays) {
                 (*base).extender = ptr::null_mut();
             }
             (*base).group(running);

@@ -47,9 +47,9 @@ impl Store {
         // SAFETY: the running stack's block is alive.
         let block = unsafe { &mut *running };
         let level = level.try_into().unwrap_or(u16::MAX);
-        block.marks = match self.options.stacks.mutation {
-            Some(Mutation::MarksComeBack) => level,
-            _ => block.marks.min(level),
+        block.marks = match self.options.stacks.mutation.is(Mutation::MarksComeBack) {
+            true => level,
+            false => block.marks.min(level),
         };
     }
 

@@ -502,7 +502,7 @@ pub(crate) unsafe extern "C" fn host_called(
 ) {
     // SAFETY: generated code holds no reference to the store.
     let store = unsafe { Store::from_context(context) };
-    if store.options.move_stacks {
+    if store.options.stress.move_stacks {
         // SAFETY: the running stack is alive.
         unsafe { store.move_stack(store.context().stack) };
     }

@@ -34,7 +34,7 @@ impl Store {
     /// it.
     pub(crate) fn abandon_extension(&mut self) {
         let base = self.base_of_running();
-        if self.options.stacks.mutation == Some(Mutation::LandingKeepsExtender) {
+        if self.options.stacks.mutation.is(Mutation::LandingKeepsExtender) {
             return;
         }
         // SAFETY: running stacks and those that wait for them are alive.
