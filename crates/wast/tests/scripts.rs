@@ -5,6 +5,9 @@
 //! generation; while every suspended stack is parked; and while all that is known of
 //! stacks is checked.
 
+mod sample;
+
+use sample::Sample;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -15,7 +18,8 @@ use ropewalk_wast::{Report, WastRunner};
 
 #[test]
 fn every_script_passes() {
-    check(stress::DEFAULT);
+    assert!(!scripts().is_empty(), "there are no scripts");
+    run(&runner(&stress::DEFAULT.config()), &Sample::all(), |_| false);
 }
 
 /// Held while stacks move: two threads that change their mappings all the time
@@ -269,18 +273,23 @@ fn runner(config: &Config) -> WastRunner {
     WastRunner::new(&Engine::new(config).expect("the configuration is supported"))
 }
 
-/// Checks all scripts but some.
+/// Checks a sample of the scripts but some.
 fn check_on(runner: &WastRunner, is_left_out: impl Fn(&str) -> bool) {
-    let mut total = Report::default();
+    run(runner, &Sample::of_this_test(), is_left_out);
+}
+
+fn run(runner: &WastRunner, sample: &Sample, is_left_out: impl Fn(&str) -> bool) {
+    let (mut total, mut chosen) = (Report::default(), 0);
     for script in scripts() {
         let name = script.file_name().expect("a script has a name").to_string_lossy();
-        if is_left_out(&name) {
+        if is_left_out(&name) || !sample.has(&name) {
             continue;
         }
+        chosen += 1;
         let text = fs::read_to_string(&script).expect("a script is text");
         total.merge(runner.run_script(&name, &text));
     }
-    assert!(total.passed > 0, "there are no scripts");
+    assert!(total.passed > 0 || chosen == 0, "the scripts are empty");
     assert!(total.failures.is_empty(), "{total}");
 }
 
