@@ -5,7 +5,8 @@ use std::process::{Command, ExitStatus, Output};
 
 use anyhow::{Context, Result, bail};
 
-use crate::row::{Row, Run, Side};
+use crate::Entry;
+use crate::row::{Run, Side};
 
 /// The option, followed by what [`request`] makes and [`answer`] takes.
 pub const OPTION: &str = "--apart";
@@ -41,10 +42,10 @@ fn parse(output: &str) -> Option<Run> {
 }
 
 /// Does what a request asks and prints the figures.
-pub fn answer(rows: &[&Row], request: &str) -> Result<()> {
+pub fn answer(entries: &[Entry], request: &str) -> Result<()> {
     let words = request.split(' ').map(str::parse).collect::<Result<Vec<i64>, _>>()?;
     let &[row, theirs, round, size] = words.as_slice() else { bail!("not a request: {request}") };
-    let row = rows.get(usize::try_from(row)?).context("no such row")?;
+    let row = &entries.get(usize::try_from(row)?).context("no such row")?.row;
     let prepare = match &row.rival {
         Some(rival) if theirs == 1 => &rival.prepare,
         _ => &row.ours,

@@ -47,7 +47,7 @@ use clap::Parser;
 
 use apart::Which;
 use measure::{Measured, Sides};
-use report::Report;
+use report::Table;
 use row::Row;
 use table::Style;
 
@@ -84,22 +84,20 @@ impl Arguments {
     }
 }
 
-/// The place in the document that says when and where the tables were measured.
-const MACHINE: &str = "machine";
-
-/// Rows that answer one question.
-struct Table {
-    name: &'static str,
-    rows: Vec<Row>,
+/// A row, and the table of the document that it belongs to.
+struct Entry {
+    table: Table,
+    row: Row,
 }
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let tables = tables();
+    let entries = entries();
+    let rounds = arguments.rounds.into();
     let done = match &arguments.apart {
-        None if arguments.report => write_report(&tables, arguments.rounds.into()),
-        None => print_rows(&tables, &arguments),
-        Some(request) => apart::answer(&rows(&tables).collect::<Vec<_>>(), request).map(|()| true),
+        None if arguments.report => report::write(&entries, rounds),
+        None => print_rows(&entries, &arguments),
+        Some(request) => apart::answer(&entries, request).map(|()| true),
     };
     match done {
         Ok(true) => ExitCode::SUCCESS,
@@ -112,11 +110,14 @@ fn main() -> ExitCode {
 }
 
 /// Prints the rows that are asked for. Returns whether all of them have figures.
-fn print_rows(tables: &[Table], arguments: &Arguments) -> Result<bool> {
+fn print_rows(entries: &[Entry], arguments: &Arguments) -> Result<bool> {
     let style = arguments.style();
     let mut good = true;
     style.print_head();
-    for (index, row) in rows(tables).enumerate().filter(|(_, row)| arguments.wants(row)) {
+    for (index, Entry { row, .. }) in entries.iter().enumerate() {
+        if !arguments.wants(row) {
+            continue;
+        }
         let outcome = measured(index, row, arguments.rounds.into());
         println!("{}", style.row(row, &outcome));
         good &= outcome.is_ok();
@@ -124,29 +125,7 @@ fn print_rows(tables: &[Table], arguments: &Arguments) -> Result<bool> {
     Ok(good)
 }
 
-/// Writes all tables of the document. Returns whether all rows have figures.
-fn write_report(tables: &[Table], rounds: usize) -> Result<bool> {
-    let names: Vec<_> = tables.iter().map(|table| table.name).chain([MACHINE]).collect();
-    let mut report = Report::open(&names)?;
-    let mut good = true;
-    let revision = report::revision();
-    let measured_on = format!("{}, {revision}, {rounds} rounds.", machine::description());
-    report.set(MACHINE, &[measured_on])?;
-    let mut index = 0;
-    for table in tables {
-        let mut lines = Style::Markdown.head();
-        for row in &table.rows {
-            let outcome = measured(index, row, rounds);
-            lines.push(Style::Markdown.row(row, &outcome));
-            good &= outcome.is_ok();
-            index += 1;
-        }
-        report.set(table.name, &lines)?;
-    }
-    report.save()?;
-    Ok(good)
-}
-
+/// Measures a row, known by its place among all entries.
 fn measured(index: usize, row: &Row, rounds: usize) -> Result<Measured> {
     progress(row.name);
     let outcome = sides(index, row).and_then(|sides| measure::measure(row, sides, rounds));
@@ -166,30 +145,26 @@ fn sides(index: usize, row: &Row) -> Result<Sides> {
     Ok(Sides { ours: (row.ours)()?, theirs })
 }
 
-/// All tables, in the order of the document.
-fn tables() -> Vec<Table> {
-    let table = |name, rows| Table { name, rows };
-    vec![
-        table("programs", programs::rows()),
-        table("embedding", embedding::rows()),
-        table("products", products::rows()),
-        table("gc", gc::rows()),
-        table("exceptions", exceptions::rows()),
-        table("continuations", continuations::rows()),
-        table("deep", deep::rows()),
-        table("binding", binding::rows()),
-        table("copies", copies::rows()),
-        table("waiting", waiting::rows()),
-        table("designs", designs::rows()),
-        table("depths", depths::rows()),
-        table("clauses", clauses::rows()),
-        table("interruption", interruption::rows()),
-        table("tracing", tracing::rows()),
-    ]
-}
-
-fn rows(tables: &[Table]) -> impl Iterator<Item = &Row> {
-    tables.iter().flat_map(|table| &table.rows)
+fn entries() -> Vec<Entry> {
+    let groups = [
+        (Table::Plain, programs::rows()),
+        (Table::Calls, embedding::rows()),
+        (Table::Compiling, products::rows()),
+        (Table::Collection, gc::rows()),
+        (Table::Exceptions, exceptions::rows()),
+        (Table::Continuations, continuations::rows()),
+        (Table::Memory, deep::rows()),
+        (Table::Continuations, binding::rows()),
+        (Table::Copies, copies::rows()),
+        (Table::Waiting, waiting::rows()),
+        (Table::Designs, designs::rows()),
+        (Table::Designs, depths::rows()),
+        (Table::Continuations, clauses::rows()),
+        (Table::Interruption, interruption::rows()),
+        (Table::Tracing, tracing::rows()),
+    ];
+    let entry = |group: Table| move |row: Row| Entry { table: group.of_row(&row), row };
+    groups.into_iter().flat_map(|(group, rows)| rows.into_iter().map(entry(group))).collect()
 }
 
 /// Shows what is under way, on a terminal only; the next call replaces it.
@@ -206,7 +181,7 @@ mod tests {
 
     #[test]
     fn engines_agree_on_tiny_runs() -> Result<()> {
-        for row in rows(&tables()) {
+        for Entry { row, .. } in entries() {
             let ours = (row.ours)()?(0, row.size.tiny)?;
             if let Some(rival) = &row.rival {
                 let theirs = (rival.prepare)()?(0, rival.size.tiny)?;

@@ -14,55 +14,182 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 
-/// The document, from the root of the repository.
+use crate::measure::{Comparison, Measured, Theirs};
+use crate::row::{Row, Unit};
+use crate::table::{Style, doubt, ratio};
+use crate::{Entry, machine, measured};
+
+/// The document.
 const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/BENCHMARKS.md");
 
 const BEGIN: &str = "<!-- figures: ";
 const END: &str = "<!-- end -->";
 
-/// The document, read and checked: it has one place for each table.
-pub struct Report {
-    text: String,
+/// The place of the line that says when and where the tables were measured.
+const MACHINE: &str = "machine";
+
+/// The place of the rows in which a peer is faster.
+const SLOWER: &str = "slower";
+
+/// A ratio that is no noise.
+const CLEARLY_SLOWER: f64 = 1.05;
+
+/// A table of the document.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Table {
+    Plain,
+    Calls,
+    Interruption,
+    Continuations,
+    Designs,
+    Exceptions,
+    Collection,
+    Waiting,
+    Memory,
+    Compiling,
+    Copies,
+    Tracing,
 }
 
-impl Report {
-    /// Reads the document. Fails if a table has no place, or a place no table.
-    pub fn open(tables: &[&str]) -> Result<Report> {
-        let text =
-            fs::read_to_string(DOCUMENT).with_context(|| format!("cannot read {DOCUMENT}"))?;
-        check(&text, tables)?;
-        Ok(Report { text })
+impl Table {
+    const ALL: [Table; 12] = [
+        Table::Plain,
+        Table::Calls,
+        Table::Interruption,
+        Table::Continuations,
+        Table::Designs,
+        Table::Exceptions,
+        Table::Collection,
+        Table::Waiting,
+        Table::Memory,
+        Table::Compiling,
+        Table::Copies,
+        Table::Tracing,
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            Table::Plain => "plain",
+            Table::Calls => "calls",
+            Table::Interruption => "interruption",
+            Table::Continuations => "continuations",
+            Table::Designs => "designs",
+            Table::Exceptions => "exceptions",
+            Table::Collection => "collection",
+            Table::Waiting => "waiting",
+            Table::Memory => "memory",
+            Table::Compiling => "compiling",
+            Table::Copies => "copies",
+            Table::Tracing => "tracing",
+        }
     }
 
-    /// Puts a table into its place.
-    pub fn set(&mut self, table: &str, lines: &[String]) -> Result<()> {
-        self.text = replaced(&self.text, table, &lines.join("\n"))?;
-        Ok(())
+    /// The table of a row, from the table of its group.
+    pub fn of_row(self, row: &Row) -> Table {
+        let begins = |prefixes: &[&str]| prefixes.iter().any(|prefix| row.name.starts_with(prefix));
+        match self {
+            Table::Plain if row.name == "call host" => Table::Calls,
+            Table::Calls if begins(&["compile", "load "]) => Table::Compiling,
+            Table::Continuations if begins(&["live, ", "abandon, resident"]) => Table::Memory,
+            Table::Continuations if begins(&["collection, "]) => Table::Collection,
+            Table::Continuations if begins(&["stack: ", "fiber: ", "first-class: "]) => {
+                Table::Designs
+            }
+            Table::Waiting if row.unit == Unit::Bytes => Table::Memory,
+            group => group,
+        }
     }
+}
 
-    /// Writes the document.
-    pub fn save(&self) -> Result<()> {
-        fs::write(DOCUMENT, &self.text).with_context(|| format!("cannot write {DOCUMENT}"))
+/// Measures all rows and writes all tables. Returns whether all rows have figures.
+pub fn write(entries: &[Entry], rounds: usize) -> Result<bool> {
+    let mut text = read()?;
+    let outcomes: Vec<_> = entries
+        .iter()
+        .enumerate()
+        .map(|(index, entry)| (entry, measured(index, &entry.row, rounds)))
+        .collect();
+    let machine = format!("{}, {}, {rounds} rounds.", machine::description(), revision());
+    text = replaced(&text, MACHINE, &[machine])?;
+    text = replaced(&text, SLOWER, &table(outcomes.iter().filter(|(_, o)| is_slower(o))))?;
+    for place in Table::ALL {
+        let rows = outcomes.iter().filter(|(entry, _)| entry.table == place);
+        let lines = match place {
+            Table::Interruption => interruption(&rows.collect::<Vec<_>>()),
+            _ => table(rows),
+        };
+        text = replaced(&text, place.name(), &lines)?;
+    }
+    fs::write(DOCUMENT, text).with_context(|| format!("cannot write {DOCUMENT}"))?;
+    Ok(outcomes.iter().all(|(_, outcome)| outcome.is_ok()))
+}
+
+type Outcome<'a> = (&'a Entry, Result<Measured>);
+
+fn table<'a>(outcomes: impl Iterator<Item = &'a Outcome<'a>>) -> Vec<String> {
+    let row = |(entry, outcome): &Outcome<'_>| Style::Markdown.row(&entry.row, outcome);
+    Style::Markdown.head().into_iter().chain(outcomes.map(row)).collect()
+}
+
+/// Whether a peer is faster in a row, not we ourselves in another way.
+fn is_slower((entry, outcome): &Outcome<'_>) -> bool {
+    let Ok(Measured { theirs: Theirs::Compared(found), .. }) = outcome else { return false };
+    let rival = entry.row.rival.as_ref().map_or("", |rival| rival.name);
+    let is_peer = rival.starts_with("wasmtime") && !rival.ends_with("without");
+    let [_, median, _] = found.rounds;
+    (is_peer || rival == "corosensei") && found.ratio.min(median) > CLEARLY_SLOWER
+}
+
+/// One line for each program: four rows become the cells of one.
+fn interruption(outcomes: &[&Outcome<'_>]) -> Vec<String> {
+    let mut lines = vec![
+        "| program | interruption | Wasmtime's epochs | fuel | Wasmtime's fuel |".to_owned(),
+        "| --- | ---: | ---: | ---: | ---: |".to_owned(),
+    ];
+    for four in outcomes.chunks(4) {
+        let name = four[0].0.row.name.trim_start_matches("interruption: ");
+        let cells: Vec<_> = four.iter().map(|outcome| median_and_spread(outcome)).collect();
+        lines.push(format!("| {name} | {} |", cells.join(" | ")));
+    }
+    lines
+}
+
+fn median_and_spread((entry, outcome): &Outcome<'_>) -> String {
+    match outcome {
+        Ok(measured) => match &measured.theirs {
+            Theirs::Compared(Comparison { rounds, .. }) => {
+                let [least, median, most] = rounds.map(ratio);
+                format!("{median}{} ({least}..{most})", doubt(&entry.row, measured))
+            }
+            Theirs::Nobody | Theirs::Fails(_) => "?".to_owned(),
+        },
+        Err(error) => format!("**failed**: {error}"),
     }
 }
 
 /// The revision of the repository, and whether the code has changed since.
-pub fn revision() -> String {
+fn revision() -> String {
     let git = |arguments: &[&str]| {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let output = Command::new("git").current_dir(root).args(arguments).output().ok()?;
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
     };
-    let changed = |status: String| match status.is_empty() {
-        true => "",
-        false => ", with uncommitted changes",
-    };
-    let changes = git(&["status", "--porcelain"]).map_or("", changed);
-    git(&["rev-parse", "--short=10", "HEAD"]).map_or("an unknown revision".to_owned(), |revision| {
-        format!("revision {revision}{changes}")
-    })
+    let has_changed = git(&["status", "--porcelain"]).is_some_and(|status| !status.is_empty());
+    let changes = if has_changed { ", with uncommitted changes" } else { "" };
+    match git(&["rev-parse", "--short=10", "HEAD"]) {
+        Some(revision) => format!("revision {revision}{changes}"),
+        None => "an unknown revision".to_owned(),
+    }
+}
+
+/// The document. Fails if a table has no place, or a place no table.
+fn read() -> Result<String> {
+    let text = fs::read_to_string(DOCUMENT).with_context(|| format!("cannot read {DOCUMENT}"))?;
+    let tables: Vec<_> = Table::ALL.map(Table::name).into_iter().chain([MACHINE, SLOWER]).collect();
+    check(&text, &tables)?;
+    Ok(text)
 }
 
 /// The names of the places of a document.
@@ -81,11 +208,12 @@ fn check(text: &str, tables: &[&str]) -> Result<()> {
     Ok(())
 }
 
-fn replaced(text: &str, table: &str, with: &str) -> Result<String> {
-    let begin = format!("{BEGIN}{table} -->\n");
-    let Some((before, rest)) = text.split_once(&begin) else { bail!("no place for `{table}`") };
-    let Some((_, after)) = rest.split_once(END) else { bail!("the place `{table}` has no end") };
-    Ok(format!("{before}{begin}{with}\n{END}{after}"))
+fn replaced(text: &str, place: &str, lines: &[String]) -> Result<String> {
+    let begin = format!("{BEGIN}{place} -->\n");
+    let (before, rest) = text.split_once(&begin).with_context(|| format!("no place `{place}`"))?;
+    let end = || format!("the place `{place}` has no end");
+    let (_, after) = rest.split_once(END).with_context(end)?;
+    Ok(format!("{before}{begin}\n{}\n\n{END}{after}", lines.join("\n")))
 }
 
 #[cfg(test)]
@@ -97,9 +225,9 @@ mod tests {
 
     #[test]
     fn a_table_replaces_what_its_place_holds() {
-        let text = replaced(TEXT, "x", "| new |").unwrap();
-        assert!(text.starts_with("a\n<!-- figures: x -->\n| new |\n<!-- end -->\nb\n"));
-        assert!(replaced(TEXT, "z", "").is_err());
+        let text = replaced(TEXT, "x", &["| new |".to_owned()]).unwrap();
+        assert!(text.starts_with("a\n<!-- figures: x -->\n\n| new |\n\n<!-- end -->\nb\n"));
+        assert!(replaced(TEXT, "z", &[]).is_err());
     }
 
     #[test]
@@ -111,8 +239,6 @@ mod tests {
 
     #[test]
     fn the_document_has_a_place_for_each_table() {
-        let names: Vec<_> = crate::tables().iter().map(|table| table.name).collect();
-        let names: Vec<_> = names.into_iter().chain([crate::MACHINE]).collect();
-        check(&fs::read_to_string(DOCUMENT).unwrap(), &names).unwrap();
+        read().unwrap();
     }
 }

@@ -95,12 +95,12 @@ fn ratios(comparison: &Comparison, doubt: &str) -> [String; 3] {
 }
 
 /// A ratio with two digits after the point, or more if it is small.
-fn ratio(value: f64) -> String {
+pub fn ratio(value: f64) -> String {
     if value.abs() < 0.1 { format!("{value:.4}") } else { format!("{value:.2}") }
 }
 
 /// A mark for a ratio of runs that were too short to trust.
-fn doubt(row: &Row, measured: &Measured) -> &'static str {
+pub fn doubt(row: &Row, measured: &Measured) -> &'static str {
     let doubtful = row.unit == Unit::Seconds && measured.shortest < LONG_ENOUGH;
     if doubtful { "?" } else { "" }
 }
