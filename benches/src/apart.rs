@@ -41,7 +41,7 @@ fn parse(output: &str) -> Option<Run> {
 }
 
 /// Does what a request asks and prints the figures.
-pub fn answer(rows: &[Row], request: &str) -> Result<()> {
+pub fn answer(rows: &[&Row], request: &str) -> Result<()> {
     let words = request.split(' ').map(str::parse).collect::<Result<Vec<i64>, _>>()?;
     let &[row, theirs, round, size] = words.as_slice() else { bail!("not a request: {request}") };
     let row = rows.get(usize::try_from(row)?).context("no such row")?;

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! cargo run --release -p ropewalk-bench [-- FILTER..] [--rounds N] [--markdown]
+//! cargo run --release -p ropewalk-bench -- --report
 //! ```
 //!
 //! Each row is a kind of operation. Its time is (time of a large run − time of a
@@ -29,6 +30,7 @@ mod measure;
 mod native;
 mod products;
 mod programs;
+mod report;
 mod resident;
 mod ropewalk;
 mod row;
@@ -44,7 +46,8 @@ use anyhow::{Result, anyhow};
 use clap::Parser;
 
 use apart::Which;
-use measure::Sides;
+use measure::{Measured, Sides};
+use report::Report;
 use row::Row;
 use table::Style;
 
@@ -62,6 +65,10 @@ struct Arguments {
     #[arg(long)]
     markdown: bool,
 
+    /// Write all tables of docs/BENCHMARKS.md
+    #[arg(long, conflicts_with_all = ["filters", "markdown"])]
+    report: bool,
+
     /// Do one run, as the process that asks for it wants it
     #[arg(long, hide = true)]
     apart: Option<String>,
@@ -77,18 +84,26 @@ impl Arguments {
     }
 }
 
-fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    let rows = all_rows();
-    match &arguments.apart {
-        None => print_table(&rows, &arguments),
-        Some(request) => answer(&rows, request),
-    }
+/// The place in the document that says when and where the tables were measured.
+const MACHINE: &str = "machine";
+
+/// Rows that answer one question.
+struct Table {
+    name: &'static str,
+    rows: Vec<Row>,
 }
 
-fn answer(rows: &[Row], request: &str) -> ExitCode {
-    match apart::answer(rows, request) {
-        Ok(()) => ExitCode::SUCCESS,
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let tables = tables();
+    let done = match &arguments.apart {
+        None if arguments.report => write_report(&tables, arguments.rounds.into()),
+        None => print_rows(&tables, &arguments),
+        Some(request) => apart::answer(&rows(&tables).collect::<Vec<_>>(), request).map(|()| true),
+    };
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
         Err(error) => {
             eprintln!("{}", error.root_cause());
             ExitCode::FAILURE
@@ -96,19 +111,47 @@ fn answer(rows: &[Row], request: &str) -> ExitCode {
     }
 }
 
-fn print_table(rows: &[Row], arguments: &Arguments) -> ExitCode {
+/// Prints the rows that are asked for. Returns whether all of them have figures.
+fn print_rows(tables: &[Table], arguments: &Arguments) -> Result<bool> {
     let style = arguments.style();
     let mut good = true;
     style.print_head();
-    for (index, row) in rows.iter().enumerate().filter(|(_, row)| arguments.wants(row)) {
-        progress(row.name);
-        let outcome = sides(index, row)
-            .and_then(|sides| measure::measure(row, sides, arguments.rounds.into()));
-        progress("");
-        style.print_row(row, &outcome);
+    for (index, row) in rows(tables).enumerate().filter(|(_, row)| arguments.wants(row)) {
+        let outcome = measured(index, row, arguments.rounds.into());
+        println!("{}", style.row(row, &outcome));
         good &= outcome.is_ok();
     }
-    if good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    Ok(good)
+}
+
+/// Writes all tables of the document. Returns whether all rows have figures.
+fn write_report(tables: &[Table], rounds: usize) -> Result<bool> {
+    let names: Vec<_> = tables.iter().map(|table| table.name).chain([MACHINE]).collect();
+    let mut report = Report::open(&names)?;
+    let mut good = true;
+    let revision = report::revision();
+    let measured_on = format!("{}, {revision}, {rounds} rounds.", machine::description());
+    report.set(MACHINE, &[measured_on])?;
+    let mut index = 0;
+    for table in tables {
+        let mut lines = Style::Markdown.head();
+        for row in &table.rows {
+            let outcome = measured(index, row, rounds);
+            lines.push(Style::Markdown.row(row, &outcome));
+            good &= outcome.is_ok();
+            index += 1;
+        }
+        report.set(table.name, &lines)?;
+    }
+    report.save()?;
+    Ok(good)
+}
+
+fn measured(index: usize, row: &Row, rounds: usize) -> Result<Measured> {
+    progress(row.name);
+    let outcome = sides(index, row).and_then(|sides| measure::measure(row, sides, rounds));
+    progress("");
+    outcome
 }
 
 fn sides(index: usize, row: &Row) -> Result<Sides> {
@@ -123,25 +166,30 @@ fn sides(index: usize, row: &Row) -> Result<Sides> {
     Ok(Sides { ours: (row.ours)()?, theirs })
 }
 
-fn all_rows() -> Vec<Row> {
-    let tables = [
-        programs::rows(),
-        embedding::rows(),
-        products::rows(),
-        gc::rows(),
-        exceptions::rows(),
-        continuations::rows(),
-        deep::rows(),
-        binding::rows(),
-        copies::rows(),
-        waiting::rows(),
-        designs::rows(),
-        depths::rows(),
-        clauses::rows(),
-        interruption::rows(),
-        tracing::rows(),
-    ];
-    tables.into_iter().flatten().collect()
+/// All tables, in the order of the document.
+fn tables() -> Vec<Table> {
+    let table = |name, rows| Table { name, rows };
+    vec![
+        table("programs", programs::rows()),
+        table("embedding", embedding::rows()),
+        table("products", products::rows()),
+        table("gc", gc::rows()),
+        table("exceptions", exceptions::rows()),
+        table("continuations", continuations::rows()),
+        table("deep", deep::rows()),
+        table("binding", binding::rows()),
+        table("copies", copies::rows()),
+        table("waiting", waiting::rows()),
+        table("designs", designs::rows()),
+        table("depths", depths::rows()),
+        table("clauses", clauses::rows()),
+        table("interruption", interruption::rows()),
+        table("tracing", tracing::rows()),
+    ]
+}
+
+fn rows(tables: &[Table]) -> impl Iterator<Item = &Row> {
+    tables.iter().flat_map(|table| &table.rows)
 }
 
 /// Shows what is under way, on a terminal only; the next call replaces it.
@@ -158,7 +206,7 @@ mod tests {
 
     #[test]
     fn engines_agree_on_tiny_runs() -> Result<()> {
-        for row in all_rows() {
+        for row in rows(&tables()) {
             let ours = (row.ours)()?(0, row.size.tiny)?;
             if let Some(rival) = &row.rival {
                 let theirs = (rival.prepare)()?(0, rival.size.tiny)?;

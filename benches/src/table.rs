@@ -23,36 +23,44 @@ pub enum Style {
 }
 
 impl Style {
-    /// What stands above the first row.
+    /// What stands above the first row: the machine, and the head of the table.
     pub fn print_head(self) {
         println!("{}", description());
         println!("Cost of an operation; ratio is ropewalk to its rival, below 1 is better.\n");
-        self.print_cells(&HEAD.map(str::to_owned));
-        if let Self::Markdown = self {
-            println!("| --- | --- | --- | ---: | ---: | ---: | ---: | ---: |");
-        }
+        println!("{}", self.head().join("\n"));
     }
 
-    /// One row, as soon as it is known.
-    pub fn print_row(self, row: &Row, outcome: &Result<Measured>) {
-        match outcome {
-            Ok(measured) => self.print_cells(&cells(row, measured)),
-            Err(error) => self.print_failure(row, error),
-        }
-    }
-
-    fn print_cells(self, cells: &[String; COLUMNS]) {
+    /// The lines above the first row.
+    pub fn head(self) -> Vec<String> {
+        let names = self.line(&HEAD.map(str::to_owned));
         match self {
-            Self::Terminal => println!("{}", aligned(cells)),
-            Self::Markdown => println!("| {} |", cells.join(" | ")),
+            Self::Terminal => vec![names],
+            Self::Markdown => {
+                vec![names, "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: |".to_owned()]
+            }
         }
     }
 
-    fn print_failure(self, row: &Row, error: &Error) {
+    /// The line of a row.
+    pub fn row(self, row: &Row, outcome: &Result<Measured>) -> String {
+        match outcome {
+            Ok(measured) => self.line(&cells(row, measured)),
+            Err(error) => self.failure(row, error),
+        }
+    }
+
+    fn line(self, cells: &[String; COLUMNS]) -> String {
+        match self {
+            Self::Terminal => aligned(cells),
+            Self::Markdown => format!("| {} |", cells.join(" | ")),
+        }
+    }
+
+    fn failure(self, row: &Row, error: &Error) -> String {
         let message = one_line(error);
         match self {
-            Self::Terminal => println!("{:<25} FAILED: {message}", row.name),
-            Self::Markdown => println!("| {} | **failed**: {message} | | | | | | |", row.name),
+            Self::Terminal => format!("{:<25} FAILED: {message}", row.name),
+            Self::Markdown => format!("| {} | **failed**: {message} | | | | | | |", row.name),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::callbacks;
 use super::case::{Act, Action, Call, End, Manner, Path, Place};
+use super::design_stacks;
 use super::module::{CAUGHT, spun};
 use super::site::{Bomb, Site, WhenDropped};
 use super::things::{self, Kept, Thing};
@@ -129,6 +130,10 @@ pub fn run(store: &mut Context<'_>, world: &Arc<World>, action: &Action) -> Verd
             let future = memory.grow_async(store.as_context_mut(), 1);
             drive(&site, Box::pin(future), *manner);
             Ok(())
+        }
+        Action::Stack(design, call) => design_stacks::begin(store, world, *design, *call),
+        Action::StackAsync(design, call, manner) => {
+            design_stacks::poll(store, world, *design, *call, *manner)
         }
         Action::Continue(n, keep) => begin(store, world, *n % 8, *keep % 8),
         Action::Keep(which) => things::keep(store, world, *which),

@@ -184,6 +184,22 @@ pub enum Action {
     /// A scope, which may be forgotten.
     Scope(Box<Act>, bool),
     GrowAsync(Manner),
+    /// A stack of another design, which the embedder continues and keeps.
+    Stack(Design, Call),
+    StackAsync(Design, Call, Manner),
+}
+
+/// A design other than typed continuations.
+#[derive(Clone, Copy, Debug, Arbitrary)]
+pub enum Design {
+    Task,
+    Fiber,
+    Bag,
+    FirstClass,
+}
+
+impl Design {
+    pub const ALL: [Design; 4] = [Design::Task, Design::Fiber, Design::Bag, Design::FirstClass];
 }
 
 /// A call that leads to a host function.

@@ -15,6 +15,7 @@
 //! | `host` | host functions |
 //! | `callbacks` | limiters, hooks, wakers, values and errors with code of their own |
 //! | `act` | what is done with a store that was borrowed |
+//! | `design_stacks` | tasks, fibers, stacks of the bag and first-class stacks in the embedder's hands |
 //! | `own` | what is done with a store that is owned |
 //! | `things` | handles, used with any store |
 //! | `settle` | whether a store works |
@@ -23,6 +24,7 @@
 mod act;
 mod callbacks;
 mod case;
+mod design_stacks;
 mod host;
 mod modes;
 mod module;

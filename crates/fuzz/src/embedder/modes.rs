@@ -65,6 +65,6 @@ fn compile(number: usize) -> Compiled {
     let engine = Engine::new(&config).expect("a mode is a valid configuration");
     let other = (number % 2 == 1).then(|| Module::new(&engine, module::OTHER_TYPES));
     let other = other.transpose().expect("it is valid");
-    let module = Module::new(&engine, module::SOURCE).expect("it is valid");
+    let module = Module::new(&engine, module::source()).expect("it is valid");
     Compiled { engine, module, has_snapshots: !is_plain, _other: other }
 }

@@ -1,9 +1,10 @@
 //! The module that runs.
 
+use super::design_stacks;
+
 /// Its functions compare what is alive across a call with what it was before, and trap with
 /// `unreachable` if it differs.
-pub const SOURCE: &str = r#"
-(module
+const SOURCE: &str = r#"
   (type $f (func (param i32) (result i32)))
   (type $k (cont $f))
   (type $through (func (param i32 i32) (result i32)))
@@ -19,6 +20,7 @@ pub const SOURCE: &str = r#"
   (import "host" "async fn" (func $async_fn (type $f)))
   (import "host" "dynamic async" (func $dynamic_async (type $f)))
   (import "host" "concurrent" (func $concurrent (type $f)))
+  (import "host" "new_stack" (func $new_stack (result stackref)))
   (table $hosts funcref (elem $plain $caller $dynamic $values $later $boxed $async_fn
     $dynamic_async $concurrent))
   (memory (export "memory") 1 1000)
@@ -133,8 +135,13 @@ pub const SOURCE: &str = r#"
   (func (export "fault") (param i32) (result i32) (i32.load (i32.const -1)))
   (func (export "grow memory") (param i32) (result i32) (memory.grow (local.get 0)))
   (func (export "grow table") (param i32) (result i32)
-    (table.grow $values (ref.null extern) (local.get 0))))
+    (table.grow $values (ref.null extern) (local.get 0)))
 "#;
+
+/// The text of the module, with the functions that run on stacks of the other designs.
+pub fn source() -> String {
+    format!("(module {SOURCE} {})", design_stacks::SOURCE)
+}
 
 /// Types that the module does not have.
 pub const OTHER_TYPES: &str = r#"

@@ -2,7 +2,8 @@
 
 use super::Verdict;
 use super::act::{self, judged};
-use super::case::{Action, Call, Kind, Path};
+use super::case::{Action, Call, Design, Kind, Path};
+use super::design_stacks;
 use super::own;
 use super::world::{Data, World};
 use ropewalk::{AsContextMut, OutOfFuel, Store, StoreLimits};
@@ -69,6 +70,10 @@ fn works(world: &Arc<World>, store: &mut Store<Data>) -> Verdict {
         for path in Path::ALL {
             let call = Action::Call(Call { kind, path, x: 40 });
             act::run(&mut store.as_context_mut(), world, &call)?;
+        }
+        for design in Design::ALL {
+            let call = Call { kind, path: Path::Direct, x: 40 };
+            design_stacks::whole_life(&mut store.as_context_mut(), design, call)?;
         }
     }
     let has_forgotten = store.data().site.tally.has_forgotten();

@@ -1,7 +1,8 @@
 //! Handles, which are used with any store: one of another store is refused.
 
 use super::act::{failed, go_on};
-use super::case::Place;
+use super::case::{Call, Kind, Path, Place};
+use super::design_stacks::{self, DesignStack};
 use super::site::WhenDropped;
 use super::world::World;
 use super::{Context, Verdict};
@@ -29,6 +30,8 @@ pub enum Thing {
     Held(Continuation, i32),
     /// One that has not begun.
     New(TypedContinuation<i32, i32>),
+    /// A suspended stack of another design.
+    Stack(DesignStack),
 }
 
 pub fn memory(store: &mut Context<'_>) -> Verdict<Memory> {
@@ -92,6 +95,11 @@ pub fn use_one(store: &mut Context<'_>, world: &World, kept: Kept) -> Verdict {
         Thing::Held(continuation, _) => {
             refused(is_own, continuation.resume(store, &[Val::I32(1)]).is_ok())
         }
+        Thing::Stack(stack) if is_own => match world.count_things() % 3 {
+            0 => design_stacks::end(store, world, stack),
+            _ => design_stacks::continue_and_keep(store, world, stack, CALL),
+        },
+        Thing::Stack(stack) => refused(is_own, stack.step(store, 0, 1).is_ok()),
         Thing::New(continuation) => refused(is_own, continuation.resume(store, 3).is_ok()),
         thing => {
             let works = works(store, &thing);
@@ -100,6 +108,9 @@ pub fn use_one(store: &mut Context<'_>, world: &World, kept: Kept) -> Verdict {
         }
     }
 }
+
+/// The call that a kept stack makes.
+const CALL: Call = Call { kind: Kind::Caller, path: Path::Direct, x: 5 };
 
 /// Something of another store must be refused.
 fn refused(is_own: bool, works: bool) -> Verdict {
@@ -122,6 +133,6 @@ fn works(store: &mut Context<'_>, thing: &Thing) -> bool {
         Thing::Extern(value) => value.data(store).is_ok(),
         Thing::Owned(value) => value.get(store).is_ok(),
         Thing::Exception(exception) => exception.values(store).is_ok(),
-        Thing::Held(..) | Thing::New(_) => false,
+        Thing::Held(..) | Thing::New(_) | Thing::Stack(_) => false,
     }
 }

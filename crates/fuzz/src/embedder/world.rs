@@ -179,8 +179,13 @@ impl World {
 
     /// Whether continuations are kept, which a snapshot would have to name.
     pub fn holds_stacks(&self) -> bool {
-        let is_stack = |kept: &Kept| matches!(kept.thing, Thing::Held(..) | Thing::New(_));
+        let is_stack =
+            |kept: &Kept| matches!(kept.thing, Thing::Held(..) | Thing::New(_) | Thing::Stack(_));
         lock(&self.things).iter().any(is_stack)
+    }
+
+    pub fn count_things(&self) -> usize {
+        lock(&self.things).len()
     }
 
     pub fn take_things(&self) -> Vec<Kept> {

@@ -140,14 +140,15 @@ impl Store {
             module: module.clone(),
             memories: Vec::with_capacity(module.info.memories.len()),
             tables: Vec::with_capacity(module.info.tables.len()),
+            imported_globals: Vec::with_capacity(module.info.imported_globals as usize),
             elements: vec![Vec::new(); module.info.elements.len()],
             dropped_data: vec![false; module.info.data.len()],
         };
         place_types(&instance);
-        self.place_imports(&mut instance, imports);
+        let imported_functions = self.place_imports(&mut instance, imports);
         self.place_tags(&instance);
         place_clauses(&instance);
-        place_functions(&instance);
+        place_functions(&instance, &imported_functions);
         self.place_memories(&mut instance)?;
         // From here on expressions are evaluated, which the collector watches.
         self.objects.instances.push(instance);
@@ -206,13 +207,27 @@ impl Store {
         Ok(())
     }
 
-    fn place_imports(&mut self, instance: &mut Instance, imports: &[ImportValue]) {
+    /// Writes the imports into the instance. Returns the types of the imported functions.
+    ///
+    /// An import can be declared with a supertype. A function keeps its own type, which casts
+    /// and indirect calls compare. A function of the host that was made for no store is called
+    /// through code for the declared type, so it gets that type.
+    fn place_imports(
+        &mut self,
+        instance: &mut Instance,
+        imports: &[ImportValue],
+    ) -> Vec<*const TypeInfo> {
         let module = instance.module.clone();
         let layout = &module.layout;
+        // Reserved imports keep their declared types.
+        let imported = 0..module.info.imported_functions;
+        let mut functions: Vec<_> = imported.map(|i| declared_type(&module, i)).collect();
         for (import, value) in module.info.imports.iter().zip(imports) {
             match (import.item, value) {
                 (Item::Func(function), ImportValue::Func(func_ref)) => {
                     self.place_func_ref(instance, function, *func_ref);
+                    // SAFETY: functions live as long as the store.
+                    functions[function as usize] = unsafe { func_ref.as_ref() }.ty;
                 }
                 (Item::Func(function), ImportValue::Host(host)) => {
                     self.place_host(instance, function, host);
@@ -229,6 +244,7 @@ impl Store {
                 }
                 (Item::Global(global), ImportValue::Global(item)) => {
                     instance.place.write(layout.imported_global(global), item.place.0);
+                    instance.imported_globals.push(item.ty);
                 }
                 (Item::Tag(tag), ImportValue::Tag(def)) => {
                     instance.place.write(layout.tag(tag), *def);
@@ -236,6 +252,7 @@ impl Store {
                 _ => unreachable!("`link::check` has compared the kinds"),
             }
         }
+        functions
     }
 
     /// An import of a function that is a value of the store already. One of
@@ -253,8 +270,7 @@ impl Store {
     }
 
     fn place_host(&mut self, instance: &Instance, function: u32, host: &Arc<HostFunction>) {
-        let module = &instance.module;
-        let ty = module.type_infos[module.info.functions[function as usize] as usize].0;
+        let ty = declared_type(&instance.module, function);
         let context = HostContext { ty, ..host.context(self.context_ptr()) };
         let context = place_host_context(instance, function, context);
         let import = FuncImport { code: host.code(), context };
@@ -406,23 +422,27 @@ fn place_clauses(instance: &Instance) {
     }
 }
 
+/// The type that a module declares for a function.
+fn declared_type(module: &LoadedModule, function: u32) -> *const TypeInfo {
+    module.type_infos[module.info.functions[function as usize] as usize].0
+}
+
 /// Writes the records of the functions that are used as values.
-fn place_functions(instance: &Instance) {
+fn place_functions(instance: &Instance, imported: &[*const TypeInfo]) {
     let module = &instance.module;
     for (function, number) in module.info.func_refs.iter().enumerate() {
         if *number == u32::MAX {
             continue;
         }
         let function = function as u32;
-        let ty = module.type_infos[module.info.functions[function as usize] as usize].0;
         let func_ref = match function.checked_sub(module.info.imported_functions) {
             Some(defined) => FuncRef {
                 code: module.code.function(defined),
                 context: instance.header().as_ptr().cast(),
-                ty,
+                ty: declared_type(module, function),
                 is_host: false,
             },
-            None => imported_func_ref(instance, function, ty),
+            None => imported_func_ref(instance, function, imported[function as usize]),
         };
         instance.place.write(module.layout.func_ref(*number), func_ref);
     }

@@ -2,7 +2,9 @@
 
 use super::global::{GlobalItem, GlobalPlace};
 use crate::code::LoadedModule;
-use ropewalk_abi::{FuncImport, FuncRef, HostContext, InstanceHeader, RawVal, TagDef, ValType};
+use ropewalk_abi::{
+    FuncImport, FuncRef, GlobalType, HostContext, InstanceHeader, RawVal, TagDef, ValType,
+};
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ops::Range;
 use std::ptr::{self, NonNull};
@@ -17,6 +19,8 @@ pub struct Instance {
     pub(crate) memories: Vec<usize>,
     /// For each table of the module, its number in the store.
     pub(crate) tables: Vec<usize>,
+    /// The type of each imported global: its own, which may be a subtype of the import's.
+    pub(crate) imported_globals: Vec<GlobalType>,
     /// The element segments; dropped ones are empty.
     pub(crate) elements: Vec<Vec<u64>>,
     /// Which data segments were dropped.
@@ -106,7 +110,10 @@ impl Instance {
 
     /// A global.
     pub fn global(&self, global: u32) -> GlobalItem {
-        let ty = self.module.engine_global_type(self.module.info.globals[global as usize]);
+        let ty = match self.imported_globals.get(global as usize) {
+            Some(ty) => *ty,
+            None => self.module.engine_global_type(self.module.info.globals[global as usize]),
+        };
         GlobalItem { place: GlobalPlace(self.global_place(global)), ty }
     }
 
