@@ -1,12 +1,12 @@
-//! Copying and filling parts of memories.
+//! Copying and filling ranges of memories.
 //!
-//! The bounds are checked in line. A small constant number of bytes is moved in
-//! line too, a few bytes by a routine that uses no stack, and many by the host.
+//! The bounds are checked in line. A small constant number of bytes is also moved in line.
+//! Otherwise, few bytes are moved by a routine that uses no stack, and many by the host.
 
+use super::Translator;
 use super::memory::pair;
-use super::{Translator, trap};
 use crate::emit::record::{Field, Records, store};
-use crate::pointers::program_value;
+use crate::emit::{program_value, trap};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
     AbiParam, InstBuilder, InstructionData, MemFlagsData, Opcode, SigRef, Signature, Value,
@@ -15,12 +15,12 @@ use cranelift_codegen::ir::{
 use cranelift_codegen::isa::CallConv;
 use ropewalk_abi::{Builtin, FEW_BYTES, StoreContext, TrapCode};
 
-/// Up to how many bytes are moved in line: as many as fit into registers.
+/// The most bytes that are copied in line: as many as fit into registers.
 const MAX_INLINE: u64 = 128;
-/// How many bytes the host moves at once in a function that can be interrupted: some
-/// tenths of a millisecond, if the kernel has to find memory for them.
+/// The bytes that the host moves at once in a function that can be interrupted. That takes some
+/// tenths of a millisecond if the kernel has to allocate them.
 const PIECE: i64 = 1 << 20;
-/// Up to how many bytes are filled in line.
+/// The most bytes that are filled in line.
 const MAX_INLINE_FILL: u64 = 256;
 
 impl Translator<'_> {
@@ -37,7 +37,7 @@ impl Translator<'_> {
         let indices = self.index(pair(to, from));
         let few_args = [target_address, source_address, count];
         self.few_or_many(few, &few_args, |this| {
-            // What is still to be copied must not be overwritten.
+            // A copy must not overwrite bytes that it copies later.
             let is_forward =
                 this.builder.ins().icmp(IntCC::UnsignedLessThanOrEqual, target, source);
             this.in_pieces(count, Some(is_forward), |this, at, piece| {
@@ -67,7 +67,7 @@ impl Translator<'_> {
         });
     }
 
-    /// The address of a range of a memory; traps unless it lies there.
+    /// The address of a range of a memory. Traps if it is out of bounds.
     fn range(&mut self, memory: u32, start: Value, count: Value) -> Value {
         let code = trap(TrapCode::MemoryOutOfBounds);
         let end = match self.env.info.memories[memory as usize].memory64 {
@@ -81,7 +81,7 @@ impl Translator<'_> {
         self.builder.ins().iadd(base, start)
     }
 
-    /// The value of a constant.
+    /// The value of an operand that is a constant.
     pub(super) fn constant(&self, value: Value) -> Option<u64> {
         let dfg = &self.builder.func.dfg;
         let ValueDef::Result(inst, _) = dfg.value_def(dfg.resolve_aliases(value)) else {
@@ -96,7 +96,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Loads everything before it stores anything, since ranges may overlap.
+    /// Loads everything before it stores anything, since the ranges may overlap.
     fn copy_inline(&mut self, to: Value, from: Value, count: u32) {
         let flags = program_value(MemFlagsData::new().with_notrap());
         let loads: Vec<_> = pieces(count)
@@ -117,17 +117,16 @@ impl Translator<'_> {
         }
     }
 
-    /// Does something with many bytes at once; or, in a function that can be interrupted,
-    /// piece by piece, with a check point after each. It gets where the piece begins, and
-    /// how long it is. The pieces come in order, unless the condition that is given does
-    /// not hold: then the last one comes first.
+    /// Emits work on many bytes, at once. In a function that can be interrupted, emits it piece by
+    /// piece, with a poll after each. `work` gets the start and the length of a piece. The pieces
+    /// come in order, or the last one first if `is_forward` is false.
     fn in_pieces(
         &mut self,
         count: Value,
         is_forward: Option<Value>,
         work: impl FnOnce(&mut Self, Value, Value),
     ) {
-        if !self.env.interruption {
+        if !self.env.modes.interruption {
             let beginning = self.builder.ins().iconst(I64, 0);
             return work(self, beginning, count);
         }
@@ -144,14 +143,14 @@ impl Translator<'_> {
             None => before,
         };
         work(self, at, piece);
-        self.check_point();
+        self.poll();
         self.builder.ins().brif(rest, next_piece, &[rest.into()], done, &[]);
         self.builder.seal_block(next_piece);
         self.enter_sealed(done);
     }
 
-    /// Calls a routine of the store for a few bytes, and does something else with many.
-    pub(crate) fn few_or_many(
+    /// Calls a routine of the store for few bytes, and emits other code for many.
+    pub(super) fn few_or_many(
         &mut self,
         few: Field<StoreContext>,
         args: &[Value],
@@ -181,8 +180,7 @@ impl Translator<'_> {
     }
 }
 
-/// How to cut a number of bytes into pieces; the last one may overlap the one
-/// before.
+/// Splits a number of bytes into pieces. The last may overlap the one before.
 fn pieces(count: u32) -> Vec<(cranelift_codegen::ir::Type, i32)> {
     let mut pieces = Vec::new();
     let mut at = 0;

@@ -1,12 +1,12 @@
-//! One arm, one call, for each operator.
+//! Calls one function for each operator.
 
 use super::Translator;
 use cranelift_codegen::ir::types::*;
 use wasmparser::Operator;
 
 impl Translator<'_> {
-    /// Translates one validated operator; returns whether there is a translation. The
-    /// engine's features admit no operator [without one](super::admitted).
+    /// Translates a valid operator, unless it switches stacks; returns whether it did. The engine's
+    /// features disable all operators [without a translation](super::operator_coverage).
     #[must_use]
     pub fn operator(&mut self, op: &Operator<'_>) -> bool {
         if !self.is_reachable() {
@@ -16,16 +16,13 @@ impl Translator<'_> {
         self.core(op) || self.memory(op) || self.numeric(op) || self.gc(op) || self.simd(op)
     }
 
-    /// What cannot be reached is only looked at for the blocks it opens and
-    /// closes.
+    /// In unreachable code, only the starts and ends of blocks matter.
     fn unreachable_operator(&mut self, op: &Operator<'_>) {
         match op {
             Operator::Block { .. }
             | Operator::Loop { .. }
             | Operator::If { .. }
-            | Operator::TryTable { .. } => {
-                self.open_unreachable();
-            }
+            | Operator::TryTable { .. } => self.open_unreachable(),
             Operator::Else => self.else_(),
             Operator::End => self.end(),
             _ => {}
@@ -60,24 +57,6 @@ impl Translator<'_> {
             Operator::TryTable { try_table } => self.try_table(try_table),
             Operator::Throw { tag_index } => self.throw(*tag_index),
             Operator::ThrowRef => self.throw_ref(),
-
-            Operator::ContNew { cont_type_index } => self.cont_new(*cont_type_index),
-            Operator::ContBind { argument_index, result_index } => {
-                self.cont_bind(*argument_index, *result_index);
-            }
-            Operator::Suspend { tag_index } => self.suspend(*tag_index),
-            Operator::Resume { cont_type_index, resume_table } => {
-                self.resume(*cont_type_index, resume_table);
-            }
-            Operator::ResumeThrow { cont_type_index, tag_index, resume_table } => {
-                self.resume_throw(*cont_type_index, *tag_index, resume_table);
-            }
-            Operator::ResumeThrowRef { cont_type_index, resume_table } => {
-                self.resume_throw_ref(*cont_type_index, resume_table);
-            }
-            Operator::Switch { cont_type_index, tag_index } => {
-                self.switch(*cont_type_index, *tag_index);
-            }
 
             Operator::Drop => drop(self.pop()),
             Operator::Select => self.select(None),

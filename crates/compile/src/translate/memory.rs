@@ -1,13 +1,12 @@
 //! Linear memory: addresses, loads and stores, and the bulk operations.
 //!
-//! A 32-bit memory lies in a reservation of 4 GiB with a guard after it, so an
-//! address needs no check as long as its static offset stays below the guard's
-//! size. For a 64-bit memory, and where a 32-bit one reserves less, the index is
-//! compared with the memory's length; the guard after it then takes care of small
-//! offsets too. Such a memory may move when it grows.
+//! A 32-bit memory has a reservation of 4 GiB, followed by a guard. So an access needs no check if
+//! its static offset is below the size of the guard. For a 64-bit memory, and for a 32-bit one with
+//! a smaller reservation, the index is compared with the length; the guard covers small offsets.
+//! Such a memory may move when it grows.
 
-use super::{Translator, constant_flags, trap};
-use crate::pointers::program_value;
+use super::Translator;
+use crate::emit::{constant_flags, program_value, trap};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, Value, types::*};
 use ropewalk_abi::{Builtin, MEMORY_GUARD, MemoryDef, MemoryType, TrapCode};
@@ -16,14 +15,14 @@ use wasmparser::{MemArg, MemArgTarget};
 
 /// A checked address: the access is at `base + offset`.
 #[derive(Clone, Copy)]
-pub(crate) struct Address {
+pub(super) struct Address {
     pub base: Value,
     pub offset: i32,
     pub flags: MemFlagsData,
 }
 
 impl Translator<'_> {
-    /// Pops an index and makes it the address of an access of `size` bytes.
+    /// Pops an index, and returns the address of an access of `size` bytes there.
     pub fn address(&mut self, memarg: &MemArg, size: u32) -> Address {
         let index = self.pop();
         self.address_at(index, memarg, size)
@@ -56,22 +55,21 @@ impl Translator<'_> {
 
     /// Whether indices of a memory are compared with its length.
     fn is_checked(&self, memory: u32) -> bool {
-        self.env.small_memories || self.env.info.memories[memory as usize].memory64
+        self.env.modes.small_memories || self.env.info.memories[memory as usize].memory64
     }
 
-    /// Traps unless the index itself lies in the memory.
+    /// Traps unless the index is in the memory.
     fn check_index(&mut self, memory: u32, index: Value) {
         let len = self.memory_len(memory);
         let outside = self.builder.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, index, len);
         self.builder.ins().trapnz(outside, trap(TrapCode::MemoryOutOfBounds));
     }
 
-    /// Traps unless the end of an access with a large static offset lies in
-    /// the memory.
+    /// Traps unless the end of an access with a large static offset is in the memory.
     fn check_end(&mut self, memarg: &MemArg, size: u32, index: Value, memory64: bool) {
         let code = trap(TrapCode::MemoryOutOfBounds);
         let Some(distance) = memarg.offset.checked_add(u64::from(size)) else {
-            // No index makes this access fit: the offset alone is too large.
+            // The offset alone is out of bounds.
             let never = self.builder.ins().iconst(I8, 1);
             self.builder.ins().trapnz(never, code);
             return;
@@ -98,7 +96,7 @@ impl Translator<'_> {
 
     pub(crate) fn memory_base(&mut self, memory: u32) -> Value {
         let (def, offset) = self.memory_def(memory);
-        // One that needs no check grows in place.
+        // A memory without checks grows in place.
         let flags = match self.is_checked(memory) {
             false => constant_flags(),
             true => MemFlagsData::trusted(),
@@ -128,7 +126,7 @@ impl Translator<'_> {
         self.builder.ins().store(at.flags, value, at.base, at.offset);
     }
 
-    /// A load of `narrow` bits, extended to `ty`.
+    /// Loads `narrow`, extended to `ty`.
     pub fn load_extend(&mut self, ty: ir::Type, narrow: ir::Type, signed: bool, memarg: &MemArg) {
         let at = self.address(memarg, narrow.bytes());
         let (flags, base, offset) = (at.flags, at.base, at.offset);
@@ -145,7 +143,7 @@ impl Translator<'_> {
         self.push(value);
     }
 
-    /// A store of the low bits of an integer.
+    /// Stores the low bits of an integer.
     pub fn store_narrow(&mut self, narrow: ir::Type, memarg: &MemArg) {
         let value = self.pop();
         let at = self.address(memarg, narrow.bytes());
@@ -205,7 +203,7 @@ impl Translator<'_> {
     }
 }
 
-/// The memory that an access goes to.
+/// The memory of an access.
 fn target(memarg: &MemArg) -> u32 {
     match memarg.target {
         MemArgTarget::Memory(memory) => memory,

@@ -1,8 +1,8 @@
 //! Numeric instructions on the scalar types.
 //!
-//! Nearly every operator here has a Cranelift opcode of the same meaning,
-//! traps and NaNs included, so the chapter is a table from operators to
-//! opcodes, and a few functions for the shapes that an instruction can have.
+//! Nearly every operator here has a Cranelift opcode with the same meaning, including traps and
+//! NaNs. So this file is a table from operators to opcodes, with a function for each shape of
+//! instruction.
 
 use super::Translator;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
@@ -170,8 +170,7 @@ impl Translator<'_> {
         self.push(value);
     }
 
-    /// An instruction of one operand whose opcode does not imply the type of
-    /// its result.
+    /// An instruction with one operand whose opcode does not imply the result type.
     fn convert(&mut self, opcode: Opcode, ty: ir::Type) {
         let x = self.pop();
         let value = self.apply_to(opcode, ty, x);
@@ -216,8 +215,7 @@ impl Translator<'_> {
         self.push(value);
     }
 
-    /// An instruction on two integers of 128 bits, each of which is two
-    /// operands, the low half first.
+    /// An instruction on two 128-bit integers. Each is two operands, the low half first.
     fn binary_128(&mut self, opcode: Opcode) {
         let b = self.pop_128();
         let a = self.pop_128();
@@ -225,8 +223,7 @@ impl Translator<'_> {
         self.push_128(value);
     }
 
-    /// A product of 128 bits, which the backend computes in one instruction
-    /// when it sees the extensions of both factors.
+    /// A 128-bit product. The backend selects one instruction for the extensions and the product.
     fn multiply_wide(&mut self, extend: Opcode) {
         let (a, b) = self.pop2();
         let a = self.apply_to(extend, I128, a);
@@ -249,19 +246,19 @@ impl Translator<'_> {
     // ---- instructions by opcode
 
     /// Appends an instruction whose type is that of its operand.
-    pub(crate) fn apply(&mut self, opcode: Opcode, x: Value) -> Value {
+    pub(super) fn apply(&mut self, opcode: Opcode, x: Value) -> Value {
         let ty = self.builder.func.dfg.value_type(x);
         self.apply_to(opcode, ty, x)
     }
 
-    /// Appends an instruction whose result is of type `ty`.
-    pub(crate) fn apply_to(&mut self, opcode: Opcode, ty: ir::Type, x: Value) -> Value {
+    /// Appends an instruction with a result of type `ty`.
+    pub(super) fn apply_to(&mut self, opcode: Opcode, ty: ir::Type, x: Value) -> Value {
         let (inst, dfg) = self.builder.ins().Unary(opcode, ty, x);
         dfg.first_result(inst)
     }
 
     /// Appends an instruction whose type is that of its first operand.
-    pub(crate) fn apply2(&mut self, opcode: Opcode, a: Value, b: Value) -> Value {
+    pub(super) fn apply2(&mut self, opcode: Opcode, a: Value, b: Value) -> Value {
         let ty = self.builder.func.dfg.value_type(a);
         let (inst, dfg) = self.builder.ins().Binary(opcode, ty, a, b);
         dfg.first_result(inst)

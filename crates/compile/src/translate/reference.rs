@@ -1,7 +1,8 @@
-//! References of every kind: null, functions, and branches on null.
+//! References of every type: null, functions, and branches on null.
 
+use super::Translator;
 use super::control::block_args;
-use super::{Translator, trap};
+use crate::emit::trap;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, types::*};
 use ropewalk_abi::{RefType, TrapCode, ValType};
@@ -34,22 +35,22 @@ impl Translator<'_> {
 
     pub fn br_on_null(&mut self, depth: u32) {
         let reference = self.pop();
-        let way = self.way_to(depth);
+        let target = self.branch_target(depth);
         let next = self.builder.create_block();
-        let args = block_args(&way.operands);
-        self.builder.ins().brif(reference, next, &[], way.block, &args);
-        self.pave(&way);
+        let args = block_args(&target.operands);
+        self.builder.ins().brif(reference, next, &[], target.block, &args);
+        self.emit_intermediate(&target);
         self.enter_sealed(next);
         self.push(reference);
     }
 
     pub fn br_on_non_null(&mut self, depth: u32) {
         let reference = *self.stack.last().expect("validated");
-        let way = self.way_to(depth);
+        let target = self.branch_target(depth);
         let next = self.builder.create_block();
-        let args = block_args(&way.operands);
-        self.builder.ins().brif(reference, way.block, &args, next, &[]);
-        self.pave(&way);
+        let args = block_args(&target.operands);
+        self.builder.ins().brif(reference, target.block, &args, next, &[]);
+        self.emit_intermediate(&target);
         self.enter_sealed(next);
         self.pop();
     }

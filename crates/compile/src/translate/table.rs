@@ -1,8 +1,8 @@
-//! Tables and references.
+//! Tables.
 
+use super::Translator;
 use super::memory::pair;
-use super::{Translator, constant_flags, trap};
-use crate::pointers::program_value;
+use crate::emit::{constant_flags, program_value, trap};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types::*};
 use ropewalk_abi::{Builtin, TableDef, TrapCode, ValType};
@@ -20,7 +20,7 @@ impl Translator<'_> {
         self.builder.ins().iadd(base, offset)
     }
 
-    /// Whether the table has the same size forever.
+    /// The size of a table that cannot grow.
     fn fixed_size(&self, table: u32) -> Option<u64> {
         let ty = &self.env.info.tables[table as usize];
         (ty.maximum == Some(ty.minimum)).then_some(ty.minimum)

@@ -1,22 +1,22 @@
 //! Locals and globals.
 
-use super::{Local, Place, Translator, clif_type};
-use crate::pointers::program_value;
+use super::{Local, LocalLocation, Translator};
+use crate::emit::{clif_type, program_value};
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value};
 
 impl Translator<'_> {
     pub fn local_get(&mut self, local: u32) {
-        let Local { place, ty } = self.locals[local as usize];
-        let value = match place {
-            Place::Variable(variable) => self.builder.use_var(variable),
-            Place::Home(home) => {
-                let value = self.load_home(home, ty);
+        let Local { location, ty } = self.locals[local as usize];
+        let value = match location {
+            LocalLocation::Variable(variable) => self.builder.use_var(variable),
+            LocalLocation::Memory(place) => {
+                let value = self.load_local(place, ty);
                 if self.env.is_listed(ty) {
                     self.builder.declare_value_needs_stack_map(value);
                 }
                 value
             }
-            Place::Unused => unreachable!("the survey has seen all uses"),
+            LocalLocation::Unused => unreachable!("the survey reads all uses"),
         };
         if self.env.is_listed(ty) {
             self.references.insert(value);
@@ -34,10 +34,10 @@ impl Translator<'_> {
 
     /// Gives a local a value.
     pub(super) fn define_local(&mut self, local: u32, value: Value) {
-        match self.locals[local as usize].place {
-            Place::Variable(variable) => self.builder.def_var(variable, value),
-            Place::Home(home) => self.store_home(home, value),
-            Place::Unused => {}
+        match self.locals[local as usize].location {
+            LocalLocation::Variable(variable) => self.builder.def_var(variable, value),
+            LocalLocation::Memory(place) => self.store_local(place, value),
+            LocalLocation::Unused => {}
         }
         self.keep_local(local, value);
     }

@@ -1,18 +1,16 @@
-//! Making room for objects.
+//! Allocation of objects.
 //!
-//! The free part of the heap lies between two addresses in the store's
-//! context. An object that fits takes the first bytes of it; otherwise the
-//! runtime is asked, which may collect.
+//! Two addresses in the store's context delimit the free part of the heap. An object that fits
+//! takes the first bytes of it. Otherwise the runtime allocates it, which may collect.
 
-use super::access::Part;
+use super::access::HeapRegion;
 use crate::emit::record::{Records, store};
 use crate::translate::Translator;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types::*};
 use ropewalk_abi::Builtin;
 
-/// The free part of the heap: its beginning, and that of what is left of it
-/// after a new object.
+/// The free part of the heap: its start now, and after a new object.
 struct Free {
     next: Value,
     rest: Value,
@@ -21,8 +19,8 @@ struct Free {
 }
 
 impl Translator<'_> {
-    /// A new object of a type and a size in bytes. Only its header is written:
-    /// the caller stores the rest before anything else can collect.
+    /// Allocates an object of a type and a size in bytes. Only its header is written; the caller
+    /// must initialize the rest before anything can collect.
     pub fn allocate(&mut self, ty: u32, size: u32) -> Value {
         let ty = self.type_info(ty);
         let free = self.free(size);
@@ -49,7 +47,7 @@ impl Translator<'_> {
         self.enter_sealed(block);
         let store = self.store_context();
         self.set(store, store::HEAP_NEXT, free.rest);
-        let flags = self.heap_flags(Part::Head, None);
+        let flags = self.heap_flags(HeapRegion::Head, None);
         self.builder.ins().store(flags, ty, free.next, 0);
         self.jump(done, &[free.next]);
     }

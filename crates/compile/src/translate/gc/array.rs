@@ -1,16 +1,16 @@
-//! Arrays: making them, and access to single elements.
+//! Arrays: allocation, and access to single elements.
 
-use super::access::{Part, Slot};
-use crate::translate::{Translator, trap};
+use super::access::{HeapRegion, Place};
+use crate::emit::trap;
+use crate::translate::Translator;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, InstructionData, Opcode, Value, types::*};
 use ropewalk_abi::heap::{ARRAY_ELEMENTS, ARRAY_LENGTH, array_size};
 use ropewalk_abi::{Builtin, CompositeType, StorageType, TrapCode};
 
-/// Arrays of at most this many bytes are allocated in place if their length is
-/// known.
+/// Arrays of at most this many bytes are allocated in line if their length is constant.
 const SMALL_ARRAY: u64 = 16 << 10;
-/// Arrays of at most this many equal elements are filled in place.
+/// Arrays of at most this many equal elements are filled in line.
 const FEW_ELEMENTS: u32 = 16;
 
 impl Translator<'_> {
@@ -47,7 +47,7 @@ impl Translator<'_> {
             self.array_from_runtime(Builtin::array_new_default, ty, len);
         } else {
             let array = self.allocate(ty, size as u32);
-            let flags = self.heap_flags(Part::Head, None);
+            let flags = self.heap_flags(HeapRegion::Head, None);
             self.builder.ins().store(flags, len, array, ARRAY_LENGTH as i32);
             self.push_object(array, ty);
         }
@@ -59,7 +59,7 @@ impl Translator<'_> {
         let storage = self.element_storage(ty);
         let offsets = (ARRAY_ELEMENTS..).step_by(storage.size() as usize);
         for (&value, offset) in values.iter().zip(offsets) {
-            let at = Slot { base: array, offset: offset as i32, storage, null: None };
+            let at = Place { base: array, offset: offset as i32, storage, null: None };
             self.store_place(&at, value);
         }
     }
@@ -71,7 +71,7 @@ impl Translator<'_> {
         self.push_object(array, ty);
     }
 
-    /// A length that is known, and small enough to store each element in place.
+    /// The value of a length that is constant, and small enough to store the elements in line.
     fn few(&self, len: Value) -> Option<usize> {
         let dfg = &self.builder.func.dfg;
         let inst = dfg.value_def(len).inst()?;
@@ -112,12 +112,12 @@ impl Translator<'_> {
 
     /// The length of an array. Null faults on the load.
     pub(super) fn length(&mut self, array: Value) -> Value {
-        let flags = self.heap_flags(Part::Head, Some(TrapCode::NullArrayReference));
+        let flags = self.heap_flags(HeapRegion::Head, Some(TrapCode::NullArrayReference));
         self.builder.ins().load(I32, flags, array, ARRAY_LENGTH as i32)
     }
 
-    /// Where the element at an index is; traps beyond the end, and for null.
-    fn element(&mut self, array: Value, ty: u32, index: Value) -> Slot {
+    /// The place of the element at an index. Traps beyond the end, and for null.
+    fn element(&mut self, array: Value, ty: u32, index: Value) -> Place {
         let len = self.length(array);
         let outside = self.builder.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, index, len);
         self.builder.ins().trapnz(outside, trap(TrapCode::ArrayOutOfBounds));
@@ -126,7 +126,7 @@ impl Translator<'_> {
         let shift = storage.size().trailing_zeros();
         let distance = self.builder.ins().ishl_imm_u(index, i64::from(shift));
         let base = self.builder.ins().iadd(array, distance);
-        Slot { base, offset: ARRAY_ELEMENTS as i32, storage, null: None }
+        Place { base, offset: ARRAY_ELEMENTS as i32, storage, null: None }
     }
 
     pub(super) fn element_storage(&self, ty: u32) -> StorageType {

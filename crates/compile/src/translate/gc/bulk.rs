@@ -1,10 +1,12 @@
-//! Arrays, many elements at a time. The runtime does most of it, the checks for
-//! null and bounds too; these only bring the operands into its order. A few
-//! bytes are copied without it.
+//! Bulk instructions on arrays.
+//!
+//! The runtime does most of the work, including the checks for null and bounds. A few bytes are
+//! copied without it.
 
 use crate::emit::record::store;
+use crate::emit::trap;
+use crate::translate::Translator;
 use crate::translate::memory::pair;
-use crate::translate::{Translator, trap};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value};
 use ropewalk_abi::heap::ARRAY_ELEMENTS;
@@ -48,7 +50,7 @@ impl Translator<'_> {
         });
     }
 
-    /// The address of this many elements from an index on; traps beyond the end.
+    /// The address of `len` elements from an index on. Traps beyond the end.
     fn elements(
         &mut self,
         array: Value,

@@ -1,8 +1,7 @@
-//! 31-bit integers, which are references without an object: the lowest bit of
-//! the word is set, the integer lies above it in the low half, and the high
-//! half is zero.
+//! 31-bit integers: references without an object, in the form of [`i31`](ropewalk_abi::heap::i31).
 
-use crate::translate::{Translator, trap};
+use crate::emit::trap;
+use crate::translate::Translator;
 use cranelift_codegen::ir::{InstBuilder, Value, types::*};
 use ropewalk_abi::{HeapType, RefType, TrapCode, ValType};
 

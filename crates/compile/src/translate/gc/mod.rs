@@ -1,10 +1,9 @@
 //! Garbage collection: structs, arrays, `i31`, and casts.
 //!
-//! A reference is a 64-bit word: the address of an object, an `i31` with the
-//! lowest bit set, or zero for null; [`ropewalk_abi::heap`] draws the objects.
-//! Collections move objects, and happen only during calls. The operand stack
-//! survives them, as every collected value on it is declared to the stack
-//! maps; an address inside an object does not, so none is kept across a call.
+//! A reference is a 64-bit word: the address of an object, an `i31` with the lowest bit set, or
+//! zero for null. [`ropewalk_abi::heap`] draws the objects. Collections move objects, and happen
+//! only during calls. References on the operand stack survive them, since stack maps list them. An
+//! address inside an object does not, so none is kept across a call.
 
 mod access;
 mod allocate;
@@ -25,7 +24,7 @@ impl Translator<'_> {
     pub fn gc(&mut self, op: &Operator<'_>) -> bool {
         match op {
             Operator::RefEq => self.ref_eq(),
-            // The same word on both sides.
+            // These do not change the word.
             Operator::AnyConvertExtern | Operator::ExternConvertAny => {}
             Operator::RefI31 => self.ref_i31(),
             Operator::I31GetS => self.i31_get(true),
@@ -128,7 +127,7 @@ impl Translator<'_> {
         self.push(equal);
     }
 
-    /// Pushes a reference to an object that has just been made.
+    /// Pushes a reference to a new object.
     fn push_object(&mut self, object: Value, ty: u32) {
         let ty = RefType { nullable: false, heap: HeapType::Concrete(ty) };
         self.push_typed(object, ValType::Ref(ty));

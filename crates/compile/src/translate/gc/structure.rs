@@ -1,7 +1,8 @@
 //! Structs.
 
-use super::access::{Slot, UNMAPPED};
-use crate::translate::{Translator, trap};
+use super::access::{Place, UNMAPPED};
+use crate::emit::trap;
+use crate::translate::Translator;
 use cranelift_codegen::ir::{InstBuilder, Value};
 use ropewalk_abi::{CompositeType, FieldType, TrapCode};
 
@@ -21,7 +22,7 @@ impl<'a> Translator<'a> {
     fn new_struct(&mut self, ty: u32, values: &[Value]) {
         let object = self.allocate(ty, self.env.objects[ty as usize].size);
         for (field, &value) in (0..).zip(values) {
-            let at = Slot { null: None, ..self.field(object, ty, field) };
+            let at = Place { null: None, ..self.field(object, ty, field) };
             self.store_place(&at, value);
         }
         self.push_object(object, ty);
@@ -40,21 +41,20 @@ impl<'a> Translator<'a> {
         self.store_place(&at, value);
     }
 
-    /// Where a field is. Null faults on the access, unless the field is too far
-    /// away for that and null is compared.
-    fn checked_field(&mut self, reference: Value, ty: u32, field: u32) -> Slot {
+    /// The place of a field, with a check for null if the offset is too large for a fault.
+    fn checked_field(&mut self, reference: Value, ty: u32, field: u32) -> Place {
         let at = self.field(reference, ty, field);
         if at.offset.cast_unsigned() < UNMAPPED {
             return at;
         }
         self.builder.ins().trapz(reference, trap(TrapCode::NullStructReference));
-        Slot { null: None, ..at }
+        Place { null: None, ..at }
     }
 
-    fn field(&self, base: Value, ty: u32, field: u32) -> Slot {
+    fn field(&self, base: Value, ty: u32, field: u32) -> Place {
         let offset = self.env.objects[ty as usize].offsets[field as usize] as i32;
         let storage = self.fields(ty)[field as usize].storage;
-        Slot { base, offset, storage, null: Some(TrapCode::NullStructReference) }
+        Place { base, offset, storage, null: Some(TrapCode::NullStructReference) }
     }
 
     fn fields(&self, ty: u32) -> &'a [FieldType] {

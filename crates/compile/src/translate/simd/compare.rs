@@ -1,5 +1,4 @@
-//! Lane-wise comparisons: a lane of the result is all ones where the
-//! comparison holds, and zero elsewhere.
+//! Lane-wise comparisons. A lane of the result is all ones if the comparison holds, otherwise zero.
 
 use crate::translate::Translator;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};

@@ -25,23 +25,23 @@ impl Translator<'_> {
         true
     }
 
-    /// The second operand where it is less, else the first: if either is a
-    /// NaN, or both are zeroes, the first.
+    /// The second operand where it is less, otherwise the first. If either is a NaN, or both are
+    /// zeros, that is the first.
     pub(super) fn pseudo_minimum(&mut self, ty: ir::Type) {
         let (a, b) = self.pop2_vectors(ty);
         let less = self.builder.ins().fcmp(FloatCC::LessThan, b, a);
         self.select_lanes(less, b, a);
     }
 
-    /// The second operand where the first is less, else the first.
+    /// The second operand where the first is less, otherwise the first.
     pub(super) fn pseudo_maximum(&mut self, ty: ir::Type) {
         let (a, b) = self.pop2_vectors(ty);
         let less = self.builder.ins().fcmp(FloatCC::LessThan, a, b);
         self.select_lanes(less, b, a);
     }
 
-    /// The backend makes one `minps` or `maxps` of a comparison and a selection
-    /// on the same operands, if the selection is among floats.
+    /// The backend selects one `minps` or `maxps` for a comparison and a selection on the same
+    /// operands, if the selection is between floats.
     fn select_lanes(&mut self, mask: Value, a: Value, b: Value) {
         let ty = self.builder.func.dfg.value_type(a);
         let mask = self.as_vector(mask, ty);

@@ -1,4 +1,4 @@
-//! Lane-wise integer arithmetic that keeps the width of lanes.
+//! Lane-wise integer arithmetic that does not change the width of lanes.
 
 use crate::translate::Translator;
 use cranelift_codegen::ir::{self, Opcode, types::*};
@@ -18,8 +18,8 @@ impl Translator<'_> {
         true
     }
 
-    /// Shifts all lanes by one scalar, which Cranelift takes modulo their
-    /// width as WebAssembly does.
+    /// Shifts all lanes by one scalar. Cranelift takes it modulo the width of a lane, as
+    /// WebAssembly does.
     fn shift(&mut self, ty: ir::Type, opcode: Opcode) {
         let amount = self.pop();
         let vector = self.pop_vector(ty);

@@ -1,4 +1,4 @@
-//! Making vectors, and moving lanes in and out of them and around in them.
+//! Construction of vectors, access to lanes, and shuffles.
 
 use crate::translate::Translator;
 use cranelift_codegen::ir::{self, InstBuilder, Opcode, Value, types::*};
@@ -74,8 +74,7 @@ impl Translator<'_> {
         self.push_vector(value);
     }
 
-    /// Pops a scalar as a lane of `ty`; small lanes come as the low bits of an
-    /// `i32`.
+    /// Pops a scalar as a lane of `ty`. Small lanes are the low bits of an `i32`.
     fn pop_element(&mut self, ty: ir::Type) -> Value {
         let value = self.pop();
         match ty.lane_type() {

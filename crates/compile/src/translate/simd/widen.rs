@@ -1,8 +1,7 @@
 //! Integer instructions that change the width of lanes.
 //!
-//! Cranelift has no opcodes for products and sums of widened lanes; its
-//! backend recognises the compositions made here and selects single
-//! instructions for them.
+//! Cranelift has no opcodes for products and sums of widened lanes. Its backend recognizes the
+//! compositions made here, and selects single instructions for them.
 
 use crate::translate::Translator;
 use cranelift_codegen::ir::{self, InstBuilder, Opcode, Value, types::*};
@@ -67,14 +66,14 @@ impl Translator<'_> {
         self.builder.ins().imul(a, b)
     }
 
-    /// The sums of neighbouring lanes, which cannot overflow.
+    /// The sums of neighboring lanes, which cannot overflow.
     fn widened_pairs(&mut self, (low, high): Widening, x: Value) -> Value {
         let low = self.apply(low, x);
         let high = self.apply(high, x);
         self.builder.ins().iadd_pairwise(low, high)
     }
 
-    /// The sums of neighbouring signed lanes.
+    /// The sums of neighboring signed lanes.
     pub(super) fn signed_pairs(&mut self, x: Value) -> Value {
         self.widened_pairs(SIGNED, x)
     }
