@@ -4,7 +4,7 @@ use super::Translator;
 use crate::emit::record::{Field, Records};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types::*};
-use cranelift_frontend::FunctionBuilder;
+use cranelift_frontend::{FuncInstBuilder, FunctionBuilder};
 
 impl<'a> Records<'a> for Translator<'a> {
     fn builder(&mut self) -> &mut FunctionBuilder<'a> {
@@ -12,7 +12,12 @@ impl<'a> Records<'a> for Translator<'a> {
     }
 }
 
-impl Translator<'_> {
+impl<'a> Translator<'a> {
+    /// Appends an instruction.
+    pub(crate) fn ins<'b>(&'b mut self) -> FuncInstBuilder<'b, 'a> {
+        self.builder.ins()
+    }
+
     pub(crate) fn cold_block(&mut self) -> Block {
         let cold = self.builder.create_block();
         self.builder.set_cold_block(cold);
@@ -37,14 +42,14 @@ impl Translator<'_> {
     /// Continues here if a condition holds, otherwise at `cold`.
     pub(crate) fn continue_if(&mut self, condition: Value, cold: Block) {
         let next = self.next_block();
-        self.builder.ins().brif(condition, next, &[], cold, &[]);
+        self.ins().brif(condition, next, &[], cold, &[]);
         self.enter_sealed(next);
     }
 
     /// Continues at `cold` if a condition holds, otherwise here.
     pub(crate) fn continue_unless(&mut self, condition: Value, cold: Block) {
         let next = self.next_block();
-        self.builder.ins().brif(condition, cold, &[], next, &[]);
+        self.ins().brif(condition, cold, &[], next, &[]);
         self.enter_sealed(next);
     }
 
@@ -56,9 +61,9 @@ impl Translator<'_> {
     /// Sets a field unless it already has the value: a store costs more than a load.
     pub(crate) fn set_if_different<R>(&mut self, record: Value, field: Field<R>, value: Value) {
         let present = self.get(record, field);
-        let is_other = self.builder.ins().icmp(IntCC::NotEqual, value, present);
+        let is_other = self.ins().icmp(IntCC::NotEqual, value, present);
         let [cold, next] = self.cold_and_next();
-        self.builder.ins().brif(is_other, cold, &[], next, &[]);
+        self.ins().brif(is_other, cold, &[], next, &[]);
         self.enter_sealed(cold);
         self.set(record, field, value);
         self.jump(next, &[]);

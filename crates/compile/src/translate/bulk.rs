@@ -24,7 +24,7 @@ const PIECE: i64 = 1 << 20;
 const MAX_INLINE_FILL: u64 = 256;
 
 impl Translator<'_> {
-    pub fn memory_copy(&mut self, to: u32, from: u32) {
+    pub(super) fn memory_copy(&mut self, to: u32, from: u32) {
         let (target, source, count) = self.pop3();
         let constant = self.constant(count);
         let [target, source, count] = [target, source, count].map(|value| self.widen(value));
@@ -38,17 +38,15 @@ impl Translator<'_> {
         let few_args = [target_address, source_address, count];
         self.few_or_many(few, &few_args, |this| {
             // A copy must not overwrite bytes that it copies later.
-            let is_forward =
-                this.builder.ins().icmp(IntCC::UnsignedLessThanOrEqual, target, source);
+            let is_forward = this.ins().icmp(IntCC::UnsignedLessThanOrEqual, target, source);
             this.in_pieces(count, Some(is_forward), |this, at, piece| {
-                let [target, source] =
-                    [target, source].map(|start| this.builder.ins().iadd(start, at));
+                let [target, source] = [target, source].map(|start| this.ins().iadd(start, at));
                 this.call_builtin(Builtin::memory_copy, &[indices, target, source, piece]);
             });
         });
     }
 
-    pub fn memory_fill(&mut self, memory: u32) {
+    pub(super) fn memory_fill(&mut self, memory: u32) {
         let (target, byte, count) = self.pop3();
         let constant = self.constant(count);
         let [target, byte, count] = [target, byte, count].map(|value| self.widen(value));
@@ -61,7 +59,7 @@ impl Translator<'_> {
         let index = self.index(u64::from(memory));
         self.few_or_many(few, &[address, byte, count], |this| {
             this.in_pieces(count, None, |this, at, piece| {
-                let target = this.builder.ins().iadd(target, at);
+                let target = this.ins().iadd(target, at);
                 this.call_builtin(Builtin::memory_fill, &[index, target, byte, piece]);
             });
         });
@@ -71,14 +69,14 @@ impl Translator<'_> {
     fn range(&mut self, memory: u32, start: Value, count: Value) -> Value {
         let code = trap(TrapCode::MemoryOutOfBounds);
         let end = match self.env.info.memories[memory as usize].memory64 {
-            true => self.builder.ins().uadd_overflow_trap(start, count, code),
-            false => self.builder.ins().iadd(start, count),
+            true => self.ins().uadd_overflow_trap(start, count, code),
+            false => self.ins().iadd(start, count),
         };
         let len = self.memory_len(memory);
-        let outside = self.builder.ins().icmp(IntCC::UnsignedGreaterThan, end, len);
-        self.builder.ins().trapnz(outside, code);
+        let outside = self.ins().icmp(IntCC::UnsignedGreaterThan, end, len);
+        self.ins().trapnz(outside, code);
         let base = self.memory_base(memory);
-        self.builder.ins().iadd(base, start)
+        self.ins().iadd(base, start)
     }
 
     /// The value of an operand that is a constant.
@@ -101,19 +99,19 @@ impl Translator<'_> {
         let flags = program_value(MemFlagsData::new().with_notrap());
         let loads: Vec<_> = pieces(count)
             .into_iter()
-            .map(|(ty, at)| (self.builder.ins().load(ty, flags, from, at), at))
+            .map(|(ty, at)| (self.ins().load(ty, flags, from, at), at))
             .collect();
         for (value, at) in loads {
-            self.builder.ins().store(flags, value, to, at);
+            self.ins().store(flags, value, to, at);
         }
     }
 
     fn fill_inline(&mut self, to: Value, byte: Value, count: u32) {
-        let byte = self.builder.ins().ireduce(I8, byte);
-        let bytes = self.builder.ins().splat(I8X16, byte);
+        let byte = self.ins().ireduce(I8, byte);
+        let bytes = self.ins().splat(I8X16, byte);
         let flags = MemFlagsData::new().with_notrap();
         for (_, at) in pieces(count) {
-            self.builder.ins().store(flags, bytes, to, at);
+            self.ins().store(flags, bytes, to, at);
         }
     }
 
@@ -127,24 +125,24 @@ impl Translator<'_> {
         work: impl FnOnce(&mut Self, Value, Value),
     ) {
         if !self.env.modes.interruption {
-            let beginning = self.builder.ins().iconst(I64, 0);
+            let beginning = self.ins().iconst(I64, 0);
             return work(self, beginning, count);
         }
         let [next_piece, done] = [self.builder.create_block(), self.builder.create_block()];
         let [left] = self.words(next_piece);
         self.jump(next_piece, &[count]);
         self.builder.switch_to_block(next_piece);
-        let most = self.builder.ins().iconst(I64, PIECE);
-        let piece = self.builder.ins().umin(left, most);
-        let rest = self.builder.ins().isub(left, piece);
-        let before = self.builder.ins().isub(count, left);
+        let most = self.ins().iconst(I64, PIECE);
+        let piece = self.ins().umin(left, most);
+        let rest = self.ins().isub(left, piece);
+        let before = self.ins().isub(count, left);
         let at = match is_forward {
-            Some(is_forward) => self.builder.ins().select(is_forward, before, rest),
+            Some(is_forward) => self.ins().select(is_forward, before, rest),
             None => before,
         };
         work(self, at, piece);
         self.poll();
-        self.builder.ins().brif(rest, next_piece, &[rest.into()], done, &[]);
+        self.ins().brif(rest, next_piece, &[rest.into()], done, &[]);
         self.builder.seal_block(next_piece);
         self.enter_sealed(done);
     }
@@ -158,14 +156,14 @@ impl Translator<'_> {
     ) {
         let count = *args.last().expect("the number of bytes");
         let limit = FEW_BYTES as i64;
-        let is_few = self.builder.ins().icmp_imm_u(IntCC::UnsignedLessThanOrEqual, count, limit);
+        let is_few = self.ins().icmp_imm_u(IntCC::UnsignedLessThanOrEqual, count, limit);
         let [small, large, next] = std::array::from_fn(|_| self.builder.create_block());
-        self.builder.ins().brif(is_few, small, &[], large, &[]);
+        self.ins().brif(is_few, small, &[], large, &[]);
         self.enter_sealed(small);
         let store = self.store_context();
         let routine = self.get_constant(store, few);
         let signature = self.routine_signature();
-        self.builder.ins().call_indirect(signature, routine, args);
+        self.ins().call_indirect(signature, routine, args);
         self.jump(next, &[]);
         self.enter_sealed(large);
         many(self);

@@ -32,23 +32,23 @@ pub(crate) enum CallTarget {
 }
 
 impl Translator<'_> {
-    pub fn call(&mut self, function: u32) {
+    pub(super) fn call(&mut self, function: u32) {
         let (callee, context, ty) = self.callee(function);
         self.emit_call(callee, context, &ty);
     }
 
-    pub fn return_call(&mut self, function: u32) {
+    pub(super) fn return_call(&mut self, function: u32) {
         let (callee, context, ty) = self.callee(function);
         self.emit_return_call(callee, context, &ty);
     }
 
-    pub fn call_indirect(&mut self, ty: u32, table: u32) {
+    pub(super) fn call_indirect(&mut self, ty: u32, table: u32) {
         let (callee, context) = self.indirect_callee(ty, table);
         let env = self.env;
         self.emit_call(callee, context, env.info.func_type(ty));
     }
 
-    pub fn return_call_indirect(&mut self, ty: u32, table: u32) {
+    pub(super) fn return_call_indirect(&mut self, ty: u32, table: u32) {
         let (callee, context) = self.indirect_callee(ty, table);
         let env = self.env;
         self.emit_return_call(callee, context, env.info.func_type(ty));
@@ -73,12 +73,12 @@ impl Translator<'_> {
     fn indirect_callee(&mut self, ty: u32, table: u32) -> (CallTarget, Value) {
         let index = self.pop();
         let element = self.element_address(table, index, TrapCode::UndefinedElement);
-        let function = self.builder.ins().load(I64, MemFlagsData::trusted(), element, 0);
+        let function = self.ins().load(I64, MemFlagsData::trusted(), element, 0);
         self.check_type(function, ty);
         // The check has already touched the record.
         let flags = MemFlagsData::trusted().with_readonly();
-        let code = self.builder.ins().load(I64, flags, function, func_ref::CODE.offset);
-        let context = self.builder.ins().load(I64, flags, function, func_ref::CONTEXT.offset);
+        let code = self.ins().load(I64, flags, function, func_ref::CODE.offset);
+        let context = self.ins().load(I64, flags, function, func_ref::CONTEXT.offset);
         (CallTarget::Indirect(self.signature(ty), code), context)
     }
 
@@ -89,39 +89,39 @@ impl Translator<'_> {
             .with_aligned()
             .with_readonly()
             .with_trap_code(Some(trap(TrapCode::UninitializedElement)));
-        let actual = self.builder.ins().load(I64, flags, function, func_ref::TYPE.offset);
+        let actual = self.ins().load(I64, flags, function, func_ref::TYPE.offset);
         let expected = self.type_info(ty);
         let is_final = self.env.info.types[ty as usize].is_final;
         let fits = match is_final {
-            true => self.builder.ins().icmp(IntCC::Equal, actual, expected),
+            true => self.ins().icmp(IntCC::Equal, actual, expected),
             false => self.is_subtype(actual, ty, expected),
         };
-        self.builder.ins().trapz(fits, trap(TrapCode::IndirectCallTypeMismatch));
+        self.ins().trapz(fits, trap(TrapCode::IndirectCallTypeMismatch));
     }
 
     /// The [`TypeInfo`] of a type.
-    pub fn type_info(&mut self, ty: u32) -> Value {
+    pub(crate) fn type_info(&mut self, ty: u32) -> Value {
         let offset = self.env.layout.type_info(ty);
         self.load_constant(self.context, offset)
     }
 
     /// Whether the type `actual`, which is not null, is a subtype of `ty`: whether its supertype at
     /// the depth of `ty` is `ty`.
-    pub fn is_subtype(&mut self, actual: Value, ty: u32, expected: Value) -> Value {
+    pub(super) fn is_subtype(&mut self, actual: Value, ty: u32, expected: Value) -> Value {
         let depth = self.env.type_depth(ty) * size_of::<usize>();
         let offset = offset_of!(TypeInfo, supertypes) + depth;
         let flags = constant_flags();
-        let at_depth = self.builder.ins().load(I64, flags, actual, offset as i32);
-        self.builder.ins().icmp(IntCC::Equal, at_depth, expected)
+        let at_depth = self.ins().load(I64, flags, actual, offset as i32);
+        self.ins().icmp(IntCC::Equal, at_depth, expected)
     }
 
-    pub fn call_ref(&mut self, ty: u32) {
+    pub(super) fn call_ref(&mut self, ty: u32) {
         let (callee, context) = self.ref_callee(ty);
         let env = self.env;
         self.emit_call(callee, context, env.info.func_type(ty));
     }
 
-    pub fn return_call_ref(&mut self, ty: u32) {
+    pub(super) fn return_call_ref(&mut self, ty: u32) {
         let (callee, context) = self.ref_callee(ty);
         let env = self.env;
         self.emit_return_call(callee, context, env.info.func_type(ty));
@@ -134,9 +134,9 @@ impl Translator<'_> {
             .with_aligned()
             .with_readonly()
             .with_trap_code(Some(trap(TrapCode::NullFunctionReference)));
-        let code = self.builder.ins().load(I64, flags, function, func_ref::CODE.offset);
+        let code = self.ins().load(I64, flags, function, func_ref::CODE.offset);
         let flags = MemFlagsData::trusted().with_readonly();
-        let context = self.builder.ins().load(I64, flags, function, func_ref::CONTEXT.offset);
+        let context = self.ins().load(I64, flags, function, func_ref::CONTEXT.offset);
         (CallTarget::Indirect(self.signature(ty), code), context)
     }
 
@@ -155,13 +155,13 @@ impl Translator<'_> {
         }
     }
 
-    pub(crate) fn plain_call(&mut self, callee: CallTarget, args: &[Value]) -> Vec<Value> {
+    pub(super) fn plain_call(&mut self, callee: CallTarget, args: &[Value]) -> Vec<Value> {
         let owned = self.spill_owned();
         self.write_fuel_back();
         let call = match callee {
-            CallTarget::Direct(function) => self.builder.ins().call(function, args),
+            CallTarget::Direct(function) => self.ins().call(function, args),
             CallTarget::Indirect(signature, code) => {
-                self.builder.ins().call_indirect(signature, code, args)
+                self.ins().call_indirect(signature, code, args)
             }
         };
         self.list_owned(call, owned);
@@ -189,10 +189,8 @@ impl Translator<'_> {
         let owned = self.spill_owned();
         self.write_fuel_back();
         let call = match callee {
-            CallTarget::Direct(function) => self.builder.ins().try_call(function, args, table),
-            CallTarget::Indirect(_, code) => {
-                self.builder.ins().try_call_indirect(code, args, table)
-            }
+            CallTarget::Direct(function) => self.ins().try_call(function, args, table),
+            CallTarget::Indirect(_, code) => self.ins().try_call_indirect(code, args, table),
         };
         self.list_owned(call, owned);
     }
@@ -223,9 +221,9 @@ impl Translator<'_> {
         let args = self.pop_arguments(context, ty);
         self.write_fuel_back();
         match callee {
-            CallTarget::Direct(function) => self.builder.ins().return_call(function, &args),
+            CallTarget::Direct(function) => self.ins().return_call(function, &args),
             CallTarget::Indirect(signature, code) => {
-                self.builder.ins().return_call_indirect(signature, code, &args)
+                self.ins().return_call_indirect(signature, code, &args)
             }
         };
         self.set_unreachable();
@@ -241,7 +239,7 @@ impl Translator<'_> {
 
     /// Calls a function of the runtime, on the host's stack, with up to four words; returns its
     /// result.
-    pub fn call_builtin(&mut self, builtin: Builtin, operands: &[Value]) -> Value {
+    pub(crate) fn call_builtin(&mut self, builtin: Builtin, operands: &[Value]) -> Value {
         let signature = match self.caches.builtin {
             Some(signature) => signature,
             None => self.builder.import_signature(signature::builtin_stub(CallConv::SystemV)),

@@ -22,7 +22,7 @@ pub(crate) struct Contents {
 impl Contents {
     /// Reads a body. If a function is an operation of a design, `suspends` says whether calls of it
     /// suspend the running stack.
-    pub fn of(body: &FunctionBody<'_>, suspends: impl Fn(u32) -> Option<bool>) -> Contents {
+    pub(crate) fn of(body: &FunctionBody<'_>, suspends: impl Fn(u32) -> Option<bool>) -> Contents {
         let mut contents = Contents::default();
         let mut loops = Loops::default();
         let Ok(operators) = body.get_operators_reader() else { return contents };

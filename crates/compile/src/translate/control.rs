@@ -62,16 +62,16 @@ impl Control {
 }
 
 impl Translator<'_> {
-    pub fn is_reachable(&self) -> bool {
+    pub(crate) fn is_reachable(&self) -> bool {
         self.reachable
     }
 
     /// Marks the rest of the enclosing block as unreachable.
-    pub fn set_unreachable(&mut self) {
+    pub(super) fn set_unreachable(&mut self) {
         self.reachable = false;
     }
 
-    pub(crate) fn push_function_frame(&mut self, ty: &FuncType) {
+    pub(super) fn push_function_frame(&mut self, ty: &FuncType) {
         let end = self.block_with(ty.results());
         self.controls.push(Control {
             kind: ControlKind::Function,
@@ -85,11 +85,11 @@ impl Translator<'_> {
         });
     }
 
-    pub fn block(&mut self, ty: BlockType) {
+    pub(super) fn block(&mut self, ty: BlockType) {
         self.open(ControlKind::Block, ty);
     }
 
-    pub fn loop_(&mut self, ty: BlockType) {
+    pub(super) fn loop_(&mut self, ty: BlockType) {
         let (params, _) = self.block_type(ty);
         let header = self.block_with(&params);
         let operands = self.top(params.len());
@@ -105,13 +105,13 @@ impl Translator<'_> {
         self.poll();
     }
 
-    pub fn if_(&mut self, ty: BlockType) {
+    pub(super) fn if_(&mut self, ty: BlockType) {
         let condition = self.pop();
         let (params, _) = self.block_type(ty);
         let operands = self.top(params.len());
         let consequence = self.builder.create_block();
         let alternative = self.builder.create_block();
-        self.builder.ins().brif(condition, consequence, &[], alternative, &[]);
+        self.ins().brif(condition, consequence, &[], alternative, &[]);
         self.enter_sealed(consequence);
         self.builder.seal_block(alternative);
         let kind = ControlKind::If {
@@ -125,7 +125,7 @@ impl Translator<'_> {
         self.open(kind, ty);
     }
 
-    pub fn try_table(&mut self, table: &wasmparser::TryTable) {
+    pub(super) fn try_table(&mut self, table: &wasmparser::TryTable) {
         let (params, _) = self.block_type(table.ty);
         self.open_handlers(&table.catches, params.len());
         self.open(ControlKind::Try, table.ty);
@@ -137,7 +137,7 @@ impl Translator<'_> {
     }
 
     /// Opens the `try_table` around a call of an operation, as a block that catches nothing.
-    pub fn open_form(&mut self, ty: BlockType) {
+    pub(crate) fn open_form(&mut self, ty: BlockType) {
         match self.is_reachable() {
             true => self.block(ty),
             false => self.open_unreachable(),
@@ -159,7 +159,7 @@ impl Translator<'_> {
         });
     }
 
-    pub fn else_(&mut self) {
+    pub(super) fn else_(&mut self) {
         if self.unreachable_depth > 0 {
             return;
         }
@@ -186,7 +186,7 @@ impl Translator<'_> {
         self.reachable = true;
     }
 
-    pub fn end(&mut self) {
+    pub(super) fn end(&mut self) {
         if self.unreachable_depth > 0 {
             self.unreachable_depth -= 1;
             return;
@@ -242,22 +242,22 @@ impl Translator<'_> {
 
     // ---- branches
 
-    pub fn br(&mut self, depth: u32) {
+    pub(super) fn br(&mut self, depth: u32) {
         self.branch_to(depth);
         self.set_unreachable();
     }
 
-    pub fn br_if(&mut self, depth: u32) {
+    pub(super) fn br_if(&mut self, depth: u32) {
         let condition = self.pop();
         let target = self.branch_target(depth);
         let next = self.builder.create_block();
         let args = block_args(&target.operands);
-        self.builder.ins().brif(condition, target.block, &args, next, &[]);
+        self.ins().brif(condition, target.block, &args, next, &[]);
         self.emit_intermediate(&target);
         self.enter_sealed(next);
     }
 
-    pub fn br_table(&mut self, table: &BrTable<'_>) {
+    pub(super) fn br_table(&mut self, table: &BrTable<'_>) {
         let index = self.pop();
         let depths: Vec<u32> = table
             .targets()
@@ -270,7 +270,7 @@ impl Translator<'_> {
         let calls: Vec<_> = depths.iter().map(|&depth| target(self, depth)).collect();
         let data = ir::JumpTableData::new(default, &calls);
         let jump_table = self.builder.create_jump_table(data);
-        self.builder.ins().br_table(index, jump_table);
+        self.ins().br_table(index, jump_table);
         targets.values().for_each(|target| self.emit_intermediate(target));
         self.set_unreachable();
     }
@@ -288,7 +288,7 @@ impl Translator<'_> {
         self.builder.func.dfg.block_call(target.block, &block_args(&target.operands))
     }
 
-    pub fn return_(&mut self) {
+    pub(super) fn return_(&mut self) {
         let results = self.controls[0].results;
         self.free_below(results);
         let values = self.top(results);
@@ -296,12 +296,12 @@ impl Translator<'_> {
         self.set_unreachable();
     }
 
-    pub fn unreachable(&mut self) {
-        self.builder.ins().trap(trap(TrapCode::Unreachable));
+    pub(crate) fn unreachable(&mut self) {
+        self.ins().trap(trap(TrapCode::Unreachable));
         self.set_unreachable();
     }
 
-    pub(crate) fn return_values(&mut self, values: &[Value]) {
+    pub(super) fn return_values(&mut self, values: &[Value]) {
         self.write_fuel_back();
         let env = self.env;
         let results = env.info.function_type(self.function_index()).results();
@@ -309,10 +309,10 @@ impl Translator<'_> {
             return self.return_below(values, results);
         }
         let direct = self.transfer().scatter(values, results, result_places(results));
-        self.builder.ins().return_(&direct);
+        self.ins().return_(&direct);
     }
 
-    pub(crate) fn function_index(&self) -> u32 {
+    pub(super) fn function_index(&self) -> u32 {
         match &self.builder.func.name {
             ir::UserFuncName::User(name) => name.index,
             ir::UserFuncName::Testcase(_) => unreachable!("functions are named by index"),
@@ -357,7 +357,7 @@ impl Translator<'_> {
     }
 
     pub(crate) fn jump(&mut self, block: Block, operands: &[Value]) {
-        self.builder.ins().jump(block, &block_args(operands));
+        self.ins().jump(block, &block_args(operands));
     }
 
     // ---- helpers
@@ -368,7 +368,7 @@ impl Translator<'_> {
     }
 
     /// The topmost operands, which stay.
-    pub(crate) fn top(&self, count: usize) -> Vec<Value> {
+    pub(super) fn top(&self, count: usize) -> Vec<Value> {
         self.stack[self.stack.len() - count..].to_vec()
     }
 
@@ -393,9 +393,9 @@ impl Translator<'_> {
     }
 
     /// `select`, possibly with a type.
-    pub fn select(&mut self, ty: Option<wasmparser::ValType>) {
+    pub(super) fn select(&mut self, ty: Option<wasmparser::ValType>) {
         let (a, b, condition) = self.pop3();
-        let value = self.builder.ins().select(condition, a, b);
+        let value = self.ins().select(condition, a, b);
         match ty {
             Some(ty) => self.push_typed(value, convert::val_type(ty)),
             None => self.push(value),

@@ -43,7 +43,7 @@ pub(crate) enum Cached {
 
 impl<'a> Translator<'a> {
     /// Prepares a function that switches between stacks.
-    pub(crate) fn declare_running(&mut self, contents: &Contents) {
+    pub(super) fn declare_running(&mut self, contents: &Contents) {
         if !contents.switches {
             return;
         }
@@ -76,7 +76,7 @@ impl<'a> Translator<'a> {
     }
 
     /// Invalidates the variables after a call, which may have switched or used fuel.
-    pub(crate) fn forget_running(&mut self) {
+    pub(super) fn forget_running(&mut self) {
         self.reload_fuel();
         self.set_cached(Cached::Nothing);
     }
@@ -110,7 +110,7 @@ impl<'a> Translator<'a> {
     }
 
     /// Which variables must be valid at the start of a loop.
-    pub(crate) fn cached_in_loop(&self) -> Cached {
+    pub(super) fn cached_in_loop(&self) -> Cached {
         let offset = self.builder.srcloc().bits();
         let cached = self.running.as_ref().and_then(|running| running.loops.get(&offset));
         cached.copied().unwrap_or(Cached::Nothing)
@@ -127,7 +127,7 @@ impl<'a> Translator<'a> {
 
     /// Loads all variables where an exception is caught. An event may continue at the same place,
     /// and has them in registers.
-    pub(crate) fn reload_at_landing(&mut self) {
+    pub(super) fn reload_at_landing(&mut self) {
         if self.running.is_none() {
             return;
         }
@@ -179,7 +179,7 @@ impl<'a> Translator<'a> {
     pub(crate) fn running_context(&mut self) -> Value {
         match self.running {
             Some(CurrentStack { context: Some(slot), .. }) => {
-                self.builder.ins().stack_load(I64, I64, slot, 0)
+                self.ins().stack_load(I64, I64, slot, 0)
             }
             _ => self.context,
         }

@@ -8,7 +8,7 @@ impl Translator<'_> {
     /// Translates a valid operator, unless it switches stacks; returns whether it did. The engine's
     /// features disable all operators [without a translation](super::operator_coverage).
     #[must_use]
-    pub fn operator(&mut self, op: &Operator<'_>) -> bool {
+    pub(crate) fn operator(&mut self, op: &Operator<'_>) -> bool {
         if !self.is_reachable() {
             self.unreachable_operator(op);
             return true;

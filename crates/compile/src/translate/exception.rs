@@ -130,7 +130,7 @@ impl Translator<'_> {
         let layout = self.exception_layout(tag);
         for (&ty, &offset) in ty.params().iter().zip(&layout.offsets) {
             let flags = program_value(MemFlagsData::new().with_notrap());
-            let value = self.builder.ins().load(clif_type(ty), flags, exception, offset as i32);
+            let value = self.ins().load(clif_type(ty), flags, exception, offset as i32);
             let value = self.take_from_exception(value, ty);
             self.push_typed(value, ty);
         }
@@ -168,7 +168,7 @@ impl Translator<'_> {
         self.handlers = handlers;
     }
 
-    pub fn throw(&mut self, tag: u32) {
+    pub(super) fn throw(&mut self, tag: u32) {
         let object = self.new_exception(tag);
         self.throw_object(object);
     }
@@ -182,16 +182,16 @@ impl Translator<'_> {
         let object = self.allocate(env.info.tags[tag as usize], layout.size);
         let identity = self.load_constant(self.context, env.layout.tag(tag));
         let flags = MemFlagsData::new().with_notrap();
-        self.builder.ins().store(flags, identity, object, EXCEPTION_TAG as i32);
+        self.ins().store(flags, identity, object, EXCEPTION_TAG as i32);
         for (value, offset) in values.into_iter().zip(layout.offsets) {
-            self.builder.ins().store(flags, value, object, offset as i32);
+            self.ins().store(flags, value, object, offset as i32);
         }
         object
     }
 
-    pub fn throw_ref(&mut self) {
+    pub(super) fn throw_ref(&mut self) {
         let exception = self.pop();
-        self.builder.ins().trapz(exception, trap(TrapCode::NullExceptionReference));
+        self.ins().trapz(exception, trap(TrapCode::NullExceptionReference));
         self.throw_object(exception);
     }
 
@@ -210,6 +210,6 @@ impl Translator<'_> {
             false => self.guarded_call(CallTarget::Indirect(signature, stub), &args),
         };
         // The stub does not return.
-        self.builder.ins().trap(trap(TrapCode::Unreachable));
+        self.ins().trap(trap(TrapCode::Unreachable));
     }
 }

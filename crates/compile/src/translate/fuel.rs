@@ -99,7 +99,7 @@ impl Translator<'_> {
             return;
         }
         let count = self.widen(count);
-        let units = self.builder.ins().ushr_imm_u(count, shift);
+        let units = self.ins().ushr_imm_u(count, shift);
         self.take_fuel(units);
         self.poll_fuel();
     }
@@ -134,7 +134,7 @@ impl Translator<'_> {
         match self.fuel.ahead.take() {
             Some(paid) => self.pay_more(paid, units),
             None if units > 0 => {
-                let units = self.builder.ins().iconst(I64, units);
+                let units = self.ins().iconst(I64, units);
                 self.take_fuel(units);
             }
             None => {}
@@ -147,7 +147,7 @@ impl Translator<'_> {
             return;
         }
         let units = std::mem::take(&mut self.fuel.unpaid);
-        let units = self.builder.ins().iconst(I64, units);
+        let units = self.ins().iconst(I64, units);
         self.fuel.ahead = self.builder.func.dfg.value_def(units).inst();
         self.take_fuel(units);
     }
@@ -162,7 +162,7 @@ impl Translator<'_> {
 
     fn take_fuel(&mut self, units: Value) {
         let left = self.fuel_left();
-        let left = self.builder.ins().isub(left, units);
+        let left = self.ins().isub(left, units);
         match self.fuel.left {
             Some(variable) => self.builder.def_var(variable, left),
             None => self.set_fuel(left),
@@ -204,7 +204,7 @@ impl Translator<'_> {
     /// Whether the fuel is used up.
     pub(super) fn is_out_of_fuel(&mut self) -> Value {
         let left = self.fuel_left();
-        self.builder.ins().icmp_imm_s(IntCC::SignedLessThan, left, 0)
+        self.ins().icmp_imm_s(IntCC::SignedLessThan, left, 0)
     }
 }
 

@@ -69,7 +69,7 @@ impl Translator<'_> {
             let context = self.running_context();
             let word = self.get(context, instance::GO_ON);
             // In this order, Cranelift folds the load into the comparison.
-            let stops = self.builder.ins().icmp(IntCC::NotEqual, context, word);
+            let stops = self.ins().icmp(IntCC::NotEqual, context, word);
             self.pause_if(stops);
         }
     }
@@ -83,7 +83,7 @@ impl Translator<'_> {
 
     fn pause_if(&mut self, stops: Value) {
         let [stop, next] = [self.cold_block(), self.builder.create_block()];
-        self.builder.ins().brif(stops, stop, &[], next, &[]);
+        self.ins().brif(stops, stop, &[], next, &[]);
         self.enter_sealed(stop);
         self.pause();
         self.jump(next, &[]);

@@ -9,7 +9,7 @@ use wasmparser::{FuncValidator, Operator, ValidatorResources};
 
 impl Translator<'_> {
     /// Whether the topmost operand is a first-class stack.
-    pub fn is_stack_on_top(&self, validator: &FuncValidator<ValidatorResources>) -> bool {
+    pub(crate) fn is_stack_on_top(&self, validator: &FuncValidator<ValidatorResources>) -> bool {
         if !self.env.has_stackrefs {
             return false;
         }
@@ -18,7 +18,7 @@ impl Translator<'_> {
     }
 
     /// Translates an operator whose topmost operand is a first-class stack, if it frees the stack.
-    pub fn linear(&mut self, operator: &Operator<'_>) -> bool {
+    pub(crate) fn linear(&mut self, operator: &Operator<'_>) -> bool {
         if !self.is_reachable() {
             return false;
         }
@@ -29,8 +29,8 @@ impl Translator<'_> {
             }
             Operator::RefIsNull => {
                 let reference = self.pop();
-                let is_null = self.builder.ins().icmp_imm_u(IntCC::Equal, reference, 0);
-                let is_null = self.builder.ins().uextend(I32, is_null);
+                let is_null = self.ins().icmp_imm_u(IntCC::Equal, reference, 0);
+                let is_null = self.ins().uextend(I32, is_null);
                 self.free_unless_null(reference);
                 self.push(is_null);
             }
@@ -43,7 +43,7 @@ impl Translator<'_> {
     /// the stacks out of them before.
     pub(super) fn free_unless_null(&mut self, reference: Value) {
         let [cold, next] = self.cold_and_next();
-        self.builder.ins().brif(reference, cold, &[], next, &[]);
+        self.ins().brif(reference, cold, &[], next, &[]);
         self.enter_sealed(cold);
         self.call_builtin(Builtin::drop_stack, &[reference]);
         self.jump(next, &[]);

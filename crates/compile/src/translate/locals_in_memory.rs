@@ -55,30 +55,30 @@ impl Translator<'_> {
     }
 
     pub(super) fn store_local(&mut self, place: LocalSlot, value: Value) {
-        self.builder.ins().stack_store(I64, value, place.slot, place.offset);
+        self.ins().stack_store(I64, value, place.slot, place.offset);
     }
 
     /// Loads a local, in words: other loads would prevent frames from moving.
     pub(super) fn load_local(&mut self, place: LocalSlot, ty: ValType) -> Value {
         let flags = ir::MemFlagsData::new().with_endianness(ir::Endianness::Little);
         let mut word =
-            |ty, offset| self.builder.ins().stack_load(I64, ty, place.slot, place.offset + offset);
+            |ty, offset| self.ins().stack_load(I64, ty, place.slot, place.offset + offset);
         match ty {
             ValType::I32 => word(I32, 0),
             ValType::I64 | ValType::Ref(_) => word(I64, 0),
             ValType::F32 => {
                 let bits = word(I32, 0);
-                self.builder.ins().bitcast(F32, flags, bits)
+                self.ins().bitcast(F32, flags, bits)
             }
             ValType::F64 => {
                 let bits = word(I64, 0);
-                self.builder.ins().bitcast(F64, flags, bits)
+                self.ins().bitcast(F64, flags, bits)
             }
             ValType::V128 => {
                 let (low, high) = (word(I64, 0), word(I64, 8));
-                let vector = self.builder.ins().scalar_to_vector(I64X2, low);
-                let vector = self.builder.ins().insertlane(vector, high, 1);
-                self.builder.ins().bitcast(I8X16, flags, vector)
+                let vector = self.ins().scalar_to_vector(I64X2, low);
+                let vector = self.ins().insertlane(vector, high, 1);
+                self.ins().bitcast(I8X16, flags, vector)
             }
         }
     }

@@ -130,7 +130,7 @@ enum LocalLocation {
 
 impl<'a> Translator<'a> {
     /// Opens a function: its parameters become the first locals.
-    pub fn begin(
+    pub(crate) fn begin(
         env: &'a Environment<'a>,
         builder_context: &'a mut FunctionBuilderContext,
         func: &'a mut ir::Function,
@@ -194,7 +194,7 @@ impl<'a> Translator<'a> {
 
     /// Reads the locals of a body, which come before its operators, and polls if the function needs
     /// that on entry.
-    pub fn read_locals<'b>(
+    pub(crate) fn read_locals<'b>(
         &mut self,
         validator: &mut FuncValidator<ValidatorResources>,
         body: &FunctionBody<'b>,
@@ -212,20 +212,20 @@ impl<'a> Translator<'a> {
     }
 
     /// Counts fuel and polls, before a valid operator is translated.
-    pub fn before_operator(&mut self, operator: &Operator<'_>) {
+    pub(crate) fn before_operator(&mut self, operator: &Operator<'_>) {
         self.count_fuel(operator);
         self.poll_before(operator);
     }
 
     /// Polls, and keeps what the frame owns, after an operator was translated.
-    pub fn after_operator(&mut self, operator: &Operator<'_>) -> Result<(), CompileError> {
+    pub(crate) fn after_operator(&mut self, operator: &Operator<'_>) -> Result<(), CompileError> {
         self.poll_after(operator);
         self.keep_operands();
         self.charge_listed()
     }
 
     /// Ends the function, when all operators are translated.
-    pub fn finish(mut self) -> Result<Translated, CompileError> {
+    pub(crate) fn finish(mut self) -> Result<Translated, CompileError> {
         self.charge_live_references()?;
         self.clear_late_places();
         self.separate_nulls();
@@ -246,19 +246,19 @@ impl<'a> Translator<'a> {
 
     // ---- the operand stack
 
-    pub fn push(&mut self, value: Value) {
+    pub(crate) fn push(&mut self, value: Value) {
         self.stack.push(value);
     }
 
     /// Pushes a value of a type. If the collector follows such values, stack maps list it at every
     /// call during which it is needed.
-    pub fn push_typed(&mut self, value: Value, ty: ValType) {
+    pub(crate) fn push_typed(&mut self, value: Value, ty: ValType) {
         self.declare(value, ty);
         self.push(value);
     }
 
     /// Declares the type of a value, so that stack maps list it if they must.
-    pub fn declare(&mut self, value: Value, ty: ValType) {
+    fn declare(&mut self, value: Value, ty: ValType) {
         if self.env.is_listed(ty) {
             self.references.insert(value);
             self.builder.declare_value_needs_stack_map(value);
@@ -295,94 +295,94 @@ impl<'a> Translator<'a> {
         variable
     }
 
-    pub fn pop(&mut self) -> Value {
+    pub(crate) fn pop(&mut self) -> Value {
         self.stack.pop().expect("validation keeps the operand stack balanced")
     }
 
     /// Pops two operands, the first one pushed first.
-    pub fn pop2(&mut self) -> (Value, Value) {
+    pub(crate) fn pop2(&mut self) -> (Value, Value) {
         let b = self.pop();
         let a = self.pop();
         (a, b)
     }
 
     /// Pops three operands, the first one pushed first.
-    pub fn pop3(&mut self) -> (Value, Value, Value) {
+    pub(crate) fn pop3(&mut self) -> (Value, Value, Value) {
         let c = self.pop();
         let (a, b) = self.pop2();
         (a, b, c)
     }
 
     /// Pops a `v128` as a vector of another shape.
-    pub fn pop_vector(&mut self, ty: ir::Type) -> Value {
+    fn pop_vector(&mut self, ty: ir::Type) -> Value {
         let value = self.pop();
         self.as_vector(value, ty)
     }
 
     /// Pops two `v128` as vectors of another shape, the first one pushed first.
-    pub fn pop2_vectors(&mut self, ty: ir::Type) -> (Value, Value) {
+    fn pop2_vectors(&mut self, ty: ir::Type) -> (Value, Value) {
         let b = self.pop_vector(ty);
         let a = self.pop_vector(ty);
         (a, b)
     }
 
     /// Pushes a vector of any shape.
-    pub fn push_vector(&mut self, value: Value) {
+    fn push_vector(&mut self, value: Value) {
         let value = self.as_vector(value, I8X16);
         self.push(value);
     }
 
-    pub fn as_vector(&mut self, value: Value, ty: ir::Type) -> Value {
+    fn as_vector(&mut self, value: Value, ty: ir::Type) -> Value {
         if self.builder.func.dfg.value_type(value) == ty {
             return value;
         }
         let flags = MemFlagsData::new().with_endianness(ir::Endianness::Little);
-        self.builder.ins().bitcast(ty, flags, value)
+        self.ins().bitcast(ty, flags, value)
     }
 
     // ---- values
 
     /// The default value of a type.
-    pub fn zero(&mut self, ty: ValType) -> Value {
+    fn zero(&mut self, ty: ValType) -> Value {
         match ty {
-            ValType::F32 => self.builder.ins().f32const(0.0),
-            ValType::F64 => self.builder.ins().f64const(0.0),
+            ValType::F32 => self.ins().f32const(0.0),
+            ValType::F64 => self.ins().f64const(0.0),
             ValType::V128 => {
                 let zero = self.builder.func.dfg.constants.insert(vec![0; 16].into());
-                self.builder.ins().vconst(I8X16, zero)
+                self.ins().vconst(I8X16, zero)
             }
-            ValType::I32 | ValType::I64 => self.builder.ins().iconst(clif_type(ty), 0),
+            ValType::I32 | ValType::I64 => self.ins().iconst(clif_type(ty), 0),
             ValType::Ref(_) => self.null(),
         }
     }
 
     /// An integer operand as 64 bits, zero-extended.
-    pub fn widen(&mut self, value: Value) -> Value {
+    pub(crate) fn widen(&mut self, value: Value) -> Value {
         match self.builder.func.dfg.value_type(value) {
             I64 => value,
-            _ => self.builder.ins().uextend(I64, value),
+            _ => self.ins().uextend(I64, value),
         }
     }
 
     /// The low 32 bits of a word if `narrow`, otherwise the word.
-    pub fn narrow_if(&mut self, narrow: bool, value: Value) -> Value {
-        if narrow { self.builder.ins().ireduce(I32, value) } else { value }
+    fn narrow_if(&mut self, narrow: bool, value: Value) -> Value {
+        if narrow { self.ins().ireduce(I32, value) } else { value }
     }
 
     // ---- the contexts
 
     /// The context of the store.
-    pub fn store_context(&mut self) -> Value {
+    pub(crate) fn store_context(&mut self) -> Value {
         self.get_constant(self.context, instance::STORE)
     }
 
     /// Loads a word that never changes while the code runs.
-    pub fn load_constant(&mut self, base: Value, offset: i32) -> Value {
-        self.builder.ins().load(I64, constant_flags(), base, offset)
+    pub(crate) fn load_constant(&mut self, base: Value, offset: i32) -> Value {
+        self.ins().load(I64, constant_flags(), base, offset)
     }
 
     /// The store's transfer area.
-    pub fn transfer(&mut self) -> Transfer<'_, 'a> {
+    pub(crate) fn transfer(&mut self) -> Transfer<'_, 'a> {
         let store = self.store_context();
         Transfer::of(self.env, &mut self.builder, store)
     }

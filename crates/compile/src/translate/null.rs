@@ -11,7 +11,7 @@ impl Translator<'_> {
     /// A null reference.
     pub(super) fn null(&mut self) -> Value {
         self.has_nulls = true;
-        self.builder.ins().iconst(I64, 0)
+        self.ins().iconst(I64, 0)
     }
 
     /// Whether a value is the constant null.

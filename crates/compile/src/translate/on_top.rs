@@ -27,7 +27,7 @@ pub(crate) enum Entered {
 
 impl Entered {
     /// How many of the parameters are pointers of the engine.
-    pub fn words(self) -> usize {
+    pub(crate) fn words(self) -> usize {
         match self {
             Entered::ByCall => 1,
             Entered::OnTop { .. } => 4,
@@ -74,7 +74,7 @@ impl Translator<'_> {
         let signal = find_clause(&mut self.builder, clauses, word, none);
         self.jump(next, &[signal]);
         self.enter_sealed(none);
-        let thrown = self.builder.ins().bnot(word);
+        let thrown = self.ins().bnot(word);
         self.jump(next, &[thrown]);
         self.enter_sealed(next);
         outcome
@@ -83,10 +83,10 @@ impl Translator<'_> {
     /// Returns from a function on top of a stack.
     pub(super) fn return_below(&mut self, values: &[Value], types: &[ValType]) {
         let Some(OnTop { block, outcome: Some(outcome) }) = self.on_top else {
-            self.builder.ins().trap(trap(TrapCode::ReturnedToSuspended));
+            self.ins().trap(trap(TrapCode::ReturnedToSuspended));
             return;
         };
-        let is_signal = self.builder.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, outcome, 0);
+        let is_signal = self.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, outcome, 0);
         let thrown = self.cold_block();
         self.continue_if(is_signal, thrown);
         let stack = match block {
@@ -99,8 +99,8 @@ impl Translator<'_> {
         continue_below(&mut self.builder, store, stack, outcome, reference, &carried);
         self.enter_sealed(thrown);
         self.put_all(values, types);
-        let word = self.builder.ins().bnot(outcome);
+        let word = self.ins().bnot(outcome);
         self.call_builtin(Builtin::event_return, &[word]);
-        self.builder.ins().trap(trap(TrapCode::Unreachable));
+        self.ins().trap(trap(TrapCode::Unreachable));
     }
 }

@@ -15,50 +15,50 @@ pub(crate) struct Operands {
 }
 
 impl Operands {
-    pub fn push(&mut self, value: Value) {
+    pub(crate) fn push(&mut self, value: Value) {
         self.values.push(value);
     }
 
-    pub fn pop(&mut self) -> Option<Value> {
+    pub(crate) fn pop(&mut self) -> Option<Value> {
         let value = self.values.pop();
         self.note_height();
         value
     }
 
-    pub fn extend(&mut self, values: impl IntoIterator<Item = Value>) {
+    pub(crate) fn extend(&mut self, values: impl IntoIterator<Item = Value>) {
         self.values.extend(values);
     }
 
-    pub fn extend_from_slice(&mut self, values: &[Value]) {
+    pub(crate) fn extend_from_slice(&mut self, values: &[Value]) {
         self.values.extend_from_slice(values);
     }
 
-    pub fn truncate(&mut self, height: usize) {
+    pub(crate) fn truncate(&mut self, height: usize) {
         self.values.truncate(height);
         self.note_height();
     }
 
     /// Removes the operands above a height.
-    pub fn split_off(&mut self, height: usize) -> Vec<Value> {
+    pub(crate) fn split_off(&mut self, height: usize) -> Vec<Value> {
         let above = self.values.split_off(height);
         self.note_height();
         above
     }
 
     /// Removes the operands below a height.
-    pub fn take_below(&mut self, range: RangeTo<usize>) -> Vec<Value> {
+    pub(super) fn take_below(&mut self, range: RangeTo<usize>) -> Vec<Value> {
         self.lowest = 0;
         self.values.drain(range).collect()
     }
 
     /// Inserts values below all others.
-    pub fn put_below(&mut self, values: Vec<Value>) {
+    pub(super) fn put_below(&mut self, values: Vec<Value>) {
         self.lowest = 0;
         self.values.splice(..0, values);
     }
 
     /// How many of the lowest operands have not changed since the last call.
-    pub fn take_lowest(&mut self) -> usize {
+    pub(super) fn take_lowest(&mut self) -> usize {
         std::mem::replace(&mut self.lowest, self.values.len())
     }
 

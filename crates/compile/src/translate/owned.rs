@@ -135,7 +135,7 @@ impl Translator<'_> {
 
     fn keep(&mut self, which: usize, place: usize, value: Value) {
         let slot = self.owned_slot(which, place);
-        self.builder.ins().stack_store(I64, value, slot, (place * WORD) as i32);
+        self.ins().stack_store(I64, value, slot, (place * WORD) as i32);
     }
 
     /// The slot of the locals or operands, with room for a place.
@@ -264,7 +264,7 @@ impl Translator<'_> {
     fn note_if(&mut self, owns: bool) {
         if owns {
             let current = self.current_stack();
-            let yes = self.builder.ins().iconst(I8, 1);
+            let yes = self.ins().iconst(I8, 1);
             self.set(current, block::OWNS, yes);
         }
     }

@@ -40,9 +40,9 @@ impl Translator<'_> {
             Some(tag) => {
                 let offset = self.env.layout.tag(tag);
                 let context = self.running_context();
-                self.builder.ins().load(I64, MemFlagsData::trusted(), context, offset)
+                self.ins().load(I64, MemFlagsData::trusted(), context, offset)
             }
-            None => self.builder.ins().iconst(I64, 0),
+            None => self.ins().iconst(I64, 0),
         };
         self.call_builtin(Builtin::trace_switch, &[to, values, tag]);
     }

@@ -5,7 +5,7 @@ use crate::emit::{clif_type, program_value};
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value};
 
 impl Translator<'_> {
-    pub fn local_get(&mut self, local: u32) {
+    pub(super) fn local_get(&mut self, local: u32) {
         let Local { location, ty } = self.locals[local as usize];
         let value = match location {
             LocalLocation::Variable(variable) => self.builder.use_var(variable),
@@ -27,7 +27,7 @@ impl Translator<'_> {
         self.push(value);
     }
 
-    pub fn local_set(&mut self, local: u32) {
+    pub(super) fn local_set(&mut self, local: u32) {
         let value = self.pop();
         self.define_local(local, value);
     }
@@ -42,12 +42,12 @@ impl Translator<'_> {
         self.keep_local(local, value);
     }
 
-    pub fn local_tee(&mut self, local: u32) {
+    pub(super) fn local_tee(&mut self, local: u32) {
         self.local_set(local);
         self.local_get(local);
     }
 
-    pub fn global_get(&mut self, global: u32) {
+    pub(super) fn global_get(&mut self, global: u32) {
         let ty = self.env.info.globals[global as usize];
         let (base, offset) = self.global_place(global);
         let mut flags = program_value(MemFlagsData::trusted());
@@ -55,14 +55,14 @@ impl Translator<'_> {
         if !ty.mutable && !self.env.info.is_collected(ty.content) {
             flags = flags.with_readonly();
         }
-        let value = self.builder.ins().load(clif_type(ty.content), flags, base, offset);
+        let value = self.ins().load(clif_type(ty.content), flags, base, offset);
         self.push_typed(value, ty.content);
     }
 
-    pub fn global_set(&mut self, global: u32) {
+    pub(super) fn global_set(&mut self, global: u32) {
         let value = self.pop();
         let (base, offset) = self.global_place(global);
-        self.builder.ins().store(MemFlagsData::trusted(), value, base, offset);
+        self.ins().store(MemFlagsData::trusted(), value, base, offset);
     }
 
     fn global_place(&mut self, global: u32) -> (Value, i32) {

@@ -17,11 +17,11 @@ impl Translator<'_> {
         let purpose = self.load_purpose(block);
         let is_root = self.has_purpose(purpose, Purpose::Root);
         let [root, next] = [self.builder.create_block(), self.next_block()];
-        self.builder.ins().brif(is_root, root, &[], next, &[]);
+        self.ins().brif(is_root, root, &[], next, &[]);
         self.enter_sealed(root);
         let newest = self.get_from_store(store::ROOT);
-        let is_newest = self.builder.ins().icmp(IntCC::Equal, block, newest);
-        self.builder.ins().trapz(is_newest, trap(TrapCode::AcrossHostFrame));
+        let is_newest = self.ins().icmp(IntCC::Equal, block, newest);
+        self.ins().trapz(is_newest, trap(TrapCode::AcrossHostFrame));
         self.jump(next, &[]);
         self.enter_sealed(next);
         block
@@ -32,7 +32,7 @@ impl Translator<'_> {
         let base = self.get_from_store(store::BASE);
         if let Case::Common { otherwise } = case {
             let current = self.current_stack();
-            let is_base = self.builder.ins().icmp(IntCC::Equal, base, current);
+            let is_base = self.ins().icmp(IntCC::Equal, base, current);
             self.continue_if(is_base, otherwise);
         }
         base
@@ -51,7 +51,7 @@ impl Translator<'_> {
             Case::Any => self.get(base, block::REFERENCE),
         };
         self.suspend_up_to(base, case, |_| ());
-        self.builder.ins().bor_imm_u(reference, kind_bits(kind) as i64)
+        self.ins().bor_imm_u(reference, kind_bits(kind) as i64)
     }
 
     /// Continues at the general case unless the base can be freed in line. A root outlives what
@@ -62,7 +62,7 @@ impl Translator<'_> {
         let purpose = self.get_short(I32, base, block::PURPOSE_AND_OWNS);
         let first = Purpose::Root as i64;
         let comparison = IntCC::UnsignedGreaterThanOrEqual;
-        let is_other = self.builder.ins().icmp_imm_u(comparison, purpose, first);
+        let is_other = self.ins().icmp_imm_u(comparison, purpose, first);
         self.continue_unless(is_other, otherwise);
     }
 
@@ -95,7 +95,7 @@ impl Translator<'_> {
     pub(crate) fn suspend_below(&mut self, outermost: Value, case: Case) {
         self.suspend_up_to(outermost, case, |this| {
             let captures = this.get_from_store(store::CAPTURES);
-            let captures = this.builder.ins().iadd_imm_s(captures, NEXT_CAPTURE as i64);
+            let captures = this.ins().iadd_imm_s(captures, NEXT_CAPTURE as i64);
             this.set_in_store(store::CAPTURES, captures);
         });
     }
@@ -108,10 +108,10 @@ impl Translator<'_> {
             return;
         }
         let current = self.current_stack();
-        let is_other = self.builder.ins().icmp(IntCC::NotEqual, outermost, current);
+        let is_other = self.ins().icmp(IntCC::NotEqual, outermost, current);
         let [others, alone] = [self.cold_block(), self.cold_block()];
         let next = self.next_block();
-        self.builder.ins().brif(is_other, others, &[], alone, &[]);
+        self.ins().brif(is_other, others, &[], alone, &[]);
         self.enter_sealed(others);
         self.set(outermost, block::INNERMOST, current);
         self.set_grouped(outermost, true);

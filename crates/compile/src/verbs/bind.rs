@@ -36,7 +36,7 @@ impl Translator<'_> {
         let next = self.take_generation(block, reference, kind);
         let next = match kind_bits(kind) as i64 {
             0 => next,
-            kind => self.builder.ins().bor_imm_u(next, kind),
+            kind => self.ins().bor_imm_u(next, kind),
         };
         self.jump(done, &[next]);
         self.enter_sealed(cold);
@@ -55,8 +55,8 @@ impl Translator<'_> {
     fn check_room_to_bind(&mut self, stack: Value, count: usize, otherwise: Block) -> Value {
         let sp = self.get(stack, block::SP);
         let limit = self.get(stack, block::LIMIT);
-        let lowest = self.builder.ins().iadd_imm_s(sp, -(bound_size(count) as i64));
-        let is_full = self.builder.ins().icmp(IntCC::UnsignedLessThan, lowest, limit);
+        let lowest = self.ins().iadd_imm_s(sp, -(bound_size(count) as i64));
+        let is_full = self.ins().icmp(IntCC::UnsignedLessThan, lowest, limit);
         self.continue_unless(is_full, otherwise);
         sp
     }
@@ -66,23 +66,23 @@ impl Translator<'_> {
         let store = self.running_store();
         let deliver = self.get_constant(store, store::DELIVER);
         let top = self.load_word(sp, 0);
-        let has_bound = self.builder.ins().icmp(IntCC::Equal, top, deliver);
+        let has_bound = self.ins().icmp(IntCC::Equal, top, deliver);
         let [more, first, next] = [self.cold_block(), self.next_block(), self.next_block()];
         // The end of the values, and the numbers of bound and of further values.
         let [end, numbers] = self.words(next);
-        self.builder.ins().brif(has_bound, more, &[], first, &[]);
+        self.ins().brif(has_bound, more, &[], first, &[]);
         self.enter_sealed(first);
-        let above = self.builder.ins().iadd_imm_s(sp, -(size_of::<BoundEnd>() as i64));
+        let above = self.ins().iadd_imm_s(sp, -(size_of::<BoundEnd>() as i64));
         let info = self.type_info(function);
         self.store_word(info, above, offset_of!(BoundEnd, ty) as i32);
         let expected = self.env.info.func_type(function).params().len();
         let numbers_now = self.index(first_bound(expected, values.len()));
         self.jump(next, &[above, numbers_now]);
         self.enter_sealed(more);
-        let above = self.builder.ins().iadd_imm_s(sp, size_of::<BoundHead>() as i64);
+        let above = self.ins().iadd_imm_s(sp, size_of::<BoundHead>() as i64);
         let before = self.load_word(sp, NUMBERS);
         let difference = self.index(bind_more(values.len()));
-        let numbers_now = self.builder.ins().iadd(before, difference);
+        let numbers_now = self.ins().iadd(before, difference);
         self.jump(next, &[above, numbers_now]);
         self.enter_sealed(next);
         for (i, &value) in (1..).zip(values) {
@@ -93,7 +93,7 @@ impl Translator<'_> {
         let size = transfer_offset(values.len() as u32) + size_of::<BoundHead>() as i32;
         self.store_word(deliver, end, DELIVER - size);
         self.store_word(numbers, end, NUMBERS - size);
-        let sp = self.builder.ins().iadd_imm_s(end, -i64::from(size));
+        let sp = self.ins().iadd_imm_s(end, -i64::from(size));
         self.set(stack, block::SP, sp);
     }
 }

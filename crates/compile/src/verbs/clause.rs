@@ -33,7 +33,7 @@ impl Translator<'_> {
         let number = self.env.clause_lists.get(clauses).expect("collected before");
         let offset = self.env.layout.handler_table(number);
         let context = self.running_context();
-        self.builder.ins().iadd_imm_s(context, i64::from(offset))
+        self.ins().iadd_imm_s(context, i64::from(offset))
     }
 
     /// The word of a clause. It is loaded each time: hoisting it would also keep it in memory,
@@ -42,10 +42,10 @@ impl Translator<'_> {
         self.trace_tag(tag);
         let offset = self.env.layout.tag(tag);
         let context = self.running_context();
-        let word = self.builder.ins().load(I64, MemFlagsData::trusted(), context, offset);
+        let word = self.ins().load(I64, MemFlagsData::trusted(), context, offset);
         match kind {
             ClauseKind::Suspend => word,
-            _ => self.builder.ins().iadd_imm_s(word, kind as i64),
+            _ => self.ins().iadd_imm_s(word, kind as i64),
         }
     }
 

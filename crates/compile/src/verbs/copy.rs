@@ -36,7 +36,7 @@ impl Translator<'_> {
         let copy = self.get(free, block::REFERENCE);
         let copy = match kind_bits(kind) as i64 {
             0 => copy,
-            kind => self.builder.ins().bor_imm_u(copy, kind),
+            kind => self.ins().bor_imm_u(copy, kind),
         };
         self.jump(done, &[copy]);
         self.enter_sealed(cold);
@@ -58,21 +58,20 @@ impl Translator<'_> {
         self.continue_unless(is_grouped, cold);
         // Its frames own nothing, and it has no marks.
         let purpose_and_marks = self.get(block, block::PURPOSE_AND_MARKS);
-        let is_plain =
-            self.builder.ins().icmp_imm_u(IntCC::Equal, purpose_and_marks, purpose as i64);
+        let is_plain = self.ins().icmp_imm_u(IntCC::Equal, purpose_and_marks, purpose as i64);
         self.continue_if(is_plain, cold);
         let sp = self.get(block, block::SP);
         let top = self.get(block, block::TOP);
-        let below = self.builder.ins().isub(top, sp);
+        let below = self.ins().isub(top, sp);
         // The stack pointer of a parked stack is never near its top.
         let limit = COPIED_IN_LINE as i64;
-        let is_small = self.builder.ins().icmp_imm_u(IntCC::UnsignedLessThanOrEqual, below, limit);
+        let is_small = self.ins().icmp_imm_u(IntCC::UnsignedLessThanOrEqual, below, limit);
         self.continue_if(is_small, cold);
         let store = self.running_store();
         let continues = self.load_word(sp, 0);
         for stub in [store::DELIVER, store::CONTINUE_CALL] {
             let stub = self.get_constant(store, stub);
-            let is_stub = self.builder.ins().icmp(IntCC::Equal, continues, stub);
+            let is_stub = self.ins().icmp(IntCC::Equal, continues, stub);
             self.continue_unless(is_stub, cold);
         }
         sp
@@ -81,8 +80,8 @@ impl Translator<'_> {
     /// Makes the first free stack a copy of another, in line.
     fn copy_frames(&mut self, block: Value, sp: Value, free: Value, purpose: Purpose) {
         let [top, free_top] = [block, free].map(|block| self.get(block, block::TOP));
-        let distance = self.builder.ins().isub(free_top, top);
-        let copied_sp = self.builder.ins().iadd(sp, distance);
+        let distance = self.ins().isub(free_top, top);
+        let copied_sp = self.ins().iadd(sp, distance);
         self.copy_bytes_up(sp, top, distance);
         let [function, entry, parent] =
             [block::FUNCTION, block::ENTRY, block::PARENT].map(|field| self.get(block, field));
@@ -103,12 +102,12 @@ impl Translator<'_> {
         let [place] = self.words(copying);
         self.jump(copying, &[from]);
         self.builder.switch_to_block(copying);
-        let bytes = self.builder.ins().load(I8X16, flags, place, 0);
-        let copy = self.builder.ins().iadd(place, distance);
-        self.builder.ins().store(flags, bytes, copy, 0);
-        let next = self.builder.ins().iadd_imm_s(place, 16);
-        let is_more = self.builder.ins().icmp(IntCC::UnsignedLessThanOrEqual, next, to);
-        self.builder.ins().brif(is_more, copying, &[next.into()], copied, &[]);
+        let bytes = self.ins().load(I8X16, flags, place, 0);
+        let copy = self.ins().iadd(place, distance);
+        self.ins().store(flags, bytes, copy, 0);
+        let next = self.ins().iadd_imm_s(place, 16);
+        let is_more = self.ins().icmp(IntCC::UnsignedLessThanOrEqual, next, to);
+        self.ins().brif(is_more, copying, &[next.into()], copied, &[]);
         self.builder.seal_block(copying);
         self.enter_sealed(copied);
     }
@@ -118,16 +117,16 @@ impl Translator<'_> {
     fn copy_links(&mut self, copy: Value, fp: Value, distance: Value) {
         let [first, linking, moving, linked] = [(); 4].map(|()| self.next_block());
         let [place] = self.words(linking);
-        self.builder.ins().brif(fp, first, &[], linked, &[]);
+        self.ins().brif(fp, first, &[], linked, &[]);
         self.enter_sealed(first);
-        let fp = self.builder.ins().iadd(fp, distance);
+        let fp = self.ins().iadd(fp, distance);
         self.set(copy, block::FP, fp);
         self.jump(linking, &[fp]);
         self.builder.switch_to_block(linking);
         let link = self.load_word(place, 0);
-        self.builder.ins().brif(link, moving, &[], linked, &[]);
+        self.ins().brif(link, moving, &[], linked, &[]);
         self.enter_sealed(moving);
-        let next = self.builder.ins().iadd(link, distance);
+        let next = self.ins().iadd(link, distance);
         self.store_word(next, place, 0);
         self.jump(linking, &[next]);
         self.builder.seal_block(linking);

@@ -100,19 +100,19 @@ impl Translator<'_> {
     /// identity: a block gets the next generation when its task or fiber ends, and starts again
     /// with the first one only if nothing names it.
     pub(crate) fn push_is_same(&mut self, a: Value, b: Value) {
-        let is_same = self.builder.ins().icmp(IntCC::Equal, a, b);
-        let is_same = self.builder.ins().uextend(I32, is_same);
+        let is_same = self.ins().icmp(IntCC::Equal, a, b);
+        let is_same = self.ins().uextend(I32, is_same);
         self.push(is_same);
     }
 
     /// The purpose of a stack.
     fn load_purpose(&mut self, block: Value) -> Value {
         let offset = block::PURPOSE_AND_OWNS.offset;
-        self.builder.ins().uload8(I32, MemFlagsData::trusted(), block, offset)
+        self.ins().uload8(I32, MemFlagsData::trusted(), block, offset)
     }
 
     fn has_purpose(&mut self, actual: Value, purpose: Purpose) -> Value {
-        self.builder.ins().icmp_imm_u(IntCC::Equal, actual, purpose as i64)
+        self.ins().icmp_imm_u(IntCC::Equal, actual, purpose as i64)
     }
 
     /// The parent of bases.

@@ -39,7 +39,7 @@ impl Translator<'_> {
             _ => self.free_stack(),
         };
         let parent = match kind {
-            StackKind::Task | StackKind::Fiber => self.builder.ins().iconst(I64, 0),
+            StackKind::Task | StackKind::Fiber => self.ins().iconst(I64, 0),
             _ => self.no_parent(),
         };
         // The code that can trap comes first: until then the stack stays on the list.
@@ -55,9 +55,9 @@ impl Translator<'_> {
     pub(crate) fn begin_stack(&mut self, block: Value, new: NewStack) {
         let next = self.get(block, block::NEXT_FREE);
         self.set_in_store(store::FREE_STACKS, next);
-        let zero = self.builder.ins().iconst(I64, 0);
-        let none = self.builder.ins().iconst(I32, 0);
-        let purpose = self.builder.ins().iconst(I32, new.purpose as i64);
+        let zero = self.ins().iconst(I64, 0);
+        let none = self.ins().iconst(I32, 0);
+        let purpose = self.ins().iconst(I32, new.purpose as i64);
         self.set(block, block::SP, new.sp);
         self.set(block, block::FP, zero);
         self.set(block, block::FUNCTION, new.function);
@@ -76,7 +76,7 @@ impl Translator<'_> {
     /// The reference to a block, with a kind.
     pub(crate) fn reference_of_kind(&mut self, block: Value, kind: StackKind) -> Value {
         let reference = self.get(block, block::REFERENCE);
-        self.builder.ins().bor_imm_u(reference, kind_bits(kind) as i64)
+        self.ins().bor_imm_u(reference, kind_bits(kind) as i64)
     }
 
     /// The first free stack, which stays on the list. The runtime makes one if there is none.
@@ -85,7 +85,7 @@ impl Translator<'_> {
         let [cold, next] = [self.builder.create_block(), self.builder.create_block()];
         let block = self.builder.append_block_param(next, I64);
         self.builder.set_cold_block(cold);
-        self.builder.ins().brif(first, next, &[first.into()], cold, &[]);
+        self.ins().brif(first, next, &[first.into()], cold, &[]);
         self.enter_sealed(cold);
         let made = self.call_builtin(Builtin::new_stack, &[]);
         self.jump(next, &[made]);
@@ -98,12 +98,12 @@ impl Translator<'_> {
     fn free_stack_for_life(&mut self) -> Value {
         let first = self.free_stack();
         let reference = self.get(first, block::REFERENCE);
-        let one = self.builder.ins().iconst(I64, NEXT_GENERATION as i64);
-        let (_, overflow) = self.builder.ins().uadd_overflow(reference, one);
+        let one = self.ins().iconst(I64, NEXT_GENERATION as i64);
+        let (_, overflow) = self.ins().uadd_overflow(reference, one);
         let [cold, next] = [self.builder.create_block(), self.builder.create_block()];
         let block = self.builder.append_block_param(next, I64);
         self.builder.set_cold_block(cold);
-        self.builder.ins().brif(overflow, cold, &[], next, &[first.into()]);
+        self.ins().brif(overflow, cold, &[], next, &[first.into()]);
         self.enter_sealed(cold);
         let renewed = self.call_builtin(Builtin::renew_free, &[]);
         self.jump(next, &[renewed]);
@@ -116,14 +116,14 @@ impl Translator<'_> {
     fn put_on_new_stack(&mut self, block: Value, values: &[Value]) -> Value {
         let size = values.len() * size_of::<RawVal>();
         let top = self.get(block, block::TOP);
-        let mut sp = self.builder.ins().iadd_imm_s(top, -(size as i64));
+        let mut sp = self.ins().iadd_imm_s(top, -(size as i64));
         if values.len() > DIRECT_PARAMS {
             sp = self.make_room_on_new_stack(block, sp, size);
         }
         let store = self.store_context();
         let start = self.get_constant(store, store::START);
         self.store_word(start, sp, 0);
-        let values_at = self.builder.ins().iadd_imm_s(sp, NEW_STACK_ARGUMENTS as i64);
+        let values_at = self.ins().iadd_imm_s(sp, NEW_STACK_ARGUMENTS as i64);
         for (i, &value) in (0..).zip(values) {
             self.store_word(value, values_at, transfer_offset(i));
         }
@@ -134,10 +134,10 @@ impl Translator<'_> {
     /// pointer below them.
     fn make_room_on_new_stack(&mut self, block: Value, sp: Value, size: usize) -> Value {
         let limit = self.get(block, block::LIMIT);
-        let fits = self.builder.ins().icmp(IntCC::UnsignedGreaterThan, sp, limit);
+        let fits = self.ins().icmp(IntCC::UnsignedGreaterThan, sp, limit);
         let [cold, next] = self.cold_and_next();
         let [place] = self.words(next);
-        self.builder.ins().brif(fits, next, &[sp.into()], cold, &[]);
+        self.ins().brif(fits, next, &[sp.into()], cold, &[]);
         self.enter_sealed(cold);
         let size = self.index(size as u64);
         let moved = self.call_builtin(Builtin::make_room, &[block, size]);
@@ -149,13 +149,13 @@ impl Translator<'_> {
     fn thunk_address(&mut self, thunk: u32) -> Value {
         let signature = self.builder.import_signature(signature::thunk());
         let function = code_ref(&mut self.builder, ImageCode::Thunk(thunk), signature);
-        self.builder.ins().func_addr(I64, function)
+        self.ins().func_addr(I64, function)
     }
 
     /// Puts a stack on the free list.
     pub(crate) fn put_on_free_list(&mut self, block: Value) {
         let free = self.get_from_store(store::FREE_STACKS);
-        let purpose = self.builder.ins().iconst(I32, Purpose::Free as i64);
+        let purpose = self.ins().iconst(I32, Purpose::Free as i64);
         self.set(block, block::NEXT_FREE, free);
         self.set(block, block::PURPOSE_AND_MARKS, purpose);
         self.set_in_store(store::FREE_STACKS, block);

@@ -42,22 +42,22 @@ impl Translator<'_> {
         otherwise: impl FnOnce(&mut Self),
     ) -> (Value, Value) {
         let blocks = self.get_from_store(store::BLOCKS);
-        let number = self.builder.ins().band_imm_u(reference, OFFSET_MASK as i64);
-        let offset = self.builder.ins().ishl_imm_u(number, i64::from(OFFSET_SHIFT));
-        let block = self.builder.ins().iadd(blocks, offset);
+        let number = self.ins().band_imm_u(reference, OFFSET_MASK as i64);
+        let offset = self.ins().ishl_imm_u(number, i64::from(OFFSET_SHIFT));
+        let block = self.ins().iadd(blocks, offset);
         let valid = self.get(block, block::REFERENCE);
         let is_valid = match kind_bits(kind) as i64 {
-            0 => self.builder.ins().icmp(IntCC::Equal, reference, valid),
+            0 => self.ins().icmp(IntCC::Equal, reference, valid),
             kind => {
-                let difference = self.builder.ins().bxor(reference, valid);
-                self.builder.ins().icmp_imm_u(IntCC::Equal, difference, kind)
+                let difference = self.ins().bxor(reference, valid);
+                self.ins().icmp_imm_u(IntCC::Equal, difference, kind)
             }
         };
         let [cold, next] = self.cold_and_next();
-        self.builder.ins().brif(is_valid, next, &[], cold, &[]);
+        self.ins().brif(is_valid, next, &[], cold, &[]);
         self.enter_sealed(cold);
         otherwise(self);
-        self.builder.ins().trap(trap(TrapCode::ContinuationConsumed));
+        self.ins().trap(trap(TrapCode::ContinuationConsumed));
         self.enter_sealed(next);
         (block, valid)
     }
@@ -74,7 +74,7 @@ impl Translator<'_> {
     pub(crate) fn check_generation(&mut self, reference: Value, cold: Block) {
         let last = NEXT_GENERATION.wrapping_neg() as i64;
         let comparison = IntCC::UnsignedGreaterThanOrEqual;
-        let is_last = self.builder.ins().icmp_imm_s(comparison, reference, last);
+        let is_last = self.ins().icmp_imm_s(comparison, reference, last);
         self.continue_unless(is_last, cold);
     }
 
@@ -86,7 +86,7 @@ impl Translator<'_> {
         kind: StackKind,
     ) -> Value {
         let step = (NEXT_GENERATION - kind_bits(kind)) as i64;
-        let next = self.builder.ins().iadd_imm_s(reference, step);
+        let next = self.ins().iadd_imm_s(reference, step);
         self.set(block, block::REFERENCE, next);
         next
     }
@@ -96,7 +96,7 @@ impl Translator<'_> {
     pub(crate) fn consume_group(&mut self, block: Value, slow: Block) -> SuspendedStack {
         let reference = self.get(block, block::REFERENCE);
         self.check_generation(reference, slow);
-        let next = self.builder.ins().iadd_imm_s(reference, NEXT_GENERATION as i64);
+        let next = self.ins().iadd_imm_s(reference, NEXT_GENERATION as i64);
         self.set(block, block::REFERENCE, next);
         let innermost = self.ungroup(block);
         let reference = self.get(innermost, block::REFERENCE);
@@ -114,14 +114,14 @@ impl Translator<'_> {
         last: Option<Value>,
     ) -> SuspendedStack {
         let reference = self.get(block, block::REFERENCE);
-        let one = self.builder.ins().iconst(I64, NEXT_GENERATION as i64);
-        let (bumped, overflow) = self.builder.ins().uadd_overflow(reference, one);
+        let one = self.ins().iconst(I64, NEXT_GENERATION as i64);
+        let (bumped, overflow) = self.ins().uadd_overflow(reference, one);
         let [slow, quick, deep] = std::array::from_fn(|_| self.builder.create_block());
         for block in [slow, quick, deep] {
             self.builder.set_cold_block(block);
         }
         let [ready] = self.words(deep);
-        self.builder.ins().brif(overflow, slow, &[], quick, &[]);
+        self.ins().brif(overflow, slow, &[], quick, &[]);
         self.enter_sealed(quick);
         self.set(block, block::REFERENCE, bumped);
         self.jump(deep, &[block]);
@@ -156,18 +156,18 @@ impl Translator<'_> {
     /// stack has not waited since. Then there is nothing to write.
     fn continue_through(&mut self, innermost: Value, outermost: Value) {
         let before = self.get(innermost, block::THROUGH);
-        let is_same = self.builder.ins().icmp(IntCC::Equal, before, outermost);
+        let is_same = self.ins().icmp(IntCC::Equal, before, outermost);
         let [other, next] = self.cold_and_next();
         self.continue_if(is_same, other);
         // A stack that is alone never gets here: its own block was just written.
         let has_not_waited = self.is_grouped_as(innermost, GROUPED);
-        self.builder.ins().brif(has_not_waited, next, &[], other, &[]);
+        self.ins().brif(has_not_waited, next, &[], other, &[]);
         self.enter_sealed(other);
-        let nothing = self.builder.ins().iconst(I64, 0);
-        let is_other = self.builder.ins().icmp(IntCC::NotEqual, innermost, outermost);
-        let through = self.builder.ins().select(is_other, outermost, nothing);
+        let nothing = self.ins().iconst(I64, 0);
+        let is_other = self.ins().icmp(IntCC::NotEqual, innermost, outermost);
+        let through = self.ins().select(is_other, outermost, nothing);
         const { assert!(GROUPED == 1) };
-        let grouped = self.builder.ins().uextend(I32, is_other);
+        let grouped = self.ins().uextend(I32, is_other);
         self.set(innermost, block::THROUGH, through);
         self.set(innermost, block::SOUGHT, nothing);
         self.set(innermost, block::IS_GROUPED, grouped);
@@ -178,7 +178,7 @@ impl Translator<'_> {
     /// Whether `is_grouped` of a stack is [`GROUPED`] or [`HAS_WAITED`], as given.
     pub(crate) fn is_grouped_as(&mut self, block: Value, state: u32) -> Value {
         let grouped = self.load_grouped(block);
-        self.builder.ins().icmp_imm_u(IntCC::Equal, grouped, i64::from(state))
+        self.ins().icmp_imm_u(IntCC::Equal, grouped, i64::from(state))
     }
 
     /// Nonzero if a stack is not alone.
@@ -187,13 +187,13 @@ impl Translator<'_> {
     }
 
     pub(crate) fn set_grouped(&mut self, block: Value, is_grouped: bool) {
-        let is_grouped = self.builder.ins().iconst(I32, i64::from(is_grouped));
+        let is_grouped = self.ins().iconst(I32, i64::from(is_grouped));
         self.set(block, block::IS_GROUPED, is_grouped);
     }
 
     /// Switches to a stack whose arguments are in the transfer area, in the general case.
     pub(crate) fn continue_stack(&mut self, target: &SuspendedStack, back: Block) {
-        let nothing = self.builder.ins().iconst(I64, 0);
+        let nothing = self.ins().iconst(I64, 0);
         let carried = self.load_carried(CARRIED);
         self.switch_cold(target.innermost, nothing, target.reference, &carried, back);
     }
@@ -206,9 +206,9 @@ impl Translator<'_> {
             let sought = this.get(current, block::SOUGHT);
             let captures = this.get_from_store(store::CAPTURES);
             let has_waited = this.is_grouped_as(current, HAS_WAITED);
-            let sought = this.builder.ins().select(has_waited, sought, captures);
+            let sought = this.ins().select(has_waited, sought, captures);
             this.set(current, block::SOUGHT, sought);
-            let has_waited = this.builder.ins().iconst(I32, i64::from(HAS_WAITED));
+            let has_waited = this.ins().iconst(I32, i64::from(HAS_WAITED));
             this.set(current, block::IS_GROUPED, has_waited);
         });
     }
@@ -218,7 +218,7 @@ impl Translator<'_> {
     /// [`ControlBlock::forget_through`]: ropewalk_abi::ControlBlock::forget_through
     pub(crate) fn forget_through(&mut self, current: Value) {
         self.if_grouped(current, |this| {
-            let nothing = this.builder.ins().iconst(I64, 0);
+            let nothing = this.ins().iconst(I64, 0);
             this.set(current, block::THROUGH, nothing);
             this.set(current, block::SOUGHT, nothing);
             this.set_grouped(current, false);
@@ -229,7 +229,7 @@ impl Translator<'_> {
     fn if_grouped(&mut self, stack: Value, then: impl FnOnce(&mut Self)) {
         let is_grouped = self.load_grouped(stack);
         let [cold, next] = self.cold_and_next();
-        self.builder.ins().brif(is_grouped, cold, &[], next, &[]);
+        self.ins().brif(is_grouped, cold, &[], next, &[]);
         self.enter_sealed(cold);
         then(self);
         self.jump(next, &[]);

@@ -21,8 +21,8 @@ impl Translator<'_> {
     ) -> Value {
         if let Case::Common { otherwise } = case {
             let own = self.current_reference();
-            let own = self.builder.ins().bor_imm_u(own, kind_bits(kind) as i64);
-            let is_current = self.builder.ins().icmp(IntCC::Equal, reference, own);
+            let own = self.ins().bor_imm_u(own, kind_bits(kind) as i64);
+            let is_current = self.ins().icmp(IntCC::Equal, reference, own);
             self.continue_if(is_current, otherwise);
             return self.current_stack();
         }
@@ -43,8 +43,8 @@ impl Translator<'_> {
         let parent = self.get(block, block::PARENT);
         if let Case::Common { otherwise } = case {
             let place = block::IS_GROUPED.offset;
-            let is_grouped = self.builder.ins().uload32(MemFlagsData::trusted(), block, place);
-            let any = self.builder.ins().bor(is_grouped, parent);
+            let is_grouped = self.ins().uload32(MemFlagsData::trusted(), block, place);
+            let any = self.ins().bor(is_grouped, parent);
             self.continue_unless(any, otherwise);
             return block;
         }
@@ -65,12 +65,12 @@ impl Translator<'_> {
         self.find_through(current, block, found);
         self.jump(search, &[current]);
         self.builder.switch_to_block(search);
-        let is_this = self.builder.ins().icmp(IntCC::Equal, stack, block);
-        self.builder.ins().brif(is_this, found, &[], outwards, &[]);
+        let is_this = self.ins().icmp(IntCC::Equal, stack, block);
+        self.ins().brif(is_this, found, &[], outwards, &[]);
         self.enter_sealed(outwards);
         let parent = self.get(stack, block::PARENT);
-        let is_outermost = self.builder.ins().icmp(IntCC::Equal, parent, no_parent);
-        self.builder.ins().trapnz(is_outermost, trap(code));
+        let is_outermost = self.ins().icmp(IntCC::Equal, parent, no_parent);
+        self.ins().trapnz(is_outermost, trap(code));
         self.jump(search, &[parent]);
         self.builder.seal_block(search);
         self.enter_sealed(found);
@@ -81,17 +81,17 @@ impl Translator<'_> {
     fn find_through(&mut self, current: Value, other: Value, found: Block) {
         let [waited, changed] = [self.cold_block(), self.next_block()];
         let through = self.get(current, block::THROUGH);
-        let is_through = self.builder.ins().icmp(IntCC::Equal, through, other);
+        let is_through = self.ins().icmp(IntCC::Equal, through, other);
         self.continue_if(is_through, changed);
         let has_not_waited = self.is_grouped_as(current, GROUPED);
-        self.builder.ins().brif(has_not_waited, found, &[], waited, &[]);
+        self.ins().brif(has_not_waited, found, &[], waited, &[]);
         self.enter_sealed(waited);
         let has_waited = self.is_grouped_as(current, HAS_WAITED);
         let sought = self.get(current, block::SOUGHT);
         let captures = self.get_from_store(store::CAPTURES);
-        let is_unchanged = self.builder.ins().icmp(IntCC::Equal, sought, captures);
-        let is_above = self.builder.ins().band(has_waited, is_unchanged);
-        self.builder.ins().brif(is_above, found, &[], changed, &[]);
+        let is_unchanged = self.ins().icmp(IntCC::Equal, sought, captures);
+        let is_above = self.ins().band(has_waited, is_unchanged);
+        self.ins().brif(is_above, found, &[], changed, &[]);
         self.enter_sealed(changed);
     }
 
@@ -100,7 +100,7 @@ impl Translator<'_> {
     pub(crate) fn detach(&mut self, block: Value, case: Case) -> Value {
         self.suspend_below(block, case);
         let parent = self.get(block, block::PARENT);
-        let nothing = self.builder.ins().iconst(I64, 0);
+        let nothing = self.ins().iconst(I64, 0);
         self.set(block, block::PARENT, nothing);
         parent
     }
@@ -124,7 +124,7 @@ impl Translator<'_> {
                 let owns = self.get(block, block::OWNS);
                 self.continue_unless(owns, otherwise);
                 let reference = self.get(block, block::REFERENCE);
-                let stale = self.builder.ins().iadd_imm_s(reference, NEXT_GENERATION as i64);
+                let stale = self.ins().iadd_imm_s(reference, NEXT_GENERATION as i64);
                 self.set(block, block::REFERENCE, stale);
                 self.put_on_free_list(block);
             }

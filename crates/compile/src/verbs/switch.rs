@@ -179,9 +179,9 @@ impl Translator<'_> {
         let compared = if blocks.len() <= COMPARED { blocks.len() } else { 1 };
         for (number, block) in &blocks[..compared] {
             let number = i64::from(*number);
-            let is_this = self.builder.ins().icmp_imm_u(IntCC::Equal, signal, number);
+            let is_this = self.ins().icmp_imm_u(IntCC::Equal, signal, number);
             let next = self.builder.create_block();
-            self.builder.ins().brif(is_this, *block, &[], next, &[]);
+            self.ins().brif(is_this, *block, &[], next, &[]);
             self.enter_sealed(next);
         }
         match &blocks[compared..] {
@@ -199,8 +199,8 @@ impl Translator<'_> {
             targets[*number as usize] = dfg.block_call(*block, &[]);
         }
         let table = self.builder.create_jump_table(JumpTableData::new(default, &targets));
-        let index = self.builder.ins().ireduce(I32, signal);
-        self.builder.ins().br_table(index, table);
+        let index = self.ins().ireduce(I32, signal);
+        self.ins().br_table(index, table);
     }
 
     /// Pushes the values that a switch brought.

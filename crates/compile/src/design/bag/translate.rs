@@ -12,7 +12,7 @@ const KIND: StackKind = StackKind::Bag;
 
 pub(super) fn new(t: &mut Translator<'_>, call: &OperationCall) {
     let function = t.pop();
-    t.builder.ins().trapz(function, trap(TrapCode::NullFunctionReference));
+    t.ins().trapz(function, trap(TrapCode::NullFunctionReference));
     let block = t.new_stack(KIND, call.thunk_number(), function, &[]);
     let reference = t.reference_of_kind(block, KIND);
     t.push_result(reference, call.import);
@@ -27,7 +27,7 @@ pub(super) fn switch(t: &mut Translator<'_>, call: &OperationCall) {
     let sent = env.info.func_type(ty).params();
     let back = t.back(results.len());
     t.cache_running(Cached::Reference);
-    let nothing = t.builder.ins().iconst(I64, 0);
+    let nothing = t.ins().iconst(I64, 0);
     let block = t.check_target(reference, KIND);
     let otherwise = t.cold_block();
     let common = Case::Common { otherwise };
@@ -62,7 +62,7 @@ pub(super) fn switch_retire(t: &mut Translator<'_>, call: &OperationCall) {
     let sent = t.env.info.func_type(ty).params();
     let back = t.back(0);
     t.cache_running(Cached::Stack);
-    let nothing = t.builder.ins().iconst(I64, 0);
+    let nothing = t.ins().iconst(I64, 0);
     let block = t.check_target(reference, KIND);
     let otherwise = t.cold_block();
     let common = Case::Common { otherwise };
@@ -129,7 +129,7 @@ pub(super) fn switch_throw(t: &mut Translator<'_>, call: &OperationCall) {
     let (tag, _) = call.catches[0];
     let reference = t.pop();
     // The runtime adds the stack that is left.
-    let null = t.builder.ins().iconst(I64, 0);
+    let null = t.ins().iconst(I64, 0);
     t.push(null);
     let exception = t.new_exception(tag);
     let layout = &env.objects[env.info.tags[tag as usize] as usize];

@@ -55,7 +55,7 @@ pub(in crate::design) fn instruction(t: &mut Translator<'_>, operator: &Operator
 
 fn cont_new(t: &mut Translator<'_>, ty: u32) {
     let function = t.pop();
-    t.builder.ins().trapz(function, trap(TrapCode::NullFunctionReference));
+    t.ins().trapz(function, trap(TrapCode::NullFunctionReference));
     let block = t.free_stack();
     let info = t.type_info(t.env.info.cont_function(ty));
     let entry = Some(t.get_constant(info, type_info::ENTRY));
@@ -88,7 +88,7 @@ fn resume(t: &mut Translator<'_>, ty: u32, table: &ResumeTable) {
     let arguments = t.stack.split_off(t.stack.len() - function.params().len());
     let back = t.back(most_delivered(t, function, table));
     t.cache_running(Cached::Stack);
-    let nothing = t.builder.ins().iconst(I64, 0);
+    let nothing = t.ins().iconst(I64, 0);
     let block = t.check_reference(reference, StackKind::Continuation);
     let cold = t.cold_block();
     t.check_alone(block, reference, cold);
@@ -114,7 +114,7 @@ fn resume_throw(t: &mut Translator<'_>, ty: u32, tag: u32, table: &ResumeTable) 
 
 fn resume_throw_ref(t: &mut Translator<'_>, ty: u32, table: &ResumeTable) {
     let (exception, reference) = t.pop2();
-    t.builder.ins().trapz(exception, trap(TrapCode::NullExceptionReference));
+    t.ins().trapz(exception, trap(TrapCode::NullExceptionReference));
     resume_with(t, ty, reference, exception, table);
 }
 
@@ -185,7 +185,7 @@ fn suspend(t: &mut Translator<'_>, tag: u32) {
     let cold = t.cold_block();
     let parent = capture(t, tag, ClauseKind::Suspend, cold);
     let reference = t.current_reference();
-    let first = t.builder.ins().iconst(I64, 1);
+    let first = t.ins().iconst(I64, 1);
     let carried = t.carry(&values, ty.params());
     t.switch_to(parent, first, reference, &carried, back);
     t.enter_sealed(cold);
@@ -212,7 +212,7 @@ fn switch(t: &mut Translator<'_>, ty: u32, tag: u32) {
     let delivered = env.info.func_type(env.info.cont_function(*passed)).params();
     let back = t.back(delivered.len());
     t.cache_running(Cached::Reference);
-    let nothing = t.builder.ins().iconst(I64, 0);
+    let nothing = t.ins().iconst(I64, 0);
     let block = t.check_reference(reference, StackKind::Continuation);
     let cold = t.cold_block();
     let parent = capture(t, tag, ClauseKind::Switch, cold);
@@ -264,7 +264,7 @@ fn capture(t: &mut Translator<'_>, tag: u32, kind: ClauseKind, cold: Block) -> V
     let parent = t.get(current, block::PARENT);
     let handlers = t.get(parent, block::HANDLERS);
     let first = t.load_word(handlers, 0);
-    let is_first = t.builder.ins().icmp(IntCC::Equal, word, first);
+    let is_first = t.ins().icmp(IntCC::Equal, word, first);
     t.continue_if(is_first, cold);
     parent
 }
@@ -294,8 +294,8 @@ fn capture_near(t: &mut Translator<'_>, word: Value, next: Block) {
     let current = t.current_stack();
     let through = t.get(current, block::THROUGH);
     let sought = t.get(current, block::SOUGHT);
-    let again = t.builder.ins().icmp(IntCC::Equal, sought, word);
-    let outermost = t.builder.ins().select(again, through, current);
+    let again = t.ins().icmp(IntCC::Equal, sought, word);
+    let outermost = t.ins().select(again, through, current);
     let parent = t.get(outermost, block::PARENT);
     let handlers = t.get(parent, block::HANDLERS);
     let further = t.cold_block();

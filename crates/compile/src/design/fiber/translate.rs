@@ -21,7 +21,7 @@ pub(super) fn new(t: &mut Translator<'_>, call: &OperationCall) {
     let mut values = t.pop_operands(call.import);
     let functions = values.split_off(values.len() - call.functions.len());
     values.push(t.running_context());
-    let none = t.builder.ins().iconst(I64, 0);
+    let none = t.ins().iconst(I64, 0);
     let function = functions.first().copied().unwrap_or(none);
     let block = t.new_stack(KIND, call.thunk_number(), function, &values);
     let clauses = t.event_list(&call.clauses);
@@ -39,7 +39,7 @@ pub(super) fn mount(t: &mut Translator<'_>, call: &OperationCall) {
     let fiber = t.check_reference(reference, KIND);
     t.in_both_cases(|t, case| {
         let innermost = t.innermost_of_suspended(fiber, case, |t, parent| {
-            t.builder.ins().trapnz(parent, trap(TrapCode::FiberHasParent));
+            t.ins().trapnz(parent, trap(TrapCode::FiberHasParent));
         });
         let signal = t.look_up(call.catches[0].0, innermost, unhandled);
         t.wait(&call.clauses);
@@ -109,8 +109,8 @@ pub(super) fn switch_to_itself(
     [from, to]: [Value; 2],
     [back, unhandled]: [Block; 2],
 ) {
-    let is_itself = t.builder.ins().icmp(IntCC::Equal, from, to);
-    t.builder.ins().trapz(is_itself, trap(TrapCode::FiberHasParent));
+    let is_itself = t.ins().icmp(IntCC::Equal, from, to);
+    t.ins().trapz(is_itself, trap(TrapCode::FiberHasParent));
     t.set_clauses(&call.clauses);
     let current = t.current_stack();
     let signal = t.look_up(call.catches[0].0, current, unhandled);
@@ -184,7 +184,7 @@ fn event_comes(
 ) {
     t.branch_to_clause(delivery, &call.clauses);
     // Without clauses, only exceptions come back.
-    t.builder.ins().trap(trap(TrapCode::Unreachable));
+    t.ins().trap(trap(TrapCode::Unreachable));
     t.enter_sealed(unhandled);
     t.set_cached(cached);
 }

@@ -28,7 +28,7 @@ pub(super) fn new_stack(t: &mut Translator<'_>, call: &OperationCall) {
     let sp = t.get(block, block::TOP);
     let parent = Some(t.no_parent());
     let clauses = t.event_list(&call.clauses);
-    let function = t.builder.ins().iconst(I64, 0);
+    let function = t.ins().iconst(I64, 0);
     t.store_word(ground, sp, 0);
     let purpose = Purpose::FirstClass;
     t.begin_stack(block, NewStack { sp, function, entry: None, parent, purpose });
@@ -136,7 +136,7 @@ pub(super) fn send_any(
     t.run_base(target.block);
     t.switch_cold(target.innermost, signal, target.reference, &carried, back);
     t.enter_sealed(never);
-    t.builder.ins().trap(trap(TrapCode::Unreachable));
+    t.ins().trap(trap(TrapCode::Unreachable));
 }
 
 /// Branches to the label for the event that continues this stack.
@@ -230,9 +230,9 @@ fn call_on_top(
 fn unpark(t: &mut Translator<'_>, innermost: Value) {
     let limit = t.get(innermost, block::LIMIT);
     let comparison = IntCC::UnsignedGreaterThanOrEqual;
-    let is_parked = t.builder.ins().icmp_imm_s(comparison, limit, PARKED as i64);
+    let is_parked = t.ins().icmp_imm_s(comparison, limit, PARKED as i64);
     let [cold, next] = t.cold_and_next();
-    t.builder.ins().brif(is_parked, cold, &[], next, &[]);
+    t.ins().brif(is_parked, cold, &[], next, &[]);
     t.enter_sealed(cold);
     t.call_builtin(Builtin::unpark, &[innermost]);
     t.jump(next, &[]);
@@ -246,7 +246,7 @@ pub(super) fn start(t: &mut Translator<'_>, call: &OperationCall) {
     let extender = t.call_builtin(Builtin::extension_end, &[]);
     let base = t.get_from_store(store::FOUND);
     let extended = t.reference_of_kind(base, KIND);
-    let none = t.builder.ins().iconst(I64, 0);
+    let none = t.ins().iconst(I64, 0);
     let delivered = t.most_values(&call.clauses);
     let back = t.back(delivered);
     t.switch_to(extender, none, extended, &[], back);
@@ -258,7 +258,7 @@ pub(super) fn start(t: &mut Translator<'_>, call: &OperationCall) {
 pub(super) fn event_on_return(t: &mut Translator<'_>, call: &OperationCall) -> Value {
     match call.catches.first() {
         Some((tag, _)) => t.event_word(*tag),
-        None => t.builder.ins().iconst(I64, 0),
+        None => t.ins().iconst(I64, 0),
     }
 }
 
@@ -266,20 +266,20 @@ pub(super) fn event_on_return(t: &mut Translator<'_>, call: &OperationCall) -> V
 
 pub(super) fn check_cleared(t: &mut Translator<'_>) {
     let reference = t.pop();
-    t.builder.ins().trapnz(reference, trap(TrapCode::SlotNotEmpty));
+    t.ins().trapnz(reference, trap(TrapCode::SlotNotEmpty));
 }
 
 /// As `ref.is_null`, but does not free a stack.
 pub(super) fn is_cleared(t: &mut Translator<'_>) {
     let reference = t.pop();
-    let is_null = t.builder.ins().icmp_imm_u(IntCC::Equal, reference, 0);
-    let is_null = t.builder.ins().uextend(I32, is_null);
+    let is_null = t.ins().icmp_imm_u(IntCC::Equal, reference, 0);
+    let is_null = t.ins().uextend(I32, is_null);
     t.push(is_null);
 }
 
 pub(super) fn redirect(t: &mut Translator<'_>) {
     let (exception, reference) = t.pop2();
-    t.builder.ins().trapz(exception, trap(TrapCode::NullExceptionReference));
+    t.ins().trapz(exception, trap(TrapCode::NullExceptionReference));
     let (stub, args) = t.builtin_call(Builtin::redirect, &[exception, reference]);
     let signature = signature::builtin_stub(CallConv::Tail);
     let signature = t.builder.import_signature(signature);

@@ -50,7 +50,7 @@ pub(super) fn call_stack(t: &mut Translator<'_>, call: &OperationCall) {
     let ty = env.info.function_type(call.import);
     let tag = t.load_constant(t.context, env.layout.tag(call.catches[0].0));
     let begun = t.call_builtin(Builtin::walk_begin, &[tag]);
-    let number = t.builder.ins().ushr_imm_u(begun, i64::from(WALK_FLAGS));
+    let number = t.ins().ushr_imm_u(begun, i64::from(WALK_FLAGS));
     // Until the call of the answer, the arguments belong to this frame.
     let height = t.stack.len() - ty.params().len();
     let landing = t.open_cleanup(ty.params().len());
@@ -62,8 +62,8 @@ pub(super) fn call_stack(t: &mut Translator<'_>, call: &OperationCall) {
     t.close_cleanup();
     let [quick, slow, after] = std::array::from_fn(|_| t.builder.create_block());
     t.builder.set_cold_block(slow);
-    let is_direct = t.builder.ins().band_imm_u(begun, WALK_IS_DIRECT as i64);
-    t.builder.ins().brif(is_direct, quick, &[], slow, &[]);
+    let is_direct = t.ins().band_imm_u(begun, WALK_IS_DIRECT as i64);
+    t.ins().brif(is_direct, quick, &[], slow, &[]);
     t.enter_sealed(slow);
     walk_back(t, number);
     t.jump(after, &[]);
@@ -84,14 +84,14 @@ pub(super) fn call_stack(t: &mut Translator<'_>, call: &OperationCall) {
 pub(super) fn walk_to_answer(t: &mut Translator<'_>, tag: Value, begun: Value, number: Value) {
     let [ask, found] = [t.builder.create_block(), t.builder.create_block()];
     t.builder.set_cold_block(ask);
-    let asks = t.builder.ins().band_imm_u(begun, WALK_ASKS as i64);
-    t.builder.ins().brif(asks, ask, &[], found, &[]);
+    let asks = t.ins().band_imm_u(begun, WALK_ASKS as i64);
+    t.ins().brif(asks, ask, &[], found, &[]);
     t.builder.switch_to_block(ask);
     call_found(t, &FuncType::new([ENV], [STACK]), &[]);
     let target = t.pop();
     t.call_builtin(Builtin::walk_target, &[number, target]);
     let asks = t.call_builtin(Builtin::walk_on, &[tag, number]);
-    t.builder.ins().brif(asks, ask, &[], found, &[]);
+    t.ins().brif(asks, ask, &[], found, &[]);
     t.builder.seal_block(ask);
     t.enter_sealed(found);
 }
@@ -101,9 +101,9 @@ pub(super) fn walk_to_answer(t: &mut Translator<'_>, tag: Value, begun: Value, n
 pub(super) fn forget_walk(t: &mut Translator<'_>, number: Value) {
     let current = t.current_stack();
     let marks = t.get_short(I64, current, block::MARKS);
-    let marks = t.builder.ins().umin(marks, number);
+    let marks = t.ins().umin(marks, number);
     let flags = MemFlagsData::trusted();
-    t.builder.ins().istore16(flags, marks, current, block::MARKS.offset);
+    t.ins().istore16(flags, marks, current, block::MARKS.offset);
 }
 
 /// Gives back the stacks that the walk has taken.
@@ -112,7 +112,7 @@ pub(super) fn walk_back(t: &mut Translator<'_>, number: Value) {
     t.jump(back, &[]);
     t.builder.switch_to_block(back);
     let gives = t.call_builtin(Builtin::walk_back, &[number]);
-    t.builder.ins().brif(gives, give, &[], done, &[]);
+    t.ins().brif(gives, give, &[], done, &[]);
     t.enter_sealed(give);
     let stack = t.get_from_store(store::WALK_STACK);
     call_found(t, &FuncType::new([ENV, STACK], []), &[stack]);

@@ -91,7 +91,7 @@ pub(super) fn release(t: &mut Translator<'_>, call: &OperationCall) {
 /// The innermost of the stacks that are suspended with a task. Traps unless the task is suspended.
 pub(super) fn innermost_of_task(t: &mut Translator<'_>, task: Value, case: Case) -> Value {
     t.innermost_of_suspended(task, case, |t, parent| {
-        t.builder.ins().trapnz(parent, trap(TrapCode::TaskNotSuspended));
+        t.ins().trapnz(parent, trap(TrapCode::TaskNotSuspended));
     })
 }
 
@@ -108,7 +108,7 @@ pub(super) fn continue_with(
     to: Value,
     back: Block,
 ) {
-    let none = t.builder.ins().iconst(I64, 0);
+    let none = t.ins().iconst(I64, 0);
     let reference = t.get(to, block::REFERENCE);
     let carried = t.carry(values, types);
     t.switch_to(to, none, reference, &carried, back);

@@ -59,7 +59,7 @@ impl Translator<'_> {
     pub(super) fn load_place(&mut self, at: &Place, signed: bool) -> Value {
         let flags = self.heap_flags(HeapRegion::of(at.storage), at.null);
         let (base, offset) = (at.base, at.offset);
-        let ins = self.builder.ins();
+        let ins = self.ins();
         match (at.storage, signed) {
             (StorageType::I8, false) => ins.uload8(I32, flags, base, offset),
             (StorageType::I8, true) => ins.sload8(I32, flags, base, offset),
@@ -74,7 +74,7 @@ impl Translator<'_> {
     pub(super) fn store_place(&mut self, at: &Place, value: Value) {
         let flags = self.heap_flags(HeapRegion::of(at.storage), at.null);
         let (base, offset) = (at.base, at.offset);
-        let ins = self.builder.ins();
+        let ins = self.ins();
         match at.storage {
             StorageType::I8 => ins.istore8(flags, value, base, offset),
             StorageType::I16 => ins.istore16(flags, value, base, offset),

@@ -21,14 +21,14 @@ struct Free {
 impl Translator<'_> {
     /// Allocates an object of a type and a size in bytes. Only its header is written; the caller
     /// must initialize the rest before anything can collect.
-    pub fn allocate(&mut self, ty: u32, size: u32) -> Value {
+    pub(in crate::translate) fn allocate(&mut self, ty: u32, size: u32) -> Value {
         let ty = self.type_info(ty);
         let free = self.free(size);
         let [fast, slow, done] = [(); 3].map(|()| self.builder.create_block());
         let object = self.builder.append_block_param(done, I64);
         self.builder.declare_value_needs_stack_map(object);
         self.builder.set_cold_block(slow);
-        self.builder.ins().brif(free.full, slow, &[], fast, &[]);
+        self.ins().brif(free.full, slow, &[], fast, &[]);
         self.allocate_fast(fast, ty, &free, done);
         self.allocate_slow(slow, ty, size, done);
         self.enter_sealed(done);
@@ -38,8 +38,8 @@ impl Translator<'_> {
     fn free(&mut self, size: u32) -> Free {
         let store = self.store_context();
         let [next, end] = [store::HEAP_NEXT, store::HEAP_END].map(|field| self.get(store, field));
-        let rest = self.builder.ins().iadd_imm_u(next, i64::from(size));
-        let full = self.builder.ins().icmp(IntCC::UnsignedGreaterThan, rest, end);
+        let rest = self.ins().iadd_imm_u(next, i64::from(size));
+        let full = self.ins().icmp(IntCC::UnsignedGreaterThan, rest, end);
         Free { next, rest, full }
     }
 
@@ -48,7 +48,7 @@ impl Translator<'_> {
         let store = self.store_context();
         self.set(store, store::HEAP_NEXT, free.rest);
         let flags = self.heap_flags(HeapRegion::Head, None);
-        self.builder.ins().store(flags, ty, free.next, 0);
+        self.ins().store(flags, ty, free.next, 0);
         self.jump(done, &[free.next]);
     }
 

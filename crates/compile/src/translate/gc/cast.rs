@@ -37,25 +37,30 @@ enum Outcome {
 type Target = (Block, Vec<Value>);
 
 impl Translator<'_> {
-    pub fn ref_test(&mut self, nullable: bool, heap: wasmparser::HeapType) {
+    pub(super) fn ref_test(&mut self, nullable: bool, heap: wasmparser::HeapType) {
         let check = self.check(nullable, heap);
         self.pop();
         let done = self.builder.create_block();
         let is_of_type = self.builder.append_block_param(done, I8);
         self.emit_check(&check, &Outcome::Value(done));
         self.enter_sealed(done);
-        let is_of_type = self.builder.ins().uextend(I32, is_of_type);
+        let is_of_type = self.ins().uextend(I32, is_of_type);
         self.push(is_of_type);
     }
 
-    pub fn ref_cast(&mut self, nullable: bool, heap: wasmparser::HeapType) {
+    pub(super) fn ref_cast(&mut self, nullable: bool, heap: wasmparser::HeapType) {
         let check = self.check(nullable, heap);
         let done = self.builder.create_block();
         self.emit_check(&check, &Outcome::Cast(done));
         self.enter_sealed(done);
     }
 
-    pub fn br_on_cast(&mut self, depth: u32, from: wasmparser::RefType, to: wasmparser::RefType) {
+    pub(super) fn br_on_cast(
+        &mut self,
+        depth: u32,
+        from: wasmparser::RefType,
+        to: wasmparser::RefType,
+    ) {
         let target = self.branch_target(depth);
         let next = self.builder.create_block();
         let yes = (target.block, target.operands.clone());
@@ -63,7 +68,7 @@ impl Translator<'_> {
         self.branch_on(from, to, &outcome, next, &target);
     }
 
-    pub fn br_on_cast_fail(
+    pub(super) fn br_on_cast_fail(
         &mut self,
         depth: u32,
         from: wasmparser::RefType,
@@ -121,15 +126,15 @@ impl Translator<'_> {
 
     fn is_any(&mut self, reference: Value, nullable: bool) -> Value {
         match nullable {
-            true => self.builder.ins().iconst(I8, 1),
-            false => self.builder.ins().icmp_imm_u(IntCC::NotEqual, reference, 0),
+            true => self.ins().iconst(I8, 1),
+            false => self.ins().icmp_imm_u(IntCC::NotEqual, reference, 0),
         }
     }
 
     fn is_none(&mut self, reference: Value, nullable: bool) -> Value {
         match nullable {
             true => self.is_null(reference),
-            false => self.builder.ins().iconst(I8, 0),
+            false => self.ins().iconst(I8, 0),
         }
     }
 
@@ -139,11 +144,11 @@ impl Translator<'_> {
             return is_i31;
         }
         let is_null = self.is_null(reference);
-        self.builder.ins().bor(is_i31, is_null)
+        self.ins().bor(is_i31, is_null)
     }
 
     fn is_null(&mut self, reference: Value) -> Value {
-        self.builder.ins().icmp_imm_u(IntCC::Equal, reference, 0)
+        self.ins().icmp_imm_u(IntCC::Equal, reference, 0)
     }
 
     /// Whether the object of a reference has the type. References without an object are handled
@@ -201,7 +206,7 @@ impl Translator<'_> {
     fn is_type(&mut self, actual: Value, ty: u32) -> Value {
         let expected = self.type_info(ty);
         match self.env.info.types[ty as usize].is_final {
-            true => self.builder.ins().icmp(IntCC::Equal, actual, expected),
+            true => self.ins().icmp(IntCC::Equal, actual, expected),
             false => self.is_subtype(actual, ty, expected),
         }
     }
@@ -209,23 +214,23 @@ impl Translator<'_> {
     /// Whether the kind of a type is between `first` and `last`.
     fn is_kind(&mut self, actual: Value, first: TypeKind, last: TypeKind) -> Value {
         let offset = offset_of!(TypeInfo, kind) as i32;
-        let kind = self.builder.ins().load(I8, constant_flags(), actual, offset);
+        let kind = self.ins().load(I8, constant_flags(), actual, offset);
         if first == last {
-            return self.builder.ins().icmp_imm_u(IntCC::Equal, kind, first as i64);
+            return self.ins().icmp_imm_u(IntCC::Equal, kind, first as i64);
         }
-        let number = self.builder.ins().iadd_imm_s(kind, -(first as i64));
+        let number = self.ins().iadd_imm_s(kind, -(first as i64));
         let count = last as i64 - first as i64;
-        self.builder.ins().icmp_imm_u(IntCC::UnsignedLessThanOrEqual, number, count)
+        self.ins().icmp_imm_u(IntCC::UnsignedLessThanOrEqual, number, count)
     }
 
     fn object_type_info(&mut self, object: Value, null: Option<TrapCode>) -> Value {
         let flags = self.heap_flags(HeapRegion::Head, null);
-        self.builder.ins().load(I64, flags, object, 0)
+        self.ins().load(I64, flags, object, 0)
     }
 
     fn function_type_info(&mut self, function: Value, null: Option<TrapCode>) -> Value {
         let flags = self.heap_flags(HeapRegion::Head, null);
-        self.builder.ins().load(I64, flags, function, func_ref::TYPE.offset)
+        self.ins().load(I64, flags, function, func_ref::TYPE.offset)
     }
 
     // ---- outcomes
@@ -233,12 +238,12 @@ impl Translator<'_> {
     /// Ends the check with a known result if a condition holds. Otherwise falls through.
     fn end_check_if(&mut self, outcome: &Outcome, condition: Value, yes: bool) {
         if let (Outcome::Cast(_), false) = (outcome, yes) {
-            self.builder.ins().trapnz(condition, trap(TrapCode::CastFailure));
+            self.ins().trapnz(condition, trap(TrapCode::CastFailure));
             return;
         }
         let (block, operands) = self.target(outcome, yes);
         let next = self.builder.create_block();
-        self.builder.ins().brif(condition, block, &block_args(&operands), next, &[]);
+        self.ins().brif(condition, block, &block_args(&operands), next, &[]);
         self.enter_sealed(next);
     }
 
@@ -246,7 +251,7 @@ impl Translator<'_> {
     fn target(&mut self, outcome: &Outcome, is_yes: bool) -> Target {
         match outcome {
             Outcome::Value(block) => {
-                let value = self.builder.ins().iconst(I8, i64::from(is_yes));
+                let value = self.ins().iconst(I8, i64::from(is_yes));
                 (*block, vec![value])
             }
             Outcome::Cast(block) => (*block, vec![]),
@@ -259,12 +264,12 @@ impl Translator<'_> {
         match outcome {
             Outcome::Value(block) => self.jump(*block, &[condition]),
             Outcome::Cast(block) => {
-                self.builder.ins().trapz(condition, trap(TrapCode::CastFailure));
+                self.ins().trapz(condition, trap(TrapCode::CastFailure));
                 self.jump(*block, &[]);
             }
             Outcome::Branch { yes, no } => {
                 let [then, otherwise] = [yes, no].map(|(_, operands)| block_args(operands));
-                self.builder.ins().brif(condition, yes.0, &then, no.0, &otherwise);
+                self.ins().brif(condition, yes.0, &then, no.0, &otherwise);
             }
         }
     }

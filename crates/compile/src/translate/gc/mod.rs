@@ -21,7 +21,7 @@ use wasmparser::Operator;
 
 impl Translator<'_> {
     /// The instructions of garbage collection.
-    pub fn gc(&mut self, op: &Operator<'_>) -> bool {
+    pub(in crate::translate) fn gc(&mut self, op: &Operator<'_>) -> bool {
         match op {
             Operator::RefEq => self.ref_eq(),
             // These do not change the word.
@@ -122,8 +122,8 @@ impl Translator<'_> {
 
     fn ref_eq(&mut self) {
         let (a, b) = self.pop2();
-        let equal = self.builder.ins().icmp(IntCC::Equal, a, b);
-        let equal = self.builder.ins().uextend(I32, equal);
+        let equal = self.ins().icmp(IntCC::Equal, a, b);
+        let equal = self.ins().uextend(I32, equal);
         self.push(equal);
     }
 

@@ -7,13 +7,13 @@ use cranelift_codegen::ir::{InstBuilder, Value};
 use ropewalk_abi::{CompositeType, FieldType, TrapCode};
 
 impl<'a> Translator<'a> {
-    pub fn struct_new(&mut self, ty: u32) {
+    pub(super) fn struct_new(&mut self, ty: u32) {
         let count = self.fields(ty).len();
         let values = self.stack.split_off(self.stack.len() - count);
         self.new_struct(ty, &values);
     }
 
-    pub fn struct_new_default(&mut self, ty: u32) {
+    pub(super) fn struct_new_default(&mut self, ty: u32) {
         let types = self.fields(ty).iter().map(|field| field.storage.unpacked());
         let values: Vec<Value> = types.map(|ty| self.zero(ty)).collect();
         self.new_struct(ty, &values);
@@ -28,14 +28,14 @@ impl<'a> Translator<'a> {
         self.push_object(object, ty);
     }
 
-    pub fn struct_get(&mut self, ty: u32, field: u32, signed: bool) {
+    pub(super) fn struct_get(&mut self, ty: u32, field: u32, signed: bool) {
         let reference = self.pop();
         let at = self.checked_field(reference, ty, field);
         let value = self.load_place(&at, signed);
         self.push_typed(value, at.storage.unpacked());
     }
 
-    pub fn struct_set(&mut self, ty: u32, field: u32) {
+    pub(super) fn struct_set(&mut self, ty: u32, field: u32) {
         let (reference, value) = self.pop2();
         let at = self.checked_field(reference, ty, field);
         self.store_place(&at, value);
@@ -47,7 +47,7 @@ impl<'a> Translator<'a> {
         if at.offset.cast_unsigned() < UNMAPPED {
             return at;
         }
-        self.builder.ins().trapz(reference, trap(TrapCode::NullStructReference));
+        self.ins().trapz(reference, trap(TrapCode::NullStructReference));
         Place { null: None, ..at }
     }
 

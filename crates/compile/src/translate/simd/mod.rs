@@ -3,6 +3,17 @@
 //! A `v128` has no shape of its own. On the operand stack it is an `I8X16`, and each instruction
 //! reads its operands in the shape it needs. Reshaping costs nothing in machine code.
 
+/// Finds an operator in a table. Each row has a value, and the operators with that value, each with
+/// the shape of its vectors.
+macro_rules! lanes {
+    ($op:expr, $($value:path: $($operator:ident $shape:ident),+;)+) => {
+        match $op {
+            $($($operator => Some(($shape, $value)),)+)+
+            _ => None,
+        }
+    };
+}
+
 mod bitwise;
 mod compare;
 mod convert;
@@ -19,7 +30,7 @@ use wasmparser::Operator;
 
 impl Translator<'_> {
     /// Translates `op` if it is a vector instruction.
-    pub fn simd(&mut self, op: &Operator<'_>) -> bool {
+    pub(in crate::translate) fn simd(&mut self, op: &Operator<'_>) -> bool {
         self.simd_load_store(op)
             || self.simd_lane(op)
             || self.simd_bitwise(op)
@@ -57,7 +68,7 @@ impl Translator<'_> {
 
     fn vector_constant(&mut self, ty: ir::Type, bytes: &[u8; 16]) -> Value {
         let constant = self.builder.func.dfg.constants.insert(bytes[..].into());
-        self.builder.ins().vconst(ty, constant)
+        self.ins().vconst(ty, constant)
     }
 
     /// A popped vector in the integer shape in which it was computed, for bitwise instructions. The

@@ -61,17 +61,17 @@ impl Translator<'_> {
     /// Negating a factor is exact, so only the fusion is relaxed.
     fn negative_multiply_add(&mut self, ty: ir::Type) {
         let (a, b, c) = self.pop3_vectors(ty);
-        let negated = self.builder.ins().fneg(a);
+        let negated = self.ins().fneg(a);
         self.fused_if_native(negated, b, c);
     }
 
     /// Without a fused instruction, Cranelift would call a library function.
     fn fused_if_native(&mut self, a: Value, b: Value, c: Value) {
         let value = if self.env.has_fma {
-            self.builder.ins().fma(a, b, c)
+            self.ins().fma(a, b, c)
         } else {
-            let product = self.builder.ins().fmul(a, b);
-            self.builder.ins().fadd(product, c)
+            let product = self.ins().fmul(a, b);
+            self.ins().fadd(product, c)
         };
         self.push_vector(value);
     }
@@ -79,7 +79,7 @@ impl Translator<'_> {
     /// Selects lanes by the highest bits of the mask's lanes.
     fn blend(&mut self, ty: ir::Type) {
         let (a, b, mask) = self.pop3_vectors(ty);
-        let value = self.builder.ins().blendv(mask, a, b);
+        let value = self.ins().blendv(mask, a, b);
         self.push_vector(value);
     }
 
@@ -90,7 +90,7 @@ impl Translator<'_> {
         let (a, b) = self.pop2_vectors(I8X16);
         let pairs = self.apply2(relaxed::DOT, a, b);
         let sums = self.signed_pairs(pairs);
-        let value = self.builder.ins().iadd(sums, accumulator);
+        let value = self.ins().iadd(sums, accumulator);
         self.push_vector(value);
     }
 
