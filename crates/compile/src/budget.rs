@@ -66,7 +66,6 @@ impl Budget {
         self.memory
     }
 
-    /// The index of the function.
     pub fn function(&self) -> u32 {
         self.function
     }
@@ -76,7 +75,6 @@ impl Budget {
         self.used
     }
 
-    /// The steps that are left.
     pub fn left(&self) -> u64 {
         self.most - self.used.min(self.most)
     }

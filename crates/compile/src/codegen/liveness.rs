@@ -47,7 +47,6 @@ impl LiveRanges {
         self.block(range.end).saturating_sub(self.block(range.start))
     }
 
-    /// The number of the block of an instruction.
     pub fn block(&self, number: u32) -> u32 {
         self.block_of.get(number as usize).copied().unwrap_or(0)
     }
@@ -149,7 +148,6 @@ impl Loops {
     }
 }
 
-/// The successor blocks of an instruction.
 pub(crate) fn successors(func: &Function, inst: Inst) -> impl Iterator<Item = Block> + '_ {
     let dfg = &func.dfg;
     dfg.insts[inst]

@@ -230,7 +230,6 @@ fn split_edge(
 
 /// The pointers that are needed after calls.
 struct Needed {
-    /// The slot of each.
     slots: HashMap<Value, StackSlot>,
     /// The calls after which each is needed.
     calls: Vec<(Inst, StackSlot)>,

@@ -47,7 +47,6 @@ pub(crate) fn instruction(t: &mut Translator<'_>, operator: &Operator<'_>) -> bo
     continuation::instruction(t, operator)
 }
 
-/// Translates a call of an operation.
 pub(crate) fn operation_call(t: &mut Translator<'_>, call: &OperationCall) {
     if t.is_reachable() {
         (call.operation.translate)(t, call);

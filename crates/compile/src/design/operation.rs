@@ -39,7 +39,6 @@ pub(crate) struct Operation {
     /// The code in which the stacks of a call begin, or the functions that it runs on top of
     /// stacks.
     pub thunk: Option<fn(&OperationCall) -> Thunk>,
-    /// Translates a call.
     pub translate: fn(&mut Translator<'_>, &OperationCall),
 }
 
@@ -67,7 +66,6 @@ impl Operation {
 pub(crate) enum Tags {
     /// There is no such `try_table`.
     None,
-    /// One.
     One,
     /// One, then those of clauses.
     OneAndClauses,
@@ -89,7 +87,6 @@ pub(crate) enum Functions {
 /// Which events may arrive at a call, each with its label.
 #[derive(Clone, Copy)]
 pub(crate) enum Clauses {
-    /// None.
     None,
     /// The events of the `try_table` around it.
     Named,
@@ -103,7 +100,6 @@ pub(crate) enum Clauses {
 #[derive(Clone, Copy)]
 pub(crate) enum FollowedBy {
     Anything,
-    /// A tail call.
     ReturnCall,
     /// The end of the `try_table` around it, and then a tail call.
     EndAndReturnCall,
@@ -116,7 +112,6 @@ pub(crate) enum InRout {
     Refused,
     /// Allowed before its start.
     Allowed,
-    /// Its start.
     Start,
     /// Adds such a function to a stack.
     Extends,
@@ -126,7 +121,6 @@ pub(crate) enum InRout {
 #[derive(Clone)]
 pub(crate) struct OperationCall {
     pub operation: &'static Operation,
-    /// The index of the import.
     pub import: u32,
     /// The functions among its operands.
     pub functions: Vec<u32>,

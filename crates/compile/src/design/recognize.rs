@@ -200,7 +200,6 @@ impl<'a> Recognizer<'a> {
 
     // ---- questions about the names in a call
 
-    /// The type of the import.
     pub fn import_type(&self, call: &OperationCall) -> &FuncType {
         self.types.info.function_type(call.import)
     }

@@ -78,7 +78,6 @@ pub(crate) struct Emit<'e, 'b, 'f> {
     pub builder: &'b mut FunctionBuilder<'f>,
     /// The function with which the stack was made, if any.
     pub function: Value,
-    /// The stack's block.
     pub block: Value,
     /// The signal of the switch. On top of another stack, the word of an event.
     pub signal: Value,
@@ -99,6 +98,12 @@ impl<'e, 'f> Emit<'e, '_, 'f> {
     pub fn own_reference(&mut self, kind: StackKind) -> Value {
         let reference = self.get(self.block, block::REFERENCE);
         self.builder.ins().bor_imm_u(reference, kind_bits(kind) as i64)
+    }
+
+    /// Continues at a block that no later code branches to.
+    pub fn enter(&mut self, block: ir::Block) {
+        self.builder.switch_to_block(block);
+        self.builder.seal_block(block);
     }
 
     pub fn trap(&mut self, code: TrapCode) {
@@ -166,7 +171,6 @@ impl<'e, 'f> Emit<'e, '_, 'f> {
     }
 }
 
-/// The type of an operand that is a function.
 pub(super) fn function_of<'e>(operand: Option<&ValType>, env: &Environment<'e>) -> &'e FuncType {
     match operand {
         Some(ValType::Ref(RefType { heap: HeapType::Concrete(ty), .. })) => env.info.func_type(*ty),

@@ -18,7 +18,6 @@ use wasmparser::{FunctionBody, Operator};
 /// The most work of a function that does not poll on entry.
 const MOST: usize = 512;
 
-/// The calls of a body.
 enum Calls {
     /// The work is too much or unknown.
     Unbounded,

@@ -16,6 +16,7 @@
 use crate::CompileError;
 use crate::design::Operations;
 use crate::target::Limits;
+use crate::translate::contents::label;
 use ropewalk_abi::CompositeType;
 use ropewalk_abi::module::ModuleInfo;
 use std::collections::HashSet;
@@ -50,7 +51,6 @@ pub(super) struct Survey {
     offset: u64,
     /// The length of the body in bytes.
     bytes: u64,
-    /// The pieces of work.
     work: u64,
     /// The nesting depth of its blocks.
     nesting: u64,
@@ -121,7 +121,6 @@ impl Survey {
         self.bytes
     }
 
-    /// The locals that are used, in order.
     pub fn used_locals(&self) -> &[u32] {
         &self.used
     }
@@ -220,12 +219,6 @@ impl Surveyor<'_> {
             Operator::TryTable { try_table } => self.try_table(try_table),
             Operator::Else => self.survey.blocks += 1,
             Operator::End => self.end(),
-            Operator::Br { relative_depth }
-            | Operator::BrIf { relative_depth }
-            | Operator::BrOnNull { relative_depth }
-            | Operator::BrOnNonNull { relative_depth }
-            | Operator::BrOnCast { relative_depth, .. }
-            | Operator::BrOnCastFail { relative_depth, .. } => self.branch(*relative_depth),
             Operator::BrTable { targets } => {
                 self.branch(targets.default());
                 targets.targets().map_while(Result::ok).for_each(|depth| self.branch(depth));
@@ -253,7 +246,10 @@ impl Surveyor<'_> {
                 self.guarded();
             }
             Operator::ThrowRef => self.guarded(),
-            _ => self.call(operator),
+            _ => match label(operator) {
+                Some(label) => self.branch(label),
+                None => self.call(operator),
+            },
         }
     }
 
@@ -390,7 +386,6 @@ impl Surveyor<'_> {
         ty.map_or((0, 0), |ty| (ty.params().len() as u64, ty.results().len() as u64))
     }
 
-    /// The number of values of a tag.
     fn tag(&self, tag: u32) -> u64 {
         self.info.tags.get(tag as usize).map_or(0, |ty| self.arity(*ty).0)
     }
@@ -403,7 +398,6 @@ impl Surveyor<'_> {
         }
     }
 
-    /// The number of fields of a structure.
     fn fields(&self, ty: u32) -> u64 {
         match self.info.types.get(ty as usize).map(|ty| &ty.composite) {
             Some(CompositeType::Struct(ty)) => ty.fields.len() as u64,
@@ -455,7 +449,6 @@ struct Loops {
 }
 
 struct Loop {
-    /// Its nesting depth.
     nesting: usize,
     /// The number of uses before it.
     start: u64,

@@ -93,7 +93,6 @@ struct Emit<'b, 'f> {
     builder: &'b mut FunctionBuilder<'f>,
     /// The context of an instance or host function.
     context: Value,
-    /// The context of the store.
     store: Value,
 }
 

@@ -71,7 +71,6 @@ fn find_other(
     builder.seal_block(search);
 }
 
-/// The address of an element of an array.
 fn element(builder: &mut FunctionBuilder<'_>, array: Value, index: Value, size: usize) -> Value {
     let offset = builder.ins().ishl_imm_u(index, i64::from(size.trailing_zeros()));
     builder.ins().iadd(array, offset)

@@ -33,7 +33,6 @@ impl<R> Field<R> {
         Field { is_value: true, ..self }
     }
 
-    /// The flags for loading it.
     pub fn flags(self) -> MemFlagsData {
         match self.is_value {
             true => program_value(MemFlagsData::trusted()),
@@ -56,7 +55,6 @@ macro_rules! fields {
 }
 
 fields! {
-    /// A control block.
     block: ControlBlock {
         SP = sp: I64,
         FP = fp: I64,
@@ -83,7 +81,6 @@ fields! {
 }
 
 fields! {
-    /// The context of a store.
     store: StoreContext {
         STACK = stack: I64,
         HOST_SP = host_sp: I64,
@@ -127,7 +124,6 @@ fields! {
 }
 
 fields! {
-    /// The context of a function of the host.
     host: HostContext {
         STORE = store: I64,
         FUNCTION = function: I64,
@@ -135,7 +131,6 @@ fields! {
 }
 
 fields! {
-    /// The head of an instance.
     instance: InstanceHeader {
         STORE = store: I64,
         GO_ON = go_on: I64,
@@ -143,7 +138,6 @@ fields! {
 }
 
 fields! {
-    /// A type.
     type_info: TypeInfo {
         ENTRY = entry: I64,
     }

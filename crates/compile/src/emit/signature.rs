@@ -4,12 +4,13 @@ use super::carry::{CARRIED, carrier_type};
 use super::clif_type;
 use cranelift_codegen::ir::{self, AbiParam, Signature, types::I8X16, types::I64};
 use cranelift_codegen::isa::CallConv;
+use ropewalk_abi::builtin::MAX_BUILTIN_PARAMS;
 use ropewalk_abi::signature::{Passing, param_places, result_places};
 use ropewalk_abi::{FuncType, ValType};
 
 /// The words that the stub for builtins takes: the context, up to four words for the builtin, and
 /// the builtin itself.
-pub(crate) const BUILTIN_STUB_PARAMS: usize = 6;
+pub(crate) const BUILTIN_STUB_PARAMS: usize = MAX_BUILTIN_PARAMS + 2;
 
 /// A WebAssembly function: its context, then the parameters that travel directly.
 pub(crate) fn wasm(ty: &FuncType) -> Signature {

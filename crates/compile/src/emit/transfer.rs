@@ -14,14 +14,12 @@ use ropewalk_abi::{TrapCode, ValType};
 /// The transfer area, in the code of a function.
 pub(crate) struct Transfer<'b, 'f> {
     builder: &'b mut FunctionBuilder<'f>,
-    /// The address of the area.
     area: Value,
     /// Whether tags record the class of each value.
     is_tagged: bool,
 }
 
 impl<'b, 'f> Transfer<'b, 'f> {
-    /// The area of a store.
     pub fn of(target: &Target, builder: &'b mut FunctionBuilder<'f>, store: Value) -> Self {
         let offset = store::TRANSFER.offset;
         let area = builder.ins().load(I64, constant_flags(), store, offset);

@@ -45,7 +45,6 @@ pub(crate) fn load_values(
     (0..).zip(types).map(load).collect()
 }
 
-/// Stores values in an array of places.
 pub(crate) fn store_values(builder: &mut FunctionBuilder<'_>, array: Value, values: &[Value]) {
     for (i, value) in (0..).zip(values) {
         builder.ins().store(MemFlagsData::trusted(), *value, array, transfer_offset(i));

@@ -10,7 +10,6 @@ use wasmparser::{Handle, ResumeTable};
 /// The clauses of an instruction, in order: each a tag and what it handles.
 pub(crate) type ClauseList = Vec<(u32, ClauseKind)>;
 
-/// The clauses of a `resume`.
 pub(crate) fn resume_clauses(table: &ResumeTable) -> ClauseList {
     let clause = |handle: &Handle| match *handle {
         Handle::OnLabel { tag, .. } => (tag, ClauseKind::Suspend),
@@ -24,7 +23,6 @@ pub(crate) fn event_clauses(events: &[(u32, u32)]) -> ClauseList {
     events.iter().map(|(tag, _)| (*tag, ClauseKind::Event)).collect()
 }
 
-/// Whether a module has continuation types.
 pub(crate) fn has_continuations(info: &ModuleInfo) -> bool {
     let is_cont = |ty: &CompositeType| ty.kind() == TypeKind::Cont;
     info.types.iter().any(|ty| is_cont(&ty.composite))
@@ -47,12 +45,10 @@ impl<T: Clone + Eq + Hash> Numbered<T> {
         self.0.entry(item).or_insert(next);
     }
 
-    /// The number of an item.
     pub fn get(&self, item: &T) -> Option<u32> {
         self.0.get(item).copied()
     }
 
-    /// All items, by number.
     pub fn in_order(&self) -> Vec<T> {
         let mut items: Vec<_> = self.0.iter().collect();
         items.sort_unstable_by_key(|(_, number)| **number);

@@ -83,7 +83,6 @@ impl<'a> Environment<'a> {
         Subtyping { info: self.info, canonical: self.canonical }
     }
 
-    /// How many supertypes a type has.
     pub fn type_depth(&self, ty: u32) -> usize {
         let supertype = |ty: &u32| self.info.types[*ty as usize].supertype;
         std::iter::successors(supertype(&ty), supertype).count()

@@ -9,8 +9,8 @@ use ropewalk_abi::module::{
 };
 use ropewalk_abi::names::FunctionNames;
 use wasmparser::{
-    ElementKind, ExternalKind, FuncToValidate, FunctionBody, Name, Parser, Payload, TableInit,
-    TypeRef, ValidPayload, Validator, ValidatorResources, WasmFeatures,
+    ElementKind, ExternalKind, FromReader, FuncToValidate, FunctionBody, Name, Parser, Payload,
+    SectionLimited, TableInit, TypeRef, ValidPayload, Validator, ValidatorResources, WasmFeatures,
 };
 
 /// A function body, with what validating it takes.
@@ -102,10 +102,14 @@ impl Sections<'_> {
         match payload {
             Payload::TypeSection(section) => self.types(section),
             Payload::ImportSection(section) => self.imports(section),
-            Payload::FunctionSection(section) => self.functions(section),
+            Payload::FunctionSection(section) => extend(&mut self.info.functions, section, |ty| ty),
             Payload::TableSection(section) => self.tables(section),
-            Payload::MemorySection(section) => self.memories(section),
-            Payload::TagSection(section) => self.tags(section),
+            Payload::MemorySection(section) => {
+                extend(&mut self.info.memories, section, convert::memory_type)
+            }
+            Payload::TagSection(section) => {
+                extend(&mut self.info.tags, section, |tag| tag.func_type_idx)
+            }
             Payload::GlobalSection(section) => self.globals(section),
             Payload::ExportSection(section) => self.exports(section),
             Payload::StartSection { func, .. } => {
@@ -173,16 +177,6 @@ impl Sections<'_> {
         Ok(())
     }
 
-    fn functions(
-        &mut self,
-        section: wasmparser::FunctionSectionReader<'_>,
-    ) -> wasmparser::Result<()> {
-        for ty in section {
-            self.info.functions.push(ty?);
-        }
-        Ok(())
-    }
-
     fn tables(&mut self, section: wasmparser::TableSectionReader<'_>) -> wasmparser::Result<()> {
         for table in section {
             let table = table?;
@@ -191,20 +185,6 @@ impl Sections<'_> {
                 TableInit::RefNull => None,
                 TableInit::Expr(expr) => Some(convert::const_expr(&expr)?),
             });
-        }
-        Ok(())
-    }
-
-    fn memories(&mut self, section: wasmparser::MemorySectionReader<'_>) -> wasmparser::Result<()> {
-        for memory in section {
-            self.info.memories.push(convert::memory_type(memory?));
-        }
-        Ok(())
-    }
-
-    fn tags(&mut self, section: wasmparser::TagSectionReader<'_>) -> wasmparser::Result<()> {
-        for tag in section {
-            self.info.tags.push(tag?.func_type_idx);
         }
         Ok(())
     }
@@ -299,6 +279,18 @@ impl Sections<'_> {
             }
         }
     }
+}
+
+/// Appends the converted items of a section.
+fn extend<'a, I: FromReader<'a>, T>(
+    items: &mut Vec<T>,
+    section: SectionLimited<'a, I>,
+    convert: impl Fn(I) -> T,
+) -> wasmparser::Result<()> {
+    section.into_iter().try_for_each(|item| {
+        items.push(convert(item?));
+        Ok(())
+    })
 }
 
 /// Names of fields, each with the indices of its type and field, sorted by both.

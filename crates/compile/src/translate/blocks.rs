@@ -53,6 +53,16 @@ impl<'a> Translator<'a> {
         self.enter_sealed(next);
     }
 
+    /// Emits cold code for a condition.
+    pub(crate) fn if_cold(&mut self, condition: Value, emit: impl FnOnce(&mut Self)) {
+        let [cold, next] = self.cold_and_next();
+        self.ins().brif(condition, cold, &[], next, &[]);
+        self.enter_sealed(cold);
+        emit(self);
+        self.jump(next, &[]);
+        self.enter_sealed(next);
+    }
+
     /// Adds words to the parameters of a block.
     pub(crate) fn words<const N: usize>(&mut self, block: Block) -> [Value; N] {
         std::array::from_fn(|_| self.builder.append_block_param(block, I64))
@@ -62,11 +72,6 @@ impl<'a> Translator<'a> {
     pub(crate) fn set_if_different<R>(&mut self, record: Value, field: Field<R>, value: Value) {
         let present = self.get(record, field);
         let is_other = self.ins().icmp(IntCC::NotEqual, value, present);
-        let [cold, next] = self.cold_and_next();
-        self.ins().brif(is_other, cold, &[], next, &[]);
-        self.enter_sealed(cold);
-        self.set(record, field, value);
-        self.jump(next, &[]);
-        self.enter_sealed(next);
+        self.if_cold(is_other, |this| this.set(record, field, value));
     }
 }

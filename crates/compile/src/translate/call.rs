@@ -11,6 +11,7 @@ use ropewalk_abi::signature::{param_places, result_places};
 use ropewalk_abi::{Builtin, FuncImport, FuncType, TrapCode, TypeInfo};
 use std::collections::HashMap;
 use std::mem::{offset_of, size_of};
+use wasmparser::Operator;
 
 /// Declarations that the calls of a function share.
 #[derive(Default)]
@@ -23,7 +24,6 @@ pub(super) struct CallCaches {
     pause: Option<SigRef>,
 }
 
-/// The target of a call.
 pub(crate) enum CallTarget {
     /// A function of this module.
     Direct(ir::FuncRef),
@@ -31,32 +31,34 @@ pub(crate) enum CallTarget {
     Indirect(SigRef, Value),
 }
 
-impl Translator<'_> {
-    pub(super) fn call(&mut self, function: u32) {
-        let (callee, context, ty) = self.callee(function);
-        self.emit_call(callee, context, &ty);
-    }
-
-    pub(super) fn return_call(&mut self, function: u32) {
-        let (callee, context, ty) = self.callee(function);
-        self.emit_return_call(callee, context, &ty);
-    }
-
-    pub(super) fn call_indirect(&mut self, ty: u32, table: u32) {
-        let (callee, context) = self.indirect_callee(ty, table);
-        let env = self.env;
-        self.emit_call(callee, context, env.info.func_type(ty));
-    }
-
-    pub(super) fn return_call_indirect(&mut self, ty: u32, table: u32) {
-        let (callee, context) = self.indirect_callee(ty, table);
-        let env = self.env;
-        self.emit_return_call(callee, context, env.info.func_type(ty));
+impl<'a> Translator<'a> {
+    /// Translates calls and tail calls.
+    pub(super) fn calls(&mut self, op: &Operator<'_>) -> bool {
+        let (target, context, ty) = match *op {
+            Operator::Call { function_index } | Operator::ReturnCall { function_index } => {
+                self.direct_callee(function_index)
+            }
+            Operator::CallIndirect { type_index, table_index }
+            | Operator::ReturnCallIndirect { type_index, table_index } => {
+                self.indirect_callee(type_index, table_index)
+            }
+            Operator::CallRef { type_index } | Operator::ReturnCallRef { type_index } => {
+                self.ref_callee(type_index)
+            }
+            _ => return false,
+        };
+        match op {
+            Operator::Call { .. } | Operator::CallIndirect { .. } | Operator::CallRef { .. } => {
+                self.emit_call(target, context, ty);
+            }
+            _ => self.emit_return_call(target, context, ty),
+        }
+        true
     }
 
     /// The target, context and type of a function by index.
-    fn callee(&mut self, function: u32) -> (CallTarget, Value, FuncType) {
-        let ty = self.env.info.function_type(function).clone();
+    fn direct_callee(&mut self, function: u32) -> (CallTarget, Value, &'a FuncType) {
+        let ty = self.env.info.function_type(function);
         if function >= self.env.info.imported_functions {
             return (CallTarget::Direct(self.function(function)), self.context, ty);
         }
@@ -70,7 +72,7 @@ impl Translator<'_> {
     }
 
     /// Pops an index, and loads the function at the index in a table, which must have the type.
-    fn indirect_callee(&mut self, ty: u32, table: u32) -> (CallTarget, Value) {
+    fn indirect_callee(&mut self, ty: u32, table: u32) -> (CallTarget, Value, &'a FuncType) {
         let index = self.pop();
         let element = self.element_address(table, index, TrapCode::UndefinedElement);
         let function = self.ins().load(I64, MemFlagsData::trusted(), element, 0);
@@ -79,7 +81,7 @@ impl Translator<'_> {
         let flags = MemFlagsData::trusted().with_readonly();
         let code = self.ins().load(I64, flags, function, func_ref::CODE.offset);
         let context = self.ins().load(I64, flags, function, func_ref::CONTEXT.offset);
-        (CallTarget::Indirect(self.signature(ty), code), context)
+        (CallTarget::Indirect(self.signature(ty), code), context, self.env.info.func_type(ty))
     }
 
     /// Traps unless the function has the type. A null reference faults on the load of its type,
@@ -99,7 +101,6 @@ impl Translator<'_> {
         self.ins().trapz(fits, trap(TrapCode::IndirectCallTypeMismatch));
     }
 
-    /// The [`TypeInfo`] of a type.
     pub(crate) fn type_info(&mut self, ty: u32) -> Value {
         let offset = self.env.layout.type_info(ty);
         self.load_constant(self.context, offset)
@@ -115,20 +116,8 @@ impl Translator<'_> {
         self.ins().icmp(IntCC::Equal, at_depth, expected)
     }
 
-    pub(super) fn call_ref(&mut self, ty: u32) {
-        let (callee, context) = self.ref_callee(ty);
-        let env = self.env;
-        self.emit_call(callee, context, env.info.func_type(ty));
-    }
-
-    pub(super) fn return_call_ref(&mut self, ty: u32) {
-        let (callee, context) = self.ref_callee(ty);
-        let env = self.env;
-        self.emit_return_call(callee, context, env.info.func_type(ty));
-    }
-
     /// Pops a function reference. Null faults on the load of its code.
-    fn ref_callee(&mut self, ty: u32) -> (CallTarget, Value) {
+    fn ref_callee(&mut self, ty: u32) -> (CallTarget, Value, &'a FuncType) {
         let function = self.pop();
         let flags = MemFlagsData::new()
             .with_aligned()
@@ -137,7 +126,7 @@ impl Translator<'_> {
         let code = self.ins().load(I64, flags, function, func_ref::CODE.offset);
         let flags = MemFlagsData::trusted().with_readonly();
         let context = self.ins().load(I64, flags, function, func_ref::CONTEXT.offset);
-        (CallTarget::Indirect(self.signature(ty), code), context)
+        (CallTarget::Indirect(self.signature(ty), code), context, self.env.info.func_type(ty))
     }
 
     pub(crate) fn emit_call(&mut self, callee: CallTarget, context: Value, ty: &FuncType) {
@@ -257,7 +246,6 @@ impl Translator<'_> {
         result
     }
 
-    /// The signature of the stub `pause`.
     pub(super) fn pause_signature(&mut self) -> SigRef {
         let import = || self.builder.import_signature(signature::pause_stub());
         *self.caches.pause.get_or_insert_with(import)

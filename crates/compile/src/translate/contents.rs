@@ -11,7 +11,6 @@ pub(crate) struct Contents {
     pub switches: bool,
     /// An instruction that suspends the running stack.
     pub suspends: bool,
-    /// A loop.
     pub has_loops: bool,
     /// The loops that switch and call nothing, by offset, with the state worth caching throughout.
     pub loops: HashMap<u32, Cached>,
@@ -130,4 +129,17 @@ pub(crate) fn calls(operator: &Operator<'_>) -> bool {
             | Operator::Suspend { .. }
             | Operator::Switch { .. }
     )
+}
+
+/// The label to which an operator may branch, except `br_table`.
+pub(crate) fn label(operator: &Operator<'_>) -> Option<u32> {
+    match *operator {
+        Operator::Br { relative_depth }
+        | Operator::BrIf { relative_depth }
+        | Operator::BrOnNull { relative_depth }
+        | Operator::BrOnNonNull { relative_depth }
+        | Operator::BrOnCast { relative_depth, .. }
+        | Operator::BrOnCastFail { relative_depth, .. } => Some(relative_depth),
+        _ => None,
+    }
 }

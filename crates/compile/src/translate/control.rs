@@ -21,7 +21,6 @@ pub(super) struct Control {
     end: Block,
     /// Whether a branch leads to `end`.
     end_used: bool,
-    /// Whether its start is reachable.
     reachable: bool,
     /// Which variables of the running stack are valid at `end`.
     cached: Cached,
@@ -392,7 +391,6 @@ impl Translator<'_> {
         }
     }
 
-    /// `select`, possibly with a type.
     pub(super) fn select(&mut self, ty: Option<wasmparser::ValType>) {
         let (a, b, condition) = self.pop3();
         let value = self.ins().select(condition, a, b);

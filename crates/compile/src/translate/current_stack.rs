@@ -23,7 +23,6 @@ pub(crate) struct CurrentStack {
     cached: Cached,
     /// The loops throughout which variables stay valid, by offset.
     loops: HashMap<u32, Cached>,
-    /// The context of the store.
     pub(super) store: Variable,
     /// The stack. It may get another block each time it is suspended.
     pub(super) stack: Variable,

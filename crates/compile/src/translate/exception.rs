@@ -22,7 +22,6 @@ use wasmparser::Catch;
 
 /// The handlers of a `try_table`.
 pub(super) struct Handlers {
-    /// The landing blocks of its clauses.
     landings: Vec<Block>,
     /// The clauses that an exception can reach, from the inside out: the first for each tag, and
     /// none after a clause for all exceptions.

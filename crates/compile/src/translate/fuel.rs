@@ -50,7 +50,6 @@ pub(crate) struct Fuel {
     ahead: Option<Inst>,
 }
 
-/// The cost of an operator.
 struct Cost {
     units: i64,
     /// If the topmost operand counts bytes or elements: how many of them cost a unit, as a power of

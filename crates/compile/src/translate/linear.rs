@@ -42,12 +42,9 @@ impl Translator<'_> {
     /// Frees a stack. The reference is usually null: a function drops all its locals, and has moved
     /// the stacks out of them before.
     pub(super) fn free_unless_null(&mut self, reference: Value) {
-        let [cold, next] = self.cold_and_next();
-        self.ins().brif(reference, cold, &[], next, &[]);
-        self.enter_sealed(cold);
-        self.call_builtin(Builtin::drop_stack, &[reference]);
-        self.jump(next, &[]);
-        self.enter_sealed(next);
+        self.if_cold(reference, |this| {
+            this.call_builtin(Builtin::drop_stack, &[reference]);
+        });
     }
 
     /// Takes a value out of a caught exception. If it is a stack, the copy that stays in the

@@ -185,13 +185,10 @@ impl Translator<'_> {
         self.push(size);
     }
 
-    pub(super) fn memory_init(&mut self, segment: u32, memory: u32) {
-        self.bulk(Builtin::memory_init, pair(memory, segment));
-    }
-
-    pub(super) fn data_drop(&mut self, segment: u32) {
+    /// Drops a data or element segment.
+    pub(super) fn drop_segment(&mut self, builtin: Builtin, segment: u32) {
         let segment = self.index(u64::from(segment));
-        self.call_builtin(Builtin::data_drop, &[segment]);
+        self.call_builtin(builtin, &[segment]);
     }
 
     /// An index, or two as one word, as an argument of a builtin.

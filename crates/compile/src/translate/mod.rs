@@ -112,7 +112,6 @@ pub(crate) struct UsedLocals<'a> {
     pub are_in_memory: bool,
 }
 
-/// A local.
 #[derive(Clone, Copy)]
 struct Local {
     location: LocalLocation,
@@ -342,7 +341,6 @@ impl<'a> Translator<'a> {
 
     // ---- values
 
-    /// The default value of a type.
     fn zero(&mut self, ty: ValType) -> Value {
         match ty {
             ValType::F32 => self.ins().f32const(0.0),
@@ -371,7 +369,6 @@ impl<'a> Translator<'a> {
 
     // ---- the contexts
 
-    /// The context of the store.
     pub(crate) fn store_context(&mut self) -> Value {
         self.get_constant(self.context, instance::STORE)
     }

@@ -8,13 +8,11 @@ use cranelift_codegen::cursor::{Cursor, FuncCursor};
 use cranelift_codegen::ir::{Inst, InstBuilder, Value, types::*};
 
 impl Translator<'_> {
-    /// A null reference.
     pub(super) fn null(&mut self) -> Value {
         self.has_nulls = true;
         self.ins().iconst(I64, 0)
     }
 
-    /// Whether a value is the constant null.
     pub(super) fn is_null_constant(&self, value: Value) -> bool {
         self.builder.func.dfg.value_type(value) == I64 && self.constant(value) == Some(0)
     }

@@ -33,7 +33,6 @@ const REFUSED: [&str; 6] = [
 
 macro_rules! proposals {
     ($(@$proposal:ident $op:ident $({ $($payload:tt)* })? => $visit:ident ($($ann:tt)*))*) => {
-        /// The proposal of each operator.
         const PROPOSALS: &[&str] = &[$(stringify!($proposal)),*];
     };
 }
@@ -72,7 +71,6 @@ const fn is_known(proposal: &str) -> bool {
     false
 }
 
-/// The number of operators of a proposal.
 const fn operators_of(proposal: &str) -> usize {
     let (mut count, mut i) = (0, 0);
     while i < PROPOSALS.len() {

@@ -67,7 +67,6 @@ pub(super) struct Owned {
     times: u64,
 }
 
-/// The target of a conditional branch.
 pub(super) struct BranchTarget {
     pub block: Block,
     pub operands: Vec<Value>,

@@ -1,7 +1,6 @@
 //! Tables.
 
 use super::Translator;
-use super::memory::pair;
 use crate::emit::{constant_flags, program_value, trap};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types::*};
@@ -85,22 +84,5 @@ impl Translator<'_> {
         let size = self.call_builtin(Builtin::table_grow, &[table_value, init, delta]);
         let size = self.narrow_if(self.is_table32(table), size);
         self.push(size);
-    }
-
-    pub(super) fn table_fill(&mut self, table: u32) {
-        self.bulk(Builtin::table_fill, u64::from(table));
-    }
-
-    pub(super) fn table_copy(&mut self, to: u32, from: u32) {
-        self.bulk(Builtin::table_copy, pair(to, from));
-    }
-
-    pub(super) fn table_init(&mut self, segment: u32, table: u32) {
-        self.bulk(Builtin::table_init, pair(table, segment));
-    }
-
-    pub(super) fn elem_drop(&mut self, segment: u32) {
-        let segment = self.index(u64::from(segment));
-        self.call_builtin(Builtin::elem_drop, &[segment]);
     }
 }

@@ -32,7 +32,6 @@ impl Translator<'_> {
         self.define_local(local, value);
     }
 
-    /// Gives a local a value.
     pub(super) fn define_local(&mut self, local: u32, value: Value) {
         match self.locals[local as usize].location {
             LocalLocation::Variable(variable) => self.builder.def_var(variable, value),

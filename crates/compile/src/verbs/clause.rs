@@ -28,7 +28,6 @@ impl Translator<'_> {
         self.clause_list(&event_clauses(events))
     }
 
-    /// The address of a clause list.
     pub(crate) fn clause_list(&mut self, clauses: &ClauseList) -> Value {
         let number = self.env.clause_lists.get(clauses).expect("collected before");
         let offset = self.env.layout.handler_table(number);

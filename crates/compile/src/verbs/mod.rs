@@ -105,7 +105,6 @@ impl Translator<'_> {
         self.push(is_same);
     }
 
-    /// The purpose of a stack.
     fn load_purpose(&mut self, block: Value) -> Value {
         let offset = block::PURPOSE_AND_OWNS.offset;
         self.ins().uload8(I32, MemFlagsData::trusted(), block, offset)

@@ -15,7 +15,6 @@ use ropewalk_abi::{Builtin, RawVal};
 pub(crate) struct NewStack {
     /// The stack pointer. The word there is where the stack starts.
     pub sp: Value,
-    /// Its function, or null.
     pub function: Value,
     /// The code that calls the function, if there is one.
     pub entry: Option<Value>,
@@ -152,7 +151,6 @@ impl Translator<'_> {
         self.ins().func_addr(I64, function)
     }
 
-    /// Puts a stack on the free list.
     pub(crate) fn put_on_free_list(&mut self, block: Value) {
         let free = self.get_from_store(store::FREE_STACKS);
         let purpose = self.ins().iconst(I32, Purpose::Free as i64);

@@ -7,7 +7,8 @@ use crate::translate::Translator;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types::*};
 use ropewalk_abi::stack::{
-    GROUPED, HAS_WAITED, NEXT_GENERATION, OFFSET_MASK, OFFSET_SHIFT, StackKind, kind_bits,
+    GROUPED, HAS_WAITED, LAST_GENERATION, NEXT_GENERATION, OFFSET_MASK, OFFSET_SHIFT, StackKind,
+    kind_bits,
 };
 use ropewalk_abi::{Builtin, TrapCode};
 
@@ -72,7 +73,7 @@ impl Translator<'_> {
 
     /// Continues at `cold` if a reference is of the last generation.
     pub(crate) fn check_generation(&mut self, reference: Value, cold: Block) {
-        let last = NEXT_GENERATION.wrapping_neg() as i64;
+        let last = LAST_GENERATION as i64;
         let comparison = IntCC::UnsignedGreaterThanOrEqual;
         let is_last = self.ins().icmp_imm_s(comparison, reference, last);
         self.continue_unless(is_last, cold);
@@ -228,11 +229,6 @@ impl Translator<'_> {
     /// Emits code for stacks that are not alone.
     fn if_grouped(&mut self, stack: Value, then: impl FnOnce(&mut Self)) {
         let is_grouped = self.load_grouped(stack);
-        let [cold, next] = self.cold_and_next();
-        self.ins().brif(is_grouped, cold, &[], next, &[]);
-        self.enter_sealed(cold);
-        then(self);
-        self.jump(next, &[]);
-        self.enter_sealed(next);
+        self.if_cold(is_grouped, then);
     }
 }

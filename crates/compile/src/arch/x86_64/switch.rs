@@ -99,7 +99,6 @@ pub(crate) fn place_switch(code: &mut Vec<u8>, at: usize, thunk: Option<i64>) ->
     Some(place as i64)
 }
 
-/// Writes the distance of a target.
 fn write_distance(code: &mut [u8], at: usize, target: i64) -> Option<()> {
     let distance = i32::try_from(target - (at + DISTANCE_SIZE) as i64).ok()?;
     code[at..][..DISTANCE_SIZE].copy_from_slice(&distance.to_le_bytes());
@@ -111,7 +110,6 @@ mod tests {
     use super::*;
     use core::arch::naked_asm;
 
-    /// The bytes of an assembled function.
     fn assembled(function: unsafe extern "C" fn(), len: usize) -> &'static [u8] {
         // SAFETY: the function has this many bytes, or other code follows it.
         unsafe { std::slice::from_raw_parts(function as *const u8, len) }

@@ -24,7 +24,6 @@ struct Capture {
     reference: Value,
     /// The stack that handles the tag.
     parent: Value,
-    /// The signal for the handler.
     signal: Value,
 }
 

@@ -36,12 +36,10 @@ impl FiberThunk {
         let otherwise = emit.builder.create_block();
         switch.emit(emit.builder, emit.signal, otherwise);
         for (block, function) in blocks.into_iter().zip(&self.functions) {
-            emit.builder.switch_to_block(block);
-            emit.builder.seal_block(block);
+            emit.enter(block);
             self.emit_function(emit, *function, (arguments, bound), instance);
         }
-        emit.builder.switch_to_block(otherwise);
-        emit.builder.seal_block(otherwise);
+        emit.enter(otherwise);
         // Only events of the fiber's list are delivered to it.
         emit.trap(TrapCode::Unreachable);
     }
@@ -72,8 +70,7 @@ impl FiberThunk {
         emit.builder.set_cold_block(unhandled);
         let signal = find_clause(emit.builder, clauses, word, unhandled);
         emit.finish(callee.store, signal, &carried);
-        emit.builder.switch_to_block(unhandled);
-        emit.builder.seal_block(unhandled);
+        emit.enter(unhandled);
         emit.trap(TrapCode::UnhandledReturn);
     }
 }

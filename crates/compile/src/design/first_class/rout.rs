@@ -10,7 +10,7 @@ use crate::design::operation::InRout;
 use crate::design::thunk::Thunk;
 use crate::design::{ModuleDesigns, Operations};
 use crate::module::sections::Body;
-use crate::translate::contents::calls;
+use crate::translate::contents::{calls, label};
 use wasmparser::{FunctionBody, Operator};
 
 /// Fails unless all functions that extend stacks begin as routs must.
@@ -106,17 +106,4 @@ fn calls_too_early() -> String {
      switches to anything else, but for `own`, `level`, `leave_to`, `check_cleared` and the `enter_` \
      imports"
         .to_string()
-}
-
-/// The label to which an operator may branch.
-fn label(operator: &Operator<'_>) -> Option<u32> {
-    match *operator {
-        Operator::Br { relative_depth }
-        | Operator::BrIf { relative_depth }
-        | Operator::BrOnNull { relative_depth }
-        | Operator::BrOnNonNull { relative_depth }
-        | Operator::BrOnCast { relative_depth, .. }
-        | Operator::BrOnCastFail { relative_depth, .. } => Some(relative_depth),
-        _ => None,
-    }
 }

@@ -16,7 +16,6 @@ pub(crate) struct OnTopThunk {
     pub function: u32,
     /// Whether it returns with an event.
     pub delivers: bool,
-    /// Whether it extends the stack.
     pub extends: bool,
 }
 
@@ -46,8 +45,7 @@ impl OnTopThunk {
         let signal = find_clause(emit.builder, clauses, word, thrown);
         let results = self.call(emit, &callee, &received);
         continue_suspended(emit, &callee, signal, &results);
-        emit.builder.switch_to_block(thrown);
-        emit.builder.seal_block(thrown);
+        emit.enter(thrown);
         let results = self.call(emit, &callee, &received);
         emit.transfer(callee.store).put_all(&results, callee.ty.results());
         throw_event(emit, &callee, word);

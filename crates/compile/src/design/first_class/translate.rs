@@ -231,12 +231,9 @@ fn unpark(t: &mut Translator<'_>, innermost: Value) {
     let limit = t.get(innermost, block::LIMIT);
     let comparison = IntCC::UnsignedGreaterThanOrEqual;
     let is_parked = t.ins().icmp_imm_s(comparison, limit, PARKED as i64);
-    let [cold, next] = t.cold_and_next();
-    t.ins().brif(is_parked, cold, &[], next, &[]);
-    t.enter_sealed(cold);
-    t.call_builtin(Builtin::unpark, &[innermost]);
-    t.jump(next, &[]);
-    t.enter_sealed(next);
+    t.if_cold(is_parked, |t| {
+        t.call_builtin(Builtin::unpark, &[innermost]);
+    });
 }
 
 /// Switches back to the stack that extends the running one, and waits for the next event.

@@ -13,15 +13,7 @@ use ropewalk_abi::heap::ARRAY_ELEMENTS;
 use ropewalk_abi::{Builtin, TrapCode};
 
 impl Translator<'_> {
-    pub(super) fn array_new_data(&mut self, ty: u32, segment: u32) {
-        self.array_from_segment(Builtin::array_new_data, ty, segment);
-    }
-
-    pub(super) fn array_new_elem(&mut self, ty: u32, segment: u32) {
-        self.array_from_segment(Builtin::array_new_elem, ty, segment);
-    }
-
-    fn array_from_segment(&mut self, builtin: Builtin, ty: u32, segment: u32) {
+    pub(super) fn array_from_segment(&mut self, builtin: Builtin, ty: u32, segment: u32) {
         let (from, len) = self.pop2();
         let operands = [self.index(pair(ty, segment)), self.widen(from), self.widen(len)];
         let array = self.call_builtin(builtin, &operands);
@@ -68,15 +60,7 @@ impl Translator<'_> {
         self.ins().iadd_imm_s(start, i64::from(ARRAY_ELEMENTS))
     }
 
-    pub(super) fn array_init_data(&mut self, segment: u32) {
-        self.array_init(Builtin::array_init_data, segment);
-    }
-
-    pub(super) fn array_init_elem(&mut self, segment: u32) {
-        self.array_init(Builtin::array_init_elem, segment);
-    }
-
-    fn array_init(&mut self, builtin: Builtin, segment: u32) {
+    pub(super) fn array_init(&mut self, builtin: Builtin, segment: u32) {
         let [array, to, from, len] = self.pop_all();
         let segment = self.index(u64::from(segment));
         let operands = [segment, array, self.widen(to), self.join(from, len)];

@@ -211,7 +211,6 @@ impl Translator<'_> {
         }
     }
 
-    /// Whether the kind of a type is between `first` and `last`.
     fn is_kind(&mut self, actual: Value, first: TypeKind, last: TypeKind) -> Value {
         let offset = offset_of!(TypeInfo, kind) as i32;
         let kind = self.ins().load(I8, constant_flags(), actual, offset);

@@ -16,7 +16,7 @@ mod structure;
 use super::Translator;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types::*};
-use ropewalk_abi::{HeapType, RefType, ValType};
+use ropewalk_abi::{Builtin, HeapType, RefType, ValType};
 use wasmparser::Operator;
 
 impl Translator<'_> {
@@ -83,20 +83,28 @@ impl Translator<'_> {
     fn array_bulk(&mut self, op: &Operator<'_>) -> bool {
         match *op {
             Operator::ArrayNewData { array_type_index, array_data_index } => {
-                self.array_new_data(array_type_index, array_data_index);
+                self.array_from_segment(
+                    Builtin::array_new_data,
+                    array_type_index,
+                    array_data_index,
+                );
             }
             Operator::ArrayNewElem { array_type_index, array_elem_index } => {
-                self.array_new_elem(array_type_index, array_elem_index);
+                self.array_from_segment(
+                    Builtin::array_new_elem,
+                    array_type_index,
+                    array_elem_index,
+                );
             }
             Operator::ArrayFill { .. } => self.array_fill(),
             Operator::ArrayCopy { array_type_index_dst, .. } => {
                 self.array_copy(array_type_index_dst);
             }
             Operator::ArrayInitData { array_data_index, .. } => {
-                self.array_init_data(array_data_index);
+                self.array_init(Builtin::array_init_data, array_data_index);
             }
             Operator::ArrayInitElem { array_elem_index, .. } => {
-                self.array_init_elem(array_elem_index);
+                self.array_init(Builtin::array_init_elem, array_elem_index);
             }
             _ => return false,
         }
