@@ -1,20 +1,18 @@
-//! Accesses of memory that may fault on purpose: what generated code leaves to the
-//! machine to check, and the handler of signals expects.
+//! Memory accesses that may fault on purpose: checks that generated code leaves to the processor,
+//! and that the signal handler expects.
 
 use crate::context::FuncRef;
 use crate::heap::{ARRAY_LENGTH, HEADER_SIZE};
 use crate::trap::TrapCode;
 use std::mem::offset_of;
 
-/// The size of a page of the machine.
+/// The page size of the machine.
 pub const PAGE: usize = 4096;
 
-/// Nothing is mapped below this address. An access through null at an offset below
-/// it faults, and needs no check.
+/// Nothing is mapped below this address, so an access through null at a smaller offset faults.
 pub const NULL_PAGE: usize = PAGE;
 
-/// Whether an access at an address is one through null, by an instruction that is
-/// listed with a trap for that.
+/// Whether an access at an address is one through null, for an instruction with this trap code.
 pub fn is_through_null(code: TrapCode, address: usize) -> bool {
     match code {
         TrapCode::NullFunctionReference => address == offset_of!(FuncRef, code),

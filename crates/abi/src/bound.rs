@@ -1,8 +1,8 @@
-//! Arguments that are bound to a suspended or new stack: where they lie.
+//! The layout of arguments that are bound to a suspended or new stack.
 //!
-//! They lie on the stack that is to be continued, below where it was left. The
-//! stack then continues in the stub `deliver`, which puts them before the values
-//! that come with the switch, and goes on where the stack was left:
+//! They are on the stack that will continue, below the place where it was left. The stack then
+//! continues in the stub `deliver`, which puts them before the values of the switch, and then
+//! continues where the stack was left:
 //!
 //! ```text
 //!   | where the stack was left      |  `sp` without them
@@ -13,35 +13,35 @@
 //!   | BoundHead: `deliver`, rest, n |  <-- ControlBlock::sp
 //! ```
 //!
-//! So whoever continues the stack need not know of them, and they move with it.
-//! Further values are put in the place of the head, and a new head below them.
+//! So a switch to the stack needs no code for them, and they move with the stack. Further values
+//! are put in the place of the head, with a new head below them.
 
 use crate::context::{RawVal, TypeInfo};
 use std::ffi::c_void;
 
-/// What lies below bound values, at the stack pointer.
+/// The words below bound values, at the stack pointer.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct BoundHead {
-    /// The stub, by which a stack with bound arguments is recognised.
+    /// The stub, which identifies a stack with bound arguments.
     pub deliver: *const c_void,
-    /// How many more values come with the switch: the other parameters of the type.
+    /// How many more values the switch brings: the other parameters of the type.
     pub rest: u32,
-    /// How many values are bound besides the first one. So `deliver` finds out by one
-    /// comparison of both numbers that a single one is, and that all fit into registers.
+    /// How many values are bound besides the first one. So one comparison of both numbers tells
+    /// `deliver` that one value is bound, and that all values fit into registers.
     pub further: u32,
 }
 
-/// What lies above bound values.
+/// The word above bound values.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct BoundEnd {
-    /// The function type whose first parameters the values are. Values that are
-    /// bound later are of subtypes of its other ones.
+    /// The function type of which the values are the first parameters. Values that are bound later
+    /// have subtypes of its other parameters.
     pub ty: *const TypeInfo,
 }
 
-/// How many bytes of a stack this many values take.
+/// The bytes of a stack that this many bound values take.
 pub const fn bound_size(count: usize) -> usize {
     size_of::<BoundHead>() + count * size_of::<RawVal>() + size_of::<BoundEnd>()
 }
@@ -51,13 +51,12 @@ pub const fn bound_numbers(further: u32, rest: u32) -> u64 {
     (further as u64) << u32::BITS | rest as u64
 }
 
-/// How the word with both numbers changes when this many more values are bound.
+/// The change of the word with both numbers when this many more values are bound.
 pub const fn bind_more(count: usize) -> u64 {
     ((count as u64) << u32::BITS).wrapping_sub(count as u64)
 }
 
-/// The word when as many values, at least one, are bound to a stack that expected this
-/// many.
+/// The word when `count` values, at least one, are bound to a stack that expects `expected`.
 pub const fn first_bound(expected: usize, count: usize) -> u64 {
     bound_numbers(count as u32 - 1, (expected - count) as u32)
 }

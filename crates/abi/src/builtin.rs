@@ -1,34 +1,34 @@
-//! The functions of the runtime that generated code calls.
+//! Builtins: the functions of the runtime that generated code calls.
 //!
-//! Each takes the calling instance's context and up to four words, runs on the
-//! host's stack, and returns an [`Outcome`].
+//! Each takes the context of the calling instance and up to four words, runs on the host's stack,
+//! and returns an [`Outcome`].
 
-/// What a builtin or host function tells the stub that called it.
+/// What a builtin or host function returns to the stub that called it.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Outcome {
-    /// How to continue: one of the constants.
+    /// How to continue: one of the constants below.
     pub ended: u64,
-    /// The result of a builtin that has one, or the exception that is thrown.
+    /// The result of a builtin, or the exception that is thrown.
     pub value: u64,
 }
 
 /// Continues after the call.
 pub const GO_ON: u64 = 0;
-/// Ends the activation; why, stands in the store.
+/// Ends the activation. The store has the reason.
 pub const END: u64 = 1;
-/// Continues at the handler that the control block names, with an exception.
+/// Continues with an exception at the handler that the control block names.
 pub const CATCH: u64 = 2;
-/// Leaves the call: the stack continues after it when somebody continues the stack,
-/// with the results of the call. What runs until then, the store's
-/// [`Passage`](crate::Passage) says; if that is nothing, the activation is left.
+/// Suspends the call. When the stack continues, it continues after the call, with its results.
+/// Until then the stack in the store's [`Passage`](crate::Passage) runs, or if there is none,
+/// control leaves the activation.
 pub const SUSPEND: u64 = 3;
 
 impl Outcome {
     /// Ends the activation.
     pub const END: Outcome = Outcome { ended: END, value: 0 };
 
-    /// Leaves the call until somebody continues the stack.
+    /// Suspends the call until the stack continues.
     pub const SUSPEND: Outcome = Outcome { ended: SUSPEND, value: 0 };
 
     /// Continues with a result.
@@ -41,6 +41,9 @@ impl Outcome {
         Outcome { ended: CATCH, value: exception }
     }
 }
+
+/// The most words that a builtin takes after the instance's context.
+pub const MAX_BUILTIN_PARAMS: usize = 4;
 
 macro_rules! builtins {
     ($($(#[$doc:meta])* $name:ident($($param:ident),*) $(-> $result:ident)?;)*) => {
@@ -55,10 +58,10 @@ macro_rules! builtins {
         impl Builtin {
             /// Every builtin, in the order of the store's table.
             pub const ALL: &'static [Builtin] = &[$(Builtin::$name,)*];
-            /// How many there are.
+            /// The number of builtins.
             pub const COUNT: usize = Self::ALL.len();
 
-            /// How many words it takes after the instance's context.
+            /// The words that it takes after the instance's context.
             pub fn params(self) -> usize {
                 match self {
                     $(Builtin::$name => <[&str]>::len(&[$(stringify!($param)),*]),)*
@@ -67,8 +70,7 @@ macro_rules! builtins {
         }
 
         impl Builtin {
-            /// Whether the links between stacks are half changed when generated
-            /// code calls it.
+            /// Whether the links between stacks may be inconsistent when generated code calls it.
             pub const fn is_half_way(self) -> bool {
                 use Builtin::*;
                 matches!(
@@ -83,9 +85,10 @@ macro_rules! builtins {
                 )
             }
 
-            /// Whether it can be left, and done again later, before it has changed anything:
-            /// those that ask the limiter of a store, where nothing that others may change
-            /// is in registers, and at most the first value in the transfer area.
+            /// Whether it may be suspended before it has changed anything, and repeated later.
+            /// These builtins ask the limiter of a store. At their calls, no register holds a value
+            /// that other code may change, and at most the first place of the transfer area is in
+            /// use.
             pub const fn can_wait(self) -> bool {
                 use Builtin::*;
                 matches!(
@@ -101,23 +104,21 @@ macro_rules! builtins {
                 )
             }
 
-            /// Whether its result is an address that the engine works with, and no value
-            /// of the program.
+            /// Whether its result is a pointer of the engine, and not a value of the program.
             pub const fn returns_pointer(self) -> bool {
                 use Builtin::*;
                 matches!(self, new_stack | make_room | prepare | renew_free | extension_end)
             }
 
-            /// Whether no rout is beginning any more when it has ended: routs do
-            /// nothing of the kind before their start.
+            /// Whether no rout can be before its start when the builtin returns: routs call none of
+            /// these before their start.
             pub const fn ends_beginning(self) -> bool {
                 use Builtin::*;
                 matches!(self, check_stacks | throw | resume_throw | find_clause | walk_begin)
             }
         }
 
-        /// Calls the macro `$callback` with the name and parameter names of
-        /// each builtin.
+        /// Calls the macro `$callback` with the name and the parameter names of each builtin.
         #[macro_export]
         macro_rules! for_each_builtin {
             ($callback:ident) => {
@@ -133,7 +134,7 @@ builtins! {
     memory_grow(memory, pages) -> size;
     /// Copies between memories, which are `to << 32 | from`.
     memory_copy(memories, to, from, len);
-    /// Fills a part of a memory.
+    /// Fills a range of a memory.
     memory_fill(memory, to, byte, len);
     /// Copies from a data segment: `memory << 32 | segment`.
     memory_init(memory_and_segment, to, from, len);
@@ -143,26 +144,26 @@ builtins! {
     table_grow(table, init, delta) -> size;
     /// Copies between tables, which are `to << 32 | from`.
     table_copy(tables, to, from, len);
-    /// Fills a part of a table.
+    /// Fills a range of a table.
     table_fill(table, to, value, len);
     /// Copies from an element segment: `table << 32 | segment`.
     table_init(table_and_segment, to, from, len);
     /// Drops an element segment.
     elem_drop(segment);
-    /// Makes room for an object of a type and of this many bytes, collecting if
-    /// need be; returns where it is. Everything but its header is zero.
+    /// Allocates an object of a type and of this many bytes, and collects if necessary. Everything
+    /// but its header is zero.
     heap_allocate(ty, size) -> object;
-    /// A new array full of zeroes.
+    /// A new array of zeros.
     array_new_default(ty, len) -> array;
-    /// A new array full of what the transfer area begins with.
+    /// A new array of copies of the first value in the transfer area.
     array_new(ty, len) -> array;
     /// A new array with elements from a data segment: `type << 32 | segment`.
     array_new_data(type_and_segment, from, len) -> array;
     /// A new array with elements from an element segment: `type << 32 | segment`.
     array_new_elem(type_and_segment, from, len) -> array;
-    /// Fills elements, `to << 32 | len`, with what the transfer area begins with.
+    /// Fills elements, `to << 32 | len`, with the first value in the transfer area.
     array_fill(array, to_and_len);
-    /// Copies elements; those to copy are `from_index << 32 | len`.
+    /// Copies elements. The source is `from_index << 32 | len`.
     array_copy(to, to_index, from, from_index_and_len);
     /// Copies from a data segment the elements `from << 32 | len`.
     array_init_data(segment, array, to, from_and_len);
@@ -170,110 +171,104 @@ builtins! {
     array_init_elem(segment, array, to, from_and_len);
     /// Throws an exception.
     throw(exception);
-    /// Makes a new stack ready, because there was none.
+    /// Makes a free stack, because the free list is empty.
     new_stack() -> block;
-    /// Makes room on a free stack for this many bytes, since there was none; returns
-    /// its stack pointer below them.
+    /// Makes room on a free stack for this many bytes; returns the stack pointer below them.
     make_room(block, size) -> sp;
-    /// Traps, because a reference to a stack was not valid.
+    /// Traps, because a reference to a stack is not valid.
     invalid_stack(reference, kind);
-    /// Uses up a reference whose generation is the last, while as many arguments of
-    /// a type are in the transfer area; returns the block, which is another one.
+    /// Uses up a reference of the last generation, while arguments of a type are in the transfer
+    /// area. Returns the block, which is a new one.
     prepare(reference, ty, count) -> block;
-    /// Binds arguments of the transfer area to a stack, `kind << 32 | count`, if it is
-    /// parked, has no room, or its generation is the last; returns the new reference.
+    /// Binds arguments in the transfer area, `kind << 32 | count`, to a stack that is parked, has
+    /// no room, or is of the last generation. Returns the new reference.
     bind(reference, ty, kind_and_count) -> reference;
-    /// Searches for the clause of a tag: returns its number, and
-    /// leaves the outermost stack in the store.
+    /// Searches for the clause of a tag. Returns its number, and puts the outermost stack that is
+    /// captured in the store.
     find_clause(handler_word) -> clause;
-    /// Continues a stack with an exception: a reference, an exception and the
-    /// handlers.
+    /// Continues a stack with an exception.
     resume_throw(reference, exception, handlers);
-    /// Moves a stack that does not run to other memory; a stress mode does that
-    /// before every switch to it.
+    /// Moves a suspended stack to other memory. A stress mode does that before every switch to it.
     move_stack(block);
-    /// Unparks a stack that is about to be continued and is parked, and those outside
-    /// of it that were suspended with it.
+    /// Unparks a parked stack that will continue, and the stacks outside of it that were suspended
+    /// with it.
     unpark(block);
-    /// Parks all stacks that are suspended; a stress mode does that after every switch.
+    /// Parks all suspended stacks. A stress mode does that after every switch.
     park_stacks();
-    /// Checks the records of all stacks; a stress mode does that after every
-    /// switch.
+    /// Checks the control blocks of all stacks. A stress mode does that after every switch.
     check_stacks();
     /// Copies what a reference of a kind names; returns the reference to the copy.
     copy_stack(reference, kind) -> reference;
-    /// Records that a stack was made, where that is traced.
+    /// Records a new stack in the trace.
     trace_create(block);
-    /// Records that another stack is about to be continued, where that is traced: with values
-    /// in the transfer area, whose [classes](crate::trace) a word says, and perhaps with a tag.
+    /// Records a switch in the trace: its values in the transfer area, a word with their
+    /// [classes](crate::trace), and perhaps a tag.
     trace_switch(block, values, tag);
-    /// Gives the first of the free stacks, whose generations are used up,
-    /// another block; returns it.
+    /// Gives the first free stack, whose generations are used up, another block; returns that.
     renew_free() -> block;
-    /// Switches to a stack of the bag with an exception, whose value at an offset is
-    /// to be the stack that is left.
+    /// Switches to a stack of the bag with an exception. Sets its value at an offset to the stack
+    /// that is left.
     switch_throw(reference, exception, offset);
-    /// Traps, because the reference to a fiber to suspend was not valid.
+    /// Traps, because the reference to a fiber to suspend is not valid.
     fiber_not_running(reference);
-    /// Frees the running stack and its parents up to and with another.
+    /// Frees the running stack and its parents up to and including another.
     release_running(block);
-    /// Frees a suspended stack and what is suspended with it.
+    /// Frees a suspended stack and the stacks that are suspended with it.
     release_suspended(block);
     /// Frees a fiber without a parent, unless it has ended.
     release_fiber(reference);
-    /// Delivers an event, whose values are in the transfer area, to a stack as
-    /// an exception; what becomes of the running one is
-    /// [`LEAVE_SUSPENDED`] or [`LEAVE_FREED`].
+    /// Delivers an event, with values in the transfer area, to a stack as an exception. The running
+    /// stack is suspended or freed: [`LEAVE_SUSPENDED`] or [`LEAVE_FREED`].
     event_throw(reference, event_word, leaving);
-    /// Throws an event, whose values are in the transfer area, at the frame
-    /// below the thunk that calls this.
+    /// Throws an event, with values in the transfer area, at the frame below the thunk that calls
+    /// this.
     event_return(event_word);
-    /// Ends an extension: returns the stack that has extended the running one,
-    /// and leaves the base in the store.
+    /// Ends an extension. Returns the stack that has extended the running one, and puts the base in
+    /// the store.
     extension_end() -> block;
-    /// Frees a stack of the first-class design, unless it is null or used.
+    /// Frees a first-class stack, unless the reference is null or used up.
     drop_stack(reference);
-    /// Makes the reference in an exception stale; returns a new one.
+    /// Makes a reference in an exception stale; returns a new one.
     deliver_stack(reference) -> reference;
-    /// Frees the running stack and throws an exception where another is
-    /// suspended; with null, throws it here.
+    /// Frees the running stack and throws an exception where another is suspended. With null,
+    /// throws it here.
     redirect(exception, reference);
     /// Removes the newest marks until this many are left.
     leave_to(level);
-    /// Leaves a mark: a function returns a call tag.
+    /// Leaves a mark: a function answers a call tag.
     enter_answer(tag, function, env);
     /// Leaves a mark: walks continue in the stack in a box.
     enter_redirect(boxed);
-    /// Leaves a mark: walks continue in the stack that a function tells, which is
-    /// handed back to another.
+    /// Leaves a mark: walks continue in the stack that one function returns, and another takes it
+    /// back.
     enter_redirect_to(function, taker, env);
-    /// Begins a walk for a call tag, and walks on: returns its number among the
-    /// marks, shifted by [`WALK_FLAGS`], and the flags.
+    /// Begins a walk for a call tag, and continues it. Returns its number among the marks, shifted
+    /// by [`WALK_FLAGS`], and the flags.
     walk_begin(tag) -> number_and_flags;
-    /// Walks on: returns whether a function is to be called that tells where
-    /// to continue, or else the answer is found.
+    /// Continues a walk. Returns whether generated code must call a function for the next stack;
+    /// otherwise the answer is found.
     walk_on(tag, number) -> asks;
-    /// Tells where a walk continues.
+    /// Sets the stack in which a walk continues.
     walk_target(number, reference);
-    /// Undoes a walk step by step: returns whether a function is to be called
-    /// that takes a stack back, or else all is done.
+    /// Undoes a walk step by step. Returns whether generated code must call a function that takes a
+    /// stack back; otherwise the walk is undone.
     walk_back(number) -> gives;
 }
 
-/// How far the number of a walk is shifted to make room for flags.
+/// The shift of a walk's number, which makes room for the flags.
 pub const WALK_FLAGS: u32 = 2;
-/// The walk must ask a function where to continue.
+/// Generated code must call a function for the next stack.
 pub const WALK_ASKS: u64 = 1;
-/// The walk has found its answer and taken nothing on the way.
+/// The walk has found its answer, and has taken no stack on the way.
 pub const WALK_IS_DIRECT: u64 = 2;
 
-/// What becomes of the running stack when an event leaves it: it is suspended.
+/// The stack that an event leaves is suspended.
 pub const LEAVE_SUSPENDED: u64 = 0;
-/// It is freed.
+/// The stack that an event leaves is freed.
 pub const LEAVE_FREED: u64 = 1;
 
-/// The shape in which builtins stand in the store's table. Each really takes
-/// as many words as [`Builtin::params`] says.
+/// The type of builtins in the store's table. Each takes the number of words that
+/// [`Builtin::params`] returns.
 pub type BuiltinPointer = *const ();
 
 #[cfg(test)]
@@ -284,7 +279,7 @@ mod tests {
     fn numbers_index_the_table() {
         for (i, &builtin) in Builtin::ALL.iter().enumerate() {
             assert_eq!(builtin as usize, i);
-            assert!(builtin.params() <= 4);
+            assert!(builtin.params() <= MAX_BUILTIN_PARAMS);
         }
     }
 }

@@ -1,5 +1,4 @@
-//! Lists of clauses, as they stand in an instance: any clause is found in the same
-//! time.
+//! Clause lists in instances, in which every clause is found in the same time.
 //!
 //! ```text
 //!   slots: numbers of clauses, by hash     head              clauses
@@ -7,47 +6,44 @@
 //!                                                        ^ ControlBlock::handlers
 //! ```
 //!
-//! A clause is a word that [`handler_word`](crate::stack::handler_word) makes. Whoever
-//! looks for one compares the first clause. Then it begins at the slot that
-//! [`ListHead::slot`] says, and goes on from slot to slot until the clause with the
-//! number there is the one, or there is no number. Generated code does the same as
-//! [`find`].
+//! A clause is a word that [`handler_word`](crate::stack::handler_word) makes. A search first
+//! compares the first clause. Then it starts at the slot that [`ListHead::slot`] returns, and
+//! continues from slot to slot until a slot has the number of the clause, or no number. Generated
+//! code does the same as [`find`].
 //!
-//! The slots are filled when the instance is made, since only then the addresses of the
-//! tags are known. Of clauses that are equal, because a tag was imported twice, the
-//! first one is found.
+//! The slots are filled when the instance is made, since the addresses of the tags are not known
+//! before. A tag that was imported twice has equal clauses. The search finds the first of them.
 
 use std::mem::{offset_of, size_of};
 
-/// What stands before the clauses of a list.
+/// The words before the clauses of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct ListHead {
-    /// What words are multiplied with.
+    /// The factor for words.
     pub multiplier: u64,
-    /// The first slot, counted from the end of the slots: minus their number, which is
-    /// a power of two.
+    /// The first slot, counted from the end of the slots: minus their number, which is a power of
+    /// two.
     pub first_slot: i64,
 }
 
-/// Where [`ListHead::multiplier`] is, from the clauses.
+/// The offset of [`ListHead::multiplier`] from the clauses.
 pub const MULTIPLIER: i32 = from_clauses(offset_of!(ListHead, multiplier));
-/// Where [`ListHead::first_slot`] is, from the clauses.
+/// The offset of [`ListHead::first_slot`] from the clauses.
 pub const FIRST_SLOT: i32 = from_clauses(offset_of!(ListHead, first_slot));
-/// Where the slots end, from the clauses.
+/// The offset of the end of the slots from the clauses.
 pub const SLOTS_END: i32 = from_clauses(0);
-/// Which bits of a product make the slot: those above.
+/// The bits of a product above this make the slot.
 pub const HASH_SHIFT: u32 = 32;
 
-/// How many slots there are for each clause, at least: so many that few clauses have to
-/// go to another slot than their own.
+/// The slots per clause, at least: enough that few clauses need another slot than their own.
 const SLOTS_PER_CLAUSE: usize = 4;
-/// The fewest slots: so many that what follows is aligned.
+/// The fewest slots, which align the head after them.
 const FEWEST_SLOTS: usize = align_of::<ListHead>() / size_of::<u32>();
-/// In how many slots one looks for a clause at most. If that cannot be had, it may be
-/// twice as many, and so on.
+/// The most slots that a search probes. If no multiplier achieves that, the limit is doubled until
+/// one does.
 const PROBES: usize = 4;
-/// How many multipliers are tried for each number of slots to look in.
+/// How many multipliers are tried for each limit.
 const MULTIPLIERS: u64 = 4;
 
 /// The words of a list without clauses.
@@ -58,14 +54,14 @@ pub fn no_clauses() -> *const u64 {
     EMPTY.as_ptr().wrapping_add(words_before(0))
 }
 
-/// How many slots a list of clauses has. The first clause needs none.
+/// The number of slots of a list. The first clause needs none.
 pub const fn slots(clauses: usize) -> usize {
     let others = clauses.saturating_sub(1);
     let slots = (others * SLOTS_PER_CLAUSE).next_power_of_two();
     if slots < FEWEST_SLOTS { FEWEST_SLOTS } else { slots }
 }
 
-/// How many words of a list stand before its clauses.
+/// The number of words before the clauses of a list.
 pub fn words_before(clauses: usize) -> usize {
     (slots(clauses) * size_of::<u32>() + size_of::<ListHead>()) / size_of::<u64>()
 }
@@ -75,8 +71,7 @@ const fn from_clauses(offset: usize) -> i32 {
 }
 
 impl ListHead {
-    /// Finds a head with which few slots have to be looked in for each clause, and
-    /// the slots.
+    /// Finds a head with which searches probe few slots, and fills the slots.
     pub fn new(clauses: &[u64]) -> (ListHead, Vec<u32>) {
         let mut slots = vec![0; slots(clauses.len())];
         let first_slot = -(slots.len() as i64);
@@ -88,11 +83,11 @@ impl ListHead {
             }
             slots.fill(0);
         }
-        unreachable!("in the end, all slots may be looked in");
+        unreachable!("the limit of probes reaches the number of slots");
     }
 
-    /// Gives a slot to each clause but the first. False if one could not be found by
-    /// looking in so many.
+    /// Gives a slot to each clause except the first. Returns false if a search would need more
+    /// probes.
     fn fill(&self, clauses: &[u64], slots: &mut [u32], probes: usize) -> bool {
         let number_of_slots = slots.len();
         for (i, word) in clauses.iter().enumerate().skip(1) {
@@ -117,28 +112,28 @@ impl ListHead {
         true
     }
 
-    /// The slot to look in first, counted from the end of the slots.
+    /// The first slot to probe, counted from the end of the slots.
     pub fn slot(&self, word: u64) -> i64 {
         (word.wrapping_mul(self.multiplier) >> HASH_SHIFT) as i64 | self.first_slot
     }
 
-    /// The slot to look in after another.
+    /// The slot to probe after another.
     pub fn next(&self, slot: i64) -> i64 {
         (slot + 1) | self.first_slot
     }
 }
 
-/// A list that is not in an instance, as the host has it.
+/// A list outside of an instance, which the host owns.
 #[derive(Clone, Copy, Debug)]
 pub struct List<W> {
     words: W,
-    /// How many words stand before the clauses.
+    /// The number of words before the clauses.
     before: usize,
 }
 
 impl List<[u64; 7]> {
-    /// A list of two clauses, or of one if the second is zero. It takes less time to make
-    /// than a longer one: with zero as the multiplier all hashes are the same.
+    /// A list of two clauses, or of one if the second is zero. With zero as the multiplier all
+    /// hashes are the same, which makes it cheaper than a longer list.
     #[inline]
     pub fn short(first: u64, second: u64) -> Self {
         const FIRST_SLOT: i64 = -(slots(2) as i64);
@@ -171,13 +166,13 @@ impl List<Vec<u64>> {
 }
 
 impl<W: AsRef<[u64]>> List<W> {
-    /// The clauses, with the zero after them.
+    /// The clauses, with a zero after them.
     #[inline]
     pub fn clauses(&self) -> &[u64] {
         &self.words.as_ref()[self.before..]
     }
 
-    /// Where the clauses are, for the block of a stack that waits.
+    /// The address of the clauses, for the block of a waiting stack.
     #[inline]
     pub fn as_ptr(&self) -> *const u64 {
         self.words.as_ref().as_ptr().wrapping_add(self.before)
@@ -188,19 +183,19 @@ impl<W: AsRef<[u64]>> List<W> {
 ///
 /// # Safety
 ///
-/// It must be the clauses of a list.
+/// `clauses` must be the clauses of a list.
 pub unsafe fn find(clauses: *const u64, word: u64) -> Option<u64> {
     let end = clauses.wrapping_byte_offset(SLOTS_END as isize).cast::<u32>();
-    // SAFETY: the head stands before the clauses.
+    // SAFETY: the head is right before the clauses.
     let head = unsafe { *end.cast::<ListHead>() };
-    // SAFETY: there is a first word, and as many clauses as the numbers say.
+    // SAFETY: there is a first word, and the numbers in slots do not exceed the number of clauses.
     let clause = |number: u32| unsafe { *clauses.add(number as usize - 1) };
     if clause(1) == word {
         return Some(1);
     }
     let mut slot = head.slot(word);
     loop {
-        // SAFETY: the slots stand before the head, and some are zero.
+        // SAFETY: the slots are right before the head, and some are zero.
         let number = unsafe { *end.offset(slot as isize) };
         if number == 0 {
             return None;
@@ -216,13 +211,13 @@ pub unsafe fn find(clauses: *const u64, word: u64) -> Option<u64> {
 ///
 /// # Safety
 ///
-/// It must be the clauses of a list, and live as long as the result.
+/// `clauses` must be the clauses of a list, which must live as long as the result.
 pub unsafe fn all<'a>(clauses: *const u64) -> impl Iterator<Item = u64> + 'a {
-    // SAFETY: the clauses end in zero.
+    // SAFETY: the clauses end with a zero.
     (0..).map(move |i| unsafe { *clauses.add(i) }).take_while(|word| *word != 0)
 }
 
-/// A number with bits at random, the same ones each time.
+/// An odd pseudorandom number for each seed.
 fn multiplier(seed: u64) -> u64 {
     let mut bits = (seed + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     bits = (bits ^ (bits >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
@@ -291,7 +286,7 @@ mod tests {
         }
     }
 
-    /// How many slots are looked in for a clause at most.
+    /// The most slots that the search for a clause probes.
     fn most_probes(clauses: &[u64]) -> usize {
         let (head, slots) = ListHead::new(clauses);
         let probes = |number: usize| {
@@ -307,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn few_slots_are_looked_in_for_tags_side_by_side() {
+    fn searches_for_adjacent_tags_probe_few_slots() {
         for count in [2, 4, 64, 256] {
             let clauses: Vec<_> = (0..count).map(tag).collect();
             assert!(most_probes(&clauses) <= PROBES, "{count}");

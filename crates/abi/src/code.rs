@@ -1,8 +1,7 @@
-//! Compiled code and what is known about it.
+//! Compiled code and its tables.
 //!
-//! The tables are arrays of records that have no pointers and no invalid values, so
-//! that they can be written to a file as they are and read where the file is
-//! mapped.
+//! The tables are arrays of records without pointers or invalid values. So they are written to a
+//! file as they are, and used where the file is mapped.
 
 use crate::trap::TrapCode;
 use bytemuck::{Pod, Zeroable};
@@ -14,30 +13,29 @@ pub struct CodeImage {
     pub bytes: Vec<u8>,
     /// The bytes of all data segments.
     pub data: Vec<u8>,
-    /// Where each function is, in the order of the index space of defined
-    /// functions, and then each thunk; so also sorted.
+    /// The defined functions, in index order, and then the thunks; also sorted by offset.
     pub functions: Vec<FunctionCode>,
     /// The instructions that may trap.
     pub traps: Vec<TrapSite>,
-    /// From which offset on code comes from which byte of the module.
+    /// The positions in the module from which code comes.
     pub positions: Vec<Position>,
-    /// What is known of the frames at calls.
+    /// The frames at calls.
     pub sites: Vec<CallSite>,
-    /// What [`CallSite::references`] is a part of.
+    /// The table of [`CallSite::references`].
     pub references: Vec<u32>,
-    /// What [`CallSite::pointers`] is a part of.
+    /// The table of [`CallSite::pointers`].
     pub pointers: Vec<u32>,
-    /// What [`CallSite::owned`] is a part of.
+    /// The table of [`CallSite::owned`].
     pub owned: Vec<u32>,
-    /// What [`CallSite::handlers`] is a part of.
+    /// The table of [`CallSite::handlers`].
     pub handlers: Vec<Handler>,
     /// Whether the module has the type of first-class stacks.
     pub has_stackrefs: bool,
 }
 
-/// The tables of a [`CodeImage`], wherever they lie.
+/// The tables of a [`CodeImage`], in memory or in a mapped file.
 #[derive(Clone, Copy, Debug, Default)]
-#[allow(missing_docs, reason = "the fields of the image say what they are")]
+#[allow(missing_docs, reason = "the fields of the image document them")]
 pub struct CodeTables<'a> {
     pub data: &'a [u8],
     pub functions: &'a [FunctionCode],
@@ -57,11 +55,11 @@ pub struct CodeTables<'a> {
 pub struct TrapSite {
     /// Its offset.
     pub offset: u32,
-    /// The number of the [`TrapCode`] that says why.
+    /// The number of its [`TrapCode`].
     pub code: u32,
 }
 
-/// From here on, code comes from an instruction of the module.
+/// The instruction of the module from which code comes, from an offset on.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct Position {
@@ -71,13 +69,13 @@ pub struct Position {
     pub position: u32,
 }
 
-/// A part of a table.
+/// A range of entries in a table.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct Part {
-    /// The number of its first entry.
+    /// The index of the first entry.
     pub start: u32,
-    /// The number after its last one.
+    /// The index after the last entry.
     pub end: u32,
 }
 
@@ -87,46 +85,42 @@ impl Part {
     }
 }
 
-/// A call in whose frame there are references, or that has handlers.
+/// A call with references or listed pointers in its frame, or with handlers.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct CallSite {
     /// The offset after the call.
     pub return_offset: u32,
-    /// How far the stack pointer is below the frame pointer at the call.
+    /// The distance from the stack pointer up to the frame pointer at the call.
     pub frame_size: u32,
-    /// The offsets from the stack pointer at which references are, as a part of
-    /// [`CodeImage::references`].
+    /// The offsets of references from the stack pointer, in [`CodeImage::references`].
     pub references: Part,
-    /// The offsets at which pointers of the engine are, as a part of
-    /// [`CodeImage::pointers`], where they are listed.
+    /// The offsets of pointers of the engine, in [`CodeImage::pointers`], if they are listed.
     pub pointers: Part,
-    /// Those of the references at which lies what dies with the frame, as a part of
-    /// [`CodeImage::owned`]: first-class stacks, and objects with the stacks of
-    /// locals; first those of locals, then those of operands, the lowest first.
+    /// The references that die with the frame, in [`CodeImage::owned`]: first-class stacks, and
+    /// objects with the stacks of locals. First those of locals, then those of operands, the lowest
+    /// first.
     pub owned: Part,
-    /// Its handlers, the first to be asked first, as a part of
-    /// [`CodeImage::handlers`].
+    /// Its handlers in the order of the search, in [`CodeImage::handlers`].
     pub handlers: Part,
 }
 
-/// A place where an exception can continue.
+/// A handler: where an exception can continue.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct Handler {
     /// The index of the tag, or [`NO_INDEX`] for all exceptions.
     pub tag: u32,
-    /// Where the context of the instance that the tag belongs to lies in the
-    /// frame, from the stack pointer.
+    /// The offset of the context of the tag's instance, from the stack pointer.
     pub context: u32,
     /// The offset of the code.
     pub code: u32,
-    /// How many of what the frame owns at the call stay when an exception
-    /// continues there. The others are operands that it leaves behind.
+    /// How many of the owned references stay when an exception continues here. The others are
+    /// operands, which are dropped.
     pub kept: u32,
 }
 
-/// Where a function's code is.
+/// The code of a function.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct FunctionCode {
@@ -134,20 +128,20 @@ pub struct FunctionCode {
     pub start: u32,
     /// The offset after its last one.
     pub end: u32,
-    /// Which function of the module it is, by index; [`NO_INDEX`] for a thunk. A
-    /// function may have more code than one.
+    /// The index of the function in the module; [`NO_INDEX`] for a thunk. A function may have
+    /// several entries.
     pub function: u32,
-    /// Which byte of the module its body begins at; of a thunk, zero.
+    /// The offset of the body in the module; zero for a thunk.
     pub body: u32,
 }
 
-/// A trampoline that is kept with a module in a file.
+/// A trampoline in the file of a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct TrampolineCode {
     /// The number of its [`TrampolineKind`].
     pub kind: u32,
-    /// The type index of the functions that it is for.
+    /// The type index of its functions.
     pub ty: u32,
     /// The offset of its first instruction among the trampolines of the file.
     pub start: u32,
@@ -155,7 +149,7 @@ pub struct TrampolineCode {
     pub end: u32,
 }
 
-/// What a trampoline is between.
+/// The purpose of a trampoline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum TrampolineKind {
     /// The host calls a function.
@@ -173,19 +167,19 @@ impl TrampolineKind {
 }
 
 impl TrampolineCode {
-    /// What it is between. None if the number means nothing.
+    /// Its purpose. None if the number is invalid.
     pub fn kind(&self) -> Option<TrampolineKind> {
         TrampolineKind::ALL.get(self.kind as usize).copied()
     }
 }
 
-/// Stands for the index of a tag or function where there is none.
+/// The index of no tag or function.
 pub const NO_INDEX: u32 = u32::MAX;
 
-/// Stands in [`CodeImage::positions`] for code that no instruction stands for.
+/// The position of code that does not come from an instruction.
 pub const NO_POSITION: u32 = u32::MAX;
 
-/// An index in a table, if it is one.
+/// The index in a word, unless that is [`NO_INDEX`].
 pub fn index(word: u32) -> Option<u32> {
     (word != NO_INDEX).then_some(word)
 }
@@ -209,13 +203,13 @@ impl CodeImage {
 }
 
 impl<'a> CodeTables<'a> {
-    /// Why the instruction at an offset traps, if it may.
+    /// The trap of the instruction at an offset, if it may trap.
     pub fn trap_at(&self, offset: u32) -> Option<TrapCode> {
         let found = self.traps.binary_search_by_key(&offset, |trap| trap.offset).ok()?;
         TrapCode::from_number(u8::try_from(self.traps[found].code).ok()?)
     }
 
-    /// What is known of the frame whose call returns to an offset.
+    /// The call that returns to an offset.
     pub fn site_at(&self, return_offset: u32) -> Option<&'a CallSite> {
         let found = self.sites.binary_search_by_key(&return_offset, |site| site.return_offset);
         found.ok().map(|i| &self.sites[i])
@@ -226,12 +220,12 @@ impl<'a> CodeTables<'a> {
         site.references.of(self.references)
     }
 
-    /// The pointers of the engine in the frame of a call, where they are listed.
+    /// The listed pointers of the engine in the frame of a call.
     pub fn pointers_of(&self, site: &CallSite) -> &'a [u32] {
         site.pointers.of(self.pointers)
     }
 
-    /// What dies with the frame of a call.
+    /// The references that die with the frame of a call.
     pub fn owned_of(&self, site: &CallSite) -> &'a [u32] {
         site.owned.of(self.owned)
     }
@@ -241,14 +235,14 @@ impl<'a> CodeTables<'a> {
         site.handlers.of(self.handlers)
     }
 
-    /// Which of the defined functions an offset lies in.
+    /// The entry of the function at an offset.
     pub fn function_at(&self, offset: u32) -> Option<u32> {
         let after = self.functions.partition_point(|f| f.start <= offset);
         let index = after.checked_sub(1)?;
         (offset < self.functions[index].end).then_some(index as u32)
     }
 
-    /// Which byte of the module the instruction at an offset comes from.
+    /// The position in the module of the instruction at an offset.
     pub fn position_at(&self, offset: u32) -> Option<u32> {
         let after = self.positions.partition_point(|entry| entry.offset <= offset);
         let Position { position, .. } = self.positions[after.checked_sub(1)?];

@@ -9,10 +9,9 @@ use std::mem::offset_of;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicUsize};
 
-/// A value in a place wide enough for any.
+/// A value in a place that is wide enough for any type.
 ///
-/// Numbers narrower than the place are at its beginning; what follows them is
-/// unspecified.
+/// Narrower values are at the start of the place, followed by unspecified bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C, align(16))]
 pub struct RawVal([u8; 16]);
@@ -30,7 +29,7 @@ macro_rules! raw_values {
                     place
                 }
 
-                /// The value of that type which is in the place.
+                /// The value of this type in the place.
                 #[inline]
                 pub fn $get(&self) -> $ty {
                     const SIZE: usize = size_of::<$ty>();
@@ -52,7 +51,7 @@ raw_values! {
 }
 
 impl RawVal {
-    /// All bits zero, which is the default value of every type that has one.
+    /// All bits zero: the default value of every type that has one.
     pub const ZERO: RawVal = RawVal([0; 16]);
 }
 
@@ -62,7 +61,7 @@ impl Default for RawVal {
     }
 }
 
-/// A stack: where its memory is, where it was left, and what it is linked to.
+/// A control block: the memory of a stack, the place where it was left, and its links.
 ///
 /// ```text
 ///   low                                                      high
@@ -70,92 +69,85 @@ impl Default for RawVal {
 ///            ^limit     ^sp
 /// ```
 ///
-/// `sp` and `fp` are meaningful only while the stack is not running: the word
-/// at `sp` is the address where it continues. They, and the chain of frame
-/// pointers that starts at `fp`, are all that is rewritten when the memory
-/// moves.
+/// `sp` and `fp` have meaning only while the stack is not running. The word at `sp` is the address
+/// where it continues. When the memory moves, only these two and the chain of frame pointers from
+/// `fp` are rewritten.
 ///
-/// What a switch uses lies in the first half, which is one line of the cache.
+/// The fields that a switch uses are in the first half, which is one cache line.
 #[derive(Debug)]
 #[repr(C, align(128))]
 pub struct ControlBlock {
-    /// The stack pointer at which the computation was left, with the address to
-    /// continue at on top. Without meaning while the stack is free or runs generated
-    /// code.
+    /// The stack pointer where the stack was left, with the address to continue at on top. No
+    /// meaning while the stack is free or runs generated code.
     pub sp: usize,
-    /// The frame pointer that belongs to `sp`: zero, or a link of the chain of
-    /// frames on this stack.
+    /// The frame pointer that belongs to `sp`: zero, or a link in the chain of frames on this
+    /// stack.
     pub fp: usize,
-    /// While it runs or waits: the stack that resumed this one. The block
-    /// `StoreContext::no_parent`, which has no handlers, of a base (a root, a stack of
-    /// the bag or a first-class stack) always, and of a task or fiber that is lost.
-    /// Null of a task or fiber exactly while it is new or suspended. Of a
-    /// continuation that is suspended it has no meaning. Never null while it runs.
+    /// While the stack runs or waits: the stack that resumed it, never null. The parent of a base
+    /// (a root, a stack of the bag, or a first-class stack) is always the block
+    /// `StoreContext::no_parent`, which has no handlers. So is that of a lost task or fiber. The
+    /// parent of a task or fiber is null exactly while it is new or suspended. It has no meaning
+    /// for a suspended continuation.
     pub parent: *mut ControlBlock,
-    /// The [clauses](crate::clauses) with which this stack waits. Of a stack that
-    /// waits for another, those of its `resume`, `task.resume` (none) or
-    /// `fiber.mount`. Of a fiber or first-class stack that is suspended, the events
-    /// that can continue it; of a new fiber, those of its `fiber.new`. Without meaning
-    /// while the stack runs, but valid to read once it has been set.
+    /// The [clauses](crate::clauses) of this stack. While it waits for another: those of its
+    /// `resume`, `task.resume` (none) or `fiber.mount`. While it is a suspended fiber or
+    /// first-class stack: the events that can continue it. While it is a new fiber: those of its
+    /// `fiber.new`. No meaning while it runs, but valid to read once it has been set.
     pub handlers: *const u64,
-    /// The reference that will be valid for this stack when it is suspended
-    /// the next time, or is while it is suspended; without its kind.
+    /// The reference that is valid while this stack is suspended, now or the next time; without its
+    /// kind.
     pub reference: u64,
     /// Nonzero if `innermost` is another stack or `through` is not null:
-    /// [`GROUPED`](crate::stack::GROUPED), or
-    /// [`HAS_WAITED`](crate::stack::HAS_WAITED) as soon as this one resumes another.
+    /// [`GROUPED`](crate::stack::GROUPED), or [`HAS_WAITED`](crate::stack::HAS_WAITED) after this
+    /// stack has resumed another.
     pub is_grouped: u32,
-    /// What it is used for. Generated code writes it together with the two fields
-    /// after it.
+    /// The purpose of the stack. Generated code writes it together with the two fields after it.
     pub purpose: Purpose,
-    /// Whether a frame on it may have owned a first-class stack, or a structure with its
-    /// locals, ever since the stack was made: only then freeing or copying it looks at its
+    /// Whether a frame on this stack may have owned a first-class stack, or a structure with
+    /// locals, since the stack was made. Only then, freeing or copying the stack must visit its
     /// frames.
     pub owns: bool,
-    /// How many marks `answer` and the redirections have left on it.
+    /// The number of marks that `answer` and the redirections have left on it.
     pub marks: u16,
-    /// The stack to continue when this one is resumed: the innermost of those
-    /// that were suspended together with it. The stack itself in every other state
-    /// than suspended, and if it is suspended alone. Never null of a block with a
-    /// stack.
+    /// The stack that continues when this one is resumed: the innermost of those that were
+    /// suspended together with it. The stack itself if it is suspended alone, and in every other
+    /// state. Never null in a block with a stack.
     pub innermost: *mut ControlBlock,
-    /// The stack, if another, that was named by the reference by which this one
-    /// was continued. Nothing between the two can have changed until this one has waited
-    /// for another; from then on, `sought` tells. Without meaning unless `is_grouped`.
+    /// The stack through which this one was continued, if that is another: the one that the
+    /// reference named. No stack between the two can change until this one has waited for another;
+    /// after that, `sought` tells. No meaning unless `is_grouped`.
     pub through: *mut ControlBlock,
-    /// What this stack searched a handler for, beyond its parent, and found in
-    /// the parent of `through`. Zero as soon as `through` is another or none. Of a stack
-    /// that has waited, `StoreContext::captures` when it began to: while that stays the
-    /// same, nothing between this stack and `through` has changed.
+    /// The last word for which this stack searched a handler beyond its parent, and found it in the
+    /// parent of `through`. Zero when `through` changes. In a stack that has waited:
+    /// `StoreContext::captures` when it started to wait. While that stays the same, no stack
+    /// between this one and `through` has changed.
     pub sought: u64,
-    /// Of a base on which a rout begins: the stack whose `stack.extend` waits
-    /// for the rout's `stack.start`. Else null.
+    /// In a base on which a rout begins: the stack whose `stack.extend` waits for the rout's
+    /// `stack.start`. Otherwise null.
     pub extender: *mut ControlBlock,
-    /// The function of a stack that has not started; afterwards without meaning.
+    /// The function of a stack that has not started. No meaning afterwards.
     pub function: *const FuncRef,
     /// The code that calls that function.
     pub entry: *const c_void,
     /// The next free stack, while this one is free.
     pub next_free: *mut ControlBlock,
-    /// Where the address to start at of a new stack without arguments lies. Nothing
-    /// lies above that word.
+    /// The place of the start address of a new stack without arguments: the highest word of the
+    /// stack.
     pub top: usize,
-    /// The lowest usable address; the guard lies below. Zero of a block without a
-    /// stack. [`PARKED`] or [`PARKED_PLAIN`] of one that is parked: no address, so
-    /// that nothing fits on it.
+    /// The lowest usable address, above the guard. Zero in a block without a stack. [`PARKED`] or
+    /// [`PARKED_PLAIN`] in a parked stack: not an address, so that nothing fits on it.
     pub limit: usize,
-    /// The address after the highest usable one. Of a stack that is parked, where its
-    /// frames are packed.
+    /// The address after the highest usable one. In a parked stack, the place of its packed frames.
     pub high: usize,
 }
 
-/// The `limit` of a stack that is parked.
+/// The `limit` of a parked stack.
 pub const PARKED: usize = usize::MAX - 1;
-/// The `limit` of a stack that is parked, and on which the collector finds nothing.
+/// The `limit` of a parked stack without references.
 pub const PARKED_PLAIN: usize = usize::MAX;
 
 impl ControlBlock {
-    /// A block of no stack.
+    /// A block without a stack.
     pub const BLANK: ControlBlock = ControlBlock {
         sp: 0,
         fp: 0,
@@ -178,7 +170,7 @@ impl ControlBlock {
         high: 0,
     };
 
-    /// Whether its frames are packed, and it has no memory of its own.
+    /// Whether its frames are packed, and it has no memory.
     pub fn is_parked(&self) -> bool {
         self.limit >= PARKED
     }
@@ -193,14 +185,14 @@ const _: () = assert!(
 );
 const _: () = assert!(offset_of!(ControlBlock, innermost) < 64);
 
-/// What generated code needs of a store. Its address never changes.
+/// The part of a store that generated code uses. Its address never changes.
 #[derive(Debug)]
 #[repr(C)]
 pub struct StoreContext {
-    /// The stack that runs, or from which the running host call was made.
+    /// The running stack, or the one that made the running host call.
     pub stack: *mut ControlBlock,
-    /// The host's stack pointer to which a host call or the end of the
-    /// activation returns. Without meaning while nothing runs.
+    /// The host's stack pointer to which a host call or the end of the activation returns. No
+    /// meaning while nothing runs.
     pub host_sp: usize,
     /// The stub that calls a builtin.
     pub call_builtin: *const c_void,
@@ -213,73 +205,70 @@ pub struct StoreContext {
     ///
     /// [`Builtin::ALL`]: crate::Builtin::ALL
     pub builtins: *const BuiltinPointer,
-    /// Where the next object of the heap goes.
+    /// The address of the next object in the heap.
     pub heap_next: usize,
     /// The end of the free part of the heap.
     pub heap_end: usize,
-    /// Copies a few bytes: to, from, how many.
+    /// Copies few bytes: to, from, number.
     pub copy_bytes: *const c_void,
-    /// Fills a few bytes: to, the byte, how many.
+    /// Fills few bytes: to, byte, number.
     pub fill_bytes: *const c_void,
-    /// The control blocks of the stacks that references name.
+    /// The control blocks of all stacks, by number.
     pub blocks: *mut ControlBlock,
-    /// Stacks that are ready to be used, of any design.
+    /// The free list: stacks that are ready for use by any design.
     pub free_stacks: *mut ControlBlock,
-    /// Where a stack starts that has not run yet.
+    /// The stub at which new stacks start.
     pub start: *const c_void,
-    /// Where a stack continues that has [bound arguments](crate::bound).
+    /// The stub at which stacks with [bound arguments](crate::bound) continue.
     pub deliver: *const c_void,
-    /// Where a stack continues that was left in a call of the host.
+    /// The stub at which stacks continue that were suspended in a host call.
     pub continue_call: *const c_void,
-    /// The stub that goes back to the parent for good.
+    /// The stub that ends a stack and continues its parent.
     pub finish: *const c_void,
-    /// The stub that goes back to the parent for good, with a signal.
+    /// The stub that ends a stack and continues its parent with a signal.
     pub finish_with: *const c_void,
     /// The parent of bases: a block without handlers.
     pub no_parent: *mut ControlBlock,
-    /// Where an exception continues, while one is being thrown.
+    /// The address where an exception continues, while one is thrown.
     pub landing: usize,
-    /// The result of a search for a handler: the outermost stack that is
-    /// captured.
+    /// The result of a search for a handler: the outermost stack that is captured.
     pub found: *mut ControlBlock,
-    /// Another number each time that stacks are captured together which have parents:
-    /// a stack inside, which waited, has other ones when it runs again.
+    /// A number that changes each time that stacks with parents are captured together. A waiting
+    /// stack inside has other parents when it runs again.
     pub captures: u64,
-    /// The root of the newest activation. Without meaning while nothing runs.
+    /// The root of the newest activation. No meaning while nothing runs.
     pub root: *mut ControlBlock,
-    /// The base of the running stack: the outermost of its parents, or the stack
-    /// itself. Null while nothing runs.
+    /// The base of the running stack: the outermost of its parents, or the stack itself. Null while
+    /// nothing runs.
     pub base: *mut ControlBlock,
-    /// The base of the stack whose `stack.extend` waits for the `stack.start` of its
-    /// rout. Nothing else runs in between, so there is one.
+    /// The base of the stack whose `stack.extend` waits for the `stack.start` of its rout. There is
+    /// at most one, since nothing else runs in between.
     pub extending: *mut ControlBlock,
     /// The frame below the first one of a blank stack.
     pub ground: *const c_void,
-    /// What a walk has found: the function to call.
+    /// The result of a walk: the function to call.
     pub walk_function: *const FuncRef,
-    /// The structure that it gets first.
+    /// The structure that the function gets first.
     pub walk_env: u64,
-    /// The stack that is handed back to it.
+    /// The stack that is handed back to the function.
     pub walk_stack: u64,
-    /// What the host continues a stack with, and what comes back to it.
+    /// A switch between a stack and the host.
     pub passage: Passage,
-    /// The results of a host call that is left.
+    /// The results of a suspended host call.
     pub left_call: LeftCall,
-    /// How much more functions may execute now, where that is counted.
+    /// The fuel that is left, if it is counted.
     pub fuel: i64,
-    /// The stub that is called where a function has seen that it is to stop. It
-    /// preserves all registers.
+    /// The stub that a function calls when a poll tells it to stop. It preserves all registers.
     pub pause: *const c_void,
-    /// One word that a stub keeps while it changes stacks and has no register to spare.
+    /// A word for stubs that have no free register while they change stacks.
     pub saved_word: usize,
-    /// The store that this belongs to, for the runtime's use.
+    /// The store, for the runtime's use.
     pub store: *mut c_void,
-    /// The functions of the runtime that stubs call, for the runtime's use.
+    /// The functions of the runtime that stubs call.
     pub calls: *const c_void,
 }
 
-/// The registers of a function that was stopped: all but the stack pointer and the frame
-/// pointer.
+/// The registers of a paused function, except the stack pointer and the frame pointer.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct PausedRegisters {
@@ -289,8 +278,8 @@ pub struct PausedRegisters {
     pub vectors: [[u64; 2]; 16],
 }
 
-/// What lies on top of a stack that was left where its function has stopped: like the
-/// frame of a function that was called there, with the registers of its caller.
+/// The frame on top of a stack that was suspended at a poll. It looks like the frame of a function
+/// that was called there, with the registers of its caller.
 ///
 /// ```text
 ///   | frames                       |
@@ -302,7 +291,7 @@ pub struct PausedRegisters {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct PausedFrame {
-    /// Code that takes the registers from here and returns.
+    /// Code that loads the registers from here and returns.
     pub resume: *const c_void,
     /// The registers.
     pub registers: PausedRegisters,
@@ -310,24 +299,24 @@ pub struct PausedFrame {
     pub fp: usize,
 }
 
-/// How the results of a host call are passed that is left and continues later.
+/// How the results of a suspended host call are passed when it continues.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct LeftCall {
-    /// How many there are.
+    /// The number of results.
     pub results: usize,
-    /// How many bytes below the host's stack pointer the array of values has. Zero if
-    /// the result is passed in a register.
+    /// The size of the array of values below the host's stack pointer. Zero if the result is passed
+    /// in a register.
     pub array: usize,
 }
 
 impl LeftCall {
-    /// The results of a function of a type.
+    /// The results of a function type.
     pub fn of(ty: &FuncType) -> LeftCall {
         LeftCall::new(ty.params().len(), ty.results().len(), in_registers(ty))
     }
 
-    /// The results of a function that takes and gives so many values, and has them in
+    /// The results of a function with these numbers of parameters and results, which are in
     /// registers or not.
     pub const fn new(params: usize, results: usize, in_registers: bool) -> LeftCall {
         let count = if params > results { params } else { results };
@@ -336,13 +325,11 @@ impl LeftCall {
     }
 }
 
-/// How many bytes lie on top of a stack that was left in a host call: where it
-/// continues, the registers that the host preserves, a [`LeftCall`], and the frame pointer
-/// of whoever has called.
+/// The bytes on top of a stack that was suspended in a host call: the address where it continues,
+/// the registers that the host preserves, a [`LeftCall`], and the frame pointer of the caller.
 pub const LEFT_CALL_FRAME: usize = 72;
 
-/// A switch between a stack and the host, beside its values, which are in the
-/// transfer area.
+/// A switch between a stack and the host. Its values are in the transfer area.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Passage {
@@ -350,8 +337,8 @@ pub struct Passage {
     pub to: *mut ControlBlock,
     /// The signal, in either direction.
     pub signal: u64,
-    /// Of what comes back to the host with a clause: the reference to what was
-    /// suspended. Else the one under which the stack that continues will be suspended.
+    /// In a switch to the host with a clause: the reference to the suspended stack. Otherwise, the
+    /// reference for the next suspension of the stack that continues.
     pub reference: u64,
 }
 
@@ -360,7 +347,7 @@ impl Passage {
     pub const NONE: Passage = Passage { to: ptr::null_mut(), signal: 0, reference: 0 };
 }
 
-/// A function as a value: what a non-null `funcref` points to.
+/// A function as a value: the target of a non-null `funcref`.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct FuncRef {
@@ -374,7 +361,7 @@ pub struct FuncRef {
     pub is_host: bool,
 }
 
-/// An imported function, as calls use it.
+/// An imported function, for calls.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct FuncImport {
@@ -388,68 +375,65 @@ pub struct FuncImport {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct HostContext {
-    /// The store. First, as in [`InstanceHeader`], so that the stubs find it.
+    /// The store. It is first, as in [`InstanceHeader`], so that stubs find it.
     pub store: *mut StoreContext,
-    /// The function to call on the host's stack:
-    /// `extern "C" fn(&HostContext, *mut RawVal) -> Outcome`, or, if
-    /// [`in_registers`](crate::signature::in_registers),
-    /// with four integers and four floats after the context: then parameters that are
-    /// floats are among those, all others among the former, each in their order.
+    /// The function to call on the host's stack: `extern "C" fn(&HostContext, *mut RawVal) ->
+    /// Outcome`. If [`in_registers`](crate::signature::in_registers), it takes four integers and
+    /// four floats after the context instead: parameters that are floats are among the floats, all
+    /// others among the integers, each in order.
     pub function: *const c_void,
-    /// What the function closes over.
+    /// The data of the closure.
     pub data: *const c_void,
     /// The instance that imported the function, or null.
     pub importer: *mut InstanceHeader,
-    /// The type that it is called as: its own, or that of the import.
+    /// The type of calls: that of the function or of the import.
     pub ty: *const TypeInfo,
 }
 
-/// How many supertypes a type may have, counting itself.
+/// The most supertypes of a type, including itself.
 pub const MAX_DEPTH: usize = 64;
 
-/// A defined type at run time. Each type of an engine has one, so that equal
-/// types are equal pointers; objects of the heap begin with a pointer to it.
+/// A defined type at run time. Each type of an engine has one, so equal types have equal addresses.
+/// Objects in the heap begin with a pointer to it.
 #[derive(Debug)]
 #[repr(C)]
 pub struct TypeInfo {
-    /// Its supertypes by their depth, itself at its own depth, then nulls. So
-    /// it is a subtype of another if it has that one at that one's depth.
+    /// Its supertypes by depth, including itself at its own depth, then nulls. It is a subtype of
+    /// another type if it has that type at the depth of that type.
     pub supertypes: [*const TypeInfo; MAX_DEPTH],
-    /// How many supertypes it has, without itself.
+    /// The number of its supertypes, without itself.
     pub depth: u32,
-    /// The engine's number for it.
+    /// Its number in the engine.
     pub id: u32,
-    /// The size of an object: of a struct, of an exception, or of the element
-    /// of an array.
+    /// The size of a struct or exception, or of the element of an array.
     pub size: u32,
-    /// Which kind of objects it describes.
+    /// The kind of its objects.
     pub kind: TypeKind,
-    /// Whether the elements of an array are references that are followed.
+    /// Whether the collector follows the elements of an array.
     pub elements_are_collected: bool,
-    /// The code that calls functions of this type on a stack of their own, for
-    /// a function type that continuations are made of.
+    /// In a function type of continuations: the code that calls functions of this type on a new
+    /// stack.
     pub entry: AtomicPtr<c_void>,
-    /// The offsets of the references in a struct or exception that are
-    /// followed.
+    /// The offsets of the references in a struct or exception that the collector follows.
     pub references: *const u32,
-    /// How many there are.
+    /// The number of these references.
     pub reference_count: u32,
 }
 
-// SAFETY: it never changes, and what it points to belongs to the engine.
+// SAFETY: it never changes, and its pointers lead to data of the engine.
 unsafe impl Send for TypeInfo {}
 // SAFETY: as above.
 unsafe impl Sync for TypeInfo {}
 
-/// A tag. Tags are the same if they are at the same address.
+/// A tag. Equal tags have equal addresses.
 #[derive(Debug)]
 #[repr(C)]
 pub struct TagDef {
-    /// The function type of its values.
+    /// The function type with its values.
     pub ty: *const TypeInfo,
 }
 
-/// A memory, as generated code sees it.
+/// A memory, for generated code.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct MemoryDef {
@@ -459,13 +443,13 @@ pub struct MemoryDef {
     pub len: usize,
 }
 
-/// A table, as generated code sees it: each element is one 64-bit word.
+/// A table, for generated code. Each element is a 64-bit word.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct TableDef {
     /// The address of its first element.
     pub base: *mut u64,
-    /// How many elements it has.
+    /// The number of its elements.
     pub len: usize,
 }
 
@@ -479,26 +463,23 @@ impl TableDef {
     pub const EMPTY: TableDef = TableDef { base: ptr::null_mut(), len: 0 };
 }
 
-/// The beginning of an instance; the rest lies after it as
-/// [`InstanceLayout`](crate::InstanceLayout) says.
+/// The header of an instance. [`InstanceLayout`](crate::InstanceLayout) describes the rest.
 #[derive(Debug)]
 #[repr(C)]
 pub struct InstanceHeader {
-    /// The store it lives in.
+    /// The store of the instance.
     pub store: *mut StoreContext,
     /// Its number in the store.
     pub index: usize,
-    /// The address of this header, as long as nobody wants its functions to stop.
-    /// They compare it with the context that they have in a register, where the module
-    /// was compiled for that; another thread may write zero here.
+    /// The address of this header, unless functions of the instance must stop: then another thread
+    /// writes zero. Functions that poll compare it with the context, which they have in a register.
     pub go_on: AtomicUsize,
 }
 
-/// How many bytes after the end of a 32-bit memory's reservation, or of a
-/// 64-bit memory, are inaccessible, so that an access with a static offset
-/// below this needs no check of the offset.
+/// The inaccessible bytes after the reservation of a 32-bit memory, or after the end of a 64-bit
+/// memory. An access with a smaller static offset needs no check of the offset.
 pub const MEMORY_GUARD: u64 = 32 << 20;
-/// Up to how many bytes are copied or filled without calling the host.
+/// Up to this many bytes are copied or filled without a call of the host.
 pub const FEW_BYTES: u64 = 1024;
-/// How many bytes of address space a 32-bit memory takes before its guard.
+/// The address space of a 32-bit memory before its guard.
 pub const MEMORY32_RESERVATION: u64 = 4 << 30;

@@ -8,31 +8,36 @@
 //! host      | *TypeInfo  | number of the value in the store
 //! ```
 //!
-//! The type of an exception is the function type of its tag. Sizes are
-//! multiples of eight. A reference is the address of an object, an `i31` with
-//! the lowest bit set, a stack with the second lowest set (see
-//! [`stack`](crate::stack)), or zero for null.
+//! The type of an exception is the function type of its tag. Sizes are multiples of eight. A
+//! reference is the address of an object, an `i31` with the lowest bit set, a stack with the second
+//! lowest bit set (see [`stack`](crate::stack)), or zero for null.
 
 use crate::types::{CompositeType, FuncType, StorageType, TypeKind};
 
-/// The size of the word that objects begin with.
+/// The size of the header of objects.
 pub const HEADER_SIZE: u32 = 8;
-/// Where the length of an array is, as 32 bits.
+/// The offset of the length of an array, which has 32 bits.
 pub const ARRAY_LENGTH: u32 = 8;
-/// Where the elements of an array begin.
+/// The offset of the elements of an array.
 pub const ARRAY_ELEMENTS: u32 = 16;
-/// Where the tag of an exception is.
+/// The offset of the tag of an exception.
 pub const EXCEPTION_TAG: u32 = 8;
-/// Where the values of an exception begin.
+/// The offset of the values of an exception.
 pub const EXCEPTION_VALUES: u32 = 16;
-/// Where the number of a host value is.
+/// The offset of the number of a host value.
 pub const EXTERN_NUMBER: u32 = 8;
 /// The size of a host value.
 pub const EXTERN_SIZE: u32 = 16;
 
+/// The lowest bit of an `i31`.
+pub const I31_TAG: u32 = 1;
+/// The shift of the integer in an `i31`. It is in the low half of the word, and the high half is
+/// zero.
+pub const I31_SHIFT: u32 = 1;
+
 /// The word for an `i31`.
 pub fn i31(value: u32) -> u64 {
-    u64::from(value << 1 | 1)
+    u64::from(value << I31_SHIFT | I31_TAG)
 }
 
 /// Whether a word is the address of an object.
@@ -40,7 +45,7 @@ pub fn is_object(reference: u64) -> bool {
     reference != 0 && reference & 3 == 0
 }
 
-/// Where the fields of a struct, or the values of an exception, are.
+/// The places of the fields of a struct, or of the values of an exception.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ObjectLayout {
     /// The offset of each.
@@ -52,7 +57,7 @@ pub struct ObjectLayout {
 }
 
 impl ObjectLayout {
-    /// The layout of fields from an offset on.
+    /// The layout of fields that start at an offset.
     pub fn new(
         start: u32,
         fields: impl IntoIterator<Item = StorageType>,
@@ -77,8 +82,8 @@ impl ObjectLayout {
         ObjectLayout::new(EXCEPTION_VALUES, values, kind_of)
     }
 
-    /// The layout of the objects that a type describes; of an array, only the
-    /// size is meaningful, as that of an element.
+    /// The layout of the objects of a type. For an array, only the size has meaning: it is the size
+    /// of an element.
     pub fn of(ty: &CompositeType, kind_of: impl Fn(u32) -> TypeKind) -> ObjectLayout {
         match ty {
             CompositeType::Func(ty) => ObjectLayout::exception(ty, kind_of),

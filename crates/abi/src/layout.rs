@@ -1,4 +1,4 @@
-//! Where things are inside an instance.
+//! The layout of instances.
 //!
 //! ```text
 //! InstanceHeader
@@ -10,10 +10,10 @@
 //! TableDef       for each defined table
 //! *TypeInfo      for each type
 //! *TagDef        for each tag
-//! u64 ... 0      for each list of clauses: what `clauses` says
+//! u64 ... 0      for each clause list, as in `clauses`
 //! RawVal         for each defined global
 //! FuncRef        for each function that is used as a value
-//! HostContext    for each imported function; used by those of the host
+//! HostContext    for each imported function; used if the host defines it
 //! ```
 
 use crate::clauses;
@@ -33,7 +33,7 @@ pub struct InstanceLayout {
     types: u32,
     tags: u32,
     handler_tables: u32,
-    /// The place of the clauses of each list among the words of all.
+    /// The place of the clauses of each list among the words of all lists.
     handler_places: Vec<u32>,
     defined_globals: u32,
     func_refs: u32,
@@ -44,7 +44,7 @@ pub struct InstanceLayout {
     first_global: u32,
 }
 
-/// An instance may not be larger than offsets in generated code can say.
+/// The instance is larger than offsets in generated code allow.
 #[derive(Debug, PartialEq, Eq)]
 pub struct InstanceTooLarge;
 
@@ -156,13 +156,12 @@ impl InstanceLayout {
         at(self.tags, tag, size_of::<usize>())
     }
 
-    /// The first clause of a list, by its number among
-    /// [`ModuleInfo::handler_tables`].
+    /// The first clause of a list, by its number in [`ModuleInfo::handler_tables`].
     pub fn handler_table(&self, number: u32) -> i32 {
         at(self.handler_tables, self.handler_places[number as usize], size_of::<u64>())
     }
 
-    /// The [`FuncRef`] with this number among [`ModuleInfo::func_refs`].
+    /// The [`FuncRef`] with this number in [`ModuleInfo::func_refs`].
     pub fn func_ref(&self, number: u32) -> i32 {
         at(self.func_refs, number, size_of::<FuncRef>())
     }

@@ -1,28 +1,28 @@
-//! What generated code and the runtime share.
+//! The layouts, records and types that generated code and the runtime share.
 //!
-//! Every record here is `#[repr(C)]`; the compiler takes its offsets with
-//! `offset_of!`, so no layout is written down twice. The crate knows nothing
-//! of Cranelift and nothing of how a store manages its objects.
+//! Every record is `#[repr(C)]`, and the compiler takes its offsets with `offset_of!`, so no layout
+//! exists twice. The crate knows nothing of Cranelift, and nothing of how a store manages its
+//! objects.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! | --- | --- |
 //! | [`types`] | value, function, memory, table and global types |
-//! | [`module`] | what a compiled module says about itself |
-//! | [`names`] | names of functions, wherever they lie |
+//! | [`module`] | the sections of a module, without its code |
+//! | [`names`] | names of functions, in memory or in a file |
 //! | [`heap`] | the layout of objects in the heap |
-//! | [`layout`] | where things are inside an instance |
+//! | [`layout`] | the layout of instances |
 //! | [`context`] | the records that generated code reads and writes |
 //! | [`code`] | compiled code and its tables |
 //! | [`stack`] | references to stacks |
-//! | [`bound`] | where arguments lie that are bound to a stack |
+//! | [`bound`] | the layout of arguments that are bound to a stack |
 //! | [`clauses`] | lists of clauses, and finding one |
-//! | [`life`] | what the record of a stack says after each transition |
+//! | [`life`] | the states of a stack, and its control block after each transition |
 //! | [`signature`] | which parameters and results travel outside registers |
-//! | [`transfer`] | the area through which those travel |
-//! | [`builtin`] | the functions of the runtime that generated code calls |
-//! | [`trace`] | which values a switch that is recorded has |
-//! | [`trap`] | why a computation was ended |
-//! | [`access`] | accesses of memory that may fault on purpose |
+//! | [`transfer`] | the transfer area, through which those travel |
+//! | [`builtin`] | builtins: the functions of the runtime that generated code calls |
+//! | [`trace`] | the values of a switch in a trace |
+//! | [`trap`] | the reasons of traps |
+//! | [`access`] | memory accesses that may fault on purpose |
 
 pub mod access;
 pub mod bound;

@@ -1,4 +1,4 @@
-//! What a compiled module says about itself.
+//! The sections of a module, without its code.
 //!
 //! Index spaces start with the imports, as in the specification.
 
@@ -15,37 +15,37 @@ pub struct ModuleInfo {
     pub name: Option<String>,
     /// The types, by type index.
     pub types: Vec<SubType>,
-    /// The recursive groups of types, in order; together all types.
+    /// The recursive groups of types, in order. They cover all types.
     pub groups: Vec<Range<u32>>,
     /// The imports, in order.
     pub imports: Vec<Import>,
     /// The exports, in order.
     pub exports: Vec<Export>,
-    /// The positions of the exports, in the order of their names.
+    /// The indices of the exports, sorted by name.
     pub exports_by_name: Vec<u32>,
-    /// For each function, the index of its type.
+    /// The type index of each function.
     pub functions: Vec<u32>,
-    /// How many of the functions are imported.
+    /// The number of imported functions.
     pub imported_functions: u32,
     /// The tables.
     pub tables: Vec<TableType>,
-    /// How many of the tables are imported.
+    /// The number of imported tables.
     pub imported_tables: u32,
-    /// The initial elements of the defined tables, where not null.
+    /// The initial elements of the defined tables, if not null.
     pub table_inits: Vec<Option<ConstExpr>>,
     /// The memories.
     pub memories: Vec<MemoryType>,
-    /// How many of the memories are imported.
+    /// The number of imported memories.
     pub imported_memories: u32,
     /// The globals.
     pub globals: Vec<GlobalType>,
-    /// How many of the globals are imported.
+    /// The number of imported globals.
     pub imported_globals: u32,
     /// The initial values of the defined globals.
     pub global_inits: Vec<ConstExpr>,
-    /// For each tag, the index of its type.
+    /// The type index of each tag.
     pub tags: Vec<u32>,
-    /// How many of the tags are imported.
+    /// The number of imported tags.
     pub imported_tags: u32,
     /// The element segments.
     pub elements: Vec<ElementSegment>,
@@ -53,20 +53,19 @@ pub struct ModuleInfo {
     pub data: Vec<DataSegment>,
     /// The start function.
     pub start: Option<u32>,
-    /// The clause lists of the instructions that have some, without repetition.
+    /// The clause lists of the instructions, without repetition.
     pub handler_tables: Vec<Vec<(u32, ClauseKind)>>,
-    /// For each function that is used as a value, its number among those;
-    /// `u32::MAX` for the others.
+    /// The number of each function that is used as a value; `u32::MAX` for the others.
     pub func_refs: Vec<u32>,
-    /// How many functions are used as values.
+    /// The number of functions that are used as values.
     pub func_ref_count: u32,
-    /// Names of functions, from the name section. A file has them elsewhere, where they are
-    /// looked at when somebody asks.
+    /// Names of functions, from the name section. A file has them in a table of its own, which is
+    /// read on demand.
     #[serde(skip)]
     pub function_names: FunctionNames,
     /// Names of tags, from the name section, sorted by index.
     pub tag_names: Vec<(u32, String)>,
-    /// Names of the fields of types, from the name section, sorted by both indices.
+    /// Names of fields, from the name section, sorted by the indices of type and field.
     pub field_names: Vec<(u32, u32, String)>,
 }
 
@@ -80,16 +79,16 @@ impl ModuleInfo {
     ///
     /// # Panics
     ///
-    /// If another kind of type is there, which validation excludes.
+    /// If it is another kind of type, which validation excludes.
     pub fn func_type(&self, ty: u32) -> &FuncType {
         self.types[ty as usize].composite.as_func().expect("validated to be a function type")
     }
 
-    /// The type index of the functions that a continuation type is made of.
+    /// The type index of the functions of a continuation type.
     ///
     /// # Panics
     ///
-    /// If another kind of type is there, which validation excludes.
+    /// If it is another kind of type, which validation excludes.
     pub fn cont_function(&self, ty: u32) -> u32 {
         match self.types[ty as usize].composite {
             CompositeType::Cont(HeapType::Concrete(function)) => function,
@@ -131,20 +130,20 @@ impl ModuleInfo {
         name.or_else(|| self.export_name(Item::Tag(tag)))
     }
 
-    /// What it exports under a name.
+    /// The export with a name.
     pub fn export(&self, name: &str) -> Option<Item> {
         let export = |position: &u32| &self.exports[*position as usize];
         let found = self.exports_by_name.binary_search_by(|i| export(i).name.as_str().cmp(name));
         found.ok().map(|i| export(&self.exports_by_name[i]).item)
     }
 
-    /// The first name that an item is exported by.
+    /// The first name under which an item is exported.
     fn export_name(&self, item: Item) -> Option<&str> {
         let export = self.exports.iter().find(|export| export.item == item);
         export.map(|export| export.name.as_str())
     }
 
-    /// The type of an item, with the module's own type indices in it.
+    /// The type of an item, with type indices of the module.
     pub fn item_type(&self, item: Item) -> ExternType {
         match item {
             Item::Func(i) => ExternType::Func(self.function_type(i).clone()),
@@ -155,7 +154,7 @@ impl ModuleInfo {
         }
     }
 
-    /// Notes that a function is used as a value.
+    /// Numbers a function that is used as a value.
     pub fn make_func_ref(&mut self, function: u32) {
         let slot = &mut self.func_refs[function as usize];
         if *slot == u32::MAX {
@@ -168,11 +167,11 @@ impl ModuleInfo {
 /// An import.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Import {
-    /// The module it is taken from.
+    /// The name of its module.
     pub module: String,
-    /// Its name there.
+    /// Its name in that module.
     pub name: String,
-    /// What it becomes here.
+    /// The item that it becomes.
     pub item: Item,
 }
 
@@ -181,7 +180,7 @@ pub struct Import {
 pub struct Export {
     /// Its name.
     pub name: String,
-    /// What is exported.
+    /// The exported item.
     pub item: Item,
 }
 
@@ -252,7 +251,7 @@ pub enum ConstOp {
 /// An element segment.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct ElementSegment {
-    /// What becomes of it.
+    /// What happens to it at instantiation.
     pub mode: SegmentMode,
     /// The type of its elements.
     pub ty: RefType,
@@ -265,12 +264,12 @@ pub struct ElementSegment {
 pub enum ElementItems {
     /// Functions, by index.
     Functions(Vec<u32>),
-    /// One expression for each.
+    /// An expression for each element.
     Expressions(Vec<ConstExpr>),
 }
 
 impl ElementItems {
-    /// How many there are.
+    /// The number of elements.
     pub fn len(&self) -> usize {
         match self {
             ElementItems::Functions(items) => items.len(),
@@ -278,7 +277,7 @@ impl ElementItems {
         }
     }
 
-    /// Whether there are none.
+    /// Whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -287,37 +286,37 @@ impl ElementItems {
 /// A data segment.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct DataSegment {
-    /// What becomes of it.
+    /// What happens to it at instantiation.
     pub mode: SegmentMode,
-    /// Its part of [`CodeImage::data`](crate::code::CodeImage::data). A file has it
-    /// elsewhere, since the data lies otherwise there.
+    /// Its range in [`CodeImage::data`](crate::code::CodeImage::data). A file has another layout,
+    /// and stores the ranges elsewhere.
     #[serde(skip)]
     pub bytes: Range<usize>,
 }
 
-/// What a memory begins with, as it lies in a file.
+/// The initial contents of a memory, in a file.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct DataImage {
     /// The index of the memory.
     pub memory: u32,
-    /// Where it is in the memory, in whole pages.
+    /// The range in the memory, in whole pages.
     pub place: Range<usize>,
-    /// Where it is in the data of the file.
+    /// The offset in the data of the file.
     pub at: usize,
 }
 
-/// What becomes of a segment at instantiation.
+/// What happens to a segment at instantiation.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum SegmentMode {
-    /// It waits for `memory.init` or `table.init`.
+    /// It stays, for `memory.init` or `table.init`.
     Passive,
     /// It is copied and dropped.
     Active {
         /// The index of the table or memory.
         target: u32,
-        /// Where to.
+        /// The offset in the table or memory.
         offset: ConstExpr,
     },
-    /// It only declares functions; it is dropped at once.
+    /// It only declares functions, and is dropped.
     Declared,
 }

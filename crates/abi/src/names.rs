@@ -1,15 +1,15 @@
-//! Names of functions, wherever they lie.
+//! Names of functions, in memory or in a file.
 
 use bytemuck::{Pod, Zeroable};
 use std::fmt;
 use std::sync::Arc;
 
-/// Names by index. Many modules have far more of them than anybody asks for.
+/// Names by index. Most names of a module are never needed, so a table may read them on demand.
 pub trait NameTable: fmt::Debug + Send + Sync {
-    /// The name of what has an index.
+    /// The name with an index.
     fn name(&self, index: u32) -> Option<&str>;
 
-    /// Shows all of them, by index.
+    /// Visits all names, by index.
     fn each(&self, see: &mut dyn FnMut(u32, &str));
 }
 
@@ -30,7 +30,7 @@ impl NameTable for Vec<(u32, String)> {
 pub struct FunctionNames(Arc<dyn NameTable>);
 
 impl FunctionNames {
-    /// Those of a table.
+    /// The names in a table.
     pub fn new(table: impl NameTable + 'static) -> FunctionNames {
         FunctionNames(Arc::new(table))
     }
@@ -40,7 +40,7 @@ impl FunctionNames {
         self.0.name(function)
     }
 
-    /// All of them, as they lie in a file: entries by index, and one text.
+    /// All names in the layout of a file: entries by index, and one text.
     pub fn to_file(&self) -> (Vec<NameEntry>, String) {
         let (mut entries, mut text) = (Vec::new(), String::new());
         self.0.each(&mut |index, name| {
@@ -57,17 +57,17 @@ impl Default for FunctionNames {
     }
 }
 
-/// A name in a file. It ends where the next one begins.
+/// A name in a file. It ends at the start of the next one.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct NameEntry {
-    /// What it is the name of.
+    /// The index of the function.
     pub index: u32,
-    /// Where it begins in the text.
+    /// Its start in the text.
     pub start: u32,
 }
 
-/// The name of what has an index, among entries that are sorted by it.
+/// The name with an index, in entries that are sorted by index.
 pub fn name_in_file<'a>(entries: &[NameEntry], text: &'a [u8], index: u32) -> Option<&'a str> {
     let found = entries.binary_search_by_key(&index, |entry| entry.index).ok()?;
     name_at(entries, text, found)

@@ -1,32 +1,29 @@
-//! Which parameters and results travel outside registers and stack arguments.
+//! Which parameters and results travel through the transfer area.
 //!
-//! The `tail` convention returns at most eight integers and eight floats in
-//! registers, and a caller-provided return area would be a pointer into a
-//! stack, which relocatable frames may not hold. Whatever does not fit travels
-//! through the store's transfer area ([`StoreContext::transfer`]), written
-//! right before the return and read right after it.
+//! The `tail` convention returns at most eight integers and eight floats in registers. A return
+//! area of the caller would be a pointer into a stack, which relocatable frames must not hold. So
+//! the other results travel through the store's transfer area ([`StoreContext::transfer`]). They
+//! are written right before the return, and read right after it.
 //!
-//! Parameters do the same beyond the first 64, so that a tail call never
-//! lowers the stack pointer by more than a guard page without touching it.
+//! So do parameters beyond the first 64. Then a tail call never lowers the stack pointer by more
+//! than a guard page without touching it.
 //!
 //! [`StoreContext::transfer`]: crate::StoreContext::transfer
 
 use crate::types::{FuncType, ValType};
 
-/// How many parameters travel in registers and on the stack.
+/// The parameters that travel in registers and on the stack.
 pub const DIRECT_PARAMS: usize = 64;
-/// How many integer results, and how many float results, travel in registers.
+/// The integer results, and the float results, that travel in registers.
 pub const DIRECT_RESULTS_PER_CLASS: usize = 8;
-/// How many values the transfer area holds: the most parameters or results
-/// that a function may have.
+/// The places of the transfer area: the most parameters or results of a function.
 pub const TRANSFER_SLOTS: usize = 1000;
 
-/// How many parameters the host and a function pass each other in registers.
+/// The parameters that the host and a function pass each other in registers.
 pub const WORDS: usize = 4;
 
-/// Whether a function of this type gets its arguments, and gives its result, as words in
-/// registers when the host calls it or is called, and not in an array: if they are few
-/// and none is a vector. Both conventions have them in the same registers.
+/// Whether calls between the host and functions of this type pass words in registers, and not an
+/// array: if there are few, and none is a vector. Both conventions have them in the same registers.
 pub fn in_registers(ty: &FuncType) -> bool {
     let is_word = |ty: &ValType| *ty != ValType::V128;
     ty.params().len() <= WORDS
@@ -34,12 +31,12 @@ pub fn in_registers(ty: &FuncType) -> bool {
         && ty.params().iter().chain(ty.results()).all(is_word)
 }
 
-/// Where a parameter or result travels.
+/// How a parameter or result travels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passing {
     /// As the next parameter or result of the machine-level signature.
     Direct,
-    /// In this slot of the transfer area.
+    /// In this place of the transfer area.
     Transfer(u32),
 }
 

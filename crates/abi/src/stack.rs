@@ -1,4 +1,4 @@
-//! References to stacks, and the clauses with which stacks wait.
+//! References to stacks, the purposes of stacks, and clauses.
 //!
 //! A reference is one word:
 //!
@@ -9,41 +9,42 @@
 //!
 //! The bits of the number are half the offset of the block.
 //!
-//! A stack's control block has the only word that is valid for it, with zero as
-//! its kind; a reference gets its kind when it is handed out. Using it takes
-//! the expected kind off, compares the whole word and adds one to the
-//! generation, so that null, a second use, a stale reference and one of another
-//! kind all fail the same comparison. The lowest bits tell such a word from the
-//! address of an object and from an `i31`.
+//! A stack's control block has the only word that is valid for the stack, with zero as its kind. A
+//! reference gets its kind when it is handed out. A use removes the expected kind, compares the
+//! whole word, and adds one to the generation. So null, a second use, a stale reference and one of
+//! another kind all fail the same comparison. The lowest bits distinguish a reference to a stack
+//! from the address of an object and from an `i31`.
 
 use crate::context::{ControlBlock, TagDef};
 
 /// The lowest bits of a reference to a stack.
 pub const TAG: u64 = 0b10;
-/// Which bits the lowest ones are.
+/// The mask of these bits.
 pub const TAG_MASK: u64 = 0b11;
-/// Where the kind begins.
+/// The shift of the kind.
 pub const KIND_SHIFT: u32 = 2;
-/// Which bits the kind is.
+/// The mask of the kind.
 pub const KIND_MASK: u64 = 0b111 << KIND_SHIFT;
-/// Where the number of the block begins.
+/// The shift of the block number.
 pub const NUMBER_SHIFT: u32 = size_of::<ControlBlock>().trailing_zeros() - OFFSET_SHIFT;
-/// How many bits the number has.
+/// The bits of the block number.
 pub const NUMBER_BITS: u32 = 24;
-/// Where the generation begins.
+/// The shift of the generation.
 pub const GENERATION_SHIFT: u32 = NUMBER_SHIFT + NUMBER_BITS;
-/// What is added to a reference when it is used.
+/// The difference between a reference and the one of the next generation.
 pub const NEXT_GENERATION: u64 = 1 << GENERATION_SHIFT;
-/// How many blocks there can be.
+/// References from this one on are of the last generation.
+pub const LAST_GENERATION: u64 = NEXT_GENERATION.wrapping_neg();
+/// The most blocks.
 pub const MAX_BLOCKS: usize = 1 << NUMBER_BITS;
-/// Which bits of a reference are the offset of its block, shifted by [`OFFSET_SHIFT`].
+/// The mask of the offset of the block, which is shifted by [`OFFSET_SHIFT`].
 pub const OFFSET_MASK: u64 = ((MAX_BLOCKS as u64) - 1) << NUMBER_SHIFT;
-/// How far these bits are to be shifted.
+/// The left shift that makes these bits the offset of the block.
 pub const OFFSET_SHIFT: u32 = 1;
 
 const _: () = assert!(size_of::<ControlBlock>() == 128);
 
-/// The designs of stack switching, as references tell them apart.
+/// The designs of stack switching, as a part of references.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum StackKind {
@@ -68,30 +69,30 @@ impl StackKind {
     }
 }
 
-/// What a stack is used for. In which state it is, [`Life`](crate::life::Life) says.
+/// The purpose of a stack. Its state is a [`Life`](crate::life::Life).
 ///
-/// A root is the last: whatever is less is freed with what runs on it.
+/// A root has the highest number: all others are freed with what runs on them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[repr(u8)]
 pub enum Purpose {
-    /// It waits to be used.
+    /// It is free.
     Free = 0,
-    /// By a continuation.
+    /// A continuation.
     Continuation = 1,
-    /// By a stack of the bag of stacks: a base.
+    /// A stack of the bag of stacks: a base.
     Bag = 2,
-    /// By a task.
+    /// A task.
     Task = 3,
-    /// By a fiber.
+    /// A fiber.
     Fiber = 4,
-    /// By a stack of the first-class design: a base.
+    /// A first-class stack: a base.
     FirstClass = 5,
-    /// By an activation, or kept for the next one: a base.
+    /// The root of an activation, or of a later one: a base.
     Root = 6,
 }
 
 impl Purpose {
-    /// What a stack is used for that references of a kind name.
+    /// The purpose of the stacks that references of a kind name.
     pub const fn of(kind: StackKind) -> Purpose {
         match kind {
             StackKind::Continuation => Purpose::Continuation,
@@ -102,8 +103,8 @@ impl Purpose {
         }
     }
 
-    /// The kind of the references to what is used for this, unless references of
-    /// several kinds name it, or none.
+    /// The kind of references to stacks with this purpose. None if there is no kind, or more than
+    /// one.
     pub fn kind(self) -> Option<StackKind> {
         match self {
             Purpose::Free | Purpose::Root => None,
@@ -115,13 +116,13 @@ impl Purpose {
         }
     }
 
-    /// Whether references to it stay the same for all its life.
+    /// Whether the reference stays the same for the whole life of the stack.
     pub fn has_identity(self) -> bool {
         matches!(self, Purpose::Task | Purpose::Fiber)
     }
 }
 
-/// What a clause looks for.
+/// What a clause handles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[repr(u8)]
 pub enum ClauseKind {
@@ -144,12 +145,11 @@ impl ClauseKind {
     }
 }
 
-/// How far above the stack pointer of a new stack the arguments lie that it was made
-/// with, in places of 16 bytes. Below them is the address to start at.
+/// The distance from the stack pointer of a new stack up to the arguments with which it was made,
+/// in places of 16 bytes. Below them is the start address.
 pub const NEW_STACK_ARGUMENTS: usize = size_of::<usize>();
 
-/// How many values stand after the arguments of a new fiber: the instance that
-/// made it.
+/// The values after the arguments of a new fiber: the instance that made it.
 pub const FIBER_EXTRAS: usize = 1;
 
 /// Whether a word is a reference to a stack.
@@ -172,27 +172,27 @@ pub fn kind_bits(kind: StackKind) -> u64 {
     (kind as u64) << KIND_SHIFT
 }
 
-/// How a clause stands in its table: the address of the tag, and its kind in
-/// the lowest bits.
+/// The word of a clause: the address of the tag, with the kind in the lowest bits.
 pub fn handler_word(tag: usize, kind: ClauseKind) -> u64 {
     tag as u64 | kind as u64
 }
 
-/// The clause of the host that every `suspend` finds. No tag has this word.
+/// The clause of the host for every `suspend`. No tag has this word.
 pub const EVERY_TAG: u64 = 0b11;
 
-/// [`ControlBlock::is_grouped`] of a stack that is suspended or was continued together
-/// with others.
+/// [`ControlBlock::is_grouped`] of a stack that is suspended, or was continued, together with
+/// others.
 pub const GROUPED: u32 = 1;
 
-/// The same of one that was continued together with others and has resumed another since.
+/// [`ControlBlock::is_grouped`] of a stack that was continued together with others, and has resumed
+/// another since.
 pub const HAS_WAITED: u32 = 2;
 
-/// What [`StoreContext::captures`](crate::StoreContext::captures) begins with. No clause
-/// has such a word, so that both can stand in [`ControlBlock::sought`].
+/// The initial value of [`StoreContext::captures`](crate::StoreContext::captures). No clause has
+/// such a word, so both can be in [`ControlBlock::sought`].
 pub const FIRST_CAPTURE: u64 = 0b111;
 
-/// How it goes up when stacks are captured together.
+/// The increment when stacks are captured together.
 pub const NEXT_CAPTURE: u64 = 0b100;
 
 /// The address of the tag of a clause.

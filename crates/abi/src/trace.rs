@@ -1,7 +1,7 @@
-//! How generated code says which values travel with a switch that is recorded.
+//! The classes of the values of a switch, for traces.
 //!
-//! One word has the class of each value, the first in the lowest bits, and after those how
-//! many there are:
+//! One word has the class of each value, the first in the lowest bits, and the number of values in
+//! the highest bits:
 //!
 //! ```text
 //!   63      56                    8    4 3    0
@@ -10,7 +10,7 @@
 
 use crate::types::{HeapType, TypeKind, ValType};
 
-/// What a value is, as far as it is shown.
+/// The class of a value in a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum TracedClass {
@@ -30,13 +30,13 @@ pub enum TracedClass {
     Ref = 6,
 }
 
-/// How many values a word says the class of.
+/// The number of values whose class a word has.
 pub const TRACED: usize = 14;
 const BITS: u32 = 4;
 const COUNT_SHIFT: u32 = 56;
 
 impl TracedClass {
-    /// The class of values of a type, of which the kind of a defined one is known.
+    /// The class of the values of a type. `kind` returns the kind of a defined type.
     pub fn of(ty: ValType, kind: impl Fn(u32) -> TypeKind) -> TracedClass {
         match ty {
             ValType::I32 => TracedClass::I32,
@@ -66,12 +66,12 @@ pub fn traced_word(types: &[ValType], kind: impl Fn(u32) -> TypeKind) -> u64 {
     types.iter().take(TRACED).enumerate().map(class).sum::<u64>() | count << COUNT_SHIFT
 }
 
-/// How many values a word is of.
+/// The number of values in a word.
 pub fn traced_count(word: u64) -> usize {
     (word >> COUNT_SHIFT) as usize
 }
 
-/// The class of a value, by its number, if the word says it.
+/// The class of a value by number, if the word has it.
 pub fn traced_class(word: u64, number: usize) -> Option<TracedClass> {
     let is_there = number < traced_count(word).min(TRACED);
     let bits = word >> (number as u32 * BITS) & ((1 << BITS) - 1);

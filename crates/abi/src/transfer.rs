@@ -1,4 +1,4 @@
-//! The transfer area: the values that neither registers nor stacks take along.
+//! The transfer area: places for values that travel neither in registers nor on stacks.
 //!
 //! ```text
 //!   StoreContext::transfer
@@ -7,24 +7,24 @@
 //!      16 bytes each                              one byte each
 //! ```
 //!
-//! Behind the places there is a tag for each: the class of the value that was put
-//! there last. Only code that was compiled to check stacks writes and reads them.
-//! It does so too for values that travel in registers, by their number.
+//! After the places there is a tag for each: the class of the value that was last written there.
+//! Only code that checks stacks writes and reads tags. It also does so for values that travel in
+//! registers, by their number.
 
 use crate::RawVal;
 use crate::signature::TRANSFER_SLOTS;
 use crate::types::ValType;
 
-/// How many values of a switch travel in registers, and not in the area.
+/// The values of a switch that travel in registers, and not in the area.
 pub const CARRIED: usize = 3;
 
-/// Where the tags begin.
+/// The offset of the tags.
 pub const TAGS: usize = TRANSFER_SLOTS * size_of::<RawVal>();
 
-/// How many bytes the area has, with its tags.
+/// The size of the area, with its tags.
 pub const TRANSFER_SIZE: usize = TAGS + TRANSFER_SLOTS.next_multiple_of(size_of::<RawVal>());
 
-/// What a value is, as far as it matters for where it may be read.
+/// The class of a value in the transfer area.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum ValueClass {

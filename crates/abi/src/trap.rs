@@ -1,11 +1,10 @@
-//! Why a computation was ended.
+//! Trap codes: the reasons of traps.
 
 use std::fmt;
 
 macro_rules! trap_codes {
     ($($(#[$doc:meta])* $name:ident = $number:literal, $message:literal;)*) => {
-        /// The reason of a trap. The numbers stand in the trap tables of
-        /// compiled code.
+        /// The reason of a trap. The trap tables of compiled code have these numbers.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u8)]
         #[non_exhaustive]
@@ -14,7 +13,7 @@ macro_rules! trap_codes {
         }
 
         impl TrapCode {
-            /// Every trap there is.
+            /// All traps.
             pub const ALL: &'static [TrapCode] = &[$(TrapCode::$name,)*];
 
             /// The trap with this number, if there is one.
@@ -25,7 +24,7 @@ macro_rules! trap_codes {
                 }
             }
 
-            /// The message, in the words of the specification's scripts.
+            /// The message, as in the scripts of the specification.
             pub fn message(self) -> &'static str {
                 match self {
                     $(TrapCode::$name => $message,)*
@@ -58,7 +57,7 @@ trap_codes! {
     CallStackExhausted = 10, "call stack exhausted";
     /// A limit on stacks or on their memory was reached.
     TooManyStacks = 11, "too many stacks";
-    /// A null where something was needed.
+    /// A null reference where a value is required.
     NullReference = 12, "null reference";
     /// A call of a null function.
     NullFunctionReference = 13, "null function reference";
@@ -66,7 +65,7 @@ trap_codes! {
     NullStructReference = 14, "null structure reference";
     /// An access of a null array.
     NullArrayReference = 15, "null array reference";
-    /// The value of a null `i31`.
+    /// A read of a null `i31`.
     NullI31Reference = 16, "null i31 reference";
     /// A null exception was thrown.
     NullExceptionReference = 17, "null exception reference";
@@ -76,68 +75,68 @@ trap_codes! {
     CastFailure = 19, "cast failure";
     /// The heap has reached its limit.
     OutOfMemory = 20, "out of memory";
-    /// A continuation was needed and there was null.
+    /// A null reference instead of a continuation.
     NullContinuation = 21, "null continuation reference";
-    /// A continuation was used a second time.
+    /// A second use of a continuation.
     ContinuationConsumed = 22, "continuation already consumed";
-    /// Nothing handles the tag of a `suspend` or `switch`.
+    /// A `suspend` or `switch` whose tag has no handler.
     UnhandledTag = 23, "unhandled tag";
-    /// A reference of one design of stack switching was used as another's.
+    /// A reference of another design of stack switching.
     OtherDesign = 24, "reference of another design";
-    /// A stack was needed and there was null.
+    /// A null reference instead of a stack.
     NullStack = 25, "null stack reference";
-    /// A reference to a stack was used a second time.
+    /// A second use of a reference to a stack.
     StackUsed = 26, "stack reference already used";
     /// The function of a coroutine returned.
     CoroutineReturned = 27, "coroutine function returned";
     /// An exception left the function of a coroutine.
     CoroutineException = 28, "exception escaped a coroutine";
-    /// A switch to the root stack of an activation that is not the newest.
+    /// A switch to the root of an activation that is not the newest.
     AcrossHostFrame = 29, "switch across a host frame";
-    /// A task was needed and there was null.
+    /// A null reference instead of a task.
     NullTask = 30, "null task reference";
     /// A task has ended.
     TaskMoribund = 31, "task is moribund";
-    /// A task was to be resumed or released that is not suspended.
+    /// Resuming or releasing a task that is not suspended.
     TaskNotSuspended = 32, "task is not suspended";
-    /// A task was to be suspended that is not running.
+    /// Suspending a task that is not running.
     TaskNotRunning = 33, "task is not running";
-    /// A fiber was needed and there was null.
+    /// A null reference instead of a fiber.
     NullFiber = 34, "null fiber reference";
     /// A fiber has ended.
     FiberMoribund = 35, "fiber is moribund";
-    /// A fiber was to be suspended that is not running.
+    /// Suspending a fiber that is not running.
     FiberNotRunning = 36, "fiber is not running";
-    /// A fiber was to be resumed or released that has a control parent.
+    /// Resuming or releasing a fiber that has a control parent.
     FiberHasParent = 37, "fiber already has a control parent";
     /// The control parent does not handle the event of a fiber's return.
     UnhandledReturn = 38, "unhandled return event";
     /// The function of a fiber without a return event returned.
     FiberReturned = 39, "fiber function returned";
-    /// A linear slot was to be set that is not empty.
+    /// Setting a linear slot that is not empty.
     SlotNotEmpty = 40, "linear slot is not empty";
     /// A rout without an event returned.
     RoutReturned = 41, "rout returned";
     /// A function without an event returned to a suspended stack.
     ReturnedToSuspended = 42, "function returned to a suspended stack";
-    /// No answer to a `call_stack` was found.
+    /// A `call_stack` without an answer.
     NoAnswer = 43, "no answer on the stack";
     /// An event was delivered to a stack without frames.
     EventReachedGround = 44, "event reached the ground of a stack";
     /// An exception left the last frame of a stack.
     UncaughtOnStack = 45, "uncaught exception on a stack";
-    /// `stack.start` was executed while no stack is extended.
+    /// A `stack.start` while no stack is extended.
     NotExtended = 46, "no stack is being extended";
-    /// A value was taken out of the transfer area as another type than it was put
-    /// there, which is a bug of the engine. Only code that checks stacks finds it.
+    /// A value in the transfer area was read as another type than it was written. That is a bug in
+    /// the engine, which only code that checks stacks finds.
     MistypedTransfer = 47, "value of another type in the transfer area";
-    /// Somebody has interrupted the call, or its deadline has passed.
+    /// The embedder has interrupted the call, or its deadline has passed.
     Interrupt = 48, "interrupt";
     /// The fuel is used up.
     OutOfFuel = 49, "out of fuel";
-    /// A stack was to be copied that cannot be.
+    /// Copying a stack that cannot be copied.
     NotCopied = 50, "stack cannot be copied";
-    /// The code in the file of a compiled module is not what was written there. It was not
+    /// The code in the file of a compiled module has changed since it was written. It was not
     /// executed.
     DamagedCode = 51, "compiled code is damaged";
 }

@@ -1,4 +1,4 @@
-//! The types of WebAssembly, as far as they matter after validation.
+//! The types of WebAssembly.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -21,12 +21,12 @@ pub enum ValType {
 }
 
 impl ValType {
-    /// `funcref`, a nullable reference to any function.
+    /// `funcref`: a nullable reference to any function.
     pub const FUNCREF: ValType = ValType::Ref(RefType::FUNCREF);
-    /// `externref`, a nullable reference to a host value.
+    /// `externref`: a nullable reference to a host value.
     pub const EXTERNREF: ValType = ValType::Ref(RefType::EXTERNREF);
 
-    /// This type with its heap type, if it has one, mapped.
+    /// Maps the heap type, if there is one.
     pub fn map_heap_type(self, map: &mut impl FnMut(HeapType) -> HeapType) -> ValType {
         match self {
             ValType::Ref(ty) => ValType::Ref(RefType { heap: map(ty.heap), ..ty }),
@@ -68,7 +68,7 @@ pub struct RefType {
 }
 
 impl RefType {
-    /// The type of references to this, with null or without.
+    /// The type of references to a heap type, with or without null.
     pub fn new(nullable: bool, heap: HeapType) -> RefType {
         RefType { nullable, heap }
     }
@@ -129,14 +129,13 @@ pub enum HeapType {
     Cont,
     /// No continuation.
     NoCont,
-    /// A defined type: its index in a [`ModuleInfo`](crate::module::ModuleInfo),
-    /// its number in the engine everywhere else.
+    /// A defined type: its index in a [`ModuleInfo`](crate::module::ModuleInfo), its number in the
+    /// engine elsewhere.
     Concrete(u32),
 }
 
 impl HeapType {
-    /// Whether it is a subtype of another, where the caller knows the kinds of
-    /// defined types and how they relate.
+    /// Whether it is a subtype of another. `kind` and `is_defined_subtype` describe defined types.
     pub fn is_subtype(
         self,
         other: HeapType,
@@ -164,7 +163,7 @@ impl HeapType {
         }
     }
 
-    /// Whether the collector follows references to this.
+    /// Whether the collector follows references to this heap type.
     pub fn is_collected(self, kind_of: impl Fn(u32) -> TypeKind) -> bool {
         match self {
             HeapType::Func | HeapType::NoFunc => false,
@@ -196,35 +195,35 @@ impl fmt::Display for HeapType {
     }
 }
 
-/// The kinds of defined types, and of what lies in the heap.
+/// The kinds of defined types, and of objects in the heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum TypeKind {
-    /// Functions; in the heap, exceptions whose tag has this type.
+    /// Functions. In the heap: exceptions, whose tag has a function type.
     Func = 0,
     /// Structs.
     Struct = 1,
     /// Arrays.
     Array = 2,
-    /// Values of the host, which no defined type describes.
+    /// Host values, which have no defined type.
     Extern = 3,
-    /// Continuations, which do not lie in the heap.
+    /// Continuations, which are not in the heap.
     Cont = 4,
 }
 
-/// A defined type with its place among the others.
+/// A defined type, with its place in the subtype hierarchy.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct SubType {
     /// Whether it can have no subtypes.
     pub is_final: bool,
     /// Its supertype.
     pub supertype: Option<u32>,
-    /// What it is.
+    /// The type itself.
     pub composite: CompositeType,
 }
 
 impl SubType {
-    /// The type of functions without subtypes or supertypes.
+    /// A function type without subtypes or supertypes.
     pub fn func(ty: FuncType) -> SubType {
         SubType { is_final: true, supertype: None, composite: CompositeType::Func(ty) }
     }
@@ -239,7 +238,7 @@ pub enum CompositeType {
     Struct(StructType),
     /// An array type.
     Array(ArrayType),
-    /// The type of continuations of functions of a type.
+    /// The type of continuations of a function type.
     Cont(HeapType),
 }
 
@@ -259,7 +258,7 @@ impl CompositeType {
         if let CompositeType::Func(ty) = self { Some(ty) } else { None }
     }
 
-    /// Each heap type that it mentions.
+    /// Maps each heap type that it mentions.
     pub fn map_heap_types(&self, map: &mut impl FnMut(HeapType) -> HeapType) -> CompositeType {
         match self {
             CompositeType::Func(ty) => CompositeType::Func(ty.map_heap_types(map)),
@@ -323,7 +322,7 @@ pub struct FieldType {
 }
 
 impl FieldType {
-    /// A field that is stored like that, and can be set or not.
+    /// A field with a storage type, which can be set or not.
     pub fn new(storage: impl Into<StorageType>, mutable: bool) -> FieldType {
         FieldType { storage: storage.into(), mutable }
     }
@@ -353,12 +352,12 @@ pub enum StorageType {
     I8,
     /// Sixteen bits.
     I16,
-    /// A value of that type.
+    /// A value of a type.
     Val(ValType),
 }
 
 impl StorageType {
-    /// The type of the values that are read from it and written to it.
+    /// The type of the values that are read and written.
     pub fn unpacked(self) -> ValType {
         match self {
             StorageType::I8 | StorageType::I16 => ValType::I32,
@@ -366,7 +365,7 @@ impl StorageType {
         }
     }
 
-    /// How many bytes it takes, which is also its alignment but for vectors.
+    /// The size in bytes, which is also the alignment except for vectors.
     pub fn size(self) -> u32 {
         match self {
             StorageType::I8 => 1,
@@ -416,7 +415,7 @@ impl FuncType {
         FuncType { params: params.into_iter().collect(), results: results.into_iter().collect() }
     }
 
-    /// This type with each heap type mapped.
+    /// Maps each heap type.
     pub fn map_heap_types(&self, map: &mut impl FnMut(HeapType) -> HeapType) -> FuncType {
         let mut all = |types: &[ValType]| types.iter().map(|ty| ty.map_heap_type(map)).collect();
         FuncType { params: all(&self.params), results: all(&self.results) }
@@ -468,18 +467,18 @@ impl MemoryType {
     /// The size of a page.
     pub const PAGE_SIZE: u64 = 65536;
 
-    /// The type of memories whose addresses have 32 bits.
+    /// The type of a memory with 32-bit addresses.
     pub fn new(minimum: u32, maximum: Option<u32>) -> MemoryType {
         let maximum = maximum.map(u64::from);
         MemoryType { memory64: false, minimum: minimum.into(), maximum }
     }
 
-    /// The type of memories whose addresses have 64 bits.
+    /// The type of a memory with 64-bit addresses.
     pub fn new64(minimum: u64, maximum: Option<u64>) -> MemoryType {
         MemoryType { memory64: true, minimum, maximum }
     }
 
-    /// The most pages that addresses of this memory can reach.
+    /// The most pages that its addresses can reach.
     pub fn address_limit(&self) -> u64 {
         if self.memory64 { 1 << 48 } else { 1 << 16 }
     }
@@ -506,13 +505,13 @@ pub struct TableType {
 }
 
 impl TableType {
-    /// The type of tables whose indices have 32 bits.
+    /// The type of a table with 32-bit indices.
     pub fn new(element: RefType, minimum: u32, maximum: Option<u32>) -> TableType {
         let maximum = maximum.map(u64::from);
         TableType { table64: false, element, minimum: minimum.into(), maximum }
     }
 
-    /// The type of tables whose indices have 64 bits.
+    /// The type of a table with 64-bit indices.
     pub fn new64(element: RefType, minimum: u64, maximum: Option<u64>) -> TableType {
         TableType { table64: true, element, minimum, maximum }
     }
@@ -541,7 +540,7 @@ pub struct GlobalType {
 }
 
 impl GlobalType {
-    /// The type of globals with such values, which can be set or not.
+    /// The type of a global with these values, which can be set or not.
     pub fn new(content: ValType, mutable: bool) -> GlobalType {
         GlobalType { content, mutable }
     }
@@ -557,7 +556,7 @@ impl fmt::Display for GlobalType {
     }
 }
 
-/// The type of a tag: of the values that go with it.
+/// The type of a tag and its values.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TagType {
     /// A function type; exceptions have no results.
@@ -565,7 +564,7 @@ pub struct TagType {
 }
 
 impl TagType {
-    /// The type of tags with the values of a function type.
+    /// The type of a tag with the values of a function type.
     pub fn new(ty: FuncType) -> TagType {
         TagType { ty }
     }
@@ -618,7 +617,7 @@ impl ExternType {
         if let ExternType::Tag(ty) = self { Some(ty) } else { None }
     }
 
-    /// The word for this kind of item.
+    /// The name of this kind of item.
     pub fn kind(&self) -> &'static str {
         match self {
             ExternType::Func(_) => "function",

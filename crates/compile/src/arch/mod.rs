@@ -1,15 +1,15 @@
-//! What generated code has to do with the machine, and Cranelift does not do.
+//! Machine code that Cranelift does not generate, and features of the processor.
 //!
-//! Each machine is a folder with the same verbs:
+//! Each architecture is a folder with the same verbs:
 //!
 //! | verb | |
 //! | --- | --- |
-//! | `check_machine`, `has_fused_multiply_add` | what the processor can do |
-//! | `is_near` | which relocations are distances that [`image`](crate::image) fills in |
-//! | `PADDING` | what lies between functions |
-//! | `PROBE_STACK`, `CONTINUE_BELOW`, `place_switch` | the code that is in no function |
-//! | `is_check_for_room` | whether the stack can move where room is checked for |
-//! | `relaxed` | the instructions that relaxed vector instructions are |
+//! | `check_machine`, `has_fused_multiply_add` | features of the processor |
+//! | `is_near` | which relocations are distances that the [linker](crate::codegen::image) fills in |
+//! | `PADDING` | fills the gaps between functions |
+//! | `PROBE_STACK`, `CONTINUE_BELOW`, `place_switch` | code outside of functions |
+//! | `is_check_for_room` | whether the stack can move at a check for room |
+//! | `relaxed` | the machine instructions for relaxed vector instructions |
 //!
 //! The other half is the runtime's `arch`.
 

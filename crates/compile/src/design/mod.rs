@@ -1,37 +1,70 @@
-//! The designs of stack switching, as far as they are not in the standard.
+//! The designs of stack switching.
 //!
-//! Each is a folder: its table of operations, with the types that they expect; their
-//! translation; and the code in which its stacks begin. A module imports an
-//! operation as a function from a reserved module, and calls of it are compiled in
-//! line.
+//! Each design is a folder: its table of operations, with the types that they expect; their
+//! translation; and the thunks in which its stacks begin. A module imports an operation as a
+//! function from a reserved module, and calls of it are compiled in line. What their translation
+//! may emit is in [`verbs`](crate::verbs): read the head of that file before you write a design.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! | --- | --- |
-//! | [`operation`] | what a row of such a table says |
-//! | [`call`] | how calls of operations are recognised, and checked |
-//! | [`subtyping`] | questions about types |
-//! | [`shared`] | what the translations share |
-//! | [`thunk`] | what the code in which stacks begin shares |
+//! | [`operation`] | the columns of a table of operations |
+//! | [`recognize`] | recognizing calls of operations, and checking them |
+//! | [`thunk`] | the code in which stacks begin |
 
 mod bag;
-pub(crate) mod call;
 mod continuation;
 mod fiber;
 pub(crate) mod first_class;
 mod operation;
-pub(crate) mod shared;
-mod subtyping;
+pub(crate) mod recognize;
 mod task;
 pub(crate) mod thunk;
 
 use crate::CompileError;
-pub(crate) use operation::{Design, Operation};
+use crate::module::clause_list::Numbered;
+use crate::module::sections::ReservedImport;
+use crate::module::{Canonical, Subtyping};
+use crate::translate::Translator;
+use operation::{Design, Operation, OperationCall};
 use ropewalk_abi::module::{Item, ModuleInfo};
-pub(crate) use subtyping::{Canonical, STACK_BRAND, Subtyping};
+use ropewalk_abi::stack::StackKind;
+use thunk::Thunk;
+use wasmparser::Operator;
 
 /// The designs that have operations.
 const DESIGNS: [&Design; 5] =
     [&continuation::DESIGN, &bag::DESIGN, &task::DESIGN, &fiber::DESIGN, &first_class::DESIGN];
+
+/// What a module uses of the designs.
+#[derive(Default)]
+pub(crate) struct ModuleDesigns {
+    pub operations: Operations,
+    pub thunks: Numbered<Thunk>,
+}
+
+/// Translates an instruction of the stack-switching proposal; returns whether it is one.
+pub(crate) fn instruction(t: &mut Translator<'_>, operator: &Operator<'_>) -> bool {
+    continuation::instruction(t, operator)
+}
+
+pub(crate) fn operation_call(t: &mut Translator<'_>, call: &OperationCall) {
+    if t.is_reachable() {
+        (call.operation.translate)(t, call);
+    }
+}
+
+/// Copies the operand of a call. The original stays as it is.
+fn copy_operand(t: &mut Translator<'_>, call: &OperationCall, kind: StackKind) {
+    let reference = t.pop();
+    let copy = t.copy_stack(reference, kind);
+    t.push_result(copy, call.import);
+}
+
+/// Pushes whether both operands of a call are null or name the same task or fiber.
+fn push_is_same(t: &mut Translator<'_>, call: &OperationCall) {
+    let operands = t.pop_operands(call.import);
+    t.push_is_same(operands[0], operands[1]);
+}
 
 /// An operation that a module imports.
 #[derive(Clone, Copy)]
@@ -41,7 +74,6 @@ struct Imported {
 }
 
 impl Imported {
-    /// The one with a name.
     fn named(module: &str, name: &str) -> Option<Imported> {
         let design = DESIGNS.into_iter().find(|design| design.module == module)?;
         let operation = design.operations.iter().find(|operation| operation.name == name)?;
@@ -49,29 +81,13 @@ impl Imported {
     }
 }
 
-/// The beginning of every reserved module name.
-const RESERVED: &str = "ropewalk:";
-
-/// Whether imports from a module are reserved.
-pub(crate) fn is_reserved(module: &str) -> bool {
-    module.starts_with(RESERVED)
-}
-
-/// An import from a reserved module, and where it stands.
-pub(crate) struct ReservedImport {
-    pub module: String,
-    pub name: String,
-    pub item: Item,
-    pub offset: u64,
-}
-
 /// The operations that a module imports, by function.
 #[derive(Default)]
 pub(crate) struct Operations(Vec<Option<Imported>>);
 
 impl Operations {
-    /// Recognises the reserved imports, and checks their types and that none is
-    /// used as a value.
+    /// Finds the operations among the reserved imports. Checks their types, and that none is used
+    /// as a value.
     pub fn resolve(
         info: &ModuleInfo,
         canonical: &Canonical,
@@ -111,12 +127,12 @@ impl Operations {
         Ok(Operations(all))
     }
 
-    /// The operation that a function is, if it is one.
+    /// The operation at a function index, if there is one.
     pub fn get(&self, function: u32) -> Option<&'static Operation> {
         Some(self.imported(function)?.operation)
     }
 
-    /// How an operation is called in messages.
+    /// The name of an operation in messages.
     fn name(&self, function: u32) -> String {
         let imported = self.imported(function).expect("the function is an operation");
         format!("`{}` `{}`", imported.design.module, imported.operation.name)

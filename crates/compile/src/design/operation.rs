@@ -1,52 +1,49 @@
-//! An operation of a design: a row of its table.
+//! Operations: the rows in the table of a design.
 
-use super::call::{OperationCall, Surroundings};
-use super::subtyping::Subtyping;
+use super::recognize::Recognizer;
 use super::thunk::Thunk;
+use crate::module::Subtyping;
 use crate::translate::Translator;
 use ropewalk_abi::FuncType;
 
-/// A design: the name of the module from which its operations are imported, and
-/// the operations.
+/// A design: the reserved module from which its operations are imported, and the operations.
 pub(crate) struct Design {
     pub module: &'static str,
     pub operations: &'static [Operation],
 }
 
-/// An operation that a module imports as a function, and that is compiled in line.
+/// An operation, which a module imports as a function. Calls of it are compiled in line.
 pub(crate) struct Operation {
     /// The name under which it is imported.
     pub name: &'static str,
-    /// The type under which it is imported, in the words of the documentation.
+    /// The type with which it must be imported, in the notation of the documentation.
     pub expected: &'static str,
-    /// Whether a type is such a one; none if a part of it is missing.
+    /// Whether a type is that; none if a part of it is missing.
     pub fits: fn(&FuncType, &Subtyping<'_>) -> Option<bool>,
-    /// Which tags stand in the `try_table` around a call.
+    /// Which tags the `try_table` around a call names.
     pub tags: Tags,
-    /// How many of its last operands are functions that the call names.
+    /// How many of the last operands are functions that the call names.
     pub functions: Functions,
-    /// What the tags and functions of a call must be like, in the words of the
-    /// documentation.
+    /// The types of the tags and functions of a call, in the notation of the documentation.
     pub expected_names: &'static str,
-    /// Whether they are.
-    pub names_fit: fn(&Surroundings<'_>, &OperationCall) -> bool,
+    /// Whether the tags and functions have these types.
+    pub names_fit: fn(&Recognizer<'_>, &OperationCall) -> bool,
     /// Which events may arrive at a call.
     pub clauses: Clauses,
     /// What must follow a call.
     pub followed_by: FollowedBy,
     /// Whether it suspends the running stack.
     pub suspends: bool,
-    /// What it is in a function that extends a stack.
+    /// Its role in a function that extends a stack.
     pub in_rout: InRout,
-    /// Where the stacks that a call makes begin, or the functions that it runs on
-    /// top of others.
+    /// The code in which the stacks of a call begin, or the functions that it runs on top of
+    /// stacks.
     pub thunk: Option<fn(&OperationCall) -> Thunk>,
-    /// Emits the code of a call.
     pub translate: fn(&mut Translator<'_>, &OperationCall),
 }
 
 impl Operation {
-    /// One with nothing special about it, for the rows of tables to differ from.
+    /// The defaults for the rows of a table.
     pub const PLAIN: Operation = Operation {
         name: "",
         expected: "",
@@ -64,40 +61,38 @@ impl Operation {
     };
 }
 
-/// Which tags stand in the `try_table` around a call.
+/// Which tags the `try_table` around a call names.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tags {
     /// There is no such `try_table`.
     None,
-    /// One.
     One,
-    /// One, and then those of clauses.
+    /// One, then those of clauses.
     OneAndClauses,
-    /// As many as there are events.
+    /// One for each event.
     Events,
-    /// One, with which something returns, and then as many as there are events.
+    /// One for the return event, then one for each event.
     ReturnAndEvents,
 }
 
 /// How many of the last operands of a call are functions that it names.
 #[derive(Clone, Copy)]
 pub(crate) enum Functions {
-    /// As many.
+    /// This many.
     Count(usize),
     /// One for each event.
     PerEvent,
 }
 
-/// Which events may arrive at a call, each with the label where it goes.
+/// Which events may arrive at a call, each with its label.
 #[derive(Clone, Copy)]
 pub(crate) enum Clauses {
-    /// None.
     None,
-    /// All those of the `try_table` around it.
+    /// The events of the `try_table` around it.
     Named,
-    /// All those of the `try_table` around it but the first.
+    /// The events of the `try_table` around it, except the first.
     NamedAfterFirst,
-    /// Those that the `try_table`s around catch as exceptions.
+    /// The events that the `try_table`s around it catch as exceptions.
     CaughtAround,
 }
 
@@ -105,21 +100,42 @@ pub(crate) enum Clauses {
 #[derive(Clone, Copy)]
 pub(crate) enum FollowedBy {
     Anything,
-    /// A tail call.
     ReturnCall,
     /// The end of the `try_table` around it, and then a tail call.
     EndAndReturnCall,
 }
 
-/// What an operation is in a function that extends a stack.
+/// The role of an operation in a function that extends a stack.
 #[derive(Clone, Copy)]
 pub(crate) enum InRout {
     /// Not allowed before its start.
     Refused,
     /// Allowed before its start.
     Allowed,
-    /// Its start.
     Start,
     /// Adds such a function to a stack.
     Extends,
+}
+
+/// A call of an operation.
+#[derive(Clone)]
+pub(crate) struct OperationCall {
+    pub operation: &'static Operation,
+    pub import: u32,
+    /// The functions among its operands.
+    pub functions: Vec<u32>,
+    /// The tag of each catch of the `try_table` around it, with the label as seen from outside of
+    /// the `try_table`.
+    pub catches: Vec<(u32, u32)>,
+    /// The events that may arrive here, each with its label as seen from the call.
+    pub clauses: Vec<(u32, u32)>,
+    /// The number of its thunk, when thunks are numbered.
+    pub thunk: Option<u32>,
+}
+
+impl OperationCall {
+    /// The number of the thunk, for an operation that has one.
+    pub fn thunk_number(&self) -> u32 {
+        self.thunk.expect("the operation has a thunk, which was collected")
+    }
 }

@@ -1,38 +1,32 @@
-//! The code in which the stacks of the other designs begin.
+//! Thunks: the code in which the stacks of the designs begin.
 //!
-//! A stack that has not run yet has a word on top, the address of the stub
-//! `start`, and after it the arguments that it was made with:
+//! A stack that has not run yet has the address of the stub `start` on top, and after it the
+//! arguments with which it was made:
 //!
 //! ```text
 //!   | arguments, 16 bytes each |
 //!   | start                    |  <-- ControlBlock::sp
 //! ```
 //!
-//! `start` jumps to the stack's thunk. It takes those arguments, and the values that
-//! travelled in registers and in the transfer area from whoever continues the stack,
-//! calls the function, and does what the design wants when that returns.
+//! `start` jumps to the stack's thunk. The thunk takes these arguments, and the values of the
+//! switch that continues the stack. It calls the function, and then does what the design requires
+//! when the function returns.
 
-use super::call::OperationCall;
+use super::operation::OperationCall;
 use super::{bag, fiber, first_class, task};
-use crate::budget::Budget;
+use crate::CompileError;
+use crate::codegen::{MachineFunction, generate_helper};
 use crate::emit::record::{Records, block, func_ref, host, store};
 use crate::emit::transfer::Transfer;
-use crate::emit::{check_room, open_function};
-use crate::environment::Environment;
-use crate::function::{MachineFunction, generate};
-use crate::pointers::program_value;
-use crate::translate::{clif_type, trap};
-use crate::{CompileError, signature};
-use cranelift_codegen::Context;
-use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, UserFuncName, Value};
-use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
-use regalloc2::Ctx;
-use ropewalk_abi::signature::{param_places, result_places};
+use crate::emit::{Callee, check_room, load_values, signature, trap};
+use crate::module::Environment;
+use cranelift_codegen::ir::{self, InstBuilder, Value};
+use cranelift_frontend::FunctionBuilder;
 use ropewalk_abi::stack::{NEW_STACK_ARGUMENTS, NEXT_GENERATION, StackKind, kind_bits};
 use ropewalk_abi::transfer::transfer_offset;
 use ropewalk_abi::{FuncType, HeapType, RefType, TrapCode, ValType};
 
-/// Where a stack begins, or a function that runs on top of one.
+/// The code in which a stack begins, or a function on top of one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Thunk {
     Stack(bag::StackThunk),
@@ -42,7 +36,7 @@ pub(crate) enum Thunk {
 }
 
 impl Thunk {
-    /// The one that a call needs, if it needs one.
+    /// The thunk of a call, if its operation has one.
     pub fn of(call: &OperationCall) -> Option<Thunk> {
         Some(call.operation.thunk?(call))
     }
@@ -70,46 +64,26 @@ pub(crate) fn compile(
     thunk: &Thunk,
     number: u32,
 ) -> Result<MachineFunction, CompileError> {
-    let mut context = Context::new();
-    let name = UserFuncName::user(1, number);
-    context.func = ir::Function::with_name_signature(name, thunk.signature());
-    let mut builder_context = FunctionBuilderContext::new();
-    let mut builder = FunctionBuilder::new(&mut context.func, &mut builder_context);
-    let params = open_function(&mut builder);
-    let [function, block, signal, captured, ref carried @ ..] = params[..] else {
-        unreachable!("a thunk has four words and then values as parameters")
-    };
-    let builder_ref = &mut builder;
-    let mut emit = Emit { env, builder: builder_ref, function, block, signal, captured, carried };
-    thunk.emit(&mut emit);
-    builder.finalize(env.isa.frontend_config());
-    let pointers = [function, block, signal, captured];
-    let (mut regalloc, mut budget) = (Ctx::default(), Budget::new(number, 0, &env.limits));
-    generate(env, &mut context, &mut regalloc, false, &mut budget, &[], &pointers)
-}
-
-/// The types of a function that is called by reference, and its code.
-pub(crate) struct Callee<'t> {
-    pub ty: &'t FuncType,
-    pub code: Value,
-    pub context: Value,
-    pub store: Value,
+    generate_helper(env, number, thunk.signature(), 4, |builder, params| {
+        let [function, block, signal, captured, ref carried @ ..] = params[..] else {
+            unreachable!("a thunk has four words and then values as parameters")
+        };
+        thunk.emit(&mut Emit { env, builder, function, block, signal, captured, carried });
+    })
 }
 
 /// Emits the code of a thunk.
 pub(crate) struct Emit<'e, 'b, 'f> {
     pub env: &'e Environment<'e>,
     pub builder: &'b mut FunctionBuilder<'f>,
-    /// The function that the stack was made with, if any.
+    /// The function with which the stack was made, if any.
     pub function: Value,
-    /// The stack's block.
     pub block: Value,
-    /// The signal that the stack is continued with. On top of another stack, the word
-    /// of an event.
+    /// The signal of the switch. On top of another stack, the word of an event.
     pub signal: Value,
     /// On top of another stack, the instance.
     pub captured: Value,
-    /// The values that travelled in registers.
+    /// The values that traveled in registers.
     pub carried: &'b [Value],
 }
 
@@ -120,14 +94,16 @@ impl<'f> Records<'f> for Emit<'_, '_, 'f> {
 }
 
 impl<'e, 'f> Emit<'e, '_, 'f> {
-    pub fn type_of(&self, value: Value) -> ir::Type {
-        self.builder.func.dfg.value_type(value)
-    }
-
     /// The reference to the stack itself.
     pub fn own_reference(&mut self, kind: StackKind) -> Value {
         let reference = self.get(self.block, block::REFERENCE);
         self.builder.ins().bor_imm_u(reference, kind_bits(kind) as i64)
+    }
+
+    /// Continues at a block that no later code branches to.
+    pub fn enter(&mut self, block: ir::Block) {
+        self.builder.switch_to_block(block);
+        self.builder.seal_block(block);
     }
 
     pub fn trap(&mut self, code: TrapCode) {
@@ -143,6 +119,7 @@ impl<'e, 'f> Emit<'e, '_, 'f> {
         self.callee(func_ref, env.info.function_type(function))
     }
 
+    /// A function by reference.
     pub fn callee<'t>(&mut self, func_ref: Value, ty: &'t FuncType) -> Callee<'t> {
         let code = self.get_constant(func_ref, func_ref::CODE);
         let context = self.get_constant(func_ref, func_ref::CONTEXT);
@@ -155,14 +132,14 @@ impl<'e, 'f> Emit<'e, '_, 'f> {
         Transfer::of(self.env, self.builder, store)
     }
 
-    /// The values with which the stack is continued.
+    /// The values of the switch that continues the stack.
     pub fn received(&mut self, callee: &Callee<'_>, types: &[ValType]) -> Vec<Value> {
         let carried = self.carried;
         self.transfer(callee.store).receive(carried, types)
     }
 
-    /// Where the arguments lie that the stack was made with, up to the next call: a
-    /// stack that has no room for the frame of the thunk moves before that.
+    /// The address of the arguments with which the stack was made. It is valid up to the next call:
+    /// a stack without room for the frame of the thunk moves before that.
     pub fn arguments(&mut self, count: usize) -> Value {
         check_room(self.builder);
         let top = self.get(self.block, block::TOP);
@@ -171,41 +148,29 @@ impl<'e, 'f> Emit<'e, '_, 'f> {
     }
 
     pub fn values_at(&mut self, place: Value, types: &[ValType]) -> Vec<Value> {
-        let flags = program_value(MemFlagsData::trusted());
-        let value = |(i, ty): (u32, &ValType)| {
-            self.builder.ins().load(clif_type(*ty), flags, place, transfer_offset(i))
-        };
-        (0..).zip(types).map(value).collect()
+        load_values(self.builder, place, types)
     }
 
-    /// Calls the function; returns its results.
     pub fn call(&mut self, callee: &Callee<'_>, values: &[Value]) -> Vec<Value> {
-        let Callee { ty, store, .. } = *callee;
-        let places = param_places(ty.params());
-        let mut args = vec![callee.context];
-        args.extend(self.transfer(store).scatter(values, ty.params(), places));
-        let signature = self.builder.import_signature(signature::wasm(ty));
-        let call = self.builder.ins().call_indirect(signature, callee.code, &args);
-        let direct = self.builder.inst_results(call).to_vec();
-        self.transfer(store).gather(&direct, ty.results(), result_places(ty.results()))
+        callee.call(self.env, self.builder, values)
     }
 
-    /// Makes the reference to the running stack stale, frees the stack and
-    /// continues its parent with a signal.
+    /// Makes the reference to the running stack stale, frees the stack, and continues its parent
+    /// with a signal.
     pub fn finish(&mut self, store: Value, signal: Value, carried: &[Value]) {
         let current = self.get(store, store::STACK);
         let reference = self.get(current, block::REFERENCE);
         let next = self.builder.ins().iadd_imm_s(reference, NEXT_GENERATION as i64);
         self.set(current, block::REFERENCE, next);
         let finish = self.get_constant(store, store::FINISH_WITH);
-        let types: Vec<_> = carried.iter().map(|value| self.type_of(*value)).collect();
+        let dfg = &self.builder.func.dfg;
+        let types: Vec<_> = carried.iter().map(|value| dfg.value_type(*value)).collect();
         let signature = self.builder.import_signature(signature::finish_with_stub(&types));
         let args = [&[store, signal], carried].concat();
         self.builder.ins().return_call_indirect(signature, finish, &args);
     }
 }
 
-/// The function type of an operand that is a function.
 pub(super) fn function_of<'e>(operand: Option<&ValType>, env: &Environment<'e>) -> &'e FuncType {
     match operand {
         Some(ValType::Ref(RefType { heap: HeapType::Concrete(ty), .. })) => env.info.func_type(*ty),

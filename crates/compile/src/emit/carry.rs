@@ -1,16 +1,16 @@
 //! The values that travel in registers when stacks are switched.
 //!
-//! The first few go in the vector registers, each in the lowest bits of its
-//! own, since the others are taken; the rest goes through the transfer area,
-//! each in the slot of its number. Who sends and who receives them are different
-//! functions, so this does not depend on how many there are.
+//! The first few travel in vector registers, each in the lowest bits of its own, because the
+//! general registers are taken. The others travel through the transfer area, each in the place with
+//! its number. The sender and the receiver are different functions, so the place of a value does
+//! not depend on the number of values.
 
 use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, Value, types::*};
 use cranelift_frontend::FunctionBuilder;
 
 pub(crate) use ropewalk_abi::transfer::CARRIED;
 
-/// The type as which a value of a type travels.
+/// The type in which a value of a type travels.
 pub(crate) fn carrier_type(ty: ir::Type) -> ir::Type {
     match ty {
         I32 => F32,
@@ -19,13 +19,13 @@ pub(crate) fn carrier_type(ty: ir::Type) -> ir::Type {
     }
 }
 
-/// A value as it travels.
+/// Converts a value to the type in which it travels.
 pub(crate) fn to_carrier(builder: &mut FunctionBuilder<'_>, value: Value) -> Value {
     let ty = builder.func.dfg.value_type(value);
     cast(builder, carrier_type(ty), value)
 }
 
-/// A value in the lowest bits of a vector.
+/// Puts a value in the lowest bits of a vector.
 pub(crate) fn to_vector(builder: &mut FunctionBuilder<'_>, value: Value) -> Value {
     let lanes = match builder.func.dfg.value_type(value) {
         I32 => I32X4,
@@ -38,8 +38,7 @@ pub(crate) fn to_vector(builder: &mut FunctionBuilder<'_>, value: Value) -> Valu
     cast(builder, I8X16, vector)
 }
 
-/// The value of a type that a register contains, which is given as a vector or
-/// as the type travels.
+/// Converts a carried value back. It is a vector, or has the type in which the value travels.
 pub(crate) fn from_carrier(
     builder: &mut FunctionBuilder<'_>,
     carrier: Value,

@@ -1,12 +1,12 @@
-//! Finding a clause in a list of [clauses].
+//! Finding a clause in a [list](clauses).
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Value, types::*};
 use cranelift_frontend::FunctionBuilder;
 use ropewalk_abi::clauses;
 
-/// The number of a clause in a list, counted from one. If it is not there, continues at
-/// a block. Does the same as [`clauses::find`].
+/// Finds a clause in a list, as [`clauses::find`] does. Returns its number, counted from one;
+/// continues at `none` if the list does not have it.
 pub(crate) fn find_clause(
     builder: &mut FunctionBuilder<'_>,
     list: Value,
@@ -15,7 +15,7 @@ pub(crate) fn find_clause(
 ) -> Value {
     let [others, found] = std::array::from_fn(|_| builder.create_block());
     builder.set_cold_block(others);
-    // Where it goes on is as common as what comes before.
+    // The code after the search is as cold as the code before it.
     if builder.current_block().is_some_and(|block| builder.func.layout.is_cold(block)) {
         builder.set_cold_block(found);
     }
@@ -32,8 +32,7 @@ pub(crate) fn find_clause(
     signal
 }
 
-/// Continues at a block with the number of a clause that is not the first, or at another
-/// if it is not there.
+/// Searches all clauses but the first. Continues at `found` with the number, or at `none`.
 fn find_other(
     builder: &mut FunctionBuilder<'_>,
     list: Value,
@@ -72,7 +71,6 @@ fn find_other(
     builder.seal_block(search);
 }
 
-/// The address of an element of an array.
 fn element(builder: &mut FunctionBuilder<'_>, array: Value, index: Value, size: usize) -> Value {
     let offset = builder.ins().ishl_imm_u(index, i64::from(size.trailing_zeros()));
     builder.ins().iadd(array, offset)

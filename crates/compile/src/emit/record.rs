@@ -1,17 +1,17 @@
 //! The records of `abi` that generated code reads and writes, field by field.
 
-use crate::pointers::program_value;
+use super::program_value;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value, types::*};
 use cranelift_frontend::FunctionBuilder;
 use ropewalk_abi::{ControlBlock, FuncRef, HostContext, InstanceHeader, StoreContext, TypeInfo};
 use std::marker::PhantomData;
 use std::mem::offset_of;
 
-/// A field of a record: where it is, and as what it is loaded and stored.
+/// A field of a record: its offset and type.
 pub(crate) struct Field<R> {
     pub offset: i32,
     pub ty: Type,
-    /// Whether it is a number or a reference, and no pointer of the engine.
+    /// Whether it is a number or a reference, and not a pointer of the engine.
     is_value: bool,
     record: PhantomData<fn(R)>,
 }
@@ -33,7 +33,6 @@ impl<R> Field<R> {
         Field { is_value: true, ..self }
     }
 
-    /// The flags by which it is loaded.
     pub fn flags(self) -> MemFlagsData {
         match self.is_value {
             true => program_value(MemFlagsData::trusted()),
@@ -56,7 +55,6 @@ macro_rules! fields {
 }
 
 fields! {
-    /// A control block.
     block: ControlBlock {
         SP = sp: I64,
         FP = fp: I64,
@@ -64,9 +62,9 @@ fields! {
         HANDLERS = handlers: I64,
         REFERENCE = reference: I64 as of_value,
         IS_GROUPED = is_grouped: I32,
-        // Together with the field after it: in the common case no frame owns a stack.
+        // With the field after it: in the common case no frame owns a stack.
         PURPOSE_AND_OWNS = purpose: I16,
-        // Together with the fields after it: a new stack has no frames and no marks.
+        // With the fields after it: a new stack has no frames and no marks.
         PURPOSE_AND_MARKS = purpose: I32,
         OWNS = owns: I8,
         MARKS = marks: I16,
@@ -83,7 +81,6 @@ fields! {
 }
 
 fields! {
-    /// The context of a store.
     store: StoreContext {
         STACK = stack: I64,
         HOST_SP = host_sp: I64,
@@ -127,7 +124,6 @@ fields! {
 }
 
 fields! {
-    /// The context of a function of the host.
     host: HostContext {
         STORE = store: I64,
         FUNCTION = function: I64,
@@ -135,7 +131,6 @@ fields! {
 }
 
 fields! {
-    /// The head of an instance.
     instance: InstanceHeader {
         STORE = store: I64,
         GO_ON = go_on: I64,
@@ -143,7 +138,6 @@ fields! {
 }
 
 fields! {
-    /// A type.
     type_info: TypeInfo {
         ENTRY = entry: I64,
     }
@@ -157,25 +151,23 @@ pub(crate) trait Records<'f> {
         self.builder().ins().load(field.ty, field.flags(), record, field.offset)
     }
 
-    /// As `get`, of a field that never changes.
+    /// Loads a field that never changes.
     fn get_constant<R>(&mut self, record: Value, field: Field<R>) -> Value {
         let flags = field.flags().with_readonly().with_can_move();
         self.builder().ins().load(field.ty, flags, record, field.offset)
     }
 
-    /// As `get`, of a field of 16 bits, as a wider integer.
+    /// Loads a 16-bit field as a wider integer.
     fn get_short<R>(&mut self, ty: Type, record: Value, field: Field<R>) -> Value {
         assert_eq!(field.ty, I16);
         let flags = MemFlagsData::trusted();
         self.builder().ins().uload16(ty, flags, record, field.offset)
     }
 
-    /// Loads a word.
     fn load_word(&mut self, base: Value, offset: i32) -> Value {
         self.builder().ins().load(I64, MemFlagsData::trusted(), base, offset)
     }
 
-    /// Stores a value of any type.
     fn store_word(&mut self, value: Value, base: Value, offset: i32) {
         self.builder().ins().store(MemFlagsData::trusted(), value, base, offset);
     }

@@ -1,11 +1,9 @@
-//! Putting values into the [transfer area](ropewalk_abi::transfer) of a store, and
-//! taking them out.
+//! Writes values to the [transfer area](ropewalk_abi::transfer) of a store, and reads them.
 
-use crate::emit::carry::{CARRIED, from_carrier, to_carrier, to_vector};
-use crate::emit::record::store;
-use crate::pointers::program_value;
+use super::carry::{CARRIED, from_carrier, to_carrier, to_vector};
+use super::record::store;
+use super::{clif_type, constant_flags, program_value, trap};
 use crate::target::Target;
-use crate::translate::{clif_type, constant_flags, trap};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types::*};
 use cranelift_frontend::FunctionBuilder;
@@ -16,23 +14,21 @@ use ropewalk_abi::{TrapCode, ValType};
 /// The transfer area, in the code of a function.
 pub(crate) struct Transfer<'b, 'f> {
     builder: &'b mut FunctionBuilder<'f>,
-    /// Where the area begins.
     area: Value,
-    /// Whether tags say what was put there.
+    /// Whether tags record the class of each value.
     is_tagged: bool,
 }
 
 impl<'b, 'f> Transfer<'b, 'f> {
-    /// The area of a store.
     pub fn of(target: &Target, builder: &'b mut FunctionBuilder<'f>, store: Value) -> Self {
         let offset = store::TRANSFER.offset;
         let area = builder.ins().load(I64, constant_flags(), store, offset);
-        Transfer { builder, area, is_tagged: target.check_stacks }
+        Transfer { builder, area, is_tagged: target.modes.check_stacks }
     }
 
     // ---- calls
 
-    /// Puts the parameters or results of a function into their places; returns the
+    /// Writes the parameters or results of a function that do not travel directly; returns the
     /// direct ones.
     pub fn scatter(
         &mut self,
@@ -50,8 +46,7 @@ impl<'b, 'f> Transfer<'b, 'f> {
         direct
     }
 
-    /// Takes the parameters or results of a function out of their places, of which
-    /// the direct ones are given.
+    /// Returns the parameters or results of a function, given the direct ones.
     pub fn gather(
         &mut self,
         direct: &[Value],
@@ -68,8 +63,8 @@ impl<'b, 'f> Transfer<'b, 'f> {
 
     // ---- switches
 
-    /// Puts the values that do not travel in registers into the area; returns the
-    /// others as they travel.
+    /// Writes the values of a switch that do not travel in registers; returns the others as they
+    /// travel.
     pub fn carry(&mut self, values: &[Value], types: &[ValType]) -> Vec<Value> {
         assert_eq!(values.len(), types.len());
         let mut carried = Vec::new();
@@ -84,7 +79,7 @@ impl<'b, 'f> Transfer<'b, 'f> {
         carried
     }
 
-    /// The values of a switch, of which those that travelled in registers are given.
+    /// Returns the values of a switch, given those that traveled in registers.
     pub fn receive(&mut self, carried: &[Value], types: &[ValType]) -> Vec<Value> {
         let value = |(slot, &ty): (usize, &ValType)| {
             if slot >= CARRIED {
@@ -96,9 +91,8 @@ impl<'b, 'f> Transfer<'b, 'f> {
         types.iter().enumerate().map(value).collect()
     }
 
-    /// Puts all values into the area, for the runtime's use or because it loses the
-    /// registers. They fill their places, since what is loaded in one piece should
-    /// have been stored in one.
+    /// Writes all values, for a call of the runtime, which uses them or loses the registers. Each
+    /// fills its place: a load of a whole place is fast only after a store of a whole place.
     pub fn put_all(&mut self, values: &[Value], types: &[ValType]) {
         assert_eq!(values.len(), types.len());
         for (slot, (&value, &ty)) in (0..).zip(values.iter().zip(types)) {
@@ -107,7 +101,7 @@ impl<'b, 'f> Transfer<'b, 'f> {
         }
     }
 
-    /// Those of this many values in the area that travel in registers.
+    /// Loads those of this many values that travel in registers.
     pub fn load_carried(&mut self, count: usize) -> Vec<Value> {
         let slots = 0..count.min(CARRIED) as u32;
         slots.map(|slot| self.load(I8X16, slot)).collect()
@@ -115,26 +109,26 @@ impl<'b, 'f> Transfer<'b, 'f> {
 
     // ---- places
 
-    /// Puts a value into a place.
+    /// Writes a value to a place.
     pub fn put(&mut self, slot: u32, value: Value, ty: ValType) {
         self.put_word(slot, value);
         self.tag(slot, ty);
     }
 
-    /// Puts a reference into a place, which it fills, as in `put_all`.
+    /// Writes a reference so that it fills its place, as in `put_all`.
     pub fn put_reference(&mut self, slot: u32, value: Value) {
         let value = to_vector(self.builder, value);
         self.put_word(slot, value);
         self.tag_class(slot, ValueClass::Ref);
     }
 
-    /// Keeps a word in a place that no value needs.
+    /// Keeps a word in a place that no value uses.
     pub fn put_word(&mut self, slot: u32, word: Value) {
         let flags = MemFlagsData::trusted();
         self.builder.ins().store(flags, word, self.area, transfer_offset(slot));
     }
 
-    /// Takes a word of the engine out of a place.
+    /// Reads a pointer of the engine from a place.
     pub fn take_word(&mut self, slot: u32) -> Value {
         let flags = MemFlagsData::trusted();
         self.builder.ins().load(I64, flags, self.area, transfer_offset(slot))

@@ -1,12 +1,12 @@
-//! Copying and filling parts of memories.
+//! Copying and filling ranges of memories.
 //!
-//! The bounds are checked in line. A small constant number of bytes is moved in
-//! line too, a few bytes by a routine that uses no stack, and many by the host.
+//! The bounds are checked in line. A small constant number of bytes is also moved in line.
+//! Otherwise, few bytes are moved by a routine that uses no stack, and many by the host.
 
+use super::Translator;
 use super::memory::pair;
-use super::{Translator, trap};
 use crate::emit::record::{Field, Records, store};
-use crate::pointers::program_value;
+use crate::emit::{program_value, trap};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
     AbiParam, InstBuilder, InstructionData, MemFlagsData, Opcode, SigRef, Signature, Value,
@@ -15,16 +15,16 @@ use cranelift_codegen::ir::{
 use cranelift_codegen::isa::CallConv;
 use ropewalk_abi::{Builtin, FEW_BYTES, StoreContext, TrapCode};
 
-/// Up to how many bytes are moved in line: as many as fit into registers.
+/// The most bytes that are copied in line: as many as fit into registers.
 const MAX_INLINE: u64 = 128;
-/// How many bytes the host moves at once in a function that can be interrupted: some
-/// tenths of a millisecond, if the kernel has to find memory for them.
+/// The bytes that the host moves at once in a function that can be interrupted. That takes some
+/// tenths of a millisecond if the kernel has to allocate them.
 const PIECE: i64 = 1 << 20;
-/// Up to how many bytes are filled in line.
+/// The most bytes that are filled in line.
 const MAX_INLINE_FILL: u64 = 256;
 
 impl Translator<'_> {
-    pub fn memory_copy(&mut self, to: u32, from: u32) {
+    pub(super) fn memory_copy(&mut self, to: u32, from: u32) {
         let (target, source, count) = self.pop3();
         let constant = self.constant(count);
         let [target, source, count] = [target, source, count].map(|value| self.widen(value));
@@ -37,18 +37,16 @@ impl Translator<'_> {
         let indices = self.index(pair(to, from));
         let few_args = [target_address, source_address, count];
         self.few_or_many(few, &few_args, |this| {
-            // What is still to be copied must not be overwritten.
-            let is_forward =
-                this.builder.ins().icmp(IntCC::UnsignedLessThanOrEqual, target, source);
+            // A copy must not overwrite bytes that it copies later.
+            let is_forward = this.ins().icmp(IntCC::UnsignedLessThanOrEqual, target, source);
             this.in_pieces(count, Some(is_forward), |this, at, piece| {
-                let [target, source] =
-                    [target, source].map(|start| this.builder.ins().iadd(start, at));
+                let [target, source] = [target, source].map(|start| this.ins().iadd(start, at));
                 this.call_builtin(Builtin::memory_copy, &[indices, target, source, piece]);
             });
         });
     }
 
-    pub fn memory_fill(&mut self, memory: u32) {
+    pub(super) fn memory_fill(&mut self, memory: u32) {
         let (target, byte, count) = self.pop3();
         let constant = self.constant(count);
         let [target, byte, count] = [target, byte, count].map(|value| self.widen(value));
@@ -61,27 +59,27 @@ impl Translator<'_> {
         let index = self.index(u64::from(memory));
         self.few_or_many(few, &[address, byte, count], |this| {
             this.in_pieces(count, None, |this, at, piece| {
-                let target = this.builder.ins().iadd(target, at);
+                let target = this.ins().iadd(target, at);
                 this.call_builtin(Builtin::memory_fill, &[index, target, byte, piece]);
             });
         });
     }
 
-    /// The address of a range of a memory; traps unless it lies there.
+    /// The address of a range of a memory. Traps if it is out of bounds.
     fn range(&mut self, memory: u32, start: Value, count: Value) -> Value {
         let code = trap(TrapCode::MemoryOutOfBounds);
         let end = match self.env.info.memories[memory as usize].memory64 {
-            true => self.builder.ins().uadd_overflow_trap(start, count, code),
-            false => self.builder.ins().iadd(start, count),
+            true => self.ins().uadd_overflow_trap(start, count, code),
+            false => self.ins().iadd(start, count),
         };
         let len = self.memory_len(memory);
-        let outside = self.builder.ins().icmp(IntCC::UnsignedGreaterThan, end, len);
-        self.builder.ins().trapnz(outside, code);
+        let outside = self.ins().icmp(IntCC::UnsignedGreaterThan, end, len);
+        self.ins().trapnz(outside, code);
         let base = self.memory_base(memory);
-        self.builder.ins().iadd(base, start)
+        self.ins().iadd(base, start)
     }
 
-    /// The value of a constant.
+    /// The value of an operand that is a constant.
     pub(super) fn constant(&self, value: Value) -> Option<u64> {
         let dfg = &self.builder.func.dfg;
         let ValueDef::Result(inst, _) = dfg.value_def(dfg.resolve_aliases(value)) else {
@@ -96,62 +94,61 @@ impl Translator<'_> {
         }
     }
 
-    /// Loads everything before it stores anything, since ranges may overlap.
+    /// Loads everything before it stores anything, since the ranges may overlap.
     fn copy_inline(&mut self, to: Value, from: Value, count: u32) {
         let flags = program_value(MemFlagsData::new().with_notrap());
         let loads: Vec<_> = pieces(count)
             .into_iter()
-            .map(|(ty, at)| (self.builder.ins().load(ty, flags, from, at), at))
+            .map(|(ty, at)| (self.ins().load(ty, flags, from, at), at))
             .collect();
         for (value, at) in loads {
-            self.builder.ins().store(flags, value, to, at);
+            self.ins().store(flags, value, to, at);
         }
     }
 
     fn fill_inline(&mut self, to: Value, byte: Value, count: u32) {
-        let byte = self.builder.ins().ireduce(I8, byte);
-        let bytes = self.builder.ins().splat(I8X16, byte);
+        let byte = self.ins().ireduce(I8, byte);
+        let bytes = self.ins().splat(I8X16, byte);
         let flags = MemFlagsData::new().with_notrap();
         for (_, at) in pieces(count) {
-            self.builder.ins().store(flags, bytes, to, at);
+            self.ins().store(flags, bytes, to, at);
         }
     }
 
-    /// Does something with many bytes at once; or, in a function that can be interrupted,
-    /// piece by piece, with a check point after each. It gets where the piece begins, and
-    /// how long it is. The pieces come in order, unless the condition that is given does
-    /// not hold: then the last one comes first.
+    /// Emits work on many bytes, at once. In a function that can be interrupted, emits it piece by
+    /// piece, with a poll after each. `work` gets the start and the length of a piece. The pieces
+    /// come in order, or the last one first if `is_forward` is false.
     fn in_pieces(
         &mut self,
         count: Value,
         is_forward: Option<Value>,
         work: impl FnOnce(&mut Self, Value, Value),
     ) {
-        if !self.env.interruption {
-            let beginning = self.builder.ins().iconst(I64, 0);
+        if !self.env.modes.interruption {
+            let beginning = self.ins().iconst(I64, 0);
             return work(self, beginning, count);
         }
         let [next_piece, done] = [self.builder.create_block(), self.builder.create_block()];
         let [left] = self.words(next_piece);
         self.jump(next_piece, &[count]);
         self.builder.switch_to_block(next_piece);
-        let most = self.builder.ins().iconst(I64, PIECE);
-        let piece = self.builder.ins().umin(left, most);
-        let rest = self.builder.ins().isub(left, piece);
-        let before = self.builder.ins().isub(count, left);
+        let most = self.ins().iconst(I64, PIECE);
+        let piece = self.ins().umin(left, most);
+        let rest = self.ins().isub(left, piece);
+        let before = self.ins().isub(count, left);
         let at = match is_forward {
-            Some(is_forward) => self.builder.ins().select(is_forward, before, rest),
+            Some(is_forward) => self.ins().select(is_forward, before, rest),
             None => before,
         };
         work(self, at, piece);
-        self.check_point();
-        self.builder.ins().brif(rest, next_piece, &[rest.into()], done, &[]);
+        self.poll();
+        self.ins().brif(rest, next_piece, &[rest.into()], done, &[]);
         self.builder.seal_block(next_piece);
         self.enter_sealed(done);
     }
 
-    /// Calls a routine of the store for a few bytes, and does something else with many.
-    pub(crate) fn few_or_many(
+    /// Calls a routine of the store for few bytes, and emits other code for many.
+    pub(super) fn few_or_many(
         &mut self,
         few: Field<StoreContext>,
         args: &[Value],
@@ -159,14 +156,14 @@ impl Translator<'_> {
     ) {
         let count = *args.last().expect("the number of bytes");
         let limit = FEW_BYTES as i64;
-        let is_few = self.builder.ins().icmp_imm_u(IntCC::UnsignedLessThanOrEqual, count, limit);
+        let is_few = self.ins().icmp_imm_u(IntCC::UnsignedLessThanOrEqual, count, limit);
         let [small, large, next] = std::array::from_fn(|_| self.builder.create_block());
-        self.builder.ins().brif(is_few, small, &[], large, &[]);
+        self.ins().brif(is_few, small, &[], large, &[]);
         self.enter_sealed(small);
         let store = self.store_context();
         let routine = self.get_constant(store, few);
         let signature = self.routine_signature();
-        self.builder.ins().call_indirect(signature, routine, args);
+        self.ins().call_indirect(signature, routine, args);
         self.jump(next, &[]);
         self.enter_sealed(large);
         many(self);
@@ -181,8 +178,7 @@ impl Translator<'_> {
     }
 }
 
-/// How to cut a number of bytes into pieces; the last one may overlap the one
-/// before.
+/// Splits a number of bytes into pieces. The last may overlap the one before.
 fn pieces(count: u32) -> Vec<(cranelift_codegen::ir::Type, i32)> {
     let mut pieces = Vec::new();
     let mut at = 0;

@@ -1,10 +1,9 @@
-//! Calls: direct, through imports, indirect, tail calls, and of the runtime.
+//! Calls: direct, of imports, indirect, tail calls, and of the runtime.
 
-use super::{Translator, trap};
+use super::Translator;
+use crate::emit::code_ref::{ImageCode, code_ref};
 use crate::emit::record::{Records, func_ref, instance, store};
-use crate::emit::same_image::code_ref;
-use crate::function::FUNCTIONS;
-use crate::signature;
+use crate::emit::{constant_flags, signature, trap};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, SigRef, Value, types::*};
 use cranelift_codegen::isa::CallConv;
@@ -12,10 +11,11 @@ use ropewalk_abi::signature::{param_places, result_places};
 use ropewalk_abi::{Builtin, FuncImport, FuncType, TrapCode, TypeInfo};
 use std::collections::HashMap;
 use std::mem::{offset_of, size_of};
+use wasmparser::Operator;
 
-/// What is declared once for each function that contains a call.
+/// Declarations that the calls of a function share.
 #[derive(Default)]
-pub(crate) struct CallCaches {
+pub(super) struct CallCaches {
     /// Signatures by type index.
     signatures: HashMap<u32, SigRef>,
     /// Functions of this module by index.
@@ -24,42 +24,43 @@ pub(crate) struct CallCaches {
     pause: Option<SigRef>,
 }
 
-/// What a call calls.
-pub(crate) enum Callee {
+pub(crate) enum CallTarget {
     /// A function of this module.
     Direct(ir::FuncRef),
     /// Code at an address.
     Indirect(SigRef, Value),
 }
 
-impl Translator<'_> {
-    pub fn call(&mut self, function: u32) {
-        let (callee, context, ty) = self.callee(function);
-        self.emit_call(callee, context, &ty);
+impl<'a> Translator<'a> {
+    /// Translates calls and tail calls.
+    pub(super) fn calls(&mut self, op: &Operator<'_>) -> bool {
+        let (target, context, ty) = match *op {
+            Operator::Call { function_index } | Operator::ReturnCall { function_index } => {
+                self.direct_callee(function_index)
+            }
+            Operator::CallIndirect { type_index, table_index }
+            | Operator::ReturnCallIndirect { type_index, table_index } => {
+                self.indirect_callee(type_index, table_index)
+            }
+            Operator::CallRef { type_index } | Operator::ReturnCallRef { type_index } => {
+                self.ref_callee(type_index)
+            }
+            _ => return false,
+        };
+        match op {
+            Operator::Call { .. } | Operator::CallIndirect { .. } | Operator::CallRef { .. } => {
+                self.emit_call(target, context, ty);
+            }
+            _ => self.emit_return_call(target, context, ty),
+        }
+        true
     }
 
-    pub fn return_call(&mut self, function: u32) {
-        let (callee, context, ty) = self.callee(function);
-        self.emit_return_call(callee, context, &ty);
-    }
-
-    pub fn call_indirect(&mut self, ty: u32, table: u32) {
-        let (callee, context) = self.indirect_callee(ty, table);
-        let env = self.env;
-        self.emit_call(callee, context, env.info.func_type(ty));
-    }
-
-    pub fn return_call_indirect(&mut self, ty: u32, table: u32) {
-        let (callee, context) = self.indirect_callee(ty, table);
-        let env = self.env;
-        self.emit_return_call(callee, context, env.info.func_type(ty));
-    }
-
-    /// A function by its index: what to call, with which context.
-    fn callee(&mut self, function: u32) -> (Callee, Value, FuncType) {
-        let ty = self.env.info.function_type(function).clone();
+    /// The target, context and type of a function by index.
+    fn direct_callee(&mut self, function: u32) -> (CallTarget, Value, &'a FuncType) {
+        let ty = self.env.info.function_type(function);
         if function >= self.env.info.imported_functions {
-            return (Callee::Direct(self.function(function)), self.context, ty);
+            return (CallTarget::Direct(self.function(function)), self.context, ty);
         }
         let offset = self.env.layout.imported_function(function);
         let code = offset_of!(FuncImport, code) as i32;
@@ -67,86 +68,71 @@ impl Translator<'_> {
         let code = self.load_constant(self.context, offset + code);
         let context = self.load_constant(self.context, offset + context);
         let signature = self.signature(self.env.info.functions[function as usize]);
-        (Callee::Indirect(signature, code), context, ty)
+        (CallTarget::Indirect(signature, code), context, ty)
     }
 
-    /// The function in the table at the index on top of the operand stack,
-    /// checked to have the type.
-    fn indirect_callee(&mut self, ty: u32, table: u32) -> (Callee, Value) {
+    /// Pops an index, and loads the function at the index in a table, which must have the type.
+    fn indirect_callee(&mut self, ty: u32, table: u32) -> (CallTarget, Value, &'a FuncType) {
         let index = self.pop();
         let element = self.element_address(table, index, TrapCode::UndefinedElement);
-        let function = self.builder.ins().load(I64, MemFlagsData::trusted(), element, 0);
+        let function = self.ins().load(I64, MemFlagsData::trusted(), element, 0);
         self.check_type(function, ty);
         // The check has already touched the record.
         let flags = MemFlagsData::trusted().with_readonly();
-        let code = self.builder.ins().load(I64, flags, function, func_ref::CODE.offset);
-        let context = self.builder.ins().load(I64, flags, function, func_ref::CONTEXT.offset);
-        (Callee::Indirect(self.signature(ty), code), context)
+        let code = self.ins().load(I64, flags, function, func_ref::CODE.offset);
+        let context = self.ins().load(I64, flags, function, func_ref::CONTEXT.offset);
+        (CallTarget::Indirect(self.signature(ty), code), context, self.env.info.func_type(ty))
     }
 
-    /// Traps unless the function has the type. A null reference faults on the
-    /// load of its type, which costs nothing.
+    /// Traps unless the function has the type. A null reference faults on the load of its type,
+    /// which needs no check.
     fn check_type(&mut self, function: Value, ty: u32) {
         let flags = MemFlagsData::new()
             .with_aligned()
             .with_readonly()
             .with_trap_code(Some(trap(TrapCode::UninitializedElement)));
-        let actual = self.builder.ins().load(I64, flags, function, func_ref::TYPE.offset);
+        let actual = self.ins().load(I64, flags, function, func_ref::TYPE.offset);
         let expected = self.type_info(ty);
         let is_final = self.env.info.types[ty as usize].is_final;
         let fits = match is_final {
-            true => self.builder.ins().icmp(IntCC::Equal, actual, expected),
+            true => self.ins().icmp(IntCC::Equal, actual, expected),
             false => self.is_subtype(actual, ty, expected),
         };
-        self.builder.ins().trapz(fits, trap(TrapCode::IndirectCallTypeMismatch));
+        self.ins().trapz(fits, trap(TrapCode::IndirectCallTypeMismatch));
     }
 
-    /// The [`TypeInfo`](ropewalk_abi::TypeInfo) of a type.
-    pub fn type_info(&mut self, ty: u32) -> Value {
+    pub(crate) fn type_info(&mut self, ty: u32) -> Value {
         let offset = self.env.layout.type_info(ty);
         self.load_constant(self.context, offset)
     }
 
-    /// Whether the type `actual`, not null, is a subtype of one that is known:
-    /// it has that one at that one's depth.
-    pub fn is_subtype(&mut self, actual: Value, ty: u32, expected: Value) -> Value {
+    /// Whether the type `actual`, which is not null, is a subtype of `ty`: whether its supertype at
+    /// the depth of `ty` is `ty`.
+    pub(super) fn is_subtype(&mut self, actual: Value, ty: u32, expected: Value) -> Value {
         let depth = self.env.type_depth(ty) * size_of::<usize>();
         let offset = offset_of!(TypeInfo, supertypes) + depth;
-        let flags = super::constant_flags();
-        let at_depth = self.builder.ins().load(I64, flags, actual, offset as i32);
-        self.builder.ins().icmp(IntCC::Equal, at_depth, expected)
+        let flags = constant_flags();
+        let at_depth = self.ins().load(I64, flags, actual, offset as i32);
+        self.ins().icmp(IntCC::Equal, at_depth, expected)
     }
 
-    pub fn call_ref(&mut self, ty: u32) {
-        let (callee, context) = self.ref_callee(ty);
-        let env = self.env;
-        self.emit_call(callee, context, env.info.func_type(ty));
-    }
-
-    pub fn return_call_ref(&mut self, ty: u32) {
-        let (callee, context) = self.ref_callee(ty);
-        let env = self.env;
-        self.emit_return_call(callee, context, env.info.func_type(ty));
-    }
-
-    /// The function on top of the operand stack. Null faults on the load of its
-    /// code.
-    fn ref_callee(&mut self, ty: u32) -> (Callee, Value) {
+    /// Pops a function reference. Null faults on the load of its code.
+    fn ref_callee(&mut self, ty: u32) -> (CallTarget, Value, &'a FuncType) {
         let function = self.pop();
         let flags = MemFlagsData::new()
             .with_aligned()
             .with_readonly()
             .with_trap_code(Some(trap(TrapCode::NullFunctionReference)));
-        let code = self.builder.ins().load(I64, flags, function, func_ref::CODE.offset);
+        let code = self.ins().load(I64, flags, function, func_ref::CODE.offset);
         let flags = MemFlagsData::trusted().with_readonly();
-        let context = self.builder.ins().load(I64, flags, function, func_ref::CONTEXT.offset);
-        (Callee::Indirect(self.signature(ty), code), context)
+        let context = self.ins().load(I64, flags, function, func_ref::CONTEXT.offset);
+        (CallTarget::Indirect(self.signature(ty), code), context, self.env.info.func_type(ty))
     }
 
-    pub(crate) fn emit_call(&mut self, callee: Callee, context: Value, ty: &FuncType) {
+    pub(crate) fn emit_call(&mut self, callee: CallTarget, context: Value, ty: &FuncType) {
         let args = self.pop_arguments(context, ty);
-        // A call with a table, even an empty one, leaves nothing in registers.
-        let direct = match self.handlers.is_empty() && !self.env.snapshots {
+        // A call with an exception table, even an empty one, preserves no registers.
+        let direct = match self.handlers.is_empty() && !self.env.modes.snapshots {
             true => self.plain_call(callee, &args),
             false => self.guarded_call(callee, &args),
         };
@@ -158,22 +144,21 @@ impl Translator<'_> {
         }
     }
 
-    pub(crate) fn plain_call(&mut self, callee: Callee, args: &[Value]) -> Vec<Value> {
+    pub(super) fn plain_call(&mut self, callee: CallTarget, args: &[Value]) -> Vec<Value> {
         let owned = self.spill_owned();
-        self.put_fuel_back();
+        self.write_fuel_back();
         let call = match callee {
-            Callee::Direct(function) => self.builder.ins().call(function, args),
-            Callee::Indirect(signature, code) => {
-                self.builder.ins().call_indirect(signature, code, args)
+            CallTarget::Direct(function) => self.ins().call(function, args),
+            CallTarget::Indirect(signature, code) => {
+                self.ins().call_indirect(signature, code, args)
             }
         };
         self.list_owned(call, owned);
         self.builder.inst_results(call).to_vec()
     }
 
-    /// A call inside a `try_table`: where it returns to, and where exceptions
-    /// continue.
-    pub(crate) fn guarded_call(&mut self, callee: Callee, args: &[Value]) -> Vec<Value> {
+    /// Emits a call inside a `try_table`; returns its results.
+    pub(crate) fn guarded_call(&mut self, callee: CallTarget, args: &[Value]) -> Vec<Value> {
         let signature = self.signature_of(&callee);
         let results = self.builder.func.dfg.signatures[signature].returns.clone();
         let next = self.builder.create_block();
@@ -185,56 +170,55 @@ impl Translator<'_> {
         self.builder.block_params(next).to_vec()
     }
 
-    /// As [`Self::guarded_call`], but returns to a block whose parameters are the
+    /// Emits a call inside a `try_table`, which returns to a block whose parameters are the
     /// results.
-    pub(crate) fn guarded_call_to(&mut self, callee: Callee, args: &[Value], next: ir::Block) {
+    pub(crate) fn guarded_call_to(&mut self, callee: CallTarget, args: &[Value], next: ir::Block) {
         let signature = self.signature_of(&callee);
         let table = self.exception_table(signature, next);
         let owned = self.spill_owned();
-        self.put_fuel_back();
+        self.write_fuel_back();
         let call = match callee {
-            Callee::Direct(function) => self.builder.ins().try_call(function, args, table),
-            Callee::Indirect(_, code) => self.builder.ins().try_call_indirect(code, args, table),
+            CallTarget::Direct(function) => self.ins().try_call(function, args, table),
+            CallTarget::Indirect(_, code) => self.ins().try_call_indirect(code, args, table),
         };
         self.list_owned(call, owned);
     }
 
-    fn signature_of(&self, callee: &Callee) -> SigRef {
+    fn signature_of(&self, callee: &CallTarget) -> SigRef {
         match callee {
-            Callee::Direct(function) => self.builder.func.dfg.ext_funcs[*function].signature,
-            Callee::Indirect(signature, _) => *signature,
+            CallTarget::Direct(function) => self.builder.func.dfg.ext_funcs[*function].signature,
+            CallTarget::Indirect(signature, _) => *signature,
         }
     }
 
-    fn emit_return_call(&mut self, callee: Callee, context: Value, ty: &FuncType) {
+    fn emit_return_call(&mut self, callee: CallTarget, context: Value, ty: &FuncType) {
         self.free_below(ty.params().len());
         let below = self.stack.len() - ty.params().len();
         let below = self.stack.take_below(..below);
         self.emit_return_call_without(callee, context, ty);
-        // Blocks outside of this one find their operands where they continue.
+        // The enclosing blocks need these operands after their ends.
         self.stack.put_below(below);
     }
 
-    /// The same, when nothing but the arguments is on the operand stack.
-    fn emit_return_call_without(&mut self, callee: Callee, context: Value, ty: &FuncType) {
+    /// The same, when only the arguments are on the operand stack.
+    fn emit_return_call_without(&mut self, callee: CallTarget, context: Value, ty: &FuncType) {
         if self.on_top.is_some() {
-            // Its frame is where the callee returns to.
+            // The callee must return to this frame.
             self.without_handlers(|this| this.emit_call(callee, context, ty));
             return self.return_();
         }
         let args = self.pop_arguments(context, ty);
-        self.put_fuel_back();
+        self.write_fuel_back();
         match callee {
-            Callee::Direct(function) => self.builder.ins().return_call(function, &args),
-            Callee::Indirect(signature, code) => {
-                self.builder.ins().return_call_indirect(signature, code, &args)
+            CallTarget::Direct(function) => self.ins().return_call(function, &args),
+            CallTarget::Indirect(signature, code) => {
+                self.ins().return_call_indirect(signature, code, &args)
             }
         };
         self.set_unreachable();
     }
 
-    /// Pops the arguments of a call; returns those of the machine-level
-    /// signature.
+    /// Pops the arguments of a call; returns those of the machine-level signature.
     fn pop_arguments(&mut self, context: Value, ty: &FuncType) -> Vec<Value> {
         let values = self.stack.split_off(self.stack.len() - ty.params().len());
         let mut args = vec![context];
@@ -242,28 +226,27 @@ impl Translator<'_> {
         args
     }
 
-    /// Calls a function of the runtime, on the host's stack, with up to four
-    /// words; returns its result.
-    pub fn call_builtin(&mut self, builtin: Builtin, operands: &[Value]) -> Value {
+    /// Calls a function of the runtime, on the host's stack, with up to four words; returns its
+    /// result.
+    pub(crate) fn call_builtin(&mut self, builtin: Builtin, operands: &[Value]) -> Value {
         let signature = match self.caches.builtin {
             Some(signature) => signature,
             None => self.builder.import_signature(signature::builtin_stub(CallConv::SystemV)),
         };
         self.caches.builtin = Some(signature);
         let (stub, args) = self.builtin_call(builtin, operands);
-        let result = self.plain_call(Callee::Indirect(signature, stub), &args)[0];
+        let result = self.plain_call(CallTarget::Indirect(signature, stub), &args)[0];
         if builtin.returns_pointer() {
             self.pointers.push(result);
         }
         if builtin.can_wait() {
-            // Others may have used fuel meanwhile.
-            self.find_fuel();
+            // Other code may have used fuel during the wait.
+            self.reload_fuel();
         }
         result
     }
 
-    /// The signature of the stub that is called where the function is to stop.
-    pub(crate) fn pause_signature(&mut self) -> SigRef {
+    pub(super) fn pause_signature(&mut self) -> SigRef {
         let import = || self.builder.import_signature(signature::pause_stub());
         *self.caches.pause.get_or_insert_with(import)
     }
@@ -276,8 +259,8 @@ impl Translator<'_> {
     ) -> (Value, Vec<Value>) {
         assert_eq!(operands.len(), builtin.params());
         let context = self.running_context();
-        // Not to be hoisted: mostly it is uncommon that a builtin is called, and
-        // registers are better used for something else.
+        // These loads must not be hoisted: most calls of builtins are cold, and the registers are
+        // better used otherwise.
         let store = self.get(context, instance::STORE);
         let stub = self.get(store, store::CALL_BUILTIN);
         let table = self.get(store, store::BUILTINS);
@@ -304,7 +287,7 @@ impl Translator<'_> {
             return function;
         }
         let signature = self.signature(self.env.info.functions[function as usize]);
-        let reference = code_ref(&mut self.builder, FUNCTIONS, function, signature);
+        let reference = code_ref(&mut self.builder, ImageCode::Function(function), signature);
         self.caches.functions.insert(function, reference);
         reference
     }

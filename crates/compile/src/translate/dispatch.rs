@@ -1,14 +1,16 @@
-//! One arm, one call, for each operator.
+//! Calls one function for each operator.
 
 use super::Translator;
+use super::memory::pair;
 use cranelift_codegen::ir::types::*;
+use ropewalk_abi::Builtin;
 use wasmparser::Operator;
 
 impl Translator<'_> {
-    /// Translates one validated operator; returns whether there is a translation. The
-    /// engine's features admit no operator [without one](super::admitted).
+    /// Translates a valid operator, unless it switches stacks; returns whether it did. The engine's
+    /// features disable all operators [without a translation](super::operator_coverage).
     #[must_use]
-    pub fn operator(&mut self, op: &Operator<'_>) -> bool {
+    pub(crate) fn operator(&mut self, op: &Operator<'_>) -> bool {
         if !self.is_reachable() {
             self.unreachable_operator(op);
             return true;
@@ -16,16 +18,13 @@ impl Translator<'_> {
         self.core(op) || self.memory(op) || self.numeric(op) || self.gc(op) || self.simd(op)
     }
 
-    /// What cannot be reached is only looked at for the blocks it opens and
-    /// closes.
+    /// In unreachable code, only the starts and ends of blocks matter.
     fn unreachable_operator(&mut self, op: &Operator<'_>) {
         match op {
             Operator::Block { .. }
             | Operator::Loop { .. }
             | Operator::If { .. }
-            | Operator::TryTable { .. } => {
-                self.open_unreachable();
-            }
+            | Operator::TryTable { .. } => self.open_unreachable(),
             Operator::Else => self.else_(),
             Operator::End => self.end(),
             _ => {}
@@ -46,38 +45,9 @@ impl Translator<'_> {
             Operator::BrIf { relative_depth } => self.br_if(*relative_depth),
             Operator::BrTable { targets } => self.br_table(targets),
             Operator::Return => self.return_(),
-            Operator::Call { function_index } => self.call(*function_index),
-            Operator::CallIndirect { type_index, table_index } => {
-                self.call_indirect(*type_index, *table_index);
-            }
-            Operator::ReturnCall { function_index } => self.return_call(*function_index),
-            Operator::ReturnCallIndirect { type_index, table_index } => {
-                self.return_call_indirect(*type_index, *table_index);
-            }
-            Operator::CallRef { type_index } => self.call_ref(*type_index),
-            Operator::ReturnCallRef { type_index } => self.return_call_ref(*type_index),
-
             Operator::TryTable { try_table } => self.try_table(try_table),
             Operator::Throw { tag_index } => self.throw(*tag_index),
             Operator::ThrowRef => self.throw_ref(),
-
-            Operator::ContNew { cont_type_index } => self.cont_new(*cont_type_index),
-            Operator::ContBind { argument_index, result_index } => {
-                self.cont_bind(*argument_index, *result_index);
-            }
-            Operator::Suspend { tag_index } => self.suspend(*tag_index),
-            Operator::Resume { cont_type_index, resume_table } => {
-                self.resume(*cont_type_index, resume_table);
-            }
-            Operator::ResumeThrow { cont_type_index, tag_index, resume_table } => {
-                self.resume_throw(*cont_type_index, *tag_index, resume_table);
-            }
-            Operator::ResumeThrowRef { cont_type_index, resume_table } => {
-                self.resume_throw_ref(*cont_type_index, resume_table);
-            }
-            Operator::Switch { cont_type_index, tag_index } => {
-                self.switch(*cont_type_index, *tag_index);
-            }
 
             Operator::Drop => drop(self.pop()),
             Operator::Select => self.select(None),
@@ -100,13 +70,15 @@ impl Translator<'_> {
             Operator::TableSet { table } => self.table_set(*table),
             Operator::TableSize { table } => self.table_size(*table),
             Operator::TableGrow { table } => self.table_grow(*table),
-            Operator::TableFill { table } => self.table_fill(*table),
+            Operator::TableFill { table } => self.bulk(Builtin::table_fill, u64::from(*table)),
             Operator::TableCopy { dst_table, src_table } => {
-                self.table_copy(*dst_table, *src_table);
+                self.bulk(Builtin::table_copy, pair(*dst_table, *src_table));
             }
-            Operator::TableInit { elem_index, table } => self.table_init(*elem_index, *table),
-            Operator::ElemDrop { elem_index } => self.elem_drop(*elem_index),
-            _ => return false,
+            Operator::TableInit { elem_index, table } => {
+                self.bulk(Builtin::table_init, pair(*table, *elem_index));
+            }
+            Operator::ElemDrop { elem_index } => self.drop_segment(Builtin::elem_drop, *elem_index),
+            _ => return self.calls(op),
         }
         true
     }
@@ -144,8 +116,10 @@ impl Translator<'_> {
             Operator::MemoryGrow { mem } => self.memory_grow(*mem),
             Operator::MemoryCopy { dst_mem, src_mem } => self.memory_copy(*dst_mem, *src_mem),
             Operator::MemoryFill { mem } => self.memory_fill(*mem),
-            Operator::MemoryInit { data_index, mem } => self.memory_init(*data_index, *mem),
-            Operator::DataDrop { data_index } => self.data_drop(*data_index),
+            Operator::MemoryInit { data_index, mem } => {
+                self.bulk(Builtin::memory_init, pair(*mem, *data_index));
+            }
+            Operator::DataDrop { data_index } => self.drop_segment(Builtin::data_drop, *data_index),
             _ => return false,
         }
         true

@@ -1,16 +1,14 @@
 //! Exceptions.
 //!
-//! A call inside a `try_table` is a `try_call`: its exception table names, for
-//! each clause of the `try_table`s around it from the inside out, the block
-//! where such an exception continues. That block gets the exception, takes its
-//! values out and branches to the clause's label. Nothing of this is executed
-//! unless something is thrown.
+//! A call inside a `try_table` is a `try_call`. Its exception table names a landing block for each
+//! clause of the `try_table`s around it, from the inside out. The landing block gets the exception,
+//! reads its values and branches to the label of the clause. None of this is executed unless an
+//! exception is thrown.
 
-use super::call::Callee;
-use super::owned::Caught;
-use super::{Translator, clif_type, trap};
-use crate::pointers::program_value;
-use crate::signature;
+use super::Translator;
+use super::call::CallTarget;
+use crate::codegen::stack_map::Caught;
+use crate::emit::{clif_type, program_value, signature, trap};
 use cranelift_codegen::ir::{
     Block, BlockArg, BlockCall, ExceptionTable, ExceptionTableData, ExceptionTableItem,
     ExceptionTag, InstBuilder, MemFlagsData, SigRef, Value, types::*,
@@ -23,11 +21,10 @@ use std::rc::Rc;
 use wasmparser::Catch;
 
 /// The handlers of a `try_table`.
-pub(crate) struct Handlers {
-    /// Where its clauses continue.
+pub(super) struct Handlers {
     landings: Vec<Block>,
-    /// The clauses that an exception in it can reach, from the inside out: of
-    /// several with the same tag the first, and none after one for all.
+    /// The clauses that an exception can reach, from the inside out: the first for each tag, and
+    /// none after a clause for all exceptions.
     reachable: Rc<[Handler]>,
 }
 
@@ -35,31 +32,31 @@ pub(crate) struct Handlers {
 struct Handler {
     /// The tag, or none for all exceptions.
     tag: Option<u32>,
-    /// Where it continues; its parameter is the exception.
+    /// The landing block, whose parameter is the exception.
     landing: Block,
-    /// The number of what it catches, by which the runtime knows it.
+    /// The number of the handler in the function.
     number: u32,
 }
 
 const EXN: ValType = ValType::Ref(RefType::EXNREF);
 
 impl Translator<'_> {
-    /// Makes the blocks where exceptions continue, and continues behind them. The
-    /// topmost operands are those of the body, and not there any more when one does.
-    pub(crate) fn open_handlers(&mut self, catches: &[Catch], params: usize) {
+    /// Makes the landing blocks of a `try_table`, and continues after them. The topmost operands
+    /// belong to the body, and are gone when an exception lands.
+    pub(super) fn open_handlers(&mut self, catches: &[Catch], params: usize) {
         let body = self.builder.create_block();
         self.jump(body, &[]);
         let operands = self.stack.split_off(self.stack.len() - params);
-        let known = self.known();
+        let cached = self.cached();
         let handlers = catches.iter().map(|catch| self.landing(catch)).collect();
-        self.set_known(known);
+        self.set_cached(cached);
         self.stack.extend(operands);
         self.push_handlers(handlers);
         self.enter_sealed(body);
     }
 
-    /// After the end of a `try_table` nothing leads to its handlers any more.
-    pub(crate) fn close_handlers(&mut self) {
+    /// Ends a `try_table`: later code does not reach its handlers.
+    pub(super) fn close_handlers(&mut self) {
         let Handlers { landings, .. } = self.handlers.pop().expect("opened with the block");
         landings.into_iter().for_each(|landing| self.builder.seal_block(landing));
     }
@@ -86,8 +83,8 @@ impl Translator<'_> {
         let exception = self.builder.append_block_param(landing, I64);
         self.declare(exception, EXN);
         self.builder.switch_to_block(landing);
-        self.find_fuel();
-        self.find_running();
+        self.reload_fuel();
+        self.reload_at_landing();
         let number = self.caught(tag, 0);
         let height = self.stack.len();
         if let Some(tag) = tag {
@@ -96,23 +93,21 @@ impl Translator<'_> {
         if with_reference {
             self.push(exception);
         }
-        self.find_running();
+        self.reload_at_landing();
         self.branch_to(label);
         self.stack.truncate(height);
         Handler { tag, landing, number }
     }
 
-    /// A number for a handler. Of the operands, the topmost ones are not there any more
-    /// when an exception continues there.
+    /// Numbers a handler. The topmost operands are gone when an exception lands.
     fn caught(&mut self, tag: Option<u32>, topmost: usize) -> u32 {
         let kept = self.owned_below(topmost);
         self.caught.push(Caught { tag, kept });
         self.caught.len() as u32 - 1
     }
 
-    /// Makes a block where any exception continues that what follows throws; the
-    /// block's parameter is the exception. The topmost operands are not there any more
-    /// when one does.
+    /// Makes a landing block for every exception that the following code throws. Its parameter is
+    /// the exception. The topmost operands are gone when an exception lands.
     pub(crate) fn open_cleanup(&mut self, topmost: usize) -> Block {
         let landing = self.builder.create_block();
         self.builder.set_cold_block(landing);
@@ -123,7 +118,7 @@ impl Translator<'_> {
         landing
     }
 
-    /// What follows no longer leads there.
+    /// Ends the code that [`open_cleanup`](Self::open_cleanup) guards.
     pub(crate) fn close_cleanup(&mut self) {
         self.handlers.pop().expect("opened before");
     }
@@ -134,8 +129,8 @@ impl Translator<'_> {
         let layout = self.exception_layout(tag);
         for (&ty, &offset) in ty.params().iter().zip(&layout.offsets) {
             let flags = program_value(MemFlagsData::new().with_notrap());
-            let value = self.builder.ins().load(clif_type(ty), flags, exception, offset as i32);
-            let value = self.deliver_stack(value, ty);
+            let value = self.ins().load(clif_type(ty), flags, exception, offset as i32);
+            let value = self.take_from_exception(value, ty);
             self.push_typed(value, ty);
         }
     }
@@ -144,9 +139,8 @@ impl Translator<'_> {
         self.env.objects[self.env.info.tags[tag as usize] as usize].clone()
     }
 
-    /// The exception table of a call that returns to a block whose parameters
-    /// are the results.
-    pub(crate) fn exception_table(&mut self, signature: SigRef, next: Block) -> ExceptionTable {
+    /// The exception table of a call that returns to a block whose parameters are the results.
+    pub(super) fn exception_table(&mut self, signature: SigRef, next: Block) -> ExceptionTable {
         let dfg = &mut self.builder.func.dfg;
         let results = dfg.signatures[signature].returns.len();
         let returned = (0..results as u32).map(BlockArg::TryCallRet);
@@ -166,19 +160,19 @@ impl Translator<'_> {
         dfg.exception_tables.push(table)
     }
 
-    /// Emits something as if no `try_table` were around it.
+    /// Emits code as if no `try_table` were around it.
     pub(crate) fn without_handlers(&mut self, emit: impl FnOnce(&mut Self)) {
         let handlers = std::mem::take(&mut self.handlers);
         emit(self);
         self.handlers = handlers;
     }
 
-    pub fn throw(&mut self, tag: u32) {
+    pub(super) fn throw(&mut self, tag: u32) {
         let object = self.new_exception(tag);
         self.throw_object(object);
     }
 
-    /// A new exception with the topmost operands as its values.
+    /// Makes a new exception with the topmost operands as its values.
     pub(crate) fn new_exception(&mut self, tag: u32) -> Value {
         let env = self.env;
         let ty = env.info.tag_type(tag);
@@ -187,16 +181,16 @@ impl Translator<'_> {
         let object = self.allocate(env.info.tags[tag as usize], layout.size);
         let identity = self.load_constant(self.context, env.layout.tag(tag));
         let flags = MemFlagsData::new().with_notrap();
-        self.builder.ins().store(flags, identity, object, EXCEPTION_TAG as i32);
+        self.ins().store(flags, identity, object, EXCEPTION_TAG as i32);
         for (value, offset) in values.into_iter().zip(layout.offsets) {
-            self.builder.ins().store(flags, value, object, offset as i32);
+            self.ins().store(flags, value, object, offset as i32);
         }
         object
     }
 
-    pub fn throw_ref(&mut self) {
+    pub(super) fn throw_ref(&mut self) {
         let exception = self.pop();
-        self.builder.ins().trapz(exception, trap(TrapCode::NullExceptionReference));
+        self.ins().trapz(exception, trap(TrapCode::NullExceptionReference));
         self.throw_object(exception);
     }
 
@@ -211,10 +205,10 @@ impl Translator<'_> {
         let signature = signature::builtin_stub(CallConv::Tail);
         let signature = self.builder.import_signature(signature);
         match self.handlers.is_empty() {
-            true => self.plain_call(Callee::Indirect(signature, stub), &args),
-            false => self.guarded_call(Callee::Indirect(signature, stub), &args),
+            true => self.plain_call(CallTarget::Indirect(signature, stub), &args),
+            false => self.guarded_call(CallTarget::Indirect(signature, stub), &args),
         };
-        // The stub does not return here.
-        self.builder.ins().trap(trap(TrapCode::Unreachable));
+        // The stub does not return.
+        self.ins().trap(trap(TrapCode::Unreachable));
     }
 }

@@ -1,14 +1,14 @@
-//! Fuel: what is executed is counted.
+//! Fuel: counts what a function executes.
 //!
-//! Every operator costs one unit, but those that only give the code its structure;
-//! instructions that move much cost more, by how much they move. That is paid before they
-//! run, and one for which there is not enough fuel does not run. The units of a straight
-//! line are paid where it ends, or before the first call in it of a function of the module:
-//! then also for what follows the calls, whether they return or not. What comes before an `if` is paid in its arms. So
-//! the same program always pays the same, on every machine, and seldom.
+//! Every operator costs one unit, except those that only give code its structure. Instructions that
+//! move many bytes or elements cost more, in proportion to the amount. These are paid before they
+//! run, and do not run if the fuel does not suffice. The units of a straight line are paid at its
+//! end, or before its first call of a function of the module: then they include the code after the
+//! calls, whether the calls return or not. The code before an `if` is paid in its arms. So a
+//! program pays rarely, and always the same, on every machine.
 //!
 //! ```text
-//!     4 units, if           nothing is paid
+//!     4 units, if           pays nothing
 //!       1 unit              pays 5
 //!     else
 //!       4 units, call       pays 4 + 4 + 4 + 1
@@ -17,71 +17,70 @@
 //!     end
 //! ```
 //!
-//! What is left stands in the store. A function with a loop has it in a variable, which
-//! is put back before every call and taken again after it; else the loop would have to
-//! wait for memory. A function without loops changes it in place: it pays at few
-//! places, and would otherwise move it about at every call.
+//! The store holds what is left. A function with a loop keeps it in a variable, which it writes
+//! back before every call and reloads afterwards; otherwise the loop would wait for memory. A
+//! function without loops changes it in place, since it pays in few places and would move the
+//! variable at every call.
 //!
-//! Whether anything is left is looked at where a function [looks](super::interruption)
-//! whether it is to stop. What is below zero then was used before it was noticed, and is
-//! paid with the next fuel.
+//! Functions check the fuel where they [poll](super::interruption). Fuel below zero was used before
+//! the check noticed, and the next fuel pays for it.
 
 use super::Translator;
+use super::contents::{Contents, calls};
 use crate::emit::record::{Records, store};
-use crate::handlers::Contents;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::immediates::Imm64;
 use cranelift_codegen::ir::{Inst, InstBuilder, InstructionData, Value, types::*};
 use cranelift_frontend::Variable;
 use wasmparser::Operator;
 
-/// How many bytes of memories cost a unit, as a power of two.
+/// The bytes of memories that cost a unit, as a power of two.
 const BYTES: i64 = 6;
-/// How many elements of tables and arrays do.
+/// The elements of tables and arrays that cost a unit, as a power of two.
 const ELEMENTS: i64 = 3;
 
-/// What a function knows of its fuel.
+/// The fuel of a function, during its translation.
 #[derive(Default)]
 pub(crate) struct Fuel {
-    /// What is left, in a function with a loop.
+    /// The fuel that is left, in a function with a loop.
     left: Option<Variable>,
-    /// How much of the straight line so far is not paid yet.
+    /// The units of the current straight line that are not paid yet.
     unpaid: i64,
-    /// The constant that was paid before a call of this line. What follows is added to it.
+    /// The constant that was paid before a call in this line. Later units are added to it.
     ahead: Option<Inst>,
 }
 
-/// What is to be paid for an operator.
 struct Cost {
     units: i64,
-    /// How many of what the topmost operand counts cost a unit, as a power of two.
+    /// If the topmost operand counts bytes or elements: how many of them cost a unit, as a power of
+    /// two.
     counted: Option<i64>,
 }
 
 impl Translator<'_> {
-    /// Takes the fuel out of the store, if the function has it in a variable.
-    pub(crate) fn declare_fuel(&mut self, contents: &Contents) {
-        if self.env.fuel && contents.has_loops {
+    /// Loads the fuel, if the function keeps it in a variable.
+    pub(super) fn declare_fuel(&mut self, contents: &Contents) {
+        if self.env.modes.fuel && contents.has_loops {
             self.fuel.left = Some(self.builder.declare_var(I64));
-            self.find_fuel();
+            self.reload_fuel();
         }
     }
 
-    /// Counts an operator that is valid and about to be translated.
-    pub(crate) fn count(&mut self, operator: &Operator<'_>) {
-        if !self.env.fuel {
+    /// Counts a valid operator before it is translated.
+    pub(super) fn count_fuel(&mut self, operator: &Operator<'_>) {
+        if !self.env.modes.fuel {
             return;
         }
         if !self.is_reachable() {
-            // What is paid ahead is for a line that has ended.
+            // The line that was paid ahead has ended.
             (self.fuel.unpaid, self.fuel.ahead) = (0, None);
             return;
         }
         let Cost { units, counted } = cost(operator);
         self.fuel.unpaid += units;
         if matches!(operator, Operator::If { .. }) && self.fuel.ahead.is_none() {
-            // It is paid in both arms.
-        } else if self.is_plain_call(operator) {
+            // Both arms pay.
+        } else if self.continues_line(operator) {
             self.pay_ahead();
         } else if ends_line(operator) {
             self.pay();
@@ -91,23 +90,23 @@ impl Translator<'_> {
         }
     }
 
-    /// Pays for the length of an instruction that moves much, and stops before it runs if
-    /// there is not enough.
+    /// Pays for the length of an instruction that moves many bytes or elements. Stops before it
+    /// runs if the fuel does not suffice.
     fn pay_for_length(&mut self, shift: i64) {
         let count = *self.stack.last().expect("the number of bytes or elements");
         if self.constant(count).is_some_and(|count| count >> shift == 0) {
             return;
         }
         let count = self.widen(count);
-        let units = self.builder.ins().ushr_imm_u(count, shift);
+        let units = self.ins().ushr_imm_u(count, shift);
         self.take_fuel(units);
-        self.look_for_fuel();
+        self.poll_fuel();
     }
 
-    /// Whether an operator calls a function after which the straight line goes on, and
-    /// nothing else does: no handler of an exception. One that is imported may be the host's,
-    /// which sees what is left.
-    fn is_plain_call(&self, operator: &Operator<'_>) -> bool {
+    /// Whether an operator calls a function, and only the straight line continues after the call:
+    /// no handler of an exception. An imported function may belong to the host, which can read the
+    /// fuel.
+    fn continues_line(&self, operator: &Operator<'_>) -> bool {
         let is_call = match operator {
             Operator::Call { function_index } => {
                 *function_index >= self.env.info.imported_functions
@@ -118,36 +117,36 @@ impl Translator<'_> {
         is_call && self.handlers.is_empty()
     }
 
-    /// What is not paid where an `if` begins: each of its arms pays it.
-    pub(crate) fn unpaid(&self) -> i64 {
+    /// The unpaid units at the start of an `if`, which both arms pay.
+    pub(super) fn unpaid(&self) -> i64 {
         self.fuel.unpaid
     }
 
-    /// An arm of an `if` begins.
-    pub(crate) fn set_unpaid(&mut self, units: i64) {
+    /// Starts an arm of an `if`.
+    pub(super) fn set_unpaid(&mut self, units: i64) {
         self.fuel.unpaid = units;
     }
 
     /// Pays for the straight line so far.
-    pub(crate) fn pay(&mut self) {
+    pub(super) fn pay(&mut self) {
         let units = std::mem::take(&mut self.fuel.unpaid);
         match self.fuel.ahead.take() {
             Some(paid) => self.pay_more(paid, units),
             None if units > 0 => {
-                let units = self.builder.ins().iconst(I64, units);
+                let units = self.ins().iconst(I64, units);
                 self.take_fuel(units);
             }
             None => {}
         }
     }
 
-    /// Pays for the straight line so far, and for what will follow in it.
+    /// Pays for the straight line so far, and later also for the rest of it.
     fn pay_ahead(&mut self) {
         if self.fuel.ahead.is_some() {
             return;
         }
         let units = std::mem::take(&mut self.fuel.unpaid);
-        let units = self.builder.ins().iconst(I64, units);
+        let units = self.ins().iconst(I64, units);
         self.fuel.ahead = self.builder.func.dfg.value_def(units).inst();
         self.take_fuel(units);
     }
@@ -156,13 +155,13 @@ impl Translator<'_> {
     fn pay_more(&mut self, paid: Inst, units: i64) {
         match &mut self.builder.func.dfg.insts[paid] {
             InstructionData::UnaryImm { imm, .. } => *imm = Imm64::new(imm.bits() + units),
-            other => unreachable!("{other:?} is no constant"),
+            other => unreachable!("{other:?} is not a constant"),
         }
     }
 
     fn take_fuel(&mut self, units: Value) {
         let left = self.fuel_left();
-        let left = self.builder.ins().isub(left, units);
+        let left = self.ins().isub(left, units);
         match self.fuel.left {
             Some(variable) => self.builder.def_var(variable, left),
             None => self.set_fuel(left),
@@ -184,16 +183,16 @@ impl Translator<'_> {
         self.set(store, store::FUEL, left);
     }
 
-    /// Puts the fuel back into the store, before something that may look at it.
-    pub(crate) fn put_fuel_back(&mut self) {
+    /// Writes the fuel back to the store, before code that may read it.
+    pub(super) fn write_fuel_back(&mut self) {
         if let Some(variable) = self.fuel.left {
             let left = self.builder.use_var(variable);
             self.set_fuel(left);
         }
     }
 
-    /// Finds out anew how much fuel there is, after something that may have used some.
-    pub(crate) fn find_fuel(&mut self) {
+    /// Reloads the fuel, after code that may have used some.
+    pub(crate) fn reload_fuel(&mut self) {
         if let Some(variable) = self.fuel.left {
             let store = self.store_context();
             let left = self.get(store, store::FUEL);
@@ -202,9 +201,9 @@ impl Translator<'_> {
     }
 
     /// Whether the fuel is used up.
-    pub(crate) fn is_out_of_fuel(&mut self) -> Value {
+    pub(super) fn is_out_of_fuel(&mut self) -> Value {
         let left = self.fuel_left();
-        self.builder.ins().icmp_imm_s(IntCC::SignedLessThan, left, 0)
+        self.ins().icmp_imm_s(IntCC::SignedLessThan, left, 0)
     }
 }
 
@@ -227,11 +226,11 @@ fn cost(operator: &Operator<'_>) -> Cost {
     Cost { units, counted }
 }
 
-/// Whether something else than the next operator may be executed after this one, or
-/// before the next one.
+/// Whether control may leave this operator for anything but the next one, or reach the next one
+/// from elsewhere.
 fn ends_line(operator: &Operator<'_>) -> bool {
     use Operator::*;
-    crate::handlers::calls(operator)
+    calls(operator)
         || matches!(
             operator,
             Loop { .. }

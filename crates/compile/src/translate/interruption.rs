@@ -1,8 +1,8 @@
-//! Check points: where a function looks whether it is to stop.
+//! Polls for interruption and for fuel.
 //!
-//! The instance has a word with its own address in it, until somebody wants its
-//! functions to stop and writes another. So a check point is one comparison of memory
-//! with a register that the function needs anyway, and a branch that is not taken:
+//! Each instance has a word that holds its own address, until another thread wants its functions to
+//! stop and writes zero. A poll compares this word with a register that the function needs anyway,
+//! and has a branch that is rarely taken:
 //!
 //! ```text
 //!     cmp context, [context + go_on]
@@ -11,31 +11,29 @@
 //!                                                jmp back
 //! ```
 //!
-//! The stub that is called then preserves every register, so that values need not be
-//! kept out of any. It is a call like any other for the collector.
+//! The stub `pause` preserves every register, so values can stay in all of them. For the collector
+//! it is a call like any other.
 //!
-//! There is a check point at the head of every loop, and at the beginning of every
-//! function but those that do [little](crate::brief) and that the host cannot call. One that
-//! calls very many of these looks [in between](super::unseen). So nothing runs for long without
-//! coming to one: between two of them lies no more than the straight line of a function, not
-//! much of the functions that it calls and that do little, and the instructions of the runtime,
-//! which look by themselves.
+//! Every loop polls at its head. Every function polls on entry, except those with [bounded
+//! work](crate::driver::bounded_work) that the host cannot call. A function that calls very many of
+//! these polls [between the calls](super::unpolled_calls). So nothing runs for long without a poll.
+//! Between two polls there is at most a straight line of code, a bounded amount of work in callees,
+//! and builtins of the runtime, which poll themselves.
 
 use super::Translator;
-use super::call::Callee;
+use super::call::CallTarget;
+use super::contents::Contents;
 use crate::emit::record::{Records, instance, store};
-use crate::handlers::Contents;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value};
 use wasmparser::FunctionBody;
 
-/// How many bytes the body of a function has at most that does not look when it begins in any
-/// case, since it calls nothing.
+/// A function with a body of at most this many bytes never polls on entry if it calls nothing.
 pub(super) const SHORT: usize = 64;
 
 impl Translator<'_> {
-    /// A check point at the beginning of a function, if it needs one.
-    pub(crate) fn check_point_at_entry(
+    /// Polls on entry to a function that needs it.
+    pub(super) fn poll_at_entry(
         &mut self,
         function: u32,
         contents: &Contents,
@@ -43,42 +41,41 @@ impl Translator<'_> {
     ) {
         let calls = contents.calls || contents.switches;
         let is_short = !calls && body.as_bytes().len() <= SHORT;
-        if !is_short && !self.is_brief(function) {
-            self.look_for_interruption();
+        if !is_short && !self.has_bounded_work(function) {
+            self.poll_interruption();
         }
         if !is_short {
-            self.look_for_fuel();
+            self.poll_fuel();
         }
     }
 
-    /// Whether a function does little, and nobody but functions that look calls it. The host,
-    /// which may call it if it is a value, does not look.
-    fn is_brief(&self, function: u32) -> bool {
+    /// Whether the work of a function is bounded, and all its callers poll. The host does not poll,
+    /// and may call any function that is a value.
+    fn has_bounded_work(&self, function: u32) -> bool {
         let info = self.env.info;
         let number = function.checked_sub(info.imported_functions);
-        let work = number.and_then(|number| *self.env.brief.get(number as usize)?);
+        let work = number.and_then(|number| *self.env.bounded_work.get(number as usize)?);
         work.is_some() && info.func_refs[function as usize] == u32::MAX
     }
 
-    /// Looks whether the function is to stop, if it can be interrupted, and whether it
-    /// has fuel, if that is counted.
-    pub(crate) fn check_point(&mut self) {
-        self.look_for_interruption();
-        self.look_for_fuel();
+    /// Polls for interruption and for fuel, as far as the target has them enabled.
+    pub(super) fn poll(&mut self) {
+        self.poll_interruption();
+        self.poll_fuel();
     }
 
-    pub(super) fn look_for_interruption(&mut self) {
-        if self.env.interruption {
+    pub(super) fn poll_interruption(&mut self) {
+        if self.env.modes.interruption {
             let context = self.running_context();
             let word = self.get(context, instance::GO_ON);
-            // In this order the load is a part of the comparison.
-            let stops = self.builder.ins().icmp(IntCC::NotEqual, context, word);
+            // In this order, Cranelift folds the load into the comparison.
+            let stops = self.ins().icmp(IntCC::NotEqual, context, word);
             self.pause_if(stops);
         }
     }
 
-    pub(super) fn look_for_fuel(&mut self) {
-        if self.env.fuel {
+    pub(super) fn poll_fuel(&mut self) {
+        if self.env.modes.fuel {
             let stops = self.is_out_of_fuel();
             self.pause_if(stops);
         }
@@ -86,7 +83,7 @@ impl Translator<'_> {
 
     fn pause_if(&mut self, stops: Value) {
         let [stop, next] = [self.cold_block(), self.builder.create_block()];
-        self.builder.ins().brif(stops, stop, &[], next, &[]);
+        self.ins().brif(stops, stop, &[], next, &[]);
         self.enter_sealed(stop);
         self.pause();
         self.jump(next, &[]);
@@ -98,7 +95,7 @@ impl Translator<'_> {
         let store = self.get(context, instance::STORE);
         let stub = self.get(store, store::PAUSE);
         let signature = self.pause_signature();
-        self.plain_call(Callee::Indirect(signature, stub), &[store]);
-        self.find_fuel();
+        self.plain_call(CallTarget::Indirect(signature, stub), &[store]);
+        self.reload_fuel();
     }
 }

@@ -1,58 +1,60 @@
-//! From the operators of one function body to Cranelift IR.
+//! The translator: from the operators of a function body to Cranelift IR.
 //!
-//! The operand stack of WebAssembly is a stack of Cranelift values here, its
-//! locals are Cranelift variables, and [`dispatch`] calls one function for
-//! each operator, in the file of its chapter.
+//! The operand stack of WebAssembly is a stack of Cranelift values here, and its locals are
+//! Cranelift variables. [`dispatch`] calls one function for each operator, in the file of its
+//! chapter. Instructions that switch stacks are not here: the [`design`](crate::design) folder has
+//! them, made from [`verbs`](crate::verbs).
 
-mod admitted;
-mod bind;
+mod blocks;
 mod bulk;
 pub(crate) mod call;
-mod cases;
-mod continuation;
+pub(crate) mod contents;
 mod control;
+mod current_stack;
 mod dispatch;
 mod exception;
 mod fuel;
 mod gc;
-mod homes;
 mod interruption;
-mod live_references;
+mod linear;
+mod locals_in_memory;
 mod memory;
 mod null;
 mod numeric;
+mod on_top;
 mod operands;
-pub(crate) mod owned;
+mod operator_coverage;
+mod owned;
 mod reference;
-mod running;
+mod reference_liveness;
 mod simd;
-pub(crate) mod stack_reference;
-pub(crate) mod switching;
 mod table;
 mod trace;
-mod unseen;
+mod unpolled_calls;
 mod variable;
 
 use crate::CompileError;
 use crate::budget::Budget;
-use crate::design::call::{Recognised, Surroundings};
-pub(crate) use crate::design::first_class::on_top::{Entered, OnTop};
-use crate::emit::open_function;
+use crate::codegen::Translated;
+use crate::codegen::stack_map::Caught;
 use crate::emit::record::{Records, instance};
 use crate::emit::transfer::Transfer;
-use crate::environment::Environment;
-use crate::{handlers, signature};
+use crate::emit::{clif_type, constant_flags, open_function, signature};
+use crate::module::Environment;
+use contents::Contents;
 use control::Control;
 use cranelift_codegen::entity::EntitySet;
 use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, Value, types::*};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
-use homes::{Home, Homes};
+pub(crate) use current_stack::Cached;
+use locals_in_memory::{LocalSlot, LocalSlots};
+pub(crate) use on_top::Entered;
+use on_top::OnTop;
 use operands::Operands;
-use owned::{Caught, Owned};
+use owned::Owned;
 use ropewalk_abi::signature::param_places;
-use ropewalk_abi::{TrapCode, ValType};
-pub(crate) use running::Known;
-use wasmparser::{FuncValidator, FunctionBody, OperatorsReader, ValidatorResources};
+use ropewalk_abi::{FuncType, ValType};
+use wasmparser::{FuncValidator, FunctionBody, Operator, OperatorsReader, ValidatorResources};
 
 /// The state of translating one function.
 pub(crate) struct Translator<'a> {
@@ -61,172 +63,95 @@ pub(crate) struct Translator<'a> {
     /// The operand stack. A `v128` is always an `I8X16` here.
     pub stack: Operands,
     controls: Vec<Control>,
-    /// How many blocks deep we are in code that cannot be reached.
+    /// How many blocks deep the translation is in unreachable code.
     unreachable_depth: usize,
     reachable: bool,
     locals: Vec<Local>,
-    /// Where they are in memory, if they are there.
-    homes: Homes,
-    /// Which of them are used, and whether they are kept in memory.
-    used: UsedLocals<'a>,
-    /// What compiling may still take.
+    local_slots: LocalSlots,
+    used_locals: UsedLocals<'a>,
     budget: &'a mut Budget,
-    /// The context of the instance, the function's first argument.
+    /// The context of the instance, the first argument of the function.
     pub context: Value,
     caches: call::CallCaches,
     /// What travels with the next switch.
-    traced: trace::Traced,
+    pub traced: trace::Traced,
     /// The handlers of the `try_table`s around, the innermost last.
     handlers: Vec<exception::Handlers>,
-    /// What runs, if the function switches between stacks.
-    running: Option<running::Running>,
-    /// How it ends, if it runs on top of a suspended stack.
-    pub(crate) on_top: Option<OnTop>,
-    /// The values that are listed at calls: those that the collector follows, and functions
-    /// where all pointers are.
+    /// The running stack, if the function switches between stacks.
+    running: Option<current_stack::CurrentStack>,
+    /// How the function ends, if it runs on top of a suspended stack.
+    on_top: Option<OnTop>,
+    /// The values that stack maps list: those that the collector follows, and functions where all
+    /// pointers are listed.
     references: EntitySet<Value>,
     /// The values that are known to be pointers of the engine.
-    pointers: Vec<Value>,
-    /// Whether null is used.
+    pub pointers: Vec<Value>,
     has_nulls: bool,
-    /// What dies with its frame.
     owned: Owned,
-    /// What the exception handlers catch, by their numbers.
+    /// What each exception handler catches, by number.
     caught: Vec<Caught>,
-    /// What it may still execute.
     fuel: fuel::Fuel,
-    /// What was called since it has looked whether it is to stop.
-    unseen: unseen::Unseen,
+    unpolled: unpolled_calls::Unpolled,
 }
 
-/// What is translated.
-pub(crate) struct Input<'a, 'b> {
-    pub body: &'b FunctionBody<'b>,
+/// The body to translate.
+#[derive(Clone, Copy)]
+pub(crate) struct Input<'a> {
+    pub function: u32,
+    pub body: &'a FunctionBody<'a>,
     pub entered: Entered,
-    pub used: UsedLocals<'a>,
+    pub used_locals: UsedLocals<'a>,
 }
 
 /// The locals that a body uses.
 #[derive(Clone, Copy)]
 pub(crate) struct UsedLocals<'a> {
     /// Their indices, in order.
-    pub used: &'a [u32],
+    pub indices: &'a [u32],
     /// Whether they are kept in memory.
     pub are_in_memory: bool,
 }
 
-/// A local.
 #[derive(Clone, Copy)]
 struct Local {
-    place: Place,
+    location: LocalLocation,
     ty: ValType,
 }
 
 /// Where a local is.
 #[derive(Clone, Copy)]
-enum Place {
+enum LocalLocation {
     Variable(Variable),
-    Home(Home),
+    Memory(LocalSlot),
     /// Nowhere: the body does not use it.
     Unused,
 }
 
-/// Validates a body and translates it into `func`, in one pass over it. Returns what
-/// its exception handlers catch, and which values are pointers of the engine.
-pub(crate) fn translate<'a>(
-    env: &'a Environment<'a>,
-    builder_context: &'a mut FunctionBuilderContext,
-    func: &'a mut ir::Function,
-    validator: &mut FuncValidator<ValidatorResources>,
-    input: Input<'a, '_>,
-    budget: &'a mut Budget,
-) -> Result<(Vec<Caught>, Vec<Value>), CompileError> {
-    let Input { body, entered, used } = input;
-    let ty = env.info.function_type(validator.index()).clone();
-    func.signature = match entered {
-        Entered::ByCall => signature::wasm(&ty),
-        Entered::OnTop { .. } => signature::on_top_thunk(),
-    };
-    let builder = FunctionBuilder::new(func, builder_context);
-    let mut translator = Translator::new(env, builder, used, budget);
-    let contents = match env.has_continuations || env.interruption || env.fuel {
-        true => handlers::contents(&env.operations, body),
-        false => handlers::Contents::default(),
-    };
-    translator.enter_function(&ty, entered, &contents);
-    translator.declare_running(&contents);
-    translator.declare_fuel(&contents);
-
-    let mut reader = read_locals(&mut translator, validator, body)?;
-    translator.check_point_at_entry(validator.index(), &contents, body);
-    let mut around = Surroundings::new(&env.operations, env.subtyping());
-    while !reader.eof() {
-        let offset = reader.original_position();
-        translator.builder.set_srcloc(ir::SourceLoc::new(offset as u32));
-        let operator = reader.read()?;
-        let is_stack = env.has_stackrefs && is_top_stackref(env, validator);
-        validator.op(offset, &operator)?;
-        translator.count(&operator);
-        translator.look_before(&operator);
-        match around.recognise(offset, &operator, &reader)? {
-            Recognised::Ordinary if is_stack && translator.linear(&operator) => {}
-            Recognised::Ordinary => {
-                if !translator.operator(&operator) {
-                    let message = format!("the instruction {operator:?} is not supported");
-                    return Err(CompileError::Refused { offset, message });
-                }
-            }
-            Recognised::OpensForm => translator.open_form(&operator),
-            Recognised::Call(call) => translator.operation_call(&call),
-        }
-        translator.look_after(&operator);
-        translator.keep_operands();
-        translator.charge_listed()?;
-    }
-    reader.finish()?;
-    translator.charge_live_references()?;
-    Ok(translator.finish())
-}
-
-/// Whether a first-class stack is on top of the operand stack.
-fn is_top_stackref(env: &Environment<'_>, validator: &FuncValidator<ValidatorResources>) -> bool {
-    let top = validator.get_operand_type(0).flatten();
-    top.is_some_and(|ty| env.subtyping().is_stackref(ty))
-}
-
-/// Reads the locals of a body, which come before its operators.
-fn read_locals<'b>(
-    translator: &mut Translator<'_>,
-    validator: &mut FuncValidator<ValidatorResources>,
-    body: &FunctionBody<'b>,
-) -> wasmparser::Result<OperatorsReader<'b>> {
-    let mut locals = body.get_locals_reader()?;
-    for _ in 0..locals.get_count() {
-        let offset = locals.original_position();
-        let (count, ty) = locals.read()?;
-        validator.define_locals(offset, count, ty)?;
-        translator.declare_locals(count, crate::convert::val_type(ty));
-    }
-    Ok(OperatorsReader::new(locals.get_binary_reader()))
-}
-
 impl<'a> Translator<'a> {
-    fn new(
+    /// Opens a function: its parameters become the first locals.
+    pub(crate) fn begin(
         env: &'a Environment<'a>,
-        builder: FunctionBuilder<'a>,
-        used: UsedLocals<'a>,
+        builder_context: &'a mut FunctionBuilderContext,
+        func: &'a mut ir::Function,
+        input: &Input<'a>,
+        contents: &Contents,
         budget: &'a mut Budget,
     ) -> Self {
-        Translator {
+        let ty = env.info.function_type(input.function);
+        func.signature = match input.entered {
+            Entered::ByCall => signature::wasm(ty),
+            Entered::OnTop { .. } => signature::on_top_thunk(),
+        };
+        let mut translator = Translator {
             env,
-            builder,
+            builder: FunctionBuilder::new(func, builder_context),
             stack: Operands::default(),
             controls: Vec::new(),
             unreachable_depth: 0,
             reachable: true,
             locals: Vec::new(),
-            homes: Homes::default(),
-            used,
+            local_slots: LocalSlots::default(),
+            used_locals: input.used_locals,
             budget,
             context: Value::from_u32(0),
             caches: call::CallCaches::default(),
@@ -240,17 +165,15 @@ impl<'a> Translator<'a> {
             owned: Owned::default(),
             caught: Vec::new(),
             fuel: fuel::Fuel::default(),
-            unseen: unseen::Unseen::default(),
-        }
+            unpolled: unpolled_calls::Unpolled::default(),
+        };
+        translator.enter_function(ty, input.entered, contents);
+        translator.declare_running(contents);
+        translator.declare_fuel(contents);
+        translator
     }
 
-    /// Opens the function's body: its parameters become the first locals.
-    fn enter_function(
-        &mut self,
-        ty: &ropewalk_abi::FuncType,
-        entered: Entered,
-        contents: &handlers::Contents,
-    ) {
+    fn enter_function(&mut self, ty: &FuncType, entered: Entered, contents: &Contents) {
         let given = open_function(&mut self.builder);
         self.pointers.extend(&given[..entered.words()]);
         let params = match entered {
@@ -268,6 +191,47 @@ impl<'a> Translator<'a> {
         self.push_function_frame(ty);
     }
 
+    /// Reads the locals of a body, which come before its operators, and polls if the function needs
+    /// that on entry.
+    pub(crate) fn read_locals<'b>(
+        &mut self,
+        validator: &mut FuncValidator<ValidatorResources>,
+        body: &FunctionBody<'b>,
+        contents: &Contents,
+    ) -> wasmparser::Result<OperatorsReader<'b>> {
+        let mut locals = body.get_locals_reader()?;
+        for _ in 0..locals.get_count() {
+            let offset = locals.original_position();
+            let (count, ty) = locals.read()?;
+            validator.define_locals(offset, count, ty)?;
+            self.declare_locals(count, crate::module::convert::val_type(ty));
+        }
+        self.poll_at_entry(validator.index(), contents, body);
+        Ok(OperatorsReader::new(locals.get_binary_reader()))
+    }
+
+    /// Counts fuel and polls, before a valid operator is translated.
+    pub(crate) fn before_operator(&mut self, operator: &Operator<'_>) {
+        self.count_fuel(operator);
+        self.poll_before(operator);
+    }
+
+    /// Polls, and keeps what the frame owns, after an operator was translated.
+    pub(crate) fn after_operator(&mut self, operator: &Operator<'_>) -> Result<(), CompileError> {
+        self.poll_after(operator);
+        self.keep_operands();
+        self.charge_listed()
+    }
+
+    /// Ends the function, when all operators are translated.
+    pub(crate) fn finish(mut self) -> Result<Translated, CompileError> {
+        self.charge_live_references()?;
+        self.clear_late_places();
+        self.separate_nulls();
+        self.builder.finalize(self.env.isa.frontend_config());
+        Ok(Translated { caught: self.caught, pointers: self.pointers })
+    }
+
     fn declare_locals(&mut self, count: u32, ty: ValType) {
         if count == 0 {
             return;
@@ -279,28 +243,21 @@ impl<'a> Translator<'a> {
         }
     }
 
-    fn finish(mut self) -> (Vec<Caught>, Vec<Value>) {
-        self.clear_late_homes();
-        self.separate_nulls();
-        self.builder.finalize(self.env.isa.frontend_config());
-        (self.caught, self.pointers)
-    }
-
     // ---- the operand stack
 
-    pub fn push(&mut self, value: Value) {
+    pub(crate) fn push(&mut self, value: Value) {
         self.stack.push(value);
     }
 
-    /// Pushes a value of a type. If the collector follows such values, it will
-    /// find this one in its frame at every call during which it is needed.
-    pub fn push_typed(&mut self, value: Value, ty: ValType) {
+    /// Pushes a value of a type. If the collector follows such values, stack maps list it at every
+    /// call during which it is needed.
+    pub(crate) fn push_typed(&mut self, value: Value, ty: ValType) {
         self.declare(value, ty);
         self.push(value);
     }
 
-    /// Lets the collector find a value of a type in its frame.
-    pub fn declare(&mut self, value: Value, ty: ValType) {
+    /// Declares the type of a value, so that stack maps list it if they must.
+    fn declare(&mut self, value: Value, ty: ValType) {
         if self.env.is_listed(ty) {
             self.references.insert(value);
             self.builder.declare_value_needs_stack_map(value);
@@ -313,17 +270,19 @@ impl<'a> Translator<'a> {
     /// Declares a local of a type; returns its index.
     fn declare_local(&mut self, ty: ValType) -> u32 {
         let index = self.locals.len() as u32;
-        let is_used = self.used.used.binary_search(&index).is_ok();
-        let place = match self.env.is_stackref(ty) {
-            _ if !is_used => Place::Unused,
-            true if self.used.are_in_memory => Place::Home(self.new_owned_home()),
-            false if self.used.are_in_memory => Place::Home(self.new_home(ty)),
-            _ => Place::Variable(self.declare_variable(ty)),
+        let is_used = self.used_locals.indices.binary_search(&index).is_ok();
+        let location = match self.env.is_stackref(ty) {
+            _ if !is_used => LocalLocation::Unused,
+            true if self.used_locals.are_in_memory => LocalLocation::Memory(self.new_owned_slot()),
+            false if self.used_locals.are_in_memory => {
+                LocalLocation::Memory(self.new_local_slot(ty))
+            }
+            _ => LocalLocation::Variable(self.declare_variable(ty)),
         };
-        if let (Place::Variable(variable), true) = (place, self.env.is_stackref(ty)) {
+        if let (LocalLocation::Variable(variable), true) = (location, self.env.is_stackref(ty)) {
             self.own_local(index, variable);
         }
-        self.locals.push(Local { place, ty });
+        self.locals.push(Local { location, ty });
         index
     }
 
@@ -335,116 +294,93 @@ impl<'a> Translator<'a> {
         variable
     }
 
-    pub fn pop(&mut self) -> Value {
+    pub(crate) fn pop(&mut self) -> Value {
         self.stack.pop().expect("validation keeps the operand stack balanced")
     }
 
     /// Pops two operands, the first one pushed first.
-    pub fn pop2(&mut self) -> (Value, Value) {
+    pub(crate) fn pop2(&mut self) -> (Value, Value) {
         let b = self.pop();
         let a = self.pop();
         (a, b)
     }
 
     /// Pops three operands, the first one pushed first.
-    pub fn pop3(&mut self) -> (Value, Value, Value) {
+    pub(crate) fn pop3(&mut self) -> (Value, Value, Value) {
         let c = self.pop();
         let (a, b) = self.pop2();
         (a, b, c)
     }
 
     /// Pops a `v128` as a vector of another shape.
-    pub fn pop_vector(&mut self, ty: ir::Type) -> Value {
+    fn pop_vector(&mut self, ty: ir::Type) -> Value {
         let value = self.pop();
         self.as_vector(value, ty)
     }
 
     /// Pops two `v128` as vectors of another shape, the first one pushed first.
-    pub fn pop2_vectors(&mut self, ty: ir::Type) -> (Value, Value) {
+    fn pop2_vectors(&mut self, ty: ir::Type) -> (Value, Value) {
         let b = self.pop_vector(ty);
         let a = self.pop_vector(ty);
         (a, b)
     }
 
     /// Pushes a vector of any shape.
-    pub fn push_vector(&mut self, value: Value) {
+    fn push_vector(&mut self, value: Value) {
         let value = self.as_vector(value, I8X16);
         self.push(value);
     }
 
-    pub fn as_vector(&mut self, value: Value, ty: ir::Type) -> Value {
+    fn as_vector(&mut self, value: Value, ty: ir::Type) -> Value {
         if self.builder.func.dfg.value_type(value) == ty {
             return value;
         }
         let flags = MemFlagsData::new().with_endianness(ir::Endianness::Little);
-        self.builder.ins().bitcast(ty, flags, value)
+        self.ins().bitcast(ty, flags, value)
     }
 
     // ---- values
 
-    /// The default value of a type.
-    pub fn zero(&mut self, ty: ValType) -> Value {
+    fn zero(&mut self, ty: ValType) -> Value {
         match ty {
-            ValType::F32 => self.builder.ins().f32const(0.0),
-            ValType::F64 => self.builder.ins().f64const(0.0),
+            ValType::F32 => self.ins().f32const(0.0),
+            ValType::F64 => self.ins().f64const(0.0),
             ValType::V128 => {
                 let zero = self.builder.func.dfg.constants.insert(vec![0; 16].into());
-                self.builder.ins().vconst(I8X16, zero)
+                self.ins().vconst(I8X16, zero)
             }
-            ValType::I32 | ValType::I64 => self.builder.ins().iconst(clif_type(ty), 0),
+            ValType::I32 | ValType::I64 => self.ins().iconst(clif_type(ty), 0),
             ValType::Ref(_) => self.null(),
         }
     }
 
     /// An integer operand as 64 bits, zero-extended.
-    pub fn widen(&mut self, value: Value) -> Value {
+    pub(crate) fn widen(&mut self, value: Value) -> Value {
         match self.builder.func.dfg.value_type(value) {
             I64 => value,
-            _ => self.builder.ins().uextend(I64, value),
+            _ => self.ins().uextend(I64, value),
         }
     }
 
-    /// The low 32 bits of a word if `narrow`, else the word.
-    pub fn narrow_if(&mut self, narrow: bool, value: Value) -> Value {
-        if narrow { self.builder.ins().ireduce(I32, value) } else { value }
+    /// The low 32 bits of a word if `narrow`, otherwise the word.
+    fn narrow_if(&mut self, narrow: bool, value: Value) -> Value {
+        if narrow { self.ins().ireduce(I32, value) } else { value }
     }
 
     // ---- the contexts
 
-    /// The context of the store.
-    pub fn store_context(&mut self) -> Value {
+    pub(crate) fn store_context(&mut self) -> Value {
         self.get_constant(self.context, instance::STORE)
     }
 
-    /// Loads a pointer-sized word that never changes while the code runs.
-    pub fn load_constant(&mut self, base: Value, offset: i32) -> Value {
-        self.builder.ins().load(I64, constant_flags(), base, offset)
+    /// Loads a word that never changes while the code runs.
+    pub(crate) fn load_constant(&mut self, base: Value, offset: i32) -> Value {
+        self.ins().load(I64, constant_flags(), base, offset)
     }
 
     /// The store's transfer area.
-    pub fn transfer(&mut self) -> Transfer<'_, 'a> {
+    pub(crate) fn transfer(&mut self) -> Transfer<'_, 'a> {
         let store = self.store_context();
         Transfer::of(self.env, &mut self.builder, store)
-    }
-}
-
-/// The flags of a load that always succeeds and always gives the same word.
-pub(crate) fn constant_flags() -> MemFlagsData {
-    MemFlagsData::trusted().with_readonly().with_can_move()
-}
-
-/// Cranelift's name for one of our traps.
-pub(crate) fn trap(code: TrapCode) -> ir::TrapCode {
-    ir::TrapCode::unwrap_user(code as u8)
-}
-
-/// The type in which values of a type are computed.
-pub(crate) fn clif_type(ty: ValType) -> ir::Type {
-    match ty {
-        ValType::I32 => I32,
-        ValType::I64 | ValType::Ref(_) => I64,
-        ValType::F32 => F32,
-        ValType::F64 => F64,
-        ValType::V128 => I8X16,
     }
 }

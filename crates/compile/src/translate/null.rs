@@ -1,36 +1,23 @@
-//! Null, which is never kept in a frame.
+//! Null, which is never stored in a frame.
 //!
-//! At a call, every reference that is needed afterwards is put into the frame, where the
-//! collector finds it, and loaded again. Null needs neither: it is made where it is used.
+//! At a call, every live reference is stored in the frame for the collector, and reloaded
+//! afterwards. Null needs neither: it is made again at each use.
 
 use super::Translator;
 use cranelift_codegen::cursor::{Cursor, FuncCursor};
-use cranelift_codegen::ir::{
-    Inst, InstBuilder, InstructionData, Opcode, Value, ValueDef, types::*,
-};
+use cranelift_codegen::ir::{Inst, InstBuilder, Value, types::*};
 
 impl Translator<'_> {
-    /// A null reference.
-    pub(crate) fn null(&mut self) -> Value {
+    pub(super) fn null(&mut self) -> Value {
         self.has_nulls = true;
-        self.builder.ins().iconst(I64, 0)
+        self.ins().iconst(I64, 0)
     }
 
-    /// Whether a value is the constant null.
-    pub(crate) fn is_null_constant(&self, value: Value) -> bool {
-        let dfg = &self.builder.func.dfg;
-        let ValueDef::Result(inst, _) = dfg.value_def(dfg.resolve_aliases(value)) else {
-            return false;
-        };
-        match dfg.insts[inst] {
-            InstructionData::UnaryImm { opcode: Opcode::Iconst, imm } => {
-                imm.bits() == 0 && dfg.value_type(value) == I64
-            }
-            _ => false,
-        }
+    pub(super) fn is_null_constant(&self, value: Value) -> bool {
+        self.builder.func.dfg.value_type(value) == I64 && self.constant(value) == Some(0)
     }
 
-    /// Gives every use of null a constant of its own, right before it.
+    /// Gives every use of null its own constant, right before it.
     pub(super) fn separate_nulls(&mut self) {
         if !self.has_nulls {
             return;

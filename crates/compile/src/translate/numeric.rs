@@ -1,8 +1,8 @@
 //! Numeric instructions on the scalar types.
 //!
-//! Nearly every operator here has a Cranelift opcode of the same meaning,
-//! traps and NaNs included, so the chapter is a table from operators to
-//! opcodes, and a few functions for the shapes that an instruction can have.
+//! Nearly every operator here has a Cranelift opcode with the same meaning, including traps and
+//! NaNs. So this file is a table from operators to opcodes, with a function for each shape of
+//! instruction.
 
 use super::Translator;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
@@ -12,7 +12,7 @@ use wasmparser::Operator::{self, *};
 
 impl Translator<'_> {
     /// Translates `op` if it is a scalar numeric instruction.
-    pub fn numeric(&mut self, op: &Operator<'_>) -> bool {
+    pub(super) fn numeric(&mut self, op: &Operator<'_>) -> bool {
         self.numeric_constant(op)
             || self.numeric_comparison(op)
             || self.numeric_integer(op)
@@ -23,7 +23,7 @@ impl Translator<'_> {
     }
 
     fn numeric_constant(&mut self, op: &Operator<'_>) -> bool {
-        let ins = self.builder.ins();
+        let ins = self.ins();
         let value = match op {
             I32Const { value } => ins.iconst(I32, i64::from(*value)),
             I64Const { value } => ins.iconst(I64, *value),
@@ -170,8 +170,7 @@ impl Translator<'_> {
         self.push(value);
     }
 
-    /// An instruction of one operand whose opcode does not imply the type of
-    /// its result.
+    /// An instruction with one operand whose opcode does not imply the result type.
     fn convert(&mut self, opcode: Opcode, ty: ir::Type) {
         let x = self.pop();
         let value = self.apply_to(opcode, ty, x);
@@ -181,43 +180,42 @@ impl Translator<'_> {
     /// Sign-extends the low bits of an integer.
     fn extend_low(&mut self, narrow: ir::Type, ty: ir::Type) {
         let x = self.pop();
-        let low = self.builder.ins().ireduce(narrow, x);
-        let value = self.builder.ins().sextend(ty, low);
+        let low = self.ins().ireduce(narrow, x);
+        let value = self.ins().sextend(ty, low);
         self.push(value);
     }
 
     fn reinterpret(&mut self, ty: ir::Type) {
         let x = self.pop();
-        let value = self.builder.ins().bitcast(ty, MemFlagsData::new(), x);
+        let value = self.ins().bitcast(ty, MemFlagsData::new(), x);
         self.push(value);
     }
 
     fn equals_zero(&mut self) {
         let x = self.pop();
-        let truth = self.builder.ins().icmp_imm_u(IntCC::Equal, x, 0);
+        let truth = self.ins().icmp_imm_u(IntCC::Equal, x, 0);
         self.push_truth(truth);
     }
 
     fn compare(&mut self, condition: IntCC) {
         let (a, b) = self.pop2();
-        let truth = self.builder.ins().icmp(condition, a, b);
+        let truth = self.ins().icmp(condition, a, b);
         self.push_truth(truth);
     }
 
     fn compare_floats(&mut self, condition: FloatCC) {
         let (a, b) = self.pop2();
-        let truth = self.builder.ins().fcmp(condition, a, b);
+        let truth = self.ins().fcmp(condition, a, b);
         self.push_truth(truth);
     }
 
     /// Pushes one of Cranelift's truth values, which are bytes, as an `i32`.
-    pub(crate) fn push_truth(&mut self, truth: Value) {
-        let value = self.builder.ins().uextend(I32, truth);
+    pub(super) fn push_truth(&mut self, truth: Value) {
+        let value = self.ins().uextend(I32, truth);
         self.push(value);
     }
 
-    /// An instruction on two integers of 128 bits, each of which is two
-    /// operands, the low half first.
+    /// An instruction on two 128-bit integers. Each is two operands, the low half first.
     fn binary_128(&mut self, opcode: Opcode) {
         let b = self.pop_128();
         let a = self.pop_128();
@@ -225,23 +223,22 @@ impl Translator<'_> {
         self.push_128(value);
     }
 
-    /// A product of 128 bits, which the backend computes in one instruction
-    /// when it sees the extensions of both factors.
+    /// A 128-bit product. The backend selects one instruction for the extensions and the product.
     fn multiply_wide(&mut self, extend: Opcode) {
         let (a, b) = self.pop2();
         let a = self.apply_to(extend, I128, a);
         let b = self.apply_to(extend, I128, b);
-        let value = self.builder.ins().imul(a, b);
+        let value = self.ins().imul(a, b);
         self.push_128(value);
     }
 
     fn pop_128(&mut self) -> Value {
         let (low, high) = self.pop2();
-        self.builder.ins().iconcat(low, high)
+        self.ins().iconcat(low, high)
     }
 
     fn push_128(&mut self, value: Value) {
-        let (low, high) = self.builder.ins().isplit(value);
+        let (low, high) = self.ins().isplit(value);
         self.push(low);
         self.push(high);
     }
@@ -249,21 +246,21 @@ impl Translator<'_> {
     // ---- instructions by opcode
 
     /// Appends an instruction whose type is that of its operand.
-    pub(crate) fn apply(&mut self, opcode: Opcode, x: Value) -> Value {
+    pub(super) fn apply(&mut self, opcode: Opcode, x: Value) -> Value {
         let ty = self.builder.func.dfg.value_type(x);
         self.apply_to(opcode, ty, x)
     }
 
-    /// Appends an instruction whose result is of type `ty`.
-    pub(crate) fn apply_to(&mut self, opcode: Opcode, ty: ir::Type, x: Value) -> Value {
-        let (inst, dfg) = self.builder.ins().Unary(opcode, ty, x);
+    /// Appends an instruction with a result of type `ty`.
+    pub(super) fn apply_to(&mut self, opcode: Opcode, ty: ir::Type, x: Value) -> Value {
+        let (inst, dfg) = self.ins().Unary(opcode, ty, x);
         dfg.first_result(inst)
     }
 
     /// Appends an instruction whose type is that of its first operand.
-    pub(crate) fn apply2(&mut self, opcode: Opcode, a: Value, b: Value) -> Value {
+    pub(super) fn apply2(&mut self, opcode: Opcode, a: Value, b: Value) -> Value {
         let ty = self.builder.func.dfg.value_type(a);
-        let (inst, dfg) = self.builder.ins().Binary(opcode, ty, a, b);
+        let (inst, dfg) = self.ins().Binary(opcode, ty, a, b);
         dfg.first_result(inst)
     }
 }

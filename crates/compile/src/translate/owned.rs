@@ -1,123 +1,104 @@
-//! What a frame owns: first-class stacks in its locals and among its operands.
+//! The first-class stacks that a frame owns, in its locals and among its operands.
 //!
-//! They die with the frame. Where an instruction leaves operands behind, code is
-//! emitted that frees them. Where a frame ends otherwise, by an exception or since its
-//! stack is freed, the runtime does it: at every call, what the frame owns is in slots that
-//! are listed for the call, whether it is needed afterwards or not.
+//! They die with the frame. Where an instruction drops operands, code is emitted that frees them.
+//! Where a frame ends otherwise, by an exception or because its stack is freed, the runtime frees
+//! them. For that, every call lists slots with everything that the frame owns, whether it is needed
+//! afterwards or not.
 //!
-//! The first [few](FEW) locals and operands are put there at each call. If there are more,
-//! storing all of them at each call would be code for the product of the two numbers. So
-//! the others are put there once: a local when it is set, an operand when it has been
-//! pushed. An operand stays in its place for as long as it is on the stack, wherever
-//! control goes: what is pushed within a block lies above it.
+//! The first [few](FEW) locals and operands are stored there at each call. Storing all of them at
+//! each call would take code proportional to the product of the two numbers. So the others are
+//! stored once: a local when it is set, an operand after it is pushed. An operand keeps its place
+//! for as long as it is on the stack, wherever control goes: everything that is pushed within a
+//! block lies above it.
 //!
-//! What an instruction has taken off the operand stack is on its way to someone else
-//! and not listed any more.
+//! An operand that an instruction has popped has a new owner, and is not listed.
 
 use super::Translator;
-use super::homes::Home;
+use super::locals_in_memory::LocalSlot;
 use crate::CompileError;
+use crate::codegen::stack_map::{OF_LOCAL, OF_OPERAND};
 use crate::emit::record::{Records, block};
 use cranelift_codegen::cursor::{Cursor, FuncCursor};
 use cranelift_codegen::entity::EntitySet;
 use cranelift_codegen::ir::{
-    Block, Inst, InstBuilder, StackSlot, StackSlotData, StackSlotKind, Type, UserStackMapEntry,
-    Value, types::*,
+    Block, Inst, InstBuilder, StackSlot, StackSlotData, StackSlotKind, UserStackMapEntry, Value,
+    types::*,
 };
 use cranelift_frontend::Variable;
 use std::collections::HashMap;
 
-/// How the list of a call tells what locals own from what operands are, and both from
-/// all other references.
-pub(crate) const OF_LOCAL: Type = F64;
-/// See [`OF_LOCAL`].
-pub(crate) const OF_OPERAND: Type = F32;
-
-/// How many locals, and how many operands, are put into slots at each call.
+/// This many locals, and this many operands, are stored at each call.
 const FEW: usize = 8;
-/// To how many entries in lists the code compares that frees a stack.
+/// Code that frees a stack counts as this many entries of stack maps.
 const FREEING: u64 = 500;
 
-/// How many bytes each has in its slot.
+/// The bytes that each has in its slot.
 const WORD: usize = size_of::<u64>();
 
-/// Which of the two slots the locals are in.
+/// The slot of locals, of the two.
 const LOCALS: usize = 0;
-/// Which of the two slots the operands are in.
+/// The slot of operands.
 const OPERANDS: usize = 1;
 
 /// What a function may own.
 #[derive(Default)]
-pub(crate) struct Owned {
+pub(super) struct Owned {
     /// The values that are first-class stacks.
     stacks: EntitySet<Value>,
-    /// The locals that hold one, and objects with the locals that other code shares, by
-    /// their places in the slot. One that is kept in memory is in the slot only.
+    /// The locals that hold a stack, and the objects with locals that other code shares, by their
+    /// places in the slot. None for a local that is only in the slot.
     locals: Vec<Option<Variable>>,
-    /// The places of locals, by their index.
+    /// The places of locals, by index.
     places: HashMap<u32, usize>,
-    /// The places that are to be cleared when the function begins, as they are not set on
-    /// every way.
+    /// The places that must be cleared on entry, since they are not set on every path.
     late: Vec<usize>,
-    /// The operands that are first-class stacks, with their index on the operand stack, as
-    /// far as that was looked through.
+    /// The operands that are first-class stacks, with their index on the operand stack, as far as
+    /// it was scanned.
     operands: Vec<(usize, Value)>,
-    /// How much of the operand stack was looked through.
-    looked_through: usize,
-    /// How many of the operands are in their places.
+    /// How much of the operand stack was scanned.
+    scanned: usize,
+    /// How many of these operands are in their places.
     kept: usize,
-    /// Where locals and operands are while something is called.
+    /// The slots of locals and operands.
     slots: [Option<StackSlot>; 2],
-    /// Whether the frame is freed already, and only a switch to another stack is left to
-    /// do.
+    /// Whether the frame is already freed, and only a switch to another stack follows.
     is_freed: bool,
-    /// How often something was listed or freed that is not charged yet.
+    /// Entries and frees that are not charged yet.
     times: u64,
 }
 
-/// An exception handler: what it catches, and what stays.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Caught {
-    /// The tag, or none for all exceptions.
-    pub tag: Option<u32>,
-    /// How many of the operands that are first-class stacks stay.
-    pub kept: u32,
-}
-
-/// Where a conditional branch goes.
-pub(crate) struct Way {
-    /// The block to go to, with operands.
+pub(super) struct BranchTarget {
     pub block: Block,
     pub operands: Vec<Value>,
-    /// The label, if the block is on the way to it: operands that are left behind are freed
-    /// there.
-    paved: Option<u32>,
+    /// The label, if the block is an intermediate one, which frees the operands that the branch
+    /// drops.
+    intermediate: Option<u32>,
 }
 
 impl Translator<'_> {
-    /// Notes that a value is a first-class stack.
-    pub(crate) fn own_value(&mut self, value: Value) {
+    /// Marks a value as a first-class stack.
+    pub(super) fn own_value(&mut self, value: Value) {
         self.owned.stacks.insert(value);
     }
 
-    /// Notes that a local holds a first-class stack.
-    pub(crate) fn own_local(&mut self, local: u32, variable: Variable) {
+    /// Marks a local as one that holds a first-class stack.
+    pub(super) fn own_local(&mut self, local: u32, variable: Variable) {
         self.owned.places.insert(local, self.owned.locals.len());
         self.owned.locals.push(Some(variable));
     }
 
     /// A place in memory for a local that holds a first-class stack.
-    pub(crate) fn new_owned_home(&mut self) -> Home {
+    pub(super) fn new_owned_slot(&mut self) -> LocalSlot {
         let place = self.owned.locals.len();
         self.owned.locals.push(None);
-        Home { slot: self.owned_slot(LOCALS, place), offset: (place * WORD) as i32 }
+        LocalSlot { slot: self.owned_slot(LOCALS, place), offset: (place * WORD) as i32 }
     }
 
-    /// The stacks in the fields of an object are owned as if they were locals.
+    /// Pops an object. The frame owns the stacks in its fields as if they were locals.
     pub(crate) fn own_object(&mut self) {
         let object = self.pop();
         let place = self.owned.locals.len();
-        let variable = (!self.used.are_in_memory).then(|| {
+        let variable = (!self.used_locals.are_in_memory).then(|| {
             let variable = self.builder.declare_var(I64);
             self.builder.declare_var_needs_stack_map(variable);
             self.builder.def_var(variable, object);
@@ -130,8 +111,8 @@ impl Translator<'_> {
         }
     }
 
-    /// Puts a local that is set into its place, if it is not put there at each call.
-    pub(crate) fn keep_local(&mut self, local: u32, value: Value) {
+    /// Stores a local that was set, unless every call stores it.
+    pub(super) fn keep_local(&mut self, local: u32, value: Value) {
         if let Some(&place) = self.owned.places.get(&local)
             && place >= FEW
         {
@@ -139,13 +120,12 @@ impl Translator<'_> {
         }
     }
 
-    /// Puts operands that were pushed into their places, if they are not put there at each
-    /// call.
-    pub(crate) fn keep_operands(&mut self) {
+    /// Stores operands that were pushed, unless every call stores them.
+    pub(super) fn keep_operands(&mut self) {
         if !self.env.has_stackrefs || !self.is_reachable() {
             return;
         }
-        self.look_through_operands();
+        self.scan_operands();
         for place in self.owned.kept.max(FEW)..self.owned.operands.len() {
             self.keep(OPERANDS, place, self.owned.operands[place].1);
         }
@@ -154,10 +134,10 @@ impl Translator<'_> {
 
     fn keep(&mut self, which: usize, place: usize, value: Value) {
         let slot = self.owned_slot(which, place);
-        self.builder.ins().stack_store(I64, value, slot, (place * WORD) as i32);
+        self.ins().stack_store(I64, value, slot, (place * WORD) as i32);
     }
 
-    /// The slot of the locals or operands, with room for some place.
+    /// The slot of the locals or operands, with room for a place.
     fn owned_slot(&mut self, which: usize, place: usize) -> StackSlot {
         let slot = *self.owned.slots[which].get_or_insert_with(|| {
             let nothing = StackSlotData::new(StackSlotKind::ExplicitSlot, 0, 3);
@@ -168,8 +148,8 @@ impl Translator<'_> {
         slot
     }
 
-    /// Clears places where the function begins that are not set on every way.
-    pub(crate) fn clear_late_homes(&mut self) {
+    /// On entry to the function, clears the places that are not set on every path.
+    pub(super) fn clear_late_places(&mut self) {
         for place in std::mem::take(&mut self.owned.late) {
             let slot = self.owned_slot(LOCALS, place);
             let entry = self.builder.func.layout.entry_block().expect("a function has a block");
@@ -180,39 +160,38 @@ impl Translator<'_> {
     }
 
     /// Finds the operands that are first-class stacks.
-    fn look_through_operands(&mut self) {
+    fn scan_operands(&mut self) {
         if !self.env.has_stackrefs {
             return;
         }
         let owned = &mut self.owned;
-        owned.looked_through = owned.looked_through.min(self.stack.take_lowest());
-        let gone = owned.operands.partition_point(|(index, _)| *index < owned.looked_through);
+        owned.scanned = owned.scanned.min(self.stack.take_lowest());
+        let gone = owned.operands.partition_point(|(index, _)| *index < owned.scanned);
         owned.operands.truncate(gone);
         owned.kept = owned.kept.min(gone);
-        for index in owned.looked_through..self.stack.len() {
+        for index in owned.scanned..self.stack.len() {
             if owned.stacks.contains(self.stack[index]) {
                 owned.operands.push((index, self.stack[index]));
             }
         }
-        owned.looked_through = self.stack.len();
+        owned.scanned = self.stack.len();
     }
 
-    /// How many of the operands, without the topmost ones, are first-class stacks.
-    pub(crate) fn owned_below(&mut self, topmost: usize) -> u32 {
+    /// How many of the operands below the topmost ones are first-class stacks.
+    pub(super) fn owned_below(&mut self, topmost: usize) -> u32 {
         self.owned_between(0, self.stack.len() - topmost).len() as u32
     }
 
-    /// The operands from one height to another that are first-class stacks.
+    /// The first-class stacks among the operands between two heights.
     fn owned_between(&mut self, from: usize, to: usize) -> Vec<Value> {
-        self.look_through_operands();
+        self.scan_operands();
         let operands = &self.owned.operands;
         let from = operands.partition_point(|(index, _)| *index < from);
         let to = operands.partition_point(|(index, _)| *index < to);
         operands[from..to].iter().map(|(_, value)| *value).collect()
     }
 
-    /// The places of locals that may hold something now, each with its value if that is to
-    /// be put there.
+    /// The places of locals that may hold something, each with its value if that must be stored.
     fn owned_by_locals(&mut self) -> Vec<(usize, Option<Value>)> {
         let mut places = Vec::new();
         for place in 0..self.owned.locals.len() {
@@ -230,15 +209,15 @@ impl Translator<'_> {
 
     // ---- calls
 
-    /// Puts what the frame owns into slots, before a call. Returns the list for it, with
-    /// the references among locals that are in memory.
-    pub(crate) fn spill_owned(&mut self) -> Vec<UserStackMapEntry> {
-        let mut list = self.list_homes();
+    /// Stores what the frame owns before a call. Returns the stack map entries of the call,
+    /// including the references among locals in memory.
+    pub(super) fn spill_owned(&mut self) -> Vec<UserStackMapEntry> {
+        let mut list = self.list_local_slots();
         let references = list.len();
         if self.env.has_stackrefs && !self.owned.is_freed {
             self.spill_locals(&mut list);
             self.spill_operands(&mut list);
-            self.note(list.len() > references);
+            self.note_if(list.len() > references);
         }
         self.owned.times += (list.len() + self.owned.locals.len()) as u64;
         list
@@ -255,7 +234,7 @@ impl Translator<'_> {
     }
 
     fn spill_operands(&mut self, list: &mut Vec<UserStackMapEntry>) {
-        self.look_through_operands();
+        self.scan_operands();
         for place in 0..self.owned.operands.len() {
             if place < FEW || place >= self.owned.kept {
                 self.keep(OPERANDS, place, self.owned.operands[place].1);
@@ -265,74 +244,74 @@ impl Translator<'_> {
         }
     }
 
-    /// Gives a call the list that [`spill_owned`](Self::spill_owned) has made.
-    pub(crate) fn list_owned(&mut self, call: Inst, list: Vec<UserStackMapEntry>) {
+    /// Adds the entries from [`spill_owned`](Self::spill_owned) to a call.
+    pub(super) fn list_owned(&mut self, call: Inst, list: Vec<UserStackMapEntry>) {
         self.builder.func.dfg.append_user_stack_map_entries(call, list);
     }
 
-    /// Notes that the running stack is freed, with what this frame owns, or that
-    /// another was switched to.
+    /// Marks the running stack as freed, with what this frame owns, until a switch leaves it.
     pub(crate) fn set_freed(&mut self, is_freed: bool) {
         self.owned.is_freed = is_freed;
     }
 
-    /// Notes in the running stack that this frame may own something.
+    /// Marks the running stack as owning something, if this frame does.
     pub(crate) fn note_owned(&mut self) {
         let owns = self.owned_below(0) > 0 || !self.owned_by_locals().is_empty();
-        self.note(owns);
+        self.note_if(owns);
     }
 
-    fn note(&mut self, owns: bool) {
+    fn note_if(&mut self, owns: bool) {
         if owns {
             let current = self.current_stack();
-            let yes = self.builder.ins().iconst(I8, 1);
+            let yes = self.ins().iconst(I8, 1);
             self.set(current, block::OWNS, yes);
         }
     }
 
     // ---- branches
 
-    /// Branches to a label, in code of its own.
+    /// Branches to a label unconditionally.
     pub(crate) fn branch_to(&mut self, depth: u32) {
-        self.free_left_behind(depth);
+        self.free_dropped(depth);
         let (block, operands) = self.branch(depth);
         self.jump(block, &operands);
     }
 
-    /// Where a conditional branch to a label goes. When it is emitted,
-    /// [`pave`](Self::pave) must follow.
-    pub(crate) fn way_to(&mut self, depth: u32) -> Way {
-        if self.left_behind(depth).is_empty() {
+    /// The target of a conditional branch to a label. After the branch,
+    /// [`emit_intermediate`](Self::emit_intermediate) must follow.
+    pub(super) fn branch_target(&mut self, depth: u32) -> BranchTarget {
+        if self.dropped(depth).is_empty() {
             let (block, operands) = self.branch(depth);
-            return Way { block, operands, paved: None };
+            return BranchTarget { block, operands, intermediate: None };
         }
-        self.way_apart(depth)
+        self.intermediate_target(depth)
     }
 
-    /// The same, by way of a block of its own.
-    pub(crate) fn way_apart(&mut self, depth: u32) -> Way {
-        Way { block: self.builder.create_block(), operands: vec![], paved: Some(depth) }
+    /// The same, always through an intermediate block.
+    pub(super) fn intermediate_target(&mut self, depth: u32) -> BranchTarget {
+        let block = self.builder.create_block();
+        BranchTarget { block, operands: vec![], intermediate: Some(depth) }
     }
 
-    /// Emits what lies between a conditional branch and its label.
-    pub(crate) fn pave(&mut self, way: &Way) {
-        if let Some(depth) = way.paved {
-            self.enter_sealed(way.block);
+    /// Emits the intermediate block of a conditional branch, if it has one.
+    pub(super) fn emit_intermediate(&mut self, target: &BranchTarget) {
+        if let Some(depth) = target.intermediate {
+            self.enter_sealed(target.block);
             self.branch_to(depth);
         }
     }
 
-    fn left_behind(&mut self, depth: u32) -> Vec<Value> {
+    fn dropped(&mut self, depth: u32) -> Vec<Value> {
         let (height, count) = self.arrival(depth);
         self.owned_between(height, self.stack.len() - count)
     }
 
-    fn free_left_behind(&mut self, depth: u32) {
-        let values = self.left_behind(depth);
+    fn free_dropped(&mut self, depth: u32) {
+        let values = self.dropped(depth);
         self.free_all(values);
     }
 
-    /// Frees the operands below the topmost ones, before the function is left.
+    /// Frees the operands below the topmost ones, before the function returns.
     pub(crate) fn free_below(&mut self, topmost: usize) {
         let values = self.owned_between(0, self.stack.len() - topmost);
         self.free_all(values);
@@ -345,8 +324,8 @@ impl Translator<'_> {
 
     // ---- limits
 
-    /// Charges for what the last operator has listed at calls, or freed.
-    pub(crate) fn charge_listed(&mut self) -> Result<(), CompileError> {
+    /// Charges for what the last operator listed at calls, or freed.
+    pub(super) fn charge_listed(&mut self) -> Result<(), CompileError> {
         let places = std::mem::take(&mut self.owned.times);
         self.budget.charge_references("references that calls list", places)
     }

@@ -1,8 +1,7 @@
-//! Tables and references.
+//! Tables.
 
-use super::memory::pair;
-use super::{Translator, constant_flags, trap};
-use crate::pointers::program_value;
+use super::Translator;
+use crate::emit::{constant_flags, program_value, trap};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types::*};
 use ropewalk_abi::{Builtin, TableDef, TrapCode, ValType};
@@ -10,17 +9,17 @@ use std::mem::offset_of;
 
 impl Translator<'_> {
     /// The address of the element at an index; traps with `code` beyond the end.
-    pub fn element_address(&mut self, table: u32, index: Value, code: TrapCode) -> Value {
+    pub(super) fn element_address(&mut self, table: u32, index: Value, code: TrapCode) -> Value {
         let index = self.widen(index);
         let len = self.table_len(table);
-        let outside = self.builder.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, index, len);
-        self.builder.ins().trapnz(outside, trap(code));
+        let outside = self.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, index, len);
+        self.ins().trapnz(outside, trap(code));
         let base = self.table_base(table);
-        let offset = self.builder.ins().ishl_imm_u(index, 3);
-        self.builder.ins().iadd(base, offset)
+        let offset = self.ins().ishl_imm_u(index, 3);
+        self.ins().iadd(base, offset)
     }
 
-    /// Whether the table has the same size forever.
+    /// The size of a table that cannot grow.
     fn fixed_size(&self, table: u32) -> Option<u64> {
         let ty = &self.env.info.tables[table as usize];
         (ty.maximum == Some(ty.minimum)).then_some(ty.minimum)
@@ -41,66 +40,49 @@ impl Translator<'_> {
             None => MemFlagsData::trusted(),
         };
         let offset = offset + offset_of!(TableDef, base) as i32;
-        self.builder.ins().load(I64, flags, def, offset)
+        self.ins().load(I64, flags, def, offset)
     }
 
     fn table_len(&mut self, table: u32) -> Value {
         if let Some(len) = self.fixed_size(table) {
-            return self.builder.ins().iconst(I64, len as i64);
+            return self.ins().iconst(I64, len as i64);
         }
         let (def, offset) = self.table_def(table);
         let offset = offset + offset_of!(TableDef, len) as i32;
-        self.builder.ins().load(I64, program_value(MemFlagsData::trusted()), def, offset)
+        self.ins().load(I64, program_value(MemFlagsData::trusted()), def, offset)
     }
 
     fn is_table32(&self, table: u32) -> bool {
         !self.env.info.tables[table as usize].table64
     }
 
-    pub fn table_get(&mut self, table: u32) {
+    pub(super) fn table_get(&mut self, table: u32) {
         let index = self.pop();
         let at = self.element_address(table, index, TrapCode::TableOutOfBounds);
         let flags = program_value(MemFlagsData::trusted());
-        let value = self.builder.ins().load(I64, flags, at, 0);
+        let value = self.ins().load(I64, flags, at, 0);
         let element = self.env.info.tables[table as usize].element;
         self.push_typed(value, ValType::Ref(element));
     }
 
-    pub fn table_set(&mut self, table: u32) {
+    pub(super) fn table_set(&mut self, table: u32) {
         let (index, value) = self.pop2();
         let at = self.element_address(table, index, TrapCode::TableOutOfBounds);
-        self.builder.ins().store(MemFlagsData::trusted(), value, at, 0);
+        self.ins().store(MemFlagsData::trusted(), value, at, 0);
     }
 
-    pub fn table_size(&mut self, table: u32) {
+    pub(super) fn table_size(&mut self, table: u32) {
         let len = self.table_len(table);
         let len = self.narrow_if(self.is_table32(table), len);
         self.push(len);
     }
 
-    pub fn table_grow(&mut self, table: u32) {
+    pub(super) fn table_grow(&mut self, table: u32) {
         let (init, delta) = self.pop2();
         let delta = self.widen(delta);
         let table_value = self.index(u64::from(table));
         let size = self.call_builtin(Builtin::table_grow, &[table_value, init, delta]);
         let size = self.narrow_if(self.is_table32(table), size);
         self.push(size);
-    }
-
-    pub fn table_fill(&mut self, table: u32) {
-        self.bulk(Builtin::table_fill, u64::from(table));
-    }
-
-    pub fn table_copy(&mut self, to: u32, from: u32) {
-        self.bulk(Builtin::table_copy, pair(to, from));
-    }
-
-    pub fn table_init(&mut self, segment: u32, table: u32) {
-        self.bulk(Builtin::table_init, pair(table, segment));
-    }
-
-    pub fn elem_drop(&mut self, segment: u32) {
-        let segment = self.index(u64::from(segment));
-        self.call_builtin(Builtin::elem_drop, &[segment]);
     }
 }

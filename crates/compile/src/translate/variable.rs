@@ -1,22 +1,22 @@
 //! Locals and globals.
 
-use super::{Local, Place, Translator, clif_type};
-use crate::pointers::program_value;
+use super::{Local, LocalLocation, Translator};
+use crate::emit::{clif_type, program_value};
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value};
 
 impl Translator<'_> {
-    pub fn local_get(&mut self, local: u32) {
-        let Local { place, ty } = self.locals[local as usize];
-        let value = match place {
-            Place::Variable(variable) => self.builder.use_var(variable),
-            Place::Home(home) => {
-                let value = self.load_home(home, ty);
+    pub(super) fn local_get(&mut self, local: u32) {
+        let Local { location, ty } = self.locals[local as usize];
+        let value = match location {
+            LocalLocation::Variable(variable) => self.builder.use_var(variable),
+            LocalLocation::Memory(place) => {
+                let value = self.load_local(place, ty);
                 if self.env.is_listed(ty) {
                     self.builder.declare_value_needs_stack_map(value);
                 }
                 value
             }
-            Place::Unused => unreachable!("the survey has seen all uses"),
+            LocalLocation::Unused => unreachable!("the survey reads all uses"),
         };
         if self.env.is_listed(ty) {
             self.references.insert(value);
@@ -27,27 +27,26 @@ impl Translator<'_> {
         self.push(value);
     }
 
-    pub fn local_set(&mut self, local: u32) {
+    pub(super) fn local_set(&mut self, local: u32) {
         let value = self.pop();
         self.define_local(local, value);
     }
 
-    /// Gives a local a value.
     pub(super) fn define_local(&mut self, local: u32, value: Value) {
-        match self.locals[local as usize].place {
-            Place::Variable(variable) => self.builder.def_var(variable, value),
-            Place::Home(home) => self.store_home(home, value),
-            Place::Unused => {}
+        match self.locals[local as usize].location {
+            LocalLocation::Variable(variable) => self.builder.def_var(variable, value),
+            LocalLocation::Memory(place) => self.store_local(place, value),
+            LocalLocation::Unused => {}
         }
         self.keep_local(local, value);
     }
 
-    pub fn local_tee(&mut self, local: u32) {
+    pub(super) fn local_tee(&mut self, local: u32) {
         self.local_set(local);
         self.local_get(local);
     }
 
-    pub fn global_get(&mut self, global: u32) {
+    pub(super) fn global_get(&mut self, global: u32) {
         let ty = self.env.info.globals[global as usize];
         let (base, offset) = self.global_place(global);
         let mut flags = program_value(MemFlagsData::trusted());
@@ -55,14 +54,14 @@ impl Translator<'_> {
         if !ty.mutable && !self.env.info.is_collected(ty.content) {
             flags = flags.with_readonly();
         }
-        let value = self.builder.ins().load(clif_type(ty.content), flags, base, offset);
+        let value = self.ins().load(clif_type(ty.content), flags, base, offset);
         self.push_typed(value, ty.content);
     }
 
-    pub fn global_set(&mut self, global: u32) {
+    pub(super) fn global_set(&mut self, global: u32) {
         let value = self.pop();
         let (base, offset) = self.global_place(global);
-        self.builder.ins().store(MemFlagsData::trusted(), value, base, offset);
+        self.ins().store(MemFlagsData::trusted(), value, base, offset);
     }
 
     fn global_place(&mut self, global: u32) -> (Value, i32) {

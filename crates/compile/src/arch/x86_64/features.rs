@@ -1,11 +1,10 @@
-//! What the processor can do.
+//! Features of the processor.
 
 use crate::CompileError;
 use std::arch::is_x86_feature_detected;
 
-/// Fails on a machine that lacks what generated code relies on: without it,
-/// Cranelift would call functions for rounding, which would run on a WebAssembly
-/// stack.
+/// Fails if the processor lacks a feature that generated code relies on. Without it, Cranelift
+/// would call library functions for rounding, on a WebAssembly stack.
 pub(crate) fn check_machine() -> Result<(), CompileError> {
     let has = is_x86_feature_detected!("sse4.2")
         && is_x86_feature_detected!("ssse3")
@@ -16,7 +15,7 @@ pub(crate) fn check_machine() -> Result<(), CompileError> {
     }
 }
 
-/// Whether the machine multiplies and adds in one step.
+/// Whether the processor has a fused multiply-add instruction.
 pub(crate) fn has_fused_multiply_add() -> bool {
     is_x86_feature_detected!("fma")
 }

@@ -1,13 +1,13 @@
-//! x86-64.
+//! The x86-64 half of the compiler: the switch between stacks, and probes.
 //!
-//! What is in which register when a stack is left and another one continues:
+//! The registers when one stack is left and another one continues:
 //!
 //! | register | before the switch | after it |
 //! | --- | --- | --- |
 //! | `rdi` | the block of the stack that is left | the same |
 //! | `rsi` | the block of the stack that continues | the same |
 //! | `rdx` | the signal | the same |
-//! | `rcx` | a reference: what was captured | the same |
+//! | `rcx` | the reference to what was captured | the same |
 //! | `r8` | the store's context | the same |
 //! | `xmm0`, `xmm1`, `xmm2` | the first values | the same |
 //! | `rsp`, `rbp` | of the stack that is left | of the stack that continues |
@@ -22,16 +22,15 @@
 //!         rbp --> ControlBlock::fp              ControlBlock::fp --> rbp
 //! ```
 //!
-//! Then the address on top of the stack that continues is taken off, and jumped to.
+//! Finally the address on top of the stack that continues is popped and jumped to.
 
+mod check_room;
 mod features;
+pub(crate) mod relaxed;
 mod switch;
 
-pub(crate) mod relaxed;
-mod room;
-
+pub(crate) use check_room::is_check_for_room;
 pub(crate) use features::{check_machine, has_fused_multiply_add};
-pub(crate) use room::is_check_for_room;
 pub(crate) use switch::{CONTINUE_BELOW, PROBE_STACK, place_switch};
 
 use cranelift_codegen::binemit::Reloc;
@@ -39,7 +38,7 @@ use cranelift_codegen::binemit::Reloc;
 /// Fills the gaps between functions: `int3`.
 pub(crate) const PADDING: u8 = 0xcc;
 
-/// Whether a relocation is a distance of 32 bits from where it stands.
+/// Whether a relocation is a 32-bit distance from its own place.
 pub(crate) fn is_near(kind: Reloc) -> bool {
     matches!(kind, Reloc::X86CallPCRel4 | Reloc::X86PCRel4)
 }

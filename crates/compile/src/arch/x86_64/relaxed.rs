@@ -1,4 +1,4 @@
-//! The machine's instructions that relaxed vector instructions are.
+//! The machine instructions for relaxed vector instructions.
 
 use cranelift_codegen::ir::Opcode;
 

@@ -1,17 +1,17 @@
-//! The code that is in no function: switching, and probing large frames.
+//! The code outside of functions: switching between stacks, and probing large frames.
 //!
-//! It stands in every image, so it is bytes; a test compares them with what the
-//! assembler makes of the same lines.
+//! It is copied into images, so it is kept as bytes. A test assembles the same lines and compares
+//! the result.
 
+use ropewalk_abi::access::PAGE;
 use ropewalk_abi::{ControlBlock, StoreContext};
 use std::mem::offset_of;
 
-/// Probes a frame of `eax` bytes page by page, so that a frame larger than the
-/// guard cannot jump over it.
+/// Probes a frame of `eax` bytes page by page, so that a frame larger than the guard cannot skip
+/// it.
 ///
-/// It may be interrupted by a fault at any probe and the stack may then move,
-/// so it keeps offsets from `rsp` only. It preserves everything but `r10` and
-/// `r11`, which no convention uses for arguments.
+/// Any probe may fault, and the stack may then move, so the code keeps offsets from `rsp` only. It
+/// preserves all registers except `r10` and `r11`, which no convention uses for arguments.
 pub(crate) const PROBE_STACK: &[u8] = &[
     0x45, 0x31, 0xdb, // xor r11d, r11d
     0x49, 0x81, 0xeb, 0x00, 0x10, 0x00, 0x00, // 1: sub r11, 4096
@@ -22,13 +22,13 @@ pub(crate) const PROBE_STACK: &[u8] = &[
     0xc3, // ret
 ];
 
-/// Leaves a stack for another. That the other one runs is written when nothing more can
-/// fault.
+const _: () = assert!(PAGE == 0x1000, "the step of `PROBE_STACK`");
+
+/// Leaves a stack for another. The store is told which stack runs when nothing more can fault.
 ///
-/// Each place that switches has a copy, to which it jumps. Were it a call, the
-/// processor would expect a return from it, and mispredict the returns of the
-/// functions around it. The first instruction makes the address after the jump,
-/// which is as far away as the four bytes at [`DISTANCE`] say.
+/// Each switch has its own copy and jumps to it. After a call, the processor would expect a return
+/// and mispredict the returns of the functions around it. The first instruction computes the
+/// address after the jump, at the distance in the four bytes at [`DISTANCE`].
 const SWITCH: &[u8] = &[
     0x4c, 0x8d, 0x0d, 0, 0, 0, 0, // lea r9, [rip + after the jump]
     0x41, 0x51, // push r9
@@ -39,9 +39,9 @@ const SWITCH: &[u8] = &[
 
 /// Continues the other stack, at the end of a switch.
 ///
-/// Its first word is not read through `rsp`: where many stacks take turns, their pages
-/// are not among those whose addresses the processor knows, and an access through `rsp`
-/// then keeps it from looking ahead. That was measured to take ten times as long.
+/// Its first word is not read through `rsp`. Where many stacks take turns, their pages miss the
+/// TLB, and an access through `rsp` then stalls the processor. That was measured to take ten times
+/// as long.
 const CONTINUE: &[u8] = &[
     0x4c, 0x8b, 0x4e, SP, // mov r9, [rsi + sp]
     0x48, 0x8b, 0x6e, FP, // mov rbp, [rsi + fp]
@@ -49,19 +49,19 @@ const CONTINUE: &[u8] = &[
     0x41, 0xff, 0x21, // jmp [r9]
 ];
 
-/// Goes to the other stack, where a thunk is about to run.
+/// Goes to the other stack, on which a thunk will run.
 const GO: &[u8] = &[
     0x48, 0x8b, 0x66, SP, // mov rsp, [rsi + sp]
     0x48, 0x8b, 0x6e, FP, // mov rbp, [rsi + fp]
 ];
 
-/// Where in `SWITCH` the distance stands.
+/// The offset of the distance in `SWITCH`.
 const DISTANCE: usize = 3;
-/// How many bytes a distance has; it counts from its end.
+/// The size of a distance, which counts from its end.
 const DISTANCE_SIZE: usize = 4;
 
-/// Continues where the stack was left: at the end of a function on top of a frame that
-/// waits in a switch. A return would be mispredicted, since no call has led here.
+/// Continues where the stack was left, at the end of a function on top of a frame that waits in a
+/// switch. A return would be mispredicted, since there was no call.
 pub(crate) const CONTINUE_BELOW: &[u8] = &[
     0x41, 0x59, // pop r9
     0x41, 0xff, 0xe1, // jmp r9
@@ -77,9 +77,9 @@ const _: () = assert!(offset_of!(StoreContext, stack) < 128);
 const CALL: u8 = 0xe8;
 const JUMP: u8 = 0xe9;
 
-/// Appends the code for a switch whose distance stands at `at`, and makes the call
-/// there a jump; returns where the code is. It ends in a jump to a thunk, if one is
-/// given. None if anything is too far away.
+/// Appends the code for a switch, and turns the call whose distance is at `at` into a jump to it.
+/// Returns the place of the code, or none if a distance is too large. The code ends in a jump to
+/// the thunk, if there is one.
 pub(crate) fn place_switch(code: &mut Vec<u8>, at: usize, thunk: Option<i64>) -> Option<i64> {
     let opcode = &mut code[at - 1];
     assert_eq!(*opcode, CALL, "a near call");
@@ -99,7 +99,6 @@ pub(crate) fn place_switch(code: &mut Vec<u8>, at: usize, thunk: Option<i64>) ->
     Some(place as i64)
 }
 
-/// Writes how far away something is.
 fn write_distance(code: &mut [u8], at: usize, target: i64) -> Option<()> {
     let distance = i32::try_from(target - (at + DISTANCE_SIZE) as i64).ok()?;
     code[at..][..DISTANCE_SIZE].copy_from_slice(&distance.to_le_bytes());
@@ -111,9 +110,8 @@ mod tests {
     use super::*;
     use core::arch::naked_asm;
 
-    /// The bytes of an assembled function.
     fn assembled(function: unsafe extern "C" fn(), len: usize) -> &'static [u8] {
-        // SAFETY: the function has as many bytes, or other code lies after it.
+        // SAFETY: the function has this many bytes, or other code follows it.
         unsafe { std::slice::from_raw_parts(function as *const u8, len) }
     }
 
@@ -179,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_switch_goes_on_after_the_jump_to_it() {
+    fn a_switch_continues_after_the_jump_to_it() {
         let mut code = vec![0x90, CALL, 0, 0, 0, 0, 0x90];
         let place = place_switch(&mut code, 2, None).unwrap();
         assert_eq!((place, code[1]), (7, JUMP));

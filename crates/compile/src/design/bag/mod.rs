@@ -1,13 +1,14 @@
-//! Bag of stacks.
+//! Bag of stacks: its operations and their types.
 
 mod thunk;
 mod translate;
 
-use super::call::{OperationCall, Surroundings};
-use super::continuation;
+use super::operation::OperationCall;
 use super::operation::{Design, FollowedBy, Operation, Tags};
-use super::subtyping::{Subtyping, is_nullable};
+use super::recognize::Recognizer;
 use super::thunk::Thunk;
+use super::{continuation, copy_operand};
+use crate::module::{Subtyping, is_nullable};
 use ropewalk_abi::stack::StackKind;
 use ropewalk_abi::{FuncType, RefType, ValType};
 pub(super) use thunk::StackThunk;
@@ -21,20 +22,16 @@ pub(super) const DESIGN: Design = Design {
                        $f a function type that matches it",
             fits: new,
             thunk: Some(|call| Thunk::Stack(StackThunk { import: call.import })),
-            translate: |translator, call| translator.stack_new(call),
+            translate: translate::new,
             ..Operation::PLAIN
         },
-        Operation {
-            name: "switch",
-            translate: |translator, call| translator.stack_switch(call),
-            ..SWITCH
-        },
+        Operation { name: "switch", translate: translate::switch, ..SWITCH },
         Operation {
             name: "switch_retire",
             expected: "[t1* (ref null $c)] -> [], where $c is a continuation of \
                        [t1* (ref null $d)] -> []",
             fits: switch_retire,
-            translate: |translator, call| translator.stack_switch_retire(call),
+            translate: translate::switch_retire,
             ..Operation::PLAIN
         },
         Operation {
@@ -42,34 +39,30 @@ pub(super) const DESIGN: Design = Design {
             expected: "[t1* (ref null $c)] -> [(ref $d)], where $c is a continuation of \
                        [t1* t2* rt] -> [] and $d one of [t2* rt] -> []",
             fits: bind,
-            translate: |translator, call| translator.stack_bind(call),
+            translate: translate::bind,
             ..Operation::PLAIN
         },
         Operation {
             name: "clone",
             expected: "[(ref null $c)] -> [(ref $c)], where $c is a continuation of [t* rt] -> []",
             fits: clone,
-            translate: |translator, call| translator.copy_operand(call, StackKind::Bag),
+            translate: |t, call| copy_operand(t, call, StackKind::Bag),
             ..Operation::PLAIN
         },
-        Operation {
-            name: "switch_throw",
-            translate: |translator, call| translator.stack_switch_throw(call),
-            ..SWITCH_THROW
-        },
+        Operation { name: "switch_throw", translate: translate::switch_throw, ..SWITCH_THROW },
         Operation {
             name: "return_switch",
             followed_by: FollowedBy::ReturnCall,
-            translate: |translator, call| {
-                translator.leave_function(call, |translator| translator.stack_switch(call));
+            translate: |t, call| {
+                translate::leave_function(t, call, |t| translate::switch(t, call));
             },
             ..SWITCH
         },
         Operation {
             name: "return_switch_throw",
             followed_by: FollowedBy::EndAndReturnCall,
-            translate: |translator, call| {
-                translator.leave_function(call, |translator| translator.stack_switch_throw(call));
+            translate: |t, call| {
+                translate::leave_function(t, call, |t| translate::switch_throw(t, call));
             },
             ..SWITCH_THROW
         },
@@ -94,7 +87,7 @@ const SWITCH_THROW: Operation = Operation {
     ..Operation::PLAIN
 };
 
-/// The parameters of a stack type, of which the last is a stack type too.
+/// The parameters of a stack type, the last of which is a stack type too.
 fn stack_params<'a>(types: &'a Subtyping<'_>, ty: ValType) -> Option<&'a [ValType]> {
     let function = types.continuation(ty)?;
     let return_stack = function.params().last()?;
@@ -109,8 +102,8 @@ fn new(ty: &FuncType, types: &Subtyping<'_>) -> Option<bool> {
     Some(types.are_subtypes(params, function.params()) && function.results().is_empty())
 }
 
-/// What precedes the last operand of an import, and what the stack that this
-/// names expects before its return stack.
+/// The operands of an import before its last one, which is a stack; what that stack expects; and
+/// its return stack.
 fn to_target<'a>(
     ty: &'a FuncType,
     types: &'a Subtyping<'_>,
@@ -151,9 +144,8 @@ fn clone(ty: &FuncType, types: &Subtyping<'_>) -> Option<bool> {
     continuation::clone(ty, types)
 }
 
-/// Whether the tag has the values before the last operand, and then the stack that
-/// is left.
-fn throws(around: &Surroundings<'_>, call: &OperationCall) -> bool {
+/// Whether the tag has the operands before the last one, and then the stack that is left.
+fn throws(around: &Recognizer<'_>, call: &OperationCall) -> bool {
     let Some((target, values)) = around.import_type(call).params().split_last() else {
         return false;
     };

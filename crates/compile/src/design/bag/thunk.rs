@@ -1,9 +1,9 @@
-//! The code in which a stack begins.
+//! The thunk in which a stack of the bag begins.
 
 use crate::design::thunk::{Emit, function_of};
 use ropewalk_abi::TrapCode;
 
-/// A stack that was made by this import.
+/// The thunk of the stacks that an import makes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct StackThunk {
     pub import: u32,

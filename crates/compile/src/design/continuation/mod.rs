@@ -1,9 +1,14 @@
-//! Typed continuations: what the standard does not have.
+//! Typed continuations: the instructions of the proposal, and an operation that it does not have.
 
+mod translate;
+
+use super::copy_operand;
 use super::operation::{Design, Operation};
-use super::subtyping::Subtyping;
+use crate::module::{Subtyping, non_null};
 use ropewalk_abi::FuncType;
 use ropewalk_abi::stack::StackKind;
+
+pub(super) use translate::instruction;
 
 pub(super) const DESIGN: Design = Design {
     module: "ropewalk:cont",
@@ -11,14 +16,14 @@ pub(super) const DESIGN: Design = Design {
         name: "clone",
         expected: "[(ref null $ct)] -> [(ref $ct)], where $ct is a continuation type",
         fits: clone,
-        translate: |translator, call| translator.copy_operand(call, StackKind::Continuation),
+        translate: |t, call| copy_operand(t, call, StackKind::Continuation),
         ..Operation::PLAIN
     }],
 };
 
-/// Whether an operand is a continuation, and the result can be one like it.
+/// Whether the operand is a continuation, and the result can be its copy.
 pub(super) fn clone(ty: &FuncType, types: &Subtyping<'_>) -> Option<bool> {
     let ([operand], [copy]) = (ty.params(), ty.results()) else { return None };
     types.continuation(*operand)?;
-    Some(types.is_subtype(super::subtyping::non_null(*operand), *copy))
+    Some(types.is_subtype(non_null(*operand), *copy))
 }

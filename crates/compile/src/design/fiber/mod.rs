@@ -1,12 +1,14 @@
-//! Fibers.
+//! Fibers: their operations and their types.
 
 mod thunk;
 mod translate;
 
-use super::call::{OperationCall, Surroundings};
+use super::operation::OperationCall;
 use super::operation::{Clauses, Design, Functions, Operation, Tags};
-use super::subtyping::{FIBER_BRAND, Subtyping};
+use super::push_is_same;
+use super::recognize::Recognizer;
 use super::thunk::Thunk;
+use crate::module::{FIBER_BRAND, Subtyping};
 use ropewalk_abi::{FuncType, HeapType, RefType, ValType};
 pub(super) use thunk::FiberThunk;
 
@@ -31,7 +33,7 @@ pub(super) const DESIGN: Design = Design {
             name: "mount",
             tags: Tags::OneAndClauses,
             clauses: Clauses::NamedAfterFirst,
-            translate: |translator, call| translator.fiber_mount(call),
+            translate: translate::mount,
             ..SENDS
         },
         Operation {
@@ -39,7 +41,7 @@ pub(super) const DESIGN: Design = Design {
             tags: Tags::OneAndClauses,
             clauses: Clauses::NamedAfterFirst,
             suspends: true,
-            translate: |translator, call| translator.fiber_switch(call, false),
+            translate: |t, call| translate::switch(t, call, false),
             ..SWITCHES
         },
         Operation {
@@ -47,33 +49,33 @@ pub(super) const DESIGN: Design = Design {
             tags: Tags::OneAndClauses,
             clauses: Clauses::NamedAfterFirst,
             suspends: true,
-            translate: |translator, call| translator.fiber_dismount(call, false),
+            translate: |t, call| translate::dismount(t, call, false),
             ..SENDS
         },
         Operation {
             name: "release",
             expected: "[(ref null $fiber)] -> []",
             fits: |ty, types| Some(takes_fibers(ty, types, 1)? && ty.params().len() == 1),
-            translate: |translator, call| translator.fiber_release(call),
+            translate: translate::release,
             ..Operation::PLAIN
         },
         Operation {
             name: "eq",
             expected: "[(ref null $fiber) (ref null $fiber)] -> [i32]",
             fits: eq,
-            translate: |translator, call| translator.same_reference(call),
+            translate: push_is_same,
             ..Operation::PLAIN
         },
         Operation {
             name: "dismount_release",
             tags: Tags::One,
-            translate: |translator, call| translator.fiber_dismount(call, true),
+            translate: |t, call| translate::dismount(t, call, true),
             ..SENDS
         },
         Operation {
             name: "switch_release",
             tags: Tags::One,
-            translate: |translator, call| translator.fiber_switch(call, true),
+            translate: |t, call| translate::switch(t, call, true),
             ..SWITCHES
         },
     ],
@@ -81,7 +83,7 @@ pub(super) const DESIGN: Design = Design {
 
 const NEW: Operation = Operation {
     expected: "[a* (ref $f)*] -> [(ref $fiber)], where $fiber is the reserved type of fibers",
-    // Which operands are functions, the call tells.
+    // The call determines which operands are functions.
     fits: |ty, types| match ty.results() {
         [made] => Some(types.is_brand(*made, FIBER_BRAND)),
         _ => None,
@@ -90,7 +92,7 @@ const NEW: Operation = Operation {
     expected_names: "functions [a* (ref null? $fiber) te*] -> [to*], where te* are the values of \
                      the event and to* those of the return event",
     names_fit: makes_fiber,
-    translate: |translator, call| translator.fiber_new(call),
+    translate: translate::new,
     ..Operation::PLAIN
 };
 
@@ -124,9 +126,9 @@ fn eq(ty: &FuncType, types: &Subtyping<'_>) -> Option<bool> {
     Some(are_fibers && ty.results() == [ValType::I32])
 }
 
-/// Whether the functions of a new fiber take what its events bring, and give what
-/// its return event takes.
-fn makes_fiber(around: &Surroundings<'_>, call: &OperationCall) -> bool {
+/// Whether the functions of a new fiber take the values of its events, and return those of its
+/// return event.
+fn makes_fiber(around: &Recognizer<'_>, call: &OperationCall) -> bool {
     let (info, types) = (around.types.info, &around.types);
     let ty = around.import_type(call);
     let Some(count) = ty.params().len().checked_sub(call.functions.len()) else { return false };

@@ -1,6 +1,6 @@
-//! The code in which a fiber begins.
+//! The thunk in which a fiber begins.
 
-use crate::design::call::OperationCall;
+use crate::design::OperationCall;
 use crate::design::thunk::Emit;
 use crate::emit::clauses::find_clause;
 use crate::emit::record::{Records, block, store};
@@ -10,8 +10,8 @@ use ropewalk_abi::TrapCode;
 use ropewalk_abi::stack::{ClauseKind, FIBER_EXTRAS, StackKind};
 use ropewalk_abi::transfer::transfer_offset;
 
-/// A fiber that was made by this import, with a function for each event, and
-/// perhaps the tag of its return event.
+/// The thunk of fibers that an import makes, with a function for each event, and perhaps the tag of
+/// the return event.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct FiberThunk {
     import: u32,
@@ -36,13 +36,11 @@ impl FiberThunk {
         let otherwise = emit.builder.create_block();
         switch.emit(emit.builder, emit.signal, otherwise);
         for (block, function) in blocks.into_iter().zip(&self.functions) {
-            emit.builder.switch_to_block(block);
-            emit.builder.seal_block(block);
+            emit.enter(block);
             self.emit_function(emit, *function, (arguments, bound), instance);
         }
-        emit.builder.switch_to_block(otherwise);
-        emit.builder.seal_block(otherwise);
-        // Only events that the fiber was made for are delivered to it.
+        emit.enter(otherwise);
+        // Only events of the fiber's list are delivered to it.
         emit.trap(TrapCode::Unreachable);
     }
 
@@ -72,8 +70,7 @@ impl FiberThunk {
         emit.builder.set_cold_block(unhandled);
         let signal = find_clause(emit.builder, clauses, word, unhandled);
         emit.finish(callee.store, signal, &carried);
-        emit.builder.switch_to_block(unhandled);
-        emit.builder.seal_block(unhandled);
+        emit.enter(unhandled);
         emit.trap(TrapCode::UnhandledReturn);
     }
 }

@@ -1,15 +1,15 @@
-//! First-class stacks.
+//! First-class stacks: their operations and their types.
 
-pub(crate) mod on_top;
 pub(crate) mod rout;
 mod thunk;
 mod translate;
 mod walk;
 
-use super::call::{OperationCall, Surroundings};
+use super::operation::OperationCall;
 use super::operation::{Clauses, Design, Functions, InRout, Operation, Tags};
-use super::subtyping::{STACK_BRAND, Subtyping, is_nullable};
+use super::recognize::Recognizer;
 use super::thunk::Thunk;
+use crate::module::{STACK_BRAND, Subtyping, is_nullable};
 use ropewalk_abi::builtin::{LEAVE_FREED, LEAVE_SUSPENDED};
 use ropewalk_abi::{FuncType, HeapType, RefType, StorageType, ValType};
 pub(crate) use thunk::OnTopThunk;
@@ -24,7 +24,7 @@ pub(super) const DESIGN: Design = Design {
                 ([], [made]) => Some(is_stack(*made, types)),
                 _ => None,
             },
-            translate: |translator, call| translator.new_blank_stack(call),
+            translate: translate::new_stack,
             ..Operation::PLAIN
         },
         Operation {
@@ -33,14 +33,14 @@ pub(super) const DESIGN: Design = Design {
             names_fit: |around, call| around.sends_operands_but(call, 0),
             clauses: Clauses::CaughtAround,
             suspends: true,
-            translate: |translator, call| translator.first_class_switch(call, LEAVE_SUSPENDED),
+            translate: |t, call| translate::switch(t, call, LEAVE_SUSPENDED),
             ..SWITCH
         },
         Operation {
             name: "switch_drop",
             expected_names: "an event with t*",
             names_fit: |around, call| around.sends_operands_but(call, 1),
-            translate: |translator, call| translator.first_class_switch(call, LEAVE_FREED),
+            translate: |t, call| translate::switch(t, call, LEAVE_FREED),
             ..SWITCH
         },
         Operation {
@@ -75,7 +75,7 @@ pub(super) const DESIGN: Design = Design {
             fits: |ty, _| Some(ty.params().is_empty() && ty.results().is_empty()),
             clauses: Clauses::CaughtAround,
             in_rout: InRout::Start,
-            translate: |translator, call| translator.start_rout(call),
+            translate: translate::start,
             ..Operation::PLAIN
         },
         Operation {
@@ -87,7 +87,7 @@ pub(super) const DESIGN: Design = Design {
                 }
                 _ => None,
             },
-            translate: |translator, call| translator.copy_owned(call),
+            translate: translate::clone,
             ..Operation::PLAIN
         },
         Operation {
@@ -98,7 +98,7 @@ pub(super) const DESIGN: Design = Design {
                 _ => None,
             },
             in_rout: InRout::Allowed,
-            translate: |translator, _| translator.check_cleared(),
+            translate: |t, _| translate::check_cleared(t),
             ..Operation::PLAIN
         },
         Operation {
@@ -109,7 +109,7 @@ pub(super) const DESIGN: Design = Design {
                 _ => None,
             },
             in_rout: InRout::Allowed,
-            translate: |translator, _| translator.is_cleared(),
+            translate: |t, _| translate::is_cleared(t),
             ..Operation::PLAIN
         },
         Operation {
@@ -122,7 +122,7 @@ pub(super) const DESIGN: Design = Design {
                 ),
                 _ => None,
             },
-            translate: |translator, _| translator.redirect(),
+            translate: |t, _| translate::redirect(t),
             ..Operation::PLAIN
         },
         Operation {
@@ -133,7 +133,7 @@ pub(super) const DESIGN: Design = Design {
                 _ => None,
             },
             in_rout: InRout::Allowed,
-            translate: |translator, _| translator.own_object(),
+            translate: |t, _| t.own_object(),
             ..Operation::PLAIN
         },
         Operation {
@@ -141,7 +141,7 @@ pub(super) const DESIGN: Design = Design {
             expected: "[] -> [i32]",
             fits: |ty, _| Some(ty.params().is_empty() && *ty.results() == [ValType::I32]),
             in_rout: InRout::Allowed,
-            translate: |translator, _| translator.level(),
+            translate: |t, _| walk::level(t),
             ..Operation::PLAIN
         },
         Operation {
@@ -149,7 +149,7 @@ pub(super) const DESIGN: Design = Design {
             expected: "[i32] -> []",
             fits: |ty, _| Some(*ty.params() == [ValType::I32] && ty.results().is_empty()),
             in_rout: InRout::Allowed,
-            translate: |translator, _| translator.leave_to(),
+            translate: |t, _| walk::leave_to(t),
             ..Operation::PLAIN
         },
         Operation {
@@ -161,7 +161,7 @@ pub(super) const DESIGN: Design = Design {
             expected_names: "a call tag [a*] -> [b*]",
             names_fit: answers,
             in_rout: InRout::Allowed,
-            translate: |translator, call| translator.enter_answer(call),
+            translate: walk::enter_answer,
             ..Operation::PLAIN
         },
         Operation {
@@ -173,7 +173,7 @@ pub(super) const DESIGN: Design = Design {
                 _ => None,
             },
             in_rout: InRout::Allowed,
-            translate: |translator, _| translator.enter_redirect(),
+            translate: |t, _| walk::enter_redirect(t),
             ..Operation::PLAIN
         },
         Operation {
@@ -184,7 +184,7 @@ pub(super) const DESIGN: Design = Design {
             fits: |ty, types| Some(enters(ty, types, 2)? && redirects(ty, types)?),
             functions: Functions::Count(2),
             in_rout: InRout::Allowed,
-            translate: |translator, _| translator.enter_redirect_to(),
+            translate: |t, _| walk::enter_redirect_to(t),
             ..Operation::PLAIN
         },
         Operation {
@@ -194,7 +194,7 @@ pub(super) const DESIGN: Design = Design {
             tags: Tags::One,
             expected_names: "a call tag [a*] -> [b*]",
             names_fit: calls,
-            translate: |translator, call| translator.call_stack(call),
+            translate: walk::call_stack,
             ..Operation::PLAIN
         },
     ],
@@ -216,7 +216,7 @@ const SWITCH_CALL: Operation = Operation {
     functions: Functions::Count(1),
     clauses: Clauses::CaughtAround,
     suspends: true,
-    translate: |translator, call| translator.switch_call(call),
+    translate: translate::switch_call,
     ..Operation::PLAIN
 };
 
@@ -228,7 +228,7 @@ const EXTEND: Operation = Operation {
     },
     functions: Functions::Count(1),
     in_rout: InRout::Extends,
-    translate: |translator, call| translator.extend(call),
+    translate: translate::extend,
     ..Operation::PLAIN
 };
 
@@ -237,8 +237,8 @@ fn is_stack(ty: ValType, types: &Subtyping<'_>) -> bool {
     types.is_brand(ty, STACK_BRAND) && is_nullable(ty)
 }
 
-/// Whether the last operand is a function that takes what precedes the stack,
-/// and then something for it.
+/// Whether the last operand is a function that takes the operands before the stack, and then what
+/// `last` makes of the stack.
 fn called(
     ty: &FuncType,
     types: &Subtyping<'_>,
@@ -262,7 +262,7 @@ fn enters(ty: &FuncType, types: &Subtyping<'_>, count: usize) -> Option<bool> {
     Some(fits && functions.len() == count && !is_nullable(*env) && ty.results().is_empty())
 }
 
-/// Whether the functions of `enter_redirect_to` give and take a stack.
+/// Whether the functions of `enter_redirect_to` return and take a stack.
 fn redirects(ty: &FuncType, types: &Subtyping<'_>) -> Option<bool> {
     let [_, giver, taker] = ty.params() else { return None };
     let (giver, taker) = (types.function(*giver)?, types.function(*taker)?);
@@ -290,14 +290,14 @@ fn is_box(ty: ValType, types: &Subtyping<'_>) -> Option<bool> {
 }
 
 /// Whether the event has the results of the function that is called.
-fn sends_results(around: &Surroundings<'_>, call: &OperationCall) -> bool {
+fn sends_results(around: &Recognizer<'_>, call: &OperationCall) -> bool {
     let function = around.import_type(call).params().last();
     let function = function.and_then(|ty| around.types.function(*ty));
     function.is_some_and(|function| around.sends(call, function.results()))
 }
 
-/// Whether the answer takes what the call tag brings, and gives its results.
-fn answers(around: &Surroundings<'_>, call: &OperationCall) -> bool {
+/// Whether the answer takes the parameters of the call tag, and returns its results.
+fn answers(around: &Recognizer<'_>, call: &OperationCall) -> bool {
     let types = &around.types;
     let function = around.import_type(call).params().last().and_then(|ty| types.function(*ty));
     call_tag(around, call).zip(function).is_some_and(|(tag, function)| {
@@ -308,7 +308,7 @@ fn answers(around: &Surroundings<'_>, call: &OperationCall) -> bool {
 }
 
 /// Whether the operands and results are those of the call tag.
-fn calls(around: &Surroundings<'_>, call: &OperationCall) -> bool {
+fn calls(around: &Recognizer<'_>, call: &OperationCall) -> bool {
     let ty = around.import_type(call);
     call_tag(around, call).is_some_and(|tag| {
         around.types.are_subtypes(ty.params(), tag.params())
@@ -317,7 +317,7 @@ fn calls(around: &Surroundings<'_>, call: &OperationCall) -> bool {
 }
 
 /// The function type of the call tag that a call names.
-fn call_tag<'a>(around: &'a Surroundings<'_>, call: &OperationCall) -> Option<&'a FuncType> {
+fn call_tag<'a>(around: &'a Recognizer<'_>, call: &OperationCall) -> Option<&'a FuncType> {
     match around.types.info.tag_type(call.catches[0].0).params() {
         [ty] => around.types.function(*ty),
         _ => None,

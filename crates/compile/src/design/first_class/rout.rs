@@ -1,20 +1,38 @@
-//! What a rout may do before its `start`.
+//! Checks what a rout does before its `start`.
 //!
-//! While a rout begins, the stack that it extends runs although nobody has
-//! switched to it, and whoever extends it waits. That is only for a moment, and
-//! nothing else can come in between: before `start` a rout calls nothing but what
-//! leaves marks, and every way that does not end the rout leads to `start`.
+//! While a rout begins, the stack that it extends runs without a switch to it, and the extender
+//! waits. Nothing else may run in between. So before `start`, a rout calls only operations that
+//! leave marks, and every path either ends the rout or leads to `start`.
 
+use super::OnTopThunk;
 use crate::CompileError;
-use crate::design::Operations;
 use crate::design::operation::InRout;
-use crate::handlers::calls;
+use crate::design::thunk::Thunk;
+use crate::design::{ModuleDesigns, Operations};
+use crate::module::sections::Body;
+use crate::translate::contents::{calls, label};
 use wasmparser::{FunctionBody, Operator};
 
-/// Fails unless the body of a rout is as above.
-pub(crate) fn check(operations: &Operations, body: &FunctionBody<'_>) -> Result<(), CompileError> {
+/// Fails unless all functions that extend stacks begin as routs must.
+pub(crate) fn check_all(
+    designs: &ModuleDesigns,
+    imported_functions: u32,
+    bodies: &[Body<'_>],
+) -> Result<(), CompileError> {
+    let rout = |thunk: &Thunk| match *thunk {
+        Thunk::OnTop(OnTopThunk { function, extends: true, .. }) => {
+            function.checked_sub(imported_functions)
+        }
+        _ => None,
+    };
+    let thunks = designs.thunks.in_order();
+    let routs = thunks.iter().filter_map(rout).filter_map(|index| bodies.get(index as usize));
+    routs.into_iter().try_for_each(|(_, body)| check(&designs.operations, body))
+}
+
+fn check(operations: &Operations, body: &FunctionBody<'_>) -> Result<(), CompileError> {
     let mut beginning = Beginning { operations, blocks: vec![false] };
-    // What cannot be read is an error when the body is compiled.
+    // Compiling the body reports what cannot be read.
     let Ok(mut reader) = body.get_operators_reader() else { return Ok(()) };
     while !reader.eof() {
         let offset = reader.original_position();
@@ -35,8 +53,7 @@ enum Step {
 
 struct Beginning<'a> {
     operations: &'a Operations,
-    /// The blocks that are open, and whether code before `start` may continue after
-    /// each.
+    /// For each open block, whether code before `start` may continue after it.
     blocks: Vec<bool>,
 }
 
@@ -47,7 +64,7 @@ impl Beginning<'_> {
             Operator::Block { .. } | Operator::Loop { .. } | Operator::TryTable { .. } => {
                 self.blocks.push(false);
             }
-            // What follows `else` does not come by what follows `then`.
+            // The `else` arm does not pass through the `then` arm.
             Operator::If { .. } => self.blocks.push(true),
             Operator::End => {
                 self.blocks.pop();
@@ -75,7 +92,7 @@ impl Beginning<'_> {
         }
     }
 
-    /// Before a body is validated, a label may be any.
+    /// The body is not validated yet, so a label may not exist.
     fn branch(&mut self, label: u32) {
         let index = self.blocks.len().checked_sub(label as usize + 1);
         if let Some(block) = index.and_then(|index| self.blocks.get_mut(index)) {
@@ -89,17 +106,4 @@ fn calls_too_early() -> String {
      switches to anything else, but for `own`, `level`, `leave_to`, `check_cleared` and the `enter_` \
      imports"
         .to_string()
-}
-
-/// The label that an operator may branch to.
-fn label(operator: &Operator<'_>) -> Option<u32> {
-    match *operator {
-        Operator::Br { relative_depth }
-        | Operator::BrIf { relative_depth }
-        | Operator::BrOnNull { relative_depth }
-        | Operator::BrOnNonNull { relative_depth }
-        | Operator::BrOnCast { relative_depth, .. }
-        | Operator::BrOnCastFail { relative_depth, .. } => Some(relative_depth),
-        _ => None,
-    }
 }

@@ -1,23 +1,21 @@
-//! The code in which a function begins that runs on top of a suspended stack.
+//! The thunk in which a function begins that runs on top of a suspended stack.
 
-use crate::design::call::OperationCall;
-use crate::design::thunk::{Callee, Emit};
+use crate::design::OperationCall;
+use crate::design::thunk::Emit;
 use crate::emit::clauses::find_clause;
+use crate::emit::code_ref::continue_below;
 use crate::emit::record::{Records, block, store};
-use crate::emit::same_image::continue_below;
-use crate::signature;
-use crate::translate::trap;
+use crate::emit::{Callee, signature, trap};
 use cranelift_codegen::ir::{InstBuilder, Value};
 use cranelift_codegen::isa::CallConv;
 use ropewalk_abi::{Builtin, TrapCode};
 
-/// A function that runs on top of a suspended stack.
+/// The thunk of a function that runs on top of a suspended stack.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct OnTopThunk {
     pub function: u32,
     /// Whether it returns with an event.
     pub delivers: bool,
-    /// Whether it extends the stack.
     pub extends: bool,
 }
 
@@ -26,8 +24,8 @@ impl OnTopThunk {
         OnTopThunk { function: call.functions[0], delivers, extends }
     }
 
-    /// Calls the function as if the instruction at which the stack is suspended had
-    /// called it; then continues that instruction with an event.
+    /// Calls the function as if the instruction at which the stack is suspended had called it. Then
+    /// continues that instruction with an event.
     pub fn emit(&self, emit: &mut Emit<'_, '_, '_>) {
         let (word, instance) = (emit.signal, emit.captured);
         let callee = emit.callee_of(self.function, instance);
@@ -39,23 +37,22 @@ impl OnTopThunk {
                 false => TrapCode::ReturnedToSuspended,
             });
         }
-        // While the function runs, others may wait on this stack, but what waits
-        // below stays the same.
+        // While the function runs, other frames may wait on this stack, but the frame below stays
+        // the same.
         let clauses = emit.get(emit.block, block::HANDLERS);
         let thrown = emit.builder.create_block();
         emit.builder.set_cold_block(thrown);
         let signal = find_clause(emit.builder, clauses, word, thrown);
         let results = self.call(emit, &callee, &received);
         continue_suspended(emit, &callee, signal, &results);
-        emit.builder.switch_to_block(thrown);
-        emit.builder.seal_block(thrown);
+        emit.enter(thrown);
         let results = self.call(emit, &callee, &received);
         emit.transfer(callee.store).put_all(&results, callee.ty.results());
         throw_event(emit, &callee, word);
     }
 
-    /// Calls the function; a rout must have started before it returns, since else it
-    /// has nothing to return to.
+    /// Calls the function. A rout must have started before it returns: otherwise it has nothing to
+    /// return to.
     fn call(
         &self,
         emit: &mut Emit<'_, '_, '_>,
@@ -72,7 +69,7 @@ impl OnTopThunk {
     }
 }
 
-/// Continues the instruction at which the stack was suspended.
+/// Continues the instruction at which the stack is suspended.
 fn continue_suspended(
     emit: &mut Emit<'_, '_, '_>,
     callee: &Callee<'_>,
@@ -86,7 +83,7 @@ fn continue_suspended(
     continue_below(emit.builder, store, stack, signal, reference, &carried);
 }
 
-/// Throws an event where the stack was suspended.
+/// Throws an event at the instruction at which the stack is suspended.
 fn throw_event(emit: &mut Emit<'_, '_, '_>, callee: &Callee<'_>, word: Value) {
     let store = callee.store;
     let stub = emit.get_constant(store, store::CALL_BUILTIN);

@@ -1,11 +1,12 @@
-//! Tasks.
+//! Tasks: their operations and their types.
 
 mod thunk;
 mod translate;
 
 use super::operation::{Design, Functions, Operation};
-use super::subtyping::Subtyping;
+use super::push_is_same;
 use super::thunk::Thunk;
+use crate::module::Subtyping;
 use ropewalk_abi::{FuncType, HeapType, RefType, ValType};
 pub(super) use thunk::TaskThunk;
 
@@ -19,7 +20,7 @@ pub(super) const DESIGN: Design = Design {
             fits: new,
             functions: Functions::Count(1),
             thunk: Some(|call| Thunk::Task(TaskThunk { import: call.import })),
-            translate: |translator, call| translator.task_new(call),
+            translate: translate::new,
             ..Operation::PLAIN
         },
         Operation {
@@ -27,7 +28,7 @@ pub(super) const DESIGN: Design = Design {
             expected: "[(ref null $t) r*] -> [s*], where $t is a final continuation of \
                        [r*] -> [s*]",
             fits: resume,
-            translate: |translator, call| translator.task_resume(call),
+            translate: translate::resume,
             ..Operation::PLAIN
         },
         Operation {
@@ -36,7 +37,7 @@ pub(super) const DESIGN: Design = Design {
                        [r*] -> [s*]",
             fits: suspend,
             suspends: true,
-            translate: |translator, call| translator.task_suspend(call),
+            translate: translate::suspend,
             ..Operation::PLAIN
         },
         Operation {
@@ -45,7 +46,7 @@ pub(super) const DESIGN: Design = Design {
                        continuations of [rt*] -> [st*] and [ru*] -> [su*], and su* matches st*",
             fits: switchto,
             suspends: true,
-            translate: |translator, call| translator.task_switchto(call),
+            translate: translate::switchto,
             ..Operation::PLAIN
         },
         Operation {
@@ -53,35 +54,35 @@ pub(super) const DESIGN: Design = Design {
             expected: "[(ref null $t) s*] -> [], where $t is a final continuation of \
                        [r*] -> [s*]",
             fits: retire,
-            translate: |translator, call| translator.task_retire(call),
+            translate: translate::retire,
             ..Operation::PLAIN
         },
         Operation {
             name: "release",
             expected: "[(ref null $t)] -> [], where $t is a final continuation type",
             fits: release,
-            translate: |translator, call| translator.task_release(call),
+            translate: translate::release,
             ..Operation::PLAIN
         },
         Operation {
             name: "release_any",
             expected: "[(ref null cont)] -> []",
             fits: release_any,
-            translate: |translator, call| translator.task_release(call),
+            translate: translate::release,
             ..Operation::PLAIN
         },
         Operation {
             name: "eq",
             expected: "[(ref null cont) (ref null cont)] -> [i32]",
             fits: eq,
-            translate: |translator, call| translator.same_reference(call),
+            translate: push_is_same,
             ..Operation::PLAIN
         },
     ],
 };
 
-/// The function type of a task type. Were it not final, a supertype could be
-/// used to send what the other side does not expect.
+/// The function type of a task type. It must be final: with a supertype, one side could send values
+/// that the other does not expect.
 fn task_type<'a>(types: &'a Subtyping<'_>, ty: ValType) -> Option<&'a FuncType> {
     let index = types.continuation_index(ty)?;
     let info = types.info;
@@ -153,5 +154,5 @@ fn eq(ty: &FuncType, types: &Subtyping<'_>) -> Option<bool> {
     Some(types.are_subtypes(ty.params(), &[ANY, ANY]) && ty.results() == [ValType::I32])
 }
 
-/// The type of all tasks, and of everything else that is suspended.
+/// The type of all references to stacks, including tasks.
 const ANY: ValType = ValType::Ref(RefType { nullable: true, heap: HeapType::Cont });

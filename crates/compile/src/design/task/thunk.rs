@@ -1,10 +1,10 @@
-//! The code in which a task begins.
+//! The thunk in which a task begins.
 
 use crate::design::thunk::{Emit, function_of};
 use cranelift_codegen::ir::{InstBuilder, types::I64};
 use ropewalk_abi::stack::StackKind;
 
-/// A task that was made by this import.
+/// The thunk of the tasks that an import makes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct TaskThunk {
     pub import: u32,

@@ -1,22 +1,22 @@
-//! Arrays: making them, and access to single elements.
+//! Arrays: allocation, and access to single elements.
 
-use super::access::{Part, Slot};
-use crate::translate::{Translator, trap};
+use super::access::{HeapRegion, Place};
+use crate::emit::trap;
+use crate::translate::Translator;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, InstructionData, Opcode, Value, types::*};
 use ropewalk_abi::heap::{ARRAY_ELEMENTS, ARRAY_LENGTH, array_size};
 use ropewalk_abi::{Builtin, CompositeType, StorageType, TrapCode};
 
-/// Arrays of at most this many bytes are allocated in place if their length is
-/// known.
+/// Arrays of at most this many bytes are allocated in line if their length is constant.
 const SMALL_ARRAY: u64 = 16 << 10;
-/// Arrays of at most this many equal elements are filled in place.
+/// Arrays of at most this many equal elements are filled in line.
 const FEW_ELEMENTS: u32 = 16;
 
 impl Translator<'_> {
     // ---- making arrays
 
-    pub fn array_new(&mut self, ty: u32) {
+    pub(super) fn array_new(&mut self, ty: u32) {
         let (value, len) = self.pop2();
         if let Some(len) = self.few(len) {
             return self.new_array(ty, &vec![value; len]);
@@ -25,7 +25,7 @@ impl Translator<'_> {
         self.array_from_runtime(Builtin::array_new, ty, len);
     }
 
-    pub fn array_new_default(&mut self, ty: u32) {
+    pub(super) fn array_new_default(&mut self, ty: u32) {
         let len = self.pop();
         if let Some(len) = self.few(len) {
             let zero = self.zero(self.element_storage(ty).unpacked());
@@ -34,21 +34,21 @@ impl Translator<'_> {
         self.array_from_runtime(Builtin::array_new_default, ty, len);
     }
 
-    pub fn array_new_fixed(&mut self, ty: u32, len: u32) {
+    pub(super) fn array_new_fixed(&mut self, ty: u32, len: u32) {
         let values = self.stack.split_off(self.stack.len() - len as usize);
         self.new_array(ty, &values);
     }
 
     /// Pushes a new array of these elements.
     fn new_array(&mut self, ty: u32, values: &[Value]) {
-        let len = self.builder.ins().iconst(I32, values.len() as i64);
+        let len = self.ins().iconst(I32, values.len() as i64);
         let size = array_size(self.element_storage(ty).size(), values.len() as u32);
         if size > SMALL_ARRAY {
             self.array_from_runtime(Builtin::array_new_default, ty, len);
         } else {
             let array = self.allocate(ty, size as u32);
-            let flags = self.heap_flags(Part::Head, None);
-            self.builder.ins().store(flags, len, array, ARRAY_LENGTH as i32);
+            let flags = self.heap_flags(HeapRegion::Head, None);
+            self.ins().store(flags, len, array, ARRAY_LENGTH as i32);
             self.push_object(array, ty);
         }
         let array = *self.stack.last().expect("just pushed");
@@ -59,7 +59,7 @@ impl Translator<'_> {
         let storage = self.element_storage(ty);
         let offsets = (ARRAY_ELEMENTS..).step_by(storage.size() as usize);
         for (&value, offset) in values.iter().zip(offsets) {
-            let at = Slot { base: array, offset: offset as i32, storage, null: None };
+            let at = Place { base: array, offset: offset as i32, storage, null: None };
             self.store_place(&at, value);
         }
     }
@@ -71,7 +71,7 @@ impl Translator<'_> {
         self.push_object(array, ty);
     }
 
-    /// A length that is known, and small enough to store each element in place.
+    /// The value of a length that is constant, and small enough to store the elements in line.
     fn few(&self, len: Value) -> Option<usize> {
         let dfg = &self.builder.func.dfg;
         let inst = dfg.value_def(len).inst()?;
@@ -91,20 +91,20 @@ impl Translator<'_> {
 
     // ---- access
 
-    pub fn array_get(&mut self, ty: u32, signed: bool) {
+    pub(super) fn array_get(&mut self, ty: u32, signed: bool) {
         let (array, index) = self.pop2();
         let at = self.element(array, ty, index);
         let value = self.load_place(&at, signed);
         self.push_typed(value, at.storage.unpacked());
     }
 
-    pub fn array_set(&mut self, ty: u32) {
+    pub(super) fn array_set(&mut self, ty: u32) {
         let (array, index, value) = self.pop3();
         let at = self.element(array, ty, index);
         self.store_place(&at, value);
     }
 
-    pub fn array_len(&mut self) {
+    pub(super) fn array_len(&mut self) {
         let array = self.pop();
         let len = self.length(array);
         self.push(len);
@@ -112,21 +112,21 @@ impl Translator<'_> {
 
     /// The length of an array. Null faults on the load.
     pub(super) fn length(&mut self, array: Value) -> Value {
-        let flags = self.heap_flags(Part::Head, Some(TrapCode::NullArrayReference));
-        self.builder.ins().load(I32, flags, array, ARRAY_LENGTH as i32)
+        let flags = self.heap_flags(HeapRegion::Head, Some(TrapCode::NullArrayReference));
+        self.ins().load(I32, flags, array, ARRAY_LENGTH as i32)
     }
 
-    /// Where the element at an index is; traps beyond the end, and for null.
-    fn element(&mut self, array: Value, ty: u32, index: Value) -> Slot {
+    /// The place of the element at an index. Traps beyond the end, and for null.
+    fn element(&mut self, array: Value, ty: u32, index: Value) -> Place {
         let len = self.length(array);
-        let outside = self.builder.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, index, len);
-        self.builder.ins().trapnz(outside, trap(TrapCode::ArrayOutOfBounds));
+        let outside = self.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, index, len);
+        self.ins().trapnz(outside, trap(TrapCode::ArrayOutOfBounds));
         let storage = self.element_storage(ty);
         let index = self.widen(index);
         let shift = storage.size().trailing_zeros();
-        let distance = self.builder.ins().ishl_imm_u(index, i64::from(shift));
-        let base = self.builder.ins().iadd(array, distance);
-        Slot { base, offset: ARRAY_ELEMENTS as i32, storage, null: None }
+        let distance = self.ins().ishl_imm_u(index, i64::from(shift));
+        let base = self.ins().iadd(array, distance);
+        Place { base, offset: ARRAY_ELEMENTS as i32, storage, null: None }
     }
 
     pub(super) fn element_storage(&self, ty: u32) -> StorageType {

@@ -1,36 +1,36 @@
-//! 31-bit integers, which are references without an object: the lowest bit of
-//! the word is set, the integer lies above it in the low half, and the high
-//! half is zero.
+//! 31-bit integers: references without an object, in the form of [`i31`](ropewalk_abi::heap::i31).
 
-use crate::translate::{Translator, trap};
+use crate::emit::trap;
+use crate::translate::Translator;
 use cranelift_codegen::ir::{InstBuilder, Value, types::*};
+use ropewalk_abi::heap::{I31_SHIFT, I31_TAG};
 use ropewalk_abi::{HeapType, RefType, TrapCode, ValType};
 
 const I31: ValType = ValType::Ref(RefType { nullable: false, heap: HeapType::I31 });
 
 impl Translator<'_> {
-    pub fn ref_i31(&mut self) {
+    pub(super) fn ref_i31(&mut self) {
         let value = self.pop();
-        let shifted = self.builder.ins().ishl_imm_u(value, 1);
-        let tagged = self.builder.ins().bor_imm_u(shifted, 1);
-        let reference = self.builder.ins().uextend(I64, tagged);
+        let shifted = self.ins().ishl_imm_u(value, i64::from(I31_SHIFT));
+        let tagged = self.ins().bor_imm_u(shifted, i64::from(I31_TAG));
+        let reference = self.ins().uextend(I64, tagged);
         self.push_typed(reference, I31);
     }
 
-    pub fn i31_get(&mut self, signed: bool) {
+    pub(super) fn i31_get(&mut self, signed: bool) {
         let reference = self.pop();
-        self.builder.ins().trapz(reference, trap(TrapCode::NullI31Reference));
-        let tagged = self.builder.ins().ireduce(I32, reference);
+        self.ins().trapz(reference, trap(TrapCode::NullI31Reference));
+        let tagged = self.ins().ireduce(I32, reference);
         let value = match signed {
-            true => self.builder.ins().sshr_imm_u(tagged, 1),
-            false => self.builder.ins().ushr_imm_u(tagged, 1),
+            true => self.ins().sshr_imm_u(tagged, i64::from(I31_SHIFT)),
+            false => self.ins().ushr_imm_u(tagged, i64::from(I31_SHIFT)),
         };
         self.push(value);
     }
 
     /// Whether a reference is an `i31`, which null is not.
     pub(super) fn is_i31(&mut self, reference: Value) -> Value {
-        let low = self.builder.ins().ireduce(I8, reference);
-        self.builder.ins().band_imm_u(low, 1)
+        let low = self.ins().ireduce(I8, reference);
+        self.ins().band_imm_u(low, i64::from(I31_TAG))
     }
 }

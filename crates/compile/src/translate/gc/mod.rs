@@ -1,10 +1,9 @@
 //! Garbage collection: structs, arrays, `i31`, and casts.
 //!
-//! A reference is a 64-bit word: the address of an object, an `i31` with the
-//! lowest bit set, or zero for null; [`ropewalk_abi::heap`] draws the objects.
-//! Collections move objects, and happen only during calls. The operand stack
-//! survives them, as every collected value on it is declared to the stack
-//! maps; an address inside an object does not, so none is kept across a call.
+//! A reference is a 64-bit word: the address of an object, an `i31` with the lowest bit set, or
+//! zero for null. [`ropewalk_abi::heap`] draws the objects. Collections move objects, and happen
+//! only during calls. References on the operand stack survive them, since stack maps list them. An
+//! address inside an object does not, so none is kept across a call.
 
 mod access;
 mod allocate;
@@ -17,15 +16,15 @@ mod structure;
 use super::Translator;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types::*};
-use ropewalk_abi::{HeapType, RefType, ValType};
+use ropewalk_abi::{Builtin, HeapType, RefType, ValType};
 use wasmparser::Operator;
 
 impl Translator<'_> {
     /// The instructions of garbage collection.
-    pub fn gc(&mut self, op: &Operator<'_>) -> bool {
+    pub(in crate::translate) fn gc(&mut self, op: &Operator<'_>) -> bool {
         match op {
             Operator::RefEq => self.ref_eq(),
-            // The same word on both sides.
+            // These do not change the word.
             Operator::AnyConvertExtern | Operator::ExternConvertAny => {}
             Operator::RefI31 => self.ref_i31(),
             Operator::I31GetS => self.i31_get(true),
@@ -84,20 +83,28 @@ impl Translator<'_> {
     fn array_bulk(&mut self, op: &Operator<'_>) -> bool {
         match *op {
             Operator::ArrayNewData { array_type_index, array_data_index } => {
-                self.array_new_data(array_type_index, array_data_index);
+                self.array_from_segment(
+                    Builtin::array_new_data,
+                    array_type_index,
+                    array_data_index,
+                );
             }
             Operator::ArrayNewElem { array_type_index, array_elem_index } => {
-                self.array_new_elem(array_type_index, array_elem_index);
+                self.array_from_segment(
+                    Builtin::array_new_elem,
+                    array_type_index,
+                    array_elem_index,
+                );
             }
             Operator::ArrayFill { .. } => self.array_fill(),
             Operator::ArrayCopy { array_type_index_dst, .. } => {
                 self.array_copy(array_type_index_dst);
             }
             Operator::ArrayInitData { array_data_index, .. } => {
-                self.array_init_data(array_data_index);
+                self.array_init(Builtin::array_init_data, array_data_index);
             }
             Operator::ArrayInitElem { array_elem_index, .. } => {
-                self.array_init_elem(array_elem_index);
+                self.array_init(Builtin::array_init_elem, array_elem_index);
             }
             _ => return false,
         }
@@ -123,12 +130,12 @@ impl Translator<'_> {
 
     fn ref_eq(&mut self) {
         let (a, b) = self.pop2();
-        let equal = self.builder.ins().icmp(IntCC::Equal, a, b);
-        let equal = self.builder.ins().uextend(I32, equal);
+        let equal = self.ins().icmp(IntCC::Equal, a, b);
+        let equal = self.ins().uextend(I32, equal);
         self.push(equal);
     }
 
-    /// Pushes a reference to an object that has just been made.
+    /// Pushes a reference to a new object.
     fn push_object(&mut self, object: Value, ty: u32) {
         let ty = RefType { nullable: false, heap: HeapType::Concrete(ty) };
         self.push_typed(object, ValType::Ref(ty));

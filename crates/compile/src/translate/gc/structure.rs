@@ -1,18 +1,19 @@
 //! Structs.
 
-use super::access::{Slot, UNMAPPED};
-use crate::translate::{Translator, trap};
+use super::access::{Place, UNMAPPED};
+use crate::emit::trap;
+use crate::translate::Translator;
 use cranelift_codegen::ir::{InstBuilder, Value};
 use ropewalk_abi::{CompositeType, FieldType, TrapCode};
 
 impl<'a> Translator<'a> {
-    pub fn struct_new(&mut self, ty: u32) {
+    pub(super) fn struct_new(&mut self, ty: u32) {
         let count = self.fields(ty).len();
         let values = self.stack.split_off(self.stack.len() - count);
         self.new_struct(ty, &values);
     }
 
-    pub fn struct_new_default(&mut self, ty: u32) {
+    pub(super) fn struct_new_default(&mut self, ty: u32) {
         let types = self.fields(ty).iter().map(|field| field.storage.unpacked());
         let values: Vec<Value> = types.map(|ty| self.zero(ty)).collect();
         self.new_struct(ty, &values);
@@ -21,40 +22,39 @@ impl<'a> Translator<'a> {
     fn new_struct(&mut self, ty: u32, values: &[Value]) {
         let object = self.allocate(ty, self.env.objects[ty as usize].size);
         for (field, &value) in (0..).zip(values) {
-            let at = Slot { null: None, ..self.field(object, ty, field) };
+            let at = Place { null: None, ..self.field(object, ty, field) };
             self.store_place(&at, value);
         }
         self.push_object(object, ty);
     }
 
-    pub fn struct_get(&mut self, ty: u32, field: u32, signed: bool) {
+    pub(super) fn struct_get(&mut self, ty: u32, field: u32, signed: bool) {
         let reference = self.pop();
         let at = self.checked_field(reference, ty, field);
         let value = self.load_place(&at, signed);
         self.push_typed(value, at.storage.unpacked());
     }
 
-    pub fn struct_set(&mut self, ty: u32, field: u32) {
+    pub(super) fn struct_set(&mut self, ty: u32, field: u32) {
         let (reference, value) = self.pop2();
         let at = self.checked_field(reference, ty, field);
         self.store_place(&at, value);
     }
 
-    /// Where a field is. Null faults on the access, unless the field is too far
-    /// away for that and null is compared.
-    fn checked_field(&mut self, reference: Value, ty: u32, field: u32) -> Slot {
+    /// The place of a field, with a check for null if the offset is too large for a fault.
+    fn checked_field(&mut self, reference: Value, ty: u32, field: u32) -> Place {
         let at = self.field(reference, ty, field);
         if at.offset.cast_unsigned() < UNMAPPED {
             return at;
         }
-        self.builder.ins().trapz(reference, trap(TrapCode::NullStructReference));
-        Slot { null: None, ..at }
+        self.ins().trapz(reference, trap(TrapCode::NullStructReference));
+        Place { null: None, ..at }
     }
 
-    fn field(&self, base: Value, ty: u32, field: u32) -> Slot {
+    fn field(&self, base: Value, ty: u32, field: u32) -> Place {
         let offset = self.env.objects[ty as usize].offsets[field as usize] as i32;
         let storage = self.fields(ty)[field as usize].storage;
-        Slot { base, offset, storage, null: Some(TrapCode::NullStructReference) }
+        Place { base, offset, storage, null: Some(TrapCode::NullStructReference) }
     }
 
     fn fields(&self, ty: u32) -> &'a [FieldType] {

@@ -29,7 +29,7 @@ impl Translator<'_> {
 
     fn and_not(&mut self) {
         let (a, b) = self.pop2();
-        let value = self.builder.ins().band_not(a, b);
+        let value = self.ins().band_not(a, b);
         self.push(value);
     }
 
@@ -38,26 +38,26 @@ impl Translator<'_> {
         let mask = self.as_computed(mask);
         let ty = self.builder.func.dfg.value_type(mask);
         let (a, b) = (self.as_vector(a, ty), self.as_vector(b, ty));
-        let value = self.builder.ins().bitselect(mask, a, b);
+        let value = self.ins().bitselect(mask, a, b);
         self.push_vector(value);
     }
 
     fn any_true(&mut self) {
         let vector = self.pop();
         let vector = self.as_computed(vector);
-        let truth = self.builder.ins().vany_true(vector);
+        let truth = self.ins().vany_true(vector);
         self.push_truth(truth);
     }
 
     fn all_true(&mut self, ty: ir::Type) {
         let vector = self.pop_vector(ty);
-        let truth = self.builder.ins().vall_true(vector);
+        let truth = self.ins().vall_true(vector);
         self.push_truth(truth);
     }
 
     fn bitmask(&mut self, ty: ir::Type) {
         let vector = self.pop_vector(ty);
-        let value = self.builder.ins().vhigh_bits(I32, vector);
+        let value = self.ins().vhigh_bits(I32, vector);
         self.push(value);
     }
 }

@@ -1,7 +1,7 @@
 //! Conversions between vectors of integers and vectors of floats.
 //!
-//! The backend has no general conversion between lanes of 64-bit integers and
-//! doubles, only these compositions of it with a widening or a narrowing.
+//! The backend has no general conversion between 64-bit integers and doubles, only these
+//! compositions with a widening or a narrowing.
 
 use crate::translate::Translator;
 use cranelift_codegen::ir::{Opcode, types::*};

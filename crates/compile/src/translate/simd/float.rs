@@ -25,65 +25,50 @@ impl Translator<'_> {
         true
     }
 
-    /// The second operand where it is less, else the first: if either is a
-    /// NaN, or both are zeroes, the first.
+    /// The second operand where it is less, otherwise the first. If either is a NaN, or both are
+    /// zeros, that is the first.
     pub(super) fn pseudo_minimum(&mut self, ty: ir::Type) {
         let (a, b) = self.pop2_vectors(ty);
-        let less = self.builder.ins().fcmp(FloatCC::LessThan, b, a);
+        let less = self.ins().fcmp(FloatCC::LessThan, b, a);
         self.select_lanes(less, b, a);
     }
 
-    /// The second operand where the first is less, else the first.
+    /// The second operand where the first is less, otherwise the first.
     pub(super) fn pseudo_maximum(&mut self, ty: ir::Type) {
         let (a, b) = self.pop2_vectors(ty);
-        let less = self.builder.ins().fcmp(FloatCC::LessThan, a, b);
+        let less = self.ins().fcmp(FloatCC::LessThan, a, b);
         self.select_lanes(less, b, a);
     }
 
-    /// The backend makes one `minps` or `maxps` of a comparison and a selection
-    /// on the same operands, if the selection is among floats.
+    /// The backend selects one `minps` or `maxps` for a comparison and a selection on the same
+    /// operands, if the selection is between floats.
     fn select_lanes(&mut self, mask: Value, a: Value, b: Value) {
         let ty = self.builder.func.dfg.value_type(a);
         let mask = self.as_vector(mask, ty);
-        let value = self.builder.ins().bitselect(mask, a, b);
+        let value = self.ins().bitselect(mask, a, b);
         self.push_vector(value);
     }
 }
 
 fn unary(op: &Operator<'_>) -> Option<(ir::Type, Opcode)> {
-    Some(match op {
-        F32x4Abs => (F32X4, Opcode::Fabs),
-        F64x2Abs => (F64X2, Opcode::Fabs),
-        F32x4Neg => (F32X4, Opcode::Fneg),
-        F64x2Neg => (F64X2, Opcode::Fneg),
-        F32x4Sqrt => (F32X4, Opcode::Sqrt),
-        F64x2Sqrt => (F64X2, Opcode::Sqrt),
-        F32x4Ceil => (F32X4, Opcode::Ceil),
-        F64x2Ceil => (F64X2, Opcode::Ceil),
-        F32x4Floor => (F32X4, Opcode::Floor),
-        F64x2Floor => (F64X2, Opcode::Floor),
-        F32x4Trunc => (F32X4, Opcode::Trunc),
-        F64x2Trunc => (F64X2, Opcode::Trunc),
-        F32x4Nearest => (F32X4, Opcode::Nearest),
-        F64x2Nearest => (F64X2, Opcode::Nearest),
-        _ => return None,
-    })
+    lanes!(op,
+        Opcode::Fabs: F32x4Abs F32X4, F64x2Abs F64X2;
+        Opcode::Fneg: F32x4Neg F32X4, F64x2Neg F64X2;
+        Opcode::Sqrt: F32x4Sqrt F32X4, F64x2Sqrt F64X2;
+        Opcode::Ceil: F32x4Ceil F32X4, F64x2Ceil F64X2;
+        Opcode::Floor: F32x4Floor F32X4, F64x2Floor F64X2;
+        Opcode::Trunc: F32x4Trunc F32X4, F64x2Trunc F64X2;
+        Opcode::Nearest: F32x4Nearest F32X4, F64x2Nearest F64X2;
+    )
 }
 
 fn binary(op: &Operator<'_>) -> Option<(ir::Type, Opcode)> {
-    Some(match op {
-        F32x4Add => (F32X4, Opcode::Fadd),
-        F64x2Add => (F64X2, Opcode::Fadd),
-        F32x4Sub => (F32X4, Opcode::Fsub),
-        F64x2Sub => (F64X2, Opcode::Fsub),
-        F32x4Mul => (F32X4, Opcode::Fmul),
-        F64x2Mul => (F64X2, Opcode::Fmul),
-        F32x4Div => (F32X4, Opcode::Fdiv),
-        F64x2Div => (F64X2, Opcode::Fdiv),
-        F32x4Min => (F32X4, Opcode::Fmin),
-        F64x2Min => (F64X2, Opcode::Fmin),
-        F32x4Max => (F32X4, Opcode::Fmax),
-        F64x2Max => (F64X2, Opcode::Fmax),
-        _ => return None,
-    })
+    lanes!(op,
+        Opcode::Fadd: F32x4Add F32X4, F64x2Add F64X2;
+        Opcode::Fsub: F32x4Sub F32X4, F64x2Sub F64X2;
+        Opcode::Fmul: F32x4Mul F32X4, F64x2Mul F64X2;
+        Opcode::Fdiv: F32x4Div F32X4, F64x2Div F64X2;
+        Opcode::Fmin: F32x4Min F32X4, F64x2Min F64X2;
+        Opcode::Fmax: F32x4Max F32X4, F64x2Max F64X2;
+    )
 }

@@ -1,4 +1,4 @@
-//! Lane-wise integer arithmetic that keeps the width of lanes.
+//! Lane-wise integer arithmetic that does not change the width of lanes.
 
 use crate::translate::Translator;
 use cranelift_codegen::ir::{self, Opcode, types::*};
@@ -18,8 +18,8 @@ impl Translator<'_> {
         true
     }
 
-    /// Shifts all lanes by one scalar, which Cranelift takes modulo their
-    /// width as WebAssembly does.
+    /// Shifts all lanes by one scalar. Cranelift takes it modulo the width of a lane, as
+    /// WebAssembly does.
     fn shift(&mut self, ty: ir::Type, opcode: Opcode) {
         let amount = self.pop();
         let vector = self.pop_vector(ty);
@@ -29,80 +29,40 @@ impl Translator<'_> {
 }
 
 fn unary(op: &Operator<'_>) -> Option<(ir::Type, Opcode)> {
-    Some(match op {
-        I8x16Abs => (I8X16, Opcode::Iabs),
-        I16x8Abs => (I16X8, Opcode::Iabs),
-        I32x4Abs => (I32X4, Opcode::Iabs),
-        I64x2Abs => (I64X2, Opcode::Iabs),
-        I8x16Neg => (I8X16, Opcode::Ineg),
-        I16x8Neg => (I16X8, Opcode::Ineg),
-        I32x4Neg => (I32X4, Opcode::Ineg),
-        I64x2Neg => (I64X2, Opcode::Ineg),
-        I8x16Popcnt => (I8X16, Opcode::Popcnt),
-        _ => return None,
-    })
+    lanes!(op,
+        Opcode::Iabs: I8x16Abs I8X16, I16x8Abs I16X8, I32x4Abs I32X4, I64x2Abs I64X2;
+        Opcode::Ineg: I8x16Neg I8X16, I16x8Neg I16X8, I32x4Neg I32X4, I64x2Neg I64X2;
+        Opcode::Popcnt: I8x16Popcnt I8X16;
+    )
 }
 
 fn binary(op: &Operator<'_>) -> Option<(ir::Type, Opcode)> {
-    Some(match op {
-        I8x16Add => (I8X16, Opcode::Iadd),
-        I16x8Add => (I16X8, Opcode::Iadd),
-        I32x4Add => (I32X4, Opcode::Iadd),
-        I64x2Add => (I64X2, Opcode::Iadd),
-        I8x16Sub => (I8X16, Opcode::Isub),
-        I16x8Sub => (I16X8, Opcode::Isub),
-        I32x4Sub => (I32X4, Opcode::Isub),
-        I64x2Sub => (I64X2, Opcode::Isub),
-        I16x8Mul => (I16X8, Opcode::Imul),
-        I32x4Mul => (I32X4, Opcode::Imul),
-        I64x2Mul => (I64X2, Opcode::Imul),
-        I8x16MinS => (I8X16, Opcode::Smin),
-        I16x8MinS => (I16X8, Opcode::Smin),
-        I32x4MinS => (I32X4, Opcode::Smin),
-        I8x16MinU => (I8X16, Opcode::Umin),
-        I16x8MinU => (I16X8, Opcode::Umin),
-        I32x4MinU => (I32X4, Opcode::Umin),
-        I8x16MaxS => (I8X16, Opcode::Smax),
-        I16x8MaxS => (I16X8, Opcode::Smax),
-        I32x4MaxS => (I32X4, Opcode::Smax),
-        I8x16MaxU => (I8X16, Opcode::Umax),
-        I16x8MaxU => (I16X8, Opcode::Umax),
-        I32x4MaxU => (I32X4, Opcode::Umax),
-        I8x16AvgrU => (I8X16, Opcode::AvgRound),
-        I16x8AvgrU => (I16X8, Opcode::AvgRound),
-        _ => return None,
-    })
+    lanes!(op,
+        Opcode::Iadd: I8x16Add I8X16, I16x8Add I16X8, I32x4Add I32X4, I64x2Add I64X2;
+        Opcode::Isub: I8x16Sub I8X16, I16x8Sub I16X8, I32x4Sub I32X4, I64x2Sub I64X2;
+        Opcode::Imul: I16x8Mul I16X8, I32x4Mul I32X4, I64x2Mul I64X2;
+        Opcode::Smin: I8x16MinS I8X16, I16x8MinS I16X8, I32x4MinS I32X4;
+        Opcode::Umin: I8x16MinU I8X16, I16x8MinU I16X8, I32x4MinU I32X4;
+        Opcode::Smax: I8x16MaxS I8X16, I16x8MaxS I16X8, I32x4MaxS I32X4;
+        Opcode::Umax: I8x16MaxU I8X16, I16x8MaxU I16X8, I32x4MaxU I32X4;
+        Opcode::AvgRound: I8x16AvgrU I8X16, I16x8AvgrU I16X8;
+    )
 }
 
 fn saturating(op: &Operator<'_>) -> Option<(ir::Type, Opcode)> {
-    Some(match op {
-        I8x16AddSatS => (I8X16, Opcode::SaddSat),
-        I16x8AddSatS => (I16X8, Opcode::SaddSat),
-        I8x16AddSatU => (I8X16, Opcode::UaddSat),
-        I16x8AddSatU => (I16X8, Opcode::UaddSat),
-        I8x16SubSatS => (I8X16, Opcode::SsubSat),
-        I16x8SubSatS => (I16X8, Opcode::SsubSat),
-        I8x16SubSatU => (I8X16, Opcode::UsubSat),
-        I16x8SubSatU => (I16X8, Opcode::UsubSat),
-        I16x8Q15MulrSatS => (I16X8, Opcode::SqmulRoundSat),
-        _ => return None,
-    })
+    lanes!(op,
+        Opcode::SaddSat: I8x16AddSatS I8X16, I16x8AddSatS I16X8;
+        Opcode::UaddSat: I8x16AddSatU I8X16, I16x8AddSatU I16X8;
+        Opcode::SsubSat: I8x16SubSatS I8X16, I16x8SubSatS I16X8;
+        Opcode::UsubSat: I8x16SubSatU I8X16, I16x8SubSatU I16X8;
+        Opcode::SqmulRoundSat: I16x8Q15MulrSatS I16X8;
+    )
 }
 
 fn shift(op: &Operator<'_>) -> Option<(ir::Type, Opcode)> {
-    Some(match op {
-        I8x16Shl => (I8X16, Opcode::Ishl),
-        I16x8Shl => (I16X8, Opcode::Ishl),
-        I32x4Shl => (I32X4, Opcode::Ishl),
-        I64x2Shl => (I64X2, Opcode::Ishl),
-        I8x16ShrS => (I8X16, Opcode::Sshr),
-        I16x8ShrS => (I16X8, Opcode::Sshr),
-        I32x4ShrS => (I32X4, Opcode::Sshr),
-        I64x2ShrS => (I64X2, Opcode::Sshr),
-        I8x16ShrU => (I8X16, Opcode::Ushr),
-        I16x8ShrU => (I16X8, Opcode::Ushr),
-        I32x4ShrU => (I32X4, Opcode::Ushr),
-        I64x2ShrU => (I64X2, Opcode::Ushr),
-        _ => return None,
-    })
+    lanes!(op,
+        Opcode::Ishl: I8x16Shl I8X16, I16x8Shl I16X8, I32x4Shl I32X4, I64x2Shl I64X2;
+        Opcode::Sshr: I8x16ShrS I8X16, I16x8ShrS I16X8, I32x4ShrS I32X4, I64x2ShrS I64X2;
+        Opcode::Ushr: I8x16ShrU I8X16, I16x8ShrU I16X8, I32x4ShrU I32X4, I64x2ShrU I64X2;
+    )
 }

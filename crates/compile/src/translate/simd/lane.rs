@@ -1,4 +1,4 @@
-//! Making vectors, and moving lanes in and out of them and around in them.
+//! Construction of vectors, access to lanes, and shuffles.
 
 use crate::translate::Translator;
 use cranelift_codegen::ir::{self, InstBuilder, Opcode, Value, types::*};
@@ -43,26 +43,26 @@ impl Translator<'_> {
     fn shuffle(&mut self, lanes: &[u8; 16]) {
         let (a, b) = self.pop2();
         let lanes = self.builder.func.dfg.immediates.push(lanes[..].into());
-        let value = self.builder.ins().shuffle(a, b, lanes);
+        let value = self.ins().shuffle(a, b, lanes);
         self.push(value);
     }
 
     fn splat(&mut self, ty: ir::Type) {
         let element = self.pop_element(ty);
-        let value = self.builder.ins().splat(ty, element);
+        let value = self.ins().splat(ty, element);
         self.push_vector(value);
     }
 
     fn extract_lane(&mut self, ty: ir::Type, lane: u8) {
         let vector = self.pop_vector(ty);
-        let element = self.builder.ins().extractlane(vector, lane);
+        let element = self.ins().extractlane(vector, lane);
         self.push(element);
     }
 
     /// Extracts a lane narrower than any scalar type.
     fn extract_extended(&mut self, ty: ir::Type, lane: u8, extend: Opcode) {
         let vector = self.pop_vector(ty);
-        let element = self.builder.ins().extractlane(vector, lane);
+        let element = self.ins().extractlane(vector, lane);
         let value = self.apply_to(extend, I32, element);
         self.push(value);
     }
@@ -70,16 +70,15 @@ impl Translator<'_> {
     fn replace_lane(&mut self, ty: ir::Type, lane: u8) {
         let element = self.pop_element(ty);
         let vector = self.pop_vector(ty);
-        let value = self.builder.ins().insertlane(vector, element, lane);
+        let value = self.ins().insertlane(vector, element, lane);
         self.push_vector(value);
     }
 
-    /// Pops a scalar as a lane of `ty`; small lanes come as the low bits of an
-    /// `i32`.
+    /// Pops a scalar as a lane of `ty`. Small lanes are the low bits of an `i32`.
     fn pop_element(&mut self, ty: ir::Type) -> Value {
         let value = self.pop();
         match ty.lane_type() {
-            small @ (I8 | I16) => self.builder.ins().ireduce(small, value),
+            small @ (I8 | I16) => self.ins().ireduce(small, value),
             _ => value,
         }
     }

@@ -41,7 +41,7 @@ impl Translator<'_> {
     fn load_widened(&mut self, narrow: ir::Type, signed: bool, memarg: &MemArg) {
         let at = self.address(memarg, 8);
         let (flags, base, offset) = (at.flags, at.base, at.offset);
-        let ins = self.builder.ins();
+        let ins = self.ins();
         let value = match (narrow, signed) {
             (I8, false) => ins.uload8x8(flags, base, offset),
             (I8, true) => ins.sload8x8(flags, base, offset),
@@ -56,33 +56,33 @@ impl Translator<'_> {
 
     fn load_splat(&mut self, ty: ir::Type, memarg: &MemArg) {
         let element = self.load_element(ty.lane_type(), memarg);
-        let value = self.builder.ins().splat(ty, element);
+        let value = self.ins().splat(ty, element);
         self.push_vector(value);
     }
 
     /// Loads the first lane; the others are zero.
     fn load_zero(&mut self, ty: ir::Type, memarg: &MemArg) {
         let element = self.load_element(ty.lane_type(), memarg);
-        let value = self.builder.ins().scalar_to_vector(ty, element);
+        let value = self.ins().scalar_to_vector(ty, element);
         self.push_vector(value);
     }
 
     fn load_lane(&mut self, ty: ir::Type, memarg: &MemArg, lane: u8) {
         let vector = self.pop_vector(ty);
         let element = self.load_element(ty.lane_type(), memarg);
-        let value = self.builder.ins().insertlane(vector, element, lane);
+        let value = self.ins().insertlane(vector, element, lane);
         self.push_vector(value);
     }
 
     fn store_lane(&mut self, ty: ir::Type, memarg: &MemArg, lane: u8) {
         let vector = self.pop_vector(ty);
         let at = self.address(memarg, ty.lane_type().bytes());
-        let element = self.builder.ins().extractlane(vector, lane);
-        self.builder.ins().store(at.flags, element, at.base, at.offset);
+        let element = self.ins().extractlane(vector, lane);
+        self.ins().store(at.flags, element, at.base, at.offset);
     }
 
     fn load_element(&mut self, ty: ir::Type, memarg: &MemArg) -> Value {
         let at = self.address(memarg, ty.bytes());
-        self.builder.ins().load(ty, at.flags, at.base, at.offset)
+        self.ins().load(ty, at.flags, at.base, at.offset)
     }
 }

@@ -1,8 +1,18 @@
 //! Vector instructions, in the order of the specification's chapters.
 //!
-//! A `v128` has no shape of its own: it lies on the operand stack as an
-//! `I8X16`, and each instruction reads its operands in the shape it wants.
-//! Reshaping is free in machine code.
+//! A `v128` has no shape of its own. On the operand stack it is an `I8X16`, and each instruction
+//! reads its operands in the shape it needs. Reshaping costs nothing in machine code.
+
+/// Finds an operator in a table. Each row has a value, and the operators with that value, each with
+/// the shape of its vectors.
+macro_rules! lanes {
+    ($op:expr, $($value:path: $($operator:ident $shape:ident),+;)+) => {
+        match $op {
+            $($($operator => Some(($shape, $value)),)+)+
+            _ => None,
+        }
+    };
+}
 
 mod bitwise;
 mod compare;
@@ -20,7 +30,7 @@ use wasmparser::Operator;
 
 impl Translator<'_> {
     /// Translates `op` if it is a vector instruction.
-    pub fn simd(&mut self, op: &Operator<'_>) -> bool {
+    pub(in crate::translate) fn simd(&mut self, op: &Operator<'_>) -> bool {
         self.simd_load_store(op)
             || self.simd_lane(op)
             || self.simd_bitwise(op)
@@ -46,8 +56,8 @@ impl Translator<'_> {
         self.push_vector(value);
     }
 
-    /// An instruction on vectors of shape `from` whose opcode does not imply
-    /// the shape of its result.
+    /// An instruction on vectors of shape `from` whose opcode does not imply the shape of the
+    /// result.
     fn vector_convert(&mut self, from: ir::Type, opcode: Opcode, to: ir::Type) {
         let x = self.pop_vector(from);
         let value = self.apply_to(opcode, to, x);
@@ -58,12 +68,11 @@ impl Translator<'_> {
 
     fn vector_constant(&mut self, ty: ir::Type, bytes: &[u8; 16]) -> Value {
         let constant = self.builder.func.dfg.constants.insert(bytes[..].into());
-        self.builder.ins().vconst(ty, constant)
+        self.ins().vconst(ty, constant)
     }
 
-    /// A popped vector in the integer shape in which it was computed, for
-    /// instructions that care about bits only: the backend recognises the mask
-    /// that a comparison made if no reshaping stands between them.
+    /// A popped vector in the integer shape in which it was computed, for bitwise instructions. The
+    /// backend recognizes the mask of a comparison only without reshaping in between.
     fn as_computed(&self, value: Value) -> Value {
         let dfg = &self.builder.func.dfg;
         let ValueDef::Result(inst, _) = dfg.value_def(value) else { return value };

@@ -1,8 +1,8 @@
 //! Relaxed vector instructions.
 //!
-//! The specification lets an engine choose among results, the same for all
-//! executions. Ours are what [one instruction of the machine](relaxed) gives where
-//! there is one; otherwise those of the instruction that is not relaxed.
+//! The specification lets an engine choose among several results, if it always chooses the same. We
+//! choose the result of [one machine instruction](relaxed) where there is one, otherwise that of
+//! the instruction that is not relaxed.
 
 use crate::arch::relaxed;
 use crate::translate::Translator;
@@ -58,20 +58,20 @@ impl Translator<'_> {
         self.fused_if_native(a, b, c);
     }
 
-    /// Negating a factor is exact, so this relaxes no more than the fusion.
+    /// Negating a factor is exact, so only the fusion is relaxed.
     fn negative_multiply_add(&mut self, ty: ir::Type) {
         let (a, b, c) = self.pop3_vectors(ty);
-        let negated = self.builder.ins().fneg(a);
+        let negated = self.ins().fneg(a);
         self.fused_if_native(negated, b, c);
     }
 
-    /// Without the CPU's help, fusion would be a call to a library.
+    /// Without a fused instruction, Cranelift would call a library function.
     fn fused_if_native(&mut self, a: Value, b: Value, c: Value) {
         let value = if self.env.has_fma {
-            self.builder.ins().fma(a, b, c)
+            self.ins().fma(a, b, c)
         } else {
-            let product = self.builder.ins().fmul(a, b);
-            self.builder.ins().fadd(product, c)
+            let product = self.ins().fmul(a, b);
+            self.ins().fadd(product, c)
         };
         self.push_vector(value);
     }
@@ -79,18 +79,18 @@ impl Translator<'_> {
     /// Selects lanes by the highest bits of the mask's lanes.
     fn blend(&mut self, ty: ir::Type) {
         let (a, b, mask) = self.pop3_vectors(ty);
-        let value = self.builder.ins().blendv(mask, a, b);
+        let value = self.ins().blendv(mask, a, b);
         self.push_vector(value);
     }
 
-    /// Sums of four products, made from the saturated sums of two products
-    /// that the relaxed dot product gives.
+    /// Sums of four products, from the saturated sums of two products that the relaxed dot product
+    /// gives.
     fn dot_add(&mut self) {
         let accumulator = self.pop_vector(I32X4);
         let (a, b) = self.pop2_vectors(I8X16);
         let pairs = self.apply2(relaxed::DOT, a, b);
         let sums = self.signed_pairs(pairs);
-        let value = self.builder.ins().iadd(sums, accumulator);
+        let value = self.ins().iadd(sums, accumulator);
         self.push_vector(value);
     }
 

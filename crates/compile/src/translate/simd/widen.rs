@@ -1,8 +1,7 @@
 //! Integer instructions that change the width of lanes.
 //!
-//! Cranelift has no opcodes for products and sums of widened lanes; its
-//! backend recognises the compositions made here and selects single
-//! instructions for them.
+//! Cranelift has no opcodes for products and sums of widened lanes. Its backend recognizes the
+//! compositions made here, and selects single instructions for them.
 
 use crate::translate::Translator;
 use cranelift_codegen::ir::{self, InstBuilder, Opcode, Value, types::*};
@@ -56,7 +55,7 @@ impl Translator<'_> {
         let (a, b) = self.pop2_vectors(I16X8);
         let low = self.widened_product(Opcode::SwidenLow, a, b);
         let high = self.widened_product(Opcode::SwidenHigh, a, b);
-        let value = self.builder.ins().iadd_pairwise(low, high);
+        let value = self.ins().iadd_pairwise(low, high);
         self.push_vector(value);
     }
 
@@ -64,64 +63,51 @@ impl Translator<'_> {
     fn widened_product(&mut self, widen: Opcode, a: Value, b: Value) -> Value {
         let a = self.apply(widen, a);
         let b = self.apply(widen, b);
-        self.builder.ins().imul(a, b)
+        self.ins().imul(a, b)
     }
 
-    /// The sums of neighbouring lanes, which cannot overflow.
+    /// The sums of neighboring lanes, which cannot overflow.
     fn widened_pairs(&mut self, (low, high): Widening, x: Value) -> Value {
         let low = self.apply(low, x);
         let high = self.apply(high, x);
-        self.builder.ins().iadd_pairwise(low, high)
+        self.ins().iadd_pairwise(low, high)
     }
 
-    /// The sums of neighbouring signed lanes.
+    /// The sums of neighboring signed lanes.
     pub(super) fn signed_pairs(&mut self, x: Value) -> Value {
         self.widened_pairs(SIGNED, x)
     }
 }
 
 fn narrow(op: &Operator<'_>) -> Option<(ir::Type, Opcode)> {
-    Some(match op {
-        I8x16NarrowI16x8S => (I16X8, Opcode::Snarrow),
-        I8x16NarrowI16x8U => (I16X8, Opcode::Unarrow),
-        I16x8NarrowI32x4S => (I32X4, Opcode::Snarrow),
-        I16x8NarrowI32x4U => (I32X4, Opcode::Unarrow),
-        _ => return None,
-    })
+    lanes!(op,
+        Opcode::Snarrow: I8x16NarrowI16x8S I16X8, I16x8NarrowI32x4S I32X4;
+        Opcode::Unarrow: I8x16NarrowI16x8U I16X8, I16x8NarrowI32x4U I32X4;
+    )
 }
 
 fn extend(op: &Operator<'_>) -> Option<(ir::Type, Opcode)> {
-    Some(match op {
-        I16x8ExtendLowI8x16S => (I8X16, Opcode::SwidenLow),
-        I16x8ExtendHighI8x16S => (I8X16, Opcode::SwidenHigh),
-        I16x8ExtendLowI8x16U => (I8X16, Opcode::UwidenLow),
-        I16x8ExtendHighI8x16U => (I8X16, Opcode::UwidenHigh),
-        I32x4ExtendLowI16x8S => (I16X8, Opcode::SwidenLow),
-        I32x4ExtendHighI16x8S => (I16X8, Opcode::SwidenHigh),
-        I32x4ExtendLowI16x8U => (I16X8, Opcode::UwidenLow),
-        I32x4ExtendHighI16x8U => (I16X8, Opcode::UwidenHigh),
-        I64x2ExtendLowI32x4S => (I32X4, Opcode::SwidenLow),
-        I64x2ExtendHighI32x4S => (I32X4, Opcode::SwidenHigh),
-        I64x2ExtendLowI32x4U => (I32X4, Opcode::UwidenLow),
-        I64x2ExtendHighI32x4U => (I32X4, Opcode::UwidenHigh),
-        _ => return None,
-    })
+    lanes!(op,
+        Opcode::SwidenLow: I16x8ExtendLowI8x16S I8X16, I32x4ExtendLowI16x8S I16X8,
+            I64x2ExtendLowI32x4S I32X4;
+        Opcode::SwidenHigh: I16x8ExtendHighI8x16S I8X16, I32x4ExtendHighI16x8S I16X8,
+            I64x2ExtendHighI32x4S I32X4;
+        Opcode::UwidenLow: I16x8ExtendLowI8x16U I8X16, I32x4ExtendLowI16x8U I16X8,
+            I64x2ExtendLowI32x4U I32X4;
+        Opcode::UwidenHigh: I16x8ExtendHighI8x16U I8X16, I32x4ExtendHighI16x8U I16X8,
+            I64x2ExtendHighI32x4U I32X4;
+    )
 }
 
 fn extended_product(op: &Operator<'_>) -> Option<(ir::Type, Opcode)> {
-    Some(match op {
-        I16x8ExtMulLowI8x16S => (I8X16, Opcode::SwidenLow),
-        I16x8ExtMulHighI8x16S => (I8X16, Opcode::SwidenHigh),
-        I16x8ExtMulLowI8x16U => (I8X16, Opcode::UwidenLow),
-        I16x8ExtMulHighI8x16U => (I8X16, Opcode::UwidenHigh),
-        I32x4ExtMulLowI16x8S => (I16X8, Opcode::SwidenLow),
-        I32x4ExtMulHighI16x8S => (I16X8, Opcode::SwidenHigh),
-        I32x4ExtMulLowI16x8U => (I16X8, Opcode::UwidenLow),
-        I32x4ExtMulHighI16x8U => (I16X8, Opcode::UwidenHigh),
-        I64x2ExtMulLowI32x4S => (I32X4, Opcode::SwidenLow),
-        I64x2ExtMulHighI32x4S => (I32X4, Opcode::SwidenHigh),
-        I64x2ExtMulLowI32x4U => (I32X4, Opcode::UwidenLow),
-        I64x2ExtMulHighI32x4U => (I32X4, Opcode::UwidenHigh),
-        _ => return None,
-    })
+    lanes!(op,
+        Opcode::SwidenLow: I16x8ExtMulLowI8x16S I8X16, I32x4ExtMulLowI16x8S I16X8,
+            I64x2ExtMulLowI32x4S I32X4;
+        Opcode::SwidenHigh: I16x8ExtMulHighI8x16S I8X16, I32x4ExtMulHighI16x8S I16X8,
+            I64x2ExtMulHighI32x4S I32X4;
+        Opcode::UwidenLow: I16x8ExtMulLowI8x16U I8X16, I32x4ExtMulLowI16x8U I16X8,
+            I64x2ExtMulLowI32x4U I32X4;
+        Opcode::UwidenHigh: I16x8ExtMulHighI8x16U I8X16, I32x4ExtMulHighI16x8U I16X8,
+            I64x2ExtMulHighI32x4U I32X4;
+    )
 }
