@@ -136,7 +136,7 @@ impl CheckReferences {
             }
         };
         let bound = |number| {
-            // SAFETY: blocks of the table are always initialised.
+            // SAFETY: blocks of the table are always initialized.
             let stack = unsafe { &*store.stacks.block(number) };
             match checked.may_be_named(stack, number) {
                 true => stack.reference.saturating_add(NEXT_GENERATION),
@@ -190,7 +190,7 @@ impl Copier {
         if stack.is_live || self.was_pending[number] || number == 0 {
             return;
         }
-        // SAFETY: blocks of the table are always initialised, and there are as many as
+        // SAFETY: blocks of the table are always initialized, and there are as many as
         // lists have entries.
         let block = unsafe { &*self.blocks.add(number) };
         if block.reference != reference & !KIND_MASK {
@@ -239,7 +239,7 @@ impl Store {
             self.visit_marks(stack, copier);
         }
         for number in self.stacks.held.numbers() {
-            // SAFETY: blocks of the table are always initialised.
+            // SAFETY: blocks of the table are always initialized.
             copier.reach_stack(unsafe { (*self.stacks.block(number)).reference });
         }
         let mut visit = |reference: &mut u64| copier.forward(reference);

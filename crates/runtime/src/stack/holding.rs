@@ -1,27 +1,25 @@
-//! Which stacks the host has: continuations that only the host can continue.
+//! The set of stacks that the host owns: continuations that only the host can resume.
 
 use std::collections::TryReserveError;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A bit for each block, by its number. It is set exactly while the stack, which is
-/// suspended or new and the outermost of its group, belongs to the host.
+/// A bit for each block number. It is set exactly while the host owns the stack. The stack is
+/// suspended or new, and the outermost of its group.
 #[derive(Debug, Default)]
 pub(crate) struct Holding {
-    /// They can be cleared where the store is not borrowed mutably, by whoever has it
-    /// to itself.
+    /// Atomic, because an owner that has the store to itself clears bits through a shared
+    /// reference.
     words: Vec<AtomicU64>,
 }
 
 const BITS: usize = u64::BITS as usize;
 
 impl Holding {
-    /// Makes room for the numbers of so many blocks.
     pub fn make_room_for_blocks(&mut self, count: usize) -> Result<(), TryReserveError> {
         self.words.try_reserve(count.div_ceil(BITS).saturating_sub(self.words.len()))
     }
 
-    /// Notes that the host has a stack, for whose number there is
-    /// [room](Self::make_room_for_blocks).
+    /// Adds a stack for whose number there is [room](Self::make_room_for_blocks).
     #[inline]
     pub fn hold(&mut self, number: usize) {
         if self.words.len() <= number / BITS {
@@ -36,7 +34,7 @@ impl Holding {
         self.words.resize_with(len, AtomicU64::default);
     }
 
-    /// Notes that the host has a stack no more; returns whether it had.
+    /// Removes a stack. Returns whether the host owned it.
     #[inline]
     pub fn let_go(&self, number: usize) -> bool {
         let Some(word) = self.words.get(number / BITS) else { return false };
@@ -45,13 +43,11 @@ impl Holding {
         before & bit != 0
     }
 
-    /// Whether the host has a stack.
     pub fn has(&self, number: usize) -> bool {
         let word = self.words.get(number / BITS);
         word.is_some_and(|word| word.load(Ordering::Relaxed) >> (number % BITS) & 1 == 1)
     }
 
-    /// The numbers of all stacks that the host has.
     pub fn numbers(&self) -> impl Iterator<Item = usize> {
         let words = self.words.iter().enumerate();
         words.flat_map(|(i, word)| {

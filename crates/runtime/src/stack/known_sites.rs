@@ -1,20 +1,20 @@
-//! Which call sites leave frames that the collector can skip.
+//! A cache of call sites whose frames the collector can skip.
 
-/// What is known of places in code where stacks were left: whether the frame there
-/// has references or owns stacks. By a part of the address; zero is none.
+/// For some return addresses, whether the frame there has no references and owns no stacks. Indexed
+/// by a hash of the address; address zero marks an empty entry.
 #[derive(Debug, Default)]
 pub(crate) struct KnownSites(Vec<(usize, bool)>);
 
 const KNOWN_SITES: usize = 256;
 
 impl KnownSites {
-    /// Whether a place is known to be plain, or not.
+    /// Whether the frame at a call site is plain, if that is known.
     pub fn get(&self, pc: usize) -> Option<bool> {
         let (known, is_plain) = *self.0.get(KnownSites::place(pc))?;
         (known == pc).then_some(is_plain)
     }
 
-    /// Remembers a place, if there is memory for the list: most stores never park.
+    /// Adds a call site. The table is allocated on first use, because most stores never park.
     pub fn set(&mut self, pc: usize, is_plain: bool) {
         if self.0.is_empty() && self.0.try_reserve_exact(KNOWN_SITES).is_ok() {
             self.0.resize(KNOWN_SITES, (0, false));

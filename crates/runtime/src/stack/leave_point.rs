@@ -1,22 +1,22 @@
-//! Where code on a stack was left.
+//! The innermost frame of a stack that has stopped.
 
 use super::LeftAt;
 use ropewalk_abi::ControlBlock;
 
-/// Where an activation was left.
+/// The registers of a stopped stack, from which its frames are walked.
 #[derive(Clone, Debug)]
 pub struct LeavePoint {
     pub(crate) pc: usize,
     pub(crate) fp: usize,
     pub(crate) sp: usize,
-    /// How far what lies on the stack is from where its links say.
+    /// The distance from where the links say the frames are to where they are.
     pub(crate) distance: usize,
-    /// Whether `pc` is a faulting instruction, not the place after a call.
+    /// Whether `pc` is a faulting instruction instead of a return address.
     pub(crate) at_fault: bool,
 }
 
 impl LeavePoint {
-    /// Where a stack was left whose computation is in a host call.
+    /// The innermost frame of a stack that is in a host call.
     pub(crate) fn in_host_call(block: &ControlBlock) -> LeavePoint {
         // SAFETY: the stubs leave the return address at the stack pointer.
         let (LeftAt { sp, fp, distance }, pc) = unsafe {
@@ -26,7 +26,7 @@ impl LeavePoint {
         LeavePoint { pc, fp, sp, distance, at_fault: false }
     }
 
-    /// Where a stack was left that is suspended, unless it has not begun.
+    /// The innermost frame of a suspended stack, or `None` if it is new.
     pub(crate) fn suspended(block: &ControlBlock) -> Option<LeavePoint> {
         (block.fp != 0).then(|| LeavePoint::in_host_call(block))
     }

@@ -1,22 +1,21 @@
-//! Where a stack that does not run was left, wherever its frames lie: in memory of its
-//! own, or [packed](super::park), as they were there.
+//! The saved stack and frame pointer of a stack that is not running, parked or not.
 
 use super::park::PackedHead;
 use ropewalk_abi::ControlBlock;
 
-/// Where a stack that does not run was left.
+/// Where the frames of a stack that is not running are.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LeftAt {
-    /// Where the word on top lies: the address to continue at.
+    /// The address of the top word, which holds the address to continue at.
     pub sp: usize,
-    /// Where the newest link lies, or zero.
+    /// The address of the newest link, or zero.
     pub fp: usize,
-    /// How far what lies on the stack is from where its links say.
+    /// The distance from where the links say the frames are to where they are.
     pub distance: usize,
 }
 
 impl LeftAt {
-    /// Of a stack whose block says where it was left.
+    /// Reads the control block of a stack.
     ///
     /// # Safety
     ///
@@ -25,14 +24,14 @@ impl LeftAt {
         if !stack.is_parked() {
             return LeftAt { sp: stack.sp, fp: stack.fp, distance: 0 };
         }
-        // SAFETY: a parked stack has its frames there.
+        // SAFETY: a parked stack has a header.
         let head = unsafe { &*PackedHead::of(stack) };
         let sp = stack.high + size_of::<PackedHead>();
         let left = LeftAt { sp, fp: 0, distance: sp.wrapping_sub(head.sp) };
         LeftAt { fp: left.follow(stack.fp), ..left }
     }
 
-    /// Where a link leads: zero ends the chain.
+    /// The address that a link refers to. Zero ends the chain.
     pub fn follow(&self, link: usize) -> usize {
         match link {
             0 => 0,
@@ -40,8 +39,7 @@ impl LeftAt {
         }
     }
 
-    /// How many bytes lie between the highest address of a stack and its stack pointer,
-    /// wherever its frames lie.
+    /// The distance from the stack pointer to the highest address, as if the stack were not parked.
     ///
     /// # Safety
     ///
@@ -49,7 +47,7 @@ impl LeftAt {
     pub unsafe fn depth(stack: &ControlBlock) -> usize {
         match stack.is_parked() {
             false => stack.high - stack.sp,
-            // SAFETY: as above.
+            // SAFETY: a parked stack has a header.
             true => unsafe { (*PackedHead::of(stack)).depth(stack) },
         }
     }

@@ -1,4 +1,4 @@
-//! Stacks: a control block each, and memory that can move.
+//! The stacks of a store: their control blocks and their memory, which can move.
 
 mod arena;
 pub(crate) mod bound;
@@ -38,17 +38,16 @@ pub(crate) use table::{Reached, Stacks, Swept};
 use ropewalk_abi::stack::Purpose;
 use ropewalk_abi::{ControlBlock, clauses};
 
-/// Whether an address lies in a stack or its guard.
+/// Whether an address is in a stack or in its guard.
 pub(crate) fn contains(block: &ControlBlock, address: usize) -> bool {
     (block.limit..=block.high).contains(&address) || in_guard(block, address)
 }
 
-/// Whether an address lies in the guard of a stack.
 pub(crate) fn in_guard(block: &ControlBlock, address: usize) -> bool {
     address < block.limit && address >= block.limit - arena::GUARD
 }
 
-/// A block without handlers, which ends every chain of parents.
+/// A block without handlers. It ends every chain of parents.
 pub(crate) fn without_handlers() -> Box<ControlBlock> {
     let handlers = clauses::no_clauses();
     Box::new(ControlBlock { handlers, purpose: Purpose::Root, ..ControlBlock::BLANK })

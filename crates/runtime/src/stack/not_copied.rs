@@ -3,7 +3,6 @@
 use ropewalk_abi::stack::Purpose;
 use std::fmt;
 
-/// Why stacks cannot be copied.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum NotCopied {
     InHostCall,
@@ -14,7 +13,7 @@ pub(crate) enum NotCopied {
 }
 
 impl NotCopied {
-    /// Why stacks that are used for something cannot be. A task or fiber is itself, and a root
+    /// Why stacks of a purpose cannot be copied. A task or fiber has an identity, and a root
     /// belongs to its activation.
     pub fn of(purpose: Purpose) -> Option<NotCopied> {
         match purpose {

@@ -1,10 +1,9 @@
 //! Walks through stacks, for `call_stack`.
 //!
-//! A walk begins at the newest mark of the running stack and goes outwards:
-//! through the marks, then to the parent; at a redirection, to the stack that
-//! it names; at another walk, to where that one has come, since code that runs
-//! for a walk is outside of what the walk has passed. While it lasts, a mark of
-//! its own lies on the stack where it began.
+//! A walk begins at the newest mark of the running stack and goes outward through its marks, then
+//! to the parent. A redirection leads to another stack. Another walk's mark leads to where that
+//! walk has stopped, because code that runs for a walk is outside of the marks that it has passed.
+//! An unfinished walk has a mark of its own on the stack where it began.
 
 use crate::heap::Object;
 use crate::stack::Mutation;
@@ -16,14 +15,14 @@ use ropewalk_abi::{ControlBlock, FuncRef, TagDef, TrapCode};
 use std::collections::TryReserveError;
 use std::ptr;
 
-/// Between two marks of a stack, while nothing runs: how many marks lie below.
+/// A position between two marks of a stack that is not running: the number of marks below it.
 #[derive(Clone, Copy)]
 struct WalkPosition {
     stack: *mut ControlBlock,
     below: usize,
 }
 
-/// What a walk meets.
+/// How a mark concerns a walk.
 enum Met {
     Answer(*const FuncRef, u64),
     Nothing,
@@ -34,14 +33,13 @@ enum Met {
 }
 
 impl Store {
-    /// Leaves a mark on the running stack.
     pub(crate) fn add_mark(&mut self, kind: MarkKind) -> Result<usize, TrapCode> {
         let running = self.context().stack;
-        // SAFETY: the running stack's block lies in the table.
+        // SAFETY: the running stack's block is in the table.
         unsafe { self.stacks.add_mark(running, kind) }
     }
 
-    /// Removes the newest marks of the running stack until this many are left.
+    /// Removes the newest marks of the running stack, until this many remain.
     pub(crate) fn leave_to(&mut self, level: usize) {
         let running = self.context().stack;
         // SAFETY: the running stack's block is alive.
@@ -53,8 +51,7 @@ impl Store {
         };
     }
 
-    /// Begins a walk, and walks on; returns its number among the marks of the
-    /// running stack, and flags.
+    /// Begins a walk. Returns the number of its mark on the running stack, and flags.
     pub(crate) fn walk_begin(&mut self, tag: *const TagDef) -> Result<u64, TrapCode> {
         let number = self.add_mark(MarkKind::Walk(Walk::default()))?;
         let asks = self.walk_on(tag, number)?;
@@ -66,9 +63,8 @@ impl Store {
         Ok((number as u64) << WALK_FLAGS | flags)
     }
 
-    /// Walks until the answer to a call tag is found, or a function must be
-    /// asked where to continue. Either function is left in the store; returns
-    /// whether it must be asked.
+    /// Walks until a mark answers the call tag, or a function must be asked where to continue.
+    /// Leaves the function in the store. Returns whether it must be asked.
     pub(crate) fn walk_on(&mut self, tag: *const TagDef, number: usize) -> Result<bool, TrapCode> {
         let mut at = self.place_of_walk(number)?;
         loop {
@@ -98,8 +94,8 @@ impl Store {
         }
     }
 
-    /// Notes the stack that the function has told where a walk has stopped. The
-    /// walk continues in it, or after the mark if that is null.
+    /// Continues a walk in the stack that the function has returned, or after the mark if that is
+    /// null.
     pub(crate) fn walk_target(&mut self, number: usize, stack: u64) -> Result<(), TrapCode> {
         let mark = self.walk(number)?.at.ok_or(TrapCode::NoAnswer)?;
         let at = self.place_of_walk(number)?;
@@ -112,8 +108,8 @@ impl Store {
         Ok(())
     }
 
-    /// Gives back the stack that was taken last; returns whether a function
-    /// must be called for it. After all, the walk is over.
+    /// Returns the stack that was entered last to where it came from. Returns whether a function
+    /// must be called for that. Without further stacks the walk ends.
     pub(crate) fn walk_back(&mut self, number: usize) -> Result<bool, TrapCode> {
         loop {
             match self.walk(number)?.taken.pop() {
@@ -130,8 +126,6 @@ impl Store {
             }
         }
     }
-
-    // ---- the parts
 
     fn found(&mut self, function: *const FuncRef, env: u64, stack: u64) {
         let context = self.context_mut();
@@ -152,7 +146,6 @@ impl Store {
         Ok(())
     }
 
-    /// The marks of a stack.
     fn marks_of(&mut self, stack: *const ControlBlock) -> &mut [Mark] {
         // SAFETY: walks meet stacks that are alive.
         unsafe { self.stacks.marks_of(stack) }
@@ -163,14 +156,13 @@ impl Store {
         let running = self.context().stack;
         match self.marks_of(running).get_mut(number).map(|mark| &mut mark.kind) {
             Some(MarkKind::Walk(walk)) => Ok(walk),
-            // Code that removes marks which are not its own.
+            // Wrong code can remove marks that are not its own.
             _ => Err(TrapCode::NoAnswer),
         }
     }
 
-    /// Where a walk continues: in the stack that it has taken last at the mark at
-    /// which it stopped, or after that mark; if it has not stopped yet, after its
-    /// own.
+    /// The position where a walk continues: in the stack that it has entered last from the mark
+    /// where it stopped, or after that mark. If it has not stopped yet, after its own mark.
     fn place_of_walk(&mut self, number: usize) -> Result<WalkPosition, TrapCode> {
         let running = self.context().stack;
         let walk = self.walk(number)?;
@@ -185,9 +177,8 @@ impl Store {
         }
     }
 
-    /// The place right after the mark with a serial number. It is on one of the
-    /// stacks that a walk from a stack goes through; else, its stack was moved away
-    /// from here or has ended meanwhile.
+    /// The position after the mark with a serial number, on one of the stacks that a walk goes
+    /// through. It fails if that stack has ended, or is not among them any more.
     fn place_of_mark(
         &mut self,
         from: *mut ControlBlock,
@@ -196,7 +187,7 @@ impl Store {
         let stacks = self.walked_through(from).map_err(|_| TrapCode::OutOfMemory)?;
         for stack in stacks {
             let marks = self.marks_of(stack);
-            // Newer marks have greater numbers.
+            // Marks are sorted by serial number.
             if let Ok(below) = marks.binary_search_by_key(&serial, |mark| mark.serial) {
                 return Ok(WalkPosition { stack, below });
             }
@@ -204,8 +195,8 @@ impl Store {
         Err(TrapCode::NoAnswer)
     }
 
-    /// The stacks that walks from a stack go through: its parents, and the chains
-    /// that walks which continue there have taken.
+    /// The stacks that a walk from a stack goes through: its parents, and the chains of stacks that
+    /// the walks on them have entered.
     fn walked_through(
         &mut self,
         from: *mut ControlBlock,
@@ -233,13 +224,12 @@ impl Store {
         Ok(stacks)
     }
 
-    /// Adds a stack and its parents to a list.
     fn add_chain(
         &self,
         stack: *mut ControlBlock,
         list: &mut Vec<*mut ControlBlock>,
     ) -> Result<(), TryReserveError> {
-        // SAFETY: walks meet stacks that are alive.
+        // SAFETY: walks only meet stacks that are alive.
         for stack in self.with_parents(unsafe { &*stack }) {
             list.try_reserve(1)?;
             list.push(ptr::from_ref(stack).cast_mut());
@@ -256,10 +246,9 @@ impl Store {
         Ok(unsafe { (*block).innermost })
     }
 
-    /// Where a walk that has left a stack continues: at the newest mark of its
-    /// parent.
+    /// The position outside of a stack: at the newest mark of its parent.
     fn outside_of(&mut self, stack: *mut ControlBlock) -> Result<WalkPosition, TrapCode> {
-        // SAFETY: walks meet stacks that are alive.
+        // SAFETY: walks only meet stacks that are alive.
         let parent = unsafe { (*stack).parent };
         if parent == self.no_parent() {
             return Err(TrapCode::NoAnswer);
@@ -276,13 +265,12 @@ impl Store {
         Ok(self.newest_mark(innermost))
     }
 
-    /// The mark right above a place.
+    /// The mark right above a position.
     fn mark_at(&mut self, at: WalkPosition) -> Option<&Mark> {
         self.marks_of(at.stack).get(at.below)
     }
 
-    /// What the mark right above a place is to a walk for a call tag, and its
-    /// serial number.
+    /// The serial number of the mark above a position, and how it concerns a walk for a call tag.
     fn met(&mut self, at: WalkPosition, wanted: *const TagDef) -> Option<(Met, u64)> {
         let mark = self.mark_at(at)?;
         let met = match &mark.kind {
@@ -297,8 +285,8 @@ impl Store {
         Some((met, mark.serial))
     }
 
-    /// Takes the stack out of a box; returns where the walk continues in it, unless
-    /// there is none.
+    /// Takes the stack out of a box. Returns where the walk continues in it, or `None` if the box
+    /// is empty.
     fn walk_through_box(
         &mut self,
         number: usize,
@@ -315,12 +303,11 @@ impl Store {
         self.newest_mark_in(stack).map(Some)
     }
 
-    /// Makes room for one stack more that a walk goes through.
     fn make_room_to_take(&mut self, number: usize) -> Result<(), TrapCode> {
         self.walk(number)?.taken.try_reserve(1).map_err(|_| TrapCode::OutOfMemory)
     }
 
-    /// Notes a stack that a walk goes through. It goes through each once.
+    /// Records a stack that the walk enters. Fails if it has already entered it.
     fn take(&mut self, number: usize, taken: Taken) -> Result<(), TrapCode> {
         self.make_room_to_take(number)?;
         let stack = taken.stack();
@@ -335,7 +322,7 @@ impl Store {
 
     fn put_back(&mut self, boxed: u64, stack: u64) -> Result<(), TrapCode> {
         let slot = self.slot_of(boxed);
-        // SAFETY: as in `walk_through_box`.
+        // SAFETY: the first field of a box is a stack.
         unsafe {
             if *slot != 0 {
                 return Err(TrapCode::SlotNotEmpty);
@@ -345,7 +332,7 @@ impl Store {
         Ok(())
     }
 
-    /// The first field of a structure.
+    /// The first field of a box.
     fn slot_of(&self, boxed: u64) -> *mut u64 {
         // SAFETY: marks hold references of the store, and boxes are not null.
         let object = unsafe { Object::from_reference(boxed) }.expect("boxes are not null");
