@@ -2,7 +2,6 @@
 
 use crate::heap::Object;
 use crate::store::Store;
-use crate::store::running::Ending;
 use ropewalk_abi::TrapCode;
 use ropewalk_abi::builtin::Outcome;
 use ropewalk_abi::stack::{StackKind, kind_bits};
@@ -11,13 +10,8 @@ impl Store {
     /// Suspends the running stacks up to the base, and throws an exception on another suspended
     /// stack. The reference to the suspended stacks is stored in the exception at an offset.
     pub(crate) fn switch_throw(&mut self, reference: u64, exception: u64, offset: u32) -> Outcome {
-        match self.switch_to_throw(reference, exception, offset) {
-            Ok(()) => self.throw(exception),
-            Err(code) => {
-                self.set_ending(Ending::Trap(code));
-                Outcome::END
-            }
-        }
+        let switched = self.switch_to_throw(reference, exception, offset);
+        self.throw_or_trap(switched.map(|()| exception))
     }
 
     fn switch_to_throw(

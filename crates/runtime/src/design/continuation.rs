@@ -86,10 +86,7 @@ impl Store {
         });
         let block = match consumed {
             Ok(block) => block,
-            Err(code) => {
-                self.set_ending(Ending::Trap(code));
-                return Outcome::END;
-            }
+            Err(code) => return self.end_with(code),
         };
         let current = self.context().stack;
         // SAFETY: both blocks are alive.

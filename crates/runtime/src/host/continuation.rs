@@ -19,8 +19,8 @@
 //! Nobody but the host has a reference to what it holds. The collector takes that for
 //! in use ([`Holding`](crate::stack)), until its owner resumes it or drops it.
 
-use crate::arch::stubs::{self, Left};
-use crate::host::switch::{continue_from, trap};
+use crate::arch::stubs;
+use crate::host::switch::continue_from;
 use crate::report::backtrace::Backtrace;
 use crate::run::activation::{Stop, activate, activate_on};
 use crate::stack::LeftAt;
@@ -198,7 +198,7 @@ unsafe fn refuse(
 ) -> Result<(), Stop> {
     // SAFETY: the caller's promise.
     unsafe {
-        let trap = |context, _| trap(Store::from_context(context), code);
+        let trap = |context, _| Store::from_context(context).end_with(code);
         activate_on(store, root, poller, trap).map(drop)
     }
 }
@@ -243,16 +243,16 @@ pub unsafe fn resume_throw<W: AsRef<[u64]>>(
                         store.watch_switch(innermost);
                     }
                     if let Err(code) = store.unpark_running(innermost) {
-                        return trap(store, code);
+                        return store.end_with(code);
                     }
                     (*context).stack = innermost;
                     store.drop_bound(innermost);
                     match store.throw(exception).ended {
                         CATCH => stubs::enter_landing(context, exception),
-                        _ => Left::ENDED,
+                        _ => Outcome::END,
                     }
                 }
-                Err(code) => trap(store, code),
+                Err(code) => store.end_with(code),
             }
         })
     };
@@ -272,7 +272,7 @@ pub(crate) unsafe fn activate_held(
     mut store: NonNull<Store>,
     reference: u64,
     poller: Poller,
-    enter: impl FnOnce(*mut StoreContext, *mut ControlBlock) -> Left,
+    enter: impl FnOnce(*mut StoreContext, *mut ControlBlock) -> Outcome,
 ) -> Result<(), Stop> {
     let mut began = false;
     // SAFETY: the caller's promise.
@@ -299,10 +299,7 @@ impl Store {
                 context.left_call = call;
                 Outcome::SUSPEND
             }
-            Err(ending) => {
-                self.set_ending(ending);
-                Outcome::END
-            }
+            Err(ending) => self.end_with(ending),
         }
     }
 

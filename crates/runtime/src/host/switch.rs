@@ -11,14 +11,12 @@
 //!   event, or an exception, finds no handler there: it ends the activation, and is what
 //!   has come.
 
-use crate::arch::stubs::{self, Left};
+use crate::arch::stubs;
 use crate::host::continuation::activate_held;
 use crate::run::activation::{Stop, activate};
-use crate::run::lifecycle::invalid_stack;
 use crate::store::Store;
-use crate::store::running::Ending;
 use crate::store::running::Poller;
-use ropewalk_abi::builtin::CATCH;
+use ropewalk_abi::builtin::{CATCH, Outcome};
 use ropewalk_abi::clauses::{self, List};
 use ropewalk_abi::stack::{ClauseKind, StackKind, handler_word, kind_bits, tag_of_handler};
 use ropewalk_abi::transfer::ValueClass;
@@ -127,7 +125,7 @@ pub unsafe fn send(
             let outcome = store.event_throw(reference, event, false);
             match outcome.ended {
                 CATCH => stubs::enter_landing(context, outcome.value),
-                _ => Left::ENDED,
+                _ => Outcome::END,
             }
         })
     }
@@ -145,14 +143,14 @@ pub(crate) unsafe fn continue_from(
     root: *mut ControlBlock,
     handlers: *const u64,
     link: impl FnOnce(&mut Store) -> Result<(*mut ControlBlock, u64), TrapCode>,
-) -> Left {
+) -> Outcome {
     // SAFETY: the caller's promise.
     unsafe {
         (*root).wait_for_host(stubs::come_back as *const c_void, handlers);
         let store = Store::from_context(context);
         let (to, signal) = match link(store) {
             Ok(linked) => linked,
-            Err(code) => return trap(store, code),
+            Err(code) => return store.end_with(code),
         };
         if store.running.extra.before_switch {
             store.watch_switch(to);
@@ -161,18 +159,10 @@ pub(crate) unsafe fn continue_from(
     }
 }
 
-/// Ends an activation that has not begun.
-#[cold]
-pub(crate) fn trap(store: &mut Store, code: TrapCode) -> Left {
-    store.set_ending(Ending::Trap(code));
-    Left::ENDED
-}
-
 impl Store {
     /// The block of a task or fiber, which must be suspended or new.
     fn resumable(&self, reference: u64, kind: StackKind) -> Result<*mut ControlBlock, TrapCode> {
-        let valid = self.stacks.valid(reference).filter(|_| StackKind::of(reference) == Some(kind));
-        let block = valid.ok_or_else(|| invalid_stack(reference, kind))?;
+        let block = self.stacks.valid_of_kind(reference, kind)?;
         // SAFETY: the block of a valid reference is alive.
         match (unsafe { (*block).parent.is_null() }, kind) {
             (true, _) => Ok(block),

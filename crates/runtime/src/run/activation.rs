@@ -3,7 +3,7 @@
 //! Each has a root stack of its own. They nest: a host function may call into
 //! WebAssembly again, and then only the newest activation runs.
 
-use crate::arch::stubs::{self, Left};
+use crate::arch::stubs;
 use crate::embedder::guarded;
 use crate::heap::OwnedRoot;
 use crate::report::backtrace::Backtrace;
@@ -18,6 +18,7 @@ use crate::store::pending::ActivationNumber;
 use crate::store::running::{Activation, Ending, NOBODY, Poller};
 use crate::store::running::{Departure, State};
 use crate::vm::store_id::StoreId;
+use ropewalk_abi::builtin::Outcome;
 use ropewalk_abi::signature::WORDS;
 use ropewalk_abi::{ControlBlock, FuncRef, RawVal, StoreContext, TrapCode};
 use std::any::Any;
@@ -169,7 +170,7 @@ pub unsafe fn call_with_words(
 pub(crate) unsafe fn activate(
     mut store: NonNull<Store>,
     poller: Poller,
-    enter: impl FnOnce(*mut StoreContext, *mut ControlBlock) -> Left,
+    enter: impl FnOnce(*mut StoreContext, *mut ControlBlock) -> Outcome,
 ) -> Result<u64, Stop> {
     // SAFETY: the caller has the store borrowed.
     let root = unsafe { store.as_mut() }.root_for_activation()?;
@@ -187,7 +188,7 @@ pub(crate) unsafe fn activate_on(
     mut store: NonNull<Store>,
     root: *mut ControlBlock,
     poller: Poller,
-    enter: impl FnOnce(*mut StoreContext, *mut ControlBlock) -> Left,
+    enter: impl FnOnce(*mut StoreContext, *mut ControlBlock) -> Outcome,
 ) -> Result<u64, Stop> {
     // SAFETY: the caller's promise.
     unsafe {
@@ -210,7 +211,7 @@ unsafe fn activate_in<const OUTERMOST: bool>(
     mut store: NonNull<Store>,
     root: *mut ControlBlock,
     poller: Poller,
-    enter: impl FnOnce(*mut StoreContext, *mut ControlBlock) -> Left,
+    enter: impl FnOnce(*mut StoreContext, *mut ControlBlock) -> Outcome,
 ) -> Result<u64, Stop> {
     // SAFETY (of the borrows here and below): the caller has the store
     // borrowed, and no reference into it lives across `enter`.
@@ -223,7 +224,7 @@ unsafe fn activate_in<const OUTERMOST: bool>(
     inner.begin_activation(&activation, root);
     let context = inner.context_ptr();
     let outer_store = signal::set_running(context);
-    let Left { ended, word } = enter(context, root);
+    let Outcome { ended, value: word } = enter(context, root);
     signal::set_running(if OUTERMOST { ptr::null_mut() } else { outer_store });
     // SAFETY: see above.
     let inner = unsafe { store.as_mut() };

@@ -62,9 +62,16 @@ impl Store {
                         None => Ending::Trap(TrapCode::OutOfMemory),
                     },
                 };
-                self.set_ending(ending);
-                Outcome::END
+                self.end_with(ending)
             }
+        }
+    }
+
+    /// Throws an exception, or ends the activation with a trap.
+    pub(crate) fn throw_or_trap(&mut self, thrown: Result<u64, TrapCode>) -> Outcome {
+        match thrown {
+            Ok(exception) => self.throw(exception),
+            Err(code) => self.end_with(code),
         }
     }
 

@@ -41,32 +41,25 @@ impl Store {
         if self.budget.interrupts.has(Reason::Snapshot as u32)
             && let Err(ending) = self.answer_request(registers)
         {
-            self.set_ending(ending);
-            return Outcome::END;
+            return self.end_with(ending);
         }
         if self.budget.interrupts.has(Reason::Always as u32) && self.options.heap.collect_always {
             // What the embedder panics with continues when the activation has ended.
             let _ = self.collect(0);
         }
         if self.budget.interrupts.has(ENDING) {
-            self.set_ending(Ending::Trap(TrapCode::Interrupt));
-            return Outcome::END;
+            return self.end_with(TrapCode::Interrupt);
         }
         let passes_turn = match self.refuel() {
             Ok(passes_turn) => passes_turn,
-            Err(ending) => {
-                self.set_ending(ending);
-                return Outcome::END;
-            }
+            Err(ending) => return self.end_with(ending),
         };
         // Who was asked may have called what ended half-way.
         if let Err(error) = self.check_usable() {
-            self.set_ending(Ending::Error(error));
-            return Outcome::END;
+            return self.end_with(Ending::Error(error));
         }
         if let Some(panic) = self.embedder.take_panic() {
-            self.set_ending(Ending::Panic(panic));
-            return Outcome::END;
+            return self.end_with(Ending::Panic(panic));
         }
         if !passes_turn && !self.budget.interrupts.has(Reason::Slice as u32 | Reason::Always as u32)
         {

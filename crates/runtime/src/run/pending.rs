@@ -17,7 +17,7 @@
 //! A waiting activation is like an outer one in a host call: its stacks are in use, nothing
 //! switches to its root, and the collector visits its frames.
 
-use crate::arch::stubs::{self, Left};
+use crate::arch::stubs;
 use crate::embedder::{guarded, resume};
 use crate::report::trap::Trap;
 use crate::run::activation::{Stop, activate_on};
@@ -79,13 +79,11 @@ impl Store {
     ) -> Outcome {
         // What has called the function is not continued, and nothing lies on its stack any more.
         if let Err(error) = self.check_usable() {
-            self.set_ending(Ending::Error(error));
-            return Outcome::END;
+            return self.end_with(Ending::Error(error));
         }
         let room = self.make_room_for_left_call().and_then(|()| self.make_room_to_set_aside());
         if let Err(code) = room {
-            self.set_ending(Ending::Trap(code));
-            return Outcome::END;
+            return self.end_with(code);
         }
         let context = self.context_mut();
         context.passage = Passage::NONE;
@@ -262,10 +260,8 @@ pub unsafe fn resume_activation(
             (*context).stack = stack;
             (*context).base = base;
             let store = Store::from_context(context);
-            let outcome = guarded(|| store.finish(call)).unwrap_or_else(|panic| {
-                store.set_ending(Ending::Panic(panic));
-                Outcome::END
-            });
+            let outcome = guarded(|| store.finish(call))
+                .unwrap_or_else(|panic| store.end_with(Ending::Panic(panic)));
             if outcome.ended == GO_ON {
                 if store.running.state != State::Plain {
                     store.trace_host_return();
@@ -274,7 +270,7 @@ pub unsafe fn resume_activation(
                 (*context).passage = Passage { to: stack, signal: 0, reference };
             }
             match outcome.ended {
-                END => Left::ENDED,
+                END => Outcome::END,
                 CATCH => stubs::enter_landing(context, outcome.value),
                 GO_ON | SUSPEND => {
                     let Passage { to, signal, reference } = (*context).passage;
@@ -319,8 +315,7 @@ unsafe fn give_up(mut store: NonNull<Store>, number: usize, scope: Scope) {
         activate_on(store, root, ptr::null_mut(), |context, _| {
             (*context).stack = stack;
             (*context).base = base;
-            Store::from_context(context).set_ending(Ending::Cancelled);
-            Left::ENDED
+            Store::from_context(context).end_with(Ending::Cancelled)
         })
     };
     debug_assert!(given_up.is_err());

@@ -67,8 +67,7 @@ impl HostFuture for Again {
     fn finish(self, store: &mut Store) -> Outcome {
         let Again { call, kept, answers, failure, .. } = self;
         if let Some(error) = failure {
-            store.set_ending(Ending::Error(error));
-            return Outcome::END;
+            return store.end_with(Ending::Error(error));
         }
         let words = store.put_operands_back(&call, kept);
         store.expect_answers(answers);
@@ -116,8 +115,7 @@ impl Store {
         let rest = kept
             .and_then(|kept| try_box(Again { call, kept, question, answers, failure: None }).ok());
         let Some(rest) = rest else {
-            self.set_ending(Ending::Trap(TrapCode::OutOfMemory));
-            return Some(Outcome::END);
+            return Some(self.end_with(TrapCode::OutOfMemory));
         };
         let rest = AnyHostFuture::new(rest);
         let left = LeftCall { results: 1, array: 0 };

@@ -11,6 +11,7 @@ use crate::stack::LeavePoint;
 use crate::stack::{self, Quarantine, RootStack};
 use crate::vm::released::Released;
 use crate::vm::store_id::StoreId;
+use ropewalk_abi::builtin::Outcome;
 use ropewalk_abi::{ControlBlock, StoreContext, TrapCode};
 use std::any::Any;
 use std::ffi::c_void;
@@ -202,6 +203,12 @@ pub enum Ending {
     Cancelled,
 }
 
+impl From<TrapCode> for Ending {
+    fn from(code: TrapCode) -> Ending {
+        Ending::Trap(code)
+    }
+}
+
 impl Store {
     /// What polls the newest activation, if it may wait.
     #[inline]
@@ -337,6 +344,13 @@ impl Store {
     /// Says why the newest activation is about to end.
     pub fn set_ending(&mut self, ending: Ending) {
         self.replace_departure(Departure::Ends(ending));
+    }
+
+    /// Records why the newest activation ends. Returns the outcome that ends it.
+    #[cold]
+    pub(crate) fn end_with(&mut self, ending: impl Into<Ending>) -> Outcome {
+        self.set_ending(ending.into());
+        Outcome::END
     }
 
     /// Says that the newest activation is about to be left, and what it waits for.

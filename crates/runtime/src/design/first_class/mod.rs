@@ -5,7 +5,6 @@ mod walk;
 use crate::heap::write_storage;
 use crate::stack::{LeftAt, Mutation};
 use crate::store::Store;
-use crate::store::running::Ending;
 use ropewalk_abi::builtin::Outcome;
 use ropewalk_abi::stack::{ClauseKind, StackKind, kind_bits, tag_of_handler};
 use ropewalk_abi::types::StorageType;
@@ -27,21 +26,10 @@ impl Store {
         // SAFETY: the running stack's block is alive, and its newest frame is that of the thunk.
         let below = unsafe { *(((*self.context().stack).fp + size_of::<usize>()) as *const usize) };
         if below == self.context().ground as usize {
-            self.set_ending(Ending::Trap(TrapCode::EventReachedGround));
-            return Outcome::END;
+            return self.end_with(TrapCode::EventReachedGround);
         }
         let thrown = self.event_exception(word, None, 0);
         self.throw_or_trap(thrown)
-    }
-
-    fn throw_or_trap(&mut self, thrown: Result<u64, TrapCode>) -> Outcome {
-        match thrown {
-            Ok(exception) => self.throw(exception),
-            Err(code) => {
-                self.set_ending(Ending::Trap(code));
-                Outcome::END
-            }
-        }
     }
 
     /// Switches to a stack. Returns the exception to throw there.

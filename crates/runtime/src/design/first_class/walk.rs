@@ -240,8 +240,7 @@ impl Store {
     /// The innermost of the stacks that a reference names.
     fn suspended(&self, reference: u64) -> Result<*mut ControlBlock, TrapCode> {
         let kind = StackKind::FirstClass;
-        let valid = self.stacks.valid(reference).filter(|_| StackKind::of(reference) == Some(kind));
-        let block = valid.ok_or_else(|| crate::run::lifecycle::invalid_stack(reference, kind))?;
+        let block = self.stacks.valid_of_kind(reference, kind)?;
         // SAFETY: the block of a valid reference is alive.
         Ok(unsafe { (*block).innermost })
     }

@@ -13,7 +13,6 @@
 //! made one after another.
 
 use super::owned::is_first_class;
-use super::reference::invalid_stack;
 use crate::arch::stubs;
 use crate::heap::{Object, Root};
 use crate::inspect::frames::Frames;
@@ -46,8 +45,7 @@ impl Store {
         reference: u64,
         kind: StackKind,
     ) -> Result<u64, TrapCode> {
-        let valid = self.stacks.valid(reference).filter(|_| StackKind::of(reference) == Some(kind));
-        let outermost = valid.ok_or_else(|| invalid_stack(reference, kind))?;
+        let outermost = self.stacks.valid_of_kind(reference, kind)?;
         // SAFETY: a valid reference names the outermost of suspended stacks, or a new one.
         let copy = unsafe {
             match self.copy_alone(outermost) {

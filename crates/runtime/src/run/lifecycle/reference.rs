@@ -1,10 +1,23 @@
 //! References to suspended stacks: using them up, and binding values to what they
 //! name.
 
+use crate::stack::Stacks;
 use crate::store::Store;
 use ropewalk_abi::bound::bound_size;
 use ropewalk_abi::stack::{KIND_MASK, NEXT_GENERATION, Purpose, StackKind, is_stack, kind_bits};
 use ropewalk_abi::{CompositeType, ControlBlock, RawVal, TrapCode, TypeInfo};
+
+impl Stacks {
+    /// The block that a valid reference of a kind names.
+    pub(crate) fn valid_of_kind(
+        &self,
+        reference: u64,
+        kind: StackKind,
+    ) -> Result<*mut ControlBlock, TrapCode> {
+        let valid = self.valid(reference).filter(|_| StackKind::of(reference) == Some(kind));
+        valid.ok_or_else(|| invalid_stack(reference, kind))
+    }
+}
 
 impl Store {
     /// Uses up a valid reference, while arguments of a type are in the transfer area;
@@ -109,8 +122,7 @@ impl Store {
         kind: StackKind,
         count: usize,
     ) -> Result<(), TrapCode> {
-        let valid = self.stacks.valid(reference).filter(|_| StackKind::of(reference) == Some(kind));
-        let block = valid.ok_or_else(|| invalid_stack(reference, kind))?;
+        let block = self.stacks.valid_of_kind(reference, kind)?;
         // SAFETY: a valid reference names a stack that is suspended or new, and so is
         // the innermost of those that are suspended with it.
         unsafe {
@@ -122,8 +134,7 @@ impl Store {
     /// Checks that a reference is valid and does not name a root that control
     /// cannot go to.
     pub(crate) fn check_target(&self, reference: u64, kind: StackKind) -> Result<(), TrapCode> {
-        let valid = self.stacks.valid(reference).filter(|_| StackKind::of(reference) == Some(kind));
-        let block = valid.ok_or_else(|| invalid_stack(reference, kind))?;
+        let block = self.stacks.valid_of_kind(reference, kind)?;
         // SAFETY: the block of a valid reference is alive.
         match unsafe { (*block).purpose } {
             Purpose::Root => self.check_root(block),
