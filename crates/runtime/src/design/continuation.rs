@@ -54,8 +54,8 @@ impl Store {
         let tag = tag_of_handler(word) as *const TagDef;
         let mut detail = self.describe_tag(tag, Store::transferred);
         if self.is_handled_outside(word) {
-            detail += "; the clause for it is outside of a call to the host, and no suspension \
-                       crosses the host";
+            detail += "; its clause is outside of a host call, and a suspension cannot cross a host \
+                       call";
         }
         Ending::DetailedTrap(TrapCode::UnhandledTag, detail)
     }

@@ -99,8 +99,8 @@ pub struct Refused(pub(crate) String);
 /// An error: the limiter has not decided yet, and the call cannot wait.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "the limiter of the store has not decided yet, and nobody waits for it: use the function \
-     whose name ends in `_async`"
+    "the limiter of the store has not decided yet, and this call cannot wait for it: use the \
+     function whose name ends in `_async`"
 )]
 pub struct Undecided;
 

@@ -72,7 +72,7 @@ impl Arena {
     }
 
     fn free(&self) -> MutexGuard<'_, Free> {
-        self.free.lock().expect("nobody panics with it")
+        self.free.lock().expect("no panic while it is locked")
     }
 
     pub(crate) fn take_root(&self) -> io::Result<Map> {

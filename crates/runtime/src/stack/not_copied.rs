@@ -29,24 +29,24 @@ impl fmt::Display for NotCopied {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             NotCopied::InHostCall => {
-                "it was left in a call of the host, which returns once; copy it before that call, \
-                 or after it"
+                "it was suspended in a host call, which returns once; copy it before or after that \
+                 call"
             }
             NotCopied::Root => {
                 "the first stack of a call from the host was suspended with it, and that call \
                  returns once"
             }
             NotCopied::Task => {
-                "a task was suspended with it, and a task is one object; what is to be copied has \
-                 to be suspended inside of the task, or after it"
+                "a task was suspended with it, and a task is one object; suspend inside of the \
+                 task, or after it"
             }
             NotCopied::Fiber => {
-                "a fiber was suspended with it, and a fiber is one object; what is to be copied \
-                 has to be suspended inside of the fiber, or after it"
+                "a fiber was suspended with it, and a fiber is one object; suspend inside of the \
+                 fiber, or after it"
             }
             NotCopied::Owner => {
-                "a function on it owns a first-class stack, which has one owner; it has to give \
-                 that away before"
+                "a function on it owns a first-class stack, which has one owner; give that stack \
+                 away first"
             }
         })
     }
