@@ -9,7 +9,7 @@ use crate::vm::table::Table;
 use ropewalk_abi::TrapCode;
 use std::ops::Range;
 
-/// The type of memories, or that of tables, whose items bulk instructions change.
+/// How bulk instructions access memories or tables.
 struct Storage<C, T: 'static> {
     items: fn(&C) -> &[T],
     items_mut: fn(&mut C) -> &mut [T],

@@ -17,7 +17,7 @@ use std::task::{Context, Poll};
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Decides how much a store may have, and can wait before it does: for a budget that stores share,
-/// for free memory, for somebody's consent.
+/// for free memory, for the consent of a user.
 ///
 /// It decides the same questions as a [`ResourceLimiter`](crate::ResourceLimiter), with the same
 /// meaning. The decisions that are futures can wait in these cases:
@@ -34,7 +34,7 @@ pub type Answer<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// A waiting call is like one that waits for a host function. Its future is pending, other calls
 /// run in the same store, and dropping it leaves the store usable. In a call that cannot wait, the
 /// decision must be ready on its first poll. Otherwise it is dropped, and the call fails with an
-/// error that says so.
+/// error.
 ///
 /// Each waiting call can have a question pending, so all methods share the limiter. If another call
 /// has grown the same memory while the question was pending, an allowed growth is taken back

@@ -1,4 +1,4 @@
-//! Evaluating constant expressions, which may allocate objects.
+//! Evaluates constant expressions, which can allocate objects.
 
 use crate::heap::{Object, write_storage};
 use crate::store::Store;
@@ -101,7 +101,7 @@ impl Store {
             let places = fields.fields.iter().zip(&ty.layout().offsets).rev();
             for (field, offset) in places {
                 let value = self.pop_const();
-                // SAFETY: the layout says that there is room.
+                // SAFETY: the layout has room for the value.
                 unsafe { write_storage(object.at(*offset), field.storage, &value) };
             }
         }
@@ -140,12 +140,12 @@ impl Store {
     }
 }
 
-/// What a new array is filled with.
+/// The elements of a new array.
 enum Elements {
     Zero,
-    /// With one value from the stack.
+    /// One value from the stack.
     Repeated,
-    /// With as many values from the stack.
+    /// All values from the stack.
     Listed,
 }
 

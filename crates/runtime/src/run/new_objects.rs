@@ -9,7 +9,7 @@ use ropewalk_abi::{TrapCode, ValType};
 use std::any::Any;
 
 impl Store {
-    /// A new memory that belongs to no instance.
+    /// Makes a memory that belongs to no instance.
     pub fn add_memory(&mut self, ty: ropewalk_abi::MemoryType) -> anyhow::Result<usize> {
         self.embedder.check_counts(0, self.objects.memories.len() + 1, 0)?;
         self.check_new_memory(&ty)?;
@@ -19,7 +19,7 @@ impl Store {
         Ok(self.objects.memories.len() - 1)
     }
 
-    /// A new table that belongs to no instance.
+    /// Makes a table that belongs to no instance.
     pub fn add_table(&mut self, ty: ropewalk_abi::TableType, init: u64) -> anyhow::Result<usize> {
         self.embedder.check_counts(0, 0, self.objects.tables.len() + 1)?;
         self.check_new_table(&ty)?;
@@ -29,7 +29,7 @@ impl Store {
         Ok(self.objects.tables.len() - 1)
     }
 
-    /// A reference to a host value.
+    /// Makes a reference to a host value.
     pub fn add_extern(&mut self, value: Box<dyn Any + Send + Sync>) -> Result<u64, TrapCode> {
         if !self.embedder.host_values_growing(self.heap.host_values()) {
             return Err(self.heap.refuse(NoMemory::Limiter));

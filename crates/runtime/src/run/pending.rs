@@ -1,10 +1,10 @@
 //! Activations that wait for a pending host call.
 //!
-//! A host function whose results come later leaves its call: the stack is then like one
-//! that is suspended, with [what continues the call](crate::arch::stubs) on top. The
-//! activation is *set aside*: its root, the stack that ran, and the base of that are kept,
-//! and the next activation gets another root. When the call is ready, the activation is
-//! *resumed*: a new one begins with what was set aside, and the stack continues.
+//! A host function whose results come later suspends its call: the stack looks like a suspended
+//! one, with [the stub that continues the call](crate::arch::stubs) on top. The activation is *set
+//! aside*: its root, its running stack and the base of that are kept, and the next activation gets
+//! another root. When the call is ready, the activation is *resumed*: a new one begins with the
+//! saved state, and the stack continues.
 //!
 //! ```text
 //!   roots, by depth      waiting                      roots, by depth
@@ -13,10 +13,9 @@
 //!   | 2: idle     |                                   | 2: idle     |
 //! ```
 //!
-//! So any number of activations can wait at the same time, and continue in any order.
-//! A waiting activation is like an outer one in a host call: its stacks are in use, nothing
-//! switches to its root, and the collector visits its frames.
-
+//! So any number of activations can wait at the same time, and continue in any order. A waiting
+//! activation is like an outer one in a host call: its stacks are in use, nothing switches to its
+//! root, and the collector visits its frames.
 use crate::arch::stubs;
 use crate::embedder::{guarded, resume};
 use crate::report::trap::Trap;
@@ -34,27 +33,24 @@ use ropewalk_abi::{
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-/// How many idle roots stay ready beside those in use.
+/// The number of idle roots that stay ready beside those in use.
 const READY_ROOTS: usize = 8;
 
-/// How many spare roots keep their memory at least.
+/// The number of spare roots that always keep their memory.
 const WARM_ROOTS: usize = 64;
 
 impl Store {
-    /// Makes sure that there is room on the running stack for what lies there while a
-    /// host call is left.
+    /// Makes room on the running stack for the frame of a suspended host call.
     pub(crate) fn make_room_for_left_call(&mut self) -> Result<(), TrapCode> {
-        // SAFETY: the running stack's block is alive, and the stack is in a call of the
-        // host.
+        // SAFETY: the running stack's block is alive, and the stack is in a host call.
         unsafe { self.make_room(self.context().stack, LEFT_CALL_FRAME) }
     }
 
-    /// Leaves the running call of a host function, which was called with a context and
-    /// arguments, and waits for its results.
+    /// Suspends the running call of a host function, and waits for its results.
     ///
     /// # Safety
     ///
-    /// The arguments must be there, and the context be that of a host function of the store.
+    /// A host function of the store must have been called with the context and `values`.
     pub unsafe fn wait_for_host(
         &mut self,
         call: PendingCall,
@@ -70,14 +66,14 @@ impl Store {
         self.wait(call, awaits, left)
     }
 
-    /// Leaves the running host call, which is pending.
+    /// Suspends the running host call, which is pending.
     pub(crate) fn wait(
         &mut self,
         call: PendingCall,
         awaits: AwaitedCall,
         left: LeftCall,
     ) -> Outcome {
-        // What has called the function is not continued, and nothing lies on its stack any more.
+        // The caller of the function does not continue, and its stack is empty.
         if let Err(error) = self.check_usable() {
             return self.end_with(Ending::Error(error));
         }
@@ -95,10 +91,10 @@ impl Store {
         Outcome::SUSPEND
     }
 
-    /// Makes room in the lists for one more activation that waits.
+    /// Makes room in the lists for one more waiting activation.
     pub(crate) fn make_room_to_set_aside(&mut self) -> Result<(), TrapCode> {
         if !self.running.free_numbers.is_empty() {
-            // There was one more before.
+            // There was one more waiting before.
             return Ok(());
         }
         let count = self.running.waiting.len() + 1;
@@ -112,7 +108,7 @@ impl Store {
     /// Sets the newest activation aside, which is left next. There must be
     /// [room](Self::make_room_to_set_aside).
     pub(crate) fn set_activation_aside(&mut self) -> ActivationNumber {
-        // Those after it are idle.
+        // The later roots are idle.
         let root = self.running.roots.swap_remove(self.running.depth - 1);
         let awaits = match &mut self.running.departure {
             Departure::Waits { awaits, .. } => std::mem::take(awaits),
@@ -128,11 +124,11 @@ impl Store {
             }
         };
         self.running.waiting[number] = Some(waiting);
-        // As many blocks there cannot be.
+        // There are fewer blocks than that.
         ActivationNumber(number as u32)
     }
 
-    /// The pending call in which an activation was just left, for the caller to poll.
+    /// The pending call in which an activation was just left. The caller polls it.
     #[inline]
     pub fn take_pending(&mut self, activation: ActivationNumber) -> PendingCall {
         let mut call = self.take_pending_call();
@@ -140,12 +136,12 @@ impl Store {
         call
     }
 
-    /// What may end an activation while it waits.
+    /// The interrupts that can end an activation while it waits.
     fn ending_interrupts(&self) -> Option<Arc<Interrupts>> {
         self.options.interruption.then(|| self.budget.interrupts.clone())
     }
 
-    /// Sets an activation of a snapshot aside, which waits for a call.
+    /// Restores a waiting activation of a snapshot.
     pub(crate) fn restore_waiting_activation(
         &mut self,
         waiting: WaitingActivation,
@@ -158,8 +154,7 @@ impl Store {
         Ok(call)
     }
 
-    /// Makes the root of an activation that was set aside the one for the next
-    /// activation.
+    /// Makes the root of a waiting activation the one for the next activation.
     fn take_activation_back(&mut self, number: usize) -> TakenBack {
         let WaitingActivation { root, stack, base, .. } =
             self.running.waiting[number].take().expect("it waits");
@@ -181,20 +176,20 @@ impl Store {
         TakenBack { root: block, stack, base }
     }
 
-    /// Keeps few idle roots ready.
+    /// Limits the number of idle roots that are ready.
     fn set_spare_roots_aside(&mut self) {
         while self.running.roots.len() > self.running.depth + 1 + READY_ROOTS {
             self.running.spare_roots.extend(self.running.roots.pop());
         }
     }
 
-    /// How many spare roots have memory.
+    /// The number of spare roots with memory.
     fn warm_roots(&self) -> usize {
         self.running.spare_roots.len() - self.running.cold_roots
     }
 
-    /// Takes the memory of half of the spare roots, when there are more of them than
-    /// activations that wait. Those that were used last are used next.
+    /// Takes the memory of half of the spare roots, when there are more of them than waiting
+    /// activations. The roots that were used last are used next.
     #[cold]
     fn cool_roots(&mut self) {
         let cold = self.running.cold_roots + self.warm_roots() / 2;
@@ -204,7 +199,6 @@ impl Store {
         self.running.cold_roots = cold;
     }
 
-    /// A spare root.
     pub(crate) fn spare_root(&mut self) -> Option<RootStack> {
         let root = self.running.spare_roots.pop();
         self.running.cold_roots = self.running.cold_roots.min(self.running.spare_roots.len());
@@ -222,20 +216,20 @@ impl Store {
     }
 }
 
-/// The activation that a new one continues.
+/// The state of an activation that is resumed.
 struct TakenBack {
     root: *mut ControlBlock,
     stack: *mut ControlBlock,
     base: *mut ControlBlock,
 }
 
-/// Resumes an activation whose pending call is ready; returns the result of what was
+/// Resumes an activation whose pending call is ready. Returns the result of a function that was
 /// called [with words](crate::call_with_words).
 ///
 /// # Safety
 ///
-/// The activation must be one of the store, and the poller be valid until this returns.
-/// Nothing but the store may be borrowed.
+/// The activation must be one of the store, and the poller be valid until this returns. Nothing but
+/// the store may be borrowed.
 pub unsafe fn resume_activation(
     mut store: NonNull<Store>,
     call: PendingCall,
@@ -254,7 +248,7 @@ pub unsafe fn resume_activation(
     if inner.running.state != State::Plain {
         inner.trace_enter(root);
     }
-    // SAFETY: the stack was left in a host call, of which these are the results.
+    // SAFETY: the stack was suspended in a host call, and these are the call's results.
     unsafe {
         activate_on(store, root, poller, |context, _| {
             (*context).stack = stack;
@@ -285,14 +279,14 @@ pub unsafe fn resume_activation(
     }
 }
 
-/// Gives an activation up that waits: frees its stacks.
+/// Cancels a waiting activation: frees its stacks.
 ///
 /// # Safety
 ///
 /// As for [`resume_activation`].
 pub unsafe fn cancel(store: NonNull<Store>, call: PendingCall) {
     let (number, scope) = (call.activation(), call.scope());
-    // Its future may use the store, and wait for activations of its own.
+    // The future's `drop` can use the store, and can wait for activations of its own.
     let dropped = guarded(|| drop(call));
     // SAFETY: the caller's promise.
     unsafe { give_up(store, number, scope) };
@@ -322,17 +316,17 @@ unsafe fn give_up(mut store: NonNull<Store>, number: usize, scope: Scope) {
 }
 
 impl AwaitedCall {
-    /// A host function that was called with a context and these arguments.
+    /// A call of a host function, with its arguments unless some are references.
     ///
     /// # Safety
     ///
-    /// The arguments must be there, and the context be that of a host function of the store.
+    /// A host function of the store must have been called with the context and `values`.
     unsafe fn host(
         store: &Store,
         context: *const HostContext,
         values: *const RawVal,
     ) -> AwaitedCall {
-        // SAFETY: the caller's promise; types live as long as the engine.
+        // SAFETY: the caller's promise. Types live as long as the engine.
         let arguments = unsafe {
             let ty = store.options.types.shared_func_type((*(*context).ty).id);
             let has_references = ty.params().iter().any(|ty| matches!(ty, ValType::Ref(_)));

@@ -1,8 +1,8 @@
-//! Instructions that wait for a limiter.
+//! Builtins that wait for a limiter.
 //!
-//! A [builtin](crate::builtins) that cannot go on before the limiter has decided has changed
-//! nothing yet. Its call is left like that of a host function that waits. When the answer is
-//! there, the builtin is called again, with the same operands, and finds it when it asks.
+//! A [builtin](crate::builtins) that needs the limiter's decision has not changed anything yet. Its
+//! call is suspended like a call of a host function. When there is a decision, the builtin is called
+//! again with the same operands, and finds the decision when it asks.
 
 use crate::embedder::{Answers, Limiter, Question, Undecided};
 use crate::heap::OwnedRoot;
@@ -18,7 +18,6 @@ use ropewalk_abi::transfer::ValueClass;
 use ropewalk_abi::{Builtin, InstanceHeader, LeftCall, RawVal, TrapCode, TypeInfo, ValType};
 use std::task::{Context, Poll};
 
-/// A builtin and its operands.
 #[derive(Clone, Copy)]
 pub(crate) struct BuiltinCall {
     pub builtin: Builtin,
@@ -34,26 +33,26 @@ impl BuiltinCall {
     }
 }
 
-/// What a builtin that waits needs beside its operands: they may move meanwhile, and
-/// others use the transfer area.
+/// The operands that can change while a builtin waits: references can move, and others use the
+/// transfer area.
 struct Kept {
-    /// What the transfer area begins with.
+    /// The first value of the transfer area.
     transferred: RawVal,
     /// The reference among the operands, if there is one.
     reference: Option<OwnedRoot>,
 }
 
-/// A builtin that waits.
+/// A builtin that is called again when the limiter has decided.
 struct Again {
     call: BuiltinCall,
     kept: Kept,
     question: Question,
     answers: Answers,
-    /// The limiter has failed instead of answering.
+    /// The limiter's error, if it failed.
     failure: Option<anyhow::Error>,
 }
 
-// SAFETY: the instance is used only together with its store, with which this is sent.
+// SAFETY: the instance is only used together with its store, with which this is sent.
 unsafe impl Send for Again {}
 
 impl HostFuture for Again {
@@ -71,7 +70,7 @@ impl HostFuture for Again {
         }
         let words = store.put_operands_back(&call, kept);
         store.expect_answers(answers);
-        // SAFETY: generated code has called it with these operands, and does not run.
+        // SAFETY: generated code has called the builtin with these operands, and is not running.
         let outcome =
             unsafe { (store.entry_points.call_again)(call.builtin, call.instance, words) };
         store.forget_answers();
@@ -81,7 +80,7 @@ impl HostFuture for Again {
                 store.transfer(0, RawVal::from_u64(outcome.value));
                 Outcome::returned(0)
             }
-            // It waits again, and was left already.
+            // It waits again, and is already suspended.
             SUSPEND => Outcome::END,
             _ => outcome,
         }
@@ -89,7 +88,7 @@ impl HostFuture for Again {
 }
 
 impl Store {
-    /// A builtin begins that can be left if the limiter has to wait.
+    /// Begins a builtin that can be suspended if the limiter has to wait.
     pub(crate) fn begin_asking(&mut self) {
         self.budget.is_asking = true;
         let can_wait = !self.poller().is_null();
@@ -99,7 +98,7 @@ impl Store {
         }
     }
 
-    /// It has ended. If it has failed because the limiter has not decided, its call is left.
+    /// Ends the builtin. If it has failed because the limiter has not decided, suspends its call.
     pub(crate) fn end_asking(&mut self, call: BuiltinCall, has_failed: bool) -> Option<Outcome> {
         self.budget.is_asking = false;
         let Limiter::Waits(limiter) = &mut self.embedder.limiter else { return None };
@@ -122,7 +121,7 @@ impl Store {
         Some(self.wait(PendingCall::polled(rest, Scope::NONE), AwaitedCall::Unknown, left))
     }
 
-    /// None if there is no memory for it.
+    /// Saves the operands. Returns `None` if there is no memory.
     fn keep_operands(&mut self, call: &BuiltinCall) -> Option<Kept> {
         let transferred = self.transferred(0);
         let reference = match call.builtin {
@@ -146,7 +145,7 @@ impl Store {
         Some(Kept { transferred, reference })
     }
 
-    /// Puts back what was kept; returns the operands as they are now.
+    /// Restores the saved operands. Returns the current ones.
     fn put_operands_back(&mut self, call: &BuiltinCall, kept: Kept) -> [u64; 4] {
         let Kept { mut transferred, reference } = kept;
         let mut words = call.words;
@@ -162,7 +161,7 @@ impl Store {
 }
 
 impl Undecided {
-    /// What it says where a trap has it as its detail.
+    /// The detail of a trap with this cause.
     pub(crate) const DETAIL: &str = "the limiter of the store has not decided yet, and cannot be \
                                      waited for here";
 }

@@ -52,7 +52,7 @@ impl Bound {
         unsafe { (*self.end()).ty }
     }
 
-    /// The stack pointer without what is bound.
+    /// The stack pointer without the bound values.
     pub fn left_at(self) -> usize {
         // SAFETY: the words are on the stack.
         unsafe { self.end().add(1) as usize }

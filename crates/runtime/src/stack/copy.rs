@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   a stack                    its copy, in other memory
-//!   | colour        | high     | colour          | high
+//!   | color         | high     | color           | high
 //!   | frames        | top      | frames          | top'
 //!   |   link -------|--+       |   link + d -----|--+
 //!     ^ sp                       ^ sp'

@@ -359,7 +359,7 @@ impl Stacks {
         }
     }
 
-    /// After a collection: lowers the allowance to what is needed.
+    /// After a collection: lowers the allowance to the slots in use.
     pub fn reset_allowance(&mut self) {
         let in_use = self.count_warm() - self.idle.ready.len();
         self.idle.allowance = (in_use * 2).max(FIRST_ALLOWANCE);

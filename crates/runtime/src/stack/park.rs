@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   slot                                      ControlBlock          packed
-//!   | guard | unused | frames | colour |        sp ----> unpark     | PackedHead | frames |
+//!   | guard | unused | frames | color  |        sp ----> unpark     | PackedHead | frames |
 //!                    ^ sp     ^ top + 8         high ------------>  ^
 //! ```
 //!

@@ -63,7 +63,7 @@ impl Stacks {
 
     pub fn fits_slot(&self, bytes: usize) -> bool {
         // The highest cache lines are never used.
-        bytes + super::table::COLOURS * 64 + super::table::ABOVE_TOP <= self.slots.usable()
+        bytes + super::table::COLORS * 64 + super::table::ABOVE_TOP <= self.slots.usable()
     }
 
     /// Restores a parked stack. The links of its frames lead to where they would be if the frames

@@ -35,7 +35,7 @@ use std::io;
 use std::ptr;
 
 /// The number of colors: different cache lines at which first frames begin.
-pub(super) const COLOURS: usize = 29;
+pub(super) const COLORS: usize = 29;
 
 /// The unused bytes above the first word of a stack. The stub that starts a stack pops that word,
 /// and then needs the stack pointer aligned to 16 bytes. With this value, the frames of the stack
@@ -336,7 +336,7 @@ impl Stacks {
 
     /// The distance from a stack's first word to its highest address.
     pub(super) fn above_top(&self, number: usize) -> usize {
-        number % COLOURS * 64 + ABOVE_TOP
+        number % COLORS * 64 + ABOVE_TOP
     }
 
     pub fn make_root(&mut self, memory: Map) -> Result<RootStack, NoRoom> {

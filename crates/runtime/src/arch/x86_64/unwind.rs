@@ -263,7 +263,7 @@ impl Program {
         self
     }
 
-    /// Replaces the address on top by that of a field.
+    /// Replaces the address on top by the address of a field.
     fn field(&mut self, offset: usize) -> &mut Self {
         self.0.op_plus_uconst(offset as u64);
         self

@@ -1,4 +1,4 @@
-//! Binding values to a stack, and taking them off.
+//! Binds values to a stack, and removes them.
 
 use crate::stack::Bound;
 use crate::stack::bound::has_room_to_bind;
@@ -7,12 +7,11 @@ use ropewalk_abi::bound::{BoundEnd, BoundHead, bind_more, bound_numbers, first_b
 use ropewalk_abi::{ControlBlock, RawVal, StoreContext, TypeInfo};
 
 impl Store {
-    /// Takes what is bound to a stack off it, since the stack is continued with an
-    /// exception.
+    /// Removes the bound values of a stack that continues with an exception.
     ///
     /// # Safety
     ///
-    /// The stack must be suspended or new, and not be parked.
+    /// The stack must be suspended or new, and not parked.
     pub(crate) unsafe fn drop_bound(&mut self, stack: *mut ControlBlock) {
         // SAFETY: the caller's promise.
         unsafe {
@@ -23,13 +22,13 @@ impl Store {
         }
     }
 
-    /// Binds the first values of the transfer area, which are the first parameters
-    /// that a function type says are left, to a stack.
+    /// Binds the first values of the transfer area to a stack. They are the first remaining
+    /// parameters of a function type.
     ///
     /// # Safety
     ///
-    /// The stack must be suspended or new, expect that many, at least one, have room, and
-    /// not be parked.
+    /// The stack must be suspended or new, not parked, and have room. It must expect these values,
+    /// at least one.
     pub(crate) unsafe fn put_bound(
         &self,
         stack: *mut ControlBlock,
@@ -63,12 +62,12 @@ impl Store {
     }
 }
 
-/// What `deliver` does where stacks are checked: puts what is bound before the values
-/// in the transfer area, with tags. Returns the stack pointer without what was bound.
+/// Does what `deliver` does, where stacks are checked: puts the bound values before those in the
+/// transfer area, with tags. Returns the stack pointer above the bound values.
 ///
 /// # Safety
 ///
-/// The stub must have found the head of what is bound there.
+/// The stub must have found the head of bound values there.
 pub(crate) unsafe extern "C" fn deliver_checked(
     context: *mut StoreContext,
     head: *mut BoundHead,

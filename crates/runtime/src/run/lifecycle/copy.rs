@@ -1,4 +1,4 @@
-//! Copies of what is suspended.
+//! Copies suspended stacks.
 //!
 //! ```text
 //!   reference --> A              copy --> A'      records, frames and bound values are copied,
@@ -9,8 +9,8 @@
 //!                 +--> object <-----------+       all other objects are shared
 //! ```
 //!
-//! Everything that can fail comes first. Then nothing collects any more, and the copies are
-//! made one after another.
+//! Everything that can fail comes first. Then nothing collects any more, and the stacks are copied
+//! one after another.
 
 use super::owned::is_first_class;
 use crate::arch::stubs;
@@ -24,14 +24,14 @@ use ropewalk_abi::stack::{StackKind, is_stack, kind_bits};
 use ropewalk_abi::{ControlBlock, TrapCode};
 use std::collections::TryReserveError;
 
-/// A stack, and its copy.
+/// A stack and its copy.
 type Pair = (*mut ControlBlock, *mut ControlBlock);
 
-/// Structures with locals, and their copies.
+/// Structures with locals and their copies, sorted.
 type Locals = Vec<(u64, u64)>;
 
 impl Stacks {
-    /// Stacks are not copied, for a reason.
+    /// Records why stacks cannot be copied.
     fn refuse_copy(&mut self, reason: NotCopied) -> TrapCode {
         self.not_copied = Some(reason);
         TrapCode::NotCopied
@@ -39,7 +39,7 @@ impl Stacks {
 }
 
 impl Store {
-    /// Copies what a reference of a kind names; returns the reference to the copy.
+    /// Copies the stacks that a reference names. Returns the reference to the copy.
     pub(crate) fn copy_suspended(
         &mut self,
         reference: u64,
@@ -57,8 +57,8 @@ impl Store {
         Ok(unsafe { (*copy).reference } | kind_bits(kind))
     }
 
-    /// Copies a stack in the common case: it is alone, nothing belongs to it but its frames,
-    /// and the first free stack has room for them.
+    /// Copies a stack in the common case: it is alone, has only frames, and the first free stack
+    /// has room for them.
     ///
     /// # Safety
     ///
@@ -66,7 +66,7 @@ impl Store {
     #[inline]
     unsafe fn copy_alone(&mut self, stack: *mut ControlBlock) -> Option<*mut ControlBlock> {
         let free = self.context().free_stacks;
-        // SAFETY: the caller's promise; what is on the list of free stacks is alive.
+        // SAFETY: the caller's promise. Free stacks are alive.
         unsafe {
             let block = &*stack;
             let is_plain = block.is_grouped == 0 && !block.owns && block.marks == 0;
@@ -86,12 +86,11 @@ impl Store {
         }
     }
 
-    /// Copies the stacks that are suspended up to one, in any case.
+    /// Copies the stacks that are suspended up to one, in the general case.
     ///
     /// # Safety
     ///
-    /// It must be the outermost of suspended stacks, or new, and be what the reference
-    /// names.
+    /// It must be the outermost of suspended stacks, or new, and the reference name it.
     #[cold]
     unsafe fn copy_any(
         &mut self,
@@ -108,7 +107,7 @@ impl Store {
         self.close_scope(scope);
         let locals = ready?;
         let mut pairs: Vec<Pair> = Vec::new();
-        // SAFETY: as above; there is room.
+        // SAFETY: the caller's promise. There is room for everything.
         unsafe {
             let room = pairs.try_reserve_exact(members(outermost).count());
             room.map_err(|_| TrapCode::OutOfMemory)?;
@@ -120,7 +119,7 @@ impl Store {
         }
     }
 
-    // ---- what can be copied
+    // ---- checks
 
     /// Fails if the stacks that are suspended up to one cannot be copied.
     ///
@@ -152,21 +151,21 @@ impl Store {
         Ok(())
     }
 
-    /// Whether a stack that is suspended or new was left in a call of the host.
+    /// Whether a suspended or new stack was left in a host call.
     ///
     /// # Safety
     ///
-    /// It must be.
+    /// The stack must be in that state.
     unsafe fn was_left_in_call(&self, stack: &ControlBlock) -> bool {
-        // SAFETY: the address to continue at is on top, above what is bound.
+        // SAFETY: the address to continue at is on top, above the bound values.
         unsafe {
             let sp = self.bound(stack).map_or(LeftAt::of(stack).sp, Bound::left_at);
             is_left_call(*(sp as *const usize))
         }
     }
 
-    /// Adds what belongs to a stack beside its frames to a list: the first-class stacks that it
-    /// owns, and structures with locals.
+    /// Appends the objects and stacks that belong to a stack: the first-class stacks that it owns,
+    /// and the structures with locals.
     ///
     /// # Safety
     ///
@@ -197,9 +196,9 @@ impl Store {
         room
     }
 
-    // ---- what can fail
+    // ---- steps that can fail
 
-    /// Makes free stacks ready for copies, and copies structures with locals.
+    /// Makes free stacks for the copies, and copies structures with locals.
     ///
     /// # Safety
     ///
@@ -221,12 +220,11 @@ impl Store {
         Ok(locals)
     }
 
-    /// Copies the structures that have the locals of functions on stacks that are suspended up
-    /// to one.
+    /// Copies the structures with the locals of functions on suspended stacks.
     ///
     /// # Safety
     ///
-    /// It must be the outermost of suspended stacks, or new, and be reachable.
+    /// The stack must be the outermost of suspended ones, or new, and be reachable.
     unsafe fn copy_locals(
         &mut self,
         outermost: *mut ControlBlock,
@@ -249,23 +247,23 @@ impl Store {
         for root in roots {
             let object = |store: &Store| {
                 let word = store.rooted(root).expect("its scope has not ended");
-                // SAFETY: what belongs to a stack without first-class stacks are structures.
+                // SAFETY: without first-class stacks, only structures belong to a stack.
                 unsafe { Object::from_reference(word) }.expect("a structure")
             };
             let (ty, size) = (object(self).ty(), object(self).size());
             let copy = self.allocate(ty, size as u64)?;
-            // SAFETY: both are of one type, and nobody looks at them now.
+            // SAFETY: both have the same type, and nothing else accesses them now.
             unsafe { copy.copy_fields(object(self)) };
             copies.push((root, self.root(copy.reference())));
         }
         Ok(copies)
     }
 
-    /// Makes free stacks ready with room for what lies on those that are suspended up to one.
+    /// Makes free stacks with room for the frames of suspended ones.
     ///
     /// # Safety
     ///
-    /// It must be the outermost of suspended stacks, or new, and be reachable.
+    /// The stack must be the outermost of suspended ones, or new, and be reachable.
     unsafe fn make_stacks_for(&mut self, outermost: *mut ControlBlock) -> Result<(), TrapCode> {
         // SAFETY: the caller's promise.
         unsafe {
@@ -280,15 +278,14 @@ impl Store {
         }
     }
 
-    /// Has the first free stacks grow if they have no room for what lies on those that are
-    /// suspended up to one.
+    /// Grows the first free stacks as far as they have no room for the frames of suspended ones.
     ///
     /// # Safety
     ///
-    /// It must be the outermost of suspended stacks, or new, and as many be free.
+    /// The stack must be the outermost of suspended ones, or new, and there be enough free stacks.
     unsafe fn fit_copies(&mut self, outermost: *mut ControlBlock) -> Result<(), NoRoom> {
         let mut free = self.context().free_stacks;
-        // SAFETY: the caller's promise. A free stack has nothing on it.
+        // SAFETY: the caller's promise. A free stack has no frames.
         unsafe {
             for stack in members(outermost) {
                 if !self.stacks.fits(&*stack, &*free) {
@@ -301,14 +298,14 @@ impl Store {
         Ok(())
     }
 
-    // ---- what cannot
+    // ---- steps that cannot fail
 
-    /// Copies the stacks that are suspended up to one, the innermost first. The copies have no
-    /// marks yet.
+    /// Copies suspended stacks, the innermost first, without marks.
     ///
     /// # Safety
     ///
-    /// It must be the outermost of suspended stacks, or new, and as many be free, with room.
+    /// The stack must be the outermost of suspended ones, or new. There must be enough free stacks,
+    /// with room.
     unsafe fn copy_stacks(&mut self, outermost: *mut ControlBlock, pairs: &mut Vec<Pair>) {
         // SAFETY: the caller's promise.
         unsafe {
@@ -328,8 +325,8 @@ impl Store {
         }
     }
 
-    /// Copies marks. They get serial numbers of their own, in the same order, and walks among
-    /// them go on where they are in the copy.
+    /// Copies marks. The copies get serial numbers of their own, in the same order. Walks among
+    /// them continue on the copied stacks.
     ///
     /// # Safety
     ///
@@ -353,7 +350,7 @@ impl Store {
         let first = self.stacks.take_serials(serials.len());
         let serial_of = |before: u64| match serials.binary_search(&before) {
             Ok(number) => first + number as u64,
-            // A mark outside of what was copied.
+            // This mark is outside of the copied stacks.
             Err(_) => before,
         };
         for &(_, copy) in pairs {
@@ -368,8 +365,8 @@ impl Store {
         Ok(())
     }
 
-    /// Has the frames of copies refer to the copies of structures with locals, and those to
-    /// each other.
+    /// Makes the frames of copies refer to the copies of structures with locals, and these to each
+    /// other.
     ///
     /// # Safety
     ///
@@ -379,7 +376,7 @@ impl Store {
             return;
         }
         for &(_, copy) in locals {
-            // SAFETY: they are references of the store.
+            // SAFETY: these are references of the store.
             let object = unsafe { Object::from_reference(copy) }.expect("a structure");
             object.visit_references(|word| replace(word, locals));
         }
@@ -388,8 +385,7 @@ impl Store {
             for frame in Frames::of_suspended(self, unsafe { &*copy }) {
                 let Some((image, site, sp)) = frame.site() else { continue };
                 for offset in image.references_of(site) {
-                    // SAFETY: the stack map says that a reference is there, and the frame is
-                    // suspended.
+                    // SAFETY: the stack map lists a reference there, and the frame is suspended.
                     replace(unsafe { &mut *((sp + *offset as usize) as *mut u64) }, locals);
                 }
             }
@@ -397,24 +393,24 @@ impl Store {
     }
 }
 
-/// Whether an address to continue at is that of a stack that was left in a call of the host.
+/// Whether a stack that continues at an address was left in a host call.
 fn is_left_call(address: usize) -> bool {
     address == stubs::continue_call as *const () as usize
 }
 
-/// Whether what belongs to a stack is a first-class stack, or holds one.
+/// Whether a word is a reference to a first-class stack, or to an object that holds one.
 fn holds_stack(word: u64) -> bool {
     if is_stack(word) {
         return true;
     }
-    // SAFETY: what belongs to a stack is a reference of the store.
+    // SAFETY: the word is a reference of the store.
     let Some(object) = (unsafe { Object::from_reference(word) }) else { return false };
     let mut found = false;
     object.visit_references(|field| found |= is_first_class(*field));
     found
 }
 
-/// Replaces a word by what stands for it in a copy.
+/// Replaces a reference to a structure by one to its copy.
 fn replace(word: &mut u64, locals: &Locals) {
     if let Ok(number) = locals.binary_search_by_key(word, |(local, _)| *local) {
         *word = locals[number].1;

@@ -1,4 +1,4 @@
-//! What the designs share.
+//! The life of stacks, as far as designs share it.
 
 mod base;
 pub(crate) mod bound;
