@@ -88,8 +88,7 @@ impl Calling<'_> {
         from: u64,
         len: u64,
     ) -> Result<Object> {
-        let id = self.instance().module().type_ids[ty as usize];
-        let registered = self.store.options.types.get(id);
+        let registered = self.store.module_type(self.instance, ty as u32);
         // SAFETY: the type is registered.
         let ty = unsafe { &*registered.info() };
         let bytes = self.range_in(segment, ty, from, len)?;
@@ -125,7 +124,7 @@ impl Calling<'_> {
     }
 
     pub(super) fn array_new(&mut self, ty: &TypeInfo, len: u32) -> Result<Object> {
-        self.store.heap.make_room_for_roots(1)?;
+        self.store.heap.roots.make_room(1)?;
         let height = self.store.heap.roots.len();
         let root = ty.elements_are_collected.then(|| {
             let value = self.store.transferred(0).u64();

@@ -195,47 +195,65 @@ impl fmt::Debug for Answers {
     }
 }
 
+/// The code that asks, and whether it can wait.
+enum Asking {
+    /// It cannot wait. A question without a decision is dropped.
+    MustDecide,
+    /// It can be suspended and ask again.
+    CanWait,
+    /// It must be suspended, because its question is pending.
+    Pending(Question),
+}
+
 pub(crate) struct AsyncLimiter {
     pub limiter: Arc<dyn ResourceLimiterAsync>,
     /// Decisions made before the question is asked again.
     pub answers: Answers,
-    /// Whether the code that asks can be suspended and ask again.
-    can_wait: bool,
-    /// The pending question since then.
-    question: Option<Question>,
+    asking: Asking,
 }
 
 impl AsyncLimiter {
     pub fn new(limiter: Arc<dyn ResourceLimiterAsync>) -> AsyncLimiter {
         let answers = Answers::none(Some(limiter.clone()));
-        AsyncLimiter { limiter, answers, can_wait: false, question: None }
+        AsyncLimiter { limiter, answers, asking: Asking::MustDecide }
     }
 
     pub fn ask(&mut self, growth: Growth, context: &mut Context<'_>) -> Decision {
         if let Some(answer) = self.answers.find(&growth) {
             return Ok(answer).into();
         }
-        if self.question.is_some() {
+        if self.is_open() {
             return Decision::Undecided;
         }
         let mut question = Question::new(growth, &self.limiter);
         match question.poll(context) {
             Poll::Ready(answer) => answer.into(),
             Poll::Pending => {
-                self.question = self.can_wait.then_some(question);
+                if self.can_wait() {
+                    self.asking = Asking::Pending(question);
+                }
                 Decision::Undecided
             }
         }
     }
 
+    /// Whether a question is pending.
     pub fn is_open(&self) -> bool {
-        self.question.is_some()
+        matches!(self.asking, Asking::Pending(_))
+    }
+
+    /// Whether the code that asks can be suspended.
+    pub fn can_wait(&self) -> bool {
+        !matches!(self.asking, Asking::MustDecide)
     }
 
     /// Sets whether the code that asks can be suspended. Returns the pending question.
     pub fn let_wait(&mut self, can_wait: bool) -> Option<Question> {
-        self.can_wait = can_wait;
-        self.question.take()
+        let asking = if can_wait { Asking::CanWait } else { Asking::MustDecide };
+        match std::mem::replace(&mut self.asking, asking) {
+            Asking::Pending(question) => Some(question),
+            Asking::MustDecide | Asking::CanWait => None,
+        }
     }
 
     /// Takes all decisions.

@@ -45,15 +45,15 @@ const SMALLEST_SPACE: usize = 1 << 20;
 
 #[derive(Debug)]
 pub(crate) struct Heap {
-    options: HeapOptions,
+    pub options: HeapOptions,
     space: Option<Space>,
     /// The space before the last collection.
     spare: Option<Space>,
     pub roots: Roots,
     pub externs: Externs,
-    collections: u64,
+    pub collections: u64,
     /// The size that the limiter has allowed for objects.
-    allowed: usize,
+    pub allowed: usize,
     /// A violation that the check of stacks found during a collection.
     pub violation: Option<String>,
     /// Why there was no memory the last time, until it is reported.
@@ -94,72 +94,41 @@ impl Heap {
         }
     }
 
-    pub fn extern_value(&self, number: u64) -> Option<&(dyn Any + Send + Sync)> {
-        self.externs.values.get(number as usize)?.as_deref()
-    }
-
-    /// The number of values, including unused numbers.
-    pub fn extern_count(&self) -> usize {
-        self.externs.values.len()
-    }
-
-    /// Restores the value with the next number. `None` leaves the number unused.
-    pub fn restore_extern(&mut self, value: Option<Box<dyn Any + Send + Sync>>) {
-        if value.is_none() {
-            self.externs.free.push(self.externs.values.len());
-        }
-        self.externs.values.push(value);
-    }
-
-    pub fn make_room_for_extern(&mut self) -> Result<(), TrapCode> {
-        self.externs.make_room()
-    }
-
-    /// Adds a value for which there is room. Returns its number.
-    pub fn add_extern(&mut self, value: Box<dyn Any + Send + Sync>) -> u64 {
-        self.externs.add(value)
-    }
-
-    /// Makes room for roots, so that adding them before a collection cannot fail.
-    pub fn make_room_for_roots(&mut self, count: usize) -> Result<(), TrapCode> {
-        match self.roots.make_room(count) {
-            true => Ok(()),
-            false => Err(TrapCode::OutOfMemory),
-        }
-    }
-
-    pub fn collections(&self) -> u64 {
-        self.collections
-    }
-
-    /// The configured maximum size of all objects.
-    pub fn maximum(&self) -> usize {
-        self.options.maximum
-    }
-
-    /// The size that the limiter has allowed for objects.
-    pub fn allowed(&self) -> usize {
-        self.allowed
-    }
-
     pub fn allow(&mut self, bytes: usize) {
         self.allowed = self.allowed.max(bytes);
-    }
-
-    /// Takes the values that the last collection did not reach. The caller drops them.
-    pub fn take_dead(&mut self) -> Vec<Box<dyn Any + Send + Sync>> {
-        std::mem::take(&mut self.externs.dead)
-    }
-
-    /// The number of host values, including garbage.
-    pub fn host_values(&self) -> usize {
-        self.externs.values.len() - self.externs.free.len()
     }
 }
 
 impl Externs {
+    pub fn get(&self, number: u64) -> Option<&(dyn Any + Send + Sync)> {
+        self.values.get(number as usize)?.as_deref()
+    }
+
+    /// The number of values, including garbage.
+    pub fn count(&self) -> usize {
+        self.values.len() - self.free.len()
+    }
+
+    /// The values by number. Unused numbers have none.
+    pub fn iter(&self) -> impl Iterator<Item = Option<&(dyn Any + Send + Sync)>> {
+        self.values.iter().map(Option::as_deref)
+    }
+
+    /// Restores the value with the next number. `None` leaves the number unused.
+    pub fn restore(&mut self, value: Option<Box<dyn Any + Send + Sync>>) {
+        if value.is_none() {
+            self.free.push(self.values.len());
+        }
+        self.values.push(value);
+    }
+
+    /// Takes the values that the last collection did not reach. The caller drops them.
+    pub fn take_dead(&mut self) -> Vec<Box<dyn Any + Send + Sync>> {
+        std::mem::take(&mut self.dead)
+    }
+
     /// Makes room for one more value, and for every number that becomes unused.
-    fn make_room(&mut self) -> Result<(), TrapCode> {
+    pub fn make_room(&mut self) -> Result<(), TrapCode> {
         let missing = (self.values.len() + 1).saturating_sub(self.free.len());
         let free = self.free.try_reserve(missing);
         free.and_then(|()| self.values.try_reserve(1)).map_err(|_| TrapCode::OutOfMemory)
@@ -173,7 +142,8 @@ impl Externs {
         dead.map_err(|_| TrapCode::OutOfMemory)
     }
 
-    fn add(&mut self, value: Box<dyn Any + Send + Sync>) -> u64 {
+    /// Adds a value for which there is [room](Self::make_room). Returns its number.
+    pub fn add(&mut self, value: Box<dyn Any + Send + Sync>) -> u64 {
         let number = self.free.pop().unwrap_or_else(|| {
             self.values.push(None);
             self.values.len() - 1

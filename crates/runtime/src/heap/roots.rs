@@ -6,6 +6,7 @@
 //! is reused in turn.
 
 use super::shared_word::SharedWord;
+use ropewalk_abi::TrapCode;
 use std::sync::atomic::Ordering;
 
 /// A reference that is valid until its scope ends.
@@ -56,9 +57,9 @@ impl Roots {
         Root { serial: self.serial, index: index as u32 }
     }
 
-    /// Makes room for more entries. Returns whether there is memory for them.
-    pub fn make_room(&mut self, count: usize) -> bool {
-        self.scoped.try_reserve(count).is_ok()
+    /// Makes room for more entries, so that adding them before a collection cannot fail.
+    pub fn make_room(&mut self, count: usize) -> Result<(), TrapCode> {
+        self.scoped.try_reserve(count).map_err(|_| TrapCode::OutOfMemory)
     }
 
     /// The reference with an index.

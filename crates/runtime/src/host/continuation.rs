@@ -21,13 +21,10 @@ use crate::arch::stubs;
 use crate::host::switch::continue_from;
 use crate::report::backtrace::Backtrace;
 use crate::run::activation::{Stop, activate, activate_on};
-use crate::stack::LeftAt;
+use crate::stack::{LeftAt, round_limit};
 use crate::store::Store;
 use crate::store::pending::ActivationNumber;
-use crate::store::running::Ending;
-use crate::store::running::NOBODY;
-use crate::store::running::Poller;
-use crate::store::running::State;
+use crate::store::running::{Ending, NOBODY, Poller, State};
 use crate::vm::released::Released;
 use ropewalk_abi::builtin::{CATCH, Outcome};
 use ropewalk_abi::clauses::List;
@@ -210,7 +207,7 @@ unsafe fn refuse(
 pub unsafe fn end_limit<R>(mut store: NonNull<Store>, reference: u64, stopped: &Result<R, Stop>) {
     // SAFETY: the caller has the store borrowed.
     let store = unsafe { store.as_mut() };
-    if store.stacks.has_limits() {
+    if !store.stacks.limits.is_empty() {
         store.settle_limit(reference, stopped.as_ref().err());
     }
 }
@@ -321,9 +318,7 @@ impl Store {
             Ok(Passage { to, signal, reference })
         }
     }
-}
 
-impl Store {
     /// Consumes the reference to a stack that the host owns. If the stack cannot continue, it is
     /// freed, because its owner has given it away.
     #[inline]
@@ -436,7 +431,10 @@ impl Store {
         let copy = copied.map_err(|code| self.trap(code))?;
         self.stacks.held.hold(block_number(copy));
         // All stacks of a group have the same limit.
-        let limit = self.stacks.valid(reference).and_then(|block| self.stacks.own_limit(block));
+        let limit = self
+            .stacks
+            .valid(reference)
+            .and_then(|block| self.stacks.limits.get(self.stacks.number(block)));
         if let Some(bytes) = limit
             && let Err(error) = self.limit_held(copy, bytes)
         {
@@ -476,8 +474,8 @@ impl Store {
     /// Ends the host's ownership of a stack. The collector frees it if nothing refers to it.
     pub fn let_go(&self, reference: u64) {
         self.stacks.held.let_go(block_number(reference));
-        if self.stacks.has_limits() {
-            self.stacks.give_away_limits(reference);
+        if !self.stacks.limits.is_empty() {
+            self.stacks.limits.give_away(reference);
         }
     }
 
@@ -488,8 +486,8 @@ impl Store {
             numbers.try_reserve(1)?;
             numbers.extend(self.stacks.number_of(stack));
         }
-        self.stacks.end_limits(reference, |_| false);
-        self.stacks.limit_stacks(numbers, bytes, reference)
+        self.stacks.limits.end(reference, |_| false);
+        self.stacks.limits.set(numbers, round_limit(bytes), reference)
     }
 
     /// Does the work of [`end_limit`].
@@ -499,13 +497,13 @@ impl Store {
         match stop {
             Some(Stop::Waits(ActivationNumber(number))) => self.keep_limits_of(reference, *number),
             None if signal != 0 => {
-                if let Some(bytes) = self.stacks.end_limits(reference, |_| false) {
+                if let Some(bytes) = self.stacks.limits.end(reference, |_| false) {
                     // Without memory the continuation stays unlimited.
                     let _ = self.limit_held(rest, bytes);
                 }
             }
             _ => {
-                self.stacks.end_limits(reference, |_| false);
+                self.stacks.limits.end(reference, |_| false);
             }
         }
     }
@@ -523,7 +521,7 @@ impl Store {
             numbers.extend(self.stacks.number_of(stack));
         }
         numbers.sort_unstable();
-        self.stacks.end_limits(reference, |number| numbers.binary_search(&number).is_ok());
+        self.stacks.limits.end(reference, |number| numbers.binary_search(&number).is_ok());
     }
 
     /// The list to which owners add references when they are dropped.

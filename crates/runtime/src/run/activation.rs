@@ -15,8 +15,7 @@ use crate::run::signal;
 use crate::stack::{LeavePoint, Park};
 use crate::store::Store;
 use crate::store::pending::ActivationNumber;
-use crate::store::running::{Activation, Ending, NOBODY, Poller};
-use crate::store::running::{Departure, State};
+use crate::store::running::{Activation, Departure, Ending, NOBODY, Poller, State};
 use crate::vm::store_id::StoreId;
 use ropewalk_abi::builtin::Outcome;
 use ropewalk_abi::signature::WORDS;
@@ -297,12 +296,6 @@ impl Drop for Leaving<'_> {
 /// The error that a call returns, or the panic that continues in it.
 #[cold]
 fn error_of(store: &mut Store, ending: Ending) -> Result<anyhow::Error, Box<dyn Any + Send>> {
-    let in_host_call = |store: &Store| {
-        // SAFETY: the running stack's block is alive until the activation ends, and the stub that
-        // called the host has saved its position.
-        LeavePoint::in_host_call(unsafe { &*store.context().stack })
-    };
-    // SAFETY (of the captures): the newest activation has just left WebAssembly there.
     match ending {
         Ending::Panic(payload) => Err(payload),
         Ending::Cancelled => Ok(anyhow::anyhow!("the call was canceled")),
@@ -314,32 +307,13 @@ fn error_of(store: &mut Store, ending: Ending) -> Result<anyhow::Error, Box<dyn 
             store.poison();
             Ok(Trap::new(code, Some(no_code(store, code, address)), Backtrace::default()).into())
         }
-        Ending::Fault(code, left) => {
-            store.keep_stacks(Some(&left));
-            store.trace_trap(code.message(), Some(&left));
-            // SAFETY: see above.
-            let backtrace = unsafe { Backtrace::capture(store, &left) };
-            Ok(Trap::new(code, detail_of(store, code), backtrace).into())
-        }
-        Ending::Trap(code) => {
-            store.keep_stacks(None);
-            store.trace_trap(code.message(), None);
-            // SAFETY: see above.
-            let backtrace = unsafe { Backtrace::capture(store, &in_host_call(store)) };
-            Ok(Trap::new(code, detail_of(store, code), backtrace).into())
-        }
-        Ending::DetailedTrap(code, detail) => {
-            store.keep_stacks(None);
-            store.trace_trap(code.message(), None);
-            // SAFETY: see above.
-            let backtrace = unsafe { Backtrace::capture(store, &in_host_call(store)) };
-            Ok(Trap::new(code, Some(detail), backtrace).into())
-        }
+        Ending::Fault(code, left) => Ok(trapped(store, code, None, Some(&left)).into()),
+        Ending::Trap(code) => Ok(trapped(store, code, None, None).into()),
+        Ending::DetailedTrap(code, detail) => Ok(trapped(store, code, Some(detail), None).into()),
         Ending::Exception(exception, known) => {
             store.keep_stacks(None);
             let backtrace = match known.frames() {
-                // SAFETY: see above.
-                [] => unsafe { Backtrace::capture(store, &in_host_call(store)) },
+                [] => backtrace_of(store, None),
                 _ => known,
             };
             let description = store.describe_exception(store.owned(&exception));
@@ -359,8 +333,7 @@ fn error_of(store: &mut Store, ending: Ending) -> Result<anyhow::Error, Box<dyn 
                 }
             };
             store.trace_trap(&described.first, None);
-            // SAFETY: see above.
-            let backtrace = unsafe { Backtrace::capture(store, &in_host_call(store)) };
+            let backtrace = backtrace_of(store, None);
             if let Some(trap) = error.downcast_ref::<Trap>() {
                 let detail = trap.detail().map(str::to_string);
                 return Ok(Trap::new(trap.code(), detail, backtrace).into());
@@ -370,14 +343,37 @@ fn error_of(store: &mut Store, ending: Ending) -> Result<anyhow::Error, Box<dyn 
     }
 }
 
+/// The trap of an activation that has failed, perhaps at a fault.
+fn trapped(
+    store: &mut Store,
+    code: TrapCode,
+    detail: Option<String>,
+    fault: Option<&LeavePoint>,
+) -> Trap {
+    store.keep_stacks(fault);
+    store.trace_trap(code.message(), fault);
+    let backtrace = backtrace_of(store, fault);
+    Trap::new(code, detail.or_else(|| detail_of(store, code)), backtrace)
+}
+
+/// The backtrace of an activation that has just left WebAssembly.
+fn backtrace_of(store: &Store, fault: Option<&LeavePoint>) -> Backtrace {
+    // SAFETY: it has left at the fault, or in a host call. The stub that called the host has saved
+    // its position in the block of the running stack, which is alive.
+    unsafe {
+        match fault {
+            Some(fault) => Backtrace::capture(store, fault),
+            None => Backtrace::capture(store, &LeavePoint::in_host_call(&*store.context().stack)),
+        }
+    }
+}
+
 impl Store {
     /// A trap in an operation of the host, with its detail.
     pub fn trap(&mut self, code: TrapCode) -> Trap {
         Trap::new(code, detail_of(self, code), Backtrace::default())
     }
-}
 
-impl Store {
     /// Sets the maximum number of stacks that are listed when a call fails. Zero disables the list.
     pub fn set_keep_stacks(&mut self, most: usize) {
         self.observers.keeps_stacks = most;

@@ -14,7 +14,7 @@ use std::time::Instant;
 impl Store {
     /// Makes an object of a type, zero but for its header. Collects if necessary.
     pub(crate) fn allocate(&mut self, ty: *const TypeInfo, size: u64) -> Result<Object, TrapCode> {
-        let maximum = self.heap.maximum();
+        let maximum = self.heap.options.maximum;
         let size =
             usize::try_from(size).map_err(|_| self.heap.refuse(NoMemory::Maximum(maximum)))?;
         if self.must_collect(size) {
@@ -59,7 +59,7 @@ impl Store {
         if self.options.stress.park_always && !self.is_poisoned() {
             self.park_stacks(Park::All);
         }
-        let maximum = self.heap.maximum();
+        let maximum = self.heap.options.maximum;
         let used = self.heap.used(self.context());
         if needed > maximum || self.is_poisoned() {
             return Err(self.heap.refuse(NoMemory::Maximum(maximum)));
@@ -92,7 +92,7 @@ impl Store {
 
     /// How large the heap may be in a space of a length, and why it may not be larger.
     fn heap_may_have(&mut self, live: usize, needed: usize, len: usize) -> (usize, NoMemory) {
-        let (maximum, allowed) = (self.heap.maximum(), self.heap.allowed());
+        let (maximum, allowed) = (self.heap.options.maximum, self.heap.allowed);
         // If the first size is refused, ask for just enough.
         let wanted = [(room_for(live) + needed).min(maximum).min(len), live + needed];
         for to in wanted.into_iter().filter(|to| *to <= maximum) {
@@ -108,7 +108,7 @@ impl Store {
 
     /// Drops the host values that the last collection did not reach.
     fn drop_dead(&mut self) {
-        for value in self.heap.take_dead() {
+        for value in self.heap.externs.take_dead() {
             self.embedder.drop_value(value);
         }
     }

@@ -223,7 +223,7 @@ impl Store {
     /// Visits all references outside of the heap.
     fn visit_roots(&mut self, running: Vec<*const ControlBlock>, copier: &mut Copier) {
         for stack in running {
-            let number = self.stacks.number_of(stack).expect("blocks lie in the table");
+            let number = self.stacks.number(stack);
             copier.stacks[number].is_live = true;
             // SAFETY: running stacks and their parents are alive.
             let frames = Frames::of_host_call(self, unsafe { &*stack });
@@ -272,7 +272,7 @@ impl Store {
         // SAFETY: stacks in use are alive.
         self.visit_bound(unsafe { &*stack }, |bound| copier.forward(bound));
         loop {
-            let number = self.stacks.number_of(stack).expect("blocks lie in the table");
+            let number = self.stacks.number(stack);
             copier.stacks[number].is_live = true;
             // SAFETY: stacks in use are alive.
             let block = unsafe { &*stack };
@@ -337,7 +337,7 @@ impl Store {
         if count == 0 {
             return;
         }
-        let number = self.stacks.number_of(stack).expect("blocks lie in the table");
+        let number = self.stacks.number(stack);
         let marks = self.stacks.marks.counted(number, count);
         marks.iter_mut().for_each(|mark| mark.visit(|reference| copier.forward(reference)));
     }

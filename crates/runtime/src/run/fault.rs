@@ -58,7 +58,7 @@ pub(crate) fn judge(store: &Store, fault: &Fault) -> Verdict {
                 None => memory_fault(store, fault),
             }
         }
-        (libc::SIGSEGV, SI_KERNEL) => no_room_for_a_handler(store, block, fault),
+        (libc::SIGSEGV, libc::SI_KERNEL) => no_room_for_a_handler(store, block, fault),
         (libc::SIGILL, ILL_ILLOPN) => undefined_instruction(store, fault),
         (libc::SIGFPE, FPE_INTDIV) => division(store, fault),
         _ => None,
@@ -163,8 +163,6 @@ fn division(store: &Store, fault: &Fault) -> Option<TrapCode> {
     listed(store, fault).filter(divides)
 }
 
-/// The kernel raised the signal for a reason without an address.
-const SI_KERNEL: c_int = 0x80;
 /// Nothing is mapped at the address, or a guard was installed there.
 const SEGV_MAPERR: c_int = 1;
 /// The mapping at the address does not allow the access.

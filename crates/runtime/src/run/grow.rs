@@ -19,9 +19,8 @@
 
 use crate::arch::fault::Fault;
 use crate::arch::interrupted::{Interrupted, Saved};
-use crate::run::fault::{self};
-use crate::stack;
-use crate::stack::LeavePoint;
+use crate::run::fault;
+use crate::stack::{self, LeavePoint};
 use crate::store::Store;
 use crate::store::running::Ending;
 use ropewalk_abi::builtin::{END, GO_ON};

@@ -16,7 +16,7 @@ use crate::vm::instance::{ExportPlace, Instance, range};
 use crate::vm::memory::{Memory, MemoryError};
 use crate::vm::table::{Table, TableError};
 use ropewalk_abi::clauses::{ListHead, SLOTS_END};
-use ropewalk_abi::module::{ElementItems, Item, SegmentMode};
+use ropewalk_abi::module::{ConstExpr, ElementItems, Item, SegmentMode};
 use ropewalk_abi::stack::handler_word;
 use ropewalk_abi::{
     FuncImport, FuncRef, HostContext, InstanceHeader, MemoryDef, TableDef, TrapCode, TypeInfo,
@@ -316,12 +316,9 @@ impl Store {
                 SegmentMode::Passive => continue,
                 SegmentMode::Declared => {}
                 SegmentMode::Active { target, offset } => {
-                    let offset = self.evaluate(index, offset).map_err(Trap::from_code)?;
+                    let is_64 = module.info.tables[*target as usize].table64;
+                    let offset = self.evaluate_offset(index, offset, is_64)?;
                     let instance = &self.objects.instances[index];
-                    let offset = match module.info.tables[*target as usize].table64 {
-                        true => offset.u64(),
-                        false => u64::from(offset.u32()),
-                    };
                     let items = &instance.elements[i];
                     let elements =
                         self.objects.tables[instance.tables[*target as usize]].elements_mut();
@@ -333,6 +330,16 @@ impl Store {
             self.objects.instances[index].elements[i] = Vec::new();
         }
         Ok(())
+    }
+
+    fn evaluate_offset(
+        &mut self,
+        index: usize,
+        offset: &ConstExpr,
+        is_64: bool,
+    ) -> Result<u64, Trap> {
+        let offset = self.evaluate(index, offset).map_err(Trap::from_code)?;
+        Ok(if is_64 { offset.u64() } else { offset.u32().into() })
     }
 
     /// Maps the images of memories that have one. Returns the indices of these memories.
@@ -356,12 +363,9 @@ impl Store {
                 self.objects.instances[index].drop_data(i);
                 continue;
             }
-            let offset = self.evaluate(index, offset).map_err(Trap::from_code)?;
+            let is_64 = module.info.memories[*target as usize].memory64;
+            let offset = self.evaluate_offset(index, offset, is_64)?;
             let instance = &self.objects.instances[index];
-            let offset = match module.info.memories[*target as usize].memory64 {
-                true => offset.u64(),
-                false => u64::from(offset.u32()),
-            };
             let bytes = &module.code.tables().data[segment.bytes.clone()];
             let data = self.objects.memories[instance.memories[*target as usize]].data_mut();
             let to = range(offset, bytes.len() as u64, data.len())

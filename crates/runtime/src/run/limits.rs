@@ -41,7 +41,10 @@ impl Store {
 
     /// Asks the limiter about a growth. A limiter that panics has refused.
     pub(crate) fn ask(&mut self, growth: Growth) -> Decision {
-        let poller = if self.budget.is_asking { self.poller() } else { NOBODY };
+        let poller = match &self.embedder.limiter {
+            Limiter::Waits(limiter) if limiter.can_wait() => self.poller(),
+            _ => NOBODY,
+        };
         let asked = self.embedder.ask(|limiter| match poller.is_null() {
             true => limiter.ask(growth, &mut Context::from_waker(Waker::noop())),
             // SAFETY: the poller is valid as long as its activation runs.

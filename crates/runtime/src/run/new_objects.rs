@@ -31,12 +31,12 @@ impl Store {
 
     /// Makes a reference to a host value.
     pub fn add_extern(&mut self, value: Box<dyn Any + Send + Sync>) -> Result<u64, TrapCode> {
-        if !self.embedder.host_values_growing(self.heap.host_values()) {
+        if !self.embedder.host_values_growing(self.heap.externs.count()) {
             return Err(self.heap.refuse(NoMemory::Limiter));
         }
-        self.heap.make_room_for_extern()?;
+        self.heap.externs.make_room()?;
         let object = self.allocate(self.options.types.extern_info(), u64::from(EXTERN_SIZE))?;
-        let number = self.heap.add_extern(value);
+        let number = self.heap.externs.add(value);
         object.set_extern_number(number);
         Ok(object.reference())
     }

@@ -19,12 +19,12 @@ impl Store {
         let Ok(mut chosen) = self.stacks.begin_look(busy.len()) else { return 0 };
         busy.into_iter().for_each(|stack| self.stacks.leave_alone(stack));
         self.stacks.choose_idle(which, &mut chosen);
-        let (before, _) = self.stacks.count_parked();
+        let before = self.stacks.parked;
         for outermost in chosen {
             // SAFETY: the chosen stacks are suspended or new.
             unsafe { self.park_group(outermost) };
         }
-        self.stacks.count_parked().0 - before
+        self.stacks.parked - before
     }
 
     /// The stacks that run or wait, and those suspended with a root. They are not parked.

@@ -174,30 +174,25 @@ unsafe fn become_trap(signal: c_int, info: &siginfo_t, context: &mut ucontext_t)
     // SAFETY: the store is alive while its activation runs. If the fault is ours, the thread was in
     // generated code, which holds no reference to the store. If not, it is only read.
     let store = unsafe { &*(*running).store.cast::<Store>() };
-    let code = match fault::judge(store, &fault) {
-        Verdict::Trap(code) => code,
+    let ending = match fault::judge(store, &fault) {
+        Verdict::Trap(code) => {
+            // SAFETY: the running stack's block is alive.
+            let fp = grow::first_link(unsafe { &*(*running).stack }, &thread);
+            let left = LeavePoint { pc: fault.pc, fp, sp: fault.sp, distance: 0, at_fault: true };
+            Ending::Fault(code, left)
+        }
+        Verdict::NoCode(code) => Ending::NoCode(code, fault.address),
         Verdict::NoRoom => {
             // SAFETY: the fault is ours, so generated code of the store was interrupted.
             unsafe { thread.call_host(running, fault::used_below_host(store, fault.pc), fault) };
             return true;
         }
         Verdict::Checked => return true,
-        Verdict::NoCode(code) => {
-            // SAFETY: as above, and the fault is ours.
-            let store = unsafe { Store::from_context(running) };
-            store.set_ending(Ending::NoCode(code, fault.address));
-            thread.leave(running);
-            return true;
-        }
         Verdict::Foreign => return false,
         Verdict::Bug => fatal::abort(store, &fault),
     };
     // SAFETY: as above, and the fault is ours.
-    unsafe {
-        let fp = grow::first_link(&*(*running).stack, &thread);
-        let left = LeavePoint { pc: fault.pc, fp, sp: fault.sp, distance: 0, at_fault: true };
-        (*(*running).store.cast::<Store>()).set_ending(Ending::Fault(code, left));
-    }
+    unsafe { Store::from_context(running) }.set_ending(ending);
     thread.leave(running);
     true
 }

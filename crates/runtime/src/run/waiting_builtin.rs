@@ -8,10 +8,7 @@ use crate::embedder::{Answers, Limiter, Question, Undecided};
 use crate::heap::OwnedRoot;
 use crate::os::try_box::try_box;
 use crate::store::Store;
-use crate::store::pending::AwaitedCall;
-use crate::store::pending::PendingCall;
-use crate::store::pending::Scope;
-use crate::store::pending::{AnyHostFuture, HostFuture};
+use crate::store::pending::{AnyHostFuture, AwaitedCall, HostFuture, PendingCall, Scope};
 use crate::store::running::Ending;
 use ropewalk_abi::builtin::{GO_ON, Outcome, SUSPEND};
 use ropewalk_abi::transfer::ValueClass;
@@ -90,7 +87,6 @@ impl HostFuture for Again {
 impl Store {
     /// Begins a builtin that can be suspended if the limiter has to wait.
     pub(crate) fn begin_asking(&mut self) {
-        self.budget.is_asking = true;
         let can_wait = !self.poller().is_null();
         if let Limiter::Waits(limiter) = &mut self.embedder.limiter {
             let question = limiter.let_wait(can_wait);
@@ -100,7 +96,6 @@ impl Store {
 
     /// Ends the builtin. If it has failed because the limiter has not decided, suspends its call.
     pub(crate) fn end_asking(&mut self, call: BuiltinCall, has_failed: bool) -> Option<Outcome> {
-        self.budget.is_asking = false;
         let Limiter::Waits(limiter) = &mut self.embedder.limiter else { return None };
         let question = limiter.let_wait(false)?;
         let answers = limiter.take_answers();

@@ -186,7 +186,7 @@ impl<'a> Writer<'a> {
         }
         // They may be suspended, while something else runs in their activations.
         note(&mut self.image.calls.iter().map(|call| call.root), IS_ROOT);
-        note(&mut stacks.retired_numbers(), IS_RETIRED);
+        note(&mut stacks.retired.iter().copied(), IS_RETIRED);
         // They wait for the end of a call whose root was freed.
         let inside = |call: &CallImage| spent_with(store, call.root);
         note(&mut self.image.calls.iter().flat_map(inside), ENDS_WITH_CALL);

@@ -316,9 +316,9 @@ impl<'a> Writer<'a> {
         let store = self.symbols.store();
         let context = store.context();
         (self.image.captures, self.image.newest_mark) =
-            (context.captures, store.stacks.newest_mark());
+            (context.captures, store.stacks.newest_mark);
         self.image.stacks_instance = store.objects.stacks_instance;
-        self.image.limits = store.stacks.limits();
+        self.image.limits = store.stacks.limits.list();
         for (name, named) in &self.take.names {
             let named = self.named(named)?;
             self.image.names.push((name.clone(), named));
@@ -540,8 +540,7 @@ impl<'a> Writer<'a> {
 
     fn host_values(&mut self) -> Result<()> {
         let store = self.symbols.store();
-        for number in 0..store.heap.extern_count() {
-            let value = store.heap.extern_value(number as u64);
+        for value in store.heap.externs.iter() {
             let written = value.map(|value| (self.take.host_value)(value)).transpose();
             let written = written
                 .map_err(|error| SnapshotError::HostValue(text(format_args!("{error:#}"))))?;

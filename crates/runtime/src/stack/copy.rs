@@ -110,8 +110,7 @@ impl Stacks {
         stack: &ControlBlock,
         copy: &ControlBlock,
     ) -> Result<&mut [Mark], TryReserveError> {
-        let number = |block| self.number_of(block).expect("a block of the table");
-        let (from, to) = (number(stack), number(copy));
+        let (from, to) = (self.number(stack), self.number(copy));
         // SAFETY: the caller's promise.
         let (above, above_copy) = unsafe { (Contents::of(stack).above, Contents::of(copy).above) };
         let marks = self.marks.copy(from, to, stack.marks.into())?;

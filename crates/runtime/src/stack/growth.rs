@@ -19,7 +19,6 @@
 //! its memory.
 
 use super::arena::GUARD;
-use super::own_limits::OwnLimits;
 use super::relocate::copy_and_link;
 use super::table::Stacks;
 use crate::embedder::Embedder;
@@ -88,14 +87,10 @@ pub(super) struct Grown {
     regions: HashMap<usize, Region>,
     /// The limit of a stack in bytes.
     limit: usize,
-    /// Limits of single stacks.
-    pub(super) own_limits: OwnLimits,
     /// Whether growth is disabled, for testing.
     fails: bool,
     /// The memory of regions beyond the sizes of the homes.
     added: usize,
-    /// The number of times that a stack has grown.
-    growths: u64,
     /// Why the last stack could not grow or be made, until it is reported.
     refusal: Option<NoRoom>,
 }
@@ -178,41 +173,23 @@ impl Region {
 
 impl Grown {
     pub fn new(limit: usize, fails: bool) -> Grown {
-        Grown {
-            regions: HashMap::new(),
-            limit: round(limit),
-            own_limits: OwnLimits::default(),
-            fails,
-            added: 0,
-            growths: 0,
-            refusal: None,
-        }
-    }
-
-    fn limit_of(&self, number: usize) -> usize {
-        self.own_limits.get(number).unwrap_or(self.limit)
+        Grown { regions: HashMap::new(), limit: round_limit(limit), fails, added: 0, refusal: None }
     }
 
     /// Makes room for one more stack, or for one under another number.
     pub fn make_room(&mut self) -> Result<(), TryReserveError> {
-        self.regions.try_reserve(1)?;
-        self.own_limits.make_room()
+        self.regions.try_reserve(1)
     }
 
-    /// Moves the region and the limit to another block. There must be [room](Self::make_room).
+    /// Moves the region to another block. There must be [room](Self::make_room).
     pub fn hand_over(&mut self, from: usize, to: usize) {
         if let Some(region) = self.regions.remove(&from) {
             self.regions.insert(to, region);
         }
-        self.own_limits.hand_over(from, to);
     }
 
     pub fn added(&self) -> usize {
         self.added
-    }
-
-    pub fn growths(&self) -> u64 {
-        self.growths
     }
 
     /// The address space and the memory of the chosen stacks.
@@ -236,48 +213,12 @@ impl Region {
 
 impl Stacks {
     pub fn set_limit(&mut self, bytes: usize) {
-        self.grown.limit = round(bytes);
-    }
-
-    /// Limits the stacks of these blocks while the host owns the continuation under a reference. If
-    /// there is no memory, some of them stay unlimited.
-    pub fn limit_stacks(
-        &mut self,
-        numbers: impl IntoIterator<Item = usize>,
-        bytes: usize,
-        of: u64,
-    ) -> Result<(), TryReserveError> {
-        let own_limits = &mut self.grown.own_limits;
-        numbers.into_iter().try_for_each(|number| own_limits.set(number, round(bytes), of))
-    }
-
-    pub fn own_limit(&self, block: *const ControlBlock) -> Option<usize> {
-        self.grown.own_limits.get(self.number_of(block)?)
-    }
-
-    /// Ends the limits of a continuation that the host has given away.
-    pub fn give_away_limits(&self, of: u64) {
-        self.grown.own_limits.give_away(of);
-    }
-
-    /// Removes the limits of a continuation, except those of the blocks that stay. Returns the
-    /// limit that it had.
-    pub fn end_limits(&mut self, of: u64, stays: impl Fn(usize) -> bool) -> Option<usize> {
-        self.grown.own_limits.end(of, stays)
-    }
-
-    /// The block, the limit and the continuation's reference of each stack with a limit of its own.
-    pub fn limits(&self) -> Vec<(usize, usize, u64)> {
-        self.grown.own_limits.list()
-    }
-
-    pub fn has_limits(&self) -> bool {
-        !self.grown.own_limits.is_empty()
+        self.grown.limit = round_limit(bytes);
     }
 
     /// Whether a stack is in a region.
     pub fn has_moved_out(&self, block: *const ControlBlock) -> bool {
-        let number = self.number_of(block).expect("a block of the table");
+        let number = self.number(block);
         self.grown.regions.contains_key(&number)
     }
 
@@ -320,9 +261,9 @@ impl Stacks {
         needed: usize,
         embedder: &mut Embedder,
     ) -> Result<(), NoRoom> {
-        let number = self.number_of(block).expect("a block of the table");
+        let number = self.number(block);
         let size = block.high - block.limit;
-        let most = self.grown.limit_of(number);
+        let most = self.limits.get(number).unwrap_or(self.grown.limit);
         if self.grown.fails {
             return Err(NoRoom::Fails);
         }
@@ -334,7 +275,7 @@ impl Stacks {
         }
         let room = self.room_left().saturating_add(size);
         if needed > room {
-            return Err(NoRoom::Sum(self.memory));
+            return Err(NoRoom::Sum(self.options.memory));
         }
         let wanted = (2 * size).next_multiple_of(PAGE).min(most).min(room / PAGE * PAGE);
         let sizes = [wanted.max(needed), needed];
@@ -344,15 +285,16 @@ impl Stacks {
         });
         let wanted = wanted.ok_or(NoRoom::Limiter)?;
         let before = self.grown.regions.get(&number).map_or(0, Region::added);
-        let fits = self.grown.regions.get(&number).is_some_and(|r| wanted <= r.capacity());
-        let result = match fits {
-            true => self.lower_limit(number, block, wanted),
+        let result = match self.grown.regions.get_mut(&number) {
+            Some(region) if wanted <= region.capacity() => {
+                region.lower_guard(block.limit, wanted).map(|limit| block.limit = limit)
+            }
             // SAFETY: the caller's promise.
-            false => unsafe { self.move_to_region(number, block, most, wanted) },
+            _ => unsafe { self.move_to_region(number, block, most, wanted) },
         };
         self.grown.count(number, before);
         result.map_err(|_| NoRoom::Machine(wanted))?;
-        self.grown.growths += 1;
+        self.growths += 1;
         self.shrink_due = true;
         self.notes.add(Note::Grown(number, block.high - block.limit));
         Ok(())
@@ -386,17 +328,6 @@ impl Stacks {
         self.grown.added = added;
     }
 
-    fn lower_limit(
-        &mut self,
-        number: usize,
-        block: &mut ControlBlock,
-        size: usize,
-    ) -> io::Result<()> {
-        let region = self.grown.regions.get_mut(&number).expect("it has grown before");
-        block.limit = region.lower_guard(block.limit, size)?;
-        Ok(())
-    }
-
     unsafe fn move_to_region(
         &mut self,
         number: usize,
@@ -426,7 +357,7 @@ impl Stacks {
     ///
     /// As for [`grow`](Self::grow).
     pub unsafe fn move_region(&mut self, block: &mut ControlBlock) -> io::Result<()> {
-        let number = self.number_of(block).expect("a block of the table");
+        let number = self.number(block);
         let (size, before) = (block.high - block.limit, self.grown.regions[&number].added());
         let most = self.grown.regions[&number].capacity();
         // SAFETY: the caller's promise.
@@ -491,7 +422,7 @@ impl Stacks {
     /// grown. Returns the lowest usable address of the home, or `None` if the kernel does not make
     /// it accessible.
     pub(super) fn leave_home(&mut self, stack: &ControlBlock) -> Option<usize> {
-        let number = self.number_of(stack).expect("a block of the table");
+        let number = self.number(stack);
         let Some(region) = self.grown.regions.get(&number) else { return Some(stack.limit) };
         region.open_home().ok()?;
         let (limit, _) = region.home;
@@ -501,7 +432,7 @@ impl Stacks {
 
     /// Gives back the memory that the frames of a grown, suspended stack do not need.
     pub fn trim_grown(&mut self, stack: &mut ControlBlock) {
-        let number = self.number_of(stack).expect("a block of the table");
+        let number = self.number(stack);
         let Some(region) = self.grown.regions.get_mut(&number) else { return };
         let before = region.added();
         let used = (stack.high - stack.sp).next_multiple_of(PAGE);
@@ -513,17 +444,11 @@ impl Stacks {
     /// Makes the memory of an unused root accessible to other stores. Returns whether that
     /// succeeded.
     pub fn release_home(&self, block: *const ControlBlock) -> bool {
-        let number = self.number_of(block).expect("blocks of roots lie in the table");
+        let number = self.number(block);
         self.grown.regions.get(&number).is_none_or(|region| region.open_home().is_ok())
     }
 
-    /// Removes the region and the limit of a root that is dropped.
-    pub(super) fn forget_root(&mut self, number: usize) {
-        self.forget_region(number);
-        self.grown.own_limits.forget(number);
-    }
-
-    fn forget_region(&mut self, number: usize) {
+    pub(super) fn forget_region(&mut self, number: usize) {
         let before = self.grown.regions.remove(&number).map_or(0, |region| region.added());
         self.grown.added -= before;
     }
@@ -544,6 +469,6 @@ unsafe fn move_to(block: &mut ControlBlock, limit: usize, high: usize) {
 }
 
 /// Rounds a limit up to whole pages, and to what every stack needs.
-fn round(bytes: usize) -> usize {
+pub(crate) fn round_limit(bytes: usize) -> usize {
     bytes.max(4 * PAGE).saturating_add(PAGE - 1) / PAGE * PAGE
 }

@@ -196,7 +196,7 @@ impl Stacks {
     /// Takes a slot that is not ready yet, if the store may have one more.
     fn take_further_slot(&mut self) -> Result<(usize, usize), NoRoom> {
         if self.room_left() < self.slots.usable() {
-            return Err(NoRoom::Sum(self.memory));
+            return Err(NoRoom::Sum(self.options.memory));
         }
         if let Some(limit) = self.idle.cold.pop() {
             return Ok((limit, self.slots.end(limit)));
@@ -226,7 +226,7 @@ impl Stacks {
 
     /// Gives back the memory of vacant slots as far as stacks exceed their limit.
     pub(super) fn give_back_excess(&mut self) {
-        let excess = self.taken().saturating_sub(self.memory);
+        let excess = self.taken().saturating_sub(self.options.memory);
         if excess > 0 {
             let keep = self.idle.ready.len().saturating_sub(excess.div_ceil(self.slots.usable()));
             let mut cold = Vec::new();

@@ -39,10 +39,6 @@ impl MarkLists {
         marks
     }
 
-    pub fn settle(&mut self, number: usize, stack: &mut ControlBlock) {
-        self.of(number, stack);
-    }
-
     /// Makes room for the lists of `count` blocks, if any block has marks.
     pub fn make_room_for_blocks(&mut self, count: usize) -> Result<(), TryReserveError> {
         match self.lists.is_empty() {

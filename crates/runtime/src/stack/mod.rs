@@ -25,6 +25,7 @@ mod table;
 pub(crate) use arena::RootStack;
 pub use arena::{Arena, ArenaOptions};
 pub(crate) use bound::Bound;
+pub(crate) use growth::round_limit;
 pub(crate) use idle::Park;
 pub use leave_point::LeavePoint;
 pub(crate) use left::LeftAt;

@@ -8,10 +8,10 @@ use std::collections::{HashMap, TryReserveError};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 #[derive(Debug, Default)]
-pub(super) struct OwnLimits(HashMap<usize, OwnLimit>);
+pub(crate) struct StackLimits(HashMap<usize, StackLimit>);
 
 #[derive(Debug)]
-struct OwnLimit {
+struct StackLimit {
     bytes: usize,
     /// The last reference under which the host owned the continuation.
     of: u64,
@@ -19,17 +19,25 @@ struct OwnLimit {
     is_over: AtomicBool,
 }
 
-impl OwnLimits {
+impl StackLimits {
     /// The limit of a block's stack in bytes.
     pub fn get(&self, number: usize) -> Option<usize> {
         let limit = self.0.get(&number)?;
         (!limit.is_over.load(Ordering::Relaxed)).then_some(limit.bytes)
     }
 
-    /// Limits a stack of the continuation that the host owns under a reference.
-    pub fn set(&mut self, number: usize, bytes: usize, of: u64) -> Result<(), TryReserveError> {
-        self.make_room()?;
-        self.0.insert(number, OwnLimit { bytes, of, is_over: AtomicBool::new(false) });
+    /// Limits the stacks of the continuation that the host owns under a reference. If there is no
+    /// memory, some of them stay unlimited.
+    pub fn set(
+        &mut self,
+        numbers: impl IntoIterator<Item = usize>,
+        bytes: usize,
+        of: u64,
+    ) -> Result<(), TryReserveError> {
+        for number in numbers {
+            self.make_room()?;
+            self.0.insert(number, StackLimit { bytes, of, is_over: AtomicBool::new(false) });
+        }
         Ok(())
     }
 
@@ -94,9 +102,9 @@ mod tests {
 
     #[test]
     fn a_limit_ends_with_its_continuation() {
-        let mut limits = OwnLimits::default();
+        let mut limits = StackLimits::default();
         for (number, bytes, of) in [(1, 10, 77), (2, 10, 77), (3, 20, 88), (4, 30, 99)] {
-            limits.set(number, bytes, of).unwrap();
+            limits.set([number], bytes, of).unwrap();
         }
         limits.hand_over(1, 5);
         assert_eq!((limits.get(1), limits.get(5), limits.get(3)), (None, Some(10), Some(20)));

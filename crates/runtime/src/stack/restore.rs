@@ -14,24 +14,11 @@ use ropewalk_abi::{ControlBlock, PARKED};
 use std::ptr;
 
 impl Stacks {
-    /// The blocks for which no reference may be valid.
-    pub fn retired_numbers(&self) -> impl Iterator<Item = usize> {
-        self.retired.iter().copied()
-    }
-
     /// The memory of the blocks that may be in use.
     pub fn region(&self) -> Option<Region> {
         let table = self.blocks.as_ref()?;
         let first = self.base() as usize + size_of::<ControlBlock>();
         Some(Region::new(table.addresses(), first..first + self.len() * size_of::<ControlBlock>()))
-    }
-
-    pub fn newest_mark(&self) -> u64 {
-        self.newest_mark
-    }
-
-    pub fn restore_newest_mark(&mut self, serial: u64) {
-        self.newest_mark = serial;
     }
 
     /// Makes `count` blocks without stacks.
@@ -49,16 +36,11 @@ impl Stacks {
     /// last one, the block is retired. Until the block is reused, a reference to it may exist.
     pub fn restore_vacant(&mut self, number: usize, reference: u64) {
         if reference.checked_add(NEXT_GENERATION).is_none() {
-            return self.restore_retired(number);
+            return self.retired.push(number);
         }
         // SAFETY: blocks of the table are always initialized.
         unsafe { (*self.block(number)).reference = reference };
         self.spare.push(number);
-    }
-
-    /// Restores a block for which no reference is valid.
-    pub fn restore_retired(&mut self, number: usize) {
-        self.retired.push(number);
     }
 
     pub fn fits_slot(&self, bytes: usize) -> bool {
@@ -138,8 +120,8 @@ impl Stacks {
 
     /// Fails if stacks exceed their limit.
     fn check_room(&self) -> Result<()> {
-        match self.taken() > self.memory {
-            true => Err(no_room(NoRoom::Sum(self.memory))),
+        match self.taken() > self.options.memory {
+            true => Err(no_room(NoRoom::Sum(self.options.memory))),
             false => Ok(()),
         }
     }

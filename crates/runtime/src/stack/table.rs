@@ -19,6 +19,7 @@ use super::idle::Idle;
 use super::known_sites::KnownSites;
 use super::marks::MarkLists;
 use super::mutation::{Mutation, PutBack};
+use super::own_limits::StackLimits;
 use super::packed::Packed;
 use super::slots::Slots;
 use crate::os::mapping::{Map, PAGE};
@@ -86,9 +87,8 @@ impl Default for StackOptions {
 /// The stacks of a store, except the memory of roots.
 #[derive(Debug)]
 pub(crate) struct Stacks {
+    pub options: StackOptions,
     pub(super) blocks: Option<Map>,
-    /// The size of the table, including block 0.
-    most_blocks: usize,
     /// Whether the table is small because address space ran out.
     is_table_short: bool,
     /// The number of blocks ever used, including block 0.
@@ -97,6 +97,10 @@ pub(crate) struct Stacks {
     pub(super) roots: usize,
     pub(super) slots: Slots,
     pub(super) grown: Grown,
+    /// The number of times that a stack has grown.
+    pub growths: u64,
+    /// The size limits of single stacks.
+    pub limits: StackLimits,
     pub known_sites: KnownSites,
     /// Why the last copy failed, until it is reported.
     pub not_copied: Option<NotCopied>,
@@ -104,22 +108,14 @@ pub(crate) struct Stacks {
     pub(super) shrink_due: bool,
     pub(super) packed: Packed,
     /// The number of parked stacks.
-    pub(super) parked: usize,
+    pub parked: usize,
     /// The number of times a stack was parked.
-    pub(super) parkings: u64,
+    pub parkings: u64,
     pub(super) idle: Idle,
-    /// The least number of free stacks to keep ready.
-    pool: usize,
     /// The last known maximum of stacks in use at the same time.
     peak: usize,
     /// The number of stacks made since memory was given back.
     made_since_trim: usize,
-    /// The maximum number of stacks.
-    maximum: usize,
-    /// The maximum size of blocks, slots, regions, packed frames and marks together.
-    pub(super) memory: usize,
-    first_generation: u64,
-    mutation: PutBack,
     /// The number of stacks and retired blocks from which on a collection comes before new stacks.
     threshold: usize,
     /// The stacks that the host owns.
@@ -127,10 +123,10 @@ pub(crate) struct Stacks {
     pub notes: Notes,
     pub marks: MarkLists,
     /// The serial number of the newest mark.
-    pub(super) newest_mark: u64,
+    pub newest_mark: u64,
     /// Blocks whose generations are used up. A collection has yet to show that no reference to them
     /// is left.
-    pub(super) retired: Vec<usize>,
+    pub retired: Vec<usize>,
     /// Blocks without memory that can be used again. Each continues with its reference, or begins
     /// with the first one if that is zero.
     pub(super) spare: Vec<usize>,
@@ -166,16 +162,18 @@ const NEVER_USED: usize = 0;
 impl Stacks {
     /// Makes an empty table, in this address space if there is any.
     pub fn new(options: &StackOptions, table: Option<Map>) -> Stacks {
-        let StackOptions { size, limit, fails_to_grow, maximum, memory, .. } = *options;
-        let StackOptions { pool, blocks, first_generation, mutation, .. } = *options;
+        let maximum = options.maximum.min(MAX_BLOCKS - 1);
+        let StackOptions { size, limit, fails_to_grow, .. } = *options;
         Stacks {
+            options: StackOptions { maximum, ..*options },
             blocks: table.inspect(prepare_table),
-            most_blocks: blocks,
             is_table_short: false,
             count: 1,
             roots: 0,
             slots: Slots::new(size.min(limit)),
             grown: Grown::new(limit, fails_to_grow),
+            growths: 0,
+            limits: StackLimits::default(),
             known_sites: KnownSites::default(),
             not_copied: None,
             shrink_due: false,
@@ -183,13 +181,8 @@ impl Stacks {
             parked: 0,
             parkings: 0,
             idle: Idle::default(),
-            pool,
             peak: 0,
             made_since_trim: 0,
-            maximum: maximum.min(MAX_BLOCKS - 1),
-            memory,
-            first_generation,
-            mutation,
             threshold: FIRST_THRESHOLD,
             held: Holding::default(),
             notes: Notes::default(),
@@ -228,8 +221,8 @@ impl Stacks {
 
     /// Why there can be no more stacks.
     fn full(&self) -> Option<NoRoom> {
-        match self.count_stacks() >= self.maximum {
-            true => Some(NoRoom::Count(self.maximum)),
+        match self.count_stacks() >= self.options.maximum {
+            true => Some(NoRoom::Count(self.options.maximum)),
             false => self.is_table_full().then(|| self.no_blocks()),
         }
     }
@@ -242,11 +235,11 @@ impl Stacks {
     }
 
     pub(super) fn room_left(&self) -> usize {
-        self.memory.saturating_sub(self.taken())
+        self.options.memory.saturating_sub(self.taken())
     }
 
     pub fn is_table_full(&self) -> bool {
-        self.spare.is_empty() && self.count >= self.most_blocks
+        self.spare.is_empty() && self.count >= self.options.blocks
     }
 
     pub fn should_collect(&self) -> bool {
@@ -264,6 +257,11 @@ impl Stacks {
         let offset = (block as usize).checked_sub(self.base() as usize)?;
         let number = offset / size_of::<ControlBlock>();
         (!self.base().is_null() && number < self.count).then_some(number)
+    }
+
+    /// The number of a block, which must belong to the table.
+    pub fn number(&self, block: *const ControlBlock) -> usize {
+        self.number_of(block).expect("a block of the table")
     }
 
     /// The block that a valid reference of any kind names.
@@ -296,10 +294,6 @@ impl Stacks {
             }
         }
         Ok(list)
-    }
-
-    pub fn pool(&self) -> usize {
-        self.pool
     }
 
     fn make_one(&mut self) -> Result<*mut ControlBlock, NoRoom> {
@@ -348,16 +342,17 @@ impl Stacks {
 
     /// Retires the block of a root whose generations are used up.
     pub fn retire_root(&mut self, root: &RootStack) {
-        let number = self.number_of(root.block).expect("blocks of roots lie in the table");
+        let number = self.number(root.block);
         // SAFETY: blocks of the table are always initialized.
         unsafe { *root.block = ControlBlock::BLANK };
-        self.forget_root(number);
+        self.forget_region(number);
+        self.limits.forget(number);
         self.roots -= 1;
         self.retired.push(number);
     }
 
     fn first_reference(&self, number: usize) -> u64 {
-        let generation = self.first_generation.wrapping_mul(NEXT_GENERATION);
+        let generation = self.options.first_generation.wrapping_mul(NEXT_GENERATION);
         first_reference(number) | generation
     }
 
@@ -395,16 +390,6 @@ impl Stacks {
         (reserved, committed + self.slots.committed() + self.packed.committed())
     }
 
-    /// The number of times a stack has grown.
-    pub fn growths(&self) -> u64 {
-        self.grown.growths()
-    }
-
-    /// The number of parked stacks, and of times that a stack was parked.
-    pub fn count_parked(&self) -> (usize, u64) {
-        (self.parked, self.parkings)
-    }
-
     fn take_number(&mut self) -> Result<usize, NoRoom> {
         if let Some(number) = self.spare.pop() {
             return Ok(number);
@@ -414,20 +399,20 @@ impl Stacks {
 
     fn no_blocks(&self) -> NoRoom {
         match self.is_table_short {
-            false => NoRoom::Blocks(self.most_blocks - 1),
+            false => NoRoom::Blocks(self.options.blocks - 1),
             true => NoRoom::Machine(table_size(MAX_BLOCKS)),
         }
     }
 
     /// Reserves address space for the table. Falls back to a small one.
     fn reserve_table(&mut self) -> Result<(), NoRoom> {
-        let table = match Map::read_write(table_size(self.most_blocks)) {
+        let table = match Map::read_write(table_size(self.options.blocks)) {
             Ok(table) => table,
             Err(_) => {
-                let few = self.most_blocks.min(FEW_BLOCKS);
+                let few = self.options.blocks.min(FEW_BLOCKS);
                 let table = Map::read_write(table_size(few));
                 let table = table.map_err(|_| NoRoom::Machine(table_size(few)))?;
-                (self.is_table_short, self.most_blocks) = (true, few);
+                (self.is_table_short, self.options.blocks) = (true, few);
                 table
             }
         };
@@ -441,7 +426,7 @@ impl Stacks {
         if self.blocks.is_none() {
             self.reserve_table()?;
         }
-        if self.count >= self.most_blocks {
+        if self.count >= self.options.blocks {
             return Err(self.no_blocks());
         }
         let lists = self.make_room_in_lists(self.count + 1);
@@ -460,6 +445,7 @@ impl Stacks {
     /// Makes room for the entries of a stack under another number.
     fn make_room_to_renew(&mut self) -> Result<(), TryReserveError> {
         self.grown.make_room()?;
+        self.limits.make_room()?;
         self.marks.make_room_for_blocks(self.count + 1)
     }
 
@@ -493,11 +479,12 @@ impl Stacks {
             }
             *old = ControlBlock::BLANK;
         }
-        let old = self.number_of(old).expect("a block of the table");
-        if !self.mutation.is(Mutation::MarksStayBehind) {
+        let old = self.number(old);
+        if !self.options.mutation.is(Mutation::MarksStayBehind) {
             self.marks.hand_over(old, number);
         }
         self.grown.hand_over(old, number);
+        self.limits.hand_over(old, number);
         self.notes.add(Note::Renewed { from: old, to: number });
         self.retired.push(old);
         // SAFETY: as above.
@@ -563,7 +550,7 @@ impl Stacks {
                 }
             }
         }
-        let number = |root: &&*mut ControlBlock| self.number_of(**root).expect("of the table");
+        let number = |root: &&*mut ControlBlock| self.number(**root);
         swept.in_use -= roots.iter().filter(|root| reached[number(root)].is_live).count();
         let spare = &mut self.spare;
         self.retired.retain(|&number| {
@@ -590,7 +577,7 @@ impl Stacks {
                 }
                 let mut stack = (*base).innermost;
                 while stack != base {
-                    let number = self.number_of(stack).expect("a block of the table");
+                    let number = self.number(stack);
                     reached[number].is_kept = false;
                     stack = (*stack).parent;
                 }
@@ -608,7 +595,7 @@ impl Stacks {
     /// and fibers stay. They end with the activation.
     fn prune_roots(&mut self, reached: &mut [Reached], roots: &[*mut ControlBlock]) {
         for &root in roots {
-            let number = self.number_of(root).expect("a block of the table");
+            let number = self.number(root);
             // SAFETY: blocks of the table are always initialized, and a chain leads from the
             // innermost stack to the root.
             unsafe {
@@ -620,7 +607,7 @@ impl Stacks {
                 let (mut innermost, mut last) = (root, root);
                 while stack != root {
                     let parent = (*stack).parent;
-                    let number = self.number_of(stack).expect("a block of the table");
+                    let number = self.number(stack);
                     if reached[number].is_kept {
                         reached[number].is_live = true;
                         (*stack).become_lost(root);
@@ -642,10 +629,10 @@ impl Stacks {
     /// Frees a stack. If it is parked, its block becomes spare. Otherwise it goes to the list of
     /// free stacks.
     pub fn free(&mut self, stack: &mut ControlBlock, free: &mut *mut ControlBlock) {
-        let number = self.number_of(stack).expect("a block of the table");
+        let number = self.number(stack);
         stack.become_free();
         self.marks.forget(number);
-        self.grown.own_limits.forget(number);
+        self.limits.forget(number);
         self.notes.add(Note::Freed(number));
         if stack.is_parked() {
             self.drop_packed(stack);
@@ -659,7 +646,7 @@ impl Stacks {
     fn put_block(&mut self, stack: &mut ControlBlock) {
         debug_assert!(stack.limit == 0 && stack.purpose == Purpose::Free);
         let number = block_number(stack.reference);
-        self.grown.own_limits.forget(number);
+        self.limits.forget(number);
         match stack.reference.checked_add(NEXT_GENERATION) {
             Some(_) => self.spare.push(number),
             None => {
@@ -687,7 +674,7 @@ impl Stacks {
     }
 
     pub fn forget_marks(&mut self, block: *const ControlBlock) {
-        let number = self.number_of(block).expect("a block of the table");
+        let number = self.number(block);
         self.marks.forget(number);
     }
 
@@ -699,7 +686,7 @@ impl Stacks {
     ///
     /// The block must be in the table.
     pub unsafe fn marks_of(&mut self, block: *const ControlBlock) -> &mut [Mark] {
-        let number = self.number_of(block).expect("a block of the table");
+        let number = self.number(block);
         // SAFETY: blocks of the table are always initialized, and this is the only reference.
         let stack = unsafe { &mut *block.cast_mut() };
         self.marks.of(number, stack)
@@ -711,9 +698,8 @@ impl Stacks {
     ///
     /// The block must be in the table.
     pub unsafe fn settle_marks(&mut self, block: *mut ControlBlock) {
-        let number = self.number_of(block).expect("a block of the table");
-        // SAFETY: blocks of the table are always initialized, and this is the only reference.
-        self.marks.settle(number, unsafe { &mut *block });
+        // SAFETY: the caller's promise.
+        unsafe { self.marks_of(block) };
     }
 
     /// Leaves a mark on a stack that is in a host call. Returns the number of older marks.
@@ -730,10 +716,10 @@ impl Stacks {
         let serial = self.newest_mark;
         // SAFETY: blocks of the table are always initialized.
         let depth = unsafe { (*block).high - (*block).sp };
-        let number = self.number_of(block).expect("a block of the table");
+        let number = self.number(block);
         let needed = self.marks.needed_for_one_more(number);
         if needed > 0 && needed > self.room_left() {
-            self.refuse(NoRoom::Sum(self.memory));
+            self.refuse(NoRoom::Sum(self.options.memory));
             return Err(TrapCode::CallStackExhausted);
         }
         self.marks.make_room(number)?;
@@ -775,7 +761,7 @@ impl Stacks {
         for number in 0.. {
             // SAFETY: the list of free stacks ends in null.
             let Some(block) = (unsafe { list.as_mut() }) else { break };
-            let is_idle = number >= keep.max(self.pool) && block.sp != NEVER_USED;
+            let is_idle = number >= keep.max(self.options.pool) && block.sp != NEVER_USED;
             // Stacks that have grown shrink first.
             if is_idle && !self.has_moved_out(block) && idle.try_reserve(1).is_ok() {
                 idle.push(block.limit);

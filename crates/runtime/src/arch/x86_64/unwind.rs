@@ -149,48 +149,53 @@ enum Rule {
     None,
 }
 
+macro_rules! addresses {
+    ($($stub:ident),*) => {
+        [$(stubs::$stub as *const () as usize),*]
+    };
+}
+
 fn all_stubs() -> Vec<(usize, Rule)> {
-    let called_host = [
-        stubs::call_builtin as *const () as usize,
-        stubs::call_builtin_moving as *const () as usize,
-        stubs::call_host as *const () as usize,
-        stubs::call_host_moving as *const () as usize,
-        stubs::call_host_traced as *const () as usize,
-        stubs::host_words(false, false) as usize,
-        stubs::host_words(true, false) as usize,
-        stubs::host_words(false, true) as usize,
-        stubs::pause as *const () as usize,
-        stubs::finish_with_traced as *const () as usize,
+    let called_host = addresses![
+        call_builtin,
+        call_builtin_moving,
+        call_host,
+        call_host_moving,
+        call_host_traced,
+        pause,
+        finish_with_traced
     ];
-    // A stack can continue at the first instruction of these. For a return address, debuggers look
-    // up the rule of the byte before it.
-    let begun = [
-        stubs::enter as *const () as usize,
-        stubs::enter_words as *const () as usize,
-        stubs::enter_words_for_float as *const () as usize,
-        stubs::begin_words as *const () as usize,
-        stubs::begin_words_for_float as *const () as usize,
-        stubs::start as *const () as usize,
-        stubs::come_back as *const () as usize - 1,
-        stubs::ground as *const () as usize - 1,
+    let host_words = [(false, false), (true, false), (false, true)];
+    let host_words = host_words.map(|(moving, traced)| stubs::host_words(moving, traced) as usize);
+    // A stack can continue at the first instruction of the last two. For a return address,
+    // debuggers look up the rule of the byte before it.
+    let begun = addresses![
+        enter,
+        enter_words,
+        enter_words_for_float,
+        begin_words,
+        begin_words_for_float,
+        start
     ];
-    let others = [
-        stubs::enter_stack as *const () as usize,
-        stubs::enter_landing as *const () as usize,
-        stubs::leave as *const () as usize,
-        stubs::continue_call as *const () as usize,
-        stubs::continue_paused as *const () as usize,
-        stubs::make_room as *const () as usize,
-        stubs::go_back as *const () as usize,
-        stubs::deliver as *const () as usize,
-        stubs::deliver_checked as *const () as usize,
-        stubs::unpark as *const () as usize,
-        stubs::finish as *const () as usize,
-        stubs::finish_with as *const () as usize,
-        stubs::finish_traced as *const () as usize,
+    let continued = addresses![come_back, ground].map(|stub| stub - 1);
+    let others = addresses![
+        enter_stack,
+        enter_landing,
+        leave,
+        continue_call,
+        continue_paused,
+        make_room,
+        go_back,
+        deliver,
+        deliver_checked,
+        unpark,
+        finish,
+        finish_with,
+        finish_traced
     ];
-    let called_host = called_host.into_iter().map(|stub| (stub, Rule::CalledHost));
-    let begun = begun.into_iter().map(|stub| (stub, Rule::Begun));
+    let called_host =
+        called_host.into_iter().chain(host_words).map(|stub| (stub, Rule::CalledHost));
+    let begun = begun.into_iter().chain(continued).map(|stub| (stub, Rule::Begun));
     let others = others.into_iter().map(|stub| (stub, Rule::None));
     let mut all: Vec<_> = called_host.chain(begun).chain(others).collect();
     all.sort_by_key(|(start, _)| *start);

@@ -99,7 +99,7 @@ impl Store {
     ) -> Result<*mut ControlBlock, TrapCode> {
         // SAFETY: the caller's promise.
         unsafe { self.check_copied(outermost) }?;
-        self.heap.make_room_for_roots(1)?;
+        self.heap.roots.make_room(1)?;
         let scope = self.open_scope();
         self.root(reference);
         // SAFETY: the caller's promise.
@@ -189,7 +189,7 @@ impl Store {
             Some(*bound).filter(|word| is_first_class(*word)).into_iter().for_each(&mut add);
         });
         if stack.marks > 0 {
-            let number = self.stacks.number_of(stack).expect("a block of the table");
+            let number = self.stacks.number(stack);
             let marks = self.stacks.marks.counted(number, stack.marks.into());
             marks.iter().flat_map(|mark| mark.taken().chain(mark.locals())).for_each(&mut add);
         }
@@ -239,7 +239,7 @@ impl Store {
         }
         all.sort_unstable();
         all.dedup();
-        self.heap.make_room_for_roots(2 * all.len())?;
+        self.heap.roots.make_room(2 * all.len())?;
         let (mut roots, mut copies): (Vec<Root>, Vec<(Root, Root)>) = Default::default();
         roots.try_reserve_exact(all.len()).map_err(no_memory)?;
         copies.try_reserve_exact(all.len()).map_err(no_memory)?;
@@ -356,7 +356,7 @@ impl Store {
         for &(_, copy) in pairs {
             // SAFETY: the caller's promise.
             let count = usize::from(unsafe { (*copy).marks });
-            let number = self.stacks.number_of(copy).expect("a block of the table");
+            let number = self.stacks.number(copy);
             for mark in self.stacks.marks.counted(number, count) {
                 mark.renumber(serial_of);
                 mark.visit(|word| replace(word, locals));

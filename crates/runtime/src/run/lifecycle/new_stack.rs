@@ -68,7 +68,7 @@ impl Store {
     /// The number of stacks that the limiter allows now.
     fn count_allowed(&mut self) -> Result<usize, NoRoom> {
         let from = self.stacks.count_stacks();
-        for wanted in [self.stacks.pool(), 1] {
+        for wanted in [self.stacks.options.pool, 1] {
             let bytes = self.stacks.taken_with(wanted);
             match self.ask(Growth::Stacks { from, to: from + wanted, bytes }) {
                 Decision::Yes => return Ok(wanted),

@@ -48,7 +48,7 @@ impl Store {
         self.visit_arguments(block, |argument| owned.add(*argument));
         self.visit_bound(block, |bound| owned.add(*bound));
         if block.marks > 0 {
-            let number = self.stacks.number_of(stack).expect("a block of the table");
+            let number = self.stacks.number(stack);
             let marks = self.stacks.marks.counted(number, block.marks.into());
             marks.iter().flat_map(|mark| mark.taken()).for_each(|taken| owned.add(taken));
         }

@@ -48,7 +48,7 @@ impl Store {
         };
         let types = self.options.types.clone();
         let followed = (0..count).filter(|&i| types.is_collected(params.params()[i]));
-        self.heap.make_room_for_roots(count + 1)?;
+        self.heap.roots.make_room(count + 1)?;
         let height = self.heap.roots.len();
         self.heap.roots.add(reference);
         for i in followed.clone() {

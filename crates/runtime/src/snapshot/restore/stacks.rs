@@ -24,7 +24,7 @@ impl Reader<'_> {
         self.store.stacks.restore_blocks(blocks.len())?;
         self.store.note_table();
         for (number, bytes, of) in std::mem::take(&mut self.image.limits) {
-            self.store.stacks.limit_stacks([number], bytes, of)?;
+            self.store.stacks.limits.set([number], crate::stack::round_limit(bytes), of)?;
         }
         // Those that are named must be there before they are looked up.
         for symbol in &self.image.symbols {
@@ -40,7 +40,7 @@ impl Reader<'_> {
                 BlockImage::Vacant(reference) => {
                     self.store.stacks.restore_vacant(number, *reference);
                 }
-                BlockImage::Retired => self.store.stacks.restore_retired(number),
+                BlockImage::Retired => self.store.stacks.retired.push(number),
                 BlockImage::Lost { purpose, reference } => {
                     let block = self.blank(*purpose, *reference, number);
                     let parent = self.store.no_parent();
@@ -61,7 +61,7 @@ impl Reader<'_> {
             }
         }
         self.store.context_mut().captures = self.image.captures;
-        self.store.stacks.restore_newest_mark(self.image.newest_mark);
+        self.store.stacks.newest_mark = self.image.newest_mark;
         Ok(())
     }
 
