@@ -13,9 +13,7 @@ use ropewalk_abi::{ControlBlock, HostContext, PausedRegisters, StoreContext};
 pub(crate) struct RuntimeCalls {
     /// Decides how a function continues after a safepoint.
     pub paused: unsafe extern "C" fn(*mut StoreContext, *const PausedRegisters) -> u64,
-    /// Grows a stack that has reached its guard.
     pub make_room: unsafe extern "C" fn(*mut StoreContext, *mut Saved) -> u64,
-    /// Unpacks the frames of a parked stack.
     pub unpark_running: unsafe extern "C" fn(*mut StoreContext, *mut ControlBlock) -> u64,
     /// Delivers bound arguments where stacks are checked. Returns the new stack pointer.
     pub deliver_checked: unsafe extern "C" fn(*mut StoreContext, *mut BoundHead) -> usize,

@@ -11,7 +11,6 @@ pub(crate) struct Fault {
     pub address: usize,
     /// The number of the last processor exception. The fault need not be one.
     pub exception: i64,
-    /// Whether the access was a write.
     pub was_writing: bool,
     pub pc: usize,
     pub sp: usize,

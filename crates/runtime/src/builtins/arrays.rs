@@ -32,7 +32,6 @@ fn array_at(reference: u64) -> Result<Object> {
     unsafe { Object::from_reference(reference) }.ok_or(TrapCode::NullArrayReference)
 }
 
-/// Checks that elements are within an array.
 fn check(array: Object, from: u64, len: u64) -> Result<()> {
     let fits = range(from, len, array.len() as usize).is_some();
     if fits { Ok(()) } else { Err(TrapCode::ArrayOutOfBounds) }
@@ -48,7 +47,6 @@ unsafe fn write(array: Object, to: u32, bytes: &[u8]) {
     unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), array.element(to), bytes.len()) };
 }
 
-/// A segment of the calling instance.
 #[derive(Clone, Copy)]
 enum Segment {
     Data(u64),

@@ -24,7 +24,6 @@ pub use entry_points::new_store;
 
 type Result<T> = std::result::Result<T, TrapCode>;
 
-/// The calling instance and its store.
 struct Calling<'a> {
     store: &'a mut Store,
     instance: usize,
@@ -230,7 +229,6 @@ macro_rules! define {
             )*
         }
 
-        /// The builtins with checks.
         pub(crate) static CHECKED_TABLE: Table = Table([$(checked::$name as *const ()),*]);
 
         /// The builtins, in the order of [`Builtin::ALL`].
@@ -238,7 +236,6 @@ macro_rules! define {
     };
 }
 
-/// A table of builtins.
 pub(crate) struct Table([BuiltinPointer; Builtin::COUNT]);
 
 // SAFETY: these are pointers to code.

@@ -172,7 +172,6 @@ impl Heap {
         self.options.collect_always || !has_room(context, size)
     }
 
-    /// Makes an object for which there is room.
     pub fn create(
         &mut self,
         context: &mut StoreContext,
@@ -191,7 +190,6 @@ impl Heap {
         unsafe { Object::create(place, ty, size, clean) }
     }
 
-    /// The addresses of the objects.
     pub fn objects(&self, context: &StoreContext) -> Range<u64> {
         let space = self.space.as_ref();
         space.map_or(0..0, |space| space.base() as u64..context.heap_next as u64)
@@ -237,7 +235,6 @@ impl Heap {
     }
 }
 
-/// Whether an object of this size fits without a collection.
 fn has_room(context: &StoreContext, size: usize) -> bool {
     context.heap_end.checked_sub(context.heap_next).is_some_and(|room| room >= size)
 }
@@ -249,7 +246,6 @@ pub(crate) fn room_for(live: usize) -> usize {
 }
 
 impl Heap {
-    /// A space of at least this size to copy to.
     pub fn take_space(&mut self, len: usize) -> Result<Space, TrapCode> {
         match self.spare.take() {
             Some(spare) if spare.map.len() >= len => Ok(spare),

@@ -9,13 +9,9 @@ use std::fmt;
 /// Why there is no memory for an object or a host value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum NoMemory {
-    /// The maximum size of all objects in bytes.
     Maximum(usize),
-    /// The store's limiter refused.
     Limiter,
-    /// The store's limiter has not decided yet.
     Undecided,
-    /// An OS limit: this many bytes could not be mapped.
     Machine(usize),
 }
 

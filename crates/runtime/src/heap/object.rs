@@ -48,45 +48,38 @@ impl Object {
         (self.0 + offset as usize) as *mut T
     }
 
-    /// The length of an array.
     pub fn len(self) -> u32 {
         debug_assert_eq!(self.ty().kind, TypeKind::Array);
         // SAFETY: arrays have their length there.
         unsafe { *self.at::<u32>(ARRAY_LENGTH) }
     }
 
-    /// Sets the length of a new array.
     pub fn set_len(self, len: u32) {
         // SAFETY: arrays have their length there.
         unsafe { *self.at::<u32>(ARRAY_LENGTH) = len }
     }
 
-    /// A pointer to an element of an array.
     pub fn element(self, index: u32) -> *mut u8 {
         let offset = u64::from(self.ty().size) * u64::from(index);
         (self.0 + ARRAY_ELEMENTS as usize + offset as usize) as *mut u8
     }
 
-    /// The tag of an exception.
     pub fn tag(self) -> *const TagDef {
         // SAFETY: exceptions have their tag there.
         unsafe { *self.at::<*const TagDef>(EXCEPTION_TAG) }
     }
 
-    /// Sets the tag of a new exception.
     pub fn set_tag(self, tag: *const TagDef) {
         // SAFETY: exceptions have their tag there.
         unsafe { *self.at::<*const TagDef>(EXCEPTION_TAG) = tag }
     }
 
-    /// The number of a host value.
     pub fn extern_number(self) -> u64 {
         debug_assert_eq!(self.ty().kind, TypeKind::Extern);
         // SAFETY: host values have their number there.
         unsafe { *self.at::<u64>(EXTERN_NUMBER) }
     }
 
-    /// Sets the number of a new host value.
     pub fn set_extern_number(self, number: u64) {
         // SAFETY: host values have their number there.
         unsafe { *self.at::<u64>(EXTERN_NUMBER) = number }

@@ -31,7 +31,6 @@ pub(crate) struct Roots {
     oldest: usize,
     /// The number of open scopes that do not belong to a running host function.
     pub open_scopes: usize,
-    /// The newest serial number.
     serial: u64,
     owned: Vec<SharedWord>,
     /// The number of owned references when unused ones were last removed.
@@ -45,7 +44,6 @@ const FEW_OWNED: usize = 64;
 pub const UNSCOPED: usize = 10_000;
 
 impl Roots {
-    /// Adds a reference outside of all scopes.
     pub fn add_unscoped(&mut self, reference: u64) -> Root {
         if self.scoped.len() < UNSCOPED {
             return self.add(reference);
@@ -62,7 +60,6 @@ impl Roots {
         self.scoped.try_reserve(count).map_err(|_| TrapCode::OutOfMemory)
     }
 
-    /// The reference with an index.
     pub fn at(&self, number: usize) -> u64 {
         self.scoped[number].0
     }

@@ -22,7 +22,6 @@ unsafe impl Send for SharedWord {}
 unsafe impl Sync for SharedWord {}
 
 impl SharedWord {
-    /// Makes a word, unless there is no memory.
     pub fn new(word: u64) -> Option<SharedWord> {
         let inner = Inner { owners: AtomicUsize::new(1), word: AtomicU64::new(word) };
         let inner = try_box(inner).ok()?;

@@ -329,7 +329,7 @@ impl Store {
     ) -> Result<*mut ControlBlock, TrapCode> {
         match self.consume(reference, kind) {
             Ok(block) => {
-                self.stacks.held.let_go(block_number(reference));
+                self.stacks.host_owned.remove(block_number(reference));
                 Ok(block)
             }
             Err(code) => {
@@ -352,7 +352,7 @@ impl Store {
             word => word,
         };
         self.running.last_handled = word;
-        self.stacks.held.hold(block_number(reference));
+        self.stacks.host_owned.insert(block_number(reference));
         let tag = NonNull::new(tag_of_handler(word) as *mut TagDef);
         CameBack::Suspended { tag: tag.expect("a clause of a tag"), reference }
     }
@@ -366,7 +366,7 @@ impl Store {
         if signal == 0 {
             return None;
         }
-        self.stacks.held.hold(block_number(reference));
+        self.stacks.host_owned.insert(block_number(reference));
         Some(NonZeroU64::new(reference).expect("a reference to a stack"))
     }
 
@@ -419,7 +419,7 @@ impl Store {
             (*block).become_continuation(start, function.as_ptr(), entry);
             (*block).reference
         };
-        self.stacks.held.hold(block_number(reference));
+        self.stacks.host_owned.insert(block_number(reference));
         Ok(reference)
     }
 
@@ -429,7 +429,7 @@ impl Store {
         self.check_usable()?;
         let copied = self.copy_suspended(reference, kind);
         let copy = copied.map_err(|code| self.trap(code))?;
-        self.stacks.held.hold(block_number(copy));
+        self.stacks.host_owned.insert(block_number(copy));
         // All stacks of a group have the same limit.
         let limit = self
             .stacks
@@ -457,7 +457,7 @@ impl Store {
         let block = self.consume(reference, kind)?;
         // SAFETY: blocks of the table are alive.
         let reference = unsafe { (*block).reference } | kind_bits(kind);
-        self.stacks.held.hold(block_number(reference));
+        self.stacks.host_owned.insert(block_number(reference));
         Ok(reference)
     }
 
@@ -473,7 +473,7 @@ impl Store {
 
     /// Ends the host's ownership of a stack. The collector frees it if nothing refers to it.
     pub fn let_go(&self, reference: u64) {
-        self.stacks.held.let_go(block_number(reference));
+        self.stacks.host_owned.remove(block_number(reference));
         if !self.stacks.limits.is_empty() {
             self.stacks.limits.give_away(reference);
         }
@@ -490,7 +490,6 @@ impl Store {
         self.stacks.limits.set(numbers, round_limit(bytes), reference)
     }
 
-    /// Does the work of [`end_limit`].
     #[cold]
     fn settle_limit(&mut self, reference: u64, stop: Option<&Stop>) {
         let Passage { signal, reference: rest, .. } = self.context().passage;

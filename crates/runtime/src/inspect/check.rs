@@ -406,7 +406,7 @@ impl<'a> Check<'a> {
         let reference = stack.reference;
         ensure!(block_number(reference) == number, number, "has a reference of another");
         ensure!(reference & (KIND_MASK | TAG_MASK) == TAG, number, "its reference has a kind");
-        if self.stacks().held.has(number) {
+        if self.stacks().host_owned.contains(number) {
             let is_suspended = matches!(life, Life::New | Life::Suspended | Life::Parked);
             ensure!(is_suspended, number, "is {life:?}, and the host has it");
         }

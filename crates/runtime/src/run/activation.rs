@@ -356,7 +356,6 @@ fn trapped(
     Trap::new(code, detail.or_else(|| detail_of(store, code)), backtrace)
 }
 
-/// The backtrace of an activation that has just left WebAssembly.
 fn backtrace_of(store: &Store, fault: Option<&LeavePoint>) -> Backtrace {
     // SAFETY: it has left at the fault, or in a host call. The stub that called the host has saved
     // its position in the block of the running stack, which is alive.
@@ -466,7 +465,6 @@ fn has_backtrace(error: &anyhow::Error) -> bool {
 }
 
 impl Store {
-    /// Makes an activation on a root the newest.
     #[inline]
     fn begin_activation(&mut self, activation: *const Activation, root: *mut ControlBlock) {
         self.running.newest = activation;
@@ -489,7 +487,6 @@ impl Store {
         debug_assert!(root.is_idle(no_parent));
     }
 
-    /// Ends the outermost activation.
     #[inline]
     fn leave_outermost(&mut self) {
         self.running.newest = ptr::null();

@@ -23,12 +23,10 @@ impl Store {
         Ok(self.create(ty, size))
     }
 
-    /// Whether a collection comes before an object of this size.
     pub(crate) fn must_collect(&self, size: usize) -> bool {
         self.heap.must_collect(self.context(), size)
     }
 
-    /// Makes an object for which there is room.
     pub(crate) fn create(&mut self, ty: *const TypeInfo, size: usize) -> Object {
         let (heap, context) = self.heap_and_context();
         heap.create(context, ty, size)
@@ -46,7 +44,6 @@ impl Store {
         heap.fill_space(context, bytes);
     }
 
-    /// The addresses of the objects.
     pub(crate) fn objects(&self) -> Range<u64> {
         self.heap.objects(self.context())
     }

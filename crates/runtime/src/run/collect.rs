@@ -6,7 +6,7 @@
 
 use crate::heap::Object;
 use crate::inspect::frames::Frames;
-use crate::stack::{LeftAt, Reached, Swept};
+use crate::stack::{LeftAt, Reached, Swept, members};
 use crate::store::Store;
 use crate::vm::const_value::ConstValue;
 use ropewalk_abi::heap::is_object;
@@ -106,7 +106,6 @@ struct Copier {
     blocks: *const ControlBlock,
     /// The addresses of objects, if frames also list functions.
     objects: Option<Range<u64>>,
-    /// As in [`Lists`].
     stacks: Vec<Reached>,
     was_pending: Vec<bool>,
     pending: Vec<u64>,
@@ -230,7 +229,7 @@ impl Store {
             visit_frames(frames, copier);
             self.visit_marks(stack, copier);
         }
-        for number in self.stacks.held.numbers() {
+        for number in self.stacks.host_owned.numbers() {
             // SAFETY: blocks of the table are always initialized.
             copier.reach_stack(unsafe { (*self.stacks.block(number)).reference });
         }
@@ -267,11 +266,10 @@ impl Store {
             reached.is_kept = true;
             return;
         }
-        // SAFETY: the chain leads from the innermost stack to the outermost.
-        let mut stack = unsafe { (*outermost).innermost };
         // SAFETY: stacks in use are alive.
-        self.visit_bound(unsafe { &*stack }, |bound| copier.forward(bound));
-        loop {
+        self.visit_bound(unsafe { &*(*outermost).innermost }, |bound| copier.forward(bound));
+        // SAFETY: the stack is the outermost of suspended ones, or new.
+        for stack in unsafe { members(outermost) } {
             let number = self.stacks.number(stack);
             copier.stacks[number].is_live = true;
             // SAFETY: stacks in use are alive.
@@ -281,11 +279,6 @@ impl Store {
                 self.visit_arguments(block, |argument| copier.forward(argument));
                 self.visit_marks(stack, copier);
             }
-            if stack == outermost {
-                return;
-            }
-            // SAFETY: as above.
-            stack = unsafe { (*stack).parent };
         }
     }
 

@@ -4,7 +4,7 @@
 //! Stacks are parked before the store gets more slots than it needs, at collections, and at the
 //! host's request.
 
-use crate::stack::{LeftAt, Park};
+use crate::stack::{LeftAt, Park, members};
 use crate::store::Store;
 use crate::store::running::Ending;
 use ropewalk_abi::{ControlBlock, StoreContext, TrapCode};
@@ -35,15 +35,11 @@ impl Store {
             busy.push(ptr::from_ref(stack));
         }
         for root in self.roots_in_use() {
-            // SAFETY: blocks of roots are alive. The parents of the innermost stack suspended with
-            // a root lead to the root.
-            unsafe {
-                let mut stack = (*root).innermost;
-                while stack != root {
-                    busy.try_reserve(1)?;
-                    busy.push(stack.cast_const());
-                    stack = (*stack).parent;
-                }
+            // SAFETY: blocks of roots are alive. A root is the outermost of the stacks suspended
+            // with it.
+            for stack in unsafe { members(root) }.filter(|stack| *stack != root) {
+                busy.try_reserve(1)?;
+                busy.push(stack.cast_const());
             }
         }
         Ok(busy)
@@ -237,21 +233,11 @@ impl Store {
     }
 }
 
-/// The stacks that are suspended up to one, the innermost first.
+/// Unparks the stack that was switched to. Returns nonzero if the activation ends.
 ///
 /// # Safety
 ///
-/// It must be the outermost of suspended stacks, or new, as long as this is used.
-pub(crate) unsafe fn members(
-    outermost: *mut ControlBlock,
-) -> impl Iterator<Item = *mut ControlBlock> {
-    // SAFETY: the caller's promise. The parents of the innermost lead to the outermost.
-    let innermost = unsafe { (*outermost).innermost };
-    // SAFETY: as above.
-    let outside = move |stack: &*mut ControlBlock| unsafe { (**stack).parent };
-    iter::successors(Some(innermost), move |stack| (*stack != outermost).then(|| outside(stack)))
-}
-
+/// The stub must have been entered by a switch to a parked stack of the store.
 pub(crate) unsafe extern "C" fn unpark_running(
     context: *mut StoreContext,
     block: *mut ControlBlock,

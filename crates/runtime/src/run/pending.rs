@@ -141,7 +141,6 @@ impl Store {
         self.options.interruption.then(|| self.budget.interrupts.clone())
     }
 
-    /// Restores a waiting activation of a snapshot.
     pub(crate) fn restore_waiting_activation(
         &mut self,
         waiting: WaitingActivation,
@@ -183,7 +182,6 @@ impl Store {
         }
     }
 
-    /// The number of spare roots with memory.
     fn warm_roots(&self) -> usize {
         self.running.spare_roots.len() - self.running.cold_roots
     }
@@ -205,7 +203,6 @@ impl Store {
         root
     }
 
-    /// Finishes a call that is ready.
     fn finish(&mut self, call: PendingCall) -> Outcome {
         let scope = call.scope();
         let outcome = call.finish(self);

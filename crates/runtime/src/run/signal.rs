@@ -32,7 +32,6 @@ use std::sync::OnceLock;
 
 const SIGNALS: [c_int; 4] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE];
 
-/// The previous handlers.
 static PREVIOUS: OnceLock<Result<[libc::sigaction; 4], i32>> = OnceLock::new();
 
 thread_local! {

@@ -35,7 +35,6 @@ impl BuiltinCall {
 struct Kept {
     /// The first value of the transfer area.
     transferred: RawVal,
-    /// The reference among the operands, if there is one.
     reference: Option<OwnedRoot>,
 }
 

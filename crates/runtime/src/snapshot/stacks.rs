@@ -190,7 +190,7 @@ impl<'a> Writer<'a> {
         // They wait for the end of a call whose root was freed.
         let inside = |call: &CallImage| spent_with(store, call.root);
         note(&mut self.image.calls.iter().flat_map(inside), ENDS_WITH_CALL);
-        note(&mut stacks.held.numbers(), IS_HELD);
+        note(&mut stacks.host_owned.numbers(), IS_HELD);
         // SAFETY: the running stack's block is alive.
         let running =
             unsafe { store.context().stack.as_ref() }.filter(|_| self.take.running.is_some());
@@ -309,7 +309,7 @@ impl<'a> Writer<'a> {
             function,
             entry,
             is_active,
-            is_held: store.stacks.held.has(number),
+            is_held: store.stacks.host_owned.contains(number),
             fp,
             frames,
             marks,

@@ -134,7 +134,7 @@ fn check(store: &Store, take: &Take<'_>) -> Result<(), SnapshotError> {
         count => return Err(SnapshotError::Limiter(count)),
     }
     let named = held_by_name(store, take)?;
-    match store.stacks.held.numbers().filter(|number| !named.contains_key(number)).count() {
+    match store.stacks.host_owned.numbers().filter(|number| !named.contains_key(number)).count() {
         0 => Ok(()),
         count => Err(SnapshotError::Unnamed(count)),
     }
@@ -153,7 +153,7 @@ fn held_by_name<'a>(
             _ => continue,
         };
         let number = block_number(reference);
-        if store.stacks.valid(reference).is_none() || !store.stacks.held.has(number) {
+        if store.stacks.valid(reference).is_none() || !store.stacks.host_owned.contains(number) {
             return Err(SnapshotError::Gone { what, name: name.clone() });
         }
         if let Some(before) = names.insert(number, name.as_str()) {

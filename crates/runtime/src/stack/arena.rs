@@ -136,7 +136,6 @@ impl RootStack {
         self.memory.give_back(GUARD, self.memory.len() - GUARD);
     }
 
-    /// Gives back all memory but what a few calls need.
     fn cool(&self) {
         let rest = (self.memory.len() - GUARD).saturating_sub(FEW_CALLS);
         self.memory.give_back(GUARD, rest);

@@ -8,7 +8,6 @@ use ropewalk_abi::bound::{BoundEnd, BoundHead, bound_size};
 use ropewalk_abi::{ControlBlock, RawVal, TypeInfo};
 use std::ffi::c_void;
 
-/// The arguments that are bound to a stack.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bound {
     pub(crate) head: *mut BoundHead,
@@ -39,7 +38,6 @@ impl Bound {
         unsafe { (*self.head).rest as usize }
     }
 
-    /// The place of a value.
     pub fn value(self, number: usize) -> *mut RawVal {
         assert!(number < self.count());
         // SAFETY: the values are above the head, the last one first.

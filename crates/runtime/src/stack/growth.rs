@@ -35,23 +35,14 @@ use std::io;
 /// Why a stack cannot grow, or cannot be made.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum NoRoom {
-    /// The limit of a stack in bytes.
     Limit(usize),
-    /// The limit of all stacks of the store in bytes.
     Sum(usize),
-    /// The maximum number of stacks.
     Count(usize),
-    /// The size of the table of blocks.
     Blocks(usize),
-    /// The maximum number of marks on a stack.
     Marks,
-    /// The store's limiter refused.
     Limiter,
-    /// The store's limiter has not decided yet.
     Undecided,
-    /// An OS limit: this many bytes could not be mapped.
     Machine(usize),
-    /// Growth is disabled, for testing.
     Fails,
 }
 
@@ -80,14 +71,10 @@ impl fmt::Display for NoRoom {
     }
 }
 
-/// The stacks of a store that have grown.
 #[derive(Debug)]
 pub(super) struct Grown {
-    /// By block number.
     regions: HashMap<usize, Region>,
-    /// The limit of a stack in bytes.
     limit: usize,
-    /// Whether growth is disabled, for testing.
     fails: bool,
     /// The memory of regions beyond the sizes of the homes.
     added: usize,
@@ -95,7 +82,6 @@ pub(super) struct Grown {
     refusal: Option<NoRoom>,
 }
 
-/// The memory of a stack that has grown.
 #[derive(Debug)]
 struct Region {
     memory: Map,
@@ -216,7 +202,6 @@ impl Stacks {
         self.grown.limit = round_limit(bytes);
     }
 
-    /// Whether a stack is in a region.
     pub fn has_moved_out(&self, block: *const ControlBlock) -> bool {
         let number = self.number(block);
         self.grown.regions.contains_key(&number)
@@ -250,7 +235,6 @@ impl Stacks {
         TrapCode::TooManyStacks
     }
 
-    /// Takes the reason why the last stack could not grow or be made.
     pub fn take_refusal(&mut self) -> Option<NoRoom> {
         self.grown.refusal.take()
     }

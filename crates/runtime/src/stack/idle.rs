@@ -12,6 +12,8 @@
 //! The reference to a task or fiber never changes, so one that is in use can be parked. It gets
 //! another slot when it is continued, and the next scan sees that it was used.
 
+use super::block_set::BlockSet;
+use super::group::members;
 use super::growth::NoRoom;
 use super::table::Stacks;
 use ropewalk_abi::stack::Purpose;
@@ -28,8 +30,7 @@ const MOST_FOR_TURNS: usize = 32 << 10;
 pub(super) struct Idle {
     /// Every block with a slot, and some that had one.
     seen: Vec<Seen>,
-    /// Which numbers are in `seen`.
-    is_seen: Bits,
+    is_seen: BlockSet,
     /// The lowest addresses of vacant slots. The last one was used most recently.
     ready: Vec<usize>,
     /// Vacant slots whose memory was given back.
@@ -39,7 +40,7 @@ pub(super) struct Idle {
     /// The number of stacks that were unparked since the last scan.
     unparked: usize,
     /// The stacks that a scan skips, and their numbers.
-    is_busy: Bits,
+    is_busy: BlockSet,
     busy: Vec<usize>,
 }
 
@@ -47,12 +48,12 @@ impl Default for Idle {
     fn default() -> Self {
         Idle {
             seen: Vec::new(),
-            is_seen: Bits::default(),
+            is_seen: BlockSet::default(),
             ready: Vec::new(),
             cold: Vec::new(),
             allowance: FIRST_ALLOWANCE,
             unparked: 0,
-            is_busy: Bits::default(),
+            is_busy: BlockSet::default(),
             busy: Vec::new(),
         }
     }
@@ -66,41 +67,6 @@ struct Seen {
     reference: u64,
 }
 
-/// A set of block numbers.
-#[derive(Debug, Default)]
-struct Bits(Vec<u64>);
-
-impl Bits {
-    /// Makes room for numbers below this one.
-    fn make_room(&mut self, numbers: usize) -> Result<(), TryReserveError> {
-        let words = numbers.div_ceil(64);
-        if self.0.len() < words {
-            self.0.try_reserve(words - self.0.len())?;
-            self.0.resize(self.0.capacity(), 0);
-        }
-        Ok(())
-    }
-
-    /// Adds a number for which there is room. Returns whether it is new.
-    fn insert(&mut self, number: usize) -> bool {
-        let (word, bit) = (number / 64, 1 << (number % 64));
-        let is_new = self.0[word] & bit == 0;
-        self.0[word] |= bit;
-        is_new
-    }
-
-    fn remove(&mut self, number: usize) {
-        if let Some(word) = self.0.get_mut(number / 64) {
-            *word &= !(1 << (number % 64));
-        }
-    }
-
-    fn contains(&self, number: usize) -> bool {
-        self.0.get(number / 64).is_some_and(|word| word >> (number % 64) & 1 == 1)
-    }
-}
-
-/// Which stacks to park.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Park {
     /// Those that were not used since the last scan.
@@ -174,7 +140,6 @@ impl Stacks {
         self.has_memory(number);
     }
 
-    /// Adds a slot without a stack to the ready ones.
     pub(super) fn vacate(&mut self, limit: usize) {
         self.idle.ready.push(limit);
     }
@@ -217,7 +182,6 @@ impl Stacks {
         self.taken().saturating_add(slots.saturating_mul(self.slots.usable()))
     }
 
-    /// Gives back the memory of vacant slots.
     pub(super) fn give_back_ready(&mut self) {
         let mut cold = Vec::new();
         self.idle.cool(0, &mut cold);
@@ -235,7 +199,6 @@ impl Stacks {
         }
     }
 
-    /// Whether at least `count` slots are ready.
     pub fn has_ready(&self, count: usize) -> bool {
         self.idle.ready.len() >= count
     }
@@ -299,7 +262,8 @@ impl Stacks {
             for seen in &seen {
                 let stack = self.block(seen.number as usize);
                 if !self.idle.is_busy.contains(seen.number as usize) {
-                    self.leave_inner_alone(stack);
+                    let inner = members(stack).filter(|inner| *inner != stack);
+                    inner.for_each(|inner| self.leave_alone(inner));
                 }
             }
             for seen in &mut seen {
@@ -317,22 +281,6 @@ impl Stacks {
             self.idle.seen = seen;
             while let Some(number) = self.idle.busy.pop() {
                 self.idle.is_busy.remove(number);
-            }
-        }
-    }
-
-    /// Makes the scan skip the stacks that are suspended inside of another.
-    ///
-    /// # Safety
-    ///
-    /// The block must be in the table, and its stack not run or wait.
-    unsafe fn leave_inner_alone(&mut self, outermost: *mut ControlBlock) {
-        // SAFETY: the caller's promise.
-        unsafe {
-            let mut stack = (*outermost).innermost;
-            while stack != outermost {
-                self.leave_alone(stack);
-                stack = (*stack).parent;
             }
         }
     }

@@ -12,7 +12,6 @@ use std::collections::TryReserveError;
 #[derive(Debug, Default)]
 pub(crate) struct MarkLists {
     lists: Vec<Vec<Mark>>,
-    /// The memory of all lists, in bytes.
     bytes: usize,
 }
 

@@ -1,10 +1,11 @@
 //! The stacks of a store: their control blocks and their memory, which can move.
 
 mod arena;
+mod block_set;
 pub(crate) mod bound;
 mod copy;
+mod group;
 pub(crate) mod growth;
-mod holding;
 mod idle;
 mod known_sites;
 mod leave_point;
@@ -25,6 +26,7 @@ mod table;
 pub(crate) use arena::RootStack;
 pub use arena::{Arena, ArenaOptions};
 pub(crate) use bound::Bound;
+pub(crate) use group::members;
 pub(crate) use growth::round_limit;
 pub(crate) use idle::Park;
 pub use leave_point::LeavePoint;

@@ -20,7 +20,6 @@ pub(crate) enum Note {
 pub(crate) struct Notes(Option<Vec<Note>>);
 
 impl Notes {
-    /// Turns recording on or off.
     pub fn enable(&mut self, enable: bool) {
         self.0 = enable.then(Vec::new);
     }

@@ -20,7 +20,6 @@ struct StackLimit {
 }
 
 impl StackLimits {
-    /// The limit of a block's stack in bytes.
     pub fn get(&self, number: usize) -> Option<usize> {
         let limit = self.0.get(&number)?;
         (!limit.is_over.load(Ordering::Relaxed)).then_some(limit.bytes)
@@ -41,7 +40,6 @@ impl StackLimits {
         Ok(())
     }
 
-    /// Makes room for one more limit.
     pub fn make_room(&mut self) -> Result<(), TryReserveError> {
         self.0.try_reserve(1)
     }
@@ -53,7 +51,6 @@ impl StackLimits {
         }
     }
 
-    /// Removes the limit of a stack that has ended.
     pub fn forget(&mut self, number: usize) {
         if !self.is_empty() {
             self.0.remove(&number);

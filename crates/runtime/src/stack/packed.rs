@@ -20,7 +20,6 @@ const SLABS_PER_CHUNK: usize = 256;
 const STEP: usize = 16;
 /// The largest piece that comes from a slab.
 const LARGEST: usize = 2048;
-/// The number of empty slabs that keep their memory.
 const READY_SLABS: usize = 4;
 
 #[derive(Debug, Default)]
@@ -33,7 +32,6 @@ pub(super) struct Packed {
     with_room: Vec<*mut Slab>,
     /// Pieces that are too large for slabs, by address.
     large: HashMap<NonNull<u8>, Vec<u128>>,
-    /// The total size of the pieces in use.
     bytes: usize,
     /// The bytes of slabs and of larger pieces that have memory.
     touched: usize,
@@ -47,9 +45,7 @@ unsafe impl Sync for Packed {}
 #[derive(Debug)]
 #[repr(C)]
 struct Slab {
-    /// The size of its pieces.
     size: usize,
-    /// The number of pieces in use.
     in_use: usize,
     /// The first of the pieces that were freed.
     free: *mut FreePiece,
@@ -69,7 +65,6 @@ struct FreePiece {
     next: *mut FreePiece,
 }
 
-/// The offset of the first piece of a slab.
 const FIRST: usize = size_of::<Slab>().next_multiple_of(STEP);
 
 const _: () = assert!(size_of::<FreePiece>() <= STEP);
@@ -94,12 +89,10 @@ impl Packed {
         self.touched
     }
 
-    /// The address space of the slabs, in bytes.
     pub fn reserved(&self) -> usize {
         self.chunks.iter().map(Map::len).sum()
     }
 
-    /// The memory of the slabs, in bytes.
     pub fn committed(&self) -> usize {
         self.chunks.iter().map(Map::committed).sum()
     }

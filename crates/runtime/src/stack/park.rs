@@ -35,7 +35,6 @@ pub(crate) fn parked_sp() -> usize {
 pub(super) struct PackedHead {
     /// The stack pointer when the frames were packed.
     pub sp: usize,
-    /// The size of the frames in bytes.
     len: u32,
     /// The distance from `top` to the highest address of the stack.
     above: u32,
@@ -52,12 +51,10 @@ impl PackedHead {
         stack.high as *const PackedHead
     }
 
-    /// See [`LeftAt::depth`](super::left::LeftAt::depth).
     pub fn depth(&self, stack: &ControlBlock) -> usize {
         self.above as usize + stack.top - self.sp
     }
 
-    /// The size of the header and the frames.
     pub fn size(&self) -> usize {
         size_of::<PackedHead>() + self.len as usize
     }

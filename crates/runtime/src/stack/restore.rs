@@ -21,7 +21,6 @@ impl Stacks {
         Some(Region::new(table.addresses(), first..first + self.len() * size_of::<ControlBlock>()))
     }
 
-    /// Makes `count` blocks without stacks.
     pub fn restore_blocks(&mut self, count: usize) -> Result<()> {
         debug_assert_eq!(self.len(), 0, "the store is new");
         for _ in 0..count {
@@ -118,7 +117,6 @@ impl Stacks {
         self.check_room()
     }
 
-    /// Fails if stacks exceed their limit.
     fn check_room(&self) -> Result<()> {
         match self.taken() > self.options.memory {
             true => Err(no_room(NoRoom::Sum(self.options.memory))),

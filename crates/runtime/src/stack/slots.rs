@@ -20,9 +20,7 @@ pub(super) struct Slots {
     chunks: Vec<Map>,
     /// The address of the newest chunk.
     newest: usize,
-    /// The number of its slots in use.
     used: usize,
-    /// The size of a slot with its guard.
     size: usize,
     /// Closed slots, the oldest first, with the offset of the inaccessible part.
     closed: VecDeque<(usize, usize)>,
@@ -113,7 +111,6 @@ impl Slots {
         self.size - GUARD
     }
 
-    /// The size of a chunk.
     pub fn chunk(&self) -> usize {
         SLOTS_PER_CHUNK * self.size
     }
@@ -123,7 +120,6 @@ impl Slots {
         limit + self.usable()
     }
 
-    /// The number of slots, used or closed.
     pub fn count(&self) -> usize {
         let chunks = self.chunks.len();
         (chunks * SLOTS_PER_CHUNK + self.used).saturating_sub(SLOTS_PER_CHUNK)
@@ -133,12 +129,10 @@ impl Slots {
         self.closed.len()
     }
 
-    /// The address space of the slots.
     pub fn reserved(&self) -> usize {
         self.chunks.iter().map(Map::len).sum()
     }
 
-    /// The memory of the slots.
     pub fn committed(&self) -> usize {
         self.chunks.iter().map(Map::committed).sum()
     }

@@ -13,8 +13,9 @@
 
 use super::NotCopied;
 use super::arena::RootStack;
+use super::block_set::BlockSet;
+use super::group::members;
 use super::growth::{Grown, NoRoom};
-use super::holding::Holding;
 use super::idle::Idle;
 use super::known_sites::KnownSites;
 use super::marks::MarkLists;
@@ -93,13 +94,10 @@ pub(crate) struct Stacks {
     is_table_short: bool,
     /// The number of blocks ever used, including block 0.
     count: usize,
-    /// The number of blocks that are roots.
     pub(super) roots: usize,
     pub(super) slots: Slots,
     pub(super) grown: Grown,
-    /// The number of times that a stack has grown.
     pub growths: u64,
-    /// The size limits of single stacks.
     pub limits: StackLimits,
     pub known_sites: KnownSites,
     /// Why the last copy failed, until it is reported.
@@ -107,9 +105,7 @@ pub(crate) struct Stacks {
     /// Whether grown stacks may shrink.
     pub(super) shrink_due: bool,
     pub(super) packed: Packed,
-    /// The number of parked stacks.
     pub parked: usize,
-    /// The number of times a stack was parked.
     pub parkings: u64,
     pub(super) idle: Idle,
     /// The last known maximum of stacks in use at the same time.
@@ -118,11 +114,10 @@ pub(crate) struct Stacks {
     made_since_trim: usize,
     /// The number of stacks and retired blocks from which on a collection comes before new stacks.
     threshold: usize,
-    /// The stacks that the host owns.
-    pub held: Holding,
+    /// The suspended and new stacks that the host owns, each the outermost of its group.
+    pub host_owned: BlockSet,
     pub notes: Notes,
     pub marks: MarkLists,
-    /// The serial number of the newest mark.
     pub newest_mark: u64,
     /// Blocks whose generations are used up. A collection has yet to show that no reference to them
     /// is left.
@@ -144,7 +139,6 @@ pub(crate) struct Reached {
     pub is_kept: bool,
 }
 
-/// The result of a sweep.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Swept {
     pub in_use: usize,
@@ -184,7 +178,7 @@ impl Stacks {
             peak: 0,
             made_since_trim: 0,
             threshold: FIRST_THRESHOLD,
-            held: Holding::default(),
+            host_owned: BlockSet::default(),
             notes: Notes::default(),
             marks: MarkLists::default(),
             newest_mark: 0,
@@ -214,7 +208,6 @@ impl Stacks {
         self.without_roots() - self.retired.len() - self.spare.len()
     }
 
-    /// The number of blocks that are not roots.
     pub fn without_roots(&self) -> usize {
         self.len() - self.roots
     }
@@ -365,12 +358,10 @@ impl Stacks {
         }
     }
 
-    /// The blocks that have no stack.
     pub fn vacant(&self) -> impl Iterator<Item = usize> {
         self.retired.iter().chain(&self.spare).copied()
     }
 
-    /// The length of a list of free stacks.
     pub fn count_free(&self, mut list: *mut ControlBlock) -> usize {
         let mut count = 0;
         // SAFETY: the list of free stacks ends in null.
@@ -437,7 +428,7 @@ impl Stacks {
 
     fn make_room_in_lists(&mut self, count: usize) -> Result<(), TryReserveError> {
         self.idle.make_room_for_blocks(count)?;
-        self.held.make_room_for_blocks(count)?;
+        self.host_owned.make_room(count)?;
         self.spare.try_reserve(count.saturating_sub(self.spare.len()))?;
         self.retired.try_reserve(count.saturating_sub(self.retired.len()))
     }
@@ -575,11 +566,8 @@ impl Stacks {
                 if (*base).purpose != Purpose::FirstClass || reached[number].is_live {
                     continue;
                 }
-                let mut stack = (*base).innermost;
-                while stack != base {
-                    let number = self.number(stack);
-                    reached[number].is_kept = false;
-                    stack = (*stack).parent;
+                for stack in members(base).filter(|stack| *stack != base) {
+                    reached[self.number(stack)].is_kept = false;
                 }
             }
         }

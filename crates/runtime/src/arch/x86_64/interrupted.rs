@@ -114,7 +114,6 @@ impl Interrupted<'_> {
         }
     }
 
-    /// Adjusts [`saved_fp`](Self::saved_fp).
     pub fn move_saved_fp(&mut self, distance: usize) {
         self.add(libc::REG_R11, distance);
     }

@@ -202,7 +202,6 @@ fn all_stubs() -> Vec<(usize, Rule)> {
     all
 }
 
-/// Unwind information for the stubs.
 pub(crate) fn frames_of_stubs(records: StoreRecords) -> Vec<u8> {
     let mut table = FrameTable::default();
     let cie = table.add_cie(entry(true));

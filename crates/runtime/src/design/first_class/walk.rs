@@ -151,7 +151,6 @@ impl Store {
         unsafe { self.stacks.marks_of(stack) }
     }
 
-    /// The walk with a number on the running stack.
     fn walk(&mut self, number: usize) -> Result<&mut Walk, TrapCode> {
         let running = self.context().stack;
         match self.marks_of(running).get_mut(number).map(|mark| &mut mark.kind) {

@@ -7,6 +7,5 @@ mod new_stack;
 mod owned;
 mod reference;
 mod release;
-mod released;
 
 pub(crate) use reference::invalid_stack;

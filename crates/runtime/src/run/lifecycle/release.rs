@@ -1,10 +1,12 @@
-//! Frees stacks after a trap, after an exception, or when they are given up.
+//! Frees stacks: after a trap or an exception, and when their owners give them up.
 
 use super::owned::OwnedList;
 use crate::stack::Mutation;
 use crate::store::Store;
 use ropewalk_abi::ControlBlock;
-use ropewalk_abi::stack::{NEXT_GENERATION, Purpose, StackKind};
+use ropewalk_abi::stack::{NEXT_GENERATION, Purpose, StackKind, block_number};
+use std::ptr;
+use std::sync::atomic::Ordering;
 
 impl Store {
     /// Frees the running stack and its parents up to another, which then runs.
@@ -98,7 +100,7 @@ impl Store {
     /// It must be suspended, so that it has no parent.
     pub(crate) unsafe fn release_suspended(&mut self, block: *mut ControlBlock) {
         // SAFETY: the caller's promise.
-        unsafe { self.release_chain((*block).innermost, std::ptr::null_mut()) };
+        unsafe { self.release_chain((*block).innermost, ptr::null_mut()) };
     }
 
     /// Frees the stacks of the newest activation, which has not returned: the running stack with
@@ -158,6 +160,38 @@ impl Store {
                 let root = self.running.roots.remove(number);
                 self.stacks.retire_root(&root);
             }
+        }
+    }
+
+    /// Frees continuations whose owners were dropped while the store was not accessible.
+    #[inline]
+    pub fn free_released(&mut self) {
+        if self.running.released.any.load(Ordering::Acquire) {
+            self.free_all_released();
+        }
+    }
+
+    #[cold]
+    fn free_all_released(&mut self) {
+        let mut references =
+            self.running.released.references.lock().expect("no panic while it is locked");
+        let all = std::mem::take(&mut *references);
+        self.running.released.any.store(false, Ordering::Relaxed);
+        drop(references);
+        all.into_iter().for_each(|reference| self.free_held(reference));
+    }
+
+    /// Frees a continuation that the host owns.
+    pub fn free_held(&mut self, reference: u64) {
+        let Some(block) = self.stacks.valid(reference) else { return };
+        if self.is_poisoned() || !self.stacks.host_owned.remove(block_number(reference)) {
+            return;
+        }
+        // The host was the only owner, so the next computation on the stack can use the reference.
+        // SAFETY: what the host held is suspended or new, up to this block.
+        unsafe {
+            (*block).parent = ptr::null_mut();
+            self.release_suspended(block);
         }
     }
 }

@@ -518,7 +518,7 @@ impl Reader<'_> {
             Named::Instance(_) => return Err(damaged("an instance is not there").into()),
             Named::Continuation(reference, _) | Named::Stack(reference, _)
                 if self.store.stacks.valid(reference).is_none()
-                    || !self.store.stacks.held.has(block_number(reference)) =>
+                    || !self.store.stacks.host_owned.contains(block_number(reference)) =>
             {
                 return Err(damaged("what has a name is not there").into());
             }

@@ -156,7 +156,7 @@ impl Reader<'_> {
             _ => self.place(number, block, &bytes, linked)?,
         }
         if image.is_held {
-            self.store.stacks.held.hold(number);
+            self.store.stacks.host_owned.insert(number);
         }
         self.marks(number, &image.marks)
     }
