@@ -3,7 +3,7 @@
 use super::{CHECKED_TABLE, TABLE, call_again};
 use crate::arch::calls::RuntimeCalls;
 use crate::observe::trace;
-use crate::run::lifecycle::bound::deliver_checked;
+use crate::run::lifecycle::bind::deliver_checked;
 use crate::run::{grow, interrupt, parking};
 use crate::store::entry_points::EntryPoints;
 use crate::store::{Store, StoreOptions, move_stack_of};

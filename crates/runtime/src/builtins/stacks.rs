@@ -3,7 +3,7 @@
 use super::{Calling, Pair, Result, stack_kind};
 use crate::run::lifecycle;
 use crate::stack::Park;
-use crate::stack::mark::MarkKind;
+use crate::stack::walk_mark::MarkKind;
 use crate::store::running::Ending;
 use ropewalk_abi::builtin::{LEAVE_FREED, Outcome};
 use ropewalk_abi::stack::StackKind;

@@ -21,7 +21,7 @@ use crate::arch::stubs;
 use crate::host::switch::continue_from;
 use crate::report::backtrace::Backtrace;
 use crate::run::activation::{Stop, activate, activate_on};
-use crate::stack::{LeftAt, round_limit};
+use crate::stack::{SavedPosition, round_limit};
 use crate::store::Store;
 use crate::store::pending::ActivationNumber;
 use crate::store::running::{Ending, NOBODY, Poller, State};
@@ -564,7 +564,7 @@ impl Store {
     /// The bytes in use on the stacks of a continuation that the host owns.
     pub fn held_bytes(&self, reference: u64) -> usize {
         // SAFETY: stacks that the host owns are suspended or new.
-        self.held_stacks(reference).map(|stack| unsafe { LeftAt::depth(stack) }).sum()
+        self.held_stacks(reference).map(|stack| unsafe { SavedPosition::depth(stack) }).sum()
     }
 
     /// The backtrace of a continuation that the host owns.

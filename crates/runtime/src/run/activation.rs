@@ -12,7 +12,7 @@ use crate::report::stack_list::StackList;
 use crate::report::trap::Trap;
 use crate::report::violation::Violation;
 use crate::run::signal;
-use crate::stack::{LeavePoint, Park};
+use crate::stack::{Park, TopFrame};
 use crate::store::Store;
 use crate::store::pending::ActivationNumber;
 use crate::store::running::{Activation, Departure, Ending, NOBODY, Poller, State};
@@ -231,17 +231,17 @@ unsafe fn activate_in<const OUTERMOST: bool>(
         inner.after_activation()?;
         return Ok(word);
     }
-    Err(Leaving { store: inner, activation: &activation }.end_otherwise())
+    Err(EndingActivation { store: inner, activation: &activation }.end_otherwise())
 }
 
 /// An activation that has left WebAssembly, until the store is as before it. If this is dropped
 /// early, the engine has panicked, and the store is poisoned.
-struct Leaving<'a> {
+struct EndingActivation<'a> {
     store: &'a mut Store,
     activation: &'a Activation,
 }
 
-impl Leaving<'_> {
+impl EndingActivation<'_> {
     /// Makes the outer activation the newest again. If the computation was lost, frees the
     /// first-class stacks that its frames owned. A panic of the embedder continues, unless the
     /// computation is suspended.
@@ -286,7 +286,7 @@ impl Leaving<'_> {
     }
 }
 
-impl Drop for Leaving<'_> {
+impl Drop for EndingActivation<'_> {
     fn drop(&mut self) {
         self.store.poison();
         self.restore();
@@ -348,7 +348,7 @@ fn trapped(
     store: &mut Store,
     code: TrapCode,
     detail: Option<String>,
-    fault: Option<&LeavePoint>,
+    fault: Option<&TopFrame>,
 ) -> Trap {
     store.keep_stacks(fault);
     store.trace_trap(code.message(), fault);
@@ -356,13 +356,13 @@ fn trapped(
     Trap::new(code, detail.or_else(|| detail_of(store, code)), backtrace)
 }
 
-fn backtrace_of(store: &Store, fault: Option<&LeavePoint>) -> Backtrace {
+fn backtrace_of(store: &Store, fault: Option<&TopFrame>) -> Backtrace {
     // SAFETY: it has left at the fault, or in a host call. The stub that called the host has saved
     // its position in the block of the running stack, which is alive.
     unsafe {
         match fault {
             Some(fault) => Backtrace::capture(store, fault),
-            None => Backtrace::capture(store, &LeavePoint::in_host_call(&*store.context().stack)),
+            None => Backtrace::capture(store, &TopFrame::in_host_call(&*store.context().stack)),
         }
     }
 }
@@ -386,7 +386,7 @@ impl Store {
 
     /// Lists the stacks of an activation that has failed, perhaps at a fault. There may be no list
     /// if a builtin has failed halfway, or memory is short.
-    fn keep_stacks(&mut self, fault: Option<&LeavePoint>) {
+    fn keep_stacks(&mut self, fault: Option<&TopFrame>) {
         if self.observers.keeps_stacks > 0 {
             self.observers.kept_stacks = self.list_failed(self.observers.keeps_stacks, fault);
         }
@@ -396,9 +396,9 @@ impl Store {
 /// The detail of a trap: why there is no stack, room, copy or memory.
 fn detail_of(store: &mut Store, code: TrapCode) -> Option<String> {
     let (no_room, no_memory) = (store.stacks.take_refusal(), store.heap.refusal.take());
-    let not_copied = store.stacks.not_copied.take();
+    let copy_refusal = store.stacks.copy_refusal.take();
     match code {
-        TrapCode::NotCopied => Some(not_copied?.to_string()),
+        TrapCode::NotCopied => Some(copy_refusal?.to_string()),
         TrapCode::CallStackExhausted | TrapCode::TooManyStacks => Some(no_room?.to_string()),
         TrapCode::OutOfMemory => Some(no_memory?.to_string()),
         _ => None,

@@ -6,7 +6,7 @@
 
 use crate::heap::Object;
 use crate::inspect::frames::Frames;
-use crate::stack::{LeftAt, Reached, Swept, members};
+use crate::stack::{ReachedStack, SavedPosition, SweepCounts, members};
 use crate::store::Store;
 use crate::vm::const_value::ConstValue;
 use ropewalk_abi::heap::is_object;
@@ -25,7 +25,7 @@ pub(super) struct Lists {
     /// The roots of activations that have not ended.
     roots: Vec<*mut ControlBlock>,
     /// The findings about each stack, by block.
-    stacks: Vec<Reached>,
+    stacks: Vec<ReachedStack>,
     /// The stacks that are or were in `pending`, by block.
     was_pending: Vec<bool>,
     /// Valid references to stacks whose frames were not visited yet, at most one for each stack.
@@ -41,7 +41,7 @@ impl Lists {
         let mut roots = with_room(store.roots_in_use().count())?;
         roots.extend(store.roots_in_use());
         let mut stacks = with_room(count)?;
-        stacks.resize(count, Reached::default());
+        stacks.resize(count, ReachedStack::default());
         let mut was_pending = with_room(count)?;
         was_pending.resize(count, false);
         Ok(Lists { running, roots, stacks, was_pending, pending: with_room(count)? })
@@ -106,7 +106,7 @@ struct Copier {
     blocks: *const ControlBlock,
     /// The addresses of objects, if frames also list functions.
     objects: Option<Range<u64>>,
-    stacks: Vec<Reached>,
+    stacks: Vec<ReachedStack>,
     was_pending: Vec<bool>,
     pending: Vec<u64>,
     /// In a stress mode, checks each reference.
@@ -291,7 +291,7 @@ impl Store {
         let ty = self.options.types.get(unsafe { (*function.ty).id });
         let ty = ty.ty().composite.as_func().expect("functions have function types");
         // SAFETY: a new stack is not running.
-        let left = unsafe { LeftAt::of(stack) };
+        let left = unsafe { SavedPosition::of(stack) };
         let count = (stack.top.wrapping_add(left.distance) - left.sp) / size_of::<RawVal>();
         let params = match stack.purpose {
             Purpose::Task => &ty.params()[ty.params().len() - count..],
@@ -335,12 +335,12 @@ impl Store {
         marks.iter_mut().for_each(|mark| mark.visit(|reference| copier.forward(reference)));
     }
 
-    fn sweep_stacks(&mut self, reached: Vec<Reached>, roots: &[*mut ControlBlock]) {
+    fn sweep_stacks(&mut self, reached: Vec<ReachedStack>, roots: &[*mut ControlBlock]) {
         let mut free = self.context().free_stacks;
         let no_parent = self.no_parent();
         let has_first_class = self.objects.has_stackrefs;
         let swept = self.stacks.sweep(reached, no_parent, roots, has_first_class, &mut free);
-        let Swept { in_use, freed } = swept;
+        let SweepCounts { in_use, freed } = swept;
         self.context_mut().free_stacks = free;
         self.park_after_collection();
         // A program that has freed this many stacks between two collections will need as many

@@ -13,18 +13,18 @@ use std::fmt::{self, Write};
 pub(crate) fn abort(store: &Store, fault: &Fault) -> ! {
     let mut text = Text { bytes: [0; 1024], len: 0 };
     // Text that does not fit is cut.
-    let _ = write!(text, "{}", Complaint { store, fault });
+    let _ = write!(text, "{}", FaultReport { store, fault });
     text.write_to_standard_error();
     // SAFETY: aborting is always allowed.
     unsafe { libc::abort() }
 }
 
-struct Complaint<'a> {
+struct FaultReport<'a> {
     store: &'a Store,
     fault: &'a Fault,
 }
 
-impl fmt::Display for Complaint<'_> {
+impl fmt::Display for FaultReport<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Fault { signal, code, address, exception, pc, sp, .. } = *self.fault;
         let name = match signal {
@@ -100,13 +100,14 @@ impl Write for Text {
 
 impl Text {
     fn write_to_standard_error(&self) {
-        let mut rest = &self.bytes[..self.len];
-        while !rest.is_empty() {
+        let mut remaining = &self.bytes[..self.len];
+        while !remaining.is_empty() {
             // SAFETY: the bytes are initialized.
-            let written =
-                unsafe { libc::write(libc::STDERR_FILENO, rest.as_ptr().cast(), rest.len()) };
+            let written = unsafe {
+                libc::write(libc::STDERR_FILENO, remaining.as_ptr().cast(), remaining.len())
+            };
             match usize::try_from(written) {
-                Ok(written) if written > 0 => rest = &rest[written..],
+                Ok(written) if written > 0 => remaining = &remaining[written..],
                 _ => return,
             }
         }

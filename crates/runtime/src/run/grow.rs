@@ -20,7 +20,7 @@
 use crate::arch::fault::Fault;
 use crate::arch::interrupted::{Interrupted, Saved};
 use crate::run::fault;
-use crate::stack::{self, LeavePoint};
+use crate::stack::{self, TopFrame};
 use crate::store::Store;
 use crate::store::running::Ending;
 use ropewalk_abi::builtin::{END, GO_ON};
@@ -41,7 +41,7 @@ pub(crate) unsafe extern "C" fn make_room(context: *mut StoreContext, saved: *mu
         None => {
             // SAFETY: the running stack's block is alive.
             let fp = first_link(unsafe { &*store.context().stack }, &thread);
-            let left = LeavePoint { pc: fault.pc, fp, sp: fault.sp, distance: 0, at_fault: true };
+            let left = TopFrame { pc: fault.pc, fp, sp: fault.sp, distance: 0, at_fault: true };
             Ending::Fault(TrapCode::CallStackExhausted, left)
         }
     };
@@ -54,7 +54,7 @@ pub(crate) unsafe extern "C" fn make_room(context: *mut StoreContext, saved: *mu
 fn has_grown(store: &mut Store, thread: &mut Interrupted<'_>, fault: &Fault) -> bool {
     // SAFETY: the running stack's block is alive.
     let block = unsafe { &mut *store.context().stack };
-    let Some(pointers) = Pointers::find(store, block, thread, fault) else { return false };
+    let Some(pointers) = StackPointers::find(store, block, thread, fault) else { return false };
     let lowest = fault.address.min(fault.sp);
     // The frames begin where memory is accessible.
     (block.sp, block.fp) = (fault.sp.max(block.limit), pointers.first_link);
@@ -75,7 +75,7 @@ fn has_grown(store: &mut Store, thread: &mut Interrupted<'_>, fault: &Fault) -> 
 }
 
 /// The registers of an interrupted thread that point into its stack.
-struct Pointers {
+struct StackPointers {
     /// The beginning of the chain of frames.
     first_link: usize,
     /// Whether it is in the register for the link of a tail call.
@@ -84,14 +84,14 @@ struct Pointers {
     probe: Option<u8>,
 }
 
-impl Pointers {
+impl StackPointers {
     /// Returns `None` if the registers are not as expected.
     fn find(
         store: &Store,
         block: &ControlBlock,
         thread: &Interrupted<'_>,
         fault: &Fault,
-    ) -> Option<Pointers> {
+    ) -> Option<StackPointers> {
         let is_on_it = stack::contains(block, fault.sp);
         let first_link = first_link(block, thread);
         let is_linked = first_link == 0 || (block.limit..block.high).contains(&first_link);
@@ -100,7 +100,7 @@ impl Pointers {
             _ => None,
         };
         let has_saved_link = thread.fp() != 0 && thread.fp() < block.limit;
-        (is_on_it && is_linked).then_some(Pointers { first_link, has_saved_link, probe })
+        (is_on_it && is_linked).then_some(StackPointers { first_link, has_saved_link, probe })
     }
 }
 

@@ -4,7 +4,7 @@
 //! Stacks are parked before the store gets more slots than it needs, at collections, and at the
 //! host's request.
 
-use crate::stack::{LeftAt, Park, members};
+use crate::stack::{Park, SavedPosition, members};
 use crate::store::Store;
 use crate::store::running::Ending;
 use ropewalk_abi::{ControlBlock, StoreContext, TrapCode};
@@ -78,7 +78,7 @@ impl Store {
             return false;
         }
         // SAFETY: the caller's promise.
-        let left = unsafe { LeftAt::of(stack) };
+        let left = unsafe { SavedPosition::of(stack) };
         if stack.fp == 0 {
             return stack.sp == stack.top;
         }
@@ -101,7 +101,7 @@ impl Store {
     }
 
     fn is_plain_site(&mut self, pc: usize) -> bool {
-        if let Some(is_plain) = self.stacks.known_sites.get(pc) {
+        if let Some(is_plain) = self.stacks.call_sites.get(pc) {
             return is_plain;
         }
         // A call can be the last instruction of the code.
@@ -112,7 +112,7 @@ impl Store {
         let is_plain = site.is_none_or(|(tables, site)| {
             tables.references_of(site).is_empty() && tables.owned_of(site).is_empty()
         });
-        self.stacks.known_sites.set(pc, is_plain);
+        self.stacks.call_sites.set(pc, is_plain);
         is_plain
     }
 

@@ -154,7 +154,7 @@ impl Store {
     }
 
     /// Makes the root of a waiting activation the one for the next activation.
-    fn take_activation_back(&mut self, number: usize) -> TakenBack {
+    fn take_waiting_activation(&mut self, number: usize) -> ResumedActivation {
         let WaitingActivation { root, stack, base, .. } =
             self.running.waiting[number].take().expect("it waits");
         self.running.free_numbers.push(number);
@@ -172,7 +172,7 @@ impl Store {
         if self.warm_roots() > WARM_ROOTS + self.count_pending() {
             self.cool_roots();
         }
-        TakenBack { root: block, stack, base }
+        ResumedActivation { root: block, stack, base }
     }
 
     /// Limits the number of idle roots that are ready.
@@ -214,7 +214,7 @@ impl Store {
 }
 
 /// The state of an activation that is resumed.
-struct TakenBack {
+struct ResumedActivation {
     root: *mut ControlBlock,
     stack: *mut ControlBlock,
     base: *mut ControlBlock,
@@ -241,7 +241,7 @@ pub unsafe fn resume_activation(
         unsafe { give_up(store, number, call.scope()) };
         return Err(Stop::Failed(Trap::from_code(TrapCode::CallStackExhausted).into()));
     }
-    let TakenBack { root, stack, base } = inner.take_activation_back(number);
+    let ResumedActivation { root, stack, base } = inner.take_waiting_activation(number);
     if inner.running.state != State::Plain {
         inner.trace_enter(root);
     }
@@ -299,7 +299,7 @@ unsafe fn give_up(mut store: NonNull<Store>, number: usize, scope: Scope) {
     if let Some(begin) = scope.begin() {
         inner.close_scope(begin);
     }
-    let TakenBack { root, stack, base } = inner.take_activation_back(number);
+    let ResumedActivation { root, stack, base } = inner.take_waiting_activation(number);
     inner.trace_enter(root);
     // SAFETY: nothing runs.
     let given_up = unsafe {

@@ -19,7 +19,7 @@ use crate::os::mapping::{Map, PAGE};
 use crate::run::fatal;
 use crate::run::fault::{self, Verdict};
 use crate::run::grow;
-use crate::stack::LeavePoint;
+use crate::stack::TopFrame;
 use crate::store::Store;
 use crate::store::running::Ending;
 use libc::{c_int, c_void, siginfo_t, ucontext_t};
@@ -177,7 +177,7 @@ unsafe fn become_trap(signal: c_int, info: &siginfo_t, context: &mut ucontext_t)
         Verdict::Trap(code) => {
             // SAFETY: the running stack's block is alive.
             let fp = grow::first_link(unsafe { &*(*running).stack }, &thread);
-            let left = LeavePoint { pc: fault.pc, fp, sp: fault.sp, distance: 0, at_fault: true };
+            let left = TopFrame { pc: fault.pc, fp, sp: fault.sp, distance: 0, at_fault: true };
             Ending::Fault(code, left)
         }
         Verdict::NoCode(code) => Ending::NoCode(code, fault.address),

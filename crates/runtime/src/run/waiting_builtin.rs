@@ -32,16 +32,16 @@ impl BuiltinCall {
 
 /// The operands that can change while a builtin waits: references can move, and others use the
 /// transfer area.
-struct Kept {
+struct SavedOperands {
     /// The first value of the transfer area.
     transferred: RawVal,
     reference: Option<OwnedRoot>,
 }
 
 /// A builtin that is called again when the limiter has decided.
-struct Again {
+struct WaitingBuiltin {
     call: BuiltinCall,
-    kept: Kept,
+    saved: SavedOperands,
     question: Question,
     answers: Answers,
     /// The limiter's error, if it failed.
@@ -49,9 +49,9 @@ struct Again {
 }
 
 // SAFETY: the instance is only used together with its store, with which this is sent.
-unsafe impl Send for Again {}
+unsafe impl Send for WaitingBuiltin {}
 
-impl HostFuture for Again {
+impl HostFuture for WaitingBuiltin {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
         self.question.poll(context).map(|answer| match answer {
             Ok(answer) => self.answers.add(self.question.growth, answer),
@@ -60,11 +60,11 @@ impl HostFuture for Again {
     }
 
     fn finish(self, store: &mut Store) -> Outcome {
-        let Again { call, kept, answers, failure, .. } = self;
+        let WaitingBuiltin { call, saved, answers, failure, .. } = self;
         if let Some(error) = failure {
             return store.end_with(Ending::Error(error));
         }
-        let words = store.put_operands_back(&call, kept);
+        let words = store.restore_operands(&call, saved);
         store.expect_answers(answers);
         // SAFETY: generated code has called the builtin with these operands, and is not running.
         let outcome =
@@ -104,19 +104,20 @@ impl Store {
         }
         self.heap.refusal = None;
         self.stacks.take_refusal();
-        let kept = self.keep_operands(&call);
-        let rest = kept
-            .and_then(|kept| try_box(Again { call, kept, question, answers, failure: None }).ok());
-        let Some(rest) = rest else {
+        let saved = self.save_operands(&call);
+        let waiting = saved.and_then(|saved| {
+            try_box(WaitingBuiltin { call, saved, question, answers, failure: None }).ok()
+        });
+        let Some(waiting) = waiting else {
             return Some(self.end_with(TrapCode::OutOfMemory));
         };
-        let rest = AnyHostFuture::new(rest);
+        let waiting = AnyHostFuture::new(waiting);
         let left = LeftCall { results: 1, array: 0 };
-        Some(self.wait(PendingCall::polled(rest, Scope::NONE), AwaitedCall::Unknown, left))
+        Some(self.wait(PendingCall::polled(waiting, Scope::NONE), AwaitedCall::Unknown, left))
     }
 
     /// Saves the operands. Returns `None` if there is no memory.
-    fn keep_operands(&mut self, call: &BuiltinCall) -> Option<Kept> {
+    fn save_operands(&mut self, call: &BuiltinCall) -> Option<SavedOperands> {
         let transferred = self.transferred(0);
         let reference = match call.builtin {
             Builtin::table_grow => {
@@ -136,12 +137,12 @@ impl Store {
             Some(word) => Some(self.heap.roots.own(word)?),
             None => None,
         };
-        Some(Kept { transferred, reference })
+        Some(SavedOperands { transferred, reference })
     }
 
     /// Restores the saved operands. Returns the current ones.
-    fn put_operands_back(&mut self, call: &BuiltinCall, kept: Kept) -> [u64; 4] {
-        let Kept { mut transferred, reference } = kept;
+    fn restore_operands(&mut self, call: &BuiltinCall, saved: SavedOperands) -> [u64; 4] {
+        let SavedOperands { mut transferred, reference } = saved;
         let mut words = call.words;
         if let Some(reference) = reference {
             match call.builtin {

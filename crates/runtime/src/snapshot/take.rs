@@ -18,7 +18,7 @@ use crate::os::dirty_pages::DirtyPages;
 use crate::os::dirty_pages::Region;
 use crate::report::backtrace::Backtrace;
 use crate::report::trap::Trap;
-use crate::stack::LeavePoint;
+use crate::stack::TopFrame;
 use crate::store::Store;
 use crate::store::pending::AwaitedCall;
 use crate::vm::instance::Instance;
@@ -171,7 +171,7 @@ fn caller_of_host(store: &Store, take: &Take<'_>) -> Option<String> {
     let newest = newest.filter(|_| take.running.is_none());
     let stack = newest.into_iter().chain(store.outer_stacks()).next()?;
     // SAFETY: the stack is in a call of the host.
-    let backtrace = unsafe { Backtrace::capture(store, &LeavePoint::in_host_call(stack)) };
+    let backtrace = unsafe { Backtrace::capture(store, &TopFrame::in_host_call(stack)) };
     Some(backtrace.frames().first()?.function_name()?.to_string())
 }
 

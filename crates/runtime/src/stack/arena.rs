@@ -47,11 +47,11 @@ const FEW_CALLS: usize = 16 << 10;
 #[derive(Debug)]
 pub struct Arena {
     options: ArenaOptions,
-    free: Mutex<Free>,
+    free: Mutex<FreeMemory>,
 }
 
 #[derive(Debug, Default)]
-struct Free {
+struct FreeMemory {
     roots: Vec<Map>,
     /// All blocks are blank.
     tables: Vec<Map>,
@@ -71,7 +71,7 @@ impl Arena {
         Arena { options: ArenaOptions { root_size, ..options }, free: Mutex::default() }
     }
 
-    fn free(&self) -> MutexGuard<'_, Free> {
+    fn free(&self) -> MutexGuard<'_, FreeMemory> {
         self.free.lock().expect("no panic while it is locked")
     }
 

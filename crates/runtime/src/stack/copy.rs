@@ -14,10 +14,10 @@
 //! [moved](super::relocate). The frames of a [parked](super::park) stack are copied from where they
 //! are packed.
 
-use super::left::LeftAt;
 use super::relocate::move_links;
+use super::saved_position::SavedPosition;
 use super::table::Stacks;
-use crate::stack::mark::Mark;
+use crate::stack::walk_mark::Mark;
 use ropewalk_abi::ControlBlock;
 use std::collections::TryReserveError;
 use std::ptr;
@@ -41,7 +41,7 @@ impl Contents {
     #[inline]
     unsafe fn of(stack: &ControlBlock) -> Contents {
         // SAFETY: the caller's promise.
-        let (left, depth) = unsafe { (LeftAt::of(stack), LeftAt::depth(stack)) };
+        let (left, depth) = unsafe { (SavedPosition::of(stack), SavedPosition::depth(stack)) };
         let sp = left.sp.wrapping_sub(left.distance);
         let below = stack.top - sp;
         Contents { from: left.sp, sp, len: below + size_of::<usize>(), above: depth - below }

@@ -25,7 +25,7 @@ use crate::embedder::Embedder;
 use crate::embedder::Undecided;
 use crate::os::limits::MachineLimit;
 use crate::os::mapping::{self, Map, PAGE};
-use crate::stack::notes::Note;
+use crate::stack::stack_events::StackEvent;
 use ropewalk_abi::stack::Purpose;
 use ropewalk_abi::{ControlBlock, TrapCode};
 use std::collections::{HashMap, TryReserveError};
@@ -280,7 +280,7 @@ impl Stacks {
         result.map_err(|_| NoRoom::Machine(wanted))?;
         self.growths += 1;
         self.shrink_due = true;
-        self.notes.add(Note::Grown(number, block.high - block.limit));
+        self.events.add(StackEvent::Grown(number, block.high - block.limit));
         Ok(())
     }
 

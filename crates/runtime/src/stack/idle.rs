@@ -29,8 +29,8 @@ const MOST_FOR_TURNS: usize = 32 << 10;
 #[derive(Debug)]
 pub(super) struct Idle {
     /// Every block with a slot, and some that had one.
-    seen: Vec<Seen>,
-    is_seen: BlockSet,
+    scanned: Vec<ScannedStack>,
+    is_scanned: BlockSet,
     /// The lowest addresses of vacant slots. The last one was used most recently.
     ready: Vec<usize>,
     /// Vacant slots whose memory was given back.
@@ -47,8 +47,8 @@ pub(super) struct Idle {
 impl Default for Idle {
     fn default() -> Self {
         Idle {
-            seen: Vec::new(),
-            is_seen: BlockSet::default(),
+            scanned: Vec::new(),
+            is_scanned: BlockSet::default(),
             ready: Vec::new(),
             cold: Vec::new(),
             allowance: FIRST_ALLOWANCE,
@@ -61,7 +61,7 @@ impl Default for Idle {
 
 /// A stack with a slot, as the last scan saw it.
 #[derive(Clone, Copy, Debug)]
-struct Seen {
+struct ScannedStack {
     number: u32,
     /// Its reference then, or zero if it got its slot after the scan.
     reference: u64,
@@ -77,8 +77,8 @@ pub(crate) enum Park {
 
 impl Idle {
     pub fn make_room_for_blocks(&mut self, count: usize) -> Result<(), TryReserveError> {
-        self.seen.try_reserve(count.saturating_sub(self.seen.len()))?;
-        self.is_seen.make_room(count)
+        self.scanned.try_reserve(count.saturating_sub(self.scanned.len()))?;
+        self.is_scanned.make_room(count)
     }
 
     fn make_room_for_slots(&mut self, count: usize) -> Result<(), TryReserveError> {
@@ -103,7 +103,7 @@ impl Idle {
 
     /// Whether a block is in the list of those with slots.
     pub fn knows(&self, number: usize) -> bool {
-        self.is_seen.contains(number)
+        self.is_scanned.contains(number)
     }
 }
 
@@ -130,8 +130,8 @@ impl Stacks {
 
     /// Adds a block that got a slot to the list.
     pub(super) fn has_memory(&mut self, number: usize) {
-        if self.idle.is_seen.insert(number) {
-            self.idle.seen.push(Seen { number: number as u32, reference: 0 });
+        if self.idle.is_scanned.insert(number) {
+            self.idle.scanned.push(ScannedStack { number: number as u32, reference: 0 });
         }
     }
 
@@ -229,11 +229,11 @@ impl Stacks {
     /// Makes room for a scan that skips this many stacks. Returns an empty list with room for the
     /// stacks to park.
     pub fn begin_look(&mut self, busy: usize) -> Result<Vec<*mut ControlBlock>, TryReserveError> {
-        let seen = self.idle.seen.len();
+        let scanned = self.idle.scanned.len();
         self.idle.is_busy.make_room(self.len() + 1)?;
-        self.idle.busy.try_reserve(seen + busy)?;
+        self.idle.busy.try_reserve(scanned + busy)?;
         let mut chosen = Vec::new();
-        chosen.try_reserve_exact(seen)?;
+        chosen.try_reserve_exact(scanned)?;
         Ok(chosen)
     }
 
@@ -247,38 +247,38 @@ impl Stacks {
 
     /// Appends the outermost stacks to park to the list, and ends the scan.
     pub fn choose_idle(&mut self, which: Park, chosen: &mut Vec<*mut ControlBlock>) {
-        let mut seen = std::mem::take(&mut self.idle.seen);
+        let mut scanned = std::mem::take(&mut self.idle.scanned);
         // SAFETY: blocks of the table are always initialized. The parents of the innermost
         // suspended stack lead to the outermost.
         unsafe {
-            seen.retain(|seen| {
-                let stack = self.block(seen.number as usize);
+            scanned.retain(|scanned| {
+                let stack = self.block(scanned.number as usize);
                 let has_slot = (*stack).limit != 0 && !(*stack).is_parked();
                 if !has_slot {
-                    self.idle.is_seen.remove(seen.number as usize);
+                    self.idle.is_scanned.remove(scanned.number as usize);
                 }
                 has_slot
             });
-            for seen in &seen {
-                let stack = self.block(seen.number as usize);
-                if !self.idle.is_busy.contains(seen.number as usize) {
+            for scanned in &scanned {
+                let stack = self.block(scanned.number as usize);
+                if !self.idle.is_busy.contains(scanned.number as usize) {
                     let inner = members(stack).filter(|inner| *inner != stack);
                     inner.for_each(|inner| self.leave_alone(inner));
                 }
             }
-            for seen in &mut seen {
-                let stack = self.block(seen.number as usize);
-                let is_busy = self.idle.is_busy.contains(seen.number as usize);
+            for scanned in &mut scanned {
+                let stack = self.block(scanned.number as usize);
+                let is_busy = self.idle.is_busy.contains(scanned.number as usize);
                 if is_busy || !can_be_parked(&*stack) {
                     continue;
                 }
-                let is_unused = seen.reference == (*stack).reference;
-                seen.reference = (*stack).reference;
+                let is_unused = scanned.reference == (*stack).reference;
+                scanned.reference = (*stack).reference;
                 if is_unused || which == Park::All {
                     chosen.push(stack);
                 }
             }
-            self.idle.seen = seen;
+            self.idle.scanned = scanned;
             while let Some(number) = self.idle.busy.pop() {
                 self.idle.is_busy.remove(number);
             }

@@ -8,17 +8,17 @@
 //!
 //! The frames are copied unchanged, from the stack pointer up to the first frame. Links between
 //! them still hold the old addresses, so code that walks the frames adds the distance
-//! ([`LeftAt`](super::left::LeftAt)).
+//! ([`SavedPosition`](super::saved_position::SavedPosition)).
 //!
 //! The stack pointer of every parked stack refers to one shared word, the address of the stub
 //! `unpark`. A switch to the stack therefore enters the stub without a check. The stub has the
 //! runtime [unpack](Stacks::unpark) the frames into a free slot, and continues the stack.
 
-use super::packed::piece_size;
+use super::frame_slabs::piece_size;
 use super::relocate::move_links;
 use super::table::Stacks;
 use crate::arch::stubs;
-use crate::stack::notes::Note;
+use crate::stack::stack_events::StackEvent;
 use ropewalk_abi::stack::{GROUPED, Purpose, block_number};
 use ropewalk_abi::{ControlBlock, PARKED, PARKED_PLAIN};
 use std::ptr::{self, NonNull};
@@ -137,7 +137,7 @@ impl Stacks {
         }
         self.parked += 1;
         self.parkings += 1;
-        self.notes.add(Note::Parked(block_number(stack.reference)));
+        self.events.add(StackEvent::Parked(block_number(stack.reference)));
         true
     }
 
@@ -171,7 +171,7 @@ impl Stacks {
             stack.is_grouped = 0;
         }
         self.give_up_piece(piece, head);
-        self.notes.add(Note::Unparked(block_number(stack.reference)));
+        self.events.add(StackEvent::Unparked(block_number(stack.reference)));
         self.has_unparked(block_number(stack.reference));
     }
 

@@ -23,11 +23,11 @@ use std::io;
 /// Memory that a stack was moved away from. It stays inaccessible until the next move, so that a
 /// stale address faults.
 #[derive(Debug, Default)]
-pub(crate) struct Quarantine(Option<Closed>);
+pub(crate) struct Quarantine(Option<ClosedMemory>);
 
 /// Memory whose pages from an offset on are inaccessible.
 #[derive(Debug)]
-struct Closed {
+struct ClosedMemory {
     memory: Map,
     from: usize,
 }
@@ -39,7 +39,7 @@ pub(crate) fn move_root(root: &mut RootStack, quarantine: &mut Quarantine) -> io
         unsafe { ((*root.block).high, (*root.block).limit, (*root.block).sp) };
     let len = GUARD + (old_high - limit);
     let place = match quarantine.0.take() {
-        Some(Closed { memory, from }) if memory.len() == len => {
+        Some(ClosedMemory { memory, from }) if memory.len() == len => {
             memory.open(from, len - from)?;
             Some(memory)
         }
@@ -57,7 +57,7 @@ pub(crate) fn move_root(root: &mut RootStack, quarantine: &mut Quarantine) -> io
     block.top = block.high;
     let from = GUARD + (sp - limit) / PAGE * PAGE;
     old.close(from, len - from)?;
-    quarantine.0 = Some(Closed { memory: old, from });
+    quarantine.0 = Some(ClosedMemory { memory: old, from });
     Ok(())
 }
 

@@ -7,7 +7,7 @@ use super::park::{PackedHead, parked_sp};
 use super::table::Stacks;
 use crate::os::dirty_pages::Region;
 use crate::os::mapping::Map;
-use crate::stack::mark::Mark;
+use crate::stack::walk_mark::Mark;
 use anyhow::Result;
 use ropewalk_abi::stack::{GROUPED, NEXT_GENERATION, Purpose};
 use ropewalk_abi::{ControlBlock, PARKED};

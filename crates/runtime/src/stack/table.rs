@@ -11,22 +11,22 @@
 //! A [parked](super::park) stack has no slot. When it is freed, its block becomes spare and keeps
 //! its generation.
 
-use super::NotCopied;
+use super::CopyRefusal;
 use super::arena::RootStack;
 use super::block_set::BlockSet;
+use super::call_site_cache::CallSiteCache;
+use super::frame_slabs::FrameSlabs;
 use super::group::members;
 use super::growth::{Grown, NoRoom};
 use super::idle::Idle;
-use super::known_sites::KnownSites;
-use super::marks::MarkLists;
+use super::mark_lists::MarkLists;
 use super::mutation::{Mutation, PutBack};
-use super::own_limits::StackLimits;
-use super::packed::Packed;
 use super::slots::Slots;
+use super::stack_limits::StackLimits;
 use crate::os::mapping::{Map, PAGE};
 use crate::os::memory_size::machine_memory;
-use crate::stack::mark::{Mark, MarkKind};
-use crate::stack::notes::{Note, Notes};
+use crate::stack::stack_events::{StackEvent, StackEvents};
+use crate::stack::walk_mark::{Mark, MarkKind};
 use ropewalk_abi::stack::{
     KIND_MASK, MAX_BLOCKS, NEXT_GENERATION, Purpose, block_number, first_reference,
 };
@@ -99,12 +99,12 @@ pub(crate) struct Stacks {
     pub(super) grown: Grown,
     pub growths: u64,
     pub limits: StackLimits,
-    pub known_sites: KnownSites,
+    pub call_sites: CallSiteCache,
     /// Why the last copy failed, until it is reported.
-    pub not_copied: Option<NotCopied>,
+    pub copy_refusal: Option<CopyRefusal>,
     /// Whether grown stacks may shrink.
     pub(super) shrink_due: bool,
-    pub(super) packed: Packed,
+    pub(super) packed: FrameSlabs,
     pub parked: usize,
     pub parkings: u64,
     pub(super) idle: Idle,
@@ -116,7 +116,7 @@ pub(crate) struct Stacks {
     threshold: usize,
     /// The suspended and new stacks that the host owns, each the outermost of its group.
     pub host_owned: BlockSet,
-    pub notes: Notes,
+    pub events: StackEvents,
     pub marks: MarkLists,
     pub newest_mark: u64,
     /// Blocks whose generations are used up. A collection has yet to show that no reference to them
@@ -129,7 +129,7 @@ pub(crate) struct Stacks {
 
 /// What a collection found out about a block.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Reached {
+pub(crate) struct ReachedStack {
     /// A reference names it, valid or not.
     pub is_named: bool,
     /// Its stack is running, or is suspended and can be continued.
@@ -140,7 +140,7 @@ pub(crate) struct Reached {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Swept {
+pub(crate) struct SweepCounts {
     pub in_use: usize,
     pub freed: usize,
 }
@@ -168,10 +168,10 @@ impl Stacks {
             grown: Grown::new(limit, fails_to_grow),
             growths: 0,
             limits: StackLimits::default(),
-            known_sites: KnownSites::default(),
-            not_copied: None,
+            call_sites: CallSiteCache::default(),
+            copy_refusal: None,
             shrink_due: false,
-            packed: Packed::default(),
+            packed: FrameSlabs::default(),
             parked: 0,
             parkings: 0,
             idle: Idle::default(),
@@ -179,7 +179,7 @@ impl Stacks {
             made_since_trim: 0,
             threshold: FIRST_THRESHOLD,
             host_owned: BlockSet::default(),
-            notes: Notes::default(),
+            events: StackEvents::default(),
             marks: MarkLists::default(),
             newest_mark: 0,
             retired: Vec::new(),
@@ -476,7 +476,7 @@ impl Stacks {
         }
         self.grown.hand_over(old, number);
         self.limits.hand_over(old, number);
-        self.notes.add(Note::Renewed { from: old, to: number });
+        self.events.add(StackEvent::Renewed { from: old, to: number });
         self.retired.push(old);
         // SAFETY: as above.
         if unsafe { !(*new).is_parked() && (*new).purpose != Purpose::Root } {
@@ -503,13 +503,13 @@ impl Stacks {
     /// that nothing names. The caller passes the roots, and whether first-class stacks may exist.
     pub fn sweep(
         &mut self,
-        mut reached: Vec<Reached>,
+        mut reached: Vec<ReachedStack>,
         no_parent: *mut ControlBlock,
         roots: &[*mut ControlBlock],
         has_first_class: bool,
         free: &mut *mut ControlBlock,
-    ) -> Swept {
-        let mut swept = Swept { in_use: 0, freed: 0 };
+    ) -> SweepCounts {
+        let mut swept = SweepCounts { in_use: 0, freed: 0 };
         if has_first_class {
             self.end_first_class(&mut reached);
         }
@@ -557,7 +557,7 @@ impl Stacks {
 
     /// Marks the tasks and fibers on first-class stacks that cannot be continued: they are freed
     /// too, even if named, and become moribund.
-    fn end_first_class(&self, reached: &mut [Reached]) {
+    fn end_first_class(&self, reached: &mut [ReachedStack]) {
         for number in 1..self.count {
             let base = self.block(number);
             // SAFETY: blocks of the table are always initialized, and a chain leads from the
@@ -581,7 +581,7 @@ impl Stacks {
 
     /// Handles roots that cannot be continued. Of the stacks suspended with them, only named tasks
     /// and fibers stay. They end with the activation.
-    fn prune_roots(&mut self, reached: &mut [Reached], roots: &[*mut ControlBlock]) {
+    fn prune_roots(&mut self, reached: &mut [ReachedStack], roots: &[*mut ControlBlock]) {
         for &root in roots {
             let number = self.number(root);
             // SAFETY: blocks of the table are always initialized, and a chain leads from the
@@ -621,7 +621,7 @@ impl Stacks {
         stack.become_free();
         self.marks.forget(number);
         self.limits.forget(number);
-        self.notes.add(Note::Freed(number));
+        self.events.add(StackEvent::Freed(number));
         if stack.is_parked() {
             self.drop_packed(stack);
             return self.put_block(stack);

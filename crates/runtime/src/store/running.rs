@@ -7,7 +7,7 @@ use super::stress::Stress;
 use crate::arch::stubs;
 use crate::heap::OwnedRoot;
 use crate::report::backtrace::Backtrace;
-use crate::stack::LeavePoint;
+use crate::stack::TopFrame;
 use crate::stack::{self, Quarantine, RootStack};
 use crate::vm::released::Released;
 use crate::vm::store_id::StoreId;
@@ -188,7 +188,7 @@ pub enum Ending {
     /// The same, and what more is known.
     DetailedTrap(TrapCode, String),
     /// An instruction faulted.
-    Fault(TrapCode, LeavePoint),
+    Fault(TrapCode, TopFrame),
     /// The code at an address was to be executed for the first time, and cannot be. The
     /// instruction before it may have left links between stacks half changed.
     NoCode(TrapCode, usize),

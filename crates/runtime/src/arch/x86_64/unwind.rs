@@ -211,21 +211,18 @@ pub(crate) fn frames_of_stubs(records: StoreRecords) -> Vec<u8> {
         let end = stubs.get(i + 1).map_or(end, |(next, _)| end.min(*next));
         let mut fde =
             FrameDescriptionEntry::new(Address::Constant(*start as u64), (end - start) as u32);
-        let rule_of: fn(StoreRecords, Answer) -> Expression = match rule {
+        let rule_of: fn(StoreRecords, Query) -> Expression = match rule {
             Rule::CalledHost => called_host,
             Rule::Begun => begun,
             Rule::None => continue,
         };
-        fde.add_instruction(
-            0,
-            CallFrameInstruction::CfaExpression(rule_of(records, Answer::Frame)),
-        );
+        fde.add_instruction(0, CallFrameInstruction::CfaExpression(rule_of(records, Query::Frame)));
         let registers: &[_] = match rule {
             Rule::CalledHost => &[X86_64::RBP],
             _ => &SAVED_FOR_HOST,
         };
         for register in registers {
-            let value = rule_of(records, Answer::Register(*register));
+            let value = rule_of(records, Query::Register(*register));
             fde.add_instruction(0, CallFrameInstruction::ValExpression(*register, value));
         }
         table.add_fde(cie, fde);
@@ -239,7 +236,7 @@ const SAVED_FOR_HOST: [Register; 6] =
 
 /// What a program computes about the caller's frame.
 #[derive(Clone, Copy)]
-enum Answer {
+enum Query {
     /// The address after its return address.
     Frame,
     Register(Register),
@@ -325,12 +322,12 @@ impl Program {
     }
 
     /// For a stub that was just called, so that its rule does not apply yet.
-    fn was_called(&mut self, answer: Answer) {
-        match answer {
-            Answer::Frame => {
+    fn was_called(&mut self, query: Query) {
+        match query {
+            Query::Frame => {
                 self.rsp(8);
             }
-            Answer::Register(register) => self.0.op_breg(register, 0),
+            Query::Register(register) => self.0.op_breg(register, 0),
         }
     }
 }
@@ -340,7 +337,7 @@ const WORDS_TO_STORE: i64 = 16;
 
 /// The program for a stub that has called the host. Its caller is the function on the stack that
 /// was running.
-fn called_host(records: StoreRecords, answer: Answer) -> Expression {
+fn called_host(records: StoreRecords, query: Query) -> Expression {
     let mut p = Program(Expression::default(), records);
     let [mut word, mut node, mut is_node, mut found] = [const { LABEL }; 4];
     let [mut outwards, mut is_inner, mut is_that, mut elsewhere, mut end] = [const { LABEL }; 5];
@@ -378,10 +375,10 @@ fn called_host(records: StoreRecords, answer: Answer) -> Expression {
     p.op(DW_OP_drop); // block
     p.is_on_stack();
     p.jump_if(&mut elsewhere);
-    p.left_at(answer);
+    p.left_at(query);
     p.jump(&mut end);
     p.place(&mut elsewhere);
-    p.was_called(answer);
+    p.was_called(query);
     p.place(&mut end);
     p.0
 }
@@ -397,16 +394,16 @@ impl Program {
     }
 
     /// The result for a stack that was left, whose block is on top.
-    fn left_at(&mut self, answer: Answer) {
-        match answer {
-            Answer::Frame => self.field(offset_of!(ControlBlock, sp)).load().field(8),
-            Answer::Register(_) => self.field(offset_of!(ControlBlock, fp)).load(),
+    fn left_at(&mut self, query: Query) {
+        match query {
+            Query::Frame => self.field(offset_of!(ControlBlock, sp)).load().field(8),
+            Query::Register(_) => self.field(offset_of!(ControlBlock, fp)).load(),
         };
     }
 }
 
 /// The program for a stub where a stack begins. Its caller is on the parent, or the host.
-fn begun(records: StoreRecords, answer: Answer) -> Expression {
+fn begun(records: StoreRecords, query: Query) -> Expression {
     let mut p = Program(Expression::default(), records);
     let [mut store, mut is_store, mut block, mut is_block, mut found] = [const { LABEL }; 5];
     let [mut is_outer, mut is_waiting, mut elsewhere, mut end] = [const { LABEL }; 4];
@@ -441,18 +438,18 @@ fn begun(records: StoreRecords, answer: Answer) -> Expression {
     p.jump(&mut block);
 
     p.place(&mut found); // node store activation host block
-    if let Answer::Frame | Answer::Register(X86_64::RBP) = answer {
+    if let Query::Frame | Query::Register(X86_64::RBP) = query {
         p.outside(); // .. host outside
         p.op(DW_OP_dup).jump_if(&mut is_waiting);
     }
     p.op(DW_OP_drop); // .. host
-    p.left_by_host(answer);
+    p.left_by_host(query);
     p.jump(&mut end);
     p.place(&mut is_waiting); // .. host outside
-    p.left_at(answer);
+    p.left_at(query);
     p.jump(&mut end);
     p.place(&mut elsewhere);
-    p.was_called(answer);
+    p.was_called(query);
     p.place(&mut end);
     p.0
 }
@@ -473,11 +470,11 @@ impl Program {
     }
 
     /// The result for the host, whose stack pointer is on top.
-    fn left_by_host(&mut self, answer: Answer) {
+    fn left_by_host(&mut self, query: Query) {
         let saved = SAVED_FOR_HOST.len() + 1; // and the store
-        match answer {
-            Answer::Frame => self.field(8 * (saved + 1)),
-            Answer::Register(register) => {
+        match query {
+            Query::Frame => self.field(8 * (saved + 1)),
+            Query::Register(register) => {
                 let place = SAVED_FOR_HOST.iter().position(|saved| *saved == register);
                 self.field(8 * (saved - 1 - place.expect("one of them"))).load()
             }

@@ -3,7 +3,7 @@
 mod walk;
 
 use crate::heap::write_storage;
-use crate::stack::{LeftAt, Mutation};
+use crate::stack::{Mutation, SavedPosition};
 use crate::store::Store;
 use ropewalk_abi::builtin::Outcome;
 use ropewalk_abi::stack::{ClauseKind, StackKind, kind_bits, tag_of_handler};
@@ -75,7 +75,9 @@ impl Store {
     /// Whether a suspended stack is blank.
     fn is_at_ground(&self, stack: *const ControlBlock) -> bool {
         // SAFETY: the address to continue at is on top of a suspended stack.
-        unsafe { *(LeftAt::of(&*stack).sp as *const usize) == self.context().ground as usize }
+        unsafe {
+            *(SavedPosition::of(&*stack).sp as *const usize) == self.context().ground as usize
+        }
     }
 
     /// Makes the exception of an event, from the values in the transfer area and perhaps one more.

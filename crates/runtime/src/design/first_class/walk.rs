@@ -7,7 +7,7 @@
 
 use crate::heap::Object;
 use crate::stack::Mutation;
-use crate::stack::mark::{Mark, MarkKind, Taken, Walk};
+use crate::stack::walk_mark::{EnteredStack, Mark, MarkKind, Walk};
 use crate::store::Store;
 use ropewalk_abi::builtin::{WALK_ASKS, WALK_FLAGS, WALK_IS_DIRECT};
 use ropewalk_abi::stack::StackKind;
@@ -23,7 +23,7 @@ struct WalkPosition {
 }
 
 /// How a mark concerns a walk.
-enum Met {
+enum MarkEffect {
     Answer(*const FuncRef, u64),
     Nothing,
     Redirect(u64),
@@ -73,20 +73,20 @@ impl Store {
                 continue;
             };
             at.below = below;
-            let Some((met, serial)) = self.met(at, tag) else { continue };
-            match met {
-                Met::Nothing => {}
-                Met::Walk(other) => at = self.place_of_mark(at.stack, other)?,
-                Met::Redirect(boxed) => {
+            let Some((effect, serial)) = self.effect_of_mark(at, tag) else { continue };
+            match effect {
+                MarkEffect::Nothing => {}
+                MarkEffect::Walk(other) => at = self.place_of_mark(at.stack, other)?,
+                MarkEffect::Redirect(boxed) => {
                     if let Some(next) = self.walk_through_box(number, boxed)? {
                         at = next;
                     }
                 }
-                Met::Answer(function, env) => {
+                MarkEffect::Answer(function, env) => {
                     self.stop_walk(number, serial, function, env)?;
                     return Ok(false);
                 }
-                Met::RedirectTo(function, env) => {
+                MarkEffect::RedirectTo(function, env) => {
                     self.stop_walk(number, serial, function, env)?;
                     return Ok(true);
                 }
@@ -104,7 +104,7 @@ impl Store {
         else {
             return Err(TrapCode::NoAnswer);
         };
-        self.take(number, Taken::FromFunction { taker, env, stack, mark })?;
+        self.take(number, EnteredStack::FromFunction { taker, env, stack, mark })?;
         Ok(())
     }
 
@@ -117,8 +117,8 @@ impl Store {
                     self.leave_to(number);
                     return Ok(false);
                 }
-                Some(Taken::FromBox { boxed, stack }) => self.put_back(boxed, stack)?,
-                Some(Taken::FromFunction { taker, env, stack, mark }) => {
+                Some(EnteredStack::FromBox { boxed, stack }) => self.put_back(boxed, stack)?,
+                Some(EnteredStack::FromFunction { taker, env, stack, mark }) => {
                     self.walk(number)?.at = Some(mark);
                     self.found(taker, env, stack);
                     return Ok(true);
@@ -167,7 +167,7 @@ impl Store {
         let walk = self.walk(number)?;
         let Some(at) = walk.at else { return Ok(WalkPosition { stack: running, below: number }) };
         let taken = match walk.taken.last() {
-            Some(Taken::FromFunction { mark, stack, .. }) if *mark == at => *stack,
+            Some(EnteredStack::FromFunction { mark, stack, .. }) if *mark == at => *stack,
             _ => 0,
         };
         match taken {
@@ -211,7 +211,7 @@ impl Store {
             taken.clear();
             for walk in walks {
                 taken.try_reserve(walk.len())?;
-                taken.extend(walk.iter().map(Taken::stack));
+                taken.extend(walk.iter().map(EnteredStack::stack));
             }
             for &reference in &taken {
                 let Ok(innermost) = self.suspended(reference) else { continue };
@@ -269,18 +269,22 @@ impl Store {
     }
 
     /// The serial number of the mark above a position, and how it concerns a walk for a call tag.
-    fn met(&mut self, at: WalkPosition, wanted: *const TagDef) -> Option<(Met, u64)> {
+    fn effect_of_mark(
+        &mut self,
+        at: WalkPosition,
+        wanted: *const TagDef,
+    ) -> Option<(MarkEffect, u64)> {
         let mark = self.mark_at(at)?;
-        let met = match &mark.kind {
+        let effect = match &mark.kind {
             MarkKind::Answer { tag, function, env } if *tag == wanted => {
-                Met::Answer(*function, *env)
+                MarkEffect::Answer(*function, *env)
             }
-            MarkKind::Redirect { boxed } => Met::Redirect(*boxed),
-            MarkKind::RedirectTo { function, env, .. } => Met::RedirectTo(*function, *env),
-            MarkKind::Walk(Walk { at: Some(serial), .. }) => Met::Walk(*serial),
-            _ => Met::Nothing,
+            MarkKind::Redirect { boxed } => MarkEffect::Redirect(*boxed),
+            MarkKind::RedirectTo { function, env, .. } => MarkEffect::RedirectTo(*function, *env),
+            MarkKind::Walk(Walk { at: Some(serial), .. }) => MarkEffect::Walk(*serial),
+            _ => MarkEffect::Nothing,
         };
-        Some((met, mark.serial))
+        Some((effect, mark.serial))
     }
 
     /// Takes the stack out of a box. Returns where the walk continues in it, or `None` if the box
@@ -297,7 +301,7 @@ impl Store {
         if stack == 0 {
             return Ok(None);
         }
-        self.take(number, Taken::FromBox { boxed, stack })?;
+        self.take(number, EnteredStack::FromBox { boxed, stack })?;
         self.newest_mark_in(stack).map(Some)
     }
 
@@ -306,7 +310,7 @@ impl Store {
     }
 
     /// Records a stack that the walk enters. Fails if it has already entered it.
-    fn take(&mut self, number: usize, taken: Taken) -> Result<(), TrapCode> {
+    fn take(&mut self, number: usize, taken: EnteredStack) -> Result<(), TrapCode> {
         self.make_room_to_take(number)?;
         let stack = taken.stack();
         let walk = self.walk(number)?;

@@ -17,7 +17,7 @@ use crate::arch::stubs;
 use crate::heap::{Object, Root};
 use crate::inspect::frames::Frames;
 use crate::stack::growth::NoRoom;
-use crate::stack::{Bound, LeftAt, NotCopied, Stacks, members};
+use crate::stack::{BoundValues, CopyRefusal, SavedPosition, Stacks, members};
 use crate::store::Store;
 use ropewalk_abi::stack::{StackKind, is_stack, kind_bits};
 use ropewalk_abi::{ControlBlock, TrapCode};
@@ -31,8 +31,8 @@ type Locals = Vec<(u64, u64)>;
 
 impl Stacks {
     /// Records why stacks cannot be copied.
-    fn refuse_copy(&mut self, reason: NotCopied) -> TrapCode {
-        self.not_copied = Some(reason);
+    fn refuse_copy(&mut self, reason: CopyRefusal) -> TrapCode {
+        self.copy_refusal = Some(reason);
         TrapCode::NotCopied
     }
 }
@@ -69,10 +69,10 @@ impl Store {
         unsafe {
             let block = &*stack;
             let is_plain = block.is_grouped == 0 && !block.owns && block.marks == 0;
-            if free.is_null() || !is_plain || NotCopied::of(block.purpose).is_some() {
+            if free.is_null() || !is_plain || CopyRefusal::of(block.purpose).is_some() {
                 return None;
             }
-            let top = *(LeftAt::of(block).sp as *const usize);
+            let top = *(SavedPosition::of(block).sp as *const usize);
             let continues = top != self.context().deliver.addr() && !is_left_call(top);
             if !continues || !self.stacks.fits(block, &*free) {
                 return None;
@@ -130,10 +130,10 @@ impl Store {
         // SAFETY: the caller's promise.
         unsafe {
             if self.was_left_in_call(&*(*outermost).innermost) {
-                return Err(self.stacks.refuse_copy(NotCopied::InHostCall));
+                return Err(self.stacks.refuse_copy(CopyRefusal::InHostCall));
             }
             for stack in members(outermost) {
-                if let Some(reason) = NotCopied::of((*stack).purpose) {
+                if let Some(reason) = CopyRefusal::of((*stack).purpose) {
                     return Err(self.stacks.refuse_copy(reason));
                 }
                 if (*stack).marks > 0 {
@@ -143,7 +143,7 @@ impl Store {
                 let room = self.add_belongings(&*stack, &mut words);
                 room.map_err(|_| TrapCode::OutOfMemory)?;
                 if words.iter().copied().any(holds_stack) {
-                    return Err(self.stacks.refuse_copy(NotCopied::Owner));
+                    return Err(self.stacks.refuse_copy(CopyRefusal::Owner));
                 }
             }
         }
@@ -158,7 +158,7 @@ impl Store {
     unsafe fn was_left_in_call(&self, stack: &ControlBlock) -> bool {
         // SAFETY: the address to continue at is on top, above the bound values.
         unsafe {
-            let sp = self.bound(stack).map_or(LeftAt::of(stack).sp, Bound::left_at);
+            let sp = self.bound(stack).map_or(SavedPosition::of(stack).sp, BoundValues::left_at);
             is_left_call(*(sp as *const usize))
         }
     }

@@ -1,7 +1,7 @@
 //! The life of stacks, as far as designs share it.
 
 mod base;
-pub(crate) mod bound;
+pub(crate) mod bind;
 mod copy;
 mod new_stack;
 mod owned;

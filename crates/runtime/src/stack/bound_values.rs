@@ -3,27 +3,27 @@
 //! Generated code binds them inline, and the stub `deliver` removes them. This is how the runtime
 //! reads and writes them.
 
-use super::left::LeftAt;
+use super::saved_position::SavedPosition;
 use ropewalk_abi::bound::{BoundEnd, BoundHead, bound_size};
 use ropewalk_abi::{ControlBlock, RawVal, TypeInfo};
 use std::ffi::c_void;
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Bound {
+pub(crate) struct BoundValues {
     pub(crate) head: *mut BoundHead,
 }
 
-impl Bound {
+impl BoundValues {
     /// The arguments that are bound to a suspended or new stack, if any.
     ///
     /// # Safety
     ///
     /// The address to continue at must be on top of the stack.
-    pub unsafe fn of(stack: &ControlBlock, deliver: *const c_void) -> Option<Bound> {
+    pub unsafe fn of(stack: &ControlBlock, deliver: *const c_void) -> Option<BoundValues> {
         // SAFETY: the caller's promise.
-        let head = unsafe { LeftAt::of(stack) }.sp as *mut BoundHead;
+        let head = unsafe { SavedPosition::of(stack) }.sp as *mut BoundHead;
         // SAFETY: the caller's promise.
-        (unsafe { (*head).deliver } == deliver).then_some(Bound { head })
+        (unsafe { (*head).deliver } == deliver).then_some(BoundValues { head })
     }
 
     /// The number of bound values.

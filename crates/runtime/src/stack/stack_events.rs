@@ -2,7 +2,7 @@
 
 /// An event of a stack, by the number of its block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Note {
+pub(crate) enum StackEvent {
     Freed(usize),
     Parked(usize),
     Unparked(usize),
@@ -17,24 +17,24 @@ pub(crate) enum Note {
 
 /// The events since the last [`take`](Self::take), if events are recorded.
 #[derive(Debug, Default)]
-pub(crate) struct Notes(Option<Vec<Note>>);
+pub(crate) struct StackEvents(Option<Vec<StackEvent>>);
 
-impl Notes {
+impl StackEvents {
     pub fn enable(&mut self, enable: bool) {
         self.0 = enable.then(Vec::new);
     }
 
-    pub fn add(&mut self, note: Note) {
+    pub fn add(&mut self, note: StackEvent) {
         if let Some(notes) = &mut self.0 {
             notes.push(note);
         }
     }
 
-    pub fn take(&mut self) -> Vec<Note> {
+    pub fn take(&mut self) -> Vec<StackEvent> {
         self.0.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &Note> {
+    pub fn iter(&self) -> impl Iterator<Item = &StackEvent> {
         self.0.iter().flatten()
     }
 

@@ -23,7 +23,7 @@ const LARGEST: usize = 2048;
 const READY_SLABS: usize = 4;
 
 #[derive(Debug, Default)]
-pub(super) struct Packed {
+pub(super) struct FrameSlabs {
     chunks: Vec<Map>,
     /// The number of slabs of the newest chunk that were used.
     used: usize,
@@ -38,9 +38,9 @@ pub(super) struct Packed {
 }
 
 // SAFETY: the slabs belong to this allocator alone.
-unsafe impl Send for Packed {}
+unsafe impl Send for FrameSlabs {}
 // SAFETY: nothing changes through a shared reference.
-unsafe impl Sync for Packed {}
+unsafe impl Sync for FrameSlabs {}
 
 #[derive(Debug)]
 #[repr(C)]
@@ -79,7 +79,7 @@ pub(super) fn piece_size(bytes: usize) -> usize {
     bytes.next_multiple_of(STEP)
 }
 
-impl Packed {
+impl FrameSlabs {
     pub fn bytes(&self) -> usize {
         self.bytes
     }
@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn pieces_do_not_overlap_and_are_used_again() {
-        let mut packed = Packed::default();
+        let mut packed = FrameSlabs::default();
         let mut pieces: Vec<(NonNull<u8>, usize, u8)> = Vec::new();
         let mut state = 1_u64;
         let mut random = |below: usize| {

@@ -3,8 +3,8 @@
 //! Marks move along when a stack gets another block. The block holds their count. Entries beyond
 //! the count are left over from an earlier life of the block, and are ignored.
 
-use super::left::LeftAt;
-use crate::stack::mark::Mark;
+use super::saved_position::SavedPosition;
+use crate::stack::walk_mark::Mark;
 use ropewalk_abi::{ControlBlock, TrapCode};
 use std::collections::TryReserveError;
 
@@ -31,7 +31,7 @@ impl MarkLists {
         // Where an exception has landed, the address to continue at is not on the stack. Otherwise
         // it is.
         // SAFETY: the stack is in use and is not running.
-        let depth = unsafe { LeftAt::depth(stack) } + size_of::<usize>();
+        let depth = unsafe { SavedPosition::depth(stack) } + size_of::<usize>();
         let left = marks.iter().rposition(|mark| mark.depth <= depth).map_or(0, |last| last + 1);
         marks.truncate(left);
         stack.marks = left as u16;

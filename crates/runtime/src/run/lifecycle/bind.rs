@@ -1,7 +1,7 @@
 //! Binds values to a stack, and removes them.
 
-use crate::stack::Bound;
-use crate::stack::bound::has_room_to_bind;
+use crate::stack::BoundValues;
+use crate::stack::bound_values::has_room_to_bind;
 use crate::store::Store;
 use ropewalk_abi::bound::{BoundEnd, BoundHead, bind_more, bound_numbers, first_bound};
 use ropewalk_abi::{ControlBlock, RawVal, StoreContext, TypeInfo};
@@ -40,7 +40,7 @@ impl Store {
         unsafe {
             debug_assert!(has_room_to_bind(&*stack, count));
             let (end, numbers) = match self.bound(&*stack) {
-                Some(Bound { head }) => {
+                Some(BoundValues { head }) => {
                     let numbers = bound_numbers((*head).further, (*head).rest);
                     (head.add(1) as usize, numbers.wrapping_add(bind_more(count)))
                 }
@@ -74,7 +74,7 @@ pub(crate) unsafe extern "C" fn deliver_checked(
 ) -> usize {
     // SAFETY: generated code holds no reference to the store.
     let store = unsafe { Store::from_context(context) };
-    let bound = Bound { head };
+    let bound = BoundValues { head };
     store.deliver(bound);
     bound.left_at()
 }

@@ -31,12 +31,12 @@ pub(crate) enum MarkKind {
 pub(crate) struct Walk {
     /// The serial number of the mark where it has stopped to run a function.
     pub at: Option<u64>,
-    pub taken: Vec<Taken>,
+    pub taken: Vec<EnteredStack>,
 }
 
 /// A stack that a walk has entered. It goes back to where it came from.
 #[derive(Clone, Debug)]
-pub(crate) enum Taken {
+pub(crate) enum EnteredStack {
     /// To the first field of a structure.
     FromBox { boxed: u64, stack: u64 },
     /// To the function of the mark with this serial number.
@@ -48,10 +48,12 @@ unsafe impl Send for Mark {}
 // SAFETY: as above.
 unsafe impl Sync for Mark {}
 
-impl Taken {
+impl EnteredStack {
     pub fn stack(&self) -> u64 {
         match self {
-            Taken::FromBox { stack, .. } | Taken::FromFunction { stack, .. } => *stack,
+            EnteredStack::FromBox { stack, .. } | EnteredStack::FromFunction { stack, .. } => {
+                *stack
+            }
         }
     }
 }
@@ -63,7 +65,7 @@ impl Mark {
             MarkKind::Walk(walk) => walk.taken.as_slice(),
             _ => &[],
         };
-        taken.iter().map(Taken::stack)
+        taken.iter().map(EnteredStack::stack)
     }
 
     /// The structure with the locals of the function that left the mark.
@@ -81,7 +83,7 @@ impl Mark {
         let MarkKind::Walk(walk) = &mut self.kind else { return };
         walk.at = walk.at.map(&serial_of);
         for taken in &mut walk.taken {
-            if let Taken::FromFunction { mark, .. } = taken {
+            if let EnteredStack::FromFunction { mark, .. } = taken {
                 *mark = serial_of(*mark);
             }
         }
@@ -93,8 +95,10 @@ impl Mark {
             MarkKind::Answer { env, .. } | MarkKind::RedirectTo { env, .. } => visit(env),
             MarkKind::Redirect { boxed } => visit(boxed),
             MarkKind::Walk(walk) => walk.taken.iter_mut().for_each(|taken| match taken {
-                Taken::FromBox { boxed, stack } => [boxed, stack].into_iter().for_each(&mut visit),
-                Taken::FromFunction { env, stack, .. } => {
+                EnteredStack::FromBox { boxed, stack } => {
+                    [boxed, stack].into_iter().for_each(&mut visit)
+                }
+                EnteredStack::FromFunction { env, stack, .. } => {
                     [env, stack].into_iter().for_each(&mut visit);
                 }
             }),
